@@ -1,0 +1,22 @@
+# What every target is compiled with. `ulpscope_numerics` is part of the interface: without it results differ.
+add_library(ulpscope_numerics INTERFACE)
+add_library(ulpscope::numerics ALIAS ulpscope_numerics)
+set_target_properties(ulpscope_numerics PROPERTIES EXPORT_NAME numerics)
+target_compile_features(ulpscope_numerics INTERFACE cxx_std_20)
+# Contraction of a*b+c is on by default in GCC and Clang wherever the target has FMA.
+target_compile_options(ulpscope_numerics INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>)
+
+add_library(ulpscope_flags INTERFACE)
+target_link_libraries(ulpscope_flags INTERFACE ulpscope_numerics)
+target_compile_options(ulpscope_flags INTERFACE -Wall -Wextra -Wconversion -Wshadow
+  # GCC 12 reports std::string concatenation (bug 105651)
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
+  # libstdc++ 12 uses a function it deprecates
+  $<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations>)
+if(ULPSCOPE_WERROR)
+  target_compile_options(ulpscope_flags INTERFACE -Werror)
+endif()
+if(ULPSCOPE_SANITIZE)
+  target_compile_options(ulpscope_flags INTERFACE -fsanitize=${ULPSCOPE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(ulpscope_flags INTERFACE -fsanitize=${ULPSCOPE_SANITIZE})
+endif()

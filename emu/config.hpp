@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every emulator header needs from the compiler: one macro that makes a function usable in device code, one that
+// forces inlining (bulk loops vectorise only then), and a refusal of flags that change what arithmetic means.
+#pragma once
+
+#if defined(__FAST_MATH__)
+#error "ulpscope computes exact bits: compile without -ffast-math (and with -ffp-contract=off)"
+#endif
+
+#if defined(__CUDACC__)
+#define ULPSCOPE_HD __host__ __device__
+#else
+#define ULPSCOPE_HD
+#endif
+
+#if defined(__GNUC__) || defined(__clang__)
+#define ULPSCOPE_INLINE ULPSCOPE_HD inline __attribute__((always_inline))
+#else
+#define ULPSCOPE_INLINE ULPSCOPE_HD inline
+#endif

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Words for formats, rounding modes, policies and outcome classes, and back. Case is ignored, `-` and `_` are alike.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "emu/format.hpp"
+#include "emu/rounding.hpp"
+
+namespace ulpscope::emu {
+
+/// A catalogue name, an alias, or a custom format `eXmY[bN][ieee|fn|fnuz|finite]`, X in 2..8, Y in 0..23, N in 0..1023.
+/// Without bN the bias is 2^(X-1) - 1, for fnuz 2^(X-1). The catalogue's words win.
+std::optional<Format> parse_format(std::string_view word);
+
+/// The canonical name: the catalogue's, else `eXmY[bN][suffix]` with the defaults left out.
+std::string format_name(Format format);
+
+std::optional<Rounding> parse_rounding(std::string_view word);  ///< also PTX's rn, rz, rp, rm and rna, rs
+std::optional<Policy> parse_policy(std::string_view word);
+
+std::string_view name_of(Rounding rounding) noexcept;
+std::string_view name_of(Policy policy) noexcept;
+std::string_view name_of(Outcome outcome) noexcept;
+
+inline constexpr std::array all_roundings{Rounding::nearest_even, Rounding::nearest_away, Rounding::toward_zero,
+                                          Rounding::upward,       Rounding::downward,     Rounding::to_odd,
+                                          Rounding::stochastic};
+inline constexpr std::array all_policies{Policy::nonsaturating, Policy::saturating};
+
+std::vector<std::string> format_words();    ///< every name and alias, for suggestions
+std::vector<std::string> rounding_words();
+std::vector<std::string> policy_words();
+
+/// The known words nearest to `word` by edit distance, best first, at most `most`.
+std::vector<std::string> closest_words(std::string_view word, const std::vector<std::string>& known, std::size_t most = 3);
+
+}  // namespace ulpscope::emu

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a value is rounded, what may happen to it, and what is reported about it.
+// IEEE 754-2019 clauses 4.3 (directions), 7 (exceptions); OFP8 1.0 section 5 (overflow policies).
+#pragma once
+
+#include <cstdint>
+
+#include "emu/config.hpp"
+#include "emu/format.hpp"
+
+namespace ulpscope::emu {
+
+enum class Rounding : std::uint8_t {
+  nearest_even,  ///< ties to the even significand; without fraction bits to the larger magnitude (4.3.1)
+  nearest_away,  ///< ties to the larger magnitude
+  toward_zero,
+  upward,
+  downward,
+  to_odd,      ///< truncates, then sets the last significand bit if anything was lost
+  stochastic,  ///< away from zero with probability floor(f 2^r)/2^r, f the discarded fraction, r = random_bits
+};
+
+/// What an overflow becomes, per conversion (OFP8 1.0).
+enum class Policy : std::uint8_t {
+  nonsaturating,  ///< infinity where the direction allows it; without infinity NaN; without NaN the largest finite
+  saturating,     ///< the largest finite value, also for infinite inputs; NaN stays NaN (CUDA's SATFINITE)
+};
+
+/// When a result counts as tiny (IEEE 754-2019, 7.5).
+enum class Tininess : std::uint8_t { after_rounding, before_rounding };
+
+struct RoundingOptions {
+  Rounding rounding = Rounding::nearest_even;
+  Policy policy = Policy::nonsaturating;
+  Tininess tininess = Tininess::after_rounding;
+  bool flush_subnormals = false;     ///< a subnormal result becomes zero of its sign
+  bool subnormals_are_zero = false;  ///< an input subnormal in its own format counts as zero of its sign
+  int random_bits = 32;              ///< stochastic only, 1..32
+
+  friend constexpr bool operator==(const RoundingOptions&, const RoundingOptions&) = default;
+};
+
+/// What happened to one value: exactly one class each, so that counts of classes add up to the number of values.
+enum class Outcome : std::uint8_t {
+  nan,        ///< input NaN
+  infinite,   ///< input infinite
+  zero,       ///< input zero
+  exact,      ///< finite nonzero, represented exactly, normal result
+  rounded,    ///< finite nonzero, inexact, normal result
+  subnormal,  ///< nonzero result in the subnormal range, exact or not
+  to_zero,    ///< nonzero input, zero result
+  overflow,   ///< finite input whose rounded magnitude exceeds the largest finite value (or negative, into e8m0)
+};
+inline constexpr int outcome_count = 8;
+
+/// IEEE exception flags, with the values of Berkeley TestFloat's flag column.
+enum Flags : std::uint8_t {
+  no_flags = 0,
+  inexact = 1,
+  underflow = 2,
+  overflow = 4,
+  divide_by_zero = 8,
+  invalid = 16,
+};
+ULPSCOPE_HD constexpr Flags operator|(Flags a, Flags b) noexcept {
+  return static_cast<Flags>(static_cast<int>(a) | static_cast<int>(b));
+}
+
+/// A rounded value and everything known about it.
+struct Rounded {
+  Code code;
+  double value;  ///< what the code stands for; exact
+  Outcome outcome;
+  Flags flags;
+};
+
+}  // namespace ulpscope::emu

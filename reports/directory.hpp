@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// A report directory: tables as CSV, a page, and a manifest that tells what made them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "reports/table.hpp"
+
+namespace ulpscope::reports {
+
+/// Writes `bytes` to `path` through a temporary file beside it and a rename. @throws ulpscope::Error with path and reason.
+void write_file(const std::string& path, const std::string& bytes);
+
+/// SHA-256 in lower-case hex.
+std::string sha256(const std::string& bytes);
+
+struct Provenance {
+  std::vector<std::string> arguments;                      ///< the command line
+  std::uint64_t seed = 0;
+  std::vector<std::pair<std::string, std::string>> extra;  ///< e.g. input files and their SHA-256
+};
+
+/// Creates `directory` if need be and writes NAME.csv for each table, index.html with `html`, and last manifest.json: version,
+/// commit, compiler, CPU, GPU (or "none"), seed, arguments, SHA-256 of each file. Rewriting an existing report replaces it.
+/// A directory that holds files which are not a report's is refused. @throws ulpscope::Error
+void write_report(const std::string& directory, const std::vector<Table>& tables, const std::string& html,
+                  const Provenance& provenance);
+
+}  // namespace ulpscope::reports

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// A tensor as the commands see it: a name, a shape, an element type, and elements that can be read in pieces, so that a file
+// larger than memory is walked in bounded memory.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "emu/format.hpp"
+
+namespace ulpscope::tensors {
+
+/// Element type: a floating-point format or an integer type.
+struct DType {
+  std::string name;                   ///< catalogue name (`float32`, `float8_e4m3fn`) or `int8` ... `uint64`, `bool`
+  std::optional<emu::Format> format;  ///< absent for integers
+
+  /// Whether every value is a float32 without loss (float64 and integers of more than 16 bits are not).
+  bool fits_float() const;
+};
+
+/// Where elements come from. Implementations are safe to read from several threads at once.
+class Source {
+ public:
+  virtual ~Source() = default;
+  /// Values of elements [first, first + out.size()), row-major. Precondition: the dtype fits_float().
+  virtual void read(std::uint64_t first, std::span<float> out) const = 0;
+  /// The same for any dtype; 64-bit integers beyond 2^53 are rounded to nearest even.
+  virtual void read(std::uint64_t first, std::span<double> out) const = 0;
+  /// Codes of the elements, right-aligned; float dtypes only.
+  virtual void read_codes(std::uint64_t first, std::span<emu::Code> out) const = 0;
+};
+
+struct Tensor {
+  std::string label;                 ///< the input as typed; `FILE:NAME` where a file holds several
+  std::string name;                  ///< the name inside the file, else empty
+  DType dtype;
+  std::vector<std::uint64_t> shape;  ///< empty: a scalar
+  std::shared_ptr<const Source> source;
+
+  std::uint64_t count() const;       ///< product of the shape
+};
+
+struct OpenOptions {
+  std::optional<emu::Format> dtype;  ///< what the codes of an ambiguous file are
+  std::uint64_t seed = 0;            ///< key of synthetic tensors
+};
+
+/// Opens an input as typed: a file (`.npy`, `.npz`, `.safetensors`, `.csv`), `FILE:NAME` for one tensor of it, or a synthetic
+/// tensor (`normal:MEAN,SD:ROWSxCOLS`, ...). Tensors come in the file's order (.safetensors: by offset).
+/// @throws ulpscope::Error in one line naming the file, what is wrong and what would be right.
+std::vector<Tensor> open(const std::string& input, const OpenOptions& options = {});
+
+/// A tensor over values held in memory.
+Tensor from_values(std::string label, std::vector<std::uint64_t> shape, std::vector<float> values);
+Tensor from_values(std::string label, std::vector<std::uint64_t> shape, std::vector<double> values);
+
+}  // namespace ulpscope::tensors

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tensor files out. A file appears whole or not at all: it is written beside its name and renamed.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "emu/format.hpp"
+
+namespace ulpscope::tensors {
+
+/// Fills `out` with elements [first, first + out.size()); called with ascending first.
+template <class T>
+using Producer = std::function<void(std::uint64_t first, std::span<T> out)>;
+
+/// .npy 1.0, `<f4`, C order. @throws ulpscope::Error when the file cannot be written.
+void write_npy(const std::string& path, const std::vector<std::uint64_t>& shape, const Producer<float>& values);
+/// .npy of codes as little-endian unsigned integers of the least of 1, 2, 4, 8 bytes that hold format.bits().
+void write_npy_codes(const std::string& path, const std::vector<std::uint64_t>& shape, emu::Format format,
+                     const Producer<emu::Code>& codes);
+
+struct NamedCodes {
+  std::string name;
+  emu::Format format;  ///< one that safetensors can name
+  std::vector<std::uint64_t> shape;
+  Producer<emu::Code> codes;
+};
+/// One .safetensors file; F4 and F6 are packed as the format description says.
+void write_safetensors(const std::string& path, const std::vector<NamedCodes>& tensors);
+
+}  // namespace ulpscope::tensors
