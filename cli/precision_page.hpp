@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the results of census and sweep to the page that a report directory opens with.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "reports/page.hpp"
+#include "studies/census.hpp"
+#include "studies/sweep.hpp"
+#include "tensors/tensor.hpp"
+
+namespace ulpscope::cli {
+
+/// What is known about one tensor.
+struct Findings {
+  tensors::Tensor tensor;
+  std::vector<studies::CensusRow> census;
+  std::vector<studies::SweepRow> sweep;  ///< may be empty: then no scale is advised
+  studies::ExponentCounts exponents;
+};
+
+/// `settings` and `command` are shown as given. Sections are ordered by what the formats lose, worst first.
+reports::Page precision_page(const std::vector<Findings>& findings, const studies::Scaling& scaling,
+                             const emu::RoundingOptions& options, const std::string& command);
+
+}  // namespace ulpscope::cli

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counts and error sums of one tensor in one format. Sums are formed in the order of the elements within a chunk, and chunks
+// are merged in their order: the bits depend on neither threads nor machine.
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "emu/rounding.hpp"
+
+namespace ulpscope::studies {
+
+/// A sum of squares that neither overflows nor underflows: large, ordinary and small terms apart, each at its own scale
+/// (J. L. Blue, "A portable Fortran program to find the Euclidean norm of a vector", ACM TOMS 4 (1978), section 2).
+class SquareSum {
+ public:
+  void add(double x) noexcept {
+    const double magnitude = std::fabs(x);
+    if (magnitude > 0x1p500) {
+      large_ += (x * 0x1p-600) * (x * 0x1p-600);
+    } else if (magnitude < 0x1p-500) {
+      small_ += (x * 0x1p600) * (x * 0x1p600);
+    } else {
+      ordinary_ += x * x;
+    }
+  }
+  void merge(const SquareSum& other) noexcept {
+    large_ += other.large_;
+    ordinary_ += other.ordinary_;
+    small_ += other.small_;
+  }
+  bool is_zero() const noexcept { return large_ == 0 && ordinary_ == 0 && small_ == 0; }
+
+  /// The sum is significand * 2^exponent.
+  struct Value {
+    double significand;
+    int exponent;
+  };
+  Value value() const noexcept {
+    if (large_ != 0) return {large_ + ordinary_ * 0x1p-600 * 0x1p-600, 1200};
+    if (ordinary_ != 0) return {ordinary_ + small_ * 0x1p-600 * 0x1p-600, 0};
+    return {small_, -1200};
+  }
+
+ private:
+  double large_ = 0, ordinary_ = 0, small_ = 0;
+};
+
+/// sqrt(sum / n).
+double root_mean(const SquareSum& sum, std::uint64_t n);
+
+/// 10 log10(signal / error): inf when the error is zero.
+double decibels(const SquareSum& signal, const SquareSum& error);
+
+/// An element by value and place.
+struct Extreme {
+  double magnitude;
+  std::uint64_t index;
+};
+
+struct ErrorSums {
+  std::array<std::uint64_t, emu::outcome_count> counts{};
+  std::uint64_t nonzero = 0;  ///< finite nonzero inputs
+  std::uint64_t lost = 0;     ///< finite inputs that became infinite or NaN
+  std::uint64_t lost_when_saturating = 0;
+  double max_abs = 0, sum_abs = 0, sum_signed = 0, max_rel = 0, sum_rel = 0, max_ulp = 0;
+  SquareSum input, error, saturating_error;
+  Extreme largest{0, 0};   ///< finite
+  Extreme smallest{std::numeric_limits<double>::infinity(), 0};  ///< finite nonzero
+
+  std::uint64_t count() const noexcept {
+    std::uint64_t sum = 0;
+    for (const std::uint64_t c : counts) sum += c;
+    return sum;
+  }
+  std::uint64_t of(emu::Outcome outcome) const noexcept { return counts[static_cast<std::size_t>(outcome)]; }
+  std::uint64_t finite() const noexcept { return count() - of(emu::Outcome::nan) - of(emu::Outcome::infinite); }
+
+  /// Adds what follows in the tensor.
+  void merge(const ErrorSums& next) noexcept;
+};
+
+}  // namespace ulpscope::studies

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which factor each element of a tensor is multiplied by before it is rounded, and divided by afterwards: loss scales and the
+// published block-scaling recipes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "emu/format.hpp"
+#include "tensors/tensor.hpp"
+
+namespace ulpscope::studies {
+
+/// x becomes round(x * multiply) * numerator / denominator.
+struct ElementScale {
+  double multiply = 1;
+  double numerator = 1;
+  double denominator = 1;
+};
+
+enum class ScaleRule : std::uint8_t {
+  none,
+  number,   ///< one given factor
+  amax,     ///< largest finite / largest magnitude of the tensor, in float32 (Transformer Engine, current scaling)
+  pow2,     ///< amax rounded down to a power of two
+  row,      ///< amax for each row (the last dimension)
+  tile_1x128,
+  tile_128x128,
+  mx_floor,  ///< blocks of 32 of a row, e8m0 scale: OCP MX 1.0, 6.3; torchao FLOOR
+  mx_ceil,   ///< torchao CEIL
+  mx_rceil,  ///< 2^ceil(log2(amax / largest finite)): Transformer Engine MXFP8, torchao RCEIL
+  mx_even,   ///< amax rounded to the element's precision first: torchao EVEN
+  nvfp4,     ///< blocks of 16 with an e4m3 scale and one float32 scale for the tensor: Transformer Engine NVFP4
+};
+
+struct Scaling {
+  ScaleRule rule = ScaleRule::none;
+  double number = 1;          ///< for ScaleRule::number
+  std::string word = "none";  ///< the option as given
+};
+
+/// Reads `none`, a positive finite number (decimal or hexfloat), or a rule's word. @throws ulpscope::Error
+Scaling parse_scaling(std::string_view word);
+
+/// Whether the published rule clamps elements to the largest finite value (MX 1.0, 6.3; NVFP4).
+bool clamps(ScaleRule rule) noexcept;
+
+/// The scales of one tensor for one format, block by block.
+class ScaleMap {
+ public:
+  /// Reads the whole tensor once where the rule needs magnitudes.
+  ScaleMap(const Scaling& scaling, emu::Format format, const tensors::Tensor& tensor);
+
+  bool is_uniform() const noexcept { return scales_.size() == 1; }
+  const ElementScale& uniform() const noexcept { return scales_.front(); }
+  /// Whether products are formed in float32, as the kernels that publish the rule do.
+  bool multiplies_in_float() const noexcept { return in_float_; }
+  /// The scale of element `index` (row-major).
+  const ElementScale& at(std::uint64_t index) const noexcept { return scales_[block_of(index)]; }
+
+ private:
+  std::size_t block_of(std::uint64_t index) const noexcept;
+
+  std::uint64_t columns_ = 1, block_rows_ = 1, block_columns_ = 1, blocks_per_row_ = 1;
+  bool in_float_ = false;
+  std::vector<ElementScale> scales_;
+};
+
+}  // namespace ulpscope::studies
