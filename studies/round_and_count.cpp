@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "studies/round_and_count.hpp"
 
-#include <array>
 #include <cmath>
-#include <tuple>
 
 #include "emu/catalogue.hpp"
 #include "emu/decode.hpp"
@@ -62,14 +60,31 @@ inline double saturated(Format format, double scaled, const Rounded& result) {
   return std::copysign(emu::max_finite(format), scaled);
 }
 
-/// The usual case, with format and options known to the compiler.
+/// The class tells what became of the input, not of the scaled value.
+inline void reclassify(Rounded& result, Format format, double x, double scaled) {
+  if (std::isfinite(x) && !std::isfinite(scaled)) result.outcome = Outcome::overflow;
+  if (x != 0 && scaled == 0) result.outcome = format.has_zero() ? Outcome::to_zero : Outcome::rounded;
+}
+
+/// The usual cases, with format and options known to the compiler: no scale, or one factor for all.
 template <Format format, class Float>
-ErrorSums count_unscaled(const std::vector<Float>& values, std::uint64_t first) {
+ErrorSums count_uniform(const std::vector<Float>& values, std::uint64_t first, const ElementScale& scale) {
   ErrorSums sums;
+  if (scale.multiply == 1 && scale.denominator == 1) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const auto x = static_cast<double>(values[i]);
+      const Rounded result = emu::round_to(format, values[i]);
+      add(sums, format, x, x, result, result.value, saturated(format, x, result), first + i);
+    }
+    return sums;
+  }
   for (std::size_t i = 0; i < values.size(); ++i) {
     const auto x = static_cast<double>(values[i]);
-    const Rounded result = emu::round_to(format, values[i]);
-    add(sums, format, x, x, result, result.value, saturated(format, x, result), first + i);
+    const double scaled = x * scale.multiply;
+    Rounded result = emu::round_to(format, scaled);
+    reclassify(result, format, x, scaled);
+    const auto unscaled = [&](double value) { return value * scale.numerator / scale.denominator; };
+    add(sums, format, x, scaled, result, unscaled(result.value), unscaled(saturated(format, scaled, result)), first + i);
   }
   return sums;
 }
@@ -89,22 +104,24 @@ ErrorSums count_any(const std::vector<Float>& values, std::uint64_t first, Forma
     const double scaled = counts_as_zero ? std::copysign(0.0, x) : through_float(x * through_float(scale.multiply));
     const std::uint32_t random = stochastic ? emu::rounding_bits(seed, index) : 0;
     Rounded result = emu::round_to(format, scaled, options, random);
-    // The class tells what became of the input, not of the scaled value.
-    if (counts_as_zero) result.outcome = format.has_zero() ? Outcome::to_zero : Outcome::rounded;
-    if (std::isfinite(x) && !std::isfinite(scaled)) result.outcome = Outcome::overflow;
-    if (x != 0 && scaled == 0 && format.has_zero()) result.outcome = Outcome::to_zero;
+    reclassify(result, format, x, scaled);
     const auto unscaled = [&](double value) { return value * scale.numerator / scale.denominator; };
     add(sums, format, x, scaled, result, unscaled(result.value), unscaled(saturated(format, scaled, result)), index);
   }
   return sums;
 }
 
-template <class Float, Format... formats>
-ErrorSums dispatch(const std::vector<Float>& values, std::uint64_t first, Format format) {
-  ErrorSums sums;
-  ((format == formats ? (sums = count_unscaled<formats>(values, first), true) : false) || ...);
-  return sums;
-}
+template <Format... formats>
+struct Compiled {
+  static bool has(Format format) { return ((format == formats) || ...); }
+  template <class Float>
+  static ErrorSums count(const std::vector<Float>& values, std::uint64_t first, Format format, const ElementScale& scale) {
+    ErrorSums sums;
+    ((format == formats ? (sums = count_uniform<formats>(values, first, scale), true) : false) || ...);
+    return sums;
+  }
+};
+using Common = Compiled<emu::float16, emu::bfloat16, emu::float8_e4m3fn, emu::float8_e5m2>;
 
 }  // namespace
 
@@ -112,11 +129,8 @@ template <class Float>
 ErrorSums round_and_count(const std::vector<Float>& values, std::uint64_t first, Format format, const ScaleMap& scales,
                           const tensors::DType& dtype, const RoundingOptions& options, std::uint64_t seed) {
   const bool is_default = options == RoundingOptions{.random_bits = options.random_bits};
-  const bool unscaled = scales.is_uniform() && scales.uniform().multiply == 1 && scales.uniform().denominator == 1;
-  const bool named = format == emu::float16 || format == emu::bfloat16 || format == emu::float8_e4m3fn ||
-                     format == emu::float8_e5m2;
-  if (is_default && unscaled && named)
-    return dispatch<Float, emu::float16, emu::bfloat16, emu::float8_e4m3fn, emu::float8_e5m2>(values, first, format);
+  if (is_default && scales.is_uniform() && !scales.multiplies_in_float() && Common::has(format))
+    return Common::count(values, first, format, scales.uniform());
   return count_any(values, first, format, scales, dtype, options, seed);
 }
 

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// The aligned text of a table: constant columns stated once, the others folded into blocks that fit the terminal.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "reports/escape.hpp"
+#include "reports/render.hpp"
+
+namespace ulpscope::reports {
+namespace {
+
+constexpr std::size_t gap = 2;  // spaces between columns
+
+std::string text_cell(const Cell& cell) {
+  if (const auto* text = std::get_if<std::string>(&cell)) return terminal_escaped(*text);
+  if (const auto* count = std::get_if<std::int64_t>(&cell)) return std::to_string(*count);
+  const double number = std::get<double>(cell);
+  return std::isnan(number) ? "nan" : fmt::format("{:.5g}", number);
+}
+
+/// Code points, which is the width of the names people use.
+std::size_t width_of(const std::string& text) {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
+/// A column as it is printed.
+struct Column {
+  std::string name;
+  std::vector<std::string> cells;  ///< of the rows shown
+  std::size_t width = 0;
+  bool left_aligned = false;
+  bool constant = false;           ///< the same in every row of the table, shown or not
+};
+
+Column column_of(const Table& table, std::size_t index, std::size_t shown) {
+  Column column{.name = terminal_escaped(table.columns[index]), .cells = {}};
+  column.width = width_of(column.name);
+  bool all_same = !table.rows.empty();
+  for (std::size_t i = 0; i < table.rows.size(); ++i) {
+    const Cell& cell = table.rows[i][index];
+    column.left_aligned |= std::holds_alternative<std::string>(cell);
+    all_same &= text_cell(cell) == text_cell(table.rows.front()[index]);
+    if (i >= shown) continue;
+    column.cells.push_back(text_cell(cell));
+    column.width = std::max(column.width, width_of(column.cells.back()));
+  }
+  // Of a single row everything is constant: its words are stated above, its numbers stay in the table.
+  column.constant = all_same && (table.rows.size() > 1 || column.left_aligned);
+  return column;
+}
+
+std::string stated_once(const std::vector<Column>& columns, std::size_t width) {
+  std::string text;
+  std::size_t used = 0;
+  for (const auto& column : columns) {
+    const std::string item = column.name + ' ' + column.cells.front();
+    if (used > 0 && used + 2 + width_of(item) + 1 > width) {
+      text += ",\n";
+      used = 0;
+    }
+    if (used > 0) text += ", ";
+    text += item;
+    used += (used > 0 ? 2 : 0) + width_of(item);
+  }
+  return text.empty() ? text : text + "\n\n";
+}
+
+std::string line_of(const std::vector<const Column*>& block, std::size_t row, bool header) {
+  std::string line;
+  for (const Column* column : block) {
+    if (!line.empty() || column != block.front()) line.append(gap, ' ');
+    const std::string& cell = header ? column->name : column->cells[row];
+    const std::string padding(column->width - width_of(cell), ' ');
+    line += column->left_aligned ? cell + padding : padding + cell;
+  }
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line + '\n';
+}
+
+std::size_t width_of(const std::vector<const Column*>& block) {
+  std::size_t width = 0;
+  for (const Column* column : block) width += column->width + (width > 0 ? gap : 0);
+  return width;
+}
+
+/// Columns side by side as far as they fit; each block begins with the key columns and has at least one other.
+std::vector<std::vector<const Column*>> folded(const std::vector<Column>& columns, std::size_t keys, std::size_t width) {
+  std::vector<const Column*> key;
+  for (std::size_t i = 0; i < keys; ++i) key.push_back(&columns[i]);
+  std::vector<std::vector<const Column*>> blocks{key};
+  for (std::size_t i = keys; i < columns.size(); ++i) {
+    if (blocks.back().size() > keys && width_of(blocks.back()) + gap + columns[i].width > width) blocks.push_back(key);
+    blocks.back().push_back(&columns[i]);
+  }
+  return blocks;
+}
+
+}  // namespace
+
+std::string to_text(const Table& table, const TextOptions& options) {
+  const std::size_t total = table.rows.size();
+  const std::size_t shown = options.max_rows == 0 ? total : std::min(total, options.max_rows);
+  std::vector<Column> constant;
+  std::vector<Column> varying;
+  std::size_t keys = 0;
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    Column column = column_of(table, i, shown);
+    // A lone row keeps its identifying columns in the table.
+    const bool state = column.constant && (total > 1 || i >= options.key_columns);
+    if (!state && i < options.key_columns) ++keys;
+    (state ? constant : varying).push_back(std::move(column));
+  }
+  std::string text = stated_once(constant, options.width);
+  if (!varying.empty()) {
+    keys = std::clamp<std::size_t>(keys, 1, varying.size());
+    const auto blocks = folded(varying, keys, options.width);
+    for (const auto& block : blocks) {
+      if (&block != &blocks.front()) text += '\n';
+      text += line_of(block, 0, true);
+      for (std::size_t row = 0; row < shown; ++row) text += line_of(block, row, false);
+    }
+  }
+  if (shown < total) text += fmt::format("... {} more rows; --csv prints them all\n", total - shown);
+  return text;
+}
+
+}  // namespace ulpscope::reports

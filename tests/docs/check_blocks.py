@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs every ```console block of Markdown files and compares what it prints with what the block shows.
+
+A block holds commands, each a line starting with `$ `, followed by the lines it prints (standard output and standard error
+together). A line of `...` stands for any lines. usage: check_blocks.py [--update] --bin DIR --root DIR FILE...
+"""
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+FENCE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def split_commands(block):
+    """[(command, expected lines)] of one block."""
+    commands = []
+    for line in block.splitlines():
+        if line.startswith("$ "):
+            commands.append((line[2:], []))
+        elif commands:
+            commands[-1][1].append(line)
+        else:
+            raise SystemExit(f"a console block starts with output: {line!r}")
+    return commands
+
+
+def matches(expected, actual):
+    """Whether `actual` lines are the `expected` ones, `...` standing for any number of lines."""
+    if not expected:
+        return not actual
+    if expected[0] == "...":
+        return any(matches(expected[1:], actual[i:]) for i in range(len(actual) + 1))
+    return bool(actual) and expected[0] == actual[0] and matches(expected[1:], actual[1:])
+
+
+def run(command, binaries, root):
+    environment = dict(os.environ, PATH=binaries + os.pathsep + os.environ["PATH"], COLUMNS="110", LC_ALL="C.UTF-8")
+    done = subprocess.run(["bash", "-c", command], cwd=root, env=environment, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300)
+    return [line.rstrip() for line in done.stdout.decode().splitlines()]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--update", action="store_true", help="write true output into the files instead")
+    parser.add_argument("--bin", required=True, help="folder of the program")
+    parser.add_argument("--root", required=True, help="folder whose files the commands read")
+    parser.add_argument("files", nargs="+")
+    arguments = parser.parse_args()
+    failures = checked = 0
+    with tempfile.TemporaryDirectory() as scratch:
+        root = os.path.abspath(arguments.root)
+        for name in os.listdir(root):  # commands write into the scratch folder, beside links to what they read
+            if name not in ("out", "build", ".git"):
+                os.symlink(os.path.join(root, name), os.path.join(scratch, name))
+        for path in arguments.files:
+            with open(path, encoding="utf-8") as file:
+                text = file.read()
+            for block in FENCE.findall(text):
+                rebuilt = ""
+                for command, expected in split_commands(block):
+                    actual = run(command, os.path.abspath(arguments.bin), scratch)
+                    checked += 1
+                    if not matches([line.rstrip() for line in expected], actual):
+                        failures += 1
+                        print(f"{path}: $ {command}\n--- shown\n" + "\n".join(expected) + "\n--- printed\n" + "\n".join(actual))
+                        expected = actual
+                    rebuilt += "\n".join([f"$ {command}"] + expected) + "\n"
+                if arguments.update:
+                    text = text.replace(block, rebuilt)
+            if arguments.update:
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(text)
+    print(f"{checked} commands, {failures} differ")
+    sys.exit(1 if (failures and not arguments.update) or checked == 0 else 0)
+
+
+main()
