@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 
 #include "reports/escape.hpp"
 #include "reports/render.hpp"
@@ -19,6 +18,12 @@ std::string text_cell(const Cell& cell) {
   if (const auto* count = std::get_if<std::int64_t>(&cell)) return std::to_string(*count);
   const double number = std::get<double>(cell);
   return std::isnan(number) ? "nan" : fmt::format("{:.5g}", number);
+}
+
+bool same(const Cell& a, const Cell& b) {
+  const auto* x = std::get_if<double>(&a);
+  const auto* y = std::get_if<double>(&b);
+  return a == b || (x != nullptr && y != nullptr && std::isnan(*x) && std::isnan(*y));
 }
 
 /// Code points, which is the width of the names people use.
@@ -42,7 +47,7 @@ Column column_of(const Table& table, std::size_t index, std::size_t shown) {
   for (std::size_t i = 0; i < table.rows.size(); ++i) {
     const Cell& cell = table.rows[i][index];
     column.left_aligned |= std::holds_alternative<std::string>(cell);
-    all_same &= text_cell(cell) == text_cell(table.rows.front()[index]);
+    all_same &= same(cell, table.rows.front()[index]);
     if (i >= shown) continue;
     column.cells.push_back(text_cell(cell));
     column.width = std::max(column.width, width_of(column.cells.back()));
