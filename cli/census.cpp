@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "cli/commands.hpp"
+#include "cli/options.hpp"
+#include "cli/output.hpp"
+#include "cli/precision.hpp"
+
+namespace ulpscope::cli {
+namespace {
+
+struct Census {
+  CommonOptions common;
+  std::vector<std::string> inputs;
+  std::string scale = "none", directory;
+};
+
+constexpr std::uint64_t most_swept = std::uint64_t{1} << 24;  // elements up to which a report also advises a scale
+
+void run(const Census& census, const Arguments& arguments) {
+  const studies::Scaling scaling = studies::parse_scaling(census.scale);
+  studies::CensusConfig config;
+  config.formats = census.common.parsed_formats();
+  config.options = census.common.parsed_rounding();
+  if (studies::clamps(scaling.rule) && !census.common.policy_given) config.options.policy = emu::Policy::saturating;
+  config.seed = census.common.seed;
+  config.threads = census.common.threads;
+  const auto tensors = open_all(census.inputs, census.common.parsed_open());
+  ProgressLine progress;
+  if (census.directory.empty()) {
+    const auto rows = census_all(tensors, scaling, config, progress.callback());
+    print(studies::census_table(rows, scaling, config.options), census.common, 2);
+    return;
+  }
+  std::uint64_t elements = 0;
+  for (const auto& tensor : tensors) elements += tensor.count();
+  const bool advise = scaling.rule == studies::ScaleRule::none && elements <= most_swept;
+  write_precision_report({census.directory, arguments, scaling, {}, advise, false}, tensors, config, progress.callback());
+  remark(census.directory + "/index.html written");
+}
+
+}  // namespace
+
+void add_census(CLI::App& app, const Arguments& arguments, int&) {
+  auto census = std::make_shared<Census>();
+  CLI::App& command = *app.add_subcommand("census", "what each format does to each tensor");
+  command.add_option("INPUT", census->inputs, "tensor files, FILE:NAME, or synthetic tensors such as normal:0,1:4096x512")->required();
+  census->common.add_formats(command);
+  command
+      .add_option("--scale", census->scale,
+                  "none, a number, amax, pow2, row, 1x128, 128x128, mx:floor|ceil|rceil|even, nvfp4: multiply, round, divide")
+      ->type_name("S")
+      ->capture_default_str();
+  census->common.add_rounding(command);
+  census->common.add_input(command);
+  census->common.add_threads(command);
+  census->common.add_output(command);
+  command.add_option("-o", census->directory, "write a report: census.csv, index.html, manifest.json")->type_name("DIR");
+  command.footer("Example: ulpscope census model.safetensors:layer3.wo normal:0,1:4096x512 --to e4m3,e5m2");
+  command.callback([census, &arguments] { run(*census, arguments); });
+}
+
+}  // namespace ulpscope::cli

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "studies/diff.hpp"
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "cli/commands.hpp"
+#include "cli/options.hpp"
+#include "cli/output.hpp"
+#include "cli/precision.hpp"
+#include "emu/catalogue.hpp"
+#include "emu/error.hpp"
+#include "reports/render.hpp"
+
+namespace ulpscope::cli {
+namespace {
+
+struct Diff {
+  CommonOptions common;
+  std::string reference, output, tolerance;
+};
+
+tensors::Tensor open_one(const std::string& input, const tensors::OpenOptions& options) {
+  auto all = tensors::open(input, options);
+  if (all.size() != 1)
+    throw Error(input + ": holds " + std::to_string(all.size()) + " tensors; name one, e.g. " + all.front().label);
+  return std::move(all.front());
+}
+
+int run(const Diff& diff) {
+  const studies::Tolerance tolerance = studies::parse_tolerance(diff.tolerance);
+  // --dtype names codes where a file does not say, and the format whose ulps count.
+  const auto wanted = diff.common.parsed_open();
+  const auto open_as_said = [&](const std::string& input) {
+    try {
+      return open_one(input, {std::nullopt, wanted.seed});
+    } catch (const Error&) {
+      if (!wanted.dtype) throw;
+      return open_one(input, wanted);
+    }
+  };
+  const tensors::Tensor reference = open_as_said(diff.reference), output = open_as_said(diff.output);
+  const emu::Format format = wanted.dtype.value_or(output.dtype.format.value_or(emu::float32));
+  const studies::DiffResult result = studies::diff(reference, output, format, tolerance);
+
+  const reports::Table table = studies::diff_table(result), worst = studies::worst_elements(result);
+  switch (rendering_of(diff.common)) {
+    case Rendering::csv:
+      print(table, diff.common, 2);
+      if (!worst.rows.empty()) remark("the worst elements:\n" + reports::to_text(worst));
+      break;
+    case Rendering::json:
+      print("{\"diff\": " + reports::to_json(table) + ", \"worst\": " + reports::to_json(worst) + "}\n");
+      break;
+    case Rendering::text:
+      print(table, diff.common, 2);
+      if (!worst.rows.empty()) print("\nThe worst elements:\n"), print(worst, diff.common, 1);
+      break;
+  }
+  return result.fails(tolerance) ? check_failed : done;
+}
+
+}  // namespace
+
+void add_diff(CLI::App& app, int& exit_code) {
+  auto diff = std::make_shared<Diff>();
+  CLI::App& command = *app.add_subcommand("diff", "two tensors: a census of their difference; exit code 1 when they differ");
+  command.add_option("REF", diff->reference, "the reference")->required();
+  command.add_option("OUT", diff->output, "what is compared with it")->required();
+  command.add_option("--tolerance", diff->tolerance, "what may differ: ulp=N,abs=X,rel=X (any one suffices), frobenius=X")
+      ->type_name("RULES");
+  diff->common.add_input(command);
+  diff->common.add_output(command);
+  command.footer("Example: ulpscope diff expected.npy got.npy --dtype bf16 --tolerance ulp=1");
+  command.callback([diff, &exit_code] { exit_code = run(*diff); });
+}
+
+}  // namespace ulpscope::cli

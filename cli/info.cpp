@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "studies/info.hpp"
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "cli/commands.hpp"
+#include "cli/options.hpp"
+#include "cli/output.hpp"
+#include "cli/precision.hpp"
+
+namespace ulpscope::cli {
+
+void add_info(CLI::App& app, int&) {
+  struct Info {
+    CommonOptions common;
+    std::vector<std::string> inputs;
+  };
+  auto info = std::make_shared<Info>();
+  CLI::App& command = *app.add_subcommand("info", "name, dtype, shape, range, counts of zero, subnormal, infinite, NaN");
+  command.add_option("FILE", info->inputs, "tensor files, FILE:NAME, or synthetic tensors")->required();
+  info->common.add_input(command);
+  info->common.add_output(command);
+  command.footer("Example: ulpscope info model.safetensors activations.npz");
+  command.callback([info] { print(studies::info_table(open_all(info->inputs, info->common.parsed_open())), info->common, 1); });
+}
+
+}  // namespace ulpscope::cli

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// The program: reads the command line, runs one command, turns errors into one line and an exit code.
+#include <signal.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/commands.hpp"
+#include "cli/output.hpp"
+#include "emu/error.hpp"
+#include "reports/build_info.hpp"
+
+namespace {
+
+using namespace ulpscope;
+
+constexpr const char* introduction =
+    "ulpscope: what low-precision floating point does to numbers, to the last bit\n"
+    "\n"
+    "  ulpscope round 464 465 0.001 --to e4m3,fp16        one value at a time\n"
+    "  ulpscope census model.safetensors                  what each format does to each tensor\n"
+    "  ulpscope sweep grads.npy -o report                 which loss scale to use: report/index.html\n"
+    "\n"
+    "`ulpscope --help` lists the commands, `ulpscope COMMAND --help` explains one.\n";
+
+int fail(const std::string& message, int code) {
+  std::fprintf(stderr, "ulpscope: %s\n", message.c_str());
+  return code;
+}
+
+/// CLI11 takes what begins with `-` for an option: a space before negative numbers keeps them values.
+std::vector<std::string> with_marked_numbers(std::vector<std::string> arguments) {
+  if (arguments.empty() || arguments.front() != "round") return arguments;
+  for (std::string& word : arguments)
+    if (word.size() > 1 && word[0] == '-' && std::string_view("0123456789.inIN").find(word[1]) != std::string_view::npos)
+      word.insert(0, 1, ' ');
+  return arguments;
+}
+
+int run(const std::vector<std::string>& arguments) {
+  CLI::App app("What low-precision floating point does to numbers, to the last bit.", "ulpscope");
+  app.set_version_flag("--version", "ulpscope " + reports::version());
+  app.require_subcommand(1);
+  int exit_code = cli::done;
+  cli::add_info(app, exit_code);
+  cli::add_formats(app, exit_code);
+  cli::add_round(app, exit_code);
+  cli::add_cast(app, exit_code);
+  cli::add_diff(app, exit_code);
+  cli::add_census(app, arguments, exit_code);
+  cli::add_sweep(app, arguments, exit_code);
+  try {
+    std::vector<std::string> words = with_marked_numbers(arguments);
+    std::reverse(words.begin(), words.end());  // as CLI11 takes them
+    app.parse(words);
+  } catch (const CLI::Success& wanted) {  // --help, --version
+    return app.exit(wanted);
+  } catch (const CLI::ParseError& error) {
+    return fail(std::string(error.what()) + "; see `ulpscope --help`", cli::bad_usage);
+  }
+  return exit_code;
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  ::signal(SIGPIPE, SIG_IGN);
+  try {
+    const std::vector<std::string> arguments(words + 1, words + count);
+    if (arguments.empty()) {
+      cli::print(introduction);
+      return cli::done;
+    }
+    return run(arguments);
+  } catch (const Error& error) {
+    return fail(error.what(), cli::bad_usage);
+  } catch (const std::bad_alloc&) {
+    return fail("out of memory", cli::own_error);
+  } catch (const std::exception& error) {
+    return fail(std::string("internal error: ") + error.what(), cli::own_error);
+  }
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/options.hpp"
+
+#include <algorithm>
+
+#include "emu/error.hpp"
+#include "emu/names.hpp"
+
+namespace ulpscope::cli {
+namespace {
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string out;
+  for (const std::string& word : words) out += (out.empty() ? "" : ", ") + word;
+  return out;
+}
+
+Error unknown(const std::string& what, const std::string& word, const std::vector<std::string>& known) {
+  return Error("unknown " + what + " '" + word + "'; nearest: " + joined(emu::closest_words(word, known)));
+}
+
+}  // namespace
+
+void CommonOptions::add_formats(CLI::App& command) {
+  command.add_option("--to", formats, "formats, e.g. fp16,e4m3,e5m2 or custom eXmY[bN][ieee|fn|fnuz|finite]")
+      ->delimiter(',')
+      ->type_name("F,...")
+      ->capture_default_str();
+}
+
+void CommonOptions::add_rounding(CLI::App& command) {
+  command.add_option("--rounding", rounding, "rounding mode")->type_name("R")->capture_default_str();
+  command.add_option("--random-bits", random_bits, "random bits of stochastic rounding, 1 to 32")->capture_default_str();
+  command.add_option("--policy", policy, "overflow: nonsaturating or saturating")
+      ->type_name("P")
+      ->capture_default_str()
+      ->each([this](const std::string&) { policy_given = true; });
+  command.add_flag("--flush-subnormals", flush_subnormals, "subnormal results become zero");
+  command.add_flag("--subnormals-are-zero", subnormals_are_zero, "subnormal inputs count as zero");
+  command.add_option("--seed", seed, "key of stochastic rounding and of synthetic tensors")->capture_default_str();
+}
+
+void CommonOptions::add_input(CLI::App& command) {
+  command.add_option("--dtype", dtype, "what the codes of an .npy or .npz are")->type_name("F");
+  if (command.get_option_no_throw("--seed") == nullptr)
+    command.add_option("--seed", seed, "key of synthetic tensors")->capture_default_str();
+}
+
+void CommonOptions::add_threads(CLI::App& command) {
+  command.add_option("--threads", threads, "threads; 0 uses all; results do not depend on it")
+      ->check(CLI::Range(0, 4096))
+      ->capture_default_str();
+}
+
+void CommonOptions::add_output(CLI::App& command) {
+  auto* const t = command.add_flag("--text", text, "aligned text (the default on a terminal)");
+  auto* const c = command.add_flag("--csv", csv, "CSV (the default elsewhere)");
+  auto* const j = command.add_flag("--json", json, "JSON");
+  t->excludes(c)->excludes(j);
+  c->excludes(j);
+}
+
+std::vector<emu::Format> CommonOptions::parsed_formats() const {
+  std::vector<emu::Format> out;
+  for (const std::string& word : formats) {
+    const emu::Format format = parse_format(word);
+    if (std::find(out.begin(), out.end(), format) == out.end()) out.push_back(format);
+  }
+  return out;
+}
+
+emu::RoundingOptions CommonOptions::parsed_rounding() const {
+  const auto parsed = emu::parse_rounding(rounding);
+  if (!parsed) throw unknown("rounding mode", rounding, emu::rounding_words());
+  const auto parsed_policy = emu::parse_policy(policy);
+  if (!parsed_policy) throw unknown("policy", policy, emu::policy_words());
+  if (random_bits < 1 || random_bits > 32) throw Error("--random-bits " + std::to_string(random_bits) + ": give 1 to 32");
+  emu::RoundingOptions options;
+  options.rounding = *parsed;
+  options.policy = *parsed_policy;
+  options.flush_subnormals = flush_subnormals;
+  options.subnormals_are_zero = subnormals_are_zero;
+  options.random_bits = random_bits;
+  return options;
+}
+
+tensors::OpenOptions CommonOptions::parsed_open() const {
+  tensors::OpenOptions options;
+  if (!dtype.empty()) options.dtype = parse_format(dtype);
+  options.seed = seed;
+  return options;
+}
+
+emu::Format parse_format(const std::string& word) {
+  const auto format = emu::parse_format(word);
+  if (!format) throw unknown("format", word, emu::format_words());
+  return *format;
+}
+
+}  // namespace ulpscope::cli

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The options that commands share, from words to values.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "emu/rounding.hpp"
+#include "tensors/tensor.hpp"
+
+namespace ulpscope::cli {
+
+/// Words as typed; parsed after CLI11 has collected them, so that a bad one is answered in our own sentence.
+struct CommonOptions {
+  std::vector<std::string> formats{"fp16", "bf16", "e4m3", "e5m2"};
+  std::string rounding = "nearest_even", policy = "nonsaturating", dtype;
+  int random_bits = 32, threads = 0;
+  bool flush_subnormals = false, subnormals_are_zero = false, policy_given = false;
+  std::uint64_t seed = 0;
+  bool text = false, csv = false, json = false;
+
+  void add_formats(CLI::App& command);   ///< --to
+  void add_rounding(CLI::App& command);  ///< --rounding --random-bits --policy --flush-subnormals --subnormals-are-zero --seed
+  void add_input(CLI::App& command);     ///< --dtype, and --seed unless add_rounding() gave it
+  void add_threads(CLI::App& command);
+  void add_output(CLI::App& command);    ///< --text --csv --json
+
+  std::vector<emu::Format> parsed_formats() const;
+  emu::RoundingOptions parsed_rounding() const;
+  tensors::OpenOptions parsed_open() const;
+};
+
+/// @throws ulpscope::Error naming the closest known words.
+emu::Format parse_format(const std::string& word);
+
+}  // namespace ulpscope::cli

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/output.hpp"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "emu/error.hpp"
+#include "reports/render.hpp"
+
+namespace ulpscope::cli {
+namespace {
+
+constexpr std::size_t terminal_rows = 40;
+
+std::size_t terminal_width() {
+  winsize size{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  const char* const columns = std::getenv("COLUMNS");
+  const int width = columns == nullptr ? 0 : std::atoi(columns);
+  return width >= 20 ? static_cast<std::size_t>(width) : reports::TextOptions{}.width;
+}
+
+std::int64_t now_ms() {
+  using namespace std::chrono;
+  return duration_cast<milliseconds>(steady_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+Rendering rendering_of(const CommonOptions& options) {
+  if (options.text) return Rendering::text;
+  if (options.csv) return Rendering::csv;
+  if (options.json) return Rendering::json;
+  return ::isatty(STDOUT_FILENO) != 0 ? Rendering::text : Rendering::csv;
+}
+
+void print(const reports::Table& table, const CommonOptions& options, std::size_t key_columns) {
+  switch (rendering_of(options)) {
+    case Rendering::csv: return print(reports::to_csv(table));
+    case Rendering::json: return print(reports::to_json(table));
+    case Rendering::text:
+      const bool terminal = ::isatty(STDOUT_FILENO) != 0;
+      return print(reports::to_text(
+          table, {.width = terminal_width(), .max_rows = terminal ? terminal_rows : 0, .key_columns = key_columns}));
+  }
+}
+
+void print(const std::string& text) {
+  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+  if (written) return;
+  if (errno == EPIPE) std::_Exit(0);  // the reader has what it wanted
+  throw Error(std::string("standard output cannot be written: ") + std::strerror(errno));
+}
+
+void remark(const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); }
+
+ProgressLine::ProgressLine() : start_ms_(now_ms()), shown_ms_(0), terminal_(::isatty(STDERR_FILENO) != 0) {}
+
+ProgressLine::~ProgressLine() {
+  if (shown_ms_ != 0) std::fputs("\r\033[K", stderr);
+}
+
+std::function<void(std::uint64_t, std::uint64_t)> ProgressLine::callback() {
+  if (!terminal_) return nullptr;
+  return [this](std::uint64_t done, std::uint64_t total) { show(done, total); };
+}
+
+void ProgressLine::show(std::uint64_t done, std::uint64_t total) {
+  const std::int64_t now = now_ms(), elapsed = now - start_ms_;
+  if (elapsed < 1000 || now - shown_ms_ < 100 || done == 0) return;
+  shown_ms_ = now;
+  const double share = static_cast<double>(done) / static_cast<double>(std::max<std::uint64_t>(total, 1));
+  const double left_s = static_cast<double>(elapsed) / 1000 * (1 - share) / share;
+  std::fprintf(stderr, "\r\033[K%3.0f%% of %llu elements, %.0f s left", 100 * share, static_cast<unsigned long long>(total), left_s);
+}
+
+}  // namespace ulpscope::cli

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// What reaches standard output and standard error.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "cli/options.hpp"
+#include "reports/table.hpp"
+
+namespace ulpscope::cli {
+
+enum class Rendering : std::uint8_t { text, csv, json };
+
+/// The rendering asked for, else text on a terminal and CSV elsewhere.
+Rendering rendering_of(const CommonOptions& options);
+
+/// Prints a table; `key_columns` identify a row in folded text. @throws ulpscope::Error when it cannot be written.
+void print(const reports::Table& table, const CommonOptions& options, std::size_t key_columns);
+
+/// Writes to standard output whole. @throws ulpscope::Error
+void print(const std::string& text);
+
+/// A line on standard error.
+void remark(const std::string& line);
+
+/// A progress line on standard error: only on a terminal, only after a second, gone at the end.
+class ProgressLine {
+ public:
+  ProgressLine();
+  ~ProgressLine();
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+  /// A function to call from one thread.
+  std::function<void(std::uint64_t done, std::uint64_t total)> callback();
+
+ private:
+  void show(std::uint64_t done, std::uint64_t total);
+  std::int64_t start_ms_, shown_ms_;
+  bool terminal_;
+};
+
+}  // namespace ulpscope::cli

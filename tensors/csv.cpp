@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <csv.h>
+
+#include <charconv>
+#include <limits>
+#include <string_view>
+
+#include "emu/catalogue.hpp"
+#include "emu/error.hpp"
+#include "tensors/readers.hpp"
+
+namespace ulpscope::tensors {
+namespace {
+
+std::optional<double> parse_number(std::string_view word) {
+  while (!word.empty() && word.front() == ' ') word.remove_prefix(1);
+  while (!word.empty() && word.back() == ' ') word.remove_suffix(1);
+  if (word.starts_with('+')) word.remove_prefix(1);
+  double value = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  if (error == std::errc::result_out_of_range && end == word.data() + word.size() && !word.empty()) {
+    // from_chars leaves the value alone: too large unless the exponent is negative
+    const bool tiny = word.find("e-") != std::string_view::npos || word.find("E-") != std::string_view::npos;
+    const double magnitude = tiny ? 0 : std::numeric_limits<double>::infinity();
+    return word.front() == '-' ? -magnitude : magnitude;
+  }
+  if (error != std::errc{} || end != word.data() + word.size() || word.empty()) return std::nullopt;
+  return value;
+}
+
+/// What libcsv calls back into.
+struct Table {
+  std::vector<double> values;
+  std::size_t columns = 0, row = 0, column = 0;
+  bool first_row_is_names = false;
+  std::string problem;
+
+  void field(std::string_view text) {
+    if (!problem.empty()) return;
+    ++column;
+    const auto value = parse_number(text);
+    if (row == 0) {
+      if (column == 1) first_row_is_names = !value;
+      else if (first_row_is_names && value) problem = place() + "is a number in a row of names";
+      if (first_row_is_names) return;
+    }
+    if (!value) problem = place() + "'" + std::string(text.substr(0, 40)) + "' is not a number";
+    else values.push_back(*value);
+  }
+  void end_row() {
+    if (!problem.empty()) return;
+    if (row == 0) columns = column;
+    else if (column != columns)
+      problem = "row " + std::to_string(row + 1) + " has " + std::to_string(column) + " fields, the first row " +
+                std::to_string(columns);
+    ++row;
+    column = 0;
+  }
+
+ private:
+  std::string place() const { return "row " + std::to_string(row + 1) + ", column " + std::to_string(column) + ": "; }
+};
+
+void on_field(void* text, std::size_t size, void* table) {
+  static_cast<Table*>(table)->field({static_cast<const char*>(text), size});
+}
+void on_row(int, void* table) { static_cast<Table*>(table)->end_row(); }
+
+}  // namespace
+
+Tensor read_csv(const FileBytes& file) {
+  csv_parser parser;
+  if (csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI | CSV_APPEND_NULL) != 0) throw std::bad_alloc();
+  const std::unique_ptr<csv_parser, void (*)(csv_parser*)> guard(&parser, csv_free);
+  Table table;
+  constexpr std::size_t piece = 1 << 16;
+  for (std::size_t at = 0; at < file.bytes.size() && table.problem.empty(); at += piece) {
+    const std::size_t size = std::min(piece, file.bytes.size() - at);
+    if (csv_parse(&parser, file.bytes.data() + at, size, on_field, on_row, &table) != size && table.problem.empty())
+      table.problem = "row " + std::to_string(table.row + 1) + ": " + csv_strerror(csv_error(&parser));
+  }
+  if (table.problem.empty() && csv_fini(&parser, on_field, on_row, &table) != 0)
+    table.problem = "row " + std::to_string(table.row + 1) + ": " + csv_strerror(csv_error(&parser));
+  if (!table.problem.empty()) throw Error(file.name + ": " + table.problem);
+  if (table.values.empty()) throw Error(file.name + ": holds no numbers");
+  const std::uint64_t rows = table.values.size() / table.columns;
+  return from_values(file.name, {rows, table.columns}, std::move(table.values));
+}
+
+}  // namespace ulpscope::tensors

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <string_view>
+
+#include "emu/catalogue.hpp"
+#include "emu/error.hpp"
+#include "emu/names.hpp"
+#include "tensors/elements.hpp"
+#include "tensors/readers.hpp"
+
+namespace ulpscope::tensors {
+namespace {
+
+struct Header {
+  std::string descr;
+  bool fortran_order = false;
+  std::vector<std::uint64_t> shape;
+};
+
+/// The header: a Python dictionary literal with the keys descr, fortran_order and shape, each once.
+class HeaderParser {
+ public:
+  HeaderParser(std::string name, std::string_view text) : name_(std::move(name)), rest_(text) {}
+
+  Header parse() {
+    Header header;
+    bool seen[3] = {};
+    expect('{');
+    while (!accept('}')) {
+      const std::string key = string();
+      expect(':');
+      const int which = key == "descr" ? 0 : key == "fortran_order" ? 1 : key == "shape" ? 2 : -1;
+      if (which < 0) fail("unknown key '" + key + "'");
+      if (seen[which]) fail("key '" + key + "' twice");
+      seen[which] = true;
+      if (which == 0) header.descr = descr();
+      if (which == 1) header.fortran_order = boolean();
+      if (which == 2) header.shape = shape();
+      if (!accept(',')) {
+        expect('}');
+        break;
+      }
+    }
+    skip_space();
+    if (!rest_.empty()) fail("text after the dictionary");
+    if (!seen[0] || !seen[1] || !seen[2]) fail("descr, fortran_order or shape is missing");
+    return header;
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& why) const { throw Error(name_ + ": malformed .npy header: " + why); }
+  void skip_space() {
+    while (!rest_.empty() && (rest_.front() == ' ' || rest_.front() == '\n' || rest_.front() == '\t')) rest_.remove_prefix(1);
+  }
+  bool accept(char c) {
+    skip_space();
+    if (rest_.empty() || rest_.front() != c) return false;
+    rest_.remove_prefix(1);
+    return true;
+  }
+  void expect(char c) {
+    if (!accept(c)) fail(std::string("'") + c + "' expected");
+  }
+  std::string string() {
+    skip_space();
+    if (rest_.empty() || (rest_.front() != '\'' && rest_.front() != '"')) fail("a quoted word expected");
+    const char quote = rest_.front();
+    const std::size_t end = rest_.find(quote, 1);
+    if (end == std::string_view::npos) fail("a quote is not closed");
+    std::string word(rest_.substr(1, end - 1));
+    if (std::any_of(word.begin(), word.end(), [](char c) { return c < ' ' || c > '~' || c == '\\'; })) fail("an odd character");
+    rest_.remove_prefix(end + 1);
+    return word;
+  }
+  std::string descr() {
+    skip_space();
+    if (!rest_.empty() && rest_.front() == '[') fail("a structured dtype; save one field as an array of its own");
+    return string();
+  }
+  bool boolean() {
+    skip_space();
+    for (const auto& [word, value] : {std::pair<std::string_view, bool>{"True", true}, {"False", false}})
+      if (rest_.starts_with(word)) {
+        rest_.remove_prefix(word.size());
+        return value;
+      }
+    fail("True or False expected");
+  }
+  std::vector<std::uint64_t> shape() {
+    std::vector<std::uint64_t> out;
+    expect('(');
+    while (!accept(')')) {
+      skip_space();
+      std::uint64_t extent = 0;
+      const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), extent);
+      if (error != std::errc{}) fail("shape: a whole number from 0 to 2^64 - 1 expected");
+      rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
+      if (!rest_.empty() && rest_.front() == 'L') rest_.remove_prefix(1);  // written by Python 2
+      out.push_back(extent);
+      if (out.size() > 64) fail("more than 64 dimensions");
+      if (!accept(',')) {
+        expect(')');
+        break;
+      }
+    }
+    return out;
+  }
+
+  std::string name_;
+  std::string_view rest_;
+};
+
+struct Element {
+  DType dtype;
+  Layout layout;
+};
+
+/// What a `descr` such as `<f4` or `|V1` means.
+Element element_of(const std::string& name, const std::string& descr, std::optional<emu::Format> codes) {
+  const auto refuse = [&](const std::string& why) { return Error(name + ": dtype " + descr + " " + why); };
+  int bytes = 0;
+  const bool sized = descr.size() >= 3 && std::from_chars(descr.data() + 2, descr.data() + descr.size(), bytes).ptr ==
+                                              descr.data() + descr.size();
+  if (!sized || std::string_view("<>|=").find(descr[0]) == std::string_view::npos)
+    throw refuse("is not known; floats f2 f4 f8, integers i1 to u8, b1, and codes (u1 u2 u4 V1 V2) with --dtype are");
+  const char kind = descr[1];
+  Layout layout{Layout::Kind::floating, bytes * 8, descr[0] == '>'};
+  const bool power = bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8;
+  if (kind == 'f' && (bytes == 2 || bytes == 4 || bytes == 8)) {
+    const emu::Format format = bytes == 2 ? emu::float16 : bytes == 4 ? emu::float32 : emu::float64;
+    if (codes && *codes != format) throw refuse("already says " + emu::format_name(format) + "; leave --dtype out");
+    return {{emu::format_name(format), format}, layout};
+  }
+  if (kind == 'f' && bytes == 1) codes = codes.value_or(emu::float8_e5m2);  // ml_dtypes gives kind f to e5m2 alone
+  const bool holds_codes = codes && power && (kind == 'V' || kind == 'u' || kind == 'f');
+  if (holds_codes) {
+    if ((codes->bits() + 7) / 8 > bytes || (codes->bits() <= 8 * bytes / 2 && bytes > 1))
+      throw refuse("holds " + std::to_string(8 * bytes) + " bits an element, " + emu::format_name(*codes) + " has " +
+                   std::to_string(codes->bits()));
+    return {{emu::format_name(*codes), codes}, layout};
+  }
+  if (kind == 'V' && bytes == 1) throw refuse("does not say which 8-bit format; add --dtype e4m3 or --dtype e5m2");
+  if (kind == 'V' && bytes == 2) throw refuse("does not say which 16-bit format; add --dtype bf16 or --dtype fp16");
+  if (codes) throw refuse("holds no codes of " + emu::format_name(*codes) + "; leave --dtype out");
+  if (kind == 'b' && bytes == 1) return {{"bool", {}}, {Layout::Kind::boolean, 8, false}};
+  if ((kind == 'i' || kind == 'u') && power) {
+    layout.kind = kind == 'i' ? Layout::Kind::signed_integer : Layout::Kind::unsigned_integer;
+    return {{(kind == 'i' ? "int" : "uint") + std::to_string(8 * bytes), {}}, layout};
+  }
+  throw refuse("is not known; floats f2 f4 f8, integers i1 to u8, b1, and codes (u1 u2 u4 V1 V2) with --dtype are");
+}
+
+}  // namespace
+
+Tensor read_npy(const FileBytes& file, std::optional<emu::Format> dtype) {
+  constexpr std::string_view magic = "\x93NUMPY";
+  const auto text = std::string_view(reinterpret_cast<const char*>(file.bytes.data()), file.bytes.size());
+  if (!text.starts_with(magic)) throw Error(file.name + ": is not a .npy file (it does not begin with \\x93NUMPY)");
+  if (text.size() < 10) throw Error(file.name + ": is cut off in the .npy header");
+  const int version = static_cast<unsigned char>(text[6]);
+  if (version < 1 || version > 3)
+    throw Error(file.name + ": .npy version " + std::to_string(version) + " is not known; 1, 2 and 3 are");
+  const std::size_t length_bytes = version == 1 ? 2 : 4;
+  const std::size_t prefix = magic.size() + 2 + length_bytes;
+  if (text.size() < prefix) throw Error(file.name + ": is cut off in the .npy header");
+  std::size_t length = 0;
+  for (std::size_t i = 0; i < length_bytes; ++i) length |= std::size_t{static_cast<unsigned char>(text[8 + i])} << (8 * i);
+  if (length > text.size() - prefix) throw Error(file.name + ": is cut off in the .npy header");
+
+  const Header header = HeaderParser(file.name, text.substr(prefix, length)).parse();
+  const Element element = element_of(file.name, header.descr, dtype);
+  const auto count = element_count(header.shape);
+  const auto size = count ? byte_size(*count, element.layout) : std::nullopt;
+  const std::size_t available = text.size() - prefix - length;
+  if (!size) throw Error(file.name + ": the extents of the shape overflow when multiplied");
+  if (*size > available)
+    throw Error(file.name + ": the header promises " + std::to_string(*size) + " bytes of data, the file holds " +
+                std::to_string(available));
+  if (*size < available)
+    throw Error(file.name + ": " + std::to_string(available - *size) + " bytes follow the data that the header promises");
+  const auto long_extents = std::count_if(header.shape.begin(), header.shape.end(), [](auto extent) { return extent > 1; });
+  if (header.fortran_order && long_extents > 1)
+    throw Error(file.name + ": is in Fortran order; save it again with np.save('" + file.name +
+                "', np.ascontiguousarray(np.load('" + file.name + "')))");
+  return {file.name, {}, element.dtype, header.shape,
+          make_source(file.owner, file.bytes.subspan(prefix + length, *size), element.dtype, element.layout)};
+}
+
+}  // namespace ulpscope::tensors

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string_view>
+
+#include "emu/error.hpp"
+#include "tensors/elements.hpp"
+#include "tensors/readers.hpp"
+#include "tensors/safetensors_dtypes.hpp"
+
+namespace ulpscope::tensors {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::uint64_t length_bytes = 8;
+constexpr std::uint64_t longest_header = 100'000'000;  // the limit of the reference implementation
+
+struct Entry {
+  std::string name;
+  SafetensorsDType type;
+  std::vector<std::uint64_t> shape;
+  std::uint64_t begin, end;
+};
+
+/// Refuses what the parser would accept but a header may not hold: depth (the parser recurses when a value is destroyed) and
+/// keys that occur twice.
+class HeaderCheck final : public nlohmann::json_sax<json> {
+ public:
+  std::string problem;
+
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(json::number_integer_t) override { return true; }
+  bool number_unsigned(json::number_unsigned_t) override { return true; }
+  bool number_float(json::number_float_t, const std::string&) override { return true; }
+  bool string(std::string&) override { return true; }
+  bool binary(json::binary_t&) override { return true; }
+  bool start_object(std::size_t) override {
+    keys_.emplace_back();
+    return deeper();
+  }
+  bool end_object() override {
+    keys_.pop_back();
+    --depth_;
+    return true;
+  }
+  bool start_array(std::size_t) override { return deeper(); }
+  bool end_array() override {
+    --depth_;
+    return true;
+  }
+  bool key(std::string& word) override {
+    if (keys_.back().insert(word).second) return true;
+    problem = "the key '" + word + "' occurs twice";
+    return false;
+  }
+  bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception&) override {
+    problem = "invalid JSON at byte " + std::to_string(position);
+    return false;
+  }
+
+ private:
+  bool deeper() {
+    if (++depth_ <= 4) return true;
+    problem = "JSON nested too deeply";
+    return false;
+  }
+  int depth_ = 0;
+  std::vector<std::set<std::string>> keys_;
+};
+
+class Reader {
+ public:
+  explicit Reader(const FileBytes& file) : file_(file) {}
+
+  std::vector<Tensor> read() {
+    const json header = parse_header();
+    std::vector<Entry> entries;
+    for (const auto& [name, value] : header.items())
+      if (name != "__metadata__") entries.push_back(entry_of(name, value));
+    std::stable_sort(entries.begin(), entries.end(),
+                     [](const Entry& a, const Entry& b) { return std::pair(a.begin, a.end) < std::pair(b.begin, b.end); });
+    check_cover(entries);
+    std::vector<Tensor> tensors;
+    for (const Entry& entry : entries)
+      tensors.push_back({file_.name + ":" + entry.name, entry.name, entry.type.dtype, entry.shape,
+                         make_source(file_.owner, data_.subspan(entry.begin, entry.end - entry.begin), entry.type.dtype,
+                                     entry.type.layout)});
+    if (tensors.empty()) throw Error(file_.name + ": holds no tensors");
+    return tensors;
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& why) const { throw Error(file_.name + ": " + why); }
+
+  json parse_header() {
+    const std::span<const std::byte> bytes = file_.bytes;
+    if (bytes.size() < length_bytes) fail("is too short for a safetensors file");
+    std::uint64_t length = 0;
+    for (std::size_t i = 0; i < length_bytes; ++i) length |= std::to_integer<std::uint64_t>(bytes[i]) << (8 * i);
+    if (length > longest_header || length > bytes.size() - length_bytes)
+      fail("the header's length " + std::to_string(length) + " does not fit the file of " + std::to_string(bytes.size()) +
+           " bytes; is it a safetensors file, and complete?");
+    const auto text = std::string_view(reinterpret_cast<const char*>(bytes.data()) + length_bytes, length);
+    data_ = bytes.subspan(length_bytes + length);
+    HeaderCheck check;
+    if (!json::sax_parse(text, &check)) fail("malformed safetensors header: " + check.problem);
+    json header = json::parse(text, nullptr, false);
+    if (!header.is_object()) fail("malformed safetensors header: not a JSON object");
+    return header;
+  }
+
+  std::uint64_t whole_number(const std::string& name, const json& value, const char* what) const {
+    if (!value.is_number_unsigned()) fail("tensor '" + name + "': " + what + " is not a whole number from 0 up");
+    return value.get<std::uint64_t>();
+  }
+
+  Entry entry_of(const std::string& name, const json& value) const {
+    const auto refuse = [&](const std::string& why) { fail("tensor '" + name + "': " + why); };
+    if (!value.is_object() || !value.contains("dtype") || !value.contains("shape") || !value.contains("data_offsets") ||
+        value.size() != 3)
+      refuse("needs dtype, shape and data_offsets, and nothing else");
+    const json& dtype = value["dtype"];
+    const json& shape = value["shape"];
+    const json& offsets = value["data_offsets"];
+    if (!dtype.is_string()) refuse("dtype is not a word");
+    const auto type = safetensors_dtype(dtype.get<std::string>());
+    if (!type) refuse("dtype '" + dtype.get<std::string>() + "' is not known; known are " + safetensors_words());
+    if (!shape.is_array()) refuse("shape is not a list");
+    if (!offsets.is_array() || offsets.size() != 2) refuse("data_offsets is not a list of two");
+
+    Entry entry{name, *type, {}, whole_number(name, offsets[0], "an offset"), whole_number(name, offsets[1], "an offset")};
+    for (const json& extent : shape) entry.shape.push_back(whole_number(name, extent, "an extent of the shape"));
+    const auto count = element_count(entry.shape);
+    const auto size = count ? byte_size(*count, type->layout) : std::nullopt;
+    if (!size) refuse("the extents of the shape overflow when multiplied");
+    if (entry.begin > entry.end || entry.end > data_.size())
+      refuse("its data end at byte " + std::to_string(entry.end) + " of " + std::to_string(data_.size()));
+    if (entry.end - entry.begin != *size)
+      refuse("shape and dtype need " + std::to_string(*size) + " bytes, data_offsets give " +
+             std::to_string(entry.end - entry.begin));
+    return entry;
+  }
+
+  /// The data of all tensors follow each other without overlap or hole (format description: "no holes").
+  void check_cover(const std::vector<Entry>& entries) const {
+    std::uint64_t position = 0;
+    for (const Entry& entry : entries) {
+      if (entry.begin < position) fail("the data of tensor '" + entry.name + "' overlap those before");
+      if (entry.begin > position)
+        fail("bytes " + std::to_string(position) + " to " + std::to_string(entry.begin) + " of the data belong to no tensor");
+      position = entry.end;
+    }
+    if (position != data_.size()) fail(std::to_string(data_.size() - position) + " bytes at the end belong to no tensor");
+  }
+
+  const FileBytes& file_;
+  std::span<const std::byte> data_;
+};
+
+}  // namespace
+
+std::vector<Tensor> read_safetensors(const FileBytes& file) { return Reader(file).read(); }
+
+}  // namespace ulpscope::tensors

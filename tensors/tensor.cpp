@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tensors/tensor.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <string_view>
+#include <utility>
+
+#include "emu/catalogue.hpp"
+#include "emu/error.hpp"
+#include "emu/names.hpp"
+#include "tensors/elements.hpp"
+#include "tensors/mapped_file.hpp"
+#include "tensors/readers.hpp"
+#include "tensors/synthetic.hpp"
+
+namespace ulpscope::tensors {
+namespace {
+
+bool exists(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::exists(path, error);
+}
+
+std::string extension_of(const std::string& path) {
+  std::string extension = std::filesystem::path(path).extension().string();
+  for (char& c : extension)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return extension;
+}
+
+std::vector<Tensor> open_file(const std::string& path, std::optional<emu::Format> dtype) {
+  const std::string extension = extension_of(path);
+  if (extension == ".pt" || extension == ".pth")
+    throw Error(path + ": is a PyTorch pickle; convert it: python3 -c \"import torch, safetensors.torch as s; s.save_file(torch.load('" +
+                path + "', map_location='cpu'), '" + path.substr(0, path.size() - extension.size()) + ".safetensors')\"");
+  const bool known = extension == ".npy" || extension == ".npz" || extension == ".safetensors" || extension == ".csv";
+  if (!known && exists(path))
+    throw Error(path + ": the name ends in none of .npy .npz .safetensors .csv, which are the formats read");
+  if (!exists(path)) {
+    const std::size_t colon = path.find(':');
+    const bool looks_synthetic = !known && colon != std::string::npos;
+    throw Error(path + (looks_synthetic ? ": no such file, and not a synthetic tensor; those are " + synthetic_forms()
+                                        : std::string(": no such file")));
+  }
+  const auto mapped = std::make_shared<MappedFile>(path);
+  const FileBytes file{path, mapped->bytes(), mapped};
+  if (extension == ".npy") return {read_npy(file, dtype)};
+  if (extension == ".npz") return read_npz(file, dtype);
+  if (dtype) throw Error(path + ": --dtype is for codes in .npy and .npz files; this file says what it holds");
+  if (extension == ".csv") return {read_csv(file)};
+  return read_safetensors(file);
+}
+
+/// FILE and NAME of `FILE:NAME`, split behind a name that ends like a file of several tensors and exists.
+std::optional<std::pair<std::string, std::string>> split(const std::string& input) {
+  for (std::size_t colon = input.find(':'); colon != std::string::npos; colon = input.find(':', colon + 1)) {
+    const std::string path = input.substr(0, colon);
+    const std::string extension = extension_of(path);
+    if (extension == ".safetensors" || extension == ".npz") return std::pair(path, input.substr(colon + 1));
+  }
+  return std::nullopt;
+}
+
+template <class Float>
+Tensor hold(std::string label, std::vector<std::uint64_t> shape, std::vector<Float> values, emu::Format format) {
+  const auto owner = std::make_shared<const std::vector<Float>>(std::move(values));
+  const DType dtype{emu::format_name(format), format};
+  return {std::move(label), {}, dtype, std::move(shape),
+          make_source(owner, std::as_bytes(std::span(*owner)), dtype, {Layout::Kind::floating, format.bits(), false})};
+}
+
+}  // namespace
+
+bool DType::fits_float() const {
+  if (format) return format->fraction_bits <= emu::float32.fraction_bits && format->exponent_bits <= emu::float32.exponent_bits &&
+                     format->min_spacing_exponent() >= emu::float32.min_spacing_exponent() &&
+                     format->max_exponent() <= emu::float32.max_exponent();
+  return name == "bool" || name.ends_with("int8") || name.ends_with("int16");
+}
+
+std::uint64_t Tensor::count() const { return element_count(shape).value_or(0); }
+
+std::vector<Tensor> open(const std::string& input, const OpenOptions& options) {
+  if (exists(input)) return open_file(input, options.dtype);
+  if (is_synthetic(input)) return {synthetic(input, options.seed)};
+  const auto parts = split(input);
+  if (!parts) return open_file(input, options.dtype);
+  std::vector<Tensor> all = open_file(parts->first, options.dtype);
+  std::vector<std::string> names;
+  for (Tensor& tensor : all) {
+    if (tensor.name == parts->second) return {std::move(tensor)};
+    names.push_back(tensor.name);
+  }
+  std::string nearest;
+  for (const std::string& name : emu::closest_words(parts->second, names)) nearest += (nearest.empty() ? "" : ", ") + name;
+  throw Error(parts->first + ": holds no tensor '" + parts->second + "'; nearest of " + std::to_string(names.size()) + ": " + nearest);
+}
+
+Tensor from_values(std::string label, std::vector<std::uint64_t> shape, std::vector<float> values) {
+  return hold(std::move(label), std::move(shape), std::move(values), emu::float32);
+}
+Tensor from_values(std::string label, std::vector<std::uint64_t> shape, std::vector<double> values) {
+  return hold(std::move(label), std::move(shape), std::move(values), emu::float64);
+}
+
+}  // namespace ulpscope::tensors
