@@ -162,24 +162,30 @@ ULPSCOPE_INLINE constexpr double log_of_normal(double x) noexcept {
   return head.high + (head.low - (half_square - (s * (half_square + r) + parts.exponent * ln2_rest)));
 }
 
+/// Adding 1.5 2^52 leaves no bits below the point. |x| < 2^51.
+ULPSCOPE_INLINE constexpr double nearest_integer(double x) noexcept { return (x + 0x1.8p52) - 0x1.8p52; }
+
 /// e^x = 2^k (1 + head + tail), k an integer, for |x| < 1100, without branches. |x - k ln2| <= ln2/2 = 0.347: the Taylor terms after
 /// n = 14 are below 2^-61.
 struct ExpParts {
   double k, head, tail;
 };
 ULPSCOPE_INLINE constexpr ExpParts exp_parts(double x) noexcept {
-  constexpr double to_integer = 0x1.8p52;  // adding it leaves no bits below the point
-  const double k = (x * one_over_ln2.high + to_integer) - to_integer;
+  const double k = nearest_integer(x * one_over_ln2.high);
   const double high = x - k * ln2_short, low = k * ln2_rest;  // high is exact
   const Pair r = fast_two_sum(high, -low);
   double sum = 0;
   for (int n = 14; n >= 3; --n) sum = (sum + inverse_factorials.of[n]) * r.high;
   return {k, r.high, r.low + r.high * r.low + r.high * r.high * (0.5 + sum)};
 }
+/// 2^k, k an integer in [-1022, 1023]: the biased exponent stands in the low bits of 2^52 + 1023 + k.
+ULPSCOPE_INLINE constexpr double normal_power_of_two(double k) noexcept {
+  return bit_cast<double>(bit_cast<std::uint64_t>(k + (0x1p52 + 1023)) << 52);
+}
 /// value * 2^k for k in [-1100, 1100], with one rounding: each factor is normal, and the first product too.
 ULPSCOPE_INLINE constexpr double scale_by(double value, double k) noexcept {
-  const int whole = static_cast<int>(k), half = whole >> 1;
-  return value * power_of_two(half) * power_of_two(whole - half);
+  const double half = nearest_integer(0.5 * k);
+  return value * normal_power_of_two(half) * normal_power_of_two(k - half);
 }
 
 }  // namespace detail
@@ -203,9 +209,10 @@ ULPSCOPE_INLINE constexpr double exp(double x) noexcept {
 }
 /// e^x - 1, error below 0.95 ulp.
 ULPSCOPE_INLINE constexpr double expm1(double x) noexcept {
-  const double inside = x > -50 ? (x < 740 ? x : 740) : -50;  // e^-50 is less than a quarter ulp of 1
+  const double inside = x > -50 ? (x < 750 ? x : 750) : -50;  // e^-50 is less than a quarter ulp of 1
   const detail::ExpParts e = detail::exp_parts(inside);
-  const detail::Pair offset = detail::two_sum(1, -detail::power_of_two(-static_cast<int>(e.k)));  // k <= 1068
+  const double k = e.k < 200 ? e.k : 200;  // 1 - 2^-200 is 1 here
+  const detail::Pair offset = detail::two_sum(1, -detail::normal_power_of_two(-k));
   const detail::Pair sum = detail::two_sum(offset.high, e.head);
   const double result = detail::scale_by(sum.high + (sum.low + (offset.low + e.tail)), e.k);
   return x == x && x != 0 ? result : x;

@@ -113,7 +113,7 @@ std::set<std::string> owned_files(const fs::path& directory) {
 }
 
 std::string manifest_of(const std::vector<std::pair<std::string, std::string>>& files, const Provenance& provenance) {
-  ordered_json manifest{{"program", "ulpscope"}, {"version", version()}, {"commit", commit()},     {"compiler", compiler()},
+  ordered_json manifest{{"program", "ulpscope"}, {"version", version()},  {"commit", commit()},     {"compiler", compiler()},
                         {"cpu", cpu()},          {"gpu", provenance.gpu}, {"seed", provenance.seed}};
   manifest["arguments"] = provenance.arguments;
   manifest["extra"] = ordered_json::object();
@@ -159,6 +159,7 @@ void write_report(const std::string& directory, const std::vector<Table>& tables
   if (!fs::is_directory(directory)) fail(directory, error ? error.message() : "it is not a directory");
   auto superseded = owned_files(directory);
   std::vector<std::pair<std::string, std::string>> files;
+  files.reserve(tables.size() + 2);
   for (const auto& table : tables) files.emplace_back(table.name + ".csv", to_csv(table));
   files.emplace_back("index.html", html);
   const std::string manifest = manifest_of(files, provenance);

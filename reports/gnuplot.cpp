@@ -30,7 +30,7 @@ struct Ends {
 std::string contents(std::FILE* file) {
   std::string bytes;
   std::array<char, 1 << 16> part{};
-  std::rewind(file);
+  std::fseek(file, 0, SEEK_SET);
   while (const auto got = std::fread(part.data(), 1, part.size(), file)) bytes.append(part.data(), got);
   return bytes;
 }
@@ -53,6 +53,12 @@ int spawn_and_wait(const Ends& ends, int& status) {
   return 0;
 }
 
+/// gnuplot repeats the line, points at a column, then says what is wrong.
+std::string first_complaint(const std::string& errors) {
+  const auto begin = errors.find("line ");
+  return begin == std::string::npos ? errors.substr(0, 200) : errors.substr(begin, errors.find('\n', begin) - begin);
+}
+
 struct Answer {
   std::string output;
   std::string problem;
@@ -62,15 +68,17 @@ Answer run_gnuplot(const std::string& script) {
   const Ends ends;
   if (!ends.input || !ends.output || !ends.errors) return {{}, "no temporary file can be made for gnuplot's input."};
   std::fwrite(script.data(), 1, script.size(), ends.input.get());
-  std::rewind(ends.input.get());
+  std::fseek(ends.input.get(), 0, SEEK_SET);
   int status = 0;
   if (const int error = spawn_and_wait(ends, status); error == ENOENT) {
-    return {{}, "gnuplot is not installed; install it (Debian and Ubuntu: apt-get install gnuplot-nox) and write the report again."};
+    return {
+        {},
+        "gnuplot is not installed; install it (Debian and Ubuntu: apt-get install gnuplot-nox) and write the report again."};
   } else if (error != 0) {
     return {{}, "gnuplot could not be started."};
   }
   if (status == 0) return {contents(ends.output.get()), {}};
-  return {{}, "gnuplot failed: " + contents(ends.errors.get())};
+  return {{}, "gnuplot failed: " + first_complaint(contents(ends.errors.get()))};
 }
 
 std::string whole_script(const std::vector<FigureScript>& scripts) {

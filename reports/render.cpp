@@ -58,6 +58,7 @@ std::string shortest(double value) {
 
 std::string to_csv(const Table& table) {
   std::vector<std::string> fields;
+  fields.reserve(table.columns.size());
   for (const auto& column : table.columns) fields.push_back(quoted_if_needed(column));
   std::string csv = csv_line(fields);
   for (const auto& row : table.rows) {

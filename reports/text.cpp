@@ -37,7 +37,7 @@ struct Column {
   std::vector<std::string> cells;  ///< of the rows shown
   std::size_t width = 0;
   bool left_aligned = false;
-  bool constant = false;           ///< the same in every row of the table, shown or not
+  bool constant = false;  ///< the same in every row of the table, shown or not
 };
 
 Column column_of(const Table& table, std::size_t index, std::size_t shown) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "studies/census.hpp"
 
+#include <tbb/global_control.h>
+#include <tbb/info.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
@@ -23,7 +25,9 @@ constexpr std::uint64_t chunks_in_flight = 64;      // bounds memory; changes no
 /// Calls partial(first, size) for every chunk, in parallel, and merge(result) in the order of the chunks.
 template <class Partial, class Merge>
 void for_each_chunk(std::uint64_t count, const CensusConfig& config, Partial partial, Merge merge) {
-  tbb::task_arena arena(config.threads > 0 ? config.threads : tbb::task_arena::automatic);
+  const int threads = config.threads > 0 ? config.threads : tbb::info::default_concurrency();
+  const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(threads));
+  tbb::task_arena arena(threads);
   const std::uint64_t chunks = (count + chunk_elements - 1) / chunk_elements;
   for (std::uint64_t batch = 0; batch < chunks; batch += chunks_in_flight) {
     const std::uint64_t batch_end = std::min(chunks, batch + chunks_in_flight);

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// The style sheet of a page.
+#pragma once
+
+#include <string>
+
+namespace ulpscope::reports {
+
+/// Light, dark by the reader's preference, and print. Loads nothing.
+std::string style_sheet();
+
+}  // namespace ulpscope::reports

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// What rounding to a format must give, worked out a second time: by MPFR, from the definitions, sharing nothing with emu.
+// docs/numerics.md and IEEE 754-2019 clauses 4.3, 6.2, 7.4, 7.5 are the sources.
+#pragma once
+
+#include <cstdint>
+
+namespace ulpscope::oracle {
+
+enum Style { ieee, fn, fnuz, finite, fnu };
+
+struct Format {
+  int exponent_bits;
+  int fraction_bits;
+  int bias;
+  Style style;
+};
+
+enum Mode { nearest_even, nearest_away, toward_zero, upward, downward, to_odd };
+
+struct Options {
+  bool saturating = false;
+  bool tiny_before = false;
+  bool flush_subnormals = false;
+};
+
+enum Outcome { nan_input, infinite_input, zero_input, exact, rounded, subnormal, to_zero, overflowed };
+enum Flag { flag_inexact = 1, flag_underflow = 2, flag_overflow = 4, flag_invalid = 16 };
+
+struct Answer {
+  std::uint64_t code;
+  double value;
+  int outcome;
+  int flags;
+};
+
+/// Width of a code.
+int bits(Format format);
+/// The code of the largest finite number.
+std::uint64_t max_finite_code(Format format);
+/// Whether `code` is a NaN; whether it is an infinity.
+bool is_nan(Format format, std::uint64_t code);
+bool is_infinite(Format format, std::uint64_t code);
+
+/// The number that `code` stands for: (-1)^sign * significand * 2^exponent.
+double value_of(Format format, std::uint64_t code);
+
+/// The code of a number that the format holds; the caller knows that it does.
+std::uint64_t code_of(Format format, double value);
+
+Answer round(Format format, double x, Mode mode, Options options = {});
+
+}  // namespace ulpscope::oracle

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/figures.hpp"
+
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+
+#include "reports/palette.hpp"
+#include "reports/percent.hpp"
+#include "tests/reports/html_check.hpp"
+#include "tests/reports/sample_page.hpp"
+
+using namespace ulpscope::reports;
+
+namespace {
+
+bool holds(const std::string& text, std::string_view word) { return text.find(word) != text.npos; }
+
+std::vector<FigureScript> sample_figures() {
+  std::vector<FigureScript> scripts;
+  for (const auto& section : sample_page().sections) {
+    scripts.push_back(histogram_figure(section.histograms[0]));
+    scripts.push_back(window_figure(section.windows[0]));
+  }
+  return scripts;
+}
+
+void skip_without_gnuplot(const Drawings& drawings) {
+  if (holds(drawings.problem, "not installed")) SKIP(drawings.problem);
+}
+
+ScaleWindow window_of(std::vector<double> to_zero, std::vector<double> overflow) {
+  return {.title = "t",
+          .log2_scale = {0, 1, 2, 3},
+          .lines = {{.format = "float16", .to_zero_percent = std::move(to_zero), .overflow_percent = std::move(overflow)}}};
+}
+
+}  // namespace
+
+TEST_CASE("gnuplot draws every figure, and the same one twice") {
+  const auto first = draw(sample_figures());
+  skip_without_gnuplot(first);
+  const auto second = draw(sample_figures());
+
+  CHECK(first.problem == "");
+  REQUIRE(first.svgs.size() == 6);
+  CHECK(first.svgs == second.svgs);
+}
+
+TEST_CASE("figures can stand side by side in a page") {
+  const auto drawings = draw(sample_figures());
+  skip_without_gnuplot(drawings);
+
+  for (const auto& svg : drawings.svgs) {
+    for (const auto* word : {" id=", "xmlns", "<defs", "<title", "url(", "gnuplot", "'", "black", "rgb("})
+      CHECK_FALSE(holds(svg, word));
+    CHECK(first_unbalanced_tag(svg) == "");
+    CHECK(svg.starts_with("<svg class=\"figure\" role=\"img\" aria-label=\""));
+  }
+}
+
+TEST_CASE("every colour that gnuplot draws has a dark counterpart") {
+  const auto drawings = draw(sample_figures());
+  skip_without_gnuplot(drawings);
+
+  for (const auto& svg : drawings.svgs) {
+    for (auto at = svg.find("=\"#"); at != svg.npos; at = svg.find("=\"#", at + 1)) {
+      const auto colour = std::string_view(svg).substr(at + 2, 7);
+      const auto is_it = [&](const Colour& known) { return known.light == colour; };
+      INFO(colour);
+      CHECK((std::any_of(palette::shared.begin(), palette::shared.end(), is_it) ||
+             std::any_of(palette::formats.begin(), palette::formats.end(), is_it)));
+    }
+  }
+}
+
+TEST_CASE("the strips name the formats and what becomes of an element") {
+  const auto drawings = draw(sample_figures());
+  skip_without_gnuplot(drawings);
+
+  for (const auto* word : {"float8_e4m3fn", "becomes zero", "subnormal", "normal", "log2 |x|"})
+    CHECK(holds(drawings.svgs[0], word));
+  CHECK(holds(drawings.svgs[2], "overflow"));
+}
+
+TEST_CASE("the best scales lose nothing to overflow and least to zero") {
+  CHECK(holds(window_figure(window_of({9, 2, 2, 0}, {0, 0, 0, 1})).commands, "'2^1 to 2^2: 2 % to zero'"));
+  CHECK(holds(window_figure(window_of({9, 5, 2, 0}, {0, 0, 1, 1})).commands, "'2^1: 5 % to zero'"));
+  CHECK(holds(window_figure(window_of({0, 0, 0, 0}, {1, 1, 1, 1})).commands, "'every scale overflows'"));
+}
+
+TEST_CASE("the smallest losses are escaped on their way through gnuplot") {
+  const auto drawings = draw({window_figure(window_of({1, 1e-9, 1, 1}, {0, 0, 0, 0}))});
+  skip_without_gnuplot(drawings);
+
+  CHECK(holds(drawings.svgs[0], "2^1: &lt;0.0001 % to zero"));
+}
+
+TEST_CASE("a script that gnuplot refuses is a problem with its words") {
+  const auto drawings = draw({{.width = 100, .height = 100, .commands = "plot nonsense(x)\n", .description = ""}});
+  skip_without_gnuplot(drawings);
+
+  CHECK(drawings.svgs.empty());
+  CHECK(holds(drawings.problem, "undefined"));
+}
+
+TEST_CASE("no text can leave its quotes in a gnuplot script") {
+  CHECK(gnuplot_string("float8_e4m3fn") == "'float8_e4m3fn'");
+  for (const char c : gnuplot_string("'; system \"id\"\n`x`\\ $a @b").substr(1)) {
+    if (c != '\'') CHECK(std::string_view("\"\n`\\$@").find(c) == std::string_view::npos);
+  }
+  CHECK(gnuplot_string("a'b") == "'a?b'");
+}
+
+TEST_CASE("percentages have three digits and honest ends") {
+  CHECK(percent_text(0) == "0");
+  CHECK(percent_text(1e-9) == "<0.0001");
+  CHECK(percent_text(0.000123) == "0.000123");
+  CHECK(percent_text(3.956) == "3.96");
+  CHECK(percent_text(50) == "50");
+  CHECK(percent_text(86.64) == "86.6");
+  CHECK(percent_text(99.94) == "99.94");
+  CHECK(percent_text(99.9999) == ">99.99");
+  CHECK(percent_text(100) == "100");
+}
