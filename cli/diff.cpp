@@ -33,10 +33,10 @@ int run(const Diff& diff) {
   const auto wanted = diff.common.parsed_open();
   const auto open_as_said = [&](const std::string& input) {
     try {
-      return open_one(input, {std::nullopt, wanted.seed});
+      return open_one(input, wanted);
     } catch (const Error&) {
       if (!wanted.dtype) throw;
-      return open_one(input, wanted);
+      return open_one(input, {std::nullopt, wanted.seed});  // this file says itself what it holds
     }
   };
   const tensors::Tensor reference = open_as_said(diff.reference), output = open_as_said(diff.output);

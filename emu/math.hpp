@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Logarithm, exponential and cosine in double from add, multiply, divide and bit operations alone: the same bits on every machine
-// and with every compiler (-ffp-contract=off, round to nearest), which the C library's are not. Coefficients are computed from
-// their series. Where a last bit decides, values are carried as sums of two doubles (T. J. Dekker, "A floating-point technique for
-// extending the available precision", Numer. Math. 18 (1971)). tests/emu/math_test.cpp holds the bounds against MPFR.
+// Logarithm, exponential and cosine in double from add, multiply, divide and bit operations alone: the same bits on every
+// machine and with every compiler (-ffp-contract=off, round to nearest), which the C library's are not. Coefficients are
+// computed from their series. Where a last bit decides, values are carried as sums of two doubles (T. J. Dekker, "A
+// floating-point technique for extending the available precision", Numer. Math. 18 (1971)). tests/emu/math_test.cpp holds the
+// bounds against MPFR.
 #pragma once
 
 #include <cstdint>
@@ -79,8 +80,8 @@ struct InverseFactorials {
 };
 inline constexpr InverseFactorials<20> inverse_factorials{};
 
-/// atanh(r) / r for |r| <= 0.172 from the series sum r^2k / (2k + 1): the first terms as pairs, the others in double, where they
-/// weigh less than 0.172^10 < 2^-25 and so err by less than 2^-77.
+/// atanh(r) / r for |r| <= 0.172 from the series sum r^2k / (2k + 1): the first terms as pairs, the others in double, where
+/// they weigh less than 0.172^10 < 2^-25 and so err by less than 2^-77.
 constexpr Pair atanh_over_r(Pair r) noexcept {
   const Pair square = multiply(r, r);
   constexpr int terms = 22, exact_terms = 5;  // 0.172^(2*22) < 2^-111
@@ -151,8 +152,8 @@ inline constexpr Pair one_over_ln2 = divide({1, 0}, ln2);
 inline constexpr Pair one_over_ln10 = divide({1, 0}, log_pair(10));
 
 /// ln x of a positive normal x, without branches. With f = m - 1 and s = f / (2 + f):
-/// ln m = 2 atanh(s) = f - f^2/2 + s (f^2/2 + R), R = sum over k > 0 of 2 s^2k / (2k + 1) (the arrangement of FreeBSD's e_log.c).
-/// |s| <= 0.1716: the terms after k = 10 are below 2^-60 of the result.
+/// ln m = 2 atanh(s) = f - f^2/2 + s (f^2/2 + R), R = sum over k > 0 of 2 s^2k / (2k + 1) (the arrangement of FreeBSD's
+/// e_log.c). |s| <= 0.1716: the terms after k = 10 are below 2^-60 of the result.
 ULPSCOPE_INLINE constexpr double log_of_normal(double x) noexcept {
   const Split parts = split(x);
   const double f = parts.m - 1, s = f / (2 + f), square = s * s, half_square = 0.5 * f * f;
@@ -165,8 +166,8 @@ ULPSCOPE_INLINE constexpr double log_of_normal(double x) noexcept {
 /// Adding 1.5 2^52 leaves no bits below the point. |x| < 2^51.
 ULPSCOPE_INLINE constexpr double nearest_integer(double x) noexcept { return (x + 0x1.8p52) - 0x1.8p52; }
 
-/// e^x = 2^k (1 + head + tail), k an integer, for |x| < 1100, without branches. |x - k ln2| <= ln2/2 = 0.347: the Taylor terms after
-/// n = 14 are below 2^-61.
+/// e^x = 2^k (1 + head + tail), k an integer, for |x| < 1100, without branches. |x - k ln2| <= ln2/2 = 0.347: the Taylor terms
+/// after n = 14 are below 2^-61.
 struct ExpParts {
   double k, head, tail;
 };
@@ -207,7 +208,7 @@ ULPSCOPE_INLINE constexpr double exp(double x) noexcept {
   const double result = detail::scale_by(sum.high + (sum.low + e.tail), e.k);
   return x == x ? result : x;
 }
-/// e^x - 1, error below 0.95 ulp.
+/// e^x - 1, error below 1 ulp.
 ULPSCOPE_INLINE constexpr double expm1(double x) noexcept {
   const double inside = x > -50 ? (x < 750 ? x : 750) : -50;  // e^-50 is less than a quarter ulp of 1
   const detail::ExpParts e = detail::exp_parts(inside);
@@ -218,7 +219,7 @@ ULPSCOPE_INLINE constexpr double expm1(double x) noexcept {
   return x == x && x != 0 ? result : x;
 }
 
-/// cos(2 pi turns) for 0 <= turns <= 1, without branches; error below 0.95 ulp, near the zeros too.
+/// cos(2 pi turns) for 0 <= turns <= 1, without branches; error below 1 ulp, near the zeros too.
 ULPSCOPE_INLINE constexpr double cos_two_pi(double turns) noexcept {
   // Exact reductions: cos(2 pi (1 - u)) = cos(2 pi u), cos(2 pi (1/2 - u)) = -cos(2 pi u), cos(2 pi (1/4 - u)) = sin(2 pi u).
   constexpr auto least = [](double a, double b) { return a < b ? a : b; };

@@ -147,6 +147,7 @@ std::string format_name(Format format) {
   if (format.bias != default_bias(format.exponent_bits, format.specials)) name += "b" + std::to_string(format.bias);
   for (const auto& [suffix, specials] : suffixes)
     if (specials == format.specials && specials != Specials::ieee) name += suffix;
+  if (format.specials == Specials::ieee && parse_format(name) != format) name += "ieee";  // the short word is a catalogue's
   return name;
 }
 

@@ -1,20 +1,36 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the 30 measurements of the UCI breast-cancer (diagnostic) table as CSV with a header, numbers as the source spells them."""
+"""Writes breast-cancer.csv: the 30 measured columns of the Wisconsin diagnostic table, with a row of names.
+
+The numbers are copied as they stand in the table that scikit-learn ships; the last column there, the class, is left out.
+"""
+
 import argparse
 import csv
+import pathlib
 
-TABLE = "/usr/lib/python3/dist-packages/sklearn/datasets/data/breast_cancer.csv"
-MEASURED = ("radius", "texture", "perimeter", "area", "smoothness", "compactness", "concavity", "concave_points", "symmetry",
-            "fractal_dimension")
+TABLE = pathlib.Path("/usr/lib/python3/dist-packages/sklearn/datasets/data/breast_cancer.csv")  # Debian's python3-sklearn
+MEASURES = ["radius", "texture", "perimeter", "area", "smoothness", "compactness", "concavity", "concave_points", "symmetry",
+            "fractal_dimension"]
+# Fields 0-9 are means, 10-19 standard errors, 20-29 the means of the three largest (scikit-learn's description of the table).
+COLUMNS = [f"{kind}_{measure}" for kind in ("mean", "se", "worst") for measure in MEASURES]
 
-parser = argparse.ArgumentParser(description=__doc__)
-parser.add_argument("--table", default=TABLE, help="breast_cancer.csv of scikit-learn")
-parser.add_argument("-o", "--output", default="breast-cancer.csv")
-arguments = parser.parse_args()
 
-with open(arguments.table, newline="") as source, open(arguments.output, "w", newline="") as target:
-    rows = list(csv.reader(source))[1:]  # the first row holds counts and class names
-    writer = csv.writer(target, lineterminator="\n")
-    writer.writerow([f"{statistic}_{name}" for statistic in ("mean", "error", "worst") for name in MEASURED])
-    writer.writerows(row[:30] for row in rows)
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--table", type=pathlib.Path, default=TABLE, help="scikit-learn's breast_cancer.csv (%(default)s)")
+    parser.add_argument("-o", "--output", type=pathlib.Path, default=pathlib.Path(__file__).parent / "breast-cancer.csv")
+    options = parser.parse_args()
+
+    with open(options.table, newline="") as file:
+        reader = csv.reader(file)
+        count, features, *_ = next(reader)
+        rows = [row[: int(features)] for row in reader]
+    if len(rows) != int(count) or int(features) != len(COLUMNS):
+        raise SystemExit(f"{len(rows)} rows of {features} columns where {count} rows of {len(COLUMNS)} are expected")
+    with open(options.output, "w", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows([COLUMNS, *rows])
+
+
+if __name__ == "__main__":
+    main()

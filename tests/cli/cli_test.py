@@ -1,0 +1,220 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the program as scripts do: facts, error lines, exit codes, the same bytes for any thread count. usage: cli_test.py PROGRAM"""
+import csv
+import hashlib
+import io
+import json
+import os
+import pathlib
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PROGRAM = os.path.abspath(sys.argv.pop(1))
+
+
+def run(*words, stdin="", cwd=None):
+    done = subprocess.run([PROGRAM, *words], input=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=cwd)
+    return done.returncode, done.stdout, done.stderr
+
+
+def rows(*words):
+    code, out, err = run(*words, "--csv")
+    assert code == 0, err
+    return list(csv.DictReader(io.StringIO(out)))
+
+
+def npy(descr, shape, data, fortran=False):
+    text = f"{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': {shape}, }}"
+    text += " " * (-(len(text) + 11) % 64) + "\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text.encode() + data
+
+
+class Facts(unittest.TestCase):
+    def test_round_states_the_facts_of_e4m3(self):
+        got = [(r["code"], r["value"], r["class"]) for r in rows("round", "464", "465", "0.0009765625", "--to", "e4m3")]
+        self.assertEqual(got, [("7e", "448", "rounded"), ("7f", "nan", "overflow"), ("00", "0", "to_zero")])
+
+    def test_a_decimal_is_rounded_once(self):
+        self.assertEqual(rows("round", "464.00000000000000001", "--to", "e4m3")[0]["class"], "overflow")
+        self.assertEqual(rows("round", "463.99999999999999999", "--to", "e4m3")[0]["value"], "448")
+        self.assertEqual(rows("round", "1.00048828125000000000000001", "--to", "fp16")[0]["code"], "3c01")
+        self.assertEqual(rows("round", "1.00048828125", "--to", "fp16")[0]["code"], "3c00")
+        self.assertEqual(rows("round", "0x1.00200000000000000000000001p0", "--to", "fp16")[0]["code"], "3c01")
+        tie = "9007199254740993"  # 2^53 + 1
+        self.assertEqual(rows("round", tie, "--to", "fp64")[0]["value"], "9007199254740992")
+        self.assertEqual(rows("round", tie + ".0000000001", "--to", "fp64")[0]["value"], "9007199254740994")
+        self.assertEqual(rows("round", "1e999999999999", "-1e-999999999999", "--to", "fp64")[0]["class"], "overflow")
+
+    def test_negative_values_need_no_dashes(self):
+        got = rows("round", "-5", "-.5", "-inf", "-0x1p3", "--to", "e5m2", "--policy", "saturating")
+        self.assertEqual([r["value"] for r in got], ["-5", "-0.5", "-57344", "-8"])
+
+    def test_codes_are_values(self):
+        self.assertEqual(rows("round", "code:7e", "--to", "e4m3")[0]["value"], "448")
+
+    def test_names_are_read_in_any_case_and_spelling(self):
+        for word in ("E4M3", "Float8-E4M3FN", "e4m3fn"):
+            self.assertEqual(rows("round", "1", "--to", word, "--rounding", "RZ")[0]["format"], "float8_e4m3fn")
+
+    def test_formats_computes_the_published_table(self):
+        # name: exponent bits, fraction bits, bias, max finite, min normal, min subnormal, infinity
+        stated = {"float32": (8, 23, 127, (2 - 2**-23) * 2.0**127, 2.0**-126, 2.0**-149, True),
+                  "tf32": (8, 10, 127, (2 - 2**-10) * 2.0**127, 2.0**-126, 2.0**-136, True),
+                  "float16": (5, 10, 15, 65504, 2**-14, 2**-24, True),
+                  "bfloat16": (8, 7, 127, 3.3895313892515355e38, 2.0**-126, 2.0**-133, True),
+                  "float8_e5m2": (5, 2, 15, 57344, 2**-14, 2**-16, True),
+                  "float8_e4m3fn": (4, 3, 7, 448, 2**-6, 2**-9, False),
+                  "float8_e4m3": (4, 3, 7, 240, 2**-6, 2**-9, True),
+                  "float8_e3m4": (3, 4, 3, 15.5, 2**-2, 2**-6, True),
+                  "float8_e4m3fnuz": (4, 3, 8, 240, 2**-7, 2**-10, False),
+                  "float8_e5m2fnuz": (5, 2, 16, 57344, 2**-15, 2**-17, False),
+                  "float8_e4m3b11fnuz": (4, 3, 11, 30, 2**-10, 2**-13, False),
+                  "float6_e3m2fn": (3, 2, 3, 28, 2**-2, 2**-4, False),
+                  "float6_e2m3fn": (2, 3, 1, 7.5, 1, 2**-3, False),
+                  "float4_e2m1fn": (2, 1, 1, 6, 1, 2**-1, False)}
+        table = {r["name"]: r for r in rows("formats")}
+        self.assertEqual(len(table), 16)
+        for name, (e, m, bias, largest, normal, subnormal, infinity) in stated.items():
+            r = table[name]
+            got = (int(r["exponent_bits"]), int(r["fraction_bits"]), int(r["bias"]), float(r["max_finite"]),
+                   float(r["min_normal"]), float(r["min_subnormal"]), r["has_inf"] == "true")
+            self.assertEqual(got, (e, m, bias, largest, normal, subnormal, infinity), name)
+        self.assertEqual(table["float8_e8m0fnu"]["nan_codes"], "ff")
+        self.assertEqual(table["float8_e4m3fnuz"]["nan_codes"], "80")
+        self.assertEqual(table["float8_e5m2"]["nan_codes"], "7d-7f fd-ff")
+        self.assertEqual(table["float4_e2m1fn"]["nan_codes"], "")
+
+    def test_codes_lists_every_code(self):
+        listed = rows("formats", "e2m1", "--codes")
+        self.assertEqual([r["value"] for r in listed[:8]], ["0", "0.5", "1", "1.5", "2", "3", "4", "6"])
+        self.assertEqual(len(listed), 16)
+
+
+class Tables(unittest.TestCase):
+    CENSUS = ("tensor,format,rounding,policy,scale,count,nan,infinite,zero,exact,rounded,subnormal,to_zero,overflow,"
+              "max_abs_error,mean_abs_error,rms_error,mean_signed_error,max_rel_error,mean_rel_error,max_ulp_error,sqnr_db,"
+              "sqnr_saturating_db,max_abs_input,min_abs_input")
+
+    def test_columns_are_the_published_ones(self):
+        self.assertEqual(run("census", "normal:0,1:10")[1].splitlines()[0], self.CENSUS)
+        self.assertEqual(run("sweep", "normal:0,1:10")[1].splitlines()[0],
+                         self.CENSUS.replace("policy,scale,", "policy,log2_scale,"))
+        self.assertEqual(run("round", "1")[1].splitlines()[0], "input,format,rounding,policy,code,value,error_ulp,class")
+
+    def test_classes_add_up(self):
+        names = ("nan", "infinite", "zero", "exact", "rounded", "subnormal", "to_zero", "overflow")
+        for r in rows("sweep", "studentt:1:10000", "--to", "e4m3,e8m0,e2m1,e3m0finite"):
+            self.assertEqual(sum(int(r[n]) for n in names), int(r["count"]))
+
+    def test_the_same_bytes_for_any_thread_count(self):
+        for command in (["census", "lognormal:-9,5:300000"], ["census", "normal:0,1:512x512", "--scale", "128x128"],
+                        ["sweep", "studentt:2:200000", "--rounding", "stochastic"]):
+            one = run(*command, "--threads", "1")[1]
+            self.assertEqual(one, run(*command, "--threads", "2")[1])
+            self.assertEqual(one, run(*command, "--threads", "5")[1])
+
+    def test_known_bytes(self):
+        # Any compiler, machine and thread count gives these; a change here is a change of results.
+        out = run("census", "normal:0,1:100000", "lognormal:-6,3:100000", "studentt:3:99999", "laplace:0,2:70000",
+                  "uniform:-1,1:70001", "--to", "fp16,bf16,e4m3,e5m2,e2m1,e5m7", "--csv")[1]
+        self.assertEqual(hashlib.sha256(out.encode()).hexdigest(), GOLDEN)
+
+    def test_renderings(self):
+        self.assertEqual(json.loads(run("round", "1", "--to", "e4m3", "--json")[1])[0]["code"], "38")
+        self.assertIn("use 2^", run("sweep", "normal:0,0.001:100", "--text")[1])
+
+    def test_report(self):
+        with tempfile.TemporaryDirectory() as folder:
+            code, out, err = run("sweep", "normal:0,1e-6:1000", "-o", "report", cwd=folder)
+            self.assertEqual((code, out), (0, ""), err)
+            report = pathlib.Path(folder) / "report"
+            manifest = json.loads((report / "manifest.json").read_text())
+            self.assertEqual(sorted(p.name for p in report.iterdir()), ["census.csv", "index.html", "manifest.json", "sweep.csv"])
+            self.assertIn(hashlib.sha256((report / "sweep.csv").read_bytes()).hexdigest(), json.dumps(manifest))
+            self.assertIn("becomes 0", (report / "index.html").read_text())
+            before = {p.name: p.read_bytes() for p in report.iterdir()}
+            self.assertEqual(run("sweep", "normal:0,1e-6:1000", "-o", "report", "--threads", "2", cwd=folder)[0], 0)
+            self.assertEqual(before["sweep.csv"], (report / "sweep.csv").read_bytes())
+
+
+class Files(unittest.TestCase):
+    def test_cast_and_diff_agree_with_round(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder)
+            (path / "a.npy").write_bytes(npy("<f4", (4,), struct.pack("<4f", 464, 465, -1.06, 0)))
+            self.assertEqual(run("cast", "a.npy", "--to", "e4m3", "--codes", "-o", "c.npy", cwd=folder)[0], 0)
+            self.assertEqual((path / "c.npy").read_bytes()[-4:], bytes([0x7e, 0x7f, 0xb8, 0]))
+            self.assertEqual(run("cast", "a.npy", "--to", "e4m3", "-o", "v.npy", cwd=folder)[0], 0)
+            self.assertEqual(run("cast", "a.npy", "--to", "e4m3", "-o", "v.safetensors", cwd=folder)[0], 0)
+            self.assertEqual(run("diff", "v.npy", "v.safetensors", cwd=folder)[0], 0)
+            self.assertEqual(run("diff", "v.npy", "c.npy", "--dtype", "e4m3", cwd=folder)[0], 0)
+            code, out, _ = run("diff", "a.npy", "v.npy", cwd=folder)
+            self.assertEqual(code, 1)
+            self.assertEqual(run("diff", "a.npy", "v.npy", "--tolerance", "ulp=1e300", cwd=folder)[0], 1)  # NaN for 465
+            self.assertEqual(sorted(os.listdir(folder)), ["a.npy", "c.npy", "v.npy", "v.safetensors"])
+
+    def test_errors_are_one_line_and_exit_2(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder)
+            (path / "v1.npy").write_bytes(npy("|V1", (2,), b"ab"))
+            (path / "cut.npy").write_bytes(npy("<f4", (2,), b"abcd"))
+            (path / "f.npy").write_bytes(npy("<f4", (2, 2), bytes(16), True))
+            (path / "x.pt").write_bytes(b"x")
+            (path / "x.txt").write_bytes(b"x")
+            (path / "empty.csv").write_bytes(b"")
+            (path / "ragged.csv").write_bytes(b"1,2\n3\n")
+            (path / "s.safetensors").write_bytes(struct.pack("<Q", 1000) + b"{}")
+            (path / "foreign").mkdir()
+            (path / "foreign" / "mine.txt").write_bytes(b"x")
+            expected = {
+                ("census", "missing.npy"): "missing.npy: no such file",
+                ("census", "v1.npy"): "v1.npy: dtype |V1 does not say which 8-bit format; add --dtype e4m3 or --dtype e5m2",
+                ("census", "cut.npy"): "cut.npy: the header promises 8 bytes of data, the file holds 4",
+                ("census", "f.npy"): "f.npy: is in Fortran order",
+                ("census", "x.pt"): "x.pt: is a PyTorch pickle; convert it: python3 -c",
+                ("census", "x.txt"): "x.txt: the name ends in none of .npy .npz .safetensors .csv",
+                ("census", "empty.csv"): "empty.csv: is empty",
+                ("census", "ragged.csv"): "ragged.csv: row 2 has 1 fields, the first row 2",
+                ("census", "s.safetensors"): "s.safetensors: the header's length 1000 does not fit the file of 10 bytes",
+                ("census", "normal:0:3"): "normal:0:3: 1 parameter",
+                ("census", "normal:0,1:3", "--to", "e4m9x"): "unknown format 'e4m9x'; nearest: e4m3",
+                ("census", "normal:0,1:3", "--rounding", "nearest"): "unknown rounding mode 'nearest'; nearest: ",
+                ("census", "normal:0,1:3", "--scale", "-1"): "--scale '-1': give a positive number or one of none, amax",
+                ("census", "normal:0,1:3", "-o", "foreign"): "foreign",
+                ("sweep", "normal:0,1:3", "--log2-scale", "3:1"): "--log2-scale '3:1': LO is above HI",
+                ("round", "abc"): "'abc' is not a number",
+                ("round", "code:100", "--to", "e4m3"): "code:100: is not a code of float8_e4m3fn, which has 8 bits",
+                ("round", "1", "--random-bits", "40"): "--random-bits 40: give 1 to 32",
+                ("formats", "fp64", "--codes"): "--codes lists formats of 16 bits or fewer",
+                ("diff", "normal:0,1:4096x512", "normal:0,1:512x4096"): "normal:0,1:4096x512 4096x512, normal:0,1:512x4096 512x4096: shapes differ",
+                ("cast", "normal:0,1:3", "--to", "e4m3", "-o", "no/such/dir.npy"): "no/such/dir.npy: cannot be written",
+                ("nonsense",): "", ("census",): "", ("census", "normal:0,1:3", "--nonsense"): "", ("info", "."): ".",
+            }
+            for words, start in expected.items():
+                code, out, err = run(*words, cwd=folder)
+                self.assertEqual((code, out, err.count("\n")), (2, "", 1), (words, err))
+                self.assertTrue(err.startswith("ulpscope: " + start), (words, err))
+
+    def test_a_full_disk_is_an_error_and_a_closed_pipe_is_not(self):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([PROGRAM, "formats"], stdout=full, stderr=subprocess.PIPE, text=True)
+        self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1))
+        done = subprocess.run(["bash", "-c", f"{PROGRAM} formats bf16 --codes | head -1; exit ${{PIPESTATUS[0]}}"],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+
+    def test_help_shows_examples(self):
+        self.assertEqual(run()[0], 0)
+        self.assertEqual(run()[1].count("ulpscope "), 5)
+        for command in ("info", "formats", "round", "cast", "diff", "census", "sweep"):
+            code, out, _ = run(command, "--help")
+            self.assertEqual(code, 0)
+            self.assertIn("Example: ulpscope " + command, out)
+
+
+GOLDEN = "d8ffcec185c1c07db162b70249f38eaf784d8882b04b72f4704a493b5dbcf9ee"
+unittest.main()
