@@ -159,7 +159,8 @@ def print_facts(tensors):
             parts = [v.ravel() for name, v in tensors.items() if name.startswith(stage) and name.endswith("." + kind)]
             values = np.abs(np.concatenate(parts))
             shares = [np.mean(values == 0)] + [np.mean((values > 0) & (values < bound)) for bound in (2**-24, 2**-9)]
-            print(f"{stage:7} {kind:16} {values.size:9}  {shares[0]:6.2%}  {shares[1]:11.2%}  {shares[2]:10.2%}   {values.max():.3g}")
+            print(f"{stage:7} {kind:16} {values.size:9}  {shares[0]:6.2%}  {shares[1]:11.2%}  {shares[2]:10.2%}   "
+                  f"{values.max():.3g}")
 
 
 def main():
