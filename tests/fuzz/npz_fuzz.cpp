@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/fuzz/read_everything.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  read_everything(data, size, [](const ulpscope::tensors::FileBytes& file) { return ulpscope::tensors::read_npz(file, {}); });
+  return 0;
+}

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// What each reader accepts, and the line with which it refuses the rest.
+#include "tensors/readers.hpp"
+
+#include <unistd.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "emu/catalogue.hpp"
+#include "emu/decode.hpp"
+#include "emu/error.hpp"
+#include "emu/names.hpp"
+#include "tensors/tensor.hpp"
+#include "tensors/write.hpp"
+
+using namespace ulpscope;
+
+namespace {
+
+tensors::FileBytes file_of(const std::string& name, const std::string& bytes) {
+  const auto owner = std::make_shared<const std::string>(bytes);
+  return {name, std::as_bytes(std::span(*owner)), owner};
+}
+
+std::string npy(const std::string& dictionary, std::size_t data_bytes) {
+  const std::string text = dictionary + "\n";
+  return std::string("\x93NUMPY\x01\x00", 8) + static_cast<char>(text.size() & 0xff) + static_cast<char>(text.size() >> 8) + text +
+         std::string(data_bytes, '\0');
+}
+std::string npy(const std::string& descr, const std::string& shape, std::size_t data_bytes, const std::string& order = "False") {
+  return npy("{'descr': '" + descr + "', 'fortran_order': " + order + ", 'shape': " + shape + ", }", data_bytes);
+}
+std::string safetensors(const std::string& header, std::size_t data_bytes) {
+  std::string out;
+  for (int i = 0; i < 8; ++i) out += static_cast<char>(header.size() >> (8 * i) & 0xff);
+  return out + header + std::string(data_bytes, '\0');
+}
+std::string tensor(const std::string& dtype, const std::string& shape, const std::string& offsets) {
+  return R"({"dtype":")" + dtype + R"(","shape":)" + shape + R"(,"data_offsets":)" + offsets + "}";
+}
+
+template <class Read>
+std::string refusal(Read read) {
+  try {
+    read();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+std::string npy_refusal(const std::string& bytes, std::optional<emu::Format> dtype = {}) {
+  return refusal([&] { tensors::read_npy(file_of("w.npy", bytes), dtype); });
+}
+std::string safetensors_refusal(const std::string& bytes) {
+  return refusal([&] { tensors::read_safetensors(file_of("w.safetensors", bytes)); });
+}
+
+class Folder {
+ public:
+  Folder() : path_(std::filesystem::temp_directory_path() / ("ulpscope_readers_" + std::to_string(::getpid()))) {
+    std::filesystem::create_directories(path_);
+  }
+  ~Folder() { std::filesystem::remove_all(path_); }
+  std::string operator/(const std::string& name) const { return (path_ / name).string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// Resident memory that is not page cache, in KiB.
+long anonymous_kib() {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;)
+    if (long kib = 0; word == "RssAnon:" && status >> kib) return kib;
+  return -1;
+}
+
+}  // namespace
+
+TEST_CASE("an .npy that does not say its format is refused with the advice that helps", "[tensors]") {
+  CHECK(npy_refusal(npy("|V1", "(2,)", 2)) == "w.npy: dtype |V1 does not say which 8-bit format; add --dtype e4m3 or --dtype e5m2");
+  CHECK(npy_refusal(npy("<V2", "(2,)", 4)) == "w.npy: dtype <V2 does not say which 16-bit format; add --dtype bf16 or --dtype fp16");
+  CHECK(npy_refusal(npy("|V1", "(2,)", 2), emu::e4m3) == "accepted");
+  CHECK(npy_refusal(npy("|u1", "(2,)", 2), emu::e2m1) == "accepted");
+  CHECK(npy_refusal(npy("<u2", "(2,)", 4), emu::e4m3).starts_with("w.npy: dtype <u2 holds 16 bits an element"));
+  CHECK(npy_refusal(npy("<f4", "(2,)", 8), emu::e4m3).starts_with("w.npy: dtype <f4 already says float32"));
+}
+
+TEST_CASE("an .npy whose header lies is refused", "[tensors]") {
+  CHECK(npy_refusal(npy("<f4", "(3,)", 8)) == "w.npy: the header promises 12 bytes of data, the file holds 8");
+  CHECK(npy_refusal(npy("<f4", "(3,)", 13)) == "w.npy: 1 bytes follow the data that the header promises");
+  CHECK(npy_refusal(npy("<f4", "(4294967296, 4294967296)", 0)) == "w.npy: the extents of the shape overflow when multiplied");
+  CHECK(npy_refusal(npy("<f4", "(18446744073709551616,)", 0)).starts_with("w.npy: malformed .npy header: shape"));
+  CHECK(npy_refusal(npy("<f4", "(-1,)", 0)).starts_with("w.npy: malformed .npy header: shape"));
+  CHECK(npy_refusal(npy("<c8", "(1,)", 8)).starts_with("w.npy: dtype <c8 is not known"));
+  CHECK(npy_refusal(npy("<f4", "(2, 2)", 16, "True")).starts_with("w.npy: is in Fortran order; save it again with"));
+  CHECK(npy_refusal(npy("<f4", "(2,)", 8, "True")) == "accepted");  // one dimension has one order
+  CHECK(npy_refusal(npy("{'descr': '<f4', 'descr': '<f4', 'shape': (1,)}", 4)) == "w.npy: malformed .npy header: key 'descr' twice");
+  CHECK(npy_refusal(npy("{'descr': [('x', '<f4')], 'fortran_order': False, 'shape': (1,)}", 4)).find("structured") != std::string::npos);
+  CHECK(npy_refusal("nonsense").find("is not a .npy file") != std::string::npos);
+  CHECK(npy_refusal(npy("<f4", "(1,)", 4).substr(0, 20)) == "w.npy: is cut off in the .npy header");
+}
+
+TEST_CASE("a safetensors file whose header lies is refused", "[tensors]") {
+  const std::string name = "w.safetensors: tensor 'a': ";
+  const auto one = [](const std::string& entry, std::size_t bytes) { return safetensors("{\"a\":" + entry + "}", bytes); };
+
+  CHECK(safetensors_refusal(one(tensor("F32", "[2]", "[0,8]"), 8)) == "accepted");
+  CHECK(safetensors_refusal(one(tensor("F32", "[2]", "[0,8]"), 4)) == name + "its data end at byte 8 of 4");
+  CHECK(safetensors_refusal(one(tensor("F32", "[3]", "[0,8]"), 8)) == name + "shape and dtype need 12 bytes, data_offsets give 8");
+  CHECK(safetensors_refusal(one(tensor("F32", "[2]", "[-8,8]"), 8)) == name + "an offset is not a whole number from 0 up");
+  CHECK(safetensors_refusal(one(tensor("F32", "[2]", "[8,0]"), 8)) == name + "its data end at byte 0 of 8");
+  CHECK(safetensors_refusal(one(tensor("F32", "[4294967296,4294967296]", "[0,8]"), 8)) ==
+        name + "the extents of the shape overflow when multiplied");
+  CHECK(safetensors_refusal(one(tensor("F7", "[2]", "[0,8]"), 8)).starts_with(name + "dtype 'F7' is not known; known are F64 F32"));
+  CHECK(safetensors_refusal(one(tensor("F32", "[2.5]", "[0,8]"), 8)) ==
+        name + "an extent of the shape is not a whole number from 0 up");
+  CHECK(safetensors_refusal(one("[]", 8)) == name + "needs dtype, shape and data_offsets, and nothing else");
+  CHECK(safetensors_refusal(safetensors("{\"a\":" + tensor("U8", "[2]", "[0,2]") + ",\"b\":" + tensor("U8", "[2]", "[1,3]") + "}", 3)) ==
+        "w.safetensors: the data of tensor 'b' overlap those before");
+  CHECK(safetensors_refusal(safetensors("{\"a\":" + tensor("U8", "[2]", "[1,3]") + "}", 3)) ==
+        "w.safetensors: bytes 0 to 1 of the data belong to no tensor");
+  CHECK(safetensors_refusal(one(tensor("U8", "[2]", "[0,2]"), 3)) == "w.safetensors: 1 bytes at the end belong to no tensor");
+  CHECK(safetensors_refusal(safetensors("{\"a\":1,\"a\":2}", 0)) ==
+        "w.safetensors: malformed safetensors header: the key 'a' occurs twice");
+  CHECK(safetensors_refusal(safetensors(std::string(1'000'000, '['), 0)) ==
+        "w.safetensors: malformed safetensors header: JSON nested too deeply");
+  CHECK(safetensors_refusal(safetensors("{\"a\":", 0)).starts_with("w.safetensors: malformed safetensors header: invalid JSON"));
+  CHECK(safetensors_refusal("abc") == "w.safetensors: is too short for a safetensors file");
+  CHECK(safetensors_refusal(std::string(8, '\xff')).starts_with("w.safetensors: the header's length 18446744073709551615"));
+}
+
+TEST_CASE("a .csv says where it is wrong", "[tensors]") {
+  const auto csv_refusal = [](const std::string& text) { return refusal([&] { tensors::read_csv(file_of("t.csv", text)); }); };
+
+  CHECK(csv_refusal("x,y\n1,2\n") == "accepted");
+  CHECK(csv_refusal("1,2\r\n3,1e-400\r\n") == "accepted");
+  CHECK(csv_refusal("1,2\n3,z\n") == "t.csv: row 2, column 2: 'z' is not a number");
+  CHECK(csv_refusal("1,2\n3\n") == "t.csv: row 2 has 1 fields, the first row 2");
+  CHECK(csv_refusal("a,1\n") == "t.csv: row 1, column 2: is a number in a row of names");
+  CHECK(csv_refusal("a,b\n") == "t.csv: holds no numbers");
+  CHECK(csv_refusal("1,\"2\n").starts_with("t.csv: row 1: "));
+}
+
+TEST_CASE("every code of every format survives a safetensors file", "[tensors]") {
+  const Folder folder;
+  std::vector<tensors::NamedCodes> written;
+  for (const emu::NamedFormat& named : emu::catalogue)
+    if (!named.safetensors.empty()) {
+      const emu::Code mask = named.format.code_mask();
+      const std::uint64_t count = named.format.bits() <= 16 ? mask + 1 : 1001;
+      written.push_back({std::string(named.name), named.format, {count}, [mask](std::uint64_t first, std::span<emu::Code> out) {
+                           for (std::size_t i = 0; i < out.size(); ++i) out[i] = (first + i) * 0x9E3779B97F4A7C15U & mask;
+                         }});
+    }
+  REQUIRE(written.size() == 12);
+
+  tensors::write_safetensors(folder / "all.safetensors", written);
+  const auto read = tensors::open(folder / "all.safetensors");
+
+  REQUIRE(read.size() == written.size());
+  for (std::size_t t = 0; t < read.size(); ++t) {
+    CAPTURE(written[t].name);
+    std::vector<emu::Code> expected(read[t].count()), codes(expected.size());
+    std::vector<double> values(expected.size());
+    written[t].codes(0, expected);
+    read[t].source->read_codes(0, codes);
+    read[t].source->read(0, std::span(values));
+    CHECK(read[t].name == written[t].name);
+    CHECK(codes == expected);
+    const double expected_value = emu::decode(written[t].format, expected.back());
+    CHECK((values.back() == expected_value || expected_value != expected_value));
+  }
+}
+
+TEST_CASE("names pick a tensor, and a wrong one is answered with the nearest", "[tensors]") {
+  const Folder folder;
+  const auto zeros = [](std::uint64_t, std::span<emu::Code> out) { std::fill(out.begin(), out.end(), 0); };
+  tensors::write_safetensors(folder / "w.safetensors", {{"layer1.wo", emu::bf16, {2}, zeros}, {"layer2.wo", emu::bf16, {3}, zeros}});
+
+  CHECK(tensors::open(folder / "w.safetensors:layer2.wo").front().shape == std::vector<std::uint64_t>{3});
+  CHECK(refusal([&] { tensors::open(folder / "w.safetensors:layer3.wo"); }).find("nearest of 2: layer1.wo, layer2.wo") !=
+        std::string::npos);
+}
+
+TEST_CASE("a 10 GiB file is walked in bounded memory", "[tensors]") {
+  const Folder folder;
+  const std::string path = folder / "big.safetensors";
+  constexpr std::uint64_t elements = std::uint64_t{10} << 28;  // 10 GiB of float32
+  const std::string header = safetensors("{\"a\":" + tensor("F32", "[" + std::to_string(elements) + "]",
+                                                            "[0," + std::to_string(4 * elements) + "]") + "}", 0);
+  std::ofstream(path, std::ios::binary) << header;
+  std::filesystem::resize_file(path, header.size() + 4 * elements);  // a hole: it takes no space on disk
+  const long before = anonymous_kib();
+  REQUIRE(before >= 0);
+
+  const auto big = tensors::open(path).front();
+  std::vector<float> chunk(1 << 20);
+  double sum = 0;
+  for (std::uint64_t first = 0; first + chunk.size() <= elements; first += 97 * chunk.size()) {
+    big.source->read(first, std::span(chunk));
+    sum += static_cast<double>(chunk.front() + chunk.back());
+  }
+
+  CHECK(big.count() == elements);
+  CHECK(sum == 0);
+  CHECK(anonymous_kib() - before < 100 * 1024);
+}
