@@ -20,3 +20,6 @@ if(ULPSCOPE_SANITIZE)
   target_compile_options(ulpscope_flags INTERFACE -fsanitize=${ULPSCOPE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(ulpscope_flags INTERFACE -fsanitize=${ULPSCOPE_SANITIZE})
 endif()
+if(ULPSCOPE_FUZZ)
+  target_compile_options(ulpscope_flags INTERFACE -fsanitize=fuzzer-no-link)  # coverage guides the fuzzer
+endif()

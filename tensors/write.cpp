@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tensors/write.hpp"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -18,33 +20,48 @@
 namespace ulpscope::tensors {
 namespace {
 
-/// A file that takes its name only when commit() says so; otherwise nothing is left of it.
+/// A file that takes its name only when commit() says so. Until then it has none, so that nothing is left of it however the program
+/// ends; file systems without nameless files get a temporary name instead.
 class NewFile {
  public:
   explicit NewFile(const std::string& path) : path_(path), temporary_(path + ".tmp." + std::to_string(::getpid())) {
-    file_ = std::fopen(temporary_.c_str(), "wbx");
-    if (file_ == nullptr) throw Error(path_ + ": cannot be written: " + std::strerror(errno));
+    const std::string folder = std::filesystem::path(path).parent_path().string();
+    int descriptor = ::open(folder.empty() ? "." : folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+    nameless_ = descriptor >= 0;
+    if (!nameless_) descriptor = ::open(temporary_.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
+    file_ = descriptor < 0 ? nullptr : ::fdopen(descriptor, "wb");
+    if (file_ == nullptr) fail();
   }
   ~NewFile() {
-    if (file_ != nullptr) std::fclose(file_);
-    if (!temporary_.empty()) std::remove(temporary_.c_str());
+    if (file_ == nullptr) return;
+    std::fclose(file_);
+    if (!nameless_) std::remove(temporary_.c_str());
   }
   NewFile(const NewFile&) = delete;
   NewFile& operator=(const NewFile&) = delete;
 
   void write(const void* bytes, std::size_t size) {
-    if (std::fwrite(bytes, 1, size, file_) != size) throw Error(path_ + ": cannot be written: " + std::strerror(errno));
+    if (std::fwrite(bytes, 1, size, file_) != size) fail();
   }
   void write(const std::string& bytes) { write(bytes.data(), bytes.size()); }
   void commit() {
-    const bool closed = std::fclose(std::exchange(file_, nullptr)) == 0;
-    if (!closed || std::rename(temporary_.c_str(), path_.c_str()) != 0)
-      throw Error(path_ + ": cannot be written: " + std::strerror(errno));
-    temporary_.clear();
+    if (std::fflush(file_) != 0) fail();
+    const std::string self = "/proc/self/fd/" + std::to_string(::fileno(file_));
+    if (nameless_ && ::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, temporary_.c_str(), AT_SYMLINK_FOLLOW) != 0) fail();
+    if (std::rename(temporary_.c_str(), path_.c_str()) != 0) {
+      const int reason = errno;
+      std::remove(temporary_.c_str());
+      errno = reason;
+      fail();
+    }
+    std::fclose(std::exchange(file_, nullptr));
   }
 
  private:
+  [[noreturn]] void fail() const { throw Error(path_ + ": cannot be written: " + std::strerror(errno)); }
+
   std::string path_, temporary_;
+  bool nameless_ = false;
   std::FILE* file_ = nullptr;
 };
 

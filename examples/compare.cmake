@@ -1,0 +1,5 @@
+execute_process(COMMAND ${PROGRAM} OUTPUT_VARIABLE printed RESULT_VARIABLE result)
+file(READ ${EXPECTED} expected)
+if(NOT result EQUAL 0 OR NOT printed STREQUAL expected)
+  message(FATAL_ERROR "${PROGRAM} exits with ${result} and prints\n${printed}instead of\n${expected}")
+endif()
