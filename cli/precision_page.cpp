@@ -8,7 +8,7 @@
 #include "emu/decode.hpp"
 #include "emu/math.hpp"
 #include "emu/names.hpp"
-#include "reports/render.hpp"
+#include "studies/info.hpp"
 
 namespace ulpscope::cli {
 namespace {
@@ -110,19 +110,12 @@ reports::ScaleWindow window(const Findings& findings) {
   return out;
 }
 
-std::string shape_text(const std::vector<std::uint64_t>& shape) {
-  std::string text;
-  for (const std::uint64_t extent : shape) text += (text.empty() ? "" : "x") + std::to_string(extent);
-  return text.empty() ? "scalar" : text;
-}
-
 std::string facts(const Findings& findings) {
-  std::string text = findings.tensor.dtype.name + ", " + shape_text(findings.tensor.shape) + ", " +
+  std::string text = findings.tensor.dtype.name + ", " + (findings.tensor.shape.empty() ? "scalar" : studies::shape_text(findings.tensor.shape)) + ", " +
                      std::to_string(findings.tensor.count()) + " elements";
   if (!findings.census.empty() && findings.census.front().sums.nonzero != 0) {
     const ErrorSums& sums = findings.census.front().sums;
-    text += ", magnitudes " + reports::shortest(static_cast<float>(sums.smallest.magnitude)) + " to " +
-            reports::shortest(static_cast<float>(sums.largest.magnitude));
+    text += ", magnitudes " + studies::digits(sums.smallest.magnitude) + " to " + studies::digits(sums.largest.magnitude);
   }
   return text;
 }

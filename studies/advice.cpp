@@ -29,12 +29,6 @@ int binades_below(const SweepRow& row, double magnitude) {
   return row.format.min_exponent() - (std::ilogb(magnitude) + row.log2_scale);
 }
 
-std::string digits(double value, int precision) {
-  char buffer[64];
-  const auto result = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::general, precision);
-  return {buffer, result.ptr};
-}
-
 std::string power(int exponent) { return "2^" + std::to_string(exponent); }
 
 Advice advise_format(const std::vector<const SweepRow*>& rows) {
@@ -76,6 +70,12 @@ std::vector<Advice> advise(const std::vector<SweepRow>& rows) {
   return out;
 }
 
+std::string digits(double value, int precision) {
+  char buffer[64];
+  const auto result = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::general, precision);
+  return {buffer, result.ptr};
+}
+
 std::string percent(std::uint64_t part, std::uint64_t whole) {
   if (part == 0) return "0%";
   if (part == whole) return "100%";
@@ -98,7 +98,7 @@ std::string sentence(const std::string& tensor, const Advice& advice) {
   }
   if (advice.worst_value != 0)
     text += "; worst placed is element " + std::to_string(advice.worst_index) + ", the " +
-            (advice.worst_is_large ? "largest" : "smallest") + " at " + digits(advice.worst_value, 4);
+            (advice.worst_is_large ? "largest" : "smallest") + " at " + digits(advice.worst_value);
   return text + ".";
 }
 

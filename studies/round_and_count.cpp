@@ -117,7 +117,7 @@ struct Compiled {
   template <class Float>
   static ErrorSums count(const std::vector<Float>& values, std::uint64_t first, Format format, const ElementScale& scale) {
     ErrorSums sums;
-    ((format == formats ? (sums = count_uniform<formats>(values, first, scale), true) : false) || ...);
+    ((format == formats ? static_cast<void>(sums = count_uniform<formats>(values, first, scale)) : void()), ...);
     return sums;
   }
 };

@@ -51,6 +51,9 @@ std::vector<Advice> advise(const std::vector<SweepRow>& rows);
 /// The advice as one sentence.
 std::string sentence(const std::string& tensor, const Advice& advice);
 
+/// A number in prose, with `precision` significant digits.
+std::string digits(double value, int precision = 4);
+
 /// "61.2%": three significant digits, never 0% or 100% of what is neither.
 std::string percent(std::uint64_t part, std::uint64_t whole);
 

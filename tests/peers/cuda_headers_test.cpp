@@ -101,6 +101,23 @@ TEST_CASE("cuda_fp6.h and cuda_fp4.h round float as e3m2, e2m3 and e2m1 do", "[p
   check(emu::e2m1, saturating, [](float x) { return __nv_cvt_float_to_fp4(x, __NV_E2M1, cudaRoundNearest); });
 }
 
+TEST_CASE("cuda_fp8.h rounds positive floats to e8m0 as emu does, and takes the magnitude of negative ones", "[peers]") {
+  const auto agrees = [](float x, cudaRoundMode theirs, emu::Rounding ours) {
+    const bool saturated = __nv_cvt_float_to_e8m0(x, __NV_SATFINITE, theirs) ==
+                           emu::encode(emu::e8m0, x, {.rounding = ours, .policy = emu::Policy::saturating});
+    return saturated && __nv_cvt_float_to_e8m0(x, __NV_NOSAT, theirs) == emu::encode(emu::e8m0, x, {.rounding = ours});
+  };
+  const auto difference = first_difference([&](float x) {
+    if (!(x < 0))
+      return agrees(x, cudaRoundZero, emu::Rounding::toward_zero) && agrees(x, cudaRoundPosInf, emu::Rounding::upward);
+    return __nv_cvt_float_to_e8m0(x, __NV_NOSAT, cudaRoundZero) == __nv_cvt_float_to_e8m0(-x, __NV_NOSAT, cudaRoundZero) &&
+           emu::encode(emu::e8m0, x) == emu::e8m0.nan_code();
+  });
+
+  CAPTURE(difference.value_or(0));
+  CHECK(difference == std::nullopt);
+}
+
 TEST_CASE("every fp8 code means the same half in cuda_fp8.h", "[peers]") {
   for (unsigned code = 0; code < 256; ++code) {
     CAPTURE(code);
