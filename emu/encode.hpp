@@ -127,7 +127,7 @@ ULPSCOPE_INLINE constexpr Rounded round_host(Format format, Float x, const Round
   const bool subnormal = magnitude < static_cast<Word>(format.min_normal_code()) && magnitude != 0;
   const bool flushed = options.flush_subnormals && subnormal;
   const bool raised_to_least = !format.has_zero() && kept == 0;
-  const bool has_no_sign = !format.is_signed() && in.negative && !in.is_zero() && !in.is_nan();
+  const bool has_no_sign = !format.is_signed() && in.negative && in.significand != 0 && !in.is_nan();
 
   Code code = flushed ? Word{0} : magnitude;
   if (beyond || in.is_infinite()) code = out_of_range_code(format, options, in.negative, in.is_infinite());
