@@ -122,7 +122,8 @@ Element element_of(const std::string& name, const std::string& descr, std::optio
   const auto refuse = [&](const std::string& why) { return Error(name + ": dtype " + descr + " " + why); };
   int bytes = 0;
   const bool sized = descr.size() >= 3 && std::from_chars(descr.data() + 2, descr.data() + descr.size(), bytes).ptr ==
-                                              descr.data() + descr.size();
+                                              descr.data() + descr.size() &&
+                     bytes >= 1 && bytes <= 8;
   if (!sized || std::string_view("<>|=").find(descr[0]) == std::string_view::npos)
     throw refuse("is not known; floats f2 f4 f8, integers i1 to u8, b1, and codes (u1 u2 u4 V1 V2) with --dtype are");
   const char kind = descr[1];

@@ -97,6 +97,7 @@ TEST_CASE("an .npy whose header lies is refused", "[tensors]") {
   CHECK(npy_refusal(npy("<f4", "(18446744073709551616,)", 0)).starts_with("w.npy: malformed .npy header: shape"));
   CHECK(npy_refusal(npy("<f4", "(-1,)", 0)).starts_with("w.npy: malformed .npy header: shape"));
   CHECK(npy_refusal(npy("<c8", "(1,)", 8)).starts_with("w.npy: dtype <c8 is not known"));
+  CHECK(npy_refusal(npy("<f1641879590", "(1,)", 8)).starts_with("w.npy: dtype <f1641879590 is not known"));
   CHECK(npy_refusal(npy("<f4", "(2, 2)", 16, "True")).starts_with("w.npy: is in Fortran order; save it again with"));
   CHECK(npy_refusal(npy("<f4", "(2,)", 8, "True")) == "accepted");  // one dimension has one order
   CHECK(npy_refusal(npy("{'descr': '<f4', 'descr': '<f4', 'shape': (1,)}", 4)) == "w.npy: malformed .npy header: key 'descr' twice");
