@@ -1,27 +1,60 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Plants forbidden includes in a copy of the tree; the checker must report each. usage: check_the_checker.py ROOT"""
+"""Plants faults, one at a time, in a copy of the tree; the checkers must report each, and nothing in the copy itself.
+
+usage: check_the_checker.py ROOT
+"""
 import pathlib
 import shutil
 import subprocess
 import sys
 import tempfile
 
-PLANTED = [("emu/format.hpp", '#include "studies/census.hpp"'), ("emu/format.hpp", "#include <fmt/format.h>"),
-           ("reports/render.cpp", '#include "emu/format.hpp"'), ("studies/sweep.cpp", '#include "reports/page.hpp"'),
-           ("tensors/npy.cpp", '#include "cli/options.hpp"')]
-root = pathlib.Path(sys.argv[1])
-checker = root / "tests/house/check_includes.py"
-missed = 0
-for path, line in PLANTED:
-    with tempfile.TemporaryDirectory() as copy:
+INCLUDES, SOURCES = "check_includes.py", "check_sources.py"
+PLANTED = [  # checker, file, appended line, what the report must name
+    (INCLUDES, "emu/format.hpp", '#include "studies/census.hpp"', "emu/format.hpp"),
+    (INCLUDES, "emu/format.hpp", "#include <fmt/format.h>", "emu/format.hpp"),
+    (INCLUDES, "emu/format.hpp", '#include "bits.hpp"', "emu/format.hpp"),
+    (INCLUDES, "reports/planted.cpp", '#include "emu/format.hpp"', "reports/planted.cpp"),
+    (INCLUDES, "reports/planted.cpp", "#include <emu/format.hpp>", "reports/planted.cpp"),
+    (INCLUDES, "studies/planted.cpp", '  #  include "reports/page.hpp"', "studies/planted.cpp"),
+    (INCLUDES, "tensors/planted.cpp", '#include "cli/options.hpp"', "tensors/planted.cpp"),
+    (INCLUDES, "gpu/planted.cu", '#include "studies/census.hpp"', "gpu/planted.cu"),
+    (INCLUDES, "cellar/planted.cpp", "int planted;", "cellar/"),
+    (SOURCES, "emu/planted.hpp", "#pragma once", "emu/planted.hpp"),
+    (SOURCES, "tests/planted.py", "pass", "tests/planted.py"),
+    (SOURCES, "docs/architecture.md", "TO" "DO: say more", "docs/architecture.md"),
+]
+
+
+def run(checker, root):
+    done = subprocess.run([sys.executable, pathlib.Path(__file__).parent / checker, root], stdout=subprocess.PIPE, text=True)
+    return done.returncode, done.stdout
+
+
+def main():
+    root = pathlib.Path(sys.argv[1])
+    with tempfile.TemporaryDirectory() as folder:
+        copy = pathlib.Path(folder) / "copy"
         for room in ("docs", "emu", "gpu", "reports", "tensors", "studies", "cli"):
             if (root / room).exists():
-                shutil.copytree(root / room, pathlib.Path(copy) / room, ignore=shutil.ignore_patterns("*.safetensors"))
-        target = pathlib.Path(copy) / path
-        target.write_text(target.read_text() + line + "\n")
-        done = subprocess.run([sys.executable, checker, copy], stdout=subprocess.PIPE, text=True)
-        if done.returncode == 0 or path not in done.stdout:
-            print(f"not reported: {line} in {path}")
-            missed += 1
-sys.exit(1 if missed else 0)
+                shutil.copytree(root / room, copy / room, ignore=shutil.ignore_patterns("data", "__pycache__"))
+        wrong = [f"reported though nothing is planted:\n{report}" for checker in (INCLUDES, SOURCES)
+                 for code, report in [run(checker, copy)] if code != 0]
+        for checker, path, line, named in PLANTED:
+            target = copy / path
+            before = target.read_text() if target.exists() else None
+            target.parent.mkdir(exist_ok=True)
+            target.write_text((before or "") + line + "\n")
+            code, report = run(checker, copy)
+            if code != 1 or named not in report:
+                wrong.append(f"{checker} does not report {line!r} in {path}")
+            if before is None:
+                target.unlink()
+            else:
+                target.write_text(before)
+    print("\n".join(wrong) if wrong else f"each of {len(PLANTED)} planted faults is reported")
+    sys.exit(1 if wrong else 0)
+
+
+main()

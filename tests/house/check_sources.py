@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Every C++, CUDA and Python source has a licence line at its top, and no text file a note of work left undone.
+
+usage: check_sources.py ROOT
+"""
+import os
+import pathlib
+import re
+import sys
+
+SOURCES = {".h", ".hpp", ".inl", ".cc", ".cpp", ".cu", ".cuh", ".py"}
+LICENCE = "SPDX-License-Identifier: Apache-2.0"
+LEFT_UNDONE = re.compile(r"\b(TO" r"DO|FIX" r"ME)\b")  # in pieces, so that this file passes
+SKIPPED = {"build", "shared"}  # build trees, and what is not part of the repository
+
+
+def files(root):
+    for folder, folders, names in os.walk(root):
+        folders[:] = sorted(f for f in folders if f not in SKIPPED and not f.startswith(".") and f != "__pycache__")
+        yield from (pathlib.Path(folder) / name for name in sorted(names))
+
+
+def problems(root):
+    for path in files(root):
+        try:
+            text = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            continue  # not text
+        if path.suffix in SOURCES and LICENCE not in "".join(text.splitlines(keepends=True)[:3]):
+            yield f"{path.relative_to(root)}: has no licence line in its first three lines"
+        for number, line in enumerate(text.splitlines(), 1):
+            if LEFT_UNDONE.search(line):
+                yield f"{path.relative_to(root)}:{number}: {line.strip()}"
+
+
+def main():
+    found = list(problems(pathlib.Path(sys.argv[1])))
+    print("\n".join(found) if found else "every source has its licence line, and nothing is left undone")
+    sys.exit(1 if found else 0)
+
+
+main()
