@@ -42,4 +42,21 @@ ULPSCOPE_INLINE constexpr double power_of_two(int exponent) noexcept {
   return bit_cast<double>(word);
 }
 
+__extension__ using Word128 = unsigned __int128;
+
+/// The wider of two integer types.
+template <class A, class B>
+using Larger = std::conditional_t<(sizeof(A) > sizeof(B)), A, B>;
+
+/// Zero bits above the leading one; the width of Word if there is none.
+template <class Word>
+ULPSCOPE_INLINE constexpr int leading_zeros(Word word) noexcept {
+  if constexpr (sizeof(Word) > 8) {
+    const auto high = static_cast<std::uint64_t>(word >> 64), low = static_cast<std::uint64_t>(word);
+    return high != 0 ? __builtin_clzll(high) : (low != 0 ? 64 + __builtin_clzll(low) : 128);
+  } else {
+    return word != 0 ? __builtin_clzll(word) - static_cast<int>(64 - 8 * sizeof(Word)) : static_cast<int>(8 * sizeof(Word));
+  }
+}
+
 }  // namespace ulpscope::emu::detail

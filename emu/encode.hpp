@@ -18,11 +18,12 @@ namespace detail {
 /// Significands are shifted left by this many bits first, so that at least two bits are always dropped.
 inline constexpr int spare_bits = 2;
 
-/// A host float taken apart: |x| = significand * 2^(exponent - fraction_bits - spare_bits).
+/// A host float taken apart: |x| = significand * 2^(exponent - leading_bit).
 template <class Float>
 struct Unpacked {
   using Host = Interchange<Float>;
   using Word = typename Host::Word;
+  static constexpr int leading_bit = Host::fraction_bits + spare_bits;  ///< of the significands of normal numbers
   static constexpr int sign_position = static_cast<int>(8 * sizeof(Word)) - 1;
   static constexpr Word implicit = Word{1} << Host::fraction_bits;
   static constexpr Word infinity = ((Word{1} << (sign_position - Host::fraction_bits)) - 1) << Host::fraction_bits;
@@ -74,9 +75,11 @@ ULPSCOPE_INLINE constexpr Word round_significand(Format format, Word significand
     case Rounding::to_odd: return kept | ((significand & mask) != 0 ? Word{1} : Word{0});
     case Rounding::stochastic: {
       // odds = floor(f 2^r), where the discarded fraction f is rest / 2^true_dropped
-      const std::uint64_t rest = significand & mask;
+      using Wide = Larger<Word, std::uint64_t>;
+      constexpr int most = static_cast<int>(8 * sizeof(Wide)) - 1;
+      const Wide rest = significand & mask;
       const int excess = true_dropped - options.random_bits;
-      const std::uint64_t odds = excess < 0 ? rest << -excess : rest >> (excess < 63 ? excess : 63);
+      const Wide odds = excess < 0 ? rest << -excess : rest >> (excess < most ? excess : most);
       return kept + (random < odds ? Word{1} : Word{0});
     }
   }
@@ -99,20 +102,19 @@ ULPSCOPE_INLINE constexpr Code out_of_range_code(Format format, const RoundingOp
   return format.has_nan() ? format.nan_code() : format.max_finite_code();
 }
 
-/// Rounds x, which may be anything; the least normal exponent of `format` is not below that of Float, nor is its precision
-/// above that of Float.
-template <class Float>
-ULPSCOPE_INLINE constexpr Rounded round_host(Format format, Float x, const RoundingOptions& options,
-                                             std::uint32_t random_word) noexcept {
-  using Word = typename Interchange<Float>::Word;
-  const Unpacked<Float> in(x, options.subnormals_are_zero);
+/// Rounds a number taken apart (an Unpacked or a Real), which may be anything. Its significand has at least two bits more than
+/// the format's; where it is not normalised below its least normal exponent, that of `format` is no less.
+template <class Number>
+ULPSCOPE_INLINE constexpr Rounded round_unpacked(Format format, const Number& in, const RoundingOptions& options,
+                                                 std::uint32_t random_word) noexcept {
+  using Word = typename Number::Word;
 
   // Below the least normal exponent the grid stands still and more bits are dropped, in the end all: |0...01FFF.
-  constexpr int all_dropped = Interchange<Float>::fraction_bits + 1 + spare_bits + 1;
+  constexpr int all_dropped = Number::leading_bit + 2;
   const int least = format.min_exponent();
   const int below = in.exponent < least ? least - in.exponent : 0;
   const int binade = in.exponent > least ? in.exponent - least : 0;
-  const int true_dropped = Interchange<Float>::fraction_bits - format.fraction_bits + spare_bits + below;
+  const int true_dropped = Number::leading_bit - format.fraction_bits + below;
   const int dropped = true_dropped < all_dropped ? true_dropped : all_dropped;
   const std::uint32_t random = random_word & (0xffffffffu >> ((32 - options.random_bits) & 31));
   const Word kept = round_significand<Word>(format, in.significand, dropped, true_dropped, in.negative, options, random);
@@ -129,7 +131,7 @@ ULPSCOPE_INLINE constexpr Rounded round_host(Format format, Float x, const Round
   const bool raised_to_least = !format.has_zero() && kept == 0;
   const bool has_no_sign = !format.is_signed() && in.negative && in.significand != 0 && !in.is_nan();
 
-  Code code = flushed ? Word{0} : magnitude;
+  Code code = flushed ? Code{0} : static_cast<Code>(magnitude);
   if (beyond || in.is_infinite()) code = out_of_range_code(format, options, in.negative, in.is_infinite());
   if (in.is_nan() || has_no_sign) code = format.has_nan() ? format.nan_code() : format.max_finite_code();
   const bool unsigned_result = in.is_nan() || (format.has_nan() && code == format.nan_code());
@@ -161,6 +163,13 @@ ULPSCOPE_INLINE constexpr Rounded round_host(Format format, Float x, const Round
   if (unrepresentable || in.is_signaling_nan()) flags = invalid;
 
   return {code, decode(format, code), outcome, flags};
+}
+
+/// Rounds x; the least normal exponent of `format` is not below that of Float, nor is its precision above that of Float.
+template <class Float>
+ULPSCOPE_INLINE constexpr Rounded round_host(Format format, Float x, const RoundingOptions& options,
+                                             std::uint32_t random_word) noexcept {
+  return round_unpacked(format, Unpacked<Float>(x, options.subnormals_are_zero), options, random_word);
 }
 
 /// float to double with a signaling NaN kept signaling.

@@ -1,31 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/oracle/rounding_oracle.hpp"
 
-#include <mpfr.h>
-
 #include <cmath>
 #include <cstring>
-#include <limits>
 
 namespace ulpscope::oracle {
 namespace {
-
-// Wide enough for any double, and for the midpoint of two neighbours, to be exact.
-constexpr mpfr_prec_t wide = 64;
-
-/// An mpfr_t with an owner.
-class Number {
- public:
-  explicit Number(mpfr_prec_t precision = wide) { mpfr_init2(number_, precision); }
-  Number(const Number&) = delete;
-  Number& operator=(const Number&) = delete;
-  ~Number() { mpfr_clear(number_); }
-  operator mpfr_ptr() { return number_; }
-  operator mpfr_srcptr() const { return number_; }
-
- private:
-  mpfr_t number_;
-};
 
 /// Narrows MPFR's exponent range from below for as long as it lives.
 class LeastExponent {
@@ -183,15 +163,8 @@ bool is_nan(Format f, std::uint64_t code) {
 bool is_infinite(Format f, std::uint64_t code) { return f.style == ieee && (code & all_ones(f)) == infinity_code(f); }
 
 double value_of(Format f, std::uint64_t code) {
-  if (is_nan(f, code)) return std::numeric_limits<double>::quiet_NaN();
   static thread_local Number number;
-  const bool negative = (code & sign_code(f)) != 0;
-  if (is_infinite(f, code)) {
-    mpfr_set_inf(number, 1);
-  } else {
-    set_magnitude(number, f, code & all_ones(f));
-  }
-  mpfr_setsign(number, number, negative ? 1 : 0, MPFR_RNDN);
+  set_value(number, f, code);
   return mpfr_get_d(number, MPFR_RNDN);
 }
 
@@ -201,15 +174,33 @@ std::uint64_t code_of(Format f, double value) {
   return code_of_number(f, number);
 }
 
-Answer round(Format f, double x, Mode mode, Options options) {
-  const bool negative = std::signbit(x);
-  if (std::isnan(x)) {
-    const int flags = is_signaling(x) || !has_nan(f) ? flag_invalid : 0;
-    return answer(f, has_nan(f) ? nan_code(f) : max_finite_code(f), nan_input, flags);
+Answer round_nan(Format f, bool signaling) {
+  return answer(f, has_nan(f) ? nan_code(f) : max_finite_code(f), nan_input, signaling || !has_nan(f) ? flag_invalid : 0);
+}
+
+void set_value(mpfr_ptr out, Format f, std::uint64_t code) {
+  mpfr_set_prec(out, wide);
+  if (is_nan(f, code)) return mpfr_set_nan(out);
+  if (is_infinite(f, code)) {
+    mpfr_set_inf(out, 1);
+  } else {
+    set_magnitude(out, f, code & all_ones(f));
   }
-  if (std::isinf(x)) return round_infinite(f, negative, options.saturating);
-  static thread_local Number exact_x, result, unbounded, least_normal, largest;
+  mpfr_setsign(out, out, (code & sign_code(f)) != 0 ? 1 : 0, MPFR_RNDN);
+}
+
+Answer round(Format f, double x, Mode mode, Options options) {
+  if (std::isnan(x)) return round_nan(f, is_signaling(x));
+  static thread_local Number exact_x;
   mpfr_set_d(exact_x, x, MPFR_RNDN);
+  return round(f, exact_x, mode, options);
+}
+
+Answer round(Format f, mpfr_srcptr exact_x, Mode mode, Options options) {
+  const bool negative = mpfr_signbit(exact_x) != 0;
+  if (mpfr_nan_p(exact_x)) return round_nan(f, false);
+  if (mpfr_inf_p(exact_x)) return round_infinite(f, negative, options.saturating);
+  static thread_local Number result, unbounded, least_normal, largest;
   if (mpfr_zero_p(exact_x)) {
     return has_zero(f) ? answer(f, code_of_number(f, exact_x), zero_input, 0)
                        : answer(f, 0, zero_input, flag_inexact | flag_underflow);

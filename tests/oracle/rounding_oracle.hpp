@@ -3,9 +3,28 @@
 // docs/numerics.md and IEEE 754-2019 clauses 4.3, 6.2, 7.4, 7.5 are the sources.
 #pragma once
 
+#include <mpfr.h>
+
 #include <cstdint>
 
 namespace ulpscope::oracle {
+
+// Wide enough for any double, and for the midpoint of two neighbours, to be exact.
+inline constexpr mpfr_prec_t wide = 64;
+
+/// An mpfr_t with an owner.
+class Number {
+ public:
+  explicit Number(mpfr_prec_t precision = wide) { mpfr_init2(number_, precision); }
+  Number(const Number&) = delete;
+  Number& operator=(const Number&) = delete;
+  ~Number() { mpfr_clear(number_); }
+  operator mpfr_ptr() { return number_; }
+  operator mpfr_srcptr() const { return number_; }
+
+ private:
+  mpfr_t number_;
+};
 
 enum Style { ieee, fn, fnuz, finite, fnu };
 
@@ -48,6 +67,11 @@ double value_of(Format format, std::uint64_t code);
 /// The code of a number that the format holds; the caller knows that it does.
 std::uint64_t code_of(Format format, double value);
 
+/// `out` becomes the number that `code` stands for, exactly; infinities and NaNs too.
+void set_value(mpfr_ptr out, Format format, std::uint64_t code);
+
 Answer round(Format format, double x, Mode mode, Options options = {});
+/// The same for a number of any precision. To be right in every mode, it is exact, or rounded to odd with a few bits to spare.
+Answer round(Format format, mpfr_srcptr x, Mode mode, Options options = {});
 
 }  // namespace ulpscope::oracle
