@@ -219,6 +219,28 @@ ULPSCOPE_INLINE constexpr double expm1(double x) noexcept {
   return x == x && x != 0 ? result : x;
 }
 
+namespace detail {
+
+/// sin(a) and cos(a) for 0 <= a <= pi/4, without branches.
+ULPSCOPE_INLINE constexpr double sin_of(Pair a) noexcept {
+  const double square = a.high * a.high;  // <= 0.617: the terms after n = 17 are below 2^-62
+  double sine = 0;
+  for (int n = 17; n >= 5; n -= 2) sine = (inverse_factorials.of[n] - sine) * square;
+  return a.high + (a.low - a.high * square * (inverse_factorials.of[3] - sine));
+}
+ULPSCOPE_INLINE constexpr double cos_of(Pair a) noexcept {
+  const double square = a.high * a.high;  // the terms after n = 18 are below 2^-62
+  double cosine = 0;
+  for (int n = 18; n >= 6; n -= 2) cosine = (inverse_factorials.of[n] - cosine) * square;
+  // 1 - a^2/2 with the half square in two parts, the first exact.
+  const double a_short = leading(a.high, 26), first = 0.5 * a_short * a_short;
+  const double second = 0.5 * (a.high - a_short) * (a.high + a_short) + a.high * a.low;
+  const Pair head = fast_two_sum(1, -first);
+  return head.high + ((head.low - second) + square * square * (inverse_factorials.of[4] - cosine));
+}
+
+}  // namespace detail
+
 /// cos(2 pi turns) for 0 <= turns <= 1, without branches; error below 1 ulp, near the zeros too.
 ULPSCOPE_INLINE constexpr double cos_two_pi(double turns) noexcept {
   // Exact reductions: cos(2 pi (1 - u)) = cos(2 pi u), cos(2 pi (1/2 - u)) = -cos(2 pi u), cos(2 pi (1/4 - u)) = sin(2 pi u).
@@ -227,16 +249,7 @@ ULPSCOPE_INLINE constexpr double cos_two_pi(double turns) noexcept {
   const double u_short = detail::leading(u, 26);
   const detail::Pair a =  // the angle, 0 to pi/4
       detail::fast_two_sum(u_short * detail::two_pi_short, (u - u_short) * detail::two_pi_short + u * detail::two_pi_rest);
-  const double square = a.high * a.high;  // <= 0.617: the terms after n = 17 (sine) and 18 (cosine) are below 2^-62
-  double sine = 0, cosine = 0;
-  for (int n = 17; n >= 5; n -= 2) sine = (detail::inverse_factorials.of[n] - sine) * square;
-  for (int n = 18; n >= 6; n -= 2) cosine = (detail::inverse_factorials.of[n] - cosine) * square;
-  sine = a.high + (a.low - a.high * square * (detail::inverse_factorials.of[3] - sine));
-  // 1 - a^2/2 with the half square in two parts, the first exact.
-  const double a_short = detail::leading(a.high, 26), first = 0.5 * a_short * a_short;
-  const double second = 0.5 * (a.high - a_short) * (a.high + a_short) + a.high * a.low;
-  const detail::Pair head = detail::fast_two_sum(1, -first);
-  cosine = head.high + ((head.low - second) + square * square * (detail::inverse_factorials.of[4] - cosine));
+  const double sine = detail::sin_of(a), cosine = detail::cos_of(a);
   const double result = quarter > 0.125 ? sine : cosine;
   return half > 0.25 ? -result : result;
 }

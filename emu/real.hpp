@@ -55,8 +55,9 @@ struct Real {
   ULPSCOPE_HD constexpr Real scaled(int count) const noexcept {
     return is_zero() ? *this : Real{significand, exponent + count, negative};
   }
-  ULPSCOPE_HD constexpr Real negated() const noexcept { return {significand, exponent, !negative}; }
-  ULPSCOPE_HD constexpr Real magnitude() const noexcept { return {significand, exponent, false}; }
+  ULPSCOPE_HD constexpr Real with_sign(bool sign) const noexcept { return {significand, exponent, sign}; }
+  ULPSCOPE_HD constexpr Real negated() const noexcept { return with_sign(!negative); }
+  ULPSCOPE_HD constexpr Real magnitude() const noexcept { return with_sign(false); }
 };
 
 /// The number that a finite code stands for, exactly; precision at most leading_bit + 1.

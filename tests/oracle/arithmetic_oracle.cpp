@@ -37,7 +37,8 @@ void to_odd_last_bit(mpfr_ptr out, int ternary) {
 Operation::Operation(Format format, Op op, Operands operands, bool subnormals_are_zero)
     : format_(format), exact_(generous) {
   std::uint64_t codes[3] = {operands.a, operands.b, operands.c};
-  const int count = op == Op::sqrt || op == Op::scale_b || op == Op::log_b ? 1 : (op == Op::fma ? 3 : 2);
+  const bool unary = op == Op::sqrt || op == Op::scale_b || op == Op::log_b || op >= first_elementary;
+  const int count = unary ? 1 : (op == Op::fma ? 3 : 2);
   bool signaling = false, nan = false;
   for (int i = 0; i < count; ++i) {
     if (subnormals_are_zero) codes[i] = flushed(format, codes[i]);
@@ -110,6 +111,9 @@ void Operation::compute(Op op, long count) {
       }
       break;
     default:
+      mpfr_clear_divby0();
+      elementary(op, exact_, a_);
+      if (mpfr_divby0_p()) flags_ = flag_divide_by_zero;
       break;
   }
   if (!mpfr_zero_p(exact_)) opposed_zeros_ = false;

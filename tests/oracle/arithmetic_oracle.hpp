@@ -10,7 +10,12 @@
 
 namespace ulpscope::oracle {
 
-enum class Op { add, sub, mul, div, rem, fma, sqrt, minimum, maximum, minimum_number, maximum_number, scale_b, log_b };
+enum class Op {
+  add, sub, mul, div, rem, fma, sqrt, minimum, maximum, minimum_number, maximum_number, scale_b, log_b,
+  exp, exp2, expm1, log, log2, log10, log1p, sin, cos, tan, sinh, cosh, tanh, atan, erf, rsqrt, cbrt,
+  sigmoid, softplus, gelu, gelu_tanh, silu
+};
+inline constexpr Op first_elementary = Op::exp;
 
 inline constexpr int flag_divide_by_zero = 8;
 
@@ -37,6 +42,10 @@ class Operation {
   int flags_ = 0;                ///< invalid or divide_by_zero
   std::uint64_t verbatim_ = 0;   ///< an operand returned unchanged
 };
+
+/// The elementary function `op` of x, which is a number or an infinity: NaN where it has no value, an infinity with MPFR's
+/// divide-by-zero flag at a pole, else exact or rounded to odd.
+void elementary(Op op, mpfr_ptr out, mpfr_srcptr x);
 
 /// The whole number next to a code's number, in the format, and whether that changed it.
 Answer round_to_integral(Format format, std::uint64_t a, Mode mode, Options options, bool signals_inexact);
