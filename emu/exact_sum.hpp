@@ -13,6 +13,7 @@
 
 #include "emu/arithmetic.hpp"
 #include "emu/bits.hpp"
+#include "emu/catalogue.hpp"
 #include "emu/decode.hpp"
 #include "emu/encode.hpp"
 #include "emu/format.hpp"
@@ -32,6 +33,7 @@ class ExactSum {
  public:
   static constexpr int least_exponent = 2 * (2 - detail::Interchange<double>::bias - 53);   ///< of a product's last bit: -2148
   static constexpr int beyond_exponent = 2 * (detail::Interchange<double>::bias + 1);       ///< products are below 2^2048
+  static constexpr int beyond_scale = beyond_exponent - 4;                                  ///< of integers that are added
 
   constexpr void add(double x) noexcept { add_value(x, false); }
   constexpr void subtract(double x) noexcept { add_value(x, true); }
@@ -51,7 +53,7 @@ class ExactSum {
     add_value_product(double_of(a_format, a), double_of(b_format, b), true);
   }
 
-  /// integer * 2^exponent, integer not zero, least_exponent <= exponent <= beyond_exponent - 64.
+  /// integer * 2^exponent, integer not zero, least_exponent <= exponent < beyond_scale.
   constexpr void add_scaled(std::int64_t integer, int exponent) noexcept {
     const bool negative = integer < 0;
     const auto word = static_cast<std::uint64_t>(integer);
@@ -81,7 +83,7 @@ class ExactSum {
   }
 
   /// The nearest double, ties to even.
-  constexpr double value() const noexcept { return rounded(double_format).value; }
+  constexpr double value() const noexcept { return rounded(float64).value; }
 
   constexpr bool is_nan() const noexcept { return (seen_ & nan) != 0 || opposed_infinities(); }
   constexpr bool is_infinite() const noexcept { return !is_nan() && (seen_ & (plus_infinity | minus_infinity)) != 0; }
@@ -95,9 +97,9 @@ class ExactSum {
 
  private:
   using Wide = detail::Word128;
-  static constexpr Format double_format{11, 52, 1023, Specials::ieee};
   static constexpr int digit_bits = 32;
   static constexpr int digit_count = (beyond_exponent - least_exponent) / digit_bits + 2;
+  static_assert(beyond_scale == least_exponent + (digit_count - 2) * digit_bits);  // three digits are left
   static constexpr std::int64_t digit_mask = (std::int64_t{1} << digit_bits) - 1;
   static constexpr std::uint32_t most_pending = std::uint32_t{1} << 30;
 

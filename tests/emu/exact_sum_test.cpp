@@ -391,7 +391,7 @@ TEST_CASE("sums and products of codes are those of their values, and subnormal o
 TEST_CASE("a scaled integer is a term like any other", "[exact_sum]") {
   for (const std::int64_t integer : {std::int64_t{1}, std::int64_t{-1}, std::numeric_limits<std::int64_t>::min(),
                                      std::numeric_limits<std::int64_t>::max(), std::int64_t{-0x123456789abcdef}})
-    for (const int exponent : {-2148, -2147, -1000, -63, -1, 0, 31, 1000, 1984}) {
+    for (const int exponent : {-2148, -2147, -1000, -63, -1, 0, 31, 1000, 1984, 2043}) {
       emu::ExactSum sum;
       sum.add_scaled(integer, exponent);
       oracle::Number expected(64);
