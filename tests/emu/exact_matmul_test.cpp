@@ -168,9 +168,9 @@ TEST_CASE("sampled elements are what MPFR gives", "[exact_matmul]") {
 
 TEST_CASE("sizes of nothing, of one and of odd numbers", "[exact_matmul]") {
   std::mt19937_64 random(4);
-  for (const std::size_t rows : {0, 1, 3, 65, 130})
-    for (const std::size_t inner : {0, 1, 2, 7})
-      for (const std::size_t columns : {0, 1, 7, 8, 9, 17})
+  for (const std::size_t rows : {0U, 1U, 3U, 65U, 130U})
+    for (const std::size_t inner : {0U, 1U, 2U, 7U})
+      for (const std::size_t columns : {0U, 1U, 7U, 8U, 9U, 17U})
         for (const emu::Rounding rounding : {emu::Rounding::nearest_even, emu::Rounding::downward})
           require_dot_products(random_problem(emu::fp16, emu::fp16, rows, inner, columns, Data::any_code, random), emu::fp16,
                                {.rounding = {.rounding = rounding}});
@@ -182,7 +182,7 @@ TEST_CASE("the addend joins the sum before it is rounded", "[exact_matmul]") {
                                std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()};
   const auto addend = [&](std::size_t i, std::size_t j) { return values[(i * 5 + j) % std::size(values)]; };
   for (const emu::Format f : {emu::e4m3, emu::bf16, emu::e2m1})
-    for (const std::size_t inner : {0, 1, 20})
+    for (const std::size_t inner : {0U, 1U, 20U})
       for (const Data data : {Data::any_code, Data::normal})
         for (const emu::Rounding rounding : deterministic)
           require_dot_products(random_problem(f, f, 6, inner, 19, data, random), emu::fp32, {.rounding = {.rounding = rounding}}, addend);
