@@ -4,7 +4,7 @@
 
 #include <mpfr.h>
 
-#include <bit>
+#include <atomic>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <limits>
@@ -74,8 +74,13 @@ struct Elements {
 
 Elements multiply(const Problem& p, emu::Format to, const emu::MatmulOptions& options, const emu::MatmulAddend& addend = {}) {
   Elements out{std::vector<emu::Rounded>(p.rows * p.columns), emu::no_flags};
-  out.flags = emu::exact_matmul(
-      p.left(), p.right(), to, [&](std::size_t i, std::size_t j, const emu::Rounded& r) { out.at[i * p.columns + j] = r; }, options, addend);
+  std::atomic<std::size_t> calls{0};
+  const auto sink = [&](std::size_t i, std::size_t j, const emu::Rounded& element) {
+    out.at[i * p.columns + j] = element;
+    ++calls;
+  };
+  out.flags = emu::exact_matmul(p.left(), p.right(), to, sink, options, addend);
+  REQUIRE(calls == p.rows * p.columns);
   return out;
 }
 
@@ -191,7 +196,7 @@ TEST_CASE("the addend joins the sum before it is rounded", "[exact_matmul]") {
 TEST_CASE("the greatest products fill no bin to overflow, and what cancels leaves the least", "[exact_matmul]") {
   // The widest significands allowed, so that a bin is folded after 2^16 products.
   constexpr emu::Format wide{8, 15, 127, emu::Specials::ieee};
-  for (const std::size_t inner : {std::size_t{1} << 16, (std::size_t{1} << 17) + 3}) {
+  for (const std::size_t inner : {std::size_t{1} << 16, (std::size_t{1} << 18) + 3}) {
     Problem p{wide, wide, 1, inner, 2, Codes(inner), Codes(2 * inner)};
     for (std::size_t k = 0; k < inner; ++k) {
       // The last binade of a group has its significands shifted furthest.

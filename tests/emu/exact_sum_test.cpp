@@ -318,6 +318,21 @@ TEST_CASE("zero sums have the sign that mpfr_sum gives them", "[exact_sum]") {
   CHECK(std::signbit(emu::exact_sum(std::vector{1.0, -1.0}, emu::fp32, {.rounding = emu::Rounding::downward}).value));
 }
 
+TEST_CASE("subtracting an accumulator turns the signs of its zeros and infinities", "[exact_sum]") {
+  const auto negated = [](const Terms& terms) {
+    emu::ExactSum out;
+    out.subtract(accumulate(terms));
+    return out.rounded(emu::fp16);
+  };
+  CHECK(negated({{0.0}}).code == 0x8000);
+  CHECK(negated({{-0.0}, {0.0, -1}}).code == 0);
+  CHECK(negated({{infinity}}).code == 0xfc00);
+  CHECK(negated({{infinity, -1}}).code == 0x7c00);
+  CHECK(negated({{quiet}}).flags == emu::no_flags);
+  CHECK(negated({{signaling}}).flags == emu::invalid);
+  CHECK(negated({{1.0}, {0x1p-11}}).code == 0xbc00);
+}
+
 TEST_CASE("infinities and NaNs are infinities and NaNs, and invalid what IEEE 754 says is", "[exact_sum]") {
   const auto sum = [](const Terms& terms, emu::Format f = emu::fp16, emu::RoundingOptions options = {}) {
     const emu::Rounded r = accumulate(terms).rounded(f, options);

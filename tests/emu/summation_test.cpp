@@ -202,6 +202,23 @@ TEST_CASE("every order takes the steps of its definition, in every direction and
       for (const std::size_t count : {0U, 1U, 2U, 3U, 7U, 13U, 60U}) require_steps(f[0], f[1], f[2], count, wild, random);
 }
 
+TEST_CASE("what a product leaves of the accumulator when both nearly cancel is exact", "[summation]") {
+  std::mt19937_64 random(4);
+  constexpr emu::Format seven_bits{8, 6, 127, emu::Specials::ieee};  // with a double's 53 the most that a 64-bit word takes
+  for (const emu::Format f : {seven_bits, emu::bf16, emu::fp32, emu::fp64})
+    for (const emu::Format to : {emu::fp32, emu::fp16, emu::fp64})
+      for (int i = 0; i < 500; ++i) {
+        const double v = emu::round_to(to, std::ldexp(1.0 + static_cast<double>(random() % (1 << 23)) * 0x1p-23, 3)).value;
+        const double b = emu::round_to(f, 1.0 + static_cast<double>(random() >> 11) * 0x1p-53).value;
+        const Codes left{emu::encode(emu::fp64, -v), emu::encode(emu::fp64, v / b)}, right{emu::encode(f, 1.0), emu::encode(f, b)};
+        for (const emu::Rounding rounding : deterministic) {
+          const emu::SummationOptions options{.rounding = {.rounding = rounding}};
+          CAPTURE(emu::format_name(f), emu::format_name(to), v, b, emu::name_of(rounding));
+          REQUIRE(emu::dot(emu::fp64, left, f, right, to, options) == Simulation(emu::fp64, f, to, options).run(left, right));
+        }
+      }
+}
+
 TEST_CASE("formats as template arguments change nothing", "[summation]") {
   std::mt19937_64 random(2);
   const Codes wide_a = random_codes(emu::fp16, 1000, false, random), wide_b = random_codes(emu::fp16, 1000, false, random);
