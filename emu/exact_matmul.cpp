@@ -61,7 +61,8 @@ class Product {
     const std::size_t panel = task / row_blocks_, first = task % row_blocks_ * rows_per_task;
     std::vector<std::int64_t> bins(panel_width * static_cast<std::size_t>(bins_));
     Flags flags = no_flags;
-    for (std::size_t row = first; row < std::min(first + rows_per_task, a_.rows()); ++row) flags = flags | run_row(row, panel, bins);
+    for (std::size_t row = first; row < std::min(first + rows_per_task, a_.rows()); ++row)
+      flags = flags | run_row(row, panel, bins);
     return flags;
   }
 
@@ -109,14 +110,14 @@ class Product {
   }
 
   Flags deliver(std::size_t row, std::size_t column, ExactSum& sum) const {
-    const std::uint32_t random = options_.rounding.rounding == Rounding::stochastic
-                                     ? rounding_bits(options_.seed, row * b_.columns() + column)
-                                     : 0;
+    const std::uint32_t random =
+        options_.rounding.rounding == Rounding::stochastic ? rounding_bits(options_.seed, row * b_.columns() + column) : 0;
     if (addend_) sum.add(addend_(row, column));
     const bool special = a_.row_is_special(row) || b_.column_is_special(column);
     Rounded element = sum.rounded(to_, options_.rounding, random);
     // The bins know nothing of NaN, infinity and the signs of zeros: the terms do.
-    if (special || element.outcome == Outcome::zero) element = term_by_term(row, column).rounded(to_, options_.rounding, random);
+    if (special || element.outcome == Outcome::zero)
+      element = term_by_term(row, column).rounded(to_, options_.rounding, random);
     sink_(row, column, element);
     return element.flags;
   }
@@ -194,9 +195,7 @@ ExactMatrix::ExactMatrix(Format format, std::span<const float> values, MatrixSha
     }
 }
 
-int ExactMatrix::groups() const noexcept {
-  return binade(format_, format_.max_finite_code()) / GroupedTerm::group_bits + 1;
-}
+int ExactMatrix::groups() const noexcept { return binade(format_, format_.max_finite_code()) / GroupedTerm::group_bits + 1; }
 
 void ExactMatrix::set(std::size_t row, std::size_t column, Code code) noexcept {
   const std::size_t at = row * columns_ + column;
@@ -207,8 +206,8 @@ void ExactMatrix::set(std::size_t row, std::size_t column, Code code) noexcept {
   }
   const Code magnitude = code & format_.magnitude_mask();
   const bool normal = magnitude >= format_.min_normal_code();
-  const auto significand = static_cast<std::int32_t>((magnitude & format_.fraction_mask()) |
-                                                     (normal ? Code{1} << format_.fraction_bits : Code{0}));
+  const auto significand =
+      static_cast<std::int32_t>((magnitude & format_.fraction_mask()) | (normal ? Code{1} << format_.fraction_bits : Code{0}));
   const int shift = binade(format_, magnitude) % GroupedTerm::group_bits;
   const std::int32_t scaled = significand << shift;
   terms_[at] = {format_.is_negative(code) ? -scaled : scaled, binade(format_, magnitude) / GroupedTerm::group_bits};

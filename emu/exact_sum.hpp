@@ -31,9 +31,9 @@ namespace ulpscope::emu {
 /// the sums of 2^90 of the greatest products.
 class ExactSum {
  public:
-  static constexpr int least_exponent = 2 * (2 - detail::Interchange<double>::bias - 53);   ///< of a product's last bit: -2148
-  static constexpr int beyond_exponent = 2 * (detail::Interchange<double>::bias + 1);       ///< products are below 2^2048
-  static constexpr int beyond_scale = beyond_exponent - 4;                                  ///< of integers that are added
+  static constexpr int least_exponent = 2 * float64.min_spacing_exponent();  ///< of a product's last bit: -2148
+  static constexpr int beyond_exponent = 2 * (float64.max_exponent() + 1);   ///< products are below 2^2048
+  static constexpr int beyond_scale = beyond_exponent - 4;                   ///< of integers that are added
 
   constexpr void add(double x) noexcept { add_value(x, false); }
   constexpr void subtract(double x) noexcept { add_value(x, true); }
@@ -91,9 +91,7 @@ class ExactSum {
   /// Finite and exactly zero.
   constexpr bool is_zero() const noexcept { return is_finite() && real(false).is_zero(); }
   /// Whether the terms signal an invalid operation: a signaling NaN, 0 * inf, or without any NaN infinities of both signs.
-  constexpr bool is_invalid() const noexcept {
-    return (seen_ & signaled) != 0 || ((seen_ & nan) == 0 && opposed_infinities());
-  }
+  constexpr bool is_invalid() const noexcept { return (seen_ & signaled) != 0 || ((seen_ & nan) == 0 && opposed_infinities()); }
 
  private:
   using Wide = detail::Word128;
@@ -123,7 +121,9 @@ class ExactSum {
 
   using Double = detail::Unpacked<double>;
   static constexpr std::uint64_t significand(const Double& x) noexcept { return x.significand >> detail::spare_bits; }
-  static constexpr int last_exponent(const Double& x) noexcept { return x.exponent - detail::Interchange<double>::fraction_bits; }
+  static constexpr int last_exponent(const Double& x) noexcept {
+    return x.exponent - detail::Interchange<double>::fraction_bits;
+  }
 
   constexpr void touched(int first, int end) noexcept {
     first_ = first < first_ ? first : first_;
@@ -291,8 +291,8 @@ constexpr Rounded exact_sum(Format from, const Codes& codes, Format to, const Ro
 }
 
 /// The sum of a[i] * b[i], rounded once to `to`; as many terms as the shorter span has.
-constexpr Rounded exact_dot(std::span<const double> a, std::span<const double> b, Format to, const RoundingOptions& options = {},
-                            std::uint32_t random = 0) noexcept {
+constexpr Rounded exact_dot(std::span<const double> a, std::span<const double> b, Format to,
+                            const RoundingOptions& options = {}, std::uint32_t random = 0) noexcept {
   return detail::exact_dot_of(a, b, to, options, random);
 }
 constexpr Rounded exact_dot(std::span<const float> a, std::span<const float> b, Format to, const RoundingOptions& options = {},
@@ -306,7 +306,8 @@ constexpr Rounded exact_dot(Format a_format, const CodesA& a, Format b_format, c
   const std::span<const std::ranges::range_value_t<CodesA>> left(a);
   const std::span<const std::ranges::range_value_t<CodesB>> right(b);
   for (std::size_t i = 0; i < left.size() && i < right.size(); ++i)
-    sum.add_product(a_format, detail::operand(a_format, left[i], options), b_format, detail::operand(b_format, right[i], options));
+    sum.add_product(a_format, detail::operand(a_format, left[i], options), b_format,
+                    detail::operand(b_format, right[i], options));
   return sum.rounded(to, options, random);
 }
 

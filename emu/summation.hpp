@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums and dot products in a chosen order, with an accumulator of a chosen format that rounds after every operation; and what
 // order and accumulator cost, measured against the exact sum. The orders are defined in docs/numerics.md, "Sums and products of
-// many terms"; N. J. Higham, "Accuracy and Stability of Numerical Algorithms", 2nd ed., chapter 4, tells what to expect of them.
+// many terms"; N. J. Higham, "Accuracy and Stability of Numerical Algorithms", 2nd ed., chapter 4, tells what to expect of
+// them.
 #pragma once
 
 #include <concepts>
@@ -80,7 +81,8 @@ ULPSCOPE_INLINE constexpr Term<Word> negate(Term<Word> x) noexcept {
 }
 
 template <class Word>
-ULPSCOPE_INLINE constexpr Term<Word> add_terms(const Term<Word>& a, const Term<Word>& b, const RoundingOptions& options) noexcept {
+ULPSCOPE_INLINE constexpr Term<Word> add_terms(const Term<Word>& a, const Term<Word>& b,
+                                               const RoundingOptions& options) noexcept {
   using T = Term<Word>;
   if (a.kind == T::number && b.kind == T::number) return {add(a.real, b.real, zero_is_negative(options))};
   if (a.kind == T::invalid_nan || b.kind == T::invalid_nan) return {{}, T::invalid_nan};
@@ -131,10 +133,18 @@ class Summer {
     if (count_ == 0) return round_term(formats_.accumulator, Term<Word>{}, options_.rounding, next_random());
     Code sum = 0;
     switch (options_.order) {
-      case Summation::sequential: sum = sequential(0, count_); break;
-      case Summation::pairwise: sum = pairwise(0, count_); break;
-      case Summation::blocked: sum = blocked(); break;
-      case Summation::kahan: sum = kahan(); break;
+      case Summation::sequential:
+        sum = sequential(0, count_);
+        break;
+      case Summation::pairwise:
+        sum = pairwise(0, count_);
+        break;
+      case Summation::blocked:
+        sum = blocked();
+        break;
+      case Summation::kahan:
+        sum = kahan();
+        break;
     }
     return {sum, flags_};
   }
@@ -247,19 +257,21 @@ constexpr bool holds(Format format) noexcept {
 
 template <class Formats, TermRange Terms>
 constexpr Result sum_of(Formats formats, const Terms& terms, const SummationOptions& options) noexcept {
-  return run_sum(formats, std::span<const ElementOf<Terms>>(terms), std::span<const NoFactor>(), std::ranges::size(terms), options);
+  return run_sum(formats, std::span<const ElementOf<Terms>>(terms), std::span<const NoFactor>(), std::ranges::size(terms),
+                 options);
 }
 template <class Formats, TermRange A, TermRange B>
 constexpr Result dot_of(Formats formats, const A& a, const B& b, const SummationOptions& options) noexcept {
   const std::size_t in_a = std::ranges::size(a), in_b = std::ranges::size(b);
-  return run_sum(formats, std::span<const ElementOf<A>>(a), std::span<const ElementOf<B>>(b), in_a < in_b ? in_a : in_b, options);
+  return run_sum(formats, std::span<const ElementOf<A>>(a), std::span<const ElementOf<B>>(b), in_a < in_b ? in_a : in_b,
+                 options);
 }
 inline constexpr Format no_format{2, 0, 0, Specials::finite};
 
 }  // namespace detail
 
-/// The sum of codes of `from` in an accumulator of format `accumulator`: a code of that format, and all flags raised on the way.
-/// The sum of nothing is +0.
+/// The sum of codes of `from` in an accumulator of format `accumulator`: a code of that format, and all flags raised on the
+/// way. The sum of nothing is +0.
 template <detail::CodeRange Codes>
 constexpr Result sum(Format from, const Codes& terms, Format accumulator, const SummationOptions& options = {}) noexcept {
   return detail::sum_of(detail::ChosenFormats{from, detail::no_format, accumulator}, terms, options);

@@ -20,9 +20,9 @@ namespace ulpscope::emu {
 /// the exact sum is not finite they are 0 if the computed one is the same, else NaN; where only the computed one is not finite,
 /// it is their value.
 struct SummationError {
-  Result computed;        ///< with all flags raised on the way
-  Rounded correct;        ///< the exact sum, rounded once to the accumulator's format under the same options
-  double exact;           ///< the exact sum, to the nearest double
+  Result computed;  ///< with all flags raised on the way
+  Rounded correct;  ///< the exact sum, rounded once to the accumulator's format under the same options
+  double exact;     ///< the exact sum, to the nearest double
   double error;
   double error_ulp;       ///< in units of the accumulator's spacing at the exact sum, subnormal spacing included
   double relative_error;  ///< of an error of a sum of zero: infinite, with its sign
@@ -35,7 +35,8 @@ constexpr SummationError compare_sums(const ExactSum& exact, Result computed, Fo
   const std::uint32_t random = options.rounding.rounding == Rounding::stochastic ? rounding_bits(options.seed, 0) : 0;
   SummationError out{computed, exact.rounded(accumulator, options.rounding, random), exact.value(), 0, 0, 0};
   if (!exact.is_finite()) {
-    if (computed.code != out.correct.code) out.error = out.error_ulp = out.relative_error = std::numeric_limits<double>::quiet_NaN();
+    if (computed.code != out.correct.code)
+      out.error = out.error_ulp = out.relative_error = std::numeric_limits<double>::quiet_NaN();
     return out;
   }
   ExactSum difference;
@@ -45,7 +46,8 @@ constexpr SummationError compare_sums(const ExactSum& exact, Result computed, Fo
   if (out.error == 0) return out;
   out.error_ulp = out.error / power_of_two(spacing_exponent(accumulator, out.exact));
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  out.relative_error = out.exact == 0 ? (out.error < 0 ? -infinity : infinity) : out.error / (out.exact < 0 ? -out.exact : out.exact);
+  out.relative_error =
+      out.exact == 0 ? (out.error < 0 ? -infinity : infinity) : out.error / (out.exact < 0 ? -out.exact : out.exact);
   return out;
 }
 
@@ -53,7 +55,8 @@ constexpr SummationError compare_sums(const ExactSum& exact, Result computed, Fo
 
 /// `sum` beside `exact_sum`. `from` is the format of the codes; floats and doubles are codes of float32 and float64.
 template <detail::TermRange Terms>
-constexpr SummationError sum_error(Format from, const Terms& terms, Format accumulator, const SummationOptions& options = {}) noexcept {
+constexpr SummationError sum_error(Format from, const Terms& terms, Format accumulator,
+                                   const SummationOptions& options = {}) noexcept {
   ExactSum exact;
   for (const auto term : terms) exact.add(from, detail::operand(from, detail::code_of(term), options.rounding));
   const Result computed = detail::sum_of(detail::ChosenFormats{from, detail::no_format, accumulator}, terms, options);

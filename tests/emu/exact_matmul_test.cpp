@@ -56,13 +56,20 @@ struct Problem {
 
 Problem random_problem(emu::Format fa, emu::Format fb, std::size_t rows, std::size_t inner, std::size_t columns, Data data,
                        std::mt19937_64& random) {
-  return {fa, fb, rows, inner, columns, random_codes(fa, rows * inner, data, random), random_codes(fb, inner * columns, data, random)};
+  return {fa,
+          fb,
+          rows,
+          inner,
+          columns,
+          random_codes(fa, rows * inner, data, random),
+          random_codes(fb, inner * columns, data, random)};
 }
 
 std::string place(const Problem& p, std::size_t i, std::size_t j, const emu::Rounded& got) {
   std::ostringstream out;
-  out << emu::format_name(p.a_format) << " by " << emu::format_name(p.b_format) << ' ' << p.rows << 'x' << p.inner << 'x' << p.columns
-      << " element " << i << ',' << j << ": got " << laws::describe(got.code, got.value, static_cast<int>(got.outcome), got.flags);
+  out << emu::format_name(p.a_format) << " by " << emu::format_name(p.b_format) << ' ' << p.rows << 'x' << p.inner << 'x'
+      << p.columns << " element " << i << ',' << j << ": got "
+      << laws::describe(got.code, got.value, static_cast<int>(got.outcome), got.flags);
   return out.str();
 }
 
@@ -85,7 +92,8 @@ Elements multiply(const Problem& p, emu::Format to, const emu::MatmulOptions& op
 }
 
 /// Every element against an exact sum of its terms.
-void require_dot_products(const Problem& p, emu::Format to, const emu::MatmulOptions& options, const emu::MatmulAddend& addend = {}) {
+void require_dot_products(const Problem& p, emu::Format to, const emu::MatmulOptions& options,
+                          const emu::MatmulAddend& addend = {}) {
   const Elements got = multiply(p, to, options, addend);
   emu::Flags flags = emu::no_flags;
   for (std::size_t i = 0; i < p.rows; ++i)
@@ -148,13 +156,15 @@ TEST_CASE("every element is the dot product of its row and column, NaN, infiniti
     for (const Data data : {Data::any_code, Data::finite, Data::normal})
       for (const emu::Rounding rounding : {emu::Rounding::nearest_even, emu::Rounding::downward, emu::Rounding::stochastic})
         for (const emu::Format to : {emu::fp32, f}) {
-          require_dot_products(random_problem(f, f, 9, 17, 21, data, random), to, {.rounding = {.rounding = rounding}, .seed = 5});
+          require_dot_products(random_problem(f, f, 9, 17, 21, data, random), to,
+                               {.rounding = {.rounding = rounding}, .seed = 5});
         }
 }
 
 TEST_CASE("operands of two formats, in every direction and policy", "[exact_matmul]") {
   std::mt19937_64 random(2);
-  const emu::Format pairs[][2] = {{emu::e4m3, emu::e5m2}, {emu::fp16, emu::e2m1}, {emu::bf16, emu::e8m0}, {emu::tf32, emu::fp16}};
+  const emu::Format pairs[][2] = {
+      {emu::e4m3, emu::e5m2}, {emu::fp16, emu::e2m1}, {emu::bf16, emu::e8m0}, {emu::tf32, emu::fp16}};
   for (const auto& pair : pairs)
     for (const emu::Rounding rounding : deterministic)
       for (const emu::Policy policy : {emu::Policy::nonsaturating, emu::Policy::saturating})
@@ -168,7 +178,8 @@ TEST_CASE("sampled elements are what MPFR gives", "[exact_matmul]") {
   std::mt19937_64 random(3);
   for (const emu::Format f : operand_formats())
     for (const Data data : {Data::any_code, Data::finite, Data::normal})
-      for (const emu::Format to : {emu::fp32, emu::e5m2}) require_mpfr(random_problem(f, f, 13, 40, 11, data, random), to, 20, random);
+      for (const emu::Format to : {emu::fp32, emu::e5m2})
+        require_mpfr(random_problem(f, f, 13, 40, 11, data, random), to, 20, random);
 }
 
 TEST_CASE("sizes of nothing, of one and of odd numbers", "[exact_matmul]") {
@@ -183,14 +194,22 @@ TEST_CASE("sizes of nothing, of one and of odd numbers", "[exact_matmul]") {
 
 TEST_CASE("the addend joins the sum before it is rounded", "[exact_matmul]") {
   std::mt19937_64 random(5);
-  constexpr double values[] = {0.0, -0.0, 1.0, -0x1p-1074, 0x1p-24, 1e300, -3.5,
-                               std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()};
+  constexpr double values[] = {0.0,
+                               -0.0,
+                               1.0,
+                               -0x1p-1074,
+                               0x1p-24,
+                               1e300,
+                               -3.5,
+                               std::numeric_limits<double>::infinity(),
+                               std::numeric_limits<double>::quiet_NaN()};
   const auto addend = [&](std::size_t i, std::size_t j) { return values[(i * 5 + j) % std::size(values)]; };
   for (const emu::Format f : {emu::e4m3, emu::bf16, emu::e2m1})
     for (const std::size_t inner : {0U, 1U, 20U})
       for (const Data data : {Data::any_code, Data::normal})
         for (const emu::Rounding rounding : deterministic)
-          require_dot_products(random_problem(f, f, 6, inner, 19, data, random), emu::fp32, {.rounding = {.rounding = rounding}}, addend);
+          require_dot_products(random_problem(f, f, 6, inner, 19, data, random), emu::fp32,
+                               {.rounding = {.rounding = rounding}}, addend);
 }
 
 TEST_CASE("the greatest products fill no bin to overflow, and what cancels leaves the least", "[exact_matmul]") {
@@ -228,7 +247,8 @@ TEST_CASE("results do not depend on the number of threads", "[exact_matmul]") {
 TEST_CASE("strides, floats in and floats out, subnormals as zero", "[exact_matmul]") {
   std::mt19937_64 random(7);
   const std::size_t rows = 5, inner = 6, columns = 4, stride = 9;
-  const Codes wide_a = random_codes(emu::fp16, rows * stride, Data::finite, random), b = random_codes(emu::fp16, inner * columns, Data::finite, random);
+  const Codes wide_a = random_codes(emu::fp16, rows * stride, Data::finite, random),
+              b = random_codes(emu::fp16, inner * columns, Data::finite, random);
   Problem p{emu::fp16, emu::fp16, rows, inner, columns, {}, b};
   std::vector<float> values;
   for (std::size_t i = 0; i < rows; ++i)
@@ -239,7 +259,8 @@ TEST_CASE("strides, floats in and floats out, subnormals as zero", "[exact_matmu
   std::vector<float> from_codes(rows * columns), from_floats(rows * columns);
   const emu::MatrixShape shape{rows, inner, stride};
   emu::exact_matmul(emu::ExactMatrix(emu::fp16, wide_a, shape), p.right(), emu::fp32, std::span(from_codes));
-  emu::exact_matmul(emu::ExactMatrix(emu::fp16, std::span<const float>(values), shape), p.right(), emu::fp32, std::span(from_floats));
+  emu::exact_matmul(emu::ExactMatrix(emu::fp16, std::span<const float>(values), shape), p.right(), emu::fp32,
+                    std::span(from_floats));
 
   for (std::size_t i = 0; i < rows * columns; ++i) {
     REQUIRE(static_cast<double>(from_codes[i]) == expected.at[i].value);
@@ -258,12 +279,13 @@ TEST_CASE("a float that the format does not hold is refused", "[exact_matmul]") 
 }
 
 TEST_CASE("an exception of the sink comes out, from whichever thread", "[exact_matmul]") {
-  const Codes ones(100 * 100, 0x3c00);
+  const Codes ones(std::size_t{100} * 100, 0x3c00);
   const emu::ExactMatrix a(emu::fp16, ones, {100, 100});
   const auto sink = [](std::size_t i, std::size_t, const emu::Rounded&) {
     if (i == 77) throw std::runtime_error("enough");
   };
-  for (const int threads : {1, 3}) CHECK_THROWS_AS(emu::exact_matmul(a, a, emu::fp32, sink, {.threads = threads}), std::runtime_error);
+  for (const int threads : {1, 3})
+    CHECK_THROWS_AS(emu::exact_matmul(a, a, emu::fp32, sink, {.threads = threads}), std::runtime_error);
 }
 
 TEST_CASE("512 by 512 by 512 random codes of any format: every element", "[exact_matmul][exhaustive]") {

@@ -28,8 +28,8 @@ constexpr double greatest = std::numeric_limits<double>::max(), least = std::num
 constexpr double infinity = std::numeric_limits<double>::infinity(), quiet = std::numeric_limits<double>::quiet_NaN();
 const double signaling = std::bit_cast<double>(std::uint64_t{0x7ff0000000000001});
 
-constexpr emu::Format targets[] = {emu::fp64, emu::fp32, emu::tf32, emu::fp16, emu::bf16, emu::e4m3,
-                                   emu::e5m2, emu::e2m1, emu::e8m0, emu::float8_e4m3fnuz};
+constexpr emu::Format targets[] = {emu::fp64, emu::fp32, emu::tf32, emu::fp16, emu::bf16,
+                                   emu::e4m3, emu::e5m2, emu::e2m1, emu::e8m0, emu::float8_e4m3fnuz};
 
 struct Term {
   double a, b = 1;
@@ -53,7 +53,8 @@ class Reference {
     }
   }
   mpfr_srcptr sum(emu::Rounding rounding) {
-    const int inexact = mpfr_sum(sum_, pointers_.data(), pointers_.size(), rounding == emu::Rounding::downward ? MPFR_RNDD : MPFR_RNDN);
+    const int inexact =
+        mpfr_sum(sum_, pointers_.data(), pointers_.size(), rounding == emu::Rounding::downward ? MPFR_RNDD : MPFR_RNDN);
     REQUIRE(inexact == 0);
     return sum_;
   }
@@ -90,9 +91,9 @@ std::vector<emu::RoundingOptions> variants() {
 std::optional<std::string> disagreement(const Terms& terms, const emu::ExactSum& sum, emu::Format f) {
   Reference reference(terms);
   for (const emu::RoundingOptions& o : variants()) {
-    const auto expected = oracle::round(oracle_format(f), reference.sum(o.rounding), oracle_mode(o.rounding),
-                                        {o.policy == emu::Policy::saturating, o.tininess == emu::Tininess::before_rounding,
-                                         o.flush_subnormals});
+    const auto expected =
+        oracle::round(oracle_format(f), reference.sum(o.rounding), oracle_mode(o.rounding),
+                      {o.policy == emu::Policy::saturating, o.tininess == emu::Tininess::before_rounding, o.flush_subnormals});
     const emu::Rounded got = sum.rounded(f, o);
     if (got.code == expected.code && static_cast<int>(got.outcome) == expected.outcome && got.flags == expected.flags) continue;
     std::ostringstream out;
@@ -197,7 +198,8 @@ TEST_CASE("stochastic rounding of a sum draws as that of the same double does; a
   std::mt19937_64 random(4);
   for (const emu::Format f : {emu::fp64, emu::fp32, emu::fp16, emu::e4m3, emu::e2m1, emu::e8m0})
     for (int i = 0; i < 3000; ++i) {
-      const double x = random_double(random, std::max(f.min_spacing_exponent() - 20, -1000), std::min(f.max_exponent() + 1, 1000));
+      const double x =
+          random_double(random, std::max(f.min_spacing_exponent() - 20, -1000), std::min(f.max_exponent() + 1, 1000));
       emu::ExactSum sum;
       sum.add_product(x, 3);
       sum.add_product(x, -2);
@@ -217,8 +219,8 @@ TEST_CASE("stochastic rounding of a sum draws as that of the same double does; a
 
 TEST_CASE("a million terms of one sign carry as far as they must", "[exact_sum]") {
   constexpr long count = 1L << 20;
-  for (const Term t : {Term{greatest, greatest}, Term{-greatest, greatest}, Term{least, least}, Term{-least, least}, Term{greatest},
-                       Term{-least}, Term{0x1.fffffffffffffp-50}}) {
+  for (const Term t : {Term{greatest, greatest}, Term{-greatest, greatest}, Term{least, least}, Term{-least, least},
+                       Term{greatest}, Term{-least}, Term{0x1.fffffffffffffp-50}}) {
     emu::ExactSum sum;
     for (long i = 0; i < count; ++i) {
       if (t.b == 1)

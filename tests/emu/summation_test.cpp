@@ -49,13 +49,18 @@ class Simulation {
     products_ = !b.empty();
     if (a.empty()) return {round(zero()), flags()};
     switch (options_.order) {
-      case emu::Summation::sequential: sum = sequential({terms}); break;
-      case emu::Summation::pairwise: sum = pairwise({terms}); break;
+      case emu::Summation::sequential:
+        sum = sequential({terms});
+        break;
+      case emu::Summation::pairwise:
+        sum = pairwise({terms});
+        break;
       case emu::Summation::blocked: {
         std::vector<std::uint64_t> blocks;
         for (std::size_t at = 0; at < terms.size(); at += options_.block_terms)
-          blocks.push_back(sequential({terms.begin() + static_cast<std::ptrdiff_t>(at),
-                                       terms.begin() + static_cast<std::ptrdiff_t>(std::min(at + options_.block_terms, terms.size()))}));
+          blocks.push_back(
+              sequential({terms.begin() + static_cast<std::ptrdiff_t>(at),
+                          terms.begin() + static_cast<std::ptrdiff_t>(std::min(at + options_.block_terms, terms.size()))}));
         sum = blocks[0];
         for (std::size_t i = 1; i < blocks.size(); ++i) sum = add(held(sum), held(blocks[i]));
         break;
@@ -105,9 +110,10 @@ class Simulation {
   Number held(std::uint64_t code) const { return number(to_, code); }
 
   std::uint64_t round(const Number& x) {
-    const auto answer = oracle::round(to_, static_cast<mpfr_srcptr>(x->get()), oracle_mode(options_.rounding.rounding),
-                                      {options_.rounding.policy == emu::Policy::saturating,
-                                       options_.rounding.tininess == emu::Tininess::before_rounding, options_.rounding.flush_subnormals});
+    const auto answer =
+        oracle::round(to_, static_cast<mpfr_srcptr>(x->get()), oracle_mode(options_.rounding.rounding),
+                      {options_.rounding.policy == emu::Policy::saturating,
+                       options_.rounding.tininess == emu::Tininess::before_rounding, options_.rounding.flush_subnormals});
     raised_ |= answer.flags;
     return answer.code;
   }
@@ -159,7 +165,8 @@ std::vector<emu::SummationOptions> orders() {
   std::vector<emu::SummationOptions> out;
   for (const emu::Products products : {emu::Products::fused, emu::Products::rounded}) {
     out.push_back({.order = emu::Summation::sequential, .products = products});
-    for (const std::size_t leaf : {1U, 2U, 5U}) out.push_back({.order = emu::Summation::pairwise, .products = products, .leaf_terms = leaf});
+    for (const std::size_t leaf : {1U, 2U, 5U})
+      out.push_back({.order = emu::Summation::pairwise, .products = products, .leaf_terms = leaf});
     for (const std::size_t block : {1U, 4U, 100U})
       out.push_back({.order = emu::Summation::blocked, .products = products, .block_terms = block});
     out.push_back({.order = emu::Summation::kahan, .products = products});
@@ -182,8 +189,9 @@ void require_steps(emu::Format fa, emu::Format fb, emu::Format to, std::size_t c
   for (emu::SummationOptions options : orders())
     for (const emu::RoundingOptions& rounding : roundings()) {
       options.rounding = rounding;
-      CAPTURE(emu::format_name(fa), emu::format_name(fb), emu::format_name(to), count, int(options.order), int(options.products),
-              options.leaf_terms, options.block_terms, emu::name_of(rounding.rounding), rounding.subnormals_are_zero, a, b);
+      CAPTURE(emu::format_name(fa), emu::format_name(fb), emu::format_name(to), count, int(options.order),
+              int(options.products), options.leaf_terms, options.block_terms, emu::name_of(rounding.rounding),
+              rounding.subnormals_are_zero, a, b);
       REQUIRE(emu::sum(fa, a, to, options) == Simulation(fa, fb, to, options).run(a, {}));
       if (count > 0) REQUIRE(emu::dot(fa, a, fb, b, to, options) == Simulation(fa, fb, to, options).run(a, b));
     }
@@ -205,12 +213,13 @@ TEST_CASE("every order takes the steps of its definition, in every direction and
 TEST_CASE("what a product leaves of the accumulator when both nearly cancel is exact", "[summation]") {
   std::mt19937_64 random(4);
   constexpr emu::Format seven_bits{8, 6, 127, emu::Specials::ieee};  // with a double's 53 the most that a 64-bit word takes
-  for (const emu::Format f : {seven_bits, emu::bf16, emu::fp32, emu::fp64})
+  for (const emu::Format f : {seven_bits, emu::bf16, emu::Format{8, 9, 127, emu::Specials::ieee}, emu::fp32, emu::fp64})
     for (const emu::Format to : {emu::fp32, emu::fp16, emu::fp64})
       for (int i = 0; i < 500; ++i) {
         const double v = emu::round_to(to, std::ldexp(1.0 + static_cast<double>(random() % (1 << 23)) * 0x1p-23, 3)).value;
         const double b = emu::round_to(f, 1.0 + static_cast<double>(random() >> 11) * 0x1p-53).value;
-        const Codes left{emu::encode(emu::fp64, -v), emu::encode(emu::fp64, v / b)}, right{emu::encode(f, 1.0), emu::encode(f, b)};
+        const Codes left{emu::encode(emu::fp64, -v), emu::encode(emu::fp64, v / b)},
+            right{emu::encode(f, 1.0), emu::encode(f, b)};
         for (const emu::Rounding rounding : deterministic) {
           const emu::SummationOptions options{.rounding = {.rounding = rounding}};
           CAPTURE(emu::format_name(f), emu::format_name(to), v, b, emu::name_of(rounding));
@@ -235,7 +244,8 @@ TEST_CASE("formats as template arguments change nothing", "[summation]") {
     CHECK((emu::sum<emu::fp32, emu::fp16>(floats, options) == expected));
     CHECK(emu::sum(floats, emu::fp16, options) == expected);
     CHECK(emu::sum(doubles, emu::fp16, options) == expected);
-    CHECK((emu::dot<emu::fp16, emu::fp16, emu::fp32>(a, b, options) == emu::dot(emu::fp16, wide_a, emu::fp16, wide_b, emu::fp32, options)));
+    CHECK((emu::dot<emu::fp16, emu::fp16, emu::fp32>(a, b, options) ==
+           emu::dot(emu::fp16, wide_a, emu::fp16, wide_b, emu::fp32, options)));
     CHECK(emu::dot(doubles, floats, emu::fp32, options) == emu::dot(emu::fp16, a, emu::fp16, a, emu::fp32, options));
   }
 }
@@ -253,13 +263,15 @@ TEST_CASE("stochastic rounding draws once for each rounding, in order", "[summat
 }
 
 TEST_CASE("infinities and NaNs go through as they do through additions and multiplications", "[summation]") {
-  const Codes infinity{0x3c00, 0x7c00, 0x3c00}, opposed{0x7c00, 0xfc00}, nan{0x7e00, 0x3c00}, loud{0x3c00, 0x7d00}, zeros{0, 0, 0};
+  const Codes infinity{0x3c00, 0x7c00, 0x3c00}, opposed{0x7c00, 0xfc00}, nan{0x7e00, 0x3c00}, loud{0x3c00, 0x7d00},
+      zeros{0, 0, 0};
   for (const emu::SummationOptions& options : orders()) {
     if (options.order != emu::Summation::kahan) {
       CHECK(emu::sum(emu::fp16, infinity, emu::fp16, options) == emu::Result{0x7c00, emu::no_flags});
       CHECK(emu::sum(emu::fp16, infinity, emu::e4m3, options) == emu::Result{0x7f, emu::invalid});
     } else {
-      CHECK(emu::sum(emu::fp16, infinity, emu::fp16, options) == emu::Result{0x7fff, emu::invalid});  // inf - inf in the correction
+      CHECK(emu::sum(emu::fp16, infinity, emu::fp16, options) ==
+            emu::Result{0x7fff, emu::invalid});  // inf - inf in the correction
     }
     CHECK(emu::sum(emu::fp16, opposed, emu::fp16, options) == emu::Result{0x7fff, emu::invalid});
     CHECK(emu::sum(emu::fp16, nan, emu::fp16, options) == emu::Result{0x7fff, emu::no_flags});
@@ -279,7 +291,9 @@ TEST_CASE("a sum of negative zeros is a negative zero in every order", "[summati
 
 TEST_CASE("a small accumulator stagnates in sequence, not in pairs, and Kahan's correction keeps what is lost", "[summation]") {
   const std::vector<float> ones(4096, 1.0f);
-  const auto total = [&](emu::SummationOptions options) { return emu::decode(emu::fp16, emu::sum(ones, emu::fp16, options).code); };
+  const auto total = [&](emu::SummationOptions options) {
+    return emu::decode(emu::fp16, emu::sum(ones, emu::fp16, options).code);
+  };
   CHECK(total({}) == 2048);
   CHECK(total({.order = emu::Summation::pairwise}) == 4096);
   CHECK(total({.order = emu::Summation::blocked, .block_terms = 64}) == 4096);
@@ -312,7 +326,8 @@ TEST_CASE("errors are measured from the exact sum", "[summation]") {
   CHECK(beyond.error_ulp == std::numeric_limits<double>::infinity());
   const auto infinite = emu::sum_error(std::vector{1.0, std::numeric_limits<double>::infinity()}, emu::fp16);
   CHECK(infinite.error_ulp == 0);
-  const auto product = emu::dot_error(std::vector{3.0, 5.0}, std::vector{0x1p-30, 1.0}, emu::bf16, {.rounding = {.rounding = emu::Rounding::upward}});
+  const auto product = emu::dot_error(std::vector{3.0, 5.0}, std::vector{0x1p-30, 1.0}, emu::bf16,
+                                      {.rounding = {.rounding = emu::Rounding::upward}});
   CHECK(product.correct.code == emu::encode(emu::bf16, 5.03125));
   CHECK(product.error == -3 * 0x1p-30 + (emu::decode(emu::bf16, product.computed.code) - 5));
 }
