@@ -52,7 +52,7 @@ void print(const reports::Table& table, const CommonOptions& options, std::size_
   }
 }
 
-void print(const std::string& text) {
+void print(std::string_view text) {
   const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
   if (written) return;
   if (errno == EPIPE) std::_Exit(0);  // the reader has what it wanted

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/options.hpp"
@@ -22,7 +23,7 @@ Rendering rendering_of(const CommonOptions& options);
 void print(const reports::Table& table, const CommonOptions& options, std::size_t key_columns);
 
 /// Writes to standard output whole. @throws ulpscope::Error
-void print(const std::string& text);
+void print(std::string_view text);
 
 /// A line on standard error.
 void remark(const std::string& line);

@@ -210,7 +210,7 @@ class Files(unittest.TestCase):
     def test_help_shows_examples(self):
         self.assertEqual(run()[0], 0)
         self.assertEqual(run()[1].count("ulpscope "), 5)
-        for command in ("info", "formats", "round", "cast", "diff", "census", "sweep"):
+        for command in ("info", "formats", "round", "cast", "diff", "census", "sweep", "eval"):
             code, out, _ = run(command, "--help")
             self.assertEqual(code, 0)
             self.assertIn("Example: ulpscope " + command, out)
