@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // emu against the CPU's own conversions: F16C, AVX512-BF16, AVX512-FP16. The instructions are compiled in whatever the target
 // of the build is, and run where the CPU has them.
-#include <cpuid.h>
 #include <immintrin.h>
 
 #include <bit>
@@ -9,20 +8,15 @@
 #include <cstdint>
 #include <optional>
 
+#include "cpu_instructions.hpp"
 #include "emu/catalogue.hpp"
 #include "emu/encode.hpp"
 #include "inputs.hpp"
 
 using namespace ulpscope;
-using peers::bits_of, peers::first_difference, peers::first_difference_of_all_floats;
+using peers::bits_of, peers::cpu_has_avx512fp16, peers::first_difference, peers::first_difference_of_all_floats;
 
 namespace {
-
-/// GCC 12 knows no name for it; avx512f says that the system saves the registers. Intel SDM, CPUID leaf 7: EDX bit 23.
-bool cpu_has_avx512fp16() {
-  unsigned a = 0, b = 0, c = 0, d = 0;
-  return __builtin_cpu_supports("avx512f") != 0 && __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (d >> 23 & 1) != 0;
-}
 
 bool cpu_has_avx512bf16() { return __builtin_cpu_supports("avx512bf16") != 0 && __builtin_cpu_supports("avx512vl") != 0; }
 
