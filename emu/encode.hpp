@@ -224,7 +224,7 @@ ULPSCOPE_INLINE constexpr Code encode(Format format, Float x, const RoundingOpti
 ULPSCOPE_INLINE constexpr Rounded convert(Format from, Code code, Format to, const RoundingOptions& options = {},
                                           std::uint32_t random = 0) noexcept {
   if (options.subnormals_are_zero && from.is_subnormal(code))
-    return detail::round_flushed_input(to, from.is_negative(code) ? -0.0 : 0.0, options, random);
+    return detail::round_flushed_input(to, from.is_negative(code) && from.has_negative_zero() ? -0.0 : 0.0, options, random);
   Rounded result = detail::round_host(to, decode(from, code), options, random);
   if (from.is_signaling_nan(code)) result.flags = invalid;
   return result;

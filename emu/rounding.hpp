@@ -34,7 +34,7 @@ struct RoundingOptions {
   Policy policy = Policy::nonsaturating;
   Tininess tininess = Tininess::after_rounding;
   bool flush_subnormals = false;     ///< a subnormal result becomes zero of its sign
-  bool subnormals_are_zero = false;  ///< an input subnormal in its own format counts as zero of its sign
+  bool subnormals_are_zero = false;  ///< an input subnormal in its own format counts as zero, of its sign where there is -0
   int random_bits = 32;              ///< stochastic only, 1..32
 
   friend constexpr bool operator==(const RoundingOptions&, const RoundingOptions&) = default;
