@@ -63,6 +63,12 @@ static_assert(Limits<Number<fp16, RoundingOptions{.tininess = Tininess::before_r
 /// The quiet bit is the first of the fraction (IEEE 754-2019, 6.2.1).
 static_assert(Limits<Number<fp16>>::signaling_NaN().code() == 0b0'11111'0000000001);
 static_assert(Limits<Number<fp16>>::quiet_NaN().code() == 0b0'11111'1111111111);
+/// One fraction bit leaves quiet NaNs only, none leaves no NaN.
+constexpr Format one_bit{.exponent_bits = 3, .fraction_bits = 1, .bias = 3, .specials = Specials::ieee};
+constexpr Format no_bit{.exponent_bits = 3, .fraction_bits = 0, .bias = 3, .specials = Specials::ieee};
+static_assert(Limits<Number<one_bit>>::has_quiet_NaN && !Limits<Number<one_bit>>::has_signaling_NaN);
+static_assert(!Limits<Number<no_bit>>::has_quiet_NaN && Limits<Number<no_bit>>::has_infinity);
+static_assert(Limits<Number<no_bit>>::quiet_NaN().code() == 0);
 
 /// What the codes of a format say, with no formula about formats: the values are worked out by the oracle.
 struct Facts {
