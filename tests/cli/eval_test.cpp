@@ -132,9 +132,7 @@ class Expected {
     if (op_.arithmetic) answer = (v.subnormals_are_zero ? *daz_ : *plain_).round(v.mode, v.options);
     if (name == "round_to_int") answer = oracle::round_to_integral(from_.facts, x[0], v.mode, v.options, false);
     if (name == "convert") {
-      const double value = oracle::value_of(from_.facts, x_[0]);
-      const double zero = std::copysign(0.0, value);  // of the number's sign, also where `from` has no such zero
-      answer = oracle::round(to_.facts, x[0] == x_[0] ? value : zero, v.mode, v.options);
+      answer = oracle::round(to_.facts, oracle::value_of(from_.facts, x[0]), v.mode, v.options);
       if (is_signaling(from_, x[0])) answer.flags |= oracle::flag_invalid;
     }
     return line_ + hex(answer.code, to_.digits) + " " + hex(static_cast<Code>(answer.flags), 2);

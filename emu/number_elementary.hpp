@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// The elementary functions of emu/elementary.hpp for Number, found by argument-dependent lookup. Host only.
+#pragma once
+
+#include "emu/elementary.hpp"
+#include "emu/number_functions.hpp"
+#include "emu/number_type.hpp"
+
+namespace ulpscope::emu {
+
+/// e^x
+template <Format F, RoundingOptions O>
+constexpr Number<F, O> exp(Number<F, O> x) noexcept {
+  return detail::number<Number<F, O>>(exp(F, x.code(), O));
+}
+/// 2^x
+template <Format F, RoundingOptions O>
+constexpr Number<F, O> exp2(Number<F, O> x) noexcept {
+  return detail::number<Number<F, O>>(exp2(F, x.code(), O));
+}
+/// e^x - 1
+template <Format F, RoundingOptions O>
+constexpr Number<F, O> expm1(Number<F, O> x) noexcept {
+  return detail::number<Number<F, O>>(expm1(F, x.code(), O));
+}
+/// ln x
+template <Format F, RoundingOptions O>
+constexpr Number<F, O> log(Number<F, O> x) noexcept {
+  return detail::number<Number<F, O>>(log(F, x.code(), O));
+}
+template <Format F, RoundingOptions O>
+constexpr Number<F, O> log2(Number<F, O> x) noexcept {
+  return detail::number<Number<F, O>>(log2(F, x.code(), O));
+}
+template <Format F, RoundingOptions O>
+constexpr Number<F, O> log10(Number<F, O> x) noexcept {
+  return detail::number<Number<F, O>>(log10(F, x.code(), O));
+}
+/// ln(1 + x)
+template <Format F, RoundingOptions O>
+constexpr Number<F, O> log1p(Number<F, O> x) noexcept {
+  return detail::number<Number<F, O>>(log1p(F, x.code(), O));
+}
+/// x in radians
+template <Format F, RoundingOptions O>
+constexpr Number<F, O> sin(Number<F, O> x) noexcept {
+  return detail::number<Number<F, O>>(sin(F, x.code(), O));
+}
+template <Format F, RoundingOptions O>
+constexpr Number<F, O> cos(Number<F, O> x) noexcept {
+  return detail::number<Number<F, O>>(cos(F, x.code(), O));
+}
+template <Format F, RoundingOptions O>
+constexpr Number<F, O> tan(Number<F, O> x) noexcept {
+  return detail::number<Number<F, O>>(tan(F, x.code(), O));
+}
+template <Format F, RoundingOptions O>
+constexpr Number<F, O> sinh(Number<F, O> x) noexcept {
+  return detail::number<Number<F, O>>(sinh(F, x.code(), O));
+}
+template <Format F, RoundingOptions O>
+constexpr Number<F, O> cosh(Number<F, O> x) noexcept {
+  return detail::number<Number<F, O>>(cosh(F, x.code(), O));
+}
+template <Format F, RoundingOptions O>
+constexpr Number<F, O> tanh(Number<F, O> x) noexcept {
+  return detail::number<Number<F, O>>(tanh(F, x.code(), O));
+}
+template <Format F, RoundingOptions O>
+constexpr Number<F, O> atan(Number<F, O> x) noexcept {
+  return detail::number<Number<F, O>>(atan(F, x.code(), O));
+}
+template <Format F, RoundingOptions O>
+constexpr Number<F, O> erf(Number<F, O> x) noexcept {
+  return detail::number<Number<F, O>>(erf(F, x.code(), O));
+}
+template <Format F, RoundingOptions O>
+constexpr Number<F, O> cbrt(Number<F, O> x) noexcept {
+  return detail::number<Number<F, O>>(cbrt(F, x.code(), O));
+}
+/// 1/sqrt(x)
+template <Format F, RoundingOptions O>
+constexpr Number<F, O> rsqrt(Number<F, O> x) noexcept {
+  return detail::number<Number<F, O>>(rsqrt(F, x.code(), O));
+}
+/// 1/(1 + e^-x)
+template <Format F, RoundingOptions O>
+constexpr Number<F, O> sigmoid(Number<F, O> x) noexcept {
+  return detail::number<Number<F, O>>(sigmoid(F, x.code(), O));
+}
+/// ln(1 + e^x)
+template <Format F, RoundingOptions O>
+constexpr Number<F, O> softplus(Number<F, O> x) noexcept {
+  return detail::number<Number<F, O>>(softplus(F, x.code(), O));
+}
+/// x (1 + erf(x/sqrt(2)))/2
+template <Format F, RoundingOptions O>
+constexpr Number<F, O> gelu(Number<F, O> x) noexcept {
+  return detail::number<Number<F, O>>(gelu(F, x.code(), O));
+}
+/// x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))/2
+template <Format F, RoundingOptions O>
+constexpr Number<F, O> gelu_tanh(Number<F, O> x) noexcept {
+  return detail::number<Number<F, O>>(gelu_tanh(F, x.code(), O));
+}
+/// x/(1 + e^-x)
+template <Format F, RoundingOptions O>
+constexpr Number<F, O> silu(Number<F, O> x) noexcept {
+  return detail::number<Number<F, O>>(silu(F, x.code(), O));
+}
+
+}  // namespace ulpscope::emu
