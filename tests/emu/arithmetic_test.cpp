@@ -2,6 +2,7 @@
 // Arithmetic against MPFR: codes and flags.
 #include "emu/arithmetic.hpp"
 
+#include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <limits>
 #include <map>
@@ -184,9 +185,6 @@ const NamedOp& named(Op op) {
   return ops[0];
 }
 
-/// The binary operations of the proofs on fp16 and bf16; sub is add of the negated operand, min and max are comparisons.
-constexpr Op rounded_ops[] = {Op::add, Op::sub, Op::mul, Op::div, Op::rem};
-
 }  // namespace
 
 TEST_CASE("e4m3: every operation on every pair of codes, every direction, policy and switch", "[arithmetic]") {
@@ -218,25 +216,20 @@ TEST_CASE("other 8-bit formats: every operation on every pair of codes", "[arith
   for (const emu::Format f : other_small_formats()) require_all_pairs(f, 1, 1);
 }
 
-TEST_CASE("fp16 and bf16: add, sub, mul, div and rem of every pair of interesting numbers", "[arithmetic]") {
-  for (const emu::Format f : {emu::fp16, emu::bf16})
-    for (const Op op : rounded_ops) require_every_pair_of_interesting(f, named(op), f == emu::fp16 ? 1 : 3);
+TEMPLATE_TEST_CASE_SIG("fp16 and bf16: every pair of interesting numbers, in every direction", "[arithmetic]", ((Op op), op),
+                       Op::add, Op::sub, Op::mul, Op::div, Op::rem) {
+  for (const emu::Format f : {emu::fp16, emu::bf16}) require_every_pair_of_interesting(f, named(op), f == emu::fp16 ? 1 : 3);
 }
 
-TEST_CASE("fp16 and bf16: add, sub, mul, div and rem of 10^6 pairs each, in every direction", "[arithmetic]") {
-  for (const emu::Format f : {emu::fp16, emu::bf16})
-    for (const Op op : rounded_ops) require_random(f, named(op), 1'000'000, 1);
+// Of fma's triples most cancel or lie beside a rounding boundary.
+TEMPLATE_TEST_CASE_SIG("fp16 and bf16: 10^6 random operands, in every direction", "[arithmetic]", ((Op op), op), Op::add, Op::sub,
+                       Op::mul, Op::div, Op::rem, Op::fma) {
+  for (const emu::Format f : {emu::fp16, emu::bf16}) require_random(f, named(op), 1'000'000, 1);
 }
 
-TEST_CASE("fp16 and bf16: fma of 10^6 triples each, most of them cancelling or beside a rounding boundary", "[arithmetic]") {
-  for (const emu::Format f : {emu::fp16, emu::bf16}) require_random(f, named(Op::fma), 1'000'000, 2);
-}
-
-TEST_CASE("fp16 and bf16: add, sub, mul, div, rem and fma of 10^8 operands each", "[arithmetic][exhaustive]") {
-  for (const emu::Format f : {emu::fp16, emu::bf16}) {
-    for (const Op op : rounded_ops) require_random(f, named(op), 100'000'000, 3);
-    require_random(f, named(Op::fma), 100'000'000, 4);
-  }
+TEMPLATE_TEST_CASE_SIG("fp16 and bf16: 10^8 random operands, in every direction", "[arithmetic][exhaustive]", ((Op op), op),
+                       Op::add, Op::sub, Op::mul, Op::div, Op::rem, Op::fma) {
+  for (const emu::Format f : {emu::fp16, emu::bf16}) require_random(f, named(op), 100'000'000, 3);
 }
 
 TEST_CASE("tf32, float32, float64 and wide custom formats: every operation on random operands", "[arithmetic]") {

@@ -213,8 +213,11 @@ Answer round(Format f, mpfr_srcptr exact_x, Mode mode, Options options) {
 
   // Tininess, before or after rounding to the format's precision with unbounded exponent.
   mpfr_set_ui_2exp(least_normal, 1, least_exponent(f), MPFR_RNDN);
-  round_number(unbounded, f, exact_x, mode, false);
-  const bool tiny = mpfr_cmpabs(options.tiny_before ? exact_x : unbounded, least_normal) < 0;
+  bool tiny = mpfr_cmpabs(exact_x, least_normal) < 0;
+  if (tiny && !options.tiny_before) {
+    round_number(unbounded, f, exact_x, mode, false);
+    tiny = mpfr_cmpabs(unbounded, least_normal) < 0;
+  }
 
   bool changed = mpfr_equal_p(result, exact_x) == 0;
   Outcome outcome = changed ? rounded : exact;
