@@ -89,7 +89,7 @@ ULPSCOPE_INLINE constexpr Result add_signed(Format format, Code a, Code b, bool 
     if (format.is_infinite(a) && format.is_infinite(b) && a_negative != b_negative) return nan_result(format, invalid);
     return infinite_result(format, format.is_infinite(a) ? a_negative : b_negative, options);
   }
-  return with_word(format, [&](auto word) {
+  return with_word(format, [&](auto word) ULPSCOPE_INLINE_LAMBDA {
     const auto x = real_of<decltype(word)>(format, a), y = real_of<decltype(word)>(format, b);
     return deliver(round_unpacked(format, add(x, subtract ? y.negated() : y, zero_is_negative(options)), options, random));
   });
@@ -133,7 +133,7 @@ ULPSCOPE_INLINE constexpr Result mul(Format format, Code a, Code b, const Roundi
     if (format.is_zero(a) || format.is_zero(b)) return detail::nan_result(format, invalid);
     return detail::infinite_result(format, negative, options);
   }
-  return detail::with_word(format, [&](auto word) {
+  return detail::with_word(format, [&](auto word) ULPSCOPE_INLINE_LAMBDA {
     using Word = decltype(word);
     const auto product = detail::multiply(detail::real_of<Word>(format, a), detail::real_of<Word>(format, b));
     return detail::deliver(detail::round_unpacked(format, product, options, random));
@@ -154,7 +154,7 @@ ULPSCOPE_INLINE constexpr Result div(Format format, Code a, Code b, const Roundi
     return format.is_zero(a) ? detail::nan_result(format, invalid)
                              : detail::infinite_result(format, negative, options, divide_by_zero);
   }
-  return detail::with_word(format, [&](auto word) {
+  return detail::with_word(format, [&](auto word) ULPSCOPE_INLINE_LAMBDA {
     using Word = decltype(word);
     const auto x = detail::real_of<Word>(format, a);
     const auto quotient = format.is_infinite(b) ? detail::Real<Word>{0, detail::Real<Word>::exponent_of_zero, negative}
@@ -170,7 +170,7 @@ ULPSCOPE_INLINE constexpr Result sqrt(Format format, Code a, const RoundingOptio
   if (format.is_nan(a)) return detail::nan_result(format, detail::signaling(format, a));
   if (format.is_negative(a) && !format.is_zero(a)) return detail::nan_result(format, invalid);
   if (format.is_infinite(a)) return detail::infinite_result(format, false, options);
-  return detail::with_word(format, [&](auto word) {
+  return detail::with_word(format, [&](auto word) ULPSCOPE_INLINE_LAMBDA {
     const auto x = detail::real_of<decltype(word)>(format, a);
     const int digits = format.precision() + (options.rounding == Rounding::stochastic ? options.random_bits : 0) + 2;
     return detail::deliver(detail::round_unpacked(format, detail::square_root(x, digits), options, random));
@@ -196,7 +196,7 @@ ULPSCOPE_INLINE constexpr Result fma(Format format, Code a, Code b, Code c, cons
     if (opposed) return detail::nan_result(format, invalid);
     return detail::infinite_result(format, infinite ? negative : format.is_negative(c), options);
   }
-  return detail::with_word(format, [&](auto word) {
+  return detail::with_word(format, [&](auto word) ULPSCOPE_INLINE_LAMBDA {
     using Word = decltype(word);
     const auto product = detail::multiply(detail::real_of<Word>(format, a), detail::real_of<Word>(format, b));
     const auto sum = detail::add(product, detail::real_of<Word>(format, c), detail::zero_is_negative(options));
@@ -211,7 +211,7 @@ ULPSCOPE_INLINE constexpr Result remainder(Format format, Code a, Code b, const 
   b = detail::operand(format, b, options);
   if (format.is_nan(a) || format.is_nan(b)) return detail::nan_result(format, detail::signaling(format, a, b));
   if (format.is_infinite(a) || format.is_zero(b)) return detail::nan_result(format, invalid);
-  return detail::with_word(format, [&](auto word) {
+  return detail::with_word(format, [&](auto word) ULPSCOPE_INLINE_LAMBDA {
     using Word = decltype(word);
     const auto x = detail::real_of<Word>(format, a);
     const auto rest = format.is_infinite(b) ? x : detail::remainder(x, detail::real_of<Word>(format, b));
@@ -285,7 +285,7 @@ ULPSCOPE_INLINE constexpr Result round_to_integral(Format format, Code a, const 
   a = operand(format, a, options);
   if (format.is_nan(a)) return nan_result(format, signaling(format, a));
   if (format.is_infinite(a)) return infinite_result(format, format.is_negative(a), options);
-  return with_word(format, [&](auto word) {
+  return with_word(format, [&](auto word) ULPSCOPE_INLINE_LAMBDA {
     const auto x = real_of<decltype(word)>(format, a);
     const auto whole = round_to_whole(x, options, random);
     const Rounded rounded = round_unpacked(format, whole, options, random);
@@ -385,7 +385,7 @@ ULPSCOPE_INLINE constexpr Result scale_b(Format format, Code a, std::int64_t cou
   if (format.is_infinite(a)) return detail::infinite_result(format, format.is_negative(a), options);
   constexpr std::int64_t most = 1 << 16;  // beyond every exponent there is
   const auto clamped = static_cast<int>(count > most ? most : (count < -most ? -most : count));
-  return detail::with_word(format, [&](auto word) {
+  return detail::with_word(format, [&](auto word) ULPSCOPE_INLINE_LAMBDA {
     const auto x = detail::real_of<decltype(word)>(format, a).scaled(clamped);
     return detail::deliver(detail::round_unpacked(format, x, options, random));
   });

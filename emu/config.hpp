@@ -15,6 +15,8 @@
 
 #if defined(__GNUC__) || defined(__clang__)
 #define ULPSCOPE_INLINE ULPSCOPE_HD inline __attribute__((always_inline))
+#define ULPSCOPE_INLINE_LAMBDA __attribute__((always_inline))
 #else
 #define ULPSCOPE_INLINE ULPSCOPE_HD inline
+#define ULPSCOPE_INLINE_LAMBDA
 #endif

@@ -32,35 +32,35 @@ struct Format {
   friend constexpr bool operator==(const Format&, const Format&) = default;
 
   /// Whether codes carry a sign bit.
-  ULPSCOPE_HD constexpr bool is_signed() const noexcept { return specials != Specials::fnu; }
+  ULPSCOPE_INLINE constexpr bool is_signed() const noexcept { return specials != Specials::fnu; }
   /// Whether zero (and with it the subnormal range) exists.
-  ULPSCOPE_HD constexpr bool has_zero() const noexcept { return specials != Specials::fnu; }
-  ULPSCOPE_HD constexpr bool has_negative_zero() const noexcept { return is_signed() && specials != Specials::fnuz; }
-  ULPSCOPE_HD constexpr bool has_infinity() const noexcept { return specials == Specials::ieee; }
-  ULPSCOPE_HD constexpr bool has_nan() const noexcept {
+  ULPSCOPE_INLINE constexpr bool has_zero() const noexcept { return specials != Specials::fnu; }
+  ULPSCOPE_INLINE constexpr bool has_negative_zero() const noexcept { return is_signed() && specials != Specials::fnuz; }
+  ULPSCOPE_INLINE constexpr bool has_infinity() const noexcept { return specials == Specials::ieee; }
+  ULPSCOPE_INLINE constexpr bool has_nan() const noexcept {
     return specials != Specials::finite && (specials != Specials::ieee || fraction_bits > 0);
   }
   /// Width of a code.
-  ULPSCOPE_HD constexpr int bits() const noexcept { return (is_signed() ? 1 : 0) + exponent_bits + fraction_bits; }
+  ULPSCOPE_INLINE constexpr int bits() const noexcept { return (is_signed() ? 1 : 0) + exponent_bits + fraction_bits; }
   /// Number of significand bits, the implicit bit included (IEEE 754's p).
-  ULPSCOPE_HD constexpr int precision() const noexcept { return fraction_bits + 1; }
+  ULPSCOPE_INLINE constexpr int precision() const noexcept { return fraction_bits + 1; }
 
   /// Exponent and fraction fields.
-  ULPSCOPE_HD constexpr Code magnitude_mask() const noexcept {
+  ULPSCOPE_INLINE constexpr Code magnitude_mask() const noexcept {
     return (Code{1} << (exponent_bits + fraction_bits)) - 1;
   }
-  ULPSCOPE_HD constexpr Code sign_mask() const noexcept { return is_signed() ? magnitude_mask() + 1 : 0; }
-  ULPSCOPE_HD constexpr Code fraction_mask() const noexcept { return (Code{1} << fraction_bits) - 1; }
-  ULPSCOPE_HD constexpr Code code_mask() const noexcept { return magnitude_mask() | sign_mask(); }
+  ULPSCOPE_INLINE constexpr Code sign_mask() const noexcept { return is_signed() ? magnitude_mask() + 1 : 0; }
+  ULPSCOPE_INLINE constexpr Code fraction_mask() const noexcept { return (Code{1} << fraction_bits) - 1; }
+  ULPSCOPE_INLINE constexpr Code code_mask() const noexcept { return magnitude_mask() | sign_mask(); }
 
   /// Positive infinity; only where has_infinity().
-  ULPSCOPE_HD constexpr Code infinity_code() const noexcept { return magnitude_mask() ^ fraction_mask(); }
+  ULPSCOPE_INLINE constexpr Code infinity_code() const noexcept { return magnitude_mask() ^ fraction_mask(); }
   /// The canonical NaN, positive with all bits one (fnuz: the code of -0); only where has_nan().
-  ULPSCOPE_HD constexpr Code nan_code() const noexcept {
+  ULPSCOPE_INLINE constexpr Code nan_code() const noexcept {
     return specials == Specials::fnuz ? sign_mask() : magnitude_mask();
   }
   /// The largest finite number.
-  ULPSCOPE_HD constexpr Code max_finite_code() const noexcept {
+  ULPSCOPE_INLINE constexpr Code max_finite_code() const noexcept {
     switch (specials) {
       case Specials::ieee: return infinity_code() - 1;
       case Specials::fn:
@@ -69,21 +69,21 @@ struct Format {
     }
   }
   /// The smallest positive normal number.
-  ULPSCOPE_HD constexpr Code min_normal_code() const noexcept { return has_zero() ? Code{1} << fraction_bits : 0; }
+  ULPSCOPE_INLINE constexpr Code min_normal_code() const noexcept { return has_zero() ? Code{1} << fraction_bits : 0; }
 
   /// Exponent of the smallest normal number (IEEE 754's emin).
-  ULPSCOPE_HD constexpr int min_exponent() const noexcept { return (has_zero() ? 1 : 0) - bias; }
+  ULPSCOPE_INLINE constexpr int min_exponent() const noexcept { return (has_zero() ? 1 : 0) - bias; }
   /// Exponent of the largest finite number (emax).
-  ULPSCOPE_HD constexpr int max_exponent() const noexcept {
+  ULPSCOPE_INLINE constexpr int max_exponent() const noexcept {
     const int field = static_cast<int>(max_finite_code() >> fraction_bits);
     return field - bias;
   }
   /// log2 of the spacing of subnormal numbers, which is the spacing nearest zero.
-  ULPSCOPE_HD constexpr int min_spacing_exponent() const noexcept { return min_exponent() - fraction_bits; }
+  ULPSCOPE_INLINE constexpr int min_spacing_exponent() const noexcept { return min_exponent() - fraction_bits; }
   /// Whether subnormal numbers exist.
-  ULPSCOPE_HD constexpr bool has_subnormals() const noexcept { return has_zero() && fraction_bits > 0; }
+  ULPSCOPE_INLINE constexpr bool has_subnormals() const noexcept { return has_zero() && fraction_bits > 0; }
 
-  ULPSCOPE_HD constexpr bool is_nan(Code code) const noexcept {
+  ULPSCOPE_INLINE constexpr bool is_nan(Code code) const noexcept {
     switch (specials) {
       case Specials::ieee: return (code & magnitude_mask()) > infinity_code();
       case Specials::fn:
@@ -93,19 +93,19 @@ struct Format {
     }
   }
   /// A NaN whose first fraction bit is clear (IEEE 754-2019, 6.2.1). The formats with one NaN have only a quiet one.
-  ULPSCOPE_HD constexpr bool is_signaling_nan(Code code) const noexcept {
+  ULPSCOPE_INLINE constexpr bool is_signaling_nan(Code code) const noexcept {
     return specials == Specials::ieee && is_nan(code) && ((code >> (fraction_bits - 1)) & 1) == 0;
   }
-  ULPSCOPE_HD constexpr bool is_infinite(Code code) const noexcept {
+  ULPSCOPE_INLINE constexpr bool is_infinite(Code code) const noexcept {
     return has_infinity() && (code & magnitude_mask()) == infinity_code();
   }
-  ULPSCOPE_HD constexpr bool is_zero(Code code) const noexcept {
+  ULPSCOPE_INLINE constexpr bool is_zero(Code code) const noexcept {
     return has_zero() && (code & magnitude_mask()) == 0 && !is_nan(code);
   }
-  ULPSCOPE_HD constexpr bool is_subnormal(Code code) const noexcept {
+  ULPSCOPE_INLINE constexpr bool is_subnormal(Code code) const noexcept {
     return has_zero() && (code & magnitude_mask()) != 0 && (code & magnitude_mask()) < min_normal_code();
   }
-  ULPSCOPE_HD constexpr bool is_negative(Code code) const noexcept { return (code & sign_mask()) != 0; }
+  ULPSCOPE_INLINE constexpr bool is_negative(Code code) const noexcept { return (code & sign_mask()) != 0; }
 };
 
 /// Largest bias of a custom format: with it min_normal is the least normal double, so that every value is a double.

@@ -41,11 +41,13 @@ struct Real {
   ULPSCOPE_HD constexpr bool is_zero() const noexcept { return significand == 0; }
 
   /// significand * 2^(exponent - leading_bit), any significand.
-  ULPSCOPE_HD static constexpr Real normalised(Word significand, int exponent, bool negative) noexcept {
+  static ULPSCOPE_INLINE constexpr Real normalised(Word significand, int exponent, bool negative) noexcept {
     if (significand == 0) return {0, exponent_of_zero, negative};
-    const int left = leading_zeros(significand) - (width - 1 - leading_bit);
-    const Word moved = left >= 0 ? significand << left : shift_right_sticky(significand, -left);
-    return {moved, exponent - left, negative};
+    constexpr int spare = width - 1 - leading_bit;
+    const int zeros = leading_zeros(significand);
+    const Word full = significand << zeros;  // its leading bit on top; |SS below what is kept
+    const Word sticky = (full & ((Word{1} << spare) - 1)) != 0 ? Word{1} : Word{0};
+    return {full >> spare | sticky, exponent + spare - zeros, negative};
   }
   /// An integer. Beyond leading_bit + 1 bits the last one is sticky.
   ULPSCOPE_HD static constexpr Real integer(Word magnitude, bool negative) noexcept {
@@ -62,7 +64,7 @@ struct Real {
 
 /// The number that a finite code stands for, exactly; precision at most leading_bit + 1.
 template <class Word>
-ULPSCOPE_HD constexpr Real<Word> real_of(Format format, Code code) noexcept {
+ULPSCOPE_INLINE constexpr Real<Word> real_of(Format format, Code code) noexcept {
   const Code magnitude = code & format.magnitude_mask();
   if (format.is_zero(code)) return {0, Real<Word>::exponent_of_zero, format.is_negative(code)};
   const bool subnormal = format.is_subnormal(code);
@@ -74,9 +76,10 @@ ULPSCOPE_HD constexpr Real<Word> real_of(Format format, Code code) noexcept {
 
 /// -1, 0, 1: order of the magnitudes.
 template <class Word>
-ULPSCOPE_HD constexpr int compare_magnitudes(const Real<Word>& a, const Real<Word>& b) noexcept {
-  if (a.exponent != b.exponent) return a.exponent < b.exponent ? -1 : 1;
-  return a.significand == b.significand ? 0 : (a.significand < b.significand ? -1 : 1);
+ULPSCOPE_INLINE constexpr int compare_magnitudes(const Real<Word>& a, const Real<Word>& b) noexcept {
+  const int exponents = static_cast<int>(a.exponent > b.exponent) - static_cast<int>(a.exponent < b.exponent);
+  const int significands = static_cast<int>(a.significand > b.significand) - static_cast<int>(a.significand < b.significand);
+  return exponents != 0 ? exponents : significands;
 }
 
 /// a + b. An exact zero of unlike operands is negative if `zero_is_negative` (IEEE 754-2019, 6.3: when rounding downward).
@@ -84,28 +87,26 @@ ULPSCOPE_HD constexpr int compare_magnitudes(const Real<Word>& a, const Real<Wor
 /// The smaller operand is shifted right; bits are lost to the sticky bit only if the shift is 2 or more, and then the sum keeps
 /// its leading bit or the one below, so that the sticky bit never moves up by more than one place.
 template <class Word>
-ULPSCOPE_HD constexpr Real<Word> add(Real<Word> a, Real<Word> b, bool zero_is_negative = false) noexcept {
+ULPSCOPE_INLINE constexpr Real<Word> add(Real<Word> a, Real<Word> b, bool zero_is_negative = false) noexcept {
   if (a.is_zero() && b.is_zero()) {
     a.negative = a.negative == b.negative ? a.negative : zero_is_negative;
     return a;
   }
   if (a.is_zero()) return b;
   if (b.is_zero()) return a;
-  if (compare_magnitudes(a, b) < 0) {
-    const Real<Word> larger = b;
-    b = a;
-    a = larger;
-  }
-  const Word shifted = shift_right_sticky(b.significand, a.exponent - b.exponent);
-  const Word sum = a.negative == b.negative ? a.significand + shifted : a.significand - shifted;
-  return Real<Word>::normalised(sum, a.exponent, sum == 0 ? zero_is_negative : a.negative);
+  const bool swap = compare_magnitudes(a, b) < 0;  // selects, not branches: either is as likely
+  const Word large = swap ? b.significand : a.significand, small = swap ? a.significand : b.significand;
+  const int exponent = swap ? b.exponent : a.exponent, lower = swap ? a.exponent : b.exponent;
+  const Word shifted = shift_right_sticky(small, exponent - lower);
+  const Word sum = a.negative == b.negative ? large + shifted : large - shifted;
+  return Real<Word>::normalised(sum, exponent, sum == 0 ? zero_is_negative : (swap ? b.negative : a.negative));
 }
 
 /// The product of two words as {high, low}.
 struct Product {
   Word128 high, low;
 };
-ULPSCOPE_HD constexpr Product multiply_words(Word128 a, Word128 b) noexcept {
+ULPSCOPE_INLINE constexpr Product multiply_words(Word128 a, Word128 b) noexcept {
   constexpr Word128 mask = ~std::uint64_t{0};
   const Word128 al = a & mask, ah = a >> 64, bl = b & mask, bh = b >> 64;
   const Word128 ll = al * bl, lh = al * bh, hl = ah * bl;
@@ -115,7 +116,7 @@ ULPSCOPE_HD constexpr Product multiply_words(Word128 a, Word128 b) noexcept {
 
 /// a * b
 template <class Word>
-ULPSCOPE_HD constexpr Real<Word> multiply(const Real<Word>& a, const Real<Word>& b) noexcept {
+ULPSCOPE_INLINE constexpr Real<Word> multiply(const Real<Word>& a, const Real<Word>& b) noexcept {
   constexpr int lead = Real<Word>::leading_bit;
   const bool negative = a.negative != b.negative;
   if (a.is_zero() || b.is_zero()) return {0, Real<Word>::exponent_of_zero, negative};
@@ -132,7 +133,7 @@ ULPSCOPE_HD constexpr Real<Word> multiply(const Real<Word>& a, const Real<Word>&
 
 /// a / b, b not zero.
 template <class Word>
-ULPSCOPE_HD constexpr Real<Word> divide(const Real<Word>& a, const Real<Word>& b) noexcept {
+ULPSCOPE_INLINE constexpr Real<Word> divide(const Real<Word>& a, const Real<Word>& b) noexcept {
   constexpr int lead = Real<Word>::leading_bit;
   const bool negative = a.negative != b.negative;
   if (a.is_zero()) return {0, Real<Word>::exponent_of_zero, negative};

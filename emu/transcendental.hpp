@@ -39,12 +39,25 @@ constexpr int nearest_whole(const Real128& x) noexcept {
   return x.negative ? -magnitude : magnitude;
 }
 
-/// c(0) + c(1) x + ... + c(terms - 1) x^(terms - 1)
+/// |x| < 1 in units of 2^-128, truncated.
+constexpr Word128 fraction_of(const Real128& x) noexcept {
+  const int shift = x.exponent + 128 - Real128::leading_bit;
+  return shift >= 0 ? x.significand << shift : (shift > -128 ? x.significand >> -shift : 0);
+}
+
+/// c(0) + c(1) x + ... + c(terms - 1) x^(terms - 1) in fixed point, for |x| < 1 and 1 >= c(0) > c(1) > ... > 0 that fall fast
+/// enough for c(0) to tell the sum's size: the error is below terms * 2^-126.
 template <class Coefficient>
 constexpr Real128 polynomial(const Real128& x, int terms, Coefficient c) noexcept {
-  Real128 sum = c(terms - 1);
-  for (int k = terms - 2; k >= 0; --k) sum = sum * x + c(k);
-  return sum;
+  constexpr int unit = 127;  // log2
+  const auto fixed = [](const Real128& value) { return value.exponent > -128 ? value.significand << 2 >> -value.exponent : 0; };
+  const Word128 fraction = fraction_of(x);
+  Word128 sum = fixed(c(terms - 1));
+  for (int k = terms - 2; k >= 0; --k) {
+    const Word128 product = multiply_words(sum, fraction).high;
+    sum = x.negative ? fixed(c(k)) - product : fixed(c(k)) + product;
+  }
+  return Real128::normalised(sum, Real128::leading_bit - unit, false);
 }
 
 /// A fixed-point number: limb 0 is the integer part, 64 bits of fraction follow in each of the others.
@@ -301,9 +314,9 @@ constexpr Real128 tanh_real(const Real128& x) noexcept {
 /// erf z = 2/sqrt(pi) sum (-1)^n z^(2n+1)/(n! (2n+1)) for |z| < 2, where it cancels 6 bits (DLMF 7.6.1).
 constexpr Real128 erf_series(const Real128& z) noexcept {
   const int terms = z.exponent < -3 ? 22 : 70;
-  const Real128 sum = polynomial(-(z * z), terms, [](int n) {
-    return inverse_factorials128<>.of[n] * reciprocals128<>.of[2 * n + 1];
-  });
+  const Real128 minus_square = -(z * z);
+  Real128 sum{};
+  for (int n = terms - 1; n >= 0; --n) sum = sum * minus_square + inverse_factorials128<>.of[n] * reciprocals128<>.of[2 * n + 1];
   return two_over_root_pi<> * z * sum;
 }
 /// erfc z = e^(-z^2)/sqrt(pi) / (z + (1/2)/(z + (2/2)/(z + (3/2)/(z + ...)))) for z >= 2 (DLMF 7.9.1), the fraction by its

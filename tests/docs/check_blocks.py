@@ -3,7 +3,7 @@
 """Runs every ```console block of Markdown files and compares what it prints with what the block shows.
 
 A block holds commands, each a line starting with `$ `, followed by the lines it prints (standard output and standard error
-together). A line of `...` stands for any lines. usage: check_blocks.py [--update] --bin DIR --root DIR FILE...
+together). A line of `...` stands for any lines. usage: check_blocks.py [--update] --bin DIR... --root DIR FILE...
 """
 import argparse
 import os
@@ -38,7 +38,7 @@ def matches(expected, actual):
 
 
 def run(command, binaries, root):
-    environment = dict(os.environ, PATH=binaries + os.pathsep + os.environ["PATH"], COLUMNS="110", LC_ALL="C.UTF-8")
+    environment = dict(os.environ, PATH=os.pathsep.join([*binaries, os.environ["PATH"]]), COLUMNS="110", LC_ALL="C.UTF-8")
     done = subprocess.run(["bash", "-c", command], cwd=root, env=environment, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300)
     return [line.rstrip() for line in done.stdout.decode().splitlines()]
@@ -47,7 +47,7 @@ def run(command, binaries, root):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--update", action="store_true", help="write true output into the files instead")
-    parser.add_argument("--bin", required=True, help="folder of the program")
+    parser.add_argument("--bin", required=True, action="append", help="a folder of programs")
     parser.add_argument("--root", required=True, help="folder whose files the commands read")
     parser.add_argument("files", nargs="+")
     arguments = parser.parse_args()
@@ -63,7 +63,7 @@ def main():
             for block in FENCE.findall(text):
                 rebuilt = ""
                 for command, expected in split_commands(block):
-                    actual = run(command, os.path.abspath(arguments.bin), scratch)
+                    actual = run(command, [os.path.abspath(folder) for folder in arguments.bin], scratch)
                     checked += 1
                     if not matches([line.rstrip() for line in expected], actual):
                         failures += 1
