@@ -42,8 +42,7 @@ void measure(benchmark::State& state, From from, Operation operation) {
 template <emu::Format format, class Operation>
 void at_compile_time(benchmark::State& state, Operation operation) {
   measure<emu::Code>(
-      state, [](float x) { return emu::encode(format, x); },
-      [&](emu::Code a, emu::Code b) { return operation(format, a, b); });
+      state, [](float x) { return emu::encode(format, x); }, [&](emu::Code a, emu::Code b) { return operation(format, a, b); });
 }
 template <class Operation>
 void at_run_time(benchmark::State& state, emu::Format format, Operation operation) {
@@ -55,13 +54,14 @@ void at_run_time(benchmark::State& state, emu::Format format, Operation operatio
 /// T of the result: mpfr_float's operators give expressions, which compute nothing by themselves.
 template <class T, class Operation>
 void on_type(benchmark::State& state, Operation operation) {
-  measure<T>(
-      state, [](float x) { return T(x); }, [&](const T& a, const T& b) { return T(operation(a, b)); });
+  measure<T>(state, [](float x) { return T(x); }, [&](const T& a, const T& b) { return T(operation(a, b)); });
 }
 
 template <class Codes, class Values>
 void add_operation(const std::string& name, Codes codes, Values values) {
-  const auto add = [&](const std::string& what, auto function) { benchmark::RegisterBenchmark((name + "/" + what).c_str(), function); };
+  const auto add = [&](const std::string& what, auto function) {
+    benchmark::RegisterBenchmark((name + "/" + what).c_str(), function);
+  };
   add("float", [=](benchmark::State& s) { on_type<float>(s, values); });
   add("mpfr_float", [=](benchmark::State& s) { on_type<Big>(s, values); });
   add("e4m3", [=](benchmark::State& s) { at_compile_time<emu::e4m3>(s, codes); });

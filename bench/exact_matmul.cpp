@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products per second of the exact matrix product, beside a float32 product of three loops on one thread.
+#include "emu/exact_matmul.hpp"
+
 #include <benchmark/benchmark.h>
 
 #include <cmath>
@@ -9,7 +11,6 @@
 #include <vector>
 
 #include "emu/catalogue.hpp"
-#include "emu/exact_matmul.hpp"
 
 namespace {
 using namespace ulpscope;

@@ -82,9 +82,10 @@ void run(const Cast& cast) {
                 ") or write a .safetensors");
   const Caster caster(all.front(), format, options, cast.common.seed);
   if (cast.codes)
-    return tensors::write_npy_codes(cast.output, all.front().shape, format, [&](std::uint64_t first, std::span<emu::Code> codes) {
-      caster.round(first, codes.size(), [&](std::size_t i, const emu::Rounded& r) { codes[i] = r.code; });
-    });
+    return tensors::write_npy_codes(
+        cast.output, all.front().shape, format, [&](std::uint64_t first, std::span<emu::Code> codes) {
+          caster.round(first, codes.size(), [&](std::size_t i, const emu::Rounded& r) { codes[i] = r.code; });
+        });
   if (!tensors::DType{{}, format}.fits_float())
     throw Error(cast.output + ": .npy values are float32, which does not hold every " + emu::format_name(format) +
                 "; write --codes or a .safetensors");

@@ -45,7 +45,8 @@ void run(const Census& census, const Arguments& arguments) {
 void add_census(CLI::App& app, const Arguments& arguments, int&) {
   auto census = std::make_shared<Census>();
   CLI::App& command = *app.add_subcommand("census", "what each format does to each tensor");
-  command.add_option("INPUT", census->inputs, "tensor files, FILE:NAME, or synthetic tensors such as normal:0,1:4096x512")->required();
+  command.add_option("INPUT", census->inputs, "tensor files, FILE:NAME, or synthetic tensors such as normal:0,1:4096x512")
+      ->required();
   census->common.add_formats(command);
   command
       .add_option("--scale", census->scale,

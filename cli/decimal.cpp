@@ -26,8 +26,8 @@ bool equals_ignoring_case(std::string_view word, std::string_view lower) {
 }
 
 struct Digits {
-  std::string digits;      ///< significant digits without the point
-  long exponent = 0;       ///< of ten, or of two for hexadecimal: value = digits * base^exponent
+  std::string digits;  ///< significant digits without the point
+  long exponent = 0;   ///< of ten, or of two for hexadecimal: value = digits * base^exponent
   bool hexadecimal = false;
 };
 
@@ -157,7 +157,8 @@ emu::Rounded round_typed(emu::Format format, const Typed& typed, const emu::Roun
   const double magnitude = away ? std::nextafter(typed.toward_zero, infinity) : typed.toward_zero;
   emu::Rounded result = emu::round_to(format, with_sign(magnitude), options, random);
   if (std::isinf(magnitude)) {
-    if (options.policy == emu::Policy::saturating) result = emu::round_to(format, with_sign(typed.toward_zero), options, random);
+    if (options.policy == emu::Policy::saturating)
+      result = emu::round_to(format, with_sign(typed.toward_zero), options, random);
     result.outcome = emu::Outcome::overflow;
   } else if (result.outcome == emu::Outcome::exact) {
     result.outcome = emu::Outcome::rounded;

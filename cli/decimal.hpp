@@ -12,10 +12,10 @@ namespace ulpscope::cli {
 /// A typed number between two doubles.
 struct Typed {
   bool negative = false;
-  double toward_zero = 0;     ///< magnitude, cut to a double; at most the largest finite one
-  bool inexact = false;       ///< the number lies above `toward_zero`
-  int versus_midpoint = -1;   ///< -1, 0, 1: below, at, above the middle between `toward_zero` and the next double
-  double nearest = 0;         ///< with sign, for error figures
+  double toward_zero = 0;    ///< magnitude, cut to a double; at most the largest finite one
+  bool inexact = false;      ///< the number lies above `toward_zero`
+  int versus_midpoint = -1;  ///< -1, 0, 1: below, at, above the middle between `toward_zero` and the next double
+  double nearest = 0;        ///< with sign, for error figures
 
   /// The magnitude rounded to odd: every format of at most 51 bits of precision rounds it as it would the number itself.
   double to_odd() const;

@@ -47,7 +47,9 @@ const emu::NamedFormat* named(emu::Format format) {
 
 std::vector<reports::Cell> row_of(emu::Format format) {
   const emu::NamedFormat* const entry = named(format);
-  const auto word = [&](std::string_view emu::NamedFormat::* member) { return entry ? std::string(entry->*member) : std::string(); };
+  const auto word = [&](std::string_view emu::NamedFormat::* member) {
+    return entry ? std::string(entry->*member) : std::string();
+  };
   return {emu::format_name(format),
           word(&emu::NamedFormat::aliases),
           std::int64_t{format.bits()},
@@ -76,7 +78,9 @@ std::string class_of(emu::Format format, emu::Code code) {
 }
 
 reports::Table codes_of(emu::Format format) {
-  if (format.bits() > 16) throw Error("--codes lists formats of 16 bits or fewer; " + emu::format_name(format) + " has " + std::to_string(format.bits()));
+  if (format.bits() > 16)
+    throw Error("--codes lists formats of 16 bits or fewer; " + emu::format_name(format) + " has " +
+                std::to_string(format.bits()));
   reports::Table table{"codes", {"code", "value", "class"}, {}};
   for (emu::Code code = 0; code <= format.code_mask(); ++code)
     table.rows.push_back({hex(format, code), emu::decode(format, code), class_of(format, code)});
@@ -92,11 +96,11 @@ void run(const Formats& formats) {
   }
   if (wanted.empty())
     for (const emu::NamedFormat& entry : emu::catalogue) wanted.push_back(entry.format);
-  reports::Table table{"formats",
-                       {"name", "aliases", "bits", "exponent_bits", "fraction_bits", "bias", "max_finite", "min_normal",
-                        "min_subnormal", "epsilon", "decimal_digits", "has_inf", "nan_codes", "numpy", "torch", "safetensors",
-                        "cuda", "hardware"},
-                       {}};
+  reports::Table table{
+      "formats",
+      {"name", "aliases", "bits", "exponent_bits", "fraction_bits", "bias", "max_finite", "min_normal", "min_subnormal",
+       "epsilon", "decimal_digits", "has_inf", "nan_codes", "numpy", "torch", "safetensors", "cuda", "hardware"},
+      {}};
   for (const emu::Format format : wanted) table.rows.push_back(row_of(format));
   print(table, formats.common, 1);
 }

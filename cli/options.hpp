@@ -25,7 +25,7 @@ struct CommonOptions {
   void add_rounding(CLI::App& command);  ///< --rounding --random-bits --policy --flush-subnormals --subnormals-are-zero --seed
   void add_input(CLI::App& command);     ///< --dtype, and --seed unless add_rounding() gave it
   void add_threads(CLI::App& command);
-  void add_output(CLI::App& command);    ///< --text --csv --json
+  void add_output(CLI::App& command);  ///< --text --csv --json
 
   std::vector<emu::Format> parsed_formats() const;
   emu::RoundingOptions parsed_rounding() const;

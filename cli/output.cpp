@@ -78,7 +78,8 @@ void ProgressLine::show(std::uint64_t done, std::uint64_t total) {
   shown_ms_ = now;
   const double share = static_cast<double>(done) / static_cast<double>(std::max<std::uint64_t>(total, 1));
   const double left_s = static_cast<double>(elapsed) / 1000 * (1 - share) / share;
-  std::fprintf(stderr, "\r\033[K%3.0f%% of %llu elements, %.0f s left", 100 * share, static_cast<unsigned long long>(total), left_s);
+  std::fprintf(stderr, "\r\033[K%3.0f%% of %llu elements, %.0f s left", 100 * share, static_cast<unsigned long long>(total),
+               left_s);
 }
 
 }  // namespace ulpscope::cli

@@ -31,8 +31,9 @@ auto for_each_tensor(const std::vector<tensors::Tensor>& tensors, studies::Censu
 
 /// A word as a shell reads it.
 std::string quoted(const std::string& word) {
-  const bool plain = !word.empty() && word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                                             "_-+=:,./@%") == std::string::npos;
+  const bool plain = !word.empty() && word.find_first_not_of(
+                                          "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                          "_-+=:,./@%") == std::string::npos;
   if (plain) return word;
   std::string out = "'";
   for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
@@ -57,9 +58,8 @@ std::vector<tensors::Tensor> open_all(const std::vector<std::string>& inputs, co
 std::vector<studies::CensusRow> census_all(const std::vector<tensors::Tensor>& tensors, const studies::Scaling& scaling,
                                            studies::CensusConfig config, const Progress& progress) {
   std::vector<studies::CensusRow> rows;
-  for (auto& part : for_each_tensor(tensors, std::move(config), progress, [&](const auto& tensor, const auto& c) {
-         return studies::census(tensor, scaling, c);
-       }))
+  for (auto& part : for_each_tensor(tensors, std::move(config), progress,
+                                    [&](const auto& tensor, const auto& c) { return studies::census(tensor, scaling, c); }))
     rows.insert(rows.end(), part.begin(), part.end());
   return rows;
 }

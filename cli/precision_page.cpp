@@ -111,7 +111,8 @@ reports::ScaleWindow window(const Findings& findings) {
 }
 
 std::string facts(const Findings& findings) {
-  std::string text = findings.tensor.dtype.name + ", " + (findings.tensor.shape.empty() ? "scalar" : studies::shape_text(findings.tensor.shape)) + ", " +
+  std::string text = findings.tensor.dtype.name + ", " +
+                     (findings.tensor.shape.empty() ? "scalar" : studies::shape_text(findings.tensor.shape)) + ", " +
                      std::to_string(findings.tensor.count()) + " elements";
   if (!findings.census.empty() && findings.census.front().sums.nonzero != 0) {
     const ErrorSums& sums = findings.census.front().sums;

@@ -54,8 +54,8 @@ void run(const Round& round) {
     const std::uint32_t random = emu::rounding_bits(round.common.seed, i);
     for (const emu::Format format : formats) {
       const emu::Code code = is_code ? parse_code(word, format) : 0;
-      const emu::Rounded result = is_code ? emu::convert(format, code, format, options, random)
-                                          : round_typed(format, *typed, options, random);
+      const emu::Rounded result =
+          is_code ? emu::convert(format, code, format, options, random) : round_typed(format, *typed, options, random);
       const double exact = is_code ? emu::decode(format, code) : typed->nearest;
       table.rows.push_back({word, emu::format_name(format), std::string(emu::name_of(options.rounding)),
                             std::string(emu::name_of(options.policy)), hex(format, result.code), result.value,
@@ -70,7 +70,8 @@ void run(const Round& round) {
 void add_round(CLI::App& app, int&) {
   auto round = std::make_shared<Round>();
   CLI::App& command = *app.add_subcommand("round", "code, value, error in ulp and outcome class of each value");
-  command.add_option("VALUE", round->values, "decimals of any length, hexfloats, inf, nan, codes of the format (code:7e)")->required();
+  command.add_option("VALUE", round->values, "decimals of any length, hexfloats, inf, nan, codes of the format (code:7e)")
+      ->required();
   round->common.add_formats(command);
   round->common.add_rounding(command);
   round->common.add_output(command);

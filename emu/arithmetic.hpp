@@ -44,8 +44,8 @@ ULPSCOPE_INLINE constexpr auto with_word(Format format, Compute compute) noexcep
 
 ULPSCOPE_INLINE constexpr Result deliver(const Rounded& rounded) noexcept { return {rounded.code, rounded.flags}; }
 
-/// The one result of an invalid operation, and of any operation on a NaN: the canonical NaN; in a format without NaN the largest
-/// number, and then always invalid.
+/// The one result of an invalid operation, and of any operation on a NaN: the canonical NaN; in a format without NaN the
+/// largest number, and then always invalid.
 ULPSCOPE_INLINE constexpr Result nan_result(Format format, Flags flags) noexcept {
   if (format.has_nan()) return {format.nan_code(), flags};
   return {format.max_finite_code(), invalid};
@@ -104,8 +104,8 @@ ULPSCOPE_HD constexpr Real<Word> round_to_whole(const Real<Word>& x, const Round
   const int true_dropped = lead - x.exponent, dropped = true_dropped < lead + 2 ? true_dropped : lead + 2;
   constexpr Format whole{.exponent_bits = 11, .fraction_bits = 1, .bias = 0, .specials = Specials::finite};  // ties to even
   const std::uint32_t random = random_word & (0xffffffffu >> ((32 - options.random_bits) & 31));
-  return Real<Word>::integer(
-      round_significand<Word>(whole, x.significand, dropped, true_dropped, x.negative, options, random), x.negative);
+  return Real<Word>::integer(round_significand<Word>(whole, x.significand, dropped, true_dropped, x.negative, options, random),
+                             x.negative);
 }
 
 }  // namespace detail
@@ -184,8 +184,7 @@ ULPSCOPE_INLINE constexpr Result fma(Format format, Code a, Code b, Code c, cons
   a = detail::operand(format, a, options);
   b = detail::operand(format, b, options);
   c = detail::operand(format, c, options);
-  const bool zero_times_infinity =
-      (format.is_infinite(a) && format.is_zero(b)) || (format.is_zero(a) && format.is_infinite(b));
+  const bool zero_times_infinity = (format.is_infinite(a) && format.is_zero(b)) || (format.is_zero(a) && format.is_infinite(b));
   if (zero_times_infinity) return detail::nan_result(format, invalid);
   if (format.is_nan(a) || format.is_nan(b) || format.is_nan(c))
     return detail::nan_result(format, detail::signaling(format, a, b, c));
@@ -220,7 +219,8 @@ ULPSCOPE_INLINE constexpr Result remainder(Format format, Code a, Code b, const 
 }
 
 /// Compares without signaling, except for signaling NaNs (compareQuiet; 5.11).
-ULPSCOPE_INLINE constexpr Comparison compare_quiet(Format format, Code a, Code b, const RoundingOptions& options = {}) noexcept {
+ULPSCOPE_INLINE constexpr Comparison compare_quiet(Format format, Code a, Code b,
+                                                   const RoundingOptions& options = {}) noexcept {
   a = detail::operand(format, a, options);
   b = detail::operand(format, b, options);
   if (format.is_nan(a) || format.is_nan(b)) return {Order::unordered, detail::signaling(format, a, b)};
@@ -332,11 +332,11 @@ ULPSCOPE_INLINE constexpr IntegerResult<Integer> to_integer(Format format, Code 
   const auto whole = detail::round_to_whole(x, options, random);
   const bool beyond = format.is_infinite(a) || whole.exponent >= 64;
   const int dropped = detail::Real<detail::Word128>::leading_bit - whole.exponent;
-  const auto magnitude = beyond || whole.is_zero() ? std::uint64_t{0} : static_cast<std::uint64_t>(whole.significand >> dropped);
+  const auto magnitude =
+      beyond || whole.is_zero() ? std::uint64_t{0} : static_cast<std::uint64_t>(whole.significand >> dropped);
   const bool invalid_result = beyond || magnitude > limit;
   const std::uint64_t value = invalid_result ? limit : magnitude;
-  const Flags flags =
-      invalid_result ? invalid : (detail::compare_magnitudes(x, whole) != 0 ? inexact : no_flags);
+  const Flags flags = invalid_result ? invalid : (detail::compare_magnitudes(x, whole) != 0 ? inexact : no_flags);
   return {static_cast<Integer>(negative ? 0 - value : value), flags};
 }
 

@@ -37,8 +37,8 @@ struct Interchange<double> {
 /// 2^exponent as a double, -1074 <= exponent <= 1023, subnormal results included.
 ULPSCOPE_INLINE constexpr double power_of_two(int exponent) noexcept {
   const bool normal = exponent >= -1022;
-  const auto word = normal ? static_cast<std::uint64_t>(exponent + 1023) << 52
-                           : std::uint64_t{1} << (normal ? 0 : exponent + 1074);
+  const auto word =
+      normal ? static_cast<std::uint64_t>(exponent + 1023) << 52 : std::uint64_t{1} << (normal ? 0 : exponent + 1074);
   return bit_cast<double>(word);
 }
 

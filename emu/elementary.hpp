@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elementary functions of a format's numbers, rounded once, with the exception flags of IEEE 754-2019, 9.2: correctly rounded
-// for every format of 16 bits or fewer in every deterministic mode (proven over all their codes against MPFR); for wider formats
-// the error beyond the rounding is below 2^-40 ulp. Host only. Operands as in emu/arithmetic.hpp: NaN gives NaN, signaling NaN
-// invalid, results that the format cannot express follow the policy.
+// for every format of 16 bits or fewer in every deterministic mode (proven over all their codes against MPFR); for wider
+// formats the error beyond the rounding is below 2^-40 ulp. Host only. Operands as in emu/arithmetic.hpp: NaN gives NaN,
+// signaling NaN invalid, results that the format cannot express follow the policy.
 #pragma once
 
 #include <cstdint>
@@ -78,7 +78,8 @@ constexpr Answer logarithm(const Argument& x, FindExact find_exact, Function fun
 constexpr bool is_power_of_two(const Real128& x) noexcept { return (x.significand & (x.significand - 1)) == 0; }
 constexpr bool is_power_of_ten(const Real128& x, int& exponent) noexcept {
   Real128 power = one;
-  for (exponent = 0; compare_magnitudes(power, x) < 0 && exponent < 23; ++exponent) power = power * whole(10);  // 5^23 has 54 bits
+  for (exponent = 0; compare_magnitudes(power, x) < 0 && exponent < 23; ++exponent)
+    power = power * whole(10);  // 5^23 has 54 bits
   return compare_magnitudes(power, x) == 0;
 }
 inline constexpr Real128 zero{};
@@ -203,8 +204,8 @@ constexpr Result rsqrt(Format format, Code a, const RoundingOptions& options = {
 constexpr Result cbrt(Format format, Code a, const RoundingOptions& options = {}, std::uint32_t random = 0) noexcept {
   return detail::elementary(format, a, options, random, [](const detail::Argument& x) {
     bool exact = false;
-    detail::Answer answer = detail::odd(x, detail::infinite(false),
-                                        [&](const detail::Real128& v) { return detail::cbrt_real(v, exact); });
+    detail::Answer answer =
+        detail::odd(x, detail::infinite(false), [&](const detail::Real128& v) { return detail::cbrt_real(v, exact); });
     if (exact) answer.kind = detail::Answer::Kind::exact;
     return answer;
   });
@@ -237,7 +238,8 @@ constexpr Result gate(Format format, Code a, const RoundingOptions& options, std
 
 }  // namespace detail
 
-/// x (1 + erf(x/sqrt(2)))/2 (D. Hendrycks and K. Gimpel, "Gaussian Error Linear Units", arXiv:1606.08415); at -infinity its limit, -0.
+/// x (1 + erf(x/sqrt(2)))/2 (D. Hendrycks and K. Gimpel, "Gaussian Error Linear Units", arXiv:1606.08415); at -infinity its
+/// limit, -0.
 constexpr Result gelu(Format format, Code a, const RoundingOptions& options = {}, std::uint32_t random = 0) noexcept {
   return detail::gate(format, a, options, random, detail::gelu_real);
 }

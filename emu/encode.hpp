@@ -59,9 +59,8 @@ struct Unpacked {
 /// Precondition: 1 <= dropped < the bits of Word. `true_dropped` >= dropped is the number before it was capped: the cap
 /// leaves zero in front of |, so only the odds of stochastic rounding depend on it. `random` holds random_bits bits.
 template <class Word>
-ULPSCOPE_INLINE constexpr Word round_significand(Format format, Word significand, int dropped, int true_dropped,
-                                                 bool negative, const RoundingOptions& options,
-                                                 std::uint32_t random) noexcept {
+ULPSCOPE_INLINE constexpr Word round_significand(Format format, Word significand, int dropped, int true_dropped, bool negative,
+                                                 const RoundingOptions& options, std::uint32_t random) noexcept {
   const Word half = Word{1} << (dropped - 1);
   const Word mask = half + (half - 1);
   const Word kept = significand >> dropped;
@@ -88,8 +87,8 @@ ULPSCOPE_INLINE constexpr Word round_significand(Format format, Word significand
 
 /// Whether overflow in this direction is delivered as infinity (IEEE 754-2019, 7.4).
 ULPSCOPE_INLINE constexpr bool overflows_to_infinity(Rounding rounding, bool negative) noexcept {
-  return !(rounding == Rounding::toward_zero || rounding == Rounding::to_odd ||
-           (rounding == Rounding::upward && negative) || (rounding == Rounding::downward && !negative));
+  return !(rounding == Rounding::toward_zero || rounding == Rounding::to_odd || (rounding == Rounding::upward && negative) ||
+           (rounding == Rounding::downward && !negative));
 }
 
 /// The magnitude bits that a value beyond the largest finite number, or an infinite input, becomes.
@@ -98,7 +97,7 @@ ULPSCOPE_INLINE constexpr Code out_of_range_code(Format format, const RoundingOp
   if (options.policy == Policy::saturating) return format.max_finite_code();
   if (format.has_infinity())
     return infinite_input || overflows_to_infinity(options.rounding, negative) ? format.infinity_code()
-                                                                              : format.max_finite_code();
+                                                                               : format.max_finite_code();
   return format.has_nan() ? format.nan_code() : format.max_finite_code();
 }
 

@@ -46,9 +46,7 @@ struct Format {
   ULPSCOPE_INLINE constexpr int precision() const noexcept { return fraction_bits + 1; }
 
   /// Exponent and fraction fields.
-  ULPSCOPE_INLINE constexpr Code magnitude_mask() const noexcept {
-    return (Code{1} << (exponent_bits + fraction_bits)) - 1;
-  }
+  ULPSCOPE_INLINE constexpr Code magnitude_mask() const noexcept { return (Code{1} << (exponent_bits + fraction_bits)) - 1; }
   ULPSCOPE_INLINE constexpr Code sign_mask() const noexcept { return is_signed() ? magnitude_mask() + 1 : 0; }
   ULPSCOPE_INLINE constexpr Code fraction_mask() const noexcept { return (Code{1} << fraction_bits) - 1; }
   ULPSCOPE_INLINE constexpr Code code_mask() const noexcept { return magnitude_mask() | sign_mask(); }

@@ -32,7 +32,7 @@ inline constexpr std::array all_roundings{Rounding::nearest_even, Rounding::near
                                           Rounding::stochastic};
 inline constexpr std::array all_policies{Policy::nonsaturating, Policy::saturating};
 
-std::vector<std::string> format_words();    ///< every name and alias, for suggestions
+std::vector<std::string> format_words();  ///< every name and alias, for suggestions
 std::vector<std::string> rounding_words();
 std::vector<std::string> policy_words();
 

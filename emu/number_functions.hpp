@@ -158,7 +158,8 @@ ULPSCOPE_HD constexpr Number<F, O> nearbyint(Number<F, O> x) noexcept {
 }
 /// The whole part goes to *whole, the rest is returned; both have the sign of x.
 template <Format F, RoundingOptions O>
-requires(F.has_zero()) ULPSCOPE_HD constexpr Number<F, O> modf(Number<F, O> x, Number<F, O>* whole) noexcept {
+  requires(F.has_zero())
+ULPSCOPE_HD constexpr Number<F, O> modf(Number<F, O> x, Number<F, O>* whole) noexcept {
   *whole = trunc(x);
   if (isnan(x)) return *whole;
   return copysign(isinf(x) ? Number<F, O>(0) : x - *whole, x);
@@ -180,14 +181,10 @@ template <class A, class B, class N = detail::CommonNumber<A, B>>
 ULPSCOPE_HD constexpr N nextafter(A x, B y) noexcept {
   const N from = x, to = y;
   switch (compare_quiet(N::format(), from.code(), to.code()).order) {  // subnormals are numbers here
-    case Order::less:
-      return nextup(from);
-    case Order::greater:
-      return nextdown(from);
-    case Order::equal:
-      return to;
-    default:
-      return detail::number<N>(detail::nan_result(N::format(), no_flags));
+    case Order::less: return nextup(from);
+    case Order::greater: return nextdown(from);
+    case Order::equal: return to;
+    default: return detail::number<N>(detail::nan_result(N::format(), no_flags));
   }
 }
 
@@ -221,7 +218,8 @@ ULPSCOPE_HD constexpr Number<F, O> logb(Number<F, O> x) noexcept {
 }
 /// x = result * 2^exponent, the result in [1/2, 1); for formats whose numbers there are normal, so that it is exact.
 template <Format F, RoundingOptions O>
-requires(F.min_exponent() <= -1) ULPSCOPE_HD constexpr Number<F, O> frexp(Number<F, O> x, int* exponent) noexcept {
+  requires(F.min_exponent() <= -1)
+ULPSCOPE_HD constexpr Number<F, O> frexp(Number<F, O> x, int* exponent) noexcept {
   *exponent = 0;
   const Code code = detail::operand(F, x.code(), O);
   if (isnan(x)) return detail::number<Number<F, O>>(detail::nan_result(F, no_flags));

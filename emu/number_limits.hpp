@@ -34,16 +34,11 @@ constexpr bool is_ieee(Format format, const RoundingOptions& options) noexcept {
 constexpr std::float_round_style round_style(Rounding rounding) noexcept {
   switch (rounding) {
     case Rounding::nearest_even:
-    case Rounding::nearest_away:
-      return std::round_to_nearest;
-    case Rounding::toward_zero:
-      return std::round_toward_zero;
-    case Rounding::upward:
-      return std::round_toward_infinity;
-    case Rounding::downward:
-      return std::round_toward_neg_infinity;
-    default:
-      return std::round_indeterminate;
+    case Rounding::nearest_away: return std::round_to_nearest;
+    case Rounding::toward_zero: return std::round_toward_zero;
+    case Rounding::upward: return std::round_toward_infinity;
+    case Rounding::downward: return std::round_toward_neg_infinity;
+    default: return std::round_indeterminate;
   }
 }
 

@@ -141,14 +141,10 @@ class Number {
   ULPSCOPE_HD friend constexpr bool operator>=(Number a, Number b) noexcept { return a > b || a == b; }
   friend constexpr std::partial_ordering operator<=>(Number a, Number b) noexcept {
     switch (order(a, b)) {
-      case Order::less:
-        return std::partial_ordering::less;
-      case Order::equal:
-        return std::partial_ordering::equivalent;
-      case Order::greater:
-        return std::partial_ordering::greater;
-      default:
-        return std::partial_ordering::unordered;
+      case Order::less: return std::partial_ordering::less;
+      case Order::equal: return std::partial_ordering::equivalent;
+      case Order::greater: return std::partial_ordering::greater;
+      default: return std::partial_ordering::unordered;
     }
   }
 

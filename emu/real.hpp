@@ -71,7 +71,8 @@ ULPSCOPE_INLINE constexpr Real<Word> real_of(Format format, Code code) noexcept 
   const Word fraction = static_cast<Word>(magnitude & format.fraction_mask());
   const Word significand = subnormal ? fraction : fraction | Word{1} << format.fraction_bits;
   const int exponent = subnormal ? format.min_exponent() : static_cast<int>(magnitude >> format.fraction_bits) - format.bias;
-  return Real<Word>::normalised(significand, exponent + Real<Word>::leading_bit - format.fraction_bits, format.is_negative(code));
+  return Real<Word>::normalised(significand, exponent + Real<Word>::leading_bit - format.fraction_bits,
+                                format.is_negative(code));
 }
 
 /// -1, 0, 1: order of the magnitudes.

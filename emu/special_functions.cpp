@@ -28,7 +28,8 @@ Pair pair_of(const Real128& x) {
   if (x.is_zero()) return {0, 0};
   constexpr int low_bits = Real128::leading_bit + 1 - 53;
   const auto high = static_cast<double>(static_cast<std::uint64_t>(x.significand >> low_bits));
-  const auto low = static_cast<double>(static_cast<std::uint64_t>(x.significand >> (low_bits - 53)) & ((std::uint64_t{1} << 53) - 1));
+  const auto low =
+      static_cast<double>(static_cast<std::uint64_t>(x.significand >> (low_bits - 53)) & ((std::uint64_t{1} << 53) - 1));
   const double unit = detail::power_of_two(x.exponent - 52);
   const Pair sum = detail::fast_two_sum(high * unit, low * unit * 0x1p-53);
   return x.negative ? Pair{-sum.high, -sum.low} : sum;
@@ -122,7 +123,8 @@ ErfSeries make_erf_series() {
   ErfSeries series{pair_of(detail::two_over_root_pi<>), {}};
   for (std::size_t n = 1; n <= ErfSeries::terms; ++n) {
     const double value =
-        pair_of(detail::two_over_root_pi<> * detail::inverse_factorials128<>.of[n] * detail::reciprocals128<>.of[2 * n + 1]).high;
+        pair_of(detail::two_over_root_pi<> * detail::inverse_factorials128<>.of[n] * detail::reciprocals128<>.of[2 * n + 1])
+            .high;
     series.coefficient[n - 1] = n % 2 == 1 ? -value : value;
   }
   return series;
@@ -146,7 +148,7 @@ double cos(double x) noexcept {
 double tanh(double x) noexcept {
   if (x != x) return x;
   const double size = magnitude(x);
-  if (size < 0x1p-28) return x;          // x^3/3 < 2^-57 x
+  if (size < 0x1p-28) return x;              // x^3/3 < 2^-57 x
   if (size > 20) return with_sign_of(x, 1);  // 2 e^-40 < 2^-56
   // (e^2x - 1)/(e^2x + 1) with e^2x = 2^k (1 + head + tail)
   const detail::ExpParts e = detail::exp_parts(2 * size);
@@ -190,22 +192,24 @@ double normal_quantile(double p) noexcept {
   const double r = __builtin_sqrt(-log(q < 0 ? p : 1 - p));
   if (r <= 5) {
     const double t = r - 1.6;
-    return with_sign_of(
-        q, polynomial<8>({1.42343711074968357734e0, 4.63033784615654529590e0, 5.76949722146069140550e0, 3.64784832476320460504e0,
-                          1.27045825245236838258e0, 2.41780725177450611770e-1, 2.27238449892691845833e-2, 7.74545014278341407640e-4},
-                         t) /
-               polynomial<8>({1.0, 2.05319162663775882187e0, 1.67638483018380384940e0, 6.89767334985100004550e-1,
-                              1.48103976427480074590e-1, 1.51986665636164571966e-2, 5.47593808499534494600e-4, 1.05075007164441684324e-9},
-                             t));
+    return with_sign_of(q, polynomial<8>({1.42343711074968357734e0, 4.63033784615654529590e0, 5.76949722146069140550e0,
+                                          3.64784832476320460504e0, 1.27045825245236838258e0, 2.41780725177450611770e-1,
+                                          2.27238449892691845833e-2, 7.74545014278341407640e-4},
+                                         t) /
+                               polynomial<8>({1.0, 2.05319162663775882187e0, 1.67638483018380384940e0,
+                                              6.89767334985100004550e-1, 1.48103976427480074590e-1, 1.51986665636164571966e-2,
+                                              5.47593808499534494600e-4, 1.05075007164441684324e-9},
+                                             t));
   }
   const double t = r - 5;
-  return with_sign_of(
-      q, polynomial<8>({6.65790464350110377720e0, 5.46378491116411436990e0, 1.78482653991729133580e0, 2.96560571828504891230e-1,
-                        2.65321895265761230930e-2, 1.24266094738807843860e-3, 2.71155556874348757815e-5, 2.01033439929228813265e-7},
-                       t) /
-             polynomial<8>({1.0, 5.99832206555887937690e-1, 1.36929880922735805310e-1, 1.48753612908506148525e-2,
-                            7.86869131145613259100e-4, 1.84631831751005468180e-5, 1.42151175831644588870e-7, 2.04426310338993978564e-15},
-                           t));
+  return with_sign_of(q, polynomial<8>({6.65790464350110377720e0, 5.46378491116411436990e0, 1.78482653991729133580e0,
+                                        2.96560571828504891230e-1, 2.65321895265761230930e-2, 1.24266094738807843860e-3,
+                                        2.71155556874348757815e-5, 2.01033439929228813265e-7},
+                                       t) /
+                             polynomial<8>({1.0, 5.99832206555887937690e-1, 1.36929880922735805310e-1,
+                                            1.48753612908506148525e-2, 7.86869131145613259100e-4, 1.84631831751005468180e-5,
+                                            1.42151175831644588870e-7, 2.04426310338993978564e-15},
+                                           t));
 }
 
 }  // namespace ulpscope::emu

@@ -133,18 +133,10 @@ class Summer {
     if (count_ == 0) return round_term(formats_.accumulator, Term<Word>{}, options_.rounding, next_random());
     Code sum = 0;
     switch (options_.order) {
-      case Summation::sequential:
-        sum = sequential(0, count_);
-        break;
-      case Summation::pairwise:
-        sum = pairwise(0, count_);
-        break;
-      case Summation::blocked:
-        sum = blocked();
-        break;
-      case Summation::kahan:
-        sum = kahan();
-        break;
+      case Summation::sequential: sum = sequential(0, count_); break;
+      case Summation::pairwise: sum = pairwise(0, count_); break;
+      case Summation::blocked: sum = blocked(); break;
+      case Summation::kahan: sum = kahan(); break;
     }
     return {sum, flags_};
   }

@@ -23,9 +23,7 @@ constexpr Real128 operator/(const Real128& a, const Real128& b) noexcept { retur
 constexpr Real128 whole(int n) noexcept {
   return Real128::integer(static_cast<Word128>(n < 0 ? -static_cast<std::int64_t>(n) : n), n < 0);
 }
-constexpr Real128 real_power_of_two(int exponent) noexcept {
-  return {Word128{1} << Real128::leading_bit, exponent, false};
-}
+constexpr Real128 real_power_of_two(int exponent) noexcept { return {Word128{1} << Real128::leading_bit, exponent, false}; }
 inline constexpr Real128 one = real_power_of_two(0);
 
 /// A stand-in for every number of such size or less: added to 1 or to an operand, only its sign counts.
@@ -171,9 +169,7 @@ constexpr Real128 exp_real(const Real128& x) noexcept {
   const int k = nearest_whole(x * one_over_ln2_128<>);
   return (one + expm1_series(k == 0 ? x : x - whole(k) * ln2_128<>)).scaled(k);
 }
-constexpr Real128 expm1_real(const Real128& x) noexcept {
-  return x.exponent < -2 ? expm1_series(x) : exp_real(x) - one;
-}
+constexpr Real128 expm1_real(const Real128& x) noexcept { return x.exponent < -2 ? expm1_series(x) : exp_real(x) - one; }
 /// 2^x; x - n is exact.
 constexpr Real128 exp2_real(const Real128& x) noexcept {
   if (x.exponent >= 14) return real_power_of_two(x.negative ? vanishing_exponent : -vanishing_exponent);
@@ -210,9 +206,9 @@ struct Reduced {
   Real128 angle;
   unsigned quarters;
 };
-/// Doubling by doubling: with r = (x's leading bits) mod pi/2, the next bit gives 2r + bit, less pi/2 once or more. The error of
-/// the limbs grows to x times the last limb's unit: 256 bits below 1, of which a double can cancel 64 (J.-M. Muller, "Elementary
-/// Functions", 11.2: the double nearest to a multiple of pi/2 lies 2^-61 from it).
+/// Doubling by doubling: with r = (x's leading bits) mod pi/2, the next bit gives 2r + bit, less pi/2 once or more. The error
+/// of the limbs grows to x times the last limb's unit: 256 bits below 1, of which a double can cancel 64 (J.-M. Muller,
+/// "Elementary Functions", 11.2: the double nearest to a multiple of pi/2 lies 2^-61 from it).
 constexpr Reduced reduce(const Real128& x) noexcept {
   Limbs r;
   unsigned quarters = 0;
@@ -316,7 +312,8 @@ constexpr Real128 erf_series(const Real128& z) noexcept {
   const int terms = z.exponent < -3 ? 22 : 70;
   const Real128 minus_square = -(z * z);
   Real128 sum{};
-  for (int n = terms - 1; n >= 0; --n) sum = sum * minus_square + inverse_factorials128<>.of[n] * reciprocals128<>.of[2 * n + 1];
+  for (int n = terms - 1; n >= 0; --n)
+    sum = sum * minus_square + inverse_factorials128<>.of[n] * reciprocals128<>.of[2 * n + 1];
   return two_over_root_pi<> * z * sum;
 }
 /// erfc z = e^(-z^2)/sqrt(pi) / (z + (1/2)/(z + (2/2)/(z + (3/2)/(z + ...)))) for z >= 2 (DLMF 7.9.1), the fraction by its
@@ -372,7 +369,7 @@ constexpr Real128 gelu_tanh_real(const Real128& x) noexcept {
 /// The real cube root, by Newton's iteration; exact if it has at most 18 bits, as the roots of doubles do that have one.
 constexpr Real128 cbrt_real(const Real128& x, bool& exact) noexcept {
   const int remainder = ((x.exponent % 3) + 3) % 3;
-  const Real128 m{x.significand, remainder};  // in [1, 8)
+  const Real128 m{x.significand, remainder};                // in [1, 8)
   Real128 root = one + (m - one) * reciprocals128<>.of[5];  // off by less than a third
   for (int i = 0; i < 8; ++i) root = (root.scaled(1) + m / (root * root)) * reciprocals128<>.of[3];
   constexpr int dropped = Real128::leading_bit + 1 - 20;

@@ -23,15 +23,17 @@ std::vector<std::uint16_t> normal_halves(std::size_t count, std::uint64_t seed) 
 
 int main() {
   const auto a = normal_halves(16384, 1), b = normal_halves(16384, 2);
-  const std::pair<const char*, SummationOptions> orders[] = {{"sequential", {.order = Summation::sequential}},
-                                                             {"blocked by 32", {.order = Summation::blocked, .block_terms = 32}},
-                                                             {"pairwise", {.order = Summation::pairwise}},
-                                                             {"kahan", {.order = Summation::kahan}}};
-  std::printf("exact %.9g; errors in ulp of the accumulator\n%-14s %10s %10s %10s\n", exact_dot(fp16, a, fp16, b, fp64).value, "",
-              "float16", "bfloat16", "float32");
+  const std::pair<const char*, SummationOptions> orders[] = {
+      {"sequential", {.order = Summation::sequential}},
+      {"blocked by 32", {.order = Summation::blocked, .block_terms = 32}},
+      {"pairwise", {.order = Summation::pairwise}},
+      {"kahan", {.order = Summation::kahan}}};
+  std::printf("exact %.9g; errors in ulp of the accumulator\n%-14s %10s %10s %10s\n", exact_dot(fp16, a, fp16, b, fp64).value,
+              "", "float16", "bfloat16", "float32");
   for (const auto& [name, options] : orders) {
     std::printf("%-14s", name);
-    for (const Format accumulator : {fp16, bf16, fp32}) std::printf(" %10.2f", dot_error(fp16, a, fp16, b, accumulator, options).error_ulp);
+    for (const Format accumulator : {fp16, bf16, fp32})
+      std::printf(" %10.2f", dot_error(fp16, a, fp16, b, accumulator, options).error_ulp);
     std::puts("");
   }
 }

@@ -11,15 +11,15 @@
 
 namespace ulpscope::reports {
 
-/// Writes `bytes` to `path` through a temporary file beside it and a rename: the file is there whole or as it was before. A link
-/// is followed; a device or a pipe is written to. @throws ulpscope::Error with path and reason.
+/// Writes `bytes` to `path` through a temporary file beside it and a rename: the file is there whole or as it was before. A
+/// link is followed; a device or a pipe is written to. @throws ulpscope::Error with path and reason.
 void write_file(const std::string& path, const std::string& bytes);
 
 /// SHA-256 in lower-case hex.
 std::string sha256(const std::string& bytes);
 
 struct Provenance {
-  std::vector<std::string> arguments;                      ///< the command line
+  std::vector<std::string> arguments;  ///< the command line
   std::uint64_t seed = 0;
   std::vector<std::pair<std::string, std::string>> extra;  ///< e.g. input files and their SHA-256
   std::string gpu = "none";                                ///< the device that took part

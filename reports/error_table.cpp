@@ -70,12 +70,9 @@ bool wanted(const Table& table, std::size_t column, Shown shown) {
   const auto& first = table.rows.front()[column];
   const auto sqnr = find(table, "sqnr_db");
   switch (shown) {
-    case Shown::always:
-      return true;
-    case Shown::if_it_varies:
-      return in_any_row([&](const auto& row) { return row[column] != first; });
-    case Shown::if_any:
-      return in_any_row([&](const auto& row) { return number(row[column]) != 0; });
+    case Shown::always: return true;
+    case Shown::if_it_varies: return in_any_row([&](const auto& row) { return row[column] != first; });
+    case Shown::if_any: return in_any_row([&](const auto& row) { return number(row[column]) != 0; });
     case Shown::if_not_the_same_as_sqnr:
       return sqnr && in_any_row([&](const auto& row) { return plain(row[column]) != plain(row[*sqnr]); });
   }

@@ -12,14 +12,14 @@ namespace ulpscope::reports {
 
 /// One bar chart of how many elements have each binary exponent, with a format's ranges marked.
 struct ExponentHistogram {
-  struct Range {                ///< where one format is normal, subnormal, zero, overflowing
+  struct Range {  ///< where one format is normal, subnormal, zero, overflowing
     std::string format;
-    int zero_below_log2;        ///< magnitudes below 2^this become zero (half the least positive value)
-    int min_normal_log2;        ///< below: subnormal
-    double overflow_log2;       ///< above: overflow (log2 of the threshold)
+    int zero_below_log2;   ///< magnitudes below 2^this become zero (half the least positive value)
+    int min_normal_log2;   ///< below: subnormal
+    double overflow_log2;  ///< above: overflow (log2 of the threshold)
   };
-  std::string title;            ///< the tensor
-  int first_exponent = 0;       ///< of counts[0]
+  std::string title;                  ///< the tensor
+  int first_exponent = 0;             ///< of counts[0]
   std::vector<std::uint64_t> counts;  ///< elements with floor(log2|x|) = first_exponent + i
   std::uint64_t zeros = 0;
   std::uint64_t nonfinite = 0;
@@ -45,18 +45,18 @@ struct Verdict {
 
 /// Everything the page says about one tensor.
 struct TensorSection {
-  std::string tensor;    ///< label
-  std::string facts;     ///< one line: dtype, shape, count, range
+  std::string tensor;  ///< label
+  std::string facts;   ///< one line: dtype, shape, count, range
   std::vector<Verdict> verdicts;
   std::vector<ExponentHistogram> histograms;  ///< none or one
   std::vector<ScaleWindow> windows;           ///< none or one
-  Table errors;          ///< the tensor's rows
+  Table errors;                               ///< the tensor's rows
 };
 
 struct Page {
   std::string title;
-  std::string settings;  ///< rounding, policy, seed, in words
-  std::string command;   ///< reproduces the page
+  std::string settings;                 ///< rounding, policy, seed, in words
+  std::string command;                  ///< reproduces the page
   std::vector<TensorSection> sections;  ///< in the order to show: worst first
 };
 

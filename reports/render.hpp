@@ -19,9 +19,9 @@ std::string to_csv(const Table& table);
 std::string to_json(const Table& table);
 
 struct TextOptions {
-  std::size_t width = 120;    ///< columns of the terminal; wide tables are folded into stacked blocks that repeat the first
-                              ///< (identifying) columns, never cut
-  std::size_t max_rows = 0;   ///< 0: all; else a last line says how many are left out and how to get them
+  std::size_t width = 120;      ///< columns of the terminal; wide tables are folded into stacked blocks that repeat the first
+                                ///< (identifying) columns, never cut
+  std::size_t max_rows = 0;     ///< 0: all; else a last line says how many are left out and how to get them
   std::size_t key_columns = 1;  ///< identifying columns repeated in each block
 };
 

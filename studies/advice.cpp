@@ -89,8 +89,8 @@ std::string sentence(const std::string& tensor, const Advice& advice) {
     text += advice.first == advice.last ? "scale " + power(*advice.first) + " loses"
                                         : "scales " + power(*advice.first) + " to " + power(*advice.last) + " lose";
     text += " nothing to overflow and " +
-            (advice.lost_to_zero == 0 ? std::string("nothing") : percent(advice.lost_to_zero, advice.count)) + " to zero; use " +
-            power(advice.use_log2);
+            (advice.lost_to_zero == 0 ? std::string("nothing") : percent(advice.lost_to_zero, advice.count)) +
+            " to zero; use " + power(advice.use_log2);
   } else {
     text += "every scale tried overflows; least at " + power(advice.use_log2) + ", where " +
             percent(advice.overflowing, advice.count) + " overflows and " + percent(advice.lost_to_zero, advice.count) +

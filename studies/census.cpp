@@ -19,8 +19,8 @@
 namespace ulpscope::studies {
 namespace {
 
-constexpr std::uint64_t chunk_elements = 1 << 16;   // sums are formed per chunk: changing this changes last bits
-constexpr std::uint64_t chunks_in_flight = 64;      // bounds memory; changes nothing else
+constexpr std::uint64_t chunk_elements = 1 << 16;  // sums are formed per chunk: changing this changes last bits
+constexpr std::uint64_t chunks_in_flight = 64;     // bounds memory; changes nothing else
 
 /// Calls partial(first, size) for every chunk, in parallel, and merge(result) in the order of the chunks.
 template <class Partial, class Merge>
@@ -61,8 +61,8 @@ std::vector<ErrorSums> run_jobs_as(const tensors::Tensor& tensor, const std::vec
         const std::vector<Float> values = read_chunk<Float>(tensor, first, size);
         std::vector<ErrorSums> sums(jobs.size());
         for (std::size_t j = 0; j < jobs.size(); ++j)
-          sums[j] = round_and_count<Float>(values, first, jobs[j].format, jobs[j].scales, tensor.dtype, config.options,
-                                           config.seed);
+          sums[j] =
+              round_and_count<Float>(values, first, jobs[j].format, jobs[j].scales, tensor.dtype, config.options, config.seed);
         return sums;
       },
       [&](const std::vector<ErrorSums>& sums) {
@@ -84,10 +84,14 @@ ExponentCounts count_exponents(const tensors::Tensor& tensor, const CensusConfig
       [&](std::uint64_t first, std::size_t size) {
         ExponentCounts part;
         for (const double x : read_chunk<double>(tensor, first, size)) {
-          if (std::isnan(x)) ++part.nan;
-          else if (std::isinf(x)) ++part.infinite;
-          else if (x == 0) ++part.zeros;
-          else ++part.counts[static_cast<std::size_t>(std::ilogb(x) - ExponentCounts::least)];
+          if (std::isnan(x))
+            ++part.nan;
+          else if (std::isinf(x))
+            ++part.infinite;
+          else if (x == 0)
+            ++part.zeros;
+          else
+            ++part.counts[static_cast<std::size_t>(std::ilogb(x) - ExponentCounts::least)];
         }
         return part;
       },
@@ -112,9 +116,9 @@ std::vector<CensusRow> census(const tensors::Tensor& tensor, const Scaling& scal
 std::vector<std::string> statistic_columns() {
   std::vector<std::string> columns{"count"};
   for (int i = 0; i < emu::outcome_count; ++i) columns.emplace_back(emu::name_of(static_cast<emu::Outcome>(i)));
-  for (const char* name : {"max_abs_error", "mean_abs_error", "rms_error", "mean_signed_error", "max_rel_error",
-                           "mean_rel_error", "max_ulp_error", "sqnr_db", "sqnr_saturating_db", "max_abs_input",
-                           "min_abs_input"})
+  for (const char* name :
+       {"max_abs_error", "mean_abs_error", "rms_error", "mean_signed_error", "max_rel_error", "mean_rel_error", "max_ulp_error",
+        "sqnr_db", "sqnr_saturating_db", "max_abs_input", "min_abs_input"})
     columns.emplace_back(name);
   return columns;
 }
@@ -136,9 +140,7 @@ std::vector<reports::Cell> statistic_cells(const ErrorSums& sums) {
   cells.emplace_back(over(sums.nonzero, lost, sums.sum_rel / n_nonzero));
   cells.emplace_back(over(finite, lost, sums.max_ulp));
   cells.emplace_back(finite == 0 ? nan : lost ? -inf : decibels(sums.input, sums.error));
-  cells.emplace_back(finite == 0                   ? nan
-                     : sums.lost_when_saturating != 0 ? -inf
-                                                      : decibels(sums.input, sums.saturating_error));
+  cells.emplace_back(finite == 0 ? nan : sums.lost_when_saturating != 0 ? -inf : decibels(sums.input, sums.saturating_error));
   cells.emplace_back(finite == 0 ? nan : sums.largest.magnitude);
   cells.emplace_back(sums.nonzero == 0 ? nan : sums.smallest.magnitude);
   return cells;

@@ -18,8 +18,8 @@ namespace ulpscope::studies {
 struct CensusConfig {
   std::vector<emu::Format> formats;
   emu::RoundingOptions options;
-  std::uint64_t seed = 0;  ///< key of stochastic rounding; the counter is the element's index
-  int threads = 0;         ///< 0: all
+  std::uint64_t seed = 0;                                ///< key of stochastic rounding; the counter is the element's index
+  int threads = 0;                                       ///< 0: all
   std::function<void(std::uint64_t elements)> progress;  ///< told of elements done, from one thread
 };
 

@@ -90,7 +90,9 @@ class Comparison {
   }
   /// Nonfinite on one side first, then by ulps, then by index.
   void keep(DiffElement element) {
-    const auto worse = [](const DiffElement& a, const DiffElement& b) { return std::fabs(a.error_ulp) > std::fabs(b.error_ulp); };
+    const auto worse = [](const DiffElement& a, const DiffElement& b) {
+      return std::fabs(a.error_ulp) > std::fabs(b.error_ulp);
+    };
     std::vector<DiffElement>& worst = result_.worst;
     if (worst.size() == most_worst && !worse(element, worst.back())) return;
     worst.insert(std::upper_bound(worst.begin(), worst.end(), element, worse), element);
@@ -151,7 +153,8 @@ bool DiffResult::fails(const Tolerance& tolerance) const {
   return !whole || nonfinite_one_side != 0 || (elementwise && intolerable != 0);
 }
 
-DiffResult diff(const tensors::Tensor& reference, const tensors::Tensor& output, emu::Format format, const Tolerance& tolerance) {
+DiffResult diff(const tensors::Tensor& reference, const tensors::Tensor& output, emu::Format format,
+                const Tolerance& tolerance) {
   if (reference.shape != output.shape)
     throw Error(reference.label + " " + shape_text(reference.shape) + ", " + output.label + " " + shape_text(output.shape) +
                 ": shapes differ");
@@ -204,8 +207,8 @@ reports::Table diff_table(const DiffResult& r) {
 reports::Table worst_elements(const DiffResult& r) {
   reports::Table table{"worst", {"index", "ref_code", "out_code", "ref", "out", "error_ulp"}, {}};
   for (const DiffElement& e : r.worst)
-    table.rows.push_back({place(e.index, r.shape), hex(r.reference_format, e.reference), hex(r.output_format, e.value), e.reference, e.value,
-                          e.error_ulp});
+    table.rows.push_back({place(e.index, r.shape), hex(r.reference_format, e.reference), hex(r.output_format, e.value),
+                          e.reference, e.value, e.error_ulp});
   return table;
 }
 

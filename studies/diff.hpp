@@ -32,8 +32,8 @@ struct DiffElement {
 };
 
 struct DiffResult {
-  std::string reference, output;  ///< labels
-  emu::Format format;             ///< whose ulps are counted
+  std::string reference, output;                ///< labels
+  emu::Format format;                           ///< whose ulps are counted
   emu::Format reference_format, output_format;  ///< what codes are shown in; `format` for integers
   std::vector<std::uint64_t> shape;
   std::uint64_t count = 0, equal = 0, nonfinite_one_side = 0;
@@ -47,12 +47,13 @@ struct DiffResult {
   bool fails(const Tolerance& tolerance) const;
 };
 
-/// Compares element by element. Equal: the same number (+0 and -0 are), or NaN on both sides. Errors are over elements finite on
-/// both sides; bias is the mean signed error. An ulp is `format`'s spacing at the reference.
+/// Compares element by element. Equal: the same number (+0 and -0 are), or NaN on both sides. Errors are over elements finite
+/// on both sides; bias is the mean signed error. An ulp is `format`'s spacing at the reference.
 /// @throws ulpscope::Error when the shapes differ.
-DiffResult diff(const tensors::Tensor& reference, const tensors::Tensor& output, emu::Format format, const Tolerance& tolerance);
+DiffResult diff(const tensors::Tensor& reference, const tensors::Tensor& output, emu::Format format,
+                const Tolerance& tolerance);
 
-reports::Table diff_table(const DiffResult& result);         ///< diff.csv, one row
-reports::Table worst_elements(const DiffResult& result);     ///< index, hex and value of the worst
+reports::Table diff_table(const DiffResult& result);      ///< diff.csv, one row
+reports::Table worst_elements(const DiffResult& result);  ///< index, hex and value of the worst
 
 }  // namespace ulpscope::studies

@@ -67,7 +67,7 @@ struct ErrorSums {
   std::uint64_t lost_when_saturating = 0;
   double max_abs = 0, sum_abs = 0, sum_signed = 0, max_rel = 0, sum_rel = 0, max_ulp = 0;
   SquareSum input, error, saturating_error;
-  Extreme largest{0, 0};   ///< finite
+  Extreme largest{0, 0};                                         ///< finite
   Extreme smallest{std::numeric_limits<double>::infinity(), 0};  ///< finite nonzero
 
   std::uint64_t count() const noexcept {

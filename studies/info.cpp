@@ -31,8 +31,10 @@ std::vector<reports::Cell> row_of(const tensors::Tensor& tensor) {
         const double magnitude = std::fabs(x);
         least = std::min(least, x);
         greatest = std::max(greatest, x);
-        if (magnitude == 0) ++zeros;
-        else least_magnitude = std::min(least_magnitude, magnitude);
+        if (magnitude == 0)
+          ++zeros;
+        else
+          least_magnitude = std::min(least_magnitude, magnitude);
         if (magnitude != 0 && magnitude < least_normal) ++subnormals;
       }
     }

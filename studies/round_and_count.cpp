@@ -23,8 +23,8 @@ inline double divide_by_power(double x, int exponent) {
 }
 
 /// Adds one element. x: the input; scaled: what was rounded; result: what became of it; y: result in the domain of x.
-inline void add(ErrorSums& sums, Format format, double x, double scaled, const Rounded& result, double y,
-                double saturated_y, std::uint64_t index) {
+inline void add(ErrorSums& sums, Format format, double x, double scaled, const Rounded& result, double y, double saturated_y,
+                std::uint64_t index) {
   ++sums.counts[static_cast<std::size_t>(result.outcome)];
   if (!std::isfinite(x)) return;
   const double magnitude = std::fabs(x);
@@ -34,8 +34,10 @@ inline void add(ErrorSums& sums, Format format, double x, double scaled, const R
     if (magnitude < sums.smallest.magnitude) sums.smallest = {magnitude, index};
   }
   sums.input.add(x);
-  if (std::isfinite(saturated_y)) sums.saturating_error.add(saturated_y - x);
-  else ++sums.lost_when_saturating;
+  if (std::isfinite(saturated_y))
+    sums.saturating_error.add(saturated_y - x);
+  else
+    ++sums.lost_when_saturating;
   if (!std::isfinite(y)) {
     ++sums.lost;
     return;
@@ -94,7 +96,9 @@ ErrorSums count_any(const std::vector<Float>& values, std::uint64_t first, Forma
                     const tensors::DType& dtype, const RoundingOptions& options, std::uint64_t seed) {
   const double least_normal_input = dtype.format ? emu::min_normal(*dtype.format) : 0;
   const bool stochastic = options.rounding == emu::Rounding::stochastic;
-  const auto through_float = [&](double x) { return scales.multiplies_in_float() ? static_cast<double>(static_cast<float>(x)) : x; };
+  const auto through_float = [&](double x) {
+    return scales.multiplies_in_float() ? static_cast<double>(static_cast<float>(x)) : x;
+  };
   ErrorSums sums;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::uint64_t index = first + i;

@@ -69,8 +69,7 @@ ElementScale mx_scale(ScaleRule rule, emu::Format format, double amax) {
     const double nan = std::numeric_limits<double>::quiet_NaN();  // a NaN scale makes the block NaN (MX 1.0, 6.3)
     return {nan, 1, nan};
   }
-  const int exponent =
-      std::clamp(mx_exponent(rule, format, amax), emu::e8m0.min_exponent(), emu::e8m0.max_exponent());
+  const int exponent = std::clamp(mx_exponent(rule, format, amax), emu::e8m0.min_exponent(), emu::e8m0.max_exponent());
   return plain(emu::detail::power_of_two(-exponent));
 }
 
@@ -150,11 +149,14 @@ ScaleMap::ScaleMap(const Scaling& scaling, emu::Format format, const tensors::Te
   const float tensor_scale = nvfp4_tensor_scale(format, tensor_amax);
   for (ElementScale& scale : scales_) {
     const double amax = scale.multiply;
-    if (scaling.rule == ScaleRule::nvfp4) scale = nvfp4_scale(format, tensor_scale, amax);
-    else if (clamps(scaling.rule)) scale = mx_scale(scaling.rule, format, amax);
+    if (scaling.rule == ScaleRule::nvfp4)
+      scale = nvfp4_scale(format, tensor_scale, amax);
+    else if (clamps(scaling.rule))
+      scale = mx_scale(scaling.rule, format, amax);
     else if (scaling.rule == ScaleRule::pow2)
       scale = plain(emu::detail::power_of_two(floor_log2(static_cast<double>(amax_scale(format, amax)))));
-    else scale = plain(static_cast<double>(amax_scale(format, amax)));
+    else
+      scale = plain(static_cast<double>(amax_scale(format, amax)));
   }
 }
 

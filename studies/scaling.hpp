@@ -22,10 +22,10 @@ struct ElementScale {
 
 enum class ScaleRule : std::uint8_t {
   none,
-  number,   ///< one given factor
-  amax,     ///< largest finite / largest magnitude of the tensor, in float32 (Transformer Engine, current scaling)
-  pow2,     ///< amax rounded down to a power of two
-  row,      ///< amax for each row (the last dimension)
+  number,  ///< one given factor
+  amax,    ///< largest finite / largest magnitude of the tensor, in float32 (Transformer Engine, current scaling)
+  pow2,    ///< amax rounded down to a power of two
+  row,     ///< amax for each row (the last dimension)
   tile_1x128,
   tile_128x128,
   mx_floor,  ///< blocks of 32 of a row, e8m0 scale: OCP MX 1.0, 6.3; torchao FLOOR

@@ -40,16 +40,21 @@ struct Table {
     ++column;
     const auto value = parse_number(text);
     if (row == 0) {
-      if (column == 1) first_row_is_names = !value;
-      else if (first_row_is_names && value) problem = place() + "is a number in a row of names";
+      if (column == 1)
+        first_row_is_names = !value;
+      else if (first_row_is_names && value)
+        problem = place() + "is a number in a row of names";
       if (first_row_is_names) return;
     }
-    if (!value) problem = place() + "'" + std::string(text.substr(0, 40)) + "' is not a number";
-    else values.push_back(*value);
+    if (!value)
+      problem = place() + "'" + std::string(text.substr(0, 40)) + "' is not a number";
+    else
+      values.push_back(*value);
   }
   void end_row() {
     if (!problem.empty()) return;
-    if (row == 0) columns = column;
+    if (row == 0)
+      columns = column;
     else if (column != columns)
       problem = "row " + std::to_string(row + 1) + " has " + std::to_string(column) + " fields, the first row " +
                 std::to_string(columns);

@@ -20,12 +20,16 @@ class ByteSource final : public Source {
       : owner_(std::move(owner)), bytes_(bytes), format_(dtype.format), layout_(layout) {}
 
   void read(std::uint64_t first, std::span<float> out) const override {
-    if (is_native(emu::float32)) copy(first, std::as_writable_bytes(out));
-    else fill(first, out);
+    if (is_native(emu::float32))
+      copy(first, std::as_writable_bytes(out));
+    else
+      fill(first, out);
   }
   void read(std::uint64_t first, std::span<double> out) const override {
-    if (is_native(emu::float64)) copy(first, std::as_writable_bytes(out));
-    else fill(first, out);
+    if (is_native(emu::float64))
+      copy(first, std::as_writable_bytes(out));
+    else
+      fill(first, out);
   }
   void read_codes(std::uint64_t first, std::span<emu::Code> out) const override {
     for (std::size_t i = 0; i < out.size(); ++i) out[i] = raw(first + i);
@@ -97,8 +101,10 @@ std::optional<std::uint64_t> element_count(std::span<const std::uint64_t> shape)
   std::uint64_t count = 1;
   bool empty = false, overflows = false;
   for (const std::uint64_t extent : shape) {
-    if (extent == 0) empty = true;
-    else if (__builtin_mul_overflow(count, extent, &count) || count > std::uint64_t{1} << 62) overflows = true;
+    if (extent == 0)
+      empty = true;
+    else if (__builtin_mul_overflow(count, extent, &count) || count > std::uint64_t{1} << 62)
+      overflows = true;
   }
   if (overflows) return std::nullopt;
   return empty ? 0 : count;

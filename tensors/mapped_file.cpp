@@ -24,7 +24,7 @@ namespace {
 MappedFile::MappedFile(const std::string& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) fail(path, descriptor, std::strerror(errno));
-  struct stat status {};
+  struct stat status{};
   if (::fstat(descriptor, &status) != 0) fail(path, descriptor, std::strerror(errno));
   if (S_ISDIR(status.st_mode)) fail(path, descriptor, "is a directory, not a tensor file");
   if (!S_ISREG(status.st_mode)) fail(path, descriptor, "is not a regular file; write it to one first");

@@ -121,8 +121,8 @@ struct Element {
 Element element_of(const std::string& name, const std::string& descr, std::optional<emu::Format> codes) {
   const auto refuse = [&](const std::string& why) { return Error(name + ": dtype " + descr + " " + why); };
   int bytes = 0;
-  const bool sized = descr.size() >= 3 && std::from_chars(descr.data() + 2, descr.data() + descr.size(), bytes).ptr ==
-                                              descr.data() + descr.size() &&
+  const bool sized = descr.size() >= 3 &&
+                     std::from_chars(descr.data() + 2, descr.data() + descr.size(), bytes).ptr == descr.data() + descr.size() &&
                      bytes >= 1 && bytes <= 8;
   if (!sized || std::string_view("<>|=").find(descr[0]) == std::string_view::npos)
     throw refuse("is not known; floats f2 f4 f8, integers i1 to u8, b1, and codes (u1 u2 u4 V1 V2) with --dtype are");
@@ -185,7 +185,10 @@ Tensor read_npy(const FileBytes& file, std::optional<emu::Format> dtype) {
   if (header.fortran_order && long_extents > 1)
     throw Error(file.name + ": is in Fortran order; save it again with np.save('" + file.name +
                 "', np.ascontiguousarray(np.load('" + file.name + "')))");
-  return {file.name, {}, element.dtype, header.shape,
+  return {file.name,
+          {},
+          element.dtype,
+          header.shape,
           make_source(file.owner, file.bytes.subspan(prefix + length, *size), element.dtype, element.layout)};
 }
 

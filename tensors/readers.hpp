@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One reader per file format. Each takes the bytes of a whole file, which may say anything, and `owner`, which keeps them alive.
+// One reader per file format. Each takes the bytes of a whole file, which may say anything, and `owner`, which keeps them
+// alive.
 #pragma once
 
 #include <cstddef>

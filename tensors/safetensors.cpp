@@ -85,9 +85,9 @@ class Reader {
     check_cover(entries);
     std::vector<Tensor> tensors;
     for (const Entry& entry : entries)
-      tensors.push_back({file_.name + ":" + entry.name, entry.name, entry.type.dtype, entry.shape,
-                         make_source(file_.owner, data_.subspan(entry.begin, entry.end - entry.begin), entry.type.dtype,
-                                     entry.type.layout)});
+      tensors.push_back(
+          {file_.name + ":" + entry.name, entry.name, entry.type.dtype, entry.shape,
+           make_source(file_.owner, data_.subspan(entry.begin, entry.end - entry.begin), entry.type.dtype, entry.type.layout)});
     if (tensors.empty()) throw Error(file_.name + ": holds no tensors");
     return tensors;
   }

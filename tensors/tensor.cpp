@@ -32,8 +32,10 @@ std::string extension_of(const std::string& path) {
 std::vector<Tensor> open_file(const std::string& path, std::optional<emu::Format> dtype) {
   const std::string extension = extension_of(path);
   if (extension == ".pt" || extension == ".pth")
-    throw Error(path + ": is a PyTorch pickle; convert it: python3 -c \"import torch, safetensors.torch as s; s.save_file(torch.load('" +
-                path + "', map_location='cpu'), '" + path.substr(0, path.size() - extension.size()) + ".safetensors')\"");
+    throw Error(
+        path +
+        ": is a PyTorch pickle; convert it: python3 -c \"import torch, safetensors.torch as s; s.save_file(torch.load('" +
+        path + "', map_location='cpu'), '" + path.substr(0, path.size() - extension.size()) + ".safetensors')\"");
   const bool known = extension == ".npy" || extension == ".npz" || extension == ".safetensors" || extension == ".csv";
   if (!known && exists(path))
     throw Error(path + ": the name ends in none of .npy .npz .safetensors .csv, which are the formats read");
@@ -66,16 +68,20 @@ template <class Float>
 Tensor hold(std::string label, std::vector<std::uint64_t> shape, std::vector<Float> values, emu::Format format) {
   const auto owner = std::make_shared<const std::vector<Float>>(std::move(values));
   const DType dtype{emu::format_name(format), format};
-  return {std::move(label), {}, dtype, std::move(shape),
+  return {std::move(label),
+          {},
+          dtype,
+          std::move(shape),
           make_source(owner, std::as_bytes(std::span(*owner)), dtype, {Layout::Kind::floating, format.bits(), false})};
 }
 
 }  // namespace
 
 bool DType::fits_float() const {
-  if (format) return format->fraction_bits <= emu::float32.fraction_bits && format->exponent_bits <= emu::float32.exponent_bits &&
-                     format->min_spacing_exponent() >= emu::float32.min_spacing_exponent() &&
-                     format->max_exponent() <= emu::float32.max_exponent();
+  if (format)
+    return format->fraction_bits <= emu::float32.fraction_bits && format->exponent_bits <= emu::float32.exponent_bits &&
+           format->min_spacing_exponent() >= emu::float32.min_spacing_exponent() &&
+           format->max_exponent() <= emu::float32.max_exponent();
   return name == "bool" || name.ends_with("int8") || name.ends_with("int16");
 }
 
@@ -94,7 +100,8 @@ std::vector<Tensor> open(const std::string& input, const OpenOptions& options) {
   }
   std::string nearest;
   for (const std::string& name : emu::closest_words(parts->second, names)) nearest += (nearest.empty() ? "" : ", ") + name;
-  throw Error(parts->first + ": holds no tensor '" + parts->second + "'; nearest of " + std::to_string(names.size()) + ": " + nearest);
+  throw Error(parts->first + ": holds no tensor '" + parts->second + "'; nearest of " + std::to_string(names.size()) + ": " +
+              nearest);
 }
 
 Tensor from_values(std::string label, std::vector<std::uint64_t> shape, std::vector<float> values) {

@@ -36,13 +36,13 @@ class Source {
 };
 
 struct Tensor {
-  std::string label;                 ///< the input as typed; `FILE:NAME` where a file holds several
-  std::string name;                  ///< the name inside the file, else empty
+  std::string label;  ///< the input as typed; `FILE:NAME` where a file holds several
+  std::string name;   ///< the name inside the file, else empty
   DType dtype;
   std::vector<std::uint64_t> shape;  ///< empty: a scalar
   std::shared_ptr<const Source> source;
 
-  std::uint64_t count() const;       ///< product of the shape
+  std::uint64_t count() const;  ///< product of the shape
 };
 
 struct OpenOptions {

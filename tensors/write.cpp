@@ -20,8 +20,8 @@
 namespace ulpscope::tensors {
 namespace {
 
-/// A file that takes its name only when commit() says so. Until then it has none, so that nothing is left of it however the program
-/// ends; file systems without nameless files get a temporary name instead.
+/// A file that takes its name only when commit() says so. Until then it has none, so that nothing is left of it however the
+/// program ends; file systems without nameless files get a temporary name instead.
 class NewFile {
  public:
   explicit NewFile(const std::string& path) : path_(path), temporary_(path + ".tmp." + std::to_string(::getpid())) {
@@ -124,7 +124,8 @@ std::string stored(std::span<const emu::Code> codes, int storage_bits) {
 void write_npy(const std::string& path, const std::vector<std::uint64_t>& shape, const Producer<float>& values) {
   NewFile file(path);
   file.write(npy_header("<f4", shape));
-  produce<float>(count_of(path, shape), values, [&](std::span<const float> part) { file.write(part.data(), part.size_bytes()); });
+  produce<float>(count_of(path, shape), values,
+                 [&](std::span<const float> part) { file.write(part.data(), part.size_bytes()); });
   file.commit();
 }
 

@@ -27,12 +27,18 @@ struct NamedOp {
   std::string_view name;
   int operands;
 };
-constexpr NamedOp ops[] = {{Op::add, "add", 2},           {Op::sub, "sub", 2},
-                           {Op::mul, "mul", 2},           {Op::div, "div", 2},
-                           {Op::rem, "rem", 2},           {Op::minimum, "minimum", 2},
-                           {Op::maximum, "maximum", 2},   {Op::minimum_number, "minimum_number", 2},
-                           {Op::maximum_number, "maximum_number", 2}, {Op::sqrt, "sqrt", 1},
-                           {Op::log_b, "log_b", 1},       {Op::fma, "fma", 3}};
+constexpr NamedOp ops[] = {{Op::add, "add", 2},
+                           {Op::sub, "sub", 2},
+                           {Op::mul, "mul", 2},
+                           {Op::div, "div", 2},
+                           {Op::rem, "rem", 2},
+                           {Op::minimum, "minimum", 2},
+                           {Op::maximum, "maximum", 2},
+                           {Op::minimum_number, "minimum_number", 2},
+                           {Op::maximum_number, "maximum_number", 2},
+                           {Op::sqrt, "sqrt", 1},
+                           {Op::log_b, "log_b", 1},
+                           {Op::fma, "fma", 3}};
 
 emu::Result emulate(emu::Format f, Op op, const Operands& x, const emu::RoundingOptions& options) {
   switch (op) {
@@ -59,8 +65,8 @@ std::string describe(emu::Format f, std::string_view op, const Operands& x, cons
   out << emu::format_name(f) << ' ' << op << ' ' << emu::name_of(o.rounding) << ' ' << emu::name_of(o.policy)
       << (o.tininess == emu::Tininess::before_rounding ? " tiny before" : "") << (o.flush_subnormals ? " flush" : "")
       << (o.subnormals_are_zero ? " daz" : "") << std::hex << " a=" << x.a << " b=" << x.b << " c=" << x.c << std::dec
-      << " count=" << x.count << std::hex << ": got " << got.code << " flags " << int{got.flags} << ", expected " << expected.code
-      << " flags " << expected.flags;
+      << " count=" << x.count << std::hex << ": got " << got.code << " flags " << int{got.flags} << ", expected "
+      << expected.code << " flags " << expected.flags;
   return out.str();
 }
 
@@ -88,8 +94,8 @@ std::optional<std::string> disagreement(emu::Format f, const NamedOp& op, const 
     if (o.subnormals_are_zero && !flushed) flushed.emplace(of, op.op, x, true);
     const oracle::Answer expected =
         (o.subnormals_are_zero ? *flushed : plain)
-            .round(oracle_mode(o.rounding), {o.policy == emu::Policy::saturating,
-                                             o.tininess == emu::Tininess::before_rounding, o.flush_subnormals});
+            .round(oracle_mode(o.rounding),
+                   {o.policy == emu::Policy::saturating, o.tininess == emu::Tininess::before_rounding, o.flush_subnormals});
     const emu::Result got = emulate(f, op.op, x, o);
     if (got.code != expected.code || got.flags != expected.flags) return describe(f, op.name, x, o, got, expected);
   }
@@ -142,9 +148,9 @@ Operands random_triple(emu::Format f, const std::vector<emu::Code>& special, std
   Operands x = random_pair(f, special, random);
   const emu::Code product = emu::mul(f, x.a, x.b).code;
   switch (random() % 4) {
-    case 0: x.c = near(f, product ^ f.sign_mask(), random); break;             // cancels
+    case 0: x.c = near(f, product ^ f.sign_mask(), random); break;  // cancels
     case 1: x.c = special[random() % special.size()]; break;
-    case 2: {                                                                  // half an ulp, an ulp or less away
+    case 2: {  // half an ulp, an ulp or less away
       const auto below = static_cast<emu::Code>(f.fraction_bits) + random() % 4;
       const emu::Code magnitude = product & f.magnitude_mask(), binade = f.fraction_mask() + 1;
       x.c = magnitude > below * binade ? magnitude - below * binade : random() % 3;
@@ -203,8 +209,15 @@ TEST_CASE("fp4 and fp6: every operation on every pair of codes, every direction,
 
 namespace {
 std::vector<emu::Format> other_small_formats() {
-  return {emu::float8_e4m3,        emu::float8_e3m4, emu::float8_e4m3fnuz, emu::float8_e5m2fnuz, emu::float8_e4m3b11fnuz, emu::e8m0,
-          {5, 3, 15, emu::Specials::fn}, {4, 4, 20, emu::Specials::fnuz}, {4, 3, 7, emu::Specials::finite}};
+  return {emu::float8_e4m3,
+          emu::float8_e3m4,
+          emu::float8_e4m3fnuz,
+          emu::float8_e5m2fnuz,
+          emu::float8_e4m3b11fnuz,
+          emu::e8m0,
+          {5, 3, 15, emu::Specials::fn},
+          {4, 4, 20, emu::Specials::fnuz},
+          {4, 3, 7, emu::Specials::finite}};
 }
 }  // namespace
 
@@ -222,8 +235,8 @@ TEMPLATE_TEST_CASE_SIG("fp16 and bf16: every pair of interesting numbers, in eve
 }
 
 // Of fma's triples most cancel or lie beside a rounding boundary.
-TEMPLATE_TEST_CASE_SIG("fp16 and bf16: 10^6 random operands, in every direction", "[arithmetic]", ((Op op), op), Op::add, Op::sub,
-                       Op::mul, Op::div, Op::rem, Op::fma) {
+TEMPLATE_TEST_CASE_SIG("fp16 and bf16: 10^6 random operands, in every direction", "[arithmetic]", ((Op op), op), Op::add,
+                       Op::sub, Op::mul, Op::div, Op::rem, Op::fma) {
   for (const emu::Format f : {emu::fp16, emu::bf16}) require_random(f, named(op), 1'000'000, 1);
 }
 
@@ -264,7 +277,8 @@ TEST_CASE("every code of 16 bits or fewer rounds to a whole number as MPFR round
                               emu::e3m2, emu::e2m3, emu::e2m1})
     for (const emu::RoundingOptions& o : variants(true)) {
       if (o.subnormals_are_zero) continue;  // an operand's matter, judged by the other operations
-      const oracle::Options oo{o.policy == emu::Policy::saturating, o.tininess == emu::Tininess::before_rounding, o.flush_subnormals};
+      const oracle::Options oo{o.policy == emu::Policy::saturating, o.tininess == emu::Tininess::before_rounding,
+                               o.flush_subnormals};
       for (emu::Code a = 0; a <= f.code_mask(); ++a)
         for (const bool signals_inexact : {false, true}) {
           const auto expected = oracle::round_to_integral(oracle_format(f), a, oracle_mode(o.rounding), oo, signals_inexact);
@@ -283,8 +297,8 @@ TEST_CASE("comparisons order codes as their values are ordered", "[arithmetic]")
     for (emu::Code a = 0; a <= f.code_mask(); ++a)
       for (emu::Code b = 0; b <= f.code_mask(); ++b) {
         const double x = values[a], y = values[b];
-        const emu::Order expected = x < y   ? emu::Order::less
-                                    : x > y ? emu::Order::greater
+        const emu::Order expected = x < y    ? emu::Order::less
+                                    : x > y  ? emu::Order::greater
                                     : x == y ? emu::Order::equal
                                              : emu::Order::unordered;
         const auto quiet = emu::compare_quiet(f, a, b), loud = emu::compare_signaling(f, a, b);

@@ -51,11 +51,12 @@ std::optional<std::string> disagreement(const Case& c, emu::Format f, emu::Code 
   const oracle::Operation plain(oracle_format(f), c.op, {.a = code});
   std::optional<oracle::Operation> flushed;
   for (const emu::RoundingOptions& o : options) {
-    if (o.subnormals_are_zero && !flushed) flushed.emplace(oracle_format(f), c.op, oracle::Operation::Operands{.a = code}, true);
+    if (o.subnormals_are_zero && !flushed)
+      flushed.emplace(oracle_format(f), c.op, oracle::Operation::Operands{.a = code}, true);
     const oracle::Answer expected =
         (o.subnormals_are_zero ? *flushed : plain)
-            .round(oracle_mode(o.rounding), {o.policy == emu::Policy::saturating,
-                                             o.tininess == emu::Tininess::before_rounding, o.flush_subnormals});
+            .round(oracle_mode(o.rounding),
+                   {o.policy == emu::Policy::saturating, o.tininess == emu::Tininess::before_rounding, o.flush_subnormals});
     const emu::Result got = c.function(f, code, o, 0);
     if (got.code == expected.code && got.flags == expected.flags) continue;
     std::ostringstream out;
@@ -79,19 +80,32 @@ void require_correct(const Case& c) {
   SUCCEED();
 }
 
-constexpr Case all_cases[] = {
-    {"exp", Op::exp, emu::exp},       {"exp2", Op::exp2, emu::exp2},          {"expm1", Op::expm1, emu::expm1},
-    {"log", Op::log, emu::log},       {"log2", Op::log2, emu::log2},          {"log10", Op::log10, emu::log10},
-    {"log1p", Op::log1p, emu::log1p}, {"sin", Op::sin, emu::sin},             {"cos", Op::cos, emu::cos},
-    {"tan", Op::tan, emu::tan},       {"sinh", Op::sinh, emu::sinh},          {"cosh", Op::cosh, emu::cosh},
-    {"tanh", Op::tanh, emu::tanh},    {"atan", Op::atan, emu::atan},          {"erf", Op::erf, emu::erf},
-    {"rsqrt", Op::rsqrt, emu::rsqrt}, {"cbrt", Op::cbrt, emu::cbrt},          {"sigmoid", Op::sigmoid, emu::sigmoid},
-    {"softplus", Op::softplus, emu::softplus}, {"gelu", Op::gelu, emu::gelu}, {"gelu_tanh", Op::gelu_tanh, emu::gelu_tanh},
-    {"silu", Op::silu, emu::silu}};
+constexpr Case all_cases[] = {{"exp", Op::exp, emu::exp},
+                              {"exp2", Op::exp2, emu::exp2},
+                              {"expm1", Op::expm1, emu::expm1},
+                              {"log", Op::log, emu::log},
+                              {"log2", Op::log2, emu::log2},
+                              {"log10", Op::log10, emu::log10},
+                              {"log1p", Op::log1p, emu::log1p},
+                              {"sin", Op::sin, emu::sin},
+                              {"cos", Op::cos, emu::cos},
+                              {"tan", Op::tan, emu::tan},
+                              {"sinh", Op::sinh, emu::sinh},
+                              {"cosh", Op::cosh, emu::cosh},
+                              {"tanh", Op::tanh, emu::tanh},
+                              {"atan", Op::atan, emu::atan},
+                              {"erf", Op::erf, emu::erf},
+                              {"rsqrt", Op::rsqrt, emu::rsqrt},
+                              {"cbrt", Op::cbrt, emu::cbrt},
+                              {"sigmoid", Op::sigmoid, emu::sigmoid},
+                              {"softplus", Op::softplus, emu::softplus},
+                              {"gelu", Op::gelu, emu::gelu},
+                              {"gelu_tanh", Op::gelu_tanh, emu::gelu_tanh},
+                              {"silu", Op::silu, emu::silu}};
 
-#define FUNCTION_TEST(name) \
+#define FUNCTION_TEST(name)                                                                                       \
   TEST_CASE(#name " is correctly rounded for every number of every format of 16 bits or fewer", "[elementary]") { \
-    require_correct({#name, Op::name, emu::name}); \
+    require_correct({#name, Op::name, emu::name});                                                                \
   }
 FUNCTION_TEST(exp)
 FUNCTION_TEST(exp2)
@@ -158,16 +172,15 @@ struct Kernel {
 
 TEST_CASE("values of functions err by less than 2^-100 before they are rounded", "[elementary]") {
   namespace d = emu::detail;
-  const Kernel kernels[] = {
-      {"exp", d::exp_real, mpfr_exp, -700, 700},      {"expm1", d::expm1_real, mpfr_expm1, -50, 50},
-      {"log", d::log_real, mpfr_log, 0, 1e6},         {"log1p", d::log1p_real, mpfr_log1p, -1, 3},
-      {"sin", d::sin_real, mpfr_sin, -1e9, 1e9},      {"cos", d::cos_real, mpfr_cos, -1e9, 1e9},
-      {"tan", d::tan_real, mpfr_tan, -1e3, 1e3},      {"atan", d::atan_real, mpfr_atan, -50, 50},
-      {"sinh", d::sinh_real, mpfr_sinh, -50, 50},     {"cosh", d::cosh_real, mpfr_cosh, -50, 50},
-      {"tanh", d::tanh_real, mpfr_tanh, -20, 20},     {"erf", d::erf_real, mpfr_erf, -6, 6},
-      {"erfc", d::erfc_real, mpfr_erfc, -3, 27},      {"log2", d::log2_real, mpfr_log2, 0, 4},
-      {"exp2", d::exp2_real, mpfr_exp2, -1000, 1000},
-      {"log", d::log_real, mpfr_log, 1, 0.9},         {"log2", d::log2_real, mpfr_log2, 1, 0.9}};  // just below 1, too
+  const Kernel kernels[] = {{"exp", d::exp_real, mpfr_exp, -700, 700},      {"expm1", d::expm1_real, mpfr_expm1, -50, 50},
+                            {"log", d::log_real, mpfr_log, 0, 1e6},         {"log1p", d::log1p_real, mpfr_log1p, -1, 3},
+                            {"sin", d::sin_real, mpfr_sin, -1e9, 1e9},      {"cos", d::cos_real, mpfr_cos, -1e9, 1e9},
+                            {"tan", d::tan_real, mpfr_tan, -1e3, 1e3},      {"atan", d::atan_real, mpfr_atan, -50, 50},
+                            {"sinh", d::sinh_real, mpfr_sinh, -50, 50},     {"cosh", d::cosh_real, mpfr_cosh, -50, 50},
+                            {"tanh", d::tanh_real, mpfr_tanh, -20, 20},     {"erf", d::erf_real, mpfr_erf, -6, 6},
+                            {"erfc", d::erfc_real, mpfr_erfc, -3, 27},      {"log2", d::log2_real, mpfr_log2, 0, 4},
+                            {"exp2", d::exp2_real, mpfr_exp2, -1000, 1000}, {"log", d::log_real, mpfr_log, 1, 0.9},
+                            {"log2", d::log2_real, mpfr_log2, 1, 0.9}};  // just below 1, too
   std::mt19937_64 random(2);
   oracle::Number computed(200), exact(200), argument(200);
   for (const Kernel& kernel : kernels) {
@@ -177,7 +190,8 @@ TEST_CASE("values of functions err by less than 2^-100 before they are rounded",
       // Uniform, and close to the low end or to zero.
       const double u = static_cast<double>(random() >> 11) * 0x1p-53, near = std::ldexp(u, -static_cast<int>(random() % 80));
       const double span = kernel.high - kernel.low;
-      const double x = i % 2 == 0 ? kernel.low + span * u : (kernel.low <= 0 && i % 4 == 1 ? kernel.high * near : kernel.low + span * near);
+      const double x =
+          i % 2 == 0 ? kernel.low + span * u : (kernel.low <= 0 && i % 4 == 1 ? kernel.high * near : kernel.low + span * near);
       if (x == 0 || x == kernel.low || x == 1) continue;
       const auto real = d::real_of<d::Word128>(emu::float64, std::bit_cast<std::uint64_t>(x));
       set(computed, kernel.computed(real));

@@ -22,39 +22,23 @@ namespace ulpscope::laws {
 inline oracle::Format oracle_format(emu::Format f) {
   oracle::Style style = oracle::ieee;
   switch (f.specials) {
-    case emu::Specials::ieee:
-      style = oracle::ieee;
-      break;
-    case emu::Specials::fn:
-      style = oracle::fn;
-      break;
-    case emu::Specials::fnuz:
-      style = oracle::fnuz;
-      break;
-    case emu::Specials::finite:
-      style = oracle::finite;
-      break;
-    case emu::Specials::fnu:
-      style = oracle::fnu;
-      break;
+    case emu::Specials::ieee: style = oracle::ieee; break;
+    case emu::Specials::fn: style = oracle::fn; break;
+    case emu::Specials::fnuz: style = oracle::fnuz; break;
+    case emu::Specials::finite: style = oracle::finite; break;
+    case emu::Specials::fnu: style = oracle::fnu; break;
   }
   return {f.exponent_bits, f.fraction_bits, f.bias, style};
 }
 
 inline oracle::Mode oracle_mode(emu::Rounding rounding) {
   switch (rounding) {
-    case emu::Rounding::nearest_even:
-      return oracle::nearest_even;
-    case emu::Rounding::nearest_away:
-      return oracle::nearest_away;
-    case emu::Rounding::toward_zero:
-      return oracle::toward_zero;
-    case emu::Rounding::upward:
-      return oracle::upward;
-    case emu::Rounding::downward:
-      return oracle::downward;
-    default:
-      return oracle::to_odd;
+    case emu::Rounding::nearest_even: return oracle::nearest_even;
+    case emu::Rounding::nearest_away: return oracle::nearest_away;
+    case emu::Rounding::toward_zero: return oracle::toward_zero;
+    case emu::Rounding::upward: return oracle::upward;
+    case emu::Rounding::downward: return oracle::downward;
+    default: return oracle::to_odd;
   }
 }
 

@@ -48,18 +48,12 @@ std::uint32_t start_of_next(oracle::Format f, oracle::Mode mode, bool negative, 
   const bool even = f.fraction_bits > 0 && code % 2 == 0;
   const double middle = here + (next - here) / 2;
   switch (mode) {
-    case oracle::nearest_even:
-      return first_pattern(middle, even);
-    case oracle::nearest_away:
-      return first_pattern(middle, false);
-    case oracle::toward_zero:
-      return first_pattern(next, false);
-    case oracle::upward:
-      return negative ? first_pattern(next, false) : first_pattern(here, true);
-    case oracle::downward:
-      return negative ? first_pattern(here, true) : first_pattern(next, false);
-    case oracle::to_odd:
-      break;
+    case oracle::nearest_even: return first_pattern(middle, even);
+    case oracle::nearest_away: return first_pattern(middle, false);
+    case oracle::toward_zero: return first_pattern(next, false);
+    case oracle::upward: return negative ? first_pattern(next, false) : first_pattern(here, true);
+    case oracle::downward: return negative ? first_pattern(here, true) : first_pattern(next, false);
+    case oracle::to_odd: break;
   }
   const bool odd = f.fraction_bits == 0 ? here != 0 : !even;
   return odd ? first_pattern(next, false) : first_pattern(here, true);

@@ -56,7 +56,8 @@ void require_to_integer(emu::Format f, emu::Code code, emu::Rounding rounding) {
       expected = Limits::min();
       flags = emu::invalid;
     } else {
-      expected = Limits::min() < 0 ? static_cast<Integer>(mpfr_get_si(x, MPFR_RNDN)) : static_cast<Integer>(mpfr_get_ui(x, MPFR_RNDN));
+      expected =
+          Limits::min() < 0 ? static_cast<Integer>(mpfr_get_si(x, MPFR_RNDN)) : static_cast<Integer>(mpfr_get_ui(x, MPFR_RNDN));
       flags = mpfr_equal_p(x, before) ? 0 : emu::inexact;
     }
   }
@@ -68,11 +69,14 @@ void require_to_integer(emu::Format f, emu::Code code, emu::Rounding rounding) {
 template <class Integer>
 void require_from_integer(emu::Format f, Integer value) {
   oracle::Number x;
-  if (std::numeric_limits<Integer>::is_signed) mpfr_set_si(x, static_cast<long>(value), MPFR_RNDN);
-  else mpfr_set_ui(x, static_cast<unsigned long>(value), MPFR_RNDN);
+  if (std::numeric_limits<Integer>::is_signed)
+    mpfr_set_si(x, static_cast<long>(value), MPFR_RNDN);
+  else
+    mpfr_set_ui(x, static_cast<unsigned long>(value), MPFR_RNDN);
   for (const emu::Rounding rounding : deterministic)
     for (const emu::Policy policy : emu::all_policies) {
-      const auto expected = oracle::round(oracle_format(f), x, oracle_mode(rounding), {.saturating = policy == emu::Policy::saturating});
+      const auto expected =
+          oracle::round(oracle_format(f), x, oracle_mode(rounding), {.saturating = policy == emu::Policy::saturating});
       const auto got = emu::from_integer(f, value, {.rounding = rounding, .policy = policy});
       CAPTURE(emu::format_name(f), value, emu::name_of(rounding), emu::name_of(policy));
       REQUIRE((got.code == expected.code && got.flags == expected.flags));
@@ -86,7 +90,8 @@ TEMPLATE_TEST_CASE("numbers become integers as MPFR rounds them", "[arithmetic]"
   std::mt19937_64 random(1);
   for (const emu::Rounding rounding : deterministic) {
     for (const emu::Format f : {emu::e4m3, emu::e5m2, emu::float8_e3m4, emu::e2m1, emu::e8m0, emu::fp16})
-      for (emu::Code code = 0; code <= f.code_mask(); code += f.bits() > 8 ? 7 : 1) require_to_integer<TestType>(f, code, rounding);
+      for (emu::Code code = 0; code <= f.code_mask(); code += f.bits() > 8 ? 7 : 1)
+        require_to_integer<TestType>(f, code, rounding);
     for (const emu::Format f : {emu::bf16, emu::fp32, emu::fp64})
       for (int i = 0; i < 3000; ++i) {  // exponents from -4 to 66
         const auto field = static_cast<emu::Code>(f.bias - 4 + static_cast<int>(random() % 70));

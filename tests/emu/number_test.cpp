@@ -44,14 +44,10 @@ static_assert(!std::is_convertible_v<BF16, E4M3> && std::is_constructible_v<E4M3
 static_assert(!std::is_convertible_v<Up, E4M3> && std::is_constructible_v<E4M3, Up>);
 
 template <class A, class B>
-concept Addable = requires(A a, B b) {
-  a + b;
-};
+concept Addable = requires(A a, B b) { a + b; };
 static_assert(Addable<E4M3, int> && Addable<double, E4M3> && !Addable<E4M3, BF16> && !Addable<E4M3, Up>);
 template <class N>
-concept HasFrexp = requires(N x, int e) {
-  frexp(x, &e);
-};
+concept HasFrexp = requires(N x, int e) { frexp(x, &e); };
 static_assert(HasFrexp<E4M3> && HasFrexp<Number<e8m0>> && !HasFrexp<Number<e2m1>>);
 
 static_assert(isnan(E4M3(448) * 2) && Saturating(448) * 2 == 448 && Down(448) * 2 != 448);
@@ -331,7 +327,9 @@ TEST_CASE("elementary functions of a Number are those of its code, in the type's
   for (Code code = 0; code <= e4m3.code_mask(); ++code) {
     const Upward x = Upward::from_code(code);
     CAPTURE(code);
-    const auto matches = [&](Upward got, auto function) { return got.code() == function(e4m3, code, Upward::options(), 0).code; };
+    const auto matches = [&](Upward got, auto function) {
+      return got.code() == function(e4m3, code, Upward::options(), 0).code;
+    };
     using Function = Result (*)(Format, Code, const RoundingOptions&, std::uint32_t);
     CHECK(matches(exp(x), Function{exp}));
     CHECK(matches(exp2(x), Function{exp2}));

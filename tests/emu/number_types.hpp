@@ -16,8 +16,9 @@ void for_each_number(Visit visit) {
   const auto one = [&]<std::size_t i>() {
     if constexpr (emu::catalogue[i].format.bits() <= bits) visit.template operator()<emu::Number<emu::catalogue[i].format>>();
   };
-  [&]<std::size_t... i>(std::index_sequence<i...>) { (one.template operator()<i>(), ...); }
-  (std::make_index_sequence<emu::catalogue.size()>{});
+  [&]<std::size_t... i>(std::index_sequence<i...>) {
+    (one.template operator()<i>(), ...);
+  }(std::make_index_sequence<emu::catalogue.size()>{});
 }
 
 }  // namespace ulpscope::laws

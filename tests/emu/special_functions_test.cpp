@@ -76,7 +76,8 @@ std::vector<double> everywhere() {
 std::vector<double> angles() {
   std::mt19937_64 random(2);
   std::vector<double> out = everywhere();
-  out.push_back(0x1.6ac5b262ca1ffp+849);  // of all doubles nearest to a multiple of pi/2, 2^-61 (Muller, "Elementary Functions", 11.2)
+  out.push_back(
+      0x1.6ac5b262ca1ffp+849);  // of all doubles nearest to a multiple of pi/2, 2^-61 (Muller, "Elementary Functions", 11.2)
   for (int i = 0; i < many; ++i) {
     out.push_back(uniform(random, -1000, 1000));
     out.push_back(uniform(random, -0x1p21, 0x1p21));

@@ -49,12 +49,8 @@ class Simulation {
     products_ = !b.empty();
     if (a.empty()) return {round(zero()), flags()};
     switch (options_.order) {
-      case emu::Summation::sequential:
-        sum = sequential({terms});
-        break;
-      case emu::Summation::pairwise:
-        sum = pairwise({terms});
-        break;
+      case emu::Summation::sequential: sum = sequential({terms}); break;
+      case emu::Summation::pairwise: sum = pairwise({terms}); break;
       case emu::Summation::blocked: {
         std::vector<std::uint64_t> blocks;
         for (std::size_t at = 0; at < terms.size(); at += options_.block_terms)

@@ -11,7 +11,8 @@
 
 namespace ulpscope::laws {
 
-inline constexpr double infinite = std::numeric_limits<double>::infinity(), not_a_number = std::numeric_limits<double>::quiet_NaN();
+inline constexpr double infinite = std::numeric_limits<double>::infinity(),
+                        not_a_number = std::numeric_limits<double>::quiet_NaN();
 
 class Real {
  public:

@@ -34,8 +34,7 @@ void to_odd_last_bit(mpfr_ptr out, int ternary) {
   }
 }
 
-Operation::Operation(Format format, Op op, Operands operands, bool subnormals_are_zero)
-    : format_(format), exact_(generous) {
+Operation::Operation(Format format, Op op, Operands operands, bool subnormals_are_zero) : format_(format), exact_(generous) {
   std::uint64_t codes[3] = {operands.a, operands.b, operands.c};
   const bool unary = op == Op::sqrt || op == Op::scale_b || op == Op::log_b || op >= first_elementary;
   const int count = unary ? 1 : (op == Op::fma ? 3 : 2);
@@ -73,33 +72,23 @@ Operation::Operation(Format format, Op op, Operands operands, bool subnormals_ar
 void Operation::compute(Op op, long count) {
   int ternary = 0;
   switch (op) {
-    case Op::sub:
-      mpfr_neg(b_, b_, MPFR_RNDN);
-      [[fallthrough]];
+    case Op::sub: mpfr_neg(b_, b_, MPFR_RNDN); [[fallthrough]];
     case Op::add:
       opposed_zeros_ = mpfr_signbit(a_) != mpfr_signbit(b_);
       ternary = mpfr_add(exact_, a_, b_, MPFR_RNDZ);
       break;
-    case Op::mul:
-      ternary = mpfr_mul(exact_, a_, b_, MPFR_RNDZ);
-      break;
+    case Op::mul: ternary = mpfr_mul(exact_, a_, b_, MPFR_RNDZ); break;
     case Op::div:
       if (mpfr_zero_p(b_) && mpfr_number_p(a_) && !mpfr_zero_p(a_)) flags_ = flag_divide_by_zero;
       ternary = mpfr_div(exact_, a_, b_, MPFR_RNDZ);
       break;
-    case Op::rem:
-      ternary = mpfr_remainder(exact_, a_, b_, MPFR_RNDZ);
-      break;
+    case Op::rem: ternary = mpfr_remainder(exact_, a_, b_, MPFR_RNDZ); break;
     case Op::fma:
       opposed_zeros_ = (mpfr_signbit(a_) != mpfr_signbit(b_)) != (mpfr_signbit(c_) != 0);
       ternary = mpfr_fma(exact_, a_, b_, c_, MPFR_RNDZ);
       break;
-    case Op::sqrt:
-      ternary = mpfr_sqrt(exact_, a_, MPFR_RNDZ);
-      break;
-    case Op::scale_b:
-      ternary = mpfr_mul_2si(exact_, a_, count, MPFR_RNDZ);
-      break;
+    case Op::sqrt: ternary = mpfr_sqrt(exact_, a_, MPFR_RNDZ); break;
+    case Op::scale_b: ternary = mpfr_mul_2si(exact_, a_, count, MPFR_RNDZ); break;
     case Op::log_b:
       if (mpfr_zero_p(a_)) {
         flags_ = flag_divide_by_zero;
@@ -121,7 +110,8 @@ void Operation::compute(Op op, long count) {
 }
 
 void Operation::extremum(Op op, std::uint64_t a, std::uint64_t b) {
-  const bool least = op == Op::minimum || op == Op::minimum_number, number_wins = op == Op::minimum_number || op == Op::maximum_number;
+  const bool least = op == Op::minimum || op == Op::minimum_number,
+             number_wins = op == Op::minimum_number || op == Op::maximum_number;
   kind_ = Kind::verbatim;
   if (mpfr_nan_p(a_) || mpfr_nan_p(b_)) {
     if (!number_wins || (mpfr_nan_p(a_) && mpfr_nan_p(b_))) {
@@ -161,21 +151,11 @@ Answer round_to_integral(Format format, std::uint64_t a, Mode mode, Options opti
   mpfr_set(whole, x, MPFR_RNDN);
   if (mpfr_number_p(x)) {
     switch (mode) {
-      case nearest_even:
-        mpfr_rint(whole, x, MPFR_RNDN);
-        break;
-      case nearest_away:
-        mpfr_round(whole, x);
-        break;
-      case toward_zero:
-        mpfr_trunc(whole, x);
-        break;
-      case upward:
-        mpfr_ceil(whole, x);
-        break;
-      case downward:
-        mpfr_floor(whole, x);
-        break;
+      case nearest_even: mpfr_rint(whole, x, MPFR_RNDN); break;
+      case nearest_away: mpfr_round(whole, x); break;
+      case toward_zero: mpfr_trunc(whole, x); break;
+      case upward: mpfr_ceil(whole, x); break;
+      case downward: mpfr_floor(whole, x); break;
       case to_odd: {
         mpfr_trunc(whole, x);
         static thread_local Number half;

@@ -11,9 +11,41 @@
 namespace ulpscope::oracle {
 
 enum class Op {
-  add, sub, mul, div, rem, fma, sqrt, minimum, maximum, minimum_number, maximum_number, scale_b, log_b,
-  exp, exp2, expm1, log, log2, log10, log1p, sin, cos, tan, sinh, cosh, tanh, atan, erf, rsqrt, cbrt,
-  sigmoid, softplus, gelu, gelu_tanh, silu
+  add,
+  sub,
+  mul,
+  div,
+  rem,
+  fma,
+  sqrt,
+  minimum,
+  maximum,
+  minimum_number,
+  maximum_number,
+  scale_b,
+  log_b,
+  exp,
+  exp2,
+  expm1,
+  log,
+  log2,
+  log10,
+  log1p,
+  sin,
+  cos,
+  tan,
+  sinh,
+  cosh,
+  tanh,
+  atan,
+  erf,
+  rsqrt,
+  cbrt,
+  sigmoid,
+  softplus,
+  gelu,
+  gelu_tanh,
+  silu
 };
 inline constexpr Op first_elementary = Op::exp;
 
@@ -38,9 +70,9 @@ class Operation {
   Format format_;
   Kind kind_ = Kind::number;
   Number a_, b_, c_, exact_;
-  bool opposed_zeros_ = false;   ///< an exact zero whose sign depends on the direction
-  int flags_ = 0;                ///< invalid or divide_by_zero
-  std::uint64_t verbatim_ = 0;   ///< an operand returned unchanged
+  bool opposed_zeros_ = false;  ///< an exact zero whose sign depends on the direction
+  int flags_ = 0;               ///< invalid or divide_by_zero
+  std::uint64_t verbatim_ = 0;  ///< an operand returned unchanged
 };
 
 /// The elementary function `op` of x, which is a number or an infinity: NaN where it has no value, an infinity with MPFR's

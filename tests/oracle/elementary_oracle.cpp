@@ -51,9 +51,7 @@ void sigmoid(mpfr_ptr out, mpfr_srcptr x) {
 void composed(Op op, mpfr_ptr out, mpfr_srcptr x) {
   Number t(mpfr_get_prec(out));
   switch (op) {
-    case Op::sigmoid:
-      sigmoid(out, x);
-      break;
+    case Op::sigmoid: sigmoid(out, x); break;
     case Op::silu:
       sigmoid(out, x);
       mpfr_mul(out, out, x, MPFR_RNDN);
@@ -86,7 +84,8 @@ void composed(Op op, mpfr_ptr out, mpfr_srcptr x) {
   }
 }
 
-/// Far out the composed functions lie beside a limit: above x for softplus, below x or 1 for the others; at the other end beside 0.
+/// Far out the composed functions lie beside a limit: above x for softplus, below x or 1 for the others; at the other end
+/// beside 0.
 void beside_limit(Op op, mpfr_ptr out, mpfr_srcptr x) {
   if (mpfr_signbit(x)) {
     mpfr_set_si_2exp(out, op == Op::sigmoid || op == Op::softplus ? 1 : -1, vanishing, MPFR_RNDN);

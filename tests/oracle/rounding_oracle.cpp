@@ -86,14 +86,10 @@ void round_number(mpfr_ptr out, Format f, mpfr_srcptr x, Mode mode, bool gradual
     case nearest_even:
       if (f.fraction_bits > 0) return round_directly(out, f, x, MPFR_RNDN, gradual);
       break;  // one bit of precision: ties to the larger magnitude
-    case toward_zero:
-      return round_directly(out, f, x, MPFR_RNDZ, gradual);
-    case upward:
-      return round_directly(out, f, x, MPFR_RNDU, gradual);
-    case downward:
-      return round_directly(out, f, x, MPFR_RNDD, gradual);
-    default:
-      break;
+    case toward_zero: return round_directly(out, f, x, MPFR_RNDZ, gradual);
+    case upward: return round_directly(out, f, x, MPFR_RNDU, gradual);
+    case downward: return round_directly(out, f, x, MPFR_RNDD, gradual);
+    default: break;
   }
   // From the two neighbours: `inner` toward zero and `outer` away from it.
   static thread_local Number inner, outer, middle;

@@ -63,10 +63,8 @@ struct Layout {
   Operands pair(Draws& draws) const {
     const std::uint64_t a = draws.word() & mask(), b = draws.word() & mask();
     switch (draws.below(4)) {
-      case 0:
-        return {a, b};
-      case 1:
-        return {a, ((a + draws.below(5) - 2) ^ (draws.coin() ? sign() : 0)) & mask()};
+      case 0: return {a, b};
+      case 1: return {a, ((a + draws.below(5) - 2) ^ (draws.coin() ? sign() : 0)) & mask()};
       case 2: {  // the result's exponent field is at most 2, or at least that of the largest numbers less 1
         const std::int64_t low = 2 - static_cast<std::int64_t>(draws.below(static_cast<std::uint64_t>(fraction_bits) + 3));
         const std::int64_t target = draws.below(4) != 0 ? low : fields() - 1 - static_cast<std::int64_t>(draws.below(3));
@@ -87,9 +85,7 @@ struct Layout {
   Operands triple(Draws& draws, Instruction multiply) const {
     Operands x = pair(draws);
     switch (draws.below(8)) {
-      case 0:
-        x.c = draws.word() & mask();
-        return x;
+      case 0: x.c = draws.word() & mask(); return x;
       case 1:
       case 2: {  // -a b and its neighbours
         const std::uint64_t product = multiply(x, mxcsr_usual).bits & mask();
@@ -122,12 +118,9 @@ struct Layout {
   /// `any`, or a fraction of few bits, or one beside a power of two.
   std::uint64_t short_fraction(Draws& draws, std::uint64_t any) const {
     switch (draws.below(4)) {
-      case 0:
-        return any;
-      case 1:
-        return (draws.below(5) - 2) & fraction_mask();
-      default:
-        return (draws.below(16) << (fraction_bits - 4)) & fraction_mask();
+      case 0: return any;
+      case 1: return (draws.below(5) - 2) & fraction_mask();
+      default: return (draws.below(16) << (fraction_bits - 4)) & fraction_mask();
     }
   }
 };

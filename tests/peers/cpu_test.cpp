@@ -68,17 +68,17 @@ void expect_none(std::optional<std::uint64_t> different) {
 }
 
 template <int mode>
-constexpr auto f16c_agrees = [](float x) {
-  return same(emu::fp16, f16c<mode>(x), emu::encode(emu::fp16, x, {.rounding = rounding_of<mode>}));
-};
+constexpr auto f16c_agrees =
+    [](float x) { return same(emu::fp16, f16c<mode>(x), emu::encode(emu::fp16, x, {.rounding = rounding_of<mode>})); };
 
-constexpr auto bf16_agrees = [](float x) { return same(emu::bf16, bf16_of(x), emu::encode(emu::bf16, x, {.subnormals_are_zero = true})); };
+constexpr auto bf16_agrees = [](float x) {
+  return same(emu::bf16, bf16_of(x), emu::encode(emu::bf16, x, {.subnormals_are_zero = true}));
+};
 
 template <int mode, class Float>
 void check_fp16() {
-  expect_none(first_difference<Float>([](Float x) {
-    return same(emu::fp16, half_of<mode>(x), emu::encode(emu::fp16, x, {.rounding = rounding_of<mode>}));
-  }));
+  expect_none(first_difference<Float>(
+      [](Float x) { return same(emu::fp16, half_of<mode>(x), emu::encode(emu::fp16, x, {.rounding = rounding_of<mode>})); }));
 }
 
 /// Every half as `to`, by `hardware`.

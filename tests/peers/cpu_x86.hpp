@@ -127,14 +127,10 @@ struct X86 {
   static emu::Result in_eflags(const emu::Comparison& compared) {
     constexpr emu::Code zf = 1 << 14, pf = 1 << 10, cf = 1 << 8;
     switch (compared.order) {
-      case emu::Order::less:
-        return {cf, compared.flags};
-      case emu::Order::equal:
-        return {zf, compared.flags};
-      case emu::Order::greater:
-        return {0, compared.flags};
-      case emu::Order::unordered:
-        return {zf | pf | cf, compared.flags};
+      case emu::Order::less: return {cf, compared.flags};
+      case emu::Order::equal: return {zf, compared.flags};
+      case emu::Order::greater: return {0, compared.flags};
+      case emu::Order::unordered: return {zf | pf | cf, compared.flags};
     }
     return {};
   }

@@ -21,9 +21,8 @@ inline constexpr auto every_input = [](auto) { return true; };
 template <class Float, class Theirs, class Counts = decltype(every_input)>
 void check(ulpscope::emu::Format format, const ulpscope::emu::RoundingOptions& options, Theirs theirs,
            Counts counts = every_input) {
-  const auto different = first_difference<Float>([&](Float x) {
-    return !counts(x) || std::uint64_t{theirs(x)} == ulpscope::emu::encode(format, x, options);
-  });
+  const auto different = first_difference<Float>(
+      [&](Float x) { return !counts(x) || std::uint64_t{theirs(x)} == ulpscope::emu::encode(format, x, options); });
   if (!different) {
     SUCCEED();
     return;

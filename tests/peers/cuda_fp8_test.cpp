@@ -26,7 +26,9 @@ constexpr Case cases[] = {
 };
 
 /// What becomes a NaN by size: cuda_fp8.h gives it the sign of the input, emu the canonical, positive one.
-bool becomes_nan(const Case& c, double x) { return c.saturation == __NV_NOSAT && c.format == emu::e4m3 && (x < -464 || x > 464); }
+bool becomes_nan(const Case& c, double x) {
+  return c.saturation == __NV_NOSAT && c.format == emu::e4m3 && (x < -464 || x > 464);
+}
 
 /// Inputs that both take to the same code.
 auto agreed(const Case& c) {
@@ -52,8 +54,10 @@ TEST_CASE("cuda_fp8.h keeps the sign of a NaN that e4m3 gives for overflow, whic
   const auto judge = [&](auto x, std::uint64_t theirs) {
     return agreed(nosat)(x) || (theirs == 0xff && emu::encode(emu::e4m3, x) == 0x7f);
   };
-  CHECK_FALSE(peers::first_difference<float>([&](float x) { return judge(x, __nv_cvt_float_to_fp8(x, __NV_NOSAT, __NV_E4M3)); }));
-  CHECK_FALSE(peers::first_difference<double>([&](double x) { return judge(x, __nv_cvt_double_to_fp8(x, __NV_NOSAT, __NV_E4M3)); }));
+  CHECK_FALSE(
+      peers::first_difference<float>([&](float x) { return judge(x, __nv_cvt_float_to_fp8(x, __NV_NOSAT, __NV_E4M3)); }));
+  CHECK_FALSE(
+      peers::first_difference<double>([&](double x) { return judge(x, __nv_cvt_double_to_fp8(x, __NV_NOSAT, __NV_E4M3)); }));
 }
 
 TEST_CASE("cuda_fp8.h keeps the sign and payload of a double NaN, which emu makes canonical", "[peers]") {
@@ -72,18 +76,23 @@ TEST_CASE("cuda_fp8.h keeps the sign and payload of a double NaN, which emu make
 
 TEST_CASE("cuda_fp8.h rounds every half and every bfloat16 to e4m3 and e5m2 as emu does", "[peers]") {
   for (const Case& c : cases) {
-    check_codes(emu::fp16, c.format, c.options, [&](std::uint32_t code) {
-      return __nv_cvt_halfraw_to_fp8(__half_raw{static_cast<std::uint16_t>(code)}, c.saturation, c.theirs);
-    }, agreed(c));
-    check_codes(emu::bf16, c.format, c.options, [&](std::uint32_t code) {
-      return __nv_cvt_bfloat16raw_to_fp8(__nv_bfloat16_raw{static_cast<std::uint16_t>(code)}, c.saturation, c.theirs);
-    }, agreed(c));
+    check_codes(
+        emu::fp16, c.format, c.options,
+        [&](std::uint32_t code) {
+          return __nv_cvt_halfraw_to_fp8(__half_raw{static_cast<std::uint16_t>(code)}, c.saturation, c.theirs);
+        },
+        agreed(c));
+    check_codes(
+        emu::bf16, c.format, c.options,
+        [&](std::uint32_t code) {
+          return __nv_cvt_bfloat16raw_to_fp8(__nv_bfloat16_raw{static_cast<std::uint16_t>(code)}, c.saturation, c.theirs);
+        },
+        agreed(c));
   }
 }
 
 TEST_CASE("every fp8 code means the same half in cuda_fp8.h", "[peers]") {
   for (const Case& c : cases)
-    check_codes(c.format, emu::fp16, {}, [&](std::uint32_t code) {
-      return __nv_cvt_fp8_to_halfraw(static_cast<__nv_fp8_storage_t>(code), c.theirs).x;
-    });
+    check_codes(c.format, emu::fp16, {},
+                [&](std::uint32_t code) { return __nv_cvt_fp8_to_halfraw(static_cast<__nv_fp8_storage_t>(code), c.theirs).x; });
 }

@@ -39,9 +39,13 @@ TEST_CASE("every half and every bfloat16 means the same float in NVIDIA's header
     const auto from_half = bits_of<std::uint32_t>(__half2float(__half_raw{word}));
     const auto from_bfloat = bits_of<std::uint32_t>(__bfloat162float(__nv_bfloat16_raw{word}));
     CAPTURE(code);
-    if (emu::fp16.is_nan(code)) REQUIRE(emu::fp32.is_nan(from_half));
-    else REQUIRE(from_half == emu::convert(emu::fp16, code, emu::fp32).code);
-    if (emu::bf16.is_nan(code)) REQUIRE(emu::fp32.is_nan(from_bfloat));
-    else REQUIRE(from_bfloat == emu::convert(emu::bf16, code, emu::fp32).code);
+    if (emu::fp16.is_nan(code))
+      REQUIRE(emu::fp32.is_nan(from_half));
+    else
+      REQUIRE(from_half == emu::convert(emu::fp16, code, emu::fp32).code);
+    if (emu::bf16.is_nan(code))
+      REQUIRE(emu::fp32.is_nan(from_bfloat));
+    else
+      REQUIRE(from_bfloat == emu::convert(emu::bf16, code, emu::fp32).code);
   }
 }

@@ -39,13 +39,15 @@ struct Fp4 {
 
 template <class Theirs>
 void check_every_source(const Theirs& theirs) {
-  for (const auto& [mode, rounding] : {std::pair{cudaRoundNearest, emu::Rounding::nearest_even},
-                                       std::pair{cudaRoundZero, emu::Rounding::toward_zero}}) {
+  for (const auto& [mode, rounding] :
+       {std::pair{cudaRoundNearest, emu::Rounding::nearest_even}, std::pair{cudaRoundZero, emu::Rounding::toward_zero}}) {
     const emu::RoundingOptions options{.rounding = rounding, .policy = emu::Policy::saturating};
     check<float>(theirs.format, options, [&, m = mode](float x) { return theirs.from(x, m); });
     check<double>(theirs.format, options, [&, m = mode](double x) { return theirs.from(x, m); });
-    check_codes(emu::fp16, theirs.format, options, [&, m = mode](std::uint32_t code) { return theirs.from(half_raw(code), m); });
-    check_codes(emu::bf16, theirs.format, options, [&, m = mode](std::uint32_t code) { return theirs.from(bfloat16_raw(code), m); });
+    check_codes(emu::fp16, theirs.format, options,
+                [&, m = mode](std::uint32_t code) { return theirs.from(half_raw(code), m); });
+    check_codes(emu::bf16, theirs.format, options,
+                [&, m = mode](std::uint32_t code) { return theirs.from(bfloat16_raw(code), m); });
   }
 }
 
@@ -73,8 +75,9 @@ void check_scales(auto convert) {
     check<Float>(emu::e8m0, {.rounding = mode.ours, .policy = emu::Policy::saturating}, theirs(__NV_SATFINITE), not_negative);
 
     const auto different = peers::first_difference<Float>([&](Float x) {
-      return !(x < 0) || (theirs(__NV_NOSAT)(x) == theirs(__NV_NOSAT)(-x) && theirs(__NV_SATFINITE)(x) == theirs(__NV_SATFINITE)(-x) &&
-                          emu::encode(emu::e8m0, x, {.rounding = mode.ours}) == 0xff);
+      return !(x < 0) ||
+             (theirs(__NV_NOSAT)(x) == theirs(__NV_NOSAT)(-x) && theirs(__NV_SATFINITE)(x) == theirs(__NV_SATFINITE)(-x) &&
+              emu::encode(emu::e8m0, x, {.rounding = mode.ours}) == 0xff);
     });
     CAPTURE(different.value_or(0));
     CHECK_FALSE(different);
@@ -106,11 +109,11 @@ TEST_CASE("cuda_fp8.h rounds doubles to e8m0 as emu does, and takes the magnitud
   check_scales<double>([](double x, auto saturation, auto mode) { return __nv_cvt_double_to_e8m0(x, saturation, mode); });
 }
 
-TEST_CASE("cuda_fp8.h truncates doubles from 2^128 on to e8m0's largest number, where its own text and emu say NaN", "[peers]") {
+TEST_CASE("cuda_fp8.h truncates doubles from 2^128 on to e8m0's largest number, where its own text and emu say NaN",
+          "[peers]") {
   const auto different = peers::first_difference<double>([](double x) {
-    return !truncated_twice(x, cudaRoundZero) ||
-           (__nv_cvt_double_to_e8m0(x, __NV_NOSAT, cudaRoundZero) == 0xfe &&
-            emu::encode(emu::e8m0, x, {.rounding = emu::Rounding::toward_zero}) == 0xff);
+    return !truncated_twice(x, cudaRoundZero) || (__nv_cvt_double_to_e8m0(x, __NV_NOSAT, cudaRoundZero) == 0xfe &&
+                                                  emu::encode(emu::e8m0, x, {.rounding = emu::Rounding::toward_zero}) == 0xff);
   });
   CAPTURE(different.value_or(0));
   CHECK_FALSE(different);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// emu against the compiler's own half, _Float16: its run-time library's conversions, or instructions where it was told to use them.
+// emu against the compiler's own half, _Float16: its run-time library's conversions, or instructions where it was told to use
+// them.
 #include <catch2/catch_test_macros.hpp>
 #include <cstdint>
 
@@ -20,9 +21,8 @@ bool same_half(std::uint64_t theirs, emu::Code ours) {
 
 template <class Float>
 void check() {
-  const auto different = peers::first_difference<Float>([](Float x) {
-    return same_half(peers::bits_of<std::uint16_t>(static_cast<_Float16>(x)), emu::encode(emu::fp16, x));
-  });
+  const auto different = peers::first_difference<Float>(
+      [](Float x) { return same_half(peers::bits_of<std::uint16_t>(static_cast<_Float16>(x)), emu::encode(emu::fp16, x)); });
   CAPTURE(different.value_or(0));
   CHECK_FALSE(different);
 }
@@ -38,8 +38,10 @@ TEST_CASE("every _Float16 means the same double as the code of fp16", "[peers]")
     const auto half = std::bit_cast<_Float16>(static_cast<std::uint16_t>(code));
     const auto theirs = static_cast<double>(half), ours = emu::decode(emu::fp16, code);
     CAPTURE(code);
-    if (emu::fp16.is_nan(code)) REQUIRE((theirs != theirs && ours != ours));
-    else REQUIRE(std::bit_cast<std::uint64_t>(theirs) == std::bit_cast<std::uint64_t>(ours));
+    if (emu::fp16.is_nan(code))
+      REQUIRE((theirs != theirs && ours != ours));
+    else
+      REQUIRE(std::bit_cast<std::uint64_t>(theirs) == std::bit_cast<std::uint64_t>(ours));
   }
 }
 

@@ -66,8 +66,10 @@ inline std::vector<double> make_doubles() {
 template <class Float>
 const std::vector<Float>& inputs() {
   static const std::vector<Float> all = [] {
-    if constexpr (std::is_same_v<Float, float>) return make_floats();
-    else return make_doubles();
+    if constexpr (std::is_same_v<Float, float>)
+      return make_floats();
+    else
+      return make_doubles();
   }();
   return all;
 }

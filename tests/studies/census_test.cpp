@@ -59,8 +59,8 @@ std::vector<float> every_float16() {
 }  // namespace
 
 TEST_CASE("each element of a hand-made tensor has the class that the definitions give", "[studies]") {
-  const std::vector<float> values{not_a_number, infinite, -infinite, 0.0F, -0.0F, 1.0F, 448.0F, 464.0F, 465.0F, -500.0F, 1.03F, 0x1p-9F, 0x1p-10F,
-                                  0x1.000002p-10F};
+  const std::vector<float> values{not_a_number, infinite, -infinite, 0.0F,  -0.0F,   1.0F,     448.0F,
+                                  464.0F,       465.0F,   -500.0F,   1.03F, 0x1p-9F, 0x1p-10F, 0x1.000002p-10F};
 
   const auto sums = census_of(values, emu::e4m3);
 
@@ -68,9 +68,9 @@ TEST_CASE("each element of a hand-made tensor has the class that the definitions
   CHECK(sums.of(Outcome::infinite) == 2);
   CHECK(sums.of(Outcome::zero) == 2);
   CHECK(sums.of(Outcome::exact) == 2);
-  CHECK(sums.of(Outcome::rounded) == 2);     // 464 -> 448, 1.03 -> 1
-  CHECK(sums.of(Outcome::subnormal) == 2);   // 2^-9 and the value just above the tie
-  CHECK(sums.of(Outcome::to_zero) == 1);     // the tie 2^-10
+  CHECK(sums.of(Outcome::rounded) == 2);    // 464 -> 448, 1.03 -> 1
+  CHECK(sums.of(Outcome::subnormal) == 2);  // 2^-9 and the value just above the tie
+  CHECK(sums.of(Outcome::to_zero) == 1);    // the tie 2^-10
   CHECK(sums.of(Outcome::overflow) == 2);
   CHECK(sums.count() == values.size());
 }
@@ -85,7 +85,8 @@ TEST_CASE("errors of a hand-made tensor are those computed by hand", "[studies]"
   CHECK(s.at("rms_error") == std::sqrt(2 * 0.0625 * 0.0625 / 3));
   CHECK(s.at("max_rel_error") == 0.0625 / 1.0625);
   CHECK(s.at("max_ulp_error") == 0.5);
-  CHECK_THAT(s.at("sqnr_db"), WithinRel(10 * std::log10((1.0625 * 1.0625 + 1.1875 * 1.1875 + 4) / (2 * 0.0625 * 0.0625)), 1e-14));
+  CHECK_THAT(s.at("sqnr_db"),
+             WithinRel(10 * std::log10((1.0625 * 1.0625 + 1.1875 * 1.1875 + 4) / (2 * 0.0625 * 0.0625)), 1e-14));
   CHECK(s.at("max_abs_input") == 2);
   CHECK(s.at("min_abs_input") == 1.0625);
 }
@@ -139,8 +140,8 @@ TEST_CASE("block scales give the published errors on normal data", "[studies]") 
     double mse, tolerance;
   };
   // MXFP4: the two scale rules, within 0.5%; NVFP4 in blocks of 16: Quartet-II, two digits given.
-  const auto expected = GENERATE(Expected{"mx:floor", 1.3191e-2, 0.005}, Expected{"mx:rceil", 1.3291e-2, 0.005},
-                                 Expected{"nvfp4", 9.0e-3, 0.01});
+  const auto expected =
+      GENERATE(Expected{"mx:floor", 1.3191e-2, 0.005}, Expected{"mx:rceil", 1.3291e-2, 0.005}, Expected{"nvfp4", 9.0e-3, 0.01});
   const auto tensor = tensors::open("normal:0,1:4096x1024").front();
   studies::CensusConfig config;
   config.formats = {emu::e2m1};
@@ -161,9 +162,11 @@ TEST_CASE("results do not depend on the number of threads", "[studies]") {
   const auto scaling = studies::parse_scaling(GENERATE("none", "1x128", "nvfp4"));
 
   config.threads = 1;
-  const std::string one = reports::to_csv(studies::census_table(studies::census(tensor, scaling, config), scaling, config.options));
+  const std::string one =
+      reports::to_csv(studies::census_table(studies::census(tensor, scaling, config), scaling, config.options));
   config.threads = GENERATE(2, 3, 7);
-  const std::string many = reports::to_csv(studies::census_table(studies::census(tensor, scaling, config), scaling, config.options));
+  const std::string many =
+      reports::to_csv(studies::census_table(studies::census(tensor, scaling, config), scaling, config.options));
 
   CHECK(one == many);
 }

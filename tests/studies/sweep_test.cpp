@@ -35,7 +35,8 @@ TEST_CASE("the loss-scale window of 2^0 ... 2^-40 in fp16 is the one worked out 
 
   REQUIRE(rows.size() == 3);
   const auto counts = [&](std::size_t i) {
-    return std::vector{rows[i].sums.of(Outcome::to_zero), rows[i].sums.of(Outcome::subnormal), rows[i].sums.of(Outcome::overflow)};
+    return std::vector{rows[i].sums.of(Outcome::to_zero), rows[i].sums.of(Outcome::subnormal),
+                       rows[i].sums.of(Outcome::overflow)};
   };
   CHECK(counts(0) == std::vector<std::uint64_t>{16, 10, 0});
   CHECK(counts(1) == std::vector<std::uint64_t>{8, 10, 0});

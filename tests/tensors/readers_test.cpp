@@ -28,10 +28,11 @@ tensors::FileBytes file_of(const std::string& name, const std::string& bytes) {
 
 std::string npy(const std::string& dictionary, std::size_t data_bytes) {
   const std::string text = dictionary + "\n";
-  return std::string("\x93NUMPY\x01\x00", 8) + static_cast<char>(text.size() & 0xff) + static_cast<char>(text.size() >> 8) + text +
-         std::string(data_bytes, '\0');
+  return std::string("\x93NUMPY\x01\x00", 8) + static_cast<char>(text.size() & 0xff) + static_cast<char>(text.size() >> 8) +
+         text + std::string(data_bytes, '\0');
 }
-std::string npy(const std::string& descr, const std::string& shape, std::size_t data_bytes, const std::string& order = "False") {
+std::string npy(const std::string& descr, const std::string& shape, std::size_t data_bytes,
+                const std::string& order = "False") {
   return npy("{'descr': '" + descr + "', 'fortran_order': " + order + ", 'shape': " + shape + ", }", data_bytes);
 }
 std::string safetensors(const std::string& header, std::size_t data_bytes) {
@@ -82,8 +83,10 @@ long anonymous_kib() {
 }  // namespace
 
 TEST_CASE("an .npy that does not say its format is refused with the advice that helps", "[tensors]") {
-  CHECK(npy_refusal(npy("|V1", "(2,)", 2)) == "w.npy: dtype |V1 does not say which 8-bit format; add --dtype e4m3 or --dtype e5m2");
-  CHECK(npy_refusal(npy("<V2", "(2,)", 4)) == "w.npy: dtype <V2 does not say which 16-bit format; add --dtype bf16 or --dtype fp16");
+  CHECK(npy_refusal(npy("|V1", "(2,)", 2)) ==
+        "w.npy: dtype |V1 does not say which 8-bit format; add --dtype e4m3 or --dtype e5m2");
+  CHECK(npy_refusal(npy("<V2", "(2,)", 4)) ==
+        "w.npy: dtype <V2 does not say which 16-bit format; add --dtype bf16 or --dtype fp16");
   CHECK(npy_refusal(npy("|V1", "(2,)", 2), emu::e4m3) == "accepted");
   CHECK(npy_refusal(npy("|u1", "(2,)", 2), emu::e2m1) == "accepted");
   CHECK(npy_refusal(npy("<u2", "(2,)", 4), emu::e4m3).starts_with("w.npy: dtype <u2 holds 16 bits an element"));
@@ -100,8 +103,10 @@ TEST_CASE("an .npy whose header lies is refused", "[tensors]") {
   CHECK(npy_refusal(npy("<f1641879590", "(1,)", 8)).starts_with("w.npy: dtype <f1641879590 is not known"));
   CHECK(npy_refusal(npy("<f4", "(2, 2)", 16, "True")).starts_with("w.npy: is in Fortran order; save it again with"));
   CHECK(npy_refusal(npy("<f4", "(2,)", 8, "True")) == "accepted");  // one dimension has one order
-  CHECK(npy_refusal(npy("{'descr': '<f4', 'descr': '<f4', 'shape': (1,)}", 4)) == "w.npy: malformed .npy header: key 'descr' twice");
-  CHECK(npy_refusal(npy("{'descr': [('x', '<f4')], 'fortran_order': False, 'shape': (1,)}", 4)).find("structured") != std::string::npos);
+  CHECK(npy_refusal(npy("{'descr': '<f4', 'descr': '<f4', 'shape': (1,)}", 4)) ==
+        "w.npy: malformed .npy header: key 'descr' twice");
+  CHECK(npy_refusal(npy("{'descr': [('x', '<f4')], 'fortran_order': False, 'shape': (1,)}", 4)).find("structured") !=
+        std::string::npos);
   CHECK(npy_refusal("nonsense").find("is not a .npy file") != std::string::npos);
   CHECK(npy_refusal(npy("<f4", "(1,)", 4).substr(0, 20)) == "w.npy: is cut off in the .npy header");
 }
@@ -112,16 +117,19 @@ TEST_CASE("a safetensors file whose header lies is refused", "[tensors]") {
 
   CHECK(safetensors_refusal(one(tensor("F32", "[2]", "[0,8]"), 8)) == "accepted");
   CHECK(safetensors_refusal(one(tensor("F32", "[2]", "[0,8]"), 4)) == name + "its data end at byte 8 of 4");
-  CHECK(safetensors_refusal(one(tensor("F32", "[3]", "[0,8]"), 8)) == name + "shape and dtype need 12 bytes, data_offsets give 8");
+  CHECK(safetensors_refusal(one(tensor("F32", "[3]", "[0,8]"), 8)) ==
+        name + "shape and dtype need 12 bytes, data_offsets give 8");
   CHECK(safetensors_refusal(one(tensor("F32", "[2]", "[-8,8]"), 8)) == name + "an offset is not a whole number from 0 up");
   CHECK(safetensors_refusal(one(tensor("F32", "[2]", "[8,0]"), 8)) == name + "its data end at byte 0 of 8");
   CHECK(safetensors_refusal(one(tensor("F32", "[4294967296,4294967296]", "[0,8]"), 8)) ==
         name + "the extents of the shape overflow when multiplied");
-  CHECK(safetensors_refusal(one(tensor("F7", "[2]", "[0,8]"), 8)).starts_with(name + "dtype 'F7' is not known; known are F64 F32"));
+  CHECK(safetensors_refusal(one(tensor("F7", "[2]", "[0,8]"), 8))
+            .starts_with(name + "dtype 'F7' is not known; known are F64 F32"));
   CHECK(safetensors_refusal(one(tensor("F32", "[2.5]", "[0,8]"), 8)) ==
         name + "an extent of the shape is not a whole number from 0 up");
   CHECK(safetensors_refusal(one("[]", 8)) == name + "needs dtype, shape and data_offsets, and nothing else");
-  CHECK(safetensors_refusal(safetensors("{\"a\":" + tensor("U8", "[2]", "[0,2]") + ",\"b\":" + tensor("U8", "[2]", "[1,3]") + "}", 3)) ==
+  CHECK(safetensors_refusal(
+            safetensors("{\"a\":" + tensor("U8", "[2]", "[0,2]") + ",\"b\":" + tensor("U8", "[2]", "[1,3]") + "}", 3)) ==
         "w.safetensors: the data of tensor 'b' overlap those before");
   CHECK(safetensors_refusal(safetensors("{\"a\":" + tensor("U8", "[2]", "[1,3]") + "}", 3)) ==
         "w.safetensors: bytes 0 to 1 of the data belong to no tensor");
@@ -130,7 +138,8 @@ TEST_CASE("a safetensors file whose header lies is refused", "[tensors]") {
         "w.safetensors: malformed safetensors header: the key 'a' occurs twice");
   CHECK(safetensors_refusal(safetensors(std::string(1'000'000, '['), 0)) ==
         "w.safetensors: malformed safetensors header: JSON nested too deeply");
-  CHECK(safetensors_refusal(safetensors("{\"a\":", 0)).starts_with("w.safetensors: malformed safetensors header: invalid JSON"));
+  CHECK(
+      safetensors_refusal(safetensors("{\"a\":", 0)).starts_with("w.safetensors: malformed safetensors header: invalid JSON"));
   CHECK(safetensors_refusal("abc") == "w.safetensors: is too short for a safetensors file");
   CHECK(safetensors_refusal(std::string(8, '\xff')).starts_with("w.safetensors: the header's length 18446744073709551615"));
 }
@@ -181,7 +190,8 @@ TEST_CASE("every code of every format survives a safetensors file", "[tensors]")
 TEST_CASE("names pick a tensor, and a wrong one is answered with the nearest", "[tensors]") {
   const Folder folder;
   const auto zeros = [](std::uint64_t, std::span<emu::Code> out) { std::fill(out.begin(), out.end(), 0); };
-  tensors::write_safetensors(folder / "w.safetensors", {{"layer1.wo", emu::bf16, {2}, zeros}, {"layer2.wo", emu::bf16, {3}, zeros}});
+  tensors::write_safetensors(folder / "w.safetensors",
+                             {{"layer1.wo", emu::bf16, {2}, zeros}, {"layer2.wo", emu::bf16, {3}, zeros}});
 
   CHECK(tensors::open(folder / "w.safetensors:layer2.wo").front().shape == std::vector<std::uint64_t>{3});
   CHECK(refusal([&] { tensors::open(folder / "w.safetensors:layer3.wo"); }).find("nearest of 2: layer1.wo, layer2.wo") !=
@@ -192,8 +202,8 @@ TEST_CASE("a 10 GiB file is walked in bounded memory", "[tensors]") {
   const Folder folder;
   const std::string path = folder / "big.safetensors";
   constexpr std::uint64_t elements = std::uint64_t{10} << 28;  // 10 GiB of float32
-  const std::string header = safetensors("{\"a\":" + tensor("F32", "[" + std::to_string(elements) + "]",
-                                                            "[0," + std::to_string(4 * elements) + "]") + "}", 0);
+  const std::string header = safetensors(
+      "{\"a\":" + tensor("F32", "[" + std::to_string(elements) + "]", "[0," + std::to_string(4 * elements) + "]") + "}", 0);
   std::ofstream(path, std::ios::binary) << header;
   std::filesystem::resize_file(path, header.size() + 4 * elements);  // a hole: it takes no space on disk
   const long before = anonymous_kib();
