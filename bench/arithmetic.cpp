@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations per second of scalar arithmetic: emu's, with the format known at compile time and at run time, Number's, that of
-// Boost.Multiprecision's mpfr_float with as many digits as float16 has, and the processor's on float.
+// Operations per second of scalar arithmetic: emu's, with some formats known at compile time and all at run time, Number's, that
+// of Boost.Multiprecision's mpfr_float with as many digits as float16 has, and the processor's on float.
 #include <benchmark/benchmark.h>
 
 #include <array>
@@ -70,7 +70,8 @@ void add_operation(const std::string& name, Codes codes, Values values) {
   add("bf16", [=](benchmark::State& s) { at_compile_time<emu::bf16>(s, codes); });
   add("fp32", [=](benchmark::State& s) { at_compile_time<emu::fp32>(s, codes); });
   add("fp64", [=](benchmark::State& s) { at_compile_time<emu::fp64>(s, codes); });
-  add("fp16_at_run_time", [=](benchmark::State& s) { at_run_time(s, emu::fp16, codes); });
+  for (const emu::NamedFormat& named : emu::catalogue)
+    add("run_time/" + std::string(named.name), [=, &named](benchmark::State& s) { at_run_time(s, named.format, codes); });
   add("Number<fp16>", [=](benchmark::State& s) { on_type<emu::Number<emu::fp16>>(s, values); });
 }
 

@@ -98,14 +98,9 @@ std::string wrong_field(emu::Format format, std::string_view field) {
 }  // namespace
 
 Operation parse_operation(const std::string& word) {
-  std::vector<std::string> known;
-  for (const OperationFacts& facts : operations) {
+  for (const OperationFacts& facts : operations)
     if (facts.name == normalised(word)) return facts.operation;
-    known.emplace_back(facts.name);
-  }
-  std::string nearest;
-  for (const std::string& candidate : emu::closest_words(word, known)) nearest += (nearest.empty() ? "" : ", ") + candidate;
-  throw Error("unknown operation '" + word + "'; nearest: " + nearest);
+  throw Error("unknown operation " + quoted(word) + "; there are " + operation_words(", "));
 }
 
 emu::Tininess parse_tininess(const std::string& word) {

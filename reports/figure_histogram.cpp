@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "emu/math.hpp"
 #include "reports/figures.hpp"
 #include "reports/palette.hpp"
 #include "reports/render.hpp"
@@ -76,7 +77,7 @@ std::string bars(const ExponentHistogram& histogram, double floor, double all, S
   for (std::size_t i = 0; i < histogram.counts.size(); ++i) {
     if (histogram.counts[i] == 0) continue;
     const double left = histogram.first_exponent + static_cast<double>(i);
-    const double height = std::log10(100 * static_cast<double>(histogram.counts[i]) / all);
+    const double height = emu::log10(100 * static_cast<double>(histogram.counts[i]) / all);
     data += rectangle(left + gap, left + 1 - gap, floor, height);
   }
   return data;
@@ -120,8 +121,8 @@ FigureScript histogram_figure(const ExponentHistogram& histogram) {
   auto least = most;
   for (const auto count : counts) least = count > 0 ? std::min(least, count) : least;
   const double all = total(histogram);
-  const double floor = std::floor(std::log10(100 * static_cast<double>(least) / all) - 0.3);
-  const double ceiling = std::log10(100 * static_cast<double>(most) / all) + 0.12;
+  const double floor = std::floor(emu::log10(100 * static_cast<double>(least) / all) - 0.3);
+  const double ceiling = emu::log10(100 * static_cast<double>(most) / all) + 0.12;
   const Layout layout = layout_of(histogram.formats);
   const Span seen = visible(histogram);
   FigureScript figure{.width = Layout::width, .height = layout.height(), .commands = {}, .description = {}};

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <string_view>
 
 #include "reports/figures.hpp"
@@ -46,6 +47,13 @@ std::string x_axis(double low, double high) {
   return fmt::format("set xrange [{}:{}]\nset xtics {}\n", shortest(low), shortest(high), shortest(step));
 }
 
+/// 10^exponent, correctly rounded for exponents of at most 22.
+double power_of_ten(int exponent) {
+  double power = 1;
+  for (int i = 0; i < std::abs(exponent); ++i) power *= 10;
+  return exponent < 0 ? 1 / power : power;
+}
+
 // A tick's text is a format to gnuplot: its percent sign is doubled.
 std::string decade_tics(double y_low, double y_high) {
   const int first = static_cast<int>(std::ceil(y_low));
@@ -53,7 +61,7 @@ std::string decade_tics(double y_low, double y_high) {
   const int step = 1 + (last - first) / 6;
   std::string tics;
   for (int decade = last; decade >= first; decade -= step) {
-    tics += fmt::format("{}'{} %%' {}", tics.empty() ? "" : ", ", fmt::format("{:g}", std::pow(10.0, decade)), decade);
+    tics += fmt::format("{}'{} %%' {}", tics.empty() ? "" : ", ", fmt::format("{:g}", power_of_ten(decade)), decade);
   }
   return "set ytics (" + tics + ")\n";
 }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 
+#include "emu/math.hpp"
 #include "reports/figures.hpp"
 #include "reports/palette.hpp"
 #include "reports/percent.hpp"
@@ -46,7 +47,7 @@ double lowest_decade(const ScaleWindow& window) {
       for (const double percent : *losses) least = percent > 0 ? std::min(least, percent) : least;
     }
   }
-  return std::max(deepest_decade, std::floor(std::log10(least)));
+  return std::max(deepest_decade, std::floor(emu::log10(least)));
 }
 
 /// Data lines of a curve; stretches of zeros are left out but for the points where they begin and end.
@@ -56,7 +57,7 @@ std::string curve(std::span<const double> x, std::span<const double> percent, do
     const bool none_before = i == 0 || percent[i - 1] == 0;
     const bool none_after = i + 1 == x.size() || percent[i + 1] == 0;
     if (percent[i] == 0 && none_before && none_after) continue;
-    const double y = percent[i] == 0 ? lowest - zero_below_floor : std::max(lowest, std::log10(percent[i]));
+    const double y = percent[i] == 0 ? lowest - zero_below_floor : std::max(lowest, emu::log10(percent[i]));
     data += fmt::format("{} {}\n", shortest(x[i]), shortest(y));
     if (percent[i] == 0 && none_after) data += '\n';
   }

@@ -126,7 +126,7 @@ class Refusals(unittest.TestCase):
         self.assertTrue(err.startswith("ulpscope: standard input, line 100001: has 1 field"), err)
 
     def test_usage_errors_are_one_line_and_exit_2(self):
-        expected = {("--op", "plus", "--format", "fp16"): "unknown operation 'plus'; nearest: ",
+        expected = {("--op", "plus", "--format", "fp16"): "unknown operation 'plus'; there are add, sub, ",
                     ("--op", "add", "--format", "fp17"): "unknown format 'fp17'; nearest: fp16",
                     ("--op", "convert", "--format", "fp16"): "--op convert: add --from F, the format of the operands",
                     ("--op", "convert", "--format", "fp16", "--from", "fp17"): "unknown format 'fp17'; nearest: fp16",
