@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations per second of scalar arithmetic: of emu, with some formats known at compile time and all at run time, of Number, of
-// Boost.Multiprecision's mpfr_float with as many digits as float16 has, and of the processor on float.
+// Operations per second of scalar arithmetic: of emu, with some formats known at compile time and all at run time, of Number,
+// of Boost.Multiprecision's mpfr_float with as many digits as float16 has, and of the processor on float.
 #include <benchmark/benchmark.h>
 
 #include <array>
