@@ -2,6 +2,8 @@
 #include "cli/eval_lines.hpp"
 
 #include "emu/arithmetic.hpp"
+#include "emu/comparison.hpp"
+#include "emu/integral.hpp"
 #include "emu/philox.hpp"
 
 namespace ulpscope::cli {

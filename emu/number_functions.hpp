@@ -11,8 +11,10 @@
 
 #include "emu/arithmetic.hpp"
 #include "emu/bits.hpp"
+#include "emu/comparison.hpp"
 #include "emu/config.hpp"
 #include "emu/format.hpp"
+#include "emu/integral.hpp"
 #include "emu/number_type.hpp"
 #include "emu/real.hpp"
 #include "emu/rounding.hpp"

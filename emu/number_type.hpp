@@ -13,10 +13,12 @@
 
 #include "emu/arithmetic.hpp"
 #include "emu/catalogue.hpp"
+#include "emu/comparison.hpp"
 #include "emu/config.hpp"
 #include "emu/decode.hpp"
 #include "emu/encode.hpp"
 #include "emu/format.hpp"
+#include "emu/integral.hpp"
 #include "emu/rounding.hpp"
 
 namespace ulpscope::emu {

@@ -13,12 +13,14 @@
 #include <vector>
 
 #include "emu/catalogue.hpp"
+#include "emu/comparison.hpp"
+#include "emu/integral.hpp"
 #include "tests/emu/encode_laws.hpp"
 #include "tests/oracle/arithmetic_oracle.hpp"
 
 namespace {
 using namespace ulpscope;
-using laws::deterministic, laws::oracle_format, laws::oracle_mode;
+using laws::every_direction, laws::every_option, laws::oracle_format, laws::oracle_mode;
 using oracle::Op;
 using Operands = oracle::Operation::Operands;
 
@@ -70,20 +72,6 @@ std::string describe(emu::Format f, std::string_view op, const Operands& x, cons
   return out.str();
 }
 
-/// Every direction and policy, tininess before rounding, and both flush switches, each on top of the plain case.
-std::vector<emu::RoundingOptions> variants(bool all_policies) {
-  std::vector<emu::RoundingOptions> out;
-  for (const emu::Rounding rounding : deterministic) {
-    out.push_back({.rounding = rounding});
-    if (!all_policies) continue;
-    out.push_back({.rounding = rounding, .policy = emu::Policy::saturating});
-    out.push_back({.rounding = rounding, .tininess = emu::Tininess::before_rounding});
-    out.push_back({.rounding = rounding, .flush_subnormals = true});
-    out.push_back({.rounding = rounding, .subnormals_are_zero = true});
-  }
-  return out;
-}
-
 /// The first disagreement of one operation on one set of operands.
 std::optional<std::string> disagreement(emu::Format f, const NamedOp& op, const Operands& x,
                                         const std::vector<emu::RoundingOptions>& options) {
@@ -103,7 +91,7 @@ std::optional<std::string> disagreement(emu::Format f, const NamedOp& op, const 
 }
 
 void require_all_pairs(emu::Format f, std::uint64_t step_a, std::uint64_t step_b) {
-  const auto options = variants(true);
+  const auto options = every_option();
   const emu::Code count = f.code_mask() + 1;
   for (const NamedOp& op : ops) {
     if (op.operands == 3) continue;
@@ -166,7 +154,7 @@ Operands random_triple(emu::Format f, const std::vector<emu::Code>& special, std
 void require_random(emu::Format f, const NamedOp& op, long count, unsigned seed) {
   std::mt19937_64 random(seed);
   const auto special = interesting(f, random);
-  const auto options = variants(false), all_options = variants(true);
+  const auto options = every_direction(), all_options = every_option();
   for (long i = 0; i < count; ++i) {
     const Operands x = op.operands == 3 ? random_triple(f, special, random) : random_pair(f, special, random);
     if (const auto wrong = disagreement(f, op, x, i % 16 == 0 ? all_options : options)) FAIL(*wrong);
@@ -178,7 +166,7 @@ void require_random(emu::Format f, const NamedOp& op, long count, unsigned seed)
 void require_every_pair_of_interesting(emu::Format f, const NamedOp& op, std::size_t step) {
   std::mt19937_64 random(5);
   const auto special = interesting(f, random);
-  const auto options = variants(false);
+  const auto options = every_direction();
   for (std::size_t i = 0; i < special.size(); ++i)
     for (std::size_t j = i % step; j < special.size(); j += step)
       if (const auto wrong = disagreement(f, op, {.a = special[i], .b = special[j]}, options)) FAIL(*wrong);
@@ -252,7 +240,7 @@ TEST_CASE("tf32, float32, float64 and wide custom formats: every operation on ra
 }
 
 TEST_CASE("every unary operation on every code of 16 bits", "[arithmetic]") {
-  const auto options = variants(true);
+  const auto options = every_option();
   for (const emu::Format f : {emu::fp16, emu::bf16})
     for (emu::Code a = 0; a <= f.code_mask(); ++a) {
       for (const Op op : {Op::sqrt, Op::log_b})
@@ -262,7 +250,7 @@ TEST_CASE("every unary operation on every code of 16 bits", "[arithmetic]") {
 }
 
 TEST_CASE("scale_b of every code of 16 bits or fewer by small and absurd powers", "[arithmetic]") {
-  const auto options = variants(true);
+  const auto options = every_option();
   constexpr NamedOp scale{Op::scale_b, "scale_b", 1};
   for (const emu::Format f : {emu::e4m3, emu::e5m2, emu::e8m0, emu::fp16, emu::bf16})
     for (const long count : {-300L, -20L, -13L, -3L, -1L, 0L, 1L, 2L, 7L, 12L, 40L, 280L})
@@ -275,7 +263,7 @@ TEST_CASE("scale_b of every code of 16 bits or fewer by small and absurd powers"
 TEST_CASE("every code of 16 bits or fewer rounds to a whole number as MPFR rounds it", "[arithmetic]") {
   for (const emu::Format f : {emu::fp16, emu::bf16, emu::e4m3, emu::e5m2, emu::float8_e3m4, emu::float8_e4m3b11fnuz, emu::e8m0,
                               emu::e3m2, emu::e2m3, emu::e2m1})
-    for (const emu::RoundingOptions& o : variants(true)) {
+    for (const emu::RoundingOptions& o : every_option()) {
       if (o.subnormals_are_zero) continue;  // an operand's matter, judged by the other operations
       const oracle::Options oo{o.policy == emu::Policy::saturating, o.tininess == emu::Tininess::before_rounding,
                                o.flush_subnormals};

@@ -2,7 +2,9 @@
 // The scalar core as device code: this file only has to compile.
 #include "emu/arithmetic.hpp"
 #include "emu/catalogue.hpp"
+#include "emu/comparison.hpp"
 #include "emu/encode.hpp"
+#include "emu/integral.hpp"
 #include "emu/number.hpp"
 #include "emu/philox.hpp"
 

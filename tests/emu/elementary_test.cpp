@@ -19,7 +19,7 @@
 
 namespace {
 using namespace ulpscope;
-using laws::deterministic, laws::oracle_format, laws::oracle_mode;
+using laws::every_direction, laws::every_option, laws::oracle_format, laws::oracle_mode;
 using oracle::Op;
 using Function = emu::Result (*)(emu::Format, emu::Code, const emu::RoundingOptions&, std::uint32_t);
 
@@ -28,23 +28,6 @@ struct Case {
   Op op;
   Function function;
 };
-
-std::vector<emu::RoundingOptions> all_options() {
-  std::vector<emu::RoundingOptions> out;
-  for (const emu::Rounding rounding : deterministic) {
-    out.push_back({.rounding = rounding});
-    out.push_back({.rounding = rounding, .policy = emu::Policy::saturating});
-    out.push_back({.rounding = rounding, .tininess = emu::Tininess::before_rounding});
-    out.push_back({.rounding = rounding, .flush_subnormals = true});
-    out.push_back({.rounding = rounding, .subnormals_are_zero = true});
-  }
-  return out;
-}
-std::vector<emu::RoundingOptions> directions() {
-  std::vector<emu::RoundingOptions> out;
-  for (const emu::Rounding rounding : deterministic) out.push_back({.rounding = rounding});
-  return out;
-}
 
 std::optional<std::string> disagreement(const Case& c, emu::Format f, emu::Code code,
                                         const std::vector<emu::RoundingOptions>& options) {
@@ -73,7 +56,7 @@ void require_correct(const Case& c) {
   for (const emu::NamedFormat& named : emu::catalogue) {
     const emu::Format f = named.format;
     if (f.bits() > 16) continue;
-    const auto options = f.bits() > 8 ? directions() : all_options();
+    const auto options = f.bits() > 8 ? every_direction() : every_option();
     for (emu::Code code = 0; code <= f.code_mask(); ++code)
       if (const auto wrong = disagreement(c, f, code, options)) FAIL(*wrong);
   }
@@ -138,7 +121,7 @@ TEST_CASE("every function is correctly rounded in custom formats of 16 bits", "[
                               emu::Format{3, 12, 3, emu::Specials::finite}})
     for (const Case& c : all_cases)
       for (emu::Code code = 0; code <= f.code_mask(); ++code)
-        if (const auto wrong = disagreement(c, f, code, directions())) FAIL(*wrong);
+        if (const auto wrong = disagreement(c, f, code, every_direction())) FAIL(*wrong);
   SUCCEED();
 }
 
@@ -150,7 +133,7 @@ TEST_CASE("functions of float32 and float64 round as MPFR rounds them, at random
         const auto unit = static_cast<double>(static_cast<std::int64_t>(random())) * 0x1p-63;
         const emu::Code codes[] = {random() & f.code_mask(), emu::encode(f, unit), emu::encode(f, 16 * unit)};
         for (const emu::Code code : codes)
-          if (const auto wrong = disagreement(c, f, code, directions())) FAIL(*wrong);
+          if (const auto wrong = disagreement(c, f, code, every_direction())) FAIL(*wrong);
       }
   SUCCEED();
 }

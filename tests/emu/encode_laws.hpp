@@ -47,6 +47,25 @@ inline constexpr emu::Rounding deterministic[] = {emu::Rounding::nearest_even, e
                                                   emu::Rounding::toward_zero,  emu::Rounding::upward,
                                                   emu::Rounding::downward,     emu::Rounding::to_odd};
 
+/// Every direction, otherwise plain.
+inline std::vector<emu::RoundingOptions> every_direction() {
+  std::vector<emu::RoundingOptions> out;
+  for (const emu::Rounding rounding : deterministic) out.push_back({.rounding = rounding});
+  return out;
+}
+/// In every direction: plain, saturating, tininess before rounding, and each flush switch.
+inline std::vector<emu::RoundingOptions> every_option() {
+  std::vector<emu::RoundingOptions> out;
+  for (const emu::Rounding rounding : deterministic) {
+    out.push_back({.rounding = rounding});
+    out.push_back({.rounding = rounding, .policy = emu::Policy::saturating});
+    out.push_back({.rounding = rounding, .tininess = emu::Tininess::before_rounding});
+    out.push_back({.rounding = rounding, .flush_subnormals = true});
+    out.push_back({.rounding = rounding, .subnormals_are_zero = true});
+  }
+  return out;
+}
+
 /// Magnitudes of finite codes: all of them, or every exponent with the first, middle and last fractions and random ones.
 inline std::vector<std::uint64_t> magnitudes(emu::Format format, bool all, std::mt19937_64& random) {
   const oracle::Format f = oracle_format(format);

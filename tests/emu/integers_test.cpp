@@ -7,7 +7,7 @@
 #include <limits>
 #include <random>
 
-#include "emu/arithmetic.hpp"
+#include "emu/integral.hpp"
 #include "emu/catalogue.hpp"
 #include "tests/emu/encode_laws.hpp"
 #include "tests/oracle/arithmetic_oracle.hpp"

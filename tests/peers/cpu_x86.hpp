@@ -8,7 +8,9 @@
 
 #include "cpu_instructions.hpp"
 #include "emu/arithmetic.hpp"
+#include "emu/comparison.hpp"
 #include "emu/decode.hpp"
+#include "emu/integral.hpp"
 
 namespace peers {
 
