@@ -77,6 +77,8 @@ Tensor hold(std::string label, std::vector<std::uint64_t> shape, std::vector<Flo
 
 }  // namespace
 
+std::span<const float> Source::floats(std::uint64_t, std::size_t) const { return {}; }
+
 bool DType::fits_float() const {
   if (format)
     return format->fraction_bits <= emu::float32.fraction_bits && format->exponent_bits <= emu::float32.exponent_bits &&
