@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Census and sweep of a tensor in memory, beside the mere reading of it: `of_read` is the speed of reading by one thread over that
-// of the study, per pass over the data.
+// Census and sweep of a tensor in memory, beside the mere reading of it: `of_read` is the speed of reading by one thread over
+// that of the study, per pass over the data.
+#include "studies/census.hpp"
+
 #include <benchmark/benchmark.h>
 
 #include <bit>
@@ -9,7 +11,6 @@
 #include <vector>
 
 #include "emu/catalogue.hpp"
-#include "studies/census.hpp"
 #include "studies/sweep.hpp"
 #include "tensors/tensor.hpp"
 
@@ -91,7 +92,12 @@ void sweep(benchmark::State& state) {
 
 BENCHMARK(reading)->Unit(benchmark::kMillisecond)->UseRealTime();
 BENCHMARK_CAPTURE(census, float16, emu::fp16)->Arg(1)->Arg(2)->ArgName("threads")->Unit(benchmark::kMillisecond)->UseRealTime();
-BENCHMARK_CAPTURE(census, bfloat16, emu::bf16)->Arg(1)->Arg(2)->ArgName("threads")->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK_CAPTURE(census, bfloat16, emu::bf16)
+    ->Arg(1)
+    ->Arg(2)
+    ->ArgName("threads")
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
 BENCHMARK_CAPTURE(census, float8_e4m3fn, emu::e4m3)
     ->Arg(1)
     ->Arg(2)

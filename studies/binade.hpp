@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the numbers of one binade are rounded. All float32 numbers of one sign and exponent share what a format does to them but for
-// their significands: the bits that are dropped, the direction, and where overflow begins. Formats and scales 2^k that agree in
-// these share their sums.
+// How the numbers of one binade are rounded. All float32 numbers of one sign and exponent share what a format does to them but
+// for their significands: the bits that are dropped, the direction, and where overflow begins. Formats and scales 2^k that
+// agree in these share their sums.
 #pragma once
 
 #include <cstdint>
@@ -47,18 +47,18 @@ struct ScaledFormat {
 
 /// What becomes of a binade.
 enum class Fate : std::uint8_t {
-  rounded,   ///< by a Variant
+  rounded,  ///< by a Variant
   exact,
   to_zero,
   to_least,  ///< to the least positive number; in a format without sign that of either sign
   overflow,
-  no_sign,   ///< negative, in a format without sign
+  no_sign,  ///< negative, in a format without sign
 };
 
 struct Treatment {
   Fate fate;
-  Variant variant{};   ///< where fate is `rounded`
-  bool below = false;  ///< the scaled numbers lie below the format's least normal number ...
+  Variant variant{};        ///< where fate is `rounded`
+  bool below = false;       ///< the scaled numbers lie below the format's least normal number ...
   bool next_below = false;  ///< ... in the binade next to it, so that some may be rounded up to it
 
   /// Whether the class of a number depends on its being rounded up to Variant::end.

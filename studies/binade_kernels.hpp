@@ -30,8 +30,13 @@ void take_significands(const std::uint32_t* codes, std::size_t count, Significan
 /// Adds the reciprocals of all of them.
 void add_reciprocals(const Significands& of, SignificandSums& sums);
 
-/// Adds what `variant` makes of them; VariantSums::carried only if asked for.
-void add_variant(const Significands& of, const Variant& variant, bool count_carried, VariantSums& sums);
+/// What is to be counted; the rest may be.
+struct Counted {
+  bool inexact = false, carried = false;
+};
+
+/// Adds what `variant` makes of them.
+void add_variant(const Significands& of, const Variant& variant, Counted counted, VariantSums& sums);
 
 /// Magnitudes of float32 numbers as integers: codes without sign.
 struct MagnitudeRange {

@@ -24,9 +24,11 @@ BinadeTally::BinadeTally(const BinadeQuestion& question, Binade of_binade) : bin
     const Treatment treatment = treat(format, question.options, question.input_least, binade);
     wants_reciprocals |= needs_reciprocals(treatment.fate);
     if (treatment.fate != Fate::rounded) continue;
-    auto known = std::find_if(roundings.begin(), roundings.end(), [&](const Rounding& r) { return r.variant == treatment.variant; });
-    if (known == roundings.end()) known = roundings.insert(known, {treatment.variant, false, {}});
-    known->counts_carried |= treatment.counts_carried();
+    auto known =
+        std::find_if(roundings.begin(), roundings.end(), [&](const Rounding& r) { return r.variant == treatment.variant; });
+    if (known == roundings.end()) known = roundings.insert(known, {treatment.variant, {}, {}});
+    known->counted.inexact |= !treatment.below;
+    known->counted.carried |= treatment.counts_carried();
   }
 }
 
@@ -37,7 +39,7 @@ const VariantSums& BinadeTally::of(const Variant& variant) const {
 void BinadeTally::add(Significands& scratch, const std::uint32_t* codes, std::size_t count) {
   take_significands(codes, count, scratch, all);
   if (wants_reciprocals) add_reciprocals(scratch, all);
-  for (Rounding& rounding : roundings) add_variant(scratch, rounding.variant, rounding.counts_carried, rounding.sums);
+  for (Rounding& rounding : roundings) add_variant(scratch, rounding.variant, rounding.counted, rounding.sums);
 }
 
 void BinadeTally::merge(const BinadeTally& other) {
@@ -117,7 +119,8 @@ void BinadePass::empty_subnormal(std::span<const std::uint32_t> codes) {
 }
 
 BinadeTally& BinadePass::tally(Binade binade) {
-  const std::size_t index = (binade.negative ? exponents : 0) + static_cast<std::size_t>(binade.exponent - Binade::least_exponent);
+  const std::size_t index =
+      (binade.negative ? exponents : 0) + static_cast<std::size_t>(binade.exponent - Binade::least_exponent);
   if (!tallies_[index]) tallies_[index] = std::make_unique<BinadeTally>(*question_, binade);
   return *tallies_[index];
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One read of float32 numbers for any number of formats and scales 2^k: the numbers are dealt out to their binades, and whenever
-// there are enough of one binade they are summed as every format and scale asks. All sums are exact (studies/binade_sums.hpp).
+// One read of float32 numbers for any number of formats and scales 2^k: the numbers are dealt out to their binades, and
+// whenever there are enough of one binade they are summed as every format and scale asks. All sums are exact
+// (studies/binade_sums.hpp).
 #pragma once
 
 #include <array>
@@ -28,7 +29,7 @@ struct BinadeQuestion {
 struct BinadeTally {
   struct Rounding {
     Variant variant;
-    bool counts_carried;
+    Counted counted;
     VariantSums sums;
   };
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums over the numbers of one binade, in integers: of significands, and of what a Variant makes of them. They are exact, but for
-// quotients, each of which is rounded to a fixed grid first. So they depend on neither order nor the width of vectors.
+// Sums over the numbers of one binade, in integers: of significands, and of what a Variant makes of them. They are exact, but
+// for quotients, each of which is rounded to a fixed grid first. So they depend on neither order nor the width of vectors.
 #pragma once
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
-#include "emu/bits.hpp"
 #include "studies/binade.hpp"
 
 namespace ulpscope::studies {
@@ -45,6 +45,13 @@ struct QuotientLanes {
   static constexpr int part_bits = 22;
   static constexpr std::uint32_t bias = 1U << part_bits;  ///< added to each lower part, which may be negative
 
+  /// What quotients are added to, so that they are rounded to the grid of the upper part, and the rest to that of the lower.
+  static constexpr float high_zero(int exponent) noexcept { return power(exponent + 1); }
+  static constexpr double grid(int exponent) noexcept {
+    return static_cast<double>(power(exponent - part_bits));
+  }  ///< the upper
+  static constexpr float low_zero(int exponent) noexcept { return 1.5F * power(exponent + 1 - part_bits); }
+
   LaneSums high, low;
 
   /// In units of 2^(exponent - 44).
@@ -55,6 +62,11 @@ struct QuotientLanes {
   void merge(const QuotientLanes& other) noexcept {
     high.merge(other.high);
     low.merge(other.low);
+  }
+
+ private:
+  static constexpr float power(int exponent) noexcept {
+    return std::bit_cast<float>(static_cast<std::uint32_t>(exponent + 127) << 23);
   }
 };
 
@@ -80,14 +92,14 @@ struct SignificandSums {
 
 /// Sums over the errors that a Variant makes, in units of the significands' last bit; what overflows counts as without error.
 struct VariantSums {
-  LaneSums ups;      ///< of errors away from zero
+  LaneSums rounded;  ///< of what became of the significands
   LaneSums sizes;    ///< of |error|
   SquareLanes squares;
   QuotientLanes quotients;  ///< |error| / significand
   std::uint64_t quotient_count = 0;
-  LaneSums inexact;  ///< how many
-  LaneSums carried;  ///< how many were rounded up to Variant::end; counted where wanted
-  SignificandSums over;  ///< what overflows; least and most are not formed
+  LaneSums inexact;                         ///< how many; counted where wanted
+  LaneSums carried;                         ///< how many were rounded up to Variant::end; counted where wanted
+  SignificandSums over;                     ///< what overflows; least and most are not formed
   std::array<std::uint32_t, 16> largest{};  ///< |error|, by lanes
   double largest_quotient = 0;              ///< nearest double
   std::uint32_t at_largest_quotient = 0;    ///< a significand where it is
@@ -95,7 +107,7 @@ struct VariantSums {
   std::uint32_t largest_size() const noexcept { return *std::max_element(largest.begin(), largest.end()); }
 
   void merge(const VariantSums& other) noexcept {
-    ups.merge(other.ups);
+    rounded.merge(other.rounded);
     sizes.merge(other.sizes);
     squares.merge(other.squares);
     quotients.merge(other.quotients);

@@ -125,7 +125,8 @@ std::vector<ErrorSums> run_jobs(const tensors::Tensor& tensor, const std::vector
   std::vector<ErrorSums> exact_sums, other_sums, sums;
   if (!exact.empty()) exact_sums = run_exactly(tensor, exact, config);
   if (!others.empty())
-    other_sums = tensor.dtype.fits_float() ? run_in_order<float>(tensor, others, config) : run_in_order<double>(tensor, others, config);
+    other_sums =
+        tensor.dtype.fits_float() ? run_in_order<float>(tensor, others, config) : run_in_order<double>(tensor, others, config);
   auto next_exact = exact_sums.begin(), next_other = other_sums.begin();
   for (const bool of_exact : is_exact) sums.push_back(of_exact ? *next_exact++ : *next_other++);
   return sums;

@@ -29,7 +29,8 @@ class Totals {
   Totals(const BinadeQuestion& question, const ScaledFormat& to)
       : question_(question),
         to_(to),
-        most_{static_cast<std::int64_t>((to.format.max_finite_code() & to.format.fraction_mask()) | (to.format.fraction_mask() + 1)),
+        most_{static_cast<std::int64_t>((to.format.max_finite_code() & to.format.fraction_mask()) |
+                                        (to.format.fraction_mask() + 1)),
               to.format.max_exponent() - to.format.fraction_bits - to.log2_scale},
         least_{1, to.format.min_spacing_exponent() - to.log2_scale} {}
 
@@ -103,13 +104,14 @@ class Totals {
   void add_rounded(const BinadeTally& tally, const Treatment& treatment) {
     const Variant& variant = treatment.variant;
     const VariantSums& sums = tally.of(variant);
-    add_sizes(sums.sizes.total(), sums.ups.total());
+    add_sizes(sums.sizes.total(), sums.rounded.total() - tally.all.significands.total());
     squares_.add(sums.squares.total(), 2 * unit_);
     quotients_.add(sums.quotients.total(sums.quotient_count), QuotientLanes::unit_exponent(variant.quotient_exponent()));
     const double largest = std::ldexp(sums.largest_size(), unit_);
     raise(largest, sums.largest_quotient, in_ulps(largest));
 
-    const auto inexact = static_cast<std::uint64_t>(sums.inexact.total()), carried = static_cast<std::uint64_t>(sums.carried.total());
+    const auto inexact = static_cast<std::uint64_t>(sums.inexact.total()),
+               carried = static_cast<std::uint64_t>(sums.carried.total());
     const std::uint64_t in_range = tally.all.count - sums.over.count;
     if (!treatment.below) {
       count(Outcome::exact, in_range - inexact);
@@ -123,15 +125,15 @@ class Totals {
     count(all_nonzero ? Outcome::subnormal : Outcome::to_zero, others);
   }
 
-  /// sizes: the sum of |error|; ups: of those away from zero; in units.
-  void add_sizes(Int128 sizes, Int128 ups) {
+  /// sizes: the sum of |error|; outward: of errors, those away from zero being positive; in units.
+  void add_sizes(Int128 sizes, Int128 outward) {
     sizes_.add(sizes, unit_);
-    signed_.add(negative_ ? sizes - 2 * ups : 2 * ups - sizes, unit_);
+    signed_.add(negative_ ? -outward : outward, unit_);
   }
 
   void add_to_zero(const BinadeTally& tally) {
     count(Outcome::to_zero, tally.all.count);
-    add_sizes(tally.all.significands.total(), 0);
+    add_sizes(tally.all.significands.total(), -tally.all.significands.total());
     squares_.add(tally.all.squares.total(), 2 * unit_);
     quotients_.add(static_cast<Int128>(tally.all.count), 0);
     const double largest = std::ldexp(tally.all.most, unit_);

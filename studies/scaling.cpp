@@ -120,7 +120,8 @@ std::optional<int> ScaleMap::log2_uniform() const noexcept {
   const int exponent = floor_log2(scale.multiply);
   if (scale.multiply != emu::detail::power_of_two(exponent) || scale.denominator != scale.multiply || scale.numerator != 1)
     return std::nullopt;
-  // A product in float32 may lose bits to underflow. It cannot overflow: such scales bring no number beyond the format's largest.
+  // A product in float32 may lose bits to underflow. It cannot overflow: such scales bring no number beyond the format's
+  // largest.
   if (in_float_ && exponent < 0) return std::nullopt;
   return exponent;
 }

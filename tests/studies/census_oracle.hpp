@@ -63,7 +63,7 @@ struct Statistics {
   std::uint64_t nonzero = 0, lost = 0, lost_when_saturating = 0;
   double max_abs = 0, max_rel = 0, max_ulp = 0;
   Exact sum_abs, sum_signed, squares, saturating_squares, input_squares;
-  long double sum_rel = 0;         ///< of quotients of 64 bits
+  long double sum_rel = 0;           ///< of quotients of 64 bits
   long double quotients_off_by = 0;  ///< what the sum may be off by: for each quotient 2^-44 of what bounds it
   double largest = 0, smallest = std::numeric_limits<double>::infinity();
   std::uint64_t largest_at = 0, smallest_at = 0;

@@ -3,14 +3,17 @@
 #include <bit>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
+#include <catch2/generators/catch_generators_range.hpp>
 #include <cmath>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include "emu/catalogue.hpp"
 #include "emu/names.hpp"
 #include "emu/philox.hpp"
 #include "emu/simd.hpp"
+#include "reports/render.hpp"
 #include "studies/census.hpp"
 #include "studies/sweep.hpp"
 #include "tests/studies/census_oracle.hpp"
@@ -42,7 +45,8 @@ std::vector<float> hard_values(std::size_t count, std::uint64_t seed) {
 std::vector<float> with_specials(std::vector<float> values) {
   constexpr float infinite = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
   constexpr float least = std::numeric_limits<float>::denorm_min(), most = std::numeric_limits<float>::max();
-  const float specials[] = {0.0F, -0.0F, infinite, -infinite, nan, -nan, least, -least, most, -most, 0x1p-126F, -0x1.fffffcp-127F};
+  const float specials[] = {0.0F,  -0.0F,  infinite, -infinite, nan,       -nan,
+                            least, -least, most,     -most,     0x1p-126F, -0x1.fffffcp-127F};
   for (std::size_t i = 0; i < std::size(specials) && 5 * i < values.size(); ++i) values[5 * i] = specials[i];
   return values;
 }
@@ -51,8 +55,19 @@ std::vector<float> with_specials(std::vector<float> values) {
 std::vector<float> small_values(std::size_t count, std::uint64_t seed, int most) {
   std::vector<float> values = hard_values(count, seed);
   for (float& x : values)
-    if (const int above = std::ilogb(x) - most; above > 0) x = std::ldexp(x, -above - static_cast<int>(std::bit_cast<std::uint32_t>(x) % 30));
+    if (const int above = std::ilogb(x) - most; above > 0)
+      x = std::ldexp(x, -above - static_cast<int>(std::bit_cast<std::uint32_t>(x) % 30));
   return values;
+}
+
+/// Runs `act` on every SIMD path of this processor.
+template <class Act>
+void on_every_path(Act act) {
+  for (const emu::SimdPath path : emu::simd_paths()) {
+    emu::use_simd_path(path);
+    act();
+  }
+  emu::use_simd_path(emu::simd_paths().front());
 }
 
 /// The first statistic that differs; empty if none does.
@@ -68,7 +83,8 @@ std::string difference(const studies::ErrorSums& sums, const oracle::Statistics&
   if (sums.max_ulp != s.max_ulp) return "max_ulp";
   if (sums.sum_abs != s.sum_abs.nearest()) return "sum_abs";
   if (sums.sum_signed != s.sum_signed.nearest()) return "sum_signed";
-  if (std::fabs(static_cast<long double>(sums.sum_rel) - s.sum_rel) > s.quotients_off_by + 0x1p-52L * s.sum_rel) return "sum_rel";
+  if (std::fabs(static_cast<long double>(sums.sum_rel) - s.sum_rel) > s.quotients_off_by + 0x1p-52L * s.sum_rel)
+    return "sum_rel";
   if (square(sums.input) != s.input_squares.nearest()) return "input";
   if (square(sums.error) != s.squares.nearest()) return "error";
   if (square(sums.saturating_error) != s.saturating_squares.nearest()) return "saturating_error";
@@ -96,8 +112,8 @@ std::vector<emu::RoundingOptions> deterministic_options() {
   return all;
 }
 
-std::vector<studies::SweepRow> sweep_of(const std::vector<float>& values, emu::Format format, const emu::RoundingOptions& options,
-                                        studies::ScaleRange range, int threads = 1) {
+std::vector<studies::SweepRow> sweep_of(const std::vector<float>& values, emu::Format format,
+                                        const emu::RoundingOptions& options, studies::ScaleRange range, int threads = 1) {
   studies::CensusConfig config;
   config.formats = {format};
   config.options = options;
@@ -110,7 +126,6 @@ void check_against_oracle(const std::vector<float>& values, emu::Format format, 
   for (const studies::SweepRow& row : sweep_of(values, format, options, range)) {
     const auto expected = oracle::census(values, format, row.log2_scale, options, 0x1p-126);
     const std::string differs = difference(row.sums, expected);
-    if (differs.empty()) continue;
     CAPTURE(emu::format_name(format), row.log2_scale, emu::name_of(options.rounding), emu::name_of(options.policy),
             options.flush_subnormals, options.subnormals_are_zero, values.size());
     CHECK(differs == "");
@@ -147,4 +162,35 @@ TEST_CASE("every statistic is exact for tensors of every length", "[studies]") {
     for (float& x : few) x = std::bit_cast<float>((std::bit_cast<std::uint32_t>(x) & 0x80ffffffU) | 0x3e000000U);
     check_against_oracle(few, format, {}, {-3, 9, 6});
   }
+}
+
+TEST_CASE("every SIMD path and number of threads gives the same bytes, and those of the census", "[studies]") {
+  // Formats of every kind in one sweep, so that they share what they may; full buffers and rests.
+  std::vector<float> values = with_specials(hard_values(40000, 5));
+  for (std::size_t i = 0; i < values.size() / 2; ++i) values[2 * i] = static_cast<float>(emu::rounding_bits(6, i)) * 0x1p-31F;
+  const auto tensor = tensors::from_values("t", {values.size()}, values);
+  const emu::RoundingOptions options = GENERATE(from_range(deterministic_options()));
+  studies::CensusConfig config;
+  config.formats = formats_to_test();
+  config.options = options;
+  const studies::ScaleRange range{-24, 24, 24};
+  const auto bytes_of_sweep = [&](int threads) {
+    config.threads = threads;
+    return reports::to_csv(studies::sweep_table(studies::sweep(tensor, range, config), options));
+  };
+  const std::string expected = bytes_of_sweep(1);
+
+  on_every_path([&] {
+    CAPTURE(emu::name_of(emu::simd_path()));
+    CHECK((bytes_of_sweep(1) == expected));
+    CHECK((bytes_of_sweep(2) == expected));
+    CHECK((bytes_of_sweep(3) == expected));
+    for (const int k : range.exponents()) {
+      const studies::Scaling scaling{k == 0 ? studies::ScaleRule::none : studies::ScaleRule::number, std::ldexp(1.0, k), "k"};
+      const auto census = studies::census(tensor, scaling, config);
+      const auto sweep = studies::sweep(tensor, {k, k, 1}, config);
+      for (std::size_t i = 0; i < census.size(); ++i)
+        CHECK((studies::statistic_cells(census[i].sums) == studies::statistic_cells(sweep[i].sums)));
+    }
+  });
 }
