@@ -275,8 +275,10 @@ class Over {
   Quotients reciprocals_;
 };
 
-/// plain: nothing overflows, is flushed, or is counted when carried. counts_inexact: where it is.
-template <Way way, bool plain, bool counts_inexact>
+/// What add_errors() does beside the sums; each includes those before.
+enum class Extent { sums, inexact, carried, over_and_flushed };
+
+template <Way way, Extent extent>
 HWY_INLINE void add_errors(const Significands& of, const Variant& variant, VariantSums& sums) {
   const DU d;
   const DI di;
@@ -293,16 +295,15 @@ HWY_INLINE void add_errors(const Significands& of, const Variant& variant, Varia
     const U m = hn::Load(d, of.integers.data() + i);
     const F m_float = hn::Load(df, of.floats.data() + i), reciprocal = hn::Load(df, of.reciprocals.data() + i);
     U r = round(m, m_float);
-    if constexpr (!plain) {
-      const Mask carries = hn::Gt(valid(r), hn::Set(d, Variant::end - 1)), over = hn::Gt(valid(m), hn::Set(d, variant.most));
-      carried = hn::Add(carried, hn::IfThenElseZero(carries, hn::Set(d, 1)));
-      out.add(over, m, m_float, reciprocal);
+    if constexpr (extent >= Extent::carried) carried = hn::Add(carried, hn::ShiftRight<Binade::fraction_bits + 1>(valid(r)));
+    if constexpr (extent >= Extent::over_and_flushed) {
+      out.add(hn::Gt(valid(m), hn::Set(d, variant.most)), m, m_float, reciprocal);
       r = round_as_variant(m, m_float);
     }
     const U size = hn::BitCast(d, hn::Abs(hn::BitCast(di, valid(hn::Sub(r, m)))));
     rounded = hn::Add(rounded, valid(r));
     sizes = hn::Add(sizes, size);
-    if constexpr (counts_inexact) inexact = hn::Add(inexact, hn::Min(size, hn::Set(d, 1)));
+    if constexpr (extent >= Extent::inexact) inexact = hn::Add(inexact, hn::Min(size, hn::Set(d, 1)));
     largest = hn::Max(largest, size);
     squares = add_squares(squares, size);
     quotients.add(hn::ConvertTo(df, hn::BitCast(di, size)), m_float, reciprocal);
@@ -310,15 +311,13 @@ HWY_INLINE void add_errors(const Significands& of, const Variant& variant, Varia
 
   gather(rounded, sums.rounded);
   gather(sizes, sums.sizes);
-  if constexpr (counts_inexact) gather(inexact, sums.inexact);
+  if constexpr (extent >= Extent::inexact) gather(inexact, sums.inexact);
   gather_squares(squares, sums.squares);
   hn::Store(largest, d, sums.largest.data());
   quotients.finish(steps, sums.quotients);
   sums.quotient_count += steps * hn::Lanes(d);
-  if constexpr (!plain) {
-    gather(carried, sums.carried);
-    out.finish(steps, sums.over);
-  }
+  if constexpr (extent >= Extent::carried) gather(carried, sums.carried);
+  if constexpr (extent >= Extent::over_and_flushed) out.finish(steps, sums.over);
   if (quotients.largest() > sums.largest_quotient - QuotientLanes::grid(variant.quotient_exponent()) &&
       hn::GetLane(hn::MaxOfLanes(d, largest)) != 0)
     update_largest_quotient<way>(of, variant, sums);
@@ -326,12 +325,10 @@ HWY_INLINE void add_errors(const Significands& of, const Variant& variant, Varia
 
 template <Way way>
 void add_errors(const Significands& of, const Variant& variant, Counted counted, VariantSums& sums) {
-  if (variant.overflows() || variant.flushes || counted.carried)
-    add_errors<way, false, true>(of, variant, sums);
-  else if (counted.inexact)
-    add_errors<way, true, true>(of, variant, sums);
-  else
-    add_errors<way, true, false>(of, variant, sums);
+  if (variant.overflows() || variant.flushes) return add_errors<way, Extent::over_and_flushed>(of, variant, sums);
+  if (counted.carried) return add_errors<way, Extent::carried>(of, variant, sums);
+  if (counted.inexact) return add_errors<way, Extent::inexact>(of, variant, sums);
+  add_errors<way, Extent::sums>(of, variant, sums);
 }
 
 HWY_INLINE void add_variant(const Significands& of, const Variant& variant, Counted counted, VariantSums& sums) {

@@ -13,9 +13,9 @@
 
 namespace ulpscope::studies {
 
-/// The significands of numbers of one binade: no more than may be summed in 32 bits by vectors of four lanes.
+/// The significands of numbers of one binade: no more than vectors of eight lanes may sum in 32 bits.
 struct Significands {
-  static constexpr std::size_t capacity = 512;
+  static constexpr std::size_t capacity = 1024;
 
   alignas(64) std::array<std::uint32_t, capacity> integers;
   alignas(64) std::array<float, capacity> floats;

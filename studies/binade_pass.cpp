@@ -36,8 +36,19 @@ const VariantSums& BinadeTally::of(const Variant& variant) const {
   return std::find_if(roundings.begin(), roundings.end(), [&](const Rounding& r) { return r.variant == variant; })->sums;
 }
 
-void BinadeTally::add(Significands& scratch, const std::uint32_t* codes, std::size_t count) {
-  take_significands(codes, count, scratch, all);
+void BinadeTally::add(std::span<const std::uint32_t> codes, Significands& scratch) {
+  while (!codes.empty()) {
+    const std::size_t n = std::min(codes.size(), codes_.size() - waiting_);
+    std::copy_n(codes.begin(), n, codes_.begin() + static_cast<std::ptrdiff_t>(waiting_));
+    waiting_ += n;
+    codes = codes.subspan(n);
+    if (waiting_ == codes_.size()) finish(scratch);
+  }
+}
+
+void BinadeTally::finish(Significands& scratch) {
+  take_significands(codes_.data(), waiting_, scratch, all);
+  waiting_ = 0;
   if (wants_reciprocals) add_reciprocals(scratch, all);
   for (Rounding& rounding : roundings) add_variant(scratch, rounding.variant, rounding.counted, rounding.sums);
 }
@@ -48,8 +59,8 @@ void BinadeTally::merge(const BinadeTally& other) {
 }
 
 BinadePass::BinadePass(const BinadeQuestion& question)
-    : question_(&question), buffers_(std::make_unique_for_overwrite<Buffer[]>(buffer_count)) {
-  for (std::size_t i = 0; i < buffer_count; ++i) next_[i] = buffers_[i].codes.data();
+    : question_(&question), buffers_(std::make_unique_for_overwrite<Buffer[]>(ways * binades)) {
+  for (std::size_t i = 0; i < ways * binades; ++i) next_[i] = buffers_[i].codes.data();
 }
 
 void BinadePass::add(std::span<const float> values, std::uint64_t first) {
@@ -73,31 +84,40 @@ void BinadePass::place(std::span<const float> values, std::uint64_t first, Magni
 }
 
 void BinadePass::deal(std::span<const float> values) {
-  for (const float x : values) put(code_of(x) >> fraction_bits, code_of(x));
+  const auto put_at = [&](std::size_t i, std::size_t way) {
+    const std::uint32_t code = code_of(values[i]);
+    put(code >> fraction_bits, way, code);
+  };
+  std::size_t i = 0;
+  for (; i + ways <= values.size(); i += ways)
+    for (std::size_t way = 0; way < ways; ++way) put_at(i + way, way);
+  for (; i < values.size(); ++i) put_at(i, 0);
 }
 
-inline void BinadePass::put(std::size_t buffer, std::uint32_t code) {
-  std::uint32_t*& next = next_[buffer];
-  *next++ = code;
-  if (reinterpret_cast<std::uintptr_t>(next) % sizeof(Buffer) == 0) empty(buffer);  // buffers lie at multiples of their size
+inline void BinadePass::put(std::size_t binade, std::size_t way, std::uint32_t code) {
+  const std::size_t buffer = ways * binade + way;
+  std::uint32_t* const next = next_[buffer];
+  *next = code;
+  next_[buffer] = next + 1;
+  if (reinterpret_cast<std::uintptr_t>(next + 1) % sizeof(Buffer) == 0) empty(buffer);  // buffers lie at multiples of their size
 }
 
 void BinadePass::empty(std::size_t buffer) {
-  std::uint32_t* const codes = buffers_[buffer].codes.data();
-  const auto count = static_cast<std::size_t>(next_[buffer] - codes);
-  next_[buffer] = codes;
-  if (count == 0) return;
-  if (buffer >= codes_of_exponent) {
-    const auto which = static_cast<int>(buffer - codes_of_exponent);
+  const std::span<const std::uint32_t> codes(buffers_[buffer].codes.data(), next_[buffer]);
+  next_[buffer] = buffers_[buffer].codes.data();
+  if (codes.empty()) return;
+  const std::size_t binade = buffer / ways;
+  if (binade >= codes_of_exponent) {
+    const auto which = static_cast<int>(binade - codes_of_exponent);
     const bool negative = which >= static_cast<int>(subnormal_exponents);
     const int exponent = which % static_cast<int>(subnormal_exponents) + Binade::least_exponent;
-    return tally({negative, exponent}).add(scratch_, codes, count);
+    return tally({negative, exponent}).add(codes, scratch_);
   }
-  const bool negative = buffer >= codes_of_exponent / 2;
-  const int field = static_cast<int>(buffer % (codes_of_exponent / 2));
-  if (field == 0) return empty_subnormal({codes, count});
-  if (field == 255) return empty_special({codes, count});
-  tally({negative, field - 127}).add(scratch_, codes, count);
+  const bool negative = binade >= codes_of_exponent / 2;
+  const int field = static_cast<int>(binade % (codes_of_exponent / 2));
+  if (field == 0) return empty_subnormal(codes);
+  if (field == 255) return empty_special(codes);
+  tally({negative, field - 127}).add(codes, scratch_);
 }
 
 void BinadePass::empty_special(std::span<const std::uint32_t> codes) {
@@ -114,7 +134,7 @@ void BinadePass::empty_subnormal(std::span<const std::uint32_t> codes) {
     }
     const int leading = std::bit_width(magnitude) - 1;
     const std::size_t sign = code != magnitude ? subnormal_exponents : 0;
-    put(codes_of_exponent + sign + static_cast<std::size_t>(leading), magnitude << (fraction_bits - leading));
+    put(codes_of_exponent + sign + static_cast<std::size_t>(leading), 0, magnitude << (fraction_bits - leading));
   }
 }
 
@@ -126,7 +146,9 @@ BinadeTally& BinadePass::tally(Binade binade) {
 }
 
 void BinadePass::finish() {
-  for (std::size_t i = 0; i < buffer_count; ++i) empty(i);  // subnormal numbers go to the last buffers
+  for (std::size_t i = 0; i < ways * binades; ++i) empty(i);  // subnormal numbers go to the last buffers
+  for (const auto& tally : tallies_)
+    if (tally) tally->finish(scratch_);
 }
 
 void BinadePass::merge(const BinadePass& other) {

@@ -36,13 +36,21 @@ struct BinadeTally {
   BinadeTally(const BinadeQuestion& question, Binade binade);
 
   const VariantSums& of(const Variant& variant) const;
-  void add(Significands& scratch, const std::uint32_t* codes, std::size_t count);
+  /// Takes float32 codes; sums are formed when there are many.
+  void add(std::span<const std::uint32_t> codes, Significands& scratch);
+  /// Forms the sums of what is left.
+  void finish(Significands& scratch);
+  /// Precondition: both are finished.
   void merge(const BinadeTally& other);
 
   Binade binade;
   SignificandSums all;
   bool wants_reciprocals = false;
   std::vector<Rounding> roundings;
+
+ private:
+  std::size_t waiting_ = 0;
+  std::array<std::uint32_t, Significands::capacity> codes_;
 };
 
 /// A magnitude, as float32 code, and the first place where it stands.
@@ -78,14 +86,17 @@ class BinadePass {
   static constexpr std::size_t exponents = Binade::last_exponent - Binade::least_exponent + 1;
   static constexpr std::size_t codes_of_exponent = 512;  ///< sign and exponent field
   static constexpr std::size_t subnormal_exponents = 23;
-  static constexpr std::size_t buffer_count = codes_of_exponent + 2 * subnormal_exponents;
+  static constexpr std::size_t binades = codes_of_exponent + 2 * subnormal_exponents;
+  /// Elements of even and of odd place go to buffers of their own: each waits for the one before it in its buffer.
+  static constexpr std::size_t ways = 2;
+  static constexpr std::size_t buffer_size = 256;
 
-  struct alignas(Significands::capacity * sizeof(std::uint32_t)) Buffer {
-    std::array<std::uint32_t, Significands::capacity> codes;
+  struct alignas(buffer_size * sizeof(std::uint32_t)) Buffer {
+    std::array<std::uint32_t, buffer_size> codes;
   };
 
   void deal(std::span<const float> values);
-  void put(std::size_t buffer, std::uint32_t code);
+  void put(std::size_t binade, std::size_t way, std::uint32_t code);
   void empty(std::size_t buffer);
   void empty_special(std::span<const std::uint32_t> codes);
   void empty_subnormal(std::span<const std::uint32_t> codes);
@@ -94,7 +105,7 @@ class BinadePass {
 
   const BinadeQuestion* question_;
   std::unique_ptr<Buffer[]> buffers_;
-  std::array<std::uint32_t*, buffer_count> next_;
+  std::array<std::uint32_t*, ways * binades> next_;
   Significands scratch_;
   std::array<std::unique_ptr<BinadeTally>, 2 * exponents> tallies_;
   std::uint64_t zeros_ = 0, infinite_ = 0, nan_ = 0;
