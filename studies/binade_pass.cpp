@@ -99,7 +99,8 @@ inline void BinadePass::put(std::size_t binade, std::size_t way, std::uint32_t c
   std::uint32_t* const next = next_[buffer];
   *next = code;
   next_[buffer] = next + 1;
-  if (reinterpret_cast<std::uintptr_t>(next + 1) % sizeof(Buffer) == 0) empty(buffer);  // buffers lie at multiples of their size
+  if (reinterpret_cast<std::uintptr_t>(next + 1) % sizeof(Buffer) == 0)
+    empty(buffer);  // buffers lie at multiples of their size
 }
 
 void BinadePass::empty(std::size_t buffer) {

@@ -2,10 +2,6 @@
 #include "studies/census.hpp"
 
 #include <tbb/enumerable_thread_specific.h>
-#include <tbb/global_control.h>
-#include <tbb/info.h>
-#include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
 
 #include <algorithm>
 #include <bit>
@@ -18,6 +14,7 @@
 #include "emu/names.hpp"
 #include "studies/binade_pass.hpp"
 #include "studies/exact_totals.hpp"
+#include "studies/parallel.hpp"
 #include "studies/round_and_count.hpp"
 
 namespace ulpscope::studies {
@@ -29,20 +26,15 @@ constexpr std::uint64_t chunks_in_flight = 64;     // bounds memory; changes not
 /// Calls partial(first, size) for every chunk, in parallel, and merge(result) in the order of the chunks.
 template <class Partial, class Merge>
 void for_each_chunk(std::uint64_t count, const CensusConfig& config, Partial partial, Merge merge) {
-  const int threads = config.threads > 0 ? config.threads : tbb::info::default_concurrency();
-  const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(threads));
-  tbb::task_arena arena(threads);
   const std::uint64_t chunks = (count + chunk_elements - 1) / chunk_elements;
   for (std::uint64_t batch = 0; batch < chunks; batch += chunks_in_flight) {
     const std::uint64_t batch_end = std::min(chunks, batch + chunks_in_flight);
     using Result = decltype(partial(std::uint64_t{0}, std::size_t{0}));
     std::vector<Result> results(static_cast<std::size_t>(batch_end - batch));
-    arena.execute([&] {
-      tbb::parallel_for(batch, batch_end, [&](std::uint64_t chunk) {
-        const std::uint64_t first = chunk * chunk_elements;
-        const auto size = static_cast<std::size_t>(std::min(chunk_elements, count - first));
-        results[static_cast<std::size_t>(chunk - batch)] = partial(first, size);
-      });
+    for_each_index(results.size(), config.threads, [&](std::size_t i) {
+      const std::uint64_t first = (batch + i) * chunk_elements;
+      const auto size = static_cast<std::size_t>(std::min(chunk_elements, count - first));
+      results[i] = partial(first, size);
     });
     for (const Result& result : results) merge(result);
     if (config.progress) config.progress(std::min(count, batch_end * chunk_elements));
