@@ -177,7 +177,8 @@ HWY_NOINLINE void update_largest_quotient(const WindowBlock& block, WindowRelati
   }
 }
 
-/// Rounds, and counts and compares errors.
+/// Rounds, and counts errors; compares them where a larger one may be found.
+template <bool compares>
 class RoundingStep {
  public:
   HWY_INLINE RoundingStep(int dropped, WindowBlock& block, const WindowRelative& relative)
@@ -198,15 +199,18 @@ class RoundingStep {
     const F size = hn::Abs(hn::Sub(rounded, x));
     hn::Store(hn::Sub(rounded, hn::Load(df, block_.head.data() + i)), df, block_.error_head.data() + i);
     hn::Store(size, df, block_.error_size.data() + i);
-    const U in_binade = hn::Sub(hn::BitCast(d, size), hn::And(hn::BitCast(d, magnitude), exponent));
-    largest_ = hn::Max(largest_, size);
-    largest_in_binade_ = hn::Max(largest_in_binade_, hn::BitCast(DI(), in_binade));
+    if constexpr (compares) {
+      const U in_binade = hn::Sub(hn::BitCast(d, size), hn::And(hn::BitCast(d, magnitude), exponent));
+      largest_ = hn::Max(largest_, size);
+      largest_in_binade_ = hn::Max(largest_in_binade_, hn::BitCast(DI(), in_binade));
+    }
     // The least positive float, whose code is 1, or 0; the minimum of floats has more execution units than that of integers.
     inexact_ = hn::Add(inexact_, hn::BitCast(d, hn::Min(size, hn::BitCast(df, hn::Set(d, 1)))));
   }
 
   HWY_INLINE void finish(WindowRelative& relative) const {
     gather(inexact_, relative.inexact);
+    if constexpr (!compares) return;
     relative.largest_size = hn::GetLane(hn::MaxOfLanes(DF(), largest_));
     relative.largest_in_binade = hn::GetLane(hn::MaxOfLanes(DI(), largest_in_binade_));
   }
@@ -262,11 +266,26 @@ class ErrorSumming {
   D heads_, sizes_, heads_squared_, products_, sizes2_, heads_squared2_, products2_;
 };
 
-void AddBlockErrors(int window, int dropped, WindowBlock& block, WindowErrors& sums, WindowRelative& relative) {
-  RoundingStep rounding(dropped, block, relative);
-  ErrorSumming errors(dropped, block);
+template <bool compares>
+void round(int dropped, WindowBlock& block, WindowRelative& relative) {
+  RoundingStep<compares> rounding(dropped, block, relative);
   for_block(block.next, 2, rounding);
   rounding.finish(relative);
+}
+
+/// Whether an error may be larger than those known. None exceeds half an ulp, and in a large tensor some have just that.
+bool may_grow(int window, int dropped, const WindowRelative& relative) {
+  const int half_ulp = dropped - 1 - Binade::fraction_bits, last = window + WindowBlock::binades - 1;
+  const float largest = std::bit_cast<float>(least_code(last + half_ulp));
+  return relative.largest_size < largest || relative.largest_in_binade < half_ulp * (1 << Binade::fraction_bits);
+}
+
+void AddBlockErrors(int window, int dropped, WindowBlock& block, WindowErrors& sums, WindowRelative& relative) {
+  if (may_grow(window, dropped, relative))
+    round<true>(dropped, block, relative);
+  else
+    round<false>(dropped, block, relative);
+  ErrorSumming errors(dropped, block);
   for_block(block.next, 3, errors);
   errors.finish(window, sums, relative);
 }
