@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// encode and round_to of spans that hold all 2^32 floats, or a spread of them, against the scalar functions.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <catch2/catch_test_macros.hpp>
+#include <cstdint>
+#include <cstring>
+#include <mutex>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "emu/bulk.hpp"
+#include "tests/emu/bulk_inputs.hpp"
+#include "tests/emu/bulk_laws.hpp"
+
+namespace {
+using namespace ulpscope;
+using laws::How;
+
+// 2^32 conversions take seconds only when optimised and without sanitizers; the other laws cover those builds.
+#if defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__)
+constexpr bool is_fast_build = true;
+#else
+constexpr bool is_fast_build = false;
+#endif
+
+constexpr std::uint64_t all_patterns = std::uint64_t{1} << 32;
+constexpr std::size_t block_size = std::size_t{1} << 14;  // what is compared at a time stays in the cache
+
+/// A block of floats of successive patterns, and what the scalar function makes of them.
+template <emu::Format F, class Word>
+struct Block {
+  std::vector<float> inputs = std::vector<float>(block_size), values = inputs, got_values = inputs;
+  std::vector<Word> codes = std::vector<Word>(block_size), got_codes = codes;
+
+  template <emu::Rounding R, emu::Policy P>
+  void fill(std::uint64_t first) {
+    constexpr emu::RoundingOptions options{.rounding = R, .policy = P};
+    for (std::size_t i = 0; i < block_size; ++i) inputs[i] = std::bit_cast<float>(static_cast<std::uint32_t>(first + i));
+    for (std::size_t i = 0; i < block_size; ++i) {
+      const emu::Rounded rounded = emu::round_to(F, inputs[i], options);
+      codes[i] = static_cast<Word>(rounded.code);
+      values[i] = static_cast<float>(rounded.value);
+    }
+  }
+  /// Whether the path in force gives the same.
+  bool is_confirmed(const emu::RoundingOptions& options) {
+    emu::encode(F, std::span<const float>(inputs), std::span(got_codes), options);
+    emu::round_to(F, std::span<const float>(inputs), std::span(got_values), options);
+    return std::memcmp(got_codes.data(), codes.data(), block_size * sizeof(Word)) == 0 &&
+           std::memcmp(got_values.data(), values.data(), block_size * sizeof(float)) == 0;
+  }
+};
+
+/// The pattern at which the first wrong block of a half of the patterns begins; all_patterns if there is none.
+template <emu::Format F, class Word, emu::Rounding R, emu::Policy P>
+std::uint64_t first_wrong_block(std::uint64_t half) {
+  Block<F, Word> block;
+  const std::uint64_t begin = half * (all_patterns / 2);
+  for (std::uint64_t first = begin; first < begin + all_patterns / 2; first += block_size) {
+    block.template fill<R, P>(first);
+    if (!block.is_confirmed({.rounding = R, .policy = P})) return first;
+  }
+  return all_patterns;
+}
+
+/// The path is the process's, so paths take turns and the two threads share each.
+template <emu::Format F, emu::Rounding R, emu::Policy P>
+void require_every_float(emu::SimdPath path) {
+  laws::with_word(F, 0, [&]<class Word>(Word) {
+    std::array<std::uint64_t, 2> wrong{};
+    std::thread other([&] { wrong[1] = first_wrong_block<F, Word, R, P>(1); });
+    wrong[0] = first_wrong_block<F, Word, R, P>(0);
+    other.join();
+    INFO(emu::format_name(F) << ' ' << emu::name_of(R) << ' ' << emu::name_of(P) << " on " << emu::name_of(path)
+                             << ": first wrong blocks " << std::hex << wrong[0] << ' ' << wrong[1] << " (100000000: none)");
+    CHECK(wrong[0] == all_patterns);
+    CHECK(wrong[1] == all_patterns);
+  });
+}
+
+/// The path without vectors is as slow as the scalar functions, so it is asked in the default direction only.
+template <emu::Format F>
+void require_every_float_in_every_direction() {
+  if (!is_fast_build) SKIP("only in optimised builds");
+  laws::on_every_path([](emu::SimdPath path) {
+    if (path == emu::SimdPath::scalar) {
+      require_every_float<F, emu::Rounding::nearest_even, emu::Policy::nonsaturating>(path);
+    } else {
+      [&]<std::size_t... I>(std::index_sequence<I...>) {
+        (require_every_float<F, laws::deterministic[I], emu::Policy::nonsaturating>(path), ...);
+        (require_every_float<F, laws::deterministic[I], emu::Policy::saturating>(path), ...);
+      }(std::make_index_sequence<std::size(laws::deterministic)>{});
+    }
+  });
+}
+
+// The formats of at most 19 bits, one case each, in every direction and policy.
+#define ULPSCOPE_EVERY(format)                                                                                                \
+  TEST_CASE("bulk operations take every float32 right to " #format ", in every direction and policy", "[bulk][exhaustive]") { \
+    require_every_float_in_every_direction<emu::format>();                                                                    \
+  }
+ULPSCOPE_EVERY(tf32)
+ULPSCOPE_EVERY(float16)
+ULPSCOPE_EVERY(bfloat16)
+ULPSCOPE_EVERY(float8_e5m2)
+ULPSCOPE_EVERY(float8_e4m3fn)
+ULPSCOPE_EVERY(float8_e4m3)
+ULPSCOPE_EVERY(float8_e3m4)
+ULPSCOPE_EVERY(float8_e4m3fnuz)
+ULPSCOPE_EVERY(float8_e5m2fnuz)
+ULPSCOPE_EVERY(float8_e4m3b11fnuz)
+ULPSCOPE_EVERY(float8_e8m0fnu)
+ULPSCOPE_EVERY(float6_e3m2fn)
+ULPSCOPE_EVERY(float6_e2m3fn)
+ULPSCOPE_EVERY(float4_e2m1fn)
+
+static_assert(std::count_if(emu::catalogue.begin(), emu::catalogue.end(),
+                            [](const emu::NamedFormat& named) { return named.format.bits() <= 19; }) == 14,
+              "a format of at most 19 bits has no case above");
+
+TEST_CASE("a spread of floats of all exponents and endings is encoded and rounded as each is", "[bulk]") {
+  std::vector<float> inputs;
+  constexpr std::uint32_t step = 16411;  // a prime: the patterns end in every combination of low bits
+  for (std::uint64_t pattern = 1; pattern < all_patterns; pattern += step)
+    inputs.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(pattern)));
+  for (const emu::NamedFormat& named : emu::catalogue)
+    for (const How& how : laws::every_plain_way())
+      if (emu::fits_float(named.format)) {
+        laws::with_word(named.format, 0, [&]<class Word>(Word) {
+          laws::require_bulk_equals_scalar(named.format, how, laws::encoding<float, Word>(named.format, how), inputs);
+        });
+        laws::require_bulk_equals_scalar(named.format, how, laws::rounding<float>(named.format, how), inputs);
+      }
+}
+
+}  // namespace
