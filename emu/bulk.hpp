@@ -40,7 +40,7 @@ void decode(Format format, std::span<const Word> codes, std::span<Float> values)
 
 /// out[i] = convert(from, codes[i], to).code.
 template <class FromWord, class ToWord>
-void convert(Format from, std::span<const FromWord> codes, Format to, std::span<ToWord> out, const RoundingOptions& options = {},
-             RandomBits random = {});
+void convert(Format from, std::span<const FromWord> codes, Format to, std::span<ToWord> out,
+             const RoundingOptions& options = {}, RandomBits random = {});
 
 }  // namespace ulpscope::emu
