@@ -105,12 +105,12 @@ void encode(Format format, std::span<const Float> values, std::span<Word> codes,
             RandomBits random) {
   assert(values.size() == codes.size() && format.bits() <= std::numeric_limits<Word>::digits);
   const auto plan = plan_for<Float>(format, options, false);
+  const detail::FloatEnvironment environment(plan ? plan->direction : detail::Direction::nearest);
   if (!plan) {
     for (std::size_t i = 0; i < values.size(); ++i)
       codes[i] = static_cast<Word>(encode(format, values[i], options, random_word(options, random, i)));
     return;
   }
-  const detail::FloatEnvironment environment(plan->direction);
   if constexpr (sizeof(Word) == sizeof(std::uint64_t)) {
     Block<std::uint32_t> narrow;
     in_blocks(values, codes, options, random, [&](const float* in, Word* out, const Loop& loop) {
@@ -130,12 +130,12 @@ void round_to(Format format, std::span<const Float> values, std::span<Float> rou
               RandomBits random) {
   assert(values.size() == rounded.size() && (std::is_same_v<Float, double> || fits_float(format)));
   const auto plan = fits_float(format) ? plan_for<Float>(format, options, true) : std::nullopt;
+  const detail::FloatEnvironment environment(plan ? plan->direction : detail::Direction::nearest);
   if (!plan) {
     for (std::size_t i = 0; i < values.size(); ++i)
       rounded[i] = static_cast<Float>(round_to(format, values[i], options, random_word(options, random, i)).value);
     return;
   }
-  const detail::FloatEnvironment environment(plan->direction);
   if constexpr (std::is_same_v<Float, double>) {
     in_blocks(values, rounded, options, random, [&](float* in, double* out, const Loop& loop) {
       detail::round_floats(*plan, in, in, loop);
@@ -153,12 +153,12 @@ template <class Word, class Float>
 void decode(Format format, std::span<const Word> codes, std::span<Float> values) {
   assert(codes.size() == values.size() && (std::is_same_v<Float, double> || fits_float(format)));
   const auto plan = sizeof(Word) > sizeof(std::uint32_t) ? std::nullopt : detail::plan_decoding(format, false);
+  const detail::FloatEnvironment environment(detail::Direction::nearest);
   if (!plan) {
     for (std::size_t i = 0; i < codes.size(); ++i) values[i] = static_cast<Float>(decode(format, Code{codes[i]}));
     return;
   }
   if constexpr (sizeof(Word) <= sizeof(std::uint32_t)) {
-    const detail::FloatEnvironment environment(detail::Direction::nearest);
     if constexpr (std::is_same_v<Float, float>) {
       detail::decode_to_floats(*plan, codes.data(), values.data(), {codes.size(), traffic(codes, values)});
     } else {
@@ -176,6 +176,7 @@ void convert(Format from, std::span<const FromWord> codes, Format to, std::span<
              RandomBits random) {
   assert(codes.size() == out.size() && to.bits() <= std::numeric_limits<ToWord>::digits);
   const auto decoding = detail::plan_decoding(from, options.subnormals_are_zero);
+  const detail::FloatEnvironment environment(detail::Direction::nearest);
   if (sizeof(FromWord) > sizeof(std::uint32_t) || !decoding) {
     for (std::size_t i = 0; i < codes.size(); ++i)
       out[i] = static_cast<ToWord>(
@@ -183,7 +184,6 @@ void convert(Format from, std::span<const FromWord> codes, Format to, std::span<
     return;
   }
   if constexpr (sizeof(FromWord) <= sizeof(std::uint32_t)) {
-    const detail::FloatEnvironment environment(detail::Direction::nearest);
     RoundingOptions rounding = options;
     rounding.subnormals_are_zero = false;  // those of `from`, which are zero after decoding
     Block<float> floats;
