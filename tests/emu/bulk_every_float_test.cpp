@@ -86,18 +86,20 @@ void require_every_float() {
 
 /// The path without vectors is as slow as the scalar functions, so it is asked in the default direction only.
 template <emu::Format F>
+void on_path_in_every_direction(emu::SimdPath path) {
+  if (path == emu::SimdPath::scalar) return require_every_float<F, emu::Rounding::nearest_even, emu::Policy::nonsaturating>();
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    (require_every_float<F, laws::deterministic[I], emu::Policy::nonsaturating>(), ...);
+    (require_every_float<F, laws::deterministic[I], emu::Policy::saturating>(), ...);
+  }(std::make_index_sequence<std::size(laws::deterministic)>{});
+}
+template <emu::Format F>
 void require_every_float_in_every_direction() {
-  if (!is_fast_build) SKIP("only in optimised builds");
-  laws::on_every_path([](emu::SimdPath path) {
-    if (path == emu::SimdPath::scalar) {
-      require_every_float<F, emu::Rounding::nearest_even, emu::Policy::nonsaturating>();
-    } else {
-      [&]<std::size_t... I>(std::index_sequence<I...>) {
-        (require_every_float<F, laws::deterministic[I], emu::Policy::nonsaturating>(), ...);
-        (require_every_float<F, laws::deterministic[I], emu::Policy::saturating>(), ...);
-      }(std::make_index_sequence<std::size(laws::deterministic)>{});
-    }
-  });
+  if constexpr (is_fast_build) {
+    laws::on_every_path(on_path_in_every_direction<F>);
+  } else {
+    SKIP("only in optimised builds");
+  }
 }
 
 // The formats of at most 19 bits, one case each, in every direction and policy.
