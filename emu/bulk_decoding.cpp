@@ -12,22 +12,12 @@
 #include <cstring>
 #include <type_traits>
 
+#include "emu/bulk_vectors-inl.hpp"
+
 HWY_BEFORE_NAMESPACE();
 namespace ulpscope::emu::detail::HWY_NAMESPACE {
 namespace {
 
-namespace hn = hwy::HWY_NAMESPACE;
-using DF = hn::ScalableTag<float>;
-using DU = hn::RebindToUnsigned<DF>;
-using DI = hn::RebindToSigned<DF>;
-using VF = hn::Vec<DF>;
-using VU = hn::Vec<DU>;
-
-HWY_INLINE VU set(std::uint32_t word) { return hn::Set(DU(), word); }
-/// Comparison of words below 2^31.
-HWY_INLINE auto below(VU a, VU b) { return hn::RebindMask(DU(), hn::Lt(hn::BitCast(DI(), a), hn::BitCast(DI(), b))); }
-constexpr std::uint32_t sign_bit = std::uint32_t{1} << 31;
-constexpr std::uint32_t float_infinity = std::uint32_t{0xff} << 23;
 constexpr std::uint32_t float_nan = float_infinity | std::uint32_t{1} << 22;
 
 /// e8m0: an exponent field; zero stands for half of float's least normal number.
@@ -38,7 +28,7 @@ HWY_INLINE VU decode_exponent(VU codes) {
 }
 
 HWY_INLINE VU canonical_nan(VU word) {
-  return hn::IfThenElse(hn::RebindMask(DU(), hn::IsNaN(hn::BitCast(DF(), word))), set(float_nan), word);
+  return hn::IfThenElse(hn::RebindMask(DU(), hn::IsNaN(floats(word))), set(float_nan), word);
 }
 
 template <Codes kind>
@@ -47,13 +37,12 @@ HWY_INLINE VU decode(const DecodePlan& plan, VU codes) {
   const VU top = hn::Shl(codes, set(plan.top_shift));
   if constexpr (kind == Codes::upper) return canonical_nan(top);
   // Sign, exponent and fraction where float has them; the shift has copied the sign into what is masked off.
-  const VU word = hn::And(hn::BitCast(DU(), hn::Shr(hn::BitCast(DI(), top), hn::BitCast(DI(), set(plan.exponent_shift)))),
-                          set(plan.word_mask));
+  const VU word = hn::And(hn::BitCast(DU(), hn::Shr(ints(top), ints(set(plan.exponent_shift)))), set(plan.word_mask));
   const VU magnitude = hn::AndNot(set(sign_bit), word);
   // A subnormal is 1.FFF of the least normal's exponent, less the one that it does not have.
-  const VF least = hn::BitCast(DF(), set(plan.least_exponent));
-  const VF above = hn::BitCast(DF(), hn::Or(magnitude, set(plan.least_exponent)));
-  const VU subnormal = hn::OrAnd(hn::BitCast(DU(), hn::Sub(above, least)), word, set(sign_bit));
+  const VF least = floats(set(plan.least_exponent));
+  const VF above = floats(hn::Or(magnitude, set(plan.least_exponent)));
+  const VU subnormal = hn::OrAnd(bits(hn::Sub(above, least)), word, set(sign_bit));
   const auto negative_zero = hn::Eq(word, set(sign_bit));
   VU value = hn::IfThenElse(below(magnitude, set(plan.least_normal)), subnormal, hn::Add(word, set(plan.rebias)));
   if constexpr (kind == Codes::infinite || kind == Codes::any) {
@@ -68,16 +57,13 @@ HWY_INLINE VU decode(const DecodePlan& plan, VU codes) {
   return value;
 }
 
-/// Whether the instruction set converts float16; Highway's own conversion knows no infinities.
-constexpr bool has_half = HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128;
-
 template <Codes kind, class Word>
 HWY_INLINE void decode_step(const DecodePlan& plan, const Word* in, float* out, bool streaming) {
   const DF df;
   VU word;
   if constexpr (kind == Codes::half && has_half && sizeof(Word) == sizeof(hwy::float16_t)) {
     const hn::Rebind<hwy::float16_t, DF> dh;
-    word = canonical_nan(hn::BitCast(DU(), hn::PromoteTo(df, hn::LoadU(dh, reinterpret_cast<const hwy::float16_t*>(in)))));
+    word = canonical_nan(bits(hn::PromoteTo(df, hn::LoadU(dh, reinterpret_cast<const hwy::float16_t*>(in)))));
   } else {
     VU codes;
     if constexpr (sizeof(Word) == sizeof(std::uint32_t))

@@ -10,15 +10,12 @@
 #include <cstring>
 #include <limits>
 
+#include "emu/bulk_vectors-inl.hpp"
 #include "emu/philox.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace ulpscope::emu::detail::HWY_NAMESPACE {
 namespace {
-
-namespace hn = hwy::HWY_NAMESPACE;
-using DU = hn::ScalableTag<std::uint32_t>;
-using VU = hn::Vec<DU>;
 
 #if HWY_TARGET != HWY_SCALAR
 /// Philox4x32-10 in 64-bit lanes, whose upper halves hold rubbish that no multiplication reads. Two counters a lane pair: the

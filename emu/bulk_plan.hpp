@@ -11,7 +11,7 @@
 namespace ulpscope::emu::detail {
 
 /// How a kernel rounds a float. The first five align the least kept bit with that of a sum |x| + 2^k, which the processor then
-/// rounds; the next four add to the bits of x, which formats with float's own least exponent allow; the last is e8m0's.
+/// rounds; the next four add to the bits of x, which formats with float's own least exponent allow.
 enum class Way : std::uint8_t {
   sum_nearest,     ///< the processor rounds to nearest
   sum,             ///< the processor's direction is the one asked for
@@ -22,6 +22,7 @@ enum class Way : std::uint8_t {
   bits_offset,  ///< a constant for each sign, then truncated
   bits_odd,
   bits_stochastic,
+  half,      ///< the processor's own conversion to float16, where it has one; else as sum_nearest
   exponent,  ///< the result is an exponent
 };
 

@@ -10,34 +10,11 @@
 #include <hwy/highway.h>
 
 #include "emu/bulk_plan.hpp"
+#include "emu/bulk_vectors-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace ulpscope::emu::detail::HWY_NAMESPACE {
 namespace {
-
-namespace hn = hwy::HWY_NAMESPACE;
-using DF = hn::ScalableTag<float>;
-using DU = hn::RebindToUnsigned<DF>;
-using DI = hn::RebindToSigned<DF>;
-using VF = hn::Vec<DF>;
-using VU = hn::Vec<DU>;
-using VI = hn::Vec<DI>;
-
-HWY_INLINE VU set(std::uint32_t word) { return hn::Set(DU(), word); }
-HWY_INLINE VU bits(VF x) { return hn::BitCast(DU(), x); }
-HWY_INLINE VF floats(VU x) { return hn::BitCast(DF(), x); }
-HWY_INLINE VI ints(VU x) { return hn::BitCast(DI(), x); }
-
-/// Comparison of words below 2^31, which AVX2 does only for signed ones.
-HWY_INLINE auto below(VU a, VU b) { return hn::Lt(ints(a), ints(b)); }
-/// Words where a comparison of ints held.
-HWY_INLINE VU choose(hn::Mask<DI> mask, VU yes, VU no) { return hn::IfThenElse(hn::RebindMask(DU(), mask), yes, no); }
-HWY_INLINE VU zero_where(hn::Mask<DI> mask, VU no) { return hn::IfThenZeroElse(hn::RebindMask(DU(), mask), no); }
-/// magnitude | (word & mask)
-HWY_INLINE VU or_and(VU magnitude, VU word, VU mask) { return hn::OrAnd(magnitude, word, mask); }
-
-constexpr std::uint32_t sign_bit = std::uint32_t{1} << 31;
-constexpr std::uint32_t float_infinity = std::uint32_t{0xff} << 23;
 
 /// The rounding of |x| as a result without sign, and what is unusual about it. Codes if `code`, else float bits.
 template <Way way, Special special, bool code>
@@ -64,9 +41,12 @@ class Rounder {
     VF x = input;
     if constexpr (special == Special::any) {
       const VU word = bits(input), magnitude = hn::AndNot(set(sign_bit), word);
-      x = floats(hn::And(word, choose(below(magnitude, set(plan_.zero_input_below)), set(sign_bit), set(~std::uint32_t{0}))));
+      x = floats(
+          hn::And(word, hn::IfThenElse(below(magnitude, set(plan_.zero_input_below)), set(sign_bit), set(~std::uint32_t{0}))));
     }
-    if constexpr (way == Way::exponent && special == Special::nan)
+    if constexpr (way == Way::half)
+      return from_half(x);
+    else if constexpr (way == Way::exponent && special == Special::nan)
       return exponent_or_nan(x);
     else if constexpr (way == Way::exponent)
       return specials(x, exponent_of_code(exponent_code(x)));
@@ -88,7 +68,7 @@ class Rounder {
       exponent = hn::BitCast(DU(), hn::Min(ints(exponent), ints(most_)));
       magnitude = hn::Add(exponent, power_);
     }
-    const VU power = or_and(magnitude, word, set(sign_bit));
+    const VU power = hn::OrAnd(magnitude, word, set(sign_bit));
     VF t = hn::Add(x, floats(power));
     if constexpr (way == Way::sum_away) {
       // Half a unit is 2^-24 of the power. What the sum with x loses lies below the half that is cut off next.
@@ -158,11 +138,23 @@ class Rounder {
     return hn::Xor(set(plan_.offset_positive), hn::And(negative, set(plan_.offset_positive ^ plan_.offset_negative)));
   }
 
+  HWY_INLINE VU from_half(VF x) const {
+    const hn::Rebind<hwy::float16_t, DF> dh;
+    const hn::Rebind<std::uint16_t, DF> dw;
+    const auto h = hn::DemoteTo(dh, x);
+    VU result;
+    if constexpr (code)
+      result = hn::PromoteTo(DU(), hn::BitCast(dw, h));
+    else
+      result = bits(hn::PromoteTo(DF(), h));
+    return hn::IfThenElse(hn::RebindMask(DU(), hn::IsNaN(x)), nan_, result);
+  }
+
   /// e8m0: the exponent field after rounding; nothing below its least number, which float has as a subnormal.
   HWY_INLINE VU exponent_code(VF x) const {
     const VU magnitude = hn::AndNot(set(sign_bit), bits(x));
-    return zero_where(below(magnitude, set(plan_.raise_from)),
-                      hn::ShiftRight<23>(hn::Add(magnitude, set(plan_.offset_positive))));
+    return hn::IfThenZeroElse(below(magnitude, set(plan_.raise_from)),
+                              hn::ShiftRight<23>(hn::Add(magnitude, set(plan_.offset_positive))));
   }
   HWY_INLINE VU exponent_of_code(VU field) const {
     if constexpr (code) return field;
@@ -185,32 +177,34 @@ class Rounder {
     const VU word = bits(x);
     const auto beyond = below(largest_, magnitude);
     if constexpr (special <= Special::fnuz) {
-      VU result = or_and(magnitude, sign_of(word), sign_);
+      VU result = hn::OrAnd(magnitude, sign_of(word), sign_);
       if constexpr (special == Special::fnuz) result = hn::IfThenZeroElse(hn::Eq(magnitude, hn::Zero(DU())), result);
-      return choose(beyond, nan_, result);
+      return hn::IfThenElse(beyond, nan_, result);
     }
     const auto is_nan = hn::RebindMask(DU(), hn::IsNaN(x));
     if constexpr (special < Special::directed) {
-      VU result = choose(beyond, overflow_, magnitude);
+      VU result = hn::IfThenElse(beyond, overflow_, magnitude);
       if constexpr (special == Special::truncated)
         result = hn::IfThenElse(hn::RebindMask(DU(), hn::IsInf(x)), infinity_, result);
-      return hn::IfThenElse(is_nan, nan_, or_and(result, sign_of(word), sign_));
+      return hn::IfThenElse(is_nan, nan_, hn::OrAnd(result, sign_of(word), sign_));
     }
     if constexpr (special == Special::directed) {
-      const VU limit = choose(hn::Lt(ints(word), hn::Zero(DI())), set(plan_.overflow_negative & ~plan_.sign_bit), overflow_);
-      const VU finite = choose(beyond, limit, magnitude);
+      const VU limit = hn::IfThenElse(is_negative(word), set(plan_.overflow_negative & ~plan_.sign_bit), overflow_);
+      const VU finite = hn::IfThenElse(beyond, limit, magnitude);
       const VU result = hn::IfThenElse(hn::RebindMask(DU(), hn::IsInf(x)), infinity_, finite);
-      return hn::IfThenElse(is_nan, nan_, or_and(result, sign_of(word), sign_));
+      return hn::IfThenElse(is_nan, nan_, hn::OrAnd(result, sign_of(word), sign_));
     }
-    const auto negative = hn::Lt(ints(word), hn::Zero(DI()));
+    const auto negative = is_negative(word);
     const VU signed_bit = hn::And(sign_of(word), sign_);
     const auto vanishes = below(magnitude, set(plan_.zero_below));
-    VU result = choose(vanishes, hn::And(signed_bit, set(plan_.zero_sign)), hn::Or(magnitude, signed_bit));
-    result = choose(beyond, choose(negative, set(plan_.overflow_negative), set(plan_.overflow_positive)), result);
+    VU result = hn::IfThenElse(vanishes, hn::And(signed_bit, set(plan_.zero_sign)), hn::Or(magnitude, signed_bit));
+    result =
+        hn::IfThenElse(beyond, hn::IfThenElse(negative, set(plan_.overflow_negative), set(plan_.overflow_positive)), result);
     const VU input = hn::AndNot(set(sign_bit), word);
     const auto infinite = hn::Eq(input, set(float_infinity));
-    result = hn::IfThenElse(infinite, choose(negative, set(plan_.infinity_negative), set(plan_.infinity_positive)), result);
-    if constexpr (way == Way::exponent) result = choose(hn::And(negative, hn::Gt(ints(input), hn::Zero(DI()))), nan_, result);
+    result =
+        hn::IfThenElse(infinite, hn::IfThenElse(negative, set(plan_.infinity_negative), set(plan_.infinity_positive)), result);
+    if constexpr (way == Way::exponent) result = hn::IfThenElse(hn::And(negative, below(hn::Zero(DU()), input)), nan_, result);
     return hn::IfThenElse(is_nan, nan_, result);
   }
 
