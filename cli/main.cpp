@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <new>
 #include <string>
@@ -14,6 +15,7 @@
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
 #include "emu/error.hpp"
+#include "emu/simd.hpp"
 #include "reports/build_info.hpp"
 
 namespace {
@@ -41,6 +43,17 @@ std::vector<std::string> with_marked_numbers(std::vector<std::string> arguments)
     if (word.size() > 1 && word[0] == '-' && std::string_view("0123456789.inIN").find(word[1]) != std::string_view::npos)
       word.insert(0, 1, ' ');
   return arguments;
+}
+
+/// The path that the environment asks for; the results do not depend on it.
+void choose_simd_path() {
+  const char* const path = std::getenv("ULPSCOPE_SIMD");
+  if (path == nullptr) return;
+  try {
+    emu::use_simd_path(path);
+  } catch (const Error& error) {
+    throw Error(std::string("environment variable ULPSCOPE_SIMD: ") + error.what());
+  }
 }
 
 int run(const std::vector<std::string>& arguments) {
@@ -74,6 +87,7 @@ int main(int count, char** words) {
   ::signal(SIGPIPE, SIG_IGN);
   try {
     const std::vector<std::string> arguments(words + 1, words + count);
+    choose_simd_path();
     if (arguments.empty()) {
       cli::print(introduction);
       return cli::done;

@@ -35,7 +35,7 @@ class ProgressLine {
   ~ProgressLine();
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
-  /// A function to call from one thread.
+  /// A function to call from one thread at a time.
   std::function<void(std::uint64_t done, std::uint64_t total)> callback();
 
  private:

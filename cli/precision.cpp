@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/precision.hpp"
 
+#include <mutex>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "reports/directory.hpp"
+#include "studies/parallel.hpp"
 
 namespace ulpscope::cli {
 namespace {
@@ -14,19 +17,28 @@ std::uint64_t total_count(const std::vector<tensors::Tensor>& tensors) {
                          [](std::uint64_t sum, const tensors::Tensor& t) { return sum + t.count(); });
 }
 
-/// Runs `study(tensor, config)` for each tensor, telling `progress` of elements over all of them.
+/// Runs `study(tensor, config)` for each tensor, in parallel, telling `progress` of elements over all of them.
 template <class Study>
-auto for_each_tensor(const std::vector<tensors::Tensor>& tensors, studies::CensusConfig config, const Progress& progress,
+auto for_each_tensor(const std::vector<tensors::Tensor>& tensors, const studies::CensusConfig& config, const Progress& progress,
                      Study study) {
-  std::vector<decltype(study(tensors.front(), config))> results;
+  using Result = decltype(study(tensors.front(), config));
+  std::vector<std::optional<Result>> results(tensors.size());
   const std::uint64_t total = total_count(tensors);
-  std::uint64_t before = 0;
-  for (const tensors::Tensor& tensor : tensors) {
-    if (progress) config.progress = [&](std::uint64_t done) { progress(before + done, total); };
-    results.push_back(study(tensor, config));
-    before += tensor.count();
-  }
-  return results;
+  std::uint64_t done = 0;
+  std::mutex one_at_a_time;
+  studies::for_each_index(tensors.size(), config.threads, [&](std::size_t i) {
+    studies::CensusConfig of_tensor = config;
+    if (progress)
+      of_tensor.progress = [&, before = std::uint64_t{0}](std::uint64_t done_of_tensor) mutable {
+        const std::lock_guard lock(one_at_a_time);
+        done += done_of_tensor - std::exchange(before, done_of_tensor);
+        progress(done, total);
+      };
+    results[i] = study(tensors[i], of_tensor);
+  });
+  std::vector<Result> all;
+  for (std::optional<Result>& result : results) all.push_back(std::move(*result));
+  return all;
 }
 
 /// A word as a shell reads it.
@@ -56,18 +68,18 @@ std::vector<tensors::Tensor> open_all(const std::vector<std::string>& inputs, co
 }
 
 std::vector<studies::CensusRow> census_all(const std::vector<tensors::Tensor>& tensors, const studies::Scaling& scaling,
-                                           studies::CensusConfig config, const Progress& progress) {
+                                           const studies::CensusConfig& config, const Progress& progress) {
   std::vector<studies::CensusRow> rows;
-  for (auto& part : for_each_tensor(tensors, std::move(config), progress,
+  for (auto& part : for_each_tensor(tensors, config, progress,
                                     [&](const auto& tensor, const auto& c) { return studies::census(tensor, scaling, c); }))
     rows.insert(rows.end(), part.begin(), part.end());
   return rows;
 }
 
 std::vector<std::vector<studies::SweepRow>> sweep_all(const std::vector<tensors::Tensor>& tensors,
-                                                      const studies::ScaleRange& range, studies::CensusConfig config,
+                                                      const studies::ScaleRange& range, const studies::CensusConfig& config,
                                                       const Progress& progress) {
-  return for_each_tensor(tensors, std::move(config), progress,
+  return for_each_tensor(tensors, config, progress,
                          [&](const auto& tensor, const auto& c) { return studies::sweep(tensor, range, c); });
 }
 

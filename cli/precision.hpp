@@ -13,16 +13,16 @@
 
 namespace ulpscope::cli {
 
-/// Told of the elements done and to do, over all tensors.
+/// Told of the elements done and to do, over all tensors, by one thread at a time.
 using Progress = std::function<void(std::uint64_t done, std::uint64_t total)>;
 
 /// Opens every input; a name that stands for several tensors gives them all.
 std::vector<tensors::Tensor> open_all(const std::vector<std::string>& inputs, const tensors::OpenOptions& options);
 
 std::vector<studies::CensusRow> census_all(const std::vector<tensors::Tensor>& tensors, const studies::Scaling& scaling,
-                                           studies::CensusConfig config, const Progress& progress);
+                                           const studies::CensusConfig& config, const Progress& progress);
 std::vector<std::vector<studies::SweepRow>> sweep_all(const std::vector<tensors::Tensor>& tensors,
-                                                      const studies::ScaleRange& range, studies::CensusConfig config,
+                                                      const studies::ScaleRange& range, const studies::CensusConfig& config,
                                                       const Progress& progress);
 
 struct ReportRequest {

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "studies/census.hpp"
 
-#include <tbb/global_control.h>
-#include <tbb/info.h>
-#include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
+#include <tbb/enumerable_thread_specific.h>
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <span>
 
-#include "emu/decode.hpp"
+#include "emu/catalogue.hpp"
 #include "emu/names.hpp"
+#include "studies/binade_pass.hpp"
+#include "studies/exact_totals.hpp"
+#include "studies/parallel.hpp"
 #include "studies/round_and_count.hpp"
 
 namespace ulpscope::studies {
@@ -25,20 +26,15 @@ constexpr std::uint64_t chunks_in_flight = 64;     // bounds memory; changes not
 /// Calls partial(first, size) for every chunk, in parallel, and merge(result) in the order of the chunks.
 template <class Partial, class Merge>
 void for_each_chunk(std::uint64_t count, const CensusConfig& config, Partial partial, Merge merge) {
-  const int threads = config.threads > 0 ? config.threads : tbb::info::default_concurrency();
-  const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(threads));
-  tbb::task_arena arena(threads);
   const std::uint64_t chunks = (count + chunk_elements - 1) / chunk_elements;
   for (std::uint64_t batch = 0; batch < chunks; batch += chunks_in_flight) {
     const std::uint64_t batch_end = std::min(chunks, batch + chunks_in_flight);
     using Result = decltype(partial(std::uint64_t{0}, std::size_t{0}));
     std::vector<Result> results(static_cast<std::size_t>(batch_end - batch));
-    arena.execute([&] {
-      tbb::parallel_for(batch, batch_end, [&](std::uint64_t chunk) {
-        const std::uint64_t first = chunk * chunk_elements;
-        const auto size = static_cast<std::size_t>(std::min(chunk_elements, count - first));
-        results[static_cast<std::size_t>(chunk - batch)] = partial(first, size);
-      });
+    for_each_index(results.size(), config.threads, [&](std::size_t i) {
+      const std::uint64_t first = (batch + i) * chunk_elements;
+      const auto size = static_cast<std::size_t>(std::min(chunk_elements, count - first));
+      results[i] = partial(first, size);
     });
     for (const Result& result : results) merge(result);
     if (config.progress) config.progress(std::min(count, batch_end * chunk_elements));
@@ -53,7 +49,7 @@ std::vector<Float> read_chunk(const tensors::Tensor& tensor, std::uint64_t first
 }
 
 template <class Float>
-std::vector<ErrorSums> run_jobs_as(const tensors::Tensor& tensor, const std::vector<Job>& jobs, const CensusConfig& config) {
+std::vector<ErrorSums> run_in_order(const tensors::Tensor& tensor, const std::vector<Job>& jobs, const CensusConfig& config) {
   std::vector<ErrorSums> totals(jobs.size());
   for_each_chunk(
       tensor.count(), config,
@@ -71,10 +67,61 @@ std::vector<ErrorSums> run_jobs_as(const tensors::Tensor& tensor, const std::vec
   return totals;
 }
 
+/// The job as one whose sums can be exact.
+std::optional<ScaledFormat> as_scaled_format(const tensors::Tensor& tensor, const Job& job, const CensusConfig& config) {
+  if (config.options.rounding == emu::Rounding::stochastic || !tensor.dtype.fits_float()) return std::nullopt;
+  if (job.format.fraction_bits > Binade::fraction_bits && job.format != emu::float64) return std::nullopt;
+  const std::optional<int> k = job.scales.log2_uniform();
+  return k ? std::optional(ScaledFormat{job.format, *k}) : std::nullopt;
+}
+
+std::vector<ErrorSums> run_exactly(const tensors::Tensor& tensor, const std::vector<ScaledFormat>& formats,
+                                   const CensusConfig& config) {
+  BinadeQuestion question{formats, config.options};
+  if (config.options.subnormals_are_zero && tensor.dtype.format) question.input_least = tensor.dtype.format->min_exponent();
+  tbb::enumerable_thread_specific<BinadePass> passes([&] { return BinadePass(question); });
+  for_each_chunk(
+      tensor.count(), config,
+      [&](std::uint64_t first, std::size_t size) {
+        std::span<const float> values = tensor.source->floats(first, size);
+        std::vector<float> read;
+        if (values.empty()) values = read = read_chunk<float>(tensor, first, size);
+        passes.local().add(values, first);
+        return 0;
+      },
+      [](int) {});
+  BinadePass total(question);
+  for (BinadePass& pass : passes) {
+    pass.finish();
+    total.merge(pass);
+  }
+  std::vector<ErrorSums> sums;
+  for (const ScaledFormat& format : formats) sums.push_back(exact_totals(total, question, format));
+  return sums;
+}
+
 }  // namespace
 
 std::vector<ErrorSums> run_jobs(const tensors::Tensor& tensor, const std::vector<Job>& jobs, const CensusConfig& config) {
-  return tensor.dtype.fits_float() ? run_jobs_as<float>(tensor, jobs, config) : run_jobs_as<double>(tensor, jobs, config);
+  std::vector<ScaledFormat> exact;
+  std::vector<Job> others;
+  std::vector<bool> is_exact;
+  for (const Job& job : jobs) {
+    const std::optional<ScaledFormat> format = as_scaled_format(tensor, job, config);
+    is_exact.push_back(format.has_value());
+    if (format)
+      exact.push_back(*format);
+    else
+      others.push_back(job);
+  }
+  std::vector<ErrorSums> exact_sums, other_sums, sums;
+  if (!exact.empty()) exact_sums = run_exactly(tensor, exact, config);
+  if (!others.empty())
+    other_sums =
+        tensor.dtype.fits_float() ? run_in_order<float>(tensor, others, config) : run_in_order<double>(tensor, others, config);
+  auto next_exact = exact_sums.begin(), next_other = other_sums.begin();
+  for (const bool of_exact : is_exact) sums.push_back(of_exact ? *next_exact++ : *next_other++);
+  return sums;
 }
 
 ExponentCounts count_exponents(const tensors::Tensor& tensor, const CensusConfig& config) {

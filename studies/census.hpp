@@ -20,7 +20,7 @@ struct CensusConfig {
   emu::RoundingOptions options;
   std::uint64_t seed = 0;                                ///< key of stochastic rounding; the counter is the element's index
   int threads = 0;                                       ///< 0: all
-  std::function<void(std::uint64_t elements)> progress;  ///< told of elements done, from one thread
+  std::function<void(std::uint64_t elements)> progress;  ///< told of elements done, by one thread at a time
 };
 
 /// One format and scale under which a tensor is rounded.

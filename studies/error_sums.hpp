@@ -31,6 +31,14 @@ class SquareSum {
     ordinary_ += other.ordinary_;
     small_ += other.small_;
   }
+  /// significand * 2^exponent, exponent even, as near as doubles are.
+  static SquareSum of(double significand, int exponent) noexcept {
+    SquareSum sum;
+    const int leading = significand == 0 ? 0 : std::ilogb(significand) + exponent;
+    double& part = leading > 1000 ? sum.large_ : leading < -1000 ? sum.small_ : sum.ordinary_;
+    part = std::ldexp(significand, exponent + (leading > 1000 ? -1200 : leading < -1000 ? 1200 : 0));
+    return sum;
+  }
   bool is_zero() const noexcept { return large_ == 0 && ordinary_ == 0 && small_ == 0; }
 
   /// The sum is significand * 2^exponent.

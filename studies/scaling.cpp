@@ -113,6 +113,19 @@ std::size_t ScaleMap::block_of(std::uint64_t index) const noexcept {
   return static_cast<std::size_t>(row / block_rows_ * blocks_per_row_ + column / block_columns_);
 }
 
+std::optional<int> ScaleMap::log2_uniform() const noexcept {
+  if (!is_uniform()) return std::nullopt;
+  const ElementScale& scale = uniform();
+  if (!(scale.multiply >= 0x1p-500 && scale.multiply <= 0x1p500)) return std::nullopt;
+  const int exponent = floor_log2(scale.multiply);
+  if (scale.multiply != emu::detail::power_of_two(exponent) || scale.denominator != scale.multiply || scale.numerator != 1)
+    return std::nullopt;
+  // A product in float32 may lose bits to underflow. It cannot overflow: such scales bring no number beyond the format's
+  // largest.
+  if (in_float_ && exponent < 0) return std::nullopt;
+  return exponent;
+}
+
 ScaleMap::ScaleMap(const Scaling& scaling, emu::Format format, const tensors::Tensor& tensor) {
   const std::uint64_t count = tensor.count();
   columns_ = std::max<std::uint64_t>(tensor.shape.empty() ? 1 : tensor.shape.back(), 1);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -57,6 +58,8 @@ class ScaleMap {
   const ElementScale& uniform() const noexcept { return scales_.front(); }
   /// Whether products are formed in float32, as the kernels that publish the rule do.
   bool multiplies_in_float() const noexcept { return in_float_; }
+  /// k where every element is multiplied by 2^k exactly, |k| <= 500.
+  std::optional<int> log2_uniform() const noexcept;
   /// The scale of element `index` (row-major).
   const ElementScale& at(std::uint64_t index) const noexcept { return scales_[block_of(index)]; }
 

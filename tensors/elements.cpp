@@ -34,6 +34,11 @@ class ByteSource final : public Source {
     else
       fill(first, out);
   }
+  std::span<const float> floats(std::uint64_t first, std::size_t count) const override {
+    const bool aligned = reinterpret_cast<std::uintptr_t>(bytes_.data()) % alignof(float) == 0;
+    if (!is_native(emu::float32) || !aligned) return {};
+    return {reinterpret_cast<const float*>(bytes_.data()) + first, count};
+  }
   void read_codes(std::uint64_t first, std::span<emu::Code> out) const override {
     for (std::size_t i = 0; i < out.size(); ++i) out[i] = raw(first + i);
   }

@@ -78,6 +78,8 @@ Tensor hold(std::string label, std::vector<std::uint64_t> shape, std::vector<Flo
 
 }  // namespace
 
+std::span<const float> Source::floats(std::uint64_t, std::size_t) const { return {}; }
+
 bool DType::fits_float() const {
   if (format) return emu::fits_float(*format);
   return name == "bool" || name.ends_with("int8") || name.ends_with("int16");

@@ -3,6 +3,7 @@
 // larger than memory is walked in bounded memory.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -29,7 +30,9 @@ class Source {
   virtual ~Source() = default;
   /// Values of elements [first, first + out.size()), row-major. Precondition: the dtype fits_float().
   virtual void read(std::uint64_t first, std::span<float> out) const = 0;
-  /// The same for any dtype; 64-bit integers beyond 2^53 are rounded to nearest even.
+  /// The same without a copy; empty where no such memory exists.
+  virtual std::span<const float> floats(std::uint64_t first, std::size_t count) const;
+  /// read() for any dtype; 64-bit integers beyond 2^53 are rounded to nearest even.
   virtual void read(std::uint64_t first, std::span<double> out) const = 0;
   /// Codes of the elements, right-aligned; float dtypes only.
   virtual void read_codes(std::uint64_t first, std::span<emu::Code> out) const = 0;

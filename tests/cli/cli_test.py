@@ -16,8 +16,9 @@ import unittest
 PROGRAM = os.path.abspath(sys.argv.pop(1))
 
 
-def run(*words, stdin="", cwd=None):
-    done = subprocess.run([PROGRAM, *words], input=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=cwd)
+def run(*words, stdin="", cwd=None, env=None):
+    done = subprocess.run([PROGRAM, *words], input=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=cwd,
+                          env={**os.environ, **(env or {})})
     return done.returncode, done.stdout, done.stderr
 
 
@@ -116,6 +117,22 @@ class Tables(unittest.TestCase):
             one = run(*command, "--threads", "1")[1]
             self.assertEqual(one, run(*command, "--threads", "2")[1])
             self.assertEqual(one, run(*command, "--threads", "5")[1])
+
+    def test_the_same_bytes_without_vectors(self):
+        for command in (["census", "studentt:1:100000", "--to", "e4m3,bf16"], ["sweep", "lognormal:-9,5:100000", "--rounding", "rp"]):
+            self.assertEqual(run(*command)[1], run(*command, env={"ULPSCOPE_SIMD": "scalar"})[1])
+
+    def test_the_same_bytes_for_many_tensors_at_once(self):
+        words = [f"normal:0,{k}:{100 * k}" for k in range(1, 40)]
+        one = run("census", *words, "--threads", "1")[1]
+        self.assertEqual(one, run("census", *words, "--threads", "3")[1])
+        self.assertEqual(one.splitlines()[1:], [row for word in words for row in run("census", word)[1].splitlines()[1:]])
+
+    def test_an_unknown_simd_path_is_bad_usage(self):
+        for path in ("sse9", ""):
+            code, out, err = run("census", "normal:0,1:10", env={"ULPSCOPE_SIMD": path})
+            self.assertEqual((code, out, err.count("\n")), (2, "", 1))
+            self.assertIn("scalar", err)
 
     def test_known_bytes(self):
         # Any compiler, machine and thread count gives these; a change here is a change of results.
@@ -216,5 +233,5 @@ class Files(unittest.TestCase):
             self.assertIn("Example: ulpscope " + command, out)
 
 
-GOLDEN = "d8ffcec185c1c07db162b70249f38eaf784d8882b04b72f4704a493b5dbcf9ee"
+GOLDEN = "fbef76851b5acf1ca8e5a3708cdaa6eb4d39f88a80ba636f749e44b0132f6f77"
 unittest.main()
