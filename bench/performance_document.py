@@ -16,7 +16,10 @@ OPERATIONS = {
     "decode": "code to float",
     "convert": "code to code of another format",
     "encode_double": "double to code",
-    "census": "counts and errors of a format on floats; the limit reads as much",
+    "census": "counts and errors of a format on floats, by one thread; the limit reads as much",
+    "census_2_threads": "the same by two threads, the limit by one",
+    "sweep": "the census at 48 powers of two in four formats",
+    "sweep_2_threads": "the same by two threads, the limit by one",
 }
 ROUNDED = ("encode", "round_to", "round_to_in_place")
 
@@ -86,6 +89,16 @@ def mixes(figures, build, keep):
     return ((c.name, figures.relative(c, c.but(data="normal"), build)) for c in figures.cases if c.data == "mix" and keep(c))
 
 
+def two_threads(figures, build, keep):
+    names = ((c, c.name.replace("census_2_threads/", "census/", 1)) for c in figures.cases if keep(c))
+    return ((c.name, figures.relative(c, one, build)) for c, one in names)
+
+
+def sweeps_of_census(figures, build, keep):
+    slowest = [c for c in figures.cases if c.operation == "census"]
+    return ((c.name, min(figures.relative(c, one.name, build) for one in slowest)) for c in figures.cases if slowest and keep(c))
+
+
 def builds_apart(figures, build, keep):
     ratios = ((c.name, figures.of_second_build(c)) for c in figures.cases if build == 0 and keep(c))
     return ((name, ratio and min(ratio, 1 / ratio)) for name, ratio in ratios)
@@ -102,6 +115,9 @@ MARKS = [
     ("a fifth subnormal or overflowing, of normal results", 0.95, mixes, lambda c: True),
     ("other deterministic directions, of nearest_even", 0.8, other_directions, lambda c: c.rounding != "stochastic"),
     ("stochastic of 4 Ki, of nearest_even", 0.3, other_directions, lambda c: c.rounding == "stochastic" and c.size == SMALL),
+    ("census of 64 Mi in one format, of reading it", 0.3, of_limit, lambda c: c.operation == "census"),
+    ("two threads of the census, of one", 1.8, two_threads, lambda c: c.operation == "census_2_threads"),
+    ("48 scales in four formats, of a census in one", 0.1, sweeps_of_census, lambda c: c.operation == "sweep"),
     ("one compiler's program, of the other's", 0.85, builds_apart, lambda c: True),
 ]
 
