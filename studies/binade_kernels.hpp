@@ -3,6 +3,7 @@
 // grid, and a quotient is formed by the same roundings everywhere: the paths give the same bits.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -42,6 +43,11 @@ void add_variant(const Significands& of, const Variant& variant, Counted counted
 struct MagnitudeRange {
   std::uint32_t most = 0;            ///< finite
   std::uint32_t least = 0xffffffff;  ///< not zero; not finite if there is no finite one
+
+  void include(const MagnitudeRange& other) noexcept {
+    most = std::max(most, other.most);
+    least = std::min(least, other.least);
+  }
 };
 MagnitudeRange magnitude_range(std::span<const float> values);
 

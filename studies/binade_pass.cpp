@@ -59,20 +59,34 @@ void BinadeTally::merge(const BinadeTally& other) {
 }
 
 BinadePass::BinadePass(const BinadeQuestion& question)
-    : question_(&question), buffers_(std::make_unique_for_overwrite<Buffer[]>(ways * binades)) {
+    : question_(&question),
+      window_(question.formats, question.options, question.input_least),
+      buffers_(std::make_unique_for_overwrite<Buffer[]>(ways * binades)) {
   for (std::size_t i = 0; i < ways * binades; ++i) next_[i] = buffers_[i].codes.data();
 }
 
 void BinadePass::add(std::span<const float> values, std::uint64_t first) {
-  constexpr std::size_t block = 4096;  // stays in the first cache between the two readings
+  constexpr std::size_t size = WindowBlock::size;
   MagnitudeRange range;
-  for (std::size_t i = 0; i < values.size(); i += block) {
-    const std::span<const float> part = values.subspan(i, std::min(block, values.size() - i));
-    const MagnitudeRange of_part = magnitude_range(part);
-    range = {std::max(range.most, of_part.most), std::min(range.least, of_part.least)};
-    deal(part);
+  for (std::size_t i = 0; i < values.size(); i += size) {
+    const std::span<const float> block = values.subspan(i, std::min(size, values.size() - i));
+    range.include(block.size() == size && window_.enabled() ? add_block(block.first<size>()) : add_whole(block));
   }
   place(values, first, range);
+}
+
+MagnitudeRange BinadePass::add_block(std::span<const float, WindowBlock::size> block) {
+  MagnitudeRange range;
+  const std::optional<std::span<const float>> outside = window_.add(block, range);
+  if (!outside) return add_whole(block);
+  deal(*outside);
+  return range;
+}
+
+MagnitudeRange BinadePass::add_whole(std::span<const float> values) {
+  const MagnitudeRange range = magnitude_range(values);
+  deal(values);
+  return range;
 }
 
 void BinadePass::place(std::span<const float> values, std::uint64_t first, MagnitudeRange range) {
@@ -156,6 +170,7 @@ void BinadePass::merge(const BinadePass& other) {
   zeros_ += other.zeros_;
   infinite_ += other.infinite_;
   nan_ += other.nan_;
+  window_.merge(other.window_);
   other.for_each([&](const BinadeTally& part) { tally(part.binade).merge(part); });
   const Place& large = other.largest_;
   if (large.magnitude > largest_.magnitude || (large.magnitude == largest_.magnitude && large.index < largest_.index))

@@ -15,6 +15,7 @@
 #include "studies/binade.hpp"
 #include "studies/binade_kernels.hpp"
 #include "studies/binade_sums.hpp"
+#include "studies/window.hpp"
 
 namespace ulpscope::studies {
 
@@ -75,6 +76,7 @@ class BinadePass {
   std::uint64_t nan() const noexcept { return nan_; }
   const Place& largest() const noexcept { return largest_; }    ///< finite; magnitude 0 if there is none
   const Place& smallest() const noexcept { return smallest_; }  ///< not zero; not finite if there is none
+  const WindowSums& window() const noexcept { return window_; }
   /// Calls visit(tally) for every binade that has numbers.
   template <class Visit>
   void for_each(Visit visit) const {
@@ -95,6 +97,8 @@ class BinadePass {
     std::array<std::uint32_t, buffer_size> codes;
   };
 
+  MagnitudeRange add_block(std::span<const float, WindowBlock::size> block);
+  MagnitudeRange add_whole(std::span<const float> values);
   void deal(std::span<const float> values);
   void put(std::size_t binade, std::size_t way, std::uint32_t code);
   void empty(std::size_t buffer);
@@ -104,6 +108,7 @@ class BinadePass {
   void place(std::span<const float> values, std::uint64_t first, MagnitudeRange range);
 
   const BinadeQuestion* question_;
+  WindowSums window_;
   std::unique_ptr<Buffer[]> buffers_;
   std::array<std::uint32_t*, ways * binades> next_;
   Significands scratch_;

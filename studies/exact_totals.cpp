@@ -54,6 +54,27 @@ class Totals {
     }
   }
 
+  /// What took the way through windows; all of it is normal in this format.
+  void add_window(const WindowSums& window) {
+    if (!window.enabled()) return;
+    const int dropped = Binade::fraction_bits - to_.format.fraction_bits;
+    std::size_t which = 0;
+    while (window.formats()[which].dropped != dropped) ++which;
+    for (const auto& [least, totals] : window.totals()) add_window(least, totals.input, totals.errors[which]);
+
+    const WindowRelative& relative = window.formats()[which].relative;
+    const auto inexact = static_cast<std::uint64_t>(relative.inexact.total());
+    count(Outcome::rounded, inexact);
+    sums_.counts[static_cast<std::size_t>(Outcome::exact)] -= inexact;
+    const Variant variant{dropped, Direction::nearest_even};
+    quotients_.add(relative.quotients.total(relative.quotient_count),
+                   QuotientLanes::unit_exponent(variant.quotient_exponent()));
+    if (inexact == 0) return;
+    const auto in_binade = std::bit_cast<float>(relative.largest_in_binade + std::bit_cast<std::int32_t>(1.0F));
+    raise(static_cast<double>(relative.largest_size), relative.largest_quotient,
+          std::ldexp(static_cast<double>(in_binade), to_.format.fraction_bits));
+  }
+
   void add_special(const BinadePass& pass) {
     count(Outcome::nan, pass.nan());
     count(Outcome::infinite, pass.infinite());
@@ -87,6 +108,20 @@ class Totals {
   }
 
  private:
+  void add_window(int least, const WindowInput& input, const WindowErrors& errors) {
+    const int tail = least - Binade::fraction_bits, head = tail + WindowBlock::tail_bits;
+    sums_.nonzero += input.count;
+    count(Outcome::exact, input.count);  // those that are inexact are moved afterwards
+    signal_.add(input.heads_squared, 2 * head);
+    signal_.add(2 * input.heads_by_tails, head + tail);
+    signal_.add(input.tails_squared, 2 * tail);
+    sizes_.add(errors.sizes, tail);
+    signed_.add(errors.errors, tail);
+    squares_.add(errors.error_heads_squared, 2 * head);
+    squares_.add(-2 * errors.error_heads_by_tails, head + tail);
+    squares_.add(input.tails_squared, 2 * tail);
+  }
+
   void count(Outcome outcome, std::uint64_t n) { sums_.counts[static_cast<std::size_t>(outcome)] += n; }
 
   /// `size`: |error| in the domain of the input; `quotient`: relative; `ulps`: in the format's spacing.
@@ -209,6 +244,7 @@ class Totals {
 ErrorSums exact_totals(const BinadePass& pass, const BinadeQuestion& question, const ScaledFormat& to) {
   Totals totals(question, to);
   pass.for_each([&](const BinadeTally& tally) { totals.add(tally); });
+  totals.add_window(pass.window());
   totals.add_special(pass);
   return totals.finish(pass);
 }
