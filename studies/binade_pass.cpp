@@ -70,14 +70,15 @@ void BinadePass::add(std::span<const float> values, std::uint64_t first) {
   MagnitudeRange range;
   for (std::size_t i = 0; i < values.size(); i += size) {
     const std::span<const float> block = values.subspan(i, std::min(size, values.size() - i));
-    range.include(block.size() == size && window_.enabled() ? add_block(block.first<size>()) : add_whole(block));
+    const float* const next = i + 2 * size <= values.size() ? block.data() + size : block.data();
+    range.include(block.size() == size && window_.enabled() ? add_block(block.first<size>(), next) : add_whole(block));
   }
   place(values, first, range);
 }
 
-MagnitudeRange BinadePass::add_block(std::span<const float, WindowBlock::size> block) {
+MagnitudeRange BinadePass::add_block(std::span<const float, WindowBlock::size> block, const float* next) {
   MagnitudeRange range;
-  const std::optional<std::span<const float>> outside = window_.add(block, range);
+  const std::optional<std::span<const float>> outside = window_.add(block, next, range);
   if (!outside) return add_whole(block);
   deal(*outside);
   return range;

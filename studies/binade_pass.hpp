@@ -97,7 +97,7 @@ class BinadePass {
     std::array<std::uint32_t, buffer_size> codes;
   };
 
-  MagnitudeRange add_block(std::span<const float, WindowBlock::size> block);
+  MagnitudeRange add_block(std::span<const float, WindowBlock::size> block, const float* next);
   MagnitudeRange add_whole(std::span<const float> values);
   void deal(std::span<const float> values);
   void put(std::size_t binade, std::size_t way, std::uint32_t code);

@@ -116,7 +116,8 @@ class Totals {
     signal_.add(2 * input.heads_by_tails, head + tail);
     signal_.add(input.tails_squared, 2 * tail);
     sizes_.add(errors.sizes, tail);
-    signed_.add(errors.errors, tail);
+    signed_.add(errors.error_heads, head);
+    signed_.add(-input.tails, tail);
     squares_.add(errors.error_heads_squared, 2 * head);
     squares_.add(-2 * errors.error_heads_by_tails, head + tail);
     squares_.add(input.tails_squared, 2 * tail);

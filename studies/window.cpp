@@ -51,12 +51,14 @@ void WindowSums::choose_window(std::uint32_t most) {
   window_ = wanted;
 }
 
-std::optional<std::span<const float>> WindowSums::add(std::span<const float, WindowBlock::size> values, MagnitudeRange& range) {
+std::optional<std::span<const float>> WindowSums::add(std::span<const float, WindowBlock::size> values, const float* next,
+                                                      MagnitudeRange& range) {
   if (blocks_to_skip_ > 0) {
     --blocks_to_skip_;
     return std::nullopt;
   }
   if (!window_) choose_window(magnitude_range(values).most);
+  block_.next = next;
   Totals& totals = totals_[*window_];
   totals.errors.resize(formats_.size());
   split_block(values, *window_, block_, totals.input);
@@ -85,12 +87,13 @@ void WindowSums::merge(const WindowSums& other) {
     Totals& to = totals_[window];
     to.errors.resize(formats_.size());
     to.input.count += from.input.count;
+    to.input.tails += from.input.tails;
     to.input.heads_squared += from.input.heads_squared;
     to.input.heads_by_tails += from.input.heads_by_tails;
     to.input.tails_squared += from.input.tails_squared;
     for (std::size_t i = 0; i < formats_.size(); ++i) {
       to.errors[i].sizes += from.errors[i].sizes;
-      to.errors[i].errors += from.errors[i].errors;
+      to.errors[i].error_heads += from.errors[i].error_heads;
       to.errors[i].error_heads_squared += from.errors[i].error_heads_squared;
       to.errors[i].error_heads_by_tails += from.errors[i].error_heads_by_tails;
     }

@@ -31,19 +31,22 @@ struct WindowBlock {
   alignas(64) Floats x, head, tail;
   alignas(64) Floats magnitude;  ///< of x; outside of the window any number in it
   alignas(64) Floats reciprocal;
-  alignas(64) Floats error_head;         ///< rounded - head, so that the error is this less the tail
+  alignas(64) Floats error_head;  ///< rounded - head, so that the error is this less the tail
+  alignas(64) Floats error_size;
   std::array<float, size + 16> outside;  ///< the numbers themselves; and what a vector writes behind them
   std::size_t outside_count;
   MagnitudeRange range;  ///< of the numbers inside
+  const float* next;     ///< what will be split after this block, or any other block
 };
 
 /// Sums over the numbers inside of a window, in units of the product of the factors' last bits in its least binade.
 struct WindowInput {
   std::uint64_t count = 0;
-  Int128 heads_squared = 0, heads_by_tails = 0, tails_squared = 0;
+  Int128 tails = 0, heads_squared = 0, heads_by_tails = 0, tails_squared = 0;
 };
 struct WindowErrors {
-  Int128 sizes = 0, errors = 0;
+  Int128 sizes = 0;  ///< of errors
+  Int128 error_heads = 0;
   Int128 error_heads_squared = 0, error_heads_by_tails = 0;
 };
 
@@ -71,8 +74,9 @@ class WindowSums {
 
   bool enabled() const noexcept { return last_ >= first_; }
   /// What of `values` lies outside of the window, after the rest has been added; nothing if this block is better dealt out
-  /// whole.
-  std::optional<std::span<const float>> add(std::span<const float, WindowBlock::size> values, MagnitudeRange& range);
+  /// whole. `next`: the block that will follow, or any other.
+  std::optional<std::span<const float>> add(std::span<const float, WindowBlock::size> values, const float* next,
+                                            MagnitudeRange& range);
   void merge(const WindowSums& other);
 
   struct Format {
