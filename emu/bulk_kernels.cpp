@@ -159,7 +159,7 @@ void round_any(const BulkPlan& plan, const float* in, Out* out, const Loop& loop
     case Way::bits_offset: return choose_special<Way::bits_offset, natural>(plan, in, out, loop);
     case Way::bits_odd: return choose_special<Way::bits_odd, natural>(plan, in, out, loop);
     case Way::bits_stochastic: return choose_special<Way::bits_stochastic, natural>(plan, in, out, loop);
-    case Way::half: return round_with<has_half ? Way::half : Way::sum_nearest, same>(plan, in, out, loop);
+    case Way::half: return round_with<has_half ? Way::half : Way::sum, has_half ? same : directed>(plan, in, out, loop);
     case Way::exponent: return choose_special<Way::exponent, nan>(plan, in, out, loop);
   }
 }

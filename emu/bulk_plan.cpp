@@ -129,8 +129,8 @@ std::optional<BulkPlan> plan_rounding(Format format, const RoundingOptions& opti
   plan.sign_shift = values ? 0 : static_cast<std::uint32_t>(32 - format.bits());
   plan.sign_bit = values && format.is_signed() ? sign : word(format.sign_mask());
   plan_specials(plan, format, options, values);
-  if (format == float16 && plan.way == Way::sum_nearest && plan.special == Special::same &&
-      options.policy == Policy::nonsaturating)
+  const bool processor_rounds = plan.way == Way::sum_nearest || plan.way == Way::sum;
+  if (format == float16 && processor_rounds && plan.special != Special::any && options.policy == Policy::nonsaturating)
     plan.way = Way::half;
   return plan;
 }

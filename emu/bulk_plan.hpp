@@ -22,7 +22,7 @@ enum class Way : std::uint8_t {
   bits_offset,  ///< a constant for each sign, then truncated
   bits_odd,
   bits_stochastic,
-  half,      ///< the processor's own conversion to float16, where it has one; else as sum_nearest
+  half,      ///< the processor's own conversion to float16, where it has one; else as sum
   exponent,  ///< the result is an exponent
 };
 
