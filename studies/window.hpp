@@ -27,7 +27,8 @@ struct WindowBlock {
   // The sum of squares of heads is a multiple of the least head's last bit squared, and this many times that at most.
   static_assert(2 * (binades - 1) + 2 * (Binade::fraction_bits + 1 - tail_bits) + 10 <= 53 && size == 1 << 10);
 
-  using Floats = std::array<float, size>;
+  /// Some elements more, lest equal places have equal low address bits, which makes loads wait for stores to other arrays.
+  using Floats = std::array<float, size + 64>;
   alignas(64) Floats x, head, tail;
   alignas(64) Floats magnitude;  ///< of x; outside of the window any number in it
   alignas(64) Floats reciprocal;

@@ -11,7 +11,7 @@
 #include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
-#include "studies/binade_kernels-inl.hpp"
+#include "studies/lanes-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace ulpscope::studies::HWY_NAMESPACE {
@@ -35,11 +35,13 @@ using DHalf = hn::Rebind<float, DD>;
 constexpr int head_bits = Binade::fraction_bits - WindowBlock::tail_bits;
 constexpr std::uint32_t no_sign = 0x7fffffff, exponent_mask = 0xff800000;
 
+constexpr bool compresses_fast = HWY_TARGET == HWY_AVX3;  ///< so that a branch, often mispredicted, costs more
+
 std::uint32_t least_code(int window) { return static_cast<std::uint32_t>(window + 127) << Binade::fraction_bits; }
 
 /// Fetches a quarter of the next block, spread over a loop of which i is the place in this block: there are four such loops.
-HWY_INLINE void fetch_ahead(const WindowBlock& block, std::size_t quarter, std::size_t i) {
-  hwy::Prefetch(block.next + quarter * (WindowBlock::size / 4) + i / 4);
+HWY_INLINE void fetch_ahead(const float* next, std::size_t quarter, std::size_t i) {
+  hwy::Prefetch(next + quarter * (WindowBlock::size / 4) + i / 4);
 }
 
 HWY_INLINE D load_doubles(const float* from) { return hn::PromoteTo(DD(), hn::Load(DHalf(), from)); }
@@ -50,63 +52,107 @@ HWY_INLINE Int128 in_units(D sum, int unit) {
   return static_cast<std::int64_t>(total * std::bit_cast<double>(static_cast<std::uint64_t>(1023 - unit) << 52));
 }
 
-HWY_INLINE void split_floats(const float* HWY_RESTRICT values, int window, WindowBlock& block) {
-  const DU d;
-  const DF df;
-  const U least = hn::Set(d, least_code(window));
-  const U span = hn::Set(d, std::uint32_t{WindowBlock::binades} << Binade::fraction_bits);
-  U most = hn::Zero(d), least_above = span;
-  std::size_t outside = 0;
-  for (std::size_t i = 0; i < WindowBlock::size; i += hn::Lanes(d)) {
-    fetch_ahead(block, 0, i);
-    const U code = hn::BitCast(d, hn::LoadU(df, values + i));
-    const U magnitude = hn::And(code, hn::Set(d, no_sign));
-    const U above = hn::Sub(magnitude, least);  // wraps around below the window
-    const Mask inside = hn::Lt(above, span);
-    if (HWY_UNLIKELY(!hn::AllTrue(d, inside)))
-      outside += hn::CompressBlendedStore(hn::BitCast(df, code), hn::RebindMask(df, hn::Not(inside)), df,
-                                          block.outside.data() + outside);
-    const F x = hn::BitCast(df, hn::IfThenElseZero(inside, code));
-    const U size = hn::IfThenElse(inside, magnitude, least);
-    most = hn::Max(most, size);
-    least_above = hn::Min(least_above, above);
-    const F head = hn::BitCast(df, hn::And(hn::BitCast(d, x), hn::Set(d, ~((std::uint32_t{1} << WindowBlock::tail_bits) - 1))));
-    hn::Store(x, df, block.x.data() + i);
-    hn::Store(head, df, block.head.data() + i);
-    hn::Store(hn::Sub(x, head), df, block.tail.data() + i);
-    hn::Store(hn::BitCast(df, size), df, block.magnitude.data() + i);
-    hn::Store(hn::Div(hn::Set(df, 1.0F), hn::BitCast(df, size)), df, block.reciprocal.data() + i);
+/// Calls step(i) for the places of a block's vectors. The steps of one block go through several short loops: a processor looks
+/// ahead no farther than a few long ones.
+template <class Steps>
+HWY_INLINE void for_block(const float* next, std::size_t quarter, Steps& steps) {
+  for (std::size_t i = 0; i < WindowBlock::size; i += hn::Lanes(DF())) {
+    fetch_ahead(next, quarter, i);
+    steps.step(i);
   }
-  block.outside_count = outside;
-  block.range = {};
-  if (outside < WindowBlock::size)
-    block.range = {hn::GetLane(hn::MaxOfLanes(d, most)), hn::GetLane(hn::MinOfLanes(d, least_above)) + least_code(window)};
 }
 
-void SplitBlock(const float* values, int window, WindowBlock& block, WindowInput& sums) {
-  split_floats(values, window, block);
-  const DD d;
-  D heads = hn::Zero(d), mixed = hn::Zero(d), tails_squared = hn::Zero(d), tails = hn::Zero(d);
-  D heads2 = hn::Zero(d), mixed2 = hn::Zero(d), tails_squared2 = hn::Zero(d);
-  for (std::size_t i = 0; i < WindowBlock::size; i += 2 * hn::Lanes(d)) {
-    fetch_ahead(block, 1, i);
-    const std::size_t j = i + hn::Lanes(d);
-    const D head = load_doubles(block.head.data() + i), tail = load_doubles(block.tail.data() + i);
-    const D head2 = load_doubles(block.head.data() + j), tail2 = load_doubles(block.tail.data() + j);
-    tails = hn::Add(tails, hn::Add(tail, tail2));
-    heads = hn::MulAdd(head, head, heads);
-    heads2 = hn::MulAdd(head2, head2, heads2);
-    mixed = hn::MulAdd(head, tail, mixed);
-    mixed2 = hn::MulAdd(head2, tail2, mixed2);
-    tails_squared = hn::MulAdd(tail, tail, tails_squared);
-    tails_squared2 = hn::MulAdd(tail2, tail2, tails_squared2);
+/// Takes a block apart.
+class Splitting {
+ public:
+  HWY_INLINE Splitting(const float* values, int window, WindowBlock& block)
+      : values_(values),
+        block_(block),
+        least_(hn::Set(DU(), least_code(window))),
+        span_(hn::Set(DU(), std::uint32_t{WindowBlock::binades} << Binade::fraction_bits)),
+        least_above_(span_),
+        most_(hn::Zero(DF())) {}
+
+  HWY_INLINE void step(std::size_t i) {
+    const DU d;
+    const DF df;
+    const U code = hn::BitCast(d, hn::LoadU(df, values_ + i));
+    const U magnitude = hn::And(code, hn::Set(d, no_sign));
+    const U above = hn::Sub(magnitude, least_);  // wraps around below the window
+    const Mask inside = hn::Lt(above, span_), leaves = hn::Not(inside);
+    if (compresses_fast || HWY_UNLIKELY(!hn::AllFalse(d, leaves))) {
+      hn::StoreU(hn::BitCast(df, hn::Compress(code, leaves)), df, block_.outside.data() + outside_);
+      outside_ += hn::CountTrue(d, leaves);
+    }
+    const U x = hn::IfThenElseZero(inside, code), size = hn::IfThenElse(inside, magnitude, least_);
+    least_above_ = hn::Min(least_above_, above);
+    most_ = hn::Max(most_, hn::BitCast(df, size));
+    const F head = hn::BitCast(df, hn::And(x, hn::Set(d, ~((std::uint32_t{1} << WindowBlock::tail_bits) - 1))));
+    hn::Store(hn::BitCast(df, x), df, block_.x.data() + i);
+    hn::Store(head, df, block_.head.data() + i);
+    hn::Store(hn::Sub(hn::BitCast(df, x), head), df, block_.tail.data() + i);
+    hn::Store(hn::BitCast(df, size), df, block_.magnitude.data() + i);
+    hn::Store(hn::Div(hn::Set(df, 1.0F), hn::BitCast(df, size)), df, block_.reciprocal.data() + i);
   }
-  const int head_unit = window - head_bits, tail_unit = window - Binade::fraction_bits;
-  sums.count += WindowBlock::size - block.outside_count;
-  sums.tails += in_units(tails, tail_unit);
-  sums.heads_squared += in_units(hn::Add(heads, heads2), 2 * head_unit);
-  sums.heads_by_tails += in_units(hn::Add(mixed, mixed2), head_unit + tail_unit);
-  sums.tails_squared += in_units(hn::Add(tails_squared, tails_squared2), 2 * tail_unit);
+
+  HWY_INLINE void finish() const {
+    const DU d;
+    block_.outside_count = outside_;
+    block_.range = {};
+    if (outside_ < WindowBlock::size)
+      block_.range = {std::bit_cast<std::uint32_t>(hn::GetLane(hn::MaxOfLanes(DF(), most_))),
+                      hn::GetLane(hn::MinOfLanes(d, least_above_)) + hn::GetLane(least_)};
+  }
+
+ private:
+  const float* values_;
+  WindowBlock& block_;
+  std::size_t outside_ = 0;
+  U least_, span_, least_above_;
+  F most_;
+};
+
+/// Sums what Splitting has stored.
+class InputSums {
+ public:
+  explicit HWY_INLINE InputSums(const WindowBlock& block) : block_(block) {
+    tails_ = heads_squared_ = products_ = tails_squared_ = heads_squared2_ = products2_ = tails_squared2_ = hn::Zero(DD());
+  }
+
+  HWY_INLINE void step(std::size_t i) {
+    const std::size_t j = i + hn::Lanes(DD());
+    const D head = load_doubles(block_.head.data() + i), head2 = load_doubles(block_.head.data() + j);
+    const D tail = load_doubles(block_.tail.data() + i), tail2 = load_doubles(block_.tail.data() + j);
+    tails_ = hn::Add(tails_, hn::Add(tail, tail2));
+    heads_squared_ = hn::MulAdd(head, head, heads_squared_);
+    heads_squared2_ = hn::MulAdd(head2, head2, heads_squared2_);
+    products_ = hn::MulAdd(head, tail, products_);
+    products2_ = hn::MulAdd(head2, tail2, products2_);
+    tails_squared_ = hn::MulAdd(tail, tail, tails_squared_);
+    tails_squared2_ = hn::MulAdd(tail2, tail2, tails_squared2_);
+  }
+
+  HWY_INLINE void finish(int window, WindowInput& sums) const {
+    const int head_unit = window - head_bits, tail_unit = window - Binade::fraction_bits;
+    sums.count += WindowBlock::size - block_.outside_count;
+    sums.tails += in_units(tails_, tail_unit);
+    sums.heads_squared += in_units(hn::Add(heads_squared_, heads_squared2_), 2 * head_unit);
+    sums.heads_by_tails += in_units(hn::Add(products_, products2_), head_unit + tail_unit);
+    sums.tails_squared += in_units(hn::Add(tails_squared_, tails_squared2_), 2 * tail_unit);
+  }
+
+ private:
+  const WindowBlock& block_;
+  D tails_, heads_squared_, products_, tails_squared_, heads_squared2_, products2_, tails_squared2_;
+};
+
+void SplitBlock(const float* values, int window, WindowBlock& block, WindowInput& sums) {
+  Splitting splitting(values, window, block);
+  InputSums input(block);
+  for_block(block.next, 0, splitting);
+  for_block(block.next, 1, input);
+  splitting.finish();
+  input.finish(window, sums);
 }
 
 /// Finds the largest quotient exactly where the approximations say that it may be new.
@@ -131,68 +177,98 @@ HWY_NOINLINE void update_largest_quotient(const WindowBlock& block, WindowRelati
   }
 }
 
-/// Rounds, and counts and compares errors. The quotients have a loop of their own: a processor looks ahead no farther than a
-/// few of such long chains.
-HWY_INLINE void round_floats(int dropped, WindowBlock& block, WindowRelative& relative) {
-  const DU d;
-  const DI di;
-  const DF df;
-  const U up = hn::Set(d, static_cast<std::uint32_t>(dropped) << Binade::fraction_bits);
-  U inexact = hn::Zero(d);
-  F largest = hn::Set(df, relative.largest_size);
-  I largest_in_binade = hn::Set(di, relative.largest_in_binade);
-  for (std::size_t i = 0; i < WindowBlock::size; i += hn::Lanes(d)) {
-    fetch_ahead(block, 2, i);
-    const F x = hn::Load(df, block.x.data() + i), magnitude = hn::Load(df, block.magnitude.data() + i);
+/// Rounds, and counts and compares errors.
+class RoundingStep {
+ public:
+  HWY_INLINE RoundingStep(int dropped, WindowBlock& block, const WindowRelative& relative)
+      : block_(block),
+        up_(hn::Set(DU(), static_cast<std::uint32_t>(dropped) << Binade::fraction_bits)),
+        inexact_(hn::Zero(DU())),
+        largest_(hn::Set(DF(), relative.largest_size)),
+        largest_in_binade_(hn::Set(DI(), relative.largest_in_binade)) {}
+
+  HWY_INLINE void step(std::size_t i) {
+    const DU d;
+    const DF df;
+    const U exponent = hn::Set(d, exponent_mask);
+    const F x = hn::Load(df, block_.x.data() + i), magnitude = hn::Load(df, block_.magnitude.data() + i);
     // 2^(e + dropped), e the exponent of x: the last bit of its sum with x is that of the rounded number.
-    const F grid = hn::BitCast(df, hn::Add(hn::And(hn::BitCast(d, x), hn::Set(d, exponent_mask)), up));
+    const F grid = hn::BitCast(df, hn::Add(hn::And(hn::BitCast(d, x), exponent), up_));
     const F rounded = hn::Sub(hn::Add(x, grid), grid);
     const F size = hn::Abs(hn::Sub(rounded, x));
-    hn::Store(hn::Sub(rounded, hn::Load(df, block.head.data() + i)), df, block.error_head.data() + i);
-    hn::Store(size, df, block.error_size.data() + i);
-    const U size_code = hn::BitCast(d, size), binade = hn::And(hn::BitCast(d, magnitude), hn::Set(d, exponent_mask));
-    inexact = hn::Add(inexact, hn::Min(size_code, hn::Set(d, 1)));
-    largest = hn::Max(largest, size);
-    largest_in_binade = hn::Max(largest_in_binade, hn::BitCast(di, hn::Sub(size_code, binade)));
+    hn::Store(hn::Sub(rounded, hn::Load(df, block_.head.data() + i)), df, block_.error_head.data() + i);
+    hn::Store(size, df, block_.error_size.data() + i);
+    const U in_binade = hn::Sub(hn::BitCast(d, size), hn::And(hn::BitCast(d, magnitude), exponent));
+    largest_ = hn::Max(largest_, size);
+    largest_in_binade_ = hn::Max(largest_in_binade_, hn::BitCast(DI(), in_binade));
+    // The least positive float, whose code is 1, or 0; the minimum of floats has more execution units than that of integers.
+    inexact_ = hn::Add(inexact_, hn::BitCast(d, hn::Min(size, hn::BitCast(df, hn::Set(d, 1)))));
   }
-  gather(inexact, relative.inexact);
-  relative.largest_size = hn::GetLane(hn::MaxOfLanes(df, largest));
-  relative.largest_in_binade = hn::GetLane(hn::MaxOfLanes(di, largest_in_binade));
-}
+
+  HWY_INLINE void finish(WindowRelative& relative) const {
+    gather(inexact_, relative.inexact);
+    relative.largest_size = hn::GetLane(hn::MaxOfLanes(DF(), largest_));
+    relative.largest_in_binade = hn::GetLane(hn::MaxOfLanes(DI(), largest_in_binade_));
+  }
+
+ private:
+  WindowBlock& block_;
+  U up_, inexact_;
+  F largest_;
+  I largest_in_binade_;
+};
+
+/// Sums what RoundingStep has stored.
+class ErrorSumming {
+ public:
+  HWY_INLINE ErrorSumming(int dropped, const WindowBlock& block)
+      : block_(block), exponent_(Variant{dropped, Direction::nearest_even}.quotient_exponent()), quotients_(exponent_) {
+    heads_ = sizes_ = heads_squared_ = products_ = sizes2_ = heads_squared2_ = products2_ = hn::Zero(DD());
+  }
+
+  HWY_INLINE void step(std::size_t i) {
+    const DF df;
+    quotients_.add(hn::Load(df, block_.error_size.data() + i), hn::Load(df, block_.magnitude.data() + i),
+                   hn::Load(df, block_.reciprocal.data() + i));
+    const std::size_t j = i + hn::Lanes(DD());
+    const D head = load_doubles(block_.error_head.data() + i), head2 = load_doubles(block_.error_head.data() + j);
+    const D tail = load_doubles(block_.tail.data() + i), tail2 = load_doubles(block_.tail.data() + j);
+    heads_ = hn::Add(heads_, hn::Add(head, head2));
+    sizes_ = hn::Add(sizes_, load_doubles(block_.error_size.data() + i));
+    sizes2_ = hn::Add(sizes2_, load_doubles(block_.error_size.data() + j));
+    heads_squared_ = hn::MulAdd(head, head, heads_squared_);
+    heads_squared2_ = hn::MulAdd(head2, head2, heads_squared2_);
+    products_ = hn::MulAdd(head, tail, products_);
+    products2_ = hn::MulAdd(head2, tail2, products2_);
+  }
+
+  HWY_INLINE void finish(int window, WindowErrors& sums, WindowRelative& relative) const {
+    quotients_.finish(WindowBlock::size / hn::Lanes(DF()), relative.quotients);
+    relative.quotient_count += WindowBlock::size;
+    if (relative.largest_size != 0 && quotients_.largest() > relative.largest_quotient - QuotientLanes::grid(exponent_))
+      update_largest_quotient(block_, relative);
+
+    const int head_unit = window - head_bits, tail_unit = window - Binade::fraction_bits;
+    sums.error_heads += in_units(heads_, head_unit);
+    sums.sizes += in_units(hn::Add(sizes_, sizes2_), tail_unit);
+    sums.error_heads_squared += in_units(hn::Add(heads_squared_, heads_squared2_), 2 * head_unit);
+    sums.error_heads_by_tails += in_units(hn::Add(products_, products2_), head_unit + tail_unit);
+  }
+
+ private:
+  const WindowBlock& block_;
+  int exponent_;
+  Quotients quotients_;
+  D heads_, sizes_, heads_squared_, products_, sizes2_, heads_squared2_, products2_;
+};
 
 void AddBlockErrors(int window, int dropped, WindowBlock& block, WindowErrors& sums, WindowRelative& relative) {
-  round_floats(dropped, block, relative);
-  const DD d;
-  const DF df;
-  const int exponent = Variant{dropped, Direction::nearest_even}.quotient_exponent();
-  Quotients quotients(exponent);
-  D errors = hn::Zero(d), heads = hn::Zero(d), mixed = hn::Zero(d);
-  D sizes = hn::Zero(d), sizes2 = hn::Zero(d), heads2 = hn::Zero(d), mixed2 = hn::Zero(d);
-  for (std::size_t i = 0; i < WindowBlock::size; i += hn::Lanes(df)) {
-    fetch_ahead(block, 3, i);
-    quotients.add(hn::Load(df, block.error_size.data() + i), hn::Load(df, block.magnitude.data() + i),
-                  hn::Load(df, block.reciprocal.data() + i));
-    const std::size_t j = i + hn::Lanes(d);
-    const D head = load_doubles(block.error_head.data() + i), tail = load_doubles(block.tail.data() + i);
-    const D head2 = load_doubles(block.error_head.data() + j), tail2 = load_doubles(block.tail.data() + j);
-    errors = hn::Add(errors, hn::Add(head, head2));
-    sizes = hn::Add(sizes, load_doubles(block.error_size.data() + i));
-    sizes2 = hn::Add(sizes2, load_doubles(block.error_size.data() + j));
-    heads = hn::MulAdd(head, head, heads);
-    heads2 = hn::MulAdd(head2, head2, heads2);
-    mixed = hn::MulAdd(head, tail, mixed);
-    mixed2 = hn::MulAdd(head2, tail2, mixed2);
-  }
-  quotients.finish(WindowBlock::size / hn::Lanes(df), relative.quotients);
-  relative.quotient_count += WindowBlock::size;
-  if (relative.largest_size != 0 && quotients.largest() > relative.largest_quotient - QuotientLanes::grid(exponent))
-    update_largest_quotient(block, relative);
-
-  const int head_unit = window - head_bits, tail_unit = window - Binade::fraction_bits;
-  sums.error_heads += in_units(errors, head_unit);
-  sums.sizes += in_units(hn::Add(sizes, sizes2), tail_unit);
-  sums.error_heads_squared += in_units(hn::Add(heads, heads2), 2 * head_unit);
-  sums.error_heads_by_tails += in_units(hn::Add(mixed, mixed2), head_unit + tail_unit);
+  RoundingStep rounding(dropped, block, relative);
+  ErrorSumming errors(dropped, block);
+  for_block(block.next, 2, rounding);
+  rounding.finish(relative);
+  for_block(block.next, 3, errors);
+  errors.finish(window, sums, relative);
 }
 
 #endif  // vectors
