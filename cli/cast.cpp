@@ -2,16 +2,18 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
+#include <span>
+#include <tuple>
+#include <vector>
 
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
 #include "cli/precision.hpp"
+#include "emu/bulk.hpp"
 #include "emu/catalogue.hpp"
-#include "emu/encode.hpp"
 #include "emu/error.hpp"
 #include "emu/names.hpp"
-#include "emu/philox.hpp"
 #include "tensors/write.hpp"
 
 namespace ulpscope::cli {
@@ -29,31 +31,46 @@ class Caster {
   Caster(const tensors::Tensor& tensor, emu::Format format, const emu::RoundingOptions& options, std::uint64_t seed)
       : tensor_(tensor), format_(format), options_(options), seed_(seed) {}
 
-  /// Calls sink(i, rounded) for out-of-file element first + i.
-  template <class Sink>
-  void round(std::uint64_t first, std::size_t size, Sink sink) const {
-    const bool stochastic = options_.rounding == emu::Rounding::stochastic;
-    if (tensor_.dtype.format) {
-      codes_.resize(size);
-      tensor_.source->read_codes(first, codes_);
-      for (std::size_t i = 0; i < size; ++i)
-        sink(i, emu::convert(*tensor_.dtype.format, codes_[i], format_, options_,
-                             stochastic ? emu::rounding_bits(seed_, first + i) : 0));
-      return;
-    }
-    values_.resize(size);
-    tensor_.source->read(first, std::span(values_));
-    for (std::size_t i = 0; i < size; ++i)
-      sink(i, emu::round_to(format_, values_[i], options_, stochastic ? emu::rounding_bits(seed_, first + i) : 0));
+  void codes(std::uint64_t first, std::span<emu::Code> out) const {
+    if (rounds_codes())
+      convert(first, out);
+    else if (tensor_.dtype.fits_float())
+      emu::encode(format_, read<float>(first, out.size()), out, options_, random(first));
+    else
+      emu::encode(format_, read<double>(first, out.size()), out, options_, random(first));
+  }
+  /// For a format whose values are floats.
+  void values(std::uint64_t first, std::span<float> out) const {
+    if (!rounds_codes() && tensor_.dtype.fits_float())
+      return emu::round_to(format_, read<float>(first, out.size()), out, options_, random(first));
+    std::vector<emu::Code> rounded(out.size());
+    codes(first, rounded);
+    emu::decode(format_, std::span<const emu::Code>(rounded), out);
   }
 
  private:
+  emu::RandomBits random(std::uint64_t first) const { return {seed_, first}; }
+  /// Inputs that count as zero are those subnormal in their own format, which as floats they are not.
+  bool rounds_codes() const {
+    return tensor_.dtype.format && options_.subnormals_are_zero && *tensor_.dtype.format != emu::float32;
+  }
+  void convert(std::uint64_t first, std::span<emu::Code> out) const {
+    tensor_.source->read_codes(first, out);
+    emu::convert(*tensor_.dtype.format, std::span<const emu::Code>(out), format_, out, options_, random(first));
+  }
+  template <class Float>
+  std::span<const Float> read(std::uint64_t first, std::size_t size) const {
+    auto& buffer = std::get<std::vector<Float>>(buffers_);
+    buffer.resize(size);
+    tensor_.source->read(first, std::span(buffer));
+    return buffer;
+  }
+
   const tensors::Tensor& tensor_;
   emu::Format format_;
   emu::RoundingOptions options_;
   std::uint64_t seed_;
-  mutable std::vector<emu::Code> codes_;
-  mutable std::vector<double> values_;
+  mutable std::tuple<std::vector<float>, std::vector<double>> buffers_;
 };
 
 void run(const Cast& cast) {
@@ -70,9 +87,7 @@ void run(const Cast& cast) {
     for (const tensors::Tensor& tensor : all) {
       auto caster = std::make_shared<Caster>(tensor, format, options, cast.common.seed);
       named.push_back({tensor.name.empty() ? "tensor" : tensor.name, format, tensor.shape,
-                       [caster](std::uint64_t first, std::span<emu::Code> codes) {
-                         caster->round(first, codes.size(), [&](std::size_t i, const emu::Rounded& r) { codes[i] = r.code; });
-                       }});
+                       [caster](std::uint64_t first, std::span<emu::Code> codes) { caster->codes(first, codes); }});
     }
     return tensors::write_safetensors(cast.output, named);
   }
@@ -82,16 +97,13 @@ void run(const Cast& cast) {
                 ") or write a .safetensors");
   const Caster caster(all.front(), format, options, cast.common.seed);
   if (cast.codes)
-    return tensors::write_npy_codes(
-        cast.output, all.front().shape, format, [&](std::uint64_t first, std::span<emu::Code> codes) {
-          caster.round(first, codes.size(), [&](std::size_t i, const emu::Rounded& r) { codes[i] = r.code; });
-        });
+    return tensors::write_npy_codes(cast.output, all.front().shape, format,
+                                    [&](std::uint64_t first, std::span<emu::Code> codes) { caster.codes(first, codes); });
   if (!tensors::DType{{}, format}.fits_float())
     throw Error(cast.output + ": .npy values are float32, which does not hold every " + emu::format_name(format) +
                 "; write --codes or a .safetensors");
-  tensors::write_npy(cast.output, all.front().shape, [&](std::uint64_t first, std::span<float> values) {
-    caster.round(first, values.size(), [&](std::size_t i, const emu::Rounded& r) { values[i] = static_cast<float>(r.value); });
-  });
+  tensors::write_npy(cast.output, all.front().shape,
+                     [&](std::uint64_t first, std::span<float> values) { caster.values(first, values); });
 }
 
 }  // namespace

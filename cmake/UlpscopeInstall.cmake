@@ -2,7 +2,8 @@
 include(CMakePackageConfigHelpers)
 
 install(TARGETS ulpscope_numerics ulpscope_emu EXPORT ulpscope ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(DIRECTORY emu/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/ulpscope/emu FILES_MATCHING PATTERN "*.hpp")
+install(DIRECTORY emu/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/ulpscope/emu FILES_MATCHING PATTERN "*.hpp"
+  PATTERN "*-inl.hpp" EXCLUDE)
 install(EXPORT ulpscope NAMESPACE ulpscope:: FILE ulpscopeTargets.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/ulpscope)
 configure_package_config_file(cmake/ulpscopeConfig.cmake.in ulpscopeConfig.cmake
   INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/ulpscope)

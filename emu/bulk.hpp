@@ -24,7 +24,7 @@ constexpr bool fits_float(Format format) noexcept {
 
 /// codes[i] = encode(format, values[i]).
 /// Float: float, double. Word: std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t, of no fewer bits than a code.
-/// Precondition of all four functions: spans of one size, which do not overlap unless they begin together.
+/// Precondition of all four functions: spans of one size, which do not overlap unless they are of one type and begin together.
 template <class Float, class Word>
 void encode(Format format, std::span<const Float> values, std::span<Word> codes, const RoundingOptions& options = {},
             RandomBits random = {});
@@ -40,7 +40,7 @@ void decode(Format format, std::span<const Word> codes, std::span<Float> values)
 
 /// out[i] = convert(from, codes[i], to).code.
 template <class FromWord, class ToWord>
-void convert(Format from, std::span<const FromWord> codes, Format to, std::span<ToWord> out, const RoundingOptions& options = {},
-             RandomBits random = {});
+void convert(Format from, std::span<const FromWord> codes, Format to, std::span<ToWord> out,
+             const RoundingOptions& options = {}, RandomBits random = {});
 
 }  // namespace ulpscope::emu

@@ -9,6 +9,13 @@
 
 namespace ulpscope::emu {
 
+namespace detail {
+// Multipliers and the Weyl increments of the key (golden ratio, sqrt(3) - 1): the paper's constants.
+inline constexpr std::uint64_t philox_multiplier0 = 0xD2511F53, philox_multiplier1 = 0xCD9E8D57;
+inline constexpr std::uint32_t philox_weyl0 = 0x9E3779B9, philox_weyl1 = 0xBB67AE85;
+inline constexpr int philox_rounds = 10;
+}  // namespace detail
+
 struct PhiloxBlock {
   std::uint32_t word[4];
 };
@@ -16,20 +23,17 @@ struct PhiloxBlock {
 /// Ten rounds over the 128-bit counter {low 64 bits, high 64 bits} under a 64-bit key.
 ULPSCOPE_INLINE constexpr PhiloxBlock philox4x32(std::uint64_t key, std::uint64_t counter,
                                                  std::uint64_t counter_high = 0) noexcept {
-  // Multipliers and the Weyl increments of the key (golden ratio, sqrt(3) - 1): the paper's constants.
-  constexpr std::uint64_t multiplier0 = 0xD2511F53, multiplier1 = 0xCD9E8D57;
-  constexpr std::uint32_t weyl0 = 0x9E3779B9, weyl1 = 0xBB67AE85;
   auto c0 = static_cast<std::uint32_t>(counter), c1 = static_cast<std::uint32_t>(counter >> 32);
   auto c2 = static_cast<std::uint32_t>(counter_high), c3 = static_cast<std::uint32_t>(counter_high >> 32);
   auto k0 = static_cast<std::uint32_t>(key), k1 = static_cast<std::uint32_t>(key >> 32);
-  for (int round = 0; round < 10; ++round) {
-    const std::uint64_t product0 = multiplier0 * c0, product1 = multiplier1 * c2;
+  for (int round = 0; round < detail::philox_rounds; ++round) {
+    const std::uint64_t product0 = detail::philox_multiplier0 * c0, product1 = detail::philox_multiplier1 * c2;
     c0 = static_cast<std::uint32_t>(product1 >> 32) ^ c1 ^ k0;
     c2 = static_cast<std::uint32_t>(product0 >> 32) ^ c3 ^ k1;
     c1 = static_cast<std::uint32_t>(product1);
     c3 = static_cast<std::uint32_t>(product0);
-    k0 += weyl0;
-    k1 += weyl1;
+    k0 += detail::philox_weyl0;
+    k1 += detail::philox_weyl1;
   }
   return {{c0, c1, c2, c3}};
 }

@@ -19,8 +19,7 @@ struct Path {
   std::int64_t targets;  ///< Highway's bits
 };
 constexpr std::array known{Path{SimdPath::avx512, "avx512", HWY_AVX3}, Path{SimdPath::avx2, "avx2", HWY_AVX2},
-                           Path{SimdPath::neon, "neon", HWY_NEON},
-                           Path{SimdPath::scalar, "scalar", HWY_SCALAR | HWY_EMU128}};
+                           Path{SimdPath::neon, "neon", HWY_NEON}, Path{SimdPath::scalar, "scalar", HWY_SCALAR | HWY_EMU128}};
 
 const Path& row_of(SimdPath path) noexcept {
   return *std::find_if(known.begin(), known.end(), [&](const Path& p) { return p.path == path; });

@@ -148,7 +148,7 @@ void BinadePass::empty_subnormal(std::span<const std::uint32_t> codes) {
       ++zeros_;
       continue;
     }
-    const int leading = std::bit_width(magnitude) - 1;
+    const int leading = static_cast<int>(std::bit_width(magnitude)) - 1;
     const std::size_t sign = code != magnitude ? subnormal_exponents : 0;
     put(codes_of_exponent + sign + static_cast<std::size_t>(leading), 0, magnitude << (fraction_bits - leading));
   }

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tensors/elements.hpp"
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 #include <limits>
 #include <utility>
 
+#include "emu/bulk.hpp"
 #include "emu/catalogue.hpp"
 #include "emu/decode.hpp"
 
@@ -80,7 +83,23 @@ class ByteSource final : public Source {
   }
   template <class Float>
   void fill(std::uint64_t first, std::span<Float> out) const {
+    if (layout_.kind == Layout::Kind::floating && !layout_.big_endian) {
+      if (layout_.storage_bits == 8) return decode<std::uint8_t>(first, out);
+      if (layout_.storage_bits == 16) return decode<std::uint16_t>(first, out);
+      if (layout_.storage_bits == 32) return decode<std::uint32_t>(first, out);
+    }
     for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<Float>(value(raw(first + i)));
+  }
+
+  /// Codes of a word each, which need not be aligned in the file.
+  template <class Word, class Float>
+  void decode(std::uint64_t first, std::span<Float> out) const {
+    std::array<Word, 1024> codes;
+    for (std::size_t done = 0; done < out.size(); done += codes.size()) {
+      const std::size_t size = std::min(codes.size(), out.size() - done);
+      copy(first + done, std::as_writable_bytes(std::span(codes).first(size)));
+      emu::decode(*format_, std::span<const Word>(codes).first(size), out.subspan(done, size));
+    }
   }
 
   std::shared_ptr<const void> owner_;

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "emu/bulk.hpp"
 #include "emu/catalogue.hpp"
 #include "emu/error.hpp"
 #include "emu/names.hpp"
@@ -80,10 +81,7 @@ Tensor hold(std::string label, std::vector<std::uint64_t> shape, std::vector<Flo
 std::span<const float> Source::floats(std::uint64_t, std::size_t) const { return {}; }
 
 bool DType::fits_float() const {
-  if (format)
-    return format->fraction_bits <= emu::float32.fraction_bits && format->exponent_bits <= emu::float32.exponent_bits &&
-           format->min_spacing_exponent() >= emu::float32.min_spacing_exponent() &&
-           format->max_exponent() <= emu::float32.max_exponent();
+  if (format) return emu::fits_float(*format);
   return name == "bool" || name.ends_with("int8") || name.ends_with("int16");
 }
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -106,7 +107,10 @@ void append_bytes(std::string& out, emu::Code code, int bytes) {
 std::string stored(std::span<const emu::Code> codes, int storage_bits) {
   std::string out;
   if (storage_bits % 8 == 0) {
-    for (const emu::Code code : codes) append_bytes(out, code, storage_bits / 8);
+    static_assert(std::endian::native == std::endian::little);
+    const auto size = static_cast<std::size_t>(storage_bits / 8);
+    out.resize(codes.size() * size);
+    for (std::size_t i = 0; i < codes.size(); ++i) std::memcpy(&out[i * size], &codes[i], size);
     return out;
   }
   std::uint64_t pending = 0;

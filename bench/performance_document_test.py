@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Each mark names its worst case and says whether it is reached; figures are medians, ratios those within a repetition."""
+import copy
+import pathlib
+import sys
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import performance_document as document  # noqa: E402
+
+
+def sample():
+    """Two builds, three repetitions: G elements/s."""
+    def row(limit, first, second):
+        return {"limit": limit, "speeds": [first, second]}
+
+    rows = {"copy/4to1/vectors/any/67108864": row("copy/4to1", [2, 4, 8], [2, 2, 2]),
+            "copy/4to1/streaming/any/67108864": row("copy/4to1", [4, 2, 10], [1, 1, 1]),
+            "encode/e/nearest_even/normal/67108864": row("copy/4to1", [3.8, 3.8, 9.5], [1.9, 1.9, 1.9]),
+            "encode/f/nearest_even/normal/67108864": row("copy/4to1", [4, 4, 10], [2, 2, 2]),
+            "encode/e/upward/normal/67108864": row("copy/4to1", [3.8, 3.8, 9.5], [1.9, 1.9, 1.9]),
+            "encode/e/nearest_even/mix/67108864": row("copy/4to1", [3.8, 3.8, 9.5], [1.9, 1.9, 1.9])}
+    return {"machine": {"cpu": "C", "cores": 2, "caches": "L1"}, "repetitions": 3, "rows": rows, "peers": [],
+            "builds": [{"compiler": "A", "simd_path": "p"}, {"compiler": "B", "simd_path": "p"}]}
+
+
+def mark(record, beginning):
+    return next(line for line in document.render(record).splitlines() if line.startswith("| " + beginning))
+
+
+class MarksTest(unittest.TestCase):
+    LARGE = "encode and round_to of 64 Mi"
+
+    def test_the_limit_is_the_fastest_copy_of_each_repetition(self):
+        self.assertEqual(document.Figures(sample()).limit_speeds(document.Case("encode/e/nearest_even/normal/67108864"), 0),
+                         [4, 4, 10])
+
+    def test_the_worst_case_of_both_builds_is_shown_and_reached(self):
+        self.assertIn("| 0.90 | 0.95 | `encode/e/nearest_even/normal/67108864`, A | reached |", mark(sample(), self.LARGE))
+
+    def test_one_disturbed_repetition_changes_no_ratio(self):
+        record = sample()
+        record["rows"]["encode/e/nearest_even/normal/67108864"]["speeds"][0][0] = 0.38
+        self.assertEqual(mark(record, self.LARGE), mark(sample(), self.LARGE))
+
+    def test_one_slow_case_of_one_build_misses_the_mark(self):
+        record = sample()
+        record["rows"]["encode/f/nearest_even/normal/67108864"]["speeds"][1] = [1.6, 1.7, 1.8]
+        self.assertIn("| 0.85 | `encode/f/nearest_even/normal/67108864`, B | missed |", mark(record, self.LARGE))
+
+    def test_what_was_not_measured_is_not_reached(self):
+        self.assertIn("not measured", mark(sample(), "encode and round_to of 4 Ki"))
+
+    def test_directions_and_data_are_compared_with_their_own_plain_case(self):
+        for slow, beginning, ratio in (("encode/e/upward/normal/67108864", "other deterministic directions", "0.50"),
+                                       ("encode/e/nearest_even/mix/67108864", "a fifth subnormal", "0.50")):
+            record = sample()
+            self.assertIn("| 1.00 |", mark(record, beginning))
+            record["rows"][slow]["speeds"][0] = [1.9, 1.9, 4.75]
+            self.assertIn(f"| {ratio} | `{slow}`, A | missed |", mark(record, beginning))
+
+    def test_builds_are_compared_both_ways_round(self):
+        for factor in (0.5, 2):
+            record = sample()
+            for name, row in record["rows"].items():
+                row["speeds"][1] = [x * (factor if name.startswith("encode/f") else 1) for x in row["speeds"][0]]
+            self.assertIn("| 0.50 | `encode/f/nearest_even/normal/67108864` | missed |", mark(record, "one compiler's program"))
+
+    def test_a_census_is_shown_beside_the_read_that_limits_it(self):
+        record = sample()
+        record["rows"]["read/float/67108864"] = {"limit": "", "speeds": [[10, 10, 10], [10, 10, 10]]}
+        record["rows"]["census/e/67108864"] = {"limit": "read", "speeds": [[5, 5, 5], [5, 5, 5]]}
+        self.assertIn("| e |  |  | 5 | 0.50 | 5 | 1.00 |", document.render(record))
+
+    def test_every_figure_reaches_the_document(self):
+        before = document.render(sample())
+        for name in sample()["rows"]:
+            record = copy.deepcopy(sample())
+            record["rows"][name]["speeds"][0] = [x * 3 for x in record["rows"][name]["speeds"][0]]
+            self.assertNotEqual(document.render(record), before)
+
+
+unittest.main()

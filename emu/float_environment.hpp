@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// The processor's rounding direction for the length of a scope, with everything else as the language assumes it: subnormals are
+// numbers, exceptions are masked. What was there before comes back, exception flags included.
+#pragma once
+
+#include <cfenv>
+
+#include "emu/bulk_plan.hpp"
+
+namespace ulpscope::emu::detail {
+
+#if defined(__x86_64__)
+
+class FloatEnvironment {
+ public:
+  explicit FloatEnvironment(Direction direction) noexcept : before_(__builtin_ia32_stmxcsr()) {
+    constexpr unsigned all_masked = 0x1f80;  // Intel SDM volume 1, 10.2.3: MXCSR
+    __builtin_ia32_ldmxcsr(all_masked | static_cast<unsigned>(direction) << 13);
+  }
+  ~FloatEnvironment() { __builtin_ia32_ldmxcsr(before_); }
+  FloatEnvironment(const FloatEnvironment&) = delete;
+  FloatEnvironment& operator=(const FloatEnvironment&) = delete;
+
+ private:
+  unsigned before_;
+};
+
+#else
+
+class FloatEnvironment {
+ public:
+  explicit FloatEnvironment(Direction direction) noexcept {
+    std::fegetenv(&before_);
+    std::fesetenv(FE_DFL_ENV);
+    constexpr int directions[] = {FE_TONEAREST, FE_DOWNWARD, FE_UPWARD, FE_TOWARDZERO};
+    std::fesetround(directions[static_cast<int>(direction)]);
+  }
+  ~FloatEnvironment() { std::fesetenv(&before_); }
+  FloatEnvironment(const FloatEnvironment&) = delete;
+  FloatEnvironment& operator=(const FloatEnvironment&) = delete;
+
+ private:
+  std::fenv_t before_;
+};
+
+#endif
+
+}  // namespace ulpscope::emu::detail
