@@ -135,22 +135,20 @@ def ratio(x):
     return "" if x is None else f"{x:.2f}"
 
 
-def worst_of(figures, cases, keep):
-    measured = [(r, name, build) for build in range(len(figures.builds)) for name, r in cases(figures, build, keep) if r is not None]
-    return min(measured) if measured else None
-
-
 def marks(figures):
     rows = []
     for text, least, cases, keep in MARKS:
-        worst = worst_of(figures, cases, keep)
-        if worst is None:
-            rows.append((text, f"{least:.2f}", "", "", "not measured"))
+        measured = sorted((r, name, build) for build in range(len(figures.builds)) for name, r in cases(figures, build, keep)
+                          if r is not None)
+        if not measured:
+            rows.append((text, f"{least:.2f}", "", "", "", "not measured"))
             continue
-        value, name, build = worst
+        value, name, build = measured[0]
         where = f"`{name}`" + (f", {figures.builds[build]['compiler']}" if len(figures.builds) > 1 and cases != builds_apart else "")
-        rows.append((text, f"{least:.2f}", ratio(value), where, "reached" if value >= least else "missed"))
-    return table(("mark", "at least", "worst", "where", ""), rows)
+        below = sum(r < least for r, _, _ in measured)
+        verdict = f"missed by {below} of {len(measured)}" if below else "reached"
+        rows.append((text, f"{least:.2f}", ratio(statistics.median(r for r, _, _ in measured)), ratio(value), where, verdict))
+    return table(("mark", "at least", "median", "worst", "where", ""), rows)
 
 
 def sizes_of(figures, cases):
