@@ -51,6 +51,10 @@ class Classifier {
         last_positive_(last_in_range(format, options, false)),
         last_negative_(format.is_signed() ? last_in_range(format, options, true) : 0) {}
 
+  /// No number up to this one overflows, whatever its sign; negative where all of a sign do.
+  double in_range() const { return format_.is_signed() ? std::min(last_positive_, last_negative_) : -1; }
+  double min_normal() const { return min_normal_; }
+
   /// `index`: the element's, which stochastic rounding depends on.
   Outcome operator()(double x, double rounded, std::uint64_t index) const {
     if (std::isnan(x)) return Outcome::nan;
@@ -132,9 +136,9 @@ class Counter {
         max_finite_(emu::max_finite(format)),
         least_input_(options.subnormals_are_zero && dtype.format ? emu::min_normal(*dtype.format) : 0) {}
 
-  static constexpr std::size_t size = 512;
+  static constexpr std::size_t block = 512;
 
-  /// At most `size` values.
+  /// At most `block` values.
   template <class Float>
   void add(std::span<const Float> values, std::uint64_t first, ErrorSums& sums) {
     for_each_run(values.size(), first, [&](std::size_t begin, std::size_t end, const ElementScale& scale) {
@@ -142,6 +146,7 @@ class Counter {
     });
     emu::round_to(format_, std::span<const double>(scaled_.data(), values.size()), std::span(value_.data(), values.size()),
                   options_, {seed_, first});
+    if (is_plain(values, first)) return count_plain(values, first, sums);
     for_each_run(values.size(), first, [&](std::size_t begin, std::size_t end, const ElementScale& scale) {
       for (std::size_t i = begin; i < end; ++i) count(static_cast<double>(values[i]), i, scale, first + i, sums);
     });
@@ -174,6 +179,69 @@ class Counter {
     }
   }
 
+  /// Whether all numbers are finite and remain so, and their squares and those of the errors are ordinary. Fills error_.
+  template <class Float>
+  bool is_plain(std::span<const Float> values, std::uint64_t first) {
+    for_each_run(values.size(), first, [&](std::size_t begin, std::size_t end, const ElementScale& scale) {
+      for (std::size_t i = begin; i < end; ++i)
+        error_[i] = value_[i] * scale.numerator / scale.denominator - static_cast<double>(values[i]);
+    });
+    const auto squares_well = [](double x) {
+      const double size = std::fabs(x);
+      return static_cast<int>(x == 0) |
+             (static_cast<int>(size >= SquareSum::least_ordinary) & static_cast<int>(size <= SquareSum::most_ordinary));
+    };
+    const double in_range = classify_.in_range();
+    int plain = 1;
+    for (std::size_t i = 0; i < values.size(); ++i)
+      plain &= squares_well(static_cast<double>(values[i])) & squares_well(error_[i]) &
+               static_cast<int>(std::fabs(scaled_[i]) <= in_range);
+    return plain != 0;
+  }
+
+  /// The same sums in the same order as by count(), without its questions.
+  template <class Float>
+  void count_plain(std::span<const Float> values, std::uint64_t first, ErrorSums& sums) const {
+    double input = sums.input.ordinary(), error_squares = sums.error.ordinary(), saturating = sums.saturating_error.ordinary();
+    double sum_signed = sums.sum_signed, sum_abs = sums.sum_abs, sum_rel = sums.sum_rel;
+    double max_abs = sums.max_abs, max_rel = sums.max_rel, max_ulp = sums.max_ulp;
+    std::uint64_t zeros = 0, to_zero = 0, subnormal = 0, exact = 0;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const auto x = static_cast<double>(values[i]);
+      const double error = error_[i], magnitude = std::fabs(x), size = std::fabs(error), value = std::fabs(value_[i]);
+      input += x * x;
+      error_squares += error * error;
+      saturating += error * error;
+      sum_signed += error;
+      sum_abs += size;
+      const double relative = magnitude == 0 ? 0 : size / magnitude;
+      sum_rel += relative;
+      max_abs = std::max(max_abs, size);
+      max_rel = std::max(max_rel, relative);
+      max_ulp = std::max(max_ulp, ulps(i));
+      zeros += x == 0 ? 1 : 0;
+      to_zero += value == 0 ? 1 : 0;                        // zeros among them
+      subnormal += value < classify_.min_normal() ? 1 : 0;  // those before among them
+      exact += value_[i] == scaled_[i] && value >= classify_.min_normal() ? 1 : 0;
+      if (magnitude > sums.largest.magnitude) sums.largest = {magnitude, first + i};
+      if (magnitude < sums.smallest.magnitude && magnitude != 0) sums.smallest = {magnitude, first + i};
+    }
+    sums.input.ordinary() = input, sums.error.ordinary() = error_squares, sums.saturating_error.ordinary() = saturating;
+    sums.sum_signed = sum_signed, sums.sum_abs = sum_abs, sums.sum_rel = sum_rel;
+    sums.max_abs = max_abs, sums.max_rel = max_rel, sums.max_ulp = max_ulp;
+    sums.nonzero += values.size() - zeros;
+    const auto add_to = [&](Outcome outcome, std::uint64_t n) { sums.counts[static_cast<std::size_t>(outcome)] += n; };
+    add_to(Outcome::zero, zeros);
+    add_to(Outcome::to_zero, to_zero - zeros);
+    add_to(Outcome::subnormal, subnormal - to_zero);
+    add_to(Outcome::exact, exact);
+    add_to(Outcome::rounded, values.size() - subnormal - exact);
+  }
+
+  double ulps(std::size_t i) const {
+    return divide_by_power(std::fabs(value_[i] - product_[i]), emu::spacing_exponent(format_, product_[i]));
+  }
+
   void count(double x, std::size_t i, const ElementScale& scale, std::uint64_t index, ErrorSums& sums) const {
     const double scaled = scaled_[i], value = value_[i];
     Outcome outcome = classify_(scaled, value, index);
@@ -192,7 +260,7 @@ class Counter {
   std::uint64_t seed_;
   Classifier classify_;
   double max_finite_, least_input_;
-  std::array<double, size> product_, scaled_, value_;
+  std::array<double, block> product_, scaled_, value_, error_;
 };
 
 }  // namespace
@@ -202,8 +270,8 @@ ErrorSums round_and_count(std::span<const Float> values, std::uint64_t first, Fo
                           const tensors::DType& dtype, const RoundingOptions& options, std::uint64_t seed) {
   ErrorSums sums;
   Counter counter(format, scales, dtype, options, seed);
-  for (std::size_t i = 0; i < values.size(); i += Counter::size)
-    counter.add(values.subspan(i, std::min(Counter::size, values.size() - i)), first + i, sums);
+  for (std::size_t i = 0; i < values.size(); i += Counter::block)
+    counter.add(values.subspan(i, std::min(Counter::block, values.size() - i)), first + i, sums);
   return sums;
 }
 
