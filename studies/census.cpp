@@ -57,8 +57,8 @@ std::vector<ErrorSums> run_in_order(const tensors::Tensor& tensor, const std::ve
         const std::vector<Float> values = read_chunk<Float>(tensor, first, size);
         std::vector<ErrorSums> sums(jobs.size());
         for (std::size_t j = 0; j < jobs.size(); ++j)
-          sums[j] =
-              round_and_count<Float>(values, first, jobs[j].format, jobs[j].scales, tensor.dtype, config.options, config.seed);
+          sums[j] = round_and_count<Float>(std::span<const Float>(values), first, jobs[j].format, jobs[j].scales, tensor.dtype,
+                                           config.options, config.seed);
         return sums;
       },
       [&](const std::vector<ErrorSums>& sums) {

@@ -16,16 +16,20 @@ namespace ulpscope::studies {
 /// (J. L. Blue, "A portable Fortran program to find the Euclidean norm of a vector", ACM TOMS 4 (1978), section 2).
 class SquareSum {
  public:
+  static constexpr double least_ordinary = 0x1p-500, most_ordinary = 0x1p500;
+
   void add(double x) noexcept {
     const double magnitude = std::fabs(x);
-    if (magnitude > 0x1p500) {
+    if (magnitude > most_ordinary) {
       large_ += (x * 0x1p-600) * (x * 0x1p-600);
-    } else if (magnitude < 0x1p-500) {
+    } else if (magnitude < least_ordinary) {
       small_ += (x * 0x1p600) * (x * 0x1p600);
     } else {
       ordinary_ += x * x;
     }
   }
+  /// What add() adds the squares of ordinary numbers to; those of zeros may be added, too.
+  double& ordinary() noexcept { return ordinary_; }
   void merge(const SquareSum& other) noexcept {
     large_ += other.large_;
     ordinary_ += other.ordinary_;

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
+#include <span>
 
 #include "emu/rounding.hpp"
 #include "studies/error_sums.hpp"
@@ -14,7 +14,7 @@ namespace ulpscope::studies {
 
 /// Rounds `values`, elements first, first + 1, ... of a tensor of `dtype`, to `format` under `scales`.
 template <class Float>
-ErrorSums round_and_count(const std::vector<Float>& values, std::uint64_t first, emu::Format format, const ScaleMap& scales,
+ErrorSums round_and_count(std::span<const Float> values, std::uint64_t first, emu::Format format, const ScaleMap& scales,
                           const tensors::DType& dtype, const emu::RoundingOptions& options, std::uint64_t seed);
 
 }  // namespace ulpscope::studies

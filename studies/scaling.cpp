@@ -113,6 +113,12 @@ std::size_t ScaleMap::block_of(std::uint64_t index) const noexcept {
   return static_cast<std::size_t>(row / block_rows_ * blocks_per_row_ + column / block_columns_);
 }
 
+ScaleMap::Run ScaleMap::run(std::uint64_t index) const noexcept {
+  if (is_uniform()) return {uniform(), std::numeric_limits<std::uint64_t>::max()};
+  const std::uint64_t column = index % columns_, of_block = block_columns_ - column % block_columns_;
+  return {at(index), std::min(of_block, columns_ - column)};
+}
+
 std::optional<int> ScaleMap::log2_uniform() const noexcept {
   if (!is_uniform()) return std::nullopt;
   const ElementScale& scale = uniform();
@@ -153,10 +159,11 @@ ScaleMap::ScaleMap(const Scaling& scaling, emu::Format format, const tensors::Te
   for (std::uint64_t first = 0; first < count; first += chunk.size()) {
     const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(chunk.size(), count - first));
     tensor.source->read(first, std::span(chunk.data(), size));
-    for (std::size_t i = 0; i < size; ++i) {
+    for (std::size_t i = 0; i < size;) {
       double& amax = scales_[block_of(first + i)].multiply;
-      amax = std::max(amax, std::fabs(chunk[i]));  // a NaN is passed over, as by fmaxf
-      tensor_amax = std::max(tensor_amax, std::fabs(chunk[i]));
+      const auto end = i + static_cast<std::size_t>(std::min<std::uint64_t>(run(first + i).count, size - i));
+      for (; i < end; ++i) amax = std::max(amax, std::fabs(chunk[i]));  // a NaN is passed over, as by fmaxf
+      tensor_amax = std::max(tensor_amax, amax);
     }
   }
   const float tensor_scale = nvfp4_tensor_scale(format, tensor_amax);

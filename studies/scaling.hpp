@@ -60,7 +60,13 @@ class ScaleMap {
   bool multiplies_in_float() const noexcept { return in_float_; }
   /// k where every element is multiplied by 2^k exactly, |k| <= 500.
   std::optional<int> log2_uniform() const noexcept;
-  /// The scale of element `index` (row-major).
+  /// The scale of element `index` (row-major), and of how many from there on.
+  struct Run {
+    const ElementScale& scale;
+    std::uint64_t count;
+  };
+  Run run(std::uint64_t index) const noexcept;
+  /// The scale of element `index`.
   const ElementScale& at(std::uint64_t index) const noexcept { return scales_[block_of(index)]; }
 
  private:

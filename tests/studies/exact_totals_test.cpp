@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Census and sweep form their sums over binades. Here they are held against exact sums, element by element.
+#include <algorithm>
 #include <bit>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
@@ -14,6 +15,7 @@
 #include "emu/philox.hpp"
 #include "emu/simd.hpp"
 #include "reports/render.hpp"
+#include "studies/binade_loops.hpp"
 #include "studies/census.hpp"
 #include "studies/sweep.hpp"
 #include "tests/studies/census_oracle.hpp"
@@ -161,6 +163,81 @@ TEST_CASE("every statistic is exact for tensors of every length", "[studies]") {
     std::vector<float> few = hard_values(count, count + 1);
     for (float& x : few) x = std::bit_cast<float>((std::bit_cast<std::uint32_t>(x) & 0x80ffffffU) | 0x3e000000U);
     check_against_oracle(few, format, {}, {-3, 9, 6});
+  }
+}
+
+TEST_CASE("every statistic is exact where blocks of a few binades go the fast way", "[studies]") {
+  const emu::Format format = GENERATE(emu::fp16, emu::bf16, emu::e4m3, emu::e5m2, emu::e2m1, emu::tf32);
+  // Ten binades that end at the format's last, and some beyond, among them numbers that overflow.
+  std::vector<float> values = hard_values(5000, 9);
+  const int last = std::min(format.max_exponent(), 30);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = std::ldexp(values[i], last - std::ilogb(values[i]) - static_cast<int>(i % 12));
+  for (const emu::RoundingOptions& options : deterministic_options())
+    check_against_oracle(with_specials(values), format, options, {-9, 9, 9});
+}
+
+TEST_CASE("the largest relative error is found among many that hardly differ", "[studies]") {
+  const emu::Format format = GENERATE(emu::fp16, emu::bf16, emu::e4m3);
+  const auto relative = [&](float x) {
+    return std::fabs(emu::round_to(format, x).value - static_cast<double>(x)) / static_cast<double>(x);
+  };
+  // A few hundred of all numbers of a binade, nearer to each other than what sums see of a quotient.
+  const double least = std::ldexp(1.0, -format.fraction_bits - 2), width = std::ldexp(1.0, 8 - 24 - format.fraction_bits);
+  std::vector<float> near;
+  for (float x = 1; x < 2; x = std::nextafter(x, 2.0F))
+    if (relative(x) >= least && relative(x) < least + width) near.push_back(x);
+  REQUIRE(near.size() > 100);
+  std::sort(near.begin(), near.end(), [&](float a, float b) { return relative(a) < relative(b); });
+  std::vector<float> values(1024 * near.size(), 1.0F);  // one in each block
+  for (std::size_t i = 0; i < near.size(); ++i) values[1024 * i + 5 * i % 1024] = near[i];
+  const auto tensor = tensors::from_values("t", {values.size()}, values);
+
+  on_every_path([&] {
+    for (const std::size_t formats : {1, 9}) {  // few enough for the fast way, and enough for that of binades
+      studies::CensusConfig config;
+      config.formats.assign(formats, format);
+      CAPTURE(emu::name_of(emu::simd_path()), formats);
+      CHECK(studies::census(tensor, {}, config).front().sums.max_rel == relative(near.back()));
+    }
+  });
+}
+
+TEST_CASE("errors are compared in every window", "[studies]") {
+  // An error of 0.3 ulp at large numbers, larger than half an ulp at those that follow; the largest of all in ulp comes last.
+  std::vector<float> values(1024, 0x1.0014p14F);
+  values.resize(100 * 1024, 0x1.0014p0F);
+  values.resize(110 * 1024, 0x1.001cp0F);
+
+  check_against_oracle(values, emu::fp16, {}, {0, 0, 1});
+}
+
+TEST_CASE("of equal extremes the first is named", "[studies]") {
+  std::vector<float> values(400000, 1.0F);
+  for (std::size_t i = 1000; i < values.size(); i += 1000) values[i] = i % 2000 == 0 ? -3.0F : 0.25F;
+
+  for (const int threads : {1, 2, 3}) {
+    const auto sums = sweep_of(values, emu::fp16, {}, {0, 0, 1}, threads).front().sums;
+    CHECK(sums.largest.index == 2000);
+    CHECK(sums.smallest.index == 1000);
+  }
+}
+
+TEST_CASE("the scalar loops fuse as std::fma does", "[studies]") {
+  const auto check = [](float a, float b, float c) {
+    CAPTURE(a, b, c);
+    CHECK(studies::loops::fused(a, b, c) == std::fma(a, b, c));
+  };
+  // The product lies 1 below and 1 above half a last bit of the sum: too little for a double beside it.
+  for (const float c : {0x1p60F, 0x1.000002p60F, 0x1.fffffep60F})
+    for (const float sign : {1.0F, -1.0F}) {
+      check(sign * 0x1.00004p18F, 0x1.ffff8p17F, c);
+      check(sign * 0x1.00004p18F, 0x1.00004p18F, c);
+      check(sign * 0x1p18F, 0x1p18F, c);
+    }
+  for (std::uint64_t i = 0; i < 10000; ++i) {
+    const auto part = [&](std::uint64_t k) { return static_cast<float>(emu::rounding_bits(11, 3 * i + k) >> 8); };
+    check(part(0), part(1) - 0x1p23F, std::ldexp(part(2) + 1, 30 + static_cast<int>(i % 40)));
   }
 }
 

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// The census of what is rounded element by element, held against a loop that does so one at a time.
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "emu/catalogue.hpp"
+#include "emu/decode.hpp"
+#include "emu/encode.hpp"
+#include "emu/names.hpp"
+#include "emu/philox.hpp"
+#include "studies/round_and_count.hpp"
+
+using namespace ulpscope;
+using emu::Outcome;
+
+namespace {
+
+/// Numbers of many exponents with zeros, infinities and NaNs among them.
+template <class Float>
+std::vector<Float> values_of_all_kinds(std::size_t count, int spread) {
+  using Limits = std::numeric_limits<Float>;
+  const Float specials[] = {0,
+                            -Float{0},
+                            Limits::infinity(),
+                            -Limits::infinity(),
+                            Limits::quiet_NaN(),
+                            Limits::max(),
+                            Limits::denorm_min(),
+                            -Limits::min() / 4};
+  std::vector<Float> values;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const std::uint32_t random = emu::rounding_bits(3, 2 * i);
+    const double significand = static_cast<double>(static_cast<std::int32_t>(random)) * 0x1p-31;
+    const int exponent = static_cast<int>(emu::rounding_bits(3, 2 * i + 1) % static_cast<unsigned>(2 * spread)) - spread;
+    values.push_back(i % 37 == 5 ? specials[i / 37 % 8] : static_cast<Float>(std::ldexp(significand, exponent)));
+  }
+  return values;
+}
+
+/// One at a time, by the scalar function.
+template <class Float>
+studies::ErrorSums one_by_one(const std::vector<Float>& values, emu::Format format, const studies::ScaleMap& scales,
+                              const tensors::DType& dtype, const emu::RoundingOptions& options, std::uint64_t seed) {
+  studies::ErrorSums sums;
+  const double least_input = options.subnormals_are_zero && dtype.format ? emu::min_normal(*dtype.format) : 0;
+  const auto through_float = [&](double x) {
+    return scales.multiplies_in_float() ? static_cast<double>(static_cast<float>(x)) : x;
+  };
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const auto x = static_cast<double>(values[i]);
+    const studies::ElementScale& scale = scales.at(i);
+    const double product = through_float(x * through_float(scale.multiply));
+    const double scaled = x != 0 && std::fabs(x) < least_input ? std::copysign(0.0, x) : product;
+    emu::Rounded result = emu::round_to(format, scaled, options, emu::rounding_bits(seed, i));
+    if (std::isfinite(x) && !std::isfinite(scaled)) result.outcome = Outcome::overflow;
+    if (x != 0 && scaled == 0) result.outcome = format.has_zero() ? Outcome::to_zero : Outcome::rounded;
+    ++sums.counts[static_cast<std::size_t>(result.outcome)];
+    if (!std::isfinite(x)) continue;
+    const double magnitude = std::fabs(x);
+    if (magnitude > sums.largest.magnitude) sums.largest = {magnitude, i};
+    if (magnitude != 0 && magnitude < sums.smallest.magnitude) sums.smallest = {magnitude, i};
+    sums.nonzero += magnitude != 0 ? 1 : 0;
+    sums.input.add(x);
+    const bool saturates = result.outcome == Outcome::overflow && (format.is_signed() || scaled > 0);
+    const double saturated = saturates ? std::copysign(emu::max_finite(format), scaled) : result.value;
+    const double y = result.value * scale.numerator / scale.denominator;
+    const double saturated_y = saturated * scale.numerator / scale.denominator;
+    if (std::isfinite(saturated_y))
+      sums.saturating_error.add(saturated_y - x);
+    else
+      ++sums.lost_when_saturating;
+    if (!std::isfinite(y)) {
+      ++sums.lost;
+      continue;
+    }
+    const double size = std::fabs(y - x);
+    sums.error.add(y - x);
+    sums.sum_signed += y - x;
+    sums.sum_abs += size;
+    sums.max_abs = std::max(sums.max_abs, size);
+    if (magnitude != 0) {
+      sums.sum_rel += size / magnitude;
+      sums.max_rel = std::max(sums.max_rel, size / magnitude);
+    }
+    const double ulps = std::ldexp(std::fabs(result.value - product), -emu::spacing_exponent(format, product));
+    sums.max_ulp = std::max(sums.max_ulp, ulps);
+  }
+  return sums;
+}
+
+bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+bool same(const studies::SquareSum& a, const studies::SquareSum& b) {
+  return same(a.value().significand, b.value().significand) && a.value().exponent == b.value().exponent;
+}
+bool same(const studies::ErrorSums& a, const studies::ErrorSums& b) {
+  return a.counts == b.counts && a.nonzero == b.nonzero && a.lost == b.lost &&
+         a.lost_when_saturating == b.lost_when_saturating && same(a.max_abs, b.max_abs) && same(a.sum_abs, b.sum_abs) &&
+         same(a.sum_signed, b.sum_signed) && same(a.max_rel, b.max_rel) && same(a.sum_rel, b.sum_rel) &&
+         same(a.max_ulp, b.max_ulp) && same(a.input, b.input) && same(a.error, b.error) &&
+         same(a.saturating_error, b.saturating_error) && a.largest.index == b.largest.index &&
+         a.smallest.index == b.smallest.index;
+}
+
+template <class Float>
+void check_all_options(const std::vector<Float>& values, const std::vector<std::uint64_t>& shape) {
+  using emu::Rounding;
+  const auto tensor = tensors::from_values("t", shape, values);
+  const auto scaling =
+      studies::parse_scaling(GENERATE("0.3", "amax", "row", "1x128", "128x128", "mx:floor", "mx:even", "nvfp4"));
+  for (const auto& named : emu::catalogue) {
+    const studies::ScaleMap scales(scaling, named.format, tensor);
+    for (int i = 0; i < 7 * 2 * 2 * 2; ++i) {
+      const emu::RoundingOptions options{.rounding = static_cast<Rounding>(i % 7),
+                                         .policy = i / 7 % 2 == 0 ? emu::Policy::nonsaturating : emu::Policy::saturating,
+                                         .flush_subnormals = i / 14 % 2 != 0,
+                                         .subnormals_are_zero = i / 28 != 0,
+                                         .random_bits = 7};
+      const auto sums = studies::round_and_count<Float>(std::span(values), 0, named.format, scales, tensor.dtype, options, 5);
+      CAPTURE(scaling.word, named.name, emu::name_of(options.rounding), emu::name_of(options.policy), options.flush_subnormals,
+              options.subnormals_are_zero);
+      CHECK(same(sums, one_by_one(values, named.format, scales, tensor.dtype, options, 5)));
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a census element by element is that of one at a time", "[studies]") {
+  check_all_options(values_of_all_kinds<float>(1500, 20), {6, 250});
+}
+
+TEST_CASE("a census of doubles is that of one at a time", "[studies]") {
+  check_all_options(values_of_all_kinds<double>(1100, 40), {1100});
+}
+
+TEST_CASE("numbers from one end of float32 to the other are counted one way", "[studies]") {
+  check_all_options(values_of_all_kinds<float>(700, 126), {7, 100});
+}
