@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a matrix engine computes, as data: how the products of one step and the addend become one sum. Everything the published
+// models of tensor cores, matrix cores and dot-product units differ in is a field here; emu/engine_step.hpp interprets it.
+// Sources: Khattak and Mikaitis, "Accurate Models of NVIDIA Tensor Cores", doi 10.1145/3830409; Xie et al., "MMA-Sim", arXiv
+// 2511.10909; Fasi, Higham, Mikaitis and Pranesh, "Numerical behavior of NVIDIA tensor cores", PeerJ CS 7:e330.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "emu/catalogue.hpp"
+#include "emu/format.hpp"
+#include "emu/rounding.hpp"
+
+namespace ulpscope::emu {
+
+/// How the terms of one sum meet.
+enum class Summing : std::uint8_t {
+  aligned,     ///< all are cut to multiples of 2^(greatest exponent - fraction_bits), then added exactly: order plays no part
+  exact,       ///< added exactly
+  sequential,  ///< one after another, rounded every time; a product joins unrounded (fma)
+  pairwise,    ///< each is rounded, then pairs are, then pairs of pairs, rounded every time
+};
+
+/// Where the addend c enters a sum. In aligned and exact sums it is a term like the others.
+enum class Addend : std::uint8_t { none, first, last };
+
+/// What an alignment does to the bits beyond its last one.
+enum class Cut : std::uint8_t { toward_zero, downward };
+
+/// One layer of a step: the terms are dealt out to sums, and the sums are the terms of the next stage. Those of the first are
+/// the products. The last stage has one sum, the result.
+struct Stage {
+  static constexpr int all = 0;              ///< for `terms`: every term there is
+  static constexpr int unlimited = 0x10000;  ///< for `addend_window`: far enough for all formats
+
+  Summing summing = Summing::aligned;
+  int terms = all;  ///< in one sum
+  int run = 0;      ///< of S sums, sum (t / run) % S takes term t; 0: neighbours stay together (run = terms)
+  Addend addend = Addend::none;
+  bool carried = false;  ///< each sum but the first has the result of the one before for an addend; the last one is the result
+  bool descending = false;  ///< sequential: the last term comes first
+
+  int fraction_bits = 0;          ///< aligned: kept below the greatest exponent among the terms
+  int addend_fraction_bits = -1;  ///< aligned: the same for the addend; -1: as for the others
+  int addend_window = unlimited;  ///< aligned: an addend whose exponent is further below the greatest one counts as zero
+  Cut cut = Cut::toward_zero;     ///< aligned
+  bool rounded = true;            ///< to the accumulator's format; if not, the sum goes on as it is, not normalised
+  Rounding rounding = Rounding::nearest_even;
+
+  friend constexpr bool operator==(const Stage&, const Stage&) = default;
+};
+
+/// Block scales that the engine itself applies (OCP Microscaling Formats 1.0; NVFP4).
+enum class EngineScales : std::uint8_t {
+  none,
+  products,    ///< the exponents of two e8m0 scales are added to that of every product
+  group_sums,  ///< the sums of the first stage are multiplied by two scales, not normalised
+};
+
+/// An engine: one step takes `products` products and the result of the step before (the first one c); a longer sum is a chain
+/// of steps in the order of k. A value: engines compare, and a new one is written in a few lines.
+struct Engine {
+  static constexpr int no_least_exponent = -(1 << 19);
+
+  int products = 1;  ///< of a step; Stage::all: the whole of K is one step
+  std::array<Stage, 3> stages = {};
+  int stage_count = 1;
+
+  Format accumulator = float32;   ///< of c and of the result
+  int result_fraction_bits = -1;  ///< of a rounded aligned sum; -1: those of the accumulator, fewer leave zeros behind them
+  /// The greatest exponent of an aligned sum that the addend takes part in is no lower than this.
+  int least_exponent = no_least_exponent;
+
+  bool subnormal_inputs_are_zero = false;   ///< of a, b and c
+  bool subnormal_results_are_zero = false;  ///< after every rounding; the sign stays
+  bool overflow_is_infinity = true;         ///< of an aligned sum rounded toward zero; else the largest finite number
+  Code nan_code = accumulator.nan_code();   ///< every NaN result
+
+  EngineScales scales = EngineScales::none;
+  int scale_products = 0;  ///< products that share two scales
+
+  friend constexpr bool operator==(const Engine&, const Engine&) = default;
+
+  constexpr const Stage& last_stage() const noexcept { return stages[static_cast<std::size_t>(stage_count) - 1]; }
+};
+
+/// The truncating block FMA of tensor cores: c and `products` exact products are aligned to the greatest exponent, cut to
+/// `fraction_bits` below it, summed exactly and rounded once.
+constexpr Engine block_fma(int products, int fraction_bits, Format accumulator = float32,
+                           Rounding rounding = Rounding::toward_zero) {
+  Engine engine;
+  engine.products = products;
+  engine.accumulator = accumulator;
+  engine.nan_code = accumulator.nan_code();
+  engine.stages[0].terms = products;
+  engine.stages[0].addend = Addend::first;
+  engine.stages[0].fraction_bits = fraction_bits;
+  engine.stages[0].rounding = rounding;
+  return engine;
+}
+
+/// A chain of fused multiply-adds in the order of k, each rounded to the accumulator's format.
+constexpr Engine fma_chain(Format accumulator = float32) {
+  Engine engine;
+  engine.accumulator = accumulator;
+  engine.nan_code = accumulator.nan_code();
+  engine.stages[0].summing = Summing::sequential;
+  engine.stages[0].terms = 1;
+  engine.stages[0].addend = Addend::first;
+  return engine;
+}
+
+}  // namespace ulpscope::emu

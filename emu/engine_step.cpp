@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "emu/engine_step.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "emu/encode.hpp"
+#include "emu/engine_term.hpp"
+#include "emu/exact_sum.hpp"
+#include "emu/real.hpp"
+
+namespace ulpscope::emu {
+namespace {
+
+using Term = detail::EngineTerm;
+using detail::Word128;
+__extension__ using Int128 = __int128;
+
+class Step {
+ public:
+  explicit Step(const Engine& engine) : engine_(engine) {}
+
+  /// One step: products, already scaled where the engine scales those, and the scales of the first stage's sums.
+  Code run(std::vector<Term> terms, const std::vector<Term>& group_scales, Code c) const {
+    for (int i = 0; i < engine_.stage_count; ++i) {
+      terms = stage(engine_.stages[static_cast<std::size_t>(i)], terms, operand(c));
+      if (i == 0 && !group_scales.empty())
+        for (std::size_t g = 0; g < terms.size(); ++g) terms[g] = detail::multiply(terms[g], group_scales[g]);
+    }
+    return code_of(terms.front());
+  }
+
+ private:
+  Term operand(Code c) const {
+    const Format format = engine_.accumulator;
+    return detail::term_of(format, engine_.subnormal_inputs_are_zero && format.is_subnormal(c) ? c & format.sign_mask() : c);
+  }
+
+  std::vector<Term> stage(const Stage& stage, const std::vector<Term>& terms, const Term& c) const {
+    const std::size_t each = stage.terms == Stage::all ? terms.size() : static_cast<std::size_t>(stage.terms);
+    const std::size_t sums = (terms.size() + each - 1) / each;
+    const std::size_t run = stage.run > 0 ? static_cast<std::size_t>(stage.run) : each;
+    std::vector<std::vector<Term>> dealt(sums);
+    for (std::size_t t = 0; t < terms.size(); ++t) dealt[t / run % sums].push_back(terms[t]);
+
+    std::vector<Term> out;
+    for (const auto& group : dealt) {
+      const bool follows = stage.carried && !out.empty();
+      const Term* const addend = follows ? &out.back() : (stage.addend != Addend::none ? &c : nullptr);
+      out.push_back(sum(stage, group, addend));
+    }
+    if (stage.carried) out.erase(out.begin(), out.end() - 1);
+    return out;
+  }
+
+  Term sum(const Stage& stage, std::vector<Term> terms, const Term* addend) const {
+    switch (stage.summing) {
+      case Summing::aligned: return rounded(stage, aligned(stage, terms, addend));
+      case Summing::exact: return exact(stage, terms, addend);
+      case Summing::sequential: return sequential(stage, terms, addend);
+      case Summing::pairwise: break;
+    }
+    Term total = pairwise(stage, terms, 0, terms.size());
+    return addend == nullptr ? total : add(stage, *addend, total);
+  }
+
+  Term aligned(const Stage& stage, std::vector<Term> terms, const Term* addend) const {
+    const std::size_t own = terms.size();
+    if (addend != nullptr) terms.push_back(*addend);
+    if (const auto special = detail::special_sum(terms)) return *special;
+
+    int greatest = Term::exponent_of_zero;
+    for (const Term& term : terms) greatest = std::max(greatest, term.exponent);
+    if (greatest == Term::exponent_of_zero) return {};
+    if (addend != nullptr) greatest = std::max(greatest, engine_.least_exponent);
+
+    const int bits = stage.fraction_bits, addend_bits = stage.addend_fraction_bits < 0 ? bits : stage.addend_fraction_bits;
+    const int finest = std::max(bits, addend_bits);
+    Int128 total = 0;
+    for (std::size_t t = 0; t < terms.size(); ++t) {
+      const Term& term = terms[t];
+      if (t == own && term.exponent < greatest - stage.addend_window) continue;
+      const int kept = t == own ? addend_bits : bits;
+      const bool away = stage.cut == Cut::downward && term.negative;
+      const auto magnitude =
+          static_cast<Int128>(detail::shifted(term.significand, term.last - (greatest - kept), away) << (finest - kept));
+      total += term.negative ? -magnitude : magnitude;
+    }
+    Term sum;
+    sum.negative = total < 0;
+    sum.significand = static_cast<Word128>(sum.negative ? -total : total);
+    sum.last = greatest - finest;
+    sum.exponent = greatest;
+    return sum;
+  }
+
+  Term exact(const Stage& stage, std::vector<Term> terms, const Term* addend) const {
+    if (addend != nullptr) terms.push_back(*addend);
+    if (const auto special = detail::special_sum(terms)) return *special;
+    if (!stage.rounded) return fixed_point(terms);
+    ExactSum total;
+    for (const Term& term : terms) {
+      if (term.significand == 0) {
+        total.add(term.negative ? -0.0 : 0.0);
+        continue;
+      }
+      // Two halves, each with its sign; a significand has at most 106 bits.
+      constexpr int half = 60;
+      const auto low = static_cast<std::int64_t>(term.significand & ((Word128{1} << half) - 1));
+      const auto high = static_cast<std::int64_t>(term.significand >> half);
+      if (low != 0) total.add_scaled(term.negative ? -low : low, term.last);
+      if (high != 0) total.add_scaled(term.negative ? -high : high, term.last + half);
+    }
+    const Rounded result = total.rounded(engine_.accumulator, options(stage));
+    return detail::term_of(engine_.accumulator, result.code);
+  }
+
+  /// The exact sum of terms of one small format, whose exponent counts as 0: the group sums of NVFP4 and MXFP4.
+  static Term fixed_point(const std::vector<Term>& terms) {
+    Term sum;
+    sum.exponent = 0;
+    for (const Term& term : terms)
+      if (term.significand != 0) sum.last = std::min(sum.last, term.last);
+    Int128 total = 0;
+    for (const Term& term : terms) {
+      if (term.significand == 0) continue;
+      const auto magnitude = static_cast<Int128>(term.significand << (term.last - sum.last));
+      total += term.negative ? -magnitude : magnitude;
+    }
+    sum.negative = total < 0;
+    sum.significand = static_cast<Word128>(sum.negative ? -total : total);
+    return sum;
+  }
+
+  Term sequential(const Stage& stage, std::vector<Term> terms, const Term* addend) const {
+    if (stage.descending) std::reverse(terms.begin(), terms.end());
+    const bool starts_with_addend = addend != nullptr && stage.addend != Addend::last;
+    Term total = starts_with_addend ? *addend : Term{};
+    for (const Term& term : terms) total = add(stage, total, term);
+    return addend != nullptr && !starts_with_addend ? add(stage, total, *addend) : total;
+  }
+
+  Term pairwise(const Stage& stage, const std::vector<Term>& terms, std::size_t begin, std::size_t end) const {
+    if (end - begin == 1) return rounded(stage, terms[begin]);
+    const std::size_t middle = end - (end - begin) / 2;
+    return add(stage, pairwise(stage, terms, begin, middle), pairwise(stage, terms, middle, end));
+  }
+
+  /// One rounded addition; infinities and NaNs as in IEEE 754.
+  Term add(const Stage& stage, const Term& x, const Term& y) const {
+    if (const auto special = detail::special_sum(std::array{x, y})) return *special;
+    const auto total = detail::add(detail::real_of(x), detail::real_of(y));
+    return round_real(stage, engine_.accumulator, total);
+  }
+
+  static RoundingOptions options(const Stage& stage) {
+    RoundingOptions options;
+    options.rounding = stage.rounding;
+    return options;
+  }
+
+  Term round_real(const Stage& stage, Format format, const detail::Real<Word128>& x) const {
+    const Rounded result = detail::round_unpacked(format, x, options(stage), 0);
+    const int dropped = engine_.accumulator.fraction_bits - format.fraction_bits;
+    Code code = result.code << dropped;
+    const bool overflow_toward_zero = result.outcome == Outcome::overflow && stage.rounding == Rounding::toward_zero;
+    if (overflow_toward_zero && stage.summing == Summing::aligned && engine_.overflow_is_infinity)
+      code = engine_.accumulator.infinity_code() | (code & engine_.accumulator.sign_mask());
+    if (engine_.subnormal_results_are_zero && engine_.accumulator.is_subnormal(code)) code &= engine_.accumulator.sign_mask();
+    return detail::term_of(engine_.accumulator, code);
+  }
+
+  Term rounded(const Stage& stage, const Term& sum) const {
+    if (!stage.rounded || sum.kind != Term::number) return sum;
+    Format format = engine_.accumulator;
+    if (stage.summing == Summing::aligned && engine_.result_fraction_bits >= 0)
+      format.fraction_bits = engine_.result_fraction_bits;
+    return round_real(stage, format, detail::real_of(sum));
+  }
+
+  Code code_of(const Term& term) const {
+    const Format format = engine_.accumulator;
+    if (term.kind == Term::nan) return engine_.nan_code;
+    const Code sign = term.negative ? format.sign_mask() : 0;
+    if (term.kind == Term::infinite) return format.infinity_code() | sign;
+    return detail::round_unpacked(format, detail::real_of(term), {}, 0).code;
+  }
+
+  const Engine& engine_;
+};
+
+}  // namespace
+
+Code inner_product(const Engine& engine, Format a_format, std::span<const Code> a, Format b_format, std::span<const Code> b,
+                   Code c, const BlockScales& scales) {
+  const std::size_t count = std::min(a.size(), b.size());
+  const std::size_t step =
+      engine.products == Stage::all ? std::max<std::size_t>(count, 1) : static_cast<std::size_t>(engine.products);
+  const auto operand = [&](Format format, std::span<const Code> codes, std::size_t k) {
+    if (k >= count) return Term{};
+    const Code code = codes[k] & format.code_mask();
+    return detail::term_of(format,
+                           engine.subnormal_inputs_are_zero && format.is_subnormal(code) ? code & format.sign_mask() : code);
+  };
+  const auto scale = [&](std::size_t block) {
+    const auto one_of = [&](std::span<const Code> codes) {
+      return detail::term_of(scales.format,
+                             block < codes.size() ? codes[block] & scales.format.magnitude_mask() : encode(scales.format, 1.0));
+    };
+    return detail::multiply(one_of(scales.a), one_of(scales.b));
+  };
+  const Step interpreter(engine);
+  for (std::size_t begin = 0; begin < count; begin += step) {
+    std::vector<Term> products(step), group_scales;
+    for (std::size_t i = 0; i < step; ++i) {
+      const std::size_t k = begin + i;
+      products[i] = detail::multiply(operand(a_format, a, k), operand(b_format, b, k));
+      if (engine.scales == EngineScales::products)
+        products[i] = detail::multiply(products[i], scale(k / static_cast<std::size_t>(engine.scale_products)));
+    }
+    if (engine.scales == EngineScales::group_sums) {
+      const auto group = static_cast<std::size_t>(engine.stages[0].terms);
+      for (std::size_t i = 0; i < step; i += group)
+        group_scales.push_back(scale((begin + i) / static_cast<std::size_t>(engine.scale_products)));
+    }
+    c = interpreter.run(std::move(products), group_scales, c);
+  }
+  return c;
+}
+
+}  // namespace ulpscope::emu

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// Engines by words: names, the formats asked for, and descriptions of one's own.
+#include <algorithm>
+#include <charconv>
+#include <string>
+
+#include "emu/engines.hpp"
+#include "emu/error.hpp"
+#include "emu/names.hpp"
+
+namespace ulpscope::emu {
+namespace {
+
+bool takes(const EngineMode& mode, Format format) {
+  return mode.inputs.empty() || std::find(mode.inputs.begin(), mode.inputs.end(), format) != mode.inputs.end();
+}
+
+bool fits(const EngineMode& mode, const EngineRequest& request) {
+  return takes(mode, request.a) && takes(mode, request.b) && (mode.mixed || request.a == request.b) &&
+         mode.model.accumulator == request.accumulator && mode.model.scales == request.scales &&
+         (request.scales == EngineScales::none || mode.scale_format == request.scale_format);
+}
+
+std::string words_of(const EngineMode& mode) {
+  std::string words;
+  for (const Format format : mode.inputs) words += (words.empty() ? "" : "|") + format_name(format);
+  return words + " into " + format_name(mode.model.accumulator);
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string out;
+  for (const std::string& word : words) out += (out.empty() ? "" : ", ") + word;
+  return out;
+}
+
+constexpr std::string_view block_prefix = "block:";
+constexpr int most_products = 4096, most_fraction_bits = 60;
+
+/// The integer that `word` is, between the bounds.
+int integer(std::string_view key, std::string_view word, int least, int most) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  if (error != std::errc{} || end != word.data() + word.size() || value < least || value > most)
+    throw Error("engine block: " + std::string(key) + "=" + std::string(word) + ": give an integer from " +
+                std::to_string(least) + " to " + std::to_string(most));
+  return value;
+}
+
+Rounding rounding(std::string_view key, std::string_view word) {
+  const auto parsed = parse_rounding(word);
+  if (!parsed || *parsed == Rounding::stochastic)
+    throw Error("engine block: " + std::string(key) + "=" + std::string(word) + ": give rz, rn, or another rounding mode");
+  return *parsed;
+}
+
+void set(Engine& engine, std::string_view key, std::string_view word) {
+  Stage& stage = engine.stages[0];
+  if (key == "n") {
+    engine.products = stage.terms = integer(key, word, 1, most_products);
+  } else if (key == "f" && word == "exact") {
+    stage.summing = Summing::exact;
+  } else if (key == "f") {
+    stage.fraction_bits = integer(key, word, 0, most_fraction_bits);
+  } else if (key == "out") {
+    stage.rounding = rounding(key, word);
+  } else if (key == "bits") {
+    engine.result_fraction_bits = integer(key, word, 1, engine.accumulator.fraction_bits);
+  } else if (key == "least") {
+    engine.least_exponent = integer(key, word, -4096, 4096);
+  } else if (key == "cut") {
+    const Rounding cut = rounding(key, word);
+    if (cut != Rounding::toward_zero && cut != Rounding::downward) throw Error("engine block: cut: give rz or rm");
+    stage.cut = cut == Rounding::downward ? Cut::downward : Cut::toward_zero;
+  } else {
+    throw Error("engine block: unknown key '" + std::string(key) +
+                "'; it has n, f, out, bits, least, cut, as in block:n=16,f=25,out=rz");
+  }
+}
+
+Engine parse_block(std::string_view words, Format accumulator) {
+  Engine engine = block_fma(0, -1, accumulator);
+  while (!words.empty()) {
+    const std::string_view pair = words.substr(0, words.find(','));
+    words.remove_prefix(std::min(words.size(), pair.size() + 1));
+    const std::size_t equals = pair.find('=');
+    if (equals == std::string_view::npos)
+      throw Error("engine block: '" + std::string(pair) + "' is not key=value, as in block:n=16,f=25,out=rz");
+    set(engine, pair.substr(0, equals), pair.substr(equals + 1));
+  }
+  const Stage& stage = engine.stages[0];
+  if (engine.products == 0 || (stage.fraction_bits < 0 && stage.summing == Summing::aligned))
+    throw Error("engine block: n and f must be given, as in block:n=16,f=25,out=rz");
+  return engine;
+}
+
+}  // namespace
+
+std::string_view name_of(Evidence evidence) noexcept {
+  switch (evidence) {
+    case Evidence::definition: return "definition";
+    case Evidence::recordings: return "recordings";
+    case Evidence::live: return "live";
+    case Evidence::published: break;
+  }
+  return "published";
+}
+
+std::vector<std::string> engine_names() {
+  std::vector<std::string> names;
+  for (const EngineMode& mode : engine_modes())
+    if (names.empty() || names.back() != mode.engine) names.emplace_back(mode.engine);
+  return names;
+}
+
+const EngineMode& find_engine(std::string_view name, const EngineRequest& request) {
+  std::string possible;
+  for (const EngineMode& mode : engine_modes()) {
+    if (mode.engine != name) continue;
+    if (fits(mode, request)) return mode;
+    possible += (possible.empty() ? "" : "; ") + words_of(mode);
+  }
+  if (possible.empty()) {
+    throw Error("unknown engine '" + std::string(name) + "'; nearest: " + joined(closest_words(name, engine_names())));
+  }
+  throw Error("engine " + std::string(name) + " does not multiply " + format_name(request.a) + " by " + format_name(request.b) +
+              " into " + format_name(request.accumulator) + "; it has " + possible);
+}
+
+Engine parse_engine(std::string_view words, const EngineRequest& request) {
+  if (!words.starts_with(block_prefix)) return find_engine(words, request).model;
+  if (request.scales != EngineScales::none) throw Error("engine block: takes no block scales of its own");
+  return parse_block(words.substr(block_prefix.size()), request.accumulator);
+}
+
+std::optional<std::string> block_words(const Engine& engine) {
+  const Stage& stage = engine.stages[0];
+  std::string words = std::string(block_prefix) + "n=" + std::to_string(engine.products) +
+                      ",f=" + (stage.summing == Summing::exact ? "exact" : std::to_string(stage.fraction_bits)) +
+                      ",out=" + std::string(name_of(stage.rounding));
+  if (engine.result_fraction_bits >= 0) words += ",bits=" + std::to_string(engine.result_fraction_bits);
+  if (engine.least_exponent != Engine::no_least_exponent) words += ",least=" + std::to_string(engine.least_exponent);
+  if (stage.cut == Cut::downward) words += ",cut=" + std::string(name_of(Rounding::downward));
+  const bool can_say = engine.products > 0 && stage.fraction_bits >= 0 &&
+                       parse_block(words.substr(block_prefix.size()), engine.accumulator) == engine;
+  return can_say ? std::optional(words) : std::nullopt;
+}
+
+}  // namespace ulpscope::emu

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "emu/engines.hpp"
+
+#include <array>
+
+#include "emu/catalogue.hpp"
+
+namespace ulpscope::emu {
+namespace {
+
+constexpr std::array half{float16};
+constexpr std::array brain{bfloat16};
+constexpr std::array halves{float16, bfloat16};
+constexpr std::array tensor_float{tf32};
+constexpr std::array doubles{float64};
+constexpr std::array bytes{float8_e4m3fn, float8_e5m2};
+constexpr std::array narrow{float8_e4m3fn, float8_e5m2, float6_e3m2fn, float6_e2m3fn, float4_e2m1fn};
+constexpr std::array nibbles{float4_e2m1fn};
+constexpr std::array bytes_fnuz{float8_e4m3fnuz, float8_e5m2fnuz};
+constexpr std::span<const Format> any{};
+
+constexpr Rounding rz = Rounding::toward_zero, rne = Rounding::nearest_even;
+
+// The least exponents that Khattak and Mikaitis found, for float32 and for float16 results.
+struct Least {
+  int for_float32, for_float16;
+};
+constexpr Least volta{Engine::no_least_exponent, -19}, ampere{-132, -20}, hopper{-133, -21};
+
+constexpr Engine tensor_core(int products, int fraction_bits, Format accumulator, Least least) {
+  const bool narrow_result = accumulator == float16;
+  Engine engine = block_fma(products, fraction_bits, accumulator, narrow_result ? rne : rz);
+  engine.least_exponent = narrow_result ? least.for_float16 : least.for_float32;
+  return engine;
+}
+
+/// fp8 with 13 fraction bits in the alignment and in a float32 result.
+constexpr Engine short_accumulator(int products, Format accumulator, Least least) {
+  Engine engine = tensor_core(products, 13, accumulator, least);
+  if (accumulator == float32) engine.result_fraction_bits = 13;
+  return engine;
+}
+
+/// The fp8 mma.sync of sm_90 and sm_100: two float16 steps of 16 products, k mod 4 in {0, 1} and then in {2, 3}, the second
+/// with the result of the first for its addend; then c, by an IEEE addition.
+constexpr Engine two_half_steps(Format accumulator) {
+  Engine engine = tensor_core(32, 25, accumulator, hopper);
+  Stage& halves_of_k = engine.stages[0];
+  halves_of_k.terms = 16;
+  halves_of_k.run = 2;
+  halves_of_k.addend = Addend::none;
+  halves_of_k.carried = true;
+  engine.stages[1].summing = Summing::sequential;
+  engine.stages[1].addend = Addend::last;
+  engine.stage_count = 2;
+  return engine;
+}
+
+/// Scales of 32 products whose exponents join those of the products.
+constexpr Engine with_product_scales(Engine engine) {
+  engine.scales = EngineScales::products;
+  engine.scale_products = 32;
+  return engine;
+}
+
+/// mxf4 and nvf4: four groups of 16 products, summed exactly and scaled; then one step of the group sums and c.
+constexpr Engine group_scaled(int scale_products) {
+  Engine engine = block_fma(64, 35);
+  engine.least_exponent = hopper.for_float32;
+  engine.stages[1] = engine.stages[0];
+  engine.stages[1].terms = Stage::all;
+  engine.stages[0] = {};
+  engine.stages[0].summing = Summing::exact;
+  engine.stages[0].terms = 16;
+  engine.stages[0].rounded = false;
+  engine.stage_count = 2;
+  engine.scales = EngineScales::group_sums;
+  engine.scale_products = scale_products;
+  return engine;
+}
+
+/// c and a few exact products, summed exactly and rounded once.
+constexpr Engine exact_block(int products, Format accumulator = float32) {
+  Engine engine = block_fma(products, 0, accumulator, rne);
+  engine.stages[0].summing = Summing::exact;
+  return engine;
+}
+
+/// Products rounded and summed in pairs; then c.
+constexpr Engine pairwise(int products, Format accumulator = float32) {
+  Engine engine = fma_chain(accumulator);
+  engine.products = products;
+  engine.stages[0].summing = Summing::pairwise;
+  engine.stages[0].terms = products;
+  return engine;
+}
+
+constexpr Engine flushing(Engine engine) {
+  engine.subnormal_inputs_are_zero = engine.subnormal_results_are_zero = true;
+  return engine;
+}
+
+/// Products aligned among themselves; their sum and c aligned once more, floored, and rounded.
+constexpr Engine late_addend(int products) {
+  Engine engine = block_fma(products, 24, float32, rne);
+  Stage& sum = engine.stages[0];
+  sum.addend = Addend::none;
+  sum.rounded = false;
+  Stage& join = engine.stages[1];
+  join.terms = Stage::all;
+  join.addend = Addend::first;
+  join.fraction_bits = 31;
+  join.addend_fraction_bits = 24;
+  join.cut = Cut::downward;
+  engine.stage_count = 2;
+  engine.least_exponent = float32.min_exponent();
+  return engine;
+}
+
+/// The same with even and odd products summed apart, joined at 24 bits; a c that is far below the sum is left out.
+constexpr Engine late_addend_even_odd() {
+  Engine engine = late_addend(16);
+  engine.stages[2] = engine.stages[1];
+  engine.stages[2].addend_window = 25;
+  engine.stages[0].terms = 8;
+  engine.stages[0].run = 1;
+  engine.stages[1] = {};
+  engine.stages[1].fraction_bits = 24;
+  engine.stages[1].cut = Cut::downward;
+  engine.stages[1].rounded = false;
+  engine.stage_count = 3;
+  return engine;
+}
+
+/// TDPBF16PS: chains of fma over even and over odd k, both from zero; their sum; c plus that.
+constexpr Engine even_odd_chains() {
+  Engine engine = flushing(fma_chain());
+  engine.products = 32;
+  engine.stages[0].terms = 16;
+  engine.stages[0].run = 1;
+  engine.stages[0].addend = Addend::none;
+  engine.stages[1].summing = Summing::sequential;
+  engine.stages[1].addend = Addend::last;
+  engine.stage_count = 2;
+  return engine;
+}
+
+/// VDPBF16PS: the odd product, then the even one.
+constexpr Engine odd_then_even() {
+  Engine engine = flushing(fma_chain());
+  engine.products = 2;
+  engine.stages[0].terms = 2;
+  engine.stages[0].descending = true;
+  return engine;
+}
+
+constexpr std::string_view accurate_models = "doi 10.1145/3830409", mma_sim = "arXiv 2511.10909";
+
+// Ordered by engine; the first mode that fits is the one.
+constexpr std::array modes{
+    EngineMode{"sm_70", half, false, tensor_core(4, 23, float32, volta), "mma.sync.m8n8k4", Evidence::recordings, "V100"},
+    EngineMode{"sm_70", half, false, tensor_core(4, 23, float16, volta), "mma.sync.m8n8k4", Evidence::recordings, "V100"},
+
+    EngineMode{"sm_75", half, false, tensor_core(8, 24, float32, ampere), "mma.sync.m16n8k8", Evidence::published, mma_sim},
+    EngineMode{"sm_75", half, false, tensor_core(8, 24, float16, ampere), "mma.sync.m16n8k8", Evidence::published, mma_sim},
+
+    EngineMode{"sm_80", halves, false, tensor_core(8, 24, float32, ampere), "mma.sync.m16n8k16", Evidence::recordings, "A100"},
+    EngineMode{"sm_80", half, false, tensor_core(8, 24, float16, ampere), "mma.sync.m16n8k16", Evidence::recordings, "A100"},
+    EngineMode{"sm_80", tensor_float, false, tensor_core(4, 24, float32, ampere), "mma.sync.m16n8k8", Evidence::recordings,
+               "A100"},
+    EngineMode{"sm_80", doubles, false, fma_chain(float64), "mma.sync.m8n8k4", Evidence::published, mma_sim},
+
+    EngineMode{"sm_86", halves, false, tensor_core(8, 24, float32, ampere), "mma.sync.m16n8k16", Evidence::recordings, "A2"},
+    EngineMode{"sm_86", half, false, tensor_core(8, 24, float16, ampere), "mma.sync.m16n8k16", Evidence::recordings, "A2"},
+    EngineMode{"sm_86", tensor_float, false, tensor_core(4, 24, float32, ampere), "mma.sync.m16n8k8", Evidence::recordings,
+               "A2"},
+    EngineMode{"sm_86", doubles, false, fma_chain(float64), "mma.sync.m8n8k4", Evidence::published, mma_sim},
+
+    EngineMode{"sm_89", halves, false, tensor_core(8, 24, float32, ampere), "mma.sync.m16n8k16", Evidence::recordings,
+               "Ada L40S"},
+    EngineMode{"sm_89", half, false, tensor_core(8, 24, float16, ampere), "mma.sync.m16n8k16", Evidence::recordings,
+               "Ada L40S"},
+    EngineMode{"sm_89", tensor_float, false, tensor_core(4, 24, float32, ampere), "mma.sync.m16n8k8", Evidence::recordings,
+               "Ada L40S"},
+    EngineMode{"sm_89", bytes, true, short_accumulator(16, float32, ampere), "mma.sync.m16n8k32", Evidence::recordings,
+               "Ada L40S"},
+    EngineMode{"sm_89", bytes, true, short_accumulator(16, float16, ampere), "mma.sync.m16n8k32", Evidence::recordings, "Ada"},
+    EngineMode{"sm_89", doubles, false, fma_chain(float64), "mma.sync.m8n8k4", Evidence::published, mma_sim},
+
+    EngineMode{"sm_90", halves, false, tensor_core(16, 25, float32, hopper), "wgmma", Evidence::recordings, "H100 H200"},
+    EngineMode{"sm_90", half, false, tensor_core(16, 25, float16, hopper), "wgmma", Evidence::recordings, "H100 H200"},
+    EngineMode{"sm_90", tensor_float, false, tensor_core(8, 25, float32, hopper), "wgmma", Evidence::recordings, "H100 H200"},
+    EngineMode{"sm_90", bytes, true, short_accumulator(32, float32, hopper), "wgmma", Evidence::recordings, "H100 H200"},
+    EngineMode{"sm_90", bytes, true, short_accumulator(32, float16, hopper), "wgmma", Evidence::published, mma_sim},
+    EngineMode{"sm_90", doubles, false, fma_chain(float64), "mma.sync.m8n8k4", Evidence::published, mma_sim},
+    EngineMode{"sm_90/mma", bytes, true, two_half_steps(float16), "mma.sync.m16n8k32", Evidence::recordings, "H100 H200"},
+    EngineMode{"sm_90/mma", bytes, true, two_half_steps(float32), "mma.sync.m16n8k32", Evidence::published, accurate_models},
+
+    EngineMode{"sm_100", halves, false, tensor_core(16, 25, float32, hopper), "tcgen05.mma", Evidence::recordings, "B200"},
+    EngineMode{"sm_100", half, false, tensor_core(16, 25, float16, hopper), "tcgen05.mma", Evidence::recordings, "B200"},
+    EngineMode{"sm_100", tensor_float, false, tensor_core(8, 25, float32, hopper), "tcgen05.mma", Evidence::recordings, "B200"},
+    EngineMode{"sm_100", narrow, true, tensor_core(32, 25, float32, hopper), "tcgen05.mma", Evidence::published, mma_sim},
+    EngineMode{"sm_100", narrow, true, tensor_core(32, 25, float16, hopper), "tcgen05.mma", Evidence::published, mma_sim},
+    EngineMode{"sm_100", nibbles, false, group_scaled(32), "tcgen05.mma mxf4", Evidence::published, mma_sim},
+    EngineMode{"sm_100", nibbles, false, group_scaled(16), "tcgen05.mma mxf4nvf4", Evidence::published, mma_sim, float8_e4m3fn},
+    EngineMode{"sm_100", narrow, true, with_product_scales(tensor_core(32, 25, float32, hopper)), "tcgen05.mma mxf8f6f4",
+               Evidence::published, mma_sim},
+    EngineMode{"sm_100", doubles, false, fma_chain(float64), "mma.sync.m8n8k4", Evidence::published, mma_sim},
+    EngineMode{"sm_100/mma", bytes, true, two_half_steps(float32), "mma.sync.m16n8k32", Evidence::recordings, "B200"},
+    EngineMode{"sm_100/mma", bytes, true, two_half_steps(float16), "mma.sync.m16n8k32", Evidence::recordings, "B200"},
+
+    EngineMode{"sm_120", halves, false, tensor_core(16, 25, float32, hopper), "mma.sync.m16n8k16", Evidence::published,
+               mma_sim},
+    EngineMode{"sm_120", half, false, tensor_core(16, 25, float16, hopper), "mma.sync.m16n8k16", Evidence::published, mma_sim},
+    EngineMode{"sm_120", tensor_float, false, tensor_core(8, 25, float32, hopper), "mma.sync.m16n8k8", Evidence::published,
+               mma_sim},
+    EngineMode{"sm_120", narrow, true, tensor_core(32, 25, float32, hopper), "mma.sync.m16n8k32", Evidence::published, mma_sim},
+    EngineMode{"sm_120", narrow, true, tensor_core(32, 25, float16, hopper), "mma.sync.m16n8k32", Evidence::published, mma_sim},
+    EngineMode{"sm_120", nibbles, false, group_scaled(32), "mma.sync.m16n8k64 mxf4", Evidence::published, mma_sim},
+    EngineMode{"sm_120", nibbles, false, group_scaled(16), "mma.sync.m16n8k64 mxf4nvf4", Evidence::published, mma_sim,
+               float8_e4m3fn},
+    EngineMode{"sm_120", narrow, true, with_product_scales(tensor_core(32, 25, float32, hopper)), "mma.sync.m16n8k32 mxf8f6f4",
+               Evidence::published, mma_sim},
+    EngineMode{"sm_120", doubles, false, fma_chain(float64), "mma.sync.m8n8k4", Evidence::published, mma_sim},
+
+    EngineMode{"cdna1", half, false, exact_block(4), "v_mfma_f32_f16", Evidence::published, mma_sim},
+    EngineMode{"cdna1", brain, false, exact_block(2), "v_mfma_f32_bf16", Evidence::published, mma_sim},
+
+    EngineMode{"cdna2", halves, false, flushing(pairwise(4)), "v_mfma_f32_f16, v_mfma_f32_bf16_1k", Evidence::published,
+               mma_sim},
+    EngineMode{"cdna2", doubles, false, fma_chain(float64), "v_mfma_f64_f64", Evidence::published, mma_sim},
+
+    EngineMode{"cdna3", halves, false, late_addend(8), "v_mfma_f32_f16, v_mfma_f32_bf16", Evidence::published, mma_sim},
+    EngineMode{"cdna3", tensor_float, false, late_addend(4), "v_mfma_f32_xf32", Evidence::published, mma_sim},
+    EngineMode{"cdna3", bytes_fnuz, true, late_addend_even_odd(), "v_mfma_f32_fp8_fp8", Evidence::published, mma_sim},
+    EngineMode{"cdna3", doubles, false, fma_chain(float64), "v_mfma_f64_f64", Evidence::published, mma_sim},
+
+    EngineMode{"amx_bf16", brain, false, even_odd_chains(), "TDPBF16PS", Evidence::live, "Intel SDM"},
+    EngineMode{"avx512_bf16", brain, false, odd_then_even(), "VDPBF16PS", Evidence::live, "Intel SDM"},
+
+    EngineMode{"fma", any, true, fma_chain(float32), "", Evidence::definition, "IEEE 754-2019, 5.4.1"},
+    EngineMode{"fma", any, true, fma_chain(float16), "", Evidence::definition, "IEEE 754-2019, 5.4.1"},
+    EngineMode{"fma", any, true, fma_chain(float64), "", Evidence::definition, "IEEE 754-2019, 5.4.1"},
+    EngineMode{"pairwise", any, true, pairwise(Stage::all, float32), "", Evidence::definition,
+               "doi 10.1137/1.9780898718027, 4.1"},
+    EngineMode{"pairwise", any, true, pairwise(Stage::all, float16), "", Evidence::definition,
+               "doi 10.1137/1.9780898718027, 4.1"},
+    EngineMode{"pairwise", any, true, pairwise(Stage::all, float64), "", Evidence::definition,
+               "doi 10.1137/1.9780898718027, 4.1"},
+    EngineMode{"fp16_chain", any, true, fma_chain(float16), "", Evidence::definition, "IEEE 754-2019, 5.4.1"},
+    EngineMode{"exact", any, true, exact_block(Stage::all, float32), "", Evidence::definition, "IEEE 754-2019, 4.3"},
+    EngineMode{"exact", any, true, exact_block(Stage::all, float16), "", Evidence::definition, "IEEE 754-2019, 4.3"},
+    EngineMode{"exact", any, true, exact_block(Stage::all, float64), "", Evidence::definition, "IEEE 754-2019, 4.3"},
+};
+
+}  // namespace
+
+std::span<const EngineMode> engine_modes() { return modes; }
+
+}  // namespace ulpscope::emu

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// The engines that have a name: what real matrix units compute, as far as it is known and with the evidence for it, and
+// reference orders of summation. docs/engines.md has them as a table.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "emu/engine.hpp"
+#include "emu/format.hpp"
+
+namespace ulpscope::emu {
+
+/// Why an engine is believed to be right.
+enum class Evidence : std::uint8_t {
+  definition,  ///< the engine is what it says; no hardware is claimed
+  recordings,  ///< results recorded from the hardware are reproduced to the bit
+  live,        ///< tests compare with the processor they run on, where it has the unit
+  published,   ///< models by others; not checked here against the hardware
+};
+std::string_view name_of(Evidence evidence) noexcept;
+
+/// One way of an engine to multiply: operands of one of the formats, an accumulator, and what is computed.
+struct EngineMode {
+  std::string_view engine;         ///< the word of the command line
+  std::span<const Format> inputs;  ///< operand formats
+  bool mixed;                      ///< whether A and B may differ
+  Engine model;
+  std::string_view instruction;  ///< of the hardware; empty where there is none
+  Evidence evidence;
+  std::string_view source;               ///< GPUs recorded, or publication
+  Format scale_format = float8_e8m0fnu;  ///< where the engine takes scales
+};
+
+/// All modes, those of an engine together.
+std::span<const EngineMode> engine_modes();
+/// The names, each once, in the order of the modes.
+std::vector<std::string> engine_names();
+
+/// What is asked of an engine. `scales`: what the engine itself is to make of block scales.
+struct EngineRequest {
+  Format a, b;
+  Format accumulator = float32;
+  EngineScales scales = EngineScales::none;
+  Format scale_format = float8_e8m0fnu;  ///< where there are scales
+};
+
+/// The mode of a named engine for these formats.
+/// @throws Error naming the closest engines, or the formats that the engine has.
+const EngineMode& find_engine(std::string_view name, const EngineRequest& request);
+
+/// An engine from words: the name of one, or `block:n=16,f=25,out=rz` with the keys
+///   n      products of a step
+///   f      fraction bits of the alignment; `exact` for no cut at all
+///   out    rounding of the result: rz, rn, or any other rounding mode
+///   bits   fraction bits of the result, if fewer than the accumulator has
+///   least  least exponent of the alignment
+///   cut    rz or rm: what the alignment does to the bits beyond
+/// @throws Error in one line.
+Engine parse_engine(std::string_view words, const EngineRequest& request);
+
+/// The same as words, where `block:` can say it.
+std::optional<std::string> block_words(const Engine& engine);
+
+}  // namespace ulpscope::emu
