@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole matrix products on an emulated engine: every output bit is the one that a chain of the engine's steps gives, in
+// ascending order of k, with what GEMM libraries put around it (split K, promotion, scales, the epilogue). Results do not
+// depend on the number of threads or on the SIMD path. What the parts mean and in which order they are rounded:
+// docs/engines.md, "Around the engine".
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "emu/engine.hpp"
+#include "emu/exact_matmul.hpp"
+#include "emu/format.hpp"
+
+namespace ulpscope::emu {
+
+/// A matrix in float32 storage (float64 for float64 formats), every element a number, infinity or NaN of `format`.
+template <class Float>
+struct EngineOperand {
+  Format format;
+  std::span<const Float> values;
+  MatrixShape shape;        ///< as stored
+  bool transposed = false;  ///< stands for its transpose
+
+  constexpr std::size_t rows() const noexcept { return transposed ? shape.columns : shape.rows; }
+  constexpr std::size_t columns() const noexcept { return transposed ? shape.rows : shape.columns; }
+  constexpr Float at(std::size_t i, std::size_t j) const noexcept {
+    return values[transposed ? shape.at(j, i) : shape.at(i, j)];
+  }
+};
+
+/// Scales of an operand, in a grid laid over it: element (i, j) of a matrix of m by n takes scale (i / ceil(m / rows),
+/// j / ceil(n / columns)). One scale, one for each row or column, and tiles of any extent are all grids. Empty: none.
+struct ScaleGrid {
+  Format format = float32;
+  std::span<const float> values;  ///< row-major
+  std::size_t rows = 0, columns = 0;
+  float whole = 1;  ///< one more scale for all of the operand (the second level of NVFP4)
+
+  constexpr bool empty() const noexcept { return values.empty(); }
+};
+
+/// D = A * B on an engine.
+///
+/// The chain starts from C, unless `beta` is given. Where K is cut in parts (by `promote`, by `split_k`, or because scales that
+/// the engine does not apply itself change along K), each part is a chain from 0; the parts are added in float32 (float64 for
+/// float64), ascending, to nearest even, beginning with C or 0.
+template <class Float>
+struct EngineMatmul {
+  Engine engine;
+  EngineOperand<Float> a, b;
+  std::span<const Float> c;  ///< row-major as D, numbers of the engine's accumulator; empty for zeros
+  ScaleGrid scale_a, scale_b;
+
+  std::size_t promote = 0;  ///< products of a part; a multiple of the engine's step; 0: all
+  std::size_t split_k = 1;  ///< so many chains of equal length, each a multiple of the engine's step
+
+  Float alpha = 1;            ///< d = alpha * sum
+  std::optional<Float> beta;  ///< d = alpha * sum + beta * c, c being no part of the chain
+  Format out = float32;       ///< of D: one rounding to nearest even
+
+  int threads = 0;  ///< 0: as many as the machine runs at once
+};
+
+/// D in row-major order, numbers of `problem.out`; NaNs are quiet.
+/// @throws Error where shapes, parts or scales do not fit, or at the first element that is not a value of its format.
+void engine_matmul(const EngineMatmul<float>& problem, std::span<float> d);
+void engine_matmul(const EngineMatmul<double>& problem, std::span<double> d);
+
+}  // namespace ulpscope::emu
