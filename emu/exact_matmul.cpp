@@ -3,14 +3,12 @@
 
 #include <algorithm>
 #include <atomic>
-#include <exception>
-#include <mutex>
 #include <sstream>
-#include <thread>
 
 #include "emu/error.hpp"
 #include "emu/names.hpp"
 #include "emu/philox.hpp"
+#include "emu/tasks.hpp"
 
 namespace ulpscope::emu {
 
@@ -142,30 +140,6 @@ class Product {
   std::vector<GroupedTerm> packed_;
 };
 
-/// Calls work(0) to work(count - 1) from `threads` threads; rethrows the first exception.
-template <class Work>
-void for_each_task(std::size_t count, int threads, Work work) {
-  const unsigned wanted = threads > 0 ? static_cast<unsigned>(threads) : std::max(1U, std::thread::hardware_concurrency());
-  std::atomic<std::size_t> next{0};
-  std::mutex failing;
-  std::exception_ptr failure;
-  const auto loop = [&] {
-    try {
-      for (std::size_t task = next++; task < count; task = next++) work(task);
-    } catch (...) {
-      const std::lock_guard lock(failing);
-      if (!failure) failure = std::current_exception();
-      next = count;
-    }
-  };
-  {
-    std::vector<std::jthread> others;
-    for (std::size_t i = 1; i < std::min<std::size_t>(wanted, count); ++i) others.emplace_back(loop);
-    loop();
-  }
-  if (failure) std::rethrow_exception(failure);
-}
-
 }  // namespace
 
 ExactMatrix::ExactMatrix(Format format, std::size_t rows, std::size_t columns)
@@ -218,7 +192,7 @@ Flags exact_matmul(const ExactMatrix& a, const ExactMatrix& b, Format to, const 
   assert(a.columns() == b.rows());
   const Product product(a, b, to, sink, options, addend);
   std::atomic<int> flags{no_flags};
-  for_each_task(product.tasks(), options.threads, [&](std::size_t task) { flags |= product.run(task); });
+  detail::for_each_task(product.tasks(), options.threads, [&](std::size_t task) { flags |= product.run(task); });
   return static_cast<Flags>(flags.load());
 }
 

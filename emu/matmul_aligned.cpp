@@ -50,7 +50,7 @@ HWY_INLINE VF rounded(VI sum, VF unit, VI fraction_mask) {
 }
 
 // Exponents outside of these bounds are left to aligned_step(): floats would round, underflow or overflow.
-constexpr int infinite = 128, greatest_usual = 120;
+constexpr int greatest_usual = 120;
 HWY_INLINE int least_usual(const AlignedPlan& plan) { return plan.fraction_bits - 124; }
 
 /// Redoes one by one the outputs that vectors cannot do. Sums of nothing but zeros and infinite addends are fine as they are.
@@ -62,7 +62,8 @@ HWY_NOINLINE void redo_unusual(const AlignedPlan& plan, const float* a, const fl
   constexpr int fictitious =
       sizeof(Exponent) == 1 ? -64 : -1024;  // products that are zero have lower exponents, others have not
   for (std::size_t v = 0; v < vectors; ++v) {
-    const auto stays = hn::Eq(exponent[v], int_set(infinite));
+    const VI magnitude_of_c = hn::And(hn::BitCast(di, c[v]), int_set(0x7fffffff));
+    const auto stays = hn::Gt(magnitude_of_c, int_set(static_cast<int>(float_infinity) - 1));
     const auto counts = hn::Or(hn::Gt(exponent[v], int_set(fictitious)), hn::RebindMask(di, hn::Ne(c[v], hn::Zero(df))));
     const auto low = hn::And(counts, hn::Lt(exponent[v], int_set(least_usual(plan))));
     const auto high = hn::Or(hn::Gt(exponent[v], int_set(greatest_usual)), hn::Lt(overflowed[v], hn::Zero(di)));

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// What surrounds the chains of a matrix product: how parts are added up, scales, alpha and beta; and one chain by the
+// reference.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <vector>
+
+#include "emu/decode.hpp"
+#include "emu/encode.hpp"
+#include "emu/engine_matmul.hpp"
+#include "emu/engine_step.hpp"
+#include "emu/matmul_plan.hpp"
+
+namespace ulpscope::emu::detail {
+
+/// What follows the chains, all in the float of storage, to nearest even.
+template <class Float>
+class Epilogue {
+ public:
+  explicit Epilogue(const EngineMatmul<Float>& problem)
+      : problem_(problem), scales_(software_scales(problem)), whole_(problem.scale_a.whole * problem.scale_b.whole) {}
+
+  /// Whether c is where the chain starts. It is not where it would be scaled.
+  bool chain_starts_with_c() const noexcept { return !problem_.c.empty() && !problem_.beta && !scales_.any && whole_ == 1; }
+
+  Float scale(std::size_t i, std::size_t j, std::size_t k) const noexcept {
+    const auto &a = problem_.a, &b = problem_.b;
+    const float of_a = problem_.scale_a.empty() ? 1.0F : scale_at(problem_.scale_a, a.rows(), a.columns(), i, k);
+    const float of_b = problem_.scale_b.empty() ? 1.0F : scale_at(problem_.scale_b, b.rows(), b.columns(), k, j);
+    return static_cast<Float>(of_a) * static_cast<Float>(of_b);
+  }
+
+  /// total + part, or total + scale * part where parts have their own.
+  Float join(Float total, Float part, std::size_t i, std::size_t j, std::size_t k) const noexcept {
+    return scales_.along_k ? std::fma(part, scale(i, j, k), total) : total + part;
+  }
+
+  Float finish(Float total, std::size_t i, std::size_t j) const noexcept {
+    Float x = scales_.any && !scales_.along_k ? total * scale(i, j, 0) : total;
+    if (whole_ != 1) x *= static_cast<Float>(whole_);
+    const bool adds_c = !problem_.c.empty() && !chain_starts_with_c();
+    if (!adds_c) return problem_.alpha == 1 ? x : problem_.alpha * x;
+    const Float c = problem_.c[i * problem_.b.columns() + j];
+    const Float source = problem_.beta ? *problem_.beta * c : c;
+    return std::fma(problem_.alpha, x, source);
+  }
+
+ private:
+  const EngineMatmul<Float>& problem_;
+  SoftwareScales scales_;
+  float whole_;
+};
+
+/// Adds up the parts of one output: chains of equal length first in themselves, then with each other.
+template <class Float>
+class Total {
+ public:
+  explicit Total(Float start) noexcept : sum_(start) {}
+  void add(const Epilogue<Float>& epilogue, const Part& part, Float value, std::size_t i, std::size_t j) noexcept {
+    if (part.split != split_) close(part.split);
+    chain_ = epilogue.join(chain_, value, i, j, part.begin);
+  }
+  Float value() noexcept {
+    close(split_);
+    return sum_;
+  }
+
+ private:
+  void close(std::size_t next) noexcept {
+    sum_ += chain_;
+    chain_ = 0;
+    split_ = next;
+  }
+  Float sum_, chain_ = 0;
+  std::size_t split_ = 0;
+};
+
+/// One chain by the reference, from codes.
+template <class Float>
+class ReferenceChain {
+ public:
+  explicit ReferenceChain(const EngineMatmul<Float>& problem) : problem_(problem) {}
+
+  Float operator()(std::size_t i, std::size_t j, const Part& part, Float c) const {
+    const Engine& engine = problem_.engine;
+    const std::size_t count = part.end - part.begin;
+    std::vector<Code> a(count), b(count), a_scales, b_scales;
+    for (std::size_t k = 0; k < count; ++k) {
+      a[k] = encode(problem_.a.format, problem_.a.at(i, part.begin + k));
+      b[k] = encode(problem_.b.format, problem_.b.at(part.begin + k, j));
+    }
+    BlockScales scales;
+    if (engine.scales != EngineScales::none) {
+      const auto each = static_cast<std::size_t>(engine.scale_products);
+      for (std::size_t k = part.begin; k < part.end; k += each) {
+        const auto code_at = [&](const ScaleGrid& grid, const EngineOperand<Float>& x, std::size_t row, std::size_t column) {
+          return grid.empty() ? encode(scale_format(), 1.0F)
+                              : encode(grid.format, scale_at(grid, x.rows(), x.columns(), row, column));
+        };
+        a_scales.push_back(code_at(problem_.scale_a, problem_.a, i, k));
+        b_scales.push_back(code_at(problem_.scale_b, problem_.b, k, j));
+      }
+      scales = {scale_format(), a_scales, b_scales};
+    }
+    const Code result =
+        inner_product(engine, problem_.a.format, a, problem_.b.format, b, encode(engine.accumulator, c), scales);
+    return static_cast<Float>(decode(engine.accumulator, result));
+  }
+
+ private:
+  Format scale_format() const noexcept { return problem_.scale_a.empty() ? problem_.scale_b.format : problem_.scale_a.format; }
+
+  const EngineMatmul<Float>& problem_;
+};
+
+}  // namespace ulpscope::emu::detail

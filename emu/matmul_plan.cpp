@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "emu/matmul_plan.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "emu/error.hpp"
+
+namespace ulpscope::emu::detail {
+namespace {
+
+std::size_t extent(std::size_t size, std::size_t count) { return (size + count - 1) / count; }
+
+}  // namespace
+
+template <class Float>
+SoftwareScales software_scales(const EngineMatmul<Float>& problem) noexcept {
+  SoftwareScales scales;
+  if (problem.engine.scales != EngineScales::none) return scales;
+  scales.any = !problem.scale_a.empty() || !problem.scale_b.empty();
+  scales.along_k = problem.scale_a.columns > 1 || problem.scale_b.rows > 1;
+  return scales;
+}
+
+template <class Float>
+std::vector<Part> parts_of(const EngineMatmul<Float>& problem) {
+  const std::size_t depth = problem.a.columns();
+  const auto step = static_cast<std::size_t>(std::max(problem.engine.products, 1));
+  if (problem.promote % step != 0)
+    throw Error("promote " + std::to_string(problem.promote) + ": the engine takes " + std::to_string(step) +
+                " products in a step; give a multiple of that");
+  if (problem.split_k == 0) throw Error("split_k 0: give 1 or more");
+
+  std::vector<Part> parts;
+  const std::size_t chain = std::max<std::size_t>(extent(extent(depth, problem.split_k), step) * step, 1);
+  for (std::size_t begin = 0, split = 0; begin < depth; begin += chain, ++split) {
+    const std::size_t end = std::min(depth, begin + chain);
+    std::vector<std::size_t> cuts{end};
+    const auto cut_every = [&](std::size_t from, std::size_t distance) {
+      for (std::size_t k = from + distance; k < end; k += distance)
+        if (k > begin) cuts.push_back(k);
+    };
+    if (problem.promote > 0) cut_every(begin, problem.promote);
+    if (software_scales(problem).along_k) {
+      if (problem.scale_a.columns > 1) cut_every(0, extent(depth, problem.scale_a.columns));
+      if (problem.scale_b.rows > 1) cut_every(0, extent(depth, problem.scale_b.rows));
+    }
+    std::sort(cuts.begin(), cuts.end());
+    cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
+    for (std::size_t from = begin; const std::size_t to : cuts) {
+      parts.push_back({from, to, split});
+      from = to;
+    }
+  }
+  return parts;
+}
+
+template SoftwareScales software_scales(const EngineMatmul<float>&) noexcept;
+template SoftwareScales software_scales(const EngineMatmul<double>&) noexcept;
+template std::vector<Part> parts_of(const EngineMatmul<float>&);
+template std::vector<Part> parts_of(const EngineMatmul<double>&);
+
+std::optional<AlignedPlan> aligned_plan(const Engine& engine, Format a, Format b) {
+  const Stage& stage = engine.stages[0];
+  Engine simple = block_fma(engine.products, stage.fraction_bits, engine.accumulator, stage.rounding);
+  simple.result_fraction_bits = engine.result_fraction_bits;
+  simple.least_exponent = engine.least_exponent;
+  simple.nan_code = engine.nan_code;
+  const bool half =
+      engine.accumulator == float16 && stage.rounding == Rounding::nearest_even && engine.result_fraction_bits < 0;
+  const bool single = engine.accumulator == float32 && stage.rounding == Rounding::toward_zero;
+  if (engine != simple || !(half || single) || engine.products < 1) return std::nullopt;
+
+  // Half the products of a step and c fit 31 bits; the kernel watches the sum of the halves.
+  const int bits = stage.fraction_bits;
+  const auto greatest_significand = [](Format f) { return 2 - power_of_two(1 - f.precision()); };
+  const double halved = (engine.products + 1) / 2 * greatest_significand(a) * greatest_significand(b) + 2;
+  const bool fits = bits >= 2 && bits <= 28 && halved * power_of_two(bits) < power_of_two(31);
+  const bool exact = a.precision() + b.precision() <= 24 && std::max(a.max_exponent(), b.max_exponent()) < 128;
+  if (!fits || !exact) return std::nullopt;
+
+  AlignedPlan plan{};
+  plan.products = engine.products;
+  plan.fraction_bits = bits;
+  plan.result_fraction_bits = half || engine.result_fraction_bits < 0 ? float32.fraction_bits : engine.result_fraction_bits;
+  plan.half_results = half;
+  // Exponents of products that are not zero lie above -64, those of zeros below, and c fits between: see the kernel.
+  constexpr int narrow = 24;
+  const auto fits_narrow = [](Format f) { return f.max_exponent() <= narrow && f.min_exponent() >= -narrow; };
+  plan.wide = !(fits_narrow(a) && fits_narrow(b));
+  plan.least_exponent = engine.least_exponent;
+  plan.a_least = a.min_exponent();
+  plan.b_least = b.min_exponent();
+  plan.c_least = engine.accumulator.min_exponent();
+  return plan;
+}
+
+}  // namespace ulpscope::emu::detail

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Threads for work that falls into independent tasks.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace ulpscope::emu::detail {
+
+/// Calls work(0) to work(count - 1) from `threads` threads (0: as many as the machine runs at once); rethrows the first
+/// exception.
+template <class Work>
+void for_each_task(std::size_t count, int threads, Work work) {
+  const unsigned wanted = threads > 0 ? static_cast<unsigned>(threads) : std::max(1U, std::thread::hardware_concurrency());
+  std::atomic<std::size_t> next{0};
+  std::mutex failing;
+  std::exception_ptr failure;
+  const auto loop = [&] {
+    try {
+      for (std::size_t task = next++; task < count; task = next++) work(task);
+    } catch (...) {
+      const std::lock_guard lock(failing);
+      if (!failure) failure = std::current_exception();
+      next = count;
+    }
+  };
+  {
+    std::vector<std::jthread> others;
+    for (std::size_t i = 1; i < std::min<std::size_t>(wanted, count); ++i) others.emplace_back(loop);
+    loop();
+  }
+  if (failure) std::rethrow_exception(failure);
+}
+
+}  // namespace ulpscope::emu::detail
