@@ -37,12 +37,13 @@ Error not_of_format(const char* name, Format format, std::size_t row, std::size_
 }
 
 CheckedOperand::CheckedOperand(const char* name, const EngineOperand<float>& operand, bool along_rows, int threads)
-    : operand_(operand), least_exponent_(operand.format.min_exponent()) {
+    : operand_(operand),
+      least_exponent_(operand.format.min_exponent()),
+      lines_(along_rows ? operand.rows() : operand.columns()) {
   if (operand.values.size() < operand.shape.extent())
     throw Error(std::string(name) + ": has " + std::to_string(operand.values.size()) + " values, its shape needs " +
                 std::to_string(operand.shape.extent()));
   const bool lines_are_rows = along_rows != operand.transposed;
-  const std::size_t lines = along_rows ? operand.rows() : operand.columns();
   std::mutex listing;
   for_each_task(operand.shape.rows, threads, [&](std::size_t i) {
     constexpr std::size_t chunk = 1024;
@@ -58,7 +59,7 @@ CheckedOperand::CheckedOperand(const char* name, const EngineOperand<float>& ope
                                    : not_of_format(name, operand.format, i, j + x, double{values[x]});
         if (std::isfinite(values[x])) continue;
         const std::lock_guard lock(listing);
-        specials_.resize(lines);
+        specials_.resize(lines_);
         specials_[lines_are_rows ? i : j + x].push_back(static_cast<std::uint32_t>(lines_are_rows ? j + x : i));
       }
     }
@@ -69,6 +70,11 @@ CheckedOperand::CheckedOperand(const char* name, const EngineOperand<float>& ope
 const std::vector<std::uint32_t>& CheckedOperand::specials(std::size_t line) const noexcept {
   static const std::vector<std::uint32_t> none;
   return specials_.empty() ? none : specials_[line];
+}
+
+void CheckedOperand::add_special(std::size_t line, std::size_t k) {
+  specials_.resize(lines_);
+  specials_[line].push_back(static_cast<std::uint32_t>(k));
 }
 
 void CheckedOperand::pack_rows(const PanelLayout& layout, std::size_t row, std::size_t begin, std::size_t end,

@@ -30,6 +30,8 @@ class CheckedOperand {
   const EngineOperand<float>& operand() const noexcept { return operand_; }
   /// Values of k whose element of row (or column) `line` is infinite or NaN, ascending.
   const std::vector<std::uint32_t>& specials(std::size_t line) const noexcept;
+  /// Has `k` looked at for this line although its element is finite.
+  void add_special(std::size_t line, std::size_t k);
   bool has_specials() const noexcept { return !specials_.empty(); }
 
   /// Rows [row, row + panel_rows) and k in [begin, end), padded with zeros to full steps.
@@ -41,6 +43,7 @@ class CheckedOperand {
  private:
   EngineOperand<float> operand_;
   int least_exponent_;
+  std::size_t lines_;
   std::vector<std::vector<std::uint32_t>> specials_;  ///< by line; empty where no line has any
 };
 

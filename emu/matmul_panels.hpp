@@ -51,6 +51,7 @@ class Lines {
 struct RowPanel {
   Lines<float> values;
   Lines<std::uint32_t> exponents;
+  Lines<double> scales;  ///< (step * panel_rows + i) * blocks of a step + block
   std::size_t rows = 0;
 };
 
@@ -59,6 +60,7 @@ struct ColumnPanel {
   Lines<float> values;
   Lines<std::int8_t> exponents8;
   Lines<std::int16_t> exponents16;
+  Lines<double> scales;  ///< (step * blocks of a step + block) * panel_columns + j
 };
 
 /// The exponent by which an alignment judges x: that of its format's least normal number for subnormals.

@@ -95,4 +95,49 @@ std::optional<AlignedPlan> aligned_plan(const Engine& engine, Format a, Format b
   return plan;
 }
 
+std::optional<StagesPlan> stages_plan(const Engine& engine, Format a, Format b, Format scales, std::size_t length) {
+  StagesPlan plan{engine, a, b, 0, 0.0 + a.min_exponent(), 0.0 + b.min_exponent()};
+  plan.products = engine.products == Stage::all ? std::max<std::size_t>(length, 1) : static_cast<std::size_t>(engine.products);
+  if (engine.accumulator != float32 && engine.accumulator != float16) return std::nullopt;
+
+  std::size_t terms = plan.products;
+  for (int i = 0; i < engine.stage_count; ++i) {
+    const Stage& stage = engine.stages[static_cast<std::size_t>(i)];
+    const std::size_t each = stage.terms == Stage::all ? terms : static_cast<std::size_t>(stage.terms);
+    constexpr std::size_t most_sums = 8;
+    if (terms % each != 0 || terms / each > most_sums) return std::nullopt;
+    const bool direction = stage.rounding == Rounding::nearest_even || stage.rounding == Rounding::toward_zero ||
+                           stage.rounding == Rounding::upward || stage.rounding == Rounding::downward;
+    // Sums of cut terms are integers of 53 bits, sums of small groups are exact in doubles; any other exact sum is not.
+    const bool group_sum =
+        i == 0 && stage.summing == Summing::exact && !stage.rounded && engine.scales == EngineScales::group_sums;
+    const int bits = std::max(stage.fraction_bits, stage.addend_fraction_bits);
+    const bool fits = static_cast<double>(each + 1) * power_of_two(bits + 2) < power_of_two(53);
+    if (!direction || (stage.summing == Summing::exact && !group_sum) || (stage.summing == Summing::aligned && !fits))
+      return std::nullopt;
+    terms = stage.carried ? 1 : terms / each;
+  }
+  if (engine.scales != EngineScales::none) {
+    plan.scale_products = static_cast<std::size_t>(engine.scale_products);
+    plan.group_products = static_cast<std::size_t>(engine.stages[0].terms);
+    plan.blocks = extent(plan.products, plan.scale_products);
+    plan.scale_format = scales;
+    plan.scale_least = scales.min_exponent();
+  }
+  return plan;
+}
+
+std::optional<std::vector<Kernel>> kernels_of(const EngineMatmul<float>& problem, const std::vector<Part>& parts) {
+  const Format scales = problem.scale_a.empty() ? problem.scale_b.format : problem.scale_a.format;
+  const auto aligned = aligned_plan(problem.engine, problem.a.format, problem.b.format);
+  std::vector<Kernel> kernels;
+  for (const Part& part : parts) {
+    const auto stages =
+        aligned ? std::nullopt : stages_plan(problem.engine, problem.a.format, problem.b.format, scales, part.end - part.begin);
+    if (!aligned && !stages) return std::nullopt;
+    kernels.push_back(aligned ? Kernel(*aligned) : Kernel(*stages));
+  }
+  return kernels;
+}
+
 }  // namespace ulpscope::emu::detail

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: Apache-2.0
+// Any engine with a float16 or float32 accumulator over vectors of outputs, stage by stage as emu/engine_step.cpp reads them.
+// Terms are doubles, in which products and aligned sums are exact; a rounded addition goes through a double rounded to odd.
+#include "emu/matmul_panels.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "emu/matmul_stages.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "emu/decode.hpp"
+#include "emu/encode.hpp"
+#include "emu/engine_step.hpp"
+#include "emu/float_environment.hpp"
+#include "emu/matmul_stages.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace ulpscope::emu::detail::HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using D = hn::ScalableTag<double>;
+using DL = hn::RebindToUnsigned<D>;
+using V = hn::Vec<D>;
+using VL = hn::Vec<DL>;
+
+constexpr double exponent_of_zero_term = -1e6;
+
+HWY_INLINE V set(double x) { return hn::Set(D(), x); }
+HWY_INLINE VL bits(V x) { return hn::BitCast(DL(), x); }
+HWY_INLINE V doubles(VL x) { return hn::BitCast(D(), x); }
+
+/// floor(log2 |x|) for normal x, as a double; of zero something below all.
+HWY_INLINE V exponent_of(V x) {
+  // The exponent field below the leading bit of 2^52, which is taken off again.
+  const VL field = hn::ShiftRight<52>(hn::And(bits(x), hn::Set(DL(), 0x7ff0000000000000)));
+  const VL two_to_52 = hn::Set(DL(), 0x4330000000000000);
+  return hn::Sub(doubles(hn::Or(field, two_to_52)), set(4503599627370496.0 + 1023));
+}
+/// 2^exponent, exponent an integer, -1022 to 1023.
+HWY_INLINE V power(V exponent) {
+  const VL word = bits(hn::Add(exponent, set(4503599627370496.0 + 1023)));
+  return doubles(hn::ShiftLeft<52>(word));
+}
+HWY_INLINE V clamped(V exponent) { return hn::Min(hn::Max(exponent, set(-1022)), set(1023)); }
+
+struct Term {
+  V value;
+  V exponent;  ///< by which alignments judge it
+};
+
+HWY_INLINE void store_floats(V x, float* to) {
+#if HWY_TARGET == HWY_SCALAR
+  to[0] = static_cast<float>(x.raw);  // Highway's conversion makes infinities finite
+#else
+  const hn::Rebind<float, D> df;
+  hn::StoreU(hn::DemoteTo(df, x), df, to);
+#endif
+}
+
+HWY_INLINE V rounded_integer(V x, Rounding rounding) {
+  switch (rounding) {
+    case Rounding::toward_zero: return hn::Trunc(x);
+    case Rounding::upward: return hn::Ceil(x);
+    case Rounding::downward: return hn::Floor(x);
+    default: return hn::Round(x);
+  }
+}
+
+/// Rounds to a format with exponents of float32 or fewer, subnormals included.
+class Grid {
+ public:
+  Grid(Format format, bool flush)
+      : fraction_bits_(format.fraction_bits),
+        least_(set(format.min_exponent())),
+        greatest_(set(decode(format, format.max_finite_code()))),
+        flush_(flush) {}
+
+  HWY_INLINE V round(V x, Rounding rounding, bool overflow_is_infinity) const {
+    const V exponent = hn::Max(exponent_of(x), least_);
+    const V spacing = hn::Sub(exponent, set(fraction_bits_));
+    const V kept = hn::Mul(rounded_integer(hn::Mul(x, power(hn::Neg(spacing))), rounding), power(spacing));
+    const V infinity = set(__builtin_huge_val());
+    V result =
+        hn::IfThenElse(hn::Gt(hn::Abs(kept), greatest_), hn::CopySign(overflow(rounding, overflow_is_infinity, x), x), kept);
+    if (flush_) result = hn::IfThenElse(hn::Lt(hn::Abs(result), power(least_)), hn::CopySign(hn::Zero(D()), x), result);
+    // What is infinite or NaN stays so.
+    return hn::IfThenElse(hn::Lt(hn::Abs(x), infinity), hn::CopySign(result, x), x);
+  }
+
+ private:
+  HWY_INLINE V overflow(Rounding rounding, bool overflow_is_infinity, V x) const {
+    const V infinity = set(__builtin_huge_val());
+    switch (rounding) {
+      case Rounding::toward_zero: return overflow_is_infinity ? infinity : greatest_;
+      case Rounding::upward: return hn::IfThenElse(hn::Gt(x, hn::Zero(D())), infinity, greatest_);
+      case Rounding::downward: return hn::IfThenElse(hn::Lt(x, hn::Zero(D())), infinity, greatest_);
+      default: return infinity;
+    }
+  }
+  double fraction_bits_;
+  V least_, greatest_;
+  bool flush_;
+};
+
+/// x + y, the last bit set where it is inexact and not odd (Boldo and Melquiond, IEEE Trans. Comput. 57 (2008), 462).
+HWY_INLINE V add_to_odd(V x, V y) {
+  const V sum = hn::Add(x, y);
+  const V of_y = hn::Sub(sum, x);
+  const V error = hn::Add(hn::Sub(x, hn::Sub(sum, of_y)), hn::Sub(y, of_y));
+  const VL word = bits(sum);
+  const auto even = hn::Eq(hn::And(word, hn::Set(DL(), 1)), hn::Zero(DL()));
+  const auto wrong = hn::And(hn::RebindMask(D(), even),
+                             hn::And(hn::Ne(error, hn::Zero(D())), hn::Lt(hn::Abs(sum), set(__builtin_huge_val()))));
+  // Towards the error: one up in magnitude where the error has the sum's sign, else one down.
+  const auto outward = hn::Ge(hn::Mul(hn::CopySign(set(1), sum), error), hn::Zero(D()));
+  const VL moved =
+      hn::IfThenElse(hn::RebindMask(DL(), outward), hn::Add(word, hn::Set(DL(), 1)), hn::Sub(word, hn::Set(DL(), 1)));
+  return hn::IfThenElse(wrong, doubles(moved), sum);
+}
+
+class StepOf {
+ public:
+  StepOf(const StagesPlan& plan, const float* a, const float* b, const double* a_scales, const double* b_scales)
+      : plan_(plan),
+        a_(a),
+        b_(b),
+        a_scales_(a_scales),
+        b_scales_(b_scales),
+        full_(plan.engine.accumulator, plan.engine.subnormal_results_are_zero),
+        aligned_(narrowed(plan.engine), plan.engine.subnormal_results_are_zero) {}
+
+  /// The result of one step for a vector of columns whose addends are finite.
+  HWY_INLINE V run(V c) const {
+    const Engine& engine = plan_.engine;
+    if (engine.subnormal_inputs_are_zero)
+      c = hn::IfThenElse(hn::Lt(hn::Abs(c), set(decode(engine.accumulator, engine.accumulator.min_normal_code()))),
+                         hn::CopySign(hn::Zero(D()), c), c);
+    const Term addend = judged(c, engine.accumulator.min_exponent());
+    Term terms[most_terms];
+    std::size_t count = first_stage(addend, terms);
+    for (int i = 1; i < engine.stage_count; ++i) {
+      Term sums[most_terms];
+      count = stage(engine.stages[static_cast<std::size_t>(i)], addend, count, [&](std::size_t t) { return terms[t]; }, sums);
+      std::copy(sums, sums + count, terms);
+    }
+    return terms[0].value;
+  }
+
+ private:
+  static constexpr std::size_t most_terms = 8;  ///< sums of the first stage
+
+  static Format narrowed(const Engine& engine) {
+    Format format = engine.accumulator;
+    if (engine.result_fraction_bits >= 0) format.fraction_bits = engine.result_fraction_bits;
+    return format;
+  }
+
+  HWY_INLINE static Term judged(V value, double least) {
+    const V exponent = hn::Max(exponent_of(value), set(least));
+    return {value, hn::IfThenElse(hn::Eq(value, hn::Zero(D())), set(exponent_of_zero_term), exponent)};
+  }
+
+  HWY_INLINE Term product(std::size_t k) const {
+    const hn::Rebind<float, D> df;
+    const V x = set(static_cast<double>(a_[k])), y = hn::PromoteTo(D(), hn::LoadU(df, b_ + k * panel_columns));
+    const V value = hn::Mul(x, y);
+    const V exponent = hn::Add(hn::Max(exponent_of(x), set(plan_.a_least)), hn::Max(exponent_of(y), set(plan_.b_least)));
+    const Term term{value, hn::IfThenElse(hn::Eq(value, hn::Zero(D())), set(exponent_of_zero_term), exponent)};
+    return plan_.engine.scales == EngineScales::products ? scaled(term, k / plan_.scale_products) : term;
+  }
+
+  /// Times the scales of a block, whose exponents join.
+  HWY_INLINE Term scaled(const Term& term, std::size_t block) const {
+    const V x = set(a_scales_[block]), y = hn::LoadU(D(), b_scales_ + block * panel_columns);
+    const V value = hn::Mul(term.value, hn::Mul(x, y));
+    const V exponent =
+        hn::Add(hn::Max(exponent_of(x), set(plan_.scale_least)), hn::Max(exponent_of(y), set(plan_.scale_least)));
+    return {value, hn::IfThenElse(hn::Eq(value, hn::Zero(D())), set(exponent_of_zero_term), hn::Add(term.exponent, exponent))};
+  }
+
+  HWY_INLINE std::size_t first_stage(const Term& addend, Term* sums) const {
+    const Engine& engine = plan_.engine;
+    const std::size_t count = stage(engine.stages[0], addend, plan_.products, [&](std::size_t k) { return product(k); }, sums);
+    if (engine.scales == EngineScales::group_sums)
+      for (std::size_t g = 0; g < count; ++g) sums[g] = scaled(sums[g], g * plan_.group_products / plan_.scale_products);
+    return count;
+  }
+
+  template <class Get>
+  HWY_INLINE std::size_t stage(const Stage& stage, const Term& addend, std::size_t count, const Get& term, Term* sums) const {
+    const std::size_t each = stage.terms == Stage::all ? count : static_cast<std::size_t>(stage.terms);
+    const std::size_t number = count / each, run = stage.run > 0 ? static_cast<std::size_t>(stage.run) : each;
+    for (std::size_t s = 0; s < number; ++s) {
+      const auto of_sum = [&](std::size_t m) {
+        const std::size_t at = stage.descending ? each - 1 - m : m;
+        return term((at / run * number + s) * run + at % run);
+      };
+      const bool follows = stage.carried && s > 0;
+      const Term* const joins = follows ? &sums[s - 1] : (stage.addend != Addend::none ? &addend : nullptr);
+      sums[s] = sum(stage, each, of_sum, joins);
+    }
+    if (!stage.carried) return number;
+    sums[0] = sums[number - 1];
+    return 1;
+  }
+
+  template <class Get>
+  HWY_INLINE Term sum(const Stage& stage, std::size_t count, const Get& term, const Term* addend) const {
+    switch (stage.summing) {
+      case Summing::aligned: return aligned(stage, count, term, addend);
+      case Summing::exact: return fixed_point(count, term);
+      case Summing::sequential: {
+        const bool first = addend != nullptr && stage.addend != Addend::last;
+        V total = first ? addend->value : hn::Zero(D());
+        for (std::size_t m = 0; m < count; ++m) total = add(stage, total, term(m).value);
+        return accumulated(addend != nullptr && !first ? add(stage, total, addend->value) : total);
+      }
+      case Summing::pairwise: break;
+    }
+    const V total = pairwise(stage, term, 0, count);
+    return accumulated(addend == nullptr ? total : add(stage, addend->value, total));
+  }
+
+  template <class Get>
+  HWY_INLINE Term aligned(const Stage& stage, std::size_t count, const Get& term, const Term* addend) const {
+    const Engine& engine = plan_.engine;
+    V greatest = set(exponent_of_zero_term);
+    for (std::size_t m = 0; m < count; ++m) greatest = hn::Max(greatest, term(m).exponent);
+    if (addend != nullptr) greatest = hn::Max(greatest, addend->exponent);
+    const auto nothing = hn::Eq(greatest, set(exponent_of_zero_term));
+    if (addend != nullptr) greatest = hn::Max(greatest, set(engine.least_exponent));
+
+    const auto cut = [&](V value, int fraction_bits) HWY_ATTR {
+      const V unit = clamped(hn::Sub(greatest, set(fraction_bits)));
+      const V scaled = hn::Mul(value, power(hn::Neg(unit)));
+      return hn::Mul(stage.cut == Cut::downward ? hn::Floor(scaled) : hn::Trunc(scaled), power(unit));
+    };
+    V total = hn::Zero(D());
+    for (std::size_t m = 0; m < count; ++m) total = hn::Add(total, cut(term(m).value, stage.fraction_bits));
+    if (addend != nullptr) {
+      const int bits = stage.addend_fraction_bits < 0 ? stage.fraction_bits : stage.addend_fraction_bits;
+      const auto counts = hn::Ge(addend->exponent, hn::Sub(greatest, set(stage.addend_window)));
+      total = hn::Add(total, hn::IfThenElseZero(counts, cut(addend->value, bits)));
+    }
+    total = hn::IfThenElse(hn::Or(nothing, hn::Eq(total, hn::Zero(D()))), hn::Zero(D()), total);
+    if (stage.rounded) return accumulated(aligned_.round(total, stage.rounding, engine.overflow_is_infinity));
+    return {total, hn::IfThenElse(nothing, set(exponent_of_zero_term), greatest)};
+  }
+
+  /// Sums of a few small numbers are exact; their exponent counts as 0.
+  template <class Get>
+  HWY_INLINE static Term fixed_point(std::size_t count, const Get& term) {
+    V total = hn::Zero(D());
+    for (std::size_t m = 0; m < count; ++m) total = hn::Add(total, term(m).value);
+    return {total, hn::Zero(D())};
+  }
+
+  template <class Get>
+  V pairwise(const Stage& stage, const Get& term, std::size_t begin, std::size_t end) const {
+    if (end - begin == 1) return full_.round(term(begin).value, stage.rounding, true);
+    const std::size_t middle = end - (end - begin) / 2;
+    const V left = pairwise(stage, term, begin, middle);
+    return add(stage, left, pairwise(stage, term, middle, end));
+  }
+
+  HWY_INLINE V add(const Stage& stage, V x, V y) const { return full_.round(add_to_odd(x, y), stage.rounding, false); }
+  HWY_INLINE Term accumulated(V value) const { return judged(value, plan_.engine.accumulator.min_exponent()); }
+
+  const StagesPlan& plan_;
+  const float *a_, *b_;
+  const double *a_scales_, *b_scales_;
+  Grid full_, aligned_;
+};
+
+void run(const StagesPlan& plan, const RowPanel& a, const ColumnPanel& b, std::size_t steps, float* accumulators) {
+  const FloatEnvironment environment(Direction::nearest);
+  const hn::Rebind<float, D> df;
+  const std::size_t lanes = hn::Lanes(D());
+  for (std::size_t s = 0; s < steps; ++s)
+    for (std::size_t i = 0; i < a.rows; ++i) {
+      const float* const row = a.values.data() + (s * panel_rows + i) * plan.products;
+      const double* const row_scales = plan.blocks == 0 ? nullptr : a.scales.data() + (s * panel_rows + i) * plan.blocks;
+      for (std::size_t j = 0; j < panel_columns; j += lanes) {
+        const float* const columns = b.values.data() + s * plan.products * panel_columns + j;
+        const double* const column_scales = plan.blocks == 0 ? nullptr : b.scales.data() + s * plan.blocks * panel_columns + j;
+        float* const at = accumulators + i * panel_columns + j;
+        const V c = hn::PromoteTo(D(), hn::LoadU(df, at));
+        const auto infinite = hn::Eq(hn::Abs(c), set(__builtin_huge_val()));
+        const auto nan = hn::Ne(c, c);
+        const auto stays = hn::Or(infinite, nan);
+        const StepOf step(plan, row, columns, row_scales, column_scales);
+        const V result = step.run(hn::IfThenZeroElse(stays, c));
+        // Operands are finite: an addend that is not stays what it is, unless the step overflows by itself.
+        const auto overflowed = hn::Not(hn::Lt(hn::Abs(result), set(__builtin_huge_val())));
+        if (HWY_UNLIKELY(!hn::AllFalse(D(), overflowed))) {
+          for (std::size_t lane = 0; lane < lanes; ++lane)
+            at[lane] =
+                stages_step(plan, row, columns + lane, row_scales, column_scales + (plan.blocks == 0 ? 0 : lane), at[lane]);
+          continue;
+        }
+        store_floats(hn::IfThenElse(stays, c, result), at);
+      }
+    }
+}
+
+}  // namespace
+}  // namespace ulpscope::emu::detail::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace ulpscope::emu::detail {
+
+float stages_step(const StagesPlan& plan, const float* a, const float* b, const double* a_scales, const double* b_scales,
+                  float c) {
+  std::vector<Code> of_a(plan.products), of_b(plan.products), scales_a(plan.blocks), scales_b(plan.blocks);
+  for (std::size_t k = 0; k < plan.products; ++k) {
+    of_a[k] = encode(plan.a, a[k]);
+    of_b[k] = encode(plan.b, b[k * panel_columns]);
+  }
+  for (std::size_t s = 0; s < plan.blocks; ++s) {
+    scales_a[s] = encode(plan.scale_format, a_scales[s]);
+    scales_b[s] = encode(plan.scale_format, b_scales[s * panel_columns]);
+  }
+  const Format accumulator = plan.engine.accumulator;
+  const Code result =
+      inner_product(plan.engine, plan.a, of_a, plan.b, of_b, encode(accumulator, c), {plan.scale_format, scales_a, scales_b});
+  return static_cast<float>(decode(accumulator, result));
+}
+
+HWY_EXPORT(run);
+
+void stages_steps(const StagesPlan& plan, const RowPanel& a, const ColumnPanel& b, std::size_t steps, float* accumulators) {
+  HWY_DYNAMIC_DISPATCH(run)(plan, a, b, steps, accumulators);
+}
+
+}  // namespace ulpscope::emu::detail
+#endif

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+// Matrix products against the scalar reference, inner product by inner product: every engine, SIMD path and kind of operand.
+#include "emu/engine_matmul.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "emu/bulk.hpp"
+#include "emu/decode.hpp"
+#include "emu/encode.hpp"
+#include "emu/engine_step.hpp"
+#include "emu/engines.hpp"
+#include "emu/error.hpp"
+#include "emu/names.hpp"
+#include "emu/philox.hpp"
+#include "emu/simd.hpp"
+
+namespace {
+
+using namespace ulpscope::emu;
+
+enum class Kind { ordinary, any_code, finite_code, tiny, huge, sparse };
+constexpr std::array all_kinds{Kind::ordinary, Kind::any_code, Kind::finite_code, Kind::tiny, Kind::huge, Kind::sparse};
+
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : seed_(seed) {}
+  std::uint32_t operator()() { return rounding_bits(seed_, next_++); }
+  std::uint32_t below(std::uint32_t bound) { return (*this)() % bound; }
+
+  Code code(Format format, Kind kind) {
+    const Code any = (Code{(*this)()} << 32 | (*this)()) & format.code_mask();
+    const Code sign = any & format.sign_mask();
+    switch (kind) {
+      case Kind::any_code: return any;
+      case Kind::finite_code: return format.is_nan(any) || format.is_infinite(any) ? 0 : any;
+      case Kind::tiny: return below(3 * static_cast<std::uint32_t>(format.min_normal_code() & 0xffffff) + 3) | sign;
+      case Kind::huge: return (format.max_finite_code() - below(12)) | sign;
+      case Kind::sparse:
+        if (below(3) > 0) return sign;
+        [[fallthrough]];
+      case Kind::ordinary: break;
+    }
+    const double magnitude = 0.01 + below(4096) / 1024.0;
+    return encode(format, sign != 0 ? -magnitude : magnitude, {.policy = Policy::saturating});
+  }
+  std::vector<float> matrix(Format format, Kind kind, std::size_t count) {
+    std::vector<float> values(count);
+    for (float& x : values) x = static_cast<float>(decode(format, code(format, kind)));
+    return values;
+  }
+
+ private:
+  std::uint64_t seed_, next_ = 0;
+};
+
+bool same(float x, float y) { return (std::isnan(x) && std::isnan(y)) || (x == y && std::signbit(x) == std::signbit(y)); }
+
+struct Problem {
+  const EngineMode* mode;
+  Format a_format, b_format;
+  std::size_t m, n, k;
+  std::vector<float> a, b, c, a_scales, b_scales;
+
+  EngineMatmul<float> request() const {
+    EngineMatmul<float> request{};
+    request.engine = mode->model;
+    request.a = {a_format, a, {m, k}};
+    request.b = {b_format, b, {k, n}};
+    request.c = c;
+    if (!a_scales.empty()) {
+      request.scale_a = {mode->scale_format, a_scales, m, a_scales.size() / m};
+      request.scale_b = {mode->scale_format, b_scales, b_scales.size() / n, n};
+    }
+    return request;
+  }
+  float reference(std::size_t i, std::size_t j) const {
+    std::vector<Code> of_a(k), of_b(k), scales_a, scales_b;
+    for (std::size_t x = 0; x < k; ++x) {
+      of_a[x] = encode(a_format, a[i * k + x]);
+      of_b[x] = encode(b_format, b[x * n + j]);
+    }
+    for (std::size_t x = 0; x < a_scales.size() / m; ++x) {
+      scales_a.push_back(encode(mode->scale_format, a_scales[i * (a_scales.size() / m) + x]));
+      scales_b.push_back(encode(mode->scale_format, b_scales[x * n + j]));
+    }
+    const Format accumulator = mode->model.accumulator;
+    const Code d = inner_product(mode->model, a_format, of_a, b_format, of_b, encode(accumulator, c[i * n + j]),
+                                 {mode->scale_format, scales_a, scales_b});
+    return static_cast<float>(decode(accumulator, d));
+  }
+};
+
+Problem problem_of(const EngineMode& mode, Kind kind, Random& random) {
+  constexpr std::array for_any{float16, bfloat16, float8_e4m3fn, float8_e5m2, tf32};
+  const std::span<const Format> inputs = mode.inputs.empty() ? std::span<const Format>(for_any) : mode.inputs;
+  const auto pick = [&] { return inputs[random.below(static_cast<std::uint32_t>(inputs.size()))]; };
+  Problem p{&mode, pick(), float16, 1 + random.below(80), 1 + random.below(90), 1 + random.below(140), {}, {}, {}, {}, {}};
+  p.b_format = mode.mixed ? pick() : p.a_format;
+  p.a = random.matrix(p.a_format, kind, p.m * p.k);
+  p.b = random.matrix(p.b_format, kind, p.k * p.n);
+  p.c = random.matrix(mode.model.accumulator, kind == Kind::any_code ? Kind::finite_code : kind, p.m * p.n);
+  if (mode.model.scales != EngineScales::none) {
+    const auto each = static_cast<std::size_t>(mode.model.scale_products);
+    const std::size_t blocks = (p.k + each - 1) / each;
+    const auto scale = [&] {
+      const Code code = kind == Kind::any_code
+                            ? random.code(mode.scale_format, Kind::any_code) & mode.scale_format.magnitude_mask()
+                            : encode(mode.scale_format, 0.25 * (1 + random.below(12)));
+      return static_cast<float>(decode(mode.scale_format, code));
+    };
+    p.k = blocks * each;
+    p.a = random.matrix(p.a_format, kind, p.m * p.k);
+    p.b = random.matrix(p.b_format, kind, p.k * p.n);
+    for (std::size_t i = 0; i < p.m * blocks; ++i) p.a_scales.push_back(scale());
+    for (std::size_t j = 0; j < p.n * blocks; ++j) p.b_scales.push_back(scale());
+  }
+  return p;
+}
+
+/// The first output that differs from the reference, in words.
+std::optional<std::string> first_difference(const Problem& p, const std::vector<float>& d) {
+  for (std::size_t i = 0; i < p.m; ++i)
+    for (std::size_t j = 0; j < p.n; ++j)
+      if (const float exact = p.reference(i, j); !same(exact, d[i * p.n + j]))
+        return "(" + std::to_string(i) + ", " + std::to_string(j) + "): " + std::to_string(d[i * p.n + j]) + " for " +
+               std::to_string(exact);
+  return std::nullopt;
+}
+
+class ChosenPath {
+ public:
+  explicit ChosenPath(SimdPath path) { use_simd_path(path); }
+  ~ChosenPath() { use_simd_path(simd_paths().front()); }
+};
+
+}  // namespace
+
+TEST_CASE("a product is the reference's in every bit: engines, kinds of operands, ragged sizes, SIMD paths") {
+  Random random(1);
+  for (const EngineMode& mode : engine_modes()) {
+    if (mode.model.accumulator == float64) continue;
+    for (const Kind kind : all_kinds) {
+      const Problem p = problem_of(mode, kind, random);
+      CAPTURE(mode.engine, format_name(p.a_format), format_name(p.b_format), format_name(mode.model.accumulator),
+              mode.instruction, static_cast<int>(kind), p.m, p.n, p.k);
+      std::vector<float> first(p.m * p.n);
+      {
+        const ChosenPath path(simd_paths().front());
+        engine_matmul(p.request(), std::span(first));
+      }
+
+      CHECK(first_difference(p, first) == std::nullopt);
+
+      for (const SimdPath other : simd_paths()) {
+        const ChosenPath path(other);
+        std::vector<float> d(p.m * p.n);
+        EngineMatmul<float> request = p.request();
+        request.threads = other == SimdPath::scalar ? 1 : 2;
+        engine_matmul(request, std::span(d));
+        std::size_t differing = 0;
+        for (std::size_t at = 0; at < d.size(); ++at) differing += same(d[at], first[at]) ? 0 : 1;
+        CAPTURE(name_of(other));
+        CHECK(differing == 0);
+      }
+    }
+  }
+}
+
+TEST_CASE("an all-ones product on sm_90 fp8 stops at 2^14, and is exact with promotion every 128 products") {
+  const Engine& engine = find_engine("sm_90", {float8_e4m3fn, float8_e4m3fn}).model;
+  for (const std::size_t k : {1024U, 16384U, 65536U}) {
+    const std::vector<float> ones(k, 1.0F);
+    EngineMatmul<float> request{};
+    request.engine = engine;
+    request.a = {float8_e4m3fn, ones, {1, k}};
+    request.b = {float8_e4m3fn, ones, {k, 1}};
+    float d = 0;
+
+    engine_matmul(request, std::span(&d, 1));
+    CHECK(d == static_cast<float>(std::min<std::size_t>(k, 16384)));
+
+    request.promote = 128;
+    engine_matmul(request, std::span(&d, 1));
+    CHECK(d == static_cast<float>(k));
+  }
+}
+
+TEST_CASE("parts are chains from zero, added in float32 with their scales") {
+  Random random(2);
+  const Format format = float8_e4m3fn;
+  const std::size_t m = 9, n = 13, k = 384;
+  const Engine& engine = find_engine("sm_90", {format, format}).model;
+  const std::vector<float> a = random.matrix(format, Kind::ordinary, m * k), b = random.matrix(format, Kind::ordinary, k * n);
+  const std::vector<float> a_scales{0.3F, 1.7F, 0.01F}, b_scales{2.5F, 0.7F, 1.1F};  // for 128 products each
+  const auto part = [&](std::size_t i, std::size_t j, std::size_t begin, std::size_t end) {
+    std::vector<Code> of_a, of_b;
+    for (std::size_t x = begin; x < end; ++x) {
+      of_a.push_back(encode(format, a[i * k + x]));
+      of_b.push_back(encode(format, b[x * n + j]));
+    }
+    return static_cast<float>(decode(float32, inner_product(engine, format, of_a, format, of_b, 0)));
+  };
+  EngineMatmul<float> request{};
+  request.engine = engine;
+  request.a = {format, a, {m, k}};
+  request.b = {format, b, {k, n}};
+  std::vector<float> d(m * n);
+
+  SECTION("promote") {
+    request.promote = 128;
+    engine_matmul(request, std::span(d));
+    for (std::size_t i = 0; i < m; ++i)
+      for (std::size_t j = 0; j < n; ++j) {
+        float total = 0;
+        for (std::size_t begin = 0; begin < k; begin += 128) total += part(i, j, begin, begin + 128);
+        CHECK(same(d[i * n + j], total));
+      }
+  }
+  SECTION("split K") {
+    request.split_k = 2;
+    engine_matmul(request, std::span(d));
+    for (std::size_t i = 0; i < m; ++i)
+      for (std::size_t j = 0; j < n; ++j) CHECK(same(d[i * n + j], part(i, j, 0, 192) + part(i, j, 192, 384)));
+  }
+  SECTION("scales along K") {
+    request.scale_a = {float32, a_scales, 1, 3};
+    request.scale_b = {float32, b_scales, 3, 1};
+    engine_matmul(request, std::span(d));
+    for (std::size_t i = 0; i < m; ++i)
+      for (std::size_t j = 0; j < n; ++j) {
+        float total = 0;
+        for (std::size_t s = 0; s < 3; ++s)
+          total = std::fma(part(i, j, 128 * s, 128 * (s + 1)), a_scales[s] * b_scales[s], total);
+        CHECK(same(d[i * n + j], total));
+      }
+  }
+  SECTION("alpha, beta, c and a float16 result") {
+    const std::vector<float> c = random.matrix(float32, Kind::ordinary, m * n);
+    request.c = c;
+    request.alpha = 0.37F;
+    request.beta = -1.9F;
+    request.out = float16;
+    engine_matmul(request, std::span(d));
+    for (std::size_t at = 0; at < m * n; ++at) {
+      const float sum = std::fma(0.37F, part(at / n, at % n, 0, k), -1.9F * c[at]);
+      CHECK(same(d[at], static_cast<float>(round_to(float16, sum).value)));
+    }
+  }
+  SECTION("transposes") {
+    std::vector<float> a_t(m * k), b_t(k * n), plain(m * n);
+    for (std::size_t i = 0; i < m; ++i)
+      for (std::size_t x = 0; x < k; ++x) a_t[x * m + i] = a[i * k + x];
+    for (std::size_t x = 0; x < k; ++x)
+      for (std::size_t j = 0; j < n; ++j) b_t[j * k + x] = b[x * n + j];
+    engine_matmul(request, std::span(plain));
+    request.a = {format, a_t, {k, m}, true};
+    request.b = {format, b_t, {n, k}, true};
+    engine_matmul(request, std::span(d));
+    CHECK(d == plain);
+  }
+}
+
+TEST_CASE("float64: chains of fma, pairs, and the exact sum") {
+  Random random(3);
+  const std::size_t m = 3, n = 4, k = 37;
+  std::vector<double> a(m * k), b(k * n), d(m * n);
+  for (double& x : a) x = decode(float64, random.code(float64, Kind::ordinary)) / 3;
+  for (double& x : b) x = decode(float64, random.code(float64, Kind::ordinary)) / 7;
+  EngineMatmul<double> request{};
+  request.a = {float64, a, {m, k}};
+  request.b = {float64, b, {k, n}};
+  request.out = float64;
+  request.engine = find_engine("fma", {float64, float64, float64}).model;
+
+  engine_matmul(request, std::span(d));
+
+  for (std::size_t i = 0; i < m; ++i)
+    for (std::size_t j = 0; j < n; ++j) {
+      double sum = 0;
+      for (std::size_t x = 0; x < k; ++x) sum = std::fma(a[i * k + x], b[x * n + j], sum);
+      CHECK(d[i * n + j] == sum);
+    }
+}
+
+TEST_CASE("what does not fit is refused in a line that says so") {
+  const std::vector<float> x(64, 0.3F);
+  const std::vector<float> halves(64, 0.5F);
+  std::vector<float> d(64);
+  EngineMatmul<float> request{};
+  request.engine = find_engine("sm_90", {float16, float16}).model;
+  request.a = {float16, halves, {8, 8}};
+  request.b = {float16, halves, {8, 8}};
+  const auto run = [&] { engine_matmul(request, std::span(d)); };
+  CHECK_NOTHROW(run());
+
+  SECTION("values of another format") { request.a.values = x; }
+  SECTION("shapes") { request.b.shape = {4, 16}; }
+  SECTION("c") { request.c = std::span(halves).first(3); }
+  SECTION("promote") { request.promote = 24; }
+  SECTION("split") { request.split_k = 0; }
+  SECTION("scales") { request.scale_a = {float32, x, 3, 9}; }
+  CHECK_THROWS_AS(run(), ulpscope::Error);
+}
