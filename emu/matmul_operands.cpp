@@ -6,6 +6,7 @@
 #include <cmath>
 #include <mutex>
 #include <sstream>
+#include <type_traits>
 
 #include "emu/bulk.hpp"
 #include "emu/names.hpp"
@@ -14,17 +15,30 @@
 namespace ulpscope::emu::detail {
 namespace {
 
-/// A finite value as the panels hold it.
-float packed(float x, int least_exponent, bool flush) noexcept {
-  const auto word = bit_cast<std::uint32_t>(x);
-  const std::uint32_t magnitude = word & 0x7fffffff;
-  if (magnitude >= 0x7f800000) return 0;
-  return flush && static_cast<int>(magnitude >> 23) - 127 < least_exponent ? 0 : x;
+// Selects instead of branches: the loops over these are vectorised.
+
+/// A finite value as the panels hold it, zero for what is not finite.
+float packed(float x, float least_normal) noexcept {
+  const float magnitude = bit_cast<float>(bit_cast<std::uint32_t>(x) & 0x7fffffff);
+  return magnitude >= least_normal && magnitude <= 0x1.fffffep127F ? x : 0;
 }
 
 template <class Exponent>
 Exponent packed_exponent(float x, int least_exponent) noexcept {
-  return x == 0 ? exponent_of_zero<Exponent> : static_cast<Exponent>(nominal_exponent(x, least_exponent));
+  const auto zero = static_cast<int>(exponent_of_zero<Exponent>);
+  return static_cast<Exponent>(x == 0 ? zero : nominal_exponent(x, least_exponent));
+}
+
+/// Copies values[i] for i < count to a panel.
+void pack(const float* values, std::size_t count, float least_normal, float* out) noexcept {
+  for (std::size_t i = 0; i < count; ++i) out[i] = packed(values[i], least_normal);
+}
+template <class Exponent, class Out>
+void pack_exponents(const float* values, std::size_t count, int least_exponent, Out repeat, Out* out) noexcept {
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto exponent = packed_exponent<Exponent>(values[i], least_exponent);
+    out[i] = static_cast<Out>(static_cast<Out>(static_cast<std::make_unsigned_t<Exponent>>(exponent)) * repeat);
+  }
 }
 
 }  // namespace
@@ -77,46 +91,62 @@ void CheckedOperand::add_special(std::size_t line, std::size_t k) {
   specials_[line].push_back(static_cast<std::uint32_t>(k));
 }
 
+const float* CheckedOperand::stored(std::size_t i, std::size_t j) const noexcept {
+  return operand_.values.data() + (operand_.transposed ? operand_.shape.at(j, i) : operand_.shape.at(i, j));
+}
+
+float CheckedOperand::least_packed(const PanelLayout& layout) const noexcept {
+  return layout.flush ? static_cast<float>(power_of_two(least_exponent_)) : 0;
+}
+
 void CheckedOperand::pack_rows(const PanelLayout& layout, std::size_t row, std::size_t begin, std::size_t end,
                                RowPanel& panel) const {
-  const std::size_t steps = (end - begin + layout.products - 1) / layout.products;
+  const std::size_t products = layout.products, steps = (end - begin + products - 1) / products;
   panel.rows = std::min(panel_rows, operand_.rows() - row);
-  panel.values.resize(steps * panel_rows * layout.products);
-  panel.exponents.resize(steps * panel_rows * layout.products);
-  for (std::size_t i = 0; i < panel.rows; ++i)
+  panel.values.resize(steps * panel_rows * products);
+  panel.exponents.resize(steps * panel_rows * products);
+  const std::size_t stride = operand_.transposed ? operand_.shape.stride : 1;
+  std::vector<float> line(steps * products), values(steps * products);
+  std::vector<std::uint32_t> exponents(steps * products);
+  for (std::size_t i = 0; i < panel.rows; ++i) {
+    const float* const from = stored(row + i, begin);
+    for (std::size_t k = 0; k < end - begin; ++k) line[k] = from[k * stride];
+    pack(line.data(), line.size(), least_packed(layout), values.data());
+    if (layout.wide)
+      pack_exponents<std::int16_t>(values.data(), values.size(), least_exponent_, std::uint32_t{0x10001}, exponents.data());
+    else
+      pack_exponents<std::int8_t>(values.data(), values.size(), least_exponent_, std::uint32_t{0x1010101}, exponents.data());
     for (std::size_t s = 0; s < steps; ++s) {
-      const std::size_t first = begin + s * layout.products, to = (s * panel_rows + i) * layout.products;
-      for (std::size_t p = 0; p < layout.products; ++p) {
-        const float x = first + p < end ? packed(operand_.at(row + i, first + p), least_exponent_, layout.flush) : 0;
-        panel.values[to + p] = x;
-        panel.exponents[to + p] =
-            layout.wide ? static_cast<std::uint16_t>(packed_exponent<std::int16_t>(x, least_exponent_)) * 0x10001u
-                        : static_cast<std::uint8_t>(packed_exponent<std::int8_t>(x, least_exponent_)) * 0x1010101u;
-      }
+      const std::size_t to = (s * panel_rows + i) * products;
+      std::copy_n(values.data() + s * products, products, panel.values.data() + to);
+      std::copy_n(exponents.data() + s * products, products, panel.exponents.data() + to);
     }
+  }
 }
 
 void CheckedOperand::pack_columns(const PanelLayout& layout, std::size_t column, std::size_t begin, std::size_t end,
                                   ColumnPanel& panel) const {
   const std::size_t depth = (end - begin + layout.products - 1) / layout.products * layout.products;
-  const std::size_t columns = std::min(panel_columns, operand_.columns() - column);
-  panel.values.resize(depth * panel_columns);
-  layout.wide ? panel.exponents16.resize(depth * panel_columns) : panel.exponents8.resize(depth * panel_columns);
+  const std::size_t columns = std::min(panel_columns, operand_.columns() - column), count = depth * panel_columns;
+  panel.values.resize(count);
   float* const values = panel.values.data();
-  for (std::size_t k = 0; k < depth; ++k) {
-    float* const to = values + k * panel_columns;
-    std::fill_n(to, panel_columns, 0.0F);
-    if (begin + k < end)
-      for (std::size_t j = 0; j < columns; ++j)
-        to[j] = packed(operand_.at(begin + k, column + j), least_exponent_, layout.flush);
+  if (columns < panel_columns || end - begin < depth) std::fill_n(values, count, 0.0F);
+  if (operand_.transposed) {
+    for (std::size_t j = 0; j < columns; ++j) {
+      const float* const from = stored(begin, column + j);
+      for (std::size_t k = 0; k < end - begin; ++k) values[k * panel_columns + j] = packed(from[k], least_packed(layout));
+    }
+  } else {
+    for (std::size_t k = 0; k < end - begin; ++k)
+      pack(stored(begin + k, column), columns, least_packed(layout), values + k * panel_columns);
   }
-  const std::size_t count = depth * panel_columns;
-  if (layout.wide)
-    std::transform(values, values + count, panel.exponents16.data(),
-                   [this](float x) { return packed_exponent<std::int16_t>(x, least_exponent_); });
-  else
-    std::transform(values, values + count, panel.exponents8.data(),
-                   [this](float x) { return packed_exponent<std::int8_t>(x, least_exponent_); });
+  if (layout.wide) {
+    panel.exponents16.resize(count);
+    pack_exponents<std::int16_t>(values, count, least_exponent_, std::int16_t{1}, panel.exponents16.data());
+  } else {
+    panel.exponents8.resize(count);
+    pack_exponents<std::int8_t>(values, count, least_exponent_, std::int8_t{1}, panel.exponents8.data());
+  }
 }
 
 }  // namespace ulpscope::emu::detail

@@ -41,6 +41,10 @@ class CheckedOperand {
                     ColumnPanel& panel) const;
 
  private:
+  const float* stored(std::size_t i, std::size_t j) const noexcept;
+  /// The least magnitude that does not count as zero.
+  float least_packed(const PanelLayout& layout) const noexcept;
+
   EngineOperand<float> operand_;
   int least_exponent_;
   std::size_t lines_;

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operations per second (two a product) of matrix products on emulated engines, beside OpenBLAS sgemm of the same size.
+#include "emu/engines.hpp"
+
+#include <benchmark/benchmark.h>
+#include <cblas.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "emu/bulk.hpp"
+#include "emu/engine_matmul.hpp"
+#include "emu/names.hpp"
+#include "emu/simd.hpp"
+
+extern "C" void openblas_set_num_threads(int threads);
+
+namespace {
+using namespace ulpscope;
+
+constexpr int all_threads = 0;
+
+std::vector<float> normal_numbers(std::size_t count, emu::Format format, unsigned seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal;
+  std::vector<float> out(count);
+  for (float& x : out) x = normal(random);
+  emu::round_to(format, std::span<const float>(out), std::span(out));
+  return out;
+}
+
+void count_operations(benchmark::State& state, std::size_t n) {
+  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(2 * n * n * n));
+}
+
+void engine(benchmark::State& state, const emu::EngineMode& mode, emu::Format format, int threads) {
+  const auto n = static_cast<std::size_t>(state.range(0));
+  const std::vector<float> a = normal_numbers(n * n, format, 1), b = normal_numbers(n * n, format, 2);
+  std::vector<float> d(n * n);
+  emu::EngineMatmul<float> problem{};
+  problem.engine = mode.model;
+  problem.a = {format, a, {n, n}};
+  problem.b = {format, b, {n, n}};
+  problem.threads = threads;
+  for (auto _ : state) {
+    emu::engine_matmul(problem, std::span(d));
+    benchmark::DoNotOptimize(d.data());
+  }
+  count_operations(state, n);
+  state.SetLabel(threads == 1 ? "sgemm" : "sgemm_all_threads");
+}
+
+void sgemm(benchmark::State& state, int threads) {
+  const auto n = static_cast<std::size_t>(state.range(0));
+  const auto order = static_cast<int>(n);
+  const std::vector<float> a = normal_numbers(n * n, emu::fp32, 1), b = normal_numbers(n * n, emu::fp32, 2);
+  std::vector<float> d(n * n);
+  openblas_set_num_threads(threads == all_threads ? static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)) : threads);
+  for (auto _ : state) {
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, order, order, order, 1, a.data(), order, b.data(), order, 0,
+                d.data(), order);
+    benchmark::DoNotOptimize(d.data());
+  }
+  count_operations(state, n);
+}
+
+void register_all() {
+  constexpr std::array sizes{256, 1024};
+  const auto add = [&](const std::string& name, auto function) {
+    for (const int size : sizes)
+      benchmark::RegisterBenchmark(name.c_str(), function)->Arg(size)->UseRealTime()->Unit(benchmark::kMillisecond);
+  };
+  for (const int threads : {1, all_threads}) {
+    const std::string suffix = threads == 1 ? "" : "_all_threads";
+    add("sgemm" + suffix, [=](benchmark::State& s) { sgemm(s, threads); });
+    for (const emu::EngineMode& mode : emu::engine_modes()) {
+      if (mode.model.accumulator == emu::float64 || mode.model.scales != emu::EngineScales::none) continue;
+      const emu::Format format = mode.inputs.empty() ? emu::float16 : mode.inputs.front();
+      add("engine" + suffix + "/" + std::string(mode.engine) + "/" + emu::format_name(format) + "/" +
+              emu::format_name(mode.model.accumulator),
+          [&mode, format, threads](benchmark::State& s) { engine(s, mode, format, threads); });
+    }
+  }
+}
+
+/// OpenBLAS takes kernels of Haswell on some processors that have AVX-512; it reads the variable when it is loaded.
+void choose_blas_kernels(char** argv) {
+  constexpr const char* variable = "OPENBLAS_CORETYPE";
+  if (std::getenv(variable) != nullptr || emu::simd_path() != emu::SimdPath::avx512) return;
+  setenv(variable, "SkylakeX", 1);
+  execv("/proc/self/exe", argv);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  choose_blas_kernels(argv);
+  register_all();
+  benchmark::Initialize(&argc, argv);
+  benchmark::AddCustomContext("compiler", ULPSCOPE_COMPILER);
+  benchmark::AddCustomContext("simd_path", std::string(emu::name_of(emu::simd_path())));
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
+}
