@@ -49,6 +49,14 @@ void check(const EngineMatmul<Float>& problem, std::size_t d_size) {
   check_grid("scale_b", problem.scale_b, b.rows(), b.columns());
 }
 
+std::vector<float> row_major(const EngineOperand<float>& operand) {
+  std::vector<float> values;
+  values.reserve(operand.rows() * operand.columns());
+  for (std::size_t i = 0; i < operand.rows(); ++i)
+    for (std::size_t j = 0; j < operand.columns(); ++j) values.push_back(operand.at(i, j));
+  return values;
+}
+
 void check_values(const char* name, const EngineOperand<double>& operand) {
   for (std::size_t i = 0; i < operand.rows(); ++i)
     for (std::size_t j = 0; j < operand.columns(); ++j) {
@@ -80,6 +88,38 @@ void by_reference(const EngineMatmul<Float>& problem, const std::vector<Part>& p
   });
 }
 
+/// Whether every chain is one exact sum, rounded once, of numbers that the exact product takes.
+bool is_exact_product(const EngineMatmul<float>& problem) {
+  const Stage& stage = problem.engine.stages[0];
+  const int precision = std::max(problem.a.format.precision(), problem.b.format.precision());
+  return problem.engine.products == Stage::all && problem.engine.stage_count == 1 && stage.summing == Summing::exact &&
+         stage.rounded && precision <= ExactMatrix::most_precision;
+}
+
+void by_exact_product(const EngineMatmul<float>& problem, const std::vector<Part>& parts, std::span<float> d) {
+  const Epilogue<float> epilogue(problem);
+  const std::size_t rows = problem.a.rows(), columns = problem.b.columns(), depth = problem.a.columns();
+  const std::vector<float> a = row_major(problem.a), b = row_major(problem.b);
+  const bool from_c = epilogue.chain_starts_with_c();
+  const bool single = parts.size() == 1 && !detail::software_scales(problem).along_k;
+  std::vector<Total<float>> totals;
+  for (std::size_t at = 0; at < d.size(); ++at) totals.emplace_back(from_c ? problem.c[at] : 0.0F);
+  for (const Part& part : parts) {
+    const ExactMatrix left(problem.a.format, std::span(a).subspan(part.begin), {rows, part.end - part.begin, depth});
+    const ExactMatrix right(problem.b.format, std::span(b).subspan(part.begin * columns), {part.end - part.begin, columns});
+    MatmulOptions options;
+    options.rounding.rounding = problem.engine.stages[0].rounding;
+    options.threads = problem.threads;
+    const auto addend = [&](std::size_t i, std::size_t j) { return static_cast<double>(problem.c[i * columns + j]); };
+    const bool with_c = single && from_c;
+    exact_matmul(left, right, problem.engine.accumulator, d, options, with_c ? MatmulAddend(addend) : MatmulAddend());
+    if (!single)
+      for (std::size_t at = 0; at < d.size(); ++at) totals[at].add(epilogue, part, d[at], at / columns, at % columns);
+  }
+  for (std::size_t at = 0; at < d.size(); ++at)
+    d[at] = epilogue.finish(single ? d[at] : totals[at].value(), at / columns, at % columns);
+}
+
 }  // namespace
 
 void engine_matmul(const EngineMatmul<float>& problem, std::span<float> d) {
@@ -87,7 +127,9 @@ void engine_matmul(const EngineMatmul<float>& problem, std::span<float> d) {
   d = d.first(problem.a.rows() * problem.b.columns());
   const auto parts = detail::parts_of(problem);
   const auto kernels = detail::kernels_of(problem, parts);
-  if (kernels) {
+  if (is_exact_product(problem)) {
+    by_exact_product(problem, parts, d);
+  } else if (kernels) {
     detail::Tiles(problem, parts, *kernels, d).run();
   } else {
     detail::CheckedOperand("A", problem.a, true, problem.threads);
