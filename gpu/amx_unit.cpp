@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cassert>
 #include <cstdint>
 #include <string>
 
@@ -22,19 +23,18 @@ namespace {
 using Lanes = detail::Lanes<std::uint32_t>;  // a word is a pair of operands, or a sum
 
 constexpr std::size_t pair = 2, most_products = 32;
-constexpr auto word_bytes = static_cast<std::uint16_t>(sizeof(std::uint32_t));
-constexpr auto tile_rows = static_cast<std::uint8_t>(Lanes::count);  // as many as a row has words
+constexpr std::size_t tile_rows = Lanes::count, word_bytes = sizeof(std::uint32_t), row_bytes = Lanes::count * word_bytes;
 
 /// What LDTILECFG reads, palette 1. Tile 0 holds C, tile 1 rows of A, tile 2 pairs of rows of B.
 struct alignas(64) TileConfiguration {
   std::uint8_t palette = 1, start_row = 0;
   std::array<std::uint8_t, 14> reserved = {};
-  std::array<std::uint16_t, 16> row_bytes = {};
+  std::array<std::uint16_t, 16> bytes_per_row = {};
   std::array<std::uint8_t, 16> rows = {};
 
   explicit TileConfiguration(std::size_t pairs) {
-    row_bytes[0] = row_bytes[2] = tile_rows * word_bytes;
-    row_bytes[1] = static_cast<std::uint16_t>(pairs * word_bytes);
+    bytes_per_row[0] = bytes_per_row[2] = row_bytes;
+    bytes_per_row[1] = static_cast<std::uint16_t>(pairs * word_bytes);
     rows[0] = rows[1] = tile_rows;
     rows[2] = static_cast<std::uint8_t>(pairs);
   }
@@ -48,15 +48,15 @@ __attribute__((target("amx-tile,amx-bf16"))) void tile_products(Lanes& lanes, st
   std::array<std::uint32_t, Lanes::count * Lanes::count> square{};
   for (std::size_t i = 0; i < Lanes::count; ++i) square[i * (Lanes::count + 1)] = lanes.c[i];
 
-  const std::size_t row = tile_rows * word_bytes, a_row = lanes.steps() * word_bytes;
+  const std::size_t a_row_bytes = lanes.steps() * word_bytes;
   __asm__ volatile("ldtilecfg %0" ::"m"(configuration));
-  __asm__ volatile("tileloadd (%0,%1), %%tmm0" ::"r"(square.data()), "r"(row) : "memory");
+  __asm__ volatile("tileloadd (%0,%1), %%tmm0" ::"r"(square.data()), "r"(row_bytes) : "memory");
   for (std::size_t step = 0; step < lanes.steps(); step += pairs) {
-    __asm__ volatile("tileloadd (%0,%1), %%tmm1" ::"r"(&lanes.a[step]), "r"(a_row) : "memory");
-    __asm__ volatile("tileloadd (%0,%1), %%tmm2" ::"r"(&lanes.b[step * Lanes::count]), "r"(row) : "memory");
+    __asm__ volatile("tileloadd (%0,%1), %%tmm1" ::"r"(&lanes.a[step]), "r"(a_row_bytes) : "memory");
+    __asm__ volatile("tileloadd (%0,%1), %%tmm2" ::"r"(&lanes.b[step * Lanes::count]), "r"(row_bytes) : "memory");
     __asm__ volatile("tdpbf16ps %%tmm2, %%tmm1, %%tmm0" ::: "memory");
   }
-  __asm__ volatile("tilestored %%tmm0, (%0,%1)" ::"r"(square.data()), "r"(row) : "memory");
+  __asm__ volatile("tilestored %%tmm0, (%0,%1)" ::"r"(square.data()), "r"(row_bytes) : "memory");
   __asm__ volatile("tilerelease" ::: "memory");
 
   for (std::size_t i = 0; i < Lanes::count; ++i) lanes.c[i] = square[i * (Lanes::count + 1)];
@@ -80,7 +80,8 @@ class AmxUnit final : public Unit {
     const std::size_t k = operation.products;
     if (k == 0 || k % pair != 0 || k > most_products)
       throw Error(name() + ": a tile has an even number of products up to 32, not " + std::to_string(k));
-    detail::multiply_in_lanes<std::uint32_t>(problem, pair, Lanes::Together::steps, d,
+    assert(problem.products % k == 0);
+    detail::multiply_in_lanes<std::uint32_t>(problem, pair, Lanes::Layout::lane_by_lane, d,
                                              [&](Lanes& lanes) { tile_products(lanes, k / pair); });
   }
 

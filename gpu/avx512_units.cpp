@@ -100,7 +100,7 @@ class VectorUnit final : public Unit {
 /// codes_in_word: products of one instruction.
 template <class Word, std::size_t codes_in_word, void (*chain)(Lanes<Word>&)>
 void multiply(const InnerProducts& problem, std::span<emu::Code> d) {
-  detail::multiply_in_lanes<Word>(problem, codes_in_word, Lanes<Word>::Together::lanes, d, chain);
+  detail::multiply_in_lanes<Word>(problem, codes_in_word, Lanes<Word>::Layout::step_by_step, d, chain);
 }
 
 Instruction fma(std::string instruction, emu::Format format, void (*multiply)(const InnerProducts&, std::span<emu::Code>)) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cstddef>
 #include <span>
 #include <vector>
@@ -13,12 +14,12 @@
 
 namespace ulpscope::gpu::detail {
 
-/// Sums, one a lane, and their operands in words as wide: as many codes as fit, that of the lowest k in the lowest bits. The
-/// words of one k for all lanes lie together in `b`; in `a` too, or those of one lane for all k.
+/// Sums, one a lane, and their operands in words as wide: as many codes as fit, that of the lowest k in the lowest bits. `b` is
+/// laid out step by step, `a` as the instruction wants it.
 template <class Word>
 struct Lanes {
   static constexpr std::size_t count = 64 / sizeof(Word);
-  enum class Together : bool { steps, lanes };
+  enum class Layout : bool { step_by_step, lane_by_lane };
 
   std::vector<Word> a, b;
   std::array<Word, count> c;
@@ -30,10 +31,10 @@ struct Lanes {
 /// The rows of `codes` from `first` on as words; lanes beyond the last row get zeros.
 template <class Word>
 std::vector<Word> packed(std::span<const emu::Code> codes, std::size_t products, std::size_t codes_in_word, std::size_t first,
-                         typename Lanes<Word>::Together together) {
+                         typename Lanes<Word>::Layout layout) {
   constexpr std::size_t lanes = Lanes<Word>::count;
   const std::size_t steps = products / codes_in_word, bits = 8 * sizeof(Word) / codes_in_word;
-  const bool by_step = together == Lanes<Word>::Together::lanes;
+  const bool by_step = layout == Lanes<Word>::Layout::step_by_step;
   const std::size_t step_stride = by_step ? lanes : 1, lane_stride = by_step ? 1 : steps;
   const std::size_t rows = std::min(lanes, codes.size() / products - first);
   std::vector<Word> words(steps * lanes);
@@ -47,15 +48,16 @@ std::vector<Word> packed(std::span<const emu::Code> codes, std::size_t products,
 
 /// All of a problem, some inner products at a time; `chain(lanes)` makes lanes.c the results.
 template <class Word, class Chain>
-void multiply_in_lanes(const InnerProducts& problem, std::size_t codes_in_word, typename Lanes<Word>::Together a_together,
+void multiply_in_lanes(const InnerProducts& problem, std::size_t codes_in_word, typename Lanes<Word>::Layout a_layout,
                        std::span<emu::Code> d, Chain chain) {
   constexpr std::size_t count = Lanes<Word>::count;
   const std::size_t k = problem.products;
+  assert(k % codes_in_word == 0);
   for (std::size_t first = 0; first < d.size(); first += count) {
     const std::size_t rows = std::min(count, d.size() - first);
     Lanes<Word> lanes;
-    if (k > 0) lanes.a = packed<Word>(problem.a, k, codes_in_word, first, a_together);
-    if (k > 0) lanes.b = packed<Word>(problem.b, k, codes_in_word, first, Lanes<Word>::Together::lanes);
+    if (k > 0) lanes.a = packed<Word>(problem.a, k, codes_in_word, first, a_layout);
+    if (k > 0) lanes.b = packed<Word>(problem.b, k, codes_in_word, first, Lanes<Word>::Layout::step_by_step);
     lanes.c.fill(0);
     for (std::size_t lane = 0; lane < rows; ++lane) lanes.c[lane] = static_cast<Word>(problem.c[first + lane]);
     chain(lanes);
