@@ -29,6 +29,15 @@ enum class Addend : std::uint8_t { none, first, last };
 /// What an alignment does to the bits beyond its last one.
 enum class Cut : std::uint8_t { toward_zero, downward };
 
+/// Which NaN a NaN result is.
+enum class NanResult : std::uint8_t {
+  canonical,  ///< nan_code
+  /// As on x86 (Intel SDM volume 1, 4.8.3.5): the first operand of an operation that is a NaN, quieted, with its sign and as
+  /// much of its payload as there is room for. A fused multiply-add has the operands a, b and the sum so far, an addition the
+  /// term that joins and the sum so far. nan_code where no operand is a NaN: 0 * infinity, infinity - infinity.
+  operand,
+};
+
 /// One layer of a step: the terms are dealt out to sums, and the sums are the terms of the next stage. Those of the first are
 /// the products. The last stage has one sum, the result.
 struct Stage {
@@ -41,6 +50,8 @@ struct Stage {
   Addend addend = Addend::none;
   bool carried = false;  ///< each sum but the first has the result of the one before for an addend; the last one is the result
   bool descending = false;  ///< sequential: the last term comes first
+  /// Sequential without a first addend: the first term joins +0. If not, it is what the others join, and two -0 make -0.
+  bool starts_at_zero = true;
 
   int fraction_bits = 0;          ///< aligned: kept below the greatest exponent among the terms
   int addend_fraction_bits = -1;  ///< aligned: the same for the addend; -1: as for the others
@@ -73,10 +84,13 @@ struct Engine {
   /// The greatest exponent of an aligned sum that the addend takes part in is no lower than this.
   int least_exponent = no_least_exponent;
 
-  bool subnormal_inputs_are_zero = false;   ///< of a, b and c
-  bool subnormal_results_are_zero = false;  ///< after every rounding; the sign stays
-  bool overflow_is_infinity = true;         ///< of an aligned sum rounded toward zero; else the largest finite number
-  Code nan_code = accumulator.nan_code();   ///< every NaN result
+  bool subnormal_inputs_are_zero = false;  ///< of a, b and c
+  /// Results below the least normal number when rounded without a least exponent (IEEE 754-2019, 7.5: tiny after rounding),
+  /// after every rounding; the sign stays.
+  bool subnormal_results_are_zero = false;
+  bool overflow_is_infinity = true;  ///< of an aligned sum rounded toward zero; else the largest finite number
+  NanResult nan_result = NanResult::canonical;
+  Code nan_code = accumulator.nan_code();  ///< the NaN that comes of no NaN, or every one
 
   EngineScales scales = EngineScales::none;
   int scale_products = 0;  ///< products that share two scales

@@ -22,10 +22,12 @@ class Step {
  public:
   explicit Step(const Engine& engine) : engine_(engine) {}
 
-  /// One step: products, already scaled where the engine scales those, and the scales of the first stage's sums.
-  Code run(std::vector<Term> terms, const std::vector<Term>& group_scales, Code c) const {
+  /// One step: products, already scaled where the engine scales those, and the scales of the first stage's sums. What is left
+  /// in `terms` is of no use.
+  Code run(std::vector<Term>& terms, const std::vector<Term>& group_scales, Code c) {
+    const Term addend = operand(c);
     for (int i = 0; i < engine_.stage_count; ++i) {
-      terms = stage(engine_.stages[static_cast<std::size_t>(i)], terms, operand(c));
+      stage(engine_.stages[static_cast<std::size_t>(i)], terms, addend);
       if (i == 0 && !group_scales.empty())
         for (std::size_t g = 0; g < terms.size(); ++g) terms[g] = detail::multiply(terms[g], group_scales[g]);
     }
@@ -38,35 +40,38 @@ class Step {
     return detail::term_of(format, engine_.subnormal_inputs_are_zero && format.is_subnormal(c) ? c & format.sign_mask() : c);
   }
 
-  std::vector<Term> stage(const Stage& stage, const std::vector<Term>& terms, const Term& c) const {
+  /// The sums of a stage in the place of its terms.
+  void stage(const Stage& stage, std::vector<Term>& terms, const Term& c) {
     const std::size_t each = stage.terms == Stage::all ? terms.size() : static_cast<std::size_t>(stage.terms);
     const std::size_t sums = (terms.size() + each - 1) / each;
     const std::size_t run = stage.run > 0 ? static_cast<std::size_t>(stage.run) : each;
-    std::vector<std::vector<Term>> dealt(sums);
-    for (std::size_t t = 0; t < terms.size(); ++t) dealt[t / run % sums].push_back(terms[t]);
-
-    std::vector<Term> out;
-    for (const auto& group : dealt) {
-      const bool follows = stage.carried && !out.empty();
-      const Term* const addend = follows ? &out.back() : (stage.addend != Addend::none ? &c : nullptr);
-      out.push_back(sum(stage, group, addend));
+    sums_.clear();
+    for (std::size_t s = 0; s < sums; ++s) {
+      group_.clear();
+      for (std::size_t t = 0; t < terms.size(); ++t)
+        if (t / run % sums == s) group_.push_back(terms[t]);
+      const bool follows = stage.carried && !sums_.empty();
+      const Term* const addend = follows ? &sums_.back() : (stage.addend != Addend::none ? &c : nullptr);
+      const Term total = sum(stage, group_, addend);
+      if (stage.carried) sums_.clear();
+      sums_.push_back(total);
     }
-    if (stage.carried) out.erase(out.begin(), out.end() - 1);
-    return out;
+    std::swap(terms, sums_);
   }
 
-  Term sum(const Stage& stage, std::vector<Term> terms, const Term* addend) const {
+  /// The sum of terms, which are of no use afterwards.
+  Term sum(const Stage& stage, std::vector<Term>& terms, const Term* addend) const {
     switch (stage.summing) {
       case Summing::aligned: return rounded(stage, aligned(stage, terms, addend));
       case Summing::exact: return exact(stage, terms, addend);
       case Summing::sequential: return sequential(stage, terms, addend);
       case Summing::pairwise: break;
     }
-    Term total = pairwise(stage, terms, 0, terms.size());
+    const Term total = pairwise(stage, terms);
     return addend == nullptr ? total : add(stage, *addend, total);
   }
 
-  Term aligned(const Stage& stage, std::vector<Term> terms, const Term* addend) const {
+  Term aligned(const Stage& stage, std::vector<Term>& terms, const Term* addend) const {
     const std::size_t own = terms.size();
     if (addend != nullptr) terms.push_back(*addend);
     if (const auto special = detail::special_sum(terms)) return *special;
@@ -96,7 +101,7 @@ class Step {
     return sum;
   }
 
-  Term exact(const Stage& stage, std::vector<Term> terms, const Term* addend) const {
+  Term exact(const Stage& stage, std::vector<Term>& terms, const Term* addend) const {
     if (addend != nullptr) terms.push_back(*addend);
     if (const auto special = detail::special_sum(terms)) return *special;
     if (!stage.rounded) return fixed_point(terms);
@@ -134,25 +139,28 @@ class Step {
     return sum;
   }
 
-  Term sequential(const Stage& stage, std::vector<Term> terms, const Term* addend) const {
+  Term sequential(const Stage& stage, std::vector<Term>& terms, const Term* addend) const {
     if (stage.descending) std::reverse(terms.begin(), terms.end());
     const bool starts_with_addend = addend != nullptr && stage.addend != Addend::last;
-    Term total = starts_with_addend ? *addend : Term{};
-    for (const Term& term : terms) total = add(stage, total, term);
+    const bool starts_with_term = !starts_with_addend && !stage.starts_at_zero;
+    Term total = starts_with_addend ? *addend : (starts_with_term ? rounded(stage, terms.front()) : Term{});
+    for (std::size_t t = starts_with_term ? 1 : 0; t < terms.size(); ++t) total = add(stage, total, terms[t]);
     return addend != nullptr && !starts_with_addend ? add(stage, total, *addend) : total;
   }
 
-  Term pairwise(const Stage& stage, const std::vector<Term>& terms, std::size_t begin, std::size_t end) const {
-    if (end - begin == 1) return rounded(stage, terms[begin]);
-    const std::size_t middle = end - (end - begin) / 2;
-    return add(stage, pairwise(stage, terms, begin, middle), pairwise(stage, terms, middle, end));
+  Term pairwise(const Stage& stage, std::span<const Term> terms) const {
+    if (terms.size() == 1) return rounded(stage, terms.front());
+    const std::size_t middle = terms.size() - terms.size() / 2;
+    return add(stage, pairwise(stage, terms.first(middle)), pairwise(stage, terms.subspan(middle)));
   }
 
-  /// One rounded addition; infinities and NaNs as in IEEE 754.
-  Term add(const Stage& stage, const Term& x, const Term& y) const {
-    if (const auto special = detail::special_sum(std::array{x, y})) return *special;
-    const auto total = detail::add(detail::real_of(x), detail::real_of(y));
-    return round_real(stage, engine_.accumulator, total);
+  /// One rounded addition; infinities as in IEEE 754, NaNs as in NanResult.
+  Term add(const Stage& stage, const Term& sum, const Term& joining) const {
+    if (sum.kind == Term::number && joining.kind == Term::number)
+      return round_real(stage, engine_.accumulator, detail::add(detail::real_of(sum), detail::real_of(joining)));
+    const Term special = *detail::special_sum(std::array{sum, joining});
+    const bool new_nan = special.kind == Term::nan && special.payload == 0;
+    return new_nan ? detail::term_of(engine_.accumulator, engine_.nan_code) : special;
   }
 
   static RoundingOptions options(const Stage& stage) {
@@ -168,7 +176,8 @@ class Step {
     const bool overflow_toward_zero = result.outcome == Outcome::overflow && stage.rounding == Rounding::toward_zero;
     if (overflow_toward_zero && stage.summing == Summing::aligned && engine_.overflow_is_infinity)
       code = engine_.accumulator.infinity_code() | (code & engine_.accumulator.sign_mask());
-    if (engine_.subnormal_results_are_zero && engine_.accumulator.is_subnormal(code)) code &= engine_.accumulator.sign_mask();
+    const bool tiny = engine_.accumulator.is_subnormal(code) || (result.flags & underflow) != 0;
+    if (engine_.subnormal_results_are_zero && tiny) code &= engine_.accumulator.sign_mask();
     return detail::term_of(engine_.accumulator, code);
   }
 
@@ -182,13 +191,17 @@ class Step {
 
   Code code_of(const Term& term) const {
     const Format format = engine_.accumulator;
-    if (term.kind == Term::nan) return engine_.nan_code;
     const Code sign = term.negative ? format.sign_mask() : 0;
+    if (term.kind == Term::nan) {
+      if (engine_.nan_result == NanResult::canonical || term.payload == 0) return engine_.nan_code;
+      return sign | format.infinity_code() | term.payload >> (64 - format.fraction_bits);
+    }
     if (term.kind == Term::infinite) return format.infinity_code() | sign;
     return detail::round_unpacked(format, detail::real_of(term), {}, 0).code;
   }
 
   const Engine& engine_;
+  std::vector<Term> group_, sums_;  ///< kept for their memory
 };
 
 }  // namespace
@@ -211,9 +224,11 @@ Code inner_product(const Engine& engine, Format a_format, std::span<const Code> 
     };
     return detail::multiply(one_of(scales.a), one_of(scales.b));
   };
-  const Step interpreter(engine);
+  Step interpreter(engine);
+  std::vector<Term> products, group_scales;
   for (std::size_t begin = 0; begin < count; begin += step) {
-    std::vector<Term> products(step), group_scales;
+    products.resize(step);
+    group_scales.clear();
     for (std::size_t i = 0; i < step; ++i) {
       const std::size_t k = begin + i;
       products[i] = detail::multiply(operand(a_format, a, k), operand(b_format, b, k));
@@ -225,7 +240,7 @@ Code inner_product(const Engine& engine, Format a_format, std::span<const Code> 
       for (std::size_t i = 0; i < step; i += group)
         group_scales.push_back(scale((begin + i) / static_cast<std::size_t>(engine.scale_products)));
     }
-    c = interpreter.run(std::move(products), group_scales, c);
+    c = interpreter.run(products, group_scales, c);
   }
   return c;
 }

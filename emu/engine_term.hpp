@@ -24,6 +24,7 @@ struct EngineTerm {
   Word128 significand = 0;
   int last = 0;
   int exponent = exponent_of_zero;
+  std::uint64_t payload = 0;  ///< of a NaN: its fraction, quieted, the first bit on top; 0 where no operand was a NaN
 
   bool is_zero() const noexcept { return kind == number && significand == 0; }
 };
@@ -32,7 +33,9 @@ inline EngineTerm term_of(Format format, Code code) {
   EngineTerm term;
   term.negative = format.is_negative(code);
   if (format.is_nan(code)) {
+    constexpr std::uint64_t quiet = std::uint64_t{1} << 63;
     term.kind = EngineTerm::nan;
+    term.payload = quiet | static_cast<std::uint64_t>((Word128{code & format.fraction_mask()} << 64) >> format.fraction_bits);
   } else if (format.is_infinite(code)) {
     term.kind = EngineTerm::infinite;
   } else if (!format.is_zero(code)) {
@@ -50,8 +53,8 @@ inline EngineTerm multiply(const EngineTerm& x, const EngineTerm& y) {
   EngineTerm product;
   product.negative = x.negative != y.negative;
   const bool zero = x.is_zero() || y.is_zero();
-  if (x.kind == EngineTerm::nan || y.kind == EngineTerm::nan ||
-      (zero && (x.kind == EngineTerm::infinite || y.kind == EngineTerm::infinite))) {
+  if (x.kind == EngineTerm::nan || y.kind == EngineTerm::nan) return x.kind == EngineTerm::nan ? x : y;
+  if (zero && (x.kind == EngineTerm::infinite || y.kind == EngineTerm::infinite)) {
     product.kind = EngineTerm::nan;
   } else if (x.kind == EngineTerm::infinite || y.kind == EngineTerm::infinite) {
     product.kind = EngineTerm::infinite;
@@ -63,14 +66,18 @@ inline EngineTerm multiply(const EngineTerm& x, const EngineTerm& y) {
   return product;
 }
 
-/// The sum of terms of which some are no numbers; nothing where all are.
+/// The sum of terms of which some are no numbers; nothing where all are. Of NaN operands the last.
 inline std::optional<EngineTerm> special_sum(std::span<const EngineTerm> terms) {
   std::optional<EngineTerm> special;
   for (const EngineTerm& term : terms) {
     if (term.kind == EngineTerm::number) continue;
-    const bool opposed = special && special->kind == EngineTerm::infinite && special->negative != term.negative;
-    if (term.kind == EngineTerm::nan || opposed) return EngineTerm{EngineTerm::nan};
-    special = term;
+    const bool was_nan = special && special->kind == EngineTerm::nan;
+    if (term.kind == EngineTerm::nan) {
+      if (!was_nan || term.payload != 0) special = term;
+    } else if (!was_nan) {
+      const bool opposed = special && special->negative != term.negative;
+      special = opposed ? EngineTerm{EngineTerm::nan} : term;
+    }
   }
   return special;
 }

@@ -12,6 +12,7 @@ constexpr std::array half{float16};
 constexpr std::array brain{bfloat16};
 constexpr std::array halves{float16, bfloat16};
 constexpr std::array tensor_float{tf32};
+constexpr std::array singles{float32};
 constexpr std::array doubles{float64};
 constexpr std::array bytes{float8_e4m3fn, float8_e5m2};
 constexpr std::array narrow{float8_e4m3fn, float8_e5m2, float6_e3m2fn, float6_e2m3fn, float4_e2m1fn};
@@ -100,6 +101,14 @@ constexpr Engine flushing(Engine engine) {
   return engine;
 }
 
+/// NaNs as on x86: those of operands survive, new ones are negative and have no payload.
+constexpr Engine with_x86_nans(Engine engine) {
+  const Format format = engine.accumulator;
+  engine.nan_result = NanResult::operand;
+  engine.nan_code = format.sign_mask() | format.infinity_code() | format.infinity_code() >> 1;
+  return engine;
+}
+
 /// Products aligned among themselves; their sum and c aligned once more, floored, and rounded.
 constexpr Engine late_addend(int products) {
   Engine engine = block_fma(products, 24, float32, rne);
@@ -132,22 +141,25 @@ constexpr Engine late_addend_even_odd() {
   return engine;
 }
 
-/// TDPBF16PS: chains of fma over even and over odd k, both from zero; their sum; c plus that.
+/// TDPBF16PS: chains of fma over even and over odd k, both from +0; their sum; that and c. The odd sum comes first because the
+/// NaN that joins last survives: c, then that of the even sum.
 constexpr Engine even_odd_chains() {
-  Engine engine = flushing(fma_chain());
+  Engine engine = with_x86_nans(flushing(fma_chain()));
   engine.products = 32;
   engine.stages[0].terms = 16;
   engine.stages[0].run = 1;
   engine.stages[0].addend = Addend::none;
   engine.stages[1].summing = Summing::sequential;
   engine.stages[1].addend = Addend::last;
+  engine.stages[1].descending = true;
+  engine.stages[1].starts_at_zero = false;
   engine.stage_count = 2;
   return engine;
 }
 
 /// VDPBF16PS: the odd product, then the even one.
 constexpr Engine odd_then_even() {
-  Engine engine = flushing(fma_chain());
+  Engine engine = with_x86_nans(flushing(fma_chain()));
   engine.products = 2;
   engine.stages[0].terms = 2;
   engine.stages[0].descending = true;
@@ -237,6 +249,10 @@ constexpr std::array modes{
 
     EngineMode{"amx_bf16", brain, false, even_odd_chains(), "TDPBF16PS", Evidence::live, "Intel SDM"},
     EngineMode{"avx512_bf16", brain, false, odd_then_even(), "VDPBF16PS", Evidence::live, "Intel SDM"},
+
+    EngineMode{"x86_fma", half, false, with_x86_nans(fma_chain(float16)), "VFMADD231PH", Evidence::live, "Intel SDM"},
+    EngineMode{"x86_fma", singles, false, with_x86_nans(fma_chain(float32)), "VFMADD231PS", Evidence::live, "Intel SDM"},
+    EngineMode{"x86_fma", doubles, false, with_x86_nans(fma_chain(float64)), "VFMADD231PD", Evidence::live, "Intel SDM"},
 
     EngineMode{"fma", any, true, fma_chain(float32), "", Evidence::definition, "IEEE 754-2019, 5.4.1"},
     EngineMode{"fma", any, true, fma_chain(float16), "", Evidence::definition, "IEEE 754-2019, 5.4.1"},

@@ -22,7 +22,7 @@ struct Operation {
   emu::EngineScales scales = emu::EngineScales::none;
   emu::Format scale_format = emu::float8_e8m0fnu;
   std::size_t scale_products = 0;  ///< products that share two scales; 0 where there are none
-  std::string engine;              ///< the emulated engine that claims to compute the same
+  std::string engine = {};         ///< the emulated engine that claims to compute the same
 };
 
 /// Independent inner products d[i] = c[i] + sum of a[i][k] * b[i][k], k < products. Codes, row-major: a and b hold count times

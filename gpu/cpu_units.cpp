@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gpu/cpu_units.hpp"
+
+#include <utility>
+
+namespace ulpscope::gpu {
+
+std::vector<std::unique_ptr<Unit>> cpu_units() {
+  std::vector<std::unique_ptr<Unit>> units;
+  for (const auto make : {detail::amx_bf16_unit, detail::avx512_bf16_unit, detail::avx512_fp16_unit, detail::avx512f_unit})
+    if (auto unit = make()) units.push_back(std::move(unit));
+  return units;
+}
+
+}  // namespace ulpscope::gpu
