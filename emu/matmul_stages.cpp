@@ -86,7 +86,12 @@ class Grid {
     const V infinity = set(__builtin_huge_val());
     V result =
         hn::IfThenElse(hn::Gt(hn::Abs(kept), greatest_), hn::CopySign(overflow(rounding, overflow_is_infinity, x), x), kept);
-    if (flush_) result = hn::IfThenElse(hn::Lt(hn::Abs(result), power(least_)), hn::CopySign(hn::Zero(D()), x), result);
+    if (flush_) {
+      // Tiny after rounding: rounded without a least exponent the result is still below the least normal number.
+      const V free_spacing = hn::Sub(exponent_of(x), set(fraction_bits_));
+      const V unbounded = hn::Mul(rounded_integer(hn::Mul(x, power(hn::Neg(free_spacing))), rounding), power(free_spacing));
+      result = hn::IfThenElse(hn::Lt(hn::Abs(unbounded), power(least_)), hn::CopySign(hn::Zero(D()), x), result);
+    }
     // What is infinite or NaN stays so.
     return hn::IfThenElse(hn::Lt(hn::Abs(x), infinity), hn::CopySign(result, x), x);
   }
@@ -215,8 +220,10 @@ class StepOf {
       case Summing::exact: return fixed_point(count, term);
       case Summing::sequential: {
         const bool first = addend != nullptr && stage.addend != Addend::last;
+        const bool from_term = !first && !stage.starts_at_zero;
         V total = first ? addend->value : hn::Zero(D());
-        for (std::size_t m = 0; m < count; ++m) total = add(stage, total, term(m).value);
+        if (from_term) total = full_.round(term(0).value, stage.rounding, false);
+        for (std::size_t m = from_term ? 1 : 0; m < count; ++m) total = add(stage, total, term(m).value);
         return accumulated(addend != nullptr && !first ? add(stage, total, addend->value) : total);
       }
       case Summing::pairwise: break;
