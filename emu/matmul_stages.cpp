@@ -145,10 +145,10 @@ class StepOf {
       c = hn::IfThenElse(hn::Lt(hn::Abs(c), set(decode(engine.accumulator, engine.accumulator.min_normal_code()))),
                          hn::CopySign(hn::Zero(D()), c), c);
     const Term addend = judged(c, engine.accumulator.min_exponent());
-    Term terms[most_terms];
+    Term terms[most_sums];
     std::size_t count = first_stage(addend, terms);
     for (int i = 1; i < engine.stage_count; ++i) {
-      Term sums[most_terms];
+      Term sums[most_sums];
       count = stage(engine.stages[static_cast<std::size_t>(i)], addend, count, [&](std::size_t t) { return terms[t]; }, sums);
       std::copy(sums, sums + count, terms);
     }
@@ -156,8 +156,6 @@ class StepOf {
   }
 
  private:
-  static constexpr std::size_t most_terms = 8;  ///< sums of the first stage
-
   static Format narrowed(const Engine& engine) {
     Format format = engine.accumulator;
     if (engine.result_fraction_bits >= 0) format.fraction_bits = engine.result_fraction_bits;
