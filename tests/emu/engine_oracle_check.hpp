@@ -35,7 +35,7 @@ inline std::vector<FormatPair> format_pairs(const emu::EngineMode& mode) {
   return pairs;
 }
 
-/// The units of processors spread payloads of NaN operands; which, is not what is compared here.
+/// Processors pass payloads of NaN operands on, which no description models: their NaNs are compared as NaNs only.
 inline bool same(const emu::EngineMode& mode, emu::Code x, emu::Code y) {
   const bool processor = mode.evidence == emu::Evidence::live;
   const emu::Format f = mode.model.accumulator;
