@@ -99,7 +99,7 @@ class Step {
   HWY_INLINE static std::size_t sums(const Stage& stage, const Sums& c, std::size_t count, Sums* terms) {
     const bool first = stage.addend == Addend::first;
     std::size_t m = first || stage.starts_at_zero ? 0 : 1;
-    Sums total = first ? c : (m == 0 ? zeros() : terms[0]);
+    Sums total = first ? c : (m == 0 ? zeros() : terms[stage.descending ? count - 1 : 0]);
     for (; m < count; ++m) total = add(total, terms[stage.descending ? count - 1 - m : m]);
     terms[0] = stage.addend == Addend::last ? add(total, c) : total;
     return 1;
@@ -120,7 +120,10 @@ void run(const StagesPlan& plan, const RowPanel& a, const ColumnPanel& b, std::s
                         b.values.data() + s * plan.products * panel_columns + j);
         float* const at = accumulators + i * panel_columns + j;
         Sums c;
-        for (std::size_t v = 0; v < side_by_side; ++v) c.of[v] = hn::LoadU(DF(), at + v * lanes);
+        for (std::size_t v = 0; v < side_by_side; ++v) {
+          const VF from = hn::LoadU(DF(), at + v * lanes);
+          c.of[v] = plan.engine.input_zeros_are_positive ? hn::Add(from, hn::Zero(DF())) : from;
+        }
         const Sums result = step.run(c);
         for (std::size_t v = 0; v < side_by_side; ++v) hn::StoreU(result.of[v], DF(), at + v * lanes);
       }
