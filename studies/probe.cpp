@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdlib>
 #include <utility>
+#include <vector>
 
 #include "studies/probe_bench.hpp"
 #include "studies/probe_cases.hpp"
@@ -27,12 +28,16 @@ constexpr std::size_t usual_products = 64;  ///< asked for at once; twice as man
 
 std::size_t multiple_of(std::size_t products, std::size_t least) { return (least + products - 1) / products * products; }
 
-/// Pairs of products that two layouts agree to be of one group or not.
-std::size_t likeness(const ProbeLayout& x, const ProbeLayout& y) {
-  std::size_t pairs = 0;
-  for (std::size_t i = 0; i < x.step; ++i)
-    for (std::size_t j = 0; j < i; ++j) pairs += (x.group_of[i] == x.group_of[j]) == (y.group_of[i] == y.group_of[j]) ? 1 : 0;
-  return pairs;
+/// Whether a layout keeps all those products apart that were seen not to be exchangeable: a product is so with the first one of
+/// every group before its own. That two were never seen to differ proves less.
+bool keeps_apart(const ProbeLayout& layout, const ProbeLayout& seen) {
+  std::vector<std::size_t> first_of;
+  for (std::size_t k = 0; k < seen.step; ++k) {
+    for (std::size_t group = 0; group < std::min(seen.group_of[k], first_of.size()); ++group)
+      if (layout.group_of[first_of[group]] == layout.group_of[k]) return false;
+    if (seen.group_of[k] == first_of.size()) first_of.push_back(k);
+  }
+  return true;
 }
 
 class Probe {
@@ -44,7 +49,6 @@ class Probe {
     find_layout();
     const ProbeBench bench = bench_of(layout_.all ? usual_products : std::max(usual_products, 2 * layout_.step));
     note("step_products", layout_.all ? "all" : std::to_string(layout_.step), layout_.step_evidence);
-    note("exchangeable", group_words(layout_), layout_.group_evidence);
     recover(bench);
     for (Finding& finding : direct_findings(bench, layout_.step)) report_.findings.push_back(std::move(finding));
     if (report_.recovered)
@@ -77,7 +81,7 @@ class Probe {
     find_groups(bench, cases, layout_);
   }
 
-  /// The layout found, then every other way to deal out a step: two places may have changed for each other by luck.
+  /// The layout found, then the other ways to deal out a step that keep apart what must be, larger groups first.
   std::vector<ProbeLayout> layouts() const {
     std::vector<ProbeLayout> all{layout_};
     for (std::size_t size = layout_.step; size >= 2; --size) {
@@ -89,12 +93,10 @@ class Probe {
         other.run = run;
         other.regular = true;
         for (std::size_t k = 0; k < layout_.step; ++k) other.group_of[k] = k / run % other.groups;
-        if (other.group_of != layout_.group_of) all.push_back(std::move(other));
+        if (other.group_of != layout_.group_of && keeps_apart(other, layout_)) all.push_back(std::move(other));
         if (size == layout_.step) break;
       }
     }
-    std::stable_sort(all.begin() + 1, all.end(),
-                     [&](const ProbeLayout& x, const ProbeLayout& y) { return likeness(x, layout_) > likeness(y, layout_); });
     ProbeLayout apart = layout_;
     apart.groups = layout_.step;
     apart.regular = false;
@@ -118,9 +120,12 @@ class Probe {
         if (survives(bench, cases, answers, layout) && last_check(bench, answers, round) == 0) break;
       }
       if (!report_.recovered) continue;
+      layout_ = layout;
+      note("exchangeable", group_words(layout_), layout_.group_evidence);
       for (const ProbeFeature& feature : features_of(*report_.recovered)) conclude(feature, answers);
       return;
     }
+    note("exchangeable", group_words(layout_), layout_.group_evidence);
     note("summation", "not recovered", fmt::format("none of {} kinds of engines gives all of {} answers", tried, asked));
   }
 

@@ -56,19 +56,24 @@ void ProbeAnswers::add_pairs(const ProbeLayout& layout) {
   }
 }
 
-/// c next to zero, and products below its last place: what the least exponent of the alignment leaves of them.
+/// c or a product next to zero, and products below the last place: what the least exponent of the alignment leaves of them. A
+/// subnormal c counts with the least normal exponent, a product with its own.
 void ProbeAnswers::add_tiny_pairs() {
   const int last = bench_.operation().accumulator.min_spacing_exponent();
+  const auto put = [&](ProbeCase& probe, bool product, int exponent, bool negative) {
+    return product ? bench_.put(probe, 2, exponent, negative) : bench_.put_addend(probe, exponent, negative);
+  };
   for (int d = 0; d <= 40; ++d) {
     for (const int exponent : {last, last + 1, last + 3}) {
-      for (const bool negative_c : {false, true}) {
-        for (const bool opposed : {false, true}) {
-          ProbeCase probe = bench_.blank();
-          if (!bench_.put_addend(probe, exponent, negative_c) || !bench_.put(probe, 0, last - d, negative_c != opposed))
-            continue;
-          add(ProbeSubset::tiny, probe);
-          for (const bool tie : {false, true})  // of a rounding to nearest, with a product on either side
-            if (bench_.put(probe, 1, last - 1, negative_c != tie)) add(ProbeSubset::tiny, probe);
+      for (const bool product : {false, true}) {
+        for (const bool negative : {false, true}) {
+          for (const bool opposed : {false, true}) {
+            ProbeCase probe = bench_.blank();
+            if (!put(probe, product, exponent, negative) || !bench_.put(probe, 0, last - d, negative != opposed)) continue;
+            add(ProbeSubset::tiny, probe);
+            for (const bool tie : {false, true})  // of a rounding to nearest, with a product on either side
+              if (bench_.put(probe, 1, last - 1, negative != tie)) add(ProbeSubset::tiny, probe);
+          }
         }
       }
     }

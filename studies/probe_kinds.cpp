@@ -180,10 +180,10 @@ class Kinds {
   }
 
   void fused() {
-    add({blank_, {alignment_of(0, bits_seen_, {ProbeSubset::addend, ProbeSubset::chain})}});
     Engine exact = blank_;
     exact.stages[0].summing = Summing::exact;
     add({exact, {rounding_of(0, {ProbeSubset::addend, ProbeSubset::chain})}});
+    add({blank_, {alignment_of(0, bits_seen_, {ProbeSubset::addend, ProbeSubset::chain})}});
   }
 
   /// Groups, rounded, and c: each group carries on from the one before, or their sums are added one after another.
