@@ -55,7 +55,14 @@ Asked asked(const ProbeCommand& command) {
     asked.a = parse_format(command.inputs.front());
     asked.b = parse_format(command.inputs.back());
   }
-  if (!command.accumulator.empty()) asked.accumulator = parse_format(command.accumulator);
+  for (const auto& format : {asked.a, asked.b})
+    if (format && !(format->is_signed() && format->has_zero()))
+      throw Error("--in " + emu::format_name(*format) + ": operands have a sign and a zero");
+  if (command.accumulator.empty()) return asked;
+  asked.accumulator = parse_format(command.accumulator);
+  const emu::Format acc = *asked.accumulator;
+  if (acc != emu::float32 && acc != emu::float16 && acc != emu::float64)
+    throw Error("--acc " + emu::format_name(acc) + ": give float32, float16 or float64");
   return asked;
 }
 

@@ -110,10 +110,12 @@ std::string ProbeBench::words(const ProbeCase& probe) const {
   constexpr std::size_t most = 6;
   std::string text = "c = " + words(probe.c);
   std::size_t told = 0;
+  std::vector<bool> used(probe.a_scales.size());
   const std::size_t count = terms(probe);
   for (std::size_t k = 0; k < products_; ++k) {
     const double a = emu::decode(operation_.a, probe.a[k]), b = emu::decode(operation_.b, probe.b[k]);
-    if (a == 0 && b == 0) continue;
+    if ((a == 0 && std::isfinite(b)) || (b == 0 && std::isfinite(a))) continue;
+    if (scaled()) used[k / operation_.scale_products] = true;
     if (++told > most) continue;
     // The product of two short numbers is a double; that of two doubles need not be.
     const bool short_product = operation_.a.precision() + operation_.b.precision() <= 53 && std::abs(a * b) >= 0x1p-1000;
@@ -124,7 +126,7 @@ std::string ProbeBench::words(const ProbeCase& probe) const {
   for (std::size_t i = 0; i < probe.a_scales.size(); ++i) {
     const double scale =
         emu::decode(operation_.scale_format, probe.a_scales[i]) * emu::decode(operation_.scale_format, probe.b_scales[i]);
-    if (scale != 1) text += fmt::format(", scales[{}] = {}", i, number_words(scale));
+    if (scale != 1 && used[i]) text += fmt::format(", scales[{}] = {}", i, number_words(scale));
   }
   return text;
 }
