@@ -133,7 +133,7 @@ MatmulComparison compare(const std::vector<MatmulProduct>& products, std::size_t
   for_each_piece(reference, d, [&](double x, double y) {
     comparison.differing_codes += x != y ? !(std::isnan(x) && std::isnan(y)) : std::signbit(x) != std::signbit(y);
     if (!std::isfinite(x) || !std::isfinite(y) || x == 0) return;
-    comparison.mean_signed_rel_error += (y - x) / std::fabs(x);
+    comparison.mean_signed_rel_error += (y - x) / x;
     ++nonzero;
   });
   comparison.mean_signed_rel_error = nonzero == 0 ? nan : comparison.mean_signed_rel_error / static_cast<double>(nonzero);

@@ -48,7 +48,7 @@ struct MatmulComparison {
   DiffResult diff;
   std::uint64_t differing_codes;  ///< elements whose codes differ: those that differ, and zeros of opposite signs
   double max_ulp_error;           ///< inf where one side is not finite and the other differs
-  double mean_signed_rel_error;   ///< over nonzero elements of `against`
+  double mean_signed_rel_error;   ///< below zero where magnitudes are lost; over nonzero elements of `against`
 };
 
 struct MatmulResult {
