@@ -60,6 +60,7 @@ void set(Engine& engine, std::string_view key, std::string_view word) {
     engine.products = stage.terms = integer(key, word, 1, most_products);
   } else if (key == "f" && word == "exact") {
     stage.summing = Summing::exact;
+    stage.fraction_bits = 0;
   } else if (key == "f") {
     stage.fraction_bits = integer(key, word, 0, most_fraction_bits);
   } else if (key == "out") {

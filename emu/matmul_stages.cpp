@@ -86,7 +86,12 @@ class Grid {
     const V infinity = set(__builtin_huge_val());
     V result =
         hn::IfThenElse(hn::Gt(hn::Abs(kept), greatest_), hn::CopySign(overflow(rounding, overflow_is_infinity, x), x), kept);
-    if (flush_) result = hn::IfThenElse(hn::Lt(hn::Abs(result), power(least_)), hn::CopySign(hn::Zero(D()), x), result);
+    if (flush_) {
+      // Tiny after rounding: rounded without a least exponent the result is still below the least normal number.
+      const V free_spacing = hn::Sub(exponent_of(x), set(fraction_bits_));
+      const V unbounded = hn::Mul(rounded_integer(hn::Mul(x, power(hn::Neg(free_spacing))), rounding), power(free_spacing));
+      result = hn::IfThenElse(hn::Lt(hn::Abs(unbounded), power(least_)), hn::CopySign(hn::Zero(D()), x), result);
+    }
     // What is infinite or NaN stays so.
     return hn::IfThenElse(hn::Lt(hn::Abs(x), infinity), hn::CopySign(result, x), x);
   }
@@ -139,11 +144,12 @@ class StepOf {
     if (engine.subnormal_inputs_are_zero)
       c = hn::IfThenElse(hn::Lt(hn::Abs(c), set(decode(engine.accumulator, engine.accumulator.min_normal_code()))),
                          hn::CopySign(hn::Zero(D()), c), c);
+    if (engine.input_zeros_are_positive) c = hn::Add(c, hn::Zero(D()));
     const Term addend = judged(c, engine.accumulator.min_exponent());
-    Term terms[most_terms];
+    Term terms[most_sums];
     std::size_t count = first_stage(addend, terms);
     for (int i = 1; i < engine.stage_count; ++i) {
-      Term sums[most_terms];
+      Term sums[most_sums];
       count = stage(engine.stages[static_cast<std::size_t>(i)], addend, count, [&](std::size_t t) { return terms[t]; }, sums);
       std::copy(sums, sums + count, terms);
     }
@@ -151,8 +157,6 @@ class StepOf {
   }
 
  private:
-  static constexpr std::size_t most_terms = 8;  ///< sums of the first stage
-
   static Format narrowed(const Engine& engine) {
     Format format = engine.accumulator;
     if (engine.result_fraction_bits >= 0) format.fraction_bits = engine.result_fraction_bits;
@@ -167,7 +171,11 @@ class StepOf {
   HWY_INLINE Term product(std::size_t k) const {
     const hn::Rebind<float, D> df;
     const V x = set(static_cast<double>(a_[k])), y = hn::PromoteTo(D(), hn::LoadU(df, b_ + k * panel_columns));
-    const V value = hn::Mul(x, y);
+    V value = hn::Mul(x, y);
+    if (plan_.engine.products_overflow) {
+      const V beyond = power(set(plan_.engine.accumulator.max_exponent() + 1.0));
+      value = hn::IfThenElse(hn::Ge(hn::Abs(value), beyond), set(__builtin_huge_val()), value);  // the reference sees to it
+    }
     const V exponent = hn::Add(hn::Max(exponent_of(x), set(plan_.a_least)), hn::Max(exponent_of(y), set(plan_.b_least)));
     const Term term{value, hn::IfThenElse(hn::Eq(value, hn::Zero(D())), set(exponent_of_zero_term), exponent)};
     return plan_.engine.scales == EngineScales::products ? scaled(term, k / plan_.scale_products) : term;
@@ -215,8 +223,10 @@ class StepOf {
       case Summing::exact: return fixed_point(count, term);
       case Summing::sequential: {
         const bool first = addend != nullptr && stage.addend != Addend::last;
+        const bool from_term = !first && !stage.starts_at_zero;
         V total = first ? addend->value : hn::Zero(D());
-        for (std::size_t m = 0; m < count; ++m) total = add(stage, total, term(m).value);
+        if (from_term) total = full_.round(term(0).value, stage.rounding, false);
+        for (std::size_t m = from_term ? 1 : 0; m < count; ++m) total = add(stage, total, term(m).value);
         return accumulated(addend != nullptr && !first ? add(stage, total, addend->value) : total);
       }
       case Summing::pairwise: break;
