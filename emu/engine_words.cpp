@@ -23,6 +23,7 @@ bool fits(const EngineMode& mode, const EngineRequest& request) {
 
 std::string words_of(const EngineMode& mode) {
   std::string words;
+  if (mode.inputs.empty()) words = "any format";
   for (const Format format : mode.inputs) words += (words.empty() ? "" : "|") + format_name(format);
   return words + " into " + format_name(mode.model.accumulator);
 }
