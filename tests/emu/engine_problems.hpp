@@ -22,9 +22,9 @@ namespace ulpscope::test {
 
 using namespace ulpscope::emu;
 
-enum class Kind { ordinary, any_code, finite_code, tiny, huge, full, sparse };
+enum class Kind { ordinary, any_code, finite_code, tiny, huge, full, sparse, zeros };
 inline constexpr std::array all_kinds{Kind::ordinary, Kind::any_code, Kind::finite_code, Kind::tiny,
-                                      Kind::huge,     Kind::full,     Kind::sparse};
+                                      Kind::huge,     Kind::full,     Kind::sparse,      Kind::zeros};
 
 class Random {
  public:
@@ -41,6 +41,7 @@ class Random {
       case Kind::tiny: return below(3 * static_cast<std::uint32_t>(format.min_normal_code() & 0xffffff) + 3) | sign;
       case Kind::huge: return (format.max_finite_code() - below(12)) | sign;
       case Kind::full: return encode(format, 1.75, {.rounding = Rounding::downward}) | (any & format.fraction_mask());
+      case Kind::zeros: return sign;
       case Kind::sparse:
         if (below(3) > 0) return sign;
         [[fallthrough]];
