@@ -21,8 +21,8 @@ namespace {
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
-/// Where progress is told, an engine gets so many products at a time, but no fewer than so many lines.
-constexpr std::size_t products_at_a_time = std::size_t{1} << 28, least_lines = 256;
+/// Where progress is told, an engine gets no fewer lines at a time: B is made ready for each.
+constexpr std::size_t least_lines = 256;
 
 template <class Float>
 class Multiplication {
@@ -61,7 +61,7 @@ class Multiplication {
  private:
   std::size_t lines_at_a_time() const {
     const std::size_t of_a_line = std::max<std::size_t>(b_.lines() * k_, 1);
-    const std::size_t lines = std::max(least_lines, products_at_a_time / of_a_line), block = a_.line_block();
+    const std::size_t lines = std::max(least_lines, config_.products_between_progress / of_a_line), block = a_.line_block();
     return (lines + block - 1) / block * block;
   }
 

@@ -33,6 +33,7 @@ struct MatmulConfig {
   std::size_t promote = 0, split_k = 1;
   int threads = 0;                                                             ///< 0: all
   std::function<void(std::uint64_t done, std::uint64_t total)> progress = {};  ///< told of elements of D, over all engines
+  std::size_t products_between_progress = std::size_t{1} << 28;  ///< as far as whole lines allow; changes no result
 };
 
 /// D of one engine.

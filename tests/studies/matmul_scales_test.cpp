@@ -260,3 +260,24 @@ TEST_CASE("the second level of NVFP4 multiplies the whole", "[studies][matmul]")
   const Values d = values_of(run(config).d);
   for (std::size_t i = 0; i < d.size(); ++i) CHECK(d[i] == plain[i] * (0.3F * 5));
 }
+
+TEST_CASE("telling progress changes no result", "[studies][matmul]") {
+  const Problem p(600, 20, 200, emu::e4m3);
+  const auto scale_a = scale_tensor({5, 2}, 5, emu::float32), scale_b = scale_tensor({7, 20}, 6, emu::e8m0);
+  auto config = p.config("sm_90", &scale_a, &scale_b);
+  config.against = {"exact"};
+  config.c = tensors::from_values("c", {600, 1}, numbers(600, 7, emu::float32));
+  const auto alone = studies::matmul(config);
+
+  std::vector<std::uint64_t> told;
+  config.products_between_progress = 1;
+  config.progress = [&](std::uint64_t done, std::uint64_t total) {
+    told.push_back(done);
+    CHECK(total == 2 * p.m * p.n);
+  };
+  const auto watched = studies::matmul(config);
+
+  CHECK(told.size() == 6);  // 640 lines with those that fill up blocks, 256 at a time, on two engines
+  CHECK(told.back() == 2 * p.m * p.n);
+  for (const std::size_t i : {0U, 1U}) CHECK(values_of(watched.products[i].d) == values_of(alone.products[i].d));
+}
