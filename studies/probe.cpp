@@ -169,7 +169,7 @@ class Probe {
       evidence = fmt::format("{} gives {}; were it {}, {}", bench.words(refutation->probe), bench.words(refutation->answer),
                              variant.word, bench.words(bench.emulated(variant.engine, refutation->probe)));
     }
-    const bool tells = refuted > 0 || feature.variants.empty();
+    const bool tells = refuted > 0 || feature.variants.empty() || feature.name == "summation";
     if (!tells || (feature.name == "least_exponent" && refuted < feature.variants.size() && feature.word == "none")) {
       words = not_observable;
     } else if (feature.is_number && refuted < feature.variants.size() && less_refuted && !more_refuted) {

@@ -212,7 +212,8 @@ std::vector<ProbeFeature> Features::all() {
 std::string order_words(const Engine& engine) {
   const Stage& first = engine.stages[0];
   const bool with_addend = first.addend == Addend::first && !first.carried;
-  if (engine.stage_count == 1 && engine.products == 1 && first.summing == Summing::sequential) return "one product and c fused";
+  if (engine.stage_count == 1 && engine.products == 1 && first.summing == Summing::sequential)
+    return first.addend == Addend::first ? "one product and c fused" : "one product, rounded, then c";
   std::string words = groups_words(engine);
   switch (first.summing) {
     case Summing::aligned: words += with_addend ? " and c aligned" : " aligned"; break;
