@@ -14,7 +14,10 @@ namespace {
 using studies::Accumulation;
 using studies::AccumulationRow;
 
-std::string number(double value) { return studies::digits(value, 2); }
+/// Two significant digits, or a whole number.
+std::string number(double value) {
+  return value >= 100 && std::isfinite(value) ? std::to_string(std::llround(value)) : studies::digits(value, 2);
+}
 
 std::string listed(const std::vector<std::string>& parts) {
   std::string out;
@@ -44,8 +47,10 @@ std::string worst(const AccumulationGrid& grid) {
   for (std::size_t i = 0; i < grid.config().accumulations.size(); ++i)
     for (std::size_t d = 0; d < grid.config().distributions.size(); ++d) {
       const AccumulationRow& candidate = grid.longest(i, d);
+      if (candidate.errors.nonfinite != 0) continue;
       if (row == nullptr || candidate.errors.frobenius > row->errors.frobenius) row = &candidate;
     }
+  if (row == nullptr) return at_longest(grid) + " no product is finite.";
   return at_longest(grid) + " the largest relative Frobenius error is " + number(row->errors.frobenius) + ": " +
          words_of(row->accumulation) + ", " + row->distribution + ".";
 }
@@ -69,23 +74,29 @@ void promotion(const AccumulationGrid& grid, std::vector<std::string>& sentences
   }
 }
 
-/// Where the 8-bit engines lose more than the rounding of their inputs did.
+/// Where an 8-bit engine loses more than the rounding of its inputs did: `from K = 512 on with uniform:0,1`.
+std::string beyond_rounding(const AccumulationGrid& grid, std::size_t accumulation) {
+  std::vector<std::string> parts;
+  for (std::size_t k = 0; k < grid.config().lengths.size(); ++k) {
+    std::vector<std::string> here;
+    for (std::size_t d = 0; d < grid.config().distributions.size(); ++d) {
+      const auto loses = [&](std::size_t at) {
+        return grid.at(accumulation, d, at).errors.frobenius > grid.at(accumulation, d, at).errors.rounding;
+      };
+      if (loses(k) && (k == 0 || !loses(k - 1))) here.push_back(grid.config().distributions[d]);
+    }
+    if (!here.empty()) parts.push_back("from K = " + std::to_string(grid.config().lengths[k]) + " on with " + listed(here));
+  }
+  return listed(parts);
+}
+
 void beside_rounding(const AccumulationGrid& grid, std::vector<std::string>& sentences) {
   constexpr int narrow_bits = 8;
   for (std::size_t i = 0; i < grid.config().accumulations.size(); ++i) {
     const Accumulation& by = grid.config().accumulations[i];
-    if (by.in.bits() > narrow_bits) continue;
-    std::vector<std::string> parts;
-    for (std::size_t d = 0; d < grid.config().distributions.size(); ++d)
-      for (std::size_t k = 0; k < grid.config().lengths.size(); ++k) {
-        const AccumulationRow& row = grid.at(i, d, k);
-        if (!(row.errors.frobenius > row.errors.rounding)) continue;
-        parts.push_back("from K = " + std::to_string(row.length) + " on with " + row.distribution);
-        break;
-      }
-    if (!parts.empty())
-      sentences.push_back("Accumulation on " + words_of(by) + " loses more than rounding the inputs did " + listed(parts) +
-                          ".");
+    const std::string where = by.in.bits() > narrow_bits ? "" : beyond_rounding(grid, i);
+    if (!where.empty())
+      sentences.push_back("Accumulation on " + words_of(by) + " loses more than rounding the inputs did " + where + ".");
   }
 }
 
@@ -97,14 +108,16 @@ void bias(const AccumulationGrid& grid, std::vector<std::string>& sentences) {
     std::size_t one_sided = 0;
     for (std::size_t i = 0; i < grid.config().accumulations.size(); ++i) {
       const auto& e = grid.longest(i, d).errors;
-      one_sided += -e.mean_signed_rel > all_of_it * e.mean_rel ? 1 : 0;
+      one_sided += e.nonfinite == 0 && -e.mean_signed_rel > all_of_it * e.mean_rel ? 1 : 0;
     }
-    if (one_sided > 0) parts.push_back(std::to_string(one_sided) + " with " + grid.config().distributions[d]);
+    if (one_sided > 0)
+      parts.push_back(std::to_string(one_sided) + " of " + std::to_string(grid.config().accumulations.size()) + " with " +
+                      grid.config().distributions[d]);
   }
   if (!parts.empty())
-    sentences.push_back(at_longest(grid) + " the error of " + listed(parts) + ", of " +
-                        std::to_string(grid.config().accumulations.size()) +
-                        " each, is a bias: outputs are too small by 99% of the mean relative error or more.");
+    sentences.push_back(
+        at_longest(grid) + " the error is a bias for " + listed(parts) +
+        ": outputs are too small, and the mean signed relative error is 99% of the mean relative error or more.");
 }
 
 std::string bounds(const AccumulationGrid& grid) {

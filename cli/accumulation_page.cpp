@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/accumulation_page.hpp"
 
-#include <cmath>
+#include <algorithm>
 #include <utility>
 
 #include "cli/output.hpp"
@@ -19,9 +19,6 @@ using reports::Growth;
 using studies::Accumulation;
 using studies::AccumulationErrors;
 
-/// The last colour is that of the lines which everything is compared with.
-constexpr std::size_t reference_colour = reports::palette::formats.size() - 1;
-
 bool same_but_promotion(Accumulation a, const Accumulation& b) {
   a.promote = b.promote;
   return a == b;
@@ -37,29 +34,35 @@ std::vector<std::vector<double>> curves(const AccumulationGrid& grid, std::size_
   return panels;
 }
 
-/// The accumulations whose operands are narrow, or are not: their errors are orders of magnitude apart.
+/// Engines that only others have checked say so.
+std::string legend_of(const Accumulation& accumulation) {
+  return words_of(accumulation) + (accumulation.evidence == "published" ? " (published)" : "");
+}
+
+/// The accumulations whose operands are narrow, or are not: their errors are orders of magnitude apart. Promotion keeps the
+/// colour and is dashed; what rounding the operands costs is dotted in the colour of their format.
 Growth::Row figure_row(const AccumulationGrid& grid, bool narrow) {
   constexpr int most_narrow_bits = 8;
+  constexpr std::size_t colours = reports::palette::formats.size();
   Growth::Row row{narrow ? "Inputs of 8 bits or fewer" : "Inputs of more than 8 bits", {}};
   std::vector<Accumulation> coloured;
-  std::vector<std::pair<emu::Format, std::size_t>> formats;
+  std::vector<Growth::Line> roundings;
+  std::vector<emu::Format> formats;
   const std::vector<Accumulation>& all = grid.config().accumulations;
   for (std::size_t i = 0; i < all.size(); ++i) {
     if ((all[i].in.bits() <= most_narrow_bits) != narrow) continue;
     std::size_t colour = 0;
     while (colour < coloured.size() && !same_but_promotion(coloured[colour], all[i])) ++colour;
     if (colour == coloured.size()) coloured.push_back(all[i]);
-    bool known = false;
-    for (const auto& [format, first] : formats) known = known || format == all[i].in;
-    if (!known) formats.emplace_back(all[i].in, i);
-    const bool dashed = all[i].promote != 0 || (colour / reference_colour) % 2 == 1;
-    row.lines.push_back({words_of(all[i]) + (all[i].evidence == "published" ? " (published)" : ""), colour % reference_colour,
-                         dashed ? Growth::Dash::dashed : Growth::Dash::solid, curves(grid, i, &AccumulationErrors::frobenius)});
+    const bool dashed = all[i].promote != 0 || (colour / colours) % 2 == 1;
+    row.lines.push_back({legend_of(all[i]), colour, dashed ? Growth::Dash::dashed : Growth::Dash::solid,
+                         curves(grid, i, &AccumulationErrors::frobenius)});
+    if (!narrow || std::find(formats.begin(), formats.end(), all[i].in) != formats.end()) continue;
+    formats.push_back(all[i].in);
+    roundings.push_back({"rounding the inputs to " + emu::format_name(all[i].in), colour, Growth::Dash::dotted,
+                         curves(grid, i, &AccumulationErrors::rounding)});
   }
-  if (narrow)
-    for (const auto& [format, i] : formats)
-      row.lines.push_back({"rounding the inputs to " + emu::format_name(format), reference_colour, Growth::Dash::dotted,
-                           curves(grid, i, &AccumulationErrors::rounding)});
+  row.lines.insert(row.lines.end(), roundings.begin(), roundings.end());
   return row;
 }
 
@@ -80,28 +83,21 @@ Growth figure_of(const AccumulationGrid& grid) {
 reports::Table table_of(const AccumulationGrid& grid) {
   const std::size_t last = grid.config().lengths.size() - 1;
   const std::string from = std::to_string(grid.config().lengths.front()), to = std::to_string(grid.config().lengths[last]);
-  reports::Table table{"accumulation", {"engine", "evidence", "in", "acc", "promote", "distribution"}, {}};
+  reports::Table table{"accumulation", {"engine", "distribution"}, {}};
   if (last > 0) table.columns.push_back("error at K = " + from);
   table.columns.push_back("error at K = " + to);
   if (last > 0) table.columns.push_back("grows like K to the");
-  for (const char* const column : {"mean signed relative error", "max componentwise error", "bound on that"})
-    table.columns.push_back(column);
+  for (const char* const column : {"mean signed relative error", "max relative error"}) table.columns.push_back(column);
   for (std::size_t i = 0; i < grid.config().accumulations.size(); ++i)
     for (std::size_t d = 0; d < grid.config().distributions.size(); ++d) {
       const studies::AccumulationRow &first = grid.at(i, d, 0), &row = grid.at(i, d, last);
-      const Accumulation& by = row.accumulation;
-      std::vector<reports::Cell> cells{by.name,
-                                       by.evidence,
-                                       emu::format_name(by.in),
-                                       emu::format_name(by.engine.accumulator),
-                                       static_cast<std::int64_t>(by.promote),
-                                       row.distribution};
+      std::vector<reports::Cell> cells{legend_of(row.accumulation), row.distribution};
       if (last > 0) cells.emplace_back(first.errors.frobenius);
       cells.emplace_back(row.errors.frobenius);
       if (last > 0)
         cells.emplace_back(emu::log2(row.errors.frobenius / first.errors.frobenius) /
                            emu::log2(static_cast<double>(row.length) / static_cast<double>(first.length)));
-      for (const double x : {row.errors.mean_signed_rel, row.errors.componentwise, row.errors.bound}) cells.emplace_back(x);
+      for (const double x : {row.errors.mean_signed_rel, row.errors.max_rel}) cells.emplace_back(x);
       table.rows.push_back(std::move(cells));
     }
   return table;
@@ -131,7 +127,8 @@ std::string accumulation_page(const std::vector<studies::AccumulationRow>& rows,
   page.figure_title = "How the error grows.";
   page.figure_caption =
       "Relative Frobenius error |C - exact| / |exact| against the length of the sums; one panel for each distribution of the "
-      "operands. Dotted: what rounding 8-bit operands alone does to the exact product.";
+      "operands. Dotted: what rounding 8-bit operands alone does to the exact product. A product without any error is not "
+      "drawn.";
   page.table = table_of(grid);
   page.command = command_line(arguments);
   return reports::to_html(page);

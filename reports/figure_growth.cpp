@@ -15,8 +15,8 @@ namespace {
 
 // In SVG units.
 constexpr int width = 860, left = 58, right = 10, gap = 12, most_across = 4;
-constexpr int title_height = 30, panel_title = 20, panel_height = 210, x_tics = 22, x_label = 20, legend_line = 19,
-              row_gap = 16;
+constexpr int title_height = 30, panel_title = 20, panel_height = 210, x_tics = 24, x_label = 34, legend_line = 19,
+              row_gap = 22;
 constexpr int legend_columns = 2, sample = 34;
 
 int ceiling(std::size_t a, int b) { return (static_cast<int>(a) + b - 1) / b; }
@@ -96,16 +96,19 @@ class Drawing {
     return tics;
   }
 
+  /// gnuplot's SVG terminal begins a new pen for another width or colour, not for other dashes alone.
   static std::string style(const Growth::Line& line) {
-    const char* const dash = line.dash == Growth::Dash::solid ? "1" : line.dash == Growth::Dash::dashed ? "(9,5)" : "(2,5)";
-    return fmt::format("lc rgb '{}' lw 2 dt {}", palette::of_format(line.colour).light, dash);
+    const char* const pen = line.dash == Growth::Dash::solid    ? "lw 2 dt 1"
+                            : line.dash == Growth::Dash::dashed ? "lw 2.01 dt (9,5)"
+                                                                : "lw 2.02 dt (2,5)";
+    return fmt::format("lc rgb '{}' {}", palette::of_format(line.colour).light, pen);
   }
 
   std::string legend(std::size_t r) const {
     const Growth::Row& row = growth_.rows[r];
     const Band& band = bands_[r];
     std::string out = text(left, band.top + 12, row.title, "left");
-    out += text((left + width - right) / 2.0, band.legend_top() - 12, growth_.x_label, "center");
+    out += text((left + width - right) / 2.0, band.legend_top() - 15, growth_.x_label, "center");
     const int each = ceiling(row.lines.size(), legend_columns);
     for (std::size_t i = 0; i < row.lines.size(); ++i) {
       const int column = static_cast<int>(i) / each, at = static_cast<int>(i) % each;

@@ -51,12 +51,11 @@ std::vector<Accumulation> standard_accumulations() {
   std::vector<Accumulation> out;
   for (const Words& words : {Words{"sm_90", emu::e4m3, emu::float32}, Words{"sm_90", emu::e4m3, emu::float32, deepseek},
                              Words{"sm_90", emu::e5m2, emu::float32}, Words{"sm_90", emu::e5m2, emu::float32, deepseek},
-                             Words{"sm_89", emu::e4m3, emu::float32}, Words{"sm_100", emu::e4m3, emu::float32},
-                             Words{"sm_90", emu::float16, emu::float16}, Words{"fp16_chain", emu::float16, emu::float16},
-                             Words{"sm_70", emu::float16, emu::float32}, Words{"sm_80", emu::float16, emu::float32},
-                             Words{"sm_90", emu::float16, emu::float32}, Words{"sm_90", emu::bfloat16, emu::float32},
-                             Words{"sm_90", emu::tf32, emu::float32}, Words{"fma", emu::float16, emu::float32},
-                             Words{"pairwise", emu::float16, emu::float32}})
+                             Words{"sm_100", emu::e4m3, emu::float32}, Words{"sm_90", emu::float16, emu::float16},
+                             Words{"fp16_chain", emu::float16, emu::float16}, Words{"sm_70", emu::float16, emu::float32},
+                             Words{"sm_80", emu::float16, emu::float32}, Words{"sm_90", emu::float16, emu::float32},
+                             Words{"sm_90", emu::bfloat16, emu::float32}, Words{"sm_90", emu::tf32, emu::float32},
+                             Words{"fma", emu::float16, emu::float32}, Words{"pairwise", emu::float16, emu::float32}})
     out.push_back(find_accumulation(words.engine, words.in, words.acc, words.promote));
   return out;
 }
