@@ -83,7 +83,9 @@ std::string beyond_rounding(const AccumulationGrid& grid, std::size_t accumulati
       const auto loses = [&](std::size_t at) {
         return grid.at(accumulation, d, at).errors.frobenius > grid.at(accumulation, d, at).errors.rounding;
       };
-      if (loses(k) && (k == 0 || !loses(k - 1))) here.push_back(grid.config().distributions[d]);
+      bool from_here_on = k == 0 || !loses(k - 1);
+      for (std::size_t later = k; later < grid.config().lengths.size(); ++later) from_here_on = from_here_on && loses(later);
+      if (from_here_on) here.push_back(grid.config().distributions[d]);
     }
     if (!here.empty()) parts.push_back("from K = " + std::to_string(grid.config().lengths[k]) + " on with " + listed(here));
   }
