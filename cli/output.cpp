@@ -32,6 +32,17 @@ std::int64_t now_ms() {
   return duration_cast<milliseconds>(steady_clock::now().time_since_epoch()).count();
 }
 
+/// A word as a shell reads it.
+std::string quoted(const std::string& word) {
+  const bool plain = !word.empty() && word.find_first_not_of(
+                                          "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                          "_-+=:,./@%") == std::string::npos;
+  if (plain) return word;
+  std::string out = "'";
+  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
 }  // namespace
 
 Rendering rendering_of(const CommonOptions& options) {
@@ -80,6 +91,12 @@ void ProgressLine::show(std::uint64_t done, std::uint64_t total) {
   const double left_s = static_cast<double>(elapsed) / 1000 * (1 - share) / share;
   std::fprintf(stderr, "\r\033[K%3.0f%% of %llu elements, %.0f s left", 100 * share, static_cast<unsigned long long>(total),
                left_s);
+}
+
+std::string command_line(const std::vector<std::string>& arguments) {
+  std::string out = "ulpscope";
+  for (const std::string& argument : arguments) out += " " + quoted(argument);
+  return out;
 }
 
 }  // namespace ulpscope::cli

@@ -25,6 +25,9 @@ void print(const reports::Table& table, const CommonOptions& options, std::size_
 /// Writes to standard output whole. @throws ulpscope::Error
 void print(std::string_view text);
 
+/// The command as it could be typed into a shell; `arguments` are without the program's name.
+std::string command_line(const std::vector<std::string>& arguments);
+
 /// A line on standard error.
 void remark(const std::string& line);
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "cli/output.hpp"
 #include "reports/directory.hpp"
 #include "studies/parallel.hpp"
 
@@ -39,23 +40,6 @@ auto for_each_tensor(const std::vector<tensors::Tensor>& tensors, const studies:
   std::vector<Result> all;
   for (std::optional<Result>& result : results) all.push_back(std::move(*result));
   return all;
-}
-
-/// A word as a shell reads it.
-std::string quoted(const std::string& word) {
-  const bool plain = !word.empty() && word.find_first_not_of(
-                                          "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                          "_-+=:,./@%") == std::string::npos;
-  if (plain) return word;
-  std::string out = "'";
-  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
-
-std::string command_line(const std::vector<std::string>& arguments) {
-  std::string out = "ulpscope";
-  for (const std::string& argument : arguments) out += " " + quoted(argument);
-  return out;
 }
 
 }  // namespace

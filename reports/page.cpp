@@ -7,11 +7,10 @@
 #include <array>
 #include <map>
 
-#include "reports/build_info.hpp"
 #include "reports/error_table.hpp"
 #include "reports/escape.hpp"
 #include "reports/figures.hpp"
-#include "reports/page_style.hpp"
+#include "reports/page_frame.hpp"
 #include "reports/percent.hpp"
 
 namespace ulpscope::reports {
@@ -47,16 +46,6 @@ std::string breakable(const std::string& name) {
     if (c == '/' || c == ':' || c == '.' || c == '_') html += "<wbr>";
   }
   return html;
-}
-
-std::string head(const Page& page) {
-  // The policy makes browsers enforce that the page loads and runs nothing.
-  return fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-      "<meta name=\"generator\" content=\"ulpscope {}\">\n<title>{}</title>\n<style>{}</style>\n</head>\n",
-      version(), html_escaped(page.title), style_sheet());
 }
 
 std::string tally(const Page& page) {
@@ -178,25 +167,13 @@ std::string section_html(const Page& page, std::size_t i, const Figures& figures
       word(severity), i < open_at_first ? " open" : "", name, mark(severity), id, body);
 }
 
-std::string footer(const Page& page) {
-  std::string html = "<footer>\n";
-  if (!page.command.empty()) {
-    html += "<p>This command makes the page again:</p>\n<pre><code>" + html_escaped(page.command) + "</code></pre>\n";
-  }
-  return html + "<p>Made by ulpscope " + html_escaped(version()) +
-         ". All columns of the tables are in the CSV files of the same report, its provenance in "
-         "manifest.json.</p>\n</footer>\n";
-}
-
 }  // namespace
 
 std::string to_html(const Page& page) {
   const Figures figures(page);
-  std::string html = head(page) + "<body>\n<header>\n<h1>" + html_escaped(page.title) + "</h1>\n";
-  if (!page.settings.empty()) html += "<p>" + html_escaped(page.settings) + "</p>\n";
-  html += "</header>\n<main>\n" + summary(page);
-  for (std::size_t i = 0; i < page.sections.size(); ++i) html += section_html(page, i, figures);
-  return html + "</main>\n" + footer(page) + "</body>\n</html>\n";
+  std::string main = summary(page);
+  for (std::size_t i = 0; i < page.sections.size(); ++i) main += section_html(page, i, figures);
+  return page_frame(page.title, page.settings, main, page.command);
 }
 
 }  // namespace ulpscope::reports

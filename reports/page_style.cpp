@@ -44,6 +44,8 @@ summary { cursor: pointer; }
 summary h2 { display: inline; font-size: 1.05rem; }
 .verdicts { margin: .9rem 0 1.2rem; }
 .verdicts li { display: grid; grid-template-columns: 6.5rem 1fr; gap: .8rem; align-items: baseline; padding: .2rem 0; }
+.seen { margin: 1.4rem 0; padding-left: 1.1rem; list-style: disc; max-width: 54rem; }
+.seen li { padding: .15rem 0; }
 figure { margin: 1.4rem 0; }
 figcaption { font-size: .88rem; margin-bottom: .5rem; max-width: 54rem; }
 figcaption strong { color: var(--ink); }

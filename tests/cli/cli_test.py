@@ -158,6 +158,63 @@ class Tables(unittest.TestCase):
             self.assertEqual(before["sweep.csv"], (report / "sweep.csv").read_bytes())
 
 
+class Accumulation(unittest.TestCase):
+    SMALL = ("accumulation", "--k", "64:256", "--shape", "4x4")
+    COLUMNS = ("engine,evidence,in,acc,promote,distribution,k,elements,nonfinite,max_abs_error,mean_abs_error,rms_error,"
+               "mean_signed_error,max_rel_error,mean_rel_error,mean_signed_rel_error,rel_frobenius_error,"
+               "max_componentwise_error,componentwise_bound,input_rel_frobenius_error,rms_exact")
+
+    def test_columns_are_the_published_ones(self):
+        self.assertEqual(run(*self.SMALL, "--csv")[1].splitlines()[0], self.COLUMNS)
+
+    def test_every_combination_asked_for_is_a_row(self):
+        got = rows(*self.SMALL, "--engine", "sm_90", "fma", "--in", "e4m3,e5m2", "--promote", "0,64",
+                   "--distribution", "normal:0,1", "uniform:0,1")
+        self.assertEqual(len({tuple(r.values())[:7] for r in got}), 2 * 2 * 2 * 2 * 3)
+
+    def test_engines_that_are_only_published_say_so(self):
+        evidence = {(r["engine"], r["evidence"]) for r in rows(*self.SMALL)}
+        self.assertIn(("sm_100", "published"), evidence)
+        self.assertIn(("sm_90", "recordings"), evidence)
+        self.assertIn(("fma", "definition"), evidence)
+
+    def test_the_same_bytes_for_any_thread_count_and_simd_path(self):
+        want = run(*self.SMALL, "--csv")[1]
+        self.assertEqual(run(*self.SMALL, "--csv", "--threads", "1")[1], want)
+        self.assertEqual(run(*self.SMALL, "--csv", env={"ULPSCOPE_SIMD": "scalar"})[1], want)
+
+    def test_the_seed_draws_other_operands(self):
+        self.assertNotEqual(run(*self.SMALL, "--csv")[1], run(*self.SMALL, "--csv", "--seed", "1")[1])
+
+    def test_report(self):
+        with tempfile.TemporaryDirectory() as scratch:
+            self.assertEqual(run(*self.SMALL, "-o", "report", cwd=scratch)[0], 0)
+            report = pathlib.Path(scratch, "report")
+            self.assertEqual(sorted(p.name for p in report.iterdir()), ["accumulation.csv", "index.html", "manifest.json"])
+            self.assertEqual((report / "accumulation.csv").read_text(), run(*self.SMALL, "--csv")[1])
+            page = (report / "index.html").read_text()
+            self.assertIn("ulpscope accumulation --k 64:256 --shape 4x4 -o report", page)
+            self.assertIn("promoted every 128", page)
+
+    def test_a_page_of_one_product_has_sentences(self):
+        with tempfile.TemporaryDirectory() as scratch:
+            words = ("accumulation", "--engine", "exact", "--in", "e4m3", "--k", "4", "--shape", "1x1", "-o", "report")
+            self.assertEqual(run(*words, cwd=scratch)[0], 0)
+
+    def test_bad_input_is_one_line_and_exit_2(self):
+        for words, expected in (
+                (["--engine", "sm_91"], "nearest: sm_90"), (["--engine", "sm_80", "--in", "e4m3"], "does not multiply"),
+                (["--engine", "sm_90", "--in", "e4m3", "--promote", "100"], "multiple"), (["--in", "e4m4x"], "nearest"),
+                (["--in", "e2m1"], "name one with --engine"), (["--promote", "128"], "need an --engine"),
+                (["--engine", "fma", "--in", "fp32"], "significand bits"), (["--engine", "fma", "--acc", "fp64"], "float32 and float16"),
+                (["--k", "64:32"], "LO is above HI"), (["--k", "x"], "64:65536"), (["--shape", "32"], "MxN"),
+                (["--distribution", "normal"], "normal"), (["--engine", "block:n=4"], "n and f"), (["extra"], "extra")):
+            code, out, err = run("accumulation", *words)
+            with self.subTest(words):
+                self.assertEqual((code, out, err.count("\n")), (2, "", 1), err)
+                self.assertIn(expected, err)
+
+
 class Files(unittest.TestCase):
     def test_cast_and_diff_agree_with_round(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <limits>
 
+#include "reports/growth.hpp"
 #include "reports/palette.hpp"
 #include "reports/percent.hpp"
 #include "tests/reports/html_check.hpp"
@@ -109,6 +111,39 @@ TEST_CASE("no text can leave its quotes in a gnuplot script") {
     if (c != '\'') CHECK(std::string_view("\"\n`\\$@").find(c) == std::string_view::npos);
   }
   CHECK(gnuplot_string("a'b") == "'a?b'");
+}
+
+TEST_CASE("curves of growth keep their names, dashes and gaps") {
+  constexpr double infinite = std::numeric_limits<double>::infinity();
+  const Growth growth{
+      .x = {64, 128, 256, 512},
+      .x_label = "K",
+      .panels = {"normal:0,1", "uniform:0,1", "p3", "p4", "p5"},
+      .rows = {{.title = "a row",
+                .lines = {{.name = "line $x", .y = std::vector<std::vector<double>>(5, {1e-3, 0, 1e-2, infinite})},
+                          {.name = "dashes",
+                           .dash = Growth::Dash::dashed,
+                           .y = std::vector<std::vector<double>>(5, {1, 2, 3, 4})}}}},
+      .description = "words"};
+  const auto one = draw({growth_figure(growth)});
+  skip_without_gnuplot(one);
+
+  CHECK(growth_figure({}).commands.empty());
+  REQUIRE(one.problem == "");
+  for (const auto* word : {"a row", "normal:0,1", "p5", "line ?x", "dashes", "stroke-dasharray", "1e-3"})
+    CHECK(holds(one.svgs[0], word));
+  CHECK(first_unbalanced_tag(one.svgs[0]) == "");
+}
+
+TEST_CASE("curves without a single point are a figure still") {
+  const auto drawings = draw({growth_figure({.x = {64},
+                                             .x_label = "K",
+                                             .panels = {"p"},
+                                             .rows = {{.title = "r", .lines = {{.name = "n", .y = {{0}}}}}},
+                                             .description = ""})});
+  skip_without_gnuplot(drawings);
+
+  CHECK(drawings.problem == "");
 }
 
 TEST_CASE("percentages have three digits and honest ends") {
