@@ -3,7 +3,6 @@
 #include <filesystem>
 #include <memory>
 #include <span>
-#include <tuple>
 #include <vector>
 
 #include "cli/commands.hpp"
@@ -14,6 +13,7 @@
 #include "emu/catalogue.hpp"
 #include "emu/error.hpp"
 #include "emu/names.hpp"
+#include "studies/caster.hpp"
 #include "tensors/write.hpp"
 
 namespace ulpscope::cli {
@@ -25,57 +25,10 @@ struct Cast {
   bool codes = false;
 };
 
-/// Rounds elements of one tensor, in any order.
-class Caster {
- public:
-  Caster(const tensors::Tensor& tensor, emu::Format format, const emu::RoundingOptions& options, std::uint64_t seed)
-      : tensor_(tensor), format_(format), options_(options), seed_(seed) {}
-
-  void codes(std::uint64_t first, std::span<emu::Code> out) const {
-    if (rounds_codes())
-      convert(first, out);
-    else if (tensor_.dtype.fits_float())
-      emu::encode(format_, read<float>(first, out.size()), out, options_, random(first));
-    else
-      emu::encode(format_, read<double>(first, out.size()), out, options_, random(first));
-  }
-  /// For a format whose values are floats.
-  void values(std::uint64_t first, std::span<float> out) const {
-    if (!rounds_codes() && tensor_.dtype.fits_float())
-      return emu::round_to(format_, read<float>(first, out.size()), out, options_, random(first));
-    std::vector<emu::Code> rounded(out.size());
-    codes(first, rounded);
-    emu::decode(format_, std::span<const emu::Code>(rounded), out);
-  }
-
- private:
-  emu::RandomBits random(std::uint64_t first) const { return {seed_, first}; }
-  /// Inputs that count as zero are those subnormal in their own format, which as floats they are not.
-  bool rounds_codes() const {
-    return tensor_.dtype.format && options_.subnormals_are_zero && *tensor_.dtype.format != emu::float32;
-  }
-  void convert(std::uint64_t first, std::span<emu::Code> out) const {
-    tensor_.source->read_codes(first, out);
-    emu::convert(*tensor_.dtype.format, std::span<const emu::Code>(out), format_, out, options_, random(first));
-  }
-  template <class Float>
-  std::span<const Float> read(std::uint64_t first, std::size_t size) const {
-    auto& buffer = std::get<std::vector<Float>>(buffers_);
-    buffer.resize(size);
-    tensor_.source->read(first, std::span(buffer));
-    return buffer;
-  }
-
-  const tensors::Tensor& tensor_;
-  emu::Format format_;
-  emu::RoundingOptions options_;
-  std::uint64_t seed_;
-  mutable std::tuple<std::vector<float>, std::vector<double>> buffers_;
-};
-
 void run(const Cast& cast) {
   const emu::Format format = parse_format(cast.format);
   const emu::RoundingOptions options = cast.common.parsed_rounding();
+  const emu::RandomBits random{cast.common.seed};
   const auto all = open_all({cast.input}, cast.common.parsed_open());
   const std::filesystem::path out(cast.output);
   std::error_code ignored;
@@ -85,7 +38,7 @@ void run(const Cast& cast) {
   if (out.extension() == ".safetensors") {
     std::vector<tensors::NamedCodes> named;
     for (const tensors::Tensor& tensor : all) {
-      auto caster = std::make_shared<Caster>(tensor, format, options, cast.common.seed);
+      auto caster = std::make_shared<studies::Caster>(tensor, format, options, random);
       named.push_back({tensor.name.empty() ? "tensor" : tensor.name, format, tensor.shape,
                        [caster](std::uint64_t first, std::span<emu::Code> codes) { caster->codes(first, codes); }});
     }
@@ -95,7 +48,7 @@ void run(const Cast& cast) {
   if (all.size() != 1)
     throw Error(cast.input + ": holds " + std::to_string(all.size()) + " tensors; name one (" + all.front().label +
                 ") or write a .safetensors");
-  const Caster caster(all.front(), format, options, cast.common.seed);
+  const studies::Caster caster(all.front(), format, options, random);
   if (cast.codes)
     return tensors::write_npy_codes(cast.output, all.front().shape, format,
                                     [&](std::uint64_t first, std::span<emu::Code> codes) { caster.codes(first, codes); });

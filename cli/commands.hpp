@@ -24,6 +24,9 @@ void add_diff(CLI::App& app, int& exit_code);
 void add_census(CLI::App& app, const Arguments& arguments, int& exit_code);
 void add_sweep(CLI::App& app, const Arguments& arguments, int& exit_code);
 void add_eval(CLI::App& app, int& exit_code);
+void add_engines(CLI::App& app, int& exit_code);
+void add_probe(CLI::App& app, int& exit_code);
+void add_matmul(CLI::App& app, int& exit_code);
 void add_accumulation(CLI::App& app, const Arguments& arguments, int& exit_code);
 
 }  // namespace ulpscope::cli

@@ -69,6 +69,9 @@ int run(const std::vector<std::string>& arguments) {
   cli::add_census(app, arguments, exit_code);
   cli::add_sweep(app, arguments, exit_code);
   cli::add_eval(app, exit_code);
+  cli::add_engines(app, exit_code);
+  cli::add_probe(app, exit_code);
+  cli::add_matmul(app, exit_code);
   cli::add_accumulation(app, arguments, exit_code);
   try {
     std::vector<std::string> words = with_marked_numbers(arguments);

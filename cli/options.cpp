@@ -37,7 +37,8 @@ void CommonOptions::add_rounding(CLI::App& command) {
       ->each([this](const std::string&) { policy_given = true; });
   command.add_flag("--flush-subnormals", flush_subnormals, "subnormal results become zero");
   command.add_flag("--subnormals-are-zero", subnormals_are_zero, "subnormal inputs count as zero");
-  command.add_option("--seed", seed, "key of stochastic rounding and of synthetic tensors")->capture_default_str();
+  if (command.get_option_no_throw("--seed") == nullptr)
+    command.add_option("--seed", seed, "key of stochastic rounding and of synthetic tensors")->capture_default_str();
 }
 
 void CommonOptions::add_input(CLI::App& command) {

@@ -21,9 +21,10 @@ struct CommonOptions {
   std::uint64_t seed = 0;
   bool text = false, csv = false, json = false;
 
-  void add_formats(CLI::App& command);   ///< --to
-  void add_rounding(CLI::App& command);  ///< --rounding --random-bits --policy --flush-subnormals --subnormals-are-zero --seed
-  void add_input(CLI::App& command);     ///< --dtype, and --seed unless add_rounding() gave it
+  void add_formats(CLI::App& command);  ///< --to
+  /// --rounding --random-bits --policy --flush-subnormals --subnormals-are-zero, and --seed unless the command has its own
+  void add_rounding(CLI::App& command);
+  void add_input(CLI::App& command);  ///< --dtype, and --seed unless add_rounding() gave it
   void add_threads(CLI::App& command);
   void add_output(CLI::App& command);  ///< --text --csv --json
 

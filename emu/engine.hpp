@@ -20,7 +20,7 @@ enum class Summing : std::uint8_t {
   aligned,     ///< all are cut to multiples of 2^(greatest exponent - fraction_bits), then added exactly: order plays no part
   exact,       ///< added exactly
   sequential,  ///< one after another, rounded every time; a product joins unrounded (fma)
-  pairwise,    ///< each is rounded, then pairs are, then pairs of pairs, rounded every time
+  pairwise,    ///< each is rounded; then the first ceil(n/2) terms, the rest, and the sum of the two, rounded every time
 };
 
 /// Where the addend c enters a sum. In aligned and exact sums it is a term like the others.
@@ -52,6 +52,7 @@ struct Stage {
   bool descending = false;  ///< sequential: the last term comes first
   /// Sequential without a first addend: the first term joins +0. If not, it is what the others join, and two -0 make -0.
   bool starts_at_zero = true;
+  bool keeps_minus_zero = false;  ///< exact: a sum of nothing but -0 is -0 (IEEE 754-2019, 6.3)
 
   int fraction_bits = 0;          ///< aligned: kept below the greatest exponent among the terms
   int addend_fraction_bits = -1;  ///< aligned: the same for the addend; -1: as for the others
@@ -84,7 +85,10 @@ struct Engine {
   /// The greatest exponent of an aligned sum that the addend takes part in is no lower than this.
   int least_exponent = no_least_exponent;
 
-  bool subnormal_inputs_are_zero = false;  ///< of a, b and c
+  bool subnormal_inputs_are_zero = false;  ///< of a, b and c, with their signs
+  bool input_zeros_are_positive = false;   ///< and so do -0 and what became -0, without theirs
+  /// A product of 2^(emax + 1) or more, emax of the accumulator's format, is infinite before it is summed.
+  bool products_overflow = false;
   /// Results below the least normal number when rounded without a least exponent (IEEE 754-2019, 7.5: tiny after rounding),
   /// after every rounding; the sign stays.
   bool subnormal_results_are_zero = false;

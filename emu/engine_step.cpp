@@ -18,6 +18,24 @@ using Term = detail::EngineTerm;
 using detail::Word128;
 __extension__ using Int128 = __int128;
 
+/// An operand, or c, as the engine takes it in.
+Term taken_in(const Engine& engine, Format format, Code code) {
+  code &= format.code_mask();
+  if (engine.subnormal_inputs_are_zero && format.is_subnormal(code)) code &= format.sign_mask();
+  Term term = detail::term_of(format, code);
+  if (engine.input_zeros_are_positive && term.is_zero()) term.negative = false;
+  return term;
+}
+
+Term product_of(const Engine& engine, const Term& x, const Term& y) {
+  Term product = detail::multiply(x, y);
+  if (engine.products_overflow && product.kind == Term::number && product.significand != 0) {
+    const int exponent = 127 - detail::leading_zeros(product.significand) + product.last;
+    if (exponent > engine.accumulator.max_exponent()) product.kind = Term::infinite;
+  }
+  return product;
+}
+
 class Step {
  public:
   explicit Step(const Engine& engine) : engine_(engine) {}
@@ -25,7 +43,7 @@ class Step {
   /// One step: products, already scaled where the engine scales those, and the scales of the first stage's sums. What is left
   /// in `terms` is of no use.
   Code run(std::vector<Term>& terms, const std::vector<Term>& group_scales, Code c) {
-    const Term addend = operand(c);
+    const Term addend = taken_in(engine_, engine_.accumulator, c);
     for (int i = 0; i < engine_.stage_count; ++i) {
       stage(engine_.stages[static_cast<std::size_t>(i)], terms, addend);
       if (i == 0 && !group_scales.empty())
@@ -35,11 +53,6 @@ class Step {
   }
 
  private:
-  Term operand(Code c) const {
-    const Format format = engine_.accumulator;
-    return detail::term_of(format, engine_.subnormal_inputs_are_zero && format.is_subnormal(c) ? c & format.sign_mask() : c);
-  }
-
   /// The sums of a stage in the place of its terms.
   void stage(const Stage& stage, std::vector<Term>& terms, const Term& c) {
     const std::size_t each = stage.terms == Stage::all ? terms.size() : static_cast<std::size_t>(stage.terms);
@@ -108,7 +121,7 @@ class Step {
     ExactSum total;
     for (const Term& term : terms) {
       if (term.significand == 0) {
-        total.add(term.negative ? -0.0 : 0.0);
+        total.add(term.negative && stage.keeps_minus_zero ? -0.0 : 0.0);
         continue;
       }
       // Two halves, each with its sign; a significand has at most 106 bits.
@@ -213,9 +226,7 @@ Code inner_product(const Engine& engine, Format a_format, std::span<const Code> 
       engine.products == Stage::all ? std::max<std::size_t>(count, 1) : static_cast<std::size_t>(engine.products);
   const auto operand = [&](Format format, std::span<const Code> codes, std::size_t k) {
     if (k >= count) return Term{};
-    const Code code = codes[k] & format.code_mask();
-    return detail::term_of(format,
-                           engine.subnormal_inputs_are_zero && format.is_subnormal(code) ? code & format.sign_mask() : code);
+    return taken_in(engine, format, codes[k]);
   };
   const auto scale = [&](std::size_t block) {
     const auto one_of = [&](std::span<const Code> codes) {
@@ -231,7 +242,7 @@ Code inner_product(const Engine& engine, Format a_format, std::span<const Code> 
     group_scales.clear();
     for (std::size_t i = 0; i < step; ++i) {
       const std::size_t k = begin + i;
-      products[i] = detail::multiply(operand(a_format, a, k), operand(b_format, b, k));
+      products[i] = product_of(engine, operand(a_format, a, k), operand(b_format, b, k));
       if (engine.scales == EngineScales::products)
         products[i] = detail::multiply(products[i], scale(k / static_cast<std::size_t>(engine.scale_products)));
     }

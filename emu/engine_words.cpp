@@ -23,6 +23,7 @@ bool fits(const EngineMode& mode, const EngineRequest& request) {
 
 std::string words_of(const EngineMode& mode) {
   std::string words;
+  if (mode.inputs.empty()) words = "any format";
   for (const Format format : mode.inputs) words += (words.empty() ? "" : "|") + format_name(format);
   return words + " into " + format_name(mode.model.accumulator);
 }
@@ -59,6 +60,7 @@ void set(Engine& engine, std::string_view key, std::string_view word) {
     engine.products = stage.terms = integer(key, word, 1, most_products);
   } else if (key == "f" && word == "exact") {
     stage.summing = Summing::exact;
+    stage.fraction_bits = 0;
   } else if (key == "f") {
     stage.fraction_bits = integer(key, word, 0, most_fraction_bits);
   } else if (key == "out") {

@@ -13,9 +13,12 @@ namespace ulpscope::emu::detail {
 
 class FloatEnvironment {
  public:
-  explicit FloatEnvironment(Direction direction) noexcept : before_(__builtin_ia32_stmxcsr()) {
-    constexpr unsigned all_masked = 0x1f80;  // Intel SDM volume 1, 10.2.3: MXCSR
-    __builtin_ia32_ldmxcsr(all_masked | static_cast<unsigned>(direction) << 13);
+  /// Bits of MXCSR (Intel SDM volume 1, 10.2.3): subnormals are numbers, or inputs and results that are subnormal are zeros.
+  enum Subnormals : unsigned { subnormals = 0, flush = 1U << 15 | 1U << 6 };
+
+  explicit FloatEnvironment(Direction direction, Subnormals small = subnormals) noexcept : before_(__builtin_ia32_stmxcsr()) {
+    constexpr unsigned all_masked = 0x1f80;
+    __builtin_ia32_ldmxcsr(all_masked | static_cast<unsigned>(direction) << 13 | small);
   }
   ~FloatEnvironment() { __builtin_ia32_ldmxcsr(before_); }
   FloatEnvironment(const FloatEnvironment&) = delete;

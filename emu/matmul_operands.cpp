@@ -17,11 +17,17 @@ namespace {
 
 // Selects instead of branches: the loops over these are vectorised.
 
-/// A finite value as the panels hold it, zero for what is not finite.
-float packed(float x, float least_normal) noexcept {
-  const float magnitude = bit_cast<float>(bit_cast<std::uint32_t>(x) & 0x7fffffff);
-  return magnitude >= least_normal && magnitude <= 0x1.fffffep127F ? x : 0;
-}
+/// How finite values become those of a panel; others become zeros.
+struct Packing {
+  float least;              ///< smaller magnitudes count as zero
+  std::uint32_t zero_sign;  ///< the sign bit, if zeros keep theirs
+
+  float operator()(float x) const noexcept {
+    const auto word = bit_cast<std::uint32_t>(x);
+    const float magnitude = bit_cast<float>(word & 0x7fffffff);
+    return magnitude >= least && magnitude <= 0x1.fffffep127F ? x : bit_cast<float>(word & zero_sign);
+  }
+};
 
 template <class Exponent>
 Exponent packed_exponent(float x, int least_exponent) noexcept {
@@ -30,8 +36,8 @@ Exponent packed_exponent(float x, int least_exponent) noexcept {
 }
 
 /// Copies values[i] for i < count to a panel.
-void pack(const float* values, std::size_t count, float least_normal, float* out) noexcept {
-  for (std::size_t i = 0; i < count; ++i) out[i] = packed(values[i], least_normal);
+void pack(const float* values, std::size_t count, const Packing& packing, float* out) noexcept {
+  for (std::size_t i = 0; i < count; ++i) out[i] = packing(values[i]);
 }
 template <class Exponent, class Out>
 void pack_exponents(const float* values, std::size_t count, int least_exponent, Out repeat, Out* out) noexcept {
@@ -39,6 +45,12 @@ void pack_exponents(const float* values, std::size_t count, int least_exponent, 
     const auto exponent = packed_exponent<Exponent>(values[i], least_exponent);
     out[i] = static_cast<Out>(static_cast<Out>(static_cast<std::make_unsigned_t<Exponent>>(exponent)) * repeat);
   }
+}
+
+Packing packing_of(const PanelLayout& layout, int least_exponent) noexcept {
+  constexpr float least_number = 0x1p-149F;
+  return {layout.flush ? static_cast<float>(power_of_two(least_exponent)) : least_number,
+          layout.positive_zeros ? 0 : std::uint32_t{1} << 31};
 }
 
 }  // namespace
@@ -95,10 +107,6 @@ const float* CheckedOperand::stored(std::size_t i, std::size_t j) const noexcept
   return operand_.values.data() + (operand_.transposed ? operand_.shape.at(j, i) : operand_.shape.at(i, j));
 }
 
-float CheckedOperand::least_packed(const PanelLayout& layout) const noexcept {
-  return layout.flush ? static_cast<float>(power_of_two(least_exponent_)) : 0;
-}
-
 void CheckedOperand::pack_rows(const PanelLayout& layout, std::size_t row, std::size_t begin, std::size_t end,
                                RowPanel& panel) const {
   const std::size_t products = layout.products, steps = (end - begin + products - 1) / products;
@@ -106,12 +114,13 @@ void CheckedOperand::pack_rows(const PanelLayout& layout, std::size_t row, std::
   panel.values.resize(steps * panel_rows * products);
   panel.exponents.resize(steps * panel_rows * products);
   const std::size_t stride = operand_.transposed ? operand_.shape.stride : 1;
+  const Packing packing = packing_of(layout, least_exponent_);
   std::vector<float> line(steps * products), values(steps * products);
   std::vector<std::uint32_t> exponents(steps * products);
   for (std::size_t i = 0; i < panel.rows; ++i) {
     const float* const from = stored(row + i, begin);
     for (std::size_t k = 0; k < end - begin; ++k) line[k] = from[k * stride];
-    pack(line.data(), line.size(), least_packed(layout), values.data());
+    pack(line.data(), line.size(), packing, values.data());
     if (layout.wide)
       pack_exponents<std::int16_t>(values.data(), values.size(), least_exponent_, std::uint32_t{0x10001}, exponents.data());
     else
@@ -130,15 +139,15 @@ void CheckedOperand::pack_columns(const PanelLayout& layout, std::size_t column,
   const std::size_t columns = std::min(panel_columns, operand_.columns() - column), count = depth * panel_columns;
   panel.values.resize(count);
   float* const values = panel.values.data();
+  const Packing packing = packing_of(layout, least_exponent_);
   if (columns < panel_columns || end - begin < depth) std::fill_n(values, count, 0.0F);
   if (operand_.transposed) {
     for (std::size_t j = 0; j < columns; ++j) {
       const float* const from = stored(begin, column + j);
-      for (std::size_t k = 0; k < end - begin; ++k) values[k * panel_columns + j] = packed(from[k], least_packed(layout));
+      for (std::size_t k = 0; k < end - begin; ++k) values[k * panel_columns + j] = packing(from[k]);
     }
   } else {
-    for (std::size_t k = 0; k < end - begin; ++k)
-      pack(stored(begin + k, column), columns, least_packed(layout), values + k * panel_columns);
+    for (std::size_t k = 0; k < end - begin; ++k) pack(stored(begin + k, column), columns, packing, values + k * panel_columns);
   }
   if (layout.wide) {
     panel.exponents16.resize(count);

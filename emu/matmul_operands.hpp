@@ -17,6 +17,7 @@ struct PanelLayout {
   std::size_t products;  ///< of a step
   bool wide;             ///< exponents of 16 bits
   bool flush;            ///< subnormal operands count as zero
+  bool positive_zeros;   ///< and zeros have no sign
 };
 
 Error not_of_format(const char* name, Format format, std::size_t row, std::size_t column, double value);
@@ -42,8 +43,6 @@ class CheckedOperand {
 
  private:
   const float* stored(std::size_t i, std::size_t j) const noexcept;
-  /// The least magnitude that does not count as zero.
-  float least_packed(const PanelLayout& layout) const noexcept;
 
   EngineOperand<float> operand_;
   int least_exponent_;

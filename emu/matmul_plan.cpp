@@ -96,15 +96,21 @@ std::optional<AlignedPlan> aligned_plan(const Engine& engine, Format a, Format b
 }
 
 std::optional<StagesPlan> stages_plan(const Engine& engine, Format a, Format b, Format scales, std::size_t length) {
-  StagesPlan plan{engine, a, b, 0, 0.0 + a.min_exponent(), 0.0 + b.min_exponent()};
+  StagesPlan plan{};
+  plan.engine = engine;
+  plan.a = a;
+  plan.b = b;
+  plan.a_least = a.min_exponent();
+  plan.b_least = b.min_exponent();
   plan.products = engine.products == Stage::all ? std::max<std::size_t>(length, 1) : static_cast<std::size_t>(engine.products);
   if (engine.accumulator != float32 && engine.accumulator != float16) return std::nullopt;
 
+  plan.float_chains = engine.accumulator == float32 && engine.scales == EngineScales::none &&
+                      engine.subnormal_inputs_are_zero == engine.subnormal_results_are_zero;
   std::size_t terms = plan.products;
   for (int i = 0; i < engine.stage_count; ++i) {
     const Stage& stage = engine.stages[static_cast<std::size_t>(i)];
     const std::size_t each = stage.terms == Stage::all ? terms : static_cast<std::size_t>(stage.terms);
-    constexpr std::size_t most_sums = 8;
     if (terms % each != 0 || terms / each > most_sums) return std::nullopt;
     const bool direction = stage.rounding == Rounding::nearest_even || stage.rounding == Rounding::toward_zero ||
                            stage.rounding == Rounding::upward || stage.rounding == Rounding::downward;
@@ -115,6 +121,9 @@ std::optional<StagesPlan> stages_plan(const Engine& engine, Format a, Format b, 
     const bool fits = static_cast<double>(each + 1) * power_of_two(bits + 2) < power_of_two(53);
     if (!direction || (stage.summing == Summing::exact && !group_sum) || (stage.summing == Summing::aligned && !fits))
       return std::nullopt;
+    const bool sums_products = i == 0 && (stage.summing == Summing::sequential || stage.summing == Summing::pairwise);
+    const bool sums_all = i > 0 && stage.summing == Summing::sequential && each == terms;
+    plan.float_chains &= (sums_products || sums_all) && stage.rounding == Rounding::nearest_even && !stage.carried;
     terms = stage.carried ? 1 : terms / each;
   }
   if (engine.scales != EngineScales::none) {

@@ -45,7 +45,9 @@ class Kernel {
   bool wide() const noexcept { return !aligned_ || aligned_->wide; }
   std::size_t blocks() const noexcept { return stages_ ? stages_->blocks : 0; }
   void run(const RowPanel& a, const ColumnPanel& b, std::size_t steps, float* accumulators) const {
-    aligned_ ? aligned_steps(*aligned_, a, b, steps, accumulators) : stages_steps(*stages_, a, b, steps, accumulators);
+    if (aligned_) return aligned_steps(*aligned_, a, b, steps, accumulators);
+    stages_->float_chains ? chains_steps(*stages_, a, b, steps, accumulators)
+                          : stages_steps(*stages_, a, b, steps, accumulators);
   }
 
  private:

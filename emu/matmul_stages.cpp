@@ -144,11 +144,12 @@ class StepOf {
     if (engine.subnormal_inputs_are_zero)
       c = hn::IfThenElse(hn::Lt(hn::Abs(c), set(decode(engine.accumulator, engine.accumulator.min_normal_code()))),
                          hn::CopySign(hn::Zero(D()), c), c);
+    if (engine.input_zeros_are_positive) c = hn::Add(c, hn::Zero(D()));
     const Term addend = judged(c, engine.accumulator.min_exponent());
-    Term terms[most_terms];
+    Term terms[most_sums];
     std::size_t count = first_stage(addend, terms);
     for (int i = 1; i < engine.stage_count; ++i) {
-      Term sums[most_terms];
+      Term sums[most_sums];
       count = stage(engine.stages[static_cast<std::size_t>(i)], addend, count, [&](std::size_t t) { return terms[t]; }, sums);
       std::copy(sums, sums + count, terms);
     }
@@ -156,8 +157,6 @@ class StepOf {
   }
 
  private:
-  static constexpr std::size_t most_terms = 8;  ///< sums of the first stage
-
   static Format narrowed(const Engine& engine) {
     Format format = engine.accumulator;
     if (engine.result_fraction_bits >= 0) format.fraction_bits = engine.result_fraction_bits;
@@ -172,7 +171,11 @@ class StepOf {
   HWY_INLINE Term product(std::size_t k) const {
     const hn::Rebind<float, D> df;
     const V x = set(static_cast<double>(a_[k])), y = hn::PromoteTo(D(), hn::LoadU(df, b_ + k * panel_columns));
-    const V value = hn::Mul(x, y);
+    V value = hn::Mul(x, y);
+    if (plan_.engine.products_overflow) {
+      const V beyond = power(set(plan_.engine.accumulator.max_exponent() + 1.0));
+      value = hn::IfThenElse(hn::Ge(hn::Abs(value), beyond), set(__builtin_huge_val()), value);  // the reference sees to it
+    }
     const V exponent = hn::Add(hn::Max(exponent_of(x), set(plan_.a_least)), hn::Max(exponent_of(y), set(plan_.b_least)));
     const Term term{value, hn::IfThenElse(hn::Eq(value, hn::Zero(D())), set(exponent_of_zero_term), exponent)};
     return plan_.engine.scales == EngineScales::products ? scaled(term, k / plan_.scale_products) : term;

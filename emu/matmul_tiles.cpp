@@ -114,7 +114,8 @@ void Tiles::run_tile(std::size_t row, std::size_t column) const {
 void Tiles::run_part(std::size_t part, Tile& tile) const {
   constexpr std::size_t stretch = 512;  // of K: the panels of a tile fit the second-level cache together
   const Kernel& kernel = kernels_[part];
-  const PanelLayout layout{kernel.products(), kernel.wide(), problem_.engine.subnormal_inputs_are_zero};
+  const PanelLayout layout{kernel.products(), kernel.wide(), problem_.engine.subnormal_inputs_are_zero,
+                           problem_.engine.input_zeros_are_positive};
   const std::size_t distance = std::max(stretch / layout.products, std::size_t{1}) * layout.products;
   for (std::size_t begin = parts_[part].begin; begin < parts_[part].end; begin += distance) {
     const std::size_t end = std::min(parts_[part].end, begin + distance);

@@ -123,14 +123,23 @@ std::string stored(std::span<const emu::Code> codes, int storage_bits) {
   return out;
 }
 
+template <class Float>
+void write_values(const char* descr, const std::string& path, const std::vector<std::uint64_t>& shape,
+                  const Producer<Float>& values) {
+  NewFile file(path);
+  file.write(npy_header(descr, shape));
+  produce<Float>(count_of(path, shape), values,
+                 [&](std::span<const Float> part) { file.write(part.data(), part.size_bytes()); });
+  file.commit();
+}
+
 }  // namespace
 
 void write_npy(const std::string& path, const std::vector<std::uint64_t>& shape, const Producer<float>& values) {
-  NewFile file(path);
-  file.write(npy_header("<f4", shape));
-  produce<float>(count_of(path, shape), values,
-                 [&](std::span<const float> part) { file.write(part.data(), part.size_bytes()); });
-  file.commit();
+  write_values("<f4", path, shape, values);
+}
+void write_npy(const std::string& path, const std::vector<std::uint64_t>& shape, const Producer<double>& values) {
+  write_values("<f8", path, shape, values);
 }
 
 void write_npy_codes(const std::string& path, const std::vector<std::uint64_t>& shape, emu::Format format,

@@ -18,6 +18,8 @@ using Producer = std::function<void(std::uint64_t first, std::span<T> out)>;
 
 /// .npy 1.0, `<f4`, C order. @throws ulpscope::Error when the file cannot be written.
 void write_npy(const std::string& path, const std::vector<std::uint64_t>& shape, const Producer<float>& values);
+/// The same with `<f8`.
+void write_npy(const std::string& path, const std::vector<std::uint64_t>& shape, const Producer<double>& values);
 /// .npy of codes as little-endian unsigned integers of the least of 1, 2, 4, 8 bytes that hold format.bits().
 void write_npy_codes(const std::string& path, const std::vector<std::uint64_t>& shape, emu::Format format,
                      const Producer<emu::Code>& codes);

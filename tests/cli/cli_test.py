@@ -231,6 +231,46 @@ class Files(unittest.TestCase):
             self.assertEqual(run("diff", "a.npy", "v.npy", "--tolerance", "ulp=1e300", cwd=folder)[0], 1)  # NaN for 465
             self.assertEqual(sorted(os.listdir(folder)), ["a.npy", "c.npy", "v.npy", "v.safetensors"])
 
+    def test_probe_finds_the_numbers_of_an_engine_of_ones_own(self):
+        got = {r["feature"]: r["result"] for r in rows("probe", "--engine", "block:n=12,f=20,out=rn,cut=rm", "--in", "bf16")}
+        expected = {"step_products": "12", "fraction_bits": "20", "rounding": "nearest_even", "cut": "downward",
+                    "summation": "12 products and c aligned", "disagreements": "0"}
+        self.assertEqual({k: got[k] for k in expected}, expected)
+
+    def test_probe_tables_are_the_same_every_time(self):
+        words = ("probe", "--engine", "sm_89", "--in", "e4m3,e5m2", "--acc", "float32", "--csv")
+        self.assertEqual(run(*words), run(*words))
+        self.assertEqual(run(*words)[1].splitlines()[0], "engine,a,b,accumulator,scales,feature,result,evidence")
+        self.assertEqual({(r["a"], r["b"]) for r in rows(*words[:-1])}, {("float8_e4m3fn", "float8_e5m2")})
+
+    def test_probe_and_engines_refuse_what_is_not_there(self):
+        expected = {
+            ("probe", "--engine", "sm_8"): "unknown engine 'sm_8'; nearest: sm_80",
+            ("engines", "sm_8"): "unknown engine 'sm_8'; nearest: sm_80",
+            ("probe", "--engine", "sm_80", "--in", "e4m3"): "engine sm_80 does not multiply float8_e4m3fn by float8_e4m3fn",
+            ("probe", "--engine", "sm_80", "--in", "fp16,bf16"): "engine sm_80 does not multiply float16 by bfloat16",
+            ("probe", "--engine", "sm_70", "--acc", "float64"): "engine sm_70 does not multiply float16 by float16 into float64",
+            ("probe", "--engine", "fma", "--acc", "e4m3"): "--acc float8_e4m3fn: give float32, float16 or float64",
+            ("probe", "--engine", "fma", "--in", "e8m0"): "--in float8_e8m0fnu: operands have a sign and a zero",
+            ("probe", "--engine", "block:n=4"): "engine block: n and f must be given",
+            ("probe",): "name what to probe: --engine E",
+        }
+        for words, message in expected.items():
+            code, out, err = run(*words)
+            self.assertEqual((code, out, err.count("\n")), (2, "", 1), words)
+            self.assertIn(message, err)
+        code, out, err = run("probe", "--device", "cuda:0")
+        self.assertEqual((code, out, err.count("\n")), (4, "", 1))
+
+    def test_engines_lists_the_modes_with_their_evidence(self):
+        table = rows("engines")
+        modes = {(r["engine"], r["operands"], r["accumulator"]): r for r in table}
+        volta = modes["sm_70", "float16", "float32"]
+        self.assertEqual((volta["products"], volta["fraction_bits"], volta["rounding"], volta["evidence"], volta["source"]),
+                         ("4", "23", "toward_zero", "recordings", "V100"))
+        self.assertEqual({r["evidence"] for r in rows("engines", "cdna3", "sm_120")}, {"published"})
+        self.assertEqual(len(rows("engines", "sm_70", "sm_75")), 4)
+
     def test_errors_are_one_line_and_exit_2(self):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder)

@@ -16,128 +16,11 @@
 #include "emu/engines.hpp"
 #include "emu/error.hpp"
 #include "emu/names.hpp"
-#include "emu/philox.hpp"
 #include "emu/simd.hpp"
+#include "tests/emu/engine_problems.hpp"
 
 namespace {
-
-using namespace ulpscope::emu;
-
-enum class Kind { ordinary, any_code, finite_code, tiny, huge, sparse };
-constexpr std::array all_kinds{Kind::ordinary, Kind::any_code, Kind::finite_code, Kind::tiny, Kind::huge, Kind::sparse};
-
-class Random {
- public:
-  explicit Random(std::uint64_t seed) : seed_(seed) {}
-  std::uint32_t operator()() { return rounding_bits(seed_, next_++); }
-  std::uint32_t below(std::uint32_t bound) { return (*this)() % bound; }
-
-  Code code(Format format, Kind kind) {
-    const Code any = (Code{(*this)()} << 32 | (*this)()) & format.code_mask();
-    const Code sign = any & format.sign_mask();
-    switch (kind) {
-      case Kind::any_code: return any;
-      case Kind::finite_code: return format.is_nan(any) || format.is_infinite(any) ? 0 : any;
-      case Kind::tiny: return below(3 * static_cast<std::uint32_t>(format.min_normal_code() & 0xffffff) + 3) | sign;
-      case Kind::huge: return (format.max_finite_code() - below(12)) | sign;
-      case Kind::sparse:
-        if (below(3) > 0) return sign;
-        [[fallthrough]];
-      case Kind::ordinary: break;
-    }
-    const double magnitude = 0.01 + below(4096) / 1024.0;
-    return encode(format, sign != 0 ? -magnitude : magnitude, {.policy = Policy::saturating});
-  }
-  std::vector<float> matrix(Format format, Kind kind, std::size_t count) {
-    std::vector<float> values(count);
-    for (float& x : values) x = static_cast<float>(decode(format, code(format, kind)));
-    return values;
-  }
-
- private:
-  std::uint64_t seed_, next_ = 0;
-};
-
-bool same(float x, float y) { return (std::isnan(x) && std::isnan(y)) || (x == y && std::signbit(x) == std::signbit(y)); }
-
-struct Problem {
-  const EngineMode* mode;
-  Format a_format, b_format;
-  std::size_t m, n, k;
-  std::vector<float> a, b, c, a_scales, b_scales;
-
-  EngineMatmul<float> request() const {
-    EngineMatmul<float> request{};
-    request.engine = mode->model;
-    request.a = {a_format, a, {m, k}};
-    request.b = {b_format, b, {k, n}};
-    request.c = c;
-    if (!a_scales.empty()) {
-      request.scale_a = {mode->scale_format, a_scales, m, a_scales.size() / m};
-      request.scale_b = {mode->scale_format, b_scales, b_scales.size() / n, n};
-    }
-    return request;
-  }
-  float reference(std::size_t i, std::size_t j) const {
-    std::vector<Code> of_a(k), of_b(k), scales_a, scales_b;
-    for (std::size_t x = 0; x < k; ++x) {
-      of_a[x] = encode(a_format, a[i * k + x]);
-      of_b[x] = encode(b_format, b[x * n + j]);
-    }
-    for (std::size_t x = 0; x < a_scales.size() / m; ++x) {
-      scales_a.push_back(encode(mode->scale_format, a_scales[i * (a_scales.size() / m) + x]));
-      scales_b.push_back(encode(mode->scale_format, b_scales[x * n + j]));
-    }
-    const Format accumulator = mode->model.accumulator;
-    const Code d = inner_product(mode->model, a_format, of_a, b_format, of_b, encode(accumulator, c[i * n + j]),
-                                 {mode->scale_format, scales_a, scales_b});
-    return static_cast<float>(decode(accumulator, d));
-  }
-};
-
-Problem problem_of(const EngineMode& mode, Kind kind, Random& random) {
-  constexpr std::array for_any{float16, bfloat16, float8_e4m3fn, float8_e5m2, tf32};
-  const std::span<const Format> inputs = mode.inputs.empty() ? std::span<const Format>(for_any) : mode.inputs;
-  const auto pick = [&] { return inputs[random.below(static_cast<std::uint32_t>(inputs.size()))]; };
-  Problem p{&mode, pick(), float16, 1 + random.below(80), 1 + random.below(90), 1 + random.below(140), {}, {}, {}, {}, {}};
-  p.b_format = mode.mixed ? pick() : p.a_format;
-  p.a = random.matrix(p.a_format, kind, p.m * p.k);
-  p.b = random.matrix(p.b_format, kind, p.k * p.n);
-  p.c = random.matrix(mode.model.accumulator, kind == Kind::any_code ? Kind::finite_code : kind, p.m * p.n);
-  if (mode.model.scales != EngineScales::none) {
-    const auto each = static_cast<std::size_t>(mode.model.scale_products);
-    const std::size_t blocks = (p.k + each - 1) / each;
-    const auto scale = [&] {
-      const Code code = kind == Kind::any_code
-                            ? random.code(mode.scale_format, Kind::any_code) & mode.scale_format.magnitude_mask()
-                            : encode(mode.scale_format, 0.25 * (1 + random.below(12)));
-      return static_cast<float>(decode(mode.scale_format, code));
-    };
-    p.k = blocks * each;
-    p.a = random.matrix(p.a_format, kind, p.m * p.k);
-    p.b = random.matrix(p.b_format, kind, p.k * p.n);
-    for (std::size_t i = 0; i < p.m * blocks; ++i) p.a_scales.push_back(scale());
-    for (std::size_t j = 0; j < p.n * blocks; ++j) p.b_scales.push_back(scale());
-  }
-  return p;
-}
-
-/// The first output that differs from the reference, in words.
-std::optional<std::string> first_difference(const Problem& p, const std::vector<float>& d) {
-  for (std::size_t i = 0; i < p.m; ++i)
-    for (std::size_t j = 0; j < p.n; ++j)
-      if (const float exact = p.reference(i, j); !same(exact, d[i * p.n + j]))
-        return "(" + std::to_string(i) + ", " + std::to_string(j) + "): " + std::to_string(d[i * p.n + j]) + " for " +
-               std::to_string(exact);
-  return std::nullopt;
-}
-
-class ChosenPath {
- public:
-  explicit ChosenPath(SimdPath path) { use_simd_path(path); }
-  ~ChosenPath() { use_simd_path(simd_paths().front()); }
-};
-
+using namespace ulpscope::test;
 }  // namespace
 
 TEST_CASE("a product is the reference's in every bit: engines, kinds of operands, ragged sizes, SIMD paths") {
@@ -167,6 +50,62 @@ TEST_CASE("a product is the reference's in every bit: engines, kinds of operands
         CAPTURE(name_of(other));
         CHECK(differing == 0);
       }
+    }
+  }
+}
+
+TEST_CASE("sums of the greatest significands do not leave 32 bits unseen") {
+  for (const char* const name : {"sm_70", "sm_80", "sm_90"}) {
+    Problem p{&find_engine(name, {float16, float16}), float16, float16, 1, 64, 64, {}, {}, {}, {}, {}};
+    p.a.assign(p.m * p.k, 1.9990234375F);
+    p.b = p.a;
+    p.b.resize(p.k * p.n, 1.9990234375F);
+    p.c.assign(p.m * p.n, 1.9999999F);
+    std::vector<float> d(p.m * p.n);
+
+    engine_matmul(p.request(), std::span(d));
+
+    CHECK(first_difference(p, d) == std::nullopt);
+  }
+}
+
+TEST_CASE("a product halfway between two floats is moved by the least addend") {
+  for (const float tiny : {0x1p-80F, -0x1p-80F, 0.0F}) {
+    Problem p{&find_engine("x86_fma", {float32, float32}), float32, float32, 1, 64, 1, {}, {}, {}, {}, {}};
+    p.a = {1 + 0x1p-12F};
+    p.b.assign(p.n, 1 + 0x1p-12F);
+    p.c.assign(p.n, tiny);
+    for (const SimdPath other : simd_paths()) {
+      const ChosenPath path(other);
+      std::vector<float> d(p.n);
+
+      engine_matmul(p.request(), std::span(d));
+
+      CAPTURE(tiny, name_of(other));
+      CHECK(first_difference(p, d) == std::nullopt);
+    }
+  }
+}
+
+TEST_CASE("the processor's units flush what is tiny after rounding") {
+  struct Case {
+    Code a, b, c;
+  };
+  // The sums lie within half a unit below the least normal number.
+  for (const Case& x : {Case{0x0c60, 0xa778, 0x00800000}, Case{0x0900, 0x2b00, 0x80800000}}) {
+    Problem p{&find_engine("avx512_bf16", {bfloat16, bfloat16}), bfloat16, bfloat16, 1, 64, 1, {}, {}, {}, {}, {}};
+    p.a = {static_cast<float>(decode(bfloat16, x.a))};
+    p.b.assign(p.n, static_cast<float>(decode(bfloat16, x.b)));
+    p.c.assign(p.n, static_cast<float>(decode(float32, x.c)));
+    for (const SimdPath other : simd_paths()) {
+      const ChosenPath path(other);
+      std::vector<float> d(p.n);
+
+      engine_matmul(p.request(), std::span(d));
+
+      CAPTURE(x.a, name_of(other));
+      CHECK(d.front() == 0);
+      CHECK(first_difference(p, d) == std::nullopt);
     }
   }
 }

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""docs/performance-engines.md as text, from recorded figures alone: speeds of matrix products on emulated engines.
+
+A record is that of performance_document.py; rows are named engine/ENGINE/INPUT/ACCUMULATOR/N and sgemm/N, with _all_threads after
+the first word where all threads took part, and count two operations a product.
+"""
+from performance_document import Figures, median_ratio, number, ratio, table
+
+MARK = 1 / 8  # of sgemm on one thread, for float16 and fp8 on sm_90
+
+
+def sizes_of(rows):
+    return sorted({int(name.rsplit("/", 1)[1]) for name in rows})
+
+
+def cells(figures, name, suffix, size):
+    ours = f"engine{suffix}/{name}/{size}"
+    return [number(figures.speed(ours, 0)),
+            ratio(median_ratio(figures.speeds(ours, 0), figures.speeds(f"sgemm{suffix}/{size}", 0)))]
+
+
+def engines(rows):
+    return list(dict.fromkeys(name.split("/", 1)[1].rsplit("/", 1)[0] for name in rows if name.startswith("engine/")))
+
+
+def verdict(figures, sizes):
+    held = [f"sm_90/{form}/float32" for form in ("float16", "float8_e4m3fn")]
+    ratios = {f"{name}/{size}": median_ratio(figures.speeds(f"engine/{name}/{size}", 0), figures.speeds(f"sgemm/{size}", 0))
+              for name in held for size in sizes if f"engine/{name}/{size}" in figures.rows}
+    name, worst = min(ratios.items(), key=lambda item: item[1])
+    return (f"The mark is {MARK:.3f} of sgemm on one thread for float16 and fp8 on sm_90: "
+            f"{'reached' if worst >= MARK else 'missed'}, the least being {worst:.2f} (`{name}`).\n")
+
+
+def render(record):
+    figures, sizes = Figures(record), sizes_of(record["rows"])
+    machine, builds = record["machine"], record["builds"]
+    header = ["engine", "input", "accumulator"]
+    for threads in ("1 thread", "all threads"):
+        for size in sizes:
+            header += [f"{size}, {threads}", "of sgemm"]
+    rows = []
+    for name in engines(record["rows"]):
+        engine, form, accumulator = name.rsplit("/", 2)
+        rows.append([engine, form, accumulator] +
+                    [c for suffix in ("", "_all_threads") for size in sizes for c in cells(figures, name, suffix, size)])
+    rows.append(["OpenBLAS sgemm", "float32", "float32"] +
+                [c for suffix in ("", "_all_threads") for size in sizes for c in (number(figures.speed(f"sgemm{suffix}/{size}", 0)), "")])
+    return "\n".join([
+        "# Performance of matrix engines\n",
+        "Written by `bench/report --engines build/release` from `bench/engines.json`; a test holds it to that file. Products of "
+        "square matrices of N(0,1), in GFLOP/s: 10^9 operations a second, two a product. Beside each stands its ratio to OpenBLAS "
+        "sgemm of the same size in the same process.\n",
+        f"{machine['cpu']}, {machine['cores']} cores, caches {machine['caches']}. Program by {builds[0]['compiler']} (SIMD path "
+        f"{builds[0]['simd_path']}). Medians of {record['repetitions']} repetitions; a ratio is the median of the ratios within "
+        "each repetition.\n",
+        verdict(figures, sizes), table(header, rows)])

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "emu/engines.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+
+#include "cli/commands.hpp"
+#include "cli/options.hpp"
+#include "cli/output.hpp"
+#include "emu/error.hpp"
+#include "emu/names.hpp"
+#include "studies/probe_variants.hpp"
+
+namespace ulpscope::cli {
+namespace {
+
+struct Engines {
+  CommonOptions common;
+  std::vector<std::string> names;
+};
+
+std::string operands(const emu::EngineMode& mode) {
+  std::string words;
+  for (const emu::Format format : mode.inputs) words += (words.empty() ? "" : "|") + emu::format_name(format);
+  return words.empty() ? "any" : words;
+}
+
+/// A word for each aligned stage, with c's own where it has some: `24/31+24` is 24 bits, then 31 for the sums and 24 for c.
+std::string fraction_bits(const emu::Engine& engine) {
+  std::string words;
+  for (int i = 0; i < engine.stage_count; ++i) {
+    const emu::Stage& stage = engine.stages[static_cast<std::size_t>(i)];
+    if (stage.summing != emu::Summing::aligned) continue;
+    words += (words.empty() ? "" : "/") + std::to_string(stage.fraction_bits);
+    if (stage.addend_fraction_bits >= 0) words += "+" + std::to_string(stage.addend_fraction_bits);
+  }
+  return words;
+}
+
+/// What `word` says of each stage for which it says something.
+template <class Word>
+std::string of_stages(const emu::Engine& engine, Word word) {
+  std::string words;
+  for (int i = 0; i < engine.stage_count; ++i) {
+    const std::string one(word(engine.stages[static_cast<std::size_t>(i)]));
+    if (!one.empty()) words += (words.empty() ? "" : "/") + one;
+  }
+  return words;
+}
+
+std::string cut(const emu::Stage& stage) {
+  if (stage.summing != emu::Summing::aligned) return "";
+  return stage.cut == emu::Cut::downward ? "downward" : "toward_zero";
+}
+
+std::string rounding(const emu::Stage& stage) { return stage.rounded ? std::string(name_of(stage.rounding)) : ""; }
+
+std::string subnormals(const emu::Engine& engine) {
+  if (engine.subnormal_inputs_are_zero && engine.subnormal_results_are_zero) return "zero";
+  return engine.subnormal_inputs_are_zero ? "inputs zero" : engine.subnormal_results_are_zero ? "results zero" : "kept";
+}
+
+std::string scales(const emu::EngineMode& mode) {
+  const emu::Engine& engine = mode.model;
+  if (engine.scales == emu::EngineScales::none) return "none";
+  const std::string of = engine.scales == emu::EngineScales::products ? " of products" : " of group sums";
+  return emu::format_name(mode.scale_format) + ":" + std::to_string(engine.scale_products) + of;
+}
+
+std::vector<reports::Cell> row_of(const emu::EngineMode& mode) {
+  const emu::Engine& engine = mode.model;
+  const bool all_bits = engine.result_fraction_bits < 0;
+  const bool no_least = engine.least_exponent == emu::Engine::no_least_exponent;
+  return {std::string(mode.engine),
+          operands(mode),
+          std::string(mode.mixed ? "true" : "false"),
+          emu::format_name(engine.accumulator),
+          engine.products == emu::Stage::all ? reports::Cell("all") : reports::Cell(std::int64_t{engine.products}),
+          studies::order_words(engine),
+          fraction_bits(engine),
+          of_stages(engine, cut),
+          of_stages(engine, rounding),
+          std::int64_t{all_bits ? engine.accumulator.fraction_bits : engine.result_fraction_bits},
+          no_least ? reports::Cell("none") : reports::Cell(std::int64_t{engine.least_exponent}),
+          subnormals(engine),
+          scales(mode),
+          std::string(mode.instruction),
+          std::string(name_of(mode.evidence)),
+          std::string(mode.source)};
+}
+
+std::string known(const std::string& word) {
+  const auto names = emu::engine_names();
+  if (std::find(names.begin(), names.end(), word) != names.end()) return word;
+  std::string nearest;
+  for (const std::string& name : emu::closest_words(word, names)) nearest += (nearest.empty() ? "" : ", ") + name;
+  throw Error("unknown engine '" + word + "'; nearest: " + nearest);
+}
+
+void run(const Engines& engines) {
+  for (const std::string& name : engines.names) known(name);
+  reports::Table table{
+      "engines",
+      {"engine", "operands", "mixed", "accumulator", "products", "summation", "fraction_bits", "cut", "rounding",
+       "result_fraction_bits", "least_exponent", "subnormals", "scales", "instruction", "evidence", "source"},
+      {}};
+  for (const emu::EngineMode& mode : emu::engine_modes()) {
+    const bool wanted =
+        engines.names.empty() || std::find(engines.names.begin(), engines.names.end(), mode.engine) != engines.names.end();
+    if (wanted) table.rows.push_back(row_of(mode));
+  }
+  print(table, engines.common, 4);
+}
+
+}  // namespace
+
+void add_engines(CLI::App& app, int&) {
+  auto engines = std::make_shared<Engines>();
+  CLI::App& command = *app.add_subcommand("engines", "the matrix engines, their parameters, and the evidence for each");
+  command.add_option("NAME", engines->names, "engines to show; all by default");
+  engines->common.add_output(command);
+  command.footer("Example: ulpscope engines sm_90 cdna3");
+  command.callback([engines] { run(*engines); });
+}
+
+}  // namespace ulpscope::cli

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// The engine that a matrix product asks for, and who applies the scales.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "emu/engine.hpp"
+#include "emu/engines.hpp"
+#include "emu/format.hpp"
+#include "studies/matmul_scales.hpp"
+
+namespace ulpscope::studies {
+
+enum class ScaledBy : std::uint8_t {
+  none,      ///< there are no scales
+  engine,    ///< its instruction takes them
+  software,  ///< the sums of products that share two scales are multiplied by them, in the format of the sum
+};
+std::string_view name_of(ScaledBy scaled_by) noexcept;
+
+struct ChosenEngine {
+  std::string word;    ///< as asked for
+  bool exact = false;  ///< no engine: the exact product
+  emu::Engine model;
+  emu::Evidence evidence = emu::Evidence::definition;
+  std::string instruction, source;  ///< of a named engine; may be empty
+  ScaledBy scaled_by = ScaledBy::none;
+};
+
+/// What an engine sums in unless it is told: float32 where it can, else what it has for these operands.
+emu::Format default_accumulator(const std::string& word, emu::Format a, emu::Format b);
+
+/// The engine `word` for operands and accumulator of these formats, and for `k` products with these scales, which it applies
+/// itself where it can. `request` says nothing of scales.
+/// @throws ulpscope::Error naming the closest engines, or the formats that this one takes.
+ChosenEngine choose_engine(const std::string& word, const emu::EngineRequest& request, std::size_t k,
+                           const std::optional<MatmulScales>& scale_a, const std::optional<MatmulScales>& scale_b);
+
+}  // namespace ulpscope::studies

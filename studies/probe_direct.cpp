@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "studies/probe_direct.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "emu/decode.hpp"
+#include "emu/encode.hpp"
+
+namespace ulpscope::studies {
+namespace {
+
+using emu::Code;
+using emu::Format;
+
+class Direct {
+ public:
+  Direct(const ProbeBench& bench, std::size_t step)
+      : bench_(bench), a_(bench.operation().a), b_(bench.operation().b), acc_(bench.operation().accumulator), step_(step) {}
+
+  std::vector<Finding> all() {
+    exact_products();
+    product_normalisation();
+    carries();
+    monotonicity();
+    zeros();
+    specials();
+    return std::move(findings_);
+  }
+
+ private:
+  void note(std::string feature, std::string result, std::string evidence = "") {
+    findings_.push_back({std::move(feature), std::move(result), std::move(evidence)});
+  }
+  std::string gives(const ProbeCase& probe) const {
+    return bench_.words(probe) + " gives " + bench_.words(bench_.answer(probe));
+  }
+  double value(const ProbeCase& probe) const { return emu::decode(acc_, bench_.answer(probe)); }
+
+  /// (1 + u)(1 + v) - (1 + u + v) = u v, u and v being the last places of the operands' formats.
+  void exact_products() {
+    ProbeCase probe = bench_.blank();
+    probe.a[0] = number_code(a_, 0, 1, false);
+    probe.b[0] = number_code(b_, 0, 1, false);
+    const double u = emu::decode(a_, probe.a[0]) - 1, v = emu::decode(b_, probe.b[0]) - 1;
+    probe.c = emu::encode(acc_, -(1 + u + v));
+    const bool expressible = emu::decode(acc_, probe.c) == -(1 + u + v) && u * v >= emu::min_positive(acc_);
+    if (!expressible) return note("exact_products", not_observable);
+    note("exact_products", value(probe) == u * v ? "yes" : "no", gives(probe));
+  }
+
+  /// The greatest distance below `exponent` at which a product beside two that cancel still counts; -1: there is no end to it.
+  int reach(int exponent, Code significands) const {
+    int reach = -1, least = 0;
+    for (int d = 0; d <= 80; ++d) {
+      ProbeCase probe = bench_.blank();
+      if (!bench_.put(probe, 0, exponent) || !bench_.put(probe, 1, exponent, true) || !bench_.put(probe, 2, exponent - d))
+        break;
+      for (const std::size_t k : {0, 1}) {
+        probe.a[k] |= significands == 0 ? 0 : (a_.fraction_mask() + 1) / 2;
+        probe.b[k] |= significands == 0 ? 0 : (b_.fraction_mask() + 1) / 2;
+      }
+      least = d;
+      if (value(probe) != 0) reach = d;
+    }
+    return reach == least ? -1 : reach;
+  }
+
+  /// 1.5 * 1.5 = 2.25: aligned by its own leading bit it would reach one binade less far down.
+  void product_normalisation() {
+    const int exponent = std::min(bench_.greatest_product() - 2, acc_.max_exponent() - 3);
+    const int plain = step_ < 3 ? -1 : reach(exponent, 0), wide = step_ < 3 ? -1 : reach(exponent, 1);
+    if (plain < 0 || wide < 0) return note("products_normalised", not_observable);
+    note("products_normalised", wide == plain ? "no" : "yes",
+         fmt::format("beside p[0] = -p[1] = 2^{} a product counts down to 2^{}, beside 2.25 * 2^{} down to 2^{}", exponent,
+                     exponent - plain, exponent, exponent - wide));
+  }
+
+  /// A step of products 2.25 and c = 1.5.
+  void carries() {
+    ProbeCase probe = bench_.blank();
+    for (std::size_t k = 0; k < step_; ++k) {
+      probe.a[k] = number_code(a_, 0, (a_.fraction_mask() + 1) / 2, false);
+      probe.b[k] = number_code(b_, 0, (b_.fraction_mask() + 1) / 2, false);
+    }
+    probe.c = emu::encode(acc_, 1.5);
+    const double sum = 2.25 * static_cast<double>(step_) + 1.5;
+    const int bits = static_cast<int>(std::bit_width(static_cast<std::size_t>(sum))) - 1;
+    note("carry_bits", value(probe) == sum ? fmt::format("at least {}", bits) : "lost", gives(probe));
+  }
+
+  /// Raising c to the next power of two may coarsen the alignment of everything else.
+  void monotonicity() {
+    for (int d = 1; d <= acc_.fraction_bits + 12; ++d) {
+      const int exponent = std::max(bench_.least_product(), acc_.min_exponent()) + d;
+      ProbeCase low = bench_.blank();
+      bool possible = bench_.put_addend(low, exponent);
+      for (std::size_t k = 0; k < step_; ++k) possible &= bench_.put(low, k, exponent - d);
+      if (!possible) continue;
+      const ProbeCase high = low;
+      --low.c;
+      if (value(low) > value(high)) return note("monotonic", "no", gives(low) + ", but " + gives(high));
+    }
+    note("monotonic", "no violation found", "c below and at powers of two beside a step of equal products at every distance");
+  }
+
+  void zeros() {
+    ProbeCase probe = bench_.blank();
+    bench_.put(probe, 0, std::clamp(0, bench_.least_product(), bench_.greatest_product()));
+    probe.a[1] = probe.a[0] ^ a_.sign_mask();
+    probe.b[1] = probe.b[0];
+    const bool chain = step_ < 2;
+    if (chain) {
+      probe.a[1] = probe.b[1] = 0;
+      probe.c = emu::encode(acc_, -emu::decode(a_, probe.a[0]) * emu::decode(b_, probe.b[0]));
+    }
+    note("zero_sum", bench_.words(bench_.answer(probe)), gives(probe));
+    ProbeCase negative = bench_.blank();
+    negative.c = acc_.sign_mask();
+    note("negative_zero_addend", bench_.words(bench_.answer(negative)), "c = -0 and products of +0");
+    if (!a_.has_negative_zero()) return;
+    for (Code& code : negative.a) code = a_.sign_mask();
+    note("negative_zeros", bench_.words(bench_.answer(negative)), "c = -0 and products of -0");
+  }
+
+  void specials() {
+    note("nan_code", fmt::format("{:0{}x}", nan_result(bench_), (acc_.bits() + 3) / 4), "c = NaN");
+    ProbeCase probe = bench_.blank();
+    probe.c = acc_.infinity_code();
+    note("infinite_addend", bench_.words(bench_.answer(probe)), "c = inf and products of 0");
+    if (!a_.has_infinity()) return note("opposed_infinities", not_observable, "the operands have no infinity");
+    probe.a[0] = a_.infinity_code() | a_.sign_mask();
+    probe.b[0] = number_code(b_, 0, 0, false);
+    note("opposed_infinities", bench_.words(bench_.answer(probe)), bench_.words(probe));
+    probe.c = 0;
+    probe.b[0] = 0;
+    note("zero_times_infinity", bench_.words(bench_.answer(probe)), "a[0] = -inf, b[0] = 0");
+  }
+
+  const ProbeBench& bench_;
+  Format a_, b_, acc_;
+  std::size_t step_;
+  std::vector<Finding> findings_;
+};
+
+}  // namespace
+
+Code nan_result(const ProbeBench& bench) {
+  ProbeCase probe = bench.blank();
+  probe.c = bench.operation().accumulator.nan_code();
+  return bench.answer(probe);
+}
+
+std::vector<Finding> direct_findings(const ProbeBench& bench, std::size_t step) { return Direct(bench, step).all(); }
+
+}  // namespace ulpscope::studies

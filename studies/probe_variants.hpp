@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// The features of an engine in words, each with the engines that differ in it alone: a feature is known when an answer of the
+// unit refutes every one of them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "emu/engine.hpp"
+
+namespace ulpscope::studies {
+
+struct ProbeVariant {
+  std::string word;  ///< what the feature would be
+  emu::Engine engine;
+};
+
+struct ProbeFeature {
+  std::string name;
+  std::string word;                    ///< what it is
+  std::vector<ProbeVariant> variants;  ///< the same engine but for this; numbers: one less, one more, further ones
+  bool is_number = false;
+};
+
+/// Products, order and addend of an engine: `16 products and c fused`.
+std::string order_words(const emu::Engine& engine);
+
+/// The features that an engine of its kind has.
+std::vector<ProbeFeature> features_of(const emu::Engine& engine);
+
+}  // namespace ulpscope::studies

@@ -1,0 +1,282 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs `ulpscope matmul`: products of small integers, which every engine gets right, facts about engines, files, error lines, the
+same bytes for any thread count and SIMD path. usage: matmul_test.py PROGRAM"""
+import csv
+import hashlib
+import io
+import itertools
+import json
+import os
+import pathlib
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PROGRAM = os.path.abspath(sys.argv.pop(1))
+
+
+def run(*words, cwd=None, env=None):
+    done = subprocess.run([PROGRAM, "matmul", *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True, cwd=cwd, env={**os.environ, **(env or {})})
+    return done.returncode, done.stdout, done.stderr
+
+
+def rows(*words, cwd=None):
+    code, out, err = run(*words, "--csv", cwd=cwd)
+    assert code == 0, err
+    return list(csv.DictReader(io.StringIO(out)))
+
+
+def npy(path, shape, values, descr="<f4"):
+    """Writes values in row-major order."""
+    text = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}"
+    text += " " * (-(len(text) + 11) % 64) + "\n"
+    kind = {"<f4": "f", "<f8": "d", "|u1": "B"}[descr]
+    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text.encode() + struct.pack(f"<{len(values)}{kind}", *values))
+
+
+def read_npy(path):
+    """(dtype, shape, values)"""
+    data = path.read_bytes()
+    size = struct.unpack("<H", data[8:10])[0]
+    header = eval(data[10:10 + size])  # a dictionary of literals
+    kind, width = {"<f4": ("f", 4), "<f8": ("d", 8), "<u2": ("H", 2), "|u1": ("B", 1)}[header["descr"]]
+    body = data[10 + size:]
+    return header["descr"], header["shape"], list(struct.unpack(f"<{len(body) // width}{kind}", body))
+
+
+class Integers(unittest.TestCase):
+    """Sums of small integers are exact in any order, so that only shapes and factors can go wrong."""
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.path = pathlib.Path(self.folder.name)
+
+    def multiply(self, *words):
+        code, out, err = run(*words, "--in", "fp16", "-o", "d.npy", cwd=self.path)
+        self.assertEqual((code, out), (0, ""), err)
+        self.assertIn("d.npy: ", err)
+        return read_npy(self.path / "d.npy")[1:]
+
+    def test_batches_transposes_c_alpha_and_beta(self):
+        m, n, k, p, q = 3, 4, 40, 2, 3
+        a = [(7 * i) % 9 - 4 for i in range(p * k * m)]     # p batches of (k, m)
+        b = [(5 * i) % 7 - 3 for i in range(q * n * k)]     # q batches of (n, k)
+        c = [i - 2 for i in range(n)]                       # one row, for all
+        npy(self.path / "a.npy", (p, 1, k, m), a)
+        npy(self.path / "b.npy", (q, n, k), b)
+        npy(self.path / "c.npy", (n,), c)
+        sums = {at: sum(a[(at[0] * k + x) * m + at[2]] * b[(at[1] * n + at[3]) * k + x] for x in range(k))
+                for at in itertools.product(range(p), range(q), range(m), range(n))}
+        for engine in ("sm_70", "sm_80", "sm_90", "cdna1", "cdna3", "fma", "pairwise", "exact", "block:n=8,f=24,out=rz"):
+            words = ("a.npy", "b.npy", "c.npy", "--transpose-a", "--transpose-b", "--engine", engine)
+            self.assertEqual(self.multiply(*words), ((p, q, m, n), [x + c[at[3]] for at, x in sums.items()]), engine)
+            self.assertEqual(self.multiply(*words, "--alpha", "2", "--beta", "-0.5"),
+                             ((p, q, m, n), [2 * x - 0.5 * c[at[3]] for at, x in sums.items()]), engine)
+            self.assertEqual(self.multiply(*words[:2], *words[3:], "--split-k", "3", "--alpha", "0.5"),
+                             ((p, q, m, n), [0.5 * x for x in sums.values()]), engine)
+
+    def test_vectors(self):
+        npy(self.path / "v.npy", (3,), [1, 2, 3])
+        npy(self.path / "m.npy", (3, 2), [1, 0, 0, 1, 1, 1])
+        self.assertEqual(self.multiply("v.npy", "v.npy", "--engine", "sm_80"), ((), [14]))
+        self.assertEqual(self.multiply("v.npy", "m.npy", "--engine", "sm_80"), ((2,), [4, 5]))
+        self.assertEqual(self.multiply("m.npy", "v.npy", "--transpose-a", "--engine", "sm_80"), ((2,), [4, 5]))
+
+    def test_scales(self):
+        npy(self.path / "a.npy", (2, 256), [1] * 512)
+        npy(self.path / "b.npy", (256, 2), [1] * 512)
+        npy(self.path / "row.npy", (2, 1), [2, 3])
+        npy(self.path / "blocks.npy", (2, 2), [1, 2, 3, 4])
+        both = ("a.npy", "b.npy", "--engine", "sm_90")
+        self.assertEqual(self.multiply(*both, "--scale-a", "row.npy", "--scale-b", "0.5")[1], [256, 256, 384, 384])
+        self.assertEqual(self.multiply(*both, "--scale-a", "blocks.npy")[1], [384, 384, 896, 896])
+        self.assertEqual(self.multiply(*both, "--scale-b", "blocks.npy", "--scale-b", "0x1p-1")[1], [256, 384, 256, 384])
+        npy(self.path / "bt.npy", (2, 256), [1] * 512)
+        self.assertEqual(self.multiply("a.npy", "bt.npy", "--transpose-b", "--engine", "sm_90", "--scale-b", "blocks.npy")[1],
+                         [384, 896, 384, 896])
+        npy(self.path / "batch.npy", (2, 1, 256), [1] * 512)
+        npy(self.path / "each.npy", (2, 1, 2), [1, 2, 3, 4])
+        self.assertEqual(self.multiply("batch.npy", "b.npy", "--engine", "sm_90", "--scale-a", "each.npy"),
+                         ((2, 1, 2), [384, 384, 896, 896]))
+        npy(self.path / "mx.npy", (2, 8), [127 + i % 2 for i in range(16)], "|u1")
+        mx = ("a.npy", "b.npy", "--engine", "sm_100", "--in", "e4m3", "--scale-a", "mx.npy", "--scale-dtype", "e8m0")
+        self.assertEqual([r["scaled_by"] for r in rows(*mx, cwd=self.path)], ["engine"])
+        self.assertEqual([r["scale_a"] for r in rows(*mx, cwd=self.path)], ["mx"])
+        self.assertEqual(rows(*mx, cwd=self.path)[0]["max"], "384")
+
+
+class Facts(unittest.TestCase):
+    def test_fp8_sums_of_ones_stop_at_2_to_14_unless_promoted(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder)
+            for k in (16383, 16384, 20000):
+                npy(path / "a.npy", (1, k), [1] * k)
+                words = ("a.npy", "a.npy", "--transpose-b", "--engine", "sm_90", "--in", "e4m3")
+                self.assertEqual(rows(*words, cwd=folder)[0]["max"], str(min(k, 16384)))
+                self.assertEqual(rows(*words, "--promote", "128", cwd=folder)[0]["max"], str(k))
+
+    def test_fp8_on_sm_90_loses_seven_percent_over_4096_products(self):
+        inputs = ("uniform:0,1:32x4096", "uniform:0,1:4096x32", "--seed", "0,1", "--in", "e4m3", "--engine", "sm_90")
+        self.assertAlmostEqual(float(rows(*inputs)[0]["mean_signed_rel_error"]), -0.066, delta=0.001)
+        self.assertLess(abs(float(rows(*inputs, "--promote", "128")[0]["mean_signed_rel_error"])), 0.001)
+
+    def test_exact_has_no_error_against_itself(self):
+        got = rows("normal:0,1:20x300", "laplace:0,1:300x20", "--engine", "exact", "--engine", "fma", "--in", "bf16")
+        self.assertEqual([(r["engine"], r["against"]) for r in got], [("exact", "exact"), ("fma", "exact")])
+        self.assertEqual((got[0]["equal"], got[0]["max_ulp_error"], got[0]["sqnr_db"]), ("400", "0", "inf"))
+        self.assertNotEqual(got[1]["equal"], "400")
+
+    def test_tf32_is_cut_unless_it_is_to_be_rounded(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder)
+            npy(path / "a.npy", (1,), [1 + 1.5 * 2**-11])
+            npy(path / "one.npy", (1,), [1])
+            words = ("a.npy", "one.npy", "--engine", "sm_80", "--in")
+            self.assertEqual(float(rows(*words, "tf32", cwd=folder)[0]["max"]), 1)
+            self.assertEqual(float(rows(*words, "tf32:nearest", cwd=folder)[0]["max"]), 1 + 2**-10)
+            self.assertEqual(float(rows(*words, "tf32:nearest,tf32", cwd=folder)[0]["max"]), 1 + 2**-10)
+
+    def test_published_engines_say_so_wherever_they_are_named(self):
+        words = ("normal:0,1:4x32", "laplace:0,1:32x4", "--in", "fp16", "--engine", "sm_80", "--engine", "sm_75")
+        got = rows(*words, "--against", "cdna3")
+        self.assertEqual([(r["evidence"], r["against_evidence"]) for r in got],
+                         [("recordings", "published"), ("published", "published")])
+        code, out, err = run(*words, "--against", "sm_120", "--text")
+        self.assertEqual(code, 0)
+        self.assertIn("against sm_120, against_evidence published", out)
+        self.assertIn("published", next(line for line in out.splitlines() if line.startswith("sm_75")))
+        self.assertEqual(sorted(line.split(":")[0] for line in err.splitlines()), ["engine sm_120", "engine sm_75"])
+
+    def test_an_accumulator_that_the_engine_has_is_the_default(self):
+        got = rows("normal:0,1:4x32", "laplace:0,1:32x4", "--in", "fp16", "--engine", "fp16_chain")[0]
+        self.assertEqual((got["acc"], got["out"]), ("float16", "float16"))
+
+    def test_inputs_that_overflow_are_told(self):
+        words = ("normal:0,1000:4x32", "laplace:0,1:32x4", "--in", "e4m3", "--engine", "sm_90")
+        code, out, err = run(*words)
+        self.assertEqual((code, "beyond float8_e4m3fn" in err), (0, True))
+        self.assertEqual(run(*words, "--policy", "saturating")[2], "")
+
+
+class Tables(unittest.TestCase):
+    HEADER = ("engine,evidence,against,against_evidence,in_a,in_b,acc,out,batch,m,n,k,alpha,beta,promote,split_k,scale_a,scale_b,"
+              "scaled_by,changed_a,changed_b,min,max,nan,infinite,count,equal,differing,differing_codes,beyond_1_ulp,beyond_2_ulp,"
+              "beyond_10_ulp,beyond_100_ulp,nonfinite_one_side,max_ulp_error,bias_ulp,max_abs_error,mean_abs_error,max_rel_error,"
+              "mean_rel_error,mean_signed_rel_error,rel_frobenius_error,cosine,sqnr_db")
+    WORDS = ("studentt:2:3x70x130", "lognormal:0,2:130x50", "--in", "bf16", "--engine", "sm_80", "--engine", "cdna2", "--engine",
+             "amx_bf16", "--engine", "fma", "--against", "exact", "--against", "sm_90")
+
+    def test_columns_are_the_published_ones(self):
+        self.assertEqual(run(*self.WORDS)[1].splitlines()[0], self.HEADER)
+
+    def test_known_bytes(self):
+        # Any compiler, machine, thread count and SIMD path gives these; a change here is a change of results.
+        one = run(*self.WORDS, "--threads", "1")[1]
+        self.assertEqual(one, run(*self.WORDS, "--threads", "2")[1])
+        self.assertEqual(one, run(*self.WORDS, env={"ULPSCOPE_SIMD": "scalar"})[1])
+        self.assertEqual(hashlib.sha256(one.encode()).hexdigest(), GOLDEN)
+
+    def test_every_rendering_leaves_standard_output_to_the_table(self):
+        self.assertEqual(len(json.loads(run(*self.WORDS, "--json")[1])), 8)
+        text = run(*self.WORDS, "--text")[1]
+        self.assertIn("D  3x70x50, K = 130, accumulator float32, out float32", text)
+        without = run(*self.WORDS[:6], "--against", "none", "--text")[1]
+        self.assertNotIn("against", without)
+
+
+class Files(unittest.TestCase):
+    def test_the_file_holds_what_was_computed(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder)
+            words = ("normal:0,1:3x5x64", "laplace:0,1:64x7", "--engine", "sm_90", "--in", "e4m3")
+            for out, descr, more in (("bf16", "<f4", ()), ("bf16", "<u2", ("--codes",)), ("e4m3", "|u1", ("--codes",))):
+                code, text, err = run(*words, "--out", out, "-o", "d.npy", *more, cwd=folder)
+                self.assertEqual((code, text, err.count("\n")), (0, "", 1), err)
+                self.assertEqual(read_npy(path / "d.npy")[:2], (descr, (3, 5, 7)))
+            self.assertEqual(run(*words, "--out", "bf16", "-o", "v.npy", cwd=folder)[0], 0)
+            self.assertEqual(run(*words, "--out", "bf16", "-o", "c.npy", "--codes", cwd=folder)[0], 0)
+            values, codes = read_npy(path / "v.npy")[2], read_npy(path / "c.npy")[2]
+            self.assertEqual([struct.pack("<f", x) for x in values], [struct.pack("<I", c << 16) for c in codes])
+            self.assertEqual(run(*words, "--out", "bf16", "-o", "d.safetensors", cwd=folder)[0], 0)
+            self.assertEqual((path / "d.safetensors").read_bytes()[-210:], (path / "c.npy").read_bytes()[-210:])
+            self.assertEqual(sorted(os.listdir(folder)), ["c.npy", "d.npy", "d.safetensors", "v.npy"])
+
+    def test_float64_is_kept(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder)
+            npy(path / "a.npy", (2,), [1, 2.0**-40], "<f8")
+            self.assertEqual(run("a.npy", "a.npy", "--engine", "sm_80", "-o", "d.npy", cwd=folder)[0], 0)
+            self.assertEqual(read_npy(path / "d.npy"), ("<f8", (), [1 + 2.0**-80]))
+
+    def test_codes_are_named_for_each_input(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder)
+            npy(path / "a.npy", (2,), [0x38, 0x7E], "|u1")  # 1 and 448 in e4m3
+            npy(path / "b.npy", (2,), [0x3C, 0x40], "|u1")  # 1 and 2 in e5m2
+            words = ("a.npy", "b.npy", "--engine", "sm_90")
+            self.assertEqual(rows(*words, "--dtype", "e4m3,e5m2", cwd=folder)[0]["max"], "897")
+            self.assertEqual(rows(*words, "--in", "e5m2", "--dtype", "e4m3,e5m2", cwd=folder)[0]["max"], "897")
+            self.assertEqual(run(*words, cwd=folder)[::2], (2, "ulpscope: a.npy: holds uint8; --dtype F says that these are codes, "
+                                                              "--in F rounds them\n"))
+
+    def test_errors_are_one_line_and_exit_2(self):
+        a, b = "normal:0,1:8x100", "laplace:0,1:100x8"
+        pair = (a, b, "--in", "fp16", "--engine")
+        expected = {
+            (a, b, "--in", "fp16"): "--engine is required",
+            (*pair, "sm_91"): "unknown engine 'sm_91'; nearest: sm_90",
+            (a, b, "--engine", "cdna3", "--in", "e4m3"): "engine cdna3 does not multiply float8_e4m3fn by float8_e4m3fn into float32; it has float16",
+            (*pair, "block:n=16"): "engine block: n and f must be given",
+            (*pair, "sm_90", "--acc", "bf16"): "--acc bf16: give float32, float16 or float64",
+            (*pair, "fp16_chain", "--acc", "fp32"): "engine fp16_chain does not multiply float16 by float16 into float32; it has any",
+            (*pair, "sm_90", "--out", "e4m9x"): "unknown format 'e4m9x'; nearest: e4m3",
+            (*pair, "sm_90", "--out", "fp64"): "out float64: ",
+            (*pair, "sm_90", "--against", "nothing"): "unknown engine 'nothing'; nearest: ",
+            (*pair, "sm_90", "--promote", "100"): "promote 100: the engine takes 16 products in a step; give a multiple",
+            (*pair, "sm_90", "--split-k", "0"): "--split-k 0: give 1 or more",
+            (*pair, "sm_90", "--beta", "1"): "--beta: is the factor of C",
+            (a, b, "--engine", "sm_90", "--in", "fp16:nearest"): "--in fp16:nearest: only tf32 has two ways",
+            (a, b, "--engine", "sm_90", "--in", "fp16,fp16,fp16"): "--in: 3 words; give one format, or one for A and one for B",
+            (*pair, "sm_90", "--seed", "1,2,3,4"): "--seed: 4 words",
+            (*pair, "sm_90", "--scale-a", "normal:0,1:7x3"): "normal:0,1:7x3 (7x3): does not fit normal:0,1:8x100 (8x100); scales",
+            (*pair, "sm_90", "--scale-a", "nowhere.npy"): "nowhere.npy: no such file",
+            (*pair, "sm_90", "--scale-a", "uniform:1,2:8x4", "--scale-dtype", "e8m0"): "uniform:1,2:8x4: element 0 is no number of float8_e8m0fnu",
+            (*pair, "sm_90", "--scale-a", "2", "--scale-a", "uniform:0,1:2"): "uniform:0,1:2: the second --scale-a is one number",
+            (*pair, "sm_90", "--transpose-a"): f"{a} (8x100, transposed) by {b} (100x8): A has 8 columns, B has 100 rows",
+            (a, "normal:0,1:101x8", *pair[2:], "sm_90"): f"{a} (8x100) by normal:0,1:101x8 (101x8): A has 100 columns",
+            (a, b, "normal:0,1:7", *pair[2:], "sm_90"): "C normal:0,1:7: shape 7 does not fit 8x8",
+            (a, "missing.npy", *pair[2:], "sm_90"): "missing.npy: no such file",
+            (*pair, "sm_90", "--codes"): "--codes: is about the file",
+            (*pair, "sm_90", "-o", "d.txt"): "d.txt: the name ends in neither .npy nor .safetensors",
+            (*pair, "sm_90", "-o", "no/such/d.npy"): "no/such/d.npy: cannot be written: there is no folder no/such",
+            (*pair, "sm_90", "--engine", "fma", "-o", "d.npy"): "-o d.npy: writes the D of one engine",
+            (*pair, "sm_90", "--threads", "-1"): "", (a,): "", (*pair, "sm_90", "--nonsense"): "",
+        }
+        with tempfile.TemporaryDirectory() as folder:
+            for words, start in expected.items():
+                code, out, err = run(*words, cwd=folder)
+                self.assertEqual((code, out, err.count("\n")), (2, "", 1), (words, err))
+                self.assertTrue(err.startswith("ulpscope: " + start), (words, err))
+            self.assertEqual(os.listdir(folder), [])
+
+    def test_the_output_is_no_input(self):
+        with tempfile.TemporaryDirectory() as folder:
+            npy(pathlib.Path(folder) / "a.npy", (1,), [1])
+            code, _, err = run("a.npy", "a.npy", "--engine", "fma", "-o", "./a.npy", cwd=folder)
+            self.assertEqual((code, err), (2, "ulpscope: ./a.npy: is an input; choose another name\n"))
+
+    def test_hardware_that_is_not_there(self):
+        code, out, err = run("normal:0,1:8x8", "laplace:0,1:8x8", "--in", "fp16", "--engine", "sm_90", "--device", "cuda")
+        self.assertEqual((code, out, err.count("\n")), (4, "", 1))
+
+    def test_help_shows_an_example(self):
+        self.assertIn("Example: ulpscope matmul", run("--help")[1])
+
+
+GOLDEN = "57439960146dca18147e4e7b27d15c5b642cd291b4961b50286d71235fd46615"
+unittest.main()

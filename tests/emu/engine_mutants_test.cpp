@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// The comparison of engine_oracle_test.cpp must find engines with one field changed; one that finds nothing proves nothing.
+#include <catch2/catch_test_macros.hpp>
+
+#include "tests/emu/engine_oracle_check.hpp"
+
+namespace {
+using namespace ulpscope;
+using emu::Engine;
+
+/// No more than the comparison gives a mode of one or two formats. Most mutants are found by the first hundred; least exponents
+/// take tens of thousands.
+constexpr int inner_products = 50000;
+
+/// Whether the check objects to the mode of that name and formats after `change`.
+template <class Change>
+bool is_found(std::string_view name, const emu::EngineRequest& request, Change&& change) {
+  const emu::EngineMode& mode = emu::find_engine(name, request);
+  Engine mutant = mode.model;
+  change(mutant);
+  return mutant != mode.model && test::first_mismatch(mode, mutant, {request.a, request.b}, inner_products, 0) != std::nullopt;
+}
+
+constexpr emu::EngineRequest half{.a = emu::float16, .b = emu::float16};
+constexpr emu::EngineRequest brain{.a = emu::bfloat16, .b = emu::bfloat16};
+constexpr emu::EngineRequest half_to_half{.a = emu::float16, .b = emu::float16, .accumulator = emu::float16};
+constexpr emu::EngineRequest quarter{.a = emu::e4m3, .b = emu::e5m2};
+constexpr emu::EngineRequest fnuz{.a = emu::float8_e4m3fnuz, .b = emu::float8_e5m2fnuz};
+constexpr emu::EngineRequest mxf4{.a = emu::e2m1, .b = emu::e2m1, .scales = emu::EngineScales::group_sums};
+constexpr emu::EngineRequest mxf8{.a = emu::e4m3, .b = emu::e5m2, .scales = emu::EngineScales::products};
+
+TEST_CASE("a block FMA with another alignment is found") {
+  for (const auto* name : {"sm_70", "sm_75", "sm_80", "sm_89", "sm_90", "sm_120"}) {
+    CAPTURE(name);
+    CHECK(is_found(name, half, [](Engine& e) { e.stages[0].fraction_bits += 1; }));
+    CHECK(is_found(name, half, [](Engine& e) { e.stages[0].fraction_bits -= 1; }));
+    CHECK(is_found(name, half, [](Engine& e) { e.stages[0].addend_fraction_bits = e.stages[0].fraction_bits + 1; }));
+    CHECK(is_found(name, half, [](Engine& e) { e.stages[0].addend_window = e.stages[0].fraction_bits - 1; }));
+    CHECK(is_found(name, half, [](Engine& e) { e.stages[0].cut = emu::Cut::downward; }));
+    CHECK(is_found(name, half, [](Engine& e) { e.stages[0].summing = emu::Summing::exact; }));
+    CHECK(is_found(name, half, [](Engine& e) { e.stages[0].addend = emu::Addend::none; }));
+  }
+  CHECK(is_found("sm_89", quarter, [](Engine& e) { e.stages[0].fraction_bits = 14; }));
+}
+
+TEST_CASE("a block FMA of another length is found") {
+  for (const auto* name : {"sm_80", "sm_90"}) {
+    CAPTURE(name);
+    CHECK(is_found(name, half, [](Engine& e) { e.products = e.stages[0].terms = e.products * 2; }));
+    CHECK(is_found(name, half, [](Engine& e) { e.products = e.stages[0].terms = e.products / 2; }));
+  }
+}
+
+TEST_CASE("a block FMA with another result is found") {
+  for (const auto& request : {half, half_to_half}) {
+    CAPTURE(request.accumulator.fraction_bits);
+    CHECK(is_found("sm_90", request, [](Engine& e) { e.stages[0].rounding = emu::Rounding::nearest_away; }));
+    CHECK(is_found("sm_90", request, [](Engine& e) { e.stages[0].rounding = emu::Rounding::downward; }));
+    CHECK(is_found("sm_90", request, [](Engine& e) { e.nan_code ^= 1; }));
+    CHECK(is_found("sm_90", request, [](Engine& e) { e.subnormal_inputs_are_zero = true; }));
+    CHECK(is_found("sm_90", request, [](Engine& e) { e.subnormal_results_are_zero = true; }));
+  }
+  CHECK(is_found("sm_90", brain, [](Engine& e) { e.overflow_is_infinity = false; }));
+  CHECK(is_found("sm_89", quarter, [](Engine& e) { e.result_fraction_bits = 14; }));
+  CHECK(is_found("sm_89", quarter, [](Engine& e) { e.result_fraction_bits = -1; }));
+}
+
+TEST_CASE("a block FMA with another least exponent is found") {
+  for (const auto* name : {"sm_80", "sm_100"}) {
+    CAPTURE(name);
+    CHECK(is_found(name, brain, [](Engine& e) { e.least_exponent += 1; }));
+    CHECK(is_found(name, brain, [](Engine& e) { e.least_exponent -= 1; }));
+    CHECK(is_found(name, half_to_half, [](Engine& e) { e.least_exponent += 1; }));
+    CHECK(is_found(name, half_to_half, [](Engine& e) { e.least_exponent -= 1; }));
+  }
+}
+
+TEST_CASE("a changed step in two halves is found") {
+  for (const auto accumulator : {emu::float32, emu::float16}) {
+    const emu::EngineRequest request{.a = emu::e4m3, .b = emu::e4m3, .accumulator = accumulator};
+    CAPTURE(accumulator.fraction_bits);
+    CHECK(is_found("sm_100/mma", request, [](Engine& e) { e.stages[0].run = 1; }));
+    CHECK(is_found("sm_100/mma", request, [](Engine& e) { e.stages[0].run = 16; }));
+    CHECK(is_found("sm_100/mma", request, [](Engine& e) { e.stages[0].carried = false; }));
+    CHECK(is_found("sm_100/mma", request, [](Engine& e) { e.stages[0].rounding = emu::Rounding::downward; }));
+    CHECK(is_found("sm_100/mma", request, [](Engine& e) { e.stages[1].rounding = emu::Rounding::toward_zero; }));
+  }
+}
+
+TEST_CASE("changed block scales are found") {
+  CHECK(is_found("sm_100", mxf8, [](Engine& e) { e.scales = emu::EngineScales::none; }));
+  CHECK(is_found("sm_100", mxf8, [](Engine& e) { e.scale_products = 16; }));
+  CHECK(is_found("sm_100", mxf4, [](Engine& e) { e.scale_products = 16; }));
+  CHECK(is_found("sm_100", mxf4, [](Engine& e) { e.stages[0].terms = 32; }));
+  CHECK(is_found("sm_100", mxf4, [](Engine& e) { e.stages[1].fraction_bits += 1; }));
+  CHECK(is_found("sm_100", mxf4, [](Engine& e) { e.stages[1].fraction_bits -= 1; }));
+  CHECK(is_found("sm_100", mxf4, [](Engine& e) { e.least_exponent += 1; }));
+  CHECK(is_found("sm_100", mxf4, [](Engine& e) { e.least_exponent -= 1; }));
+}
+
+TEST_CASE("a changed matrix core is found") {
+  CHECK(is_found("cdna1", half, [](Engine& e) { e.stages[0].rounding = emu::Rounding::toward_zero; }));
+  CHECK(is_found("cdna2", half, [](Engine& e) { e.stages[0].summing = emu::Summing::sequential; }));
+  CHECK(is_found("cdna2", half, [](Engine& e) { e.subnormal_inputs_are_zero = false; }));
+  CHECK(is_found("cdna2", brain, [](Engine& e) { e.subnormal_results_are_zero = false; }));
+  CHECK(is_found("cdna3", half, [](Engine& e) { e.stages[1].cut = emu::Cut::toward_zero; }));
+  CHECK(is_found("cdna3", half, [](Engine& e) { e.stages[1].fraction_bits = 30; }));
+  CHECK(is_found("cdna3", half, [](Engine& e) { e.stages[1].addend_fraction_bits = 25; }));
+  CHECK(is_found("cdna3", fnuz, [](Engine& e) { e.stages[0].run = 0; }));
+  CHECK(is_found("cdna3", fnuz, [](Engine& e) { e.stages[1].cut = emu::Cut::toward_zero; }));
+  CHECK(is_found("cdna3", fnuz, [](Engine& e) { e.stages[2].addend_window = 24; }));
+  CHECK(is_found("cdna3", fnuz, [](Engine& e) { e.stages[2].addend_window = 26; }));
+  CHECK(is_found("cdna3", brain, [](Engine& e) { e.least_exponent += 1; }));
+  CHECK(is_found("cdna3", brain, [](Engine& e) { e.least_exponent -= 1; }));
+}
+
+TEST_CASE("a changed unit of a processor is found") {
+  CHECK(is_found("avx512_bf16", brain, [](Engine& e) { e.stages[0].descending = false; }));
+  CHECK(is_found("avx512_bf16", brain, [](Engine& e) { e.subnormal_inputs_are_zero = false; }));
+  CHECK(is_found("avx512_bf16", brain, [](Engine& e) { e.subnormal_results_are_zero = false; }));
+  CHECK(is_found("amx_bf16", brain, [](Engine& e) { e.stages[0].run = 0; }));
+  CHECK(is_found("amx_bf16", brain, [](Engine& e) { e.stages[1].addend = emu::Addend::first; }));
+}
+
+}  // namespace

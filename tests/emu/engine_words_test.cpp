@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <set>
+#include <string>
+
+#include "emu/engine_step.hpp"
+#include "emu/engines.hpp"
+#include "emu/error.hpp"
+
+namespace {
+using namespace ulpscope::emu;
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::MessageMatches;
+
+constexpr EngineRequest halves{float16, float16};
+}  // namespace
+
+TEST_CASE("an engine of one's own is what its words say") {
+  const Engine engine = parse_engine("block:n=16,f=25,out=rz,least=-133", halves);
+
+  CHECK(engine == find_engine("sm_90", halves).model);
+  CHECK(block_words(engine) == "block:n=16,f=25,out=toward_zero,least=-133");
+}
+
+TEST_CASE("every key counts") {
+  const std::string plain = "block:n=8,f=20,out=rn";
+  std::set<std::string> seen{*block_words(parse_engine(plain, halves))};
+  for (const char* const more : {",n=4", ",f=21", ",f=exact", ",out=rp", ",bits=13", ",least=-20", ",cut=rm"}) {
+    CAPTURE(more);
+    const Engine engine = parse_engine(plain + more, halves);
+
+    CHECK(seen.insert(block_words(engine).value()).second);
+    CHECK(parse_engine(*block_words(engine), halves) == engine);
+  }
+}
+
+TEST_CASE("engines that words cannot say have none, and the others come back from theirs") {
+  for (const EngineMode& mode : engine_modes()) {
+    CAPTURE(mode.engine, mode.instruction);
+    const auto words = block_words(mode.model);
+    const bool single = mode.model.stage_count == 1 && mode.model.products > 0 && mode.model.scales == EngineScales::none &&
+                        (mode.model.stages[0].summing == Summing::aligned || mode.model.stages[0].summing == Summing::exact);
+
+    CHECK(words.has_value() == single);
+    if (words) CHECK(parse_engine(*words, {float16, float16, mode.model.accumulator}) == mode.model);
+  }
+}
+
+TEST_CASE("a word that is not known is answered with what is") {
+  const auto answer = [](const char* words, EngineRequest request, const char* part) {
+    CAPTURE(words);
+    CHECK_THROWS_MATCHES(parse_engine(words, request), ulpscope::Error, MessageMatches(ContainsSubstring(part)));
+  };
+  answer("sm_91", halves, "nearest: sm_90");
+  answer("sm_90", {float64, float16}, "it has float16|bfloat16 into float32");
+  answer("sm_90", {float8_e4m3fnuz, float8_e4m3fnuz}, "does not multiply float8_e4m3fnuz");
+  answer("block:n=16", halves, "n and f must be given");
+  answer("block:n=16,f=25,to=rz", halves, "unknown key 'to'");
+  answer("block:n=16,f", halves, "'f' is not key=value");
+  answer("block:n=0,f=25", halves, "give an integer from 1");
+  answer("block:n=16,f=2x", halves, "give an integer from 0");
+  answer("block:n=16,f=25,out=rs", halves, "give rz, rn");
+  answer("block:n=16,f=25,cut=rn", halves, "give rz or rm");
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// What matrix engines compute, worked out a second time: one plain function for each family, in exact integers, sharing nothing
+// with emu. Written from the sources that emu/engine.hpp names, and the Intel Software Developer's Manual.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "tests/oracle/rounding_oracle.hpp"
+
+namespace ulpscope::oracle {
+
+inline constexpr Format binary64{11, 52, 1023, ieee};
+inline constexpr Format binary32{8, 23, 127, ieee};
+inline constexpr Format binary16{5, 10, 15, ieee};
+
+/// c + the sum of a[k] * b[k]; as many of `a` as of `b`. Scales, where there are some: one of each for every block of operands.
+struct InnerProduct {
+  Format a_format, b_format;
+  std::span<const std::uint64_t> a, b;
+  std::uint64_t c;
+  Format scale_format = {};
+  std::span<const std::uint64_t> a_scales = {}, b_scales = {};
+};
+
+/// The truncating block FMA of tensor cores.
+struct BlockFma {
+  int products;
+  int fraction_bits;         ///< of the alignment
+  Format accumulator;        ///< of c and of the result
+  int result_fraction_bits;  ///< 13 for the float32 results of Ada's and Hopper's fp8, else the accumulator's
+  Mode rounding;             ///< of the result
+  long least_exponent;       ///< of the alignment
+};
+
+std::uint64_t block_fma(const InnerProduct& x, const BlockFma& block);
+/// The exponents of two scales for every `block.products` operands join those of the products.
+std::uint64_t block_fma_scaled_products(const InnerProduct& x, const BlockFma& block);
+/// mxf4 and nvf4: exact sums of 16 products, scaled; two scales for every `scale_products` operands.
+std::uint64_t block_fma_scaled_groups(const InnerProduct& x, int scale_products, long least_exponent);
+/// fp8 operands on float16 tensor cores: two blocks of 16 out of 32, rounded as theirs are, and an IEEE addition of c.
+std::uint64_t two_half_blocks(const InnerProduct& x, Format accumulator, long least_exponent);
+
+/// `products` and c added exactly and rounded once to nearest, then the next ones. An exact zero is positive.
+std::uint64_t cdna1(const InnerProduct& x, int products);
+std::uint64_t cdna2(const InnerProduct& x);
+std::uint64_t cdna3(const InnerProduct& x, int products);
+std::uint64_t cdna3_fp8(const InnerProduct& x);
+
+std::uint64_t amx_bf16(const InnerProduct& x);
+std::uint64_t avx512_bf16(const InnerProduct& x);
+
+/// fma after fma in the order of k.
+std::uint64_t fma_chain(const InnerProduct& x, Format accumulator);
+/// c + the pairwise sum of the rounded products: neighbours are added, a last one without neighbour goes on as it is, and so on
+/// (Higham, Accuracy and Stability of Numerical Algorithms, 4.1).
+std::uint64_t pairwise(const InnerProduct& x, Format accumulator);
+/// All at once, rounded once to nearest. A sum of negative zeros is negative, other exact zeros are positive.
+std::uint64_t exactly_rounded(const InnerProduct& x, Format accumulator);
+
+}  // namespace ulpscope::oracle

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+// The probes against engines whose parameters are known: what they find must be what was built in, and nothing else.
+#include "studies/probe.hpp"
+
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "emu/engines.hpp"
+#include "emu/names.hpp"
+#include "gpu/emulated_unit.hpp"
+#include "studies/probe_bench.hpp"
+#include "studies/probe_cases.hpp"
+#include "studies/probe_variants.hpp"
+
+namespace {
+
+using namespace ulpscope;
+using emu::Addend;
+using emu::Cut;
+using emu::Engine;
+using emu::Format;
+using emu::Rounding;
+using emu::Stage;
+
+struct Subject {
+  Format a, b;
+  Engine engine;
+  Format scale_format = emu::float8_e8m0fnu;
+};
+
+gpu::Operation operation_of(const Subject& subject) {
+  gpu::Operation operation;
+  operation.instruction = "subject";
+  operation.a = subject.a;
+  operation.b = subject.b;
+  operation.accumulator = subject.engine.accumulator;
+  operation.products = 64;
+  operation.scales = subject.engine.scales;
+  operation.scale_format = subject.scale_format;
+  operation.scale_products = static_cast<std::size_t>(subject.engine.scale_products);
+  return operation;
+}
+
+studies::ProbeReport report_of(const Subject& subject, std::uint64_t seed = 0) {
+  const gpu::EmulatedUnit unit("subject", {{operation_of(subject), subject.engine}});
+  return studies::probe(unit, operation_of(subject), {.seed = seed});
+}
+
+/// Inner products, of a seed that no probe uses, on which the two engines differ.
+std::size_t differences(const Subject& subject, const Engine& other) {
+  const gpu::EmulatedUnit unit("subject", {{operation_of(subject), subject.engine}});
+  const studies::ProbeBench bench(unit, operation_of(subject), 128);
+  studies::ProbeCases cases(bench, 0x5eed);
+  cases.set_distances({24, 25, subject.engine.stages[0].fraction_bits});
+  std::size_t count = 0;
+  for (int i = 0; i < 1500; ++i) {
+    const auto range = static_cast<studies::ProbeRange>(i % 4);
+    const auto probe = cases.among(i % 3 == 0 ? 128 : 16, range);
+    if (bench.answer(probe) != bench.emulated(other, probe)) ++count;
+  }
+  return count;
+}
+
+/// Whether a result says what is true, and no more than the formats can show: `16`, `not observable`, `at least 14`, `a or b`.
+bool says(const std::string& result, const std::string& truth) {
+  if (result == truth || result == studies::not_observable) return true;
+  if (result.starts_with("at least ")) return std::stoi(truth) >= std::stoi(result.substr(9));
+  const std::string words = " or " + result + " or ";
+  return words.find(" or " + truth + " or ") != std::string::npos;
+}
+
+/// Holds the report to the engine; returns how many of its features were found outright.
+std::size_t check_report(const Subject& subject, const studies::ProbeReport& report) {
+  REQUIRE(report.recovered.has_value());
+  CHECK(report.disagreements == 0);
+  CHECK(differences(subject, *report.recovered) == 0);
+  CHECK(studies::result_of(report, "step_products") ==
+        (subject.engine.products == Stage::all ? "all" : std::to_string(subject.engine.products)));
+  std::size_t found = 0;
+  for (const studies::ProbeFeature& feature : studies::features_of(subject.engine)) {
+    const std::string result = studies::result_of(report, feature.name);
+    CAPTURE(feature.name, feature.word, result);
+    CHECK(says(result, feature.word));
+    if (result == feature.word) ++found;
+  }
+  return found;
+}
+
+Engine with(Engine engine, auto change) {
+  change(engine);
+  return engine;
+}
+
+std::vector<Subject> odd_engines() {
+  const Format half = emu::float16, brain = emu::bfloat16, byte = emu::float8_e5m2;
+  const auto block = [](int n, int f, Rounding rounding = Rounding::toward_zero, Format acc = emu::float32) {
+    return emu::block_fma(n, f, acc, rounding);
+  };
+  const auto downward = [](Engine& e) { e.stages[0].cut = Cut::downward; };
+  const auto carried = [](int run) {
+    return [run](Engine& e) {
+      e.stages[0].terms = e.products / 2;
+      e.stages[0].run = run;
+      e.stages[0].carried = true;
+      e.stages[0].addend = Addend::none;
+      e.stages[1].summing = emu::Summing::sequential;
+      e.stages[1].addend = Addend::last;
+      e.stage_count = 2;
+    };
+  };
+  return {{half, half, block(3, 24)},
+          {half, half, block(12, 8, Rounding::nearest_even)},
+          {half, half, with(block(8, 35), downward)},
+          {brain, brain, with(block(5, 27, Rounding::upward), downward)},
+          {brain, brain, block(48, 26, Rounding::downward)},
+          {byte, byte, with(block(16, 20), [](Engine& e) { e.result_fraction_bits = 10; })},
+          {byte, byte, with(block(32, 13), [](Engine& e) { e.result_fraction_bits = 13; })},
+          {half, half, block(1, 30, Rounding::nearest_away)},
+          {brain, brain, with(block(8, 24), [](Engine& e) { e.least_exponent = -130; })},
+          {brain, brain, with(block(8, 24), [](Engine& e) { e.overflow_is_infinity = false; })},
+          {brain, brain, with(block(8, 24), [](Engine& e) { e.subnormal_inputs_are_zero = true; })},
+          {half, half, with(block(16, 24), carried(0))},
+          {half, half, with(block(16, 26, Rounding::nearest_even), carried(1))},
+          {half, half, with(block(8, 22, Rounding::nearest_even, emu::float16), carried(2))},
+          {half, half,
+           with(emu::fma_chain(),
+                [](Engine& e) {
+                  e.products = e.stages[0].terms = 4;
+                  e.stages[0].descending = true;
+                })},
+          {half, half, with(emu::fma_chain(), [](Engine& e) {
+             e.products = e.stages[0].terms = 4;
+             e.stages[0].addend = Addend::last;
+           })}};
+}
+
+}  // namespace
+
+TEST_CASE("the probes recover every engine that has a name") {
+  std::size_t found = 0, modes = 0;
+  std::vector<std::pair<Format, Engine>> seen;  // many generations compute the same
+  for (const emu::EngineMode& mode : emu::engine_modes()) {
+    std::vector<Format> inputs(mode.inputs.begin(), mode.inputs.end());
+    if (inputs.empty()) inputs = {mode.model.accumulator};
+    for (const Format input : inputs) {
+      CAPTURE(mode.engine, emu::format_name(input), emu::format_name(mode.model.accumulator), mode.instruction);
+      const Subject subject{input, input, mode.model, mode.scale_format};
+      if (std::find(seen.begin(), seen.end(), std::pair(input, mode.model)) != seen.end()) continue;
+      seen.emplace_back(input, mode.model);
+
+      found += check_report(subject, report_of(subject));
+      ++modes;
+    }
+  }
+  CHECK(found > 6 * modes);
+}
+
+TEST_CASE("the probes recover mixed operands") {
+  for (const std::string_view name : {"sm_89", "sm_100", "sm_100/mma"}) {
+    const Format a = emu::float8_e4m3fn, b = emu::float8_e5m2;
+    const Subject subject{a, b, emu::find_engine(name, {a, b}).model};
+    CAPTURE(name);
+
+    const auto report = report_of(subject);
+
+    check_report(subject, report);
+    CHECK(studies::result_of(report, "fraction_bits") == std::to_string(subject.engine.stages[0].fraction_bits));
+  }
+}
+
+TEST_CASE("the probes recover engines that nobody built") {
+  for (const Subject& subject : odd_engines()) {
+    CAPTURE(studies::order_words(subject.engine), emu::format_name(subject.a), subject.engine.stages[0].fraction_bits);
+
+    const auto report = report_of(subject);
+
+    check_report(subject, report);
+    CHECK(studies::result_of(report, "summation") == studies::order_words(subject.engine));
+  }
+}
+
+TEST_CASE("the parameters of tensor cores are found outright, not up to equivalence") {
+  const auto report =
+      report_of({emu::bfloat16, emu::bfloat16, emu::find_engine("sm_90", {emu::bfloat16, emu::bfloat16}).model});
+
+  const std::pair<const char*, const char*> expected[] = {
+      {"step_products", "16"},      {"exchangeable", "any order"},  {"fraction_bits", "25"},      {"cut", "toward_zero"},
+      {"rounding", "toward_zero"},  {"result_fraction_bits", "23"}, {"least_exponent", "-133"},   {"overflow", "infinity"},
+      {"subnormal_inputs", "kept"}, {"subnormal_results", "kept"},  {"exact_products", "yes"},    {"products_normalised", "no"},
+      {"monotonic", "no"},          {"nan_code", "7fffffff"},       {"opposed_infinities", "NaN"}};
+  for (const auto& [feature, result] : expected) {
+    CAPTURE(feature);
+    CHECK(studies::result_of(report, feature) == result);
+  }
+}
+
+TEST_CASE("a probe of another engine gives another answer") {
+  const Engine engine = emu::find_engine("sm_80", {emu::bfloat16, emu::bfloat16}).model;
+  for (const studies::ProbeFeature& feature : studies::features_of(engine)) {
+    if (feature.variants.empty()) continue;
+    CAPTURE(feature.name, feature.variants.front().word);
+
+    const auto report = report_of({emu::bfloat16, emu::bfloat16, feature.variants.front().engine});
+
+    CHECK(studies::result_of(report, feature.name) == feature.variants.front().word);
+  }
+}
+
+TEST_CASE("a unit that no engine describes is not recovered") {
+  class Rotating final : public gpu::Unit {
+   public:
+    std::string name() const override { return "rotating"; }
+    std::vector<gpu::Operation> operations() const override { return {}; }
+    void multiply(const gpu::Operation&, const gpu::InnerProducts& problem, std::span<emu::Code> d) const override {
+      for (std::size_t i = 0; i < d.size(); ++i) {
+        d[i] = problem.c[i];
+        for (std::size_t k = 0; k < problem.products; ++k) d[i] ^= problem.a[i * problem.products + k] << (k % 7);
+        d[i] &= emu::float32.fraction_mask();
+      }
+    }
+  };
+  const Subject subject{emu::float16, emu::float16, emu::block_fma(8, 24)};
+
+  const auto report = studies::probe(Rotating{}, operation_of(subject));
+
+  CHECK(!report.recovered.has_value());
+  CHECK(studies::result_of(report, "summation") == "not recovered");
+}
