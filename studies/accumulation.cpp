@@ -159,7 +159,7 @@ struct Job {
   std::vector<std::size_t> accumulations;
 };
 
-/// The longest sums first, so that no thread begins one when the others have finished.
+/// The longest sums first where lengths ascend, so that no thread begins one when the others have finished.
 std::vector<Job> jobs_of(const AccumulationConfig& config) {
   std::vector<std::pair<emu::Format, std::vector<std::size_t>>> by_format;
   for (std::size_t i = 0; i < config.accumulations.size(); ++i) {
@@ -169,11 +169,9 @@ std::vector<Job> jobs_of(const AccumulationConfig& config) {
     at->second.push_back(i);
   }
   std::vector<Job> jobs;
-  for (std::size_t d = 0; d < config.distributions.size(); ++d)
-    for (const auto& [in, accumulations] : by_format)
-      for (std::size_t k = 0; k < config.lengths.size(); ++k) jobs.push_back({d, k, accumulations});
-  std::stable_sort(jobs.begin(), jobs.end(),
-                   [&](const Job& a, const Job& b) { return config.lengths[a.length] > config.lengths[b.length]; });
+  for (std::size_t k = config.lengths.size(); k-- > 0;)
+    for (std::size_t d = 0; d < config.distributions.size(); ++d)
+      for (const auto& [in, accumulations] : by_format) jobs.push_back({d, k, accumulations});
   return jobs;
 }
 
