@@ -26,6 +26,7 @@ namespace {
 using namespace ulpscope;
 
 constexpr int all_threads = 0;
+constexpr std::array sizes{256, 1024};
 
 std::vector<float> normal_numbers(std::size_t count, emu::Format format, unsigned seed) {
   std::mt19937 random(seed);
@@ -71,10 +72,16 @@ void sgemm(benchmark::State& state, int threads) {
   count_operations(state, n);
 }
 
+/// The large size is for engines of one truncating sum and for chains in float32; others would take their time.
+bool takes_large(const emu::Engine& engine) {
+  const emu::Summing summing = engine.stages[0].summing;
+  return summing == emu::Summing::aligned ? engine.stage_count == 1
+                                          : summing == emu::Summing::sequential && engine.accumulator == emu::float32;
+}
+
 void register_all() {
-  constexpr std::array sizes{256, 1024};
-  const auto add = [&](const std::string& name, auto function) {
-    for (const int size : sizes)
+  const auto add = [&](const std::string& name, auto function, std::size_t count = sizes.size()) {
+    for (const int size : std::span(sizes).first(count))
       benchmark::RegisterBenchmark(name.c_str(), function)->Arg(size)->UseRealTime()->Unit(benchmark::kMillisecond);
   };
   for (const int threads : {1, all_threads}) {
@@ -83,9 +90,11 @@ void register_all() {
     for (const emu::EngineMode& mode : emu::engine_modes()) {
       if (mode.model.accumulator == emu::float64 || mode.model.scales != emu::EngineScales::none) continue;
       const emu::Format format = mode.inputs.empty() ? emu::float16 : mode.inputs.front();
-      add("engine" + suffix + "/" + std::string(mode.engine) + "/" + emu::format_name(format) + "/" +
+      add(
+          "engine" + suffix + "/" + std::string(mode.engine) + "/" + emu::format_name(format) + "/" +
               emu::format_name(mode.model.accumulator),
-          [&mode, format, threads](benchmark::State& s) { engine(s, mode, format, threads); });
+          [&mode, format, threads](benchmark::State& s) { engine(s, mode, format, threads); },
+          takes_large(mode.model) ? sizes.size() : 1);
     }
   }
 }

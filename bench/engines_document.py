@@ -15,6 +15,8 @@ def sizes_of(rows):
 
 def cells(figures, name, suffix, size):
     ours = f"engine{suffix}/{name}/{size}"
+    if ours not in figures.rows:
+        return ["", ""]
     return [number(figures.speed(ours, 0)),
             ratio(median_ratio(figures.speeds(ours, 0), figures.speeds(f"sgemm{suffix}/{size}", 0)))]
 

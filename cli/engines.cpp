@@ -68,6 +68,18 @@ std::string scales(const emu::EngineMode& mode) {
   return emu::format_name(mode.scale_format) + ":" + std::to_string(engine.scale_products) + of;
 }
 
+/// How much of what kind of data stands behind the evidence.
+std::string data(const emu::EngineMode& mode) {
+  switch (mode.evidence) {
+    case emu::Evidence::recordings: {
+      const auto gpus = static_cast<std::size_t>(std::count(mode.source.begin(), mode.source.end(), ' ')) + 1;
+      return std::to_string(gpus * mode.inputs.size() * emu::recorded_inner_products) + " inner products near N(0,1)";
+    }
+    case emu::Evidence::live: return "adversarial inner products, where the tests run";
+    default: return "none";
+  }
+}
+
 std::vector<reports::Cell> row_of(const emu::EngineMode& mode) {
   const emu::Engine& engine = mode.model;
   const bool all_bits = engine.result_fraction_bits < 0;
@@ -87,7 +99,8 @@ std::vector<reports::Cell> row_of(const emu::EngineMode& mode) {
           scales(mode),
           std::string(mode.instruction),
           std::string(name_of(mode.evidence)),
-          std::string(mode.source)};
+          std::string(mode.source),
+          data(mode)};
 }
 
 std::string known(const std::string& word) {
@@ -103,7 +116,7 @@ void run(const Engines& engines) {
   reports::Table table{
       "engines",
       {"engine", "operands", "mixed", "accumulator", "products", "summation", "fraction_bits", "cut", "rounding",
-       "result_fraction_bits", "least_exponent", "subnormals", "scales", "instruction", "evidence", "source"},
+       "result_fraction_bits", "least_exponent", "subnormals", "scales", "instruction", "evidence", "source", "data"},
       {}};
   for (const emu::EngineMode& mode : emu::engine_modes()) {
     const bool wanted =

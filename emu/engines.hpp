@@ -25,6 +25,9 @@ enum class Evidence : std::uint8_t {
 };
 std::string_view name_of(Evidence evidence) noexcept;
 
+/// How many inner products were recorded of each GPU, input format and accumulator; their values are near N(0,1).
+inline constexpr std::size_t recorded_inner_products = 1500;
+
 /// One way of an engine to multiply: operands of one of the formats, an accumulator, and what is computed.
 struct EngineMode {
   std::string_view engine;         ///< the word of the command line

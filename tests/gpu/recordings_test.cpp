@@ -93,6 +93,7 @@ TEST_CASE("recorded results of eight GPUs: the emulated engines give every bit")
     CAPTURE(r.gpu, emu::format_name(r.input), emu::format_name(r.accumulator));
     const emu::EngineMode& mode = emu::find_engine(r.engine, {r.input, r.input, r.accumulator});
 
+    CHECK(r.d.size() == emu::recorded_inner_products);
     CHECK(mismatches(r, mode.model) == 0);
   }
 }
