@@ -12,6 +12,7 @@
 #include "emu/engines.hpp"
 #include "emu/error.hpp"
 #include "emu/names.hpp"
+#include "gpu/cpu_units.hpp"
 #include "gpu/emulated_unit.hpp"
 
 namespace ulpscope::cli {
@@ -109,18 +110,42 @@ void add_rows(reports::Table& table, const gpu::Unit& unit, const gpu::Operation
                           emu::format_name(operation.accumulator), scales, finding.feature, finding.result, finding.evidence});
 }
 
+/// The unit of this machine that has the name, or none.
+std::unique_ptr<gpu::Unit> device(const std::string& name, std::string& others) {
+  for (auto& unit : gpu::cpu_units()) {
+    if (unit->name() == name) return std::move(unit);
+    others += (others.empty() ? "" : ", ") + unit->name();
+  }
+  return nullptr;
+}
+
+/// Says of what was only published that it was.
+void remark_published(const std::string& engine) {
+  for (const emu::EngineMode& mode : emu::engine_modes()) {
+    if (mode.engine != engine || mode.evidence != emu::Evidence::published) continue;
+    remark("engine " + engine + " (" + std::string(mode.instruction) + ") into " + emu::format_name(mode.model.accumulator) +
+           ": as published (" + std::string(mode.source) + "), not checked here against the hardware");
+  }
+}
+
 void run(const ProbeCommand& command, int& exit_code) {
   if (command.engine.empty() == command.device.empty())
     throw Error("name what to probe: --engine E (`ulpscope engines` lists them) or --device D");
-  if (!command.device.empty()) {
-    remark("ulpscope: no device '" + command.device +
-           "': this program is built without devices; --engine probes an emulated one");
-    exit_code = no_hardware;
-    return;
+  std::unique_ptr<gpu::Unit> unit;
+  if (command.device.empty()) {
+    unit = std::make_unique<gpu::EmulatedUnit>(command.engine, entries_of(command));
+  } else {
+    std::string others;
+    unit = device(command.device, others);
+    if (unit == nullptr) {
+      remark("ulpscope: no device '" + command.device + "'; this machine has " + (others.empty() ? "none" : others));
+      exit_code = no_hardware;
+      return;
+    }
   }
-  const gpu::EmulatedUnit unit(command.engine, entries_of(command));
   reports::Table table{"probe", {"engine", "a", "b", "accumulator", "scales", "feature", "result", "evidence"}, {}};
-  for (const gpu::Operation& operation : unit.operations()) add_rows(table, unit, operation, command.common.seed);
+  for (const gpu::Operation& operation : unit->operations()) add_rows(table, *unit, operation, command.common.seed);
+  remark_published(command.engine);
   print(table, command.common, 6);
 }
 
@@ -130,7 +155,7 @@ void add_probe(CLI::App& app, int& exit_code) {
   auto probe = std::make_shared<ProbeCommand>();
   CLI::App& command = *app.add_subcommand("probe", "the numerical features of an engine, found by experiment");
   command.add_option("--engine", probe->engine, "an engine of `ulpscope engines`, or block:n=16,f=25,out=rz")->type_name("E");
-  command.add_option("--device", probe->device, "a device of this machine")->type_name("D");
+  command.add_option("--device", probe->device, "a unit of this machine, such as cpu:amx_bf16")->type_name("D");
   command.add_option("--in", probe->inputs, "operand format, or one for A and one for B; all of the engine by default")
       ->delimiter(',')
       ->type_name("F[,F]");

@@ -98,6 +98,11 @@ Code ProbeBench::emulated(const emu::Engine& engine, const ProbeCase& probe) con
                             {.format = operation_.scale_format, .a = probe.a_scales, .b = probe.b_scales});
 }
 
+bool ProbeBench::same(Code x, Code y) const noexcept {
+  const Format format = operation_.accumulator;
+  return x == y || (format.is_zero(x) && format.is_zero(y)) || (format.is_nan(x) && format.is_nan(y));
+}
+
 std::size_t ProbeBench::terms(const ProbeCase& probe) const {
   const gpu::Operation& operation = operation_;
   std::size_t count = operation.accumulator.is_zero(probe.c) ? 0 : 1;

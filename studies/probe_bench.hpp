@@ -49,6 +49,8 @@ class ProbeBench {
   std::vector<emu::Code> answers(std::span<const ProbeCase> probes) const;
   /// What an engine makes of the same.
   emu::Code emulated(const emu::Engine& engine, const ProbeCase& probe) const;
+  /// Whether two answers are the same number. The signs of zeros and the codes of NaNs have probes of their own.
+  bool same(emu::Code x, emu::Code y) const noexcept;
 
   /// `c = 1, p[0] = -2^-24`, p[k] being the product of a[k] and b[k].
   std::string words(const ProbeCase& probe) const;

@@ -124,7 +124,7 @@ bool ProbeAnswers::agrees(const Engine& engine, ProbeSubset subset) {
   auto& order = order_[static_cast<std::size_t>(subset)];
   while (order.size() < answers.size()) order.push_back(order.size());
   const auto refuting = std::find_if(order.begin(), order.end(), [&](std::size_t i) {
-    return bench_.emulated(engine, answers[i].probe) != answers[i].answer;
+    return !bench_.same(bench_.emulated(engine, answers[i].probe), answers[i].answer);
   });
   if (refuting == order.end()) return true;
   std::rotate(order.begin(), refuting, refuting + 1);
@@ -138,7 +138,7 @@ const ProbeAnswer* ProbeAnswers::refutation(const Engine& engine) const {
     for (const ProbeAnswer& answer : answers) {
       const std::size_t terms = bench_.terms(answer.probe);
       if (best != nullptr && terms >= least) continue;
-      if (bench_.emulated(engine, answer.probe) == answer.answer) continue;
+      if (bench_.same(bench_.emulated(engine, answer.probe), answer.answer)) continue;
       best = &answer;
       least = terms;
     }

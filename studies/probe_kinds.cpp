@@ -87,6 +87,8 @@ void add_ends(ProbeKind& kind) {
   kind.choices.push_back({{ProbeSubset::huge}, [](const Engine& engine, Engines& out) {
                             out.insert(out.end(), 2, engine);
                             out.back().overflow_is_infinity = false;
+                            out.push_back(engine);
+                            out.back().products_overflow = true;
                           }});
   kind.choices.push_back({{ProbeSubset::tiny, ProbeSubset::any}, [](const Engine& engine, Engines& out) {
                             const int least = engine.accumulator.min_exponent();

@@ -15,11 +15,6 @@ using emu::Code;
 /// Inner products on which two ways of asking must agree before they count as the same.
 constexpr int split_cases = 240, swap_cases = 320, at_once = 16;
 
-bool same(const ProbeBench& bench, Code x, Code y) {
-  const emu::Format format = bench.operation().accumulator;
-  return x == y || (format.is_zero(x) && format.is_zero(y)) || (format.is_nan(x) && format.is_nan(y));
-}
-
 /// Puts the terms for a distance into an inner product, the small one only if asked to; false where the formats have them not.
 using Draw = std::function<bool(ProbeCase&, int distance, bool with_small)>;
 
@@ -37,7 +32,7 @@ int distance_of(const ProbeBench& bench, const Draw& draw) {
   }
   const auto answers = bench.answers(probes);
   for (std::size_t i = distances.size(); i-- > 0;)
-    if (!same(bench, answers[2 * i], answers[2 * i + 1])) return distances[i];
+    if (!bench.same(answers[2 * i], answers[2 * i + 1])) return distances[i];
   return -1;
 }
 
@@ -85,7 +80,7 @@ bool splits_at(const ProbeBench& bench, ProbeCases& cases, std::size_t n, std::s
     for (std::size_t i = 0; i < whole.size(); ++i) second.push_back(second_part(bench, whole[i], n, sums[i]));
     const auto in_one = bench.answers(whole), in_two = bench.answers(second);
     for (std::size_t i = 0; i < whole.size(); ++i) {
-      if (same(bench, in_one[i], in_two[i])) continue;
+      if (bench.same(in_one[i], in_two[i])) continue;
       difference = fmt::format("{} gives {} at once, {} when the sum of the first {} is the c of the others",
                                bench.words(whole[i]), bench.words(in_one[i]), bench.words(in_two[i]), n);
       return false;
@@ -118,7 +113,7 @@ bool exchangeable(const ProbeBench& bench, ProbeCases& cases, std::size_t i, std
     }
     const auto before = bench.answers(probes), after = bench.answers(swapped);
     for (std::size_t n = 0; n < probes.size(); ++n) {
-      if (same(bench, before[n], after[n])) continue;
+      if (bench.same(before[n], after[n])) continue;
       difference = fmt::format("{} gives {}, and {} when p[{}] and p[{}] change places", bench.words(probes[n]),
                                bench.words(before[n]), bench.words(after[n]), i, j);
       return false;
