@@ -2,6 +2,7 @@
 #include "cli/accumulation_page.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "cli/output.hpp"
@@ -79,6 +80,13 @@ Growth figure_of(const AccumulationGrid& grid) {
   return growth;
 }
 
+/// The power of K by which the error grows; nothing where one of the two errors has no logarithm.
+reports::Cell growth_of(const studies::AccumulationRow& first, const studies::AccumulationRow& last) {
+  const double power = emu::log2(last.errors.frobenius / first.errors.frobenius) /
+                       emu::log2(static_cast<double>(last.length) / static_cast<double>(first.length));
+  return std::isfinite(power) ? reports::Cell(power) : reports::Cell("");
+}
+
 /// One line for each curve of the figure.
 reports::Table table_of(const AccumulationGrid& grid) {
   const std::size_t last = grid.config().lengths.size() - 1;
@@ -94,9 +102,7 @@ reports::Table table_of(const AccumulationGrid& grid) {
       std::vector<reports::Cell> cells{legend_of(row.accumulation), row.distribution};
       if (last > 0) cells.emplace_back(first.errors.frobenius);
       cells.emplace_back(row.errors.frobenius);
-      if (last > 0)
-        cells.emplace_back(emu::log2(row.errors.frobenius / first.errors.frobenius) /
-                           emu::log2(static_cast<double>(row.length) / static_cast<double>(first.length)));
+      if (last > 0) cells.push_back(growth_of(first, row));
       for (const double x : {row.errors.mean_signed_rel, row.errors.max_rel}) cells.emplace_back(x);
       table.rows.push_back(std::move(cells));
     }
