@@ -7,6 +7,7 @@
 #include <span>
 
 #include "emu/bits.hpp"
+#include "emu/config.hpp"
 #include "emu/format.hpp"
 #include "emu/real.hpp"
 
@@ -26,10 +27,10 @@ struct EngineTerm {
   int exponent = exponent_of_zero;
   std::uint64_t payload = 0;  ///< of a NaN: its fraction, quieted, the first bit on top; 0 where no operand was a NaN
 
-  bool is_zero() const noexcept { return kind == number && significand == 0; }
+  ULPSCOPE_HD bool is_zero() const noexcept { return kind == number && significand == 0; }
 };
 
-inline EngineTerm term_of(Format format, Code code) {
+ULPSCOPE_HD inline EngineTerm term_of(Format format, Code code) {
   EngineTerm term;
   term.negative = format.is_negative(code);
   if (format.is_nan(code)) {
@@ -49,7 +50,7 @@ inline EngineTerm term_of(Format format, Code code) {
   return term;
 }
 
-inline EngineTerm multiply(const EngineTerm& x, const EngineTerm& y) {
+ULPSCOPE_HD inline EngineTerm multiply(const EngineTerm& x, const EngineTerm& y) {
   EngineTerm product;
   product.negative = x.negative != y.negative;
   const bool zero = x.is_zero() || y.is_zero();
@@ -67,7 +68,7 @@ inline EngineTerm multiply(const EngineTerm& x, const EngineTerm& y) {
 }
 
 /// The sum of terms of which some are no numbers; nothing where all are. Of NaN operands the last.
-inline std::optional<EngineTerm> special_sum(std::span<const EngineTerm> terms) {
+ULPSCOPE_HD inline std::optional<EngineTerm> special_sum(std::span<const EngineTerm> terms) {
   std::optional<EngineTerm> special;
   for (const EngineTerm& term : terms) {
     if (term.kind == EngineTerm::number) continue;
@@ -83,14 +84,14 @@ inline std::optional<EngineTerm> special_sum(std::span<const EngineTerm> terms) 
 }
 
 /// A real number as the emulator's rounding takes it.
-inline Real<Word128> real_of(const EngineTerm& term) {
+ULPSCOPE_HD inline Real<Word128> real_of(const EngineTerm& term) {
   using Real = Real<Word128>;
   return term.significand == 0 ? Real{0, Real::exponent_of_zero, term.negative}
                                : Real::normalised(term.significand, term.last + Real::leading_bit, term.negative);
 }
 
 /// significand * 2^count, cut to an integer.
-inline Word128 shifted(Word128 significand, int count, bool away) {
+ULPSCOPE_HD inline Word128 shifted(Word128 significand, int count, bool away) {
   if (count >= 0) return significand << count;
   if (count <= -128) return away && significand != 0 ? 1 : 0;
   const Word128 kept = significand >> -count;

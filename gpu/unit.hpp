@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "emu/engine.hpp"
+#include "emu/error.hpp"
 #include "emu/format.hpp"
+#include "gpu/matrix.hpp"
 
 namespace ulpscope::gpu {
 
@@ -43,6 +45,19 @@ class Unit {
   /// operation.products; more than one makes a chain of instructions, each with the result of the one before for its c.
   /// @throws ulpscope::Error when the device fails; nothing in d counts then.
   virtual void multiply(const Operation& operation, const InnerProducts& problem, std::span<emu::Code> d) const = 0;
+  /// A whole product: for each element a chain of the operation over ascending k, that starts from c; zeros fill the last
+  /// instruction. d holds m * n stored codes of the accumulator's format, row-major. Without scales.
+  /// @throws ulpscope::Error when the device fails or formats and shapes do not fit; nothing in d counts then.
+  virtual void multiply_matrices(const Operation& operation, const MatrixProduct& product, std::span<std::byte> d) const;
+};
+
+/// @throws ulpscope::Error where a product is none that the operation can take.
+void check_shapes(const Operation& operation, const MatrixProduct& product, std::span<const std::byte> d);
+
+/// What a device is asked for is not there: no driver, no device of that name, no such instruction.
+class NoDevice : public Error {
+ public:
+  using Error::Error;
 };
 
 }  // namespace ulpscope::gpu

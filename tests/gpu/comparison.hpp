@@ -13,10 +13,13 @@
 
 #include "emu/engine_step.hpp"
 #include "emu/engines.hpp"
+#include "gpu/adversarial.hpp"
 #include "gpu/cpu_units.hpp"
-#include "tests/gpu/adversarial.hpp"
 
 namespace ulpscope::testing {
+
+using emu::Code;
+using gpu::TestProblems;
 
 struct Subject {
   std::unique_ptr<gpu::Unit> unit;
@@ -37,13 +40,13 @@ inline Subject subject(std::string_view unit_name, std::string_view instruction)
   return subject;
 }
 
-inline std::vector<Code> run(const gpu::Unit& unit, const gpu::Operation& operation, const Problems& problems) {
+inline std::vector<Code> run(const gpu::Unit& unit, const gpu::Operation& operation, const TestProblems& problems) {
   std::vector<Code> d(problems.c.size());
   unit.multiply(operation, problems.view(), d);
   return d;
 }
 
-inline std::vector<Code> emulate(const emu::Engine& engine, const gpu::Operation& o, const Problems& p) {
+inline std::vector<Code> emulate(const emu::Engine& engine, const gpu::Operation& o, const TestProblems& p) {
   std::vector<Code> d;
   for (std::size_t i = 0; i < p.c.size(); ++i) {
     const std::span a(p.a.data() + i * p.products, p.products), b(p.b.data() + i * p.products, p.products);
@@ -57,7 +60,7 @@ struct Comparison {
   std::string first = {};  ///< operands and results, in hexadecimal
 };
 
-inline Comparison compare(const Problems& p, const std::vector<Code>& real, const std::vector<Code>& emulated) {
+inline Comparison compare(const TestProblems& p, const std::vector<Code>& real, const std::vector<Code>& emulated) {
   Comparison comparison;
   for (std::size_t i = 0; i < real.size(); ++i) {
     if (real[i] == emulated[i] || ++comparison.mismatches > 1) continue;

@@ -15,9 +15,13 @@
 namespace {
 
 using namespace ulpscope;
-using testing::Adversary;
+using gpu::test_problems;
+using gpu::TestProblems;
+using gpu::TestShape;
 using testing::Code;
-using testing::Problems;
+using testing::compare;
+using testing::emulate;
+using testing::run;
 using testing::Subject;
 using testing::subject;
 
@@ -36,7 +40,7 @@ struct Controlled {
   unsigned after;
 };
 
-Controlled run_under(unsigned mxcsr, const Subject& s, const Problems& problems) {
+Controlled run_under(unsigned mxcsr, const Subject& s, const TestProblems& problems) {
   Controlled result{std::vector<Code>(problems.c.size()), 0};
   const unsigned before = _mm_getcsr();
   _mm_setcsr(mxcsr);
@@ -48,7 +52,7 @@ Controlled run_under(unsigned mxcsr, const Subject& s, const Problems& problems)
 
 void check_mxcsr_plays_no_part(const Subject& s) {
   constexpr unsigned masks = 0x1f80, downward = 0x2000, upward = 0x4000, toward_zero = 0x6000, ftz = 0x8000, daz = 0x0040;
-  const Problems problems = Adversary(s.operation, seed).problems(s.operation.products, 20000);
+  const TestProblems problems = test_problems(TestShape(s.operation, s.operation.products), seed, 0, 20000);
   const auto usual = run_under(masks, s, problems).d;
   for (const unsigned mxcsr : {masks | downward, masks | upward, masks | toward_zero, masks | ftz, masks | daz, 0u}) {
     CAPTURE(mxcsr);
@@ -77,7 +81,7 @@ TEST_CASE("a tile of fewer columns computes what an engine of fewer products doe
     s.engine.products = products;
     s.engine.stages[0].terms = products / 2;
     for (const std::size_t tiles : {1u, 3u}) {
-      const Problems problems = Adversary(s.operation, seed).problems(tiles * s.operation.products, 5000);
+      const TestProblems problems = test_problems(TestShape(s.operation, tiles * s.operation.products), seed, 0, 5000);
 
       const auto found = compare(problems, run(*s.unit, s.operation, problems), emulate(s.engine, s.operation, problems));
 
@@ -91,8 +95,8 @@ TEST_CASE("zeros in a full tile instead of fewer columns change signs of zeros, 
   const Subject s = subject("cpu:amx_bf16", "TDPBF16PS");
   gpu::Operation narrow = s.operation;
   narrow.products = 8;
-  const Problems problems = Adversary(narrow, seed).problems(narrow.products, 100000);
-  Problems padded{s.operation.products, {}, {}, problems.c};
+  const TestProblems problems = test_problems(TestShape(narrow, narrow.products), seed, 0, 100000);
+  TestProblems padded{s.operation.products, {}, {}, problems.c, {}, {}};
   for (std::size_t i = 0; i < padded.c.size(); ++i)
     for (std::size_t k = 0; k < padded.products; ++k) {
       padded.a.push_back(k < narrow.products ? problems.a[i * narrow.products + k] : 0);
@@ -115,7 +119,7 @@ TEST_CASE("zeros in a full tile instead of fewer columns change signs of zeros, 
 TEST_CASE("tiles are released") {
   constexpr std::uint64_t tile_configuration = 1 << 17, tile_data = 1 << 18;
   const Subject s = subject("cpu:amx_bf16", "TDPBF16PS");
-  run(*s.unit, s.operation, Adversary(s.operation, seed).problems(s.operation.products, 100));
+  run(*s.unit, s.operation, test_problems(TestShape(s.operation, s.operation.products), seed, 0, 100));
 
   CHECK((components_in_use() & (tile_configuration | tile_data)) == 0);
 }
@@ -124,7 +128,7 @@ TEST_CASE("the processor's units answer in every thread") {
   for (const auto& unit : gpu::cpu_units()) {
     for (const gpu::Operation& operation : unit->operations()) {
       CAPTURE(unit->name(), operation.instruction);
-      const Problems problems = Adversary(operation, seed).problems(operation.products, 20000);
+      const TestProblems problems = test_problems(TestShape(operation, operation.products), seed, 0, 20000);
       const auto alone = run(*unit, operation, problems);
       std::vector<std::vector<Code>> together(4);
       std::vector<std::thread> threads;
@@ -142,7 +146,7 @@ TEST_CASE("the processor's units refuse what they do not have") {
     operation.instruction = "mma.sync";
     CAPTURE(unit->name());
 
-    CHECK_THROWS_AS(run(*unit, operation, Problems{operation.products, {}, {}, {}}), Error);
+    CHECK_THROWS_AS(run(*unit, operation, TestProblems{operation.products, {}, {}, {}, {}, {}}), Error);
   }
 }
 
@@ -151,7 +155,7 @@ TEST_CASE("a tile has an even number of products, no more than 32") {
   for (const std::size_t products : {0u, 1u, 31u, 34u}) {
     s.operation.products = products;
 
-    CHECK_THROWS_AS(run(*s.unit, s.operation, Problems{products, {}, {}, {}}), Error);
+    CHECK_THROWS_AS(run(*s.unit, s.operation, TestProblems{products, {}, {}, {}, {}, {}}), Error);
   }
 }
 

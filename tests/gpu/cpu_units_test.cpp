@@ -11,9 +11,13 @@
 namespace {
 
 using namespace ulpscope;
-using testing::Adversary;
+using gpu::test_problems;
+using gpu::TestProblems;
+using gpu::TestShape;
 using testing::Code;
-using testing::Problems;
+using testing::compare;
+using testing::emulate;
+using testing::run;
 using testing::Subject;
 using testing::subject;
 
@@ -22,11 +26,11 @@ constexpr std::uint64_t seed = 20240601;
 /// Adversarial inner products of one instruction, and in every fourth portion of three in a chain.
 void check_same_bits(const Subject& s, std::size_t count) {
   constexpr std::size_t portion = 10000;
-  Adversary adversary(s.operation, seed);
   std::size_t mismatches = 0;
   for (std::size_t done = 0; done < count; done += portion) {
     const std::size_t instructions = done / portion % 4 == 0 ? 3 : 1;
-    const Problems problems = adversary.problems(instructions * s.operation.products, portion);
+    const TestProblems problems =
+        test_problems(TestShape(s.operation, instructions * s.operation.products), seed, done, portion);
     const auto found = compare(problems, run(*s.unit, s.operation, problems), emulate(s.engine, s.operation, problems));
     if (mismatches == 0 && found.mismatches > 0) UNSCOPED_INFO("seed " << seed << ": " << found.first);
     mismatches += found.mismatches;
@@ -44,7 +48,7 @@ struct Literal {
 void check_literals(const Subject& s, const std::vector<Literal>& literals) {
   for (const Literal& literal : literals) {
     CAPTURE(literal.what);
-    Problems problem{s.operation.products, literal.a, literal.b, {literal.c}};
+    TestProblems problem{s.operation.products, literal.a, literal.b, {literal.c}, {}, {}};
     problem.a.resize(problem.products);
     problem.b.resize(problem.products);
 
@@ -79,7 +83,7 @@ const std::vector<Mutant> mutants_of_all{
 };
 
 void check_mutants_are_seen(const Subject& s, const std::vector<Mutant>& own) {
-  const Problems problems = Adversary(s.operation, seed).problems(s.operation.products, 20000);
+  const TestProblems problems = test_problems(TestShape(s.operation, s.operation.products), seed, 0, 20000);
   const auto real = run(*s.unit, s.operation, problems);
   for (const auto* mutants : {&mutants_of_all, &own}) {
     for (const Mutant& mutant : *mutants) {
@@ -156,7 +160,7 @@ TEST_CASE("TDPBF16PS by literal results") {
 
 TEST_CASE("TDPBF16PS keeps the -0 of two chains that end in flushed sums") {
   const Subject s = amx_bf16();
-  Problems problem{32, std::vector<Code>(32), std::vector<Code>(32), {0x80000000}};
+  TestProblems problem{32, std::vector<Code>(32), std::vector<Code>(32), {0x80000000}, {}, {}};
   for (const std::size_t last : {30u, 31u}) {
     problem.a[last] = 0x9a00;
     problem.b[last] = 0x1a00;

@@ -1,0 +1,41 @@
+# CUDA: the plugins are built where a toolkit of this version or a newer one is found, and left out elsewhere.
+#   ULPSCOPE_CUDA                 AUTO (default), ON (fail without a toolkit), OFF
+#   CMAKE_CUDA_ARCHITECTURES      default: every architecture with tensor cores that the toolkit compiles for
+set(ULPSCOPE_CUDA AUTO CACHE STRING "Build the CUDA plugins: AUTO, ON, OFF")
+set_property(CACHE ULPSCOPE_CUDA PROPERTY STRINGS AUTO ON OFF)
+set(ulpscope_cuda_least_toolkit 13.0)
+
+set(ULPSCOPE_HAS_CUDA OFF)
+if(NOT ULPSCOPE_CUDA STREQUAL OFF)
+  include(CheckLanguage)
+  if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
+    find_program(ulpscope_nvcc nvcc HINTS ENV CUDA_PATH PATHS /usr/local/cuda PATH_SUFFIXES bin)
+    if(ulpscope_nvcc)
+      set(ENV{CUDACXX} ${ulpscope_nvcc})
+    endif()
+  endif()
+  check_language(CUDA)
+  if(CMAKE_CUDA_COMPILER)
+    if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+      set(CMAKE_CUDA_ARCHITECTURES 75-real 80-real 86-real 89-real 90a-real 100-real 120-real)
+    endif()
+    enable_language(CUDA)
+    find_package(CUDAToolkit)
+    if(CUDAToolkit_FOUND AND CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL ulpscope_cuda_least_toolkit)
+      set(ULPSCOPE_HAS_CUDA ON)
+    endif()
+  endif()
+  if(ULPSCOPE_HAS_CUDA)
+    message(STATUS "ulpscope: CUDA plugins with toolkit ${CMAKE_CUDA_COMPILER_VERSION} for ${CMAKE_CUDA_ARCHITECTURES}")
+  elseif(ULPSCOPE_CUDA STREQUAL ON)
+    message(FATAL_ERROR "ULPSCOPE_CUDA is ON, but no CUDA toolkit ${ulpscope_cuda_least_toolkit} or newer was found")
+  else()
+    message(STATUS "ulpscope: no CUDA toolkit ${ulpscope_cuda_least_toolkit} or newer, the CUDA plugins are left out")
+  endif()
+endif()
+
+# What device code is compiled with: the emulator needs its own roundings kept apart, and its constexpr functions on the device.
+add_library(ulpscope_cuda_flags INTERFACE)
+target_compile_features(ulpscope_cuda_flags INTERFACE cxx_std_20)
+target_compile_options(ulpscope_cuda_flags INTERFACE
+  $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20 --fmad=false --expt-relaxed-constexpr --threads=0 -Xcompiler=-ffp-contract=off>)

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// The devices that can be asked: GPUs through a plugin that is opened on demand, the units of this processor, and emulated
+// devices that stand in for GPUs.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gpu/device_emulator.hpp"
+#include "gpu/elementwise.hpp"
+#include "gpu/library.hpp"
+#include "gpu/unit.hpp"
+
+namespace ulpscope::gpu {
+
+struct DeviceDescription {
+  std::string id;               ///< `cuda:0`, `cpu:amx_bf16`, `emulated:sm_90`
+  std::string name;             ///< as its driver or its processor gives it
+  std::string architecture;     ///< `sm_90`, `x86-64`
+  std::string driver, toolkit;  ///< versions; empty where there are none
+};
+
+/// What a device offers; what it does not is null.
+struct Device {
+  DeviceDescription description;
+  std::shared_ptr<const Unit> unit;
+  std::shared_ptr<const Elementwise> elementwise;
+  std::shared_ptr<const DeviceEmulator> emulator;
+  /// Opens the libraries of matrix products, which may take a while; throws NoDevice where they are missing.
+  std::function<std::vector<std::shared_ptr<const Library>>()> libraries;
+};
+
+/// What was looked for and what was found.
+struct DeviceSearch {
+  std::vector<Device> devices;
+  std::vector<std::string> remarks;  ///< one line for each kind that is not there, and why
+};
+
+/// The real devices of this machine: those of the processor, then the GPUs.
+DeviceSearch find_devices();
+
+/// A device by its id; `emulated:E` for any E of `emu::engine_names()` that names a GPU.
+/// @throws NoDevice naming those that there are and why others are not.
+Device open_device(std::string_view id);
+
+}  // namespace ulpscope::gpu

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// A library of matrix products on a device, asked for one algorithm at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "emu/format.hpp"
+#include "gpu/matrix.hpp"
+
+namespace ulpscope::gpu {
+
+/// One way to ask a library for D = alpha * scale_a * scale_b * A * B + beta * C.
+struct LibraryCall {
+  std::string function;                     ///< `cublasGemmEx`, `cublasLtMatmul`
+  std::string compute;                      ///< as the library spells its compute type: `CUBLAS_COMPUTE_32F`
+  emu::Format a, b, d;                      ///< C is stored as D
+  emu::Format accumulator;                  ///< what the compute type says that sums are kept in
+  bool reduced_precision_reduction = true;  ///< whether parts may be added up in D's format (cublasSetMathMode)
+  bool fast_accumulation = false;           ///< CUBLASLT_MATMUL_DESC_FAST_ACCUM
+
+  friend bool operator==(const LibraryCall&, const LibraryCall&) = default;
+};
+
+/// How a library would carry a call out.
+struct LibraryAlgorithm {
+  std::string words;              ///< every attribute it has, `key=value` separated by spaces: the record of what was run
+  int split_k = 1;                ///< parts of K that it declares
+  std::string reduction;          ///< how parts are joined, the library's word; empty where nothing is split
+  std::vector<std::byte> opaque;  ///< the library's own description; empty: its default choice
+};
+
+struct LibraryProduct {
+  MatrixProduct product;  ///< c in the format of D, or none
+  float alpha = 1, beta = 0;
+  std::optional<float> scale_a, scale_b;  ///< one for each operand, fp8 only
+};
+
+struct LibraryTime {
+  double median_seconds = 0, least_seconds = 0;
+  std::size_t runs = 0;
+};
+
+class Library {
+ public:
+  virtual ~Library() = default;
+
+  virtual std::string name() const = 0;     ///< `cuBLAS`, `cuBLASLt`
+  virtual std::string version() const = 0;  ///< of the library that was loaded
+  virtual std::vector<LibraryCall> calls() const = 0;
+  /// The algorithms for a shape, at most `most`, the library's favourite first.
+  virtual std::vector<LibraryAlgorithm> algorithms(const LibraryCall& call, std::size_t m, std::size_t n, std::size_t k,
+                                                   std::size_t most) const = 0;
+  /// d: m * n stored codes of call.d, row-major.
+  /// @throws ulpscope::Error naming the call that failed; nothing in d counts then.
+  virtual void multiply(const LibraryCall& call, const LibraryAlgorithm& algorithm, const LibraryProduct& product,
+                        std::span<std::byte> d) const = 0;
+  /// The time of one product of uniform random numbers in (-1, 1), the buffers changed from run to run so that none is in a
+  /// cache; after a warm-up, by the device's own clock.
+  virtual LibraryTime time(const LibraryCall& call, const LibraryAlgorithm& algorithm, std::size_t m, std::size_t n,
+                           std::size_t k) const = 0;
+};
+
+}  // namespace ulpscope::gpu
