@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "studies/probe.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -15,6 +13,7 @@
 #include "studies/probe_fit.hpp"
 #include "studies/probe_layout.hpp"
 #include "studies/probe_variants.hpp"
+#include "studies/words.hpp"
 
 namespace ulpscope::studies {
 namespace {
@@ -53,8 +52,8 @@ class Probe {
     for (Finding& finding : direct_findings(bench, layout_.step)) report_.findings.push_back(std::move(finding));
     if (report_.recovered)
       note("disagreements", std::to_string(report_.disagreements),
-           fmt::format("the recovered engine and the unit on {} random inner products that it was not fitted to, seed {}",
-                       options_.last_checks, options_.seed));
+           filled("the recovered engine and the unit on {} random inner products that it was not fitted to, seed {}",
+                  options_.last_checks, options_.seed));
     return std::move(report_);
   }
 
@@ -126,7 +125,7 @@ class Probe {
       return;
     }
     note("exchangeable", group_words(layout_), layout_.group_evidence);
-    note("summation", "not recovered", fmt::format("none of {} kinds of engines gives all of {} answers", tried, asked));
+    note("summation", "not recovered", filled("none of {} kinds of engines gives all of {} answers", tried, asked));
   }
 
   /// Whether no random inner product tells a variant's answer from the recovered engine's and finds the variant right. A
@@ -166,8 +165,8 @@ class Probe {
       if (feature.is_number) (std::stoi(variant.word) < std::stoi(feature.word) ? less_refuted : more_refuted) = true;
       if (!evidence.empty()) continue;
       const ProbeBench& bench = answers.bench();
-      evidence = fmt::format("{} gives {}; were it {}, {}", bench.words(refutation->probe), bench.words(refutation->answer),
-                             variant.word, bench.words(bench.emulated(variant.engine, refutation->probe)));
+      evidence = filled("{} gives {}; were it {}, {}", bench.words(refutation->probe), bench.words(refutation->answer),
+                        variant.word, bench.words(bench.emulated(variant.engine, refutation->probe)));
     }
     const bool tells = refuted > 0 || feature.variants.empty() || feature.name == "summation";
     if (!tells || (feature.name == "least_exponent" && refuted < feature.variants.size() && feature.word == "none")) {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "studies/probe_bench.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 #include "emu/decode.hpp"
 #include "emu/encode.hpp"
 #include "emu/engine_step.hpp"
+#include "studies/words.hpp"
 
 namespace ulpscope::studies {
 
@@ -29,15 +29,29 @@ Code number_code(Format format, int exponent, Code fraction, bool negative) {
   return std::max<Code>((implicit | (fraction & format.fraction_mask())) >> dropped, 1) | sign;
 }
 
+namespace {
+
+std::string shortest(double number, std::chars_format format) {
+  char text[64];
+  return {std::begin(text), std::to_chars(std::begin(text), std::end(text), number, format).ptr};
+}
+
+}  // namespace
+
 std::string number_words(double number) {
   if (std::isnan(number)) return "NaN";
-  if (number == 0 || std::isinf(number)) return fmt::format("{}", number);
+  const std::string sign = std::signbit(number) ? "-" : "";
+  const double magnitude = std::abs(number);
+  if (magnitude == 0) return sign + "0";
+  if (std::isinf(number)) return sign + "inf";
   int exponent = 0;
-  const double significand = std::frexp(number, &exponent);
-  const bool plain = std::abs(number) < 0x1p20 && std::abs(number) >= 0x1p-4 && fmt::format("{}", number).size() <= 8;
-  if (plain) return fmt::format("{}", number);
-  if (std::abs(significand) == 0.5) return fmt::format("{}2^{}", significand < 0 ? "-" : "", exponent - 1);
-  return fmt::format("{:a}", number);
+  const double significand = std::frexp(magnitude, &exponent);
+  if (magnitude < 0x1p20 && magnitude >= 0x1p-4) {
+    const std::string plain = shortest(number, std::chars_format::fixed);
+    if (plain.size() <= 8) return plain;
+  }
+  if (significand == 0.5) return sign + "2^" + std::to_string(exponent - 1);
+  return sign + "0x" + shortest(magnitude, std::chars_format::hex);
 }
 
 ProbeBench::ProbeBench(const gpu::Unit& unit, const gpu::Operation& operation, std::size_t products)
@@ -124,14 +138,14 @@ std::string ProbeBench::words(const ProbeCase& probe) const {
     if (++told > most) continue;
     // The product of two short numbers is a double; that of two doubles need not be.
     const bool short_product = operation_.a.precision() + operation_.b.precision() <= 53 && std::abs(a * b) >= 0x1p-1000;
-    text += short_product ? fmt::format(", p[{}] = {}", k, number_words(a * b))
-                          : fmt::format(", p[{}] = {} * {}", k, number_words(a), number_words(b));
+    text += short_product ? filled(", p[{}] = {}", k, number_words(a * b))
+                          : filled(", p[{}] = {} * {}", k, number_words(a), number_words(b));
   }
-  if (told > most) text += fmt::format(" and {} more of {} terms", told - most, count);
+  if (told > most) text += filled(" and {} more of {} terms", told - most, count);
   for (std::size_t i = 0; i < probe.a_scales.size(); ++i) {
     const double scale =
         emu::decode(operation_.scale_format, probe.a_scales[i]) * emu::decode(operation_.scale_format, probe.b_scales[i]);
-    if (scale != 1 && used[i]) text += fmt::format(", scales[{}] = {}", i, number_words(scale));
+    if (scale != 1 && used[i]) text += filled(", scales[{}] = {}", i, number_words(scale));
   }
   return text;
 }

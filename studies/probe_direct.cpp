@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "studies/probe_direct.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
 
 #include "emu/decode.hpp"
 #include "emu/encode.hpp"
+#include "studies/words.hpp"
 
 namespace ulpscope::studies {
 namespace {
@@ -75,8 +74,8 @@ class Direct {
     const int plain = step_ < 3 ? -1 : reach(exponent, 0), wide = step_ < 3 ? -1 : reach(exponent, 1);
     if (plain < 0 || wide < 0) return note("products_normalised", not_observable);
     note("products_normalised", wide == plain ? "no" : "yes",
-         fmt::format("beside p[0] = -p[1] = 2^{} a product counts down to 2^{}, beside 2.25 * 2^{} down to 2^{}", exponent,
-                     exponent - plain, exponent, exponent - wide));
+         filled("beside p[0] = -p[1] = 2^{} a product counts down to 2^{}, beside 2.25 * 2^{} down to 2^{}", exponent,
+                exponent - plain, exponent, exponent - wide));
   }
 
   /// A step of products 2.25 and c = 1.5.
@@ -89,7 +88,7 @@ class Direct {
     probe.c = emu::encode(acc_, 1.5);
     const double sum = 2.25 * static_cast<double>(step_) + 1.5;
     const int bits = static_cast<int>(std::bit_width(static_cast<std::size_t>(sum))) - 1;
-    note("carry_bits", value(probe) == sum ? fmt::format("at least {}", bits) : "lost", gives(probe));
+    note("carry_bits", value(probe) == sum ? filled("at least {}", bits) : "lost", gives(probe));
   }
 
   /// Raising c to the next power of two may coarsen the alignment of everything else.
@@ -127,7 +126,7 @@ class Direct {
   }
 
   void specials() {
-    note("nan_code", fmt::format("{:0{}x}", nan_result(bench_), (acc_.bits() + 3) / 4), "c = NaN");
+    note("nan_code", hexadecimal(nan_result(bench_), static_cast<std::size_t>(acc_.bits() + 3) / 4), "c = NaN");
     ProbeCase probe = bench_.blank();
     probe.c = acc_.infinity_code();
     note("infinite_addend", bench_.words(bench_.answer(probe)), "c = inf and products of 0");

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "studies/probe_layout.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <functional>
 #include <utility>
+
+#include "studies/words.hpp"
 
 namespace ulpscope::studies {
 namespace {
@@ -81,8 +81,8 @@ bool splits_at(const ProbeBench& bench, ProbeCases& cases, std::size_t n, std::s
     const auto in_one = bench.answers(whole), in_two = bench.answers(second);
     for (std::size_t i = 0; i < whole.size(); ++i) {
       if (bench.same(in_one[i], in_two[i])) continue;
-      difference = fmt::format("{} gives {} at once, {} when the sum of the first {} is the c of the others",
-                               bench.words(whole[i]), bench.words(in_one[i]), bench.words(in_two[i]), n);
+      difference = filled("{} gives {} at once, {} when the sum of the first {} is the c of the others", bench.words(whole[i]),
+                          bench.words(in_one[i]), bench.words(in_two[i]), n);
       return false;
     }
   }
@@ -114,8 +114,8 @@ bool exchangeable(const ProbeBench& bench, ProbeCases& cases, std::size_t i, std
     const auto before = bench.answers(probes), after = bench.answers(swapped);
     for (std::size_t n = 0; n < probes.size(); ++n) {
       if (bench.same(before[n], after[n])) continue;
-      difference = fmt::format("{} gives {}, and {} when p[{}] and p[{}] change places", bench.words(probes[n]),
-                               bench.words(before[n]), bench.words(after[n]), i, j);
+      difference = filled("{} gives {}, and {} when p[{}] and p[{}] change places", bench.words(probes[n]),
+                          bench.words(before[n]), bench.words(after[n]), i, j);
       return false;
     }
   }
@@ -150,13 +150,13 @@ std::size_t step_length(const ProbeBench& bench, ProbeCases& cases, std::string&
   for (std::size_t n = 1; n < bench.products(); ++n) {
     std::string other;
     if (splits_at(bench, cases, n, other)) {
-      evidence = fmt::format("on {} inner products the sum of the first {} is the c of the others", split_cases, n);
+      evidence = filled("on {} inner products the sum of the first {} is the c of the others", split_cases, n);
       if (!difference.empty()) evidence += "; at less it is not: " + difference;
       return n;
     }
     difference = std::move(other);
   }
-  evidence = fmt::format("no n below {} splits the sum: {}", bench.products(), difference);
+  evidence = filled("no n below {} splits the sum: {}", bench.products(), difference);
   return 0;
 }
 
@@ -178,7 +178,7 @@ void find_groups(const ProbeBench& bench, ProbeCases& cases, ProbeLayout& layout
       for (std::size_t k = 0; k < layout.step; ++k) layout.regular &= layout.group_of[k] == k / run % layout.groups;
     }
   }
-  layout.group_evidence = layout.groups == 1 ? fmt::format(
+  layout.group_evidence = layout.groups == 1 ? filled(
                                                    "on {} inner products for each pair no two products of a step that "
                                                    "change places change the answer",
                                                    swap_cases)
@@ -195,7 +195,7 @@ std::string group_words(const ProbeLayout& layout) {
     words += (words.empty() ? "" : " ") + std::to_string(k);
     ++told;
   }
-  return fmt::format("{} groups of {}: {}{}", layout.groups, layout.group_size(), words, layout.group_size() > 8 ? " ..." : "");
+  return filled("{} groups of {}: {}{}", layout.groups, layout.group_size(), words, layout.group_size() > 8 ? " ..." : "");
 }
 
 }  // namespace ulpscope::studies

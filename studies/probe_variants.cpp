@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "studies/probe_variants.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <functional>
 
 #include "emu/names.hpp"
+#include "studies/words.hpp"
 
 namespace ulpscope::studies {
 namespace {
@@ -34,8 +33,8 @@ std::string groups_words(const Engine& engine) {
   if (stage.terms == Stage::all || stage.terms == engine.products) return count_words(engine.products) + " products";
   const int groups = (engine.products + stage.terms - 1) / stage.terms;
   const std::string dealt =
-      stage.run == 0 ? "" : fmt::format(" (k{} mod {})", stage.run == 1 ? "" : fmt::format("/{}", stage.run), groups);
-  return fmt::format("{} groups of {}{}", groups, stage.terms, dealt);
+      stage.run == 0 ? "" : filled(" (k{} mod {})", stage.run == 1 ? "" : filled("/{}", stage.run), groups);
+  return filled("{} groups of {}{}", groups, stage.terms, dealt);
 }
 
 const char* cut_word(Cut cut) { return cut == Cut::downward ? "downward" : "toward_zero"; }
@@ -219,7 +218,7 @@ std::string order_words(const Engine& engine) {
     case Summing::aligned: words += with_addend ? " and c aligned" : " aligned"; break;
     case Summing::exact: words += with_addend ? " and c exact" : " exact"; break;
     case Summing::sequential:
-      words += fmt::format(" one by one{}{}", first.descending ? " descending" : "", addend_words(first));
+      words += filled(" one by one{}{}", first.descending ? " descending" : "", addend_words(first));
       break;
     case Summing::pairwise: words += " in pairs" + addend_words(first); break;
   }
@@ -231,10 +230,10 @@ std::string order_words(const Engine& engine) {
         first.carried || first.terms == Stage::all || first.terms == engine.products || i == engine.stage_count - 1;
     const std::string with_c = stage.addend != Addend::none ? " with c" : "";
     if (stage.summing == Summing::aligned)
-      words += fmt::format("; sums aligned{}{}", with_c, stage.rounded ? "" : " not normalised");
+      words += filled("; sums aligned{}{}", with_c, stage.rounded ? "" : " not normalised");
     else
-      words += fmt::format("; {}{}", single && first.carried ? "then" : "sums added",
-                           stage.addend == Addend::last ? (first.carried ? " c" : ", then c") : with_c);
+      words += filled("; {}{}", single && first.carried ? "then" : "sums added",
+                      stage.addend == Addend::last ? (first.carried ? " c" : ", then c") : with_c);
   }
   return words;
 }
