@@ -14,7 +14,7 @@ target_compile_options(ulpscope_flags INTERFACE -Wall -Wextra -Wconversion -Wsha
   # libstdc++ 12 uses a function it deprecates
   $<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations>)
 if(ULPSCOPE_WERROR)
-  target_compile_options(ulpscope_flags INTERFACE -Werror)
+  target_compile_options(ulpscope_flags INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=>-Werror)
 endif()
 if(ULPSCOPE_SANITIZE)
   target_compile_options(ulpscope_flags INTERFACE -fsanitize=${ULPSCOPE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)

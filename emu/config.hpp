@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What every emulator header needs from the compiler: one macro that makes a function usable in device code, one that
-// forces inlining (bulk loops vectorise only then), and a refusal of flags that change what arithmetic means.
+// forces inlining (bulk loops vectorise only then), one that forbids it (device compilers take minutes over what repeats), and
+// a refusal of flags that change what arithmetic means.
 #pragma once
 
 #if defined(__FAST_MATH__)
@@ -16,7 +17,9 @@
 #if defined(__GNUC__) || defined(__clang__)
 #define ULPSCOPE_INLINE ULPSCOPE_HD inline __attribute__((always_inline))
 #define ULPSCOPE_INLINE_LAMBDA __attribute__((always_inline))
+#define ULPSCOPE_APART __attribute__((noinline))
 #else
 #define ULPSCOPE_INLINE ULPSCOPE_HD inline
 #define ULPSCOPE_INLINE_LAMBDA
+#define ULPSCOPE_APART
 #endif

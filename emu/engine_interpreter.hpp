@@ -14,6 +14,7 @@
 #include "emu/engine.hpp"
 #include "emu/engine_step.hpp"
 #include "emu/engine_term.hpp"
+#include "emu/engine_terms.hpp"
 #include "emu/exact_sum.hpp"
 #include "emu/real.hpp"
 
@@ -39,33 +40,6 @@ ULPSCOPE_HD inline EngineTerm product_of(const Engine& engine, const EngineTerm&
   return product;
 }
 
-/// Terms in a fixed place, for code that cannot allocate.
-template <std::size_t capacity>
-class FixedTerms {
- public:
-  ULPSCOPE_HD constexpr std::size_t size() const noexcept { return size_; }
-  ULPSCOPE_HD constexpr EngineTerm* begin() noexcept { return terms_; }
-  ULPSCOPE_HD constexpr EngineTerm* end() noexcept { return terms_ + size_; }
-  ULPSCOPE_HD constexpr const EngineTerm* begin() const noexcept { return terms_; }
-  ULPSCOPE_HD constexpr const EngineTerm* end() const noexcept { return terms_ + size_; }
-  ULPSCOPE_HD constexpr EngineTerm& operator[](std::size_t i) noexcept { return terms_[i]; }
-  ULPSCOPE_HD constexpr const EngineTerm& operator[](std::size_t i) const noexcept { return terms_[i]; }
-  ULPSCOPE_HD constexpr EngineTerm& front() noexcept { return terms_[0]; }
-  ULPSCOPE_HD constexpr EngineTerm& back() noexcept { return terms_[size_ - 1]; }
-  ULPSCOPE_HD constexpr bool empty() const noexcept { return size_ == 0; }
-  ULPSCOPE_HD constexpr void clear() noexcept { size_ = 0; }
-  ULPSCOPE_HD constexpr void push_back(const EngineTerm& term) noexcept { terms_[size_++] = term; }
-  ULPSCOPE_HD constexpr void resize(std::size_t size) noexcept {
-    for (; size_ < size; ++size_) terms_[size_] = {};
-    size_ = size;
-  }
-  ULPSCOPE_HD constexpr operator std::span<const EngineTerm>() const noexcept { return {terms_, size_}; }
-
- private:
-  EngineTerm terms_[capacity];
-  std::size_t size_ = 0;
-};
-
 template <class Terms>
 class EngineStep {
  public:
@@ -88,6 +62,12 @@ class EngineStep {
   ULPSCOPE_HD void stage(const Stage& stage, Terms& terms, const EngineTerm& c) {
     const std::size_t each = stage.terms == Stage::all ? terms.size() : static_cast<std::size_t>(stage.terms);
     const std::size_t sums = (terms.size() + each - 1) / each;
+    if (sums == 1) {
+      const EngineTerm total = sum(stage, terms, stage.addend != Addend::none ? &c : nullptr);
+      terms.clear();
+      terms.push_back(total);
+      return;
+    }
     const std::size_t run = stage.run > 0 ? static_cast<std::size_t>(stage.run) : each;
     sums_.clear();
     for (std::size_t s = 0; s < sums; ++s) {
@@ -100,7 +80,7 @@ class EngineStep {
       if (stage.carried) sums_.clear();
       sums_.push_back(total);
     }
-    std::swap(terms, sums_);
+    replace_terms(terms, sums_);
   }
 
   /// The sum of terms, which are of no use afterwards.
@@ -145,7 +125,7 @@ class EngineStep {
     return sum;
   }
 
-  ULPSCOPE_HD EngineTerm exact(const Stage& stage, Terms& terms, const EngineTerm* addend) const {
+  ULPSCOPE_HD ULPSCOPE_APART EngineTerm exact(const Stage& stage, Terms& terms, const EngineTerm* addend) const {
     if (addend != nullptr) terms.push_back(*addend);
     if (const auto special = special_sum(terms)) return *special;
     if (!stage.rounded) return fixed_point(terms);
@@ -183,7 +163,7 @@ class EngineStep {
     return sum;
   }
 
-  ULPSCOPE_HD EngineTerm sequential(const Stage& stage, Terms& terms, const EngineTerm* addend) const {
+  ULPSCOPE_HD ULPSCOPE_APART EngineTerm sequential(const Stage& stage, Terms& terms, const EngineTerm* addend) const {
     if (stage.descending) std::reverse(terms.begin(), terms.end());
     const bool starts_with_addend = addend != nullptr && stage.addend != Addend::last;
     const bool starts_with_term = !starts_with_addend && !stage.starts_at_zero;
@@ -199,7 +179,7 @@ class EngineStep {
   }
 
   /// One rounded addition; infinities as in IEEE 754, NaNs as in NanResult.
-  ULPSCOPE_HD EngineTerm joined(const Stage& stage, const EngineTerm& sum, const EngineTerm& joining) const {
+  ULPSCOPE_HD ULPSCOPE_APART EngineTerm joined(const Stage& stage, const EngineTerm& sum, const EngineTerm& joining) const {
     if (sum.kind == EngineTerm::number && joining.kind == EngineTerm::number)
       return round_real(stage, engine_.accumulator, add(real_of(sum), real_of(joining)));
     const EngineTerm special = *special_sum(std::array{sum, joining});
@@ -213,7 +193,7 @@ class EngineStep {
     return options;
   }
 
-  ULPSCOPE_HD EngineTerm round_real(const Stage& stage, Format format, const Real<Word128>& x) const {
+  ULPSCOPE_HD ULPSCOPE_APART EngineTerm round_real(const Stage& stage, Format format, const Real<Word128>& x) const {
     const Rounded result = round_unpacked(format, x, options(stage), 0);
     const int dropped = engine_.accumulator.fraction_bits - format.fraction_bits;
     Code code = result.code << dropped;

@@ -92,8 +92,9 @@ ULPSCOPE_HD inline Real<Word128> real_of(const EngineTerm& term) {
 
 /// significand * 2^count, cut to an integer.
 ULPSCOPE_HD inline Word128 shifted(Word128 significand, int count, bool away) {
+  if (significand == 0) return 0;  // count may be anything then
   if (count >= 0) return significand << count;
-  if (count <= -128) return away && significand != 0 ? 1 : 0;
+  if (count <= -128) return away ? 1 : 0;
   const Word128 kept = significand >> -count;
   return kept + (away && (kept << -count) != significand ? 1 : 0);
 }
