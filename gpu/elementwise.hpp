@@ -30,6 +30,7 @@ struct ElementModel {
   bool relu = false;  ///< negative results are +0 (PTX cvt.relu, fma.relu)
   emu::NanResult nan_result = emu::NanResult::canonical;
   emu::Code nan_code = to.nan_code();  ///< canonical: of every NaN result
+  bool nans_are_cut = false;           ///< convert: of a NaN the upper bits as they are, whatever they then stand for
 };
 
 /// One instruction or intrinsic of a device.

@@ -22,7 +22,9 @@ ULPSCOPE_INLINE constexpr std::size_t bytes_per_code(emu::Format format) noexcep
 /// Low bits of a stored code that the format does not have: tf32 is stored as the float32 of the same value, as devices read it
 /// (PTX ISA, "Alternate floating point data formats").
 ULPSCOPE_INLINE constexpr int storage_shift(emu::Format format) noexcept {
-  return format == emu::tf32 ? emu::float32.bits() - emu::tf32.bits() : 0;
+  constexpr emu::Format shorter = emu::tf32;  // device code sees no variable of a namespace
+  constexpr int cut = emu::float32.bits() - emu::tf32.bits();
+  return format == shorter ? cut : 0;
 }
 
 inline emu::Code load_code(emu::Format format, const std::byte* codes, std::size_t index) noexcept {

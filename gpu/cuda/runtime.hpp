@@ -79,8 +79,7 @@ void launch(const std::string& name, void (*kernel)(Parameters...), dim3 grid, d
   static_assert(sizeof...(Parameters) == sizeof...(Arguments));
   [&](Parameters... values) {
     void* addresses[] = {static_cast<void*>(&values)...};
-    check(cudaLaunchKernel(reinterpret_cast<const void*>(kernel), grid, block, addresses, shared_bytes, nullptr),
-          "launch of " + name);
+    check(cudaLaunchKernel(kernel, grid, block, addresses, shared_bytes, nullptr), "launch of " + name);
   }(std::forward<Arguments>(arguments)...);
 }
 

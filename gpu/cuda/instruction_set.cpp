@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gpu/cuda/instruction_set.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include "emu/engines.hpp"
+
+namespace ulpscope::gpu::cuda {
+namespace {
+
+/// The named engine of the same generation that is nearest below.
+std::string engine_of(int capability) {
+  std::string engine;
+  for (const std::string& name : emu::engine_names()) {
+    const std::string_view digits = std::string_view(name).substr(std::min<std::size_t>(3, name.size()));
+    int number = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    const bool is_gpu = name.starts_with("sm_") && error == std::errc{} && end == digits.data() + digits.size();
+    if (is_gpu && number <= capability && number / 10 == capability / 10) engine = name;
+  }
+  return engine;
+}
+
+struct Compiled {
+  int architecture = 0;
+  bool specific = false, real = false, portable = false;
+
+  bool runs_on(int capability) const noexcept {
+    if (specific) return capability == architecture;
+    const bool later = capability >= architecture;
+    return (real && later && capability / 10 == architecture / 10) || (portable && later);
+  }
+};
+
+std::optional<Compiled> compiled(std::string_view words) {
+  Compiled code;
+  const auto [end, error] = std::from_chars(words.data(), words.data() + words.size(), code.architecture);
+  if (error != std::errc{}) return std::nullopt;
+  const std::string_view rest = words.substr(static_cast<std::size_t>(end - words.data()));
+  code.specific = rest.starts_with('a');
+  code.real = !rest.ends_with("-virtual");
+  code.portable = !rest.ends_with("-real");
+  return code;
+}
+
+}  // namespace
+
+std::optional<Target> target_for(int capability, std::string_view architectures) {
+  std::optional<Target> best;
+  while (!architectures.empty()) {
+    const std::size_t end = std::min(architectures.find(','), architectures.size());
+    const std::optional<Compiled> code = compiled(architectures.substr(0, end));
+    architectures.remove_prefix(std::min(end + 1, architectures.size()));
+    if (!code || !code->runs_on(capability)) continue;
+    const bool better = !best || code->architecture > best->architecture || code->specific;
+    if (better) best = Target{capability, code->architecture, code->specific, engine_of(capability)};
+  }
+  return best;
+}
+
+std::optional<Target> target_for(int capability) { return target_for(capability, ULPSCOPE_CUDA_ARCHITECTURES); }
+
+std::vector<Instruction> instructions(int capability) {
+  std::vector<Instruction> all;
+  const std::optional<Target> target = target_for(capability);
+  if (!target) return all;
+  for (const auto add : {add_float16_mma, add_wide_mma, add_float8_mma, add_wgmma, add_wmma}) add(*target, all);
+  return all;
+}
+
+std::vector<ElementInstruction> element_instructions(int capability) {
+  std::vector<ElementInstruction> all;
+  const std::optional<Target> target = target_for(capability);
+  if (!target) return all;
+  for (const auto add : {add_conversions, add_float8_conversions, add_half_arithmetic, add_float_arithmetic}) add(*target, all);
+  return all;
+}
+
+}  // namespace ulpscope::gpu::cuda

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a GPU is to this plugin: the instructions that its code was compiled with, and the engine that emulates it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gpu/cuda/instruction.hpp"
+
+namespace ulpscope::gpu::cuda {
+
+/// The type names of PTX.
+namespace ptx {
+inline constexpr emu::Format f16 = emu::float16, bf16 = emu::bfloat16, tf32 = emu::tf32, f32 = emu::float32, f64 = emu::float64,
+                             e4m3 = emu::float8_e4m3fn, e5m2 = emu::float8_e5m2;
+}  // namespace ptx
+
+struct Target {
+  int capability = 0;       ///< of the GPU: 90 for 9.0
+  int architecture = 0;     ///< of the code that runs on it: 80 for sm_80
+  bool specific = false;    ///< whether that code is for this GPU alone (sm_90a)
+  std::string engine = {};  ///< `sm_90`; empty where emu has none for this GPU
+
+  bool has_wgmma() const noexcept { return architecture == 90 && specific; }
+};
+
+/// `architectures` as CMake names them, with commas, `75-real,90a-real`: binaries (-real) run on later GPUs of the same major
+/// version, code of an `a` architecture on exactly that one, and PTX (-virtual, or both where nothing is said) on every later
+/// GPU.
+std::optional<Target> target_for(int capability, std::string_view architectures);
+/// For what this plugin was compiled.
+std::optional<Target> target_for(int capability);
+
+/// The instructions of one kind that a target has, appended.
+void add_float16_mma(const Target& target, std::vector<Instruction>& to);
+void add_wide_mma(const Target& target, std::vector<Instruction>& to);
+void add_float8_mma(const Target& target, std::vector<Instruction>& to);
+void add_wgmma(const Target& target, std::vector<Instruction>& to);
+void add_wmma(const Target& target, std::vector<Instruction>& to);
+void add_conversions(const Target& target, std::vector<ElementInstruction>& to);
+void add_float8_conversions(const Target& target, std::vector<ElementInstruction>& to);
+void add_half_arithmetic(const Target& target, std::vector<ElementInstruction>& to);
+void add_float_arithmetic(const Target& target, std::vector<ElementInstruction>& to);
+
+}  // namespace ulpscope::gpu::cuda

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// What emu claims that an element operation of a device computes: the exact result of its operands, rounded once; then relu and
+// the device's NaN. The operands' format and that of the result may differ. IEEE 754-2019, 5.4.1, 6 and 7; PTX ISA, cvt, add,
+// sub, mul, fma.
+#pragma once
+
+#include "emu/arithmetic.hpp"
+#include "emu/encode.hpp"
+#include "emu/format.hpp"
+#include "emu/real.hpp"
+#include "gpu/elementwise.hpp"
+
+namespace ulpscope::gpu {
+
+namespace detail {
+
+/// As much of a NaN's fraction as there is room for, not quieted: an infinity where nothing is left of it.
+ULPSCOPE_INLINE constexpr emu::Code cut_nan(emu::Format from, emu::Code nan, emu::Format to) noexcept {
+  const int dropped = from.fraction_bits - to.fraction_bits;
+  const emu::Code fraction = nan & from.fraction_mask();
+  return (from.is_negative(nan) ? to.sign_mask() : 0) | to.infinity_code() |
+         (dropped > 0 ? fraction >> dropped : fraction << -dropped);
+}
+
+/// The NaN that comes of a NaN operand: quieted, its sign and as much of its payload as there is room for.
+ULPSCOPE_INLINE constexpr emu::Code surviving_nan(const ElementModel& model, emu::Format from, emu::Code operand) noexcept {
+  const emu::Format to = model.to;
+  if (model.nans_are_cut) return cut_nan(from, operand, to);
+  const bool survives = model.nan_result == emu::NanResult::operand && from.specials == emu::Specials::ieee &&
+                        to.specials == emu::Specials::ieee && to.has_nan();
+  if (!survives) return model.nan_code;
+  const emu::Code quiet = (to.fraction_mask() + 1) >> 1;
+  return cut_nan(from, operand, to) | quiet;
+}
+
+/// An operand taken apart. Zeros, subnormals that count as such, and what is no number have no significand.
+template <class Word>
+struct Element {
+  emu::detail::Real<Word> real;
+  bool infinite;
+
+  ULPSCOPE_INLINE constexpr bool is_zero() const noexcept { return !infinite && real.is_zero(); }
+};
+
+template <class Word>
+ULPSCOPE_INLINE constexpr Element<Word> element(emu::Format format, emu::Code code) noexcept {
+  if (format.is_infinite(code)) return {{0, 0, format.is_negative(code)}, true};
+  return {emu::detail::real_of<Word>(format, code), false};
+}
+
+/// A result before its rounding.
+template <class Word>
+struct ElementSum {
+  emu::detail::Real<Word> real;
+  bool infinite = false, nan = false;
+};
+
+template <class Word>
+ULPSCOPE_INLINE constexpr ElementSum<Word> product(const Element<Word>& x, const Element<Word>& y) noexcept {
+  if (!x.infinite && !y.infinite) return {emu::detail::multiply(x.real, y.real)};
+  return {{0, 0, x.real.negative != y.real.negative}, true, x.is_zero() || y.is_zero()};
+}
+
+template <class Word>
+ULPSCOPE_INLINE constexpr ElementSum<Word> sum(const ElementSum<Word>& x, const Element<Word>& y,
+                                               const emu::RoundingOptions& options) noexcept {
+  if (x.nan) return x;
+  const bool opposed = x.infinite && y.infinite && x.real.negative != y.real.negative;
+  if (x.infinite) return {x.real, true, opposed};
+  if (y.infinite) return {y.real, true};
+  return {emu::detail::add(x.real, y.real, emu::detail::zero_is_negative(options))};
+}
+
+template <class Word>
+ULPSCOPE_INLINE constexpr ElementSum<Word> exact_element(const ElementModel& model, emu::Code a, emu::Code b,
+                                                         emu::Code c) noexcept {
+  const emu::Format format = model.from;
+  const Element<Word> x = element<Word>(format, a);
+  const ElementSum<Word> alone{x.real, x.infinite};
+  if (model.kind == ElementKind::convert) return alone;
+  Element<Word> y = element<Word>(format, b);
+  switch (model.kind) {
+    case ElementKind::multiply: return product(x, y);
+    case ElementKind::fma: return sum(product(x, y), element<Word>(model.to, c), model.options);
+    case ElementKind::subtract: y.real = y.real.negated(); break;
+    default: break;
+  }
+  return sum(alone, y, model.options);
+}
+
+/// The rounding of an exact result; nan_code where it is none.
+template <class Word>
+ULPSCOPE_INLINE constexpr emu::Code rounded_element(const ElementModel& model, const ElementSum<Word>& exact) noexcept {
+  if (exact.nan) return model.nan_code;
+  if (!exact.infinite) return emu::detail::round_unpacked(model.to, exact.real, model.options, 0).code;
+  return emu::detail::infinite_result(model.to, exact.real.negative, model.options).code;
+}
+
+}  // namespace detail
+
+/// The code of the result; operands that the operation does not take are not looked at. `c` has the format of the result.
+ULPSCOPE_HD inline emu::Code element_result(const ElementModel& model, emu::Code a, emu::Code b, emu::Code c) {
+  const emu::Format from = model.from, to = model.to;
+  a = emu::detail::operand(from, a, model.options);
+  b = operands_of(model.kind) > 1 ? emu::detail::operand(from, b, model.options) : 0;
+  c = operands_of(model.kind) > 2 ? emu::detail::operand(to, c, model.options) : 0;
+  if (from.is_nan(a)) return detail::surviving_nan(model, from, a);
+  if (operands_of(model.kind) > 1 && from.is_nan(b)) return detail::surviving_nan(model, from, b);
+  if (operands_of(model.kind) > 2 && to.is_nan(c)) return detail::surviving_nan(model, to, c);
+
+  // Products take twice the precision of the operands, and a rounding two bits more than it leaves.
+  const bool narrow = from.precision() <= 24 && to.precision() <= 24;
+  const emu::Code code = narrow ? detail::rounded_element(model, detail::exact_element<std::uint64_t>(model, a, b, c))
+                                : detail::rounded_element(model, detail::exact_element<emu::detail::Word128>(model, a, b, c));
+  if (to.is_nan(code)) return model.nan_code;
+  return model.relu && to.is_negative(code) ? 0 : code;
+}
+
+}  // namespace ulpscope::gpu

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+// Element operations against MPFR, which shares no code, and against this processor's floats and doubles.
+#include "gpu/element_model.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <catch2/catch_template_test_macros.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <cfenv>
+#include <cmath>
+#include <sstream>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "emu/catalogue.hpp"
+#include "gpu/adversarial.hpp"
+#include "tests/emu/encode_laws.hpp"
+#include "tests/oracle/rounding_oracle.hpp"
+
+namespace {
+
+using namespace ulpscope;
+using emu::Code;
+using gpu::ElementKind, gpu::ElementModel, gpu::element_result, gpu::test_operands, gpu::TestOperands;
+
+constexpr std::uint64_t seed = 20241115;
+
+std::string words(const ElementModel& model, const TestOperands& x, Code wanted, Code got) {
+  std::ostringstream out;
+  out << std::hex << "kind " << static_cast<int>(model.kind) << " rounding " << static_cast<int>(model.options.rounding)
+      << " operands " << x.a << ' ' << x.b << ' ' << x.c << " oracle " << wanted << " model " << got;
+  return out.str();
+}
+
+/// The exact value in MPFR, for operands that are no NaNs; NaN where the operation is invalid. 4400 bits hold a product of any
+/// two doubles and a third one.
+void exact(oracle::Number& out, const ElementModel& model, const TestOperands& x) {
+  oracle::Number a(64), b(64), c(64), product(128);
+  const auto from = laws::oracle_format(model.from);
+  const mpfr_rnd_t direction = model.options.rounding == emu::Rounding::downward ? MPFR_RNDD : MPFR_RNDN;
+  oracle::set_value(a, from, x.a);
+  if (model.kind != ElementKind::convert) oracle::set_value(b, from, x.b);
+  switch (model.kind) {
+    case ElementKind::convert: mpfr_set(out, a, direction); break;
+    case ElementKind::add: mpfr_add(out, a, b, direction); break;
+    case ElementKind::subtract: mpfr_sub(out, a, b, direction); break;
+    case ElementKind::multiply: mpfr_mul(out, a, b, direction); break;
+    case ElementKind::fma:
+      oracle::set_value(c, laws::oracle_format(model.to), x.c);
+      mpfr_mul(product, a, b, direction);
+      mpfr_add(out, product, c, direction);
+      break;
+  }
+}
+
+Code flushed(emu::Format format, Code code) {
+  const Code magnitude = code & format.magnitude_mask();
+  const bool subnormal = format.has_zero() && magnitude < format.min_normal_code();
+  return subnormal ? code & format.sign_mask() : code;
+}
+
+Code by_oracle(const ElementModel& model, TestOperands x) {
+  const auto from = laws::oracle_format(model.from), to = laws::oracle_format(model.to);
+  const int operands = gpu::operands_of(model.kind);
+  const bool nan =
+      oracle::is_nan(from, x.a) || (operands > 1 && oracle::is_nan(from, x.b)) || (operands > 2 && oracle::is_nan(to, x.c));
+  if (nan) return model.nan_code;
+  if (model.options.subnormals_are_zero) {
+    x.a = flushed(model.from, x.a);
+    x.b = flushed(model.from, x.b);
+    x.c = flushed(model.to, x.c);
+  }
+  oracle::Number value(4400);
+  exact(value, model, x);
+  if (mpfr_nan_p(static_cast<mpfr_srcptr>(value)) != 0) return model.nan_code;
+  const oracle::Options options{.saturating = model.options.policy == emu::Policy::saturating,
+                                .flush_subnormals = model.options.flush_subnormals};
+  const Code code = oracle::round(to, static_cast<mpfr_srcptr>(value), laws::oracle_mode(model.options.rounding), options).code;
+  if (oracle::is_nan(to, code)) return model.nan_code;
+  return model.relu && (code & model.to.sign_mask()) != 0 ? 0 : code;
+}
+
+void check_against_oracle(const ElementModel& model, std::uint64_t count) {
+  std::uint64_t mismatches = 0;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const TestOperands x = test_operands(model, seed, i);
+    const Code wanted = by_oracle(model, x), got = element_result(model, x.a, x.b, x.c);
+    if (wanted != got && ++mismatches == 1) UNSCOPED_INFO(words(model, x, wanted, got));
+  }
+
+  CHECK(mismatches == 0);
+}
+
+std::vector<ElementModel> variants(ElementKind kind, emu::Format from, emu::Format to) {
+  std::vector<ElementModel> models;
+  for (const emu::RoundingOptions& options : laws::every_option()) {
+    if (options.tininess == emu::Tininess::before_rounding) continue;
+    ElementModel model{.kind = kind, .from = from, .to = to, .options = options};
+    models.push_back(model);
+    model.relu = true;
+    models.push_back(model);
+  }
+  return models;
+}
+
+/// What the processor makes of two or three numbers.
+template <class Float>
+Float by_processor(ElementKind kind, Float a, Float b, Float c) {
+  const volatile Float x = a, y = b, z = c;
+  switch (kind) {
+    case ElementKind::add: return x + y;
+    case ElementKind::subtract: return x - y;
+    case ElementKind::multiply: return x * y;
+    default: return std::fma(x, y, z);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("conversions of every code of 16 bits or fewer are MPFR's, of some codes in other directions") {
+  const emu::Format formats[] = {emu::float16, emu::bfloat16, emu::e4m3, emu::e5m2, emu::e3m2, emu::e2m1, emu::e8m0};
+  for (const emu::Format from : formats)
+    for (const emu::Format to : formats)
+      for (const ElementModel& model : variants(ElementKind::convert, from, to)) {
+        const bool plain = model.options == emu::RoundingOptions{} && !model.relu;
+        const Code step = plain || from.bits() <= 8 ? 1 : 61;
+        std::uint64_t mismatches = 0;
+        for (Code a = 0; a <= from.code_mask(); a += step) {
+          const Code wanted = by_oracle(model, {a, 0, 0}), got = element_result(model, a, 0, 0);
+          if (wanted != got && ++mismatches == 1) UNSCOPED_INFO(words(model, {a, 0, 0}, wanted, got));
+        }
+        CHECK(mismatches == 0);
+      }
+}
+
+TEST_CASE("conversions from float32, tf32 and float64 are MPFR's") {
+  for (const emu::Format from : {emu::float32, emu::tf32, emu::float64})
+    for (const emu::Format to :
+         {emu::float64, emu::float32, emu::tf32, emu::float16, emu::bfloat16, emu::e4m3, emu::e5m2, emu::e2m1, emu::e8m0})
+      for (const ElementModel& model : variants(ElementKind::convert, from, to)) check_against_oracle(model, 400);
+}
+
+TEST_CASE("arithmetic is MPFR's, the result in the operands' format or another one") {
+  struct Pair {
+    emu::Format from, to;
+  };
+  const Pair pairs[] = {{emu::float16, emu::float16},  {emu::bfloat16, emu::bfloat16}, {emu::float32, emu::float32},
+                        {emu::float64, emu::float64},  {emu::float16, emu::float32},   {emu::bfloat16, emu::float32},
+                        {emu::float32, emu::float16},  {emu::float64, emu::float32},   {emu::e4m3, emu::e4m3},
+                        {emu::float16, emu::bfloat16}, {emu::float32, emu::float64}};
+  for (const auto& [from, to] : pairs)
+    for (const ElementKind kind : {ElementKind::add, ElementKind::subtract, ElementKind::multiply, ElementKind::fma})
+      for (const ElementModel& model : variants(kind, from, to)) check_against_oracle(model, 300);
+}
+
+TEMPLATE_TEST_CASE("arithmetic is the processor's", "", float, double) {
+  using Word = std::conditional_t<sizeof(TestType) == 4, std::uint32_t, std::uint64_t>;
+  const emu::Format format = sizeof(TestType) == 4 ? emu::float32 : emu::float64;
+  const std::pair<int, emu::Rounding> directions[] = {{FE_TONEAREST, emu::Rounding::nearest_even},
+                                                      {FE_TOWARDZERO, emu::Rounding::toward_zero},
+                                                      {FE_UPWARD, emu::Rounding::upward},
+                                                      {FE_DOWNWARD, emu::Rounding::downward}};
+  for (const auto& [direction, rounding] : directions)
+    for (const ElementKind kind : {ElementKind::add, ElementKind::subtract, ElementKind::multiply, ElementKind::fma}) {
+      const ElementModel model{.kind = kind, .from = format, .to = format, .options = {.rounding = rounding}};
+      std::uint64_t mismatches = 0;
+      for (std::uint64_t i = 0; i < 100000; ++i) {
+        const TestOperands x = test_operands(model, seed, i);
+        const auto number = [](Code code) { return std::bit_cast<TestType>(static_cast<Word>(code)); };
+        std::fesetround(direction);
+        const TestType result = by_processor(kind, number(x.a), number(x.b), number(x.c));
+        std::fesetround(FE_TONEAREST);
+        const Code wanted = std::isnan(result) ? model.nan_code : Code{std::bit_cast<Word>(result)};
+        const Code got = element_result(model, x.a, x.b, x.c);
+        if (wanted != got && ++mismatches == 1) UNSCOPED_INFO(words(model, x, wanted, got));
+      }
+      CHECK(mismatches == 0);
+    }
+}
+
+TEST_CASE("NaNs of operands survive where the device lets them, the first one before the others") {
+  ElementModel model{.kind = ElementKind::fma, .from = emu::float32, .to = emu::float32};
+  model.nan_result = emu::NanResult::operand;
+  model.nan_code = 0xffc00000;
+
+  CHECK(element_result(model, 0xff812345, 0x7fc00002, 0x7fc00003) == 0xffc12345);
+  CHECK(element_result(model, 0, 0x7fc00002, 0x7fc00003) == 0x7fc00002);
+  CHECK(element_result(model, 0, 0x7f800000, 0x7fc00003) == 0x7fc00003);
+  CHECK(element_result(model, 0, 0x7f800000, 0) == 0xffc00000);
+  model.kind = ElementKind::convert;
+  model.to = emu::float16;
+  CHECK(element_result(model, 0xff812345, 0, 0) == 0xfe09);
+  model.nan_result = emu::NanResult::canonical;
+  model.nan_code = 0x7fff;
+  CHECK(element_result(model, 0xff812345, 0, 0) == 0x7fff);
+}
+
+TEST_CASE("relu takes negative zeros and infinities, and no NaN") {
+  const ElementModel model{.kind = ElementKind::convert, .from = emu::float32, .to = emu::e5m2, .relu = true, .nan_code = 0x7f};
+
+  CHECK(element_result(model, 0x80000000, 0, 0) == 0);
+  CHECK(element_result(model, 0xff800000, 0, 0) == 0);
+  CHECK(element_result(model, 0xffc00000, 0, 0) == 0x7f);
+  CHECK(element_result(model, 0x3f800000, 0, 0) == 0x3c);
+}
