@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Emulated matrix products on ordinary CUDA cores, for engines whose step is a cut sum (gpu/cuda/aligned_step.hpp).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "gpu/cuda/aligned_rule.hpp"
+#include "gpu/cuda/runtime.hpp"
+#include "gpu/emulated_product.hpp"
+
+namespace ulpscope::gpu::cuda {
+
+/// A matrix of stored codes in memory of the device, seen as `count` rows of A or columns of B of `depth` codes.
+struct StoredVectors {
+  emu::Format format;
+  const std::byte* codes = nullptr;
+  std::size_t count = 0, depth = 0;
+  std::size_t stride = 0, step = 0;  ///< code k of vector i stands at i * stride + k * step
+};
+
+/// Vectors made ready: element (k, i) of each array stands at k * padded + i, padded a multiple of the tile.
+class AlignedOperands {
+ public:
+  /// Memory for `blocks` blocks of each vector.
+  AlignedOperands(const AlignedPlan& plan, const StoredVectors& vectors, std::size_t blocks);
+
+  /// Starts the kernel that fills it and does not wait.
+  void prepare();
+
+  struct View {
+    const float* significands;       ///< relative to the base of their block
+    const std::uint32_t* exponents;  ///< of k and k + 1
+    const int* bases;                ///< of blocks
+    const std::uint8_t* special;     ///< of vectors: there is an infinity or a NaN
+    std::size_t count, padded;
+  };
+  View view() const noexcept;
+
+ private:
+  StoredVectors vectors_;
+  int block_;
+  bool paired_;
+  std::size_t padded_, depth_;
+  Buffer<float> significands_;
+  Buffer<std::uint32_t> exponents_;
+  Buffer<int> bases_;
+  Buffer<std::uint8_t> special_;
+};
+
+/// One product, all in memory of the device.
+struct AlignedProduct {
+  AlignedPlan plan;
+  ProductParts parts;
+  AlignedOperands::View a, b;
+  const std::byte* c = nullptr;  ///< stored codes of the accumulator, or null for zeros
+  std::byte* d = nullptr;        ///< stored codes of the result
+  std::uint8_t* redo = nullptr;  ///< becomes 1 where the interpreter has to do an output again, else 0
+};
+
+/// Blocks of `plan` in all of K.
+std::size_t blocks_of(const AlignedPlan& plan, const ProductParts& parts);
+
+/// Starts the kernel and does not wait.
+void start(const AlignedProduct& product);
+
+}  // namespace ulpscope::gpu::cuda

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// The fast path's step beside the interpreter: where it trusts itself it is right, and it trusts itself with ordinary numbers.
+#include "gpu/cuda/aligned_step.hpp"
+
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <random>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "emu/decode.hpp"
+#include "emu/encode.hpp"
+#include "emu/engine_step.hpp"
+#include "emu/engines.hpp"
+#include "gpu/adversarial.hpp"
+#include "gpu/cuda/aligned_rule.hpp"
+
+namespace {
+
+using namespace ulpscope;
+using emu::Code;
+using gpu::cuda::AlignedPlan, gpu::cuda::AlignedRule, gpu::cuda::StepResult;
+
+constexpr std::uint64_t seed = 20241115;
+
+struct Case {
+  const emu::EngineMode* mode;
+  emu::Engine engine;  ///< without scales
+  emu::Format a, b;
+  AlignedPlan plan;
+};
+
+/// Every mode of the NVIDIA engines that has one sum a step, with every pair of its formats.
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  for (const emu::EngineMode& mode : emu::engine_modes())
+    for (const emu::Format a : mode.inputs)
+      for (const emu::Format b : mode.inputs) {
+        if (!mode.mixed && a != b) continue;
+        emu::Engine engine = mode.model;
+        if (engine.scales == emu::EngineScales::products) engine.scales = emu::EngineScales::none;
+        const auto plan = gpu::cuda::aligned_plan(mode.model, a, b);
+        if (plan && !plan->paired) all.push_back({&mode, engine, a, b, *plan});
+      }
+  return all;
+}
+
+/// One step by the functions under test, as the kernel uses them.
+StepResult step(const Case& x, const Code* a, const Code* b, Code c) {
+  using namespace gpu::cuda;
+  const auto n = static_cast<std::size_t>(x.plan.block);
+  std::vector<AlignedOperand> left, right;
+  int left_base = no_exponent, right_base = no_exponent;
+  for (std::size_t k = 0; k < n; ++k) {
+    left.push_back(aligned_operand(x.a, a[k]));
+    right.push_back(aligned_operand(x.b, b[k]));
+    left_base = std::max(left_base, left[k].exponent);
+    right_base = std::max(right_base, right[k].exponent);
+  }
+  const auto pair = [](const std::vector<AlignedOperand>& operands, std::size_t k) {
+    return (static_cast<std::uint32_t>(operands[k].exponent) & 0xffff) | static_cast<std::uint32_t>(operands[k + 1].exponent)
+                                                                             << 16;
+  };
+  std::uint32_t greatest = two_no_exponents;
+  for (std::size_t k = 0; k < n; k += 2) greatest = add_and_max(pair(left, k), pair(right, k), greatest);
+  const int of_products = greater_half(greatest), base = left_base + right_base;
+  const auto addend = static_cast<float>(emu::decode(x.engine.accumulator, c));
+  const Alignment to = alignment(x.plan.rule, of_products, base, addend);
+  std::int64_t sum = 0;
+  bool special = !std::isfinite(addend);
+  for (std::size_t k = 0; k < n; ++k) {
+    sum += aligned_term(relative(left[k], left_base), relative(right[k], right_base), to.scale);
+    special = special || left[k].special || right[k].special;
+  }
+  StepResult result = finished(x.plan.rule, to, of_products, base, sum, addend);
+  result.usual = result.usual && !special;
+  return result;
+}
+
+struct Count {
+  std::size_t trusted = 0, wrong = 0;
+};
+
+void compare(const Case& x, const Code* a, const Code* b, Code c, Count& count) {
+  const StepResult result = step(x, a, b, c);
+  if (!result.usual) return;
+  ++count.trusted;
+  const auto n = static_cast<std::size_t>(x.plan.block);
+  const Code wanted = emu::inner_product(x.engine, x.a, {a, n}, x.b, {b, n}, c);
+  const Code got = emu::encode(x.engine.accumulator, result.value);
+  if (wanted == got || ++count.wrong > 1) return;
+  std::ostringstream words;
+  words << std::hex << "c " << c << " wanted " << wanted << " got " << got << " products";
+  for (std::size_t k = 0; k < n; ++k) words << ' ' << a[k] << '*' << b[k];
+  UNSCOPED_INFO(words.str());
+}
+
+Count adversarial(const Case& x, std::uint64_t count) {
+  gpu::TestShape shape;
+  shape.a = x.a;
+  shape.b = x.b;
+  shape.c = x.engine.accumulator;
+  shape.products = static_cast<std::size_t>(x.plan.block);
+  std::vector<Code> a(shape.products), b(shape.products);
+  Count found;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    Code c = 0;
+    gpu::Adversary(shape, seed, i).make({a.data(), b.data(), &c});
+    compare(x, a.data(), b.data(), c, found);
+  }
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("the fast step has every NVIDIA engine of one sum a step") {
+  std::vector<std::string_view> without;
+  for (const emu::EngineMode& mode : emu::engine_modes())
+    if (mode.engine.starts_with("sm_") && !gpu::cuda::aligned_plan(mode.model, mode.inputs[0], mode.inputs[0]) &&
+        mode.model.scales != emu::EngineScales::group_sums && mode.inputs[0] != emu::float64)
+      without.push_back(mode.engine);
+
+  CHECK(without.empty());
+}
+
+TEST_CASE("where the fast step trusts itself it gives the interpreter's bits") {
+  for (const Case& x : cases()) {
+    CAPTURE(x.mode->engine, x.mode->instruction, x.a.exponent_bits, x.b.exponent_bits, x.engine.accumulator.exponent_bits);
+    const Count found = adversarial(x, 30000);
+
+    CHECK(found.wrong == 0);
+    CHECK(found.trusted > 400);
+  }
+}
+
+TEST_CASE("the fast step obeys least exponents, short results and other fraction bits") {
+  for (const Case& named : cases()) {
+    if (named.mode->engine != "sm_90" && named.mode->engine != "sm_80") continue;
+    for (const auto& [fraction_bits, result_bits, least] :
+         {std::tuple(24, -1, -3), std::tuple(10, -1, -40), std::tuple(5, 7, -10), std::tuple(13, 13, -8192),
+          std::tuple(20, 9, 5)}) {
+      Case x = named;
+      const bool half = x.engine.accumulator == emu::float16;
+      x.engine.stages[0].fraction_bits = fraction_bits;
+      x.engine.result_fraction_bits = half ? -1 : result_bits;
+      x.engine.least_exponent = least;
+      const auto plan = gpu::cuda::aligned_plan(x.engine, x.a, x.b);
+      REQUIRE(plan);
+      x.plan = *plan;
+      CAPTURE(x.mode->engine, x.a.exponent_bits, half, fraction_bits, result_bits, least);
+
+      CHECK(adversarial(x, 10000).wrong == 0);
+    }
+  }
+}
+
+TEST_CASE("the fast step trusts itself with ordinary numbers, and with zeros") {
+  std::mt19937_64 random(7);
+  std::normal_distribution<double> normal;
+  for (const Case& x : cases()) {
+    CAPTURE(x.mode->engine, x.a.exponent_bits, x.b.exponent_bits, x.engine.accumulator.exponent_bits);
+    const auto n = static_cast<std::size_t>(x.plan.block);
+    Count found;
+    for (int i = 0; i < 300; ++i) {
+      std::vector<Code> a(n), b(n);
+      const double scale = std::ldexp(1.0, i % 3 == 0 ? -20 : 0);
+      for (std::size_t k = 0; k < n; ++k) {
+        a[k] = i % 5 == 0 ? 0 : emu::encode(x.a, scale * normal(random), {.policy = emu::Policy::saturating});
+        b[k] = emu::encode(x.b, normal(random), {.policy = emu::Policy::saturating});
+      }
+      compare(x, a.data(), b.data(), i % 7 == 0 ? 0 : emu::encode(x.engine.accumulator, normal(random)), found);
+    }
+    CHECK(found.wrong == 0);
+    CHECK(found.trusted == 300);
+  }
+}
+
+TEST_CASE("engines that are not cut sums go to the interpreter") {
+  CHECK_FALSE(gpu::cuda::aligned_plan(emu::fma_chain(emu::float32), emu::float16, emu::float16));
+  CHECK_FALSE(
+      gpu::cuda::aligned_plan(emu::block_fma(16, 25, emu::float32, emu::Rounding::nearest_even), emu::float16, emu::float16));
+  CHECK_FALSE(gpu::cuda::aligned_plan(emu::block_fma(16, 28), emu::float16, emu::float16));
+  CHECK_FALSE(gpu::cuda::aligned_plan(emu::block_fma(16, 25), emu::float32, emu::float32));
+  emu::Engine flushing = emu::block_fma(16, 25);
+  flushing.subnormal_inputs_are_zero = true;
+  CHECK_FALSE(gpu::cuda::aligned_plan(flushing, emu::float16, emu::float16));
+}

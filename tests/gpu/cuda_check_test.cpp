@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// Instructions beside their engines and models by the device code, run on the CPU with made-up instructions, right and wrong.
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <vector>
+
+#include "emu/engine_step.hpp"
+#include "emu/engines.hpp"
+#include "emu/error.hpp"
+#include "gpu/adversarial.hpp"
+#include "gpu/cuda/emulator.hpp"
+#include "tests/gpu/cuda_made_up_instructions.hpp"
+#include "tests/gpu/fake_cuda/control.hpp"
+
+namespace {
+
+using namespace ulpscope;
+using emu::Code;
+using testing::Fault, testing::made_up_operation, testing::made_up_element_operation, testing::made_up_engine;
+
+const auto emulator = gpu::cuda::make_device_emulator(0, 90);
+
+/// What a check must find, worked out on the host.
+gpu::Tally expected(const gpu::Operation& operation, Fault fault, const gpu::TestRange& tests) {
+  gpu::Tally tally;
+  tally.tests = tests.count;
+  const gpu::TestProblems made = gpu::test_problems(gpu::TestShape(operation), tests.seed, tests.begin, tests.count);
+  for (std::size_t i = 0; i < tests.count; ++i) {
+    const std::span a(made.a.data() + i * made.products, made.products), b(made.b.data() + i * made.products, made.products);
+    const Code right = emu::inner_product(made_up_engine(Fault::none), operation.a, a, operation.b, b, made.c[i]);
+    if (right == emu::inner_product(made_up_engine(fault), operation.a, a, operation.b, b, made.c[i])) continue;
+    ++tally.mismatches;
+    if (tally.first.size() < gpu::Tally::most_kept) tally.first.push_back(tests.begin + i);
+  }
+  return tally;
+}
+
+}  // namespace
+
+TEST_CASE("an instruction that is its engine has no mismatch") {
+  const gpu::Tally tally = emulator->check(made_up_operation(Fault::none), made_up_engine(Fault::none), {1, 0, 3000});
+
+  CHECK(tally.tests == 3000);
+  CHECK(tally.mismatches == 0);
+  CHECK(tally.first.empty());
+  CHECK(fake_cuda::live_objects() == 0);
+}
+
+TEST_CASE("mismatches of a wrong instruction are counted and the first ones named") {
+  for (const Fault fault : {Fault::one_bit_less, Fault::nearest, Fault::no_least_exponent}) {
+    CAPTURE(static_cast<int>(fault));
+    const gpu::Operation operation = made_up_operation(fault);
+    for (const gpu::TestRange& tests : {gpu::TestRange{3, 0, 4000}, gpu::TestRange{3, 1000, 4000}}) {
+      const gpu::Tally wanted = expected(operation, fault, tests);
+      const gpu::Tally got = emulator->check(operation, made_up_engine(Fault::none), tests);
+
+      CHECK(wanted.mismatches > 0);
+      CHECK(got.mismatches == wanted.mismatches);
+      CHECK(got.first == wanted.first);
+    }
+  }
+}
+
+TEST_CASE("a sweep visits every operand of a conversion") {
+  const auto operation = made_up_element_operation(gpu::ElementKind::convert, Fault::none);
+  const gpu::Tally right = emulator->sweep(operation, {0, 0, 65536});
+  CHECK(right.tests == 65536);
+  CHECK(right.mismatches == 0);
+
+  const gpu::Tally wrong =
+      emulator->sweep(made_up_element_operation(gpu::ElementKind::convert, Fault::one_operand), {0, 0, 65536});
+  CHECK(wrong.mismatches == 1);
+  CHECK(wrong.first == std::vector<std::uint64_t>{testing::wrong_operand});
+}
+
+TEST_CASE("a sweep of two and three operands takes the numbered ones") {
+  for (const gpu::ElementKind kind : {gpu::ElementKind::add, gpu::ElementKind::fma}) {
+    const gpu::Tally right = emulator->sweep(made_up_element_operation(kind, Fault::none), {9, 0, 20000});
+    CHECK(right.tests == 20000);
+    CHECK(right.mismatches == 0);
+    CHECK(emulator->sweep(made_up_element_operation(kind, Fault::nearest), {9, 0, 20000}).mismatches > 0);
+  }
+}
+
+TEST_CASE("inner products of every engine of a GPU are the CPU's, with scales too") {
+  for (const emu::EngineMode& mode : emu::engine_modes()) {
+    if (!mode.engine.starts_with("sm_") && mode.engine != "amx_bf16") continue;
+    CAPTURE(mode.engine, mode.instruction);
+    gpu::Operation operation{.instruction = "",
+                             .a = mode.inputs[0],
+                             .b = mode.inputs.back(),
+                             .accumulator = mode.model.accumulator,
+                             .products = static_cast<std::size_t>(mode.model.products)};
+    if (!mode.mixed) operation.b = operation.a;
+    operation.scales = mode.model.scales;
+    operation.scale_format = mode.scale_format;
+    operation.scale_products = static_cast<std::size_t>(mode.model.scale_products);
+    const gpu::TestProblems made = gpu::test_problems(gpu::TestShape(operation, 3 * operation.products), 5, 0, 150);
+    std::vector<Code> d(made.c.size());
+    emulator->inner_products(mode.model, operation, made.view(), d);
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < d.size(); ++i) {
+      const auto part = [&](const std::vector<Code>& all) {
+        return std::span(all).subspan(i * (all.size() / d.size()), all.size() / d.size());
+      };
+      const Code wanted = emu::inner_product(mode.model, operation.a, part(made.a), operation.b, part(made.b), made.c[i],
+                                             {operation.scale_format, part(made.a_scales), part(made.b_scales)});
+      wrong += d[i] != wanted ? 1 : 0;
+    }
+    CHECK(wrong == 0);
+  }
+}
+
+TEST_CASE("what a device has not is said") {
+  gpu::Operation operation = made_up_operation(Fault::none);
+  operation.instruction = "mma.unknown";
+  CHECK_THROWS_AS(emulator->check(operation, made_up_engine(Fault::none), {1, 0, 10}), gpu::NoDevice);
+  operation = made_up_operation(Fault::none);
+  operation.scales = emu::EngineScales::products;
+  CHECK_THROWS_AS(emulator->check(operation, made_up_engine(Fault::none), {1, 0, 10}), Error);
+  auto element = made_up_element_operation(gpu::ElementKind::add, Fault::none);
+  element.instruction = "add.unknown";
+  CHECK_THROWS_AS(emulator->sweep(element, {1, 0, 10}), gpu::NoDevice);
+}
+
+TEST_CASE("a check whose n-th runtime call fails throws, and holds nothing") {
+  std::size_t failures = 0;
+  for (std::size_t n = 1;; ++n) {
+    fake_cuda::fail_call(n, cudaErrorMemoryAllocation);
+    try {
+      emulator->check(made_up_operation(Fault::none), made_up_engine(Fault::none), {1, 0, 10});
+      break;
+    } catch (const Error& error) {
+      ++failures;
+      CHECK_THAT(error.what(), Catch::Matchers::ContainsSubstring("cudaErrorMemoryAllocation"));
+      CHECK(fake_cuda::live_objects() == 0);
+    }
+  }
+  fake_cuda::fail_call(0);
+
+  CHECK(failures > 10);
+}
