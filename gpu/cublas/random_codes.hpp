@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random matrices made on the device, to be timed with.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "emu/format.hpp"
+#include "gpu/cuda/runtime.hpp"
+
+namespace ulpscope::gpu::cublas {
+
+/// Stored codes of numbers that are uniform in (-1, 1), rounded to nearest even, by number and seed. Returns without waiting.
+void fill_randomly(cuda::Buffer<std::byte>& codes, emu::Format format, std::uint64_t seed);
+
+}  // namespace ulpscope::gpu::cublas
