@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/fuzz/read_recording.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  read_recording_input(data, size);
+  return 0;
+}
