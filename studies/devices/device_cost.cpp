@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "studies/devices/device_cost.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "emu/catalogue.hpp"
+#include "emu/decode.hpp"
+#include "emu/encode.hpp"
+#include "emu/error.hpp"
+#include "emu/names.hpp"
+
+namespace ulpscope::studies {
+namespace {
+
+using emu::Format, reports::Cell, reports::Table;
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+/// A way to multiply that is compared with the others.
+struct Contestant {
+  const char* format;
+  const char* compute;
+  Format a, b, d;
+  bool fast = false;
+};
+
+constexpr Format e4m3 = emu::float8_e4m3fn, e5m2 = emu::float8_e5m2;
+constexpr const char* single = "CUBLAS_COMPUTE_32F";
+constexpr std::array contestants{
+    Contestant{"float32", single, emu::float32, emu::float32, emu::float32},
+    Contestant{"tf32", "CUBLAS_COMPUTE_32F_FAST_TF32", emu::float32, emu::float32, emu::float32},
+    Contestant{"float16", single, emu::float16, emu::float16, emu::float16},
+    Contestant{"bfloat16", single, emu::bfloat16, emu::bfloat16, emu::bfloat16},
+    Contestant{"float8_e4m3fn", single, e4m3, e4m3, emu::bfloat16},
+    Contestant{"float8_e4m3fn", single, e4m3, e4m3, emu::bfloat16, true},
+    Contestant{"float8_e5m2,float8_e4m3fn", single, e5m2, e4m3, emu::bfloat16},
+    Contestant{"float8_e5m2,float8_e4m3fn", single, e5m2, e4m3, emu::bfloat16, true},
+};
+
+std::optional<gpu::LibraryCall> find_call(const gpu::Library& library, const Contestant& wanted) {
+  for (const gpu::LibraryCall& call : library.calls())
+    if (call.compute == wanted.compute && call.a == wanted.a && call.b == wanted.b && call.d == wanted.d &&
+        call.fast_accumulation == wanted.fast && call.reduced_precision_reduction)
+      return call;
+  return std::nullopt;
+}
+
+std::string shape_words(const ProductShape& shape) {
+  return std::to_string(shape.m) + " by " + std::to_string(shape.n) + " by " + std::to_string(shape.k);
+}
+
+std::vector<float> normal_numbers(std::uint64_t seed, std::uint64_t operand, std::size_t count) {
+  std::vector<float> numbers(count);
+  for (std::size_t i = 0; i < count; ++i) numbers[i] = normal_like(seed, operand, i);
+  return numbers;
+}
+
+OwnMatrix rounded(Format format, std::size_t rows, std::size_t columns, const std::vector<float>& numbers) {
+  OwnMatrix matrix{format, rows, columns, std::vector<std::byte>(numbers.size() * gpu::bytes_per_code(format))};
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    gpu::store_code(format, matrix.codes.data(), i, emu::encode(format, numbers[i]));
+  return matrix;
+}
+
+/// The operands of one shape and their float64 product.
+class Problem {
+ public:
+  Problem(const gpu::Library& library, const ProductShape& shape, const DeviceCostConfig& config)
+      : shape_(shape),
+        a_(normal_numbers(config.seed, 0, shape.m * shape.k)),
+        b_(normal_numbers(config.seed, 1, shape.k * shape.n)) {
+    try {
+      if (shape.m * shape.n * shape.k <= config.most_on_host)
+        multiply_here();
+      else
+        multiply_there(library);
+    } catch (const Error& error) {
+      remark_ = std::string("no float64 product: ") + error.what();
+    }
+  }
+
+  /// Why there is no reference, if something went wrong.
+  const std::string& remark() const noexcept { return remark_; }
+
+  /// D of a call.
+  std::vector<std::byte> multiply(const gpu::Library& library, const gpu::LibraryCall& call,
+                                  const gpu::LibraryAlgorithm& algorithm) const {
+    const OwnMatrix a = rounded(call.a, shape_.m, shape_.k, a_), b = rounded(call.b, shape_.k, shape_.n, b_);
+    std::vector<std::byte> d(shape_.m * shape_.n * gpu::bytes_per_code(call.d));
+    library.multiply(call, algorithm, {{a.view(), b.view(), {}}, 1, 0, {}, {}}, d);
+    return d;
+  }
+  /// nan where there is no reference.
+  double error(Format format, const std::vector<std::byte>& d) const {
+    double difference = 0, norm = 0;
+    for (std::size_t i = 0; i < reference_.size(); ++i) {
+      const double x = emu::decode(format, gpu::load_code(format, d.data(), i)) - reference_[i];
+      difference += x * x;
+      norm += reference_[i] * reference_[i];
+    }
+    return norm > 0 ? std::sqrt(difference / norm) : nan;
+  }
+
+ private:
+  void multiply_here() {
+    const std::size_t n = shape_.n;
+    reference_.assign(shape_.m * n, 0);
+    for (std::size_t i = 0; i < shape_.m; ++i)
+      for (std::size_t p = 0; p < shape_.k; ++p) {
+        const auto x = static_cast<double>(a_[i * shape_.k + p]);
+        for (std::size_t j = 0; j < n; ++j) reference_[i * n + j] += x * static_cast<double>(b_[p * n + j]);
+      }
+  }
+  void multiply_there(const gpu::Library& library) {
+    const auto call = find_call(library, {"", "CUBLAS_COMPUTE_64F", emu::float64, emu::float64, emu::float64});
+    if (!call) return;
+    const auto algorithms = library.algorithms(*call, shape_.m, shape_.n, shape_.k, 1);
+    if (algorithms.empty()) return;
+    const std::vector<std::byte> d = multiply(library, *call, algorithms.front());
+    reference_.resize(shape_.m * shape_.n);
+    for (std::size_t i = 0; i < reference_.size(); ++i)
+      reference_[i] = emu::decode(emu::float64, gpu::load_code(emu::float64, d.data(), i));
+  }
+
+  ProductShape shape_;
+  std::vector<float> a_, b_;
+  std::vector<double> reference_;  ///< empty where nothing computes it
+  std::string remark_;
+};
+
+/// What was found out about one contestant.
+struct Outcome {
+  std::string algorithm, remark;
+  gpu::LibraryTime time = {};
+  double error = nan;
+};
+
+Outcome outcome_of(const gpu::Library& library, const gpu::LibraryCall& call, const ProductShape& shape,
+                   const Problem& problem) {
+  Outcome outcome;
+  outcome.remark = problem.remark();
+  try {
+    const auto algorithms = library.algorithms(call, shape.m, shape.n, shape.k, 1);
+    if (algorithms.empty()) throw Error(library.name() + " has no algorithm for this shape");
+    outcome.algorithm = algorithms.front().words;
+    outcome.error = problem.error(call.d, problem.multiply(library, call, algorithms.front()));
+    outcome.time = library.time(call, algorithms.front(), shape.m, shape.n, shape.k);
+  } catch (const Error& error) {
+    outcome.remark = error.what();
+  }
+  return outcome;
+}
+
+std::vector<Cell> row_of(const Contestant& contestant, const ProductShape& shape, const Outcome& outcome,
+                         double float32_seconds) {
+  const double seconds = outcome.time.median_seconds > 0 ? outcome.time.median_seconds : nan;
+  const double least = outcome.time.least_seconds > 0 ? outcome.time.least_seconds : nan;
+  const double operations = 2 * static_cast<double>(shape.m) * static_cast<double>(shape.n) * static_cast<double>(shape.k);
+  const std::size_t bytes = shape.m * shape.k * gpu::bytes_per_code(contestant.a) +
+                            shape.k * shape.n * gpu::bytes_per_code(contestant.b) +
+                            shape.m * shape.n * gpu::bytes_per_code(contestant.d);
+  const auto count = [](std::size_t number) { return Cell(static_cast<std::int64_t>(number)); };
+  return {std::string(contestant.format),
+          emu::format_name(contestant.d),
+          std::string(contestant.fast ? "yes" : "no"),
+          count(shape.m),
+          count(shape.n),
+          count(shape.k),
+          std::string(contestant.compute),
+          outcome.algorithm,
+          seconds * 1e6,
+          least * 1e6,
+          operations / seconds * 1e-12,
+          float32_seconds / seconds,
+          count(bytes),
+          outcome.error,
+          outcome.remark};
+}
+
+}  // namespace
+
+std::vector<ProductShape> device_cost_shapes() {
+  std::vector<ProductShape> shapes;
+  for (std::size_t extent = 256; extent <= 8192; extent *= 2) shapes.push_back({extent, extent, extent});
+  for (const std::size_t batch : {16, 32, 64})
+    for (const std::size_t width : {512, 1024, 2048}) shapes.push_back({batch, width, width});
+  return shapes;
+}
+
+Table device_cost(const gpu::Library& library, const DeviceCostConfig& config) {
+  Table table{"device_cost",
+              {"format", "d", "fast_accumulation", "m", "n", "k", "compute", "algorithm", "median_us", "least_us", "tflops",
+               "speedup_over_float32", "bytes", "error", "remark"},
+              {}};
+  for (const ProductShape& shape : config.shapes) {
+    const Problem problem(library, shape, config);
+    double float32_seconds = nan;
+    for (const Contestant& contestant : contestants) {
+      const auto call = find_call(library, contestant);
+      if (!call) continue;
+      if (config.progress) config.progress(library.name() + " " + contestant.format + " " + shape_words(shape));
+      const Outcome outcome = outcome_of(library, *call, shape, problem);
+      if (&contestant == contestants.data() && outcome.time.median_seconds > 0) float32_seconds = outcome.time.median_seconds;
+      table.rows.push_back(row_of(contestant, shape, outcome, float32_seconds));
+    }
+  }
+  return table;
+}
+
+}  // namespace ulpscope::studies

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Answers of a device for a recording, and a recording beside the emulator, with no device.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "gpu/device.hpp"
+#include "gpu/recording.hpp"
+#include "studies/devices/device_rows.hpp"
+
+namespace ulpscope::studies {
+
+struct DeviceRecordOptions {
+  std::uint64_t tests = 100;               ///< inner products of each instruction and class of operands
+  static constexpr int element_tests = 5;  ///< elements of each operation, for each of `tests`
+  std::uint64_t seed = 0;
+  std::string instruction = {};                                                     ///< only those that have this in their name
+  std::function<void(std::uint64_t done, std::uint64_t total)> progress = nullptr;  ///< operations
+};
+
+struct RecordedDevice {
+  gpu::Recording recording;
+  std::vector<std::string> remarks;  ///< operations that failed, and how; they are not in the recording
+};
+
+/// For each instruction inner products of random numbers, adversarial ones, and chains of instructions; for each element
+/// operation every operand where there are no more than the elements asked for, else random and adversarial ones.
+RecordedDevice record_device(const gpu::Device& device, const DeviceRecordOptions& options);
+
+/// Compares a recording with the engines that it names, or with another one for its inner products.
+std::vector<DeviceRow> replay(const gpu::Recording& recording, const std::string& engine, int threads = 0);
+
+}  // namespace ulpscope::studies

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "studies/devices/library_products.hpp"
+
+#include <utility>
+
+#include "emu/error.hpp"
+#include "emu/names.hpp"
+#include "studies/devices/product_explanation.hpp"
+#include "studies/devices/product_models.hpp"
+
+namespace ulpscope::studies {
+namespace {
+
+using reports::Cell, reports::Table;
+
+Cell count(std::uint64_t number) { return static_cast<std::int64_t>(number); }
+
+class Study {
+ public:
+  Study(const gpu::Library& library, const gpu::LibraryCall& call, const LibraryProductsConfig& config)
+      : library_(library), call_(call), config_(config) {
+    table_.name = "library_products";
+    table_.columns = {"library",
+                      "function",
+                      "compute",
+                      "a",
+                      "b",
+                      "d",
+                      "reduced_precision_reduction",
+                      "fast_accumulation",
+                      "m",
+                      "n",
+                      "k",
+                      "algorithm",
+                      "explained",
+                      "explanation",
+                      "alternatives",
+                      "also",
+                      "outputs",
+                      "mismatches",
+                      "max_ulp_difference",
+                      "mean_ulp_difference",
+                      "equal_share",
+                      "relative_difference"};
+  }
+
+  Table run() {
+    for (const ProductShape& shape : config_.shapes) study(shape);
+    return std::move(table_);
+  }
+
+ private:
+  void study(const ProductShape& shape) {
+    const std::string shape_words =
+        std::to_string(shape.m) + " by " + std::to_string(shape.n) + " by " + std::to_string(shape.k);
+    std::vector<gpu::LibraryAlgorithm> algorithms;
+    try {
+      algorithms = library_.algorithms(call_, shape.m, shape.n, shape.k, config_.most_algorithms);
+    } catch (const Error& error) {
+      return failed(shape, "", error);
+    }
+    ModelRequest request{config_.engine, shape.k};
+    for (const gpu::LibraryAlgorithm& algorithm : algorithms) request.split_k.push_back(algorithm.split_k);
+    std::vector<ProductOperands> products;
+    for (const OperandKind kind : {OperandKind::cancelling, OperandKind::wide, OperandKind::normal})
+      products.push_back(product_operands(kind, call_.a, call_.b, shape, config_.seed));
+    ProductExplainer explainer(call_, product_models(call_, request), std::move(products),
+                               {config_.most_on_host, config_.emulator});
+    for (std::size_t i = 0; i < algorithms.size(); ++i) {
+      if (config_.progress)
+        config_.progress(library_.name() + " " + call_.compute + " " + shape_words + ": algorithm " + std::to_string(i + 1) +
+                         " of " + std::to_string(algorithms.size()));
+      explain(shape, algorithms[i], explainer);
+    }
+  }
+
+  void explain(const ProductShape& shape, const gpu::LibraryAlgorithm& algorithm, ProductExplainer& explainer) {
+    std::vector<std::vector<std::byte>> results;
+    try {
+      for (const ProductOperands& product : explainer.products()) {
+        results.emplace_back(shape.m * shape.n * gpu::bytes_per_code(call_.d));
+        library_.multiply(call_, algorithm, {product.view(), 1, 0, {}, {}}, results.back());
+      }
+    } catch (const Error& error) {
+      return failed(shape, algorithm.words, error);
+    }
+    const ProductExplanation explanation = explainer.explain(results, static_cast<std::size_t>(algorithm.split_k));
+    const CodeDifference& difference = explanation.difference;
+    std::vector<Cell> row = first_cells(shape, algorithm.words);
+    for (Cell cell :
+         {Cell(explanation.found ? "yes" : "no"), Cell(explanation.words), count(explanation.alternatives),
+          Cell(explanation.also), count(difference.compared()), count(difference.mismatches()), Cell(difference.max_ulp()),
+          Cell(difference.mean_ulp()), Cell(difference.equal_share()), Cell(difference.relative())})
+      row.push_back(std::move(cell));
+    table_.rows.push_back(std::move(row));
+  }
+
+  void failed(const ProductShape& shape, const std::string& algorithm, const Error& error) {
+    std::vector<Cell> row = first_cells(shape, algorithm);
+    const CodeDifference nothing(call_.d);
+    for (Cell cell : {Cell("error"), Cell(error.what()), count(0), Cell(""), count(0), count(0), Cell(nothing.mean_ulp()),
+                      Cell(nothing.mean_ulp()), Cell(nothing.equal_share()), Cell(nothing.relative())})
+      row.push_back(std::move(cell));
+    table_.rows.push_back(std::move(row));
+  }
+
+  std::vector<Cell> first_cells(const ProductShape& shape, const std::string& algorithm) const {
+    return {library_.name(),
+            call_.function,
+            call_.compute,
+            emu::format_name(call_.a),
+            emu::format_name(call_.b),
+            emu::format_name(call_.d),
+            call_.reduced_precision_reduction ? "yes" : "no",
+            call_.fast_accumulation ? "yes" : "no",
+            count(shape.m),
+            count(shape.n),
+            count(shape.k),
+            algorithm};
+  }
+
+  const gpu::Library& library_;
+  const gpu::LibraryCall& call_;
+  const LibraryProductsConfig& config_;
+  Table table_;
+};
+
+}  // namespace
+
+std::vector<ProductShape> library_product_shapes(const gpu::Device& device) {
+  if (device.description.id.starts_with("emulated:")) return {{16, 16, 512}};
+  return {{64, 64, 512}, {64, 64, 8192}, {512, 512, 1024}, {16, 2048, 2048}};
+}
+
+Table library_products(const gpu::Library& library, const gpu::LibraryCall& call, const LibraryProductsConfig& config) {
+  return Study(library, call, config).run();
+}
+
+}  // namespace ulpscope::studies

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which of the models of studies/devices/product_models.hpp predicts what a library computes, bit for bit, algorithm by
+// algorithm.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "gpu/device.hpp"
+#include "gpu/device_emulator.hpp"
+#include "gpu/library.hpp"
+#include "reports/table.hpp"
+#include "studies/devices/product_operands.hpp"
+
+namespace ulpscope::studies {
+
+/// Some that take a library's ways apart: short and long sums, few and many outputs; for an emulated device one small product.
+std::vector<ProductShape> library_product_shapes(const gpu::Device& device);
+
+struct LibraryProductsConfig {
+  std::string engine;  ///< of the device, a name of emu::engine_names(): `sm_90`
+  std::vector<ProductShape> shapes;
+  std::size_t most_algorithms = 16;  ///< for each shape
+  std::uint64_t seed = 0;
+  /// Whole products are compared where the emulator can say what a model predicts, or where they have at most so many
+  /// multiply-adds; else a sample of outputs is.
+  const gpu::DeviceEmulator* emulator = nullptr;
+  std::size_t most_on_host = std::size_t{1} << 23;
+  std::function<void(const std::string&)> progress = {};
+};
+
+/// One row for each shape and algorithm, on two products: of numbers near N(0, 1), and of numbers that cancel, so that little
+/// is left but what the order of summation made.
+///
+///   explained        yes, no, or error: the library could not do it
+///   explanation      the simplest model that predicts all outputs compared, one with as many parts as are declared before
+///   others;
+///                    where there is none, the chain over all of K, promoted or not, that comes nearest; or what went wrong
+///   alternatives     other models that predict them too, which these products cannot tell apart
+///   also             the first of those
+///   outputs          compared, of all three products
+///   mismatches, max_ulp_difference, mean_ulp_difference, equal_share, relative_difference
+///                    from what the explanation predicts
+///
+/// @throws ulpscope::Error where there is no engine of that name.
+reports::Table library_products(const gpu::Library& library, const gpu::LibraryCall& call, const LibraryProductsConfig& config);
+
+}  // namespace ulpscope::studies

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random operands of matrix products that tell orders of summation apart. Element number i of a seed is always the same.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "emu/format.hpp"
+#include "gpu/matrix.hpp"
+
+namespace ulpscope::studies {
+
+enum class OperandKind : std::uint8_t {
+  normal,      ///< near N(0, 1): the sum of four uniform numbers (Irwin-Hall), of variance 1
+  wide,        ///< exponents of nine binades
+  cancelling,  ///< the same, and each product has a partner elsewhere in K that takes it away: what is left is rounding errors
+};
+
+/// A matrix with its codes.
+struct OwnMatrix {
+  emu::Format format;
+  std::size_t rows = 0, columns = 0;
+  std::vector<std::byte> codes = {};
+
+  gpu::ConstMatrix view() const { return {format, rows, columns, codes}; }
+};
+
+struct ProductOperands {
+  OwnMatrix a, b;
+
+  gpu::MatrixProduct view() const { return {a.view(), b.view(), {}}; }
+};
+
+struct ProductShape {
+  std::size_t m = 0, n = 0, k = 0;
+};
+
+ProductOperands product_operands(OperandKind kind, emu::Format a, emu::Format b, const ProductShape& shape, std::uint64_t seed);
+
+/// The float32 number near N(0, 1) of that index; `operand` 0 for A and 1 for B.
+float normal_like(std::uint64_t seed, std::uint64_t operand, std::uint64_t index);
+
+}  // namespace ulpscope::studies
