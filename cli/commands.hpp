@@ -27,6 +27,7 @@ void add_conform(CLI::App& app, int& exit_code);
 void add_eval(CLI::App& app, int& exit_code);
 void add_engines(CLI::App& app, int& exit_code);
 void add_probe(CLI::App& app, int& exit_code);
+void add_devices(CLI::App& app, int& exit_code);
 void add_matmul(CLI::App& app, int& exit_code);
 void add_audit(CLI::App& app, int& exit_code);
 void add_accumulation(CLI::App& app, const Arguments& arguments, int& exit_code);

@@ -16,6 +16,7 @@
 #include "cli/output.hpp"
 #include "emu/error.hpp"
 #include "emu/simd.hpp"
+#include "gpu/unit.hpp"
 #include "reports/build_info.hpp"
 
 namespace {
@@ -72,6 +73,7 @@ int run(const std::vector<std::string>& arguments) {
   cli::add_eval(app, exit_code);
   cli::add_engines(app, exit_code);
   cli::add_probe(app, exit_code);
+  cli::add_devices(app, exit_code);
   cli::add_matmul(app, exit_code);
   cli::add_audit(app, exit_code);
   cli::add_accumulation(app, arguments, exit_code);
@@ -104,6 +106,8 @@ int main(int count, char** words) {
       return cli::done;
     }
     return run(arguments);
+  } catch (const gpu::NoDevice& error) {
+    return fail(error.what(), cli::no_hardware);
   } catch (const Error& error) {
     return fail(error.what(), cli::bad_usage);
   } catch (const std::bad_alloc&) {

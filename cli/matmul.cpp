@@ -14,10 +14,6 @@ namespace ulpscope::cli {
 namespace {
 
 int run(const MatmulWords& words) {
-  if (!words.device.empty()) {
-    remark("ulpscope: --device " + words.device + ": this build drives no device; compare with an engine: --against E");
-    return no_hardware;
-  }
   check_output(words);
   studies::MatmulConfig config = parse_matmul(words);
   studies::MatmulResult result;

@@ -156,6 +156,9 @@ studies::MatmulConfig parse_matmul(const MatmulWords& words) {
                                                   config.a.rounding.format, config.b.rounding.format)
                    : parse_accumulator(words.accumulator);
   config.out = words.out.empty() ? config.acc : parse_format(words.out);
+  if (!words.device.empty())
+    config.devices.push_back(studies::choose_device(
+        words.device, words.instruction, {config.a.rounding.format, config.b.rounding.format, config.acc}, config.engines));
   static_cast<void>(studies::matmul_shape(config.a.input, config.b.input));  // before the scales, which are fitted to it
   config.a.scales = parse_scales(words, words.scale_a, config.a.input, studies::MatmulSide::a);
   config.b.scales = parse_scales(words, words.scale_b, config.b.input, studies::MatmulSide::b);
@@ -215,7 +218,10 @@ void MatmulWords::add_to(CLI::App& command) {
       ->type_name("E");
   command.add_option("-o", output, "write D: .npy (float32; float64 if D is), or .safetensors")->type_name("D.npy");
   command.add_flag("--codes", codes, "write codes as unsigned integers to the .npy");
-  command.add_option("--device", device, "compare with the hardware")->type_name("D");
+  command.add_option("--device", device, "multiply on this device too and compare: cuda:0, cpu:amx_bf16 (`ulpscope devices`)")
+      ->type_name("D");
+  command.add_option("--instruction", instruction, "with --device: a part of the name of the instruction to use")
+      ->type_name("TEXT");
   common.add_output(command);
 }
 

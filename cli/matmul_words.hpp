@@ -19,7 +19,7 @@ struct MatmulWords {
   CommonOptions common;
   std::string a, b, c;
   std::vector<std::string> engines, against, in, dtypes, scale_a, scale_b;
-  std::string accumulator, out, output, device, scale_dtype;
+  std::string accumulator, out, output, device, instruction, scale_dtype;
   std::vector<std::uint64_t> seeds{0};
   double alpha = 1;
   std::optional<double> beta;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "studies/probe.hpp"
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
@@ -12,8 +11,9 @@
 #include "emu/engines.hpp"
 #include "emu/error.hpp"
 #include "emu/names.hpp"
-#include "gpu/cpu_units.hpp"
-#include "gpu/emulated_unit.hpp"
+#include "gpu/device.hpp"
+#include "gpu/emulated/emulated_unit.hpp"
+#include "studies/probe_table.hpp"
 
 namespace ulpscope::cli {
 namespace {
@@ -23,7 +23,7 @@ constexpr std::size_t products = 64;
 
 struct ProbeCommand {
   CommonOptions common;
-  std::string engine, device, accumulator;
+  std::string engine, device, accumulator, instruction;
   std::vector<std::string> inputs;
 };
 
@@ -100,23 +100,19 @@ std::vector<gpu::EmulatedUnit::Entry> entries_of(const ProbeCommand& command) {
   return {entry_of(command.engine, a, b, engine, emu::float8_e8m0fnu)};
 }
 
-void add_rows(reports::Table& table, const gpu::Unit& unit, const gpu::Operation& operation, std::uint64_t seed) {
-  const studies::ProbeReport report = studies::probe(unit, operation, {.seed = seed});
-  const std::string scales = operation.scale_products == 0
-                                 ? "none"
-                                 : emu::format_name(operation.scale_format) + ":" + std::to_string(operation.scale_products);
-  for (const studies::Finding& finding : report.findings)
-    table.rows.push_back({unit.name(), emu::format_name(operation.a), emu::format_name(operation.b),
-                          emu::format_name(operation.accumulator), scales, finding.feature, finding.result, finding.evidence});
-}
-
-/// The unit of this machine that has the name, or none.
-std::unique_ptr<gpu::Unit> device(const std::string& name, std::string& others) {
-  for (auto& unit : gpu::cpu_units()) {
-    if (unit->name() == name) return std::move(unit);
-    others += (others.empty() ? "" : ", ") + unit->name();
+/// Those that were asked for: by their formats, and by a part of the instruction's name.
+std::vector<gpu::Operation> operations_of(const gpu::Unit& unit, const ProbeCommand& command) {
+  const Asked formats = asked(command);
+  std::vector<gpu::Operation> operations;
+  for (const gpu::Operation& o : unit.operations()) {
+    const bool fits = (!formats.a || (*formats.a == o.a && *formats.b == o.b)) &&
+                      (!formats.accumulator || *formats.accumulator == o.accumulator) &&
+                      o.instruction.find(command.instruction) != std::string::npos;
+    if (fits) operations.push_back(o);
   }
-  return nullptr;
+  if (operations.empty())
+    throw Error(unit.name() + " has no operation of these formats and this name; `ulpscope devices` lists all");
+  return operations;
 }
 
 /// Says of what was only published that it was.
@@ -128,24 +124,22 @@ void remark_published(const std::string& engine) {
   }
 }
 
-void run(const ProbeCommand& command, int& exit_code) {
+void run(const ProbeCommand& command) {
   if (command.engine.empty() == command.device.empty())
     throw Error("name what to probe: --engine E (`ulpscope engines` lists them) or --device D");
-  std::unique_ptr<gpu::Unit> unit;
+  ProgressLine progress;
   if (command.device.empty()) {
-    unit = std::make_unique<gpu::EmulatedUnit>(command.engine, entries_of(command));
-  } else {
-    std::string others;
-    unit = device(command.device, others);
-    if (unit == nullptr) {
-      remark("ulpscope: no device '" + command.device + "'; this machine has " + (others.empty() ? "none" : others));
-      exit_code = no_hardware;
-      return;
-    }
+    const gpu::EmulatedUnit unit(command.engine, entries_of(command));
+    const auto table =
+        studies::probe_table(unit, unit.operations(), command.common.seed, studies::ProbeModel::without, progress.callback());
+    remark_published(command.engine);
+    return print(table, command.common, 6);
   }
-  reports::Table table{"probe", {"engine", "a", "b", "accumulator", "scales", "feature", "result", "evidence"}, {}};
-  for (const gpu::Operation& operation : unit->operations()) add_rows(table, *unit, operation, command.common.seed);
-  remark_published(command.engine);
+  const gpu::Device device = gpu::open_device(command.device);
+  if (device.unit == nullptr) throw Error(command.device + " multiplies no matrices");
+  const auto operations = operations_of(*device.unit, command);
+  const auto table =
+      studies::probe_table(*device.unit, operations, command.common.seed, studies::ProbeModel::beside, progress.callback());
   print(table, command.common, 6);
 }
 
@@ -155,7 +149,10 @@ void add_probe(CLI::App& app, int& exit_code) {
   auto probe = std::make_shared<ProbeCommand>();
   CLI::App& command = *app.add_subcommand("probe", "the numerical features of an engine, found by experiment");
   command.add_option("--engine", probe->engine, "an engine of `ulpscope engines`, or block:n=16,f=25,out=rz")->type_name("E");
-  command.add_option("--device", probe->device, "a unit of this machine, such as cpu:amx_bf16")->type_name("D");
+  command.add_option("--device", probe->device, "a device of `ulpscope devices`, such as cuda:0 or cpu:amx_bf16")
+      ->type_name("D");
+  command.add_option("--instruction", probe->instruction, "with --device: a part of the names of the instructions to probe")
+      ->type_name("TEXT");
   command.add_option("--in", probe->inputs, "operand format, or one for A and one for B; all of the engine by default")
       ->delimiter(',')
       ->type_name("F[,F]");
@@ -163,8 +160,13 @@ void add_probe(CLI::App& app, int& exit_code) {
       ->type_name("F");
   command.add_option("--seed", probe->common.seed, "of the random inner products")->capture_default_str();
   probe->common.add_output(command);
-  command.footer("Example: ulpscope probe --engine sm_90 --in fp16 --acc float32");
-  command.callback([probe, &exit_code] { run(*probe, exit_code); });
+  command.footer(
+      "Beside a device the engine that claims to compute the same is probed too, column `model`.\n"
+      "Example: ulpscope probe --engine sm_90 --in fp16 --acc float32");
+  command.callback([probe, &exit_code] {
+    run(*probe);
+    exit_code = done;
+  });
 }
 
 }  // namespace ulpscope::cli

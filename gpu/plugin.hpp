@@ -11,13 +11,13 @@
 
 namespace ulpscope::gpu {
 
-/// The devices of a plugin, and a remark where there are none. `ulpscope_cuda` exports this under `devices_symbol`.
-using DevicesOfPlugin = DeviceSearch (*)();
+/// Adds the devices of a plugin, and a remark where there are none. `ulpscope_cuda` exports this under `devices_symbol`.
+using DevicesOfPlugin = void (*)(DeviceSearch& found);
 inline constexpr const char* devices_plugin = "ulpscope_cuda";
 inline constexpr const char* devices_symbol = "ulpscope_cuda_devices";
 
-/// The libraries for CUDA device `ordinal`. `ulpscope_cublas` exports this under `libraries_symbol`.
-using LibrariesOfPlugin = std::vector<std::shared_ptr<const Library>> (*)(int ordinal);
+/// Adds the libraries for CUDA device `ordinal`. `ulpscope_cublas` exports this under `libraries_symbol`.
+using LibrariesOfPlugin = void (*)(int ordinal, std::vector<std::shared_ptr<const Library>>& libraries);
 inline constexpr const char* libraries_plugin = "ulpscope_cublas";
 inline constexpr const char* libraries_symbol = "ulpscope_cublas_libraries";
 

@@ -86,7 +86,12 @@ class Multiplication {
                                      .out = config_.out,
                                      .threads = config_.threads};
     if (config_.beta) problem.beta = static_cast<Float>(*config_.beta);
-    engine.exact ? exact_product(problem, filled) : emu::engine_matmul(problem, filled);
+    if (engine.device)
+      device_matmul(*engine.device, problem, std::span(filled));
+    else if (engine.exact)
+      exact_product(problem, filled);
+    else
+      emu::engine_matmul(problem, filled);
     for (std::size_t row = 0; row < wanted; ++row)
       std::copy_n(filled.begin() + static_cast<std::ptrdiff_t>(row * columns), n,
                   d.begin() + static_cast<std::ptrdiff_t>((first + row) * n));
@@ -169,15 +174,30 @@ MatmulResult matmul(const MatmulConfig& config) {
   result.scale_a = word_of(config.a);
   result.scale_b = word_of(config.b);
 
+  // Engines, then devices, then what is only compared with.
   std::vector<std::string> words;
-  std::vector<std::pair<std::size_t, std::size_t>> pairs;
   for (const std::string& engine : config.engines) index_of(words, engine);
-  for (const std::string& engine : config.engines)
-    for (const std::string& against : config.against) pairs.emplace_back(index_of(words, engine), index_of(words, against));
   std::vector<ChosenEngine> engines;
-  for (const std::string& word : words)
-    engines.push_back(choose_engine(word, {config.a.rounding.format, config.b.rounding.format, config.acc}, result.shape.k,
-                                    config.a.scales, config.b.scales));
+  const auto choose_rest = [&] {
+    while (engines.size() < words.size())
+      engines.push_back(choose_engine(words[engines.size()], {config.a.rounding.format, config.b.rounding.format, config.acc},
+                                      result.shape.k, config.a.scales, config.b.scales));
+  };
+  choose_rest();
+  for (const MatmulDevice& device : config.devices) {
+    words.push_back(device.word);
+    engines.push_back(engine_of(device, config.a.scales || config.b.scales));
+  }
+  std::vector<std::pair<std::size_t, std::size_t>> pairs;
+  const auto compare_with_all = [&](const std::string& word) {
+    for (const std::string& against : config.against) pairs.emplace_back(index_of(words, word), index_of(words, against));
+  };
+  for (const std::string& engine : config.engines) {
+    compare_with_all(engine);
+    for (const MatmulDevice& device : config.devices) pairs.emplace_back(index_of(words, engine), index_of(words, device.word));
+  }
+  for (const MatmulDevice& device : config.devices) compare_with_all(device.word);
+  choose_rest();
 
   const auto is_wide = [](emu::Format format) { return !emu::fits_float(format); };
   const bool wide = is_wide(config.a.rounding.format) || is_wide(config.b.rounding.format) || is_wide(config.acc);
@@ -239,7 +259,7 @@ reports::Table matmul_table(const MatmulConfig& config, const MatmulResult& r) {
                         "sqnr_db"},
                        {}};
   const auto begin = [&](const MatmulProduct& d, const MatmulProduct* against) {
-    const auto evidence = [](const MatmulProduct& p) { return std::string(emu::name_of(p.engine.evidence)); };
+    const auto evidence = [](const MatmulProduct& p) { return std::string(p.engine.evidence_word()); };
     table.rows.push_back({d.engine.word,
                           evidence(d),
                           against == nullptr ? "" : against->engine.word,

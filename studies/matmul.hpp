@@ -23,8 +23,9 @@
 namespace ulpscope::studies {
 
 struct MatmulConfig {
-  std::vector<std::string> engines;  ///< words for emu::parse_engine; `exact` is the exact product, rounded once to `out`
-  std::vector<std::string> against;  ///< what each of them is compared with
+  std::vector<std::string> engines;        ///< words for emu::parse_engine; `exact` is the exact product, rounded once to `out`
+  std::vector<std::string> against;        ///< what each of them is compared with
+  std::vector<MatmulDevice> devices = {};  ///< each compared with `against`, and each engine with each of them
   MatmulOperand a, b;
   std::optional<tensors::Tensor> c;  ///< broadcast to the shape of D, rounded to nearest even to `acc`
   emu::Format acc, out;
@@ -56,7 +57,7 @@ struct MatmulResult {
   MatmulShape shape;
   RoundedElements a = {}, b = {}, c = {};    ///< what rounding did to the inputs
   std::string scale_a = {}, scale_b = {};    ///< MatmulScales::word(), or `none`
-  std::vector<MatmulProduct> products = {};  ///< each engine once: those of `engines` first, in their order
+  std::vector<MatmulProduct> products = {};  ///< each engine once: those of `engines` first, in their order, then `devices`
   std::vector<MatmulComparison> comparisons = {};
 };
 

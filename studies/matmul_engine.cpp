@@ -84,4 +84,20 @@ ChosenEngine choose_engine(const std::string& word, const emu::EngineRequest& re
   return chosen;
 }
 
+ChosenEngine engine_of(const MatmulDevice& device, bool scaled) {
+  const gpu::Operation& o = device.operation;
+  ChosenEngine chosen;
+  chosen.word = device.word;
+  chosen.instruction = o.instruction;
+  chosen.scaled_by = scaled ? ScaledBy::software : ScaledBy::none;
+  chosen.device = std::make_shared<const MatmulDevice>(device);
+  if (!o.engine.empty()) {
+    chosen.model = emu::parse_engine(o.engine, {o.a, o.b, o.accumulator});
+  } else {
+    chosen.model.products = static_cast<int>(o.products);
+    chosen.model.accumulator = o.accumulator;
+  }
+  return chosen;
+}
+
 }  // namespace ulpscope::studies

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 #include "emu/engine.hpp"
 #include "emu/engines.hpp"
 #include "emu/format.hpp"
+#include "studies/matmul_device.hpp"
 #include "studies/matmul_scales.hpp"
 
 namespace ulpscope::studies {
@@ -29,6 +31,10 @@ struct ChosenEngine {
   emu::Evidence evidence = emu::Evidence::definition;
   std::string instruction, source;  ///< of a named engine; may be empty
   ScaledBy scaled_by = ScaledBy::none;
+  std::shared_ptr<const MatmulDevice> device = {};  ///< real hardware; `model` is what it claims to compute
+
+  /// Why its results are believed: as Evidence, or `hardware`.
+  std::string_view evidence_word() const noexcept { return device ? "hardware" : emu::name_of(evidence); }
 };
 
 /// What an engine sums in unless it is told: float32 where it can, else what it has for these operands.
@@ -39,5 +45,8 @@ emu::Format default_accumulator(const std::string& word, emu::Format a, emu::For
 /// @throws ulpscope::Error naming the closest engines, or the formats that this one takes.
 ChosenEngine choose_engine(const std::string& word, const emu::EngineRequest& request, std::size_t k,
                            const std::optional<MatmulScales>& scale_a, const std::optional<MatmulScales>& scale_b);
+
+/// A device in the place of an engine; scales are applied in software.
+ChosenEngine engine_of(const MatmulDevice& device, bool scaled);
 
 }  // namespace ulpscope::studies

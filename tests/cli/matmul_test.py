@@ -271,11 +271,61 @@ class Files(unittest.TestCase):
             self.assertEqual((code, err), (2, "ulpscope: ./a.npy: is an input; choose another name\n"))
 
     def test_hardware_that_is_not_there(self):
-        code, out, err = run("normal:0,1:8x8", "laplace:0,1:8x8", "--in", "fp16", "--engine", "sm_90", "--device", "cuda")
-        self.assertEqual((code, out, err.count("\n")), (4, "", 1))
+        with tempfile.TemporaryDirectory() as folder:
+            code, out, err = run("normal:0,1:8x8", "laplace:0,1:8x8", "--in", "fp16", "--engine", "sm_90", "--device", "cuda:99", "-o",
+                                 "d.npy", cwd=folder)
+            self.assertEqual((code, out, err.count("\n"), os.listdir(folder)), (4, "", 1, []))
 
     def test_help_shows_an_example(self):
         self.assertIn("Example: ulpscope matmul", run("--help")[1])
+
+
+class Devices(unittest.TestCase):
+    """An emulated device takes the way of a real one."""
+
+    operands = ("normal:0,1:9x200", "laplace:0,1:200x7", "--seed", "0,1")
+
+    def compared(self, engine, *words, operands=None):
+        table = rows(*(operands or self.operands), "--engine", engine, *words)
+        return {(r["engine"], r["against"]): r for r in table}
+
+    def test_whatever_surrounds_the_chains_is_that_of_the_engine(self):
+        cases = (("--in", "fp16"), ("--in", "bf16"), ("--in", "tf32"), ("--in", "e4m3,e5m2"), ("--in", "fp16", "--acc", "float16"),
+                 ("--in", "float64"), ("--in", "fp16", "--promote", "64"), ("--in", "fp16", "--split-k", "3", "--out", "bf16"),
+                 ("--in", "fp16", "--alpha", "0.5", "--promote", "32"), ("--in", "e4m3", "--scale-a", "0.3", "--scale-b", "7"))
+        for words in cases:
+            table = self.compared("sm_90", "--device", "emulated:sm_90", *words)
+            beside = table["sm_90", "emulated:sm_90"]
+            self.assertEqual((beside["differing"], beside["differing_codes"], beside["count"]), ("0", "0", "63"), words)
+            self.assertEqual(beside["against_evidence"], "hardware")
+            exact, of_device = table["sm_90", "exact"], table["emulated:sm_90", "exact"]
+            self.assertEqual(of_device["evidence"], "hardware")
+            self.assertEqual({k: v for k, v in exact.items() if k not in ("engine", "evidence", "scaled_by")},
+                             {k: v for k, v in of_device.items() if k not in ("engine", "evidence", "scaled_by")}, words)
+
+    def test_c_starts_the_chain_and_beta_takes_it_out(self):
+        operands = (*self.operands[:2], "normal:0,9:9x7", *self.operands[2:])
+        for words in ((), ("--beta", "0.25"), ("--promote", "32")):
+            table = self.compared("sm_90", "--device", "emulated:sm_90", "--in", "fp16", *words, operands=operands)
+            self.assertEqual(table["sm_90", "emulated:sm_90"]["differing_codes"], "0", words)
+
+    def test_another_engine_differs_from_the_device(self):
+        table = self.compared("sm_70", "--device", "emulated:sm_90", "--in", "fp16")
+        self.assertGreater(int(table["sm_70", "emulated:sm_90"]["differing_codes"]), 0)
+
+    def test_the_instruction_is_the_one_of_the_engine_or_the_one_named(self):
+        words = ("--in", "e4m3", "--device", "emulated:sm_90")
+        chosen = self.compared("sm_90", *words)["sm_90", "emulated:sm_90"]
+        self.assertEqual(chosen["differing_codes"], "0")
+        named = self.compared("sm_90", *words, "--instruction", "mma.sync")["sm_90", "emulated:sm_90"]
+        self.assertGreater(int(named["differing_codes"]), 0)
+
+    def test_what_the_device_does_not_multiply(self):
+        for words, message in ((("--in", "e2m1"), "emulated:sm_90 does not multiply float4_e2m1fn x float4_e2m1fn into float32; it has "),
+                               (("--in", "fp16", "--instruction", "x"), "emulated:sm_90 (x) does not multiply ")):
+            code, out, err = run(*self.operands, "--engine", "fma", "--device", "emulated:sm_90", *words)
+            self.assertEqual((code, out, err.count("\n")), (2, "", 1), err)
+            self.assertIn(message, err)
 
 
 GOLDEN = "57439960146dca18147e4e7b27d15c5b642cd291b4961b50286d71235fd46615"

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "tests/fuzz/read_everything.hpp"
+#include "tests/fuzz/read_recording.hpp"
 
 int main(int count, char** words) {
   using namespace ulpscope::tensors;
@@ -21,6 +22,7 @@ int main(int count, char** words) {
     read_everything(data, bytes.size(), [](const FileBytes& file) { return read_npz(file, {}); });
     read_everything(data, bytes.size(), [](const FileBytes& file) { return read_safetensors(file); });
     read_everything(data, bytes.size(), [](const FileBytes& file) { return read_csv(file); });
+    read_recording_input(data, bytes.size());
     ++files;
   }
   std::printf("%d files\n", files);

@@ -14,7 +14,7 @@
 #include "emu/engine_step.hpp"
 #include "emu/engines.hpp"
 #include "gpu/adversarial.hpp"
-#include "gpu/cpu_units.hpp"
+#include "gpu/cpu/cpu_units.hpp"
 
 namespace ulpscope::testing {
 

@@ -11,8 +11,8 @@
 
 #include "emu/engines.hpp"
 #include "emu/names.hpp"
-#include "gpu/cpu_units.hpp"
-#include "gpu/emulated_unit.hpp"
+#include "gpu/cpu/cpu_units.hpp"
+#include "gpu/emulated/emulated_unit.hpp"
 #include "studies/probe_bench.hpp"
 #include "studies/probe_cases.hpp"
 #include "studies/probe_variants.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gpu/cpu_units.hpp"
+#include "gpu/cpu/cpu_units.hpp"
 
 #include <utility>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Dot products and fused multiply-adds in 512-bit vectors, where every lane computes the same. The instructions are spelled
 // out: the order of their operands decides which NaN survives, and compilers feel free to change it.
-#include "gpu/cpu_units.hpp"
+#include "gpu/cpu/cpu_units.hpp"
 
 #if defined(__x86_64__)
 
@@ -13,7 +13,7 @@
 
 #include "emu/catalogue.hpp"
 #include "emu/error.hpp"
-#include "gpu/lanes.hpp"
+#include "gpu/cpu/lanes.hpp"
 
 namespace ulpscope::gpu {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gpu/emulated_unit.hpp"
+#include "gpu/emulated/emulated_unit.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tile multiplication of bfloat16 (Intel SDM volume 1, chapter "Programming with Intel AMX"; volume 2, TDPBF16PS). One
 // instruction multiplies 16 rows of A by 16 columns of B; independent inner products are the diagonal of the result.
-#include "gpu/cpu_units.hpp"
+#include "gpu/cpu/cpu_units.hpp"
 
 #if defined(__x86_64__) && defined(__linux__)
 
@@ -15,7 +15,7 @@
 
 #include "emu/catalogue.hpp"
 #include "emu/error.hpp"
-#include "gpu/lanes.hpp"
+#include "gpu/cpu/lanes.hpp"
 
 namespace ulpscope::gpu {
 namespace {

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/devices.hpp"
+
+#include <algorithm>
+#include <memory>
+
+#include "cli/options.hpp"
+#include "cli/output.hpp"
+#include "emu/engines.hpp"
+#include "studies/devices/device_list.hpp"
+
+namespace ulpscope::cli {
+namespace {
+
+struct Listing {
+  CommonOptions common;
+  std::string device;
+};
+
+void list(const Listing& listing) { print(studies::device_list(devices_named(listing.device)), listing.common, 6); }
+
+}  // namespace
+
+std::vector<gpu::Device> devices_named(const std::string& id) {
+  if (!id.empty()) return {gpu::open_device(id)};
+  gpu::DeviceSearch search = gpu::find_devices();
+  for (const std::string& line : search.remarks) remark(line);
+  return std::move(search.devices);
+}
+
+void require_engine(const std::string& words) {
+  const auto names = emu::engine_names();
+  if (words.empty() || std::find(names.begin(), names.end(), words) != names.end()) return;
+  emu::parse_engine(words, {emu::float16, emu::float16});
+}
+
+int report(const std::vector<studies::DeviceRow>& rows, const std::string& name, const CommonOptions& options) {
+  const studies::DeviceTables tables = studies::tables_of(rows, name);
+  for (const std::string& line : tables.remarks) remark(line);
+  print(tables.table, options, 8);
+  switch (studies::verdict_of(rows)) {
+    case studies::DeviceVerdict::holds: return done;
+    case studies::DeviceVerdict::violated: return check_failed;
+    default: remark("ulpscope: nothing was compared"); return vacuous;
+  }
+}
+
+void add_devices(CLI::App& app, int& exit_code) {
+  auto listing = std::make_shared<Listing>();
+  CLI::App& command =
+      *app.add_subcommand("devices", "the real engines on this machine; check, record and replay what they compute");
+  command.require_subcommand(0, 1);
+  command.add_option("--device", listing->device, "one device: cuda:0, cpu:amx_bf16, emulated:sm_90; all real ones by default")
+      ->type_name("D");
+  listing->common.add_output(command);
+  add_devices_check(command, exit_code);
+  add_devices_record(command, exit_code);
+  add_devices_replay(command, exit_code);
+  add_devices_products(command, exit_code);
+  add_devices_cost(command, exit_code);
+  command.footer("Example: ulpscope devices check --device emulated:sm_90");
+  command.callback([listing, &command] {
+    if (command.get_subcommands().empty()) list(*listing);
+  });
+}
+
+}  // namespace ulpscope::cli

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// The commands below `ulpscope devices`.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/commands.hpp"
+#include "cli/options.hpp"
+#include "gpu/device.hpp"
+#include "studies/devices/device_rows.hpp"
+
+namespace ulpscope::cli {
+
+/// The device named, or all that are real; remarks about those that are not there go to standard error.
+/// @throws gpu::NoDevice
+std::vector<gpu::Device> devices_named(const std::string& id);
+
+/// @throws ulpscope::Error naming the closest engines; an empty word is none.
+void require_engine(const std::string& words);
+
+/// Prints the table of a comparison and spells mismatches out on standard error; what the command returns.
+int report(const std::vector<studies::DeviceRow>& rows, const std::string& name, const CommonOptions& options);
+
+void add_devices_check(CLI::App& devices, int& exit_code);
+void add_devices_record(CLI::App& devices, int& exit_code);
+void add_devices_replay(CLI::App& devices, int& exit_code);
+void add_devices_products(CLI::App& devices, int& exit_code);
+void add_devices_cost(CLI::App& devices, int& exit_code);
+
+}  // namespace ulpscope::cli

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <utility>
+
+#include "cli/devices.hpp"
+#include "cli/options.hpp"
+#include "cli/output.hpp"
+#include "emu/error.hpp"
+#include "studies/devices/device_record.hpp"
+
+namespace ulpscope::cli {
+namespace {
+
+struct Record {
+  std::string device, file;
+  studies::DeviceRecordOptions options;
+};
+
+/// The device named, else the first GPU.
+gpu::Device device_to_record(const std::string& id) {
+  if (!id.empty()) return gpu::open_device(id);
+  gpu::DeviceSearch search = gpu::find_devices();
+  const auto is_gpu = [](const gpu::Device& device) { return !device.description.id.starts_with("cpu:"); };
+  const auto gpu = std::find_if(search.devices.begin(), search.devices.end(), is_gpu);
+  if (gpu != search.devices.end()) return *gpu;
+  std::string message = "no GPU to record; --device names another device, which `ulpscope devices` lists";
+  for (const std::string& line : search.remarks)
+    if (!line.starts_with("cpu:")) message += "; " + line;
+  throw gpu::NoDevice(message);
+}
+
+int run(const Record& record) {
+  const gpu::Device device = device_to_record(record.device);
+  ProgressLine progress;
+  studies::DeviceRecordOptions options = record.options;
+  options.progress = progress.callback();
+  const studies::RecordedDevice recorded = studies::record_device(device, options);
+  for (const std::string& line : recorded.remarks) remark(line);
+  if (recorded.recording.products.empty() && recorded.recording.elements.empty())
+    throw Error(device.description.id + ": there is nothing to record");
+  gpu::write_recording(record.file, recorded.recording);
+  return recorded.remarks.empty() ? done : check_failed;
+}
+
+struct Replay {
+  CommonOptions common;
+  std::vector<std::string> files;
+  std::string engine;
+};
+
+int run(const Replay& options) {
+  require_engine(options.engine);
+  std::vector<studies::DeviceRow> rows;
+  for (const std::string& file : options.files) {
+    auto own = studies::replay(gpu::read_recording(file), options.engine, options.common.threads);
+    std::move(own.begin(), own.end(), std::back_inserter(rows));
+  }
+  return report(rows, "devices_replay", options.common);
+}
+
+}  // namespace
+
+void add_devices_record(CLI::App& devices, int& exit_code) {
+  auto record = std::make_shared<Record>();
+  CLI::App& command = *devices.add_subcommand("record", "operands and what a device made of them, to a file");
+  command.add_option("--device", record->device, "the device; the first GPU by default")->type_name("D");
+  command.add_option("-o,--output", record->file, "the recording")->required()->type_name("FILE");
+  command.add_option("--tests", record->options.tests, "inner products of each instruction and class of operands")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command.add_option("--seed", record->options.seed, "of the operands")->capture_default_str();
+  command.add_option("--instruction", record->options.instruction, "only instructions that have this in their name")
+      ->type_name("TEXT");
+  command.footer("Example: ulpscope devices record --device cpu:amx_bf16 -o amx.recording");
+  command.callback([record, &exit_code] { exit_code = run(*record); });
+}
+
+void add_devices_replay(CLI::App& devices, int& exit_code) {
+  auto replay = std::make_shared<Replay>();
+  CLI::App& command =
+      *devices.add_subcommand("replay", "recordings beside the emulator, on any machine; exit code 1 where they differ");
+  command.add_option("FILE", replay->files, "recordings")->required();
+  command.add_option("--engine", replay->engine, "compare inner products with this engine instead of the recorded one")
+      ->type_name("E");
+  replay->common.add_threads(command);
+  replay->common.add_output(command);
+  command.footer("Example: ulpscope devices replay tests/recordings/amx_bf16.recording");
+  command.callback([replay, &exit_code] { exit_code = run(*replay); });
+}
+
+}  // namespace ulpscope::cli

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gpu/cpu/cpu_elements.hpp"
+
+#include <utility>
+
+namespace ulpscope::gpu {
+
+std::vector<CpuElements> cpu_elements() {
+  std::vector<CpuElements> found;
+  const auto add = [&](const char* device, std::shared_ptr<const Elementwise> elementwise) {
+    if (elementwise != nullptr) found.push_back({device, std::move(elementwise)});
+  };
+  add("cpu:avx512_bf16", detail::avx512_bf16_elements());
+  add("cpu:avx512_fp16", detail::avx512_fp16_elements());
+  add("cpu:avx512f", detail::avx512f_elements());
+  add("cpu:f16c", detail::f16c_elements());
+  add("cpu:sse2", detail::sse2_elements());
+  return found;
+}
+
+}  // namespace ulpscope::gpu

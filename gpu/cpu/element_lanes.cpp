@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gpu/cpu/element_lanes.hpp"
+
+#include <memory>
+
+#if defined(__x86_64__)
+
+#include <immintrin.h>
+
+namespace ulpscope::gpu::detail {
+namespace {
+
+/// An MXCSR for the length of a scope.
+class Mxcsr {
+ public:
+  explicit Mxcsr(unsigned control) noexcept : before_(_mm_getcsr()) { _mm_setcsr(control); }
+  ~Mxcsr() { _mm_setcsr(before_); }
+  Mxcsr(const Mxcsr&) = delete;
+  Mxcsr& operator=(const Mxcsr&) = delete;
+
+ private:
+  unsigned before_;
+};
+
+class CpuElementwise final : public Elementwise {
+ public:
+  CpuElementwise(std::string device, std::vector<CpuElementInstruction> instructions)
+      : device_(std::move(device)), instructions_(std::move(instructions)) {}
+
+  std::vector<ElementOperation> operations() const override {
+    std::vector<ElementOperation> operations;
+    for (const CpuElementInstruction& instruction : instructions_) operations.push_back(instruction.operation);
+    return operations;
+  }
+
+  void apply(const ElementOperation& operation, const ElementOperands& operands, std::span<emu::Code> d) const override {
+    for (const CpuElementInstruction& instruction : instructions_) {
+      if (instruction.operation.instruction != operation.instruction) continue;
+      const Mxcsr mxcsr(instruction.control);
+      return instruction.apply(operands, d);
+    }
+    throw Error(device_ + " has no operation " + operation.instruction);
+  }
+
+ private:
+  std::string device_;
+  std::vector<CpuElementInstruction> instructions_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Elementwise> cpu_elementwise(std::string device, std::vector<CpuElementInstruction> instructions) {
+  return std::make_shared<CpuElementwise>(std::move(device), std::move(instructions));
+}
+
+}  // namespace ulpscope::gpu::detail
+
+#endif

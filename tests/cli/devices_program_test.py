@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the program of machines with a GPU on emulated devices: the files that each phase writes, what all phases come to, exit codes.
+usage: devices_program_test.py PROGRAM ULPSCOPE"""
+import csv
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ULPSCOPE = os.path.abspath(sys.argv.pop())
+PROGRAM = os.path.abspath(sys.argv.pop())
+WGMMA = ("--device", "emulated:sm_90", "--instruction", "wgmma.f32.f16.f16", "--tests", "200")
+
+
+def run(*words, program=PROGRAM, cwd=None):
+    done = subprocess.run([program, *map(str, words)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True, cwd=cwd)
+    return done.returncode, done.stdout, done.stderr
+
+
+def rows(path):
+    with open(path, newline="") as file:
+        return list(csv.DictReader(file))
+
+
+class Program(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.path = pathlib.Path(folder.name)
+
+    def test_all_phases_leave_their_files(self):
+        code, out, err = run("all", *WGMMA, "--seconds", "30", "-o", self.path / "out")
+        self.assertEqual((code, err), (0, ""), out)
+        out = self.path / "out"
+        names = {"devices.csv", "check.csv", "device.recording", "probe.csv", "cost.csv", "products.csv", "summary.txt"}
+        self.assertLessEqual(names, {p.name for p in out.iterdir()})
+        self.assertEqual({(r["verdict"], r["mismatches"]) for r in rows(out / "check.csv")}, {("same", "0")})
+        self.assertEqual({r["operands"] for r in rows(out / "check.csv")}, {"adversarial", "chain"})
+        probe = rows(out / "probe.csv")
+        self.assertEqual({r["instruction"] for r in probe}, {"wgmma.f32.f16.f16"})
+        self.assertTrue(all(r["result"] == r["model"] for r in probe))
+        self.assertIn("25", [r["result"] for r in probe if r["feature"] == "fraction_bits"])
+        self.assertIn("yes", [r["explained"] for r in rows(out / "products.csv")])
+        self.assertIn("float16", [r["format"] for r in rows(out / "cost.csv")])
+        summary = (out / "summary.txt").read_text().splitlines()
+        self.assertEqual([line.split(":")[0] for line in summary], ["list", "check", "record", "probe", "cost", "products"])
+        self.assertIn("250 tests, 0 mismatches, 0 failures", summary[1])
+        code, replayed, err = run("devices", "replay", out / "device.recording", "--csv", program=ULPSCOPE)
+        self.assertEqual((code, err), (0, ""))
+        self.assertGreater(len(replayed.splitlines()), 1)
+
+    def test_the_files_are_those_of_the_commands(self):
+        pairs = {("list",): ("devices",), ("check", "--tests", "100"): ("devices", "check", "--tests", "100"),
+                 ("probe", "--instruction", "wgmma.f32.f16.f16"): ("probe", "--instruction", "wgmma.f32.f16.f16")}
+        for phase, command in pairs.items():
+            device = ("--device", "emulated:sm_80" if "wgmma.f32.f16.f16" not in phase else "emulated:sm_90")
+            code, out, _ = run(*phase, *device)
+            self.assertEqual((code, out), run(*command, *device, "--csv", program=ULPSCOPE)[:2], phase)
+
+    def test_what_there_was_no_time_for_is_said(self):
+        run("check", "--device", "emulated:sm_90", "--tests", "300000", "--seconds", "1", "-o", "check.csv", cwd=self.path)
+        remarks = [r["remark"] for r in rows(self.path / "check.csv") if r["verdict"] == "not checked"]
+        self.assertEqual(set(remarks), {"time ran out"})
+
+    def test_errors(self):
+        expected = {("check", "--device", "cuda:99"): (4, "no device 'cuda:99'"), ("all", "--device", "cuda:99", "-o", "x"): (4, ""),
+                    ("nonsense",): (2, "nonsense: no such phase"), ("check", "--what", "1"): (2, "--what: no such option"),
+                    ("check", "--tests", "x"): (2, "--tests x: give a whole number"), ("check", "--tests"): (2, "--tests: needs a value"),
+                    ("all",): (2, "all: give -o FOLDER"), ("check", "all"): (2, "all: there is a phase already"),
+                    ("cost", "--device", "emulated:cdna3"): (2, "emulated:cdna3 has no library"),
+                    ("list", "--device", "emulated:sm_90", "-o", "no/such/file"): (2, "no/such/file: cannot be written"),
+                    (): (2, "")}
+        for words, (status, message) in expected.items():
+            code, _, err = run(*words, cwd=self.path)
+            self.assertEqual(code, status, (words, err))
+            self.assertIn(message, err)
+            self.assertLessEqual(err.count("\n"), 1, err)
+        self.assertEqual(run("--help")[0], 0)
+
+
+unittest.main()

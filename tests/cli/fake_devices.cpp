@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// A plugin of devices for devices_test.py: one GPU with an instruction that is what it claims, one that is not, one that fails
+// and one that claims nothing; and a remark about another GPU.
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "emu/engines.hpp"
+#include "gpu/emulated/emulated_unit.hpp"
+#include "gpu/plugin.hpp"
+
+namespace {
+
+using namespace ulpscope;
+
+class FakeGpu final : public gpu::Unit {
+ public:
+  explicit FakeGpu(std::vector<gpu::EmulatedUnit::Entry> entries) : unit_("cuda:0", std::move(entries)) {}
+
+  std::string name() const override { return unit_.name(); }
+  std::vector<gpu::Operation> operations() const override { return unit_.operations(); }
+  void multiply(const gpu::Operation& operation, const gpu::InnerProducts& problem, std::span<emu::Code> d) const override {
+    if (operation.instruction == "broken") throw Error("launch of broken: cudaErrorIllegalInstruction");
+    unit_.multiply(operation, problem, d);
+  }
+
+ private:
+  gpu::EmulatedUnit unit_;
+};
+
+gpu::EmulatedUnit::Entry entry(std::string instruction, std::string_view engine, std::string claimed) {
+  return {{.instruction = std::move(instruction),
+           .a = emu::float16,
+           .b = emu::float16,
+           .accumulator = emu::float32,
+           .products = 16,
+           .engine = std::move(claimed)},
+          emu::find_engine(engine, {emu::float16, emu::float16}).model};
+}
+
+}  // namespace
+
+extern "C" void ulpscope_cuda_devices(gpu::DeviceSearch& search);
+
+void ulpscope_cuda_devices(gpu::DeviceSearch& search) {
+  gpu::Device device;
+  device.description = {"cuda:0", "Fake GPU", "sm_90", "1.2", "3.4"};
+  device.unit = std::make_shared<FakeGpu>(std::vector{entry("right", "sm_90", "sm_90"), entry("wrong", "sm_80", "sm_90"),
+                                                      entry("broken", "sm_90", "sm_90"), entry("unclaimed", "sm_90", "")});
+  search.devices.push_back(std::move(device));
+  search.remarks.push_back("cuda: GPU 1 is no fake");
+}
