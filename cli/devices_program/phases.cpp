@@ -186,11 +186,11 @@ int cost(const DevicesOptions& options) {
 
 constexpr std::array all_phases{
     Phase{"list", "devices.csv", 0.05, "what the device has", list},
-    Phase{"check", "check.csv", 0.35, "every operation beside its model, bit by bit", check},
+    Phase{"check", "check.csv", 0.45, "every operation beside its model, bit by bit", check},
     Phase{"record", "device.recording", 0.05, "operands and results, to replay anywhere", record},
-    Phase{"probe", "probe.csv", 0.25, "the features of every instruction beside those of its model", probe},
+    Phase{"probe", "probe.csv", 0.2, "the features of every instruction beside those of its model", probe},
     Phase{"cost", "cost.csv", 0.1, "what a product costs and loses in each format", cost},
-    Phase{"products", "products.csv", 0.2, "which model predicts each algorithm of the libraries, bit for bit", products},
+    Phase{"products", "products.csv", 0.15, "which model predicts each algorithm of the libraries, bit for bit", products},
 };
 
 }  // namespace

@@ -12,14 +12,14 @@
 namespace ulpscope::gpu {
 
 /// A library on the engine of a GPU. Its algorithms:
-///   chain               one chain over K
-///   split_k             2, 3 or 4 chains over consecutive parts of K: multiples of 64 products, as equal as they can be, the
-///   last one
-///                       shorter; joined in the accumulator's format, or stored in D's format first, then added, ascending
-///   promote             a chain begins anew every 32, 64, 128 or 512 products; its sums are added up in float32
-///   stream_k            tiles of 16 by 16 outputs, most of them cut in two at some multiple of 32 products, each tile
-///   elsewhere other_engine        one chain on an older engine: sm_80, for fp8 sm_89; where that is the same one, pairwise
-///   sums noise               every fourth output is off by one unit in its last place, at random
+/// - chain: one chain over K;
+/// - split_k: 2, 3 or 4 chains over consecutive parts of K, multiples of 64 products and as equal as they can be, the last one
+///   shorter; joined in the accumulator's format, or stored in D's format first, then added, ascending;
+/// - promote: a chain begins anew every 32, 64, 128 or 512 products; its sums are added up in float32;
+/// - stream_k: tiles of 16 by 16 outputs, most of them cut in two at some multiple of 32 products, each tile elsewhere;
+/// - other_engine: one chain on an older engine, sm_80, for fp8 sm_89; where that is the same one, pairwise sums;
+/// - noise: every fourth output is off by one unit in its last place, at random.
+///
 /// fp8 without fast accumulation promotes every 128 products unless the algorithm says how often. Operands of the fast compute
 /// types lose their low bits first (tf32: cut off; float16 and bfloat16: to nearest even). It has no clock: time() says 0.
 class EmulatedLibrary final : public Library {

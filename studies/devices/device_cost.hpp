@@ -36,8 +36,7 @@ struct DeviceCostConfig {
 ///   tflops                2 m n k / median time, in 10^12 a second
 ///   speedup_over_float32  ratio of median times
 ///   bytes                 of both operands and the result
-///   error                 ||D - R|| / ||R|| in Frobenius norms: D the product of operands near N(0, 1) that were rounded to
-///   the format,
+///   error                 ||D - R|| / ||R|| in Frobenius norms: D the product of operands near N(0, 1), rounded to the format;
 ///                         R the float64 product of the same operands as they were in float32
 ///   remark                what went wrong, if anything did
 ///

@@ -36,8 +36,7 @@ struct LibraryProductsConfig {
 /// is left but what the order of summation made.
 ///
 ///   explained        yes, no, or error: the library could not do it
-///   explanation      the simplest model that predicts all outputs compared, one with as many parts as are declared before
-///   others;
+///   explanation      the simplest model that predicts all outputs compared, one with as many parts as declared before others;
 ///                    where there is none, the chain over all of K, promoted or not, that comes nearest; or what went wrong
 ///   alternatives     other models that predict them too, which these products cannot tell apart
 ///   also             the first of those

@@ -67,11 +67,11 @@ class Devices(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
 
-    def run_program(self, *words, program=PROGRAM, plugins=None):
+    def run_program(self, *words, program=PROGRAM, plugins=None, command="devices"):
         environment = {key: value for key, value in os.environ.items() if key != "ULPSCOPE_PLUGINS"}
         if plugins is not None:
             environment["ULPSCOPE_PLUGINS"] = str(plugins)
-        return subprocess.run([str(program), "devices", *map(str, words)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        return subprocess.run([str(program), command, *map(str, words)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, text=True, cwd=self.folder, env=environment, timeout=120)
 
     def rows(self, *words, code=0, **options):
@@ -118,6 +118,30 @@ class Devices(unittest.TestCase):
         rows = [row for row in json.loads(done.stdout) if row["device"] == "cuda:0"]
         self.assertEqual([row["instruction"] for row in rows], ["right", "wrong", "broken", "unclaimed"])
         self.assertEqual([rows[0][key] for key in ("name", "architecture", "driver", "toolkit")], ["Fake GPU", "sm_90", "1.2", "3.4"])
+
+    def test_probes_of_a_device_have_the_model_beside_them(self):
+        rows = self.rows("--device", "cuda:0", command="probe", plugins=PLUGINS)
+        found = {(row["instruction"], row["feature"]): row for row in rows}
+        bits = {name: found[name, "fraction_bits"] for name in ("right", "wrong", "unclaimed")}
+        self.assertEqual({name: (row["result"], row["model"], row["model_engine"]) for name, row in bits.items()},
+                         {"right": ("25", "25", "sm_90"), "wrong": ("24", "25", "sm_90"), "unclaimed": ("25", "no model", "")})
+        self.assertTrue(all(row["result"] == row["model"] for row in rows if row["instruction"] == "right"))
+        self.assertEqual([row["feature"] for row in rows if row["instruction"] == "broken"], ["failure"])
+        only = self.rows("--device", "cuda:0", "--instruction", "wrong", command="probe", plugins=PLUGINS)
+        self.assertEqual(only, [row for row in rows if row["instruction"] == "wrong"])
+        for words in (("--instruction", "nothing"), ("--in", "bf16")):
+            done = self.run_program("--device", "cuda:0", *words, command="probe", plugins=PLUGINS)
+            self.expect_error(done, 2, "cuda:0 has no operation of these formats and this name")
+
+    def test_products_on_a_device_that_is_not_what_it_claims(self):
+        words = ("normal:0,1:9x70", "laplace:0,1:70x11", "--seed", "0,1", "--in", "fp16", "--engine", "sm_90", "--device", "cuda:0")
+        for instruction, differs in (("right", False), ("wrong", True), ("", False)):
+            rows = self.rows(*words, "--instruction", instruction, command="matmul", plugins=PLUGINS)
+            beside = next(row for row in rows if row["against"] == "cuda:0")
+            self.assertEqual(int(beside["differing_codes"]) > 0, differs, instruction)
+        broken = self.run_program(*words, "--instruction", "broken", "-o", "d.npy", "--against", "none", command="matmul", plugins=PLUGINS)
+        self.assertNotEqual(broken.returncode, 0)
+        self.assertEqual((broken.stdout, broken.stderr.count("\n"), list(self.folder.iterdir())), ("", 1, []))
 
     def test_without_a_plugin_the_rest_is_there(self):
         program = self.folder / "bin" / "ulpscope"
