@@ -187,8 +187,8 @@ std::vector<Cell> row_of(const Contestant& contestant, const ProductShape& shape
 std::vector<ProductShape> device_cost_shapes() {
   std::vector<ProductShape> shapes;
   for (std::size_t extent = 256; extent <= 8192; extent *= 2) shapes.push_back({extent, extent, extent});
-  for (const std::size_t batch : {16, 32, 64})
-    for (const std::size_t width : {512, 1024, 2048}) shapes.push_back({batch, width, width});
+  for (const std::size_t batch : {16u, 32u, 64u})
+    for (const std::size_t width : {512u, 1024u, 2048u}) shapes.push_back({batch, width, width});
   return shapes;
 }
 

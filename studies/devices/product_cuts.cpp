@@ -79,7 +79,7 @@ std::vector<KCut> k_cuts(std::size_t k, std::span<const int> split_k) {
   for (const int split : split_k) {
     if (split < 2) continue;
     const auto parts = static_cast<std::size_t>(split);
-    for (const std::size_t unit : {64, 128, 32, 256, 16}) {
+    for (const std::size_t unit : {64u, 128u, 32u, 256u, 16u}) {
       const std::size_t units = (k + unit - 1) / unit;
       for (const Rule& rule : rules) {
         if (units < parts) continue;
@@ -90,8 +90,8 @@ std::vector<KCut> k_cuts(std::size_t k, std::span<const int> split_k) {
       }
     }
   }
-  for (const std::size_t parts : {2, 4})
-    for (const std::size_t run : {64, 32, 16, 8, 4, 2, 1})
+  for (const std::size_t parts : {2u, 4u})
+    for (const std::size_t run : {64u, 32u, 16u, 8u, 4u, 2u, 1u})
       if (run * parts <= k) add_new(cuts, taking_turns(k, parts, run));
   return cuts;
 }

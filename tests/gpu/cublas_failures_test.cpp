@@ -86,7 +86,7 @@ TEST_CASE("a failure while timing is an error", "[gpu]") {
   const gpu::LibraryCall call = find(*library, "CUBLAS_COMPUTE_64F", emu::float64, emu::float64);
   const auto objects = fake_cuda::live_objects();
 
-  for (const std::size_t n : {1, 5, 9, 20}) {
+  for (const std::size_t n : {1u, 5u, 9u, 20u}) {
     fake_cublas::fail_call(n, CUBLAS_STATUS_EXECUTION_FAILED);
     CHECK_THROWS_WITH(library->time(call, {}, 8, 8, 2048), ContainsSubstring("CUBLAS_STATUS_EXECUTION_FAILED"));
     CHECK(fake_cuda::live_objects() == objects);

@@ -47,7 +47,7 @@ float to_bfloat16(float x) {
 /// The parts 0-15, 16-31, 32-39, each a chain of std::fma.
 std::vector<float> parts_of(const std::vector<float>& a, const std::vector<float>& b) {
   std::vector<float> parts;
-  for (const std::size_t begin : {0, 16, 32}) {
+  for (const std::size_t begin : {0u, 16u, 32u}) {
     float sum = 0;
     for (std::size_t p = begin; p < std::min<std::size_t>(begin + 16, depth); ++p) sum = std::fma(a[p], b[p], sum);
     parts.push_back(sum);
