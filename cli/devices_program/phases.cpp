@@ -140,15 +140,15 @@ std::size_t rows_with(const reports::Table& table, const char* name, const std::
       std::count_if(table.rows.begin(), table.rows.end(), [&](const auto& row) { return row[at] == reports::Cell(word); }));
 }
 
-gpu::Device device_with_libraries(const DevicesOptions& options) {
-  gpu::Device device = gpu::open_device(options.device);
-  if (!device.libraries) throw Error(options.device + " has no library of matrix products");
-  return device;
+int without_libraries(const gpu::Device& device) {
+  conclude(device.description.id + " has no library of matrix products");
+  return vacuous;
 }
 
 int products(const DevicesOptions& options) {
   const auto begin = std::chrono::steady_clock::now();
-  const gpu::Device device = device_with_libraries(options);
+  const gpu::Device device = gpu::open_device(options.device);
+  if (!device.libraries) return without_libraries(device);
   const auto libraries = device.libraries();
   const auto calls = calls_of(libraries);
   studies::LibraryProductsConfig config;
@@ -171,7 +171,8 @@ int products(const DevicesOptions& options) {
 }
 
 int cost(const DevicesOptions& options) {
-  const gpu::Device device = device_with_libraries(options);
+  const gpu::Device device = gpu::open_device(options.device);
+  if (!device.libraries) return without_libraries(device);
   studies::DeviceCostConfig config;
   config.seed = options.seed;
   if (device.description.id.starts_with("emulated:")) config.shapes = studies::library_product_shapes(device);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Runs the program of machines with a GPU on emulated devices: the files that each phase writes, what all phases come to, exit codes.
-usage: devices_program_test.py PROGRAM ULPSCOPE"""
+usage: devices_program_test.py PROGRAM ULPSCOPE PLUGINS"""
 import csv
 import os
 import pathlib
@@ -10,14 +10,15 @@ import sys
 import tempfile
 import unittest
 
+PLUGINS = os.path.abspath(sys.argv.pop())
 ULPSCOPE = os.path.abspath(sys.argv.pop())
 PROGRAM = os.path.abspath(sys.argv.pop())
 WGMMA = ("--device", "emulated:sm_90", "--instruction", "wgmma.f32.f16.f16", "--tests", "200")
 
 
-def run(*words, program=PROGRAM, cwd=None):
+def run(*words, program=PROGRAM, cwd=None, plugins=""):
     done = subprocess.run([program, *map(str, words)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          text=True, cwd=cwd)
+                          text=True, cwd=cwd, env={**os.environ, "ULPSCOPE_PLUGINS": plugins})
     return done.returncode, done.stdout, done.stderr
 
 
@@ -53,6 +54,14 @@ class Program(unittest.TestCase):
         self.assertEqual((code, err), (0, ""))
         self.assertGreater(len(replayed.splitlines()), 1)
 
+    def test_what_goes_wrong_in_a_phase_is_told_by_all(self):
+        expected = {"right": 0, "wrong": 1, "broken": 1}  # a failed instruction fails the check, as a wrong bit does
+        for instruction, status in expected.items():
+            code, out, err = run("all", "--device", "cuda:0", "--instruction", instruction, "--tests", "200", "--seconds", "20", "-o",
+                                 self.path / instruction, plugins=PLUGINS)
+            self.assertEqual((code, err), (status, ""), out)
+            self.assertIn("cost: exit code 3; cuda:0 has no library of matrix products", out)
+
     def test_the_files_are_those_of_the_commands(self):
         pairs = {("list",): ("devices",), ("check", "--tests", "100"): ("devices", "check", "--tests", "100"),
                  ("probe", "--instruction", "wgmma.f32.f16.f16"): ("probe", "--instruction", "wgmma.f32.f16.f16")}
@@ -71,7 +80,7 @@ class Program(unittest.TestCase):
                     ("nonsense",): (2, "nonsense: no such phase"), ("check", "--what", "1"): (2, "--what: no such option"),
                     ("check", "--tests", "x"): (2, "--tests x: give a whole number"), ("check", "--tests"): (2, "--tests: needs a value"),
                     ("all",): (2, "all: give -o FOLDER"), ("check", "all"): (2, "all: there is a phase already"),
-                    ("cost", "--device", "emulated:cdna3"): (2, "emulated:cdna3 has no library"),
+                    ("cost", "--device", "emulated:cdna3"): (3, "emulated:cdna3 has no library"),
                     ("list", "--device", "emulated:sm_90", "-o", "no/such/file"): (2, "no/such/file: cannot be written"),
                     (): (2, "")}
         for words, (status, message) in expected.items():
