@@ -12,6 +12,7 @@
 #include "emu/catalogue.hpp"
 #include "emu/error.hpp"
 #include "gpu/emulated/emulated_library.hpp"
+#include "tests/studies/devices/named_cells.hpp"
 
 namespace {
 
@@ -48,19 +49,6 @@ class Clocked final : public gpu::Library {
   bool old_;
 };
 
-struct Rows {
-  reports::Table table;
-
-  const reports::Cell& at(std::size_t row, const std::string& column) const {
-    const auto found = std::find(table.columns.begin(), table.columns.end(), column);
-    REQUIRE(found != table.columns.end());
-    return table.rows.at(row).at(static_cast<std::size_t>(found - table.columns.begin()));
-  }
-  std::string text(std::size_t row, const std::string& column) const { return std::get<std::string>(at(row, column)); }
-  std::int64_t count(std::size_t row, const std::string& column) const { return std::get<std::int64_t>(at(row, column)); }
-  double number(std::size_t row, const std::string& column) const { return std::get<double>(at(row, column)); }
-};
-
 studies::DeviceCostConfig config_for(studies::ProductShape shape) {
   studies::DeviceCostConfig config;
   config.shapes = {shape};
@@ -70,7 +58,7 @@ studies::DeviceCostConfig config_for(studies::ProductShape shape) {
 }  // namespace
 
 TEST_CASE("each format's error is that of its operands' and its result's rounding", "[studies]") {
-  const Rows rows{studies::device_cost(Clocked(), config_for({24, 16, 96}))};
+  const testing::NamedCells rows{studies::device_cost(Clocked(), config_for({24, 16, 96}))};
 
   // An operand rounded to nearest with p bits is off by a share of at most 2^-p, at random by 0.36 to 0.6 of 2^-p on average
   // (root mean square over a binade); two operands add their squares, the result its own.
@@ -90,7 +78,7 @@ TEST_CASE("each format's error is that of its operands' and its result's roundin
 }
 
 TEST_CASE("speeds follow from times and shapes", "[studies]") {
-  const Rows rows{studies::device_cost(Clocked(), config_for({24, 16, 96}))};
+  const testing::NamedCells rows{studies::device_cost(Clocked(), config_for({24, 16, 96}))};
 
   CHECK(std::abs(rows.number(0, "median_us") - 32) < 1e-9);
   CHECK(std::abs(rows.number(0, "least_us") - 16) < 1e-9);
@@ -106,10 +94,10 @@ TEST_CASE("speeds follow from times and shapes", "[studies]") {
 
 TEST_CASE("large products are compared with the library's own float64 product", "[studies]") {
   auto config = config_for({24, 16, 96});
-  const Rows here{studies::device_cost(Clocked(), config)};
+  const testing::NamedCells here{studies::device_cost(Clocked(), config)};
   config.most_on_host = 0;
 
-  const Rows there{studies::device_cost(Clocked(), config)};
+  const testing::NamedCells there{studies::device_cost(Clocked(), config)};
 
   for (std::size_t row = 0; row < here.table.rows.size(); ++row) {
     CAPTURE(row);
@@ -123,7 +111,7 @@ TEST_CASE("what a library does not have is left out, what fails is told", "[stud
   std::vector<std::string> told;
   config.progress = [&](const std::string& words) { told.push_back(words); };
 
-  const Rows rows{studies::device_cost(Clocked(true), config)};
+  const testing::NamedCells rows{studies::device_cost(Clocked(true), config)};
 
   REQUIRE(rows.table.rows.size() == 4);
   CHECK(std::isnan(rows.number(0, "error")));
@@ -137,7 +125,7 @@ TEST_CASE("what a library does not have is left out, what fails is told", "[stud
 }
 
 TEST_CASE("a library without a clock has no times", "[studies]") {
-  const Rows rows{studies::device_cost(gpu::EmulatedLibrary("sm_90"), config_for({4, 16, 16}))};
+  const testing::NamedCells rows{studies::device_cost(gpu::EmulatedLibrary("sm_90"), config_for({4, 16, 16}))};
 
   for (std::size_t row = 0; row < rows.table.rows.size(); ++row)
     for (const char* column : {"median_us", "least_us", "tflops", "speedup_over_float32"})

@@ -10,6 +10,7 @@
 
 #include "emu/catalogue.hpp"
 #include "gpu/emulated/emulated_library.hpp"
+#include "tests/studies/devices/named_cells.hpp"
 
 namespace {
 
@@ -31,18 +32,7 @@ studies::LibraryProductsConfig config_for(std::size_t k) {
   return config;
 }
 
-/// Cells of a table by name.
-struct Rows {
-  reports::Table table;
-
-  const reports::Cell& at(std::size_t row, const std::string& column) const {
-    const auto found = std::find(table.columns.begin(), table.columns.end(), column);
-    REQUIRE(found != table.columns.end());
-    return table.rows.at(row).at(static_cast<std::size_t>(found - table.columns.begin()));
-  }
-  std::string text(std::size_t row, const std::string& column) const { return std::get<std::string>(at(row, column)); }
-  std::int64_t count(std::size_t row, const std::string& column) const { return std::get<std::int64_t>(at(row, column)); }
-  double number(std::size_t row, const std::string& column) const { return std::get<double>(at(row, column)); }
+struct Rows : testing::NamedCells {
   std::size_t of(const std::string& algorithm) const {
     for (std::size_t row = 0; row < table.rows.size(); ++row)
       if (text(row, "algorithm") == algorithm) return row;
@@ -118,7 +108,7 @@ void check_splits(const Rows& rows, const std::string& reduction, const std::str
 TEST_CASE("each known algorithm is explained, and noise is not", "[studies]") {
   const auto call = call_of("CUBLAS_COMPUTE_32F", emu::float16, emu::float16, emu::float32);
 
-  const Rows rows{studies::library_products(library, call, config_for(depth))};
+  const Rows rows{{studies::library_products(library, call, config_for(depth))}};
 
   REQUIRE(rows.table.rows.size() == 14);
   check_chains(rows, "sm_75");  // named before sm_80, which computes the same
@@ -137,7 +127,7 @@ TEST_CASE("a tile's own cut of K is found", "[studies]") {
   auto config = config_for(depth);
   config.most_on_host = 0;
 
-  const Rows rows{studies::library_products(library, call, config)};
+  const Rows rows{{studies::library_products(library, call, config)}};
 
   // Of the 6 tiles of 16 by 16, each third one is not cut; the others at 32 * (1 + (7 t + 3) % 9).
   const std::string words = rows.text(rows.of("kind=stream_k"), "explanation");
@@ -153,7 +143,7 @@ TEST_CASE("rounding hides orders of summation only where nothing is left to tell
   auto config = config_for(depth);
   config.most_on_host = 0;
 
-  const Rows rows{studies::library_products(library, call, config)};
+  const Rows rows{{studies::library_products(library, call, config)}};
 
   check_chains(rows, "sm_80");
   check_splits(rows, "COMPUTE_TYPE", "joined in float32");
@@ -170,7 +160,7 @@ TEST_CASE("fp8, float16 accumulators, float32, tf32 and float64 are explained", 
   auto config = config_for(160);
   config.most_algorithms = 1;
   const auto explanation = [&](const gpu::LibraryCall& call) {
-    const Rows rows{studies::library_products(library, call, config)};
+    const Rows rows{{studies::library_products(library, call, config)}};
     CHECK(rows.text(0, "explained") == "yes");
     return rows.text(0, "explanation");
   };
@@ -192,7 +182,7 @@ TEST_CASE("one wrong bit of one output is not explained", "[studies]") {
   auto config = config_for(64);
   config.most_algorithms = 1;
 
-  const Rows rows{studies::library_products(Spoiled(Spoiled::How::one_bit_of_one_output), call, config)};
+  const Rows rows{{studies::library_products(Spoiled(Spoiled::How::one_bit_of_one_output), call, config)}};
 
   CHECK(rows.text(0, "explained") == "no");
   CHECK(rows.count(0, "mismatches") == 3);  // one in each product
@@ -204,7 +194,7 @@ TEST_CASE("what a library refuses is told in its row", "[studies]") {
   auto config = config_for(64);
   config.most_algorithms = 2;
 
-  const Rows rows{studies::library_products(Spoiled(Spoiled::How::refuses), call, config)};
+  const Rows rows{{studies::library_products(Spoiled(Spoiled::How::refuses), call, config)}};
 
   REQUIRE(rows.table.rows.size() == 2);
   CHECK(rows.text(1, "explained") == "error");
@@ -236,9 +226,9 @@ TEST_CASE("whole products are compared by the device's emulator, samples without
   config.most_on_host = 0;
   const Emulator emulator;
 
-  const Rows sampled{studies::library_products(library, call, config)};
+  const Rows sampled{{studies::library_products(library, call, config)}};
   config.emulator = &emulator;
-  const Rows whole{studies::library_products(library, call, config)};
+  const Rows whole{{studies::library_products(library, call, config)}};
 
   CHECK(sampled.count(0, "outputs") < 3 * 12 * 16 + 1);
   CHECK(whole.count(0, "outputs") == 3 * 50 * 30);
