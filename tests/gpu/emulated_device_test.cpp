@@ -110,6 +110,11 @@ TEST_CASE("a device that is not there is refused, and what is there is named") {
 
 TEST_CASE("what is no model of an element operation is refused") {
   CHECK(gpu::parse_model("convert float32 float16 nearest_even nan=canonical:7fff"));
+  const auto cut = gpu::parse_model("convert bfloat16 float32 nearest_even nans_are_cut nan=canonical:7fffffff");
+  REQUIRE(cut);
+  CHECK(cut->nans_are_cut);
+  CHECK_FALSE(gpu::parse_model("add bfloat16 bfloat16 nearest_even nans_are_cut nan=canonical:7fff"));
+  CHECK_FALSE(gpu::parse_model("convert bfloat16 float8_e4m3fn nearest_even nans_are_cut nan=canonical:7f"));
   for (const char* const words :
        {"", "convert", "convert float32 float16 nearest_even", "convert float32 float16 nearest_even nan=canonical:",
         "convert float32 float16 nearest_even nan=canonical:10000", "convert float32 float16 stochastic nan=canonical:7fff",
