@@ -61,9 +61,8 @@ template <Codes kind, class Word>
 HWY_INLINE void decode_step(const DecodePlan& plan, const Word* in, float* out, bool streaming) {
   const DF df;
   VU word;
-  if constexpr (kind == Codes::half && has_half && sizeof(Word) == sizeof(hwy::float16_t)) {
-    const hn::Rebind<hwy::float16_t, DF> dh;
-    word = canonical_nan(bits(hn::PromoteTo(df, hn::LoadU(dh, reinterpret_cast<const hwy::float16_t*>(in)))));
+  if constexpr (kind == Codes::half && has_half && sizeof(Word) == sizeof(std::uint16_t)) {
+    word = canonical_nan(bits(from_halves(hn::LoadU(DH(), in))));
   } else {
     VU codes;
     if constexpr (sizeof(Word) == sizeof(std::uint32_t))

@@ -76,21 +76,6 @@ HWY_INLINE V tiny_to_odd(D d, V magnitude) {
   return hn::Abs(hn::Sub(hn::BitCast(d, count), grid));  // 0 is -0 where the direction is downward
 }
 
-/// Exact: x is a float already. Highway's portable conversion would make infinity finite.
-template <class D>
-HWY_INLINE hn::Vec<hn::Rebind<float, D>> to_float(D d, hn::Vec<D> x) {
-  const hn::Rebind<float, D> df;
-#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
-  HWY_ALIGN double wide[hn::MaxLanes(d)];
-  HWY_ALIGN float result[hn::MaxLanes(d)];
-  hn::Store(x, d, wide);
-  for (std::size_t i = 0; i < hn::Lanes(d); ++i) result[i] = static_cast<float>(wide[i]);
-  return hn::LoadU(df, result);
-#else
-  return hn::DemoteTo(df, x);
-#endif
-}
-
 template <class D>
 HWY_INLINE hn::Vec<hn::Rebind<float, D>> narrow(D d, hn::Vec<D> x, bool subnormals_are_zero) {
   const hn::RebindToUnsigned<D> du;
@@ -114,7 +99,7 @@ HWY_INLINE hn::Vec<hn::Rebind<float, D>> narrow(D d, hn::Vec<D> x, bool subnorma
     const auto subnormal = hn::RebindMask(d, hn::Lt(bits, number(std::numeric_limits<double>::min())));
     if (subnormals_are_zero) magnitude = hn::IfThenZeroElse(subnormal, magnitude);
   }
-  return to_float(d, hn::Or(magnitude, hn::BitCast(d, sign)));
+  return exact_floats(d, hn::Or(magnitude, hn::BitCast(d, sign)));
 }
 
 }  // namespace

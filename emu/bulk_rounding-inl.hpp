@@ -16,18 +16,6 @@ HWY_BEFORE_NAMESPACE();
 namespace ulpscope::emu::detail::HWY_NAMESPACE {
 namespace {
 
-/// float16 in the processor's rounding direction; Highway's own conversion is to nearest on x86.
-HWY_INLINE auto to_half(VF x) {
-  const hn::Rebind<hwy::float16_t, DF> dh;
-#if HWY_TARGET == HWY_AVX3
-  return hn::Vec<decltype(dh)>{_mm512_cvtps_ph(x.raw, _MM_FROUND_CUR_DIRECTION)};
-#elif HWY_TARGET == HWY_AVX2
-  return hn::Vec<decltype(dh)>{_mm256_cvtps_ph(x.raw, _MM_FROUND_CUR_DIRECTION)};
-#else
-  return hn::DemoteTo(dh, x);
-#endif
-}
-
 /// The rounding of |x| as a result without sign, and what is unusual about it. Codes if `code`, else float bits.
 template <Way way, Special special, bool code>
 class Rounder {
@@ -151,13 +139,12 @@ class Rounder {
   }
 
   HWY_INLINE VU from_half(VF x) const {
-    const hn::Rebind<std::uint16_t, DF> dw;
-    const auto h = to_half(x);
+    const VH h = halves<in_force>(x);
     VU result;
     if constexpr (code)
-      result = hn::PromoteTo(DU(), hn::BitCast(dw, h));
+      result = hn::PromoteTo(DU(), h);
     else
-      result = bits(hn::PromoteTo(DF(), h));
+      result = bits(from_halves(h));
     return hn::IfThenElse(hn::RebindMask(DU(), hn::IsNaN(x)), nan_, result);
   }
 

@@ -12,6 +12,8 @@
 
 #include <cstdint>
 
+#include "emu/simd_targets-inl.hpp"
+
 HWY_BEFORE_NAMESPACE();
 namespace ulpscope::emu::detail::HWY_NAMESPACE {
 namespace {
@@ -24,8 +26,35 @@ using VF = hn::Vec<DF>;
 using VU = hn::Vec<DU>;
 using VI = hn::Vec<DI>;
 
-/// Whether the instruction set converts float16; Highway's own conversion knows no infinities.
-constexpr bool has_half = HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128;
+/// Codes of float16, as many as there are floats in a vector.
+using DH = hn::Rebind<std::uint16_t, DF>;
+using VH = hn::Vec<DH>;
+
+/// Whether halves() and from_halves() are there. They are the processor's own instructions: Highway's conversions round to
+/// nearest on one target, in the direction in force on another, and make infinities finite on a third.
+constexpr bool has_half = HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2;
+
+#if HWY_TARGET == HWY_AVX3
+constexpr int to_nearest_even = _MM_FROUND_TO_NEAREST_INT, in_force = _MM_FROUND_CUR_DIRECTION;
+template <int direction>
+HWY_INLINE VH halves(VF x) {
+  return VH{_mm512_cvtps_ph(x.raw, direction)};
+}
+HWY_INLINE VF from_halves(VH codes) { return VF{_mm512_cvtph_ps(codes.raw)}; }
+#elif HWY_TARGET == HWY_AVX2
+constexpr int to_nearest_even = _MM_FROUND_TO_NEAREST_INT, in_force = _MM_FROUND_CUR_DIRECTION;
+template <int direction>
+HWY_INLINE VH halves(VF x) {
+  return VH{_mm256_cvtps_ph(x.raw, direction)};
+}
+HWY_INLINE VF from_halves(VH codes) { return VF{_mm256_cvtph_ps(codes.raw)}; }
+#else
+constexpr int to_nearest_even = 0, in_force = 0;
+template <int direction>
+VH halves(VF x);  // no instruction: never called
+template <class V = VH>
+VF from_halves(V codes);
+#endif
 
 constexpr std::uint32_t sign_bit = std::uint32_t{1} << 31;
 constexpr std::uint32_t float_infinity = std::uint32_t{0xff} << 23;

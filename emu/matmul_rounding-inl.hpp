@@ -12,6 +12,7 @@
 
 #include "emu/decode.hpp"
 #include "emu/rounding.hpp"
+#include "emu/simd_targets-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace ulpscope::emu::detail::HWY_NAMESPACE {

@@ -29,14 +29,7 @@ struct Term {
   V exponent;  ///< by which alignments judge it
 };
 
-HWY_INLINE void store_floats(V x, float* to) {
-#if HWY_TARGET == HWY_SCALAR
-  to[0] = static_cast<float>(x.raw);  // Highway's conversion makes infinities finite
-#else
-  const hn::Rebind<float, D> df;
-  hn::StoreU(hn::DemoteTo(df, x), df, to);
-#endif
-}
+HWY_INLINE void store_floats(V x, float* to) { hn::StoreU(exact_floats(D(), x), hn::Rebind<float, D>(), to); }
 
 class StepOf {
  public:
@@ -61,7 +54,8 @@ class StepOf {
     std::size_t count = first_stage(addend, terms);
     for (int i = 1; i < engine.stage_count; ++i) {
       Term sums[most_sums];
-      count = stage(engine.stages[static_cast<std::size_t>(i)], addend, count, [&](std::size_t t) { return terms[t]; }, sums);
+      count = stage(
+          engine.stages[static_cast<std::size_t>(i)], addend, count, [&](std::size_t t) { return terms[t]; }, sums);
       std::copy(sums, sums + count, terms);
     }
     return terms[0].value;
@@ -103,7 +97,8 @@ class StepOf {
 
   HWY_INLINE std::size_t first_stage(const Term& addend, Term* sums) const {
     const Engine& engine = plan_.engine;
-    const std::size_t count = stage(engine.stages[0], addend, plan_.products, [&](std::size_t k) { return product(k); }, sums);
+    const std::size_t count = stage(
+        engine.stages[0], addend, plan_.products, [&](std::size_t k) { return product(k); }, sums);
     if (engine.scales == EngineScales::group_sums)
       for (std::size_t g = 0; g < count; ++g) sums[g] = scaled(sums[g], g * plan_.group_products / plan_.scale_products);
     return count;

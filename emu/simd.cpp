@@ -35,10 +35,11 @@ std::atomic<SimdPath>& chosen() noexcept {
 std::string_view name_of(SimdPath path) noexcept { return row_of(path).name; }
 
 std::vector<SimdPath> simd_paths() {
-  static const std::int64_t supported = hwy::SupportedTargets() & HWY_TARGETS;  // before any path is forced
+  // Before any path is forced. Compiler options such as -march=native can leave out the scalar one.
+  static const std::int64_t supported = (hwy::SupportedTargets() | HWY_SCALAR | HWY_EMU128) & HWY_TARGETS;
   std::vector<SimdPath> paths;
   for (const Path& p : known)
-    if (p.path == SimdPath::scalar || (supported & p.targets) != 0) paths.push_back(p.path);
+    if ((supported & p.targets) != 0) paths.push_back(p.path);
   return paths;
 }
 
