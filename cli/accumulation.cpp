@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "studies/accumulation.hpp"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 
 #include "cli/accumulation_page.hpp"
+#include "cli/command.hpp"
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
@@ -88,9 +88,9 @@ void run(const Words& words, const Arguments& arguments) {
 
 }  // namespace
 
-void add_accumulation(CLI::App& app, const Arguments& arguments, int&) {
+void add_accumulation(Command& app, const Arguments& arguments, int&) {
   auto words = std::make_shared<Words>();
-  CLI::App& command = *app.add_subcommand(
+  Command& command = *app.add_subcommand(
       "accumulation", "errors of matrix products by engine, input format, length of the sums and distribution");
   command.add_option("--engine", words->engines, "engines, e.g. sm_90 fma block:n=16,f=25,out=rz; default: the standard study")
       ->type_name("E...");

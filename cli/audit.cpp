@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "verify/audit/audit.hpp"
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
 
 #include "cli/audit_program.hpp"
+#include "cli/command.hpp"
 #include "cli/commands.hpp"
 #include "cli/matmul_words.hpp"
 #include "cli/output.hpp"
@@ -143,19 +143,15 @@ std::string rule_help() {
   return text + "or program:WORDS; may be repeated";
 }
 
-void add_matmul_audit(CLI::App& parent, int& exit_code) {
+void add_matmul_audit(Command& parent, int& exit_code) {
   auto audit = std::make_shared<Audit>();
-  CLI::App& command = *parent.add_subcommand("matmul", "a check of D = A.B + C");
+  Command& command = *parent.add_subcommand("matmul", "a check of D = A.B + C");
   audit->product.add_problem(command);
   audit->product.common.add_output(command);
   command.add_option("--engine", audit->engine, "what computes the correct output; see `ulpscope engines`")
       ->type_name("E")
       ->required();
-  command.add_option("--rule", audit->rules, rule_help())
-      ->allow_extra_args(false)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->type_name("RULE")
-      ->required();
+  command.add_option("--rule", audit->rules, rule_help())->repeatable()->type_name("RULE")->required();
   command.add_option("--reference", audit->reference, "what outputs are compared with: exact, or engine")
       ->capture_default_str();
   command.add_option("--trials", audit->trials, "correct computations in other orders, none of which may be rejected")
@@ -172,8 +168,8 @@ void add_matmul_audit(CLI::App& parent, int& exit_code) {
 
 }  // namespace
 
-void add_audit(CLI::App& app, int& exit_code) {
-  CLI::App& command =
+void add_audit(Command& app, int& exit_code) {
+  Command& command =
       *app.add_subcommand("audit", "can a check fail at all? wrong outputs that it must reject, right ones it may not");
   command.require_subcommand(1);
   add_matmul_audit(command, exit_code);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
 #include <span>
 #include <vector>
 
+#include "cli/command.hpp"
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
@@ -61,9 +61,9 @@ void run(const Cast& cast) {
 
 }  // namespace
 
-void add_cast(CLI::App& app, int&) {
+void add_cast(Command& app, int&) {
   auto cast = std::make_shared<Cast>();
-  CLI::App& command = *app.add_subcommand("cast", "write a tensor rounded to a format");
+  Command& command = *app.add_subcommand("cast", "write a tensor rounded to a format");
   command.add_option("IN", cast->input, "tensor file, FILE:NAME, or synthetic tensor")->required();
   command.add_option("--to", cast->format, "the format")->type_name("F")->required();
   command.add_option("-o", cast->output, ".npy: float32 values, or codes with --codes; .safetensors: codes of every tensor")

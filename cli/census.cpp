@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <CLI/CLI.hpp>
 #include <memory>
 
+#include "cli/command.hpp"
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
@@ -42,9 +42,9 @@ void run(const Census& census, const Arguments& arguments) {
 
 }  // namespace
 
-void add_census(CLI::App& app, const Arguments& arguments, int&) {
+void add_census(Command& app, const Arguments& arguments, int&) {
   auto census = std::make_shared<Census>();
-  CLI::App& command = *app.add_subcommand("census", "what each format does to each tensor");
+  Command& command = *app.add_subcommand("census", "what each format does to each tensor");
   command.add_option("INPUT", census->inputs, "tensor files, FILE:NAME, or synthetic tensors such as normal:0,1:4096x512")
       ->required();
   census->common.add_formats(command);

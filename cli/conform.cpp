@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "verify/conform/conform.hpp"
 
-#include <CLI/CLI.hpp>
 #include <charconv>
 #include <fstream>
 #include <memory>
 
+#include "cli/command.hpp"
 #include "cli/commands.hpp"
 #include "cli/conform_tables.hpp"
 #include "cli/crash_line.hpp"
@@ -27,7 +27,7 @@ struct Conform {
   std::size_t examples = 3;
   int subject_threads = 0;
   bool list_presets = false;
-  const CLI::App* command = nullptr;
+  const Command* command = nullptr;
 
   bool given(const std::string& option) const { return command->count(option) != 0; }
 };
@@ -185,12 +185,12 @@ int run(const Conform& conform) {
   return result.mismatches == 0 ? done : check_failed;
 }
 
-void add_subject(CLI::App& command, Conform& conform) {
+void add_subject(Command& command, Conform& conform) {
   command.add_option("--library", conform.library, "shared library with the function to check")->type_name("LIB.so");
   command.add_option("--symbol", conform.symbol, "its name in the library")->type_name("NAME");
   command.add_option("--signature", conform.signature, "batch, scalar or scalar_float, see below")->capture_default_str();
   command.add_option("--subject-threads", conform.subject_threads, "call the function from at most N threads; 0: any number")
-      ->check(CLI::Range(0, 4096));
+      ->in_range(0, 4096);
   command
       .add_option("--program", conform.program, "shell command: inputs on its standard input, results on its standard output")
       ->type_name("CMD");
@@ -200,7 +200,7 @@ void add_subject(CLI::App& command, Conform& conform) {
       ->type_name("FILE");
 }
 
-void add_right(CLI::App& command, Conform& conform) {
+void add_right(Command& command, Conform& conform) {
   command.add_option("--from", conform.from, "format of the inputs")->type_name("F");
   command.add_option("--to", conform.to, "format of the results")->type_name("F");
   command
@@ -217,15 +217,15 @@ void add_right(CLI::App& command, Conform& conform) {
   command.add_option("--range", conform.range, "inputs FIRST to END - 1 only, in decimal or 0x hexadecimal")
       ->type_name("FIRST:END");
   command.add_option("--examples", conform.examples, "mismatches shown of each class")
-      ->check(CLI::Range(1, 1000))
+      ->in_range(1, 1000)
       ->capture_default_str();
 }
 
 }  // namespace
 
-void add_conform(CLI::App& app, int& exit_code) {
+void add_conform(Command& app, int& exit_code) {
   auto conform = std::make_shared<Conform>();
-  CLI::App& command = *app.add_subcommand("conform", "somebody else's converter on every input: each wrong result, and why");
+  Command& command = *app.add_subcommand("conform", "somebody else's converter on every input: each wrong result, and why");
   conform->command = &command;
   add_subject(command, *conform);
   add_right(command, *conform);

@@ -45,9 +45,9 @@ int report(const std::vector<studies::DeviceRow>& rows, const std::string& name,
   }
 }
 
-void add_devices(CLI::App& app, int& exit_code) {
+void add_devices(Command& app, int& exit_code) {
   auto listing = std::make_shared<Listing>();
-  CLI::App& command =
+  Command& command =
       *app.add_subcommand("devices", "the real engines on this machine; check, record and replay what they compute");
   command.require_subcommand(0, 1);
   command.add_option("--device", listing->device, "one device: cuda:0, cpu:amx_bf16, emulated:sm_90; all real ones by default")
@@ -60,7 +60,7 @@ void add_devices(CLI::App& app, int& exit_code) {
   add_devices_cost(command, exit_code);
   command.footer("Example: ulpscope devices check --device emulated:sm_90");
   command.callback([listing, &command] {
-    if (command.get_subcommands().empty()) list(*listing);
+    if (!command.has_chosen_subcommand()) list(*listing);
   });
 }
 

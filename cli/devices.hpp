@@ -2,10 +2,10 @@
 // The commands below `ulpscope devices`.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
+#include "cli/command.hpp"
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "gpu/device.hpp"
@@ -23,10 +23,10 @@ void require_engine(const std::string& words);
 /// Prints the table of a comparison and spells mismatches out on standard error; what the command returns.
 int report(const std::vector<studies::DeviceRow>& rows, const std::string& name, const CommonOptions& options);
 
-void add_devices_check(CLI::App& devices, int& exit_code);
-void add_devices_record(CLI::App& devices, int& exit_code);
-void add_devices_replay(CLI::App& devices, int& exit_code);
-void add_devices_products(CLI::App& devices, int& exit_code);
-void add_devices_cost(CLI::App& devices, int& exit_code);
+void add_devices_check(Command& devices, int& exit_code);
+void add_devices_record(Command& devices, int& exit_code);
+void add_devices_replay(Command& devices, int& exit_code);
+void add_devices_products(Command& devices, int& exit_code);
+void add_devices_cost(Command& devices, int& exit_code);
 
 }  // namespace ulpscope::cli

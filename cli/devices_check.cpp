@@ -43,15 +43,15 @@ int run(const Check& check) {
 
 }  // namespace
 
-void add_devices_check(CLI::App& devices, int& exit_code) {
+void add_devices_check(Command& devices, int& exit_code) {
   auto check = std::make_shared<Check>();
-  CLI::App& command = *devices.add_subcommand(
+  Command& command = *devices.add_subcommand(
       "check", "adversarial operands on the device and on the emulator, compared bit by bit; exit code 1 where they differ");
   command.add_option("--device", check->device, "one device; all real ones by default")->type_name("D");
   command
       .add_option("--tests", check->tests,
                   "inner products of each instruction; 100000 by default, 10000000 where the device compares by itself")
-      ->check(CLI::PositiveNumber)
+      ->positive()
       ->type_name("N");
   command.add_option("--seed", check->common.seed, "of the operands")->capture_default_str();
   command.add_option("--instruction", check->instruction, "only instructions that have this in their name")->type_name("TEXT");

@@ -94,7 +94,7 @@ int run_cost(const Products& products) {
   return done;
 }
 
-std::shared_ptr<Products> add_common(CLI::App& command) {
+std::shared_ptr<Products> add_common(Command& command) {
   auto products = std::make_shared<Products>();
   command.add_option("--device", products->device, "the device; the first GPU by default")->type_name("D");
   command.add_option("--shape", products->shapes, "of the products; a few by default")->delimiter(',')->type_name("MxNxK,...");
@@ -105,22 +105,22 @@ std::shared_ptr<Products> add_common(CLI::App& command) {
 
 }  // namespace
 
-void add_devices_products(CLI::App& devices, int& exit_code) {
-  CLI::App& command =
+void add_devices_products(Command& devices, int& exit_code) {
+  Command& command =
       *devices.add_subcommand("products", "which chain of instructions predicts what a library computes, for each algorithm");
   const auto products = add_common(command);
   command.add_option("--in", products->inputs, "operand format, or one for A and one for B; all by default")
       ->delimiter(',')
       ->type_name("F[,F]");
   command.add_option("--most-algorithms", products->most_algorithms, "of each call and shape")
-      ->check(CLI::PositiveNumber)
+      ->positive()
       ->capture_default_str();
   command.footer("Example: ulpscope devices products --device emulated:sm_90 --in fp16");
   command.callback([products, &exit_code] { exit_code = run_products(*products); });
 }
 
-void add_devices_cost(CLI::App& devices, int& exit_code) {
-  CLI::App& command = *devices.add_subcommand("cost", "how long a library's products take in each format, and what they lose");
+void add_devices_cost(Command& devices, int& exit_code) {
+  Command& command = *devices.add_subcommand("cost", "how long a library's products take in each format, and what they lose");
   const auto products = add_common(command);
   command.footer("Example: ulpscope devices cost --device cuda:0");
   command.callback([products, &exit_code] { exit_code = run_cost(*products); });

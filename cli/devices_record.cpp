@@ -62,13 +62,13 @@ int run(const Replay& options) {
 
 }  // namespace
 
-void add_devices_record(CLI::App& devices, int& exit_code) {
+void add_devices_record(Command& devices, int& exit_code) {
   auto record = std::make_shared<Record>();
-  CLI::App& command = *devices.add_subcommand("record", "operands and what a device made of them, to a file");
+  Command& command = *devices.add_subcommand("record", "operands and what a device made of them, to a file");
   command.add_option("--device", record->device, "the device; the first GPU by default")->type_name("D");
   command.add_option("-o,--output", record->file, "the recording")->required()->type_name("FILE");
   command.add_option("--tests", record->options.tests, "inner products of each instruction and class of operands")
-      ->check(CLI::PositiveNumber)
+      ->positive()
       ->capture_default_str();
   command.add_option("--seed", record->options.seed, "of the operands")->capture_default_str();
   command.add_option("--instruction", record->options.instruction, "only instructions that have this in their name")
@@ -77,9 +77,9 @@ void add_devices_record(CLI::App& devices, int& exit_code) {
   command.callback([record, &exit_code] { exit_code = run(*record); });
 }
 
-void add_devices_replay(CLI::App& devices, int& exit_code) {
+void add_devices_replay(Command& devices, int& exit_code) {
   auto replay = std::make_shared<Replay>();
-  CLI::App& command =
+  Command& command =
       *devices.add_subcommand("replay", "recordings beside the emulator, on any machine; exit code 1 where they differ");
   command.add_option("FILE", replay->files, "recordings")->required();
   command.add_option("--engine", replay->engine, "compare inner products with this engine instead of the recorded one")

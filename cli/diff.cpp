@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "studies/diff.hpp"
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
+#include "cli/command.hpp"
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
@@ -47,9 +47,9 @@ int run(const Diff& diff) {
 
 }  // namespace
 
-void add_diff(CLI::App& app, int& exit_code) {
+void add_diff(Command& app, int& exit_code) {
   auto diff = std::make_shared<Diff>();
-  CLI::App& command = *app.add_subcommand("diff", "two tensors: a census of their difference; exit code 1 when they differ");
+  Command& command = *app.add_subcommand("diff", "two tensors: a census of their difference; exit code 1 when they differ");
   command.add_option("REF", diff->reference, "the reference")->required();
   command.add_option("OUT", diff->output, "what is compared with it")->required();
   command.add_option("--tolerance", diff->tolerance, "what may differ: ulp=N,abs=X,rel=X (any one suffices), frobenius=X")

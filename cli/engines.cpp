@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "emu/engines.hpp"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 
+#include "cli/command.hpp"
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
@@ -128,9 +128,9 @@ void run(const Engines& engines) {
 
 }  // namespace
 
-void add_engines(CLI::App& app, int&) {
+void add_engines(Command& app, int&) {
   auto engines = std::make_shared<Engines>();
-  CLI::App& command = *app.add_subcommand("engines", "the matrix engines, their parameters, and the evidence for each");
+  Command& command = *app.add_subcommand("engines", "the matrix engines, their parameters, and the evidence for each");
   command.add_option("NAME", engines->names, "engines to show; all by default");
   engines->common.add_output(command);
   command.footer("Example: ulpscope engines sm_90 cdna3");

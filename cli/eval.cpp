@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -9,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "cli/command.hpp"
 #include "cli/commands.hpp"
 #include "cli/eval_lines.hpp"
 #include "cli/eval_words.hpp"
@@ -76,9 +76,9 @@ void run(const Eval& eval) {
 
 }  // namespace
 
-void add_eval(CLI::App& app, int&) {
+void add_eval(Command& app, int&) {
   auto eval = std::make_shared<Eval>();
-  CLI::App& command = *app.add_subcommand("eval", "arithmetic on codes from standard input, in TestFloat's line format");
+  Command& command = *app.add_subcommand("eval", "arithmetic on codes from standard input, in TestFloat's line format");
   command.add_option("--op", eval->operation, "operation: " + operation_words(", "))->type_name("OP")->required();
   command.add_option("--format", eval->format, "format of the result, and of the operands unless --from names another")
       ->type_name("F")

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 
+#include "cli/command.hpp"
 #include "cli/commands.hpp"
 #include "cli/evidence_page.hpp"
 #include "cli/options.hpp"
@@ -78,9 +78,9 @@ void run(const Words& words, const Arguments& arguments) {
 
 }  // namespace
 
-void add_evidence(CLI::App& app, const Arguments& arguments, int&) {
+void add_evidence(Command& app, const Arguments& arguments, int&) {
   auto words = std::make_shared<Words>();
-  CLI::App& command =
+  Command& command =
       *app.add_subcommand("evidence", "what the checks of verify are worth: false alarms, power, tight bounds, causes named");
   command.add_option("-o", words->directory, "the report: CSV files, index.html, manifest.json")->required()->type_name("DIR");
   command.add_option("--products", words->products, "correct products to judge")->capture_default_str();

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "verify/explain/explain.hpp"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <map>
 #include <memory>
 
+#include "cli/command.hpp"
 #include "cli/commands.hpp"
 #include "cli/matmul_words.hpp"
 #include "cli/output.hpp"
@@ -142,11 +142,11 @@ int run(Explain& explain) {
 
 }  // namespace
 
-void add_explain(CLI::App& app, int& exit_code) {
+void add_explain(Command& app, int& exit_code) {
   auto explain = std::make_shared<Explain>();
-  CLI::App& group = *app.add_subcommand("explain", "why a kernel's output is not what it claims to be");
+  Command& group = *app.add_subcommand("explain", "why a kernel's output is not what it claims to be");
   group.require_subcommand(1);
-  CLI::App& command = *group.add_subcommand("matmul", "replays what D = A.B + C may have been computed by, and ranks it");
+  Command& command = *group.add_subcommand("matmul", "replays what D = A.B + C may have been computed by, and ranks it");
   explain->words.add_to(command);
   for (const char* foreign : {"-o", "--codes", "--against", "--device"}) command.remove_option(command.get_option(foreign));
   command.get_option("--engine")

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "cli/codes.hpp"
+#include "cli/command.hpp"
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
@@ -47,7 +47,7 @@ const emu::NamedFormat* named(emu::Format format) {
 
 std::vector<reports::Cell> row_of(emu::Format format) {
   const emu::NamedFormat* const entry = named(format);
-  const auto word = [&](std::string_view emu::NamedFormat::* member) {
+  const auto word = [&](std::string_view emu::NamedFormat::*member) {
     return entry ? std::string(entry->*member) : std::string();
   };
   return {emu::format_name(format),
@@ -107,9 +107,9 @@ void run(const Formats& formats) {
 
 }  // namespace
 
-void add_formats(CLI::App& app, int&) {
+void add_formats(Command& app, int&) {
   auto formats = std::make_shared<Formats>();
-  CLI::App& command = *app.add_subcommand("formats", "the formats and their limits, computed");
+  Command& command = *app.add_subcommand("formats", "the formats and their limits, computed");
   command.add_option("NAME", formats->names, "formats to show; all named ones by default");
   command.add_flag("--codes", formats->codes, "list every code of one format of 16 bits or fewer");
   formats->common.add_output(command);

@@ -2,9 +2,9 @@
 // `ulpscope generate`: its commands, and the list of kinds.
 #include "verify/generate/generate.hpp"
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
+#include "cli/command.hpp"
 #include "cli/commands.hpp"
 #include "cli/generate_words.hpp"
 #include "cli/options.hpp"
@@ -38,24 +38,24 @@ void list(const CommonOptions& common) {
   print(text);
 }
 
-void add_list(CLI::App& generate) {
+void add_list(Command& generate) {
   auto common = std::make_shared<CommonOptions>();
-  CLI::App& command = *generate.add_subcommand("list", "the kinds of `generate matmul`: what each provokes and catches");
+  Command& command = *generate.add_subcommand("list", "the kinds of `generate matmul`: what each provokes and catches");
   common->add_output(command);
   command.callback([common] { list(*common); });
 }
 
-void add_matmul_case(CLI::App& generate) {
+void add_matmul_case(Command& generate) {
   auto words = std::make_shared<GenerateMatmulWords>();
-  CLI::App& command = *generate.add_subcommand("matmul", "A and B, and what their product is");
+  Command& command = *generate.add_subcommand("matmul", "A and B, and what their product is");
   words->add_to(command);
   command.footer("Example: ulpscope generate matmul ties --in bf16 --out bf16 --engine sm_90 -o ties");
   command.callback([words] { generate_matmul(*words); });
 }
 
-void add_cast_case(CLI::App& generate) {
+void add_cast_case(Command& generate) {
   auto words = std::make_shared<GenerateCastWords>();
-  CLI::App& command = *generate.add_subcommand("cast", "float32 values beside every threshold of a format, and their codes");
+  Command& command = *generate.add_subcommand("cast", "float32 values beside every threshold of a format, and their codes");
   words->add_to(command);
   command.footer("Example: ulpscope generate cast --to e4m3 --policy saturating -o cast");
   command.callback([words] { generate_cast(*words); });
@@ -63,8 +63,8 @@ void add_cast_case(CLI::App& generate) {
 
 }  // namespace
 
-void add_generate(CLI::App& app, int&) {
-  CLI::App& command = *app.add_subcommand("generate", "operands that provoke what random data misses, and the right results");
+void add_generate(Command& app, int&) {
+  Command& command = *app.add_subcommand("generate", "operands that provoke what random data misses, and the right results");
   command.require_subcommand(1);
   add_matmul_case(command);
   add_cast_case(command);

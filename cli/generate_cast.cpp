@@ -50,7 +50,7 @@ std::string summary(const emu::Format format, const emu::RoundingOptions& option
 
 }  // namespace
 
-void GenerateCastWords::add_to(CLI::App& command) {
+void GenerateCastWords::add_to(Command& command) {
   command.add_option("--to", format, "the format")->type_name("F")->required();
   common.add_rounding(command);
   command.add_option("-o", directory, "a new or empty directory, or one whose case is to be replaced")

@@ -141,7 +141,7 @@ std::vector<CaseTensor> tensors_of(const verify::CaseRequest& request, const ver
 
 }  // namespace
 
-void GenerateMatmulWords::add_to(CLI::App& command) {
+void GenerateMatmulWords::add_to(Command& command) {
   command.add_option("KIND", kind, "what the data is to provoke; `ulpscope generate list` describes the kinds")->required();
   command.add_option("--m", m, "rows of A")->capture_default_str();
   command.add_option("--n", n, "columns of B")->capture_default_str();

@@ -2,12 +2,12 @@
 // The words of `ulpscope generate matmul` and `generate cast`, and what they make.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "cli/command.hpp"
 #include "cli/options.hpp"
 
 namespace ulpscope::cli {
@@ -21,7 +21,7 @@ struct GenerateMatmulWords {
   std::uint64_t seed = 0;
   bool codes = false, safetensors = false, condition_given = false;
 
-  void add_to(CLI::App& command);
+  void add_to(Command& command);
 };
 /// Writes the case, and prints what it is and how it is used. @throws ulpscope::Error
 void generate_matmul(const GenerateMatmulWords& words);
@@ -30,7 +30,7 @@ struct GenerateCastWords {
   CommonOptions common;
   std::string format, directory;
 
-  void add_to(CLI::App& command);
+  void add_to(Command& command);
 };
 /// Writes input.npy and expected.npy, and prints what they hold. @throws ulpscope::Error
 void generate_cast(const GenerateCastWords& words);

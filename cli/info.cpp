@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "studies/info.hpp"
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
+#include "cli/command.hpp"
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
@@ -11,13 +11,13 @@
 
 namespace ulpscope::cli {
 
-void add_info(CLI::App& app, int&) {
+void add_info(Command& app, int&) {
   struct Info {
     CommonOptions common;
     std::vector<std::string> inputs;
   };
   auto info = std::make_shared<Info>();
-  CLI::App& command = *app.add_subcommand("info", "name, dtype, shape, range, counts of zero, subnormal, infinite, NaN");
+  Command& command = *app.add_subcommand("info", "name, dtype, shape, range, counts of zero, subnormal, infinite, NaN");
   command.add_option("FILE", info->inputs, "tensor files, FILE:NAME, or synthetic tensors")->required();
   info->common.add_input(command);
   info->common.add_output(command);

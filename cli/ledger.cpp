@@ -20,7 +20,7 @@ const std::set<std::string> unrecorded{"output", "threads", "scale-a", "scale-b"
 struct Record {
   std::string ledger;
   VerifyMatmul problem;
-  std::vector<const CLI::Option*> options;  ///< of `problem`
+  std::vector<Option> options;  ///< of `problem`
   std::string name, algorithm, device, driver, library;
   std::vector<std::string> tags;
   bool keep_output = false;
@@ -45,9 +45,9 @@ std::map<std::string, std::string> declared_of(const Record& record) {
 
 std::map<std::string, std::string> options_of(const Record& record) {
   std::map<std::string, std::string> options;
-  for (const CLI::Option* option : record.options) {
-    const std::string name = option->get_single_name();
-    if (option->count() == 0 || option->get_positional() || unrecorded.contains(name)) continue;
+  for (Option option : record.options) {
+    const std::string name = option->name();
+    if (option->count() == 0 || option->is_positional() || unrecorded.contains(name)) continue;
     std::string& words = options[name];
     for (const std::string& word : option->results()) words += (words.empty() ? "" : ",") + word;
   }
@@ -86,22 +86,21 @@ int run(const Record& record) {
   return verdict == "pass" ? done : verdict == "fail" ? check_failed : vacuous;
 }
 
-void add_record_matmul(CLI::App& parent, const std::shared_ptr<Record>& record, int& exit_code) {
-  CLI::App& command = *parent.add_subcommand("matmul", "D = A.B + C");
+void add_record_matmul(Command& parent, const std::shared_ptr<Record>& record, int& exit_code) {
+  Command& command = *parent.add_subcommand("matmul", "D = A.B + C");
   record->problem.add_to(command);
   for (const char* option : {"--junit", "--save", "--at-most"}) command.remove_option(command.get_option(option));
   command.get_option("--against")
       ->description("exact: a bound derived from the inputs; engine: bit for bit")
       ->type_name("exact|engine");
-  for (const CLI::Option* option : std::as_const(command).get_options()) record->options.push_back(option);
+  for (Option option : command.get_options()) record->options.push_back(option);
   command.add_option("--case", record->name, "its name in the ledger; an entry of that name is replaced")->required();
   command.add_option("--algorithm", record->algorithm, "which algorithm or kernel was chosen");
   command.add_option("--device", record->device, "what it ran on");
   command.add_option("--driver", record->driver, "version of the driver");
   command.add_option("--library", record->library, "version of the library");
   command.add_option("--tag", record->tags, "anything else that is to be known later; may be repeated")
-      ->allow_extra_args(false)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->repeatable()
       ->type_name("KEY=VALUE");
   command.add_flag("--keep-output", record->keep_output,
                    "keep the output in LEDGER.outputs/, so that a check can tell by how many ulps it moved");
@@ -113,22 +112,22 @@ void add_record_matmul(CLI::App& parent, const std::shared_ptr<Record>& record, 
 
 }  // namespace
 
-void add_ledger_record(CLI::App& ledger, int& exit_code) {
+void add_ledger_record(Command& ledger, int& exit_code) {
   auto record = std::make_shared<Record>();
-  CLI::App& command = *ledger.add_subcommand(
+  Command& command = *ledger.add_subcommand(
       "record", "judge an output as `ulpscope verify` does, and add it; exit code 1 if it is wrong, 3 if that cannot be told");
   command.add_option("LEDGER", record->ledger, "the ledger, a text file; made if it is not there")->required();
   command.require_subcommand(1);
   add_record_matmul(command, record, exit_code);
 }
 
-void add_ledger_show(CLI::App& ledger, int& exit_code) {
+void add_ledger_show(Command& ledger, int& exit_code) {
   struct Show {
     CommonOptions common;
     std::string ledger;
   };
   auto show = std::make_shared<Show>();
-  CLI::App& command = *ledger.add_subcommand("show", "the table of all cases");
+  Command& command = *ledger.add_subcommand("show", "the table of all cases");
   command.add_option("LEDGER", show->ledger, "the ledger")->required();
   show->common.add_output(command);
   command.callback([show, &exit_code] {
@@ -137,8 +136,8 @@ void add_ledger_show(CLI::App& ledger, int& exit_code) {
   });
 }
 
-void add_ledger(CLI::App& app, int& exit_code) {
-  CLI::App& command =
+void add_ledger(Command& app, int& exit_code) {
+  Command& command =
       *app.add_subcommand("ledger", "which kernels' outputs moved after an upgrade, by how much, and are they still right?");
   command.require_subcommand(1);
   add_ledger_record(command, exit_code);

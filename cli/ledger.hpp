@@ -6,9 +6,9 @@
 
 namespace ulpscope::cli {
 
-void add_ledger_record(CLI::App& ledger, int& exit_code);
-void add_ledger_check(CLI::App& ledger, int& exit_code);
-void add_ledger_diff(CLI::App& ledger, int& exit_code);
-void add_ledger_show(CLI::App& ledger, int& exit_code);
+void add_ledger_record(Command& ledger, int& exit_code);
+void add_ledger_check(Command& ledger, int& exit_code);
+void add_ledger_diff(Command& ledger, int& exit_code);
+void add_ledger_show(Command& ledger, int& exit_code);
 
 }  // namespace ulpscope::cli

@@ -139,14 +139,12 @@ JudgedCase judge_case(const VerifyMatmul& words, std::map<std::string, std::stri
 JudgedCase judge_again(const verify::LedgerEntry& recorded, const GivenAgain& given) {
   if (recorded.operation != "matmul") throw Error("operation '" + recorded.operation + "': this program judges matmul");
   check_roles(recorded, given);
-  CLI::App app;
+  Command command;
   VerifyMatmul words;
-  words.add_to(app);
-  Arguments arguments = arguments_of(recorded, given);
-  std::reverse(arguments.begin(), arguments.end());  // as CLI11 takes them
+  words.add_to(command);
   try {
-    app.parse(arguments);
-  } catch (const CLI::ParseError& error) {
+    command.parse(arguments_of(recorded, given));
+  } catch (const Error& error) {
     throw Error(std::string("its options in the ledger are none of ulpscope verify: ") + error.what());
   }
   return judge_case(words, recorded.options);

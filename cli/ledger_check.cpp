@@ -29,7 +29,7 @@ struct Verdicts {
   std::string junit;
   bool strict = false;
 
-  void add_to(CLI::App& command, const char* strict_help) {
+  void add_to(Command& command, const char* strict_help) {
     command.add_flag("--strict", strict, strict_help);
     command.add_option("--junit", junit, "write JUnit XML, a test case for each case")->type_name("FILE");
     common.add_output(command);
@@ -214,9 +214,9 @@ int run(const Diff& diff) {
 
 }  // namespace
 
-void add_ledger_check(CLI::App& ledger, int& exit_code) {
+void add_ledger_check(Command& ledger, int& exit_code) {
   auto check = std::make_shared<Check>();
-  CLI::App& command = *ledger.add_subcommand(
+  Command& command = *ledger.add_subcommand(
       "check", "outputs against those recorded; exit code 1 if one is beyond its bound, 3 if nothing was checked");
   command.add_option("LEDGER", check->ledger, "the ledger")->required();
   command.add_option("CASE", check->name, "the case");
@@ -225,24 +225,20 @@ void add_ledger_check(CLI::App& ledger, int& exit_code) {
   command.add_option("--output-dtype", check->given.output_dtype, "what the codes of that file are, if it does not say")
       ->type_name("F");
   for (const auto& [option, words] : {std::pair("--scale-a", &check->scale_a), std::pair("--scale-b", &check->scale_b)})
-    command.add_option(option, *words, "its scales, likewise")
-        ->allow_extra_args(false)
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-        ->type_name("S");
+    command.add_option(option, *words, "its scales, likewise")->repeatable()->type_name("S");
   command
       .add_option("--manifest", check->manifest,
                   "many cases: CSV with the columns case and output, and roles of inputs (A, scale_a) that are given anew")
       ->type_name("FILE.csv");
-  command.add_option("--threads", check->given.threads, "threads; 0 uses all; results do not depend on it")
-      ->check(CLI::Range(0, 4096));
+  command.add_option("--threads", check->given.threads, "threads; 0 uses all; results do not depend on it")->in_range(0, 4096);
   check->verdicts.add_to(command, "exit code 1 also for what moved within its bound");
   command.footer("Example: ulpscope ledger check kernels.ledger gemm-64 --output d.npy --text");
   command.callback([check, &exit_code] { exit_code = run(*check); });
 }
 
-void add_ledger_diff(CLI::App& ledger, int& exit_code) {
+void add_ledger_diff(Command& ledger, int& exit_code) {
   auto diff = std::make_shared<Diff>();
-  CLI::App& command = *ledger.add_subcommand("diff", "which cases moved from one ledger to another; exit codes as of check");
+  Command& command = *ledger.add_subcommand("diff", "which cases moved from one ledger to another; exit codes as of check");
   command.add_option("OLD", diff->before, "the former ledger")->required();
   command.add_option("NEW", diff->after, "the later one")->required();
   diff->verdicts.add_to(command, "exit code 1 for anything that is not the same in both");

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/command.hpp"
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
 #include "emu/error.hpp"
@@ -61,27 +62,28 @@ int run(const std::vector<std::string>& arguments) {
   CLI::App app("What low-precision floating point does to numbers, to the last bit.", "ulpscope");
   app.set_version_flag("--version", "ulpscope " + reports::version());
   app.require_subcommand(1);
+  cli::Command program(app);
   int exit_code = cli::done;
-  cli::add_info(app, exit_code);
-  cli::add_formats(app, exit_code);
-  cli::add_round(app, exit_code);
-  cli::add_cast(app, exit_code);
-  cli::add_diff(app, exit_code);
-  cli::add_census(app, arguments, exit_code);
-  cli::add_sweep(app, arguments, exit_code);
-  cli::add_conform(app, exit_code);
-  cli::add_eval(app, exit_code);
-  cli::add_engines(app, exit_code);
-  cli::add_probe(app, exit_code);
-  cli::add_devices(app, exit_code);
-  cli::add_matmul(app, exit_code);
-  cli::add_audit(app, exit_code);
-  cli::add_accumulation(app, arguments, exit_code);
-  cli::add_generate(app, exit_code);
-  cli::add_evidence(app, arguments, exit_code);
-  cli::add_verify(app, arguments, exit_code);
-  cli::add_explain(app, exit_code);
-  cli::add_ledger(app, exit_code);
+  cli::add_info(program, exit_code);
+  cli::add_formats(program, exit_code);
+  cli::add_round(program, exit_code);
+  cli::add_cast(program, exit_code);
+  cli::add_diff(program, exit_code);
+  cli::add_census(program, arguments, exit_code);
+  cli::add_sweep(program, arguments, exit_code);
+  cli::add_conform(program, exit_code);
+  cli::add_eval(program, exit_code);
+  cli::add_engines(program, exit_code);
+  cli::add_probe(program, exit_code);
+  cli::add_devices(program, exit_code);
+  cli::add_matmul(program, exit_code);
+  cli::add_audit(program, exit_code);
+  cli::add_accumulation(program, arguments, exit_code);
+  cli::add_generate(program, exit_code);
+  cli::add_evidence(program, arguments, exit_code);
+  cli::add_verify(program, arguments, exit_code);
+  cli::add_explain(program, exit_code);
+  cli::add_ledger(program, exit_code);
   try {
     std::vector<std::string> words = with_marked_numbers(arguments);
     std::reverse(words.begin(), words.end());  // as CLI11 takes them

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "studies/matmul.hpp"
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
 
+#include "cli/command.hpp"
 #include "cli/commands.hpp"
 #include "cli/matmul_output.hpp"
 #include "cli/matmul_words.hpp"
@@ -34,9 +34,9 @@ int run(const MatmulWords& words) {
 
 }  // namespace
 
-void add_matmul(CLI::App& app, int& exit_code) {
+void add_matmul(Command& app, int& exit_code) {
   auto words = std::make_shared<MatmulWords>();
-  CLI::App& command = *app.add_subcommand("matmul", "D = A.B + C on emulated matrix engines, and what that costs");
+  Command& command = *app.add_subcommand("matmul", "D = A.B + C on emulated matrix engines, and what that costs");
   words->add_to(command);
   command.footer(
       "Shapes are those of numpy.matmul. Scales lie over their operand as stored: one number, one for each row of A or column "

@@ -118,11 +118,6 @@ emu::Format parse_accumulator(const std::string& word) {
   return format;
 }
 
-/// An option that may be given again and again, one word each time.
-CLI::Option* several(CLI::Option* option) {
-  return option->allow_extra_args(false)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-}
-
 }  // namespace
 
 studies::MatmulConfig parse_matmul(const MatmulWords& words) {
@@ -169,7 +164,7 @@ studies::MatmulConfig parse_matmul(const MatmulWords& words) {
   return config;
 }
 
-void MatmulWords::add_problem(CLI::App& command) {
+void MatmulWords::add_problem(Command& command) {
   command.add_option("A", a, "matrices (M,K), a batch (B,M,K) or a vector (K): tensor file, FILE:NAME, or synthetic")
       ->required();
   command.add_option("B", b, "matrices (K,N), a batch (B,K,N) or a vector (K)")->required();
@@ -190,9 +185,10 @@ void MatmulWords::add_problem(CLI::App& command) {
   command.add_option("--promote", promote, "begin anew every so many products and add the parts in float32; 0: never")
       ->capture_default_str();
   command.add_option("--split-k", split_k, "cut K into so many chains")->capture_default_str();
-  several(command.add_option("--scale-a", scale_a, "scales of A, a tensor or a number; given again: one more for all of A"))
+  command.add_option("--scale-a", scale_a, "scales of A, a tensor or a number; given again: one more for all of A")
+      ->repeatable()
       ->type_name("S");
-  several(command.add_option("--scale-b", scale_b, "scales of B"))->type_name("S");
+  command.add_option("--scale-b", scale_b, "scales of B")->repeatable()->type_name("S");
   command.add_option("--scale-dtype", scale_dtype, "format of the scales, where their file does not say (e8m0, e4m3)")
       ->type_name("F");
   command.add_option("--seed", seeds, "keys of synthetic tensors and stochastic rounding: one, or one each for A, B and C")
@@ -208,13 +204,14 @@ void MatmulWords::add_problem(CLI::App& command) {
   common.add_threads(command);
 }
 
-void MatmulWords::add_to(CLI::App& command) {
+void MatmulWords::add_to(Command& command) {
   add_problem(command);
-  several(command.add_option("--engine", engines, "engine, or block:n=16,f=25,out=rz for one of your own; may be repeated"))
+  command.add_option("--engine", engines, "engine, or block:n=16,f=25,out=rz for one of your own; may be repeated")
+      ->repeatable()
       ->type_name("E")
       ->required();
-  several(command.add_option("--against", against,
-                             "engine to compare with, or none; may be repeated (default exact; none with -o)"))
+  command.add_option("--against", against, "engine to compare with, or none; may be repeated (default exact; none with -o)")
+      ->repeatable()
       ->type_name("E");
   command.add_option("-o", output, "write D: .npy (float32; float64 if D is), or .safetensors")->type_name("D.npy");
   command.add_flag("--codes", codes, "write codes as unsigned integers to the .npy");

@@ -2,13 +2,13 @@
 // The words of `ulpscope matmul`, and the product they ask for.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "cli/command.hpp"
 #include "cli/options.hpp"
 #include "studies/matmul.hpp"
 
@@ -27,9 +27,9 @@ struct MatmulWords {
   bool transpose_a = false, transpose_b = false, codes = false;
 
   /// Operands, formats, scales, the chain and the epilogue, but no engine, and nothing that is printed or written.
-  void add_problem(CLI::App& command);
+  void add_problem(Command& command);
   /// All of `ulpscope matmul`.
-  void add_to(CLI::App& command);
+  void add_to(Command& command);
   /// Whether only D is wanted, and no table.
   bool only_writes() const { return !output.empty() && against.empty(); }
 };

@@ -9,13 +9,13 @@
 
 namespace ulpscope::cli {
 
-void OperationWords::add_input(CLI::App& command) {
+void OperationWords::add_input(Command& command) {
   command.add_option("--in", in, "the format that inputs are rounded to (default: their own); tf32 cuts")->type_name("F");
   common.add_input(command);
   common.add_threads(command);
 }
 
-void OperationWords::add_sums(CLI::App& command) {
+void OperationWords::add_sums(Command& command) {
   command.add_option("--acc", acc, "the format of sums and intermediate results")->type_name("F")->capture_default_str();
   command.add_option("--acc-rounding", acc_rounding, "of additions: nearest_even or toward_zero")
       ->type_name("R")
@@ -23,14 +23,14 @@ void OperationWords::add_sums(CLI::App& command) {
   command.add_option("--sum-depth", depth, "additions that a term meets at most; without it any order of them")->type_name("N");
 }
 
-void OperationWords::add_functions(CLI::App& command) {
+void OperationWords::add_functions(Command& command) {
   command.add_option("--function-ulp", function_ulp, "error of exp, division, roots in ulp of --acc; 0: correctly rounded")
       ->type_name("ULP")
-      ->check(CLI::NonNegativeNumber)
+      ->nonnegative()
       ->capture_default_str();
 }
 
-void OperationWords::add_check(CLI::App& command) {
+void OperationWords::add_check(Command& command) {
   command.add_option("--out", out, "the output's format (default: that of its file)")->type_name("F");
   check.add_to(command);
   common.add_output(command);

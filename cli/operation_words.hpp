@@ -2,12 +2,12 @@
 // What the operations beside matmul have in common: formats of the input, of the arithmetic and of the output.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "cli/command.hpp"
 #include "cli/options.hpp"
 #include "cli/verify.hpp"
 #include "verify/operations/kernel_arithmetic.hpp"
@@ -23,10 +23,10 @@ struct OperationWords {
   std::uint64_t depth = 0;
   double function_ulp = 2;
 
-  void add_input(CLI::App& command);      ///< --in, --dtype, --seed
-  void add_sums(CLI::App& command);       ///< --acc, --acc-rounding, --sum-depth
-  void add_functions(CLI::App& command);  ///< --function-ulp
-  void add_check(CLI::App& command);      ///< --out, and all of VerifyWords
+  void add_input(Command& command);      ///< --in, --dtype, --seed
+  void add_sums(Command& command);       ///< --acc, --acc-rounding, --sum-depth
+  void add_functions(Command& command);  ///< --function-ulp
+  void add_check(Command& command);      ///< --out, and all of VerifyWords
 
   verify::KernelArithmetic arithmetic() const;
 };

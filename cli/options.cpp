@@ -21,14 +21,14 @@ Error unknown(const std::string& what, const std::string& word, const std::vecto
 
 }  // namespace
 
-void CommonOptions::add_formats(CLI::App& command) {
+void CommonOptions::add_formats(Command& command) {
   command.add_option("--to", formats, "formats, e.g. fp16,e4m3,e5m2 or custom eXmY[bN][ieee|fn|fnuz|finite]")
       ->delimiter(',')
       ->type_name("F,...")
       ->capture_default_str();
 }
 
-void CommonOptions::add_rounding(CLI::App& command) {
+void CommonOptions::add_rounding(Command& command) {
   command.add_option("--rounding", rounding, "rounding mode")->type_name("R")->capture_default_str();
   command.add_option("--random-bits", random_bits, "random bits of stochastic rounding, 1 to 32")->capture_default_str();
   command.add_option("--policy", policy, "overflow: nonsaturating or saturating")
@@ -41,22 +41,22 @@ void CommonOptions::add_rounding(CLI::App& command) {
     command.add_option("--seed", seed, "key of stochastic rounding and of synthetic tensors")->capture_default_str();
 }
 
-void CommonOptions::add_input(CLI::App& command) {
+void CommonOptions::add_input(Command& command) {
   command.add_option("--dtype", dtype, "what the codes of an .npy or .npz are")->type_name("F");
   if (command.get_option_no_throw("--seed") == nullptr)
     command.add_option("--seed", seed, "key of synthetic tensors")->capture_default_str();
 }
 
-void CommonOptions::add_threads(CLI::App& command) {
+void CommonOptions::add_threads(Command& command) {
   command.add_option("--threads", threads, "threads; 0 uses all; results do not depend on it")
-      ->check(CLI::Range(0, 4096))
+      ->in_range(0, 4096)
       ->capture_default_str();
 }
 
-void CommonOptions::add_output(CLI::App& command) {
-  auto* const t = command.add_flag("--text", text, "aligned text (the default on a terminal)");
-  auto* const c = command.add_flag("--csv", csv, "CSV (the default elsewhere)");
-  auto* const j = command.add_flag("--json", json, "JSON");
+void CommonOptions::add_output(Command& command) {
+  const auto t = command.add_flag("--text", text, "aligned text (the default on a terminal)");
+  const auto c = command.add_flag("--csv", csv, "CSV (the default elsewhere)");
+  const auto j = command.add_flag("--json", json, "JSON");
   t->excludes(c)->excludes(j);
   c->excludes(j);
 }

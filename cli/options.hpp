@@ -2,11 +2,11 @@
 // The options that commands share, from words to values.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "cli/command.hpp"
 #include "emu/rounding.hpp"
 #include "tensors/tensor.hpp"
 
@@ -21,12 +21,12 @@ struct CommonOptions {
   std::uint64_t seed = 0;
   bool text = false, csv = false, json = false;
 
-  void add_formats(CLI::App& command);  ///< --to
+  void add_formats(Command& command);  ///< --to
   /// --rounding --random-bits --policy --flush-subnormals --subnormals-are-zero, and --seed unless the command has its own
-  void add_rounding(CLI::App& command);
-  void add_input(CLI::App& command);  ///< --dtype, and --seed unless add_rounding() gave it
-  void add_threads(CLI::App& command);
-  void add_output(CLI::App& command);  ///< --text --csv --json
+  void add_rounding(Command& command);
+  void add_input(Command& command);  ///< --dtype, and --seed unless add_rounding() gave it
+  void add_threads(Command& command);
+  void add_output(Command& command);  ///< --text --csv --json
 
   std::vector<emu::Format> parsed_formats() const;
   emu::RoundingOptions parsed_rounding() const;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <optional>
 #include <vector>
 
+#include "cli/command.hpp"
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
@@ -145,9 +145,9 @@ void run(const ProbeCommand& command) {
 
 }  // namespace
 
-void add_probe(CLI::App& app, int& exit_code) {
+void add_probe(Command& app, int& exit_code) {
   auto probe = std::make_shared<ProbeCommand>();
-  CLI::App& command = *app.add_subcommand("probe", "the numerical features of an engine, found by experiment");
+  Command& command = *app.add_subcommand("probe", "the numerical features of an engine, found by experiment");
   command.add_option("--engine", probe->engine, "an engine of `ulpscope engines`, or block:n=16,f=25,out=rz")->type_name("E");
   command.add_option("--device", probe->device, "a device of `ulpscope devices`, such as cuda:0 or cpu:amx_bf16")
       ->type_name("D");

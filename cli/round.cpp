@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <CLI/CLI.hpp>
 #include <charconv>
 #include <cmath>
 #include <memory>
 
 #include "cli/codes.hpp"
+#include "cli/command.hpp"
 #include "cli/commands.hpp"
 #include "cli/decimal.hpp"
 #include "cli/options.hpp"
@@ -67,9 +67,9 @@ void run(const Round& round) {
 
 }  // namespace
 
-void add_round(CLI::App& app, int&) {
+void add_round(Command& app, int&) {
   auto round = std::make_shared<Round>();
-  CLI::App& command = *app.add_subcommand("round", "code, value, error in ulp and outcome class of each value");
+  Command& command = *app.add_subcommand("round", "code, value, error in ulp and outcome class of each value");
   command.add_option("VALUE", round->values, "decimals of any length, hexfloats, inf, nan, codes of the format (code:7e)")
       ->required();
   round->common.add_formats(command);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <CLI/CLI.hpp>
 #include <memory>
 
+#include "cli/command.hpp"
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
@@ -47,9 +47,9 @@ void run(const Sweep& sweep, const Arguments& arguments) {
 
 }  // namespace
 
-void add_sweep(CLI::App& app, const Arguments& arguments, int&) {
+void add_sweep(Command& app, const Arguments& arguments, int&) {
   auto sweep = std::make_shared<Sweep>();
-  CLI::App& command = *app.add_subcommand("sweep", "what each format does to each tensor at every loss scale 2^k");
+  Command& command = *app.add_subcommand("sweep", "what each format does to each tensor at every loss scale 2^k");
   command.add_option("INPUT", sweep->inputs, "tensor files, FILE:NAME, or synthetic tensors")->required();
   sweep->common.add_formats(command);
   command.add_option("--log2-scale", sweep->range, "the scales 2^LO to 2^HI")->type_name("LO:HI[:STEP]")->capture_default_str();

@@ -18,7 +18,7 @@ Value parse_word(std::optional<Value> parsed, const char* option, const std::str
 
 }  // namespace
 
-void VerifyWords::add_to(CLI::App& command) {
+void VerifyWords::add_to(Command& command) {
   command.add_option("--output", output, "what the kernel returned: a tensor file")->required()->type_name("FILE");
   command.add_option("--output-dtype", output_dtype, "what the codes of that file are, if it does not say")->type_name("F");
   command
@@ -55,8 +55,8 @@ verify::LastRounding VerifyWords::last_rounding(emu::Format out) const {
   return last;
 }
 
-void add_verify(CLI::App& app, const Arguments& arguments, int& exit_code) {
-  CLI::App& command =
+void add_verify(Command& app, const Arguments& arguments, int& exit_code) {
+  Command& command =
       *app.add_subcommand("verify", "is this kernel's output right? exit code 1 if not, 3 if that cannot be told");
   command.require_subcommand(1);
   add_verify_matmul(command, arguments, exit_code);

@@ -2,11 +2,11 @@
 // What `ulpscope verify OP` has in common whatever OP is: the kernel's output, its last rounding, and how the verdict is shown.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "cli/command.hpp"
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "verify/expected.hpp"
@@ -22,7 +22,7 @@ struct VerifyWords {
   double at_most = 1.1;
   bool flush_out = false;
 
-  void add_to(CLI::App& command);
+  void add_to(Command& command);
 
   /// An output: the kernel's, or a baseline. Codes are of `--output-dtype`, else of `out` where that is given.
   tensors::Tensor open(const std::string& file, std::optional<emu::Format> out) const;
@@ -50,10 +50,10 @@ int report_verdict(const VerifyWords& words, const CommonOptions& common, const 
                    const verify::Expectation& expectation, const tensors::Tensor& output);
 
 /// Subcommands of `verify`.
-void add_verify_matmul(CLI::App& verify, const Arguments& arguments, int& exit_code);
-void add_verify_products(CLI::App& verify, const Arguments& arguments, int& exit_code);     ///< sum, dot, conv
-void add_verify_elementwise(CLI::App& verify, const Arguments& arguments, int& exit_code);  ///< cast, elementwise
-void add_verify_rows(CLI::App& verify, const Arguments& arguments,
+void add_verify_matmul(Command& verify, const Arguments& arguments, int& exit_code);
+void add_verify_products(Command& verify, const Arguments& arguments, int& exit_code);     ///< sum, dot, conv
+void add_verify_elementwise(Command& verify, const Arguments& arguments, int& exit_code);  ///< cast, elementwise
+void add_verify_rows(Command& verify, const Arguments& arguments,
                      int& exit_code);  ///< softmax, layer_norm, rms_norm, attention
 
 }  // namespace ulpscope::cli

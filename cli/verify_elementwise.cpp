@@ -27,9 +27,9 @@ int run_elementwise(const Words& words, const Arguments& arguments) {
 
 }  // namespace
 
-void add_verify_elementwise(CLI::App& verify, const Arguments& arguments, int& exit_code) {
+void add_verify_elementwise(Command& verify, const Arguments& arguments, int& exit_code) {
   auto cast = std::make_shared<Words>(), function = std::make_shared<Words>();
-  CLI::App& of_cast = *verify.add_subcommand("cast", "a conversion: one rounding, --out-rounding, and --out-policy");
+  Command& of_cast = *verify.add_subcommand("cast", "a conversion: one rounding, --out-rounding, and --out-policy");
   of_cast.add_option("X", cast->x, "what was converted")->required();
   cast->add_input(of_cast);
   cast->add_check(of_cast);
@@ -37,7 +37,7 @@ void add_verify_elementwise(CLI::App& verify, const Arguments& arguments, int& e
 
   std::string names;
   for (const std::string& word : verify::elementwise_words()) names += (names.empty() ? "" : " ") + word;
-  CLI::App& of_function = *verify.add_subcommand("elementwise", "a function of each element: " + names);
+  Command& of_function = *verify.add_subcommand("elementwise", "a function of each element: " + names);
   of_function.add_option("FUNCTION", function->function, "which")->required();
   of_function.add_option("X", function->x, "its arguments")->required();
   function->add_input(of_function);

@@ -73,7 +73,7 @@ MatmulCheck parse_verify_matmul(VerifyMatmul words) {
   return check;
 }
 
-void VerifyMatmul::add_to(CLI::App& command) {
+void VerifyMatmul::add_to(Command& command) {
   problem.add_problem(command);
   command
       .add_option("--engine", engine,
@@ -88,17 +88,16 @@ void VerifyMatmul::add_to(CLI::App& command) {
   problem.common.add_output(command);
 }
 
-void add_verify_matmul(CLI::App& verify, const Arguments& arguments, int& exit_code) {
+void add_verify_matmul(Command& verify, const Arguments& arguments, int& exit_code) {
   auto words = std::make_shared<VerifyMatmul>();
-  CLI::App& command = *verify.add_subcommand("matmul", "D = A.B + C");
+  Command& command = *verify.add_subcommand("matmul", "D = A.B + C");
   words->add_to(command);
   std::string forms;
   for (const std::string& form : verify::rule_forms()) forms += (forms.empty() ? "" : ", ") + form;
   command
       .add_option("--rule", words->rules,
                   "what another rule says, and what it would let through: " + forms + "; may be repeated")
-      ->allow_extra_args(false)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->repeatable()
       ->type_name("RULE");
   command.footer("Example: ulpscope verify matmul a.safetensors b.safetensors --output d.safetensors --acc float32 --text");
   command.callback([words, &arguments, &exit_code] { exit_code = run(*words, arguments); });

@@ -2,11 +2,11 @@
 // The words of `ulpscope verify matmul`, and the check they ask for.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "cli/command.hpp"
 #include "cli/matmul_words.hpp"
 #include "cli/verify.hpp"
 
@@ -20,7 +20,7 @@ struct VerifyMatmul {
   std::string engine, acc_rounding = "nearest_even", reduction_order = "ascending";
 
   /// All but `rules`.
-  void add_to(CLI::App& command);
+  void add_to(Command& command);
 };
 
 struct MatmulCheck {

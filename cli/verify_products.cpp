@@ -19,10 +19,10 @@ struct Words : OperationWords {
     if (axis == "all") return verify::Axis::all;
     throw Error("--axis '" + axis + "': give last or all");
   }
-  void add_axis(CLI::App& command) {
+  void add_axis(Command& command) {
     command.add_option("--axis", axis, "the elements summed: of the last axis, or all")->capture_default_str();
   }
-  void add_common(CLI::App& command) {
+  void add_common(Command& command) {
     add_input(command);
     add_sums(command);
     add_check(command);
@@ -63,22 +63,22 @@ int run_convolution(const Words& words, const Arguments& arguments) {
 
 }  // namespace
 
-void add_verify_products(CLI::App& verify, const Arguments& arguments, int& exit_code) {
+void add_verify_products(Command& verify, const Arguments& arguments, int& exit_code) {
   auto sum = std::make_shared<Words>(), dot = std::make_shared<Words>(), convolution = std::make_shared<Words>();
-  CLI::App& of_sum = *verify.add_subcommand("sum", "sums along the last axis, or of all elements");
+  Command& of_sum = *verify.add_subcommand("sum", "sums along the last axis, or of all elements");
   of_sum.add_option("X", sum->a, "the terms")->required();
   sum->add_axis(of_sum);
   sum->add_common(of_sum);
   of_sum.callback([sum, &arguments, &exit_code] { exit_code = run_sum(*sum, arguments); });
 
-  CLI::App& of_dot = *verify.add_subcommand("dot", "sums of products of two tensors of one shape");
+  Command& of_dot = *verify.add_subcommand("dot", "sums of products of two tensors of one shape");
   of_dot.add_option("A", dot->a, "one tensor")->required();
   of_dot.add_option("B", dot->b, "the other")->required();
   dot->add_axis(of_dot);
   dot->add_common(of_dot);
   of_dot.callback([dot, &arguments, &exit_code] { exit_code = run_dot(*dot, arguments); });
 
-  CLI::App& of_conv = *verify.add_subcommand("conv", "convolution (cross-correlation) in 1 to 3 dimensions");
+  Command& of_conv = *verify.add_subcommand("conv", "convolution (cross-correlation) in 1 to 3 dimensions");
   of_conv.add_option("X", convolution->a, "NxCx..., the input")->required();
   of_conv.add_option("W", convolution->b, "OxC/groupsx..., the weights")->required();
   of_conv.add_option("--bias", convolution->bias, "O elements")->type_name("FILE");

@@ -17,13 +17,13 @@ struct Words : OperationWords {
   std::optional<double> scale;
   std::uint64_t block = 16;
 
-  void add_common(CLI::App& command) {
+  void add_common(Command& command) {
     add_input(command);
     add_sums(command);
     add_functions(command);
     add_check(command);
   }
-  void add_block(CLI::App& command) {
+  void add_block(Command& command) {
     command.add_option("--block", block, "elements for which an online maximum changes at most once")->capture_default_str();
   }
 };
@@ -80,10 +80,10 @@ int run_attention(const Words& words, const Arguments& arguments) {
                                               .last = check.last()}));
 }
 
-void add_norm(CLI::App& verify, const char* name, const char* what, verify::Norm norm, const Arguments& arguments,
+void add_norm(Command& verify, const char* name, const char* what, verify::Norm norm, const Arguments& arguments,
               int& exit_code) {
   auto words = std::make_shared<Words>();
-  CLI::App& command = *verify.add_subcommand(name, what);
+  Command& command = *verify.add_subcommand(name, what);
   command.add_option("X", words->x, "the rows")->required();
   command.add_option("--weight", words->weight, "a factor for each column")->type_name("FILE");
   command.add_option("--bias", words->bias, "a summand for each column")->type_name("FILE");
@@ -96,9 +96,9 @@ void add_norm(CLI::App& verify, const char* name, const char* what, verify::Norm
 
 }  // namespace
 
-void add_verify_rows(CLI::App& verify, const Arguments& arguments, int& exit_code) {
+void add_verify_rows(Command& verify, const Arguments& arguments, int& exit_code) {
   auto softmax = std::make_shared<Words>(), attention = std::make_shared<Words>();
-  CLI::App& of_softmax = *verify.add_subcommand("softmax", "softmax along the last axis");
+  Command& of_softmax = *verify.add_subcommand("softmax", "softmax along the last axis");
   of_softmax.add_option("X", softmax->x, "the rows")->required();
   softmax->add_block(of_softmax);
   softmax->add_common(of_softmax);
@@ -107,7 +107,7 @@ void add_verify_rows(CLI::App& verify, const Arguments& arguments, int& exit_cod
   add_norm(verify, "layer_norm", "layer normalisation along the last axis", verify::Norm::layer, arguments, exit_code);
   add_norm(verify, "rms_norm", "RMS norm along the last axis", verify::Norm::rms, arguments, exit_code);
 
-  CLI::App& command = *verify.add_subcommand("attention", "softmax(scale Q K^T + mask) V");
+  Command& command = *verify.add_subcommand("attention", "softmax(scale Q K^T + mask) V");
   command.add_option("Q", attention->x, "LxD, BxLxD or BxHxLxD")->required();
   command.add_option("K", attention->k, "the same, of perhaps fewer heads")->required();
   command.add_option("V", attention->v, "as K")->required();

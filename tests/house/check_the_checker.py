@@ -24,6 +24,7 @@ PLANTED = [  # checker, file, appended line, what the report must name
     (INCLUDES, "verify/verdict.cpp", '#include "reports/render.hpp"', "verify/verdict.cpp"),
     (INCLUDES, "verify/verdict_text.cpp", '#include "reports/page.hpp"', "verify/verdict_text.cpp"),
     (INCLUDES, "tensors/planted.cpp", '#include "cli/options.hpp"', "tensors/planted.cpp"),
+    (INCLUDES, "cli/census.cpp", "#include <CLI/CLI.hpp>", "cli/census.cpp"),
     (INCLUDES, "gpu/planted.cu", '#include "studies/census.hpp"', "gpu/planted.cu"),
     (INCLUDES, "cellar/planted.cpp", "int planted;", "cellar/"),
     (SOURCES, "emu/planted.hpp", "#pragma once", "emu/planted.hpp"),

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/command.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "emu/error.hpp"
+
+namespace ulpscope::cli {
+
+Option Option::required(bool needed) const { return Option(option_->required(needed)); }
+Option Option::type_name(const std::string& name) const { return Option(option_->type_name(name)); }
+Option Option::description(const std::string& text) const { return Option(option_->description(text)); }
+Option Option::capture_default_str() const { return Option(option_->capture_default_str()); }
+Option Option::default_str(const std::string& text) const { return Option(option_->default_str(text)); }
+Option Option::delimiter(char between) const { return Option(option_->delimiter(between)); }
+Option Option::expected(int least, int most) const { return Option(option_->expected(least, most)); }
+Option Option::allow_extra_args(bool allowed) const { return Option(option_->allow_extra_args(allowed)); }
+Option Option::excludes(Option other) const { return Option(option_->excludes(other.option_)); }
+Option Option::each(std::function<void(const std::string&)> use) const { return Option(option_->each(std::move(use))); }
+Option Option::positive() const { return Option(option_->check(CLI::PositiveNumber)); }
+Option Option::nonnegative() const { return Option(option_->check(CLI::NonNegativeNumber)); }
+
+Option Option::in_range(int least, int most) const { return Option(option_->check(CLI::Range(least, most))); }
+
+Option Option::repeatable() const {
+  return Option(option_->allow_extra_args(false)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll));
+}
+
+std::string Option::name() const { return option_->get_single_name(); }
+bool Option::is_positional() const { return option_->get_positional(); }
+std::size_t Option::count() const { return option_->count(); }
+std::vector<std::string> Option::results() const { return option_->results(); }
+
+Command::Command() : own_(std::make_unique<CLI::App>()), app_(*own_) {}
+Command::Command(CLI::App& app) : app_(app) {}
+Command::~Command() = default;
+
+Command* Command::add_subcommand(const std::string& name, const std::string& description) {
+  subcommands_.push_back(std::make_unique<Command>(*app_.add_subcommand(name, description)));
+  return subcommands_.back().get();
+}
+
+template <class T>
+Option Command::add_option(const std::string& names, T& variable, const std::string& description) {
+  return Option(app_.add_option(names, variable, description));
+}
+
+template Option Command::add_option(const std::string&, std::string&, const std::string&);
+template Option Command::add_option(const std::string&, std::vector<std::string>&, const std::string&);
+template Option Command::add_option(const std::string&, int&, const std::string&);
+template Option Command::add_option(const std::string&, double&, const std::string&);
+template Option Command::add_option(const std::string&, std::uint64_t&, const std::string&);
+template Option Command::add_option(const std::string&, std::vector<std::uint64_t>&, const std::string&);
+template Option Command::add_option(const std::string&, std::optional<double>&, const std::string&);
+template Option Command::add_option(const std::string&, std::optional<std::uint64_t>&, const std::string&);
+
+Option Command::add_flag(const std::string& names, bool& variable, const std::string& description) {
+  return Option(app_.add_flag(names, variable, description));
+}
+
+void Command::remove_option(Option option) { app_.remove_option(option.get()); }
+Option Command::get_option(const std::string& name) const { return Option(app_.get_option(name)); }
+Option Command::get_option_no_throw(const std::string& name) const { return Option(app_.get_option_no_throw(name)); }
+
+std::vector<Option> Command::get_options() const {
+  std::vector<Option> options;
+  for (CLI::Option* const option : app_.get_options()) options.emplace_back(option);
+  return options;
+}
+
+void Command::require_subcommand(int exactly) { app_.require_subcommand(exactly); }
+void Command::require_subcommand(int least, int most) {
+  app_.require_subcommand(static_cast<std::size_t>(least), static_cast<std::size_t>(most));
+}
+void Command::footer(const std::string& text) { app_.footer(text); }
+void Command::callback(std::function<void()> run) { app_.callback(std::move(run)); }
+
+std::size_t Command::count(const std::string& option) const { return app_.count(option); }
+bool Command::has_chosen_subcommand() const { return !app_.get_subcommands().empty(); }
+
+void Command::parse(std::vector<std::string> arguments) {
+  std::reverse(arguments.begin(), arguments.end());  // as CLI11 takes them
+  try {
+    app_.parse(arguments);
+  } catch (const CLI::ParseError& error) {
+    throw Error(error.what());
+  }
+}
+
+}  // namespace ulpscope::cli
