@@ -25,7 +25,10 @@ constexpr std::size_t operand_count = 1024;
 std::vector<float> operands(unsigned seed) {
   std::mt19937 random(seed);
   std::vector<float> out(operand_count);
-  for (float& x : out) x = std::ldexp(1.0F + static_cast<float>(random() % 8) / 8, static_cast<int>(random() % 8) - 4);
+  for (float& x : out) {
+    const int exponent = static_cast<int>(random() % 8) - 4;
+    x = std::ldexp(1.0F + static_cast<float>(random() % 8) / 8, exponent);
+  }
   return out;
 }
 
@@ -54,7 +57,8 @@ void at_run_time(benchmark::State& state, emu::Format format, Operation operatio
 /// T of the result: mpfr_float's operators give expressions, which compute nothing by themselves.
 template <class T, class Operation>
 void on_type(benchmark::State& state, Operation operation) {
-  measure<T>(state, [](float x) { return T(x); }, [&](const T& a, const T& b) { return T(operation(a, b)); });
+  measure<T>(
+      state, [](float x) { return T(x); }, [&](const T& a, const T& b) { return T(operation(a, b)); });
 }
 
 template <class Codes, class Values>

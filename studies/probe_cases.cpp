@@ -45,8 +45,10 @@ std::uint32_t ProbeCases::below(std::uint32_t bound) {
 int ProbeCases::distance() {
   const std::uint32_t kind = below(20);
   if (kind < 6) return 0;
-  if (kind < 13 && !distances_.empty())
-    return distances_[below(static_cast<std::uint32_t>(distances_.size()))] + between(-2, 3);
+  if (kind < 13 && !distances_.empty()) {
+    const int known = distances_[below(static_cast<std::uint32_t>(distances_.size()))];
+    return known + between(-2, 3);
+  }
   return kind < 16 ? between(0, 8) : between(0, bench_.operation().accumulator.fraction_bits + 12);
 }
 
@@ -54,11 +56,24 @@ Code ProbeCases::fraction(Format format) {
   const Code mask = format.fraction_mask();
   switch (below(8)) {
     case 0:
-    case 1: return (static_cast<Code>(below(1U << 31)) << 31 ^ below(1U << 31)) & mask;
+    case 1: {
+      const Code high = below(1U << 31), low = below(1U << 31);
+      return (high << 31 ^ low) & mask;
+    }
     case 2: return mask;
     case 3: return 1;
     default: return 0;
   }
+}
+
+Code ProbeCases::any_code(Format format) {
+  const Code high = below(1U << 31), low = below(1U << 31), middle = below(1U << 31);
+  return (high << 33 ^ low ^ middle << 20) & format.code_mask();
+}
+
+Code ProbeCases::number(Format format, int exponent) {
+  const bool negative = below(2) == 0;
+  return number_code(format, exponent, fraction(format), negative);
 }
 
 void ProbeCases::put(ProbeCase& probe, std::size_t k, int exponent, bool subnormals) {
@@ -67,8 +82,8 @@ void ProbeCases::put(ProbeCase& probe, std::size_t k, int exponent, bool subnorm
   const int least_b = subnormals ? b.min_spacing_exponent() : b.min_exponent();
   const int wanted = std::clamp(exponent, least_a + least_b, bench_.greatest_product());
   const int of_a = between(std::max(least_a, wanted - b.max_exponent()), std::min(a.max_exponent(), wanted - least_b));
-  probe.a[k] = number_code(a, of_a, fraction(a), below(2) == 0);
-  probe.b[k] = number_code(b, wanted - of_a, fraction(b), below(2) == 0);
+  probe.a[k] = number(a, of_a);
+  probe.b[k] = number(b, wanted - of_a);
 }
 
 int ProbeCases::scale(ProbeCase& probe, ProbeScales scales) {
@@ -117,13 +132,11 @@ ProbeCase ProbeCases::at(std::span<const std::size_t> places, ProbeRange range, 
   const gpu::Operation& operation = bench_.operation();
   if (range == ProbeRange::any) {
     for (const std::size_t k : places) {
-      probe.a[k] =
-          (static_cast<Code>(below(1U << 31)) << 33 ^ below(1U << 31) ^ Code{below(1U << 31)} << 20) & operation.a.code_mask();
-      probe.b[k] =
-          (static_cast<Code>(below(1U << 31)) << 33 ^ below(1U << 31) ^ Code{below(1U << 31)} << 20) & operation.b.code_mask();
+      probe.a[k] = any_code(operation.a);
+      probe.b[k] = any_code(operation.b);
     }
     const int exponent = between(operation.accumulator.min_exponent() - 4, operation.accumulator.max_exponent() + 1);
-    if (below(3) != 0) probe.c = number_code(operation.accumulator, exponent, fraction(operation.accumulator), below(2) == 0);
+    if (below(3) != 0) probe.c = number(operation.accumulator, exponent);
     scale(probe, scales);
     return probe;
   }
@@ -138,7 +151,8 @@ ProbeCase ProbeCases::at(std::span<const std::size_t> places, ProbeRange range, 
   const std::uint32_t used = 1 + below(4);
   const bool jitter = below(2) == 0;
   for (const std::size_t k : places) {
-    const int exponent = top - levels[below(used)] - (jitter ? between(0, 2) : 0);
+    const int level = levels[below(used)];
+    const int exponent = top - level - (jitter ? between(0, 2) : 0);
     if (range == ProbeRange::tiny)
       put(probe, k, exponent, below(2) == 0);
     else

@@ -43,6 +43,8 @@ class ProbeCases {
  private:
   int distance();
   emu::Code fraction(emu::Format format);
+  emu::Code any_code(emu::Format format);
+  emu::Code number(emu::Format format, int exponent);
   void put(ProbeCase& probe, std::size_t k, int exponent, bool subnormals);
   int scale(ProbeCase& probe, ProbeScales scales);
   void choose_addend(ProbeCase& probe, std::span<const std::size_t> places, int top, ProbeRange range);

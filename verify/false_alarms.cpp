@@ -86,9 +86,12 @@ void cancel(studies::MatmulConfig& problem, std::size_t k) {
 studies::MatmulConfig problem_of(const Tested& by, Draw& draw, std::uint64_t seed) {
   constexpr std::array distributions{"normal:0,1",    "uniform:0,1",   "studentt:1",     "lognormal:0,4",
                                      "normal:0,1e-3", "normal:0,1e-6", "normal:0,1e-30", "normal:0,1"};
-  const std::size_t k = (std::size_t{1} << draw.below(most_k_log2)) + draw.below(std::size_t{1} << draw.below(most_k_log2));
+  const std::size_t least_k = std::size_t{1} << draw.below(most_k_log2);
+  const std::size_t more = std::size_t{1} << draw.below(most_k_log2);
+  const std::size_t k = least_k + draw.below(more);
   const std::size_t kind = draw.below(distributions.size());
-  const std::uint64_t key = seed ^ (std::uint64_t{draw()} << 32 | draw());
+  const std::uint64_t high = draw(), low = draw();
+  const std::uint64_t key = seed ^ (high << 32 | low);
   const auto of = [&](std::vector<std::uint64_t> shape, std::uint64_t salt) {
     return studies::MatmulOperand{{operand(distributions[kind], key + salt, std::move(shape), by.in)}, {by.in}, {}};
   };

@@ -125,8 +125,8 @@ Operands random_pair(emu::Format f, const std::vector<emu::Code>& special, std::
     case 1: return {.a = random_code(f, random), .b = random_code(f, random)};
     case 2: return {.a = pick(), .b = random_code(f, random)};
     default: {
-      const emu::Code a = random_code(f, random);
-      return {.a = a, .b = near(f, a, random) ^ (random() % 2 != 0 ? f.sign_mask() : 0)};
+      const emu::Code a = random_code(f, random), b = near(f, a, random);
+      return {.a = a, .b = b ^ (random() % 2 != 0 ? f.sign_mask() : 0)};
     }
   }
 }

@@ -46,18 +46,27 @@ class Draw {
   double operator()(emu::Format f, std::size_t k) {
     const double sign = random_.one_in(2) ? -1 : 1;
     switch (values_) {
-      case Values::normal: return of(f, amplitude_ * (unit() + unit() + unit() + unit() - 2));
+      case Values::normal: {
+        double sum = 0;
+        for (int i = 0; i < 4; ++i) sum += unit();
+        return of(f, amplitude_ * (sum - 2));
+      }
       case Values::positive: return of(f, amplitude_ * unit());
       case Values::cancelling: return of(f, amplitude_ * sign * (1 + unit()));
-      case Values::wide: return of(f, sign * amplitude_ * (1 + unit()) * std::ldexp(1.0, -random_.below(40)));
+      case Values::wide: {
+        const double significand = 1 + unit();
+        return of(f, sign * amplitude_ * significand * std::ldexp(1.0, -random_.below(40)));
+      }
       case Values::tiny: {
         const int exponent = std::max(f.min_exponent(), smallest_ / 2 - random_.below(4));
         return of(f, sign * (1 + unit()) * std::ldexp(1.0, exponent));
       }
       case Values::constant: return of(f, amplitude_ * 0.95);
-      case Values::losing:
-        return of(
-            f, k == 0 ? amplitude_ : amplitude_ * (2 - unit() / 64) * std::ldexp(1.0, -(losing_ + 3) / 2 + random_.below(2)));
+      case Values::losing: {
+        if (k == 0) return of(f, amplitude_);
+        const double significand = 2 - unit() / 64;
+        return of(f, amplitude_ * significand * std::ldexp(1.0, -(losing_ + 3) / 2 + random_.below(2)));
+      }
       case Values::subnormal: break;
     }
     if (random_.one_in(3)) return of(f, amplitude_ * unit());
@@ -202,7 +211,8 @@ inline BoundProblem bound_problem(const BoundCase& of, const emu::Chain& chain, 
   if (engine.scales == emu::EngineScales::none) return p;
   p.scales = {of.mode->scale_format, static_cast<std::size_t>(engine.scale_products), {}, {}};
   const auto scale = [&] {
-    const double x = (1 + draw.unit()) * std::ldexp(1.0, draw.random().between(-9, 2));
+    const double significand = 1 + draw.unit();
+    const double x = significand * std::ldexp(1.0, draw.random().between(-9, 2));
     return std::fabs(emu::decode(p.scales.format, emu::encode(p.scales.format, x, {.policy = emu::Policy::saturating})));
   };
   for (std::size_t at = 0; at < p.m * p.blocks(); ++at) p.scales.a.push_back(scale());

@@ -122,8 +122,8 @@ TEST_CASE("scales in software have bounds that hold", "[emu][bound]") {
           test::Random random(seed);
           p.scales = {emu::float32, products, {}, {}};
           const auto scale = [&] {
-            return static_cast<double>(
-                static_cast<float>(std::ldexp(1 + random.below(1 << 20) * 0x1p-20, random.between(-6, 3))));
+            const int exponent = random.between(-6, 3);
+            return static_cast<double>(static_cast<float>(std::ldexp(1 + random.below(1 << 20) * 0x1p-20, exponent)));
           };
           for (std::size_t at = 0; at < p.m * p.blocks(); ++at) p.scales.a.push_back(scale());
           for (std::size_t at = 0; at < p.n * p.blocks(); ++at) p.scales.b.push_back(scale());

@@ -87,7 +87,8 @@ class EngineInputs {
   /// Those of cuts and roundings, or about as much.
   int some_width() {
     constexpr int widths[] = {0, 1, 10, 11, 13, 14, 23, 24, 25, 26, 31, 32, 35, 36, 48, 53};
-    return widths[random_.below(16)] + random_.between(-1, 1);
+    const int width = widths[random_.below(16)];
+    return width + random_.between(-1, 1);
   }
 
   /// Exponents of products before scaling: clusters around a few levels, as far from each other as cuts and roundings are wide.
@@ -108,7 +109,8 @@ class EngineInputs {
   /// That of product k: of any level, or of one for each run of products.
   int product_exponent(std::size_t k) {
     const int run = static_cast<int>(k >> std::max(run_log2_, 0)) % level_count_;
-    return levels_[run_log2_ < 0 ? random_.below(level_count_) : run] + random_.between(-spread_, spread_);
+    const int level = levels_[run_log2_ < 0 ? random_.below(level_count_) : run];
+    return level + random_.between(-spread_, spread_);
   }
 
   emu::Code with_exponent(emu::Format f, int exponent) {
@@ -165,8 +167,10 @@ class EngineInputs {
     switch (random_.below(5)) {
       case 0: return zero(c_);
       case 1: return with_exponent(c_, least(c_) + random_.below(c_.fraction_bits + 3));
-      default:
-        return with_exponent(c_, levels_[random_.below(level_count_)] + random_.between(-spread_, spread_) + scale_exponent_);
+      default: {
+        const int level = levels_[random_.below(level_count_)];
+        return with_exponent(c_, level + random_.between(-spread_, spread_) + scale_exponent_);
+      }
     }
   }
 

@@ -33,7 +33,8 @@ class Random {
   std::uint32_t below(std::uint32_t bound) { return (*this)() % bound; }
 
   Code code(Format format, Kind kind) {
-    const Code any = (Code{(*this)()} << 32 | (*this)()) & format.code_mask();
+    const Code high = (*this)(), low = (*this)();
+    const Code any = (high << 32 | low) & format.code_mask();
     const Code sign = any & format.sign_mask();
     switch (kind) {
       case Kind::any_code: return any;

@@ -7,8 +7,8 @@
 #include <limits>
 #include <random>
 
-#include "emu/integral.hpp"
 #include "emu/catalogue.hpp"
+#include "emu/integral.hpp"
 #include "tests/emu/encode_laws.hpp"
 #include "tests/oracle/arithmetic_oracle.hpp"
 
@@ -120,7 +120,8 @@ TEST_CASE("stochastic rounding of a result goes up as often as its discarded fra
       for (int i = 0; i < 200; ++i) {
         const emu::Code sign = f.sign_mask();
         const auto pick = [&] { return (random() & f.fraction_mask()) | (static_cast<emu::Code>(f.bias) << f.fraction_bits); };
-        const emu::Code a = pick(), b = pick(), c = pick() | (random() % 2 != 0 && op == oracle::Op::fma ? sign : 0);
+        const emu::Code a = pick(), b = pick(), magnitude = pick();
+        const emu::Code c = magnitude | (random() % 2 != 0 && op == oracle::Op::fma ? sign : 0);
         const emu::RoundingOptions options{.rounding = emu::Rounding::stochastic, .random_bits = r};
         const auto compute = [&](const emu::RoundingOptions& o, std::uint32_t bits) {
           switch (op) {

@@ -54,7 +54,8 @@ std::vector<double> positive_numbers() {
   for (int i = 0; i < many; ++i) {
     out.push_back(std::bit_cast<double>(random() % (std::uint64_t{0x7ff} << 52)));
     out.push_back(0.5 + static_cast<double>(random() >> 11) * 0x1p-52);
-    const double step = std::ldexp(static_cast<double>(random() >> 11) * 0x1p-53, -static_cast<int>(random() % 52));
+    const int binades = static_cast<int>(random() % 52);
+    const double step = std::ldexp(static_cast<double>(random() >> 11) * 0x1p-53, -binades);
     out.push_back(1 + step);
     out.push_back(1 - step / 2);
     out.push_back(std::ldexp(static_cast<double>(random() >> 12), -1074));
@@ -72,7 +73,8 @@ std::vector<double> exponents(double low, double high) {
   std::vector<double> out{0.0, low, high};
   for (int i = 0; i < many; ++i) {
     out.push_back(low + (high - low) * (static_cast<double>(random() >> 11) * 0x1p-53));
-    const double size = std::ldexp(1 + static_cast<double>(random() >> 12) * 0x1p-52, -static_cast<int>(random() % 80));
+    const int binades = static_cast<int>(random() % 80);
+    const double size = std::ldexp(1 + static_cast<double>(random() >> 12) * 0x1p-52, -binades);
     out.push_back(size);
     out.push_back(-size);
   }

@@ -116,7 +116,8 @@ TEMPLATE_TEST_CASE("operators of wider formats too, on random codes", "[emu][num
   std::mt19937_64 random(1);
 
   for (int i = 0; i < 20'000; ++i) {
-    const auto wrong = binary_disagreement(TestType::from_code(random()), TestType::from_code(random()));
+    const TestType y = TestType::from_code(random()), x = TestType::from_code(random());
+    const auto wrong = binary_disagreement(x, y);
     if (wrong) FAIL(*wrong);
   }
 }

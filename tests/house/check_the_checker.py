@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 
-INCLUDES, SOURCES = "check_includes.py", "check_sources.py"
+INCLUDES, SOURCES, DRAWS = "check_includes.py", "check_sources.py", "check_draws.py"
 PLANTED = [  # checker, file, appended line, what the report must name
     (INCLUDES, "emu/format.hpp", '#include "studies/census.hpp"', "emu/format.hpp"),
     (INCLUDES, "emu/format.hpp", "#include <fmt/format.h>", "emu/format.hpp"),
@@ -32,11 +32,48 @@ PLANTED = [  # checker, file, appended line, what the report must name
     (SOURCES, "tests/planted.py", "pass", "tests/planted.py"),
     (SOURCES, "docs/architecture.md", "TO" "DO: say more", "docs/architecture.md"),
 ]
+TWO_DRAWS = [  # a statement of a function that has std::mt19937_64& random and int* p
+    "use(random(), random());",
+    "p[random() % 4] = 1, use(low(random), 2, high(random));",
+    "return random() % 4 + random() % 4;",
+    "if (random() * random() > 3) return;",
+    "const auto some = [&] { return random() % 7; };  use({.a = 1, .b = some() ^ some()});",
+    "const auto word = random() << 32 | random();",
+    "std::ldexp(1 + uniform(random), (p[0] > 0 ? 1 : int(random() % 3)));",
+    "ProbeCases cases(bench, 0);  use(cases.below(2) - cases.below(3));",
+    "Adversary adversary(shape, 0, 0);  use(adversary.operand(x), adversary.operand(y));",
+]
+IN_ORDER = [
+    "const int a = random(), b = random();",
+    "const Pair list{random(), random()};",
+    "const auto some = [&] { return random() % 7; };  if (some() == 1 && some() == 2) swap(p[0], p[random() % 3]);",
+    "for (int i = random() % 3; i < 9; i += random() % 2) p[i] = random() != 0 ? random() : 0;",
+    "out << random() << random();",
+    "use(random, random() % 3);",
+    "generate(p, q, [&] { return random(); });",
+]
 
 
 def run(checker, root):
     done = subprocess.run([sys.executable, pathlib.Path(__file__).parent / checker, root], stdout=subprocess.PIPE, text=True)
     return done.returncode, done.stdout
+
+
+def wrong_draws(copy):
+    """The checker of draws on all statements at once, each in a file of its own."""
+    head = '#include "gpu/adversarial.hpp"\n#include "studies/probe_cases.hpp"\nvoid f(std::mt19937_64& random, int* p) {\n'
+    planted = {f"studies/{name}_{i}.cpp": line for name, lines in (("two", TWO_DRAWS), ("order", IN_ORDER))
+               for i, line in enumerate(lines)}
+    for path, line in planted.items():
+        (copy / path).write_text(f"{head}{line}\n}}\n")
+    with open(copy / "studies/probe_cases.cpp", "a") as members:
+        members.write("void ProbeCases::planted() { use(below(2), fraction(format)); }\n")
+    report = run(DRAWS, copy)[1]
+    for path, line in planted.items():
+        if (f"{path}:4: " in report) != (line in TWO_DRAWS):
+            yield f"{DRAWS} is wrong about {line!r}"
+    if "studies/probe_cases.cpp:" not in report:
+        yield f"{DRAWS} does not see member functions that draw"
 
 
 def main():
@@ -46,7 +83,7 @@ def main():
         for room in ("docs", "emu", "gpu", "reports", "tensors", "studies", "verify", "cli"):
             if (root / room).exists():
                 shutil.copytree(root / room, copy / room, ignore=shutil.ignore_patterns("data", "__pycache__"))
-        wrong = [f"reported though nothing is planted:\n{report}" for checker in (INCLUDES, SOURCES)
+        wrong = [f"reported though nothing is planted:\n{report}" for checker in (INCLUDES, SOURCES, DRAWS)
                  for code, report in [run(checker, copy)] if code != 0]
         for checker, path, line, named in PLANTED:
             target = copy / path
@@ -60,7 +97,8 @@ def main():
                 target.unlink()
             else:
                 target.write_text(before)
-    print("\n".join(wrong) if wrong else f"each of {len(PLANTED)} planted faults is reported")
+        wrong += wrong_draws(copy)
+    print("\n".join(wrong) if wrong else f"each of {len(PLANTED) + len(TWO_DRAWS) + 1} planted faults is reported")
     sys.exit(1 if wrong else 0)
 
 

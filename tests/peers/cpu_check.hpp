@@ -138,7 +138,8 @@ inline std::vector<Operands> scalings(const Layout& layout, int random) {
   for (int i = 0; i < random; ++i) {
     const std::int64_t field =
         layout.bias() - 2 + static_cast<std::int64_t>(draws.below(static_cast<std::uint64_t>(layout.exponent_bits) + 2));
-    const Operands x{draws.word() & layout.mask(), layout.word(draws.coin(), field, draws.word())};
+    const std::uint64_t word = draws.word() & layout.mask(), fraction = draws.word();
+    const Operands x{word, layout.word(draws.coin(), field, fraction)};
     if (finite(x)) all.push_back(x);
   }
   return all;

@@ -87,7 +87,8 @@ std::vector<Operands> numbers(int random) {
   for (int i = 0; i < random; ++i) {
     const std::int64_t whole = T::layout.bias() - 3 + static_cast<std::int64_t>(draws.below(70));
     all.push_back({.a = draws.word() & T::layout.mask()});
-    all.push_back({.a = T::layout.word(draws.coin(), whole, draws.coin() ? draws.word() : T::layout.short_fraction(draws, 0))});
+    const std::uint64_t fraction = draws.coin() ? draws.word() : T::layout.short_fraction(draws, 0);
+    all.push_back({.a = T::layout.word(draws.coin(), whole, fraction)});
   }
   return all;
 }

@@ -64,19 +64,26 @@ struct Layout {
     const std::uint64_t a = draws.word() & mask(), b = draws.word() & mask();
     switch (draws.below(4)) {
       case 0: return {a, b};
-      case 1: return {a, ((a + draws.below(5) - 2) ^ (draws.coin() ? sign() : 0)) & mask()};
+      case 1: {
+        const std::uint64_t neighbour = a + draws.below(5) - 2;
+        return {a, (neighbour ^ (draws.coin() ? sign() : 0)) & mask()};
+      }
       case 2: {  // the result's exponent field is at most 2, or at least that of the largest numbers less 1
         const std::int64_t low = 2 - static_cast<std::int64_t>(draws.below(static_cast<std::uint64_t>(fraction_bits) + 3));
         const std::int64_t target = draws.below(4) != 0 ? low : fields() - 1 - static_cast<std::int64_t>(draws.below(3));
         const std::int64_t other = target + bias() - field(a);
-        return {a, word(draws.coin(), draws.coin() ? other : field(a) + bias() - target, short_fraction(draws, b))};
+        const std::uint64_t fraction = short_fraction(draws, b);
+        const std::int64_t chosen = draws.coin() ? other : field(a) + bias() - target;
+        return {a, word(draws.coin(), chosen, fraction)};
       }
-      default:  // significands of few bits, exponents in reach of each other: exact results, ties, and what is just beside
-        return {word(draws.coin(), field(a), short_fraction(draws, a)),
-                word(draws.coin(),
-                     field(a) + static_cast<std::int64_t>(draws.below(2 * static_cast<std::uint64_t>(fraction_bits))) -
-                         fraction_bits,
-                     short_fraction(draws, b))};
+      default: {  // significands of few bits, exponents in reach of each other: exact results, ties, and what is just beside
+        const std::uint64_t fraction_a = short_fraction(draws, a);
+        const bool negative_a = draws.coin();
+        const std::uint64_t fraction_b = short_fraction(draws, b);
+        const auto away = static_cast<std::int64_t>(draws.below(2 * static_cast<std::uint64_t>(fraction_bits)));
+        const bool negative_b = draws.coin();
+        return {word(negative_a, field(a), fraction_a), word(negative_b, field(a) + away - fraction_bits, fraction_b)};
+      }
     }
   }
 
@@ -94,9 +101,14 @@ struct Layout {
       }
       case 3: {  // a b near the least normal number, c at most a few of the least numbers
         const std::int64_t target = 1 - static_cast<std::int64_t>(draws.below(3));
-        x.a = word(draws.coin(), static_cast<std::int64_t>(draws.word() & 0xffff) % fields(), draws.word());
-        x.b = word(draws.coin(), target + bias() - field(x.a), short_fraction(draws, x.b));
-        x.c = draws.below(4) | (draws.coin() ? sign() : 0) | (draws.coin() ? std::uint64_t{1} << fraction_bits : 0);
+        const std::uint64_t fraction_a = draws.word();
+        const std::int64_t field_a = static_cast<std::int64_t>(draws.word() & 0xffff) % fields();
+        x.a = word(draws.coin(), field_a, fraction_a);
+        const std::uint64_t fraction_b = short_fraction(draws, x.b);
+        x.b = word(draws.coin(), target + bias() - field(x.a), fraction_b);
+        x.c = draws.below(4);
+        x.c |= draws.coin() ? sign() : 0;
+        x.c |= draws.coin() ? std::uint64_t{1} << fraction_bits : 0;
         return x;
       }
       default: {  // a b = m 2^k (1 + n ulp), m odd of at most 4 bits, n small; the spacing of c 2^(k-2) to 2^(k+2)
@@ -108,8 +120,10 @@ struct Layout {
         const std::int64_t a = any_field(), c = draws.below(8) != 0 ? any_field() : 0;
         const std::int64_t wanted_k = (c == 0 ? 1 : c) - fraction_bits - 2 + static_cast<std::int64_t>(draws.below(5));
         x.a = word(draws.coin(), a, m << (fraction_bits - digits));
-        x.b = word(draws.coin(), wanted_k + digits + bias() - a, draws.below(5) - 2);
-        x.c = word(draws.coin(), c, short_fraction(draws, draws.word()));
+        const std::uint64_t fraction_b = draws.below(5) - 2;
+        x.b = word(draws.coin(), wanted_k + digits + bias() - a, fraction_b);
+        const std::uint64_t fraction_c = short_fraction(draws, draws.word());
+        x.c = word(draws.coin(), c, fraction_c);
         return x;
       }
     }
