@@ -11,6 +11,7 @@
 #include "emu/error.hpp"
 #include "emu/names.hpp"
 #include "studies/probe_variants.hpp"
+#include "studies/words.hpp"
 
 namespace ulpscope::cli {
 namespace {
@@ -68,6 +69,13 @@ std::string scales(const emu::EngineMode& mode) {
   return emu::format_name(mode.scale_format) + ":" + std::to_string(engine.scale_products) + of;
 }
 
+std::string nan_code(const emu::EngineMode& mode) {
+  const emu::Engine& engine = mode.model;
+  if (!emu::knows_nan_code(mode.engine)) return "unknown";
+  const std::string code = studies::hexadecimal(engine.nan_code, static_cast<std::size_t>(engine.accumulator.bits()) / 4);
+  return engine.nan_result == emu::NanResult::canonical ? code : "the operand's, or " + code;
+}
+
 /// How much of what kind of data stands behind the evidence.
 std::string data(const emu::EngineMode& mode) {
   switch (mode.evidence) {
@@ -100,7 +108,8 @@ std::vector<reports::Cell> row_of(const emu::EngineMode& mode) {
           std::string(mode.instruction),
           std::string(name_of(mode.evidence)),
           std::string(mode.source),
-          data(mode)};
+          data(mode),
+          nan_code(mode)};
 }
 
 std::string known(const std::string& word) {
@@ -113,11 +122,11 @@ std::string known(const std::string& word) {
 
 void run(const Engines& engines) {
   for (const std::string& name : engines.names) known(name);
-  reports::Table table{
-      "engines",
-      {"engine", "operands", "mixed", "accumulator", "products", "summation", "fraction_bits", "cut", "rounding",
-       "result_fraction_bits", "least_exponent", "subnormals", "scales", "instruction", "evidence", "source", "data"},
-      {}};
+  reports::Table table{"engines",
+                       {"engine", "operands", "mixed", "accumulator", "products", "summation", "fraction_bits", "cut",
+                        "rounding", "result_fraction_bits", "least_exponent", "subnormals", "scales", "instruction", "evidence",
+                        "source", "data", "nan_code"},
+                       {}};
   for (const emu::EngineMode& mode : emu::engine_modes()) {
     const bool wanted =
         engines.names.empty() || std::find(engines.names.begin(), engines.names.end(), mode.engine) != engines.names.end();

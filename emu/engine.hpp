@@ -2,7 +2,7 @@
 // What a matrix engine computes, as data: how the products of one step and the addend become one sum. Everything the published
 // models of tensor cores, matrix cores and dot-product units differ in is a field here; emu/engine_step.hpp interprets it.
 // Sources: Khattak and Mikaitis, "Accurate Models of NVIDIA Tensor Cores", doi 10.1145/3830409; Xie et al., "MMA-Sim", arXiv
-// 2511.10909; Fasi, Higham, Mikaitis and Pranesh, "Numerical behavior of NVIDIA tensor cores", PeerJ CS 7:e330.
+// 2511.10909v2; Fasi, Higham, Mikaitis and Pranesh, "Numerical behavior of NVIDIA tensor cores", PeerJ CS 7:e330.
 #pragma once
 
 #include <array>
@@ -58,7 +58,7 @@ struct Stage {
   int addend_fraction_bits = -1;  ///< aligned: the same for the addend; -1: as for the others
   int addend_window = unlimited;  ///< aligned: an addend whose exponent is further below the greatest one counts as zero
   Cut cut = Cut::toward_zero;     ///< aligned
-  bool rounded = true;            ///< to the accumulator's format; if not, the sum goes on as it is, not normalised
+  bool rounded = true;  ///< to the accumulator's format; if not, the sum goes on as it is (exact: of at most 127 bits)
   Rounding rounding = Rounding::nearest_even;
 
   friend constexpr bool operator==(const Stage&, const Stage&) = default;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Engines by words: names, the formats asked for, and descriptions of one's own.
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <span>
 #include <string>
 
 #include "emu/engines.hpp"
@@ -47,12 +49,20 @@ int integer(std::string_view key, std::string_view word, int least, int most) {
   return value;
 }
 
-Rounding rounding(std::string_view key, std::string_view word) {
-  const auto parsed = parse_rounding(word);
-  if (!parsed || *parsed == Rounding::stochastic)
-    throw Error("engine block: " + std::string(key) + "=" + std::string(word) + ": give rz, rn, or another rounding mode");
-  return *parsed;
+/// The rounding that `word` is, if `possible`.
+Rounding rounding(std::string_view key, std::string_view word, std::span<const Rounding> possible) {
+  const auto is_possible = [&](std::optional<Rounding> rounding) {
+    return rounding && std::find(possible.begin(), possible.end(), *rounding) != possible.end();
+  };
+  if (is_possible(parse_rounding(word))) return *parse_rounding(word);
+  std::vector<std::string> words = rounding_words();
+  std::erase_if(words, [&](const std::string& other) { return !is_possible(parse_rounding(other)); });
+  throw Error("engine block: " + std::string(key) + "=" + std::string(word) + ": give one of " + joined(words));
 }
+
+constexpr std::array cuts{Rounding::toward_zero, Rounding::downward};
+constexpr std::array roundings{Rounding::nearest_even, Rounding::nearest_away, Rounding::toward_zero,
+                               Rounding::upward,       Rounding::downward,     Rounding::to_odd};
 
 void set(Engine& engine, std::string_view key, std::string_view word) {
   Stage& stage = engine.stages[0];
@@ -64,15 +74,13 @@ void set(Engine& engine, std::string_view key, std::string_view word) {
   } else if (key == "f") {
     stage.fraction_bits = integer(key, word, 0, most_fraction_bits);
   } else if (key == "out") {
-    stage.rounding = rounding(key, word);
+    stage.rounding = rounding(key, word, roundings);
   } else if (key == "bits") {
     engine.result_fraction_bits = integer(key, word, 1, engine.accumulator.fraction_bits);
   } else if (key == "least") {
     engine.least_exponent = integer(key, word, -4096, 4096);
   } else if (key == "cut") {
-    const Rounding cut = rounding(key, word);
-    if (cut != Rounding::toward_zero && cut != Rounding::downward) throw Error("engine block: cut: give rz or rm");
-    stage.cut = cut == Rounding::downward ? Cut::downward : Cut::toward_zero;
+    stage.cut = rounding(key, word, cuts) == Rounding::downward ? Cut::downward : Cut::toward_zero;
   } else {
     throw Error("engine block: unknown key '" + std::string(key) +
                 "'; it has n, f, out, bits, least, cut, as in block:n=16,f=25,out=rz");
@@ -106,6 +114,8 @@ std::string_view name_of(Evidence evidence) noexcept {
   }
   return "published";
 }
+
+bool knows_nan_code(std::string_view engine) noexcept { return !engine.starts_with("cdna"); }
 
 std::vector<std::string> engine_names() {
   std::vector<std::string> names;

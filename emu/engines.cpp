@@ -177,7 +177,8 @@ constexpr Engine odd_then_even() {
   return engine;
 }
 
-constexpr std::string_view accurate_models = "doi 10.1145/3830409", mma_sim = "arXiv 2511.10909";
+constexpr std::string_view accurate_models = "doi 10.1145/3830409", mma_sim = "arXiv 2511.10909v2";
+constexpr std::string_view mi100 = "arXiv 2511.10909v2, MATLAB-tensor-core MI100";
 
 // Ordered by engine; the first mode that fits is the one.
 constexpr std::array modes{
@@ -246,8 +247,8 @@ constexpr std::array modes{
                Evidence::published, mma_sim},
     EngineMode{"sm_120", doubles, false, fma_chain(float64), "mma.sync.m8n8k4", Evidence::published, mma_sim},
 
-    EngineMode{"cdna1", half, false, exact_block(4), "v_mfma_f32_f16", Evidence::published, mma_sim},
-    EngineMode{"cdna1", brain, false, exact_block(2), "v_mfma_f32_bf16", Evidence::published, mma_sim},
+    EngineMode{"cdna1", half, false, exact_block(4), "v_mfma_f32_f16", Evidence::published, mi100},
+    EngineMode{"cdna1", brain, false, exact_block(2), "v_mfma_f32_bf16", Evidence::published, mi100},
 
     EngineMode{"cdna2", halves, false, without_input_signs(flushing(pairwise(4))), "v_mfma_f32_f16, v_mfma_f32_bf16_1k",
                Evidence::published, mma_sim},

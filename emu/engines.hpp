@@ -42,6 +42,8 @@ struct EngineMode {
 
 /// All modes, those of an engine together.
 std::span<const EngineMode> engine_modes();
+/// Whether it is known which NaN an engine gives. No publication says so of AMD's matrix cores: NVIDIA's stands for theirs.
+bool knows_nan_code(std::string_view engine) noexcept;
 /// The names, each once, in the order of the modes.
 std::vector<std::string> engine_names();
 

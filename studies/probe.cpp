@@ -45,6 +45,7 @@ class Probe {
       : unit_(unit), operation_(operation), options_(options) {}
 
   ProbeReport run() {
+    if (auto finding = zero_operand_finding(bench_of(usual_products))) report_.findings.push_back(std::move(*finding));
     find_layout();
     const ProbeBench bench = bench_of(layout_.all ? usual_products : std::max(usual_products, 2 * layout_.step));
     note("step_products", layout_.all ? "all" : std::to_string(layout_.step), layout_.step_evidence);
@@ -63,19 +64,25 @@ class Probe {
   }
   ProbeBench bench_of(std::size_t products) const { return {unit_, operation_, multiple_of(operation_.products, products)}; }
 
+  ProbeCases cases_of(const ProbeBench& bench, std::uint64_t seed) const {
+    ProbeCases cases(bench, seed);
+    cases.set_distances(distances_);
+    if (layout_.floor) cases.set_floor(layout_.floor->plain);
+    return cases;
+  }
+
   void find_layout() {
     for (const std::size_t products : {usual_products, 2 * usual_products}) {
       const ProbeBench bench = bench_of(products);
-      ProbeCases cases(bench, options_.seed);
-      distances_ = cut_distances(bench);
-      cases.set_distances(distances_);
+      layout_.floor = addend_floor(bench);
+      distances_ = cut_distances(bench, layout_.floor ? layout_.floor->plain : bench.operation().accumulator.min_exponent());
+      ProbeCases cases = cases_of(bench, options_.seed);
       layout_.step = step_length(bench, cases, layout_.step_evidence);
       if (layout_.step > 0) return find_groups(bench, cases, layout_);
     }
     layout_.all = true;
     const ProbeBench bench = bench_of(usual_products);
-    ProbeCases cases(bench, options_.seed);
-    cases.set_distances(distances_);
+    ProbeCases cases = cases_of(bench, options_.seed);
     layout_.step = bench.products();
     find_groups(bench, cases, layout_);
   }
@@ -107,8 +114,7 @@ class Probe {
     const Code nan = nan_result(bench);
     std::size_t tried = 0, asked = 0;
     for (const ProbeLayout& layout : layouts()) {
-      ProbeCases cases(bench, options_.seed + 1);
-      cases.set_distances(distances_);
+      ProbeCases cases = cases_of(bench, options_.seed + 1);
       ProbeAnswers answers(bench, cases, layout);
       const auto kinds = probe_kinds(answers, layout, nan);
       tried += kinds.size();
@@ -126,6 +132,7 @@ class Probe {
     }
     note("exchangeable", group_words(layout_), layout_.group_evidence);
     note("summation", "not recovered", filled("none of {} kinds of engines gives all of {} answers", tried, asked));
+    if (layout_.floor) note("least_exponent", "not recovered", layout_.floor->evidence);
   }
 
   /// Whether no random inner product tells a variant's answer from the recovered engine's and finds the variant right. A
@@ -169,7 +176,9 @@ class Probe {
                         variant.word, bench.words(bench.emulated(variant.engine, refutation->probe)));
     }
     const bool tells = refuted > 0 || feature.variants.empty() || feature.name == "summation";
-    if (!tells || (feature.name == "least_exponent" && refuted < feature.variants.size() && feature.word == "none")) {
+    if (feature.name == "least_exponent" && feature.word == "none") {
+      words = greatest_least_exponent(answers);
+    } else if (!tells) {
       words = not_observable;
     } else if (feature.is_number && refuted < feature.variants.size() && less_refuted && !more_refuted) {
       words = "at least " + feature.word;
@@ -177,10 +186,26 @@ class Probe {
     note(feature.name, words, evidence);
   }
 
+  /// The greatest least exponent that no answer refutes, for an engine that needs none.
+  std::string greatest_least_exponent(const ProbeAnswers& answers) const {
+    Engine engine = *report_.recovered;
+    const auto refuted = [&](int exponent) {
+      engine.least_exponent = exponent;
+      return answers.refutation(engine) != nullptr;
+    };
+    int fits = engine.accumulator.min_exponent() - most_kept_bits, beyond = engine.accumulator.min_exponent() + most_kept_bits;
+    if (!refuted(beyond)) return not_observable;
+    if (refuted(fits)) return "none";
+    while (beyond - fits > 1) {
+      const int middle = fits + (beyond - fits) / 2;
+      (refuted(middle) ? beyond : fits) = middle;
+    }
+    return "at most " + std::to_string(fits);
+  }
+
   /// Disagreements of the recovered engine and the unit on inner products of its own; they are kept for another fit.
   std::size_t last_check(const ProbeBench& bench, ProbeAnswers& answers, int round) {
-    ProbeCases cases(bench, options_.seed + 2 + static_cast<std::uint64_t>(round));
-    cases.set_distances(distances_);
+    ProbeCases cases = cases_of(bench, options_.seed + 2 + static_cast<std::uint64_t>(round));
     std::vector<ProbeCase> probes;
     for (std::size_t i = 0; i < options_.last_checks; ++i)
       probes.push_back(cases.among(i % 2 == 0 ? layout_.step : bench.products(), ranges[i % ranges.size()]));

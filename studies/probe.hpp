@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a matrix unit computes, found out by asking it. The probes are those of Fasi, Higham, Mikaitis and Pranesh (PeerJ CS
-// 7:e330), Khattak and Mikaitis (doi 10.1145/3830409) and Xie et al. (arXiv 2511.10909); docs/probes.md says what each of them
-// feeds in and why the answer tells. The unit is a black box: its formats, the length of its instruction and its answers.
+// 7:e330), Khattak and Mikaitis (doi 10.1145/3830409) and Xie et al. (arXiv 2511.10909v2); docs/probes.md says what each of
+// them feeds in and why the answer tells. The unit is a black box: its formats, the length of its instruction and its answers.
 #pragma once
 
 #include <cstddef>

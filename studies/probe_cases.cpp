@@ -15,27 +15,32 @@ using emu::Format;
 
 namespace {
 
-struct Exponents {
-  int least, greatest;
-};
-
 bool is_wide(Format accumulator) { return accumulator.exponent_bits > 5; }
 
-/// Of the greatest product of a case. A plain case leaves the terms below it room that ends above the least normal number; half
-/// precision has no such room.
-Exponents top_of(Format accumulator, ProbeRange range) {
+}  // namespace
+
+/// A plain case leaves the terms below its top room that ends above the least normal number; half precision has no such room.
+ProbeCases::Exponents ProbeCases::top_of(ProbeRange range) {
+  const Format accumulator = bench_.operation().accumulator;
   const int least = accumulator.min_exponent(), greatest = accumulator.max_exponent();
   switch (range) {
-    case ProbeRange::tiny: return {least - accumulator.fraction_bits - 8, least + (is_wide(accumulator) ? 24 : 4)};
+    case ProbeRange::tiny:
+      if (floor_ && below(2) == 0) return {*floor_ - most_kept_bits, *floor_ + 4};
+      return {least - accumulator.fraction_bits - 8, least + (is_wide(accumulator) ? 24 : 4)};
     case ProbeRange::huge: return {greatest - 2, greatest + 1};
-    default: return is_wide(accumulator) ? Exponents{least + 110, greatest - 12} : Exponents{least + 4, greatest - 2};
+    default: {
+      const Exponents usual = is_wide(accumulator) ? Exponents{least + 110, greatest - 12} : Exponents{least + 4, greatest - 2};
+      return {std::clamp(least_plain(), usual.least, usual.greatest), usual.greatest};
+    }
   }
 }
 
 /// Of any term of a plain case.
-int least_plain(Format accumulator) { return accumulator.min_exponent() + (is_wide(accumulator) ? 28 : 0); }
-
-}  // namespace
+int ProbeCases::least_plain() const {
+  const Format accumulator = bench_.operation().accumulator;
+  const int usual = accumulator.min_exponent() + (is_wide(accumulator) ? 28 : 0);
+  return floor_ ? std::max(usual, *floor_) : usual;
+}
 
 std::uint32_t ProbeCases::below(std::uint32_t bound) {
   const std::uint64_t word = emu::philox4x32(seed_, count_++).word[0];
@@ -103,9 +108,8 @@ int ProbeCases::scale(ProbeCase& probe, ProbeScales scales) {
   return std::ilogb(product);
 }
 
-void ProbeCases::choose_addend(ProbeCase& probe, std::span<const std::size_t> places, int top, ProbeRange range) {
+void ProbeCases::choose_addend(ProbeCase& probe, std::span<const std::size_t> places, int top, int greatest, ProbeRange range) {
   const Format format = bench_.operation().accumulator;
-  const int greatest = top_of(format, range).greatest;
   const bool negative = below(2) == 0;
   int exponent = top;
   switch (below(8)) {
@@ -122,7 +126,7 @@ void ProbeCases::choose_addend(ProbeCase& probe, std::span<const std::size_t> pl
     case 4: exponent = top + between(0, 3); break;
     default: exponent = top + distance(); break;
   }
-  const int least_c = range == ProbeRange::tiny ? format.min_spacing_exponent() : least_plain(format);
+  const int least_c = range == ProbeRange::tiny ? format.min_spacing_exponent() : least_plain();
   exponent = std::clamp(exponent, least_c, range == ProbeRange::huge ? format.max_exponent() : greatest);
   probe.c = number_code(format, exponent, fraction(format), negative);
 }
@@ -141,7 +145,7 @@ ProbeCase ProbeCases::at(std::span<const std::size_t> places, ProbeRange range, 
     return probe;
   }
   const int shift = scale(probe, scales);
-  const auto [least, greatest] = top_of(operation.accumulator, range);
+  const auto [least, greatest] = top_of(range);
   const int lowest =
       std::max(range == ProbeRange::tiny ? operation.a.min_spacing_exponent() + operation.b.min_spacing_exponent()
                                          : bench_.least_product(),
@@ -156,7 +160,7 @@ ProbeCase ProbeCases::at(std::span<const std::size_t> places, ProbeRange range, 
     if (range == ProbeRange::tiny)
       put(probe, k, exponent, below(2) == 0);
     else
-      put(probe, k, std::max(exponent, least_plain(operation.accumulator) - shift), false);
+      put(probe, k, std::max(exponent, least_plain() - shift), false);
   }
   if (places.size() > 1 && below(2) == 0) {  // two products that cancel, the greatest ones
     const std::size_t first = below(static_cast<std::uint32_t>(places.size()));
@@ -165,7 +169,7 @@ ProbeCase ProbeCases::at(std::span<const std::size_t> places, ProbeRange range, 
     probe.a[places[second]] = probe.a[places[first]] ^ operation.a.sign_mask();
     probe.b[places[second]] = probe.b[places[first]];
   }
-  if (!places.empty()) choose_addend(probe, places, top + shift, range);
+  if (!places.empty()) choose_addend(probe, places, top + shift, greatest, range);
   return probe;
 }
 

@@ -5,12 +5,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "studies/probe_bench.hpp"
 
 namespace ulpscope::studies {
+
+inline constexpr int most_kept_bits = 60;  ///< below the greatest exponent: what a sum of 128 bits can hold
 
 /// Where the numbers come from.
 enum class ProbeRange : std::uint8_t {
@@ -29,6 +32,8 @@ class ProbeCases {
 
   /// Distances in binades at which something happens; many terms are put there.
   void set_distances(std::vector<int> distances) { distances_ = std::move(distances); }
+  /// The exponent that the greatest term of a plain case is not below, if one was seen; half of the tiny cases are around it.
+  void set_floor(std::optional<int> exponent) { floor_ = exponent; }
 
   /// Products at these places, zeros elsewhere.
   ProbeCase at(std::span<const std::size_t> places, ProbeRange range, ProbeScales scales = ProbeScales::ones);
@@ -47,11 +52,19 @@ class ProbeCases {
   emu::Code number(emu::Format format, int exponent);
   void put(ProbeCase& probe, std::size_t k, int exponent, bool subnormals);
   int scale(ProbeCase& probe, ProbeScales scales);
-  void choose_addend(ProbeCase& probe, std::span<const std::size_t> places, int top, ProbeRange range);
+  void choose_addend(ProbeCase& probe, std::span<const std::size_t> places, int top, int greatest, ProbeRange range);
+
+  /// Exponents of the greatest product of a case.
+  struct Exponents {
+    int least, greatest;
+  };
+  Exponents top_of(ProbeRange range);
+  int least_plain() const;
 
   const ProbeBench& bench_;
   std::uint64_t seed_, count_ = 0;
   std::vector<int> distances_;
+  std::optional<int> floor_;
 };
 
 }  // namespace ulpscope::studies

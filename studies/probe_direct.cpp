@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <utility>
 
+#include "emu/catalogue.hpp"
 #include "emu/decode.hpp"
 #include "emu/encode.hpp"
 #include "studies/words.hpp"
@@ -58,7 +60,7 @@ class Direct {
       ProbeCase probe = bench_.blank();
       if (!bench_.put(probe, 0, exponent) || !bench_.put(probe, 1, exponent, true) || !bench_.put(probe, 2, exponent - d))
         break;
-      for (const std::size_t k : {0, 1}) {
+      for (const std::size_t k : {std::size_t{0}, std::size_t{1}}) {
         probe.a[k] |= significands == 0 ? 0 : (a_.fraction_mask() + 1) / 2;
         probe.b[k] |= significands == 0 ? 0 : (b_.fraction_mask() + 1) / 2;
       }
@@ -146,6 +148,58 @@ class Direct {
 };
 
 }  // namespace
+
+namespace {
+
+/// a[0] b[0] = 2^great * 0 beside x * x for p[1] or, where x is zero, beside c.
+struct ZeroOperand {
+  Format format;
+  int great, x_exponent;
+  Code x_fraction, c, dropped, counted;  ///< what comes out as c or the sum where the zero has no exponent, and where it has
+  /// The product with the exponent that MMA-Sim gives to the zero is p[0] = 2^greatest = -p[2], c moved up by as much.
+  int greatest, raised;
+};
+
+// The published models on the same operands, by running them.
+constexpr ZeroOperand zero_operands[] = {
+    {emu::bfloat16, 127, -6, 1, 0, 0x39820200, 0x39820000, 1, 0},
+    {emu::tf32, 127, -6, 1, 0, 0x39804008, 0x39804000, 1, 0},
+    {emu::float16, 15, 0, 0, 0x02800001, 0x02800001, 0x02800000, 0, 121},
+};
+
+/// The same with two products that cancel in the place of the zero: does the unit cut at all where it would tell?
+bool zero_operand_tells(const ProbeBench& bench, const ZeroOperand& question, const ProbeCase& probe) {
+  ProbeCase pair = probe;
+  const Format acc = bench.operation().accumulator;
+  const Code raised = static_cast<Code>(question.raised) << acc.fraction_bits;
+  if (question.c != 0) pair.c += raised;
+  if (!bench.put(pair, 0, question.greatest) || !bench.put(pair, 2, question.greatest, true)) return false;
+  return bench.answer(pair) == question.counted + raised;
+}
+
+}  // namespace
+
+std::optional<Finding> zero_operand_finding(const ProbeBench& bench) {
+  const gpu::Operation& operation = bench.operation();
+  if (operation.accumulator != emu::float32 || operation.a != operation.b || bench.scaled()) return std::nullopt;
+  for (const ZeroOperand& question : zero_operands) {
+    if (question.format != operation.a) continue;
+    ProbeCase probe = bench.blank();
+    probe.c = question.c;
+    probe.a[0] = number_code(operation.a, question.great, 0, false);
+    if (question.c == 0) probe.a[1] = probe.b[1] = number_code(operation.a, question.x_exponent, question.x_fraction, false);
+    const Code answer = bench.answer(probe);
+    std::string evidence =
+        filled("{}, p[0] = 2^{} * 0 gives {}; without an exponent {}, with one {} (MMA-Sim)", bench.words(probe),
+               question.great, hexadecimal(answer, 8), hexadecimal(question.dropped, 8), hexadecimal(question.counted, 8));
+    if (!zero_operand_tells(bench, question, probe)) return Finding{"zero_operand", not_observable, std::move(evidence)};
+    const std::string result = answer == question.dropped   ? "no exponent"
+                               : answer == question.counted ? "the other operand's exponent"
+                                                            : "neither";
+    return Finding{"zero_operand", result, std::move(evidence)};
+  }
+  return std::nullopt;
+}
 
 Code nan_result(const ProbeBench& bench) {
   ProbeCase probe = bench.blank();

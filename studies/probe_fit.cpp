@@ -14,7 +14,11 @@ using emu::Engine;
 
 ProbeAnswers::ProbeAnswers(const ProbeBench& bench, ProbeCases& cases, const ProbeLayout& layout) : bench_(bench) {
   add_pairs(layout);
-  add_tiny_pairs();
+  const int last = bench.operation().accumulator.min_spacing_exponent();
+  add_tiny_pairs(last);
+  if (layout.floor) add_tiny_pairs(layout.floor->exponent - bench.operation().accumulator.fraction_bits);
+  add_lone_addends(layout.floor ? layout.floor->exponent - most_kept_bits : last,
+                   layout.floor ? layout.floor->exponent + 1 : last + most_kept_bits);
   add_random(cases, layout);
   for (auto& answers : answers_)
     std::stable_sort(answers.begin(), answers.end(),
@@ -33,8 +37,8 @@ void ProbeAnswers::add_pairs(const ProbeLayout& layout) {
     if (layout.group_of[k] == 0) places.push_back(k);
   for (std::size_t k = 1; places.size() < 3; ++k) places.push_back(k);
   // Far enough from both ends of a wide format's range.
-  const int low =
-      std::max(bench_.least_product(), format.exponent_bits > 5 ? format.min_exponent() + 28 : format.min_exponent());
+  const int usual = format.exponent_bits > 5 ? format.min_exponent() + 28 : format.min_exponent();
+  const int low = std::max({bench_.least_product(), usual, layout.floor ? layout.floor->plain : usual});
   const int high = std::min(bench_.greatest_product(), format.max_exponent());
   const int middle = std::clamp(0, low, high);
   for (int d = 0; d <= 70; ++d) {
@@ -58,8 +62,7 @@ void ProbeAnswers::add_pairs(const ProbeLayout& layout) {
 
 /// c or a product next to zero, and products below the last place: what the least exponent of the alignment leaves of them. A
 /// subnormal c counts with the least normal exponent, a product with its own.
-void ProbeAnswers::add_tiny_pairs() {
-  const int last = bench_.operation().accumulator.min_spacing_exponent();
+void ProbeAnswers::add_tiny_pairs(int last) {
   const auto put = [&](ProbeCase& probe, bool product, int exponent, bool negative) {
     return product ? bench_.put(probe, 2, exponent, negative) : bench_.put_addend(probe, exponent, negative);
   };
@@ -76,6 +79,19 @@ void ProbeAnswers::add_tiny_pairs() {
           }
         }
       }
+    }
+  }
+}
+
+/// c beside products of zero: a least exponent cuts it where it takes part alone.
+void ProbeAnswers::add_lone_addends(int least, int most) {
+  const emu::Format format = bench_.operation().accumulator;
+  for (int exponent = std::max(least, format.min_spacing_exponent()); exponent <= std::min(most, format.max_exponent());
+       ++exponent) {
+    for (const Code fraction : {Code{0}, format.fraction_mask()}) {
+      ProbeCase probe = bench_.blank();
+      probe.c = number_code(format, exponent, fraction, false);
+      add(ProbeSubset::tiny, probe);
     }
   }
 }

@@ -54,7 +54,8 @@ class ProbeAnswers {
 
  private:
   void add_pairs(const ProbeLayout& layout);
-  void add_tiny_pairs();
+  void add_tiny_pairs(int last);
+  void add_lone_addends(int least, int most);
   void add_random(ProbeCases& cases, const ProbeLayout& layout);
 
   const ProbeBench& bench_;

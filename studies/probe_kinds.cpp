@@ -2,6 +2,7 @@
 // The kinds of engines that a layout leaves possible.
 #include <algorithm>
 #include <array>
+#include <bit>
 
 #include "studies/probe_fit.hpp"
 
@@ -19,7 +20,7 @@ using Engines = std::vector<Engine>;
 constexpr std::array roundings{Rounding::nearest_even, Rounding::toward_zero, Rounding::nearest_away,
                                Rounding::downward,     Rounding::upward,      Rounding::to_odd};
 constexpr std::array cuts{Cut::toward_zero, Cut::downward};
-constexpr int most_bits = 60;  ///< below the greatest exponent: what a sum of 128 bits can hold
+constexpr int most_bits = most_kept_bits;
 
 /// Every rounding of a stage.
 ProbeChoice rounding_of(std::size_t stage, std::vector<ProbeSubset> deciders) {
@@ -83,22 +84,24 @@ ProbeChoice addend_cut_of(std::size_t stage, std::vector<ProbeSubset> deciders) 
 }
 
 /// What happens at both ends of the range.
-void add_ends(ProbeKind& kind) {
+void add_ends(ProbeKind& kind, const std::optional<ProbeFloor>& floor) {
   kind.choices.push_back({{ProbeSubset::huge}, [](const Engine& engine, Engines& out) {
                             out.insert(out.end(), 2, engine);
                             out.back().overflow_is_infinity = false;
                             out.push_back(engine);
                             out.back().products_overflow = true;
                           }});
-  kind.choices.push_back({{ProbeSubset::tiny, ProbeSubset::any}, [](const Engine& engine, Engines& out) {
-                            const int least = engine.accumulator.min_exponent();
+  kind.choices.push_back({{ProbeSubset::tiny, ProbeSubset::any}, [floor](const Engine& engine, Engines& out) {
+                            const int end = engine.accumulator.min_exponent();
+                            const int least = floor ? floor->exponent - 1 : end - 64;
+                            const int most = floor ? floor->exponent + most_bits : end + 23;
                             for (const bool inputs : {false, true}) {
                               for (const bool results : {false, true}) {
                                 out.push_back(engine);
                                 out.back().subnormal_inputs_are_zero = inputs;
                                 out.back().subnormal_results_are_zero = results;
                                 const Engine without = out.back();
-                                for (int e = least - 64; e < least + 24; ++e) {
+                                for (int e = least; e <= most; ++e) {
                                   out.push_back(without);
                                   out.back().least_exponent = e;
                                 }
@@ -110,7 +113,9 @@ void add_ends(ProbeKind& kind) {
 class Kinds {
  public:
   Kinds(const ProbeAnswers& answers, const ProbeLayout& layout, emu::Code nan_code)
-      : layout_(layout), bits_seen_(answers.fraction_bits_seen()) {
+      : layout_(layout),
+        bits_seen_(answers.fraction_bits_seen()),
+        exact_sums_fit_(sums_fit(answers.bench().operation(), layout)) {
     const ProbeBench& bench = answers.bench();
     blank_.products = layout.all ? Stage::all : static_cast<int>(layout.step);
     blank_.accumulator = bench.operation().accumulator;
@@ -124,7 +129,7 @@ class Kinds {
   }
 
   void add(ProbeKind kind) {
-    add_ends(kind);
+    add_ends(kind, layout_.floor);
     if (kind.start.scales == emu::EngineScales::none) return kinds_.push_back(std::move(kind));
     kinds_.push_back(kind);
     if (kind.start.stages[0].addend != Addend::none) return;
@@ -247,7 +252,7 @@ class Kinds {
       pairs();
     }
     if (whole_groups) {
-      late_addend(Summing::exact, false);  // fewest choices first
+      if (exact_sums_fit_) late_addend(Summing::exact, false);  // fewest choices first
       groups_then_addend(Summing::exact);
       groups_then_addend(Summing::aligned);
       late_addend(Summing::aligned, false);
@@ -260,8 +265,19 @@ class Kinds {
   }
 
  private:
+  /// Whether an engine can hand on the exact sum of a group in the 127 bits that it has for one, of which an alignment may take
+  /// `most_bits` below the sum's unit, and block scales and the sum of all groups a few. bfloat16 has products 2^500 apart.
+  static bool sums_fit(const gpu::Operation& operation, const ProbeLayout& layout) {
+    constexpr int most = 112;
+    const emu::Format a = operation.a, b = operation.b;
+    const int above = a.max_exponent() + b.max_exponent() + 2 + static_cast<int>(std::bit_width(layout.group_size()));
+    const int below = -(a.min_spacing_exponent() + b.min_spacing_exponent());
+    return above + std::max(below, most_bits) <= most;
+  }
+
   const ProbeLayout& layout_;
   int bits_seen_;
+  bool exact_sums_fit_;
   Engine blank_;
   std::vector<ProbeKind> kinds_;
 };

@@ -2,6 +2,7 @@
 #include "studies/probe_layout.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <functional>
 #include <utility>
 
@@ -54,6 +55,11 @@ ProbeCase second_part(const ProbeBench& bench, const ProbeCase& probe, std::size
   part.b_scales = probe.b_scales;
   part.c = c;
   return part;
+}
+
+/// Of products that leave room above.
+int top_exponent(const ProbeBench& bench) {
+  return std::min(bench.greatest_product() - 1, bench.operation().accumulator.max_exponent() - 2);
 }
 
 /// Terms on both sides of the cut and anywhere.
@@ -124,10 +130,36 @@ bool exchangeable(const ProbeBench& bench, ProbeCases& cases, std::size_t i, std
 
 }  // namespace
 
-std::vector<int> cut_distances(const ProbeBench& bench) {
+std::optional<ProbeFloor> addend_floor(const ProbeBench& bench) {
   const emu::Format acc = bench.operation().accumulator;
-  const int top = std::min(bench.greatest_product() - 1, acc.max_exponent() - 2);
-  const int low = std::max(bench.least_product(), acc.min_exponent());
+  const Code alternating = 0x5555555555555555 & acc.fraction_mask();  // which no rounding carries out of
+  std::vector<ProbeCase> probes;
+  for (int exponent = acc.min_exponent(); exponent <= acc.max_exponent(); ++exponent) {
+    probes.push_back(bench.blank());
+    probes.back().c = number_code(acc, exponent, alternating, false);
+  }
+  const auto answers = bench.answers(probes);
+  std::size_t least = answers.size() - 1;
+  while (least > 0 && answers[least] - answers[least - 1] == acc.min_normal_code()) --least;
+  if (least == 0 || least + 1 == answers.size()) return std::nullopt;
+
+  const Code seen = answers.back() & acc.fraction_mask();
+  const int bits_seen = seen == 0 ? 0 : acc.fraction_bits - std::countr_zero(seen);
+  const int top = top_exponent(bench);
+  const int bits_kept = distance_of(bench, [&](ProbeCase& probe, int d, bool small) {
+    return bench.put(probe, 0, top) && bench.put(probe, 1, top, true) && (!small || bench.put_addend(probe, top - d));
+  });
+  const int exponent = acc.min_exponent() + static_cast<int>(least);
+  const ProbeCase &whole = probes[least], &cut = probes[least - 1];
+  return ProbeFloor{exponent, exponent + std::max(0, bits_kept - bits_seen) + 1,
+                    filled("{} gives {}, but {} gives {}", bench.words(whole), bench.words(answers[least]), bench.words(cut),
+                           bench.words(answers[least - 1]))};
+}
+
+std::vector<int> cut_distances(const ProbeBench& bench, int least) {
+  const emu::Format acc = bench.operation().accumulator;
+  const int top = top_exponent(bench);
+  const int low = std::max({bench.least_product(), acc.min_exponent(), least});
   const auto opposed = [&](ProbeCase& probe) { return bench.put(probe, 0, top) && bench.put(probe, 1, top, true); };
   std::vector<int> distances{acc.fraction_bits + 1};
   const auto note = [&](const Draw& draw) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,13 @@
 #include "studies/probe_cases.hpp"
 
 namespace ulpscope::studies {
+
+/// Where a c without products keeps fewer bits than one far above: what a least exponent of the alignment does.
+struct ProbeFloor {
+  int exponent;  ///< the least one of a c that keeps as many bits as the greatest
+  int plain;     ///< where terms of this exponent are, no least exponent plays a part
+  std::string evidence;
+};
 
 struct ProbeLayout {
   bool all = false;      ///< no step ends within the products asked for
@@ -25,12 +33,17 @@ struct ProbeLayout {
   std::size_t run = 0;   ///< product k of a step is in group (k / run) % groups
   std::string group_evidence;
 
+  std::optional<ProbeFloor> floor;
+
   std::size_t group_size() const noexcept { return groups == 0 ? 0 : step / groups; }
 };
 
+/// The floor; nothing where every normal c keeps as many bits as the greatest.
+std::optional<ProbeFloor> addend_floor(const ProbeBench& bench);
+
 /// Distances, in binades below the greatest term, at which a small term ceases to count: between products, of c beside
-/// products, and of products beside c.
-std::vector<int> cut_distances(const ProbeBench& bench);
+/// products, and of products beside c. No greatest term is below 2^least.
+std::vector<int> cut_distances(const ProbeBench& bench, int least);
 
 /// The least n at which the chain can be split: the sum of the first n products is the c of the others. 0: there is none.
 std::size_t step_length(const ProbeBench& bench, ProbeCases& cases, std::string& evidence);

@@ -237,6 +237,31 @@ class Files(unittest.TestCase):
                     "summation": "12 products and c aligned", "disagreements": "0"}
         self.assertEqual({k: got[k] for k in expected}, expected)
 
+    def test_probe_finds_a_least_exponent_or_what_it_is_at_most(self):
+        for operands in ("fp16", "bf16"):
+            for words, result in (("", "at most -"), (",least=-40", "-40")):
+                got = {r["feature"]: r["result"] for r in rows("probe", "--engine", "block:n=12,f=17,out=rz" + words, "--in", operands)}
+                self.assertTrue(got["least_exponent"].startswith(result), got)
+                self.assertEqual((got["fraction_bits"], got["disagreements"]), ("17", "0"))
+
+    def test_the_roundings_named_for_a_block_engine_are_those_it_takes(self):
+        named = run("probe", "--engine", "block:n=4,f=9,out=odd")[2].split("give one of ")[1].split()
+        for word in named:
+            self.assertEqual(run("matmul", "uniform:0,1:2x4", "uniform:0,1:4x2", "--in", "fp16", "--engine",
+                                 f"block:n=4,f=9,out={word.strip(',')}")[0], 0, word)
+
+    def test_the_first_row_of_a_probe_is_the_question_between_the_models(self):
+        for engine, operands, answer in (("sm_70", "fp16", "02800001"), ("sm_80", "bf16", "39820200"), ("sm_90", "tf32", "39804008")):
+            first = rows("probe", "--engine", engine, "--in", operands, "--acc", "float32")[0]
+            self.assertEqual((first["feature"], first["result"]), ("zero_operand", "no exponent"))
+            self.assertIn(f"gives {answer}; ", first["evidence"])
+            self.assertTrue(first["evidence"].endswith("(MMA-Sim)"))
+
+    def test_the_nan_code_of_engines_that_nobody_asked_is_unknown(self):
+        for words, column in ((("--engine", "cdna1"), "result"), (("--device", "emulated:cdna1"), "model")):
+            codes = {r[column] for r in rows("probe", *words, "--in", "bf16") if r["feature"] == "nan_code"}
+            self.assertEqual(codes, {"unknown"})
+
     def test_probe_tables_are_the_same_every_time(self):
         words = ("probe", "--engine", "sm_89", "--in", "e4m3,e5m2", "--acc", "float32", "--csv")
         self.assertEqual(run(*words), run(*words))
@@ -253,6 +278,10 @@ class Files(unittest.TestCase):
             ("probe", "--engine", "fma", "--acc", "e4m3"): "--acc float8_e4m3fn: give float32, float16 or float64",
             ("probe", "--engine", "fma", "--in", "e8m0"): "--in float8_e8m0fnu: operands have a sign and a zero",
             ("probe", "--engine", "block:n=4"): "engine block: n and f must be given",
+            ("probe", "--engine", "block:n=4,f=9,out=ru"): "engine block: out=ru: give one of nearest_even, nearest_away, toward_zero, "
+                                                           "upward, downward, to_odd, rn, ",
+            ("probe", "--engine", "block:n=4,f=9,cut=odd"): "engine block: cut=odd: give one of toward_zero, downward, rz, rm",
+            ("probe", "--engine", "block:n=4,f=9,cut=up"): "engine block: cut=up: give one of toward_zero, downward, rz, rm",
             ("probe",): "name what to probe: --engine E",
         }
         for words, message in expected.items():
@@ -269,6 +298,11 @@ class Files(unittest.TestCase):
         self.assertEqual((volta["products"], volta["fraction_bits"], volta["rounding"], volta["evidence"], volta["source"]),
                          ("4", "23", "toward_zero", "recordings", "V100"))
         self.assertEqual({r["evidence"] for r in rows("engines", "cdna3", "sm_120")}, {"published"})
+        self.assertEqual({r["nan_code"] for r in rows("engines", "cdna1", "cdna2", "cdna3")}, {"unknown"})
+        self.assertEqual((volta["nan_code"], modes["sm_70", "float16", "float16"]["nan_code"]), ("7fffffff", "7fff"))
+        self.assertEqual(modes["avx512_bf16", "bfloat16", "float32"]["nan_code"], "the operand's, or ffc00000")
+        self.assertEqual({r["source"] for r in rows("engines", "cdna1")}, {"arXiv 2511.10909v2, MATLAB-tensor-core MI100"})
+        self.assertNotIn("arXiv 2511.10909", {r["source"] for r in table})  # of what version?
         self.assertEqual(len(rows("engines", "sm_70", "sm_75")), 4)
 
     def test_errors_are_one_line_and_exit_2(self):

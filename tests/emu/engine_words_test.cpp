@@ -61,6 +61,7 @@ TEST_CASE("a word that is not known is answered with what is") {
   answer("block:n=16,f", halves, "'f' is not key=value");
   answer("block:n=0,f=25", halves, "give an integer from 1");
   answer("block:n=16,f=2x", halves, "give an integer from 0");
-  answer("block:n=16,f=25,out=rs", halves, "give rz, rn");
-  answer("block:n=16,f=25,cut=rn", halves, "give rz or rm");
+  answer("block:n=16,f=25,out=rs", halves, "out=rs: give one of nearest_even, nearest_away, toward_zero, upward,");
+  answer("block:n=16,f=25,out=odd", halves, "downward, to_odd, rn");
+  answer("block:n=16,f=25,cut=rn", halves, "cut=rn: give one of toward_zero, downward, rz, rm");
 }

@@ -12,9 +12,7 @@
 #include "emu/engines.hpp"
 #include "emu/names.hpp"
 #include "gpu/cpu/cpu_units.hpp"
-#include "gpu/emulated/emulated_unit.hpp"
-#include "studies/probe_bench.hpp"
-#include "studies/probe_cases.hpp"
+#include "probe_subjects.hpp"
 #include "studies/probe_variants.hpp"
 
 namespace {
@@ -26,50 +24,13 @@ using emu::Engine;
 using emu::Format;
 using emu::Rounding;
 using emu::Stage;
-
-struct Subject {
-  Format a, b;
-  Engine engine;
-  Format scale_format = emu::float8_e8m0fnu;
-};
-
-gpu::Operation operation_of(const Subject& subject) {
-  gpu::Operation operation;
-  operation.instruction = "subject";
-  operation.a = subject.a;
-  operation.b = subject.b;
-  operation.accumulator = subject.engine.accumulator;
-  operation.products = 64;
-  operation.scales = subject.engine.scales;
-  operation.scale_format = subject.scale_format;
-  operation.scale_products = static_cast<std::size_t>(subject.engine.scale_products);
-  return operation;
-}
-
-studies::ProbeReport report_of(const Subject& subject, std::uint64_t seed = 0) {
-  const gpu::EmulatedUnit unit("subject", {{operation_of(subject), subject.engine}});
-  return studies::probe(unit, operation_of(subject), {.seed = seed});
-}
-
-/// Inner products, of a seed that no probe uses, on which the two engines differ.
-std::size_t differences(const Subject& subject, const Engine& other) {
-  const gpu::EmulatedUnit unit("subject", {{operation_of(subject), subject.engine}});
-  const studies::ProbeBench bench(unit, operation_of(subject), 128);
-  studies::ProbeCases cases(bench, 0x5eed);
-  cases.set_distances({24, 25, subject.engine.stages[0].fraction_bits});
-  std::size_t count = 0;
-  for (int i = 0; i < 1500; ++i) {
-    const auto range = static_cast<studies::ProbeRange>(i % 4);
-    const auto probe = cases.among(i % 3 == 0 ? 128 : 16, range);
-    if (!bench.same(bench.answer(probe), bench.emulated(other, probe))) ++count;
-  }
-  return count;
-}
+using test::differences, test::operation_of, test::report_of, test::Subject, test::with;
 
 /// Whether a result says what is true, and no more than the formats can show: `16`, `not observable`, `at least 14`, `a or b`.
 bool says(const std::string& result, const std::string& truth) {
   if (result == truth || result == studies::not_observable) return true;
   if (result.starts_with("at least ")) return std::stoi(truth) >= std::stoi(result.substr(9));
+  if (result.starts_with("at most ")) return truth == "none" || std::stoi(truth) <= std::stoi(result.substr(8));
   const std::string words = " or " + result + " or ";
   return words.find(" or " + truth + " or ") != std::string::npos;
 }
@@ -89,11 +50,6 @@ std::size_t check_report(const Subject& subject, const studies::ProbeReport& rep
     if (result == feature.word) ++found;
   }
   return found;
-}
-
-Engine with(Engine engine, auto change) {
-  change(engine);
-  return engine;
 }
 
 std::vector<Subject> odd_engines() {
