@@ -160,7 +160,7 @@ struct ZeroOperand {
   int greatest, raised;
 };
 
-// The published models on the same operands, by running them.
+// docs/engines.md, "Where the sources disagree or are silent".
 constexpr ZeroOperand zero_operands[] = {
     {emu::bfloat16, 127, -6, 1, 0, 0x39820200, 0x39820000, 1, 0},
     {emu::tf32, 127, -6, 1, 0, 0x39804008, 0x39804000, 1, 0},
