@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -172,10 +173,21 @@ class EngineStep {
     return addend != nullptr && !starts_with_addend ? joined(stage, total, *addend) : total;
   }
 
-  ULPSCOPE_HD EngineTerm pairwise(const Stage& stage, std::span<const EngineTerm> terms) const {
-    if (terms.size() == 1) return rounded(stage, terms.front());
-    const std::size_t middle = terms.size() - terms.size() / 2;
-    return joined(stage, pairwise(stage, terms.first(middle)), pairwise(stage, terms.subspan(middle)));
+  /// By halves, of which the first may be the longer one: each range's sum in the place of its first term, the shortest ranges
+  /// first. A loop, since the stack that recursion takes is not known to those who launch a kernel.
+  ULPSCOPE_HD EngineTerm pairwise(const Stage& stage, Terms& terms) const {
+    for (EngineTerm& term : terms) term = rounded(stage, term);
+    for (int level = static_cast<int>(std::bit_width(terms.size() - 1)) - 1; level >= 0; --level)
+      for (std::size_t node = 0; node >> level == 0; ++node) {
+        std::size_t begin = 0, size = terms.size();
+        for (int below = level - 1; below >= 0; --below) {
+          const bool second = (node >> below & 1) != 0;
+          if (second) begin += size - size / 2;
+          size = second ? size / 2 : size - size / 2;
+        }
+        if (size > 1) terms[begin] = joined(stage, terms[begin], terms[begin + size - size / 2]);
+      }
+    return terms.front();
   }
 
   /// One rounded addition; infinities as in IEEE 754, NaNs as in NanResult.
