@@ -7,6 +7,7 @@
 #include "emu/engine_interpreter.hpp"
 #include "gpu/cuda/interpreter.hpp"
 #include "gpu/cuda/runtime.hpp"
+#include "gpu/cuda/stack.hpp"
 #include "gpu/cuda/stored_codes.hpp"
 
 namespace ulpscope::gpu::cuda {
@@ -129,6 +130,7 @@ void start(const InterpretedProducts& products) { start_comparison(products, nul
 void start_comparison(const InterpretedProducts& products, unsigned long long* mismatches, std::uint8_t* wrong) {
   check_room(products.engine, products.problem.products);
   if (products.problem.count == 0) return;
+  make_stack("the interpreter", &interpret);
   launch("the interpreter", &interpret, grid_for(products.problem.count, threads), dim3(threads), 0, products, mismatches,
          wrong);
 }
@@ -137,6 +139,7 @@ void start(const InterpretedMatrices& product) {
   const std::size_t outputs = product.matrices.m * product.matrices.n;
   check_room(product.engine, product.parts.step);
   if (outputs == 0) return;
+  make_stack("the interpreter's product", &multiply);
   launch("the interpreter's product", &multiply, grid_for(outputs, outputs_of_block), dim3(threads), 0, product);
 }
 

@@ -124,6 +124,22 @@ TEST_CASE("what a device has not is said") {
   CHECK_THROWS_AS(emulator->sweep(element, {1, 0, 10}), gpu::NoDevice);
 }
 
+TEST_CASE("threads of the interpreter are given the stack that it declares") {
+  const fake_cuda::Machine before = fake_cuda::machine();
+  constexpr std::size_t declared = 16352;
+  fake_cuda::machine().kernel_stack = declared;
+
+  emulator->check(made_up_operation(Fault::none), made_up_engine(Fault::none), {1, 0, 10});
+  const std::size_t raised = fake_cuda::machine().stack_limit;
+  fake_cuda::machine().kernel_stack = 100;
+  emulator->check(made_up_operation(Fault::none), made_up_engine(Fault::none), {1, 0, 10});
+  const std::size_t kept = fake_cuda::machine().stack_limit;
+  fake_cuda::machine() = before;
+
+  CHECK(raised > declared);
+  CHECK(kept == raised);
+}
+
 TEST_CASE("a check whose n-th runtime call fails throws, and holds nothing") {
   std::size_t failures = 0;
   for (std::size_t n = 1;; ++n) {

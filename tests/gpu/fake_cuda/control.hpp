@@ -16,6 +16,8 @@ struct Machine {
   std::string name = "Emulated CUDA device";
   int multiprocessors = 2;
   std::size_t memory = std::size_t{8} << 30;
+  std::size_t kernel_stack = 0;           ///< bytes that every kernel declares
+  std::size_t stack_limit = 1024;         ///< bytes
   cudaError_t count_error = cudaSuccess;  ///< of cudaGetDeviceCount: cudaErrorInsufficientDriver where there is no driver
 };
 Machine& machine();

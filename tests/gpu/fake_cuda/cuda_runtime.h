@@ -52,6 +52,12 @@ enum cudaDeviceAttr {
 };
 enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8, cudaFuncAttributePreferredSharedMemoryCarveout = 9 };
 
+enum cudaLimit { cudaLimitStackSize = 0 };
+struct cudaFuncAttributes {
+  std::size_t sharedSizeBytes, constSizeBytes, localSizeBytes;
+  int maxThreadsPerBlock, numRegs;
+};
+
 struct cudaUUID_t {
   char bytes[16];
 };
@@ -78,6 +84,8 @@ cudaError_t cudaDriverGetVersion(int* version);
 cudaError_t cudaRuntimeGetVersion(int* version);
 cudaError_t cudaDeviceSynchronize();
 cudaError_t cudaDeviceReset();
+cudaError_t cudaDeviceGetLimit(std::size_t* value, cudaLimit limit);
+cudaError_t cudaDeviceSetLimit(cudaLimit limit, std::size_t value);
 cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total);
 
 cudaError_t cudaMalloc(void** at, std::size_t bytes);
@@ -110,6 +118,8 @@ cudaError_t launch(dim3 grid, dim3 block, std::size_t shared_bytes, const std::f
 /// How much dynamic shared memory a kernel may be started with.
 cudaError_t allow_shared(const void* kernel, int bytes);
 std::size_t allowed_shared(const void* kernel);
+/// Those of every kernel.
+cudaError_t kernel_attributes(cudaFuncAttributes* attributes);
 /// Refuses dimensions that no device takes.
 cudaError_t check_launch(dim3 grid, dim3 block, std::size_t shared_bytes, const void* kernel);
 
@@ -123,10 +133,15 @@ cudaError_t cudaLaunchKernel(void (*kernel)(Parameters...), dim3 grid, dim3 bloc
   return [&]<std::size_t... i>(std::index_sequence<i...>) {
     const std::tuple<Parameters...> values(*static_cast<Parameters*>(arguments[i])...);
     return fake_cuda::launch(grid, block, shared_bytes, [&] { std::apply(kernel, values); });
-  }(std::index_sequence_for<Parameters...>());
+  }
+  (std::index_sequence_for<Parameters...>());
 }
 template <class... Parameters>
 cudaError_t cudaFuncSetAttribute(void (*kernel)(Parameters...), cudaFuncAttribute attribute, int value) {
   if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return cudaSuccess;
   return fake_cuda::allow_shared(reinterpret_cast<const void*>(kernel), value);
+}
+template <class... Parameters>
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, void (*)(Parameters...)) {
+  return fake_cuda::kernel_attributes(attributes);
 }

@@ -71,6 +71,13 @@ std::size_t allowed_shared(const void* kernel) {
   return found == state().allowed_shared.end() ? without_asking : std::max(without_asking, found->second);
 }
 
+cudaError_t kernel_attributes(cudaFuncAttributes* attributes) {
+  *attributes = {};
+  attributes->maxThreadsPerBlock = 1024;
+  attributes->localSizeBytes = machine().kernel_stack;
+  return next_call();
+}
+
 cudaError_t check_launch(dim3 grid, dim3 block, std::size_t shared_bytes, const void* kernel) {
   const std::size_t threads = std::size_t{block.x} * block.y * block.z;
   const bool fits = threads >= 1 && threads <= 1024 && block.z <= 64 && grid.x >= 1 && grid.y >= 1 && grid.z >= 1 &&
@@ -161,6 +168,15 @@ cudaError_t cudaDriverGetVersion(int* version) {
 cudaError_t cudaRuntimeGetVersion(int* version) {
   *version = 13000;
   return next_call();
+}
+cudaError_t cudaDeviceGetLimit(std::size_t* value, cudaLimit) {
+  *value = fake_cuda::machine().stack_limit;
+  return next_call();
+}
+cudaError_t cudaDeviceSetLimit(cudaLimit, std::size_t value) {
+  if (const cudaError_t error = next_call(); error != cudaSuccess) return error;
+  fake_cuda::machine().stack_limit = value;
+  return cudaSuccess;
 }
 cudaError_t cudaDeviceSynchronize() { return next_call(); }
 cudaError_t cudaDeviceReset() {
