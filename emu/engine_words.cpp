@@ -9,6 +9,7 @@
 #include "emu/engines.hpp"
 #include "emu/error.hpp"
 #include "emu/names.hpp"
+#include "emu/suggestions.hpp"
 
 namespace ulpscope::emu {
 namespace {
@@ -132,7 +133,7 @@ const EngineMode& find_engine(std::string_view name, const EngineRequest& reques
     possible += (possible.empty() ? "" : "; ") + words_of(mode);
   }
   if (possible.empty()) {
-    throw Error("unknown engine '" + std::string(name) + "'; nearest: " + joined(closest_words(name, engine_names())));
+    throw Error("unknown engine '" + std::string(name) + "'; nearest: " + joined(closest_engines(name)));
   }
   throw Error("engine " + std::string(name) + " does not multiply " + format_name(request.a) + " by " + format_name(request.b) +
               " into " + format_name(request.accumulator) + "; it has " + possible);

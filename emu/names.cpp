@@ -67,8 +67,8 @@ std::optional<Format> parse_custom(std::string_view rest) {
 template <class Enum, std::size_t N>
 using Words = std::array<std::pair<std::string_view, Enum>, N>;
 
-// The first word of a value is its canonical name; the rest are aliases. rn rz rp rm, rna, rs: PTX ISA, cvt.
-constexpr Words<Rounding, 13> roundings{{{"nearest_even", Rounding::nearest_even},
+// The first word of a value is its canonical name; the rest are aliases. rn rz rp rm, rna, rs: PTX ISA, cvt; rne: RISC-V.
+constexpr Words<Rounding, 14> roundings{{{"nearest_even", Rounding::nearest_even},
                                          {"nearest_away", Rounding::nearest_away},
                                          {"toward_zero", Rounding::toward_zero},
                                          {"upward", Rounding::upward},
@@ -76,6 +76,7 @@ constexpr Words<Rounding, 13> roundings{{{"nearest_even", Rounding::nearest_even
                                          {"to_odd", Rounding::to_odd},
                                          {"stochastic", Rounding::stochastic},
                                          {"rn", Rounding::nearest_even},
+                                         {"rne", Rounding::nearest_even},
                                          {"rna", Rounding::nearest_away},
                                          {"rz", Rounding::toward_zero},
                                          {"rp", Rounding::upward},
@@ -169,11 +170,17 @@ std::vector<std::string> rounding_words() { return all_words(roundings); }
 std::vector<std::string> policy_words() { return all_words(policies); }
 
 std::vector<std::string> closest_words(std::string_view word, const std::vector<std::string>& known, std::size_t most) {
-  std::vector<std::pair<std::size_t, std::string>> ranked;
-  for (const std::string& candidate : known) ranked.emplace_back(edit_distance(normalized(word), candidate), candidate);
+  const std::string wanted = normalized(word);
+  // What begins with the word comes first, then what contains it: `up` is upward, not rp.
+  const auto rank = [&](const std::string& candidate) {
+    const std::size_t at = wanted.size() < 2 ? std::string::npos : candidate.find(wanted);
+    return std::pair(at == 0 ? 0 : at != std::string::npos ? 1 : 2, edit_distance(wanted, candidate));
+  };
+  std::vector<std::pair<std::pair<int, std::size_t>, std::string>> ranked;
+  for (const std::string& candidate : known) ranked.emplace_back(rank(normalized(candidate)), candidate);
   std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<std::string> out;
-  for (const auto& [distance, candidate] : ranked)
+  for (const auto& [by, candidate] : ranked)
     if (out.size() < most) out.push_back(candidate);
   return out;
 }

@@ -105,6 +105,12 @@ Scaling parse_scaling(std::string_view word) {
   throw Error("--scale '" + std::string(word) + "': give a positive number or one of " + known);
 }
 
+std::vector<std::string> scaling_words() {
+  std::vector<std::string> words;
+  for (const auto& [name, rule] : rule_words) words.emplace_back(name);
+  return words;
+}
+
 bool clamps(ScaleRule rule) noexcept { return rule >= ScaleRule::mx_floor; }
 
 std::size_t ScaleMap::block_of(std::uint64_t index) const noexcept {

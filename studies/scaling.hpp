@@ -45,6 +45,9 @@ struct Scaling {
 /// Reads `none`, a positive finite number (decimal or hexfloat), or a rule's word. @throws ulpscope::Error
 Scaling parse_scaling(std::string_view word);
 
+/// The words of all rules.
+std::vector<std::string> scaling_words();
+
 /// Whether the published rule clamps elements to the largest finite value (MX 1.0, 6.3; NVFP4).
 bool clamps(ScaleRule rule) noexcept;
 

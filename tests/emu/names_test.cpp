@@ -8,6 +8,7 @@
 #include <string>
 
 #include "emu/catalogue.hpp"
+#include "emu/suggestions.hpp"
 
 namespace {
 using namespace ulpscope;
@@ -136,6 +137,7 @@ TEST_CASE("directions, policies and outcomes read back from their names", "[name
 
 TEST_CASE("PTX's words for directions are understood", "[names]") {
   CHECK(emu::parse_rounding("rn") == emu::Rounding::nearest_even);
+  CHECK(emu::parse_rounding("rne") == emu::Rounding::nearest_even);
   CHECK(emu::parse_rounding("rna") == emu::Rounding::nearest_away);
   CHECK(emu::parse_rounding("rz") == emu::Rounding::toward_zero);
   CHECK(emu::parse_rounding("rp") == emu::Rounding::upward);
@@ -150,6 +152,25 @@ TEST_CASE("a misspelt word is answered with the nearest ones", "[names]") {
   CHECK(emu::closest_words("stochastik", emu::rounding_words(), 1).front() == "stochastic");
   CHECK(emu::closest_words("e4m4", emu::format_words()).size() == 3);
   CHECK(emu::closest_words("x", {}).empty());
+  CHECK(emu::closest_words("up", emu::rounding_words(), 1).front() == "upward");         // begins with it
+  CHECK(emu::closest_words("zero", emu::rounding_words(), 1).front() == "toward_zero");  // contains it
+  CHECK(emu::closest_words("--sed", {"--to", "--seed"}, 1).front() == "--seed");
+}
+
+TEST_CASE("a rounding mode's name elsewhere is answered with the name here", "[names]") {
+  CHECK(emu::closest_roundings("floor") == std::vector<std::string>{"downward"});
+  CHECK(emu::closest_roundings("RU") == std::vector<std::string>{"upward"});
+  CHECK(emu::closest_roundings("rtz") == std::vector<std::string>{"toward_zero"});
+  CHECK(emu::closest_roundings("stochastik", 1) == std::vector<std::string>{"stochastic"});
+}
+
+TEST_CASE("a device is answered with its engine", "[names]") {
+  CHECK(emu::closest_engines("H100") == std::vector<std::string>{"sm_90"});
+  CHECK(emu::closest_engines("RTX 4090") == std::vector<std::string>{"sm_89"});
+  CHECK(emu::closest_engines("SM90") == std::vector<std::string>{"sm_90"});
+  CHECK(emu::closest_engines("sm-103a") == std::vector<std::string>{"sm_100"});
+  CHECK(emu::closest_engines("mi300x") == std::vector<std::string>{"cdna3"});
+  CHECK(emu::closest_engines("sm_9", 1) == std::vector<std::string>{"sm_90"});
 }
 
 }  // namespace
