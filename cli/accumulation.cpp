@@ -104,6 +104,7 @@ void add_accumulation(Command& app, const Arguments& arguments, int&) {
       ->capture_default_str()
       ->each(names_setting);
   command.add_option("--promote", words->promote, "add to a float32 sum after every N products; 0: never")
+      ->whole({.most = most_elements})
       ->delimiter(',')
       ->type_name("N,...")
       ->capture_default_str()
@@ -114,9 +115,10 @@ void add_accumulation(Command& app, const Arguments& arguments, int&) {
   command
       .add_option("--distribution", words->distributions,
                   "of the operands; default: normal:0,1 studentt:3 uniform:0,1 lognormal:0,1")
-      ->type_name("D...");
+      ->type_name("DISTRIBUTION...");
   command.add_option("--shape", words->shape, "outputs of each product")->type_name("MxN")->capture_default_str();
   command.add_option("--seed", words->common.seed, "key of the operands: A is drawn under it, B under the next")
+      ->whole()
       ->capture_default_str();
   words->common.add_threads(command);
   words->common.add_output(command);

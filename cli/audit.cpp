@@ -152,17 +152,21 @@ void add_matmul_audit(Command& parent, int& exit_code) {
       ->type_name("E")
       ->required();
   command.add_option("--rule", audit->rules, rule_help())->repeatable()->type_name("RULE")->required();
-  command.add_option("--reference", audit->reference, "what outputs are compared with: exact, or engine")
+  command.add_option("--reference", audit->reference, "what outputs are compared with")
+      ->type_name("exact|engine")
       ->capture_default_str();
   command.add_option("--trials", audit->trials, "correct computations in other orders, none of which may be rejected")
+      ->whole({.most = 1'000'000'000})
       ->capture_default_str();
-  command.add_option("--timeout", audit->timeout_s, "seconds that a program may take for one output")->capture_default_str();
+  command.add_option("--timeout", audit->timeout_s, "seconds that a program may take for one output")
+      ->real({.least = 0})
+      ->capture_default_str();
   command.footer(
       "A program is given `{ref}` and `{out}` (.npy, float32) or `{ref_codes}` and `{out_codes}`; it accepts with exit code 0\n"
       "and rejects with 1. Its words are split at blanks and read by no shell; for one, write program:sh -c '...'.\n"
       "Exit code 1: a rule rejects the correct output; 3: a required mutant lives.\n"
-      "Example: ulpscope audit matmul normal:0,1:64x4096 normal:0,1:4096x64 --seed 0,1 --in bf16 --out bf16 --engine sm_90 \\\n"
-      "           --rule calc_diff:1e-3 --rule 'program:./check {ref} {out}'");
+      "Example: ulpscope audit matmul normal:0,1:16x256 normal:0,1:256x16 --seed 0,1 --in bf16 --out bf16 --engine sm_90 "
+      "--rule bound");
   command.callback([audit, &exit_code] { exit_code = run(*audit); });
 }
 
@@ -172,6 +176,7 @@ void add_audit(Command& app, int& exit_code) {
   Command& command =
       *app.add_subcommand("audit", "can a check fail at all? wrong outputs that it must reject, right ones it may not");
   command.require_subcommand(1);
+  command.footer("Example: ulpscope audit matmul uniform:0,1:8x64 uniform:0,1:64x8 --in bf16 --engine sm_90 --rule bound");
   add_matmul_audit(command, exit_code);
 }
 

@@ -72,7 +72,7 @@ void add_cast(Command& app, int&) {
   command.add_flag("--codes", cast->codes, "codes as unsigned integers instead of values");
   cast->common.add_rounding(command);
   cast->common.add_input(command);
-  command.footer("Example: ulpscope cast weights.npy --to e4m3 --policy saturating -o weights.safetensors");
+  command.footer("Example: ulpscope cast studies/data/breast-cancer.csv --to e4m3 --policy saturating -o rounded.safetensors");
   command.callback([cast] { run(*cast); });
 }
 

@@ -51,14 +51,15 @@ void add_census(Command& app, const Arguments& arguments, int&) {
   command
       .add_option("--scale", census->scale,
                   "none, a number, amax, pow2, row, 1x128, 128x128, mx:floor|ceil|rceil|even, nvfp4: multiply, round, divide")
-      ->type_name("S")
+      ->type_name("SCALE")
       ->capture_default_str();
   census->common.add_rounding(command);
   census->common.add_input(command);
   census->common.add_threads(command);
   census->common.add_output(command);
   command.add_option("-o", census->directory, "write a report: census.csv, index.html, manifest.json")->type_name("DIR");
-  command.footer("Example: ulpscope census model.safetensors:layer3.wo normal:0,1:4096x512 --to e4m3,e5m2");
+  command.footer(
+      "Example: ulpscope census studies/data/digits-training.safetensors:end.layer1.weight normal:0,1:4096x512 --to e4m3,e5m2");
   command.callback([census, &arguments] { run(*census, arguments); });
 }
 

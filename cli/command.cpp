@@ -21,14 +21,22 @@ Option Option::expected(int least, int most) const { return Option(option_->expe
 Option Option::allow_extra_args(bool allowed) const { return Option(option_->allow_extra_args(allowed)); }
 Option Option::excludes(Option other) const { return Option(option_->excludes(other.option_)); }
 Option Option::each(std::function<void(const std::string&)> use) const { return Option(option_->each(std::move(use))); }
-Option Option::positive() const { return Option(option_->check(CLI::PositiveNumber)); }
-Option Option::nonnegative() const { return Option(option_->check(CLI::NonNegativeNumber)); }
 
-Option Option::in_range(int least, int most) const { return Option(option_->check(CLI::Range(least, most))); }
+Option Option::whole(WholeBounds bounds) const {
+  const auto read = [bounds](std::string& word) { return read_whole(word, bounds); };
+  return Option(option_->type_name("N")->transform(CLI::Validator(read, "")));
+}
+
+Option Option::real(RealBounds bounds) const {
+  const auto read = [bounds](std::string& word) { return read_real(word, bounds); };
+  return Option(option_->type_name("VALUE")->check(CLI::Validator(read, "")));
+}
 
 Option Option::repeatable() const {
   return Option(option_->allow_extra_args(false)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll));
 }
+
+Option Option::comma_list() const { return delimiter(',').repeatable(); }
 
 std::string Option::name() const { return option_->get_single_name(); }
 bool Option::is_positional() const { return option_->get_positional(); }
@@ -39,8 +47,10 @@ Command::Command() : own_(std::make_unique<CLI::App>()), app_(*own_) {}
 Command::Command(CLI::App& app) : app_(app) {}
 Command::~Command() = default;
 
+void Command::heading(const std::string& text) { heading_ = text; }
+
 Command* Command::add_subcommand(const std::string& name, const std::string& description) {
-  subcommands_.push_back(std::make_unique<Command>(*app_.add_subcommand(name, description)));
+  subcommands_.push_back(std::make_unique<Command>(*app_.add_subcommand(name, description)->group(heading_)));
   return subcommands_.back().get();
 }
 

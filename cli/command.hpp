@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/numbers.hpp"
+
 namespace CLI {
 class App;
 class Option;
@@ -35,11 +37,11 @@ class Option {
   Option expected(int least, int most) const;                      ///< number of values
   Option allow_extra_args(bool allowed) const;                     ///< whether the words after its value are values too
   Option repeatable() const;                                       ///< one value each time it is given
+  Option comma_list() const;                                       ///< values between commas, each time it is given
   Option excludes(Option other) const;                             ///< not both
   Option each(std::function<void(const std::string&)> use) const;  ///< called with every value
-  Option in_range(int least, int most) const;                      ///< others are refused
-  Option positive() const;
-  Option nonnegative() const;
+  Option whole(WholeBounds bounds = {}) const;                     ///< whole numbers; others are refused
+  Option real(RealBounds bounds = {}) const;                       ///< finite numbers; others are refused
 
   std::string name() const;  ///< without hyphens
   bool is_positional() const;
@@ -59,6 +61,7 @@ class Command {
   Command& operator=(const Command&) = delete;
   ~Command();
 
+  void heading(const std::string& text);  ///< help lists the subcommands that follow below it
   Command* add_subcommand(const std::string& name, const std::string& description);  ///< kept by this one
   /// `variable` gets the value: text, a number, a list of either. It must outlive the parsing. Defined for the types in
   /// command.cpp.
@@ -85,6 +88,7 @@ class Command {
  private:
   std::unique_ptr<CLI::App> own_;
   CLI::App& app_;
+  std::string heading_;
   std::vector<std::unique_ptr<Command>> subcommands_;
 };
 

@@ -34,5 +34,7 @@ void add_evidence(Command& app, const Arguments& arguments, int& exit_code);
 void add_verify(Command& app, const Arguments& arguments, int& exit_code);
 void add_explain(Command& app, int& exit_code);
 void add_ledger(Command& app, int& exit_code);
+void add_completion(Command& app);  ///< and of the whole program to which it is added
+void add_man(Command& app);
 
 }  // namespace ulpscope::cli

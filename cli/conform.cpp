@@ -188,9 +188,11 @@ int run(const Conform& conform) {
 void add_subject(Command& command, Conform& conform) {
   command.add_option("--library", conform.library, "shared library with the function to check")->type_name("LIB.so");
   command.add_option("--symbol", conform.symbol, "its name in the library")->type_name("NAME");
-  command.add_option("--signature", conform.signature, "batch, scalar or scalar_float, see below")->capture_default_str();
+  command.add_option("--signature", conform.signature, "how it is called, see below")
+      ->type_name("batch|scalar|scalar_float")
+      ->capture_default_str();
   command.add_option("--subject-threads", conform.subject_threads, "call the function from at most N threads; 0: any number")
-      ->in_range(0, 4096);
+      ->whole({.most = 4096});
   command
       .add_option("--program", conform.program, "shell command: inputs on its standard input, results on its standard output")
       ->type_name("CMD");
@@ -208,17 +210,15 @@ void add_right(Command& command, Conform& conform) {
       ->type_name("OP");
   command
       .add_option("--preset", conform.preset, "somebody's conversion: cuda, onnx, ml_dtypes, pytorch, ...; see --list-presets")
-      ->type_name("P");
+      ->type_name("PRESET");
   command.add_flag("--list-presets", conform.list_presets, "the presets, their formats and sources");
   command.add_option("--nan", conform.nan, "NaN results: any NaN is right, the sign of the input, or every bit of the code")
       ->type_name("any|sign|code")
       ->capture_default_str();
-  command.add_option("--ulp", conform.ulp, "results may be so many codes away")->capture_default_str();
+  command.add_option("--ulp", conform.ulp, "results may be so many codes away")->whole()->capture_default_str();
   command.add_option("--range", conform.range, "inputs FIRST to END - 1 only, in decimal or 0x hexadecimal")
       ->type_name("FIRST:END");
-  command.add_option("--examples", conform.examples, "mismatches shown of each class")
-      ->in_range(1, 1000)
-      ->capture_default_str();
+  command.add_option("--examples", conform.examples, "mismatches shown of each class")->whole({1, 1000})->capture_default_str();
 }
 
 }  // namespace
@@ -238,8 +238,8 @@ void add_conform(Command& app, int& exit_code) {
       "  scalar         uintN_t NAME(uintM_t)                                a code in, a code out\n"
       "  scalar_float   uintN_t NAME(float)                                  of float64: NAME(double)\n"
       "\n"
-      "Example: ulpscope conform --library ./libmine.so --symbol to_e4m3 --from fp32 --to e4m3 --policy saturating\n"
-      "         ulpscope conform --program './convert --fp8' --from fp16 --to e5m2 --preset cuda");
+      "A library's function: ulpscope conform --library ./libmine.so --symbol to_e4m3 --from fp32 --to e4m3 --preset cuda\n"
+      "Example: ulpscope conform --program cat --from fp16 --to fp16");
   command.callback([conform, &exit_code] { exit_code = run(*conform); });
 }
 

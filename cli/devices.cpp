@@ -58,7 +58,7 @@ void add_devices(Command& app, int& exit_code) {
   add_devices_replay(command, exit_code);
   add_devices_products(command, exit_code);
   add_devices_cost(command, exit_code);
-  command.footer("Example: ulpscope devices check --device emulated:sm_90");
+  command.footer("Example: ulpscope devices --device emulated:sm_90");
   command.callback([listing, &command] {
     if (!command.has_chosen_subcommand()) list(*listing);
   });

@@ -51,14 +51,13 @@ void add_devices_check(Command& devices, int& exit_code) {
   command
       .add_option("--tests", check->tests,
                   "inner products of each instruction; 100000 by default, 10000000 where the device compares by itself")
-      ->positive()
-      ->type_name("N");
-  command.add_option("--seed", check->common.seed, "of the operands")->capture_default_str();
+      ->whole({1, most_elements});
+  command.add_option("--seed", check->common.seed, "of the operands")->whole()->capture_default_str();
   command.add_option("--instruction", check->instruction, "only instructions that have this in their name")->type_name("TEXT");
   command.add_option("--model", check->model, "compare inner products with this engine instead")->type_name("E");
   check->common.add_threads(command);
   check->common.add_output(command);
-  command.footer("Example: ulpscope devices check --device emulated:sm_90 --model sm_80");
+  command.footer("Example: ulpscope devices check --device emulated:sm_90 --instruction wgmma.f32.f16.f16 --tests 1000");
   command.callback([check, &exit_code] { exit_code = run(*check); });
 }
 

@@ -98,7 +98,7 @@ std::shared_ptr<Products> add_common(Command& command) {
   auto products = std::make_shared<Products>();
   command.add_option("--device", products->device, "the device; the first GPU by default")->type_name("D");
   command.add_option("--shape", products->shapes, "of the products; a few by default")->delimiter(',')->type_name("MxNxK,...");
-  command.add_option("--seed", products->common.seed, "of the operands")->capture_default_str();
+  command.add_option("--seed", products->common.seed, "of the operands")->whole()->capture_default_str();
   products->common.add_output(command);
   return products;
 }
@@ -113,16 +113,16 @@ void add_devices_products(Command& devices, int& exit_code) {
       ->delimiter(',')
       ->type_name("F[,F]");
   command.add_option("--most-algorithms", products->most_algorithms, "of each call and shape")
-      ->positive()
+      ->whole({1, most_elements})
       ->capture_default_str();
-  command.footer("Example: ulpscope devices products --device emulated:sm_90 --in fp16");
+  command.footer("Example: ulpscope devices products --device emulated:sm_90 --in fp16 --shape 16x16x64");
   command.callback([products, &exit_code] { exit_code = run_products(*products); });
 }
 
 void add_devices_cost(Command& devices, int& exit_code) {
   Command& command = *devices.add_subcommand("cost", "how long a library's products take in each format, and what they lose");
   const auto products = add_common(command);
-  command.footer("Example: ulpscope devices cost --device cuda:0");
+  command.footer("Example: ulpscope devices cost --device emulated:sm_90 --shape 64x64x64");
   command.callback([products, &exit_code] { exit_code = run_cost(*products); });
 }
 

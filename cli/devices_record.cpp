@@ -68,12 +68,14 @@ void add_devices_record(Command& devices, int& exit_code) {
   command.add_option("--device", record->device, "the device; the first GPU by default")->type_name("D");
   command.add_option("-o,--output", record->file, "the recording")->required()->type_name("FILE");
   command.add_option("--tests", record->options.tests, "inner products of each instruction and class of operands")
-      ->positive()
+      ->whole({1, most_elements})
       ->capture_default_str();
-  command.add_option("--seed", record->options.seed, "of the operands")->capture_default_str();
+  command.add_option("--seed", record->options.seed, "of the operands")->whole()->capture_default_str();
   command.add_option("--instruction", record->options.instruction, "only instructions that have this in their name")
       ->type_name("TEXT");
-  command.footer("Example: ulpscope devices record --device cpu:amx_bf16 -o amx.recording");
+  command.footer(
+      "Example: ulpscope devices record --device emulated:sm_90 --instruction wgmma.f32.f16.f16 --tests 100 -o "
+      "sm_90.recording");
   command.callback([record, &exit_code] { exit_code = run(*record); });
 }
 
@@ -86,7 +88,7 @@ void add_devices_replay(Command& devices, int& exit_code) {
       ->type_name("E");
   replay->common.add_threads(command);
   replay->common.add_output(command);
-  command.footer("Example: ulpscope devices replay tests/recordings/amx_bf16.recording");
+  command.footer("Example: ulpscope devices replay tests/recordings/f16c.recording");
   command.callback([replay, &exit_code] { exit_code = run(*replay); });
 }
 

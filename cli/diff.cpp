@@ -56,7 +56,8 @@ void add_diff(Command& app, int& exit_code) {
       ->type_name("RULES");
   diff->common.add_input(command);
   diff->common.add_output(command);
-  command.footer("Example: ulpscope diff expected.npy got.npy --dtype bf16 --tolerance ulp=1");
+  command.footer(
+      "Example: ulpscope diff examples/tensors/softmax.npy examples/tensors/cast.npy --dtype bf16 --tolerance ulp=1");
   command.callback([diff, &exit_code] { exit_code = run(*diff); });
 }
 

@@ -10,6 +10,7 @@
 #include "cli/output.hpp"
 #include "emu/error.hpp"
 #include "emu/names.hpp"
+#include "emu/suggestions.hpp"
 #include "studies/probe_variants.hpp"
 #include "studies/words.hpp"
 
@@ -116,7 +117,7 @@ std::string known(const std::string& word) {
   const auto names = emu::engine_names();
   if (std::find(names.begin(), names.end(), word) != names.end()) return word;
   std::string nearest;
-  for (const std::string& name : emu::closest_words(word, names)) nearest += (nearest.empty() ? "" : ", ") + name;
+  for (const std::string& name : emu::closest_engines(word)) nearest += (nearest.empty() ? "" : ", ") + name;
   throw Error("unknown engine '" + word + "'; nearest: " + nearest);
 }
 
@@ -140,7 +141,7 @@ void run(const Engines& engines) {
 void add_engines(Command& app, int&) {
   auto engines = std::make_shared<Engines>();
   Command& command = *app.add_subcommand("engines", "the matrix engines, their parameters, and the evidence for each");
-  command.add_option("NAME", engines->names, "engines to show; all by default");
+  command.add_option("ENGINE", engines->names, "engines to show; all by default");
   engines->common.add_output(command);
   command.footer("Example: ulpscope engines sm_90 cdna3");
   command.callback([engines] { run(*engines); });

@@ -79,7 +79,7 @@ void run(const Eval& eval) {
 void add_eval(Command& app, int&) {
   auto eval = std::make_shared<Eval>();
   Command& command = *app.add_subcommand("eval", "arithmetic on codes from standard input, in TestFloat's line format");
-  command.add_option("--op", eval->operation, "operation: " + operation_words(", "))->type_name("OP")->required();
+  command.add_option("--op", eval->operation, "operation: " + operation_words(", "))->type_name("OPERATION")->required();
   command.add_option("--format", eval->format, "format of the result, and of the operands unless --from names another")
       ->type_name("F")
       ->required();
@@ -92,8 +92,9 @@ void add_eval(Command& app, int&) {
       "A line holds the operands in hexadecimal; the answer repeats them and adds result and flags: 01 inexact, 02 underflow,\n"
       "04 overflow, 08 divide by zero, 10 invalid, added up. eq is quiet, le and lt signal; round_to_int is never inexact.\n"
       "\n"
-      "Example: ulpscope eval --op add --format float16 <<< '3C00 1000'\n"
-      "         testfloat_gen -level 1 f16 2 | ulpscope eval --op add --format float16 | testfloat_ver f16_add");
+      "With Berkeley TestFloat on both sides: testfloat_gen f16 2 | ulpscope eval --op add --format float16 | testfloat_ver "
+      "f16_add\n"
+      "Example: ulpscope eval --op add --format float16 <<< '3C00 1000'");
   command.callback([eval] { run(*eval); });
 }
 

@@ -83,13 +83,20 @@ void add_evidence(Command& app, const Arguments& arguments, int&) {
   Command& command =
       *app.add_subcommand("evidence", "what the checks of verify are worth: false alarms, power, tight bounds, causes named");
   command.add_option("-o", words->directory, "the report: CSV files, index.html, manifest.json")->required()->type_name("DIR");
-  command.add_option("--products", words->products, "correct products to judge")->capture_default_str();
-  command.add_option("--plants", words->plants, "kernels with a planted cause, for explain to find")->capture_default_str();
-  command.add_option("--false-alarm", words->false_alarm, "stated for the probabilistic bound")->capture_default_str();
-  command.add_option("--k", words->lengths, "lengths of sums whose errors are held against the bound")->capture_default_str();
-  command.add_option("--seed", words->common.seed, "key of all operands")->capture_default_str();
+  constexpr WholeBounds counts{.most = 1'000'000'000};
+  command.add_option("--products", words->products, "correct products to judge")->whole(counts)->capture_default_str();
+  command.add_option("--plants", words->plants, "kernels with a planted cause, for explain to find")
+      ->whole(counts)
+      ->capture_default_str();
+  command.add_option("--false-alarm", words->false_alarm, "stated for the probabilistic bound")
+      ->real({0, 1})
+      ->capture_default_str();
+  command.add_option("--k", words->lengths, "lengths of sums whose errors are held against the bound")
+      ->type_name("LO:HI")
+      ->capture_default_str();
+  command.add_option("--seed", words->common.seed, "key of all operands")->whole()->capture_default_str();
   words->common.add_threads(command);
-  command.footer("Example: ulpscope evidence -o out/evidence");
+  command.footer("Example: ulpscope evidence --products 1000 --plants 10 --k 1:256 -o evidence");
   command.callback([words, &arguments] { run(*words, arguments); });
 }
 

@@ -146,6 +146,9 @@ void add_explain(Command& app, int& exit_code) {
   auto explain = std::make_shared<Explain>();
   Command& group = *app.add_subcommand("explain", "why a kernel's output is not what it claims to be");
   group.require_subcommand(1);
+  group.footer(
+      "Example: ulpscope explain matmul examples/tensors/a.npy examples/tensors/b.npy --output examples/tensors/matmul.npy "
+      "--engine fma --in bf16");
   Command& command = *group.add_subcommand("matmul", "replays what D = A.B + C may have been computed by, and ranks it");
   explain->words.add_to(command);
   for (const char* foreign : {"-o", "--codes", "--against", "--device"}) command.remove_option(command.get_option(foreign));
@@ -156,12 +159,14 @@ void add_explain(Command& app, int& exit_code) {
       ->type_name("D.npy")
       ->required();
   command.add_option("--at-least", explain->at_least, "share of the elements, and of the wrong ones, that explains D")
+      ->real({0, 1})
       ->capture_default_str();
   command.footer(
       "Every option but the last two says what is claimed, as for `ulpscope matmul`. Exit code 0: the claim reproduces D; 1: "
       "it does\n"
       "not, explained or not; 3: it does, and so does every other way to sum.\n"
-      "Example: ulpscope explain matmul a.npy b.npy --output d.npy --engine sm_90 --in bf16 --out bf16");
+      "Example: ulpscope explain matmul examples/tensors/a.npy examples/tensors/b.npy --output examples/tensors/matmul.npy "
+      "--engine fma --in bf16");
   command.callback([explain, &exit_code] { exit_code = run(*explain); });
 }
 

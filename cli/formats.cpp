@@ -110,7 +110,7 @@ void run(const Formats& formats) {
 void add_formats(Command& app, int&) {
   auto formats = std::make_shared<Formats>();
   Command& command = *app.add_subcommand("formats", "the formats and their limits, computed");
-  command.add_option("NAME", formats->names, "formats to show; all named ones by default");
+  command.add_option("FORMAT", formats->names, "formats to show; all named ones by default");
   command.add_flag("--codes", formats->codes, "list every code of one format of 16 bits or fewer");
   formats->common.add_output(command);
   command.footer("Example: ulpscope formats e4m3 e5m2 e3m4b5finite");

@@ -42,6 +42,7 @@ void add_list(Command& generate) {
   auto common = std::make_shared<CommonOptions>();
   Command& command = *generate.add_subcommand("list", "the kinds of `generate matmul`: what each provokes and catches");
   common->add_output(command);
+  command.footer("Example: ulpscope generate list");
   command.callback([common] { list(*common); });
 }
 
@@ -66,6 +67,7 @@ void add_cast_case(Command& generate) {
 void add_generate(Command& app, int&) {
   Command& command = *app.add_subcommand("generate", "operands that provoke what random data misses, and the right results");
   command.require_subcommand(1);
+  command.footer("Example: ulpscope generate matmul ties --in bf16 --out bf16 --engine sm_90 -o ties");
   add_matmul_case(command);
   add_cast_case(command);
   add_list(command);

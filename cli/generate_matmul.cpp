@@ -143,19 +143,20 @@ std::vector<CaseTensor> tensors_of(const verify::CaseRequest& request, const ver
 
 void GenerateMatmulWords::add_to(Command& command) {
   command.add_option("KIND", kind, "what the data is to provoke; `ulpscope generate list` describes the kinds")->required();
-  command.add_option("--m", m, "rows of A")->capture_default_str();
-  command.add_option("--n", n, "columns of B")->capture_default_str();
-  command.add_option("--k", k, "products of an output")->capture_default_str();
-  command.add_option("--in", in, "format of A and B, or of each")->delimiter(',')->type_name("F[,F]")->capture_default_str();
+  constexpr WholeBounds extents{1, std::uint64_t{1} << 24};
+  command.add_option("--m", m, "rows of A")->whole(extents)->capture_default_str();
+  command.add_option("--n", n, "columns of B")->whole(extents)->capture_default_str();
+  command.add_option("--k", k, "products of an output")->whole(extents)->capture_default_str();
+  command.add_option("--in", in, "format of A and B, or of each")->comma_list()->type_name("F[,F]")->capture_default_str();
   command.add_option("--acc", accumulator, "what the kernel sums in: float32 (the default) or float16")->type_name("F");
   command.add_option("--out", out, "what it returns; default: that of A, bfloat16 for smaller ones, float32 for tf32")
       ->type_name("F");
-  command.add_option("--engine", engines, "write what this engine returns too; may be repeated")->type_name("E");
+  command.add_option("--engine", engines, "write what this engine returns too; may be repeated")->repeatable()->type_name("E");
   command.add_option("--condition", condition, "condition number of `cancellation`, 2 sum |a||b| / |sum a b|")
-      ->type_name("C")
+      ->real()
       ->capture_default_str()
       ->each([this](const std::string&) { condition_given = true; });
-  command.add_option("--seed", seed, "key of the random choices")->capture_default_str();
+  command.add_option("--seed", seed, "key of the random choices")->whole()->capture_default_str();
   command.add_option("-o", directory, "a new or empty directory, or one whose case is to be replaced")
       ->type_name("DIR")
       ->required();

@@ -21,7 +21,8 @@ void add_info(Command& app, int&) {
   command.add_option("FILE", info->inputs, "tensor files, FILE:NAME, or synthetic tensors")->required();
   info->common.add_input(command);
   info->common.add_output(command);
-  command.footer("Example: ulpscope info model.safetensors activations.npz");
+  command.footer(
+      "Example: ulpscope info studies/data/digits-training.safetensors:end.layer1.weight studies/data/breast-cancer.csv");
   command.callback([info] { print(studies::info_table(open_all(info->inputs, info->common.parsed_open())), info->common, 1); });
 }
 

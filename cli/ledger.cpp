@@ -105,8 +105,8 @@ void add_record_matmul(Command& parent, const std::shared_ptr<Record>& record, i
   command.add_flag("--keep-output", record->keep_output,
                    "keep the output in LEDGER.outputs/, so that a check can tell by how many ulps it moved");
   command.footer(
-      "Example: ulpscope ledger record kernels.ledger matmul a.npy b.npy --in bf16 --output d.npy --case gemm-64 "
-      "--driver 550.54 --keep-output");
+      "Example: ulpscope ledger record kernels.ledger matmul examples/tensors/a.npy examples/tensors/b.npy --in bf16 \\\n"
+      "           --output examples/tensors/matmul.npy --case gemm-64 --driver 550.54 --keep-output");
   command.callback([record, &exit_code] { exit_code = run(*record); });
 }
 
@@ -118,6 +118,9 @@ void add_ledger_record(Command& ledger, int& exit_code) {
       "record", "judge an output as `ulpscope verify` does, and add it; exit code 1 if it is wrong, 3 if that cannot be told");
   command.add_option("LEDGER", record->ledger, "the ledger, a text file; made if it is not there")->required();
   command.require_subcommand(1);
+  command.footer(
+      "Example: ulpscope ledger record kernels.ledger matmul examples/tensors/a.npy examples/tensors/b.npy --in bf16 \\\n"
+      "           --output examples/tensors/matmul.npy --case gemm-64");
   add_record_matmul(command, record, exit_code);
 }
 
@@ -130,6 +133,7 @@ void add_ledger_show(Command& ledger, int& exit_code) {
   Command& command = *ledger.add_subcommand("show", "the table of all cases");
   command.add_option("LEDGER", show->ledger, "the ledger")->required();
   show->common.add_output(command);
+  command.footer("Example: ulpscope ledger show examples/tensors/kernels.ledger");
   command.callback([show, &exit_code] {
     print_ledger(read_ledger(show->ledger), show->common);
     exit_code = done;
@@ -140,6 +144,7 @@ void add_ledger(Command& app, int& exit_code) {
   Command& command =
       *app.add_subcommand("ledger", "which kernels' outputs moved after an upgrade, by how much, and are they still right?");
   command.require_subcommand(1);
+  command.footer("Example: ulpscope ledger check examples/tensors/kernels.ledger gemm-64 --output examples/tensors/matmul.npy");
   add_ledger_record(command, exit_code);
   add_ledger_check(command, exit_code);
   add_ledger_diff(command, exit_code);

@@ -230,9 +230,10 @@ void add_ledger_check(Command& ledger, int& exit_code) {
       .add_option("--manifest", check->manifest,
                   "many cases: CSV with the columns case and output, and roles of inputs (A, scale_a) that are given anew")
       ->type_name("FILE.csv");
-  command.add_option("--threads", check->given.threads, "threads; 0 uses all; results do not depend on it")->in_range(0, 4096);
+  add_threads(command, check->given.threads);
   check->verdicts.add_to(command, "exit code 1 also for what moved within its bound");
-  command.footer("Example: ulpscope ledger check kernels.ledger gemm-64 --output d.npy --text");
+  command.footer(
+      "Example: ulpscope ledger check examples/tensors/kernels.ledger gemm-64 --output examples/tensors/matmul.npy --text");
   command.callback([check, &exit_code] { exit_code = run(*check); });
 }
 
@@ -242,6 +243,7 @@ void add_ledger_diff(Command& ledger, int& exit_code) {
   command.add_option("OLD", diff->before, "the former ledger")->required();
   command.add_option("NEW", diff->after, "the later one")->required();
   diff->verdicts.add_to(command, "exit code 1 for anything that is not the same in both");
+  command.footer("Example: ulpscope ledger diff examples/tensors/kernels.ledger examples/tensors/kernels.ledger");
   command.callback([diff, &exit_code] { exit_code = run(*diff); });
 }
 

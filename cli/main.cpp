@@ -8,13 +8,16 @@
 #include <cstdlib>
 #include <exception>
 #include <new>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "cli/command.hpp"
 #include "cli/commands.hpp"
+#include "cli/description.hpp"
 #include "cli/output.hpp"
+#include "cli/unknown_word.hpp"
 #include "emu/error.hpp"
 #include "emu/simd.hpp"
 #include "gpu/unit.hpp"
@@ -23,15 +26,6 @@
 namespace {
 
 using namespace ulpscope;
-
-constexpr const char* introduction =
-    "ulpscope: what low-precision floating point does to numbers, to the last bit\n"
-    "\n"
-    "  ulpscope round 464 465 0.001 --to e4m3,fp16        one value at a time\n"
-    "  ulpscope census model.safetensors                  what each format does to each tensor\n"
-    "  ulpscope sweep grads.npy -o report                 which loss scale to use: report/index.html\n"
-    "\n"
-    "`ulpscope --help` lists the commands, `ulpscope COMMAND --help` explains one.\n";
 
 int fail(const std::string& message, int code) {
   std::fprintf(stderr, "ulpscope: %s\n", message.c_str());
@@ -50,7 +44,7 @@ std::vector<std::string> with_marked_numbers(std::vector<std::string> arguments)
 /// The path that the environment asks for; the results do not depend on it.
 void choose_simd_path() {
   const char* const path = std::getenv("ULPSCOPE_SIMD");
-  if (path == nullptr) return;
+  if (path == nullptr || *path == '\0') return;
   try {
     emu::use_simd_path(path);
   } catch (const Error& error) {
@@ -58,40 +52,95 @@ void choose_simd_path() {
   }
 }
 
-int run(const std::vector<std::string>& arguments) {
-  CLI::App app("What low-precision floating point does to numbers, to the last bit.", "ulpscope");
-  app.set_version_flag("--version", "ulpscope " + reports::version());
-  app.require_subcommand(1);
-  cli::Command program(app);
-  int exit_code = cli::done;
-  cli::add_info(program, exit_code);
-  cli::add_formats(program, exit_code);
+void add_commands(cli::Command& program, const std::vector<std::string>& arguments, int& exit_code) {
+  program.heading("numbers");
   cli::add_round(program, exit_code);
-  cli::add_cast(program, exit_code);
-  cli::add_diff(program, exit_code);
+  cli::add_formats(program, exit_code);
+  cli::add_eval(program, exit_code);
+  program.heading("tensors");
+  cli::add_info(program, exit_code);
   cli::add_census(program, arguments, exit_code);
   cli::add_sweep(program, arguments, exit_code);
-  cli::add_conform(program, exit_code);
-  cli::add_eval(program, exit_code);
+  cli::add_cast(program, exit_code);
+  cli::add_diff(program, exit_code);
+  program.heading("products");
+  cli::add_matmul(program, exit_code);
+  cli::add_accumulation(program, arguments, exit_code);
   cli::add_engines(program, exit_code);
   cli::add_probe(program, exit_code);
-  cli::add_devices(program, exit_code);
-  cli::add_matmul(program, exit_code);
-  cli::add_audit(program, exit_code);
-  cli::add_accumulation(program, arguments, exit_code);
-  cli::add_generate(program, exit_code);
-  cli::add_evidence(program, arguments, exit_code);
+  program.heading("checks");
   cli::add_verify(program, arguments, exit_code);
   cli::add_explain(program, exit_code);
+  cli::add_audit(program, exit_code);
+  cli::add_generate(program, exit_code);
+  cli::add_conform(program, exit_code);
   cli::add_ledger(program, exit_code);
+  cli::add_evidence(program, arguments, exit_code);
+  program.heading("hardware");
+  cli::add_devices(program, exit_code);
+  program.heading("this program");
+  cli::add_completion(program);
+  cli::add_man(program);
+}
+
+/// The command that the words name; words that name none are inputs and options.
+const cli::CommandDescription& named_command(const cli::CommandDescription& program, const std::vector<std::string>& words) {
+  const cli::CommandDescription* command = &program;
+  for (const std::string& word : words) {
+    const auto named = std::ranges::find(command->commands, word, &cli::CommandDescription::name);
+    if (named != command->commands.end()) command = &*named;
+  }
+  return *command;
+}
+
+std::string missing_command(const cli::CommandDescription& group) {
+  std::string names;
+  for (const cli::CommandDescription& command : group.commands) names += (names.empty() ? "" : ", ") + command.name();
+  return "`" + group.path + "` needs a command: " + names;
+}
+
+int refuse(const CLI::ParseError& error, const CLI::App& app, const std::vector<std::string>& words) {
+  const cli::CommandDescription program = cli::describe(app);
+  const cli::CommandDescription& chosen = named_command(program, words);
+  std::string sentence = error.what();
+  if (const auto unknown = cli::unknown_word(program, words)) {
+    sentence = *unknown;
+  } else if (!chosen.commands.empty() && dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
+    sentence = missing_command(chosen);
+  }
+  return fail(sentence + "; see `" + chosen.path + " --help`", cli::bad_usage);
+}
+
+void print_help(const cli::CommandDescription& command) { cli::print(cli::help_text(command, cli::terminal_width())); }
+
+int run(const std::vector<std::string>& arguments) {
+  CLI::App app("what low-precision floating point does to numbers, to the last bit", "ulpscope");
+  app.set_help_flag("-h,--help", "what a command does, and how it is used");
+  app.set_version_flag("--version", "ulpscope " + reports::version(), "the version");
+  app.require_subcommand(1);
+  app.footer(
+      "The environment variable ULPSCOPE_SIMD chooses the vector instructions; results do not depend on it.\n"
+      "Example: ulpscope round 464 465 0.001 --to e4m3,fp16\n"
+      "         ulpscope census studies/data/breast-cancer.csv --text\n"
+      "         ulpscope sweep studies/data/digits-training.safetensors:end.layer1.weight_grad -o report");
+  cli::Command program(app);
+  int exit_code = cli::done;
+  add_commands(program, arguments, exit_code);
+  if (arguments.empty()) return cli::print(cli::introduction(cli::describe(app))), cli::done;
+  if (arguments.front() == "help") {
+    const cli::CommandDescription described = cli::describe(app);
+    return print_help(cli::find_command(described, {arguments.begin() + 1, arguments.end()})), cli::done;
+  }
+  const std::vector<std::string> words = with_marked_numbers(arguments);
   try {
-    std::vector<std::string> words = with_marked_numbers(arguments);
-    std::reverse(words.begin(), words.end());  // as CLI11 takes them
-    app.parse(words);
-  } catch (const CLI::Success& wanted) {  // --help, --version
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // as CLI11 takes them
+  } catch (const CLI::CallForHelp&) {
+    const cli::CommandDescription described = cli::describe(app);
+    print_help(named_command(described, words));
+  } catch (const CLI::Success& wanted) {  // --version
     return app.exit(wanted);
   } catch (const CLI::ParseError& error) {
-    return fail(std::string(error.what()) + "; see `ulpscope --help`", cli::bad_usage);
+    return refuse(error, app, words);
   }
   return exit_code;
 }
@@ -103,16 +152,14 @@ int main(int count, char** words) {
   try {
     const std::vector<std::string> arguments(words + 1, words + count);
     choose_simd_path();
-    if (arguments.empty()) {
-      cli::print(introduction);
-      return cli::done;
-    }
     return run(arguments);
   } catch (const gpu::NoDevice& error) {
     return fail(error.what(), cli::no_hardware);
   } catch (const Error& error) {
     return fail(error.what(), cli::bad_usage);
   } catch (const std::bad_alloc&) {
+    return fail("out of memory", cli::own_error);
+  } catch (const std::length_error&) {  // more than any memory holds
     return fail("out of memory", cli::own_error);
   } catch (const std::exception& error) {
     return fail(std::string("internal error: ") + error.what(), cli::own_error);

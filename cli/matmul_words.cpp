@@ -62,7 +62,9 @@ std::optional<float> parse_number(const std::string& word) {
   float number = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number,
                                             hexadecimal ? std::chars_format::hex : std::chars_format::general);
-  return error == std::errc{} && end == digits.data() + digits.size() ? std::optional(number) : std::nullopt;
+  if (end != digits.data() + digits.size() || error == std::errc::invalid_argument) return std::nullopt;
+  if (error != std::errc{} || !std::isfinite(number)) throw Error("scale " + word + ": give a finite number of float32");
+  return number;
 }
 
 /// A number, or a tensor; of `format` if its values are.
@@ -124,7 +126,6 @@ studies::MatmulConfig parse_matmul(const MatmulWords& words) {
   check_count("--in", words.in.size(), 2, "one format, or one for A and one for B");
   check_count("--dtype", words.dtypes.size(), 3, "one format, or one for each of A, B and C");
   check_count("--seed", words.seeds.size(), 3, "one number, or one for each of A, B and C");
-  if (words.split_k == 0) throw Error("--split-k 0: give 1 or more");
   if (words.beta && words.c.empty()) throw Error("--beta: is the factor of C, which is not there");
   const bool scaled = !words.scale_a.empty() || !words.scale_b.empty();
   if (!words.c.empty() && words.alpha != 1 && !words.beta && scaled)
@@ -154,7 +155,10 @@ studies::MatmulConfig parse_matmul(const MatmulWords& words) {
   if (!words.device.empty())
     config.devices.push_back(studies::choose_device(
         words.device, words.instruction, {config.a.rounding.format, config.b.rounding.format, config.acc}, config.engines));
-  static_cast<void>(studies::matmul_shape(config.a.input, config.b.input));  // before the scales, which are fitted to it
+  const std::uint64_t k = studies::matmul_shape(config.a.input, config.b.input).k;  // before the scales, which are fitted to it
+  if (words.split_k > std::max<std::uint64_t>(k, 1))
+    throw Error("--split-k " + std::to_string(words.split_k) + ": K is " + std::to_string(k) + ", so give 1 to " +
+                std::to_string(std::max<std::uint64_t>(k, 1)));
   config.a.scales = parse_scales(words, words.scale_a, config.a.input, studies::MatmulSide::a);
   config.b.scales = parse_scales(words, words.scale_b, config.b.input, studies::MatmulSide::b);
   if (config.against == std::vector<std::string>{"none"} || words.only_writes())
@@ -170,21 +174,23 @@ void MatmulWords::add_problem(Command& command) {
   command.add_option("B", b, "matrices (K,N), a batch (B,K,N) or a vector (K)")->required();
   command.add_option("C", c, "where the sums start; shaped like D, or broadcast to it");
   command.add_option("--in", in, "formats that A and B are rounded to (default: their own); tf32 cuts, tf32:nearest rounds")
-      ->delimiter(',')
-      ->allow_extra_args(false)
+      ->comma_list()
       ->type_name("F[,F]");
   command
       .add_option("--acc", accumulator,
                   "what the engine sums in: float32, float16, float64 (default float32, or what the engine has)")
       ->type_name("F");
   command.add_option("--out", out, "format of D, rounded to nearest even (default: that of --acc)")->type_name("F");
-  command.add_option("--alpha", alpha, "D = alpha * sum")->capture_default_str();
-  command.add_option("--beta", beta, "D = alpha * sum + beta * C, C being no start of the sum");
+  command.add_option("--alpha", alpha, "D = alpha * sum")->real()->capture_default_str();
+  command.add_option("--beta", beta, "D = alpha * sum + beta * C, C being no start of the sum")->real();
   command.add_flag("--transpose-a", transpose_a, "the matrices of A are stored as (K,M)");
   command.add_flag("--transpose-b", transpose_b, "the matrices of B are stored as (N,K)");
   command.add_option("--promote", promote, "begin anew every so many products and add the parts in float32; 0: never")
+      ->whole({.most = most_elements})
       ->capture_default_str();
-  command.add_option("--split-k", split_k, "cut K into so many chains")->capture_default_str();
+  command.add_option("--split-k", split_k, "cut K into so many chains, 1 to K")
+      ->whole({1, most_elements})
+      ->capture_default_str();
   command.add_option("--scale-a", scale_a, "scales of A, a tensor or a number; given again: one more for all of A")
       ->repeatable()
       ->type_name("S");
@@ -192,13 +198,12 @@ void MatmulWords::add_problem(Command& command) {
   command.add_option("--scale-dtype", scale_dtype, "format of the scales, where their file does not say (e8m0, e4m3)")
       ->type_name("F");
   command.add_option("--seed", seeds, "keys of synthetic tensors and stochastic rounding: one, or one each for A, B and C")
-      ->delimiter(',')
-      ->allow_extra_args(false)
+      ->whole()
+      ->comma_list()
       ->type_name("N[,N[,N]]")
       ->default_str("0");
   command.add_option("--dtype", dtypes, "what the codes of an .npy or .npz are: one format, or one each for A, B and C")
-      ->delimiter(',')
-      ->allow_extra_args(false)
+      ->comma_list()
       ->type_name("F[,F[,F]]");
   common.add_rounding(command);
   common.add_threads(command);

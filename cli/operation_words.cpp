@@ -20,13 +20,13 @@ void OperationWords::add_sums(Command& command) {
   command.add_option("--acc-rounding", acc_rounding, "of additions: nearest_even or toward_zero")
       ->type_name("R")
       ->capture_default_str();
-  command.add_option("--sum-depth", depth, "additions that a term meets at most; without it any order of them")->type_name("N");
+  command.add_option("--sum-depth", depth, "additions that a term meets at most; without it any order of them")
+      ->whole({.most = most_elements});
 }
 
 void OperationWords::add_functions(Command& command) {
   command.add_option("--function-ulp", function_ulp, "error of exp, division, roots in ulp of --acc; 0: correctly rounded")
-      ->type_name("ULP")
-      ->nonnegative()
+      ->real({.least = 0})
       ->capture_default_str();
 }
 

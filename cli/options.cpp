@@ -5,6 +5,7 @@
 
 #include "emu/error.hpp"
 #include "emu/names.hpp"
+#include "emu/suggestions.hpp"
 
 namespace ulpscope::cli {
 namespace {
@@ -15,43 +16,48 @@ std::string joined(const std::vector<std::string>& words) {
   return out;
 }
 
-Error unknown(const std::string& what, const std::string& word, const std::vector<std::string>& known) {
-  return Error("unknown " + what + " '" + word + "'; nearest: " + joined(emu::closest_words(word, known)));
+Error unknown(const std::string& what, const std::string& word, const std::vector<std::string>& nearest) {
+  return Error("unknown " + what + " '" + word + "'; nearest: " + joined(nearest));
+}
+
+Option add_seed(Command& command, std::uint64_t& seed, const std::string& help) {
+  return command.add_option("--seed", seed, help)->whole()->capture_default_str();
 }
 
 }  // namespace
 
+Option add_threads(Command& command, int& threads) {
+  return command.add_option("--threads", threads, "threads; 0 uses all; results do not depend on it")
+      ->whole({.most = 4096})
+      ->capture_default_str();
+}
+
 void CommonOptions::add_formats(Command& command) {
   command.add_option("--to", formats, "formats, e.g. fp16,e4m3,e5m2 or custom eXmY[bN][ieee|fn|fnuz|finite]")
-      ->delimiter(',')
+      ->comma_list()
       ->type_name("F,...")
       ->capture_default_str();
 }
 
 void CommonOptions::add_rounding(Command& command) {
   command.add_option("--rounding", rounding, "rounding mode")->type_name("R")->capture_default_str();
-  command.add_option("--random-bits", random_bits, "random bits of stochastic rounding, 1 to 32")->capture_default_str();
-  command.add_option("--policy", policy, "overflow: nonsaturating or saturating")
-      ->type_name("P")
+  command.add_option("--random-bits", random_bits, "random bits of stochastic rounding")->whole({1, 32})->capture_default_str();
+  command.add_option("--policy", policy, "what overflow gives")
+      ->type_name("nonsaturating|saturating")
       ->capture_default_str()
       ->each([this](const std::string&) { policy_given = true; });
   command.add_flag("--flush-subnormals", flush_subnormals, "subnormal results become zero");
   command.add_flag("--subnormals-are-zero", subnormals_are_zero, "subnormal inputs count as zero");
   if (command.get_option_no_throw("--seed") == nullptr)
-    command.add_option("--seed", seed, "key of stochastic rounding and of synthetic tensors")->capture_default_str();
+    add_seed(command, seed, "key of stochastic rounding and of synthetic tensors");
 }
 
 void CommonOptions::add_input(Command& command) {
   command.add_option("--dtype", dtype, "what the codes of an .npy or .npz are")->type_name("F");
-  if (command.get_option_no_throw("--seed") == nullptr)
-    command.add_option("--seed", seed, "key of synthetic tensors")->capture_default_str();
+  if (command.get_option_no_throw("--seed") == nullptr) add_seed(command, seed, "key of synthetic tensors");
 }
 
-void CommonOptions::add_threads(Command& command) {
-  command.add_option("--threads", threads, "threads; 0 uses all; results do not depend on it")
-      ->in_range(0, 4096)
-      ->capture_default_str();
-}
+void CommonOptions::add_threads(Command& command) { cli::add_threads(command, threads); }
 
 void CommonOptions::add_output(Command& command) {
   const auto t = command.add_flag("--text", text, "aligned text (the default on a terminal)");
@@ -72,10 +78,9 @@ std::vector<emu::Format> CommonOptions::parsed_formats() const {
 
 emu::RoundingOptions CommonOptions::parsed_rounding() const {
   const auto parsed = emu::parse_rounding(rounding);
-  if (!parsed) throw unknown("rounding mode", rounding, emu::rounding_words());
+  if (!parsed) throw unknown("rounding mode", rounding, emu::closest_roundings(rounding));
   const auto parsed_policy = emu::parse_policy(policy);
-  if (!parsed_policy) throw unknown("policy", policy, emu::policy_words());
-  if (random_bits < 1 || random_bits > 32) throw Error("--random-bits " + std::to_string(random_bits) + ": give 1 to 32");
+  if (!parsed_policy) throw unknown("policy", policy, emu::closest_words(policy, emu::policy_words()));
   emu::RoundingOptions options;
   options.rounding = *parsed;
   options.policy = *parsed_policy;
@@ -94,7 +99,7 @@ tensors::OpenOptions CommonOptions::parsed_open() const {
 
 emu::Format parse_format(const std::string& word) {
   const auto format = emu::parse_format(word);
-  if (!format) throw unknown("format", word, emu::format_words());
+  if (!format) throw unknown("format", word, emu::closest_words(word, emu::format_words()));
   return *format;
 }
 

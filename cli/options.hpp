@@ -33,6 +33,8 @@ struct CommonOptions {
   tensors::OpenOptions parsed_open() const;
 };
 
+Option add_threads(Command& command, int& threads);
+
 /// @throws ulpscope::Error naming the closest known words.
 emu::Format parse_format(const std::string& word);
 

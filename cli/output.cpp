@@ -19,14 +19,6 @@ namespace {
 
 constexpr std::size_t terminal_rows = 40;
 
-std::size_t terminal_width() {
-  winsize size{};
-  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
-  const char* const columns = std::getenv("COLUMNS");
-  const int width = columns == nullptr ? 0 : std::atoi(columns);
-  return width >= 20 ? static_cast<std::size_t>(width) : reports::TextOptions{}.width;
-}
-
 std::int64_t now_ms() {
   using namespace std::chrono;
   return duration_cast<milliseconds>(steady_clock::now().time_since_epoch()).count();
@@ -44,6 +36,14 @@ std::string quoted(const std::string& word) {
 }
 
 }  // namespace
+
+std::size_t terminal_width() {
+  winsize size{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  const char* const columns = std::getenv("COLUMNS");
+  const int width = columns == nullptr ? 0 : std::atoi(columns);
+  return width >= 20 ? static_cast<std::size_t>(width) : reports::TextOptions{}.width;
+}
 
 Rendering rendering_of(const CommonOptions& options) {
   if (options.text) return Rendering::text;

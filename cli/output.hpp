@@ -22,6 +22,9 @@ Rendering rendering_of(const CommonOptions& options);
 /// Prints a table; `key_columns` identify a row in folded text. @throws ulpscope::Error when it cannot be written.
 void print(const reports::Table& table, const CommonOptions& options, std::size_t key_columns);
 
+/// Of the terminal, else of the environment's COLUMNS, else what tables take where there is neither.
+std::size_t terminal_width();
+
 /// Writes to standard output whole. @throws ulpscope::Error
 void print(std::string_view text);
 

@@ -158,7 +158,7 @@ void add_probe(Command& app, int& exit_code) {
       ->type_name("F[,F]");
   command.add_option("--acc", probe->accumulator, "format of c and of the result; all of the engine by default")
       ->type_name("F");
-  command.add_option("--seed", probe->common.seed, "of the random inner products")->capture_default_str();
+  command.add_option("--seed", probe->common.seed, "of the random inner products")->whole()->capture_default_str();
   probe->common.add_output(command);
   command.footer(
       "Beside a device the engine that claims to compute the same is probed too, column `model`.\n"

@@ -59,7 +59,9 @@ void add_sweep(Command& app, const Arguments& arguments, int&) {
   sweep->common.add_output(command);
   command.add_option("-o", sweep->directory, "write a report: census.csv, sweep.csv, index.html, manifest.json")
       ->type_name("DIR");
-  command.footer("Example: ulpscope sweep gradients.npy --to e4m3,fp16 --log2-scale 0:24");
+  command.footer(
+      "Example: ulpscope sweep studies/data/digits-training.safetensors:end.layer1.weight_grad --to e4m3,fp16 --log2-scale "
+      "0:24");
   command.callback([sweep, &arguments] { run(*sweep, arguments); });
 }
 

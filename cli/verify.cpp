@@ -3,17 +3,18 @@
 
 #include "emu/error.hpp"
 #include "emu/names.hpp"
+#include "emu/suggestions.hpp"
 
 namespace ulpscope::cli {
 namespace {
 
 template <class Value>
 Value parse_word(std::optional<Value> parsed, const char* option, const std::string& word,
-                 const std::vector<std::string>& known) {
+                 const std::vector<std::string>& nearest) {
   if (parsed) return *parsed;
-  std::string nearest;
-  for (const std::string& w : emu::closest_words(word, known)) nearest += (nearest.empty() ? "" : ", ") + w;
-  throw Error(std::string(option) + " '" + word + "': unknown; nearest: " + nearest);
+  std::string list;
+  for (const std::string& near : nearest) list += (list.empty() ? "" : ", ") + near;
+  throw Error(std::string(option) + " '" + word + "': unknown; nearest: " + list);
 }
 
 }  // namespace
@@ -26,14 +27,16 @@ void VerifyWords::add_to(Command& command) {
                   "exact: a bound derived from the inputs; engine: bit for bit; FILE: no worse than that output")
       ->type_name("exact|engine|FILE")
       ->capture_default_str();
-  command.add_option("--at-most", at_most, "against a file: times its relative Frobenius error")->capture_default_str();
+  command.add_option("--at-most", at_most, "against a file: times its relative Frobenius error")
+      ->real({.least = 0})
+      ->capture_default_str();
   command
       .add_option("--false-alarm", false_alarm,
                   "probability that a correct output is rejected; the bound is then probabilistic, and tighter")
-      ->type_name("P");
+      ->real({0, 1});
   command.add_option("--out-rounding", out_rounding, "the kernel's last rounding")->type_name("R")->capture_default_str();
-  command.add_option("--out-policy", out_policy, "its overflow: nonsaturating or saturating")
-      ->type_name("P")
+  command.add_option("--out-policy", out_policy, "what its overflow gives")
+      ->type_name("nonsaturating|saturating")
       ->capture_default_str();
   command.add_flag("--out-flush", flush_out, "its subnormal results become zero");
   command.add_option("--junit", junit, "write JUnit XML")->type_name("FILE");
@@ -49,8 +52,10 @@ tensors::Tensor VerifyWords::open(const std::string& file, std::optional<emu::Fo
 
 verify::LastRounding VerifyWords::last_rounding(emu::Format out) const {
   verify::LastRounding last{.out = out};
-  last.options.rounding = parse_word(emu::parse_rounding(out_rounding), "--out-rounding", out_rounding, emu::rounding_words());
-  last.options.policy = parse_word(emu::parse_policy(out_policy), "--out-policy", out_policy, emu::policy_words());
+  last.options.rounding =
+      parse_word(emu::parse_rounding(out_rounding), "--out-rounding", out_rounding, emu::closest_roundings(out_rounding));
+  last.options.policy = parse_word(emu::parse_policy(out_policy), "--out-policy", out_policy,
+                                   emu::closest_words(out_policy, emu::policy_words()));
   last.options.flush_subnormals = flush_out;
   return last;
 }
@@ -59,6 +64,7 @@ void add_verify(Command& app, const Arguments& arguments, int& exit_code) {
   Command& command =
       *app.add_subcommand("verify", "is this kernel's output right? exit code 1 if not, 3 if that cannot be told");
   command.require_subcommand(1);
+  command.footer("Example: ulpscope verify softmax examples/tensors/x.npy --output examples/tensors/softmax.npy");
   add_verify_matmul(command, arguments, exit_code);
   add_verify_rows(command, arguments, exit_code);
   add_verify_products(command, arguments, exit_code);

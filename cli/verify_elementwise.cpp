@@ -33,6 +33,9 @@ void add_verify_elementwise(Command& verify, const Arguments& arguments, int& ex
   of_cast.add_option("X", cast->x, "what was converted")->required();
   cast->add_input(of_cast);
   cast->add_check(of_cast);
+  of_cast.footer(
+      "Example: ulpscope verify cast examples/tensors/softmax.npy --output examples/tensors/cast.npy --out bf16 --out-rounding "
+      "toward_zero");
   of_cast.callback([cast, &arguments, &exit_code] { exit_code = run_cast(*cast, arguments); });
 
   std::string names;
@@ -44,6 +47,7 @@ void add_verify_elementwise(Command& verify, const Arguments& arguments, int& ex
   function->add_sums(of_function);
   function->add_functions(of_function);
   function->add_check(of_function);
+  of_function.footer("Example: ulpscope verify elementwise exp examples/tensors/x.npy --output examples/tensors/exp.npy");
   of_function.callback([function, &arguments, &exit_code] { exit_code = run_elementwise(*function, arguments); });
 }
 

@@ -82,7 +82,8 @@ void VerifyMatmul::add_to(Command& command) {
   command.add_option("--acc-rounding", acc_rounding, "of additions without an engine: nearest_even or toward_zero")
       ->type_name("R")
       ->capture_default_str();
-  command.add_option("--reduction-order", reduction_order, "of the parts of --split-k, against an engine: ascending or any")
+  command.add_option("--reduction-order", reduction_order, "of the parts of --split-k, against an engine")
+      ->type_name("ascending|any")
       ->capture_default_str();
   check.add_to(command);
   problem.common.add_output(command);
@@ -99,7 +100,9 @@ void add_verify_matmul(Command& verify, const Arguments& arguments, int& exit_co
                   "what another rule says, and what it would let through: " + forms + "; may be repeated")
       ->repeatable()
       ->type_name("RULE");
-  command.footer("Example: ulpscope verify matmul a.safetensors b.safetensors --output d.safetensors --acc float32 --text");
+  command.footer(
+      "Example: ulpscope verify matmul examples/tensors/a.npy examples/tensors/b.npy --output examples/tensors/matmul.npy --in "
+      "bf16");
   command.callback([words, &arguments, &exit_code] { exit_code = run(*words, arguments); });
 }
 

@@ -20,7 +20,9 @@ struct Words : OperationWords {
     throw Error("--axis '" + axis + "': give last or all");
   }
   void add_axis(Command& command) {
-    command.add_option("--axis", axis, "the elements summed: of the last axis, or all")->capture_default_str();
+    command.add_option("--axis", axis, "the elements summed: of the last axis, or all")
+        ->type_name("last|all")
+        ->capture_default_str();
   }
   void add_common(Command& command) {
     add_input(command);
@@ -69,6 +71,7 @@ void add_verify_products(Command& verify, const Arguments& arguments, int& exit_
   of_sum.add_option("X", sum->a, "the terms")->required();
   sum->add_axis(of_sum);
   sum->add_common(of_sum);
+  of_sum.footer("Example: ulpscope verify sum examples/tensors/x.npy --output examples/tensors/sum.npy");
   of_sum.callback([sum, &arguments, &exit_code] { exit_code = run_sum(*sum, arguments); });
 
   Command& of_dot = *verify.add_subcommand("dot", "sums of products of two tensors of one shape");
@@ -76,17 +79,28 @@ void add_verify_products(Command& verify, const Arguments& arguments, int& exit_
   of_dot.add_option("B", dot->b, "the other")->required();
   dot->add_axis(of_dot);
   dot->add_common(of_dot);
+  of_dot.footer("Example: ulpscope verify dot examples/tensors/q.npy examples/tensors/k.npy --output examples/tensors/dot.npy");
   of_dot.callback([dot, &arguments, &exit_code] { exit_code = run_dot(*dot, arguments); });
 
   Command& of_conv = *verify.add_subcommand("conv", "convolution (cross-correlation) in 1 to 3 dimensions");
   of_conv.add_option("X", convolution->a, "NxCx..., the input")->required();
   of_conv.add_option("W", convolution->b, "OxC/groupsx..., the weights")->required();
   of_conv.add_option("--bias", convolution->bias, "O elements")->type_name("FILE");
-  of_conv.add_option("--stride", convolution->stride, "one number, or one for each axis")->delimiter(',');
-  of_conv.add_option("--padding", convolution->padding, "zeros on both sides, likewise")->delimiter(',');
-  of_conv.add_option("--dilation", convolution->dilation, "likewise")->delimiter(',');
-  of_conv.add_option("--groups", convolution->groups, "of channels")->capture_default_str();
+  constexpr std::uint64_t most = std::uint64_t{1} << 24;
+  of_conv.add_option("--stride", convolution->stride, "one number, or one for each axis")
+      ->whole({1, most})
+      ->comma_list()
+      ->type_name("N,...");
+  of_conv.add_option("--padding", convolution->padding, "zeros on both sides, likewise")
+      ->whole({0, most})
+      ->comma_list()
+      ->type_name("N,...");
+  of_conv.add_option("--dilation", convolution->dilation, "likewise")->whole({1, most})->comma_list()->type_name("N,...");
+  of_conv.add_option("--groups", convolution->groups, "of channels")->whole({1, most})->capture_default_str();
   convolution->add_common(of_conv);
+  of_conv.footer(
+      "Example: ulpscope verify conv examples/tensors/image.npy examples/tensors/filters.npy --output "
+      "examples/tensors/conv.npy");
   of_conv.callback([convolution, &arguments, &exit_code] { exit_code = run_convolution(*convolution, arguments); });
 }
 

@@ -24,7 +24,9 @@ struct Words : OperationWords {
     add_check(command);
   }
   void add_block(Command& command) {
-    command.add_option("--block", block, "elements for which an online maximum changes at most once")->capture_default_str();
+    command.add_option("--block", block, "elements for which an online maximum changes at most once")
+        ->whole({1, most_elements})
+        ->capture_default_str();
   }
 };
 
@@ -87,10 +89,14 @@ void add_norm(Command& verify, const char* name, const char* what, verify::Norm 
   command.add_option("X", words->x, "the rows")->required();
   command.add_option("--weight", words->weight, "a factor for each column")->type_name("FILE");
   command.add_option("--bias", words->bias, "a summand for each column")->type_name("FILE");
-  command.add_option("--eps", words->eps, "added to the variance")->capture_default_str();
+  command.add_option("--eps", words->eps, "added to the variance")->real({.least = 0})->capture_default_str();
   if (norm == verify::Norm::layer)
-    command.add_option("--variance", words->variance, "centred (two passes, Welford) or one_pass")->capture_default_str();
+    command.add_option("--variance", words->variance, "centred: two passes, Welford")
+        ->type_name("centred|one_pass")
+        ->capture_default_str();
   words->add_common(command);
+  const std::string tensors = "examples/tensors/";
+  command.footer("Example: ulpscope verify " + std::string(name) + " " + tensors + "x.npy --output " + tensors + name + ".npy");
   command.callback([words, norm, &arguments, &exit_code] { exit_code = run_norm(*words, norm, arguments); });
 }
 
@@ -102,6 +108,7 @@ void add_verify_rows(Command& verify, const Arguments& arguments, int& exit_code
   of_softmax.add_option("X", softmax->x, "the rows")->required();
   softmax->add_block(of_softmax);
   softmax->add_common(of_softmax);
+  of_softmax.footer("Example: ulpscope verify softmax examples/tensors/x.npy --output examples/tensors/softmax.npy");
   of_softmax.callback([softmax, &arguments, &exit_code] { exit_code = run_softmax(*softmax, arguments); });
 
   add_norm(verify, "layer_norm", "layer normalisation along the last axis", verify::Norm::layer, arguments, exit_code);
@@ -112,12 +119,17 @@ void add_verify_rows(Command& verify, const Arguments& arguments, int& exit_code
   command.add_option("K", attention->k, "the same, of perhaps fewer heads")->required();
   command.add_option("V", attention->v, "as K")->required();
   command.add_option("--mask", attention->mask, "added to the scores, queries by keys; -inf hides")->type_name("FILE");
-  command.add_option("--scale", attention->scale, "instead of 1/sqrt(D)")->type_name("X");
-  command.add_option("--causal", attention->causal, "none, top_left or bottom_right")->capture_default_str();
+  command.add_option("--scale", attention->scale, "instead of 1/sqrt(D)")->real();
+  command.add_option("--causal", attention->causal, "where the diagonal begins behind which queries see nothing")
+      ->type_name("none|top_left|bottom_right")
+      ->capture_default_str();
   command.add_option("--scores", attention->scores, "the format Q K^T is rounded to")->type_name("F");
   command.add_option("--probabilities", attention->probabilities, "the format probabilities are rounded to")->type_name("F");
   attention->add_block(command);
   attention->add_common(command);
+  command.footer(
+      "Example: ulpscope verify attention examples/tensors/q.npy examples/tensors/k.npy examples/tensors/v.npy --output "
+      "examples/tensors/attention.npy");
   command.callback([attention, &arguments, &exit_code] { exit_code = run_attention(*attention, arguments); });
 }
 

@@ -20,6 +20,12 @@ if(TARGET ulpscope)
   ulpscope_install(Verify ulpscope_gpu ulpscope_reports ulpscope_tensors ulpscope_studies ulpscope_verify
     HEADERS gpu reports tensors studies verify)
   ulpscope_install(Program ulpscope)
+  if(ulpscope_manual)
+    install(FILES ${ulpscope_manual}/completion/ulpscope DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+    install(FILES ${ulpscope_manual}/completion/_ulpscope DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+    install(FILES ${ulpscope_manual}/completion/ulpscope.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+    install(DIRECTORY ${ulpscope_manual}/man1 DESTINATION ${CMAKE_INSTALL_MANDIR})
+  endif()
   foreach(plugin ulpscope_cuda ulpscope_cublas)  # where gpu/plugin.hpp looks for them: ../lib/ulpscope
     if(TARGET ${plugin})
       install(TARGETS ${plugin} LIBRARY DESTINATION lib/ulpscope)

@@ -129,10 +129,9 @@ class Tables(unittest.TestCase):
         self.assertEqual(one.splitlines()[1:], [row for word in words for row in run("census", word)[1].splitlines()[1:]])
 
     def test_an_unknown_simd_path_is_bad_usage(self):
-        for path in ("sse9", ""):
-            code, out, err = run("census", "normal:0,1:10", env={"ULPSCOPE_SIMD": path})
-            self.assertEqual((code, out, err.count("\n")), (2, "", 1))
-            self.assertIn("scalar", err)
+        code, out, err = run("census", "normal:0,1:10", env={"ULPSCOPE_SIMD": "sse9"})
+        self.assertEqual((code, out, err.count("\n")), (2, "", 1))
+        self.assertIn("scalar", err)
 
     def test_known_bytes(self):
         # Any compiler, machine and thread count gives these; a change here is a change of results.
@@ -336,7 +335,7 @@ class Files(unittest.TestCase):
                 ("sweep", "normal:0,1:3", "--log2-scale", "3:1"): "--log2-scale '3:1': LO is above HI",
                 ("round", "abc"): "'abc' is not a number",
                 ("round", "code:100", "--to", "e4m3"): "code:100: is not a code of float8_e4m3fn, which has 8 bits",
-                ("round", "1", "--random-bits", "40"): "--random-bits 40: give 1 to 32",
+                ("round", "1", "--random-bits", "40"): "--random-bits: '40': give a whole number from 1 to 32",
                 ("formats", "fp64", "--codes"): "--codes lists formats of 16 bits or fewer",
                 ("diff", "normal:0,1:4096x512", "normal:0,1:512x4096"): "normal:0,1:4096x512 4096x512, normal:0,1:512x4096 512x4096: shapes differ",
                 ("cast", "normal:0,1:3", "--to", "e4m3", "-o", "no/such/dir.npy"): "no/such/dir.npy: cannot be written",
@@ -354,14 +353,6 @@ class Files(unittest.TestCase):
         done = subprocess.run(["bash", "-c", f"{PROGRAM} formats bf16 --codes | head -1; exit ${{PIPESTATUS[0]}}"],
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.assertEqual((done.returncode, done.stderr), (0, b""))
-
-    def test_help_shows_examples(self):
-        self.assertEqual(run()[0], 0)
-        self.assertEqual(run()[1].count("ulpscope "), 5)
-        for command in ("info", "formats", "round", "cast", "diff", "census", "sweep", "eval"):
-            code, out, _ = run(command, "--help")
-            self.assertEqual(code, 0)
-            self.assertIn("Example: ulpscope " + command, out)
 
 
 GOLDEN = "fbef76851b5acf1ca8e5a3708cdaa6eb4d39f88a80ba636f749e44b0132f6f77"
