@@ -90,6 +90,7 @@ std::vector<ErrorSums> run_exactly(const tensors::Tensor& tensor, const std::vec
         return 0;
       },
       [](int) {});
+  tensor.source->check();
   BinadePass total(question);
   for (BinadePass& pass : passes) {
     pass.finish();

@@ -52,12 +52,21 @@ std::vector<reports::Cell> row_of(const tensors::Tensor& tensor) {
           nans};
 }
 
+/// What is known of a tensor without values.
+std::vector<reports::Cell> row_without_values(const tensors::Tensor& tensor, std::size_t columns) {
+  std::vector<reports::Cell> row{tensor.label, tensor.dtype.name, shape_text(tensor.shape),
+                                 static_cast<std::int64_t>(tensor.count())};
+  row.resize(columns, std::numeric_limits<double>::quiet_NaN());
+  return row;
+}
+
 }  // namespace
 
 reports::Table info_table(const std::vector<tensors::Tensor>& tensors) {
   reports::Table table{
       "info", {"tensor", "dtype", "shape", "count", "min", "max", "min_abs", "zero", "subnormal", "infinite", "nan"}, {}};
-  for (const tensors::Tensor& tensor : tensors) table.rows.push_back(row_of(tensor));
+  for (const tensors::Tensor& tensor : tensors)
+    table.rows.push_back(tensor.opaque ? row_without_values(tensor, table.columns.size()) : row_of(tensor));
   return table;
 }
 

@@ -10,7 +10,8 @@
 namespace ulpscope::studies {
 
 /// One row per tensor: name, dtype, shape, count, min, max (finite), min_abs (nonzero), and counts of zero, subnormal (in its
-/// own dtype), infinite, nan. Each tensor is read once, in pieces.
+/// own dtype), infinite, nan; of a dtype that is not known, all but the first four are nan. Each tensor is read once, in
+/// pieces.
 reports::Table info_table(const std::vector<tensors::Tensor>& tensors);
 
 /// `4096x512`; empty for a scalar.

@@ -71,22 +71,35 @@ void on_field(void* text, std::size_t size, void* table) {
 }
 void on_row(int, void* table) { static_cast<Table*>(table)->end_row(); }
 
+/// The text without its byte order mark, which spreadsheets put before UTF-8.
+std::span<const std::byte> text_of(const FileBytes& file) {
+  const auto text = std::string_view(reinterpret_cast<const char*>(file.bytes.data()), file.bytes.size());
+  if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff")) throw Error(file.name + ": is UTF-16; save it as UTF-8");
+  return file.bytes.subspan(text.starts_with("\xef\xbb\xbf") ? 3 : 0);
+}
+
 }  // namespace
 
+std::string without_nul(std::string text) {
+  for (std::size_t at = 0; (at = text.find('\0', at)) != std::string::npos;) text.replace(at, 1, "\\x00");
+  return text;
+}
+
 Tensor read_csv(const FileBytes& file) {
+  const std::span<const std::byte> text = text_of(file);
   csv_parser parser;
   if (csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI | CSV_APPEND_NULL) != 0) throw std::bad_alloc();
   const std::unique_ptr<csv_parser, void (*)(csv_parser*)> guard(&parser, csv_free);
   Table table;
   constexpr std::size_t piece = 1 << 16;
-  for (std::size_t at = 0; at < file.bytes.size() && table.problem.empty(); at += piece) {
-    const std::size_t size = std::min(piece, file.bytes.size() - at);
-    if (csv_parse(&parser, file.bytes.data() + at, size, on_field, on_row, &table) != size && table.problem.empty())
+  for (std::size_t at = 0; at < text.size() && table.problem.empty(); at += piece) {
+    const std::size_t size = std::min(piece, text.size() - at);
+    if (csv_parse(&parser, text.data() + at, size, on_field, on_row, &table) != size && table.problem.empty())
       table.problem = "row " + std::to_string(table.row + 1) + ": " + csv_strerror(csv_error(&parser));
   }
   if (table.problem.empty() && csv_fini(&parser, on_field, on_row, &table) != 0)
     table.problem = "row " + std::to_string(table.row + 1) + ": " + csv_strerror(csv_error(&parser));
-  if (!table.problem.empty()) throw Error(file.name + ": " + table.problem);
+  if (!table.problem.empty()) throw Error(without_nul(file.name + ": " + table.problem));
   if (table.values.empty()) throw Error(file.name + ": holds no numbers");
   const std::uint64_t rows = table.values.size() / table.columns;
   return from_values(file.name, {rows, table.columns}, std::move(table.values));

@@ -4,8 +4,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "tensors/tensor.hpp"
 
@@ -19,10 +22,21 @@ struct Layout {
   bool big_endian = false;  ///< whole bytes only
 };
 
-/// A source over `bytes`, which `owner` keeps alive. @pre bytes holds `count` elements of the layout; for floating kinds
-/// dtype.format is set.
-std::shared_ptr<const Source> make_source(std::shared_ptr<const void> owner, std::span<const std::byte> bytes,
-                                          const DType& dtype, Layout layout);
+/// Elements in memory.
+struct StoredElements {
+  std::shared_ptr<const void> owner;  ///< keeps the bytes alive
+  std::span<const std::byte> bytes;
+  DType dtype;
+  Layout layout;
+  std::vector<std::uint64_t> column_major = {};  ///< the shape, where the first index runs fastest (Fortran order); else empty
+  std::function<void()> check = nullptr;         ///< throws where bytes that have been read cannot be believed
+};
+
+/// A source over them. @pre `bytes` holds all elements of the layout; for floating kinds dtype.format is set.
+std::shared_ptr<const Source> make_source(StoredElements elements);
+
+/// A source whose codes are the bytes, and which has no values: asked for them it throws Error(why).
+std::shared_ptr<const Source> make_opaque_source(StoredElements elements, std::string why);
 
 /// Bytes of `count` elements; nothing when the product overflows.
 std::optional<std::uint64_t> byte_size(std::uint64_t count, Layout layout);

@@ -2,16 +2,21 @@
 // A file mapped into memory, read-only: its pages are the page cache's, not ours.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+
+#include "tensors/guarded_pages.hpp"
 
 namespace ulpscope::tensors {
 
 class MappedFile {
  public:
-  /// @throws ulpscope::Error naming the file and the reason.
+  /// Returns at once for pipes and whatever else has no end. @throws ulpscope::Error naming the file and the reason.
   explicit MappedFile(const std::string& path);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
@@ -19,8 +24,15 @@ class MappedFile {
 
   std::span<const std::byte> bytes() const noexcept { return bytes_; }
 
+  /// To be called after bytes() have been read, before they are believed. @throws ulpscope::Error if the file has changed since
+  /// it was opened, or a part of it could not be read.
+  void check() const;
+
  private:
+  std::string path_;
+  struct stat opened_ {};
   std::span<const std::byte> bytes_;
+  std::optional<GuardedPages> guarded_;
 };
 
 }  // namespace ulpscope::tensors

@@ -117,15 +117,28 @@ struct Element {
   Layout layout;
 };
 
+UnknownDType unknown(const std::string& name, const Header& header) {
+  const std::string why = "dtype " + header.descr +
+                          " is not known; floats f2 f4 f8, integers i1 to u8, b1, and codes (u1 u2 u4 V1 V2) with --dtype are";
+  const std::string message = name + ": " + why;
+  Tensor tensor;
+  tensor.label = name;
+  tensor.dtype.name = header.descr;
+  tensor.shape = header.shape;
+  tensor.source = make_opaque_source({}, message);
+  tensor.opaque = Opaque{.why = why, .bytes = {}};
+  return {message, std::move(tensor)};
+}
+
 /// What a `descr` such as `<f4` or `|V1` means.
-Element element_of(const std::string& name, const std::string& descr, std::optional<emu::Format> codes) {
+Element element_of(const std::string& name, const Header& header, std::optional<emu::Format> codes) {
+  const std::string& descr = header.descr;
   const auto refuse = [&](const std::string& why) { return Error(name + ": dtype " + descr + " " + why); };
   int bytes = 0;
   const bool sized = descr.size() >= 3 &&
                      std::from_chars(descr.data() + 2, descr.data() + descr.size(), bytes).ptr == descr.data() + descr.size() &&
                      bytes >= 1 && bytes <= 8;
-  if (!sized || std::string_view("<>|=").find(descr[0]) == std::string_view::npos)
-    throw refuse("is not known; floats f2 f4 f8, integers i1 to u8, b1, and codes (u1 u2 u4 V1 V2) with --dtype are");
+  if (!sized || std::string_view("<>|=").find(descr[0]) == std::string_view::npos) throw unknown(name, header);
   const char kind = descr[1];
   Layout layout{Layout::Kind::floating, bytes * 8, descr[0] == '>'};
   const bool power = bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8;
@@ -150,7 +163,7 @@ Element element_of(const std::string& name, const std::string& descr, std::optio
     layout.kind = kind == 'i' ? Layout::Kind::signed_integer : Layout::Kind::unsigned_integer;
     return {{(kind == 'i' ? "int" : "uint") + std::to_string(8 * bytes), {}}, layout};
   }
-  throw refuse("is not known; floats f2 f4 f8, integers i1 to u8, b1, and codes (u1 u2 u4 V1 V2) with --dtype are");
+  throw unknown(name, header);
 }
 
 }  // namespace
@@ -171,7 +184,7 @@ Tensor read_npy(const FileBytes& file, std::optional<emu::Format> dtype) {
   if (length > text.size() - prefix) throw Error(file.name + ": is cut off in the .npy header");
 
   const Header header = HeaderParser(file.name, text.substr(prefix, length)).parse();
-  const Element element = element_of(file.name, header.descr, dtype);
+  const Element element = element_of(file.name, header, dtype);
   const auto count = element_count(header.shape);
   const auto size = count ? byte_size(*count, element.layout) : std::nullopt;
   const std::size_t available = text.size() - prefix - length;
@@ -181,15 +194,10 @@ Tensor read_npy(const FileBytes& file, std::optional<emu::Format> dtype) {
                 std::to_string(available));
   if (*size < available)
     throw Error(file.name + ": " + std::to_string(available - *size) + " bytes follow the data that the header promises");
-  const auto long_extents = std::count_if(header.shape.begin(), header.shape.end(), [](auto extent) { return extent > 1; });
-  if (header.fortran_order && long_extents > 1)
-    throw Error(file.name + ": is in Fortran order; save it again with np.save('" + file.name +
-                "', np.ascontiguousarray(np.load('" + file.name + "')))");
-  return {file.name,
-          {},
-          element.dtype,
-          header.shape,
-          make_source(file.owner, file.bytes.subspan(prefix + length, *size), element.dtype, element.layout)};
+  StoredElements elements{file.owner, file.bytes.subspan(prefix + length, *size), element.dtype, element.layout, {},
+                          file.check};
+  if (header.fortran_order && *count > 1) elements.column_major = header.shape;
+  return {file.name, {}, element.dtype, header.shape, make_source(std::move(elements))};
 }
 
 }  // namespace ulpscope::tensors

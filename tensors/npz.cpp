@@ -53,6 +53,14 @@ std::shared_ptr<std::vector<std::byte>> inflate(const std::string& name, zip_t* 
   }
 }
 
+Tensor read_member(const FileBytes& file, std::optional<emu::Format> dtype) {
+  try {
+    return read_npy(file, dtype);
+  } catch (const UnknownDType& error) {
+    return error.tensor();
+  }
+}
+
 }  // namespace
 
 std::vector<Tensor> read_npz(const FileBytes& file, std::optional<emu::Format> dtype) {
@@ -68,7 +76,7 @@ std::vector<Tensor> read_npz(const FileBytes& file, std::optional<emu::Format> d
     if (std::any_of(tensors.begin(), tensors.end(), [&](const Tensor& t) { return t.name == name; }))
       throw Error(file.name + ": two members are named '" + name + "'");
     const auto bytes = inflate(file.name + ":" + name, archive.get(), index);
-    Tensor tensor = read_npy({file.name + ":" + name, *bytes, bytes}, dtype);
+    Tensor tensor = read_member({file.name + ":" + name, *bytes, bytes}, dtype);
     tensor.name = name;
     tensors.push_back(std::move(tensor));
   }

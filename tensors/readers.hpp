@@ -4,11 +4,14 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "emu/error.hpp"
 #include "tensors/tensor.hpp"
 
 namespace ulpscope::tensors {
@@ -18,15 +21,35 @@ struct FileBytes {
   std::string name;
   std::span<const std::byte> bytes;
   std::shared_ptr<const void> owner;
+  std::function<void()> check = nullptr;  ///< see StoredElements
 };
 
-/// NumPy's format description, versions 1.0 to 3.0 (numpy.lib.format). `dtype`: what codes are. @throws ulpscope::Error
+/// Text for a message, which would end at a NUL: `\x00` in its place.
+std::string without_nul(std::string text);
+
+/// The dtype of an array is not known; all else about it is.
+class UnknownDType : public Error {
+ public:
+  UnknownDType(const std::string& message, Tensor tensor) : Error(message), tensor_(std::move(tensor)) {}
+  /// The array, opaque.
+  const Tensor& tensor() const noexcept { return tensor_; }
+
+ private:
+  Tensor tensor_;
+};
+
+/// NumPy's format description, versions 1.0 to 3.0 (numpy.lib.format). `dtype`: what codes are.
+/// @throws ulpscope::Error, UnknownDType among them.
 Tensor read_npy(const FileBytes& file, std::optional<emu::Format> dtype);
-/// A zip archive of .npy members, stored or deflated. @throws ulpscope::Error
+/// A zip archive of .npy members, stored or deflated; opaque where the dtype is not known. @throws ulpscope::Error
 std::vector<Tensor> read_npz(const FileBytes& file, std::optional<emu::Format> dtype);
-/// The safetensors format description; tensors in the order of their data. @throws ulpscope::Error
+/// The safetensors format description; tensors in the order of their data, opaque where the dtype is not known.
+/// @throws ulpscope::Error
 std::vector<Tensor> read_safetensors(const FileBytes& file);
-/// Numbers in rows of equal length (RFC 4180), the first row being names if it holds no number. @throws ulpscope::Error
+/// `__metadata__` as JSON; empty where there is none. @throws ulpscope::Error
+std::string read_safetensors_metadata(const FileBytes& file);
+/// Numbers in rows of equal length (RFC 4180), the first row being names if it holds no number; UTF-8, with or without a byte
+/// order mark. @throws ulpscope::Error
 Tensor read_csv(const FileBytes& file);
 
 }  // namespace ulpscope::tensors

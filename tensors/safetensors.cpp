@@ -18,8 +18,8 @@ constexpr std::uint64_t length_bytes = 8;
 constexpr std::uint64_t longest_header = 100'000'000;  // the limit of the reference implementation
 
 struct Entry {
-  std::string name;
-  SafetensorsDType type;
+  std::string name, dtype;               ///< as the header has them
+  std::optional<SafetensorsDType> type;  ///< absent for a dtype that is not known
   std::vector<std::uint64_t> shape;
   std::uint64_t begin, end;
 };
@@ -79,21 +79,45 @@ class Reader {
     const json header = parse_header();
     std::vector<Entry> entries;
     for (const auto& [name, value] : header.items())
-      if (name != "__metadata__") entries.push_back(entry_of(name, value));
+      if (name != safetensors_metadata) entries.push_back(entry_of(name, value));
     std::stable_sort(entries.begin(), entries.end(),
                      [](const Entry& a, const Entry& b) { return std::pair(a.begin, a.end) < std::pair(b.begin, b.end); });
     check_cover(entries);
     std::vector<Tensor> tensors;
-    for (const Entry& entry : entries)
-      tensors.push_back(
-          {file_.name + ":" + entry.name, entry.name, entry.type.dtype, entry.shape,
-           make_source(file_.owner, data_.subspan(entry.begin, entry.end - entry.begin), entry.type.dtype, entry.type.layout)});
+    for (const Entry& entry : entries) tensors.push_back(tensor_of(entry));
     if (tensors.empty()) throw Error(file_.name + ": holds no tensors");
     return tensors;
   }
 
+  std::string metadata() {
+    const json header = parse_header();
+    return header.contains(safetensors_metadata) ? header[safetensors_metadata].dump() : std::string();
+  }
+
  private:
-  [[noreturn]] void fail(const std::string& why) const { throw Error(file_.name + ": " + why); }
+  [[noreturn]] void fail(const std::string& why) const { throw Error(without_nul(file_.name + ": " + why)); }
+
+  Tensor tensor_of(const Entry& entry) const {
+    StoredElements elements;
+    elements.owner = file_.owner;
+    elements.bytes = data_.subspan(entry.begin, entry.end - entry.begin);
+    elements.check = file_.check;
+    Tensor tensor;
+    tensor.label = file_.name + ":" + entry.name;
+    tensor.name = entry.name;
+    tensor.shape = entry.shape;
+    if (entry.type) {
+      tensor.dtype = elements.dtype = entry.type->dtype;
+      elements.layout = entry.type->layout;
+      tensor.source = make_source(std::move(elements));
+    } else {
+      tensor.dtype.name = entry.dtype;
+      const std::string why = "dtype " + entry.dtype + " is not known; known are " + safetensors_words();
+      tensor.opaque = Opaque{.why = why, .bytes = entry.end - entry.begin};
+      tensor.source = make_opaque_source(std::move(elements), without_nul(tensor.label + ": " + why));
+    }
+    return tensor;
+  }
 
   json parse_header() {
     const std::span<const std::byte> bytes = file_.bytes;
@@ -126,15 +150,19 @@ class Reader {
     const json& shape = value["shape"];
     const json& offsets = value["data_offsets"];
     if (!dtype.is_string()) refuse("dtype is not a word");
-    const auto type = safetensors_dtype(dtype.get<std::string>());
-    if (!type) refuse("dtype '" + dtype.get<std::string>() + "' is not known; known are " + safetensors_words());
     if (!shape.is_array()) refuse("shape is not a list");
     if (!offsets.is_array() || offsets.size() != 2) refuse("data_offsets is not a list of two");
 
-    Entry entry{name, *type, {}, whole_number(name, offsets[0], "an offset"), whole_number(name, offsets[1], "an offset")};
+    Entry entry{name,
+                dtype.get<std::string>(),
+                {},
+                {},
+                whole_number(name, offsets[0], "an offset"),
+                whole_number(name, offsets[1], "an offset")};
+    entry.type = safetensors_dtype(entry.dtype);
     for (const json& extent : shape) entry.shape.push_back(whole_number(name, extent, "an extent of the shape"));
     const auto count = element_count(entry.shape);
-    const auto size = count ? byte_size(*count, type->layout) : std::nullopt;
+    const auto size = !count ? std::nullopt : entry.type ? byte_size(*count, entry.type->layout) : entry.end - entry.begin;
     if (!size) refuse("the extents of the shape overflow when multiplied");
     if (entry.begin > entry.end || entry.end > data_.size())
       refuse("its data end at byte " + std::to_string(entry.end) + " of " + std::to_string(data_.size()));
@@ -163,5 +191,6 @@ class Reader {
 }  // namespace
 
 std::vector<Tensor> read_safetensors(const FileBytes& file) { return Reader(file).read(); }
+std::string read_safetensors_metadata(const FileBytes& file) { return Reader(file).metadata(); }
 
 }  // namespace ulpscope::tensors

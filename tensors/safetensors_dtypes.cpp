@@ -40,6 +40,12 @@ std::string_view safetensors_word(emu::Format format) {
   return {};
 }
 
+std::string_view safetensors_integer_word(std::string_view name) {
+  for (const IntegerWord& integer : integers)
+    if (integer.name == name) return integer.word;
+  return {};
+}
+
 std::string safetensors_words() {
   std::string out;
   for (const emu::NamedFormat& named : emu::catalogue)

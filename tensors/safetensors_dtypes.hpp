@@ -10,6 +10,9 @@
 
 namespace ulpscope::tensors {
 
+/// The key of a header under which strings of the user's own stand.
+constexpr const char* safetensors_metadata = "__metadata__";
+
 struct SafetensorsDType {
   DType dtype;
   Layout layout;
@@ -19,6 +22,8 @@ struct SafetensorsDType {
 std::optional<SafetensorsDType> safetensors_dtype(std::string_view word);
 /// The word for a format; empty where safetensors has none.
 std::string_view safetensors_word(emu::Format format);
+/// The word for an integer type by its name (`int64`); empty where safetensors has none.
+std::string_view safetensors_integer_word(std::string_view name);
 /// Every known word, separated by spaces.
 std::string safetensors_words();
 

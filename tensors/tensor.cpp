@@ -23,11 +23,30 @@ bool exists(const std::string& path) {
   return std::filesystem::exists(path, error);
 }
 
+bool is_regular(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::is_regular_file(path, error);
+}
+
 std::string extension_of(const std::string& path) {
   std::string extension = std::filesystem::path(path).extension().string();
   for (char& c : extension)
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   return extension;
+}
+
+/// What `read` makes of the bytes of a file, if the file is still as it was when it has been read.
+template <class Read>
+auto read_mapped(const std::string& path, Read read) {
+  const auto mapped = std::make_shared<const MappedFile>(path);
+  try {
+    auto result = read(FileBytes{path, mapped->bytes(), mapped, [file = mapped.get()] { file->check(); }});
+    mapped->check();
+    return result;
+  } catch (const Error&) {
+    mapped->check();  // the better reason
+    throw;
+  }
 }
 
 std::vector<Tensor> open_file(const std::string& path, std::optional<emu::Format> dtype) {
@@ -38,7 +57,7 @@ std::vector<Tensor> open_file(const std::string& path, std::optional<emu::Format
         ": is a PyTorch pickle; convert it: python3 -c \"import torch, safetensors.torch as s; s.save_file(torch.load('" +
         path + "', map_location='cpu'), '" + path.substr(0, path.size() - extension.size()) + ".safetensors')\"");
   const bool known = extension == ".npy" || extension == ".npz" || extension == ".safetensors" || extension == ".csv";
-  if (!known && exists(path))
+  if (!known && is_regular(path))
     throw Error(path + ": the name ends in none of .npy .npz .safetensors .csv, which are the formats read");
   if (!exists(path)) {
     const std::size_t colon = path.find(':');
@@ -46,13 +65,13 @@ std::vector<Tensor> open_file(const std::string& path, std::optional<emu::Format
     throw Error(path + (looks_synthetic ? ": no such file, and not a synthetic tensor; those are " + synthetic_forms()
                                         : std::string(": no such file")));
   }
-  const auto mapped = std::make_shared<MappedFile>(path);
-  const FileBytes file{path, mapped->bytes(), mapped};
-  if (extension == ".npy") return {read_npy(file, dtype)};
-  if (extension == ".npz") return read_npz(file, dtype);
-  if (dtype) throw Error(path + ": --dtype is for codes in .npy and .npz files; this file says what it holds");
-  if (extension == ".csv") return {read_csv(file)};
-  return read_safetensors(file);
+  return read_mapped(path, [&](const FileBytes& file) -> std::vector<Tensor> {
+    if (extension == ".npy") return {read_npy(file, dtype)};
+    if (extension == ".npz") return read_npz(file, dtype);
+    if (dtype) throw Error(path + ": --dtype is for codes in .npy and .npz files; this file says what it holds");
+    if (extension == ".csv") return {read_csv(file)};
+    return read_safetensors(file);
+  });
 }
 
 /// FILE and NAME of `FILE:NAME`, split behind a name that ends like a file of several tensors and exists.
@@ -65,20 +84,23 @@ std::optional<std::pair<std::string, std::string>> split(const std::string& inpu
   return std::nullopt;
 }
 
+Tensor known(Tensor tensor) {
+  if (tensor.opaque) throw Error(without_nul(tensor.label + ": " + tensor.opaque->why));
+  return tensor;
+}
+
 template <class Float>
 Tensor hold(std::string label, std::vector<std::uint64_t> shape, std::vector<Float> values, emu::Format format) {
   const auto owner = std::make_shared<const std::vector<Float>>(std::move(values));
   const DType dtype{emu::format_name(format), format};
-  return {std::move(label),
-          {},
-          dtype,
-          std::move(shape),
-          make_source(owner, std::as_bytes(std::span(*owner)), dtype, {Layout::Kind::floating, format.bits(), false})};
+  const Layout layout{Layout::Kind::floating, format.bits(), false};
+  return {std::move(label), {}, dtype, std::move(shape), make_source({owner, std::as_bytes(std::span(*owner)), dtype, layout})};
 }
 
 }  // namespace
 
 std::span<const float> Source::floats(std::uint64_t, std::size_t) const { return {}; }
+void Source::check() const {}
 
 bool DType::fits_float() const {
   if (format) return emu::fits_float(*format);
@@ -95,13 +117,13 @@ std::vector<Tensor> open(const std::string& input, const OpenOptions& options) {
   std::vector<Tensor> all = open_file(parts->first, options.dtype);
   std::vector<std::string> names;
   for (Tensor& tensor : all) {
-    if (tensor.name == parts->second) return {std::move(tensor)};
+    if (tensor.name == parts->second) return {known(std::move(tensor))};
     names.push_back(tensor.name);
   }
   std::string nearest;
   for (const std::string& name : emu::closest_words(parts->second, names)) nearest += (nearest.empty() ? "" : ", ") + name;
-  throw Error(parts->first + ": holds no tensor '" + parts->second + "'; nearest of " + std::to_string(names.size()) + ": " +
-              nearest);
+  throw Error(without_nul(parts->first + ": holds no tensor '" + parts->second + "'; nearest of " +
+                          std::to_string(names.size()) + ": " + nearest));
 }
 
 Tensor open_one(const std::string& input, const OpenOptions& options) {
@@ -115,7 +137,14 @@ Tensor open_one(const std::string& input, const OpenOptions& options) {
   }();
   if (all.size() != 1)
     throw Error(input + ": holds " + std::to_string(all.size()) + " tensors; name one, e.g. " + all.front().label);
-  return std::move(all.front());
+  return known(std::move(all.front()));
+}
+
+std::string metadata(const std::string& input) {
+  const auto parts = exists(input) ? std::nullopt : split(input);
+  const std::string path = parts ? parts->first : input;
+  if (extension_of(path) != ".safetensors" || !exists(path)) return {};
+  return read_mapped(path, read_safetensors_metadata);
 }
 
 Tensor from_values(std::string label, std::vector<std::uint64_t> shape, std::vector<float> values) {

@@ -34,8 +34,17 @@ class Source {
   virtual std::span<const float> floats(std::uint64_t first, std::size_t count) const;
   /// read() for any dtype; 64-bit integers beyond 2^53 are rounded to nearest even.
   virtual void read(std::uint64_t first, std::span<double> out) const = 0;
-  /// Codes of the elements, right-aligned; float dtypes only.
+  /// Codes of the elements, right-aligned; of integers the integers' own bits.
   virtual void read_codes(std::uint64_t first, std::span<emu::Code> out) const = 0;
+  /// To be called after floats() have been used; the others do it themselves. @throws ulpscope::Error where what was read
+  /// cannot be believed: the file changed meanwhile.
+  virtual void check() const;
+};
+
+/// Elements of a dtype that is not known: they have no values.
+struct Opaque {
+  std::string why;                     ///< the dtype, and which are known
+  std::optional<std::uint64_t> bytes;  ///< of a .safetensors file, to be copied: the source gives so many, each as a code
 };
 
 struct Tensor {
@@ -44,8 +53,10 @@ struct Tensor {
   DType dtype;
   std::vector<std::uint64_t> shape;  ///< empty: a scalar
   std::shared_ptr<const Source> source;
+  std::optional<Opaque> opaque = {};
 
   std::uint64_t count() const;  ///< product of the shape
+  bool is_integer() const { return !dtype.format && !opaque; }
 };
 
 struct OpenOptions {
@@ -54,13 +65,17 @@ struct OpenOptions {
 };
 
 /// Opens an input as typed: a file (`.npy`, `.npz`, `.safetensors`, `.csv`), `FILE:NAME` for one tensor of it, or a synthetic
-/// tensor (`normal:MEAN,SD:ROWSxCOLS`, ...). Tensors come in the file's order (.safetensors: by offset).
+/// tensor (`normal:MEAN,SD:ROWSxCOLS`, ...). Tensors come in the file's order (.safetensors: by offset), those of a dtype that
+/// is not known among them; named alone, such a one is an error.
 /// @throws ulpscope::Error in one line naming the file, what is wrong and what would be right.
 std::vector<Tensor> open(const std::string& input, const OpenOptions& options = {});
 
 /// The one tensor of an input. A file that says itself what it holds is opened although `options.dtype` says otherwise.
 /// @throws ulpscope::Error as open(), and where there are several.
 Tensor open_one(const std::string& input, const OpenOptions& options = {});
+
+/// `__metadata__` of the .safetensors file that an input names, as JSON; empty where there is none. @throws ulpscope::Error
+std::string metadata(const std::string& input);
 
 /// A tensor over values held in memory.
 Tensor from_values(std::string label, std::vector<std::uint64_t> shape, std::vector<float> values);

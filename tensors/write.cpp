@@ -1,70 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tensors/write.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <bit>
-#include <cerrno>
-#include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <utility>
 
 #include "emu/error.hpp"
 #include "tensors/elements.hpp"
+#include "tensors/new_file.hpp"
 #include "tensors/safetensors_dtypes.hpp"
 
 namespace ulpscope::tensors {
 namespace {
-
-/// A file that takes its name only when commit() says so. Until then it has none, so that nothing is left of it however the
-/// program ends; file systems without nameless files get a temporary name instead.
-class NewFile {
- public:
-  explicit NewFile(const std::string& path) : path_(path), temporary_(path + ".tmp." + std::to_string(::getpid())) {
-    const std::string folder = std::filesystem::path(path).parent_path().string();
-    int descriptor = ::open(folder.empty() ? "." : folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
-    nameless_ = descriptor >= 0;
-    if (!nameless_) descriptor = ::open(temporary_.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
-    file_ = descriptor < 0 ? nullptr : ::fdopen(descriptor, "wb");
-    if (file_ == nullptr) fail();
-  }
-  ~NewFile() {
-    if (file_ == nullptr) return;
-    std::fclose(file_);
-    if (!nameless_) std::remove(temporary_.c_str());
-  }
-  NewFile(const NewFile&) = delete;
-  NewFile& operator=(const NewFile&) = delete;
-
-  void write(const void* bytes, std::size_t size) {
-    if (std::fwrite(bytes, 1, size, file_) != size) fail();
-  }
-  void write(const std::string& bytes) { write(bytes.data(), bytes.size()); }
-  void commit() {
-    if (std::fflush(file_) != 0) fail();
-    const std::string self = "/proc/self/fd/" + std::to_string(::fileno(file_));
-    if (nameless_ && ::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, temporary_.c_str(), AT_SYMLINK_FOLLOW) != 0) fail();
-    if (std::rename(temporary_.c_str(), path_.c_str()) != 0) {
-      const int reason = errno;
-      std::remove(temporary_.c_str());
-      errno = reason;
-      fail();
-    }
-    std::fclose(std::exchange(file_, nullptr));
-  }
-
- private:
-  [[noreturn]] void fail() const { throw Error(path_ + ": cannot be written: " + std::strerror(errno)); }
-
-  std::string path_, temporary_;
-  bool nameless_ = false;
-  std::FILE* file_ = nullptr;
-};
 
 constexpr std::size_t piece = 1 << 16;  // elements; a multiple of 8, so that packed pieces end on a byte
 
@@ -133,6 +82,48 @@ void write_values(const char* descr, const std::string& path, const std::vector<
   file.commit();
 }
 
+/// A tensor on its way into a .safetensors file.
+struct Entry {
+  std::string name, dtype;
+  std::vector<std::uint64_t> shape;
+  std::uint64_t bytes, words;  ///< what is written, and the codes that it is written from
+  int word_bits;
+  std::uint64_t element_bits;
+  Producer<emu::Code> codes;
+};
+
+std::uint64_t bytes_of(const std::string& path, std::uint64_t count, int bits) {
+  const auto size = byte_size(count, {Layout::Kind::floating, bits, false});
+  if (!size) throw Error(path + ": the extents of the shape overflow when multiplied");
+  return *size;
+}
+
+Entry entry_of(const std::string& path, const NamedCodes& tensor) {
+  const std::string_view word = safetensors_word(tensor.format);
+  if (word.empty()) throw Error(path + ": safetensors has no dtype for that format; known are " + safetensors_words());
+  const std::uint64_t count = count_of(path, tensor.shape);
+  const int bits = tensor.format.bits();
+  return {
+      tensor.name, std::string(word), tensor.shape, bytes_of(path, count, bits), count, bits, static_cast<std::uint64_t>(bits),
+      tensor.codes};
+}
+
+Entry entry_of(const std::string& path, const Tensor& tensor) {
+  const auto codes = [source = tensor.source](std::uint64_t first, std::span<emu::Code> out) {
+    source->read_codes(first, out);
+  };
+  const std::uint64_t count = count_of(path, tensor.shape);
+  if (tensor.opaque) {
+    const std::uint64_t bytes = *tensor.opaque->bytes, element_bits = count == 0 ? 0 : bytes / count * 8;
+    return {tensor.name, tensor.dtype.name, tensor.shape, bytes, bytes, 8, element_bits, codes};
+  }
+  const std::string_view word = safetensors_integer_word(tensor.dtype.name);
+  const int bits = safetensors_dtype(word)->layout.storage_bits;
+  return {
+      tensor.name, std::string(word), tensor.shape, bytes_of(path, count, bits), count, bits, static_cast<std::uint64_t>(bits),
+      codes};
+}
+
 }  // namespace
 
 void write_npy(const std::string& path, const std::vector<std::uint64_t>& shape, const Producer<float>& values) {
@@ -153,16 +144,21 @@ void write_npy_codes(const std::string& path, const std::vector<std::uint64_t>& 
   file.commit();
 }
 
-void write_safetensors(const std::string& path, const std::vector<NamedCodes>& tensors) {
+void write_safetensors(const std::string& path, const std::vector<NamedCodes>& tensors, const Beside& beside) {
+  std::vector<Entry> entries;
+  for (const NamedCodes& tensor : tensors) entries.push_back(entry_of(path, tensor));
+  for (const Tensor& tensor : beside.copied) entries.push_back(entry_of(path, tensor));
+  std::stable_sort(entries.begin(), entries.end(),
+                   [](const Entry& a, const Entry& b) { return a.element_bits > b.element_bits; });
+
   nlohmann::ordered_json header = nlohmann::ordered_json::object();
+  if (!beside.metadata.empty()) header[safetensors_metadata] = nlohmann::ordered_json::parse(beside.metadata);
   std::uint64_t offset = 0;
-  for (const NamedCodes& tensor : tensors) {
-    const std::string_view word = safetensors_word(tensor.format);
-    if (word.empty()) throw Error(path + ": safetensors has no dtype for that format; known are " + safetensors_words());
-    const auto size = byte_size(count_of(path, tensor.shape), {Layout::Kind::floating, tensor.format.bits(), false});
-    if (!size) throw Error(path + ": the extents of the shape overflow when multiplied");
-    header[tensor.name] = {{"dtype", word}, {"shape", tensor.shape}, {"data_offsets", {offset, offset + *size}}};
-    offset += *size;
+  for (const Entry& entry : entries) {
+    if (header.contains(entry.name)) throw Error(path + ": two tensors would be named '" + entry.name + "'");
+    if (entry.name == safetensors_metadata) throw Error(path + ": no tensor can be named " + entry.name);
+    header[entry.name] = {{"dtype", entry.dtype}, {"shape", entry.shape}, {"data_offsets", {offset, offset + entry.bytes}}};
+    offset += entry.bytes;
   }
   std::string text = header.dump();
   text.resize((text.size() + 7) / 8 * 8, ' ');
@@ -171,9 +167,9 @@ void write_safetensors(const std::string& path, const std::vector<NamedCodes>& t
 
   NewFile file(path);
   file.write(prefix + text);
-  for (const NamedCodes& tensor : tensors)
-    produce<emu::Code>(count_of(path, tensor.shape), tensor.codes,
-                       [&](std::span<const emu::Code> part) { file.write(stored(part, tensor.format.bits())); });
+  for (const Entry& entry : entries)
+    produce<emu::Code>(entry.words, entry.codes,
+                       [&](std::span<const emu::Code> part) { file.write(stored(part, entry.word_bits)); });
   file.commit();
 }
 

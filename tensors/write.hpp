@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "emu/format.hpp"
+#include "tensors/tensor.hpp"
 
 namespace ulpscope::tensors {
 
@@ -30,7 +31,13 @@ struct NamedCodes {
   std::vector<std::uint64_t> shape;
   Producer<emu::Code> codes;
 };
-/// One .safetensors file; F4 and F6 are packed as the format description says.
-void write_safetensors(const std::string& path, const std::vector<NamedCodes>& tensors);
+/// What a .safetensors file holds beside rounded tensors.
+struct Beside {
+  std::vector<Tensor> copied = {};  ///< as they are: integers, and tensors of other .safetensors files whose dtype is not known
+  std::string metadata = {};        ///< JSON of `__metadata__`; empty for none
+};
+/// One .safetensors file; F4 and F6 are packed as the format description says. Wider elements come first, which aligns them all
+/// (libraries that map such files want that), otherwise tensors keep their order.
+void write_safetensors(const std::string& path, const std::vector<NamedCodes>& tensors, const Beside& beside = {});
 
 }  // namespace ulpscope::tensors

@@ -14,15 +14,16 @@
 #include "tensors/readers.hpp"
 
 inline void touch(const ulpscope::tensors::Tensor& tensor) {
-  const std::uint64_t count = tensor.count();
+  const std::uint64_t count = tensor.opaque ? tensor.opaque->bytes.value_or(0) : tensor.count();
   std::array<double, 16> values;
   std::array<float, 16> floats;
   std::array<ulpscope::emu::Code, 16> codes;
   const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(values.size(), count));
   for (const std::uint64_t first : {std::uint64_t{0}, count - size}) {
+    tensor.source->read_codes(first, std::span(codes).first(size));
+    if (tensor.opaque) continue;
     tensor.source->read(first, std::span(values).first(size));
     if (tensor.dtype.fits_float()) tensor.source->read(first, std::span(floats).first(size));
-    if (tensor.dtype.format) tensor.source->read_codes(first, std::span(codes).first(size));
   }
 }
 
@@ -39,4 +40,10 @@ void read_everything(const std::uint8_t* data, std::size_t size, Read read) {
     touch(read(ulpscope::tensors::FileBytes{"input", *owner, owner}));
   } catch (const ulpscope::Error&) {
   }
+}
+
+/// Tensors, after the metadata of the same header.
+inline std::vector<ulpscope::tensors::Tensor> read_safetensors_whole(const ulpscope::tensors::FileBytes& file) {
+  static_cast<void>(ulpscope::tensors::read_safetensors_metadata(file));
+  return ulpscope::tensors::read_safetensors(file);
 }

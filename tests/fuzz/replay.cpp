@@ -20,7 +20,7 @@ int main(int count, char** words) {
     const auto* const data = reinterpret_cast<const std::uint8_t*>(bytes.data());
     read_everything(data, bytes.size(), [](const FileBytes& file) { return read_npy(file, {}); });
     read_everything(data, bytes.size(), [](const FileBytes& file) { return read_npz(file, {}); });
-    read_everything(data, bytes.size(), [](const FileBytes& file) { return read_safetensors(file); });
+    read_everything(data, bytes.size(), read_safetensors_whole);
     read_everything(data, bytes.size(), [](const FileBytes& file) { return read_csv(file); });
     read_recording_input(data, bytes.size());
     ++files;

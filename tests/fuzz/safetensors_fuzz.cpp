@@ -2,7 +2,6 @@
 #include "tests/fuzz/read_everything.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  read_everything(data, size,
-                  [](const ulpscope::tensors::FileBytes& file) { return ulpscope::tensors::read_safetensors(file); });
+  read_everything(data, size, read_safetensors_whole);
   return 0;
 }

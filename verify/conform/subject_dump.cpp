@@ -29,6 +29,7 @@ class RawDump final : public Subject {
     const std::span<std::byte> out = results.bytes();
     const std::uint64_t at = (first - questions_.first) * word_bytes(questions_.to);
     if (!out.empty()) std::memcpy(out.data(), file_.bytes().data() + at, out.size());
+    file_.check();
   }
 
  private:
