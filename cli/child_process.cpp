@@ -57,7 +57,7 @@ pid_t spawn(const std::vector<std::string>& words, const std::string& printed) {
   ::posix_spawnattr_init(&attributes);
   sigset_t defaults;
   ::sigemptyset(&defaults);
-  ::sigaddset(&defaults, SIGPIPE);  // which this program ignores
+  for (const int ignored : {SIGPIPE, SIGXFSZ}) ::sigaddset(&defaults, ignored);  // by this program
   ::posix_spawnattr_setsigdefault(&attributes, &defaults);
   ::posix_spawnattr_setpgroup(&attributes, 0);
   ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF);

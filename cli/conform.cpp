@@ -2,7 +2,6 @@
 #include "verify/conform/conform.hpp"
 
 #include <charconv>
-#include <fstream>
 #include <memory>
 
 #include "cli/command.hpp"
@@ -14,6 +13,7 @@
 #include "emu/error.hpp"
 #include "emu/names.hpp"
 #include "reports/render.hpp"
+#include "tensors/new_file.hpp"
 #include "verify/conform/conform_presets.hpp"
 
 namespace ulpscope::cli {
@@ -125,16 +125,15 @@ void check_subject(const Conform& conform) {
 
 void write_inputs(const std::string& path, const verify::Questions& questions) {
   constexpr std::uint64_t at_once = std::uint64_t{1} << 20;
-  std::ofstream file(path, std::ios::binary);
+  tensors::NewFile file(path);
   verify::Words words(questions.inputs.format(), 0);
-  for (std::uint64_t first = questions.first; first < questions.end && file; first += at_once) {
+  for (std::uint64_t first = questions.first; first < questions.end; first += at_once) {
     words.resize(static_cast<std::size_t>(std::min(at_once, questions.end - first)));
     questions.inputs.fill(first, words);
     const auto bytes = words.bytes();
-    file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+    file.write(bytes.data(), bytes.size());
   }
-  file.close();
-  if (!file) throw Error(path + ": cannot be written");
+  file.commit();
 }
 
 void print_text(const Conform& conform, const ConformHeading& heading, const verify::Conformance& result) {

@@ -87,6 +87,18 @@ void CaseDirectory::write_tensors() const {
 }
 
 void CaseDirectory::write(nlohmann::ordered_json description) const {
+  try {
+    write_files(std::move(description));
+  } catch (const Error&) {
+    std::error_code ignored;
+    for (const std::string& name : file_names()) std::filesystem::remove(std::filesystem::path(path_) / name, ignored);
+    std::filesystem::remove(std::filesystem::path(path_) / description_name, ignored);
+    std::filesystem::remove(path_, ignored);  // if it is empty
+    throw;
+  }
+}
+
+void CaseDirectory::write_files(nlohmann::ordered_json description) const {
   write_tensors();
   nlohmann::ordered_json listed = nlohmann::ordered_json::array();
   for (const CaseTensor& tensor : tensors_)

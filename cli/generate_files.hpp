@@ -33,7 +33,8 @@ class CaseDirectory {
   /// Creates it. @throws ulpscope::Error where it cannot be, or where it holds a file that is not among `tensors` and case.json
   CaseDirectory(std::string path, Storage storage, const std::vector<CaseTensor>& tensors);
 
-  /// Writes the tensors, then case.json: `description` and `files` with the SHA-256 of each.
+  /// Writes the tensors, then case.json: `description` and `files` with the SHA-256 of each. Where one cannot be written, none
+  /// of the case remains. @throws ulpscope::Error
   void write(nlohmann::ordered_json description) const;
 
   /// A tensor as commands open it: `DIR/a.npy`, `DIR/case.safetensors:a`.
@@ -41,6 +42,7 @@ class CaseDirectory {
   std::vector<std::string> file_names() const;
 
  private:
+  void write_files(nlohmann::ordered_json description) const;
   void write_tensors() const;
 
   std::string path_;

@@ -22,13 +22,14 @@
 #include "emu/simd.hpp"
 #include "gpu/unit.hpp"
 #include "reports/build_info.hpp"
+#include "reports/escape.hpp"
 
 namespace {
 
 using namespace ulpscope;
 
 int fail(const std::string& message, int code) {
-  std::fprintf(stderr, "ulpscope: %s\n", message.c_str());
+  std::fprintf(stderr, "ulpscope: %s\n", reports::terminal_escaped(message).c_str());
   return code;
 }
 
@@ -149,6 +150,7 @@ int run(const std::vector<std::string>& arguments) {
 
 int main(int count, char** words) {
   ::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow any more is an error of the write
   try {
     const std::vector<std::string> arguments(words + 1, words + count);
     choose_simd_path();

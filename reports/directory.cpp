@@ -64,6 +64,39 @@ void write_in_place(const std::string& path, const std::string& bytes) {
   if (const int error = write_all(descriptor, bytes)) fail(path, reason_of(error));
 }
 
+/// A file under a temporary name: it gets its own by commit(), or goes.
+class Part {
+ public:
+  /// A link is followed. @throws ulpscope::Error
+  Part(const std::string& path, const std::string& bytes)
+      : path_(path), target_(fs::exists(path) ? fs::canonical(path) : fs::path(path)), temporary_(temporary_beside(target_)) {
+    const int descriptor = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (descriptor < 0) fail(path, reason_of(errno));
+    const int error = write_all(descriptor, bytes);
+    if (error == 0) return;
+    ::unlink(temporary_.c_str());
+    fail(path, reason_of(error));
+  }
+  Part(Part&& other) noexcept
+      : path_(std::move(other.path_)), target_(std::move(other.target_)), temporary_(std::exchange(other.temporary_, {})) {}
+  Part(const Part&) = delete;
+  Part& operator=(const Part&) = delete;
+  Part& operator=(Part&&) = delete;
+  ~Part() {
+    if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  }
+
+  /// @throws ulpscope::Error
+  void commit() {
+    if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail(path_, reason_of(errno));
+    temporary_.clear();
+  }
+
+ private:
+  std::string path_;
+  fs::path target_, temporary_;
+};
+
 std::string cpu() {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);) {
@@ -130,15 +163,7 @@ void write_file(const std::string& path, const std::string& bytes) {
   const auto status = fs::status(path, ignored);
   if (fs::is_directory(status)) fail(path, "it is a directory");
   if (fs::exists(status) && !fs::is_regular_file(status)) return write_in_place(path, bytes);
-  const fs::path target = fs::exists(status) ? fs::canonical(path) : fs::path(path);
-  const fs::path temporary = temporary_beside(target);
-  const int descriptor = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (descriptor < 0) fail(path, reason_of(errno));
-  int error = write_all(descriptor, bytes);
-  if (error == 0 && ::rename(temporary.c_str(), target.c_str()) != 0) error = errno;
-  if (error == 0) return;
-  ::unlink(temporary.c_str());
-  fail(path, reason_of(error));
+  Part(path, bytes).commit();
 }
 
 std::string sha256(const std::string& bytes) {
@@ -155,7 +180,7 @@ std::string sha256(const std::string& bytes) {
 void write_report(const std::string& directory, const std::vector<Table>& tables, const std::string& html,
                   const Provenance& provenance) {
   std::error_code error;
-  fs::create_directories(directory, error);
+  const bool made = fs::create_directories(directory, error);
   if (!fs::is_directory(directory)) fail(directory, error ? error.message() : "it is not a directory");
   auto superseded = owned_files(directory);
   std::vector<std::pair<std::string, std::string>> files;
@@ -164,10 +189,15 @@ void write_report(const std::string& directory, const std::vector<Table>& tables
   files.emplace_back("index.html", html);
   const std::string manifest = manifest_of(files, provenance);
   files.emplace_back(manifest_name, manifest);
-  for (const auto& [name, bytes] : files) {
-    write_file((fs::path(directory) / name).string(), bytes);
-    superseded.erase(name);
+  try {
+    std::vector<Part> parts;
+    for (const auto& [name, bytes] : files) parts.emplace_back((fs::path(directory) / name).string(), bytes);
+    for (Part& part : parts) part.commit();
+  } catch (const Error&) {
+    if (made) fs::remove(directory, error);
+    throw;
   }
+  for (const auto& [name, bytes] : files) superseded.erase(name);
   for (const auto& name : superseded) fs::remove(fs::path(directory) / name, error);
 }
 

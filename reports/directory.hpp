@@ -27,7 +27,8 @@ struct Provenance {
 
 /// Creates `directory` if need be and writes NAME.csv for each table, index.html with `html`, and last manifest.json: version,
 /// commit, compiler, CPU, GPU (or "none"), seed, arguments, SHA-256 of each file. Rewriting an existing report replaces it.
-/// A directory that holds files which are not a report's is refused. @throws ulpscope::Error
+/// A directory that holds files which are not a report's is refused. Where one file cannot be written, none is.
+/// @throws ulpscope::Error
 void write_report(const std::string& directory, const std::vector<Table>& tables, const std::string& html,
                   const Provenance& provenance);
 

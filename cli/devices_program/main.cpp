@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ulpscope-devices: what a machine with a GPU is asked for, by a program that needs a CUDA toolkit, CMake and a C++20 compiler
 // and nothing else. `ulpscope devices` and `ulpscope probe` do the same with all of ulpscope around them.
+#include <signal.h>
+
 #include <cstdio>
 #include <exception>
 #include <string>
@@ -39,6 +41,7 @@ int run(const std::vector<std::string>& words) {
 }  // namespace
 
 int main(int count, char** words) {
+  ::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow any more is an error of the write
   const std::vector<std::string> arguments(words + 1, words + count);
   if (arguments.empty() || arguments.front() == "--help") {
     print_help();

@@ -140,6 +140,22 @@ TEST_CASE("a former report is replaced, with the files that the new one does not
   CHECK(bytes_of(directory.file("index.html")) == "new page");
 }
 
+TEST_CASE("a report of which one file does not fit leaves the former one, or no directory") {
+  const TemporaryDirectory directory;
+  write_report(directory.path(), {census}, "page", {});
+  const auto manifest = bytes_of(directory.file("manifest.json"));
+
+  {
+    const FileSizeLimit limit(4096);
+    CHECK_THROWS_AS(write_report(directory.path(), {sweep}, std::string(100000, 'x'), {}), Error);
+    CHECK_THROWS_AS(write_report(directory.file("new"), {sweep}, std::string(100000, 'x'), {}), Error);
+  }
+
+  CHECK(directory.names() == std::set<std::string>{"census.csv", "index.html", "manifest.json"});
+  CHECK(bytes_of(directory.file("index.html")) == "page");
+  CHECK(bytes_of(directory.file("manifest.json")) == manifest);
+}
+
 TEST_CASE("a directory with anything foreign is refused and left as it is") {
   const TemporaryDirectory directory;
   SECTION("an empty one with a stranger") { write_file(directory.file("thesis.tex"), "years of work"); }
