@@ -6,9 +6,9 @@
 
 #include "cli/command.hpp"
 #include "cli/commands.hpp"
+#include "cli/inputs.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
-#include "cli/precision.hpp"
 #include "emu/bulk.hpp"
 #include "emu/catalogue.hpp"
 #include "emu/error.hpp"
@@ -25,37 +25,54 @@ struct Cast {
   bool codes = false;
 };
 
-void run(const Cast& cast) {
-  const emu::Format format = parse_format(cast.format);
-  const emu::RoundingOptions options = cast.common.parsed_rounding();
-  const emu::RandomBits random{cast.common.seed};
-  const auto all = open_all({cast.input}, cast.common.parsed_open());
+void check_output(const Cast& cast) {
   const std::filesystem::path out(cast.output);
+  if (out.extension() != ".npy" && out.extension() != ".safetensors")
+    throw Error(cast.output + ": the name ends in neither .npy nor .safetensors");
   std::error_code ignored;
   for (const std::string& in : {cast.input, cast.input.substr(0, cast.input.find(':'))})
     if (std::filesystem::equivalent(in, out, ignored)) throw Error(cast.output + ": is the input itself; choose another name");
+}
 
-  if (out.extension() == ".safetensors") {
-    std::vector<tensors::NamedCodes> named;
-    for (const tensors::Tensor& tensor : all) {
-      auto caster = std::make_shared<studies::Caster>(tensor, format, options, random);
-      named.push_back({tensor.name.empty() ? "tensor" : tensor.name, format, tensor.shape,
-                       [caster](std::uint64_t first, std::span<emu::Code> codes) { caster->codes(first, codes); }});
-    }
-    return tensors::write_safetensors(cast.output, named);
+/// Every tensor: rounded, or as it is where there is nothing to round.
+void write_all(const Cast& cast, emu::Format format, const emu::RoundingOptions& options) {
+  const Inputs inputs = sort_inputs({cast.input}, cast.common.parsed_open(), Integers::leave_out, "FILE:NAME casts one");
+  std::vector<tensors::NamedCodes> named;
+  for (const tensors::Tensor& tensor : inputs.kept) {
+    auto caster = std::make_shared<studies::Caster>(tensor, format, options, emu::RandomBits{cast.common.seed});
+    named.push_back({tensor.name.empty() ? "tensor" : tensor.name, format, tensor.shape,
+                     [caster](std::uint64_t first, std::span<emu::Code> codes) { caster->codes(first, codes); }});
   }
-  if (out.extension() != ".npy") throw Error(cast.output + ": the name ends in neither .npy nor .safetensors");
-  if (all.size() != 1)
-    throw Error(cast.input + ": holds " + std::to_string(all.size()) + " tensors; name one (" + all.front().label +
+  tensors::Beside beside{inputs.integers, tensors::metadata(cast.input)};
+  std::vector<tensors::Tensor> copied, left_out;
+  for (const tensors::Tensor& tensor : inputs.opaque) (tensor.opaque->bytes ? copied : left_out).push_back(tensor);
+  beside.copied.insert(beside.copied.end(), copied.begin(), copied.end());
+  tensors::write_safetensors(cast.output, named, beside);
+  if (!inputs.integers.empty()) remark("copied as they are: " + named_words(inputs.integers, "integer tensor"));
+  if (!copied.empty()) remark("copied as they are: " + unknown_words(copied));
+  if (!left_out.empty()) remark("left out: " + unknown_words(left_out));
+}
+
+void run(const Cast& cast) {
+  const emu::Format format = parse_format(cast.format);
+  const emu::RoundingOptions options = cast.common.parsed_rounding();
+  check_output(cast);
+  if (std::filesystem::path(cast.output).extension() == ".safetensors") return write_all(cast, format, options);
+
+  const Inputs inputs = sort_inputs({cast.input}, cast.common.parsed_open(), Integers::include, {});
+  const tensors::Tensor& tensor = inputs.kept.front();
+  const std::size_t count = inputs.kept.size() + inputs.opaque.size();
+  if (count != 1)
+    throw Error(cast.input + ": holds " + std::to_string(count) + " tensors; name one (" + tensor.label +
                 ") or write a .safetensors");
-  const studies::Caster caster(all.front(), format, options, random);
+  const studies::Caster caster(tensor, format, options, emu::RandomBits{cast.common.seed});
   if (cast.codes)
-    return tensors::write_npy_codes(cast.output, all.front().shape, format,
+    return tensors::write_npy_codes(cast.output, tensor.shape, format,
                                     [&](std::uint64_t first, std::span<emu::Code> codes) { caster.codes(first, codes); });
   if (!tensors::DType{{}, format}.fits_float())
     throw Error(cast.output + ": .npy values are float32, which does not hold every " + emu::format_name(format) +
                 "; write --codes or a .safetensors");
-  tensors::write_npy(cast.output, all.front().shape,
+  tensors::write_npy(cast.output, tensor.shape,
                      [&](std::uint64_t first, std::span<float> values) { caster.values(first, values); });
 }
 

@@ -3,6 +3,7 @@
 
 #include "cli/command.hpp"
 #include "cli/commands.hpp"
+#include "cli/inputs.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
 #include "cli/precision.hpp"
@@ -14,6 +15,7 @@ struct Census {
   CommonOptions common;
   std::vector<std::string> inputs;
   std::string scale = "none", directory;
+  bool integers = false;
 };
 
 constexpr std::uint64_t most_swept = std::uint64_t{1} << 24;  // elements up to which a report also advises a scale
@@ -26,7 +28,8 @@ void run(const Census& census, const Arguments& arguments) {
   if (studies::clamps(scaling.rule) && !census.common.policy_given) config.options.policy = emu::Policy::saturating;
   config.seed = census.common.seed;
   config.threads = census.common.threads;
-  const auto tensors = open_all(census.inputs, census.common.parsed_open());
+  const auto tensors =
+      open_numbers(census.inputs, census.common.parsed_open(), census.integers ? Integers::include : Integers::leave_out);
   ProgressLine progress;
   if (census.directory.empty()) {
     const auto rows = census_all(tensors, scaling, config, progress.callback());
@@ -55,6 +58,7 @@ void add_census(Command& app, const Arguments& arguments, int&) {
       ->capture_default_str();
   census->common.add_rounding(command);
   census->common.add_input(command);
+  command.add_flag("--integers", census->integers, "integer tensors of files with others, too");
   census->common.add_threads(command);
   census->common.add_output(command);
   command.add_option("-o", census->directory, "write a report: census.csv, index.html, manifest.json")->type_name("DIR");

@@ -3,6 +3,7 @@
 
 #include "cli/command.hpp"
 #include "cli/commands.hpp"
+#include "cli/inputs.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
 #include "cli/precision.hpp"
@@ -14,6 +15,7 @@ struct Sweep {
   CommonOptions common;
   std::vector<std::string> inputs;
   std::string range = "-10:24", directory;
+  bool integers = false;
 };
 
 std::string sentences(const std::vector<std::vector<studies::SweepRow>>& rows) {
@@ -31,7 +33,8 @@ void run(const Sweep& sweep, const Arguments& arguments) {
   config.options = sweep.common.parsed_rounding();
   config.seed = sweep.common.seed;
   config.threads = sweep.common.threads;
-  const auto tensors = open_all(sweep.inputs, sweep.common.parsed_open());
+  const auto tensors =
+      open_numbers(sweep.inputs, sweep.common.parsed_open(), sweep.integers ? Integers::include : Integers::leave_out);
   ProgressLine progress;
   if (!sweep.directory.empty()) {
     write_precision_report({sweep.directory, arguments, {}, range, true, true}, tensors, config, progress.callback());
@@ -55,6 +58,7 @@ void add_sweep(Command& app, const Arguments& arguments, int&) {
   command.add_option("--log2-scale", sweep->range, "the scales 2^LO to 2^HI")->type_name("LO:HI[:STEP]")->capture_default_str();
   sweep->common.add_rounding(command);
   sweep->common.add_input(command);
+  command.add_flag("--integers", sweep->integers, "integer tensors of files with others, too");
   sweep->common.add_threads(command);
   sweep->common.add_output(command);
   command.add_option("-o", sweep->directory, "write a report: census.csv, sweep.csv, index.html, manifest.json")
