@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tensors/tensor.hpp"
 
+#include <fnmatch.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <string_view>
@@ -89,6 +91,23 @@ Tensor known(Tensor tensor) {
   return tensor;
 }
 
+/// The tensor of that name; where none has it, those whose names the glob matches, in their order.
+std::vector<Tensor> named(std::vector<Tensor> all, const std::string& path, const std::string& wanted) {
+  std::vector<Tensor> matching;
+  std::vector<std::string> names;
+  for (Tensor& tensor : all) {
+    if (tensor.name == wanted) return {known(std::move(tensor))};
+    names.push_back(tensor.name);
+    if (::fnmatch(wanted.c_str(), tensor.name.c_str(), 0) == 0) matching.push_back(std::move(tensor));
+  }
+  if (!matching.empty()) return matching;
+  std::string nearest;
+  for (const std::string& name : emu::closest_words(wanted, names)) nearest += (nearest.empty() ? "" : ", ") + name;
+  const bool is_glob = wanted.find_first_of("*?[") != std::string::npos;
+  throw Error(without_nul(path + ": " + (is_glob ? "no tensor matches '" : "holds no tensor '") + wanted + "'; nearest of " +
+                          std::to_string(names.size()) + ": " + nearest));
+}
+
 template <class Float>
 Tensor hold(std::string label, std::vector<std::uint64_t> shape, std::vector<Float> values, emu::Format format) {
   const auto owner = std::make_shared<const std::vector<Float>>(std::move(values));
@@ -114,16 +133,7 @@ std::vector<Tensor> open(const std::string& input, const OpenOptions& options) {
   if (is_synthetic(input)) return {synthetic(input, options.seed)};
   const auto parts = split(input);
   if (!parts) return open_file(input, options.dtype);
-  std::vector<Tensor> all = open_file(parts->first, options.dtype);
-  std::vector<std::string> names;
-  for (Tensor& tensor : all) {
-    if (tensor.name == parts->second) return {known(std::move(tensor))};
-    names.push_back(tensor.name);
-  }
-  std::string nearest;
-  for (const std::string& name : emu::closest_words(parts->second, names)) nearest += (nearest.empty() ? "" : ", ") + name;
-  throw Error(without_nul(parts->first + ": holds no tensor '" + parts->second + "'; nearest of " +
-                          std::to_string(names.size()) + ": " + nearest));
+  return named(open_file(parts->first, options.dtype), parts->first, parts->second);
 }
 
 Tensor open_one(const std::string& input, const OpenOptions& options) {

@@ -64,9 +64,10 @@ struct OpenOptions {
   std::uint64_t seed = 0;            ///< key of synthetic tensors
 };
 
-/// Opens an input as typed: a file (`.npy`, `.npz`, `.safetensors`, `.csv`), `FILE:NAME` for one tensor of it, or a synthetic
-/// tensor (`normal:MEAN,SD:ROWSxCOLS`, ...). Tensors come in the file's order (.safetensors: by offset), those of a dtype that
-/// is not known among them; named alone, such a one is an error.
+/// Opens an input as typed: a file (`.npy`, `.npz`, `.safetensors`, `.csv`), `FILE:NAME` for one tensor of it, `FILE:GLOB` for
+/// those whose names match (POSIX.1, fnmatch() without flags: `*` matches dots and slashes too; a tensor of just that name
+/// is meant before any glob), or a synthetic tensor (`normal:MEAN,SD:ROWSxCOLS`, ...). Tensors come in the file's order
+/// (.safetensors: by offset), those of a dtype that is not known among them; named alone, such a one is an error.
 /// @throws ulpscope::Error in one line naming the file, what is wrong and what would be right.
 std::vector<Tensor> open(const std::string& input, const OpenOptions& options = {});
 

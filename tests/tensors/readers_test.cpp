@@ -198,6 +198,38 @@ TEST_CASE("names pick a tensor, and a wrong one is answered with the nearest", "
         std::string::npos);
 }
 
+TEST_CASE("globs pick tensors in the file's order, and a tensor of just that name is meant before any glob", "[tensors]") {
+  const Folder folder;
+  const auto zeros = [](std::uint64_t, std::span<emu::Code> out) { std::fill(out.begin(), out.end(), 0); };
+  std::vector<tensors::NamedCodes> written;
+  for (const char* const name : {"enc.0.w", "enc.10.attn.w", "enc.1.b", "ENC.2.w", "w[1]", "w1", "pos/a*", "pos/ab"})
+    written.push_back({name, emu::bf16, {1}, zeros});
+  tensors::write_safetensors(folder / "w.safetensors", written);
+  const auto names = [&](const std::string& glob) {
+    std::string all;
+    for (const tensors::Tensor& tensor : tensors::open(folder / "w.safetensors:" + glob)) {
+      CHECK(tensor.label == folder / "w.safetensors:" + tensor.name);
+      all += tensor.name + " ";
+    }
+    return all;
+  };
+
+  CHECK(names("enc.*.w") == "enc.0.w enc.10.attn.w ");  // dots are no borders, case counts
+  CHECK(names("enc.**.w") == "enc.0.w enc.10.attn.w ");
+  CHECK(names("enc.?.[bw]") == "enc.0.w enc.1.b ");
+  CHECK(names("[!e]*w") == "ENC.2.w ");
+  CHECK(names("*") == "enc.0.w enc.10.attn.w enc.1.b ENC.2.w w[1] w1 pos/a* pos/ab ");
+  CHECK(names("w[1]") == "w[1] ");
+  CHECK(names("w[12]") == "w1 ");
+  CHECK(names("pos/a*") == "pos/a* ");
+  CHECK(names("pos*b") == "pos/ab ");
+  CHECK(refusal([&] {
+          names("enc.*.x");
+        }).ends_with("w.safetensors: no tensor matches 'enc.*.x'; nearest of 8: enc.0.w, enc.1.b, w1"));
+  CHECK(refusal([&] { tensors::open_one(folder / "w.safetensors:enc.*"); }).find("holds 3 tensors; name one") !=
+        std::string::npos);
+}
+
 TEST_CASE("a 10 GiB file is walked in bounded memory", "[tensors]") {
   const Folder folder;
   const std::string path = folder / "big.safetensors";
