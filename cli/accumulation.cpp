@@ -9,6 +9,7 @@
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
+#include "cli/rows.hpp"
 #include "emu/catalogue.hpp"
 #include "emu/engines.hpp"
 #include "emu/error.hpp"
@@ -77,6 +78,7 @@ void run(const Words& words, const Arguments& arguments) {
   if (!words.distributions.empty()) config.distributions = words.distributions;
   config.seed = words.common.seed;
   config.threads = words.common.threads;
+  if (!words.directory.empty()) refuse_choice(words.common, words.directory);
   ProgressLine progress;
   config.progress = progress.callback();
   const auto rows = studies::accumulate(config);

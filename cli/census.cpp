@@ -7,6 +7,8 @@
 #include "cli/options.hpp"
 #include "cli/output.hpp"
 #include "cli/precision.hpp"
+#include "cli/precision_text.hpp"
+#include "cli/rows.hpp"
 
 namespace ulpscope::cli {
 namespace {
@@ -32,10 +34,15 @@ void run(const Census& census, const Arguments& arguments) {
       open_numbers(census.inputs, census.common.parsed_open(), census.integers ? Integers::include : Integers::leave_out);
   ProgressLine progress;
   if (census.directory.empty()) {
+    chosen_rows(studies::census_table({}, scaling, config.options), census.common);  // a wrong column is told at once
     const auto rows = census_all(tensors, scaling, config, progress.callback());
-    print(studies::census_table(rows, scaling, config.options), census.common, 2);
+    const reports::Table table = studies::census_table(rows, scaling, config.options);
+    if (tensors.size() > few_tensors && rendering_of(census.common) == Rendering::text)
+      return print(census_lines(tensors, rows, table, census.common));
+    print(table, census.common, 2);
     return;
   }
+  refuse_choice(census.common, census.directory);
   std::uint64_t elements = 0;
   for (const auto& tensor : tensors) elements += tensor.count();
   const bool advise = scaling.rule == studies::ScaleRule::none && elements <= most_swept;

@@ -10,6 +10,7 @@
 #include "cli/crash_line.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
+#include "cli/rows.hpp"
 #include "emu/error.hpp"
 #include "emu/names.hpp"
 #include "reports/render.hpp"
@@ -139,24 +140,28 @@ void write_inputs(const std::string& path, const verify::Questions& questions) {
 void print_text(const Conform& conform, const ConformHeading& heading, const verify::Conformance& result) {
   print(conform_heading(heading, result) + "\n");
   if (result.mismatches != 0) {
-    print("\n"), print(conform_counts(result), conform.common, 1);
-    print("\nThe first of each class:\n"), print(with_whole_numbers(conform_examples(heading, result)), conform.common, 2);
+    const auto tables = chosen_together({conform_counts(result), conform_examples(heading, result)}, conform.common);
+    print("\n"), print_chosen(tables[0], conform.common, 1);
+    print("\nThe first of each class:\n"), print_chosen(with_whole_numbers(tables[1]), conform.common, 2);
   }
   print("\n" + verify::diagnosis(result, heading.subject) + "\n");
 }
 
 void print_result(const Conform& conform, const ConformHeading& heading, const verify::Conformance& result) {
-  const reports::Table table = conform_table(heading, result), examples = conform_examples(heading, result);
   const std::string sentence = verify::diagnosis(result, heading.subject);
+  const reports::Table table = conform_table(heading, result);
   switch (rendering_of(conform.common)) {
     case Rendering::csv:
       print(table, conform.common, 1);
       remark(sentence);
       break;
-    case Rendering::json:
-      print("{\"conform\": " + reports::to_json(table) + ", \"examples\": " + reports::to_json(examples) + "}\n");
+    case Rendering::json: {
+      const auto tables = chosen_together({table, conform_examples(heading, result)}, conform.common);
+      print("{\"conform\": " + json_of(tables[0], conform.common) + ", \"examples\": " + json_of(tables[1], conform.common) +
+            "}\n");
       remark(sentence);
       break;
+    }
     case Rendering::text: return print_text(conform, heading, result);
   }
 }

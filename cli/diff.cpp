@@ -8,6 +8,7 @@
 #include "cli/options.hpp"
 #include "cli/output.hpp"
 #include "cli/precision.hpp"
+#include "cli/rows.hpp"
 #include "emu/catalogue.hpp"
 #include "emu/error.hpp"
 #include "reports/render.hpp"
@@ -28,18 +29,19 @@ int run(const Diff& diff) {
   const emu::Format format = wanted.dtype.value_or(output.dtype.format.value_or(emu::float32));
   const studies::DiffResult result = studies::diff(reference, output, format, tolerance);
 
-  const reports::Table table = studies::diff_table(result), worst = studies::worst_elements(result);
+  const auto tables = chosen_together({studies::diff_table(result), studies::worst_elements(result)}, diff.common);
+  const reports::Table &table = tables[0], &worst = tables[1];
   switch (rendering_of(diff.common)) {
     case Rendering::csv:
-      print(table, diff.common, 2);
+      print_chosen(table, diff.common, 2);
       if (!worst.rows.empty()) remark("the worst elements:\n" + reports::to_text(worst));
       break;
     case Rendering::json:
-      print("{\"diff\": " + reports::to_json(table) + ", \"worst\": " + reports::to_json(worst) + "}\n");
+      print("{\"diff\": " + json_of(table, diff.common) + ", \"worst\": " + json_of(worst, diff.common) + "}\n");
       break;
     case Rendering::text:
-      print(table, diff.common, 2);
-      if (!worst.rows.empty()) print("\nThe worst elements:\n"), print(worst, diff.common, 1);
+      print_chosen(table, diff.common, 2);
+      if (!worst.rows.empty()) print("\nThe worst elements:\n"), print_chosen(worst, diff.common, 1);
       break;
   }
   return result.fails(tolerance) ? check_failed : done;

@@ -9,6 +9,7 @@
 #include "cli/commands.hpp"
 #include "cli/matmul_words.hpp"
 #include "cli/output.hpp"
+#include "cli/rows.hpp"
 #include "emu/error.hpp"
 #include "emu/names.hpp"
 #include "reports/render.hpp"
@@ -101,7 +102,7 @@ void print_text(const Explain& explain, const verify::ExplainResult& result, con
   std::string text = explain.kernel_output + ": " + verify::verdict_sentence(result) + ".\n";
   for (const std::string& line : verify::remarks(result)) text += line + ".\n";
   print(text + "\n");
-  print(text_table(table), explain.words.common, 1);
+  print_chosen(text_table(chosen(table, explain.words.common)), explain.words.common, 1);
   std::string commands;
   for (const auto& row : table.rows)
     if (const auto& command = std::get<std::string>(row.back()); &row != &table.rows.front() && !command.empty())

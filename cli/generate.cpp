@@ -9,6 +9,7 @@
 #include "cli/generate_words.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
+#include "cli/rows.hpp"
 #include "reports/table.hpp"
 
 namespace ulpscope::cli {
@@ -29,7 +30,8 @@ reports::Table kinds_table() {
 void list(const CommonOptions& common) {
   if (rendering_of(common) != Rendering::text) return print(kinds_table(), common, 1);
   std::string text;
-  for (const verify::CaseKind& kind : verify::case_kinds()) {
+  for (const std::size_t row : chosen_rows(kinds_table(), common)) {
+    const verify::CaseKind& kind = verify::case_kinds()[row];
     text += (text.empty() ? "" : "\n") + std::string(kind.name) + "\n";
     text += "  data     " + std::string(kind.provokes) + "\n";
     text += "  right    " + returns(kind) + "\n";

@@ -8,6 +8,7 @@
 #include "cli/ledger_case.hpp"
 #include "cli/ledger_file.hpp"
 #include "cli/output.hpp"
+#include "cli/rows.hpp"
 #include "emu/error.hpp"
 #include "reports/escape.hpp"
 
@@ -15,7 +16,8 @@ namespace ulpscope::cli {
 namespace {
 
 /// Options of `verify` that say nothing about a case, or that an entry holds elsewhere.
-const std::set<std::string> unrecorded{"output", "threads", "scale-a", "scale-b", "text", "csv", "json"};
+const std::set<std::string> unrecorded{"output", "threads", "scale-a", "scale-b", "text",
+                                       "csv",    "json",    "where",   "sort",    "rows"};
 
 struct Record {
   std::string ledger;
@@ -67,8 +69,8 @@ reports::Table filled_columns(const reports::Table& table) {
 }
 
 void print_ledger(const std::vector<verify::LedgerEntry>& entries, const CommonOptions& options) {
-  const reports::Table table = verify::ledger_table(entries);
-  print(rendering_of(options) == Rendering::text ? filled_columns(table) : table, options, 1);
+  const reports::Table table = chosen(verify::ledger_table(entries), options);
+  print_chosen(rendering_of(options) == Rendering::text ? filled_columns(table) : table, options, 1);
 }
 
 int run(const Record& record) {

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "cli/output.hpp"
+#include "cli/rows.hpp"
 #include "emu/bulk.hpp"
 #include "emu/error.hpp"
 #include "emu/names.hpp"
@@ -56,10 +57,9 @@ std::string heading(const studies::MatmulConfig& config, const studies::MatmulRe
 }
 
 /// The columns that tell most, in an order that reads well.
-reports::Table text_table(const studies::MatmulConfig& config, const studies::MatmulResult& result) {
+reports::Table text_table(const reports::Table& all, const studies::MatmulConfig& config, const studies::MatmulResult& result) {
   const auto any_product = [&](auto holds) { return std::any_of(result.products.begin(), result.products.end(), holds); };
   const auto any = [&](auto holds) { return std::any_of(result.comparisons.begin(), result.comparisons.end(), holds); };
-  const reports::Table all = studies::matmul_table(config, result);
   std::vector<std::string> names{"engine", "evidence"};
   const auto add = [&](std::initializer_list<std::string> more) { names.insert(names.end(), more); };
   if (!result.comparisons.empty()) add({"against"});
@@ -153,10 +153,10 @@ std::string product_sentence(const std::string& name, const studies::MatmulConfi
 }
 
 void print_matmul(const MatmulWords& words, const studies::MatmulConfig& config, const studies::MatmulResult& result) {
-  if (rendering_of(words.common) != Rendering::text) return print(studies::matmul_table(config, result), words.common, 4);
+  const reports::Table all = chosen(studies::matmul_table(config, result), words.common);
+  if (rendering_of(words.common) != Rendering::text) return print_chosen(all, words.common, 4);
   print(heading(config, result));
-  const reports::Table table = text_table(config, result);
-  print(table, words.common, result.comparisons.empty() ? 2 : 3);
+  print_chosen(text_table(all, config, result), words.common, result.comparisons.empty() ? 2 : 3);
 }
 
 }  // namespace ulpscope::cli

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 
+#include "cli/rows.hpp"
 #include "emu/error.hpp"
 #include "emu/names.hpp"
 #include "emu/suggestions.hpp"
+#include "reports/selection.hpp"
 
 namespace ulpscope::cli {
 namespace {
@@ -65,6 +67,18 @@ void CommonOptions::add_output(Command& command) {
   const auto j = command.add_flag("--json", json, "JSON");
   t->excludes(c)->excludes(j);
   c->excludes(j);
+  const auto add_words = [&](const char* name, std::vector<std::string>& words, const char* description) {
+    return command.add_option(name, words, description)->repeatable();
+  };
+  add_words("--where", where, "only rows for which it holds, e.g. 'sqnr_db < 30' or 'format == bf16'; may be repeated")
+      ->type_name("'COLUMN OP NUMBER'")
+      ->each([](const std::string& words) { reports::parse_condition(words); });
+  add_words("--sort", sort, "order of the rows, e.g. sqnr_db or to_zero%:desc; may be repeated")
+      ->type_name("COLUMN[:desc]")
+      ->each([](const std::string& words) { reports::parse_order(words); });
+  command.add_option("--rows", rows, "at most N rows; 40 by default in text on a terminal or of many tensors, else all")
+      ->type_name("N|all")
+      ->each([](const std::string& word) { parse_rows(word); });
 }
 
 std::vector<emu::Format> CommonOptions::parsed_formats() const {

@@ -20,13 +20,15 @@ struct CommonOptions {
   bool flush_subnormals = false, subnormals_are_zero = false, policy_given = false;
   std::uint64_t seed = 0;
   bool text = false, csv = false, json = false;
+  std::vector<std::string> where, sort;  ///< which rows of a table, and in which order
+  std::string rows;                      ///< at most so many: a number, `all`, or empty for the default
 
   void add_formats(Command& command);  ///< --to
   /// --rounding --random-bits --policy --flush-subnormals --subnormals-are-zero, and --seed unless the command has its own
   void add_rounding(Command& command);
   void add_input(Command& command);  ///< --dtype, and --seed unless add_rounding() gave it
   void add_threads(Command& command);
-  void add_output(Command& command);  ///< --text --csv --json
+  void add_output(Command& command);  ///< --text --csv --json --where --sort --rows
 
   std::vector<emu::Format> parsed_formats() const;
   emu::RoundingOptions parsed_rounding() const;

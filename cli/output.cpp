@@ -11,13 +11,12 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "cli/rows.hpp"
 #include "emu/error.hpp"
 #include "reports/render.hpp"
 
 namespace ulpscope::cli {
 namespace {
-
-constexpr std::size_t terminal_rows = 40;
 
 std::int64_t now_ms() {
   using namespace std::chrono;
@@ -53,14 +52,20 @@ Rendering rendering_of(const CommonOptions& options) {
 }
 
 void print(const reports::Table& table, const CommonOptions& options, std::size_t key_columns) {
-  switch (rendering_of(options)) {
-    case Rendering::csv: return print(reports::to_csv(table));
-    case Rendering::json: return print(reports::to_json(table));
-    case Rendering::text:
-      const bool terminal = ::isatty(STDOUT_FILENO) != 0;
-      return print(reports::to_text(
-          table, {.width = terminal_width(), .max_rows = terminal ? terminal_rows : 0, .key_columns = key_columns}));
-  }
+  print_chosen(chosen(table, options), options, key_columns);
+}
+
+void print_chosen(const reports::Table& table, const CommonOptions& options, std::size_t key_columns) {
+  const bool text_on_terminal = rendering_of(options) == Rendering::text && ::isatty(STDOUT_FILENO) != 0;
+  const std::size_t most = most_rows(options, text_on_terminal ? default_rows : 0);
+  if (rendering_of(options) == Rendering::text)
+    return print(reports::to_text(table, {.width = terminal_width(), .max_rows = most, .key_columns = key_columns}));
+  const reports::Table first = first_rows(table, most);
+  print(rendering_of(options) == Rendering::csv ? reports::to_csv(first) : reports::to_json(first));
+}
+
+std::string json_of(const reports::Table& chosen, const CommonOptions& options) {
+  return reports::to_json(first_rows(chosen, most_rows(options, 0)));
 }
 
 void print(std::string_view text) {

@@ -19,10 +19,17 @@ enum class Rendering : std::uint8_t { text, csv, json };
 /// The rendering asked for, else text on a terminal and CSV elsewhere.
 Rendering rendering_of(const CommonOptions& options);
 
-/// Prints a table; `key_columns` identify a row in folded text. @throws ulpscope::Error when it cannot be written.
+/// Prints what --where, --sort and --rows leave of a table; `key_columns` identify a row in folded text.
+/// @throws ulpscope::Error when it cannot be written
 void print(const reports::Table& table, const CommonOptions& options, std::size_t key_columns);
 
-/// Of the terminal, else of the environment's COLUMNS, else what tables take where there is neither.
+/// The same of rows that are chosen already (cli/rows.hpp): at most --rows of them.
+void print_chosen(const reports::Table& table, const CommonOptions& options, std::size_t key_columns);
+
+/// The JSON of such rows, for a command that prints several tables as one.
+std::string json_of(const reports::Table& chosen, const CommonOptions& options);
+
+/// Columns of the terminal; of text that goes elsewhere those that COLUMNS says.
 std::size_t terminal_width();
 
 /// Writes to standard output whole. @throws ulpscope::Error

@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "cli/losses.hpp"
 #include "emu/decode.hpp"
 #include "emu/math.hpp"
 #include "emu/names.hpp"
@@ -16,30 +17,6 @@ namespace {
 using emu::Outcome;
 using reports::Verdict;
 using studies::ErrorSums;
-
-double lost_share(const ErrorSums& sums) {
-  if (sums.count() == 0) return 0;
-  return static_cast<double>(sums.of(Outcome::overflow) + sums.of(Outcome::to_zero)) / static_cast<double>(sums.count());
-}
-double subnormal_share(const ErrorSums& sums) {
-  return sums.count() == 0 ? 0 : static_cast<double>(sums.of(Outcome::subnormal)) / static_cast<double>(sums.count());
-}
-
-/// Larger is worse: what the formats lose together, subnormals counting a little.
-double badness(const Findings& findings) {
-  double sum = 0;
-  for (const studies::CensusRow& row : findings.census) sum += lost_share(row.sums) + subnormal_share(row.sums) / 100;
-  return sum;
-}
-
-/// Shares beyond which a format no longer serves, or wants a look.
-constexpr double bad_share = 0.01, notable_subnormals = 0.05;
-
-Verdict::Severity severity(const ErrorSums& sums) {
-  if (sums.of(Outcome::overflow) != 0 || lost_share(sums) > bad_share) return Verdict::Severity::bad;
-  if (sums.of(Outcome::to_zero) != 0 || subnormal_share(sums) > notable_subnormals) return Verdict::Severity::warning;
-  return Verdict::Severity::good;
-}
 
 std::string advice_text(const studies::Advice& advice) {
   const std::string scale = "2^" + std::to_string(advice.use_log2);
@@ -62,7 +39,7 @@ Verdict verdict(const std::string& tensor, const studies::CensusRow& row, const 
   std::vector<std::string> parts;
   if (sums.of(Outcome::overflow) != 0) parts.push_back(share(Outcome::overflow) + " of " + tensor + " overflows");
   if (sums.of(Outcome::to_zero) != 0) parts.push_back(share(Outcome::to_zero) + " of " + tensor + " becomes 0");
-  if (parts.empty() && subnormal_share(sums) > notable_subnormals)
+  if (parts.empty() && percent_of(sums, Outcome::subnormal) > notable_subnormals_percent)
     parts.push_back(share(Outcome::subnormal) + " of " + tensor + " is subnormal");
   if (parts.empty()) return {how_bad, text + tensor + " fits" + at + ": nothing overflows, nothing becomes 0."};
   for (std::size_t i = 0; i < parts.size(); ++i) text += (i == 0 ? "" : " and ") + parts[i];
@@ -121,6 +98,48 @@ std::string facts(const Findings& findings) {
   return text;
 }
 
+/// What the page says of a tensor; its verdicts and rows come in the order of `formats`, indices into its census.
+reports::TensorSection section_of(const Findings& found, const std::vector<std::size_t>& formats,
+                                  const studies::Scaling& scaling, const emu::RoundingOptions& options) {
+  const std::vector<studies::Advice> advice = studies::advise(found.sweep);
+  reports::TensorSection section;
+  section.tensor = found.tensor.label;
+  section.facts = facts(found);
+  for (const std::size_t i : formats)
+    section.verdicts.push_back(verdict(found.tensor.name.empty() ? found.tensor.label : found.tensor.name, found.census[i],
+                                       scaling, i < advice.size() ? &advice[i] : nullptr));
+  section.histograms = {histogram(found)};
+  if (!found.sweep.empty()) section.windows = {window(found)};
+  section.errors = studies::census_table(found.census, scaling, options);
+  return section;
+}
+
+/// A tensor, and its formats with the worst first.
+struct Ranked {
+  std::size_t tensor;
+  std::vector<std::size_t> formats;
+};
+
+/// Tensors by the worst of their rows, so that they come in the order of the shares that the page says of them first.
+std::vector<Ranked> ranked(const std::vector<Findings>& findings, const studies::Scaling& scaling,
+                           const emu::RoundingOptions& options) {
+  std::vector<studies::CensusRow> rows;
+  std::vector<std::pair<std::size_t, std::size_t>> place;  // tensor and format of each row
+  for (std::size_t tensor = 0; tensor < findings.size(); ++tensor)
+    for (std::size_t format = 0; format < findings[tensor].census.size(); ++format) {
+      rows.push_back(findings[tensor].census[format]);
+      place.emplace_back(tensor, format);
+    }
+  std::vector<Ranked> out;
+  std::map<std::size_t, std::size_t> rank;
+  for (const std::size_t row : selected(studies::census_table(rows, scaling, options), {{}, worst_first()})) {
+    const auto [tensor, format] = place[row];
+    if (rank.emplace(tensor, out.size()).second) out.push_back({tensor, {}});
+    out[rank.at(tensor)].formats.push_back(format);
+  }
+  return out;
+}
+
 }  // namespace
 
 reports::Page precision_page(const std::vector<Findings>& findings, const studies::Scaling& scaling,
@@ -130,24 +149,11 @@ reports::Page precision_page(const std::vector<Findings>& findings, const studie
   page.settings = "rounding " + std::string(emu::name_of(options.rounding)) + ", policy " +
                   std::string(emu::name_of(options.policy)) + ", scale " + scaling.word;
   page.command = command;
-  std::vector<std::pair<double, reports::TensorSection>> sections;
-  for (const Findings& found : findings) {
-    const std::vector<studies::Advice> advice = studies::advise(found.sweep);
-    reports::TensorSection section;
-    section.tensor = found.tensor.label;
-    section.facts = facts(found);
-    for (std::size_t i = 0; i < found.census.size(); ++i)
-      section.verdicts.push_back(verdict(found.tensor.name.empty() ? found.tensor.label : found.tensor.name, found.census[i],
-                                         scaling, i < advice.size() ? &advice[i] : nullptr));
-    std::stable_sort(section.verdicts.begin(), section.verdicts.end(),
-                     [](const Verdict& a, const Verdict& b) { return a.severity > b.severity; });
-    section.histograms = {histogram(found)};
-    if (!found.sweep.empty()) section.windows = {window(found)};
-    section.errors = studies::census_table(found.census, scaling, options);
-    sections.emplace_back(badness(found), std::move(section));
-  }
-  std::stable_sort(sections.begin(), sections.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
-  for (auto& [score, section] : sections) page.sections.push_back(std::move(section));
+  page.order =
+      "Worst first: by the share that overflows, then by that which becomes 0, then by that which is subnormal, in the "
+      "worst of the formats.";
+  for (const Ranked& each : ranked(findings, scaling, options))
+    page.sections.push_back(section_of(findings[each.tensor], each.formats, scaling, options));
   return page;
 }
 

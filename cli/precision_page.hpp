@@ -20,7 +20,7 @@ struct Findings {
   studies::ExponentCounts exponents;
 };
 
-/// `settings` and `command` are shown as given. Sections are ordered by what the formats lose, worst first.
+/// `settings` and `command` are shown as given. Sections, and the verdicts of each, come worst first (cli/losses.hpp).
 reports::Page precision_page(const std::vector<Findings>& findings, const studies::Scaling& scaling,
                              const emu::RoundingOptions& options, const std::string& command);
 

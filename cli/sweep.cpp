@@ -7,6 +7,8 @@
 #include "cli/options.hpp"
 #include "cli/output.hpp"
 #include "cli/precision.hpp"
+#include "cli/precision_text.hpp"
+#include "cli/rows.hpp"
 
 namespace ulpscope::cli {
 namespace {
@@ -37,11 +39,15 @@ void run(const Sweep& sweep, const Arguments& arguments) {
       open_numbers(sweep.inputs, sweep.common.parsed_open(), sweep.integers ? Integers::include : Integers::leave_out);
   ProgressLine progress;
   if (!sweep.directory.empty()) {
+    refuse_choice(sweep.common, sweep.directory);
     write_precision_report({sweep.directory, arguments, {}, range, true, true}, tensors, config, progress.callback());
     remark(sweep.directory + "/index.html written");
     return;
   }
+  chosen_rows(studies::sweep_table({}, config.options), sweep.common);  // a wrong column is told at once
   const auto rows = sweep_all(tensors, range, config, progress.callback());
+  if (tensors.size() > few_tensors && rendering_of(sweep.common) == Rendering::text)
+    return print(sweep_lines(tensors, rows, config.options, sweep.common));
   std::vector<studies::SweepRow> all;
   for (const auto& of_tensor : rows) all.insert(all.end(), of_tensor.begin(), of_tensor.end());
   print(studies::sweep_table(all, config.options), sweep.common, 5);

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "cli/output.hpp"
+#include "cli/rows.hpp"
 #include "cli/verify.hpp"
 #include "emu/error.hpp"
 #include "reports/directory.hpp"
@@ -20,18 +21,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string json_of(const VerifyCase& check, const verify::Verdict& verdict) {
+std::string json_of(const VerifyCase& check, const verify::Verdict& verdict, const verify::VerdictTables& tables,
+                    const std::vector<reports::Table>& more_tables) {
   std::string patterns;
   for (const std::string& pattern : verdict.patterns)
     patterns += (patterns.empty() ? "" : ", ") + reports::json_string(pattern);
   std::string more;
-  for (const reports::Table& table : check.more)
+  for (const reports::Table& table : more_tables)
     more += ",\n" + reports::json_string(table.name) + ": " + reports::to_json(table);
   return "{\"operation\": " + reports::json_string(check.operation) +
-         ",\n\"sentence\": " + reports::json_string(verdict.sentence()) +
-         ",\n\"verify\": " + reports::to_json(verdict_table(verdict)) + ",\n\"patterns\": [" + patterns +
-         "],\n\"histogram\": " + reports::to_json(histogram_table(verdict)) +
-         ",\n\"worst\": " + reports::to_json(worst_table(verdict)) + more + "}\n";
+         ",\n\"sentence\": " + reports::json_string(verdict.sentence()) + ",\n\"verify\": " + reports::to_json(tables.counts) +
+         ",\n\"patterns\": [" + patterns + "],\n\"histogram\": " + reports::to_json(tables.histogram) +
+         ",\n\"worst\": " + reports::to_json(tables.worst) + more + "}\n";
 }
 
 /// As .npy: float32, or float64 where that is needed.
@@ -114,12 +115,34 @@ int show(const VerifyWords& words, const CommonOptions& common, const VerifyCase
   return exit_code_of(shown.outcome);
 }
 
-Shown shown_of(const VerifyCase& check, const verify::BaselineVerdict& verdict) {
-  const reports::Table table = baseline_table(verdict);
+/// What --where, --sort and --rows leave of the tables that text and JSON show together; CSV has the first, which print()
+/// reads.
+std::vector<reports::Table> shown_tables(std::vector<reports::Table> tables, const CommonOptions& common) {
+  if (rendering_of(common) == Rendering::csv) return tables;
+  tables = chosen_together(tables, common);
+  for (reports::Table& table : tables) table = first_rows(table, most_rows(common, 0));
+  return tables;
+}
+
+Shown shown_of(const VerifyCase& check, const verify::Verdict& verdict, const CommonOptions& common) {
+  const verify::VerdictTables all = tables_of(verdict);
+  std::vector<reports::Table> tables{all.counts, all.histogram, all.worst};
+  tables.insert(tables.end(), check.more.begin(), check.more.end());
+  tables = shown_tables(std::move(tables), common);
+  const std::vector<reports::Table> more(tables.begin() + 3, tables.end());
+  const verify::VerdictTables shown{tables[0], tables[1], tables[2]};
+  std::string text = verify::verdict_text(check.heading, verdict, shown);
+  for (const reports::Table& table : more) text += "\n" + table.name + "\n\n" + reports::to_text(table);
+  return {verdict.outcome(), verdict.sentence(), std::move(text), json_of(check, verdict, shown, more), all.counts, 1,
+          verdict.patterns};
+}
+
+Shown shown_of(const VerifyCase& check, const verify::BaselineVerdict& verdict, const CommonOptions& common) {
+  const reports::Table table = shown_tables({baseline_table(verdict)}, common).front();
   const std::string json = "{\"operation\": " + reports::json_string(check.operation) +
                            ",\n\"sentence\": " + reports::json_string(verdict.sentence()) +
                            ",\n\"verify\": " + reports::to_json(table) + "}\n";
-  return {verdict.outcome(), verdict.sentence(), verify::verdict_text(check.heading, verdict), json, table, 2};
+  return {verdict.outcome(), verdict.sentence(), verify::verdict_text(check.heading, verdict, table), json, table, 2};
 }
 
 }  // namespace
@@ -130,16 +153,11 @@ int report_verdict(const VerifyWords& words, const CommonOptions& common, const 
     ProgressLine progress;
     const verify::VerdictOptions options{
         .last = words.last_rounding(expectation.out()), .threads = common.threads, .progress = progress.callback()};
-    if (words.against == "exact" || words.against == "engine") {
-      const verify::Verdict verdict = verify::verify(expectation, output, options);
-      std::string text = verify::verdict_text(check.heading, verdict);
-      for (const reports::Table& table : check.more) text += "\n" + table.name + "\n\n" + reports::to_text(table);
-      return Shown{verdict.outcome(), verdict.sentence(), std::move(text), json_of(check, verdict), verdict_table(verdict), 1,
-                   verdict.patterns};
-    }
+    if (words.against == "exact" || words.against == "engine")
+      return shown_of(check, verify::verify(expectation, output, options), common);
     if (!(words.at_most > 0)) throw Error("--at-most: a factor above 0, e.g. 1.1");
     const tensors::Tensor baseline = words.open(words.against, expectation.out());
-    return shown_of(check, verify::verify_against_baseline(expectation, output, baseline, options, words.at_most));
+    return shown_of(check, verify::verify_against_baseline(expectation, output, baseline, options, words.at_most), common);
   }();
   return show(words, common, check, output, shown);
 }

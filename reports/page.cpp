@@ -59,7 +59,8 @@ std::string tally(const Page& page) {
     text += fmt::format("{}{} {}", separator, count, word(severity));
     separator = ", ";
   }
-  return "<p class=\"tally\">" + text + "</p>\n";
+  const bool ordered = !page.order.empty() && page.sections.size() > 1;
+  return "<p class=\"tally\">" + text + "</p>\n" + (ordered ? "<p class=\"facts\">" + html_escaped(page.order) + "</p>\n" : "");
 }
 
 std::string summary(const Page& page) {

@@ -57,6 +57,7 @@ struct Page {
   std::string title;
   std::string settings;                 ///< rounding, policy, seed, in words
   std::string command;                  ///< reproduces the page
+  std::string order = {};               ///< a sentence: how the sections are ordered
   std::vector<TensorSection> sections;  ///< in the order to show: worst first
 };
 

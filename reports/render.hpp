@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include "reports/table.hpp"
@@ -18,15 +19,26 @@ std::string to_csv(const Table& table);
 /// An array of objects in column order, one per line; nonfinite numbers as the strings of shortest().
 std::string to_json(const Table& table);
 
-struct TextOptions {
-  std::size_t width = 120;      ///< columns of the terminal; wide tables are folded into stacked blocks that repeat the first
-                                ///< (identifying) columns, never cut
-  std::size_t max_rows = 0;     ///< 0: all; else a last line says how many are left out and how to get them
-  std::size_t key_columns = 1;  ///< identifying columns repeated in each block
+/// What becomes of a table that is wider than the terminal.
+enum class Fit : std::uint8_t {
+  fold,     ///< stacked blocks that repeat the key columns; nothing is cut
+  one_line  ///< as many columns as fit, the key columns always, the names in the first of them shortened if they must be:
+            ///< their parts to first letters (`e.l.11.a.output.weight`), then without the middle; a last line says so
 };
 
-/// Aligned text: numbers right-aligned with at most 5 significant digits, columns that are the same in every row are stated
-/// once above the table (`rounding nearest_even, policy nonsaturating`).
+struct TextOptions {
+  std::size_t width = 120;      ///< columns of the terminal
+  std::size_t max_rows = 0;     ///< 0: all; else a last line says how many are left out and how to get them
+  std::size_t key_columns = 1;  ///< the first columns, those that identify a row
+  Fit fit = Fit::fold;
+};
+
+/// Aligned text: numbers right-aligned with at most 5 significant digits, those of a column `NAME%` as percent_text() writes
+/// them; columns that are the same in every row are stated once above the table (`rounding nearest_even, policy
+/// nonsaturating`).
 std::string to_text(const Table& table, const TextOptions& options = {});
+
+/// The line that says of so many rows how to get them: `... 5 more rows; --rows all prints them`.
+std::string more_rows(std::size_t count);
 
 }  // namespace ulpscope::reports

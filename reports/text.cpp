@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
 #include "reports/escape.hpp"
+#include "reports/percent.hpp"
 #include "reports/render.hpp"
 
 namespace ulpscope::reports {
@@ -13,11 +15,13 @@ namespace {
 
 constexpr std::size_t gap = 2;  // spaces between columns
 
-std::string text_cell(const Cell& cell) {
+/// A cell of the column `name`.
+std::string text_cell(const Cell& cell, std::string_view name) {
   if (const auto* text = std::get_if<std::string>(&cell)) return terminal_escaped(*text);
   if (const auto* count = std::get_if<std::int64_t>(&cell)) return std::to_string(*count);
   const double number = std::get<double>(cell);
-  return std::isnan(number) ? "nan" : fmt::format("{:.5g}", number);
+  if (std::isnan(number)) return "nan";
+  return name.ends_with('%') ? percent_text(number) : fmt::format("{:.5g}", number);
 }
 
 bool same(const Cell& a, const Cell& b) {
@@ -49,7 +53,7 @@ Column column_of(const Table& table, std::size_t index, std::size_t shown) {
     column.left_aligned |= std::holds_alternative<std::string>(cell);
     all_same &= same(cell, table.rows.front()[index]);
     if (i >= shown) continue;
-    column.cells.push_back(text_cell(cell));
+    column.cells.push_back(text_cell(cell, column.name));
     column.width = std::max(column.width, width_of(column.cells.back()));
   }
   // Of a single row everything is constant: its words are stated above, its numbers stay in the table.
@@ -103,7 +107,69 @@ std::vector<std::vector<const Column*>> folded(const std::vector<Column>& column
   return blocks;
 }
 
+constexpr std::size_t least_name = 16;        // code points that are left of a shortened name
+constexpr std::string_view left_out = "...";  // in its middle
+
+/// The parts of a name cut to their first letters, from the left as far as need be; numbers, and the last part, stay.
+std::string abbreviated(const std::string& name, std::size_t width) {
+  constexpr std::string_view borders = "./";
+  std::string text = name;
+  for (std::size_t first = 0; width_of(text) > width;) {
+    const std::size_t end = text.find_first_of(borders, first);
+    if (end == text.npos) break;
+    const bool plain = end > first && (text[first] & 0x80) == 0 && (text[first] < '0' || text[first] > '9');
+    if (plain) text.erase(first + 1, end - first - 1);
+    first = plain ? first + 2 : end + 1;
+  }
+  return text;
+}
+
+/// The name in `width` code points: its parts abbreviated, then without its middle.
+std::string shortened(const std::string& name, std::size_t width) {
+  const std::string text = abbreviated(name, width);
+  if (width_of(text) <= width) return text;
+  const std::size_t kept = width - left_out.size(), of_end = (kept + 1) / 2, of_start = kept - of_end;
+  const auto place = [&](std::size_t point) {  // of a code point's first byte
+    std::size_t at = 0;
+    for (std::size_t points = 0; at < text.size(); ++at)
+      if ((text[at] & 0xC0) != 0x80 && points++ == point) break;
+    return at;
+  };
+  return text.substr(0, place(of_start)).append(left_out) + text.substr(place(width_of(text) - of_end));
+}
+
+/// What a table of one line a row lacks.
+struct Lacking {
+  std::size_t columns = 0;
+  bool ends_of_names = false;
+};
+
+/// Takes from the end the columns that do not fit, then from the width of the first.
+Lacking fitted(std::vector<Column>& columns, std::size_t keys, std::size_t width) {
+  const auto width_of_all = [&] {
+    std::size_t all = 0;
+    for (const Column& column : columns) all += column.width + (all > 0 ? gap : 0);
+    return all;
+  };
+  const std::size_t before = columns.size();
+  while (columns.size() > keys && width_of_all() > width) columns.pop_back();
+  Lacking lacking{.columns = before - columns.size()};
+  Column& first = columns.front();
+  const std::size_t all = width_of_all(), others = all - first.width;
+  if (all <= width || !first.left_aligned) return lacking;
+  first.width = std::min(first.width, std::max({width_of(first.name), least_name, width - std::min(width, others)}));
+  for (std::string& cell : first.cells) {
+    lacking.ends_of_names |= width_of(cell) > first.width;
+    cell = shortened(cell, first.width);
+  }
+  return lacking;
+}
+
 }  // namespace
+
+std::string more_rows(std::size_t count) {
+  return fmt::format("... {} more row{}; --rows all prints {}", count, count == 1 ? "" : "s", count == 1 ? "it" : "them");
+}
 
 std::string to_text(const Table& table, const TextOptions& options) {
   const std::size_t total = table.rows.size();
@@ -118,9 +184,11 @@ std::string to_text(const Table& table, const TextOptions& options) {
     if (!state && i < options.key_columns) ++keys;
     (state ? constant : varying).push_back(std::move(column));
   }
+  Lacking lacking;
   std::string text = stated_once(constant, options.width);
   if (!varying.empty()) {
     keys = std::clamp<std::size_t>(keys, 1, varying.size());
+    if (options.fit == Fit::one_line) lacking = fitted(varying, keys, options.width);
     const auto blocks = folded(varying, keys, options.width);
     for (const auto& block : blocks) {
       if (&block != &blocks.front()) text += '\n';
@@ -128,7 +196,10 @@ std::string to_text(const Table& table, const TextOptions& options) {
       for (std::size_t row = 0; row < shown; ++row) text += line_of(block, row, false);
     }
   }
-  if (shown < total) text += fmt::format("... {} more rows; --csv prints them all\n", total - shown);
+  if (shown < total) text += more_rows(total - shown) + '\n';
+  if (lacking.columns > 0) text += fmt::format("... {} more column{}", lacking.columns, lacking.columns == 1 ? "" : "s");
+  if (lacking.ends_of_names) text += lacking.columns > 0 ? " and whole names" : "... whole names";
+  if (lacking.columns > 0 || lacking.ends_of_names) text += " by --csv or on a wider terminal\n";
   return text;
 }
 

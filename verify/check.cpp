@@ -124,7 +124,7 @@ CheckReport check_output(const MatmulCheck& check, std::span<const float> output
   if (!(check.at_most > 0)) throw Error("at_most: a factor above 0, e.g. 1.1");
   const tensors::Tensor baseline = matrices("baseline", check.baseline, check, check.m, check.n);
   const BaselineVerdict verdict = verify_against_baseline(*expectation, d, baseline, how, check.at_most);
-  return {verdict.outcome(), verdict_text(heading, verdict, options.width)};
+  return {verdict.outcome(), verdict_text(heading, verdict, baseline_table(verdict), options.width)};
 }
 
 }  // namespace ulpscope::verify

@@ -54,22 +54,32 @@ std::string heading_of(const studies::MatmulConfig& problem) {
          emu::format_name(problem.acc) + ", out " + emu::format_name(problem.out) + "\n";
 }
 
+VerdictTables tables_of(const Verdict& verdict) {
+  return {verdict_table(verdict), histogram_table(verdict), worst_table(verdict)};
+}
+
 std::string verdict_text(const std::string& heading, const Verdict& verdict, std::optional<std::size_t> width) {
+  return verdict_text(heading, verdict, tables_of(verdict), width);
+}
+
+std::string verdict_text(const std::string& heading, const Verdict& verdict, const VerdictTables& tables,
+                         std::optional<std::size_t> width) {
   std::string text = heading;
   if (!verdict.bound.empty()) text += "bound: " + verdict.bound + "\n";
   text += "\n" + verdict.sentence() + "\n";
   for (const std::string& pattern : verdict.patterns) text += "  " + pattern + "\n";
-  const reports::Table counts = without(verdict_table(verdict), {"output", "verdict", "bound", "dtype", "shape"});
+  const reports::Table counts = without(tables.counts, {"output", "verdict", "bound", "dtype", "shape"});
   text += "\n" + table_text(counts, width, 0) + "\nerrors in ulps of " + emu::format_name(verdict.out) + "\n\n" +
-          table_text(with_bars(histogram_table(verdict)), width);
+          table_text(with_bars(tables.histogram), width);
   if (!verdict.worst.empty())
     text += std::string("\n") + (verdict.wrong() == 0 ? "the furthest from exact" : "the worst elements") + "\n\n" +
-            table_text(worst_table(verdict), width);
+            table_text(tables.worst, width);
   return text;
 }
 
-std::string verdict_text(const std::string& heading, const BaselineVerdict& verdict, std::optional<std::size_t> width) {
-  const reports::Table errors = without(baseline_table(verdict), {"verdict", "bound", "dtype", "shape"});
+std::string verdict_text(const std::string& heading, const BaselineVerdict& verdict, const reports::Table& table,
+                         std::optional<std::size_t> width) {
+  const reports::Table errors = without(table, {"verdict", "bound", "dtype", "shape"});
   return heading + "\n" + verdict.sentence() + "\n\n" + table_text(errors, width, 2);
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "reports/table.hpp"
 #include "studies/matmul.hpp"
 #include "verify/baseline.hpp"
 #include "verify/verdict.hpp"
@@ -15,10 +16,20 @@ namespace ulpscope::verify {
 /// What was multiplied by what: a line each for A, B, C and D, which end with LF.
 std::string heading_of(const studies::MatmulConfig& problem);
 
+/// The tables of a verdict.
+struct VerdictTables {
+  reports::Table counts, histogram, worst;
+};
+VerdictTables tables_of(const Verdict& verdict);
+
 /// The heading, the verdict in a sentence, the counts, the histogram and the worst elements. Tables wider than `width` columns
 /// are folded; without it they are as wide as the reports'.
 std::string verdict_text(const std::string& heading, const Verdict& verdict, std::optional<std::size_t> width = {});
-/// The heading, the verdict in a sentence, and the errors of both side by side.
-std::string verdict_text(const std::string& heading, const BaselineVerdict& verdict, std::optional<std::size_t> width = {});
+/// The same with some of the rows only.
+std::string verdict_text(const std::string& heading, const Verdict& verdict, const VerdictTables& tables,
+                         std::optional<std::size_t> width = {});
+/// The heading, the verdict in a sentence, and the errors of both side by side, which are `table`.
+std::string verdict_text(const std::string& heading, const BaselineVerdict& verdict, const reports::Table& table,
+                         std::optional<std::size_t> width = {});
 
 }  // namespace ulpscope::verify
