@@ -6,6 +6,7 @@ usage: command_line_test.py PROGRAM ROOT [--sanitized]"""
 import itertools
 import os
 import re
+import resource
 import shlex
 import subprocess
 import sys
@@ -109,7 +110,7 @@ class Numbers(unittest.TestCase):
                     bad_words = self.WHOLE if value.startswith("N") else self.REAL
                     for bad in bad_words[:2] if name in seen else bad_words:
                         with self.subTest(command.path, option=name, word=bad):
-                            code, out, err = run(*words, f"{name}={bad}", cwd=folder)
+                            code, out, err = run(*words, name, bad, cwd=folder)
                             self.assertEqual((code, out, err.count("\n")), (2, "", 1), err)
                             self.assertTrue(err.startswith(f"ulpscope: {name}: '{bad}': give a "), err)
                     seen.add(name)
@@ -269,10 +270,14 @@ class ExitCodes(unittest.TestCase):
 
     @unittest.skipIf(SANITIZED, "sanitizers answer for memory themselves")
     def test_out_of_memory_is_5(self):
-        with scratch() as folder:
-            code, out, err = run("generate", "matmul", "ties", "--m", "16777216", "--n", "16777216", "--k", "16777216", "-o", "case",
-                                 cwd=folder)
-        self.assertEqual((code, out, err), (5, "", "ulpscope: out of memory\n"))
+        def limited():
+            resource.setrlimit(resource.RLIMIT_AS, (2**29, 2**29))
+
+        with scratch() as folder:  # an output of 2 GiB
+            done = subprocess.run([PROGRAM, "generate", "matmul", "ties", "--m", "16384", "--n", "16384", "--k", "8", "-o", "case"],
+                                  cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=limited)
+            self.assertFalse(os.path.exists(os.path.join(folder, "case")))
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (5, "", "ulpscope: out of memory\n"))
 
 
 unittest.main()

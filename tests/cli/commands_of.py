@@ -28,7 +28,7 @@ class Command:
                          for heading, lines in re.findall(r"^([a-z][a-z ]*):\n((?:  .*\n)+)", self.help, re.M)}
         self.options = {}  # name: what it takes
         for line in self.sections.get("options", []):
-            for name, value in re.findall(r"(?:^|, )(--?[a-z][a-z-]*)(?: (?! )(\S+))?", line.split("  ")[0]):
+            for name, value in re.findall(r"(?:^|, )(--?[a-z][a-z0-9-]*)(?: (?! )(\S+))?", line.split("  ")[0]):
                 self.options[name] = value
         example = self.help.rpartition("\nExample: ")[2].rstrip("\n") if "\nExample: " in self.help else ""
         self.example = re.sub(r"\\\n *", "", example)
