@@ -166,7 +166,9 @@ class Counter {
 
   template <class Float>
   void multiply(std::span<const Float> values, const ElementScale& scale, std::size_t at) {
-    if (scales_.multiplies_in_float()) {
+    // A block whose stored scale is 0 has zeros for its elements; the product tells how far from them it is.
+    const bool is_lost = scale.numerator == 0;
+    if (scales_.multiplies_in_float() && !is_lost) {
       const auto factor = static_cast<double>(static_cast<float>(scale.multiply));
       for (std::size_t i = 0; i < values.size(); ++i)
         product_[at + i] = static_cast<double>(static_cast<float>(static_cast<double>(values[i]) * factor));
@@ -175,7 +177,8 @@ class Counter {
     }
     for (std::size_t i = 0; i < values.size(); ++i) {
       const auto x = static_cast<double>(values[i]);
-      scaled_[at + i] = x != 0 && std::fabs(x) < least_input_ ? std::copysign(0.0, x) : product_[at + i];
+      const bool to_zero = x != 0 && (std::fabs(x) < least_input_ || (is_lost && std::isfinite(x)));
+      scaled_[at + i] = to_zero ? std::copysign(0.0, x) : product_[at + i];
     }
   }
 
@@ -245,7 +248,8 @@ class Counter {
   void count(double x, std::size_t i, const ElementScale& scale, std::uint64_t index, ErrorSums& sums) const {
     const double scaled = scaled_[i], value = value_[i];
     Outcome outcome = classify_(scaled, value, index);
-    // The class tells what became of the input, not of the scaled value.
+    // The class tells what became of the input, not of the scaled value, which a scale may make infinite, NaN or zero.
+    if (std::isinf(x)) outcome = Outcome::infinite;
     if (std::isfinite(x) && !std::isfinite(scaled)) outcome = Outcome::overflow;
     if (x != 0 && scaled == 0) outcome = format_.has_zero() ? Outcome::to_zero : Outcome::rounded;
     const bool saturates = outcome == Outcome::overflow && (format_.is_signed() || scaled > 0);

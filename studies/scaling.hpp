@@ -14,7 +14,8 @@
 
 namespace ulpscope::studies {
 
-/// x becomes round(x * multiply) * numerator / denominator.
+/// x becomes round(x * multiply) * numerator / denominator; finite x under a numerator of 0, the stored scale of a block too
+/// small for its format, become 0.
 struct ElementScale {
   double multiply = 1;
   double numerator = 1;

@@ -52,9 +52,12 @@ studies::ErrorSums one_by_one(const std::vector<Float>& values, emu::Format form
   for (std::size_t i = 0; i < values.size(); ++i) {
     const auto x = static_cast<double>(values[i]);
     const studies::ElementScale& scale = scales.at(i);
-    const double product = through_float(x * through_float(scale.multiply));
-    const double scaled = x != 0 && std::fabs(x) < least_input ? std::copysign(0.0, x) : product;
+    const bool lost = scale.numerator == 0;  // the stored scale is 0
+    const double product = lost ? x * scale.multiply : through_float(x * through_float(scale.multiply));
+    const bool becomes_zero = x != 0 && (std::fabs(x) < least_input || (lost && std::isfinite(x)));
+    const double scaled = becomes_zero ? std::copysign(0.0, x) : product;
     emu::Rounded result = emu::round_to(format, scaled, options, emu::rounding_bits(seed, i));
+    if (std::isinf(x)) result.outcome = Outcome::infinite;
     if (std::isfinite(x) && !std::isfinite(scaled)) result.outcome = Outcome::overflow;
     if (x != 0 && scaled == 0) result.outcome = format.has_zero() ? Outcome::to_zero : Outcome::rounded;
     ++sums.counts[static_cast<std::size_t>(result.outcome)];
