@@ -1,34 +1,12 @@
 # CUDA: the plugins are built where a toolkit of this version or a newer one is found, and left out elsewhere.
 #   ULPSCOPE_CUDA                 AUTO (default), ON (fail without a toolkit), OFF
-#   CMAKE_CUDA_ARCHITECTURES      default: the GPUs of this machine; where none answers, sm_90a alone, for the sake of the time that
+#   CMAKE_CUDA_ARCHITECTURES      default, as `native`: the GPUs of this machine; where none answers, sm_90a alone, for the sake of the time that
 #                                 it takes. All with tensor cores: 75-real;80-real;86-real;89-real;90a-real;100-real;120-real
 set(ULPSCOPE_CUDA AUTO CACHE STRING "Build the CUDA plugins: AUTO, ON, OFF")
 set_property(CACHE ULPSCOPE_CUDA PROPERTY STRINGS AUTO ON OFF)
 set(ulpscope_cuda_least_toolkit 13.0)
 
-# The architectures of the GPUs that nvidia-smi lists. Instructions of one generation alone, such as wgmma, are in the `a` ones.
-function(ulpscope_architectures_here result)
-  set(architectures)
-  find_program(ULPSCOPE_NVIDIA_SMI nvidia-smi)
-  mark_as_advanced(ULPSCOPE_NVIDIA_SMI)
-  if(ULPSCOPE_NVIDIA_SMI)
-    execute_process(COMMAND ${ULPSCOPE_NVIDIA_SMI} --query-gpu=compute_cap --format=csv,noheader
-      OUTPUT_VARIABLE capabilities ERROR_QUIET)
-    string(REGEX MATCHALL "[0-9]+[.][0-9]" capabilities "${capabilities}")
-    foreach(capability ${capabilities})
-      string(REPLACE "." "" capability ${capability})
-      if(capability EQUAL 90)
-        set(capability 90a)
-      endif()
-      list(APPEND architectures ${capability}-real)
-    endforeach()
-    list(REMOVE_DUPLICATES architectures)
-  endif()
-  if(NOT architectures)
-    set(architectures 90a-real)
-  endif()
-  set(${result} ${architectures} PARENT_SCOPE)
-endfunction()
+include(UlpscopeCudaArchitectures)
 
 set(ULPSCOPE_HAS_CUDA OFF)
 if(NOT ULPSCOPE_CUDA STREQUAL OFF)
@@ -42,8 +20,9 @@ if(NOT ULPSCOPE_CUDA STREQUAL OFF)
   check_language(CUDA)
   if(CMAKE_CUDA_COMPILER)
     if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
-      ulpscope_architectures_here(CMAKE_CUDA_ARCHITECTURES)
+      set(CMAKE_CUDA_ARCHITECTURES native)
     endif()
+    ulpscope_architectures_with_wgmma(CMAKE_CUDA_ARCHITECTURES ${CMAKE_CUDA_ARCHITECTURES})
     enable_language(CUDA)
     # CMake 3.25 does not know that nvcc takes C++20 when its host compiler was not asked.
     set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)

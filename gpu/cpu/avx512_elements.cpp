@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conversions and arithmetic of AVX-512, spelled out for the reason given in gpu/cpu/vector_elements.cpp.
+#include "gpu/cpu/avx512_fp16.hpp"
 #include "gpu/cpu/cpu_elements.hpp"
 #include "gpu/cpu/element_lanes.hpp"
 
@@ -14,7 +15,7 @@ namespace {
 
 using Zmm = ElementVectors<64>;
 
-#define ULPSCOPE_AVX512 __attribute__((target("avx512f,avx512bf16,avx512fp16")))
+#define ULPSCOPE_AVX512 __attribute__((target(ULPSCOPE_AVX512_FP16 ",avx512bf16")))
 
 template <class Vector>
 ULPSCOPE_AVX512 __m512i load(const Vector& vector) {
@@ -89,7 +90,7 @@ std::shared_ptr<const Elementwise> avx512_bf16_elements() {
 
 std::shared_ptr<const Elementwise> avx512_fp16_elements() {
   using emu::float16, emu::float32, emu::float64;
-  if (!__builtin_cpu_supports("avx512fp16")) return nullptr;
+  if (!has_avx512_fp16()) return nullptr;
   std::vector<CpuElementInstruction> all;
   add_rounded(all, "VADDPH", ElementKind::add, float16, float16, in_lanes<Word16, Word16, vaddph>);
   add_rounded(all, "VSUBPH", ElementKind::subtract, float16, float16, in_lanes<Word16, Word16, vsubph>);

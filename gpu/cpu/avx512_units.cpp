@@ -13,6 +13,7 @@
 
 #include "emu/catalogue.hpp"
 #include "emu/error.hpp"
+#include "gpu/cpu/avx512_fp16.hpp"
 #include "gpu/cpu/lanes.hpp"
 
 namespace ulpscope::gpu {
@@ -42,7 +43,7 @@ __attribute__((target("avx512f,avx512bf16"))) void dot_products(Lanes<std::uint3
   _mm512_storeu_si512(lanes.c.data(), sum);
 }
 
-__attribute__((target("avx512f,avx512fp16"))) void half_chains(Lanes<std::uint16_t>& lanes) {
+__attribute__((target(ULPSCOPE_AVX512_FP16))) void half_chains(Lanes<std::uint16_t>& lanes) {
   const DefaultMxcsr mxcsr;
   __m512i sum = _mm512_loadu_si512(lanes.c.data());
   for (std::size_t step = 0; step < lanes.steps(); ++step) {
@@ -128,7 +129,7 @@ std::unique_ptr<Unit> detail::avx512_bf16_unit() {
 }
 
 std::unique_ptr<Unit> detail::avx512_fp16_unit() {
-  if (!__builtin_cpu_supports("avx512fp16")) return nullptr;
+  if (!detail::has_avx512_fp16()) return nullptr;
   return std::make_unique<VectorUnit>("cpu:avx512_fp16",
                                       std::vector{fma("VFMADD231PH", emu::float16, multiply<std::uint16_t, 1, half_chains>)});
 }
