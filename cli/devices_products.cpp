@@ -68,7 +68,7 @@ int run_products(const Products& products) {
   if (products.inputs.size() > 2) throw Error("--in takes one format, or one for A and one for B");
   const auto [device, libraries] = device_with_libraries(products.device);
   studies::LibraryProductsConfig config;
-  config.engine = device.description.architecture;
+  config.engine = studies::engine_of_device(device);
   config.shapes = shapes_of(products, device);
   config.most_algorithms = products.most_algorithms;
   config.seed = products.common.seed;

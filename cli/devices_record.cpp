@@ -37,7 +37,8 @@ int run(const Record& record) {
   studies::DeviceRecordOptions options = record.options;
   options.progress = progress.callback();
   const studies::RecordedDevice recorded = studies::record_device(device, options);
-  for (const std::string& line : recorded.remarks) remark(line);
+  for (const auto* lines : {&recorded.remarks, &recorded.left_out})
+    for (const std::string& line : *lines) remark(line);
   if (recorded.recording.products.empty() && recorded.recording.elements.empty())
     throw Error(device.description.id + ": there is nothing to record");
   gpu::write_recording(record.file, recorded.recording);

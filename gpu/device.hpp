@@ -31,6 +31,8 @@ struct Device {
   std::shared_ptr<const DeviceEmulator> emulator;
   /// Opens the libraries of matrix products, which may take a while; throws NoDevice where they are missing.
   std::function<std::vector<std::shared_ptr<const Library>>()> libraries;
+  /// Whether its context takes calls: a kernel that faults takes the context of its process with it. Null: always.
+  std::function<bool()> usable;
 };
 
 /// What was looked for and what was found.

@@ -63,6 +63,9 @@ class Library {
   /// cache; after a warm-up, by the device's own clock.
   virtual LibraryTime time(const LibraryCall& call, const LibraryAlgorithm& algorithm, std::size_t m, std::size_t n,
                            std::size_t k) const = 0;
+  /// Stored codes of the numbers of gpu/normal_like.hpp, from number 0 on, rounded to nearest even: by the device where the
+  /// library has one, else by this processor. @throws ulpscope::Error when the device fails.
+  virtual void draw_normal(emu::Format format, std::uint64_t seed, std::uint64_t operand, std::span<std::byte> codes) const;
 };
 
 }  // namespace ulpscope::gpu

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "studies/probe_table.hpp"
 
-#include <iterator>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -21,11 +20,13 @@ std::string scales_of(const gpu::Operation& operation) {
   return emu::format_name(operation.scale_format) + ":" + std::to_string(operation.scale_products);
 }
 
-/// The findings on the engine that the operation names; none where it names none.
-std::vector<Finding> model_findings(const gpu::Operation& o, const ProbeOptions& options) {
+/// The findings on the engine that the operation names; none where it names none. The emulated unit has a clock alone.
+std::vector<Finding> model_findings(const gpu::Operation& o, const ProbeOptions& options, const Deadline& deadline) {
   if (o.engine.empty()) return {};
   const emu::Engine engine = emu::parse_engine(o.engine, {o.a, o.b, o.accumulator, o.scales, o.scale_format});
-  return probe(gpu::EmulatedUnit(o.engine, {{o, engine}}), o, options).findings;
+  const gpu::EmulatedUnit unit(o.engine, {{o, engine}});
+  DeviceWork work(deadline);
+  return probe(WorkedUnit(unit, work, 0), o, options).findings;
 }
 
 /// What the emulator gives says nothing of hardware whose code nobody has seen.
@@ -44,42 +45,100 @@ std::string result_in(const std::vector<Finding>& findings, const std::string& f
 
 using Rows = std::vector<std::vector<reports::Cell>>;
 
-Rows rows_of(const gpu::Unit& unit, const gpu::Operation& o, std::uint64_t seed, ProbeModel model) {
-  std::vector<Finding> findings, claimed;
-  try {
-    findings = probe(unit, o, {.seed = seed}).findings;
-    if (model == ProbeModel::beside) claimed = model_findings(o, {.seed = seed});
-    forget_nan_code(o, model == ProbeModel::beside ? claimed : findings);
-  } catch (const Error& error) {
-    findings = {{"failure", error.what(), ""}};
+/// The probes of all operations, side by side.
+class ProbeStudy {
+ public:
+  ProbeStudy(const gpu::Unit& unit, std::span<const gpu::Operation> operations, std::uint64_t seed, ProbeModel model,
+             const ProbeWork& options)
+      : unit_(unit),
+        operations_(operations),
+        seed_(seed),
+        model_(model),
+        options_(options),
+        work_(options.deadline, options.usable, options.log),
+        rows_(operations.size()) {}
+
+  void take(std::size_t i) {
+    work_.piece(
+        i, operations_[i].instruction, [&] { return ask(i); },
+        [&](const std::string& reason) {
+          const char* const feature = reason == process_ended ? "failure" : "not checked";
+          keep(i, reason.empty() ? Rows{} : rows_of(i, {{feature, reason, ""}}, {}));
+        });
   }
-  Rows rows;
-  for (Finding& finding : findings) {
-    rows.push_back({unit.name(), emu::format_name(o.a), emu::format_name(o.b), emu::format_name(o.accumulator), scales_of(o),
-                    finding.feature, finding.result, std::move(finding.evidence)});
-    if (model == ProbeModel::beside)
-      for (const std::string& cell : {o.instruction, o.engine, result_in(claimed, finding.feature)})
-        rows.back().push_back(cell);
+
+  reports::Table table() const {
+    reports::Table table{"probe", {"engine", "a", "b", "accumulator", "scales", "feature", "result", "evidence"}, {}};
+    if (model_ == ProbeModel::beside) table.columns.insert(table.columns.end(), {"instruction", "model_engine", "model"});
+    const std::lock_guard lock(keeping_);
+    for (const Rows& some : rows_) table.rows.insert(table.rows.end(), some.begin(), some.end());
+    return table;
   }
-  return rows;
-}
+
+ private:
+  /// False where the device failed.
+  bool ask(std::size_t i) {
+    const gpu::Operation& o = operations_[i];
+    std::vector<Finding> findings, claimed;
+    bool good = true;
+    try {
+      findings = probe(WorkedUnit(unit_, work_, i), o, {.seed = seed_}).findings;
+      if (model_ == ProbeModel::beside) claimed = model_findings(o, {.seed = seed_}, options_.deadline);
+      forget_nan_code(o, model_ == ProbeModel::beside ? claimed : findings);
+    } catch (const TimeRanOut& error) {
+      findings = {{"not checked", error.what(), ""}};
+    } catch (const Error& error) {
+      findings = {{"failure", error.what(), ""}};
+      good = false;
+    }
+    keep(i, rows_of(i, std::move(findings), claimed));
+    return good;
+  }
+
+  void keep(std::size_t i, Rows rows) {
+    const std::lock_guard lock(keeping_);
+    rows_[i] = std::move(rows);
+  }
+
+  Rows rows_of(std::size_t i, std::vector<Finding> findings, const std::vector<Finding>& claimed) const {
+    const gpu::Operation& o = operations_[i];
+    Rows rows;
+    for (Finding& finding : findings) {
+      rows.push_back({unit_.name(), emu::format_name(o.a), emu::format_name(o.b), emu::format_name(o.accumulator), scales_of(o),
+                      finding.feature, finding.result, std::move(finding.evidence)});
+      if (model_ == ProbeModel::beside)
+        for (const std::string& cell : {o.instruction, o.engine, result_in(claimed, finding.feature)})
+          rows.back().push_back(cell);
+    }
+    return rows;
+  }
+
+  const gpu::Unit& unit_;
+  std::span<const gpu::Operation> operations_;
+  std::uint64_t seed_;
+  ProbeModel model_;
+  const ProbeWork& options_;
+  DeviceWork work_;
+  mutable std::mutex keeping_;
+  std::vector<Rows> rows_;
+};
 
 }  // namespace
 
 reports::Table probe_table(const gpu::Unit& unit, std::span<const gpu::Operation> operations, std::uint64_t seed,
-                           ProbeModel model, const std::function<void(std::uint64_t done, std::uint64_t total)>& progress) {
-  reports::Table table{"probe", {"engine", "a", "b", "accumulator", "scales", "feature", "result", "evidence"}, {}};
-  if (model == ProbeModel::beside) table.columns.insert(table.columns.end(), {"instruction", "model_engine", "model"});
-  std::vector<Rows> rows(operations.size());
+                           ProbeModel model, const std::function<void(std::uint64_t done, std::uint64_t total)>& progress,
+                           const ProbeWork& work) {
+  ProbeStudy study(unit, operations, seed, model, work);
   std::mutex telling;
   std::uint64_t done = 0;
   emu::detail::for_each_task(operations.size(), 0, [&](std::size_t i) {
-    rows[i] = rows_of(unit, operations[i], seed, model);
+    study.take(i);
     const std::lock_guard lock(telling);
-    if (progress) progress(++done, operations.size());
+    ++done;
+    if (work.so_far) work.so_far(study.table());
+    if (progress) progress(done, operations.size());
   });
-  for (Rows& some : rows) std::move(some.begin(), some.end(), std::back_inserter(table.rows));
-  return table;
+  return study.table();
 }
 
 }  // namespace ulpscope::studies

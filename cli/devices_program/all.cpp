@@ -1,14 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
+#include <sstream>
 #include <string>
+#include <system_error>
+#include <vector>
 
 #include "cli/child_process.hpp"
 #include "cli/commands.hpp"
+#include "cli/devices_program/journal.hpp"
+#include "cli/devices_program/parts.hpp"
 #include "cli/devices_program/phases.hpp"
 #include "emu/error.hpp"
 
@@ -38,6 +45,7 @@ std::string seconds_words(double seconds) {
 struct PhaseEnd {
   ChildEnd child;
   double seconds;
+  std::size_t processes;
 
   int code() const { return child.exit_code.value_or(own_error); }
 };
@@ -48,58 +56,130 @@ std::string outcome(const Phase& phase, const PhaseEnd& end, const fs::path& log
   if (end.child.timed_out) line += "stopped at its limit; ";
   if (end.child.signal != 0) line += "ended by signal " + std::to_string(end.child.signal) + "; ";
   if (end.child.exit_code.value_or(done) != done) line += "exit code " + std::to_string(*end.child.exit_code) + "; ";
+  if (end.processes > 1) line += std::to_string(end.processes) + " processes, of which the last says: ";
   return line + last_line(log) + " (" + seconds_words(end.seconds) + ")";
 }
 
-/// This program again, as a process of its own: what a faulty kernel leaves of a CUDA context is gone with the process.
-std::vector<std::string> words_of(const Phase& phase, const DevicesOptions& options, const fs::path& folder, double seconds) {
-  std::vector<std::string> words{fs::read_symlink("/proc/self/exe"),
-                                 phase.name,
-                                 "--device",
-                                 options.device,
-                                 "-o",
-                                 folder / phase.file,
-                                 "--seed",
-                                 std::to_string(options.seed),
-                                 "--seconds",
-                                 std::to_string(std::max(1, static_cast<int>(seconds)))};
-  if (options.tests > 0) words.insert(words.end(), {"--tests", std::to_string(options.tests)});
-  if (!options.instruction.empty()) words.insert(words.end(), {"--instruction", options.instruction});
-  return words;
+/// NVIDIA's tool that watches every access of a kernel to memory; empty where it is not.
+std::string compute_sanitizer() {
+  std::vector<std::string> folders;
+  const char* const path = std::getenv("PATH");
+  std::istringstream words(path == nullptr ? "" : path);
+  for (std::string folder; std::getline(words, folder, ':');) folders.push_back(folder);
+  folders.push_back("/usr/local/cuda/bin");
+  for (const std::string& folder : folders)
+    if (const std::string tool = folder + "/compute-sanitizer"; ::access(tool.c_str(), X_OK) == 0) return tool;
+  return "";
 }
 
-}  // namespace
+/// One phase, by this program again as a process of its own: what a faulty kernel leaves of a CUDA context is gone with the
+/// process, and the next one goes on after the operation whose kernel it was.
+class PhaseRun {
+ public:
+  PhaseRun(const Phase& phase, const DevicesOptions& options, const fs::path& folder)
+      : phase_(phase),
+        options_(options),
+        file_((folder / phase.file).string()),
+        journal_((folder / (std::string(phase.name) + ".journal")).string()),
+        log_(folder / (std::string(phase.name) + ".log")) {
+    fs::remove(journal_);
+  }
 
-int run_all(const DevicesOptions& options) {
-  if (options.output.empty()) throw Error("all: give -o FOLDER");
-  const fs::path folder = options.output;
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) throw Error(folder.string() + ": cannot be made: " + error.message());
+  /// `share` and `limit` in seconds: what the phase is asked to be done within, and when it is stopped.
+  PhaseEnd run(double share, double limit) {
+    const auto begin = std::chrono::steady_clock::now();
+    PhaseEnd end{{}, 0, 0};
+    JournalEnd before;
+    int worst = done;
+    for (bool again = true; again;) {
+      const double passed = since(begin);
+      const std::string part = end.processes == 0 ? file_ : file_ + ".part" + fs::path(file_).extension().string();
+      end.child = run_child(words(part, share - passed), log_, std::max(limit - passed, 1.0));
+      if (++end.processes > 1) join_parts(file_, part);
+      const JournalEnd after = end_of_journal(journal_);
+      again = !after.finished && after.lines > before.lines && end.child.interrupted_by == 0 && since(begin) < limit;
+      before = after;
+      worst = std::max(worst, again && end.code() == own_error ? static_cast<int>(check_failed) : end.code());
+    }
+    end.seconds = since(begin);
+    if (end.child.exit_code && end.processes > 1) end.child.exit_code = worst;
+    fs::remove(journal_);
+    return end;
+  }
+  const fs::path& log() const noexcept { return log_; }
+
+ private:
+  std::vector<std::string> words(const std::string& output, double seconds) const {
+    std::vector<std::string> words;
+    if (const std::string tool = compute_sanitizer(); watched() && !tool.empty())
+      words = {tool, "--tool", "memcheck", "--error-exitcode", std::to_string(check_failed)};
+    words.insert(words.end(), {fs::read_symlink("/proc/self/exe"), phase_.name, "--device", options_.device, "-o", output,
+                               "--seed", std::to_string(options_.seed), "--seconds",
+                               std::to_string(std::max(1, static_cast<int>(seconds))), "--journal", journal_});
+    if (options_.tests > 0) words.insert(words.end(), {"--tests", std::to_string(options_.tests)});
+    if (!options_.instruction.empty()) words.insert(words.end(), {"--instruction", options_.instruction});
+    return words;
+  }
+  bool watched() const { return phase_.sanitized && options_.device.starts_with("cuda:"); }
+
+  const Phase& phase_;
+  const DevicesOptions& options_;
+  std::string file_, journal_;
+  fs::path log_;
+};
+
+/// All phases, one after the other. @returns the worst exit code.
+int run_phases(const DevicesOptions& options, const fs::path& folder) {
   std::ofstream summary(folder / "summary.txt");
   int worst = done;
   // A phase is asked to be done within its share, and stopped when it takes twice as long, or when time is up for all.
   constexpr double patience = 2, grace = 30;
   const auto start = std::chrono::steady_clock::now();
   for (const Phase& phase : phases()) {
-    std::printf("== %s: %s\n", phase.name, phase.words);
+    const bool unwatched = phase.sanitized && options.device.starts_with("cuda:") && compute_sanitizer().empty();
+    std::printf("== %s: %s%s\n", phase.name, phase.words, unwatched ? "; there is no compute-sanitizer to watch it" : "");
     std::fflush(stdout);
-    const double seconds = options.seconds * phase.share, left = options.seconds + grace - since(start);
-    const fs::path log = folder / (std::string(phase.name) + ".log");
-    const auto begin = std::chrono::steady_clock::now();
-    const ChildEnd child =
-        run_child(words_of(phase, options, folder, seconds), log, std::min(patience * seconds + grace, left));
-    const PhaseEnd end{child, since(begin)};
-    const std::string line = outcome(phase, end, log);
+    const double share = options.seconds * phase.share, left = options.seconds + grace - since(start);
+    PhaseRun run(phase, options, folder);
+    const PhaseEnd end = run.run(share, std::min(patience * share + grace, left));
+    const std::string line = outcome(phase, end, run.log());
     std::printf("%s\n", line.c_str());
     summary << line << '\n' << std::flush;
-    if (child.interrupted_by != 0) return own_error;
+    if (end.child.interrupted_by != 0) return own_error;
     if (end.code() == no_hardware && &phase == &phases().front()) return no_hardware;
     if (end.code() == vacuous) continue;  // the device has nothing of what the phase asks for
     const bool failed = end.code() != done && end.code() != check_failed;
     worst = std::max<int>(worst, failed ? own_error : end.code());
   }
   if (!summary) throw Error((folder / "summary.txt").string() + ": cannot be written");
+  return worst;
+}
+
+/// FOLDER.tar.gz, to be carried away in one piece.
+void archive(const fs::path& folder) {
+  const std::string file = folder.string() + ".tar.gz";
+  constexpr double patience = 60;
+  const ChildEnd end =
+      run_child({"tar", "-czf", file, "-C", folder.parent_path().string(), folder.filename().string()}, "/dev/null", patience);
+  if (end.exit_code.value_or(own_error) != done) throw Error(file + ": tar could not write it");
+  std::printf("everything is in %s\n", file.c_str());
+}
+
+}  // namespace
+
+int run_all(const DevicesOptions& options) {
+  if (options.output.empty()) throw Error("all: give -o FOLDER");
+  fs::path folder = fs::absolute(options.output).lexically_normal();
+  if (folder.filename().empty()) folder = folder.parent_path();
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) throw Error(options.output + ": cannot be made: " + error.message());
+  const int worst = run_phases(options, folder);
+  try {
+    archive(folder);
+  } catch (const Error& failure) {
+    std::printf("no archive: %s\n", failure.what());
+  }
   return worst;
 }
 

@@ -43,6 +43,8 @@ DevicesOptions parse_devices_options(const std::vector<std::string>& words) {
       options.seed = number<std::uint64_t>(word, value);
     else if (word == "--seconds")
       options.seconds = number<int>(word, value);
+    else if (word == "--journal")
+      options.journal = value;
     else
       throw Error(word + ": no such option; there are --device, --instruction, -o, --tests, --seed, --seconds");
   }

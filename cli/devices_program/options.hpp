@@ -15,7 +15,8 @@ struct DevicesOptions {
   std::string output;       ///< of a phase a file, of `all` a folder
   std::uint64_t tests = 0;  ///< inner products of each instruction; 0: as many as the phase takes by default
   std::uint64_t seed = 0;
-  int seconds = 420;  ///< for all phases together
+  int seconds = 420;    ///< for all phases together, or for the one asked for
+  std::string journal;  ///< file that says what earlier processes of this phase have done; empty: there are none
 };
 
 /// @throws ulpscope::Error

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "gpu/cublas/calls.hpp"
+#include "gpu/cublas/random_codes.hpp"
 #include "gpu/cublas/status.hpp"
 #include "gpu/cublas/timing.hpp"
 #include "gpu/cuda/runtime.hpp"
@@ -46,6 +47,9 @@ class CublasLibrary final : public Library {
                 std::span<std::byte> d) const override;
   LibraryTime time(const LibraryCall& call, const LibraryAlgorithm& algorithm, std::size_t m, std::size_t n,
                    std::size_t k) const override;
+  void draw_normal(emu::Format format, std::uint64_t seed, std::uint64_t operand, std::span<std::byte> codes) const override {
+    draw_normal_on(device_.ordinal, format, seed, operand, codes);
+  }
 
  private:
   /// A handle belongs to the device that is current when it is made.
@@ -96,8 +100,9 @@ LibraryTime CublasLibrary::time(const LibraryCall& call, const LibraryAlgorithm&
   const cuda::OnDevice device(device_.ordinal);
   RotatingOperands operands(call, shape, device_.cache_bytes);
   set_math_mode(call);
-  const LibraryTime time =
-      time_of([&](std::size_t run) { start(call, shape, {operands.a(run), operands.b(run), operands.d(run)}, 1, 0); });
+  const LibraryTime time = time_of([&](std::size_t run) {
+    start(call, shape, {operands.a(run), operands.b(run), operands.d(run)}, 1, 0);
+  });
   cuda::finish(function);
   return time;
 }

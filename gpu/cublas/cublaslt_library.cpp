@@ -9,6 +9,7 @@
 #include "gpu/cublas/cublas_library.hpp"
 #include "gpu/cublas/matmul_algorithms.hpp"
 #include "gpu/cublas/matmul_problem.hpp"
+#include "gpu/cublas/random_codes.hpp"
 #include "gpu/cublas/status.hpp"
 #include "gpu/cublas/timing.hpp"
 #include "gpu/cuda/runtime.hpp"
@@ -66,6 +67,9 @@ class CublasLtLibrary final : public Library {
                 std::span<std::byte> d) const override;
   LibraryTime time(const LibraryCall& call, const LibraryAlgorithm& algorithm, std::size_t m, std::size_t n,
                    std::size_t k) const override;
+  void draw_normal(emu::Format format, std::uint64_t seed, std::uint64_t operand, std::span<std::byte> codes) const override {
+    draw_normal_on(device_.ordinal, format, seed, operand, codes);
+  }
 
  private:
   static Handle handle_on(int ordinal) {

@@ -45,14 +45,12 @@ void CudaElementwise::apply(const ElementOperation& operation, const ElementOper
   const OnDevice device(ordinal_);
   std::vector<Code> results(d.size());
   in_portions(d.size(), 4 * sizeof(Code), portion_bytes_, [&](std::size_t first, std::size_t count) {
-    const auto part = [&](std::span<const Code> codes) {
-      return Buffer<Code>(codes.empty() ? codes : codes.subspan(first, count));
-    };
-    const Buffer<Code> a = part(operands.a), b = part(operands.b), c = part(operands.c);
-    Buffer<Code> values(count);
-    instruction.run({.count = count, .a = a.data(), .b = b.data(), .c = c.data(), .d = values.data()});
-    finish(instruction.operation.instruction);
-    values.copy_to(std::span(results).subspan(first, count));
+    const auto part = [&](std::span<const Code> codes) { return codes.empty() ? codes : codes.subspan(first, count); };
+    workspace_.run(instruction.operation.instruction, {part(operands.a), part(operands.b), part(operands.c)},
+                   std::span(results).subspan(first, count), [&](const Code* const(&on_device)[3], Code* values) {
+                     const auto [a, b, c] = on_device;
+                     instruction.run({.count = count, .a = a, .b = b, .c = c, .d = values});
+                   });
   });
   std::copy(results.begin(), results.end(), d.begin());
 }

@@ -8,6 +8,7 @@
 
 #include "gpu/cuda/instruction.hpp"
 #include "gpu/cuda/portions.hpp"
+#include "gpu/cuda/workspace.hpp"
 #include "gpu/elementwise.hpp"
 
 namespace ulpscope::gpu::cuda {
@@ -29,6 +30,7 @@ class CudaElementwise final : public Elementwise {
   int ordinal_;
   std::vector<ElementInstruction> instructions_;
   std::size_t portion_bytes_;
+  mutable Workspace workspace_;
 };
 
 }  // namespace ulpscope::gpu::cuda

@@ -4,23 +4,10 @@
 #include <algorithm>
 #include <charconv>
 
-#include "emu/engines.hpp"
+#include "gpu/architecture.hpp"
 
 namespace ulpscope::gpu::cuda {
 namespace {
-
-/// The named engine of the same generation that is nearest below.
-std::string engine_of(int capability) {
-  std::string engine;
-  for (const std::string& name : emu::engine_names()) {
-    const std::string_view digits = std::string_view(name).substr(std::min<std::size_t>(3, name.size()));
-    int number = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-    const bool is_gpu = name.starts_with("sm_") && error == std::errc{} && end == digits.data() + digits.size();
-    if (is_gpu && number <= capability && number / 10 == capability / 10) engine = name;
-  }
-  return engine;
-}
 
 struct Compiled {
   int architecture = 0;
@@ -54,7 +41,7 @@ std::optional<Target> target_for(int capability, std::string_view architectures)
     architectures.remove_prefix(std::min(end + 1, architectures.size()));
     if (!code || !code->runs_on(capability)) continue;
     const bool better = !best || code->architecture > best->architecture || code->specific;
-    if (better) best = Target{capability, code->architecture, code->specific, engine_of(capability)};
+    if (better) best = Target{capability, code->architecture, code->specific, engine_of("sm_" + std::to_string(capability))};
   }
   return best;
 }

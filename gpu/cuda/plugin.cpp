@@ -59,6 +59,15 @@ std::string reason(cudaError_t status, const Versions& versions) {
   return std::string("cudaGetDeviceCount: ") + cudaGetErrorName(status) + " (" + cudaGetErrorString(status) + ")";
 }
 
+/// Errors of kernels that faulted stay with the context and are the answer to every later call (CUDA Runtime API, cudaError).
+bool is_usable(int ordinal) noexcept try {
+  const OnDevice device(ordinal);
+  static_cast<void>(cudaGetLastError());  // one that a call left does not count
+  return cudaDeviceSynchronize() == cudaSuccess;
+} catch (const Error&) {
+  return false;
+}
+
 void add_device(int ordinal, const Versions& versions, DeviceSearch& search) {
   cudaDeviceProp properties;
   check(cudaGetDeviceProperties(&properties, ordinal), "cudaGetDeviceProperties");
@@ -80,6 +89,7 @@ void add_device(int ordinal, const Versions& versions, DeviceSearch& search) {
     reinterpret_cast<LibrariesOfPlugin>(plugin_symbol(libraries_plugin, libraries_symbol))(ordinal, libraries);
     return libraries;
   };
+  device.usable = [ordinal] { return is_usable(ordinal); };
   search.devices.push_back(std::move(device));
 }
 

@@ -89,12 +89,13 @@ void CudaUnit::multiply(const Operation& operation, const InnerProducts& problem
   const std::size_t k = problem.products;
   std::vector<Code> results(d.size());
   in_portions(d.size(), (2 * k + 2) * sizeof(Code), portion_bytes_, [&](std::size_t first, std::size_t count) {
-    const Buffer<Code> a(problem.a.subspan(first * k, count * k)), b(problem.b.subspan(first * k, count * k));
-    const Buffer<Code> c(problem.c.subspan(first, count));
-    Buffer<Code> sums(count);
-    instruction.inner_products({.products = k, .count = count, .a = a.data(), .b = b.data(), .c = c.data(), .d = sums.data()});
-    finish(instruction.operation.instruction);
-    sums.copy_to(std::span(results).subspan(first, count));
+    workspace_.run(
+        instruction.operation.instruction,
+        {problem.a.subspan(first * k, count * k), problem.b.subspan(first * k, count * k), problem.c.subspan(first, count)},
+        std::span(results).subspan(first, count), [&](const Code* const(&on_device)[3], Code* sums) {
+          const auto [a, b, c] = on_device;
+          instruction.inner_products({.products = k, .count = count, .a = a, .b = b, .c = c, .d = sums});
+        });
   });
   std::copy(results.begin(), results.end(), d.begin());
 }
@@ -106,19 +107,19 @@ void CudaUnit::multiply_matrices(const Operation& operation, const MatrixProduct
   const std::size_t bytes = bytes_per_code(instruction.operation.accumulator), n = product.n();
   std::vector<std::byte> results(d.size());
   // Half of the memory for columns of B, half for rows of A, C and D beside them.
-  in_portions(n, product.k() * bytes_per_code(product.b.format), portion_bytes_ / 2,
-              [&](std::size_t first_column, std::size_t columns) {
-                const std::vector<std::byte> b_columns = columns_of(product.b, first_column, columns);
-                const Buffer<std::byte> b{std::span<const std::byte>(b_columns)};
-                const std::size_t row_bytes = product.k() * bytes_per_code(product.a.format) + 2 * columns * bytes;
-                in_portions(product.m(), row_bytes, portion_bytes_ / 2, [&](std::size_t first_row, std::size_t rows) {
-                  const std::vector<std::byte> part =
-                      multiply_panel(instruction, product, {first_row, rows, first_column, columns}, b);
-                  for (std::size_t i = 0; i < rows; ++i)
-                    std::copy_n(part.data() + i * columns * bytes, columns * bytes,
-                                results.data() + ((first_row + i) * n + first_column) * bytes);
-                });
-              });
+  in_portions(
+      n, product.k() * bytes_per_code(product.b.format), portion_bytes_ / 2,
+      [&](std::size_t first_column, std::size_t columns) {
+        const std::vector<std::byte> b_columns = columns_of(product.b, first_column, columns);
+        const Buffer<std::byte> b{std::span<const std::byte>(b_columns)};
+        const std::size_t row_bytes = product.k() * bytes_per_code(product.a.format) + 2 * columns * bytes;
+        in_portions(product.m(), row_bytes, portion_bytes_ / 2, [&](std::size_t first_row, std::size_t rows) {
+          const std::vector<std::byte> part = multiply_panel(instruction, product, {first_row, rows, first_column, columns}, b);
+          for (std::size_t i = 0; i < rows; ++i)
+            std::copy_n(part.data() + i * columns * bytes, columns * bytes,
+                        results.data() + ((first_row + i) * n + first_column) * bytes);
+        });
+      });
   std::copy(results.begin(), results.end(), d.begin());
 }
 

@@ -8,6 +8,7 @@
 
 #include "gpu/cuda/instruction.hpp"
 #include "gpu/cuda/portions.hpp"
+#include "gpu/cuda/workspace.hpp"
 #include "gpu/unit.hpp"
 
 namespace ulpscope::gpu::cuda {
@@ -31,6 +32,7 @@ class CudaUnit final : public Unit {
   int ordinal_;
   std::vector<Instruction> instructions_;
   std::size_t portion_bytes_;
+  mutable Workspace workspace_;
 };
 
 }  // namespace ulpscope::gpu::cuda

@@ -2,7 +2,6 @@
 #include "studies/devices/device_check.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <mutex>
 #include <utility>
 
@@ -19,6 +18,7 @@ using emu::Code;
 using gpu::ElementOperation, gpu::OperandClass, gpu::Operation, gpu::Tally;
 
 constexpr std::uint64_t portion_codes = std::uint64_t{1} << 18;
+constexpr std::uint64_t most_between_looks_at_the_clock = 10'000'000;  ///< tests of a device
 
 /// Runs a check that fills a row; what it throws is the row's failure.
 template <class Check>
@@ -33,7 +33,8 @@ DeviceRow guarded(DeviceRow row, const Check& check) {
 
 class DeviceCheck {
  public:
-  DeviceCheck(const gpu::Device& device, const DeviceCheckOptions& options) : device_(device), options_(options) {}
+  DeviceCheck(const gpu::Device& device, const DeviceCheckOptions& options)
+      : device_(device), options_(options), work_(options.deadline, device.usable, options.log) {}
 
   std::vector<DeviceRow> run() {
     const auto wanted = [&](const auto& operation) {
@@ -44,30 +45,30 @@ class DeviceCheck {
     std::erase_if(operations, std::not_fn(wanted));
     std::erase_if(elements, std::not_fn(wanted));
     const std::uint64_t total = operations.size() + elements.size();
-    std::uint64_t done = 0;
-    const auto step = [&] {
-      if (options_.progress) options_.progress(++done, total);
-    };
-    for (const Operation& operation : operations) {
-      time_is_left() ? check(operation) : leave_out(row_of(device_.description.id, operation, operation.products));
-      step();
-    }
-    for (const ElementOperation& operation : elements) {
-      time_is_left() ? check(operation) : leave_out(row_of(device_.description.id, operation));
-      step();
-    }
+    for (const Operation& operation : operations)
+      take(operation, row_of(device_.description.id, operation, operation.products), total);
+    for (const ElementOperation& operation : elements) take(operation, row_of(device_.description.id, operation), total);
     return std::move(rows_);
   }
 
  private:
-  bool time_is_left() const {
-    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin_;
-    return options_.seconds <= 0 || passed.count() < options_.seconds;
-  }
-
-  void leave_out(DeviceRow row) {
-    row.not_checked = "time ran out";
-    rows_.push_back(std::move(row));
+  /// One operation; `blank` is its row where it is left out.
+  template <class Any>
+  void take(const Any& operation, DeviceRow blank, std::uint64_t total) {
+    const std::size_t begin = rows_.size();
+    const auto work = [&] {
+      check(operation);
+      return std::all_of(rows_.begin() + static_cast<std::ptrdiff_t>(begin), rows_.end(),
+                         [](const DeviceRow& row) { return row.failure.empty(); });
+    };
+    const auto leave_out = [&](const std::string& reason) {
+      if (reason.empty()) return;
+      (reason == process_ended ? blank.failure : blank.not_checked) = reason;
+      rows_.push_back(blank);
+    };
+    work_.piece(done_++, operation.instruction, work, leave_out);
+    for (std::size_t i = begin; options_.on_row && i < rows_.size(); ++i) options_.on_row(rows_[i]);
+    if (options_.progress) options_.progress(done_, total);
   }
 
   void check(const Operation& operation) {
@@ -104,12 +105,14 @@ class DeviceCheck {
     if (both.tests != row.tests || both.mismatches != row.mismatches)
       throw Error("the device counts " + std::to_string(both.mismatches) + " mismatches in " + std::to_string(both.tests) +
                   " tests, the host " + std::to_string(row.mismatches) + " in " + std::to_string(row.tests));
-    if (options_.device_tests <= options_.tests) return;
-    const Tally alone =
-        device_.emulator->check(operation, engine, {options_.seed, options_.tests, options_.device_tests - options_.tests});
-    row.tests += alone.tests;
-    row.mismatches += alone.mismatches;
-    spell_out(row, alone, [&](DeviceRow& part, std::uint64_t test) { compare_tests(part, operation, engine, {test, 1}); });
+    for (std::uint64_t begin = options_.tests; begin < options_.device_tests && !options_.deadline.passed();
+         begin += most_between_looks_at_the_clock) {
+      const std::uint64_t count = std::min(most_between_looks_at_the_clock, options_.device_tests - begin);
+      const Tally alone = device_.emulator->check(operation, engine, {options_.seed, begin, count});
+      row.tests += alone.tests;
+      row.mismatches += alone.mismatches;
+      spell_out(row, alone, [&](DeviceRow& part, std::uint64_t test) { compare_tests(part, operation, engine, {test, 1}); });
+    }
   }
 
   /// Asks again on the host for the first mismatches that a device counted.
@@ -150,7 +153,8 @@ class DeviceCheck {
     const gpu::ElementModel& model = operation.model;
     const bool single = gpu::operands_of(model.kind) == 1;
     const int bits = model.from.bits();
-    const bool visited = single && bits <= most_visited_bits, swept = single && bits <= most_swept_bits && device_.emulator;
+    const bool visited = single && bits <= most_visited_bits,
+               swept = single && bits <= options_.most_swept_bits && device_.emulator;
     DeviceRow row = row_of(device_.description.id, operation);
     row.seed = options_.seed;
     if (visited || swept) {
@@ -207,7 +211,8 @@ class DeviceCheck {
 
   const gpu::Device& device_;
   const DeviceCheckOptions& options_;
-  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  DeviceWork work_;
+  std::size_t done_ = 0;
   std::mutex device_mutex_;
   std::vector<DeviceRow> rows_;
 };

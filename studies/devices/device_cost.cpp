@@ -54,31 +54,16 @@ std::string shape_words(const ProductShape& shape) {
   return std::to_string(shape.m) + " by " + std::to_string(shape.n) + " by " + std::to_string(shape.k);
 }
 
-std::vector<float> normal_numbers(std::uint64_t seed, std::uint64_t operand, std::size_t count) {
-  std::vector<float> numbers(count);
-  for (std::size_t i = 0; i < count; ++i) numbers[i] = normal_like(seed, operand, i);
-  return numbers;
-}
-
-OwnMatrix rounded(Format format, std::size_t rows, std::size_t columns, const std::vector<float>& numbers) {
-  OwnMatrix matrix{format, rows, columns, std::vector<std::byte>(numbers.size() * gpu::bytes_per_code(format))};
-  for (std::size_t i = 0; i < numbers.size(); ++i)
-    gpu::store_code(format, matrix.codes.data(), i, emu::encode(format, numbers[i]));
-  return matrix;
-}
-
 /// The operands of one shape and their float64 product.
 class Problem {
  public:
   Problem(const gpu::Library& library, const ProductShape& shape, const DeviceCostConfig& config)
-      : shape_(shape),
-        a_(normal_numbers(config.seed, 0, shape.m * shape.k)),
-        b_(normal_numbers(config.seed, 1, shape.k * shape.n)) {
+      : library_(library), shape_(shape), seed_(config.seed) {
     try {
       if (shape.m * shape.n * shape.k <= config.most_on_host)
         multiply_here();
       else
-        multiply_there(library);
+        multiply_there();
     } catch (const Error& error) {
       remark_ = std::string("no float64 product: ") + error.what();
     }
@@ -88,11 +73,10 @@ class Problem {
   const std::string& remark() const noexcept { return remark_; }
 
   /// D of a call.
-  std::vector<std::byte> multiply(const gpu::Library& library, const gpu::LibraryCall& call,
-                                  const gpu::LibraryAlgorithm& algorithm) const {
-    const OwnMatrix a = rounded(call.a, shape_.m, shape_.k, a_), b = rounded(call.b, shape_.k, shape_.n, b_);
+  std::vector<std::byte> multiply(const gpu::LibraryCall& call, const gpu::LibraryAlgorithm& algorithm) const {
+    const OwnMatrix a = drawn_a(call.a), b = drawn_b(call.b);
     std::vector<std::byte> d(shape_.m * shape_.n * gpu::bytes_per_code(call.d));
-    library.multiply(call, algorithm, {{a.view(), b.view(), {}}, 1, 0, {}, {}}, d);
+    library_.multiply(call, algorithm, {{a.view(), b.view(), {}}, 1, 0, {}, {}}, d);
     return d;
   }
   /// nan where there is no reference.
@@ -107,28 +91,44 @@ class Problem {
   }
 
  private:
+  OwnMatrix drawn_a(Format format) const { return drawn(format, 0, shape_.m, shape_.k); }
+  OwnMatrix drawn_b(Format format) const { return drawn(format, 1, shape_.k, shape_.n); }
+  /// The operands' float32 numbers, rounded.
+  OwnMatrix drawn(Format format, std::uint64_t operand, std::size_t rows, std::size_t columns) const {
+    OwnMatrix matrix{format, rows, columns, std::vector<std::byte>(rows * columns * gpu::bytes_per_code(format))};
+    library_.draw_normal(format, seed_, operand, matrix.codes);
+    return matrix;
+  }
+
   void multiply_here() {
     const std::size_t n = shape_.n;
+    const OwnMatrix a = drawn_a(emu::float32), b = drawn_b(emu::float32);
+    const auto number = [](const OwnMatrix& matrix, std::size_t i) {
+      return emu::decode(emu::float32, gpu::load_code(emu::float32, matrix.codes.data(), i));
+    };
+    std::vector<double> right(shape_.k * n);
+    for (std::size_t i = 0; i < right.size(); ++i) right[i] = number(b, i);
     reference_.assign(shape_.m * n, 0);
     for (std::size_t i = 0; i < shape_.m; ++i)
       for (std::size_t p = 0; p < shape_.k; ++p) {
-        const auto x = static_cast<double>(a_[i * shape_.k + p]);
-        for (std::size_t j = 0; j < n; ++j) reference_[i * n + j] += x * static_cast<double>(b_[p * n + j]);
+        const double x = number(a, i * shape_.k + p);
+        for (std::size_t j = 0; j < n; ++j) reference_[i * n + j] += x * right[p * n + j];
       }
   }
-  void multiply_there(const gpu::Library& library) {
-    const auto call = find_call(library, {"", "CUBLAS_COMPUTE_64F", emu::float64, emu::float64, emu::float64});
+  void multiply_there() {
+    const auto call = find_call(library_, {"", "CUBLAS_COMPUTE_64F", emu::float64, emu::float64, emu::float64});
     if (!call) return;
-    const auto algorithms = library.algorithms(*call, shape_.m, shape_.n, shape_.k, 1);
+    const auto algorithms = library_.algorithms(*call, shape_.m, shape_.n, shape_.k, 1);
     if (algorithms.empty()) return;
-    const std::vector<std::byte> d = multiply(library, *call, algorithms.front());
+    const std::vector<std::byte> d = multiply(*call, algorithms.front());
     reference_.resize(shape_.m * shape_.n);
     for (std::size_t i = 0; i < reference_.size(); ++i)
       reference_[i] = emu::decode(emu::float64, gpu::load_code(emu::float64, d.data(), i));
   }
 
+  const gpu::Library& library_;
   ProductShape shape_;
-  std::vector<float> a_, b_;
+  std::uint64_t seed_;
   std::vector<double> reference_;  ///< empty where nothing computes it
   std::string remark_;
 };
@@ -148,7 +148,7 @@ Outcome outcome_of(const gpu::Library& library, const gpu::LibraryCall& call, co
     const auto algorithms = library.algorithms(call, shape.m, shape.n, shape.k, 1);
     if (algorithms.empty()) throw Error(library.name() + " has no algorithm for this shape");
     outcome.algorithm = algorithms.front().words;
-    outcome.error = problem.error(call.d, problem.multiply(library, call, algorithms.front()));
+    outcome.error = problem.error(call.d, problem.multiply(call, algorithms.front()));
     outcome.time = library.time(call, algorithms.front(), shape.m, shape.n, shape.k);
   } catch (const Error& error) {
     outcome.remark = error.what();
@@ -192,24 +192,62 @@ std::vector<ProductShape> device_cost_shapes() {
   return shapes;
 }
 
-Table device_cost(const gpu::Library& library, const DeviceCostConfig& config) {
-  Table table{"device_cost",
-              {"format", "d", "fast_accumulation", "m", "n", "k", "compute", "algorithm", "median_us", "least_us", "tflops",
-               "speedup_over_float32", "bytes", "error", "remark"},
-              {}};
-  for (const ProductShape& shape : config.shapes) {
-    const Problem problem(library, shape, config);
-    double float32_seconds = nan;
-    for (const Contestant& contestant : contestants) {
-      const auto call = find_call(library, contestant);
-      if (!call) continue;
-      if (config.progress) config.progress(library.name() + " " + contestant.format + " " + shape_words(shape));
-      const Outcome outcome = outcome_of(library, *call, shape, problem);
-      if (&contestant == contestants.data() && outcome.time.median_seconds > 0) float32_seconds = outcome.time.median_seconds;
-      table.rows.push_back(row_of(contestant, shape, outcome, float32_seconds));
+namespace {
+
+class CostStudy {
+ public:
+  CostStudy(const gpu::Library& library, const DeviceCostConfig& config)
+      : library_(library),
+        config_(config),
+        work_(config.deadline, config.usable, config.log),
+        table_{"device_cost",
+               {"format", "d", "fast_accumulation", "m", "n", "k", "compute", "algorithm", "median_us", "least_us", "tflops",
+                "speedup_over_float32", "bytes", "error", "remark"},
+               {}} {}
+
+  Table run() {
+    for (const ProductShape& shape : config_.shapes) {
+      problem_.reset();
+      float32_seconds_ = nan;
+      for (const Contestant& contestant : contestants)
+        if (const auto call = find_call(library_, contestant)) take(shape, contestant, *call);
     }
+    return std::move(table_);
   }
-  return table;
-}
+
+ private:
+  void take(const ProductShape& shape, const Contestant& contestant, const gpu::LibraryCall& call) {
+    const auto keep = [&](const Outcome& outcome) {
+      table_.rows.push_back(row_of(contestant, shape, outcome, float32_seconds_));
+      if (config_.so_far) config_.so_far(table_);
+    };
+    const auto measure = [&] {
+      if (config_.progress) config_.progress(library_.name() + " " + contestant.format + " " + shape_words(shape));
+      if (!problem_) problem_.emplace(library_, shape, config_);
+      const Outcome outcome = outcome_of(library_, call, shape, *problem_);
+      if (&contestant == contestants.data() && outcome.time.median_seconds > 0) float32_seconds_ = outcome.time.median_seconds;
+      keep(outcome);
+      return outcome.remark.empty();
+    };
+    work_.piece(piece_++, contestant.format, measure, [&](const std::string& reason) {
+      if (reason.empty()) return;
+      Outcome none;
+      none.remark = reason == process_ended ? reason : "not measured: " + reason;
+      keep(none);
+    });
+  }
+
+  const gpu::Library& library_;
+  const DeviceCostConfig& config_;
+  DeviceWork work_;
+  Table table_;
+  std::size_t piece_ = 0;
+  std::optional<Problem> problem_;  ///< of the shape at hand, made when its first product is measured
+  double float32_seconds_ = nan;
+};
+
+}  // namespace
+
+Table device_cost(const gpu::Library& library, const DeviceCostConfig& config) { return CostStudy(library, config).run(); }
 
 }  // namespace ulpscope::studies

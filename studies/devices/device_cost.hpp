@@ -10,6 +10,7 @@
 
 #include "gpu/library.hpp"
 #include "reports/table.hpp"
+#include "studies/devices/device_work.hpp"
 #include "studies/devices/product_operands.hpp"
 
 namespace ulpscope::studies {
@@ -25,6 +26,10 @@ struct DeviceCostConfig {
   /// the library.
   std::size_t most_on_host = std::size_t{1} << 24;
   std::function<void(const std::string&)> progress = {};
+  Deadline deadline = {};                                  ///< products that have not begun by then are not measured
+  std::function<bool()> usable = {};                       ///< of the device (gpu::Device)
+  WorkLog* log = nullptr;                                  ///< of products
+  std::function<void(const reports::Table&)> so_far = {};  ///< each time that a product was measured
 };
 
 /// One row for each shape and format that the library takes, with its favourite algorithm. float32 is CUBLAS_COMPUTE_32F in the
@@ -38,7 +43,7 @@ struct DeviceCostConfig {
 ///   bytes                 of both operands and the result
 ///   error                 ||D - R|| / ||R|| in Frobenius norms: D the product of operands near N(0, 1), rounded to the format;
 ///                         R the float64 product of the same operands as they were in float32
-///   remark                what went wrong, if anything did
+///   remark                what went wrong, if anything did, and why a product was not measured
 ///
 /// Numbers that there are not are nan: times of a library without a clock, errors where nothing computes R.
 reports::Table device_cost(const gpu::Library& library, const DeviceCostConfig& config);

@@ -157,15 +157,27 @@ RecordedDevice record_device(const gpu::Device& device, const DeviceRecordOption
   const auto elements = device.elementwise ? device.elementwise->operations() : std::vector<gpu::ElementOperation>{};
   RecordedDevice recorded;
   recorded.recording.device = device.description;
-  std::uint64_t done = 0;
+  DeviceWork work(options.deadline, device.usable, options.log);
+  std::size_t done = 0;
   const auto add = [&](const auto& operation, auto& sets) {
-    if (options.progress) options.progress(++done, operations.size() + elements.size());
+    const std::size_t piece = done++;
+    if (options.progress) options.progress(done, operations.size() + elements.size());
     if (operation.instruction.find(options.instruction) == std::string::npos) return;
-    try {
-      for (auto& set : all_sets(device, operation, options)) sets.push_back(std::move(set));
-    } catch (const Error& error) {
-      recorded.remarks.push_back(device.description.id + " " + operation.instruction + ": " + error.what());
-    }
+    const std::string subject = device.description.id + " " + operation.instruction + ": ";
+    const auto record_sets = [&]() -> bool {
+      try {
+        for (auto& set : all_sets(device, operation, options)) sets.push_back(std::move(set));
+        if (options.so_far) options.so_far(recorded.recording);
+        return true;
+      } catch (const Error& error) {
+        recorded.remarks.push_back(subject + error.what());
+        return false;
+      }
+    };
+    work.piece(piece, operation.instruction, record_sets, [&](const std::string& reason) {
+      if (!reason.empty())
+        (reason == process_ended ? recorded.remarks : recorded.left_out).push_back(subject + "not recorded: " + reason);
+    });
   };
   for (const gpu::Operation& operation : operations) add(operation, recorded.recording.products);
   for (const gpu::ElementOperation& operation : elements) add(operation, recorded.recording.elements);

@@ -10,6 +10,7 @@
 #include "gpu/device.hpp"
 #include "gpu/recording.hpp"
 #include "studies/devices/device_rows.hpp"
+#include "studies/devices/device_work.hpp"
 
 namespace ulpscope::studies {
 
@@ -19,11 +20,15 @@ struct DeviceRecordOptions {
   std::uint64_t seed = 0;
   std::string instruction = {};                                                     ///< only those that have this in their name
   std::function<void(std::uint64_t done, std::uint64_t total)> progress = nullptr;  ///< operations
+  Deadline deadline = {};  ///< operations that have not begun by then are left out
+  WorkLog* log = nullptr;  ///< of operations, for a process that goes on where the device's context is lost
+  std::function<void(const gpu::Recording&)> so_far = nullptr;  ///< each time that an operation is recorded
 };
 
 struct RecordedDevice {
   gpu::Recording recording;
-  std::vector<std::string> remarks;  ///< operations that failed, and how; they are not in the recording
+  std::vector<std::string> remarks;   ///< operations that failed, and how; they are not in the recording
+  std::vector<std::string> left_out;  ///< operations that were not asked for, and why
 };
 
 /// For each instruction inner products of random numbers, adversarial ones, and chains of instructions; for each element

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "studies/devices/library_products.hpp"
 
+#include <optional>
 #include <utility>
 
 #include "emu/error.hpp"
 #include "emu/names.hpp"
+#include "gpu/architecture.hpp"
 #include "studies/devices/product_explanation.hpp"
 #include "studies/devices/product_models.hpp"
 
@@ -18,36 +20,23 @@ Cell count(std::uint64_t number) { return static_cast<std::int64_t>(number); }
 class Study {
  public:
   Study(const gpu::Library& library, const gpu::LibraryCall& call, const LibraryProductsConfig& config)
-      : library_(library), call_(call), config_(config) {
-    table_.name = "library_products";
-    table_.columns = {"library",
-                      "function",
-                      "compute",
-                      "a",
-                      "b",
-                      "d",
-                      "reduced_precision_reduction",
-                      "fast_accumulation",
-                      "m",
-                      "n",
-                      "k",
-                      "algorithm",
-                      "explained",
-                      "explanation",
-                      "alternatives",
-                      "also",
-                      "outputs",
-                      "mismatches",
-                      "max_ulp_difference",
-                      "mean_ulp_difference",
-                      "equal_share",
-                      "relative_difference"};
-  }
+      : library_(library), call_(call), config_(config), table_(library_products_table()) {}
 
   Table run() {
     for (const ProductShape& shape : config_.shapes) study(shape);
     return std::move(table_);
   }
+
+  void failed(const ProductShape& shape, const std::string& algorithm, const std::string& explained,
+              const std::string& reason) {
+    std::vector<Cell> row = first_cells(shape, algorithm);
+    const CodeDifference nothing(call_.d);
+    for (Cell cell : {Cell(explained), Cell(reason), count(0), Cell(""), count(0), count(0), Cell(nothing.mean_ulp()),
+                      Cell(nothing.mean_ulp()), Cell(nothing.equal_share()), Cell(nothing.relative())})
+      row.push_back(std::move(cell));
+    table_.rows.push_back(std::move(row));
+  }
+  Table table() { return std::move(table_); }
 
  private:
   void study(const ProductShape& shape) {
@@ -56,8 +45,10 @@ class Study {
     std::vector<gpu::LibraryAlgorithm> algorithms;
     try {
       algorithms = library_.algorithms(call_, shape.m, shape.n, shape.k, config_.most_algorithms);
+    } catch (const TimeRanOut& error) {
+      return failed(shape, "", "not checked", error.what());
     } catch (const Error& error) {
-      return failed(shape, "", error);
+      return failed(shape, "", "error", error.what());
     }
     ModelRequest request{config_.engine, shape.k};
     for (const gpu::LibraryAlgorithm& algorithm : algorithms) request.split_k.push_back(algorithm.split_k);
@@ -65,7 +56,7 @@ class Study {
     for (const OperandKind kind : {OperandKind::cancelling, OperandKind::wide, OperandKind::normal})
       products.push_back(product_operands(kind, call_.a, call_.b, shape, config_.seed));
     ProductExplainer explainer(call_, product_models(call_, request), std::move(products),
-                               {config_.most_on_host, config_.emulator});
+                               {config_.most_on_host, config_.emulator, config_.deadline});
     for (std::size_t i = 0; i < algorithms.size(); ++i) {
       if (config_.progress)
         config_.progress(library_.name() + " " + call_.compute + " " + shape_words + ": algorithm " + std::to_string(i + 1) +
@@ -75,16 +66,15 @@ class Study {
   }
 
   void explain(const ProductShape& shape, const gpu::LibraryAlgorithm& algorithm, ProductExplainer& explainer) {
-    std::vector<std::vector<std::byte>> results;
+    std::optional<ProductExplanation> found;
     try {
-      for (const ProductOperands& product : explainer.products()) {
-        results.emplace_back(shape.m * shape.n * gpu::bytes_per_code(call_.d));
-        library_.multiply(call_, algorithm, {product.view(), 1, 0, {}, {}}, results.back());
-      }
+      found = explanation_of(shape, algorithm, explainer);
+    } catch (const TimeRanOut& error) {
+      return failed(shape, algorithm.words, "not checked", error.what());
     } catch (const Error& error) {
-      return failed(shape, algorithm.words, error);
+      return failed(shape, algorithm.words, "error", error.what());
     }
-    const ProductExplanation explanation = explainer.explain(results, static_cast<std::size_t>(algorithm.split_k));
+    const ProductExplanation& explanation = *found;
     const CodeDifference& difference = explanation.difference;
     std::vector<Cell> row = first_cells(shape, algorithm.words);
     for (Cell cell :
@@ -95,13 +85,14 @@ class Study {
     table_.rows.push_back(std::move(row));
   }
 
-  void failed(const ProductShape& shape, const std::string& algorithm, const Error& error) {
-    std::vector<Cell> row = first_cells(shape, algorithm);
-    const CodeDifference nothing(call_.d);
-    for (Cell cell : {Cell("error"), Cell(error.what()), count(0), Cell(""), count(0), count(0), Cell(nothing.mean_ulp()),
-                      Cell(nothing.mean_ulp()), Cell(nothing.equal_share()), Cell(nothing.relative())})
-      row.push_back(std::move(cell));
-    table_.rows.push_back(std::move(row));
+  ProductExplanation explanation_of(const ProductShape& shape, const gpu::LibraryAlgorithm& algorithm,
+                                    ProductExplainer& explainer) const {
+    std::vector<std::vector<std::byte>> results;
+    for (const ProductOperands& product : explainer.products()) {
+      results.emplace_back(shape.m * shape.n * gpu::bytes_per_code(call_.d));
+      library_.multiply(call_, algorithm, {product.view(), 1, 0, {}, {}}, results.back());
+    }
+    return explainer.explain(results, static_cast<std::size_t>(algorithm.split_k));
   }
 
   std::vector<Cell> first_cells(const ProductShape& shape, const std::string& algorithm) const {
@@ -130,6 +121,48 @@ class Study {
 std::vector<ProductShape> library_product_shapes(const gpu::Device& device) {
   if (device.description.id.starts_with("emulated:")) return {{16, 16, 512}};
   return {{64, 64, 512}, {64, 64, 8192}, {512, 512, 1024}, {16, 2048, 2048}};
+}
+
+Table library_products_table() {
+  return {"library_products",
+          {"library",
+           "function",
+           "compute",
+           "a",
+           "b",
+           "d",
+           "reduced_precision_reduction",
+           "fast_accumulation",
+           "m",
+           "n",
+           "k",
+           "algorithm",
+           "explained",
+           "explanation",
+           "alternatives",
+           "also",
+           "outputs",
+           "mismatches",
+           "max_ulp_difference",
+           "mean_ulp_difference",
+           "equal_share",
+           "relative_difference"},
+          {}};
+}
+
+Table unexplained_products(const gpu::Library& library, const gpu::LibraryCall& call, const ProductShape& shape,
+                           const std::string& explained, const std::string& reason) {
+  const LibraryProductsConfig config;
+  Study study(library, call, config);
+  study.failed(shape, "", explained, reason);
+  return study.table();
+}
+
+std::string engine_of_device(const gpu::Device& device) {
+  const gpu::DeviceDescription& description = device.description;
+  const std::string engine = gpu::engine_of(description.architecture);
+  if (engine.empty()) throw Error(description.id + " is " + description.architecture + ", which no engine emulates");
+  return engine;
 }
 
 Table library_products(const gpu::Library& library, const gpu::LibraryCall& call, const LibraryProductsConfig& config) {

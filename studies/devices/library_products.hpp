@@ -13,12 +13,16 @@
 #include "gpu/device_emulator.hpp"
 #include "gpu/library.hpp"
 #include "reports/table.hpp"
+#include "studies/devices/deadline.hpp"
 #include "studies/devices/product_operands.hpp"
 
 namespace ulpscope::studies {
 
 /// Some that take a library's ways apart: short and long sums, few and many outputs; for an emulated device one small product.
 std::vector<ProductShape> library_product_shapes(const gpu::Device& device);
+
+/// The engine that emulates a device, for LibraryProductsConfig. @throws ulpscope::Error where there is none.
+std::string engine_of_device(const gpu::Device& device);
 
 struct LibraryProductsConfig {
   std::string engine;  ///< of the device, a name of emu::engine_names(): `sm_90`
@@ -30,12 +34,13 @@ struct LibraryProductsConfig {
   const gpu::DeviceEmulator* emulator = nullptr;
   std::size_t most_on_host = std::size_t{1} << 23;
   std::function<void(const std::string&)> progress = {};
+  Deadline deadline = {};  ///< algorithms that are not done by then are `not checked`
 };
 
 /// One row for each shape and algorithm, on two products: of numbers near N(0, 1), and of numbers that cancel, so that little
 /// is left but what the order of summation made.
 ///
-///   explained        yes, no, or error: the library could not do it
+///   explained        yes, no, error: the library could not do it, or not checked: there was no time
 ///   explanation      the simplest model that predicts all outputs compared, one with as many parts as declared before others;
 ///                    where there is none, the chain over all of K, promoted or not, that comes nearest; or what went wrong
 ///   alternatives     other models that predict them too, which these products cannot tell apart
@@ -46,5 +51,11 @@ struct LibraryProductsConfig {
 ///
 /// @throws ulpscope::Error where there is no engine of that name.
 reports::Table library_products(const gpu::Library& library, const gpu::LibraryCall& call, const LibraryProductsConfig& config);
+
+/// Its columns, and no row.
+reports::Table library_products_table();
+/// The one row of a shape that there is no explanation of; `explained` is its word for that, `reason` its explanation.
+reports::Table unexplained_products(const gpu::Library& library, const gpu::LibraryCall& call, const ProductShape& shape,
+                                    const std::string& explained, const std::string& reason);
 
 }  // namespace ulpscope::studies

@@ -64,6 +64,7 @@ Code ProductExplainer::predicted(std::size_t model, std::size_t sample, std::siz
 /// Counted up to `most`.
 std::size_t ProductExplainer::sample_mismatches(std::size_t model, const Results& results, std::size_t most) {
   std::size_t mismatches = 0;
+  limits_.deadline.check();
   for (std::size_t product = 0; product < products_.size(); ++product)
     for (std::size_t s = 0; s < samples_.size() && mismatches < most; ++s)
       mismatches += predicted(model, s, product) != at(results, product, samples_[s].row, samples_[s].column) ? 1 : 0;
@@ -78,7 +79,7 @@ const std::optional<ProductExplainer::Codes>& ProductExplainer::whole(std::size_
   if (codes || first.m() * first.n() * first.k() * products_.size() > limits_.most_on_host) return codes;
   codes.emplace();
   for (const ProductOperands& product : products_)
-    for (std::size_t i = 0; i < first.m(); ++i)
+    for (std::size_t i = 0; i < first.m(); ++i, limits_.deadline.check())
       for (std::size_t j = 0; j < first.n(); ++j)
         codes->push_back(OutputPredictor(call_, output_operands(product.view(), i, j)).predict(models_[model]));
   return codes;
@@ -179,6 +180,7 @@ std::optional<std::string> ProductExplainer::cuts_of_blocks(const ProductModel& 
   std::string cuts_found;
   bool cut_somewhere = false;
   for (std::size_t block = 0; block < blocks_; ++block) {
+    limits_.deadline.check();
     std::vector<std::size_t> cuts;
     for (std::size_t cut = 0; cut < k; cut += unit) cuts.push_back(cut);  // 0: not cut
     for (std::size_t product = 0; product < products_.size(); ++product)

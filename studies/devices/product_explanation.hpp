@@ -11,6 +11,7 @@
 #include "gpu/device_emulator.hpp"
 #include "gpu/library.hpp"
 #include "studies/devices/code_difference.hpp"
+#include "studies/devices/deadline.hpp"
 #include "studies/devices/product_models.hpp"
 #include "studies/devices/product_operands.hpp"
 #include "studies/devices/product_prediction.hpp"
@@ -29,6 +30,7 @@ struct ProductExplanation {
 struct ExplanationLimits {
   std::size_t most_on_host = 0;  ///< multiply-adds
   const gpu::DeviceEmulator* emulator = nullptr;
+  Deadline deadline = {};
 };
 
 /// Explains algorithms of one call on products of one shape. What models predict is computed once for all algorithms.
@@ -42,7 +44,7 @@ class ProductExplainer {
 
   const std::vector<ProductOperands>& products() const noexcept { return products_; }
 
-  /// results: D of each product, stored. `parts`: how many parts of K the algorithm declares.
+  /// results: D of each product, stored. `parts`: how many parts of K the algorithm declares. @throws TimeRanOut
   ProductExplanation explain(const Results& results, std::size_t parts);
 
  private:

@@ -6,6 +6,7 @@
 
 #include "emu/encode.hpp"
 #include "emu/philox.hpp"
+#include "gpu/normal_like.hpp"
 
 namespace ulpscope::studies {
 namespace {
@@ -46,7 +47,7 @@ ProductOperands normal_operands(Format a, Format b, const ProductShape& shape, s
   ProductOperands operands{blank(a, shape.m, shape.k), blank(b, shape.k, shape.n)};
   for (const auto& [matrix, operand] : {std::pair{&operands.a, std::uint64_t{0}}, std::pair{&operands.b, std::uint64_t{1}}})
     for (std::size_t i = 0; i < matrix->rows * matrix->columns; ++i)
-      gpu::store_code(matrix->format, matrix->codes.data(), i, emu::encode(matrix->format, normal_like(seed, operand, i)));
+      gpu::store_code(matrix->format, matrix->codes.data(), i, emu::encode(matrix->format, gpu::normal_like(seed, operand, i)));
   return operands;
 }
 
@@ -67,14 +68,6 @@ ProductOperands wide_operands(Format a, Format b, const ProductShape& shape, con
 }
 
 }  // namespace
-
-float normal_like(std::uint64_t seed, std::uint64_t operand, std::uint64_t index) {
-  const emu::PhiloxBlock random = emu::philox4x32(seed, index, operand);
-  double sum = 0;
-  for (const std::uint32_t word : random.word) sum += (static_cast<double>(word) + 0.5) * 0x1p-32 - 0.5;
-  constexpr double root_of_three = 0x1.bb67ae8584caap+0;  // four uniform numbers have variance 4 / 12
-  return static_cast<float>(sum * root_of_three);
-}
 
 ProductOperands product_operands(OperandKind kind, Format a, Format b, const ProductShape& shape, std::uint64_t seed) {
   if (kind == OperandKind::normal) return normal_operands(a, b, shape, seed);

@@ -39,7 +39,4 @@ struct ProductShape {
 
 ProductOperands product_operands(OperandKind kind, emu::Format a, emu::Format b, const ProductShape& shape, std::uint64_t seed);
 
-/// The float32 number near N(0, 1) of that index; `operand` 0 for A and 1 for B.
-float normal_like(std::uint64_t seed, std::uint64_t operand, std::uint64_t index);
-
 }  // namespace ulpscope::studies

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "emu/encode.hpp"
+#include "gpu/normal_like.hpp"
 #include "gpu/unit.hpp"
 #include "tests/gpu/cublas_problem.hpp"
 
@@ -145,6 +147,25 @@ TEST_CASE("the algorithm that was chosen is the one that runs", "[gpu]") {
   CHECK(shows);
   CHECK_THROWS_WITH(library->multiply(call, {"other", 1, "", std::vector<std::byte>(3)}, problem.product(), d),
                     ContainsSubstring("not an algorithm of this library: other"));
+}
+
+TEST_CASE("the device draws the numbers that the host draws", "[gpu]") {
+  const auto library = open(GENERATE(false, true));
+
+  for (const emu::Format format : {emu::float64, emu::float32, emu::float16, emu::bfloat16, emu::float8_e4m3fn}) {
+    CAPTURE(format.exponent_bits, format.fraction_bits);
+    constexpr std::size_t count = 1000;
+    std::vector<std::byte> drawn(count * gpu::bytes_per_code(format)), wanted = drawn;
+    for (std::size_t i = 0; i < count; ++i)
+      gpu::store_code(format, wanted.data(), i, emu::encode(format, gpu::normal_like(7, 1, i)));
+
+    const std::size_t before = fake_cuda::launches();
+    library->draw_normal(format, 7, 1, drawn);
+
+    CHECK(fake_cuda::launches() == before + 1);
+    CHECK(drawn == wanted);
+  }
+  CHECK(fake_cuda::live_objects() == 0);
 }
 
 TEST_CASE("times are taken over more memory than the cache holds", "[gpu]") {

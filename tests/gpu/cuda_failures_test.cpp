@@ -15,6 +15,7 @@
 #include "gpu/cuda/unit.hpp"
 #include "gpu/plugin.hpp"
 #include "tests/gpu/fake_cuda/control.hpp"
+#include "tests/gpu/fake_cuda/fake_state.hpp"
 #include "tests/gpu/fake_cuda/matrix_instructions.hpp"
 
 extern "C" void ulpscope_cuda_devices(ulpscope::gpu::DeviceSearch& search);
@@ -69,9 +70,13 @@ TEST_CASE("inner products: a call that fails leaves nothing", "[gpu]") {
   const std::vector<Code> sentinel(problems.c.size(), 0xabcdef);
   std::vector<Code> d = sentinel;
 
-  const std::size_t calls = fail_every_call([&] { unit.multiply(o, problems.view(), d); }, [&] { return d == sentinel; });
+  const auto multiply = [&] {
+    const cuda::CudaUnit fresh("cuda:0", 0, cuda::instructions(90), small_portion);
+    fresh.multiply(o, problems.view(), d);
+  };
+  const std::size_t calls = fail_every_call(multiply, [&] { return d == sentinel; });
 
-  CHECK(calls >= 3 * 9);  // three portions
+  CHECK(calls >= 3 * 3);  // three portions: two copies and a launch each
   CHECK(d != sentinel);
 }
 
@@ -96,9 +101,13 @@ TEST_CASE("element operations: a call that fails leaves nothing", "[gpu]") {
   const std::vector<Code> a(300, 0x3f800000), sentinel(300, 0xabcdef);
   std::vector<Code> d = sentinel;
 
-  const std::size_t calls = fail_every_call([&] { device.apply(operation, {a}, d); }, [&] { return d == sentinel; });
+  const auto apply = [&] {
+    const cuda::CudaElementwise fresh("cuda:0", 0, cuda::element_instructions(90), small_portion);
+    fresh.apply(operation, {a}, d);
+  };
+  const std::size_t calls = fail_every_call(apply, [&] { return d == sentinel; });
 
-  CHECK(calls >= 3 * 5);
+  CHECK(calls >= 3 * 3);
   CHECK(d == std::vector<Code>(300, 0x3c00));
 }
 
@@ -145,6 +154,19 @@ TEST_CASE("a GPU is described, with what it has", "[gpu]") {
   CHECK(search.devices[1].unit->operations().size() == cuda::instructions(90).size());
   CHECK(search.devices[1].elementwise->operations().size() == cuda::element_instructions(90).size());
   fake_cuda::machine() = {};
+}
+
+TEST_CASE("a device whose kernel faulted is not usable, one whose call failed is", "[gpu]") {
+  fake_cuda::machine() = {};
+  const DeviceSearch search = found();
+  REQUIRE(search.devices.size() == 1);
+  const Device& device = search.devices.front();
+
+  CHECK(device.usable());
+  fake_cuda::fail_device(cudaErrorIllegalAddress);
+  CHECK_FALSE(device.usable());
+  static_cast<void>(fake_cuda::report());
+  CHECK(device.usable());
 }
 
 std::string only_remark() {

@@ -35,7 +35,9 @@ std::size_t live_objects();
 /// allocation; empty where nothing did. Asking clears it.
 std::string report();
 
-/// Kernels started so far.
+/// Kernels started so far, memory allocated (times), and copies between host and device.
 std::size_t launches();
+std::size_t allocations();
+std::size_t copies();
 
 }  // namespace fake_cuda

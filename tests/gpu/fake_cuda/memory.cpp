@@ -9,6 +9,7 @@
 #include <mutex>
 #include <string>
 
+#include "tests/gpu/fake_cuda/control.hpp"
 #include "tests/gpu/fake_cuda/fake_state.hpp"
 
 namespace fake_cuda {
@@ -27,7 +28,7 @@ struct Memory {
   std::recursive_mutex mutex;
   std::map<void*, Allocation> allocations;
   int unlocked = 0;
-  std::size_t used = 0;
+  std::size_t used = 0, allocated = 0, copied = 0;
 
   void protect(int how) {
     for (const auto& [at, a] : allocations) mprotect(a.begin, a.pages_bytes, how);
@@ -57,6 +58,9 @@ Unlocked::~Unlocked() {
   memory().mutex.unlock();
 }
 
+std::size_t allocations() { return memory().allocated; }
+std::size_t copies() { return memory().copied; }
+
 std::size_t live_allocations() {
   const std::lock_guard lock(memory().mutex);
   return memory().allocations.size();
@@ -85,6 +89,7 @@ cudaError_t cudaMalloc(void** at, std::size_t bytes) {
   if (memory.unlocked == 0) mprotect(begin, pages, PROT_NONE);
   memory.allocations[begin + before] = {begin, pages, before, bytes};
   memory.used += bytes;
+  ++memory.allocated;
   *at = begin + before;
   return cudaSuccess;
 }
@@ -116,6 +121,7 @@ cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
 cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind) {
   if (const cudaError_t error = next_call(); error != cudaSuccess) return error;
   const fake_cuda::Unlocked unlocked;
+  ++fake_cuda::memory().copied;
   std::memcpy(to, from, bytes);
   return cudaSuccess;
 }

@@ -49,6 +49,34 @@ class Clocked final : public gpu::Library {
   bool old_;
 };
 
+/// The emulated library; counts the matrices that it draws.
+class Drawing final : public gpu::Library {
+ public:
+  std::string name() const override { return "drawing"; }
+  std::string version() const override { return "1"; }
+  std::vector<gpu::LibraryCall> calls() const override { return library_.calls(); }
+  std::vector<gpu::LibraryAlgorithm> algorithms(const gpu::LibraryCall& call, std::size_t m, std::size_t n, std::size_t k,
+                                                std::size_t most) const override {
+    return library_.algorithms(call, m, n, k, most);
+  }
+  void multiply(const gpu::LibraryCall& call, const gpu::LibraryAlgorithm& algorithm, const gpu::LibraryProduct& product,
+                std::span<std::byte> d) const override {
+    library_.multiply(call, algorithm, product, d);
+  }
+  gpu::LibraryTime time(const gpu::LibraryCall&, const gpu::LibraryAlgorithm&, std::size_t, std::size_t,
+                        std::size_t) const override {
+    return {};
+  }
+  void draw_normal(emu::Format format, std::uint64_t seed, std::uint64_t operand, std::span<std::byte> codes) const override {
+    ++drawn;
+    gpu::Library::draw_normal(format, seed, operand, codes);
+  }
+  mutable std::size_t drawn = 0;
+
+ private:
+  gpu::EmulatedLibrary library_{"sm_90"};
+};
+
 studies::DeviceCostConfig config_for(studies::ProductShape shape) {
   studies::DeviceCostConfig config;
   config.shapes = {shape};
@@ -130,6 +158,30 @@ TEST_CASE("a library without a clock has no times", "[studies]") {
   for (std::size_t row = 0; row < rows.table.rows.size(); ++row)
     for (const char* column : {"median_us", "least_us", "tflops", "speedup_over_float32"})
       CHECK(std::isnan(rows.number(row, column)));
+}
+
+TEST_CASE("a product is measured while there is time, and told at once", "[studies]") {
+  auto config = config_for({4, 16, 16});
+  std::size_t told = 0;
+  config.so_far = [&](const reports::Table& table) { CHECK(table.rows.size() == ++told); };
+  config.deadline = studies::Deadline([&] { return told >= 2; });
+
+  const testing::NamedCells rows{studies::device_cost(Clocked(), config)};
+
+  REQUIRE(rows.table.rows.size() == 8);
+  CHECK(told == 8);
+  CHECK(rows.number(1, "median_us") > 0);
+  CHECK(rows.text(1, "remark").empty());
+  CHECK(std::isnan(rows.number(2, "median_us")));
+  CHECK(rows.text(2, "remark") == "not measured: time ran out");
+}
+
+TEST_CASE("operands are drawn by the library, not here", "[studies]") {
+  const Drawing library;
+
+  static_cast<void>(studies::device_cost(library, config_for({4, 16, 16})));
+
+  CHECK(library.drawn > 0);
 }
 
 TEST_CASE("the shapes are squares and linear layers", "[studies]") {

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/devices_program/parts.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <vector>
+
+#include "emu/error.hpp"
+#include "gpu/recording.hpp"
+
+namespace ulpscope::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+void join_recordings(const std::string& whole, const std::string& part) {
+  gpu::Recording all = gpu::read_recording(whole);
+  gpu::Recording more = gpu::read_recording(part);
+  std::move(more.products.begin(), more.products.end(), std::back_inserter(all.products));
+  std::move(more.elements.begin(), more.elements.end(), std::back_inserter(all.elements));
+  gpu::write_recording(whole, all);
+}
+
+void join_tables(const std::string& whole, const std::string& part) {
+  std::ifstream more(part, std::ios::binary);
+  std::string header;
+  std::getline(more, header);
+  std::ofstream all(whole, std::ios::binary | std::ios::app);
+  if (more.peek() != std::ifstream::traits_type::eof()) all << more.rdbuf() << std::flush;
+  if (!all) throw Error(whole + ": cannot be written");
+}
+
+}  // namespace
+
+void join_parts(const std::string& whole, const std::string& part) {
+  if (!fs::exists(part)) return;
+  if (!fs::exists(whole)) return fs::rename(part, whole);
+  whole.ends_with(".csv") ? join_tables(whole, part) : join_recordings(whole, part);
+  fs::remove(part);
+}
+
+}  // namespace ulpscope::cli

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/devices_program/phase_output.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+
+#include "emu/error.hpp"
+#include "reports/render.hpp"
+
+namespace ulpscope::cli {
+
+void write_table(const reports::Table& table, const DevicesOptions& options) {
+  const std::string csv = reports::to_csv(table), &path = options.output, whole = path + ".new";
+  if (path.empty()) {
+    std::fputs(csv.c_str(), stdout);
+    return;
+  }
+  std::ofstream out(whole, std::ios::binary);
+  out << csv << std::flush;
+  std::error_code error;
+  if (out) std::filesystem::rename(whole, path, error);
+  if (!out || error) throw Error(path + ": cannot be written");
+}
+
+void write_so_far(const reports::Table& table, const DevicesOptions& options) {
+  if (!options.output.empty()) write_table(table, options);
+}
+
+void conclude(const std::string& words) { std::fprintf(stderr, "%s\n", words.c_str()); }
+
+std::string counted(std::uint64_t count, const char* noun) { return std::to_string(count) + " " + noun; }
+
+std::size_t column(const reports::Table& table, const char* name) {
+  return static_cast<std::size_t>(std::find(table.columns.begin(), table.columns.end(), name) - table.columns.begin());
+}
+
+std::unique_ptr<Journal> journal_of(const DevicesOptions& options, const std::string& section) {
+  return options.journal.empty() ? nullptr : std::make_unique<Journal>(options.journal, section);
+}
+
+void end_journal(const gpu::Device& device, const DevicesOptions& options) {
+  if (!options.journal.empty() && (!device.usable || device.usable())) Journal::finish(options.journal);
+}
+
+}  // namespace ulpscope::cli

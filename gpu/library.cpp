@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gpu/library.hpp"
+
+#include "emu/encode.hpp"
+#include "gpu/normal_like.hpp"
+
+namespace ulpscope::gpu {
+
+void Library::draw_normal(emu::Format format, std::uint64_t seed, std::uint64_t operand, std::span<std::byte> codes) const {
+  for (std::size_t i = 0; i < codes.size() / bytes_per_code(format); ++i)
+    store_code(format, codes.data(), i, emu::encode(format, normal_like(seed, operand, i)));
+}
+
+}  // namespace ulpscope::gpu
