@@ -29,9 +29,10 @@ class AlignedOperands {
   void prepare();
 
   struct View {
-    const float* significands;       ///< relative to the base of their block
+    const float* values;
     const std::uint32_t* exponents;  ///< of k and k + 1
-    const int* bases;                ///< of blocks
+    const std::uint32_t* sides;      ///< changes of sides (gpu/cuda/aligned_chain.hpp); null where none are asked for
+    const std::uint32_t* last;       ///< and the sides of the last elements of blocks
     const std::uint8_t* special;     ///< of vectors: there is an infinity or a NaN
     std::size_t count, padded;
   };
@@ -40,11 +41,10 @@ class AlignedOperands {
  private:
   StoredVectors vectors_;
   int block_;
-  bool paired_;
+  bool paired_, chained_;
   std::size_t padded_, depth_;
-  Buffer<float> significands_;
-  Buffer<std::uint32_t> exponents_;
-  Buffer<int> bases_;
+  Buffer<float> values_;
+  Buffer<std::uint32_t> exponents_, sides_, last_;
   Buffer<std::uint8_t> special_;
 };
 

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "emu/catalogue.hpp"
+#include "gpu/cuda/aligned_chain.hpp"
 
 namespace ulpscope::gpu::cuda {
 namespace {
@@ -59,30 +60,35 @@ std::optional<AlignedPlan> aligned_plan(const Engine& scaled_engine, Format a, F
   plan.block = plan.paired ? 16 : engine.products;
   if (plan.block != 4 && plan.block != 8 && plan.block != 16 && plan.block != 32) return std::nullopt;
 
-  plan.rule.half =
+  const bool half =
       engine.accumulator == emu::float16 && stage.rounding == emu::Rounding::nearest_even && engine.result_fraction_bits < 0;
   const bool single = engine.accumulator == emu::float32 && stage.rounding == emu::Rounding::toward_zero;
-  if (!plan.rule.half && !single) return std::nullopt;
+  if (!half && !single) return std::nullopt;
 
   // The sum of 16 cut products fits 31 bits, and float32 holds every product.
   const int bits = stage.fraction_bits;
   const auto greatest_significand = [](Format f) { return 2 - std::ldexp(1.0, 1 - f.precision()); };
-  const double most = std::min(plan.block, 16) * greatest_significand(a) * greatest_significand(b) * std::ldexp(1.0, bits);
+  const double greatest_term = greatest_significand(a) * greatest_significand(b) * std::ldexp(1.0, bits);
   const auto is_float32_or_narrower = [](Format f) {
     return f.max_exponent() <= emu::float32.max_exponent() && f.min_exponent() >= emu::float32.min_exponent() && f.has_zero();
   };
   const bool exact = a.precision() + b.precision() <= 24 && is_float32_or_narrower(a) && is_float32_or_narrower(b);
-  if (bits < 2 || bits > 28 || most >= std::ldexp(1.0, 31) || !exact) return std::nullopt;
+  if (bits < 2 || bits > 28 || std::min(plan.block, 16) * greatest_term >= std::ldexp(1.0, 31) || !exact) return std::nullopt;
 
   constexpr int fraction = emu::float32.fraction_bits;
   const int kept = engine.result_fraction_bits < 0 ? fraction : engine.result_fraction_bits;
-  if (kept > fraction) return std::nullopt;
-  const auto mask = [](int fraction_bits) { return ~((1u << (fraction - fraction_bits)) - 1); };
+  const int least = std::max(engine.least_exponent, least_alignment);
+  if (kept > fraction || least > greatest_alignment) return std::nullopt;
+
+  AlignedKind& kind = plan.rule.kind;
+  kind.half = half;
+  kind.wide = a.max_exponent() + b.max_exponent() > narrow_exponent || a.min_exponent() + b.min_exponent() < -narrow_exponent;
+  kind.chained = !plan.paired && !kind.wide && plan.block >= 16 &&
+                 plan.block * greatest_term + std::ldexp(2.0, bits) < std::ldexp(1.0, chain_bits);
+  if (kind.wide && (kind.half || plan.paired)) return std::nullopt;
   plan.rule.fraction_bits = bits;
-  plan.rule.least_exponent = std::max(engine.least_exponent, no_exponent);
-  plan.rule.addend_least_exponent = engine.accumulator.min_exponent();
-  plan.rule.result_mask = mask(kept);
-  plan.rule.addend_mask = mask(std::min({kept, bits, fraction}));
+  plan.rule.least_exponent = least;
+  plan.rule.result_mask = ~((1u << (fraction - kept)) - 1);
   return plan;
 }
 

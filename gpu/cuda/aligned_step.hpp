@@ -2,72 +2,69 @@
 // One step of a truncating block FMA in float32 and integer arithmetic, host and device code: the fast path of emulated matrix
 // products. What it cannot do it says, and the interpreter of emu/engine_interpreter.hpp does it again.
 //
-// An operand is kept as a float in (-2, 2), its significand times 2^(exponent - base), base the greatest exponent of the block
-// of its row or column, and the exponent apart. A product of two such floats is exact (at most 24 significand bits), and so is
-// its product with a power of two as long as the result matters: one that is cut to zero may round or underflow before.
+// The terms are multiples of a unit, 2^(greatest exponent - fraction bits), once they are cut. There are two ways to add them:
+// each is multiplied by a power of two and converted to an integer; or, where the sum fits 23 bits, all go into one float32
+// (gpu/cuda/aligned_chain.hpp).
 #pragma once
 
 #include <cstdint>
 
 #include "emu/bits.hpp"
+#include "emu/catalogue.hpp"
 #include "emu/config.hpp"
-#include "emu/engine.hpp"
 #include "emu/format.hpp"
+#include "gpu/cuda/device_intrinsics.hpp"
 
 namespace ulpscope::gpu::cuda {
 
+/// What is decided when a kernel is compiled.
+struct AlignedKind {
+  bool half = false;     ///< results are float16, to nearest even; if not, float32 toward zero
+  bool wide = false;     ///< products may be outside of narrow_exponent, so that every step has to look at exponents
+  bool chained = false;  ///< sums fit the significand of a float32
+};
+
 /// The constants of an engine's step.
 struct AlignedRule {
+  AlignedKind kind;
   int fraction_bits = 0;          ///< kept below the greatest exponent
-  int least_exponent = 0;         ///< of the alignment, `no_exponent` where there is none
-  int addend_least_exponent = 0;  ///< exponents of subnormal addends
+  int least_exponent = 0;         ///< of the alignment; least_alignment where the engine has a lower one
   std::uint32_t result_mask = 0;  ///< bits of a float32 that a result toward zero may have
-  std::uint32_t addend_mask = 0;  ///< and those that an addend keeps that is aligned to itself
-  bool half = false;              ///< results are float16, to nearest even; if not, float32 toward zero
 };
+
+/// Steps whose greatest exponent is outside are left to the interpreter, but for those of zeros alone: within these bounds
+/// scales, units and results are normal float32s.
+inline constexpr int least_alignment = -90, greatest_alignment = 100;
+/// Products that are not `wide` have exponents of at most this magnitude. Results are multiples of their unit: where c is
+/// within the bounds above, so is every result that becomes the next c.
+inline constexpr int narrow_exponent = 56;
 
 /// The exponent of a zero; sums of two of these fit 16 bits, and no product of numbers has an exponent below half of it.
 inline constexpr int no_exponent = -8192;
 inline constexpr int least_real_exponent = no_exponent / 2;
-/// Products may be so many binades below those of the greatest exponents of their row's and column's blocks.
-inline constexpr int most_below_base = 60;
 
 namespace detail {
 
 ULPSCOPE_INLINE float float_of(std::uint32_t bits) noexcept { return emu::detail::bit_cast<float>(bits); }
 ULPSCOPE_INLINE std::uint32_t bits_of(float x) noexcept { return emu::detail::bit_cast<std::uint32_t>(x); }
-ULPSCOPE_INLINE int larger(int x, int y) noexcept { return x > y ? x : y; }
-ULPSCOPE_INLINE int smaller(int x, int y) noexcept { return x < y ? x : y; }
-
-/// x cut to an integer; |x| < 2^31.
-ULPSCOPE_INLINE int cut(float x) noexcept {
-#if defined(__CUDA_ARCH__)
-  return __float2int_rz(x);
-#else
-  return static_cast<int>(x);
-#endif
+template <class T>
+ULPSCOPE_INLINE T larger(T x, T y) noexcept {
+  return x > y ? x : y;
 }
-
-/// An integer as a float, toward zero; with `to_odd` its last bit set where something was lost.
-ULPSCOPE_INLINE float cut_float(std::int64_t x, bool to_odd) noexcept {
-#if defined(__CUDA_ARCH__)
-  const float nearest = __ll2float_rz(x);
-  const bool lost = to_odd && __float2ll_rz(nearest) != x;
-  return float_of(bits_of(nearest) | (lost ? 1u : 0u));
-#else
-  const std::uint64_t magnitude = x < 0 ? 0 - static_cast<std::uint64_t>(x) : static_cast<std::uint64_t>(x);
-  const int beyond = 64 - emu::detail::leading_zeros(magnitude) - 24;
-  const std::uint64_t kept = beyond > 0 ? magnitude >> beyond << beyond : magnitude;
-  const float cut = x < 0 ? -static_cast<float>(kept) : static_cast<float>(kept);
-  return float_of(bits_of(cut) | (to_odd && kept != magnitude ? 1u : 0u));
-#endif
+template <class T>
+ULPSCOPE_INLINE T smaller(T x, T y) noexcept {
+  return x < y ? x : y;
 }
+/// What added to the bits of a float multiplies it by 2^count.
+ULPSCOPE_INLINE constexpr std::uint32_t binades(int count) noexcept { return static_cast<std::uint32_t>(count) << 23; }
+/// The bits of 2^exponent.
+ULPSCOPE_INLINE constexpr std::uint32_t power(int exponent) noexcept { return binades(exponent) + binades(127); }
 
 }  // namespace detail
 
 /// The greater of `greatest` and x + y, for both signed 16-bit halves of the words.
 ULPSCOPE_INLINE std::uint32_t add_and_max(std::uint32_t x, std::uint32_t y, std::uint32_t greatest) noexcept {
-#if defined(__CUDA_ARCH__)
+#if ULPSCOPE_DEVICE_INTRINSICS
   return __viaddmax_s16x2(x, y, greatest);
 #else
   const auto half = [](std::uint32_t word, int shift) { return int{static_cast<std::int16_t>(word >> shift & 0xffff)}; };
@@ -78,40 +75,60 @@ ULPSCOPE_INLINE std::uint32_t add_and_max(std::uint32_t x, std::uint32_t y, std:
 }
 /// The greater half.
 ULPSCOPE_INLINE int greater_half(std::uint32_t word) noexcept {
-  const auto low = static_cast<std::int16_t>(word & 0xffff), high = static_cast<std::int16_t>(word >> 16);
-  return low > high ? low : high;
+  // The lower halves of both decide only between equals.
+  return detail::larger(static_cast<std::int32_t>(word), static_cast<std::int32_t>(word << 16)) >> 16;
 }
-inline constexpr std::uint32_t two_no_exponents = (static_cast<std::uint32_t>(2 * no_exponent) & 0xffff) * 0x10001u;
+/// Both halves are x.
+ULPSCOPE_INLINE std::uint32_t two_halves(int x) noexcept { return (static_cast<std::uint32_t>(x) & 0xffff) * 0x10001u; }
+/// Where the greatest exponent of the products of a step begins: what it shall not fall below, where no step has to look.
+ULPSCOPE_INLINE std::uint32_t first_exponents(AlignedKind kind, int least_exponent) noexcept {
+  return two_halves(kind.wide ? 2 * no_exponent : least_exponent);
+}
 
-/// What a step of one output aligns to.
-struct Alignment {
-  int greatest = 0;  ///< exponent
-  float scale = 0;   ///< takes products to units of 2^(greatest - fraction_bits)
-};
-
-/// `of_products`: the greatest exponent among the products; `base`: the sum of the bases of row and column.
-ULPSCOPE_INLINE Alignment alignment(const AlignedRule& rule, int of_products, int base, float c) noexcept {
+/// What an addend of a step may be: zero, or within the bounds of the alignment.
+ULPSCOPE_INLINE bool usual_addend(float c) noexcept {
   const std::uint32_t magnitude = detail::bits_of(c) & 0x7fffffff;
-  const int of_c = detail::larger(static_cast<int>(magnitude >> 23) - 127, rule.addend_least_exponent);
-  const int with_c = detail::larger(of_products, magnitude == 0 ? no_exponent : of_c);
-  const int greatest = detail::larger(with_c, rule.least_exponent);
-  // Far above all products: they are cut to zero. Far below the base: finished() refuses.
-  const int field = detail::smaller(detail::larger(rule.fraction_bits + base - greatest + 127, 0), 254);
-  return {greatest, detail::float_of(static_cast<std::uint32_t>(field) << 23)};
+  return magnitude == 0 || (magnitude >= detail::power(least_alignment) && magnitude < detail::power(greatest_alignment + 1));
 }
 
-/// A product in units of the alignment, cut toward zero.
-ULPSCOPE_INLINE int aligned_term(float a, float b, float scale) noexcept { return detail::cut(a * b * scale); }
+/// The extremes of the steps of wide products: two comparisons each, and one verdict at the end.
+class Extremes {
+ public:
+  /// of_products: the greatest exponent; zeros alone wrap around. `alignment`: the step's.
+  ULPSCOPE_INLINE void see(int of_products, float c, std::uint32_t alignment) noexcept {
+    least_product_ = detail::smaller(least_product_, static_cast<std::uint32_t>(of_products - least_real_exponent));
+    least_addend_ = detail::smaller(least_addend_, (detail::bits_of(c) & 0x7fffffff) - 1);
+    greatest_ = detail::larger(greatest_, alignment);
+  }
+  ULPSCOPE_INLINE bool usual() const noexcept {
+    return least_product_ >= static_cast<std::uint32_t>(least_alignment - least_real_exponent) &&
+           least_addend_ >= detail::power(least_alignment) - 1 && greatest_ < detail::power(greatest_alignment + 1);
+  }
 
-/// The next value of an accumulator. `usual` is false where it is not to be trusted.
-struct StepResult {
-  float value;
-  bool usual;
+ private:
+  std::uint32_t least_product_ = ~0u, least_addend_ = ~0u, greatest_ = 0;
 };
+
+/// The bits of the power of two that a step aligns to. `of_products` began with first_exponents().
+template <AlignedKind kind>
+ULPSCOPE_INLINE std::uint32_t alignment(const AlignedRule& rule, int of_products, float c) noexcept {
+  const std::uint32_t products = detail::power(kind.wide ? detail::larger(of_products, rule.least_exponent) : of_products);
+  std::uint32_t addend = detail::bits_of(c) & 0x7f800000;
+  if constexpr (kind.half)
+    addend = c == 0 ? 0 : detail::larger(addend, detail::power(emu::float16.min_exponent()));  // subnormals have the least
+  return detail::larger(products, addend);
+}
+
+/// 2^(fraction bits - greatest exponent), which takes a term to units.
+ULPSCOPE_INLINE float scale_of(const AlignedRule& rule, std::uint32_t alignment) noexcept {
+  return detail::float_of(detail::binades(254 + rule.fraction_bits) - alignment);
+}
+/// A product in units, cut toward zero. a * b is exact, or so small that it is cut to zero.
+ULPSCOPE_INLINE int aligned_term(float a, float b, float scale) noexcept { return detail::cut(a * b * scale); }
 
 namespace detail {
 
-/// Rounded to float16, ties to even; x has 24 significand bits, rounded to odd, and is normal.
+/// Rounded to float16, ties to even; x is normal and has at most 24 significand bits, rounded to odd where it had more.
 ULPSCOPE_INLINE float nearest_half(float x) noexcept {
   const std::uint32_t word = bits_of(x), sign = word & 0x80000000, magnitude = word & 0x7fffffff;
   constexpr int dropped = emu::float32.fraction_bits - emu::float16.fraction_bits;
@@ -128,37 +145,33 @@ inline constexpr float greatest_half = 65504;
 
 }  // namespace detail
 
-/// The sum of the cut products joins c and is rounded.
-ULPSCOPE_INLINE StepResult finished(const AlignedRule& rule, const Alignment& to, int of_products, int base, std::int64_t sum,
-                                    float c) noexcept {
-  const bool has_products = of_products > least_real_exponent;
-  const int field = rule.fraction_bits - to.greatest + 127;
-  if (field > 253) {
-    // Nothing but a tiny c, which is aligned to itself; or tiny products.
-    const std::uint32_t kept = detail::bits_of(c) & rule.addend_mask;
-    const bool zero = (kept & 0x7fffffff) == 0;
-    const bool own = zero || to.greatest > rule.least_exponent;
-    return {zero ? 0.0F : detail::float_of(kept), !has_products && own};
+/// The sum of the cut products, in units, joins c and is rounded. `Sum` is std::int32_t where the terms of a step fit one; the
+/// sign of `beyond` becomes 1 where the sum with c does not.
+template <AlignedKind kind, class Sum>
+ULPSCOPE_INLINE float rounded_sum(const AlignedRule& rule, std::uint32_t alignment, Sum sum, float c,
+                                  std::uint32_t& beyond) noexcept {
+  const int addend = detail::cut(c * scale_of(rule, alignment));
+  Sum total;
+  if constexpr (sizeof(Sum) == 4) {
+    const auto wrapped = static_cast<std::uint32_t>(sum) + static_cast<std::uint32_t>(addend);
+    beyond |= (static_cast<std::uint32_t>(sum) ^ wrapped) & (static_cast<std::uint32_t>(addend) ^ wrapped);
+    total = static_cast<Sum>(wrapped);
+  } else {
+    total = sum + addend;
   }
-  bool usual = !(has_products && base - to.greatest > most_below_base) && to.greatest <= 126;
-  const float scale = detail::float_of(static_cast<std::uint32_t>(field & 0xff) << 23);
-  const float unit = detail::float_of(static_cast<std::uint32_t>((254 - field) & 0xff) << 23);
-  const std::int64_t total = sum + detail::cut(usual ? c * scale : 0.0F);
-  if (rule.half) {
-    const float value = detail::nearest_half(detail::cut_float(total, true) * unit);
-    usual = usual && value <= detail::greatest_half && value >= -detail::greatest_half;
-    return {total == 0 ? 0.0F : value, usual};
+  const float unit = detail::float_of(alignment - detail::binades(rule.fraction_bits));
+  if constexpr (kind.half) {
+    const float odd = detail::cut_float(total, true);
+    return total == 0 ? 0.0F : detail::nearest_half(odd * unit);
   }
-  const float cut = detail::float_of(detail::bits_of(detail::cut_float(total, false)) & rule.result_mask);
-  const float value = cut * unit;
-  return {value, usual && (detail::bits_of(value) & 0x7fffffff) < 0x7f800000};
+  return detail::float_of(detail::bits_of(detail::cut_float(total, false)) & rule.result_mask) * unit;
 }
 
 /// What stands in for a code: see above.
 struct AlignedOperand {
-  float significand;  ///< with its sign; 0 for zeros, infinities and NaNs
-  int exponent;       ///< nominal: subnormals have the least one; no_exponent for zeros, infinities and NaNs
-  bool special;       ///< infinity or NaN
+  float value;   ///< 0 for zeros, infinities and NaNs
+  int exponent;  ///< nominal: subnormals have the least one; no_exponent for zeros, infinities and NaNs
+  bool special;  ///< infinity or NaN
 };
 ULPSCOPE_INLINE AlignedOperand aligned_operand(emu::Format format, emu::Code code) noexcept {
   if (format.is_zero(code)) return {0, no_exponent, false};
@@ -168,14 +181,11 @@ ULPSCOPE_INLINE AlignedOperand aligned_operand(emu::Format format, emu::Code cod
   const auto integer = static_cast<std::uint32_t>((magnitude & format.fraction_mask()) |
                                                   (subnormal ? emu::Code{0} : emu::Code{1} << format.fraction_bits));
   const int exponent = subnormal ? format.min_exponent() : static_cast<int>(magnitude >> format.fraction_bits) - format.bias;
-  const float unit = detail::float_of(static_cast<std::uint32_t>(127 - format.fraction_bits) << 23);
+  const float unit = detail::float_of(detail::power(-format.fraction_bits));
   const float significand = static_cast<float>(static_cast<std::int32_t>(integer)) * unit;
-  return {format.is_negative(code) ? -significand : significand, exponent, false};
-}
-/// The operand relative to the base of its block. What is far below cannot matter: finished() refuses where it might.
-ULPSCOPE_INLINE float relative(const AlignedOperand& operand, int base) noexcept {
-  const int below = operand.exponent - base;
-  return below < -100 ? 0.0F : operand.significand * detail::float_of(static_cast<std::uint32_t>(below + 127) << 23);
+  // The power of two is a normal number for all formats of at most float32's exponents.
+  const float value = significand * detail::float_of(detail::power(exponent));
+  return {format.is_negative(code) ? -value : value, exponent, false};
 }
 
 }  // namespace ulpscope::gpu::cuda

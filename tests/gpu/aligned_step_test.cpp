@@ -16,13 +16,14 @@
 #include "emu/engine_step.hpp"
 #include "emu/engines.hpp"
 #include "gpu/adversarial.hpp"
+#include "gpu/cuda/aligned_chain.hpp"
 #include "gpu/cuda/aligned_rule.hpp"
 
 namespace {
 
 using namespace ulpscope;
 using emu::Code;
-using gpu::cuda::AlignedPlan, gpu::cuda::AlignedRule, gpu::cuda::StepResult;
+using gpu::cuda::AlignedPlan;
 
 constexpr std::uint64_t seed = 20241115;
 
@@ -48,36 +49,72 @@ std::vector<Case> cases() {
   return all;
 }
 
+struct StepResult {
+  float value;
+  bool usual;
+};
+
+/// Calls f with the plan's kind as a constant.
+template <class F>
+auto by_kind(const gpu::cuda::AlignedKind& kind, F f) {
+  using gpu::cuda::AlignedKind;
+  if (kind.chained)
+    return kind.half ? f.template operator()<AlignedKind{.half = true, .chained = true}>()
+                     : f.template operator()<AlignedKind{.chained = true}>();
+  if (kind.wide) return f.template operator()<AlignedKind{.wide = true}>();
+  return kind.half ? f.template operator()<AlignedKind{.half = true}>() : f.template operator()<AlignedKind{}>();
+}
+
 /// One step by the functions under test, as the kernel uses them.
 StepResult step(const Case& x, const Code* a, const Code* b, Code c) {
   using namespace gpu::cuda;
   const auto n = static_cast<std::size_t>(x.plan.block);
+  const AlignedRule& rule = x.plan.rule;
   std::vector<AlignedOperand> left, right;
-  int left_base = no_exponent, right_base = no_exponent;
   for (std::size_t k = 0; k < n; ++k) {
     left.push_back(aligned_operand(x.a, a[k]));
     right.push_back(aligned_operand(x.b, b[k]));
-    left_base = std::max(left_base, left[k].exponent);
-    right_base = std::max(right_base, right[k].exponent);
   }
   const auto pair = [](const std::vector<AlignedOperand>& operands, std::size_t k) {
     return (static_cast<std::uint32_t>(operands[k].exponent) & 0xffff) | static_cast<std::uint32_t>(operands[k + 1].exponent)
                                                                              << 16;
   };
-  std::uint32_t greatest = two_no_exponents;
+  std::uint32_t greatest = first_exponents(rule.kind, rule.least_exponent);
   for (std::size_t k = 0; k < n; k += 2) greatest = add_and_max(pair(left, k), pair(right, k), greatest);
-  const int of_products = greater_half(greatest), base = left_base + right_base;
+  const int of_products = greater_half(greatest);
   const auto addend = static_cast<float>(emu::decode(x.engine.accumulator, c));
-  const Alignment to = alignment(x.plan.rule, of_products, base, addend);
-  std::int64_t sum = 0;
-  bool special = !std::isfinite(addend);
-  for (std::size_t k = 0; k < n; ++k) {
-    sum += aligned_term(relative(left[k], left_base), relative(right[k], right_base), to.scale);
-    special = special || left[k].special || right[k].special;
-  }
-  StepResult result = finished(x.plan.rule, to, of_products, base, sum, addend);
-  result.usual = result.usual && !special;
-  return result;
+  return by_kind(rule.kind, [&]<AlignedKind kind>() {
+    const std::uint32_t to = alignment<kind>(rule, of_products, addend);
+    bool usual = usual_addend(addend);
+    if (kind.wide) {
+      Extremes extremes;
+      extremes.see(of_products, addend, to);
+      usual = extremes.usual();
+    }
+    for (std::size_t k = 0; k < n; ++k) usual = usual && !left[k].special && !right[k].special;
+    if (!usual) return StepResult{0, false};
+    float value = 0;
+    std::uint32_t beyond = 0;
+    if (kind.chained) {
+      const std::uint32_t empty = empty_chain(rule, to);
+      float chain = chain_of(empty, addend);
+      std::uint32_t left_side = 0, right_side = 0;
+      for (std::size_t k = 0; k < n; ++k) {
+        const std::uint32_t l = side_of(left[k].value), r = side_of(right[k].value);
+        chain = chained(chain, left[k].value, right[k].value, left_side ^ l, right_side ^ r);
+        left_side = l;
+        right_side = r;
+      }
+      value = rounded_chain<kind>(rule, empty, chain, left_side, right_side);
+    } else {
+      std::int64_t sum = 0;
+      for (std::size_t k = 0; k < n; ++k) sum += aligned_term(left[k].value, right[k].value, scale_of(rule, to));
+      value = n > 16 ? rounded_sum<kind>(rule, to, sum, addend, beyond)
+                     : rounded_sum<kind>(rule, to, static_cast<std::int32_t>(sum), addend, beyond);
+    }
+    const bool overflow = kind.half && std::fabs(value) > gpu::cuda::detail::greatest_half;
+    return StepResult{value, beyond >> 31 == 0 && !overflow};
+  });
 }
 
 struct Count {
@@ -175,6 +212,36 @@ TEST_CASE("the fast step trusts itself with ordinary numbers, and with zeros") {
     }
     CHECK(found.wrong == 0);
     CHECK(found.trusted == 300);
+  }
+}
+
+TEST_CASE("a chain takes terms of both signs to the last unit of its range") {
+  using namespace gpu::cuda;
+  std::mt19937 random(11);
+  const AlignedRule rule{{.chained = true}, 13, least_alignment, ~0u};
+  const std::uint32_t empty = empty_chain(rule, detail::power(13));  // the unit is 1
+  for (int i = 0; i < 20000; ++i) {
+    const auto number = [&](int most) { return static_cast<float>(static_cast<int>(random() % (2u * most + 1)) - most); };
+    const float c = number(1 << 14) + number(3) / 4;
+    float chain = chain_of(empty, c);
+    int wanted = static_cast<int>(c);
+    std::uint32_t a_side = 0, b_side = 0;
+    for (int k = 0; k < 32; ++k) {
+      const float a = number(1023) / 8, b = number(1023);
+      if (std::fabs(static_cast<float>(wanted) + a * b) >= 0x1p22F - 1) break;
+      chain = chained(chain, a, b, a_side ^ side_of(a), b_side ^ side_of(b));
+      wanted += static_cast<int>(a * b);
+      a_side = side_of(a);
+      b_side = side_of(b);
+    }
+    REQUIRE(rounded_chain<AlignedKind{.chained = true}>(rule, empty, chain, a_side, b_side) == static_cast<float>(wanted));
+  }
+}
+
+TEST_CASE("steps of fp8 with 13 fraction bits are chains, and no others of the NVIDIA engines") {
+  for (const Case& x : cases()) {
+    CAPTURE(x.mode->engine, x.a.exponent_bits, x.b.exponent_bits, x.engine.stages[0].fraction_bits);
+    CHECK(x.plan.rule.kind.chained == (x.engine.stages[0].fraction_bits == 13));
   }
 }
 
