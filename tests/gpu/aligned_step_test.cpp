@@ -245,6 +245,22 @@ TEST_CASE("steps of fp8 with 13 fraction bits are chains, and no others of the N
   }
 }
 
+TEST_CASE("sums of 16 of the greatest products are right alone, and not trusted where c takes them out of 32 bits") {
+  for (const Case& x : cases()) {
+    if (x.mode->engine != "sm_90" || x.a != emu::float16 || x.engine.accumulator != emu::float32) continue;
+    const std::vector<Code> a(16, 0x7bff), b(16, 0xfbff);
+    Count alone;
+    compare(x, a.data(), a.data(), 0, alone);
+    compare(x, a.data(), b.data(), 0, alone);
+
+    CHECK(alone.trusted == 2);
+    CHECK(alone.wrong == 0);
+    CHECK_FALSE(step(x, a.data(), a.data(), emu::encode(emu::float32, 0x1.fp30)).usual);
+    CHECK_FALSE(step(x, a.data(), b.data(), emu::encode(emu::float32, -0x1.fp30)).usual);
+    CHECK(step(x, a.data(), b.data(), emu::encode(emu::float32, 0x1.fp30)).usual);
+  }
+}
+
 TEST_CASE("engines that are not cut sums go to the interpreter") {
   CHECK_FALSE(gpu::cuda::aligned_plan(emu::fma_chain(emu::float32), emu::float16, emu::float16));
   CHECK_FALSE(
