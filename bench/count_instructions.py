@@ -89,13 +89,12 @@ def instructions_a_product(codes, block, chained):
 def kernels(image):
     """(kind, products of a sum, instructions a product) of the kernels gpu::cuda::aligned::multiply without further parts."""
     for name, text in sections(image):
-        match = re.match(r"\.text\.\w*?multiplyIXtlNS\w*?AlignedKind(\w*?)EELi(\d+)ELb0ELb0E", name)
+        match = re.match(r"\.text\.\w*?multiplyILb([01])ELb([01])ELb([01])ELi(\d+)ELb0ELb0EE", name)
         if not match:
             continue
-        flags = (re.findall(r"Lb([01])", match[1]) + ["0", "0", "0"])[:3]
-        half, wide, chained = (flag == "1" for flag in flags)
+        half, wide, chained = (flag == "1" for flag in match.groups()[:3])
         words = [word for word, flag in (("half", half), ("wide", wide), ("chained", chained)) if flag]
-        yield " ".join(words) or "narrow", int(match[2]), instructions_a_product(instructions(text), int(match[2]), chained)
+        yield " ".join(words) or "narrow", int(match[4]), instructions_a_product(instructions(text), int(match[4]), chained)
 
 
 def compiled(source, nvcc):

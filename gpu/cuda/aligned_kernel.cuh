@@ -159,8 +159,11 @@ constexpr int blocks_at_once(AlignedKind kind, int block, bool paired, bool adde
   return many_values ? 2 : 3;
 }
 
-template <AlignedKind kind, int block, bool paired, bool added>
-__global__ void __launch_bounds__(tile_threads, blocks_at_once(kind, block, paired, added)) multiply(AlignedProduct product) {
+/// The members of an AlignedKind one by one: nvcc cannot name a structure among a kernel's template arguments in host code.
+template <bool half, bool wide, bool chained, int block, bool paired, bool added>
+__global__ void __launch_bounds__(tile_threads, blocks_at_once({half, wide, chained}, block, paired, added))
+    multiply(AlignedProduct product) {
+  constexpr AlignedKind kind{half, wide, chained};
   __shared__ Operands<kind, block> a, b;
   const AlignedRule& rule = product.plan.rule;
   const std::size_t first_row = std::size_t{blockIdx.y} * tile_outputs, first_column = std::size_t{blockIdx.x} * tile_outputs;

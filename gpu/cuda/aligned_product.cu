@@ -6,18 +6,21 @@ namespace {
 
 using Kernel = void (*)(AlignedProduct);
 
+template <AlignedKind kind, int block, bool paired, bool added>
+constexpr Kernel multiply = &aligned::multiply<kind.half, kind.wide, kind.chained, block, paired, added>;
+
 template <AlignedKind kind, bool added>
 Kernel kernel_of(const AlignedPlan& plan) {
   if constexpr (kind.chained) {
-    return plan.block == 16 ? &aligned::multiply<kind, 16, false, added> : &aligned::multiply<kind, 32, false, added>;
+    return plan.block == 16 ? multiply<kind, 16, false, added> : multiply<kind, 32, false, added>;
   } else {
     if constexpr (!kind.wide)
-      if (plan.paired) return &aligned::multiply<kind, 16, true, added>;
+      if (plan.paired) return multiply<kind, 16, true, added>;
     switch (plan.block) {
-      case 4: return &aligned::multiply<kind, 4, false, added>;
-      case 8: return &aligned::multiply<kind, 8, false, added>;
-      case 16: return &aligned::multiply<kind, 16, false, added>;
-      default: return &aligned::multiply<kind, 32, false, added>;
+      case 4: return multiply<kind, 4, false, added>;
+      case 8: return multiply<kind, 8, false, added>;
+      case 16: return multiply<kind, 16, false, added>;
+      default: return multiply<kind, 32, false, added>;
     }
   }
 }
