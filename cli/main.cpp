@@ -33,12 +33,21 @@ int fail(const std::string& message, int code) {
   return code;
 }
 
-/// CLI11 takes what begins with `-` for an option: a space before negative numbers keeps them values.
-std::vector<std::string> with_marked_numbers(std::vector<std::string> arguments) {
-  if (arguments.empty() || arguments.front() != "round") return arguments;
-  for (std::string& word : arguments)
-    if (word.size() > 1 && word[0] == '-' && std::string_view("0123456789.inIN").find(word[1]) != std::string_view::npos)
-      word.insert(0, 1, ' ');
+bool takes_value(const cli::CommandDescription& command, const std::string& option) {
+  return std::ranges::any_of(command.options, [&](const cli::OptionDescription& o) {
+    return !o.is_flag() && std::ranges::find(o.names, option) != o.names.end();
+  });
+}
+
+/// CLI11 takes what begins with `-` for an option: a space before the negative numbers that `round` is given keeps them inputs.
+std::vector<std::string> with_marked_numbers(std::vector<std::string> arguments, const CLI::App& app) {
+  if (arguments.front() != "round") return arguments;
+  const cli::CommandDescription round = cli::describe(*app.get_subcommand("round"));
+  for (std::size_t i = 1; i < arguments.size(); ++i) {
+    std::string& word = arguments[i];
+    if (word.size() < 2 || word[0] != '-' || takes_value(round, arguments[i - 1])) continue;
+    if (std::string_view("0123456789.inIN").find(word[1]) != std::string_view::npos) word.insert(0, 1, ' ');
+  }
   return arguments;
 }
 
@@ -132,7 +141,7 @@ int run(const std::vector<std::string>& arguments) {
     const cli::CommandDescription described = cli::describe(app);
     return print_help(cli::find_command(described, {arguments.begin() + 1, arguments.end()})), cli::done;
   }
-  const std::vector<std::string> words = with_marked_numbers(arguments);
+  const std::vector<std::string> words = with_marked_numbers(arguments, app);
   try {
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // as CLI11 takes them
   } catch (const CLI::CallForHelp&) {

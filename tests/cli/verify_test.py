@@ -106,7 +106,7 @@ class Verify(unittest.TestCase):
         self.expect_error(self.verify("nowhere.npy"), 2, "nowhere.npy")
         self.expect_error(self.verify(output, "--out", "e4m3"), 2, "no number of float8_e4m3fn")
         self.expect_error(self.verify(output, "--against", "engine"), 2, "--engine")
-        self.expect_error(self.verify(output, "--false-alarm", "2"), 2, "probability")
+        self.expect_error(self.verify(output, "--false-alarm", "2"), 2, "from 0 to 1")
         self.expect_error(self.verify(output, "--out-rounding", "rx"), 2, "nearest")
         self.expect_error(self.run_program("verify", "matmul", A, A, "--output", output), 2, "512")
         self.expect_error(self.run_program("verify", "matmul", A, "normal:0,1:512x41", "--output", output), 2, "24x41")

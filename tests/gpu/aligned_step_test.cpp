@@ -222,7 +222,8 @@ TEST_CASE("a chain takes terms of both signs to the last unit of its range") {
   const std::uint32_t empty = empty_chain(rule, detail::power(13));  // the unit is 1
   for (int i = 0; i < 20000; ++i) {
     const auto number = [&](int most) { return static_cast<float>(static_cast<int>(random() % (2u * most + 1)) - most); };
-    const float c = number(1 << 14) + number(3) / 4;
+    const float whole = number(1 << 14);
+    const float c = whole + number(3) / 4;
     float chain = chain_of(empty, c);
     int wanted = static_cast<int>(c);
     std::uint32_t a_side = 0, b_side = 0;
