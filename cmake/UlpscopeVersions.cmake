@@ -6,7 +6,7 @@ set(ulpscope_tried_Boost 1.81.0 1.83.0)
 set(ulpscope_tried_CLI11 2.1.2 2.4.1)
 set(ulpscope_tried_Catch2 3.7.1 3.7.1)
 set(ulpscope_tried_GCC 12 14)
-set(ulpscope_tried_Clang 16 19)
+set(ulpscope_tried_Clang 19 19)
 
 # ulpscope_check_version(NAME VERSION): says what is known of it where that is not "tried". A compiler is known by its major version.
 function(ulpscope_check_version name version)

@@ -24,4 +24,6 @@ expect(Highway 1.3.0 "Highway 1.3.0 is not known to be right: the tests are run 
 expect(Catch2 3.4.0 "Catch2 3.4.0 is not known to be right")
 expect(GCC 14.2.0 "")
 expect(GCC 15.1.0 "GCC 15 is not known to be right")
-expect(Clang 17.0.6 "Clang 17 lies between")
+expect(GCC 13.3.0 "GCC 13 lies between versions that the tests are run with \\(12, 14\\)")
+expect(Clang 19.1.7 "")
+expect(Clang 17.0.6 "Clang 17 is not known to be right")
