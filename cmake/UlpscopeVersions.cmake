@@ -1,7 +1,7 @@
 # Which versions the tests have been run with: those of Debian 12 and Debian 13. A version that lies between two of them, as Ubuntu
 # 24.04's do, is supported, but untried; of others nothing is known, and configuring says so.
 set(ulpscope_tried_Highway 1.0.3 1.2.0)
-set(ulpscope_tried_fmt 9.1.0 10.1.1)
+set(ulpscope_tried_fmt 9.1.0 10.1.0)  # what 10.1.1 calls itself
 set(ulpscope_tried_Boost 1.81.0 1.83.0)
 set(ulpscope_tried_CLI11 2.1.2 2.4.1)
 set(ulpscope_tried_Catch2 3.7.1 3.7.1)
