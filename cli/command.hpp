@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A command and its options as the other files of this room describe them. CLI11, which reads the words, is behind it: its
-// header takes ten seconds to compile, so it is included by command.cpp and main.cpp alone.
+// header takes ten seconds to compile, so few files include it, which docs/architecture.md names.
 #pragma once
 
 #include <cstddef>

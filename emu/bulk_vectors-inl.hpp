@@ -34,15 +34,16 @@ using VH = hn::Vec<DH>;
 /// nearest on one target, in the direction in force on another, and make infinities finite on a third.
 constexpr bool has_half = HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2;
 
-#if HWY_TARGET == HWY_AVX3
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
 constexpr int to_nearest_even = _MM_FROUND_TO_NEAREST_INT, in_force = _MM_FROUND_CUR_DIRECTION;
+#endif
+#if HWY_TARGET == HWY_AVX3
 template <int direction>
 HWY_INLINE VH halves(VF x) {
   return VH{_mm512_cvtps_ph(x.raw, direction)};
 }
 HWY_INLINE VF from_halves(VH codes) { return VF{_mm512_cvtph_ps(codes.raw)}; }
 #elif HWY_TARGET == HWY_AVX2
-constexpr int to_nearest_even = _MM_FROUND_TO_NEAREST_INT, in_force = _MM_FROUND_CUR_DIRECTION;
 template <int direction>
 HWY_INLINE VH halves(VF x) {
   return VH{_mm256_cvtps_ph(x.raw, direction)};

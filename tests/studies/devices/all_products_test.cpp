@@ -11,42 +11,28 @@
 #include "emu/error.hpp"
 #include "emu/names.hpp"
 #include "gpu/emulated/emulated_device.hpp"
-#include "gpu/emulated/emulated_library.hpp"
 #include "studies/devices/product_models.hpp"
 #include "tests/studies/devices/named_cells.hpp"
+#include "tests/studies/devices/wrapped_library.hpp"
 
 namespace {
 
 using namespace ulpscope;
 
 /// The emulated library; counts products, and loses its context at one call if it is told so.
-class CountingLibrary final : public gpu::Library {
+class CountingLibrary final : public testing::WrappedLibrary {
  public:
-  std::string name() const override { return "counting"; }
-  std::string version() const override { return "1"; }
-  std::vector<gpu::LibraryCall> calls() const override { return library_.calls(); }
-  std::vector<gpu::LibraryAlgorithm> algorithms(const gpu::LibraryCall& call, std::size_t m, std::size_t n, std::size_t k,
-                                                std::size_t most) const override {
-    return library_.algorithms(call, m, n, k, most);
-  }
   void multiply(const gpu::LibraryCall& call, const gpu::LibraryAlgorithm& algorithm, const gpu::LibraryProduct& product,
                 std::span<std::byte> d) const override {
     ++products;
     if (call.a == fatal) lost = true;
     if (lost) throw Error("cublasLtMatmul: CUBLAS_STATUS_EXECUTION_FAILED");
-    library_.multiply(call, algorithm, product, d);
-  }
-  gpu::LibraryTime time(const gpu::LibraryCall&, const gpu::LibraryAlgorithm&, std::size_t, std::size_t,
-                        std::size_t) const override {
-    return {};
+    WrappedLibrary::multiply(call, algorithm, product, d);
   }
 
   mutable std::atomic<int> products = 0;
   mutable std::atomic<bool> lost = false;
   emu::Format fatal = {};
-
- private:
-  gpu::EmulatedLibrary library_{"sm_90"};
 };
 
 using Libraries = std::vector<std::shared_ptr<const gpu::Library>>;

@@ -11,8 +11,8 @@
 
 #include "emu/catalogue.hpp"
 #include "emu/error.hpp"
-#include "gpu/emulated/emulated_library.hpp"
 #include "tests/studies/devices/named_cells.hpp"
+#include "tests/studies/devices/wrapped_library.hpp"
 
 namespace {
 
@@ -20,23 +20,14 @@ using namespace ulpscope;
 
 /// The emulated library with a clock: a product takes as many microseconds as its operands have bits; and without float64 or
 /// fp8 if it is old.
-class Clocked final : public gpu::Library {
+class Clocked final : public testing::WrappedLibrary {
  public:
   explicit Clocked(bool old = false) : old_(old) {}
   std::string name() const override { return "clocked"; }
-  std::string version() const override { return "1"; }
   std::vector<gpu::LibraryCall> calls() const override {
-    std::vector<gpu::LibraryCall> calls = library_.calls();
+    std::vector<gpu::LibraryCall> calls = WrappedLibrary::calls();
     if (old_) std::erase_if(calls, [](const auto& call) { return call.a.bits() == 8 || call.a == emu::float64; });
     return calls;
-  }
-  std::vector<gpu::LibraryAlgorithm> algorithms(const gpu::LibraryCall& call, std::size_t m, std::size_t n, std::size_t k,
-                                                std::size_t most) const override {
-    return library_.algorithms(call, m, n, k, most);
-  }
-  void multiply(const gpu::LibraryCall& call, const gpu::LibraryAlgorithm& algorithm, const gpu::LibraryProduct& product,
-                std::span<std::byte> d) const override {
-    library_.multiply(call, algorithm, product, d);
   }
   gpu::LibraryTime time(const gpu::LibraryCall& call, const gpu::LibraryAlgorithm& /*algorithm*/, std::size_t /*m*/,
                         std::size_t /*n*/, std::size_t /*k*/) const override {
@@ -45,36 +36,17 @@ class Clocked final : public gpu::Library {
   }
 
  private:
-  gpu::EmulatedLibrary library_{"sm_90"};
   bool old_;
 };
 
 /// The emulated library; counts the matrices that it draws.
-class Drawing final : public gpu::Library {
+class Drawing final : public testing::WrappedLibrary {
  public:
-  std::string name() const override { return "drawing"; }
-  std::string version() const override { return "1"; }
-  std::vector<gpu::LibraryCall> calls() const override { return library_.calls(); }
-  std::vector<gpu::LibraryAlgorithm> algorithms(const gpu::LibraryCall& call, std::size_t m, std::size_t n, std::size_t k,
-                                                std::size_t most) const override {
-    return library_.algorithms(call, m, n, k, most);
-  }
-  void multiply(const gpu::LibraryCall& call, const gpu::LibraryAlgorithm& algorithm, const gpu::LibraryProduct& product,
-                std::span<std::byte> d) const override {
-    library_.multiply(call, algorithm, product, d);
-  }
-  gpu::LibraryTime time(const gpu::LibraryCall&, const gpu::LibraryAlgorithm&, std::size_t, std::size_t,
-                        std::size_t) const override {
-    return {};
-  }
   void draw_normal(emu::Format format, std::uint64_t seed, std::uint64_t operand, std::span<std::byte> codes) const override {
     ++drawn;
-    gpu::Library::draw_normal(format, seed, operand, codes);
+    WrappedLibrary::draw_normal(format, seed, operand, codes);
   }
   mutable std::size_t drawn = 0;
-
- private:
-  gpu::EmulatedLibrary library_{"sm_90"};
 };
 
 studies::DeviceCostConfig config_for(studies::ProductShape shape) {

@@ -11,6 +11,7 @@
 #include "emu/catalogue.hpp"
 #include "gpu/emulated/emulated_library.hpp"
 #include "tests/studies/devices/named_cells.hpp"
+#include "tests/studies/devices/wrapped_library.hpp"
 
 namespace {
 
@@ -46,27 +47,16 @@ struct Rows : testing::NamedCells {
 namespace {
 
 /// A library that does something to what another one computes.
-class Spoiled final : public gpu::Library {
+class Spoiled final : public testing::WrappedLibrary {
  public:
   enum class How : std::uint8_t { one_bit_of_one_output, refuses };
 
   explicit Spoiled(How how) : how_(how) {}
-  std::string name() const override { return "spoiled"; }
-  std::string version() const override { return "1"; }
-  std::vector<gpu::LibraryCall> calls() const override { return library.calls(); }
-  std::vector<gpu::LibraryAlgorithm> algorithms(const gpu::LibraryCall& call, std::size_t m, std::size_t n, std::size_t k,
-                                                std::size_t most) const override {
-    return library.algorithms(call, m, n, k, most);
-  }
   void multiply(const gpu::LibraryCall& call, const gpu::LibraryAlgorithm& algorithm, const gpu::LibraryProduct& product,
                 std::span<std::byte> d) const override {
     if (how_ == How::refuses) throw Error("cublasLtMatmul: CUBLAS_STATUS_NOT_SUPPORTED");
-    library.multiply(call, algorithm, product, d);
+    WrappedLibrary::multiply(call, algorithm, product, d);
     d[d.size() / 2 / 4 * 4] ^= std::byte{1};
-  }
-  gpu::LibraryTime time(const gpu::LibraryCall& /*call*/, const gpu::LibraryAlgorithm& /*algorithm*/, std::size_t /*m*/,
-                        std::size_t /*n*/, std::size_t /*k*/) const override {
-    return {};
   }
 
  private:
