@@ -7,6 +7,7 @@
 #include "cli/commands.hpp"
 #include "emu/error.hpp"
 #include "emu/names.hpp"
+#include "emu/suggestions.hpp"
 
 namespace ulpscope::cli {
 namespace {
@@ -75,8 +76,7 @@ const CommandDescription& find_command(const CommandDescription& program, const 
     if (command->commands.empty()) throw Error("`" + command->path + "` has no commands, so not '" + word + "'");
     std::vector<std::string> known;
     for (const CommandDescription& sub : command->commands) known.push_back(sub.name());
-    std::string nearest;
-    for (const std::string& near : emu::closest_words(word, known)) nearest += (nearest.empty() ? "" : ", ") + near;
+    const std::string nearest = emu::comma_separated(emu::closest_words(word, known));
     throw Error("unknown command '" + word + "'; nearest: " + nearest);
   }
   return *command;

@@ -116,8 +116,7 @@ std::vector<reports::Cell> row_of(const emu::EngineMode& mode) {
 std::string known(const std::string& word) {
   const auto names = emu::engine_names();
   if (std::find(names.begin(), names.end(), word) != names.end()) return word;
-  std::string nearest;
-  for (const std::string& name : emu::closest_engines(word)) nearest += (nearest.empty() ? "" : ", ") + name;
+  const std::string nearest = emu::comma_separated(emu::closest_engines(word));
   throw Error("unknown engine '" + word + "'; nearest: " + nearest);
 }
 

@@ -11,6 +11,7 @@
 #include "cli/output.hpp"
 #include "emu/error.hpp"
 #include "emu/names.hpp"
+#include "emu/suggestions.hpp"
 #include "reports/directory.hpp"
 #include "reports/escape.hpp"
 #include "reports/junit.hpp"
@@ -99,8 +100,7 @@ const LedgerEntry& entry_of(const std::vector<LedgerEntry>& entries, const std::
   if (at != entries.end()) return *at;
   std::vector<std::string> known;
   for (const LedgerEntry& entry : entries) known.push_back(entry.name);
-  std::string nearest;
-  for (const std::string& word : emu::closest_words(name, known)) nearest += (nearest.empty() ? "" : ", ") + word;
+  const std::string nearest = emu::comma_separated(emu::closest_words(name, known));
   throw Error("unknown case '" + name + "'; nearest: " + nearest);
 }
 

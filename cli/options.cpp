@@ -12,14 +12,8 @@
 namespace ulpscope::cli {
 namespace {
 
-std::string joined(const std::vector<std::string>& words) {
-  std::string out;
-  for (const std::string& word : words) out += (out.empty() ? "" : ", ") + word;
-  return out;
-}
-
 Error unknown(const std::string& what, const std::string& word, const std::vector<std::string>& nearest) {
-  return Error("unknown " + what + " '" + word + "'; nearest: " + joined(nearest));
+  return Error("unknown " + what + " '" + word + "'; nearest: " + emu::comma_separated(nearest));
 }
 
 Option add_seed(Command& command, std::uint64_t& seed, const std::string& help) {

@@ -8,6 +8,7 @@
 #include "cli/output.hpp"
 #include "emu/error.hpp"
 #include "emu/names.hpp"
+#include "emu/suggestions.hpp"
 #include "reports/render.hpp"
 
 namespace ulpscope::cli {
@@ -42,8 +43,7 @@ void check_columns(const std::vector<const reports::Table*>& tables, const repor
     known.insert(known.end(), table->columns.begin(), table->columns.end());
   }
   if (missing.empty()) return;
-  std::string nearest;
-  for (const std::string& name : emu::closest_words(missing.front(), known)) nearest += (nearest.empty() ? "" : ", ") + name;
+  const std::string nearest = emu::comma_separated(emu::closest_words(missing.front(), known));
   throw Error("unknown column '" + missing.front() + "'; nearest: " + nearest);
 }
 

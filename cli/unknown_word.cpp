@@ -4,13 +4,13 @@
 #include <algorithm>
 
 #include "emu/names.hpp"
+#include "emu/suggestions.hpp"
 
 namespace ulpscope::cli {
 namespace {
 
 std::string nearest_to(const std::string& word, const std::vector<std::string>& known) {
-  std::string nearest;
-  for (const std::string& near : emu::closest_words(word, known)) nearest += (nearest.empty() ? "" : ", ") + near;
+  const std::string nearest = emu::comma_separated(emu::closest_words(word, known));
   return nearest.empty() ? "" : "; nearest: " + nearest;
 }
 

@@ -75,4 +75,10 @@ std::vector<std::string> closest_engines(std::string_view word, std::size_t most
   return closest_words(word, names, most);
 }
 
+std::string comma_separated(const std::vector<std::string>& words) {
+  std::string list;
+  for (const std::string& word : words) list += (list.empty() ? "" : ", ") + word;
+  return list;
+}
+
 }  // namespace ulpscope::emu

@@ -17,4 +17,7 @@ std::vector<std::string> closest_roundings(std::string_view word, std::size_t mo
 /// The engine of the device that `word` names (`h100`, `RTX-4090`, `mi300x`), else the nearest names, at most `most`.
 std::vector<std::string> closest_engines(std::string_view word, std::size_t most = 3);
 
+/// `sweep, eval, probe`: suggestions as a message lists them.
+std::string comma_separated(const std::vector<std::string>& words);
+
 }  // namespace ulpscope::emu

@@ -20,8 +20,8 @@ std::optional<int> capability_of(std::string_view name) {
   return capability;
 }
 
-/// The major version of the compute capability. sm_110 is the new name of sm_101, of the generation of sm_100 (CUDA 13.0
-/// release notes: "compute capability 10.1 was renamed to 11.0").
+/// The major version of the compute capability. sm_110 (Thor) is what CUDA 13.0 calls sm_101, of the generation of sm_100
+/// (NVIDIA cuRANDDx 0.2.1, release notes).
 int generation(int capability) {
   const int major = capability / 10;
   return major == 11 ? 10 : major;

@@ -12,6 +12,7 @@
 #include "emu/catalogue.hpp"
 #include "emu/error.hpp"
 #include "emu/names.hpp"
+#include "emu/suggestions.hpp"
 #include "tensors/elements.hpp"
 #include "tensors/mapped_file.hpp"
 #include "tensors/readers.hpp"
@@ -101,8 +102,7 @@ std::vector<Tensor> named(std::vector<Tensor> all, const std::string& path, cons
     if (::fnmatch(wanted.c_str(), tensor.name.c_str(), 0) == 0) matching.push_back(std::move(tensor));
   }
   if (!matching.empty()) return matching;
-  std::string nearest;
-  for (const std::string& name : emu::closest_words(wanted, names)) nearest += (nearest.empty() ? "" : ", ") + name;
+  const std::string nearest = emu::comma_separated(emu::closest_words(wanted, names));
   const bool is_glob = wanted.find_first_of("*?[") != std::string::npos;
   throw Error(without_nul(path + ": " + (is_glob ? "no tensor matches '" : "holds no tensor '") + wanted + "'; nearest of " +
                           std::to_string(names.size()) + ": " + nearest));

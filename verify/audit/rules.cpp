@@ -9,6 +9,7 @@
 
 #include "emu/error.hpp"
 #include "emu/names.hpp"
+#include "emu/suggestions.hpp"
 #include "verify/audit/bound_rule.hpp"
 #include "verify/audit/rule_kinds.hpp"
 
@@ -96,8 +97,7 @@ const RuleKind& find_kind(std::string_view name) {
     if (kind.name == name) return kind;
     names.emplace_back(kind.name);
   }
-  std::string known;
-  for (const std::string& close : emu::closest_words(name, names)) known += (known.empty() ? "" : ", ") + close;
+  const std::string known = emu::comma_separated(emu::closest_words(name, names));
   throw Error("rule '" + std::string(name) + "' is not known; the closest are " + known);
 }
 

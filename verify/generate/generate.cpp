@@ -10,6 +10,7 @@
 #include "emu/engine_matmul.hpp"
 #include "emu/error.hpp"
 #include "emu/names.hpp"
+#include "emu/suggestions.hpp"
 #include "studies/exact_product.hpp"
 #include "verify/generate/generate_kinds.hpp"
 
@@ -121,8 +122,7 @@ const CaseKind& find_case_kind(std::string_view name) {
     if (kind.name == word) return kind;
     known.emplace_back(kind.name);
   }
-  std::string nearest;
-  for (const std::string& near : emu::closest_words(word, known)) nearest += (nearest.empty() ? "" : ", ") + near;
+  const std::string nearest = emu::comma_separated(emu::closest_words(word, known));
   throw Error("unknown kind '" + std::string(name) + "'; nearest: " + nearest + " (`ulpscope generate list` describes all)");
 }
 
