@@ -6,7 +6,7 @@
 
 namespace ulpscope::gpu {
 
-void Library::draw_normal(emu::Format format, std::uint64_t seed, std::uint64_t operand, std::span<std::byte> codes) const {
+void draw_normal_here(emu::Format format, std::uint64_t seed, std::uint64_t operand, std::span<std::byte> codes) {
   for (std::size_t i = 0; i < codes.size() / bytes_per_code(format); ++i)
     store_code(format, codes.data(), i, emu::encode(format, normal_like(seed, operand, i)));
 }

@@ -65,7 +65,10 @@ class Library {
                            std::size_t k) const = 0;
   /// Stored codes of the numbers of gpu/normal_like.hpp, from number 0 on, rounded to nearest even: by the device where the
   /// library has one, else by this processor. @throws ulpscope::Error when the device fails.
-  virtual void draw_normal(emu::Format format, std::uint64_t seed, std::uint64_t operand, std::span<std::byte> codes) const;
+  virtual void draw_normal(emu::Format format, std::uint64_t seed, std::uint64_t operand, std::span<std::byte> codes) const = 0;
 };
+
+/// Library::draw_normal by this processor.
+void draw_normal_here(emu::Format format, std::uint64_t seed, std::uint64_t operand, std::span<std::byte> codes);
 
 }  // namespace ulpscope::gpu

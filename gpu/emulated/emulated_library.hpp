@@ -36,6 +36,9 @@ class EmulatedLibrary final : public Library {
                 std::span<std::byte> d) const override;
   LibraryTime time(const LibraryCall& call, const LibraryAlgorithm& algorithm, std::size_t m, std::size_t n,
                    std::size_t k) const override;
+  void draw_normal(emu::Format format, std::uint64_t seed, std::uint64_t operand, std::span<std::byte> codes) const override {
+    draw_normal_here(format, seed, operand, codes);
+  }
 
  private:
   void require(const LibraryCall& call) const;

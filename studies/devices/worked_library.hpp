@@ -36,6 +36,9 @@ class WorkedLibrary final : public gpu::Library {
     ask(call, [&] { time = library_.time(call, algorithm, m, n, k); });
     return time;
   }
+  void draw_normal(emu::Format format, std::uint64_t seed, std::uint64_t operand, std::span<std::byte> codes) const override {
+    work_.ask_device(piece_, "random numbers", [&] { library_.draw_normal(format, seed, operand, codes); });
+  }
 
  private:
   void ask(const gpu::LibraryCall& call, const std::function<void()>& what) const {

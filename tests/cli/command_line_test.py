@@ -97,6 +97,14 @@ class Numbers(unittest.TestCase):
     def numbers_of(self, command):
         return [(name, value) for name, value in command.options.items() if re.split(r"[,\[]", value)[0] in ("N", "VALUE")]
 
+    def beyond_bounds(self, *words, cwd):
+        """The whole numbers next to the bounds that the refusal of a word names."""
+        bounds = re.search(r"give a whole number from (\d+) to (\d+)", run(*words, "x", cwd=cwd)[2])
+        if not bounds:
+            return []
+        least, most = map(int, bounds.groups())
+        return [str(most + 1)] + ([str(least - 1)] if least > 0 else [])
+
     def test_numbers_out_of_range_are_refused_by_every_option_of_every_command(self):
         seen = set()
         with scratch() as folder:
@@ -108,7 +116,8 @@ class Numbers(unittest.TestCase):
                         del words[words.index(name):words.index(name) + 2]
                 for name, value in numbers:
                     bad_words = self.WHOLE if value.startswith("N") else self.REAL
-                    for bad in bad_words[:2] if name in seen else bad_words:
+                    bad_words = bad_words[:2] if name in seen else bad_words
+                    for bad in (*bad_words, *self.beyond_bounds(*words, name, cwd=folder)):
                         with self.subTest(command.path, option=name, word=bad):
                             code, out, err = run(*words, name, bad, cwd=folder)
                             self.assertEqual((code, out, err.count("\n")), (2, "", 1), err)

@@ -13,8 +13,10 @@
 
 #include "studies/devices/device_check.hpp"
 #include "studies/devices/device_record.hpp"
+#include "studies/devices/worked_library.hpp"
 #include "studies/probe_table.hpp"
 #include "tests/studies/devices/fake_device.hpp"
+#include "tests/studies/devices/wrapped_library.hpp"
 
 namespace {
 
@@ -211,4 +213,26 @@ TEST_CASE("probes side by side lose the context to the one whose kernel faulted"
   }
   CHECK(log.begun.empty());
   CHECK(log.ended.contains(1));
+}
+
+TEST_CASE("a library's random numbers are the device's, and none come from a lost context", "[studies]") {
+  class Ones final : public WrappedLibrary {
+   public:
+    void draw_normal(emu::Format, std::uint64_t, std::uint64_t, std::span<std::byte> codes) const override {
+      std::fill(codes.begin(), codes.end(), std::byte{1});
+    }
+  };
+  const Ones library;
+  bool usable = true;
+  studies::DeviceWork work({}, [&] { return usable; });
+  const studies::WorkedLibrary worked(library, work, 0);
+  std::vector<std::byte> codes(4);
+
+  worked.draw_normal(emu::float16, 0, 0, codes);
+  usable = false;
+  work.piece(
+      0, "a product", [] { return false; }, [](const std::string&) {});
+
+  CHECK(codes == std::vector<std::byte>(4, std::byte{1}));
+  CHECK_THROWS_AS(worked.draw_normal(emu::float16, 0, 0, codes), Error);
 }

@@ -29,6 +29,9 @@ class WrappedLibrary : public gpu::Library {
                         std::size_t /*n*/, std::size_t /*k*/) const override {
     return {};
   }
+  void draw_normal(emu::Format format, std::uint64_t seed, std::uint64_t operand, std::span<std::byte> codes) const override {
+    library_.draw_normal(format, seed, operand, codes);
+  }
 
  private:
   gpu::EmulatedLibrary library_{"sm_90"};
