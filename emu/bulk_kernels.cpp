@@ -115,21 +115,20 @@ HWY_NOINLINE void round_loop(const BulkPlan& plan, const float* in, Out* out, co
   const bool aligns = loop.traffic == Traffic::streaming || loop.size >= 16 * step;
   const auto random = [&](std::size_t i) { return Rounder::is_stochastic ? loop.random + i : nullptr; };
   std::size_t i = 0;
-  const auto steps = [&](auto is_far, auto streaming) HWY_ATTR {
+  const bool is_far = loop.traffic != Traffic::near;
+  const auto steps = [&](auto streaming) HWY_ATTR {
     for (; i + step <= loop.size; i += step) {
-      if constexpr (is_far) prefetch_next_page(in + i, step * sizeof(float));
+      if (is_far) prefetch_next_page(in + i, step * sizeof(float));
       round_step(rounder, in + i, out + i, random(i), streaming);
     }
   };
   const std::size_t head = aligns ? std::min(loop.size, misaligned(out)) : 0;
   for (; i < head; i = std::min(head, i + step)) round_few(rounder, in + i, out + i, random(i), std::min(step, head - i));
   if (loop.traffic == Traffic::streaming) {
-    steps(std::true_type(), std::true_type());
+    steps(std::true_type());
     hwy::FlushStream();
-  } else if (loop.traffic == Traffic::far) {
-    steps(std::true_type(), std::false_type());
   } else {
-    steps(std::false_type(), std::false_type());
+    steps(std::false_type());
   }
   if (i < loop.size) round_few(rounder, in + i, out + i, random(i), loop.size - i);
 }

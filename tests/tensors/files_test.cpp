@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files that change while they are mapped, arrays in Fortran order, and tensors of dtypes that are not known.
+#include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +17,7 @@
 
 #include "emu/catalogue.hpp"
 #include "emu/error.hpp"
+#include "tensors/guarded_pages.hpp"
 #include "tensors/mapped_file.hpp"
 #include "tensors/readers.hpp"
 #include "tensors/write.hpp"
@@ -136,6 +139,34 @@ TEST_CASE("a range that is guarded no longer is used again", "[tensors]") {
     CHECK(file.bytes()[15000] == std::byte{0});
     CHECK(error_of([&] { file.check(); }) == path + ": became shorter while it was read");
   }
+}
+
+TEST_CASE("a lost page is the loss of the mapping that it begins, not of the one that ends there", "[tensors]") {
+  const Folder folder;
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  auto* const both = static_cast<std::byte*>(::mmap(nullptr, 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  REQUIRE(both != MAP_FAILED);
+  const auto map = [&](const std::string& name, std::byte* at) {
+    write(folder / name, std::string(page, 'a'));
+    const int descriptor = ::open((folder / name).c_str(), O_RDONLY);
+    REQUIRE(::mmap(at, page, PROT_READ, MAP_PRIVATE | MAP_FIXED, descriptor, 0) == at);
+    ::close(descriptor);
+  };
+  map("first", both);
+  map("second", both + page);
+  {
+    const std::size_t first_made =
+        GENERATE(0, 1, 0, 1);  // whichever the handler asks first: entries made anew, then used again
+    const tensors::GuardedPages one({both + first_made * page, page}), other({both + (1 - first_made) * page, page});
+
+    fs::resize_file(folder / "second", 0);
+
+    CHECK(both[page] == std::byte{0});
+    CHECK(one.lost() == (first_made == 1));
+    CHECK(other.lost() == (first_made == 0));
+    CHECK(both[0] == std::byte{'a'});
+  }
+  ::munmap(both, 2 * page);
 }
 
 TEST_CASE("an array in Fortran order has the elements of its transpose in C order", "[tensors]") {
