@@ -22,9 +22,9 @@ using Outputs = T[side_rows][side_columns];
 template <class F>
 __device__ __forceinline__ void for_each_output(F f) {
 #pragma unroll
-  for (int i = 0; i < side_rows; ++i) {
+  for (unsigned i = 0; i < thread_rows; ++i) {
 #pragma unroll
-    for (int j = 0; j < side_columns; ++j) f(i, j);
+    for (unsigned j = 0; j < thread_columns; ++j) f(i, j);
   }
 }
 
@@ -65,14 +65,14 @@ class BlockSums {
   template <class Addend>
   __device__ __forceinline__ void align(Outputs<std::uint32_t>& alignments, Doubts& doubts, Addend addend) const {
     const std::uint32_t least = first_exponents(kind, rule_.least_exponent);
-    for_each_output([&](int i, int j) { alignments[i][j] = least; });
+    for_each_output([&](unsigned i, unsigned j) { alignments[i][j] = least; });
 #pragma unroll
     for (int pair = k_ / 2; pair < k_ / 2 + block / 2; ++pair) {
       const Rows<std::uint32_t> x(&a_.exponents[pair][row_]);
       const Columns<std::uint32_t> y(&b_.exponents[pair][column_]);
-      for_each_output([&](int i, int j) { alignments[i][j] = add_and_max(x.at[i], y.at[j], alignments[i][j]); });
+      for_each_output([&](unsigned i, unsigned j) { alignments[i][j] = add_and_max(x.at[i], y.at[j], alignments[i][j]); });
     }
-    for_each_output([&](int i, int j) {
+    for_each_output([&](unsigned i, unsigned j) {
       const int of_products = greater_half(alignments[i][j]);
       const float c = addend(i, j);
       alignments[i][j] = alignment<kind>(rule_, of_products, c);
@@ -84,19 +84,21 @@ class BlockSums {
   __device__ __forceinline__ void chain(const Outputs<std::uint32_t>& alignments, Doubts& doubts, Addend addend,
                                         Result result) const {
     Outputs<float> chains;
-    for_each_output([&](int i, int j) { chains[i][j] = chain_of(empty_chain(rule_, alignments[i][j]), addend(i, j)); });
+    for_each_output(
+        [&](unsigned i, unsigned j) { chains[i][j] = chain_of(empty_chain(rule_, alignments[i][j]), addend(i, j)); });
 #pragma unroll 8
     for (int e = 0; e < block; ++e) {
       const Rows<float> x(&a_.values[k_ + e][row_]);
       const Columns<float> y(&b_.values[k_ + e][column_]);
       const Rows<std::uint32_t> x_sides(&a_.sides[k_ + e][row_]);
       const Columns<std::uint32_t> y_sides(&b_.sides[k_ + e][column_]);
-      for_each_output(
-          [&](int i, int j) { chains[i][j] = chained(chains[i][j], x.at[i], y.at[j], x_sides.at[i], y_sides.at[j]); });
+      for_each_output([&](unsigned i, unsigned j) {
+        chains[i][j] = chained(chains[i][j], x.at[i], y.at[j], x_sides.at[i], y_sides.at[j]);
+      });
     }
     const Rows<std::uint32_t> x_last(&a_.last[k_ / block][row_]);
     const Columns<std::uint32_t> y_last(&b_.last[k_ / block][column_]);
-    for_each_output([&](int i, int j) {
+    for_each_output([&](unsigned i, unsigned j) {
       give(doubts, result, i, j,
            rounded_chain<kind>(rule_, empty_chain(rule_, alignments[i][j]), chains[i][j], x_last.at[i], y_last.at[j]));
     });
@@ -115,13 +117,13 @@ class BlockSums {
       for (int e = 0; e < at_once; e += 2) {  // one instruction adds two terms
         const Rows<float> x(&a_.values[first + e][row_]), next_x(&a_.values[first + e + 1][row_]);
         const Columns<float> y(&b_.values[first + e][column_]), next_y(&b_.values[first + e + 1][column_]);
-        for_each_output([&](int i, int j) {
+        for_each_output([&](unsigned i, unsigned j) {
           const float scale = scale_of(rule_, alignments[i][j]);
           sums[part][i][j] += aligned_term(x.at[i], y.at[j], scale) + aligned_term(next_x.at[i], next_y.at[j], scale);
         });
       }
     }
-    for_each_output([&](int i, int j) {
+    for_each_output([&](unsigned i, unsigned j) {
       Sum sum = 0;
 #pragma unroll
       for (int part = 0; part < parts; ++part) sum += sums[part][i][j];
@@ -130,7 +132,7 @@ class BlockSums {
   }
 
   template <class Result>
-  __device__ __forceinline__ static void give(Doubts& doubts, Result result, int i, int j, float value) {
+  __device__ __forceinline__ static void give(Doubts& doubts, Result result, unsigned i, unsigned j, float value) {
     if constexpr (kind.half) doubts.greatest = fmaxf(doubts.greatest, fabsf(value));
     result(i, j, value);
   }
@@ -174,7 +176,7 @@ __global__ void __launch_bounds__(tile_threads, blocks_at_once({half, wide, chai
   Outputs<float> accumulators, first_sums, chains, totals;
   Doubts doubts;
   bool usual = true;
-  for_each_output([&](int i, int j) {
+  for_each_output([&](unsigned i, unsigned j) {
     const std::size_t at = (first_row + row + i) * columns + first_column + column + j;
     float c = 0;
     if (product.c != nullptr && first_row + row + i < rows && first_column + column + j < columns)
@@ -193,19 +195,20 @@ __global__ void __launch_bounds__(tile_threads, blocks_at_once({half, wide, chai
     stage(b, product.b, first_column, first * block);
     __syncthreads();
 #pragma unroll 1
-    for (int at = 0; at < static_cast<int>(tile_products) / block && first + at < blocks; ++at) {
+    for (int at = 0; at < static_cast<int>(tile_products) / block && first + static_cast<std::size_t>(at) < blocks; ++at) {
       if (paired && at % 2 == 0) {
         AlignedRule from_zero = rule;
         from_zero.least_exponent = least_alignment;
         BlockSums<kind, block>(from_zero, a, b, at * block, row, column)
             .run(
-                doubts, [](int, int) { return 0.0F; }, [&](int i, int j, float sum) { first_sums[i][j] = sum; });
+                doubts, [](unsigned, unsigned) { return 0.0F; },
+                [&](unsigned i, unsigned j, float sum) { first_sums[i][j] = sum; });
         continue;
       }
       BlockSums<kind, block>(rule, a, b, at * block, row, column)
           .run(
-              doubts, [&](int i, int j) { return paired ? first_sums[i][j] : accumulators[i][j]; },
-              [&](int i, int j, float next) {
+              doubts, [&](unsigned i, unsigned j) { return paired ? first_sums[i][j] : accumulators[i][j]; },
+              [&](unsigned i, unsigned j, float next) {
                 if (paired) {
                   const float sum = accumulators[i][j] + next;
                   next = kind.half ? detail::nearest_half(sum) : sum;
@@ -214,10 +217,10 @@ __global__ void __launch_bounds__(tile_threads, blocks_at_once({half, wide, chai
                 accumulators[i][j] = next;
               });
       if (!added) continue;
-      const std::size_t step = (first + at) / (paired ? 2 : 1);
+      const std::size_t step = (first + static_cast<std::size_t>(at)) / (paired ? 2 : 1);
       if (!product.parts.ends_after(step)) continue;
       const bool ends_chain = product.parts.ends_chain_after(step);
-      for_each_output([&](int i, int j) {
+      for_each_output([&](unsigned i, unsigned j) {
         chains[i][j] += accumulators[i][j];
         accumulators[i][j] = 0;
         if (!ends_chain) return;
@@ -228,7 +231,7 @@ __global__ void __launch_bounds__(tile_threads, blocks_at_once({half, wide, chai
   }
 
   usual = usual && doubts.usual(kind);
-  for_each_output([&](int i, int j) {
+  for_each_output([&](unsigned i, unsigned j) {
     const std::size_t y = first_row + row + i, x = first_column + column + j, at = y * columns + x;
     if (y >= rows || x >= columns) return;
     const float value = added ? totals[i][j] : accumulators[i][j];

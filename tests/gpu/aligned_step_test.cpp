@@ -221,7 +221,7 @@ TEST_CASE("a chain takes terms of both signs to the last unit of its range") {
   const AlignedRule rule{{.chained = true}, 13, least_alignment, ~0u};
   const std::uint32_t empty = empty_chain(rule, detail::power(13));  // the unit is 1
   for (int i = 0; i < 20000; ++i) {
-    const auto number = [&](int most) { return static_cast<float>(static_cast<int>(random() % (2u * most + 1)) - most); };
+    const auto number = [&](unsigned most) { return static_cast<float>(random() % (2 * most + 1)) - static_cast<float>(most); };
     const float whole = number(1 << 14);
     const float c = whole + number(3) / 4;
     float chain = chain_of(empty, c);

@@ -157,7 +157,7 @@ TEST_CASE("every statistic is exact in every direction, policy and switch", "[st
 TEST_CASE("every statistic is exact for tensors of every length", "[studies]") {
   const emu::Format format = GENERATE(emu::fp16, emu::bf16, emu::e4m3, emu::e2m1);
   for (std::size_t count = 0; count <= 70; ++count) check_against_oracle(hard_values(count, count), format, {}, {-3, 9, 6});
-  for (const std::size_t count : {511, 512, 513, 4096, 9999}) {
+  for (const std::size_t count : {511u, 512u, 513u, 4096u, 9999u}) {
     check_against_oracle(hard_values(count, count), format, {}, {-3, 9, 6});
     // many of a few binades, so that buffers run full
     std::vector<float> few = hard_values(count, count + 1);
@@ -194,7 +194,7 @@ TEST_CASE("the largest relative error is found among many that hardly differ", "
   const auto tensor = tensors::from_values("t", {values.size()}, values);
 
   on_every_path([&] {
-    for (const std::size_t formats : {1, 9}) {  // few enough for the fast way, and enough for that of binades
+    for (const std::size_t formats : {1u, 9u}) {  // few enough for the fast way, and enough for that of binades
       studies::CensusConfig config;
       config.formats.assign(formats, format);
       CAPTURE(emu::name_of(emu::simd_path()), formats);

@@ -156,7 +156,7 @@ TEST_CASE("a lost page is the loss of the mapping that it begins, not of the one
   map("second", both + page);
   {
     const std::size_t first_made =
-        GENERATE(0, 1, 0, 1);  // whichever the handler asks first: entries made anew, then used again
+        GENERATE(0u, 1u, 0u, 1u);  // whichever the handler asks first: entries made anew, then used again
     const tensors::GuardedPages one({both + first_made * page, page}), other({both + (1 - first_made) * page, page});
 
     fs::resize_file(folder / "second", 0);
