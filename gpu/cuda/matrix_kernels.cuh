@@ -51,6 +51,14 @@ concept HasScales = requires {
   I::scale_products;
 };
 
+/// Whether the target that is compiled for has an instruction: one that knows that it is missing (in_target) leaves a trap in
+/// the place of its kernels.
+template <class I>
+constexpr bool in_target() {
+  if constexpr (requires { I::in_target; }) return I::in_target;
+  return true;
+}
+
 /// One step: c becomes a * b + c, each block of products times its two scales where there are any.
 template <class I, class Elements>
 __device__ void multiply_step(const Elements& elements, std::size_t step, const OperandsA<I>& a, const OperandsB<I>& b,
@@ -84,9 +92,11 @@ __device__ void multiply_tile(const Elements& elements, std::size_t steps) {
     OperandsA<I> a;
     OperandsB<I> b;
     ULPSCOPE_UNROLL
-    for (int e = 0; e < I::a_elements; ++e) a.set(e, static_cast<Word>(elements.a(I::a(thread, e), step)));
+    for (int e = 0; e < I::a_elements; ++e)
+      a.set(e, static_cast<Word>(elements.a(I::a(thread, e), step) << I::operand_shift(I::a_format)));
     ULPSCOPE_UNROLL
-    for (int e = 0; e < I::b_elements; ++e) b.set(e, static_cast<Word>(elements.b(I::b(thread, e), step)));
+    for (int e = 0; e < I::b_elements; ++e)
+      b.set(e, static_cast<Word>(elements.b(I::b(thread, e), step) << I::operand_shift(I::b_format)));
     multiply_step<I>(elements, step, a, b, c);
   }
   ULPSCOPE_UNROLL
@@ -149,7 +159,10 @@ struct SquareOfInnerProducts {
 
 template <class I>
 __global__ void inner_products_kernel(DeviceInnerProducts problem) {
-  multiply_tile<I>(SquareOfInnerProducts<I>(problem, blockIdx.x), problem.products / I::k);
+  if constexpr (in_target<I>())
+    multiply_tile<I>(SquareOfInnerProducts<I>(problem, blockIdx.x), problem.products / I::k);
+  else
+    unreachable_instruction();
 }
 
 /// The unsigned integer of so many bits.
@@ -196,7 +209,10 @@ constexpr std::size_t parts(std::size_t whole, int part) {
 template <class I>
 __global__ void matrices_kernel(DeviceMatrices all, std::size_t tiles_beside) {
   const std::size_t tile = blockIdx.x;
-  multiply_tile<I>(TileOfMatrices<I>{all, tile / tiles_beside * I::m, tile % tiles_beside * I::n}, (all.k + I::k - 1) / I::k);
+  if constexpr (in_target<I>())
+    multiply_tile<I>(TileOfMatrices<I>{all, tile / tiles_beside * I::m, tile % tiles_beside * I::n}, (all.k + I::k - 1) / I::k);
+  else
+    unreachable_instruction();
 }
 
 /// @throws Error where there are more blocks than a launch can have (2^31 - 1).
