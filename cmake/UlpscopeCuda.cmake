@@ -1,7 +1,7 @@
 # CUDA: the plugins are built where a toolkit of this version or a newer one is found, and left out elsewhere.
 #   ULPSCOPE_CUDA                 AUTO (default), ON (fail without a toolkit), OFF
 #   CMAKE_CUDA_ARCHITECTURES      default, as `native`: the GPUs of this machine; where none answers, sm_90a alone, for the sake of the time that
-#                                 it takes. All with tensor cores: 75-real;80-real;86-real;89-real;90a-real;100-real;120-real
+#                                 it takes. All with tensor cores: 75-real;80-real;86-real;89-real;90a-real;100-real;120a-real;121a-real
 set(ULPSCOPE_CUDA AUTO CACHE STRING "Build the CUDA plugins: AUTO, ON, OFF")
 set_property(CACHE ULPSCOPE_CUDA PROPERTY STRINGS AUTO ON OFF)
 set(ulpscope_cuda_least_toolkit 13.0)
@@ -22,7 +22,7 @@ if(NOT ULPSCOPE_CUDA STREQUAL OFF)
     if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
       set(CMAKE_CUDA_ARCHITECTURES native)
     endif()
-    ulpscope_architectures_with_wgmma(CMAKE_CUDA_ARCHITECTURES ${CMAKE_CUDA_ARCHITECTURES})
+    ulpscope_architectures_with_all_instructions(CMAKE_CUDA_ARCHITECTURES ${CMAKE_CUDA_ARCHITECTURES})
     enable_language(CUDA)
     # CMake 3.25 does not know that nvcc takes C++20 when its host compiler was not asked.
     set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where the elements of a matrix instruction's operands lie: which element of a thread's registers is which of the matrix.
 // Elements are counted through a thread's registers, the lowest bits of a register first. PTX ISA 9.0, "Matrix Fragments for
-// mma.m8n8k4" to "mma.m16n8k32" and "Register Fragments" of wgmma.
+// mma.m8n8k4" to "mma.m16n8k64", "Block Scaling for mma.sync" and "Register Fragments" of wgmma.
 #pragma once
 
 #include <cstdint>
@@ -31,6 +31,9 @@ struct InstructionShape {
   static constexpr int m = M, n = N, k = K, operand_bits = OperandBits, accumulator_bits = AccumulatorBits, threads = Threads;
   static constexpr int word_bits = 8 * static_cast<int>(sizeof(Word));
   static constexpr int operands_in_word = word_bits / operand_bits;
+
+  /// Bits of an element's place in a register below the code of an operand.
+  ULPSCOPE_HD static constexpr int operand_shift(emu::Format) { return 0; }
 };
 
 /// mma.sync m8 and m16, n8.
@@ -57,8 +60,40 @@ struct MmaFragments : InstructionShape<M, 8, K, OperandBits, AccumulatorBits, Th
     return {thread / 32 * 16 + lane / 4 + element / 2 * 8, lane % 4 * 2 + element % 2};
   }
 
+  /// In the bytes of .kind::f8f6f4 and .kind::mxf8f6f4
+  ///   e4m3, e5m2   xxxxxxxx
+  ///   e3m2, e2m3   00xxxxxx
+  ///   e2m1         00xxxx00
+  /// That e2m1 lies in the middle is what CUTLASS does (include/cute/atom/mma_traits_sm120.hpp, fp4_shift_A: e2m1 moves up by
+  /// two bits between ldmatrix and mma, e3m2 and e2m3 stay): the PTX ISA says no more than that there is padding.
+  ULPSCOPE_HD static constexpr int operand_shift(emu::Format format) { return OperandBits == 8 && format.bits() == 4 ? 2 : 0; }
+
  private:
   static constexpr int rows_of_eight = M == 8 ? 1 : 2;
+};
+
+/// mma.sync m16n8 with block scales: ScaleBlocks of them in a row of A and in a column of B. All threads have a register for
+/// those of A and one for those of B, and the instruction's selectors say what is read of them:
+///   of A   rows 0-7 in one thread of each group of four, rows 8-15 in the next; thread_id 0: the first pair, 1: the second
+///   of B   all columns in one thread of each group, number thread_id
+///   bytes byte_id, byte_id + 1, ...: the blocks in ascending order of k
+/// (PTX ISA 9.0, "Block Scaling for mma.sync"; CUTLASS, mma_traits_sm120.hpp, SFALayout and SFBLayout).
+template <int K, int OperandBits, int ScaleBlocks>
+struct ScaledMmaFragments : MmaFragments<16, K, OperandBits, 32> {
+  static constexpr int byte_id = 0, thread_id = 0;
+  static constexpr int scale_elements = 4, scale_products = K / ScaleBlocks;
+
+  /// The row, and the number of the block for a column; row -1 where the byte is not read.
+  ULPSCOPE_HD static constexpr Place a_scale(int lane, int byte) {
+    return {is_read(byte) && lane % 4 / 2 == thread_id ? lane / 4 + lane % 2 * 8 : -1, byte - byte_id};
+  }
+  /// The number of the block for a row, and the column; column -1 where the byte is not read.
+  ULPSCOPE_HD static constexpr Place b_scale(int lane, int byte) {
+    return {byte - byte_id, is_read(byte) && lane % 4 == thread_id ? lane / 4 : -1};
+  }
+
+ private:
+  ULPSCOPE_HD static constexpr bool is_read(int byte) { return byte_id <= byte && byte < byte_id + ScaleBlocks; }
 };
 
 /// mma.sync.m8n8k4 of float16, which is four products of 8 by 8 by 4, each by four threads of the lower half warp and four of

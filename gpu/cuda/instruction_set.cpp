@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <tuple>
 
 #include "gpu/architecture.hpp"
 
@@ -11,12 +12,12 @@ namespace {
 
 struct Compiled {
   int architecture = 0;
-  bool specific = false, real = false, portable = false;
+  bool specific = false, family = false, real = false, portable = false;
 
   bool runs_on(int capability) const noexcept {
     if (specific) return capability == architecture;
-    const bool later = capability >= architecture;
-    return (real && later && capability / 10 == architecture / 10) || (portable && later);
+    const bool later = capability >= architecture, same_major = capability / 10 == architecture / 10;
+    return ((real || family) && later && same_major) || (portable && !family && later);
   }
 };
 
@@ -26,6 +27,7 @@ std::optional<Compiled> compiled(std::string_view words) {
   if (error != std::errc{}) return std::nullopt;
   const std::string_view rest = words.substr(static_cast<std::size_t>(end - words.data()));
   code.specific = rest.starts_with('a');
+  code.family = rest.starts_with('f');
   code.real = !rest.ends_with("-virtual");
   code.portable = !rest.ends_with("-real");
   return code;
@@ -40,8 +42,11 @@ std::optional<Target> target_for(int capability, std::string_view architectures)
     const std::optional<Compiled> code = compiled(architectures.substr(0, end));
     architectures.remove_prefix(std::min(end + 1, architectures.size()));
     if (!code || !code->runs_on(capability)) continue;
-    const bool better = !best || code->architecture > best->architecture || code->specific;
-    if (better) best = Target{capability, code->architecture, code->specific, engine_of("sm_" + std::to_string(capability))};
+    // Which of sm_120 and sm_120f the driver takes is not documented; the one with more instructions, it is supposed.
+    const auto rank = [](const auto& x) { return std::tuple(x.architecture, x.specific, x.family); };
+    if (!best || rank(*code) > rank(*best))
+      best =
+          Target{capability, code->architecture, code->specific, code->family, engine_of("sm_" + std::to_string(capability))};
   }
   return best;
 }
@@ -52,7 +57,8 @@ std::vector<Instruction> instructions(int capability) {
   std::vector<Instruction> all;
   const std::optional<Target> target = target_for(capability);
   if (!target) return all;
-  for (const auto add : {add_float16_mma, add_wide_mma, add_float8_mma, add_wgmma, add_wmma}) add(*target, all);
+  for (const auto add : {add_float16_mma, add_wide_mma, add_float8_mma, add_narrow_mma, add_scaled_mma, add_wgmma, add_wmma})
+    add(*target, all);
   return all;
 }
 

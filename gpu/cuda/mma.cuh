@@ -24,6 +24,14 @@ inline constexpr bool target_has_wgmma = true;
 inline constexpr bool target_has_wgmma = false;
 #endif
 
+/// Whether it has mma.sync of operands of less than 8 bits and with block scales: sm_120a, sm_121a and the family sm_120f (PTX
+/// ISA 9.0, target notes of mma).
+#if defined(__CUDA_ARCH_FAMILY_SPECIFIC__) && __CUDA_ARCH_FAMILY_SPECIFIC__ / 100 == 12
+inline constexpr bool target_has_narrow_mma = true;
+#else
+inline constexpr bool target_has_narrow_mma = false;
+#endif
+
 __device__ inline void unreachable_instruction() { __trap(); }
 
 /// The 32-bit address of shared memory.
@@ -60,6 +68,12 @@ __device__ inline void publish_shared_to_wgmma() { asm volatile("fence.proxy.asy
   asm volatile(text " {%0, %1, %2, %3, %4, %5, %6, %7}, {%8, %9}, {%10, %11}, {%0, %1, %2, %3, %4, %5, %6, %7};" \
                : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3]), "+r"(c[4]), "+r"(c[5]), "+r"(c[6]), "+r"(c[7])  \
                : "r"(a[0]), "r"(a[1]), "r"(b[0]), "r"(b[1]))
+// With block scales, a register for those of A and one for those of B, of which the selectors name a part.
+#define ULPSCOPE_MMA_SCALED_4_2_4(text, a, b, c, a_scales, b_scales, byte_id, thread_id)                                 \
+  asm volatile(text " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3}, %10, {%12, %13}, %11, {%12, %13};" \
+               : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])                                                          \
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "r"(a_scales[0]), "r"(b_scales[0]),   \
+                 "n"(byte_id), "n"(thread_id))
 // 64-bit registers.
 #define ULPSCOPE_MMA_WIDE_1_1_2(text, a, b, c) \
   asm volatile(text " {%0, %1}, {%2}, {%3}, {%0, %1};" : "+l"(c[0]), "+l"(c[1]) : "l"(a[0]), "l"(b[0]))

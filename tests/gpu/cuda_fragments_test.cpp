@@ -78,10 +78,42 @@ TEST_CASE("mma.sync: every element is held once, where the PTX ISA says", "[gpu]
   check_mma<MmaFragments<16, 16, 8, 32>>();
   check_mma<MmaFragments<16, 32, 8, 16>>();
   check_mma<MmaFragments<16, 32, 8, 32>>();
+  check_mma<MmaFragments<16, 64, 4, 32>>();
   check_mma<MmaFragments<8, 4, 64, 64>>();
   check_mma<MmaFragments<16, 4, 64, 64>>();
   check_mma<MmaFragments<16, 8, 64, 64>>();
   check_mma<MmaFragments<16, 16, 64, 64>>();
+}
+
+/// How often each scale's byte is filled from its place, and whether it is where the PTX ISA looks for it.
+template <class F>
+void check_scales() {
+  constexpr int blocks = F::k / F::scale_products;
+  constexpr fake_cuda::ScaleSelector selector{F::byte_id, F::thread_id};
+  CAPTURE(F::k, blocks);
+  std::map<std::pair<int, int>, int> of_a, of_b;
+  for (int lane = 0; lane < 32; ++lane)
+    for (int byte = 0; byte < F::scale_elements; ++byte) {
+      const Place a = F::a_scale(lane, byte), b = F::b_scale(lane, byte);
+      if (a.row >= 0) {
+        ++of_a[{a.row, a.column}];
+        const auto source = fake_cuda::scale_of_a(blocks, selector, a.row, a.column);
+        CHECK((source && source->thread == lane && source->byte == byte));
+      }
+      if (b.column >= 0) {
+        ++of_b[{b.row, b.column}];
+        const auto source = fake_cuda::scale_of_b(blocks, selector, b.column, b.row);
+        CHECK((source && source->thread == lane && source->byte == byte));
+      }
+    }
+  check_held(of_a, F::m, blocks, 1);
+  check_held(of_b, blocks, F::n, 1);
+}
+
+TEST_CASE("block scales: each is in the one byte that is read for it", "[gpu]") {
+  check_scales<ScaledMmaFragments<32, 8, 1>>();
+  check_scales<ScaledMmaFragments<64, 4, 2>>();
+  check_scales<ScaledMmaFragments<64, 4, 4>>();
 }
 
 TEST_CASE("wgmma: every element is held once, those of B by two threads", "[gpu]") {

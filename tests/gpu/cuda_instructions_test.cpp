@@ -25,20 +25,30 @@ using gpu::Operation;
 
 constexpr int capabilities[] = {75, 80, 86, 89, 90, 100, 120};
 
-emu::Engine engine_of(const Operation& o) { return emu::parse_engine(o.engine, {o.a, o.b, o.accumulator}); }
+emu::Engine engine_of(const Operation& o) {
+  return emu::parse_engine(o.engine, {o.a, o.b, o.accumulator, o.scales, o.scale_format});
+}
 
 /// A chain of instructions, each of which may be less than a step of the engine.
-Code chain(const Operation& o, const emu::Engine& engine, std::span<const Code> a, std::span<const Code> b, Code c) {
-  for (std::size_t k = 0; k < a.size(); k += o.products)
-    c = emu::inner_product(engine, o.a, a.subspan(k, o.products), o.b, b.subspan(k, o.products), c);
+Code chain(const Operation& o, const emu::Engine& engine, std::span<const Code> a, std::span<const Code> b, Code c,
+           const emu::BlockScales& scales = {}) {
+  const std::size_t blocks = o.scale_products == 0 ? 0 : o.products / o.scale_products;
+  for (std::size_t step = 0; step * o.products < a.size(); ++step) {
+    const auto part = [&](std::span<const Code> codes, std::size_t each) { return codes.subspan(step * each, each); };
+    c = emu::inner_product(engine, o.a, part(a, o.products), o.b, part(b, o.products), c,
+                           {scales.format, part(scales.a, blocks), part(scales.b, blocks)});
+  }
   return c;
 }
 
 std::vector<Code> chains(const Operation& o, const TestProblems& p) {
+  const std::size_t blocks = gpu::TestShape(o, p.products).blocks();
   std::vector<Code> d;
-  for (std::size_t i = 0; i < p.c.size(); ++i)
-    d.push_back(chain(o, engine_of(o), std::span(p.a).subspan(i * p.products, p.products),
-                      std::span(p.b).subspan(i * p.products, p.products), p.c[i]));
+  for (std::size_t i = 0; i < p.c.size(); ++i) {
+    const auto part = [&](std::span<const Code> codes, std::size_t each) { return codes.subspan(i * each, each); };
+    d.push_back(chain(o, engine_of(o), part(p.a, p.products), part(p.b, p.products), p.c[i],
+                      {o.scale_format, part(p.a_scales, blocks), part(p.b_scales, blocks)}));
+  }
   return d;
 }
 
@@ -68,6 +78,9 @@ TEST_CASE("every instruction computes what its engine claims", "[gpu]") {
 TEST_CASE("chains of instructions, over all of a tile", "[gpu]") {
   const gpu::cuda::CudaUnit unit("cuda:0", 0, gpu::cuda::instructions(90));
   for (const Operation& o : unit.operations()) check_inner_products(unit, o, 3, 70);
+  const gpu::cuda::CudaUnit scaling("cuda:0", 0, gpu::cuda::instructions(120));
+  for (const Operation& o : scaling.operations())
+    if (o.scales != emu::EngineScales::none) check_inner_products(scaling, o, 3, 70);
 }
 
 /// A matrix of adversarial codes.
@@ -153,6 +166,9 @@ TEST_CASE("whole products, with sizes that fill no tile", "[gpu]") {
     check_matrices(unit, o, {1, 1, 1}, false);
     check_matrices(unit, o, {2, 3, 0}, true);
   }
+  const gpu::cuda::CudaUnit narrow("cuda:0", 0, gpu::cuda::instructions(120));
+  for (const Operation& o : narrow.operations())
+    if (o.instruction.find("kind::f8f6f4") != std::string::npos) check_matrices(narrow, o, {19, 11, o.products + 3}, true);
   for (const Operation& o : turing.operations()) check_matrices(turing, o, {35, 9, 2 * o.products + 1}, true);
 }
 
@@ -166,6 +182,9 @@ TEST_CASE("portions are one product", "[gpu]") {
   check_matrices(unit, o, {37, 0, 29}, false);
   check_inner_products(unit, o, 2, 83);
   check_inner_products(unit, o, 1, 0);
+  const gpu::cuda::CudaUnit scaling("cuda:0", 0, gpu::cuda::instructions(120), 4096);
+  for (const Operation& scaled : scaling.operations())
+    if (scaled.scale_products == 16) check_inner_products(scaling, scaled, 2, 83);
 }
 
 }  // namespace

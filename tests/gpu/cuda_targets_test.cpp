@@ -80,6 +80,22 @@ std::set<std::string> of_hopper() {
   return all;
 }
 
+std::set<std::string> of_consumer_blackwell() {
+  std::set<std::string> all = of_hopper_warps();
+  const std::string mma = "mma.sync.aligned.m16n8";
+  for (const std::string a : {"e4m3", "e5m2", "e3m2", "e2m3", "e2m1"})
+    for (const std::string b : {"e4m3", "e5m2", "e3m2", "e2m3", "e2m1"}) {
+      for (const std::string d : {"f16", "f32"})
+        all.insert(mma + "k32.row.col.kind::f8f6f4." + d + "." + a + "." + b + "." + d);
+      all.insert(mma + "k32.row.col.kind::mxf8f6f4.block_scale.scale_vec::1X.f32." + a + "." + b + ".f32.ue8m0");
+    }
+  for (const std::string kind :
+       {"mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0", "mxf4nvf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0",
+        "mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3"})
+    all.insert(mma + "k64.row.col.kind::" + kind);
+  return all;
+}
+
 TEST_CASE("a GPU is listed with the instructions that its architecture has", "[gpu]") {
   std::set<std::string> turing = of_turing();
   turing += mma({"m8n8k4"}, "f16", "f16", "f16");
@@ -95,7 +111,8 @@ TEST_CASE("a GPU is listed with the instructions that its architecture has", "[g
   CHECK(names(100) == of_hopper_warps());
   CHECK(names(103) == of_hopper_warps());
   CHECK(names(110).empty());
-  CHECK(names(120) == of_hopper_warps());
+  CHECK(names(120) == of_consumer_blackwell());
+  CHECK(names(121) == of_consumer_blackwell());
 }
 
 TEST_CASE("every instruction claims an engine that there is", "[gpu]") {
@@ -103,7 +120,7 @@ TEST_CASE("every instruction claims an engine that there is", "[gpu]") {
     for (const Instruction& entry : instructions(capability)) {
       const gpu::Operation& o = entry.operation;
       CAPTURE(capability, o.instruction, o.engine);
-      CHECK_NOTHROW(emu::parse_engine(o.engine, {o.a, o.b, o.accumulator}));
+      CHECK_NOTHROW(emu::parse_engine(o.engine, {o.a, o.b, o.accumulator, o.scales, o.scale_format}));
     }
 }
 
@@ -124,6 +141,26 @@ TEST_CASE("engines are those of the instruction's own path through the hardware"
   CHECK(engine_of(103, float8) == "sm_100/mma");
   CHECK(engine_of(121, float8) == "sm_120");
   CHECK(engine_of(121, half) == "sm_120");
+}
+
+TEST_CASE("scales are described as the instruction takes them", "[gpu]") {
+  const auto operation = [](const std::string& kind) {
+    for (const Instruction& entry : instructions(120))
+      if (entry.operation.instruction.find("kind::" + kind) != std::string::npos) {
+        CHECK(entry.matrices == nullptr);
+        return entry.operation;
+      }
+    return gpu::Operation{};
+  };
+  using enum emu::EngineScales;
+  const gpu::Operation mx8 = operation("mxf8f6f4."), mx4 = operation("mxf4."),
+                       nv2 = operation("mxf4nvf4.block_scale.scale_vec::2X"),
+                       nv4 = operation("mxf4nvf4.block_scale.scale_vec::4X");
+
+  CHECK((mx8.scales == products && mx8.scale_products == 32 && mx8.scale_format == emu::float8_e8m0fnu));
+  CHECK((mx4.scales == group_sums && mx4.scale_products == 32 && mx4.scale_format == emu::float8_e8m0fnu));
+  CHECK((nv2.scales == group_sums && nv2.scale_products == 32 && nv2.scale_format == emu::float8_e8m0fnu));
+  CHECK((nv4.scales == group_sums && nv4.scale_products == 16 && nv4.scale_format == emu::float8_e4m3fn));
 }
 
 TEST_CASE("wmma of tf32 is a chain of steps of four products everywhere", "[gpu]") {
@@ -149,6 +186,10 @@ TEST_CASE("what code runs where", "[gpu]") {
     const auto target = target_for(capability, compiled);
     return target && target->has_wgmma();
   };
+  const auto has_narrow_mma = [](int capability, const char* compiled) {
+    const auto target = target_for(capability, compiled);
+    return target && target->has_narrow_mma();
+  };
 
   CHECK(architecture(86, "75-real,80-real,90a-real") == 80);
   CHECK(architecture(75, "80-real") == 0);
@@ -159,6 +200,19 @@ TEST_CASE("what code runs where", "[gpu]") {
   CHECK(architecture(100, "90a-real") == 0);
   CHECK(architecture(103, "100-real,103a") == 103);
   CHECK(architecture(86, "") == 0);
+  CHECK(architecture(121, "120f-real") == 120);
+  CHECK(architecture(120, "121f-real") == 0);
+  CHECK(architecture(103, "100f") == 100);
+  CHECK(architecture(110, "100f") == 0);
+  CHECK(architecture(121, "120a-real") == 0);
+  CHECK(has_narrow_mma(120, "120a-real"));
+  CHECK(has_narrow_mma(120, "120-virtual,120a-real"));
+  CHECK(has_narrow_mma(121, "120-real,121a-real"));
+  CHECK(has_narrow_mma(121, "120f-real,120-real"));
+  CHECK(!has_narrow_mma(121, "120a-real,120-real"));
+  CHECK(!has_narrow_mma(121, "121-real,120f-real"));
+  CHECK(!has_narrow_mma(120, "120-real"));
+  CHECK(!has_narrow_mma(103, "100f"));
   CHECK(has_wgmma(90, "90a-real"));
   CHECK(!has_wgmma(90, "90-real"));
   CHECK(!has_wgmma(100, "100a-real"));

@@ -2,12 +2,9 @@
 #include "tests/gpu/fake_cuda/matrix_instructions.hpp"
 
 #include <algorithm>
-#include <cstdio>
-#include <cstring>
 #include <exception>
 #include <map>
 #include <set>
-#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -17,6 +14,7 @@
 #include "emu/engine_step.hpp"
 #include "emu/engines.hpp"
 #include "tests/gpu/fake_cuda/fragment_tables.hpp"
+#include "tests/gpu/fake_cuda/instruction_text.hpp"
 
 namespace fake_cuda {
 namespace {
@@ -39,50 +37,6 @@ void guarded(F work) {
   } catch (const std::exception& error) {
     record_failure(error.what());
   }
-}
-
-Format format_of(const std::string& type) {
-  static const std::map<std::string, Format> formats{
-      {"f16", emu::float16}, {"bf16", emu::bfloat16},      {"tf32", emu::tf32},       {"f32", emu::float32},
-      {"f64", emu::float64}, {"e4m3", emu::float8_e4m3fn}, {"e5m2", emu::float8_e5m2}};
-  const auto found = formats.find(type);
-  if (found == formats.end()) fail("no type ." + type);
-  return found->second;
-}
-int bits_of(Format format) { return format == emu::tf32 ? 32 : format.bits(); }
-/// Bits below a tf32 code in its register.
-int shift_of(Format format) { return format == emu::tf32 ? 13 : 0; }
-
-/// An instruction taken apart.
-struct Meaning {
-  int m = 0, n = 0, k = 0;
-  Format d{}, a{}, b{};
-  unsigned threads = 32;
-};
-
-Meaning read(const std::string& text) {
-  std::vector<std::string> words;
-  std::istringstream in(text);
-  for (std::string word; std::getline(in, word, '.');) words.push_back(word);
-  const auto starts = [&](const char* with) { return text.rfind(with, 0) == 0; };
-  Meaning meaning;
-  std::size_t i = 0;
-  while (i < words.size() && std::sscanf(words[i].c_str(), "m%dn%dk%d", &meaning.m, &meaning.n, &meaning.k) != 3) ++i;
-  std::vector<std::string> types;
-  for (++i; i < words.size(); ++i)
-    if (words[i] != "row" && words[i] != "col") types.push_back(words[i]);
-  const bool in_order = starts("mma.sync.aligned.m") ? text.find(".row.col.") != std::string::npos && types.size() == 4
-                        : starts("wgmma.mma_async.sync.aligned.m64n8k")
-                            ? types.size() == 3
-                            : starts("wmma.mma.sync.aligned.row.col.m") && (types.size() == 2 || types.size() == 4);
-  if (!in_order) fail("no such instruction: " + text);
-  if (types.size() == 2) types = {types[0], "f16", "f16", types[1]};  // wmma of f16: the types of D and C
-  if (types.size() == 4 && types[0] != types[3]) fail("C and D differ: " + text);
-  meaning.d = format_of(types[0]);
-  meaning.a = format_of(types[1]);
-  meaning.b = format_of(types[2]);
-  if (starts("wgmma")) meaning.threads = 128;
-  return meaning;
 }
 
 /// A matrix each of whose elements must be given exactly once.
@@ -110,80 +64,109 @@ class Matrix {
   std::vector<bool> given_;
 };
 
-/// Element i of packed ones, as a code.
-Code element(Format format, const void* words, int i) {
-  const auto bytes = static_cast<std::size_t>(bits_of(format) / 8);
-  Code code = 0;
-  std::memcpy(&code, static_cast<const char*>(words) + static_cast<std::size_t>(i) * bytes, bytes);
-  return code >> shift_of(format);
-}
-void set_element(Format format, void* words, int i, Code code) {
-  const auto bytes = static_cast<std::size_t>(bits_of(format) / 8);
-  std::memcpy(static_cast<char*>(words) + static_cast<std::size_t>(i) * bytes, &code, bytes);
+/// What an instruction multiplies.
+struct Operands {
+  explicit Operands(const Meaning& meaning)
+      : a(meaning.m, meaning.k),
+        b(meaning.k, meaning.n),
+        c(meaning.m, meaning.n),
+        a_scales(meaning.m, meaning.scale_vec),
+        b_scales(meaning.scale_vec, meaning.n) {}
+  Matrix a, b, c, a_scales, b_scales;
+};
+
+const emu::Engine& engine_of(const Meaning& meaning) {
+  using enum emu::EngineScales;
+  static std::map<std::string, emu::Engine> engines;
+  std::string key = engine_words + "/" + meaning.kind;
+  for (const Format format : {meaning.a, meaning.b, meaning.d, meaning.scale_type})
+    key += "/" + std::to_string(format.exponent_bits) + "." + std::to_string(format.fraction_bits);
+  const emu::EngineScales scales = meaning.scale_vec == 0 ? none : (meaning.kind == "mxf8f6f4" ? products : group_sums);
+  if (!engines.contains(key))
+    engines.emplace(key, emu::parse_engine(engine_words, {meaning.a, meaning.b, meaning.d, scales, meaning.scale_type}));
+  return engines.at(key);
 }
 
-Code inner_product(const Meaning& meaning, const Matrix& a, const Matrix& b, const Matrix& c, int i, int j) {
-  const emu::EngineRequest request{meaning.a, meaning.b, meaning.d};
-  static std::map<std::string, emu::Engine> engines;
-  const std::string key = engine_words + "/" + std::to_string(meaning.a.bits()) + "/" +
-                          std::to_string(meaning.a.exponent_bits) + "/" + std::to_string(meaning.b.exponent_bits) + "/" +
-                          std::to_string(meaning.d.bits());
-  if (!engines.contains(key)) engines.emplace(key, emu::parse_engine(engine_words, request));
-  std::vector<Code> row, column;
+Code inner_product(const Meaning& meaning, const Operands& operands, int i, int j) {
+  std::vector<Code> row, column, row_scales, column_scales;
   for (int k = 0; k < meaning.k; ++k) {
-    row.push_back(a.at(i, k));
-    column.push_back(b.at(k, j));
+    row.push_back(operands.a.at(i, k));
+    column.push_back(operands.b.at(k, j));
   }
-  return emu::inner_product(engines.at(key), meaning.a, row, meaning.b, column, c.at(i, j));
+  for (int chunk = 0; chunk < meaning.scale_vec; ++chunk) {
+    row_scales.push_back(operands.a_scales.at(i, chunk));
+    column_scales.push_back(operands.b_scales.at(chunk, j));
+  }
+  return emu::inner_product(engine_of(meaning), meaning.a, row, meaning.b, column, operands.c.at(i, j),
+                            {meaning.scale_type, row_scales, column_scales});
 }
 
 /// Rows [first_row, first_row + rows) of D.
-Matrix product(const Meaning& meaning, const Matrix& a, const Matrix& b, const Matrix& c, int first_row, int rows) {
+Matrix product(const Meaning& meaning, const Operands& operands, int first_row, int rows) {
   Matrix d(meaning.m, meaning.n);
   for (int i = first_row; i < first_row + rows; ++i)
-    for (int j = 0; j < meaning.n; ++j) d.give({i, j}, inner_product(meaning, a, b, c, i, j));
+    for (int j = 0; j < meaning.n; ++j) d.give({i, j}, inner_product(meaning, operands, i, j));
   return d;
 }
 
 /// B of wgmma: no swizzle, K-major. PTX ISA 9.0, "Matrix Descriptor Format" and "Strides": the leading dimension's offset leads
 /// to the next core matrix along K, the stride's to the next eight columns.
-Matrix b_in_shared(const Meaning& meaning, std::uint64_t descriptor) {
+void give_b_in_shared(const Meaning& meaning, std::uint64_t descriptor, Matrix& b) {
   const auto field = [&](int bit) { return static_cast<std::uint32_t>(descriptor >> bit & 0x3fff) << 4; };
   const std::uint32_t start = field(0), leading = field(16), stride = field(32);
   if (descriptor >> 49 != 0) fail("a descriptor with a swizzle or a base offset");
   if (start < shared_start) fail("a descriptor of no shared memory");
   const char* const memory = static_cast<const char*>(shared_base) + (start - shared_start);
-  Matrix b(meaning.k, meaning.n);
   const int bytes = bits_of(meaning.b) / 8;
   for (int k = 0; k < meaning.k; ++k)
     for (int n = 0; n < meaning.n; ++n) {
       const auto along = static_cast<std::uint32_t>(k * bytes), column = static_cast<std::uint32_t>(n);
       const std::uint32_t offset = along / 16 * leading + column / 8 * stride + column % 8 * 16 + along % 16;
-      b.give({k, n}, element(meaning.b, memory + offset, 0));
+      b.give({k, n}, element(meaning.b, 8 * bytes, memory + offset, 0));
     }
-  return b;
+}
+
+/// The scales that the selector names; a byte that it does not name may be anything.
+void give_scales(const Meaning& meaning, const std::vector<Part*>& parts, Operands& operands) {
+  const auto byte = [](std::uint32_t word, int i) { return Code{word >> 8 * i & 0xff}; };
+  const int vec = meaning.scale_vec;
+  for (int chunk = 0; chunk < vec; ++chunk) {
+    for (int row = 0; row < meaning.m; ++row) {
+      const auto source = scale_of_a(vec, {parts[0]->byte_id, parts[0]->thread_id}, row, chunk);
+      if (!source) fail("no such selector of the scales of A");
+      operands.a_scales.give({row, chunk}, byte(parts[static_cast<std::size_t>(source->thread)]->a_scales, source->byte));
+    }
+    for (int column = 0; column < meaning.n; ++column) {
+      const auto source = scale_of_b(vec, {parts[0]->byte_id, parts[0]->thread_id}, column, chunk);
+      if (!source) fail("no such selector of the scales of B");
+      operands.b_scales.give({chunk, column}, byte(parts[static_cast<std::size_t>(source->thread)]->b_scales, source->byte));
+    }
+  }
 }
 
 /// One product of those threads whose matrix it is: a warp, or a quad pair. A warp of wgmma makes its own 16 rows, when it
 /// comes to it: what the others do to B before or after is for barriers to order.
 void multiply_by(const Meaning& meaning, const std::vector<Part*>& parts) {
-  Matrix a(meaning.m, meaning.k), b(meaning.k, meaning.n), c(meaning.m, meaning.n);
-  const int bits = bits_of(meaning.a), sum_bits = bits_of(meaning.d);
+  Operands operands(meaning);
+  const int bits = meaning.operand_bits(), sum_bits = bits_of(meaning.d);
   const auto elements = [&](int words, int of_bits) { return words * 8 * parts.front()->word_bytes / of_bits; };
   for (const Part* part : parts) {
     const int thread = static_cast<int>(part->thread);
     for (int i = 0; i < elements(part->a_words, bits); ++i)
-      a.give(fragment_a(meaning.m, meaning.k, bits, thread, i), element(meaning.a, part->a, i));
+      operands.a.give(fragment_a(meaning.m, meaning.k, bits, thread, i), element(meaning.a, bits, part->a, i));
     for (int i = 0; i < elements(part->b_words, bits); ++i)
-      b.give(fragment_b(meaning.m, meaning.k, bits, thread, i), element(meaning.b, part->b, i));
+      operands.b.give(fragment_b(meaning.m, meaning.k, bits, thread, i), element(meaning.b, bits, part->b, i));
     for (int i = 0; i < elements(part->c_words, sum_bits); ++i)
-      c.give(fragment_c(meaning.m, bits, sum_bits, thread, i), element(meaning.d, part->c, i));
+      operands.c.give(fragment_c(meaning.m, bits, sum_bits, thread, i), element(meaning.d, sum_bits, part->c, i));
+    if ((meaning.scale_vec != 0) != part->has_scales) fail("scales and the kind do not fit each other");
     if (meaning.threads == 128 && (!part->published || part->b_descriptor != parts.front()->b_descriptor))
       fail("wgmma without the proxy fence of every thread, or with unlike descriptors");
   }
   const bool is_wgmma = meaning.threads == 128;
   const int first_row = is_wgmma ? static_cast<int>(parts.front()->thread) / 32 * 16 : 0, rows = is_wgmma ? 16 : meaning.m;
-  const Matrix d = product(meaning, a, is_wgmma ? b_in_shared(meaning, parts.front()->b_descriptor) : b, c, first_row, rows);
+  if (is_wgmma) give_b_in_shared(meaning, parts.front()->b_descriptor, operands.b);
+  if (meaning.scale_vec != 0) give_scales(meaning, parts, operands);
+  const Matrix d = product(meaning, operands, first_row, rows);
   for (const Part* part : parts)
     for (int i = 0; i < elements(part->c_words, sum_bits); ++i) {
       const Cell at = fragment_c(meaning.m, bits, sum_bits, static_cast<int>(part->thread), i);
@@ -246,14 +229,15 @@ namespace {
 void multiply_tiles(const Meaning& meaning, const void* a_tile, const void* b_tile, void* c_tile) {
   for (const void* tile : {a_tile, b_tile, static_cast<const void*>(c_tile)})
     if (reinterpret_cast<std::uintptr_t>(tile) % 32 != 0) fail("load_matrix_sync takes addresses aligned to 32 bytes");
-  Matrix a(meaning.m, meaning.k), b(meaning.k, meaning.n), c(meaning.m, meaning.n);
+  Operands operands(meaning);
+  const auto at = [](Format format, const void* tile, int i) { return element(format, bits_of(format), tile, i); };
   for (int k = 0; k < meaning.k; ++k) {
-    for (int i = 0; i < meaning.m; ++i) a.give({i, k}, element(meaning.a, a_tile, i * meaning.k + k));
-    for (int j = 0; j < meaning.n; ++j) b.give({k, j}, element(meaning.b, b_tile, j * meaning.k + k));
+    for (int i = 0; i < meaning.m; ++i) operands.a.give({i, k}, at(meaning.a, a_tile, i * meaning.k + k));
+    for (int j = 0; j < meaning.n; ++j) operands.b.give({k, j}, at(meaning.b, b_tile, j * meaning.k + k));
   }
   for (int i = 0; i < meaning.m; ++i)
-    for (int j = 0; j < meaning.n; ++j) c.give({i, j}, element(meaning.d, c_tile, i * meaning.n + j));
-  const Matrix d = product(meaning, a, b, c, 0, meaning.m);
+    for (int j = 0; j < meaning.n; ++j) operands.c.give({i, j}, at(meaning.d, c_tile, i * meaning.n + j));
+  const Matrix d = product(meaning, operands, 0, meaning.m);
   for (int i = 0; i < meaning.m; ++i)
     for (int j = 0; j < meaning.n; ++j) set_element(meaning.d, c_tile, i * meaning.n + j, d.at(i, j));
 }

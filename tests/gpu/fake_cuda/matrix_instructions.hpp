@@ -24,6 +24,9 @@ struct Part {
   void* c;
   int word_bytes, a_words, b_words, c_words;
   std::uint64_t b_descriptor = 0;
+  bool has_scales = false;
+  std::uint32_t a_scales = 0, b_scales = 0;
+  int byte_id = 0, thread_id = 0;  ///< the selector of both
   unsigned thread = 0;
   bool published = false;
 };
@@ -33,6 +36,19 @@ void multiply_together(const char* text, Part part);
 template <int a_words, int b_words, int c_words, class Word>
 void mma_sync(const char* text, const Word (&a)[a_words], const Word (&b)[b_words], Word (&c)[c_words]) {
   multiply_together(text, {a, b, c, sizeof(Word), a_words, b_words, c_words});
+}
+
+/// With block scales.
+template <int a_words, int b_words, int c_words>
+void scaled_mma_sync(const char* text, const std::uint32_t (&a)[a_words], const std::uint32_t (&b)[b_words],
+                     std::uint32_t (&c)[c_words], std::uint32_t a_scales, std::uint32_t b_scales, int byte_id, int thread_id) {
+  Part part{a, b, c, 4, a_words, b_words, c_words};
+  part.has_scales = true;
+  part.a_scales = a_scales;
+  part.b_scales = b_scales;
+  part.byte_id = byte_id;
+  part.thread_id = thread_id;
+  multiply_together(text, part);
 }
 
 /// Records that the calling thread has made its stores to shared memory visible to wgmma.

@@ -13,6 +13,7 @@ namespace ulpscope::gpu::cuda {
 
 inline constexpr int target_architecture = 10000;
 inline constexpr bool target_has_wgmma = true;
+inline constexpr bool target_has_narrow_mma = true;
 
 inline void unreachable_instruction() { fake_cuda::record_failure("an instruction that the target lacks"); }
 inline std::uint32_t shared_address(const void* memory) { return fake_cuda::shared_address(memory); }
@@ -26,6 +27,8 @@ inline void publish_shared_to_wgmma() { fake_cuda::publish(); }
 #define ULPSCOPE_MMA_4_2_4(text, a, b, c) fake_cuda::mma_sync<4, 2, 4>(text, a, b, c)
 #define ULPSCOPE_MMA_2_2_4(text, a, b, c) fake_cuda::mma_sync<2, 2, 4>(text, a, b, c)
 #define ULPSCOPE_MMA_2_2_8(text, a, b, c) fake_cuda::mma_sync<2, 2, 8>(text, a, b, c)
+#define ULPSCOPE_MMA_SCALED_4_2_4(text, a, b, c, a_scales, b_scales, byte_id, thread_id) \
+  fake_cuda::scaled_mma_sync<4, 2, 4>(text, a, b, c, a_scales[0], b_scales[0], byte_id, thread_id)
 #define ULPSCOPE_MMA_WIDE_1_1_2(text, a, b, c) fake_cuda::mma_sync<1, 1, 2>(text, a, b, c)
 #define ULPSCOPE_MMA_WIDE_2_1_4(text, a, b, c) fake_cuda::mma_sync<2, 1, 4>(text, a, b, c)
 #define ULPSCOPE_MMA_WIDE_4_2_4(text, a, b, c) fake_cuda::mma_sync<4, 2, 4>(text, a, b, c)
