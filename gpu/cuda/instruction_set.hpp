@@ -14,7 +14,8 @@ namespace ulpscope::gpu::cuda {
 /// The type names of PTX.
 namespace ptx {
 inline constexpr emu::Format f16 = emu::float16, bf16 = emu::bfloat16, tf32 = emu::tf32, f32 = emu::float32, f64 = emu::float64,
-                             e4m3 = emu::float8_e4m3fn, e5m2 = emu::float8_e5m2;
+                             e4m3 = emu::float8_e4m3fn, e5m2 = emu::float8_e5m2, e3m2 = emu::float6_e3m2fn,
+                             e2m3 = emu::float6_e2m3fn, e2m1 = emu::float4_e2m1fn;
 }  // namespace ptx
 
 struct Target {
@@ -24,6 +25,7 @@ struct Target {
   std::string engine = {};  ///< `sm_90`; empty where emu has none for this GPU
 
   bool has_wgmma() const noexcept { return architecture == 90 && specific; }
+  bool has_tcgen05() const noexcept { return architecture >= 100 && architecture < 120 && specific; }
 };
 
 /// `architectures` as CMake names them, with commas, `75-real,90a-real`: binaries (-real) run on later GPUs of the same major
@@ -38,6 +40,7 @@ void add_float16_mma(const Target& target, std::vector<Instruction>& to);
 void add_wide_mma(const Target& target, std::vector<Instruction>& to);
 void add_float8_mma(const Target& target, std::vector<Instruction>& to);
 void add_wgmma(const Target& target, std::vector<Instruction>& to);
+void add_tcgen05(const Target& target, std::vector<Instruction>& to);
 void add_wmma(const Target& target, std::vector<Instruction>& to);
 void add_conversions(const Target& target, std::vector<ElementInstruction>& to);
 void add_float8_conversions(const Target& target, std::vector<ElementInstruction>& to);

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// A tcgen05.mma instruction from the words of its name. PTX names the kind alone: shape and formats, which are in the
+// instruction descriptor, follow it here as they do in the names of wgmma.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "gpu/cuda/fragments.hpp"
+#include "gpu/cuda/instruction_set.hpp"
+#include "gpu/cuda/matrix_kernels.cuh"
+#include "gpu/cuda/tcgen05_block.cuh"
+
+namespace ulpscope::gpu::cuda {
+
+/// 16 bytes along K of an operand: of kind f8f6f4, elements of fewer than 8 bits are followed by padding (PTX ISA 9.0, "Packing
+/// format used for matrix A and B by .kind::mxf8f6f4 in Shared Memory", which CUTLASS has for .kind::f8f6f4, too. That they
+/// begin at the lowest bit rests on reading of what a tensor map of 16U4_ALIGN16B and 16U6_ALIGN16B copies).
+template <emu::Format format>
+using Tcgen05Packing = tcgen05::Packing<format.bits() < 8 ? format.bits() : register_bits(format), 128 / register_bits(format)>;
+
+/// What instructions of all kinds have in common. `I::start(places)` is what one thread does.
+template <class I, int K, emu::Format A, emu::Format B, emu::Format D>
+struct Tcgen05Instruction : Tcgen05Fragments<K, register_bits(A), register_bits(D)> {
+  using Shape = Tcgen05Fragments<K, register_bits(A), register_bits(D)>;
+  using typename Shape::Word;
+  static constexpr emu::Format a_format = A, b_format = B, accumulator_format = D;
+
+  static __device__ void begin() {
+    if constexpr (target_has_tcgen05) tcgen05::begin_block();
+  }
+  static __device__ void end() {
+    if constexpr (target_has_tcgen05) tcgen05::end_block();
+  }
+
+  template <std::size_t x, std::size_t y, std::size_t z>
+  static __device__ void multiply(const Word (&a_words)[x], const Word (&b_words)[y], Word (&c_words)[z]) {
+    if constexpr (target_has_tcgen05) {
+      const int thread = static_cast<int>(threadIdx.x);
+      tcgen05::begin_operands();
+      tcgen05::put_row<Tcgen05Packing<A>, Shape::operands_in_word>(a_words, tcgen05::workspace().a, thread);
+      if (thread < Shape::n)
+        tcgen05::put_row<Tcgen05Packing<B>, Shape::operands_in_word>(b_words, tcgen05::workspace().b, thread);
+      tcgen05::put_accumulators(c_words);
+      tcgen05::end_operands();
+      if (thread == 0) {
+        tcgen05::fence_after_meeting();
+        I::start(tcgen05::places());
+        tcgen05::commit_instruction();
+      }
+      tcgen05::wait_for_instruction();
+      tcgen05::take_accumulators(c_words);
+    } else {
+      unreachable_instruction();
+    }
+  }
+};
+
+}  // namespace ulpscope::gpu::cuda
+
+#define ULPSCOPE_TCGEN05_TEXT(KIND) "tcgen05.mma.cta_group::1.kind::" #KIND
+
+/// The type Tcgen05_<KIND>_<D>_<A>_<B>.
+#define ULPSCOPE_TCGEN05_INSTRUCTION(KIND, K, D, A, B)                                                                        \
+  struct Tcgen05_##KIND##_##D##_##A##_##B : Tcgen05Instruction<Tcgen05_##KIND##_##D##_##A##_##B, K, ptx::A, ptx::B, ptx::D> { \
+    static constexpr const char* spelled = ULPSCOPE_TCGEN05_TEXT(KIND) ".m128n16k" #K "." #D "." #A "." #B;                   \
+    static __device__ void start(const tcgen05::Places& at) {                                                                 \
+      constexpr std::uint32_t descriptor = tcgen05::instruction_descriptor(m, n, ptx::A, ptx::B, ptx::D);                     \
+      ULPSCOPE_TCGEN05_MMA(ULPSCOPE_TCGEN05_TEXT(KIND), at.d, at.a, at.b, descriptor);                                        \
+    }                                                                                                                         \
+  };
+
+/// DO(A, B) for all pairs of formats of eight bits and fewer.
+#define ULPSCOPE_TCGEN05_WITH(DO, A) DO(A, e4m3) DO(A, e5m2) DO(A, e3m2) DO(A, e2m3) DO(A, e2m1)
+#define ULPSCOPE_TCGEN05_PAIRS(DO)                                                                \
+  ULPSCOPE_TCGEN05_WITH(DO, e4m3)                                                                 \
+  ULPSCOPE_TCGEN05_WITH(DO, e5m2) ULPSCOPE_TCGEN05_WITH(DO, e3m2) ULPSCOPE_TCGEN05_WITH(DO, e2m3) \
+      ULPSCOPE_TCGEN05_WITH(DO, e2m1)
+
+namespace ulpscope::gpu::cuda {
+
+template <class... I>
+void add_instructions(const std::string& engine, std::vector<Instruction>& to) {
+  (to.push_back(instruction<I>(engine)), ...);
+}
+
+}  // namespace ulpscope::gpu::cuda
