@@ -46,8 +46,8 @@ void CudaElementwise::apply(const ElementOperation& operation, const ElementOper
   std::vector<Code> results(d.size());
   in_portions(d.size(), 4 * sizeof(Code), portion_bytes_, [&](std::size_t first, std::size_t count) {
     const auto part = [&](std::span<const Code> codes) { return codes.empty() ? codes : codes.subspan(first, count); };
-    workspace_.run(instruction.operation.instruction, {part(operands.a), part(operands.b), part(operands.c)},
-                   std::span(results).subspan(first, count), [&](const Code* const(&on_device)[3], Code* values) {
+    workspace_.run(instruction.operation.instruction, std::array{part(operands.a), part(operands.b), part(operands.c)},
+                   std::span(results).subspan(first, count), [&](const auto& on_device, Code* values) {
                      const auto [a, b, c] = on_device;
                      instruction.run({.count = count, .a = a, .b = b, .c = c, .d = values});
                    });

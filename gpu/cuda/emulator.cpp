@@ -119,18 +119,26 @@ class CudaEmulator final : public DeviceEmulator {
 };
 
 Tally CudaEmulator::check(const Operation& operation, const emu::Engine& engine, const TestRange& tests) const {
-  if (operation.scales != emu::EngineScales::none)
-    throw Error(operation.instruction + ": inner products with block scales are not made on the device");
   const Instruction instruction = find_instruction(capability_, operation);
   const OnDevice current(ordinal_);
-  const std::size_t k = operation.products, most = portion(tests, (2 * k + 2) * sizeof(Code) + 1);
-  Buffer<Code> a(most * k), b(most * k), c(most), d(most);
+  const TestShape shape(operation);
+  const std::size_t k = shape.products, scales = shape.blocks();
+  const std::size_t most = portion(tests, (2 * k + 2 * scales + 2) * sizeof(Code) + 1);
+  Buffer<Code> a(most * k), b(most * k), c(most), d(most), a_scales(most * scales), b_scales(most * scales);
   Verdicts verdicts(most);
   Tally tally;
   in_portions(tests, most, [&](std::uint64_t begin, std::size_t count) {
-    const DeviceInnerProducts problem{k, count, a.data(), b.data(), c.data(), d.data()};
+    const DeviceInnerProducts problem{.products = k,
+                                      .count = count,
+                                      .a = a.data(),
+                                      .b = b.data(),
+                                      .c = c.data(),
+                                      .d = d.data(),
+                                      .a_scales = a_scales.data(),
+                                      .b_scales = b_scales.data(),
+                                      .scales_each = scales};
     verdicts.clear();
-    make_products(TestShape(operation), tests.seed, begin, count, a.data(), b.data(), c.data());
+    make_products(shape, tests.seed, begin, count, {a.data(), b.data(), c.data(), a_scales.data(), b_scales.data()});
     instruction.inner_products(problem);
     start_comparison({engine, operation.a, operation.b, problem, operation.scale_format}, verdicts.mismatches(),
                      verdicts.wrong());
@@ -165,15 +173,19 @@ void CudaEmulator::inner_products(const emu::Engine& engine, const Operation& op
   const OnDevice current(ordinal_);
   const Buffer<Code> a(problem.a), b(problem.b), c(problem.c), a_scales(problem.a_scales), b_scales(problem.b_scales);
   Buffer<Code> results(d.size());
-  const std::size_t scales_each = operation.scale_products == 0 ? 0 : problem.products / operation.scale_products;
   start(InterpretedProducts{engine,
                             operation.a,
                             operation.b,
-                            {problem.products, d.size(), a.data(), b.data(), c.data(), results.data()},
-                            operation.scale_format,
-                            scales_each,
-                            a_scales.data(),
-                            b_scales.data()});
+                            {.products = problem.products,
+                             .count = d.size(),
+                             .a = a.data(),
+                             .b = b.data(),
+                             .c = c.data(),
+                             .d = results.data(),
+                             .a_scales = a_scales.data(),
+                             .b_scales = b_scales.data(),
+                             .scales_each = TestShape(operation, problem.products).blocks()},
+                            operation.scale_format});
   finish("the interpreter");
   results.copy_to(d);
 }

@@ -31,8 +31,8 @@ __device__ Code product(const InterpretedProducts& all, std::size_t i) {
   const std::span<const Code> a(x.a + i * x.products, x.products), b(x.b + i * x.products, x.products);
   emu::BlockScales scales;
   scales.format = all.scale_format;
-  if (all.a_scales != nullptr) scales.a = {all.a_scales + i * all.scales_each, all.scales_each};
-  if (all.b_scales != nullptr) scales.b = {all.b_scales + i * all.scales_each, all.scales_each};
+  if (x.a_scales != nullptr) scales.a = {x.a_scales + i * x.scales_each, x.scales_each};
+  if (x.b_scales != nullptr) scales.b = {x.b_scales + i * x.scales_each, x.scales_each};
   return interpreted(all.engine, all.a_format, a, all.b_format, b, x.c[i], scales);
 }
 

@@ -17,8 +17,6 @@ struct InterpretedProducts {
   emu::Format a_format, b_format;
   DeviceInnerProducts problem;
   emu::Format scale_format;
-  std::size_t scales_each = 0;  ///< of an inner product
-  const emu::Code *a_scales = nullptr, *b_scales = nullptr;
 };
 
 /// Starts a kernel. @throws ulpscope::Error where a step of the engine has more products than the device's interpreter holds.

@@ -4,7 +4,8 @@
 //
 // An instruction I has the places and sizes of gpu/cuda/fragments.hpp, the formats a_format, b_format and accumulator_format,
 // its name `spelled`, and multiply(a, b, c) over a thread's registers, which makes c the result; begin() and end() stand around
-// all of a block's.
+// all of a block's. One with block scales has their places too, scale_format, scales (emu::EngineScales) and scale_products, and
+// multiply(a, b, c, a_scales, b_scales).
 #pragma once
 
 #include <cuda_runtime.h>
@@ -42,9 +43,37 @@ template <class I>
 using OperandsB = Registers<typename I::Word, I::operand_bits, I::b_elements>;
 template <class I>
 using Accumulators = Registers<typename I::Word, I::accumulator_bits, I::c_elements>;
+template <class I>
+using ScalesOf = Registers<typename I::Word, 8, I::scale_elements>;
+
+/// Whether an instruction takes block scales.
+template <class I>
+concept HasScales = requires {
+  I::scale_products;
+};
+
+/// One step: c becomes a * b + c, each block of products times its two scales where there are any.
+template <class I, class Elements>
+__device__ void multiply_step(const Elements& elements, std::size_t step, const OperandsA<I>& a, const OperandsB<I>& b,
+                              Accumulators<I>& c) {
+  if constexpr (HasScales<I>) {
+    const int thread = static_cast<int>(threadIdx.x);
+    ScalesOf<I> a_scales, b_scales;
+    ULPSCOPE_UNROLL
+    for (int e = 0; e < I::scale_elements; ++e) {
+      const Place of_a = I::a_scale(thread, e), of_b = I::b_scale(thread, e);
+      if (of_a.row >= 0) a_scales.set(e, static_cast<typename I::Word>(elements.a_scale(of_a.row, of_a.column, step)));
+      if (of_b.column >= 0) b_scales.set(e, static_cast<typename I::Word>(elements.b_scale(of_b.column, of_b.row, step)));
+    }
+    I::multiply(a.word, b.word, c.word, a_scales.word, b_scales.word);
+  } else {
+    I::multiply(a.word, b.word, c.word);
+  }
+}
 
 /// A chain of `steps` instructions. elements.a(place, step), b(place, step) and c(place) give the bits of a register's
-/// elements; d(place, bits) takes the result's.
+/// elements, a_scale(row, block, step) and b_scale(column, block, step) those of the scales of an instruction that has them;
+/// d(place, bits) takes the result's.
 template <class I, class Elements>
 __device__ void multiply_tile(const Elements& elements, std::size_t steps) {
   using Word = typename I::Word;
@@ -60,7 +89,7 @@ __device__ void multiply_tile(const Elements& elements, std::size_t steps) {
     for (int e = 0; e < I::a_elements; ++e) a.set(e, static_cast<Word>(elements.a(I::a(thread, e), step)));
     ULPSCOPE_UNROLL
     for (int e = 0; e < I::b_elements; ++e) b.set(e, static_cast<Word>(elements.b(I::b(thread, e), step)));
-    I::multiply(a.word, b.word, c.word);
+    multiply_step<I>(elements, step, a, b, c);
   }
   ULPSCOPE_UNROLL
   for (int e = 0; e < I::c_elements; ++e) elements.d(I::c(thread, e), c.get(e));
@@ -98,6 +127,17 @@ struct SquareOfInnerProducts {
   __device__ std::uint64_t b(Place at, std::size_t step) const {
     const std::size_t i = in_column(at.column), k = step * I::k + static_cast<std::size_t>(at.row);
     return i < problem.count ? problem.b[i * problem.products + k] << storage_shift(I::b_format) : 0;
+  }
+  /// The scale of the products of a row, or of a column, that are block number `block` of a step.
+  __device__ std::uint64_t a_scale(int row_of_a, int block, std::size_t step) const {
+    return scale(problem.a_scales, in_row(row_of_a), block, step);
+  }
+  __device__ std::uint64_t b_scale(int column_of_b, int block, std::size_t step) const {
+    return scale(problem.b_scales, in_column(column_of_b), block, step);
+  }
+  __device__ std::uint64_t scale(const emu::Code* scales, std::size_t i, int block, std::size_t step) const {
+    const std::size_t at = step * (I::k / I::scale_products) + static_cast<std::size_t>(block);
+    return i < problem.count ? scales[i * problem.scales_each + at] : 0;
   }
   __device__ bool has(Place at) const { return in_row(at.row) < problem.count && in_row(at.row) == in_column(at.column); }
   __device__ std::uint64_t c(Place at) const { return has(at) ? problem.c[in_row(at.row)] : 0; }
@@ -189,7 +229,13 @@ Instruction instruction(const std::string& engine) {
   entry.operation = {I::spelled, I::a_format, I::b_format, I::accumulator_format, static_cast<std::size_t>(I::k)};
   entry.operation.engine = engine;
   entry.inner_products = start_inner_products<I>;
-  entry.matrices = start_matrices<I>;
+  if constexpr (HasScales<I>) {
+    entry.operation.scales = I::scales;
+    entry.operation.scale_format = I::scale_format;
+    entry.operation.scale_products = I::scale_products;
+  } else {
+    entry.matrices = start_matrices<I>;
+  }
   return entry;
 }
 

@@ -13,12 +13,12 @@ dim3 grid_for(std::size_t count) { return dim3(static_cast<unsigned>((count + th
 
 __device__ std::size_t number_of_thread() { return std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; }
 
-__global__ void products(TestShape shape, std::uint64_t seed, std::uint64_t begin, std::size_t count, Code* a, Code* b,
-                         Code* c) {
+__global__ void products(TestShape shape, std::uint64_t seed, std::uint64_t begin, std::size_t count, TestCodes to) {
   const std::size_t i = number_of_thread();
   if (i >= count) return;
+  const std::size_t k = i * shape.products, scales = i * shape.blocks();
   Adversary adversary(shape, seed, begin + i);
-  adversary.make({a + i * shape.products, b + i * shape.products, c + i});
+  adversary.make({to.a + k, to.b + k, to.c + i, to.a_scales + scales, to.b_scales + scales});
 }
 
 __global__ void operands(ElementModel model, bool every, std::uint64_t seed, std::uint64_t begin, std::size_t count, Code* a,
@@ -45,9 +45,8 @@ __global__ void compare(ElementModel model, DeviceElements x, unsigned long long
 
 }  // namespace
 
-void make_products(const TestShape& shape, std::uint64_t seed, std::uint64_t begin, std::size_t count, Code* a, Code* b,
-                   Code* c) {
-  launch("the making of inner products", &products, grid_for(count), dim3(threads), 0, shape, seed, begin, count, a, b, c);
+void make_products(const TestShape& shape, std::uint64_t seed, std::uint64_t begin, std::size_t count, const TestCodes& to) {
+  launch("the making of inner products", &products, grid_for(count), dim3(threads), 0, shape, seed, begin, count, to);
 }
 
 bool visits_every_operand(const ElementModel& model) { return operands_of(model.kind) == 1 && model.from.bits() <= 32; }

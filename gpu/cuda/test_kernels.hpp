@@ -10,9 +10,8 @@
 
 namespace ulpscope::gpu::cuda {
 
-/// Inner products number `begin`, begin + 1, ...
-void make_products(const TestShape& shape, std::uint64_t seed, std::uint64_t begin, std::size_t count, emu::Code* a,
-                   emu::Code* b, emu::Code* c);
+/// Inner products number `begin`, begin + 1, ..., those of one array one behind the other.
+void make_products(const TestShape& shape, std::uint64_t seed, std::uint64_t begin, std::size_t count, const TestCodes& to);
 
 /// Whether test i is the operand of code i.
 bool visits_every_operand(const ElementModel& model);

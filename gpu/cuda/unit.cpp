@@ -2,6 +2,7 @@
 #include "gpu/cuda/unit.hpp"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <utility>
 
@@ -12,6 +13,11 @@ namespace {
 
 using emu::Code;
 
+/// How many scales a row of a, and one of b, has.
+std::size_t scales_each(const Operation& operation, std::size_t products) {
+  return operation.scale_products == 0 ? 0 : products / operation.scale_products;
+}
+
 void check_inner_products(const Operation& operation, const InnerProducts& problem, std::span<const Code> d) {
   const std::size_t codes = problem.c.size() * problem.products;
   if (problem.products % operation.products != 0)
@@ -19,6 +25,10 @@ void check_inner_products(const Operation& operation, const InnerProducts& probl
                 std::to_string(operation.products));
   if (problem.a.size() != codes || problem.b.size() != codes || d.size() != problem.c.size())
     throw Error(operation.instruction + ": operands of inner products do not fit each other");
+  const std::size_t scales = problem.c.size() * scales_each(operation, problem.products);
+  if (problem.a_scales.size() != scales || problem.b_scales.size() != scales)
+    throw Error(operation.instruction + ": takes " + std::to_string(scales) + " scales of a and of b here, not " +
+                std::to_string(problem.a_scales.size()) + " and " + std::to_string(problem.b_scales.size()));
 }
 
 /// Columns [first, first + count) of a matrix, or all of it as it is.
@@ -86,16 +96,25 @@ void CudaUnit::multiply(const Operation& operation, const InnerProducts& problem
   const Instruction& instruction = find(operation);
   check_inner_products(instruction.operation, problem, d);
   const OnDevice device(ordinal_);
-  const std::size_t k = problem.products;
+  const std::size_t k = problem.products, scales = scales_each(instruction.operation, k);
   std::vector<Code> results(d.size());
-  in_portions(d.size(), (2 * k + 2) * sizeof(Code), portion_bytes_, [&](std::size_t first, std::size_t count) {
-    workspace_.run(
-        instruction.operation.instruction,
-        {problem.a.subspan(first * k, count * k), problem.b.subspan(first * k, count * k), problem.c.subspan(first, count)},
-        std::span(results).subspan(first, count), [&](const Code* const(&on_device)[3], Code* sums) {
-          const auto [a, b, c] = on_device;
-          instruction.inner_products({.products = k, .count = count, .a = a, .b = b, .c = c, .d = sums});
-        });
+  in_portions(d.size(), (2 * k + 2 * scales + 2) * sizeof(Code), portion_bytes_, [&](std::size_t first, std::size_t count) {
+    const auto part = [&](std::span<const Code> codes, std::size_t each) { return codes.subspan(first * each, count * each); };
+    const std::array operands{part(problem.a, k), part(problem.b, k), part(problem.c, 1), part(problem.a_scales, scales),
+                              part(problem.b_scales, scales)};
+    workspace_.run(instruction.operation.instruction, operands, std::span(results).subspan(first, count),
+                   [&](const auto& on_device, Code* sums) {
+                     const auto [a, b, c, a_scales, b_scales] = on_device;
+                     instruction.inner_products({.products = k,
+                                                 .count = count,
+                                                 .a = a,
+                                                 .b = b,
+                                                 .c = c,
+                                                 .d = sums,
+                                                 .a_scales = a_scales,
+                                                 .b_scales = b_scales,
+                                                 .scales_each = scales});
+                   });
   });
   std::copy(results.begin(), results.end(), d.begin());
 }
@@ -103,6 +122,8 @@ void CudaUnit::multiply(const Operation& operation, const InnerProducts& problem
 void CudaUnit::multiply_matrices(const Operation& operation, const MatrixProduct& product, std::span<std::byte> d) const {
   const Instruction& instruction = find(operation);
   check_shapes(instruction.operation, product, d);
+  if (instruction.matrices == nullptr)
+    throw Error(instruction.operation.instruction + ": whole matrices are not multiplied by it on the device");
   const OnDevice device(ordinal_);
   const std::size_t bytes = bytes_per_code(instruction.operation.accumulator), n = product.n();
   std::vector<std::byte> results(d.size());

@@ -4,8 +4,8 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
-#include <initializer_list>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -24,13 +24,13 @@ class Workspace {
   /// kernels, waits for them, and copies the results to `results`. Places of empty operands are null.
   /// @throws Error naming a call of the runtime, or `name` where the kernels failed; nothing in `results` counts then.
   template <std::size_t operands, class Start>
-  void run(const std::string& name, const std::span<const emu::Code> (&values)[operands], std::span<emu::Code> results,
-           const Start& start) {
+  void run(const std::string& name, const std::array<std::span<const emu::Code>, operands>& values,
+           std::span<emu::Code> results, const Start& start) {
     const std::lock_guard lock(mutex_);
     std::size_t copied = 0;
     for (const auto& operand : values) copied += operand.size();
     grow(copied, copied + results.size());
-    const emu::Code* places[operands] = {};
+    std::array<const emu::Code*, operands> places{};
     std::size_t at = 0;
     for (std::size_t i = 0; i < operands; ++i) {
       std::copy(values[i].begin(), values[i].end(), host_.begin() + static_cast<std::ptrdiff_t>(at));

@@ -21,19 +21,26 @@ using testing::Fault, testing::made_up_operation, testing::made_up_element_opera
 
 const auto emulator = gpu::cuda::make_device_emulator(0, 90);
 
-/// What a check must find, worked out on the host.
-gpu::Tally expected(const gpu::Operation& operation, Fault fault, const gpu::TestRange& tests) {
+/// What a check must find, worked out on the host: wrong(problem) and right(problem) give a result each.
+template <class Right, class Wrong>
+gpu::Tally expected(const gpu::Operation& operation, const gpu::TestRange& tests, Right right, Wrong wrong) {
   gpu::Tally tally;
   tally.tests = tests.count;
-  const gpu::TestProblems made = gpu::test_problems(gpu::TestShape(operation), tests.seed, tests.begin, tests.count);
-  for (std::size_t i = 0; i < tests.count; ++i) {
-    const std::span a(made.a.data() + i * made.products, made.products), b(made.b.data() + i * made.products, made.products);
-    const Code right = emu::inner_product(made_up_engine(Fault::none), operation.a, a, operation.b, b, made.c[i]);
-    if (right == emu::inner_product(made_up_engine(fault), operation.a, a, operation.b, b, made.c[i])) continue;
+  for (std::uint64_t i = tests.begin; i < tests.begin + tests.count; ++i) {
+    gpu::TestProblems made = gpu::test_problems(gpu::TestShape(operation), tests.seed, i, 1);
+    if (right(made) == wrong(made)) continue;
     ++tally.mismatches;
-    if (tally.first.size() < gpu::Tally::most_kept) tally.first.push_back(tests.begin + i);
+    if (tally.first.size() < gpu::Tally::most_kept) tally.first.push_back(i);
   }
   return tally;
+}
+
+/// What an engine makes of one inner product.
+auto by(const gpu::Operation& operation, const emu::Engine& engine) {
+  return [=](const gpu::TestProblems& one) {
+    return emu::inner_product(engine, operation.a, one.a, operation.b, one.b, one.c[0],
+                              {operation.scale_format, one.a_scales, one.b_scales});
+  };
 }
 
 }  // namespace
@@ -52,7 +59,8 @@ TEST_CASE("mismatches of a wrong instruction are counted and the first ones name
     CAPTURE(static_cast<int>(fault));
     const gpu::Operation operation = made_up_operation(fault);
     for (const gpu::TestRange& tests : {gpu::TestRange{3, 0, 4000}, gpu::TestRange{3, 1000, 4000}}) {
-      const gpu::Tally wanted = expected(operation, fault, tests);
+      const gpu::Tally wanted =
+          expected(operation, tests, by(operation, made_up_engine(Fault::none)), by(operation, made_up_engine(fault)));
       const gpu::Tally got = emulator->check(operation, made_up_engine(Fault::none), tests);
 
       CHECK(wanted.mismatches > 0);
@@ -60,6 +68,27 @@ TEST_CASE("mismatches of a wrong instruction are counted and the first ones name
       CHECK(got.first == wanted.first);
     }
   }
+}
+
+TEST_CASE("scales are made on the device, given to the instruction and to its engine") {
+  const emu::Engine engine = testing::made_up_scaled_engine(Fault::none);
+  const gpu::TestRange tests{5, 100, 3000};
+  const gpu::Operation operation = testing::made_up_scaled_operation(Fault::first_scale);
+  const auto with_first_scale = [&](gpu::TestProblems one) {
+    one.a_scales[1] = one.a_scales[0];
+    return by(operation, engine)(one);
+  };
+
+  const gpu::Tally right = emulator->check(testing::made_up_scaled_operation(Fault::none), engine, tests);
+  const gpu::Tally wrong = emulator->check(operation, engine, tests);
+
+  CHECK(right.tests == tests.count);
+  CHECK(right.mismatches == 0);
+  const gpu::Tally wanted = expected(operation, tests, by(operation, engine), with_first_scale);
+  CHECK(wanted.mismatches > tests.count / 4);
+  CHECK(wrong.mismatches == wanted.mismatches);
+  CHECK(wrong.first == wanted.first);
+  CHECK(fake_cuda::live_objects() == 0);
 }
 
 TEST_CASE("a sweep visits every operand of a conversion") {
@@ -116,9 +145,6 @@ TEST_CASE("what a device has not is said") {
   gpu::Operation operation = made_up_operation(Fault::none);
   operation.instruction = "mma.unknown";
   CHECK_THROWS_AS(emulator->check(operation, made_up_engine(Fault::none), {1, 0, 10}), gpu::NoDevice);
-  operation = made_up_operation(Fault::none);
-  operation.scales = emu::EngineScales::products;
-  CHECK_THROWS_AS(emulator->check(operation, made_up_engine(Fault::none), {1, 0, 10}), Error);
   auto element = made_up_element_operation(gpu::ElementKind::add, Fault::none);
   element.instruction = "add.unknown";
   CHECK_THROWS_AS(emulator->sweep(element, {1, 0, 10}), gpu::NoDevice);

@@ -129,8 +129,23 @@ TEST_CASE("what does not fit is refused before anything is asked of the device",
   CHECK_THROWS_AS(
       unit.multiply(o, {16, std::span(codes).first(16), std::span(codes).first(16), std::span(codes).first(1), {}, {}}, d2),
       Error);
+  const std::span some(codes);
+  CHECK_THROWS_WITH(unit.multiply(o, {16, some.first(16), some.first(16), some.first(1), some.first(1), {}}, d),
+                    ContainsSubstring("takes 0 scales of a and of b here, not 1 and 0"));
   CHECK_THROWS_WITH(elements.apply(elements.operations().front(), {codes, codes}, d), ContainsSubstring("it takes 1 operands"));
   CHECK(fake_cuda::calls() == 0);
+}
+
+TEST_CASE("an instruction that takes no whole matrices says so", "[gpu]") {
+  std::vector<cuda::Instruction> instructions{cuda::instructions(90).front()};
+  instructions.front().matrices = nullptr;
+  const cuda::CudaUnit unit("cuda:0", 0, instructions);
+  const Operation& o = instructions.front().operation;
+  const std::vector<std::byte> code(gpu::bytes_per_code(o.a));
+  std::vector<std::byte> d(gpu::bytes_per_code(o.accumulator));
+
+  CHECK_THROWS_WITH(unit.multiply_matrices(o, {{o.a, 1, 1, code}, {o.b, 1, 1, code}, {o.accumulator}}, d),
+                    ContainsSubstring(o.instruction) && ContainsSubstring("whole matrices"));
 }
 
 DeviceSearch found() {
