@@ -15,7 +15,8 @@ namespace ulpscope::gpu::cuda {
 namespace ptx {
 inline constexpr emu::Format f16 = emu::float16, bf16 = emu::bfloat16, tf32 = emu::tf32, f32 = emu::float32, f64 = emu::float64,
                              e4m3 = emu::float8_e4m3fn, e5m2 = emu::float8_e5m2, e3m2 = emu::float6_e3m2fn,
-                             e2m3 = emu::float6_e2m3fn, e2m1 = emu::float4_e2m1fn;
+                             e2m3 = emu::float6_e2m3fn, e2m1 = emu::float4_e2m1fn, ue8m0 = emu::float8_e8m0fnu,
+                             ue4m3 = emu::float8_e4m3fn;  // with a sign bit that is 0
 }  // namespace ptx
 
 struct Target {
@@ -41,6 +42,7 @@ void add_wide_mma(const Target& target, std::vector<Instruction>& to);
 void add_float8_mma(const Target& target, std::vector<Instruction>& to);
 void add_wgmma(const Target& target, std::vector<Instruction>& to);
 void add_tcgen05(const Target& target, std::vector<Instruction>& to);
+void add_scaled_tcgen05(const Target& target, std::vector<Instruction>& to);
 void add_wmma(const Target& target, std::vector<Instruction>& to);
 void add_conversions(const Target& target, std::vector<ElementInstruction>& to);
 void add_float8_conversions(const Target& target, std::vector<ElementInstruction>& to);

@@ -4,8 +4,8 @@
 //
 // An instruction I has the places and sizes of gpu/cuda/fragments.hpp, the formats a_format, b_format and accumulator_format,
 // its name `spelled`, and multiply(a, b, c) over a thread's registers, which makes c the result; begin() and end() stand around
-// all of a block's. One with block scales has their places too, scale_format, scales (emu::EngineScales) and scale_products, and
-// multiply(a, b, c, a_scales, b_scales).
+// all of a block's. One with block scales has their places too, scale_format, scales (emu::EngineScales) and scale_products,
+// and multiply(a, b, c, a_scales, b_scales).
 #pragma once
 
 #include <cuda_runtime.h>

@@ -13,12 +13,18 @@ namespace ulpscope::gpu::cuda::tcgen05 {
 
 /// D: a lane of tensor memory for each row, a column for each column. The least that can be allocated holds it and the scales.
 inline constexpr int rows = 128, columns = 16, allocated_columns = 32;
+/// Scales in tensor memory: a word for each row of A (column of B), in lane row % 32 and column row / 32, and the same in the
+/// other three times 32 lanes (PTX ISA 9.0, "Scale Factor A ID"). Their bytes are those of the row's blocks along K.
+inline constexpr int scale_lanes = 32, scale_columns = rows / scale_lanes;
+inline constexpr int a_scales_column = columns, b_scales_column = a_scales_column + scale_columns;
+static_assert(b_scales_column + scale_columns <= allocated_columns);
 /// Of a row of A and of a column of B, in the formats of all kinds: two core matrices along K.
 inline constexpr int row_words = 2 * core_row_bytes / 4;
 inline constexpr int along_k = core_bytes, along_rows = 2 * core_bytes;
 
 struct alignas(core_bytes) Workspace {
   std::uint32_t a[rows * row_words], b[columns * row_words];
+  std::uint32_t a_scales[rows], b_scales[rows];  ///< 32 rows of 16 bytes each, as tcgen05.cp takes them
   std::uint64_t barrier;
   std::uint32_t parity;  ///< of the barrier's phase that ends with the instruction
   std::uint32_t tensor_memory;
@@ -85,6 +91,11 @@ __device__ void put_row(const std::uint32_t (&registers)[words], std::uint32_t* 
   }
 }
 
+/// The word of a row's scales.
+__device__ inline void put_scales(std::uint32_t word, std::uint32_t* scales, int row) {
+  scales[row % scale_lanes * scale_columns + row / scale_lanes] = word;
+}
+
 /// A row of C to this thread's lane and back: one element in the lower bits of each column, of which `words` registers hold
 /// more than one where they can.
 template <std::size_t words>
@@ -93,12 +104,14 @@ __device__ void put_accumulators(const std::uint32_t (&registers)[words]) {
   std::uint32_t column[columns];
   ULPSCOPE_UNROLL
   for (int j = 0; j < columns; ++j) column[j] = registers[j / in_word] >> (j % in_word * bits) & (0xffffffff >> (32 - bits));
+  __syncwarp();  // stores are of whole warps
   store(own_lanes(), column);
 }
 template <std::size_t words>
 __device__ void take_accumulators(std::uint32_t (&registers)[words]) {
   constexpr int in_word = columns / static_cast<int>(words), bits = 32 / in_word;
   std::uint32_t column[columns];
+  __syncwarp();
   load(own_lanes(), column);
   ULPSCOPE_UNROLL
   for (int i = 0; i < static_cast<int>(words); ++i) registers[i] = 0;
@@ -128,11 +141,22 @@ __device__ inline Places places() {
           matrix_descriptor(shared_place(offsetof(Workspace, b)), along_k, along_rows)};
 }
 
+struct PlacesOfScales {
+  std::uint32_t a, b;
+};
+/// By the thread that starts the instruction, which needs not wait: copies and products of one thread keep their order (PTX ISA
+/// 9.0, "Pipelined tcgen05 instructions").
+__device__ inline PlacesOfScales copy_scales() {
+  const std::uint32_t first = workspace().tensor_memory, a = first + a_scales_column, b = first + b_scales_column;
+  copy_to_all_lanes(a, matrix_descriptor(shared_place(offsetof(Workspace, a_scales)), core_bytes, core_bytes));
+  copy_to_all_lanes(b, matrix_descriptor(shared_place(offsetof(Workspace, b_scales)), core_bytes, core_bytes));
+  return {a, b};
+}
+
 __device__ inline void commit_instruction() { commit(shared_place(offsetof(Workspace, barrier))); }
 __device__ inline void wait_for_instruction() {
   wait(shared_place(offsetof(Workspace, barrier)), workspace().parity);
   fence_after_meeting();
-  __syncwarp();  // one thread of the first warp has started the instruction, and loads are of whole warps
 }
 
 }  // namespace ulpscope::gpu::cuda::tcgen05

@@ -44,4 +44,13 @@ constexpr std::uint32_t instruction_descriptor(int m, int n, emu::Format a, emu:
   return d << 4 | shape_and_formats(m, n, format_code(a), format_code(b));
 }
 
+/// Of the kinds mxf8f6f4, mxf4 and mxf4nvf4, of which the last two have a code of their own for e2m1. Scales begin with the
+/// first byte of their words in tensor memory: both scale factor ids are 0.
+constexpr std::uint32_t scaled_instruction_descriptor(int m, int n, emu::Format a, emu::Format b, int k, emu::Format scales) {
+  constexpr std::uint32_t packed_e2m1 = 1;
+  const bool packed = k == 64;
+  const std::uint32_t ue8m0 = scales == emu::float8_e8m0fnu ? 1 : 0;
+  return ue8m0 << 23 | shape_and_formats(m, n, packed ? packed_e2m1 : format_code(a), packed ? packed_e2m1 : format_code(b));
+}
+
 }  // namespace ulpscope::gpu::cuda::tcgen05

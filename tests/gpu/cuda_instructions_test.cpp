@@ -25,20 +25,29 @@ using gpu::Operation;
 
 constexpr int capabilities[] = {75, 80, 86, 89, 90, 100, 120};
 
-emu::Engine engine_of(const Operation& o) { return emu::parse_engine(o.engine, {o.a, o.b, o.accumulator}); }
+emu::Engine engine_of(const Operation& o) {
+  return emu::parse_engine(o.engine, {o.a, o.b, o.accumulator, o.scales, o.scale_format});
+}
 
 /// A chain of instructions, each of which may be less than a step of the engine.
-Code chain(const Operation& o, const emu::Engine& engine, std::span<const Code> a, std::span<const Code> b, Code c) {
-  for (std::size_t k = 0; k < a.size(); k += o.products)
-    c = emu::inner_product(engine, o.a, a.subspan(k, o.products), o.b, b.subspan(k, o.products), c);
+Code chain(const Operation& o, const emu::Engine& engine, std::span<const Code> a, std::span<const Code> b, Code c,
+           std::span<const Code> a_scales = {}, std::span<const Code> b_scales = {}) {
+  const std::size_t scales = o.scale_products == 0 ? 0 : o.products / o.scale_products;
+  for (std::size_t k = 0, block = 0; k < a.size(); k += o.products, block += scales)
+    c = emu::inner_product(engine, o.a, a.subspan(k, o.products), o.b, b.subspan(k, o.products), c,
+                           {o.scale_format, a_scales.subspan(block, scales), b_scales.subspan(block, scales)});
   return c;
 }
 
 std::vector<Code> chains(const Operation& o, const TestProblems& p) {
+  const emu::Engine engine = engine_of(o);
   std::vector<Code> d;
-  for (std::size_t i = 0; i < p.c.size(); ++i)
-    d.push_back(chain(o, engine_of(o), std::span(p.a).subspan(i * p.products, p.products),
-                      std::span(p.b).subspan(i * p.products, p.products), p.c[i]));
+  for (std::size_t i = 0; i < p.c.size(); ++i) {
+    const auto part = [&](const std::vector<Code>& of) {
+      return std::span(of).subspan(i * of.size() / p.c.size(), of.size() / p.c.size());
+    };
+    d.push_back(chain(o, engine, part(p.a), part(p.b), p.c[i], part(p.a_scales), part(p.b_scales)));
+  }
   return d;
 }
 
@@ -158,6 +167,7 @@ TEST_CASE("inner products wander over all places of the hardware", "[gpu]") {
 TEST_CASE("whole products, with sizes that fill no tile", "[gpu]") {
   const gpu::cuda::CudaUnit unit("cuda:0", 0, hopper_and_tcgen05()), turing("cuda:0", 0, gpu::cuda::instructions(75));
   for (const Operation& o : unit.operations()) {
+    if (o.scales != emu::EngineScales::none) continue;
     check_matrices(unit, o, {19, 11, o.products + 3}, true);
     check_matrices(unit, o, {1, 1, 1}, false);
     check_matrices(unit, o, {2, 3, 0}, true);

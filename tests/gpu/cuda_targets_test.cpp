@@ -88,8 +88,14 @@ std::set<std::string> of_blackwell() {
   all.insert(tcgen05 + "tf32.m128n16k8.f32.tf32.tf32");
   const std::vector<std::string> narrow{"e4m3", "e5m2", "e3m2", "e2m3", "e2m1"};
   for (const std::string& a : narrow)
-    for (const std::string& b : narrow)
+    for (const std::string& b : narrow) {
       for (const std::string d : {"f16", "f32"}) all.insert(tcgen05 + "f8f6f4.m128n16k32." + d + "." + a + "." + b);
+      all.insert(tcgen05 + "mxf8f6f4.block_scale.block32.m128n16k32.f32." + a + "." + b + ".ue8m0");
+    }
+  for (const std::string types : {"mxf4.block_scale.block32.m128n16k64.f32.e2m1.e2m1.ue8m0",
+                                  "mxf4nvf4.block_scale.block32.m128n16k64.f32.e2m1.e2m1.ue8m0",
+                                  "mxf4nvf4.block_scale.block16.m128n16k64.f32.e2m1.e2m1.ue4m3"})
+    all.insert(tcgen05 + types);
   return all;
 }
 
@@ -116,7 +122,7 @@ TEST_CASE("every instruction claims an engine that there is", "[gpu]") {
     for (const Instruction& entry : instructions(capability)) {
       const gpu::Operation& o = entry.operation;
       CAPTURE(capability, o.instruction, o.engine);
-      CHECK_NOTHROW(emu::parse_engine(o.engine, {o.a, o.b, o.accumulator}));
+      CHECK_NOTHROW(emu::parse_engine(o.engine, {o.a, o.b, o.accumulator, o.scales, o.scale_format}));
     }
 }
 

@@ -24,7 +24,7 @@ constexpr std::uint32_t lanes = 128, all_columns = 512, block_threads = 128;
 /// What a thread has made sure of.
 struct Thread {
   bool before = false;  ///< fence::before_thread_sync after its last access to tensor memory
-  bool after = false;   ///< fence::after_thread_sync since it was last told of others' work
+  bool after = false;   ///< fence::after_thread_sync since the last of the other kind, or since it waited
   bool waited = true;   ///< for the end of what was committed last
 };
 struct Barrier {
@@ -170,7 +170,10 @@ void load_tensor_memory(std::uint32_t address, std::uint32_t (&columns)[16]) {
   });
 }
 
-void fence_before_thread_sync() { state().threads.at(thread_number()).before = true; }
+void fence_before_thread_sync() {
+  state().threads.at(thread_number()).before = true;
+  state().threads.at(thread_number()).after = false;
+}
 void fence_after_thread_sync() { state().threads.at(thread_number()).after = true; }
 
 void initialize_barrier(std::uint32_t barrier) {
