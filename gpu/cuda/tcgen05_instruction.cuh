@@ -27,7 +27,8 @@ using Tcgen05Packing = std::conditional_t<
     K == 64, tcgen05::Packing<4, 32>,
     tcgen05::Packing<format.bits() < 8 ? format.bits() : register_bits(format), 128 / register_bits(format)>>;
 
-/// What instructions of all kinds have in common. `I::start(places)` is what one thread does.
+/// What instructions of all kinds have in common. `I::start(places)` is what one thread does; it is a template for the
+/// architectures where nobody calls it.
 template <class I, int K, emu::Format A, emu::Format B, emu::Format D>
 struct Tcgen05Instruction : Tcgen05Fragments<K, register_bits(A), register_bits(D)> {
   using Shape = Tcgen05Fragments<K, register_bits(A), register_bits(D)>;
@@ -105,7 +106,8 @@ struct ScaledTcgen05Instruction : Tcgen05Instruction<I, K, A, B, ptx::f32> {
 #define ULPSCOPE_TCGEN05_INSTRUCTION(KIND, K, D, A, B)                                                                        \
   struct Tcgen05_##KIND##_##D##_##A##_##B : Tcgen05Instruction<Tcgen05_##KIND##_##D##_##A##_##B, K, ptx::A, ptx::B, ptx::D> { \
     static constexpr const char* spelled = ULPSCOPE_TCGEN05_TEXT(KIND) ".m128n16k" #K "." #D "." #A "." #B;                   \
-    static __device__ void start(const tcgen05::Places& at) {                                                                 \
+    template <class Places>                                                                                                   \
+    static __device__ void start(const Places& at) {                                                                          \
       constexpr std::uint32_t descriptor = tcgen05::instruction_descriptor(m, n, ptx::A, ptx::B, ptx::D);                     \
       ULPSCOPE_TCGEN05_MMA(ULPSCOPE_TCGEN05_TEXT(KIND), at.d, at.a, at.b, descriptor);                                        \
     }                                                                                                                         \
@@ -119,7 +121,8 @@ struct ScaledTcgen05Instruction : Tcgen05Instruction<I, K, A, B, ptx::f32> {
                                  ptx::SCALE, emu::EngineScales::SCALES> {                                               \
     static constexpr const char* spelled =                                                                              \
         ULPSCOPE_TCGEN05_SCALED_TEXT(KIND, BLOCK) ".m128n16k" #K ".f32." #A "." #B "." #SCALE;                          \
-    static __device__ void start(const tcgen05::Places& at) {                                                           \
+    template <class Places>                                                                                             \
+    static __device__ void start(const Places& at) {                                                                    \
       constexpr std::uint32_t descriptor = tcgen05::scaled_instruction_descriptor(m, n, ptx::A, ptx::B, K, ptx::SCALE); \
       const tcgen05::PlacesOfScales scales_at = tcgen05::copy_scales();                                                 \
       ULPSCOPE_TCGEN05_SCALED_MMA(ULPSCOPE_TCGEN05_SCALED_TEXT(KIND, BLOCK), at.d, at.a, at.b, descriptor, scales_at.a, \
