@@ -1,7 +1,7 @@
 # CUDA: the plugins are built where a toolkit of this version or a newer one is found, and left out elsewhere.
 #   ULPSCOPE_CUDA                 AUTO (default), ON (fail without a toolkit), OFF
 #   CMAKE_CUDA_ARCHITECTURES      default, as `native`: the GPUs of this machine; where none answers, sm_90a alone, for the sake of the time that
-#                                 it takes. All with tensor cores: 75-real;80-real;86-real;89-real;90a-real;100-real;120a-real;121a-real
+#                                 it takes. All with tensor cores: 75-real;80-real;86-real;89-real;90a-real;100a-real;103a-real;120a-real;121a-real
 set(ULPSCOPE_CUDA AUTO CACHE STRING "Build the CUDA plugins: AUTO, ON, OFF")
 set_property(CACHE ULPSCOPE_CUDA PROPERTY STRINGS AUTO ON OFF)
 set(ulpscope_cuda_least_toolkit 13.0)

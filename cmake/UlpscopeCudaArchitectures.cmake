@@ -11,16 +11,22 @@ function(ulpscope_architectures_here result)
     string(REGEX MATCHALL "[0-9]+[.][0-9]" capabilities "${capabilities}")
     foreach(capability IN LISTS capabilities)
       string(REPLACE "." "" capability ${capability})
+      if(capability STREQUAL "100")
+        set(capability 100a)
+      endif()
       list(APPEND architectures ${capability}-real)
     endforeach()
   endif()
   set(${result} ${architectures} PARENT_SCOPE)
 endfunction()
 
-# The architectures of whose machine code some instructions are in code for one GPU alone, and what has it: wgmma is in sm_90a,
-# mma.sync of 4 and 6 bits and with block scales in sm_120a and sm_121a, where sm_120 runs on GPUs of 12.0 and 12.1. (sm_120f is
-# for both, and no CMake before 4.1 knows it.)
+# The architectures of whose machine code some instructions are in code for one GPU alone, and what has it: wgmma is in sm_90a;
+# tcgen05 in sm_100a, sm_103a and sm_110a, where sm_100 runs on GPUs of 10.0 and 10.3; mma.sync of 4 and 6 bits and with block scales in
+# sm_120a and sm_121a, where sm_120 runs on GPUs of 12.0 and 12.1. (sm_100f and sm_120f are for both, and no CMake before 4.1 knows them.)
 set(ulpscope_specific_90 90a-real)
+set(ulpscope_specific_100 100a-real 103a-real)
+set(ulpscope_specific_103 103a-real)
+set(ulpscope_specific_110 110a-real)
 set(ulpscope_specific_120 120a-real 121a-real)
 set(ulpscope_specific_121 121a-real)
 

@@ -34,6 +34,9 @@ struct InstructionShape {
 
   /// Bits of an element's place in a register below the code of an operand.
   ULPSCOPE_HD static constexpr int operand_shift(emu::Format) { return 0; }
+  /// What a block does before its first instruction and after its last one.
+  ULPSCOPE_HD static void begin() {}
+  ULPSCOPE_HD static void end() {}
 };
 
 /// mma.sync m8 and m16, n8.
@@ -148,6 +151,19 @@ struct WmmaFragments : InstructionShape<M, N, K, OperandBits, AccumulatorBits, 3
     const int in_word = Shape::word_bits / bits, index = (element / in_word * 32 + lane) * in_word + element % in_word;
     return {index / columns, index % columns};
   }
+};
+
+/// tcgen05.mma m128n16: all operands lie in shared and in tensor memory, where a thread brings its row of A, one of the 16
+/// columns of B (threads 16 and on what the first ones have), and its row of C: lane i of tensor memory is row i of C and D,
+/// column j of it their column j, and warp w reaches lanes 32 w to 32 w + 31 (PTX ISA 9.0, "Layout D (M = 128 +
+/// cta-group::1)").
+template <int K, int OperandBits, int AccumulatorBits>
+struct Tcgen05Fragments : InstructionShape<128, 16, K, OperandBits, AccumulatorBits, 128> {
+  static constexpr int a_elements = K, b_elements = K, c_elements = 16;
+
+  ULPSCOPE_HD static constexpr Place a(int thread, int element) { return {thread, element}; }
+  ULPSCOPE_HD static constexpr Place b(int thread, int element) { return {element, thread % 16}; }
+  ULPSCOPE_HD static constexpr Place c(int thread, int element) { return {thread, element}; }
 };
 
 }  // namespace ulpscope::gpu::cuda

@@ -57,7 +57,8 @@ std::vector<Instruction> instructions(int capability) {
   std::vector<Instruction> all;
   const std::optional<Target> target = target_for(capability);
   if (!target) return all;
-  for (const auto add : {add_float16_mma, add_wide_mma, add_float8_mma, add_narrow_mma, add_scaled_mma, add_wgmma, add_wmma})
+  for (const auto add : {add_float16_mma, add_wide_mma, add_float8_mma, add_narrow_mma, add_scaled_mma, add_wgmma, add_tcgen05,
+                         add_scaled_tcgen05, add_wmma})
     add(*target, all);
   return all;
 }

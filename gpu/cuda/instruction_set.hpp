@@ -29,6 +29,7 @@ struct Target {
   bool has_wgmma() const noexcept { return architecture == 90 && specific; }
   /// mma.sync of operands of less than 8 bits, and with block scales.
   bool has_narrow_mma() const noexcept { return architecture / 10 == 12 && (specific || family); }
+  bool has_tcgen05() const noexcept { return architecture >= 100 && architecture < 120 && (specific || family); }
 };
 
 /// `architectures` as CMake names them, with commas, `75-real,90a-real`: binaries (-real) run on later GPUs of the same major
@@ -46,6 +47,8 @@ void add_float8_mma(const Target& target, std::vector<Instruction>& to);
 void add_narrow_mma(const Target& target, std::vector<Instruction>& to);
 void add_scaled_mma(const Target& target, std::vector<Instruction>& to);
 void add_wgmma(const Target& target, std::vector<Instruction>& to);
+void add_tcgen05(const Target& target, std::vector<Instruction>& to);
+void add_scaled_tcgen05(const Target& target, std::vector<Instruction>& to);
 void add_wmma(const Target& target, std::vector<Instruction>& to);
 void add_conversions(const Target& target, std::vector<ElementInstruction>& to);
 void add_float8_conversions(const Target& target, std::vector<ElementInstruction>& to);

@@ -3,8 +3,9 @@
 // of one instruction; what is multiplied is told by where elements come from and go to.
 //
 // An instruction I has the places and sizes of gpu/cuda/fragments.hpp, the formats a_format, b_format and accumulator_format,
-// its name `spelled`, and multiply(a, b, c) over a thread's registers, which makes c the result. One with block scales has
-// their places too, scale_format, scales (emu::EngineScales) and scale_products, and multiply(a, b, c, a_scales, b_scales).
+// its name `spelled`, and multiply(a, b, c) over a thread's registers, which makes c the result; begin() and end() stand around
+// all of a block's. One with block scales has their places too, scale_format, scales (emu::EngineScales) and scale_products,
+// and multiply(a, b, c, a_scales, b_scales).
 #pragma once
 
 #include <cuda_runtime.h>
@@ -85,6 +86,7 @@ template <class I, class Elements>
 __device__ void multiply_tile(const Elements& elements, std::size_t steps) {
   using Word = typename I::Word;
   const int thread = static_cast<int>(threadIdx.x);
+  I::begin();
   Accumulators<I> c;
   ULPSCOPE_UNROLL
   for (int e = 0; e < I::c_elements; ++e) c.set(e, static_cast<Word>(elements.c(I::c(thread, e))));
@@ -101,6 +103,7 @@ __device__ void multiply_tile(const Elements& elements, std::size_t steps) {
   }
   ULPSCOPE_UNROLL
   for (int e = 0; e < I::c_elements; ++e) elements.d(I::c(thread, e), c.get(e));
+  I::end();
 }
 
 /// How many inner products one instruction carries out: one in each row and column of a square.

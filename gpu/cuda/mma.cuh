@@ -39,8 +39,8 @@ __device__ inline std::uint32_t shared_address(const void* memory) {
   return static_cast<std::uint32_t>(__cvta_generic_to_shared(memory));
 }
 
-/// Before wgmma: ordinary stores to shared memory become visible to it once the block has met.
-__device__ inline void publish_shared_to_wgmma() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+/// Before wgmma and tcgen05: ordinary stores to shared memory become visible to them once the block has met.
+__device__ inline void publish_shared() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
 }  // namespace ulpscope::gpu::cuda
 

@@ -30,7 +30,7 @@ __device__ std::uint64_t share(std::uint32_t b) {
   const int thread = static_cast<int>(threadIdx.x);
   __syncthreads();  // the instruction before has read its B
   if (thread < 64) words[word_in_shared(thread)] = b;
-  publish_shared_to_wgmma();
+  publish_shared();
   __syncthreads();
   return descriptor(shared_address(words));
 }

@@ -124,6 +124,13 @@ TEST_CASE("wgmma: every element is held once, those of B by two threads", "[gpu]
   check_wgmma<WgmmaFragments<32, 8, 32>>();
 }
 
+TEST_CASE("tcgen05: every element is held once, those of B by eight threads", "[gpu]") {
+  check_all_held<Tcgen05Fragments<16, 16, 16>>(8);
+  check_all_held<Tcgen05Fragments<16, 16, 32>>(8);
+  check_all_held<Tcgen05Fragments<8, 32, 32>>(8);
+  check_all_held<Tcgen05Fragments<32, 8, 32>>(8);
+}
+
 TEST_CASE("m8n8k4 of float16: four products side by side, with one B", "[gpu]") {
   check_all_held<QuadPairFragments<16>>(4);
   check_all_held<QuadPairFragments<32>>(4);

@@ -75,8 +75,16 @@ TEST_CASE("every instruction computes what its engine claims", "[gpu]") {
   }
 }
 
+/// The instructions of an H100, and the tcgen05 of a B200.
+std::vector<gpu::cuda::Instruction> hopper_and_tcgen05() {
+  std::vector<gpu::cuda::Instruction> all = gpu::cuda::instructions(90);
+  for (const gpu::cuda::Instruction& entry : gpu::cuda::instructions(100))
+    if (entry.operation.instruction.starts_with("tcgen05")) all.push_back(entry);
+  return all;
+}
+
 TEST_CASE("chains of instructions, over all of a tile", "[gpu]") {
-  const gpu::cuda::CudaUnit unit("cuda:0", 0, gpu::cuda::instructions(90));
+  const gpu::cuda::CudaUnit unit("cuda:0", 0, hopper_and_tcgen05());
   for (const Operation& o : unit.operations()) check_inner_products(unit, o, 3, 70);
   const gpu::cuda::CudaUnit scaling("cuda:0", 0, gpu::cuda::instructions(120));
   for (const Operation& o : scaling.operations())
@@ -156,12 +164,14 @@ TEST_CASE("inner products wander over all places of the hardware", "[gpu]") {
   check_all_places<gpu::cuda::MmaFragments<16, 16, 16, 32>>();
   check_all_places<gpu::cuda::QuadPairFragments<16>>();
   check_all_places<gpu::cuda::WgmmaFragments<16, 16, 32>>();
+  check_all_places<gpu::cuda::Tcgen05Fragments<16, 16, 32>>();
   check_all_places<gpu::cuda::WmmaFragments<8, 32, 16, 16, 32>>();
 }
 
 TEST_CASE("whole products, with sizes that fill no tile", "[gpu]") {
-  const gpu::cuda::CudaUnit unit("cuda:0", 0, gpu::cuda::instructions(90)), turing("cuda:0", 0, gpu::cuda::instructions(75));
+  const gpu::cuda::CudaUnit unit("cuda:0", 0, hopper_and_tcgen05()), turing("cuda:0", 0, gpu::cuda::instructions(75));
   for (const Operation& o : unit.operations()) {
+    if (o.scales != emu::EngineScales::none) continue;
     check_matrices(unit, o, {19, 11, o.products + 3}, true);
     check_matrices(unit, o, {1, 1, 1}, false);
     check_matrices(unit, o, {2, 3, 0}, true);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which instructions a GPU is said to have. The lists are those of the PTX ISA 9.0, target notes of mma, wgmma.mma_async and
-// wmma.mma.
+// Which instructions a GPU is said to have. The lists are those of the PTX ISA 9.0, target notes of mma, wgmma.mma_async,
+// wmma.mma and tcgen05.mma.
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <set>
@@ -96,6 +96,25 @@ std::set<std::string> of_consumer_blackwell() {
   return all;
 }
 
+std::set<std::string> of_blackwell() {
+  std::set<std::string> all = of_hopper_warps();
+  const std::string tcgen05 = "tcgen05.mma.cta_group::1.kind::";
+  for (const std::string types : {"f16.f16.f16", "f32.f16.f16", "f32.bf16.bf16"})
+    all.insert(tcgen05 + "f16.m128n16k16." + types);
+  all.insert(tcgen05 + "tf32.m128n16k8.f32.tf32.tf32");
+  const std::vector<std::string> narrow{"e4m3", "e5m2", "e3m2", "e2m3", "e2m1"};
+  for (const std::string& a : narrow)
+    for (const std::string& b : narrow) {
+      for (const std::string d : {"f16", "f32"}) all.insert(tcgen05 + "f8f6f4.m128n16k32." + d + "." + a + "." + b);
+      all.insert(tcgen05 + "mxf8f6f4.block_scale.block32.m128n16k32.f32." + a + "." + b + ".ue8m0");
+    }
+  for (const std::string types : {"mxf4.block_scale.block32.m128n16k64.f32.e2m1.e2m1.ue8m0",
+                                  "mxf4nvf4.block_scale.block32.m128n16k64.f32.e2m1.e2m1.ue8m0",
+                                  "mxf4nvf4.block_scale.block16.m128n16k64.f32.e2m1.e2m1.ue4m3"})
+    all.insert(tcgen05 + types);
+  return all;
+}
+
 TEST_CASE("a GPU is listed with the instructions that its architecture has", "[gpu]") {
   std::set<std::string> turing = of_turing();
   turing += mma({"m8n8k4"}, "f16", "f16", "f16");
@@ -108,8 +127,8 @@ TEST_CASE("a GPU is listed with the instructions that its architecture has", "[g
   CHECK(names(87) == of_ampere());
   CHECK(names(89) == of_ada());
   CHECK(names(90) == of_hopper());
-  CHECK(names(100) == of_hopper_warps());
-  CHECK(names(103) == of_hopper_warps());
+  CHECK(names(100) == of_blackwell());
+  CHECK(names(103) == of_blackwell());
   CHECK(names(110).empty());
   CHECK(names(120) == of_consumer_blackwell());
   CHECK(names(121) == of_consumer_blackwell());
@@ -139,6 +158,7 @@ TEST_CASE("engines are those of the instruction's own path through the hardware"
   CHECK(engine_of(90, float8) == "sm_90/mma");
   CHECK(engine_of(90, "wgmma.mma_async.sync.aligned.m64n8k32.f32.e4m3.e5m2") == "sm_90");
   CHECK(engine_of(103, float8) == "sm_100/mma");
+  CHECK(engine_of(103, "tcgen05.mma.cta_group::1.kind::f8f6f4.m128n16k32.f32.e4m3.e5m2") == "sm_100");
   CHECK(engine_of(121, float8) == "sm_120");
   CHECK(engine_of(121, half) == "sm_120");
 }
@@ -191,6 +211,11 @@ TEST_CASE("what code runs where", "[gpu]") {
     return target && target->has_narrow_mma();
   };
 
+  const auto has_tcgen05 = [](int capability, const char* compiled) {
+    const auto target = target_for(capability, compiled);
+    return target && target->has_tcgen05();
+  };
+
   CHECK(architecture(86, "75-real,80-real,90a-real") == 80);
   CHECK(architecture(75, "80-real") == 0);
   CHECK(architecture(90, "75-real,80-real") == 0);
@@ -217,6 +242,12 @@ TEST_CASE("what code runs where", "[gpu]") {
   CHECK(!has_wgmma(90, "90-real"));
   CHECK(!has_wgmma(100, "100a-real"));
   CHECK(!has_wgmma(90, "80"));
+  CHECK(has_tcgen05(100, "100a-real"));
+  CHECK(has_tcgen05(103, "100a-real,103a"));
+  CHECK(has_tcgen05(110, "110a-real"));
+  CHECK(!has_tcgen05(103, "100a-real,100-real"));
+  CHECK(!has_tcgen05(120, "120a-real"));
+  CHECK(!has_tcgen05(90, "90a-real"));
 }
 
 }  // namespace

@@ -177,7 +177,11 @@ void multiply_by(const Meaning& meaning, const std::vector<Part*>& parts) {
 }  // namespace
 
 void set_engine(const std::string& words) { engine_words = words; }
-std::string instruction_failure() { return std::exchange(failure, {}); }
+const std::string& engine_in_use() { return engine_words; }
+std::string instruction_failure() {
+  if (holds_tensor_memory()) record_failure("tensor memory is not given back");
+  return std::exchange(failure, {});
+}
 void record_failure(const std::string& why) {
   if (failure.empty()) failure = why;
 }
@@ -209,12 +213,19 @@ void multiply_together(const char* text, Part part) {
 }
 
 void publish() { published.insert(thread_number()); }
+bool all_have_published() { return published.size() == threads_of_block(); }
+void forget_published() { published.clear(); }
 
 std::uint32_t shared_address(const void* memory) {
   if (reinterpret_cast<std::uintptr_t>(memory) % 16 != 0)
     record_failure("a matrix in shared memory is not aligned to 16 bytes");
   shared_base = memory;
   return shared_start;
+}
+void* shared_memory(std::uint32_t address, std::uint32_t bytes) {
+  constexpr std::uint32_t most = 227 << 10;
+  if (address < shared_start || address >= most || address % bytes != 0) fail("an address of no shared memory, or not aligned");
+  return static_cast<char*>(const_cast<void*>(shared_base)) + (address - shared_start);
 }
 
 void check_wgmma_flags(const char* text, const char* flags) {

@@ -13,6 +13,7 @@ namespace fake_cuda {
 
 /// The engine that all instructions compute by from now on: words of emu::parse_engine.
 void set_engine(const std::string& words);
+const std::string& engine_in_use();
 /// What device code did wrong so far, in words, the first thing only; empty where nothing. Asking clears it.
 std::string instruction_failure();
 /// Records that; the kernel goes on with results that are wrong.
@@ -51,9 +52,15 @@ void scaled_mma_sync(const char* text, const std::uint32_t (&a)[a_words], const 
   multiply_together(text, part);
 }
 
-/// Records that the calling thread has made its stores to shared memory visible to wgmma.
+/// Records that the calling thread has made its stores to shared memory visible to wgmma and tcgen05.
 void publish();
+bool all_have_published();
+void forget_published();
 std::uint32_t shared_address(const void* memory);
+/// So many bytes that lie there, aligned to as many.
+void* shared_memory(std::uint32_t address, std::uint32_t bytes);
+/// Whether tensor memory (tensor_core.hpp) is not given back; asking gives it back.
+bool holds_tensor_memory();
 void check_wgmma_flags(const char* text, const char* flags);
 template <int c_words>
 void wgmma(const char* text, const char* flags, const std::uint32_t (&a)[4], std::uint64_t b_descriptor,

@@ -17,7 +17,7 @@ inline constexpr bool target_has_narrow_mma = true;
 
 inline void unreachable_instruction() { fake_cuda::record_failure("an instruction that the target lacks"); }
 inline std::uint32_t shared_address(const void* memory) { return fake_cuda::shared_address(memory); }
-inline void publish_shared_to_wgmma() { fake_cuda::publish(); }
+inline void publish_shared() { fake_cuda::publish(); }
 
 }  // namespace ulpscope::gpu::cuda
 
