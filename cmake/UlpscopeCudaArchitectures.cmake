@@ -19,7 +19,7 @@ endfunction()
 
 # The architectures of whose machine code some instructions are in code for one GPU alone, and what has it: wgmma is in sm_90a,
 # mma.sync of 4 and 6 bits and with block scales in sm_120a and sm_121a, where sm_120 runs on GPUs of 12.0 and 12.1. (sm_120f is
-# for both, and no CMake before 4.1 knows it.)
+# for both, but CMake 3.25 refuses an architecture of that name.)
 set(ulpscope_specific_90 90a-real)
 set(ulpscope_specific_120 120a-real 121a-real)
 set(ulpscope_specific_121 121a-real)
