@@ -22,7 +22,7 @@ endfunction()
 
 # The architectures of whose machine code some instructions are in code for one GPU alone, and what has it: wgmma is in sm_90a;
 # tcgen05 in sm_100a, sm_103a and sm_110a, where sm_100 runs on GPUs of 10.0 and 10.3; mma.sync of 4 and 6 bits and with block scales in
-# sm_120a and sm_121a, where sm_120 runs on GPUs of 12.0 and 12.1. (sm_100f and sm_120f are for both, and no CMake before 4.1 knows them.)
+# sm_120a and sm_121a, where sm_120 runs on GPUs of 12.0 and 12.1. (sm_100f and sm_120f are for both, but CMake 3.25 refuses architectures of that name.)
 set(ulpscope_specific_90 90a-real)
 set(ulpscope_specific_100 100a-real 103a-real)
 set(ulpscope_specific_103 103a-real)
