@@ -22,7 +22,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace ulpscope::studies::HWY_NAMESPACE {
 
-static_assert(Significands::capacity / hn::MaxLanes(DF()) * Variant::end <= std::uint64_t{1} << 32, "sums of 32 bits");
+static_assert(hn::MaxLanes(DF()) >= Significands::fewest_lanes && hn::MaxLanes(DF()) <= Significands::most_lanes);
 
 /// Calls step(i, mask) for every vector of `count` elements.
 template <class Step>

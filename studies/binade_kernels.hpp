@@ -14,9 +14,11 @@
 
 namespace ulpscope::studies {
 
-/// The significands of numbers of one binade: no more than vectors of eight lanes may sum in 32 bits.
+/// The significands of numbers of one binade: whole vectors of every width, and fewer than the narrowest ones can sum in 32 bits
+/// when all of them are rounded up to Variant::end.
 struct Significands {
-  static constexpr std::size_t capacity = 1024;
+  static constexpr std::size_t capacity = 1008, fewest_lanes = 4, most_lanes = 16;
+  static_assert(capacity % most_lanes == 0 && std::uint64_t{capacity} / fewest_lanes * Variant::end < std::uint64_t{1} << 32);
 
   alignas(64) std::array<std::uint32_t, capacity> integers;
   alignas(64) std::array<float, capacity> floats;
