@@ -24,6 +24,9 @@ struct Target {
   std::string engine = {};  ///< `sm_90`; empty where emu has none for this GPU
 
   bool has_wgmma() const noexcept { return architecture == 90 && specific; }
+  /// PTX ISA 9.0, cvt, "Target ISA Notes": fp4, fp6 and ue8m0 on sm_100a and what comes after it, random bits on two of them.
+  bool has_narrow_cvt() const noexcept { return architecture >= 100 && specific; }
+  bool has_random_cvt() const noexcept { return (architecture == 100 || architecture == 103) && specific; }
 };
 
 /// `architectures` as CMake names them, with commas, `75-real,90a-real`: binaries (-real) run on later GPUs of the same major
@@ -41,6 +44,8 @@ void add_wgmma(const Target& target, std::vector<Instruction>& to);
 void add_wmma(const Target& target, std::vector<Instruction>& to);
 void add_conversions(const Target& target, std::vector<ElementInstruction>& to);
 void add_float8_conversions(const Target& target, std::vector<ElementInstruction>& to);
+void add_narrow_conversions(const Target& target, std::vector<ElementInstruction>& to);
+void add_random_conversions(const Target& target, std::vector<ElementInstruction>& to);
 void add_half_arithmetic(const Target& target, std::vector<ElementInstruction>& to);
 void add_float_arithmetic(const Target& target, std::vector<ElementInstruction>& to);
 
