@@ -104,6 +104,8 @@ class Adversary {
     if (random_.one_in(16)) return special(format);
     return number(format, random_.integer(lowest(format), format.max_exponent()));
   }
+  /// Any 32 bits.
+  ULPSCOPE_HD Code word() { return random_.word() & 0xffffffff; }
   /// An operand whose exponent is near that of another one.
   ULPSCOPE_HD Code near(Format format, Code other) {
     if (random_.one_in(3)) return operand(format);
@@ -227,7 +229,8 @@ ULPSCOPE_HD inline TestOperands test_operands(const ElementModel& model, std::ui
   Adversary adversary(TestShape{}, seed, number);
   TestOperands operands{};
   operands.a = adversary.operand(model.from);
-  if (operands_of(model.kind) > 1) operands.b = adversary.near(model.from, operands.a);
+  if (numbers_of(model.kind) > 1) operands.b = adversary.near(model.from, operands.a);
+  if (model.kind == ElementKind::convert_randomly) operands.b = adversary.word();
   if (operands_of(model.kind) > 2) operands.c = adversary.near(model.to, operands.a);
   return operands;
 }

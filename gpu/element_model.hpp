@@ -77,7 +77,7 @@ ULPSCOPE_INLINE constexpr ElementSum<Word> exact_element(const ElementModel& mod
   const emu::Format format = model.from;
   const Element<Word> x = element<Word>(format, a);
   const ElementSum<Word> alone{x.real, x.infinite};
-  if (model.kind == ElementKind::convert) return alone;
+  if (numbers_of(model.kind) == 1) return alone;
   Element<Word> y = element<Word>(format, b);
   switch (model.kind) {
     case ElementKind::multiply: return product(x, y);
@@ -90,9 +90,12 @@ ULPSCOPE_INLINE constexpr ElementSum<Word> exact_element(const ElementModel& mod
 
 /// The rounding of an exact result; nan_code where it is none.
 template <class Word>
-ULPSCOPE_INLINE constexpr emu::Code rounded_element(const ElementModel& model, const ElementSum<Word>& exact) noexcept {
+ULPSCOPE_INLINE constexpr emu::Code rounded_element(const ElementModel& model, const ElementSum<Word>& exact,
+                                                    emu::Code random_word) noexcept {
   if (exact.nan) return model.nan_code;
-  if (!exact.infinite) return emu::detail::round_unpacked(model.to, exact.real, model.options, 0).code;
+  // With r of the dropped bits at hand as d, d + random carries out of r bits just where 2^r - 1 - random < d.
+  const std::uint32_t random = model.kind == ElementKind::convert_randomly ? ~model.random.of(random_word) : 0;
+  if (!exact.infinite) return emu::detail::round_unpacked(model.to, exact.real, model.options, random).code;
   return emu::detail::infinite_result(model.to, exact.real.negative, model.options).code;
 }
 
@@ -101,17 +104,19 @@ ULPSCOPE_INLINE constexpr emu::Code rounded_element(const ElementModel& model, c
 /// The code of the result; operands that the operation does not take are not looked at. `c` has the format of the result.
 ULPSCOPE_HD inline emu::Code element_result(const ElementModel& model, emu::Code a, emu::Code b, emu::Code c) {
   const emu::Format from = model.from, to = model.to;
-  a = emu::detail::operand(from, a, model.options);
-  b = operands_of(model.kind) > 1 ? emu::detail::operand(from, b, model.options) : 0;
-  c = operands_of(model.kind) > 2 ? emu::detail::operand(to, c, model.options) : 0;
+  const emu::Code word = b;
+  a = emu::detail::operand(from, model.ignores_sign ? a & from.magnitude_mask() : a, model.options);
+  b = numbers_of(model.kind) > 1 ? emu::detail::operand(from, b, model.options) : 0;
+  c = numbers_of(model.kind) > 2 ? emu::detail::operand(to, c, model.options) : 0;
   if (from.is_nan(a)) return detail::surviving_nan(model, from, a);
-  if (operands_of(model.kind) > 1 && from.is_nan(b)) return detail::surviving_nan(model, from, b);
-  if (operands_of(model.kind) > 2 && to.is_nan(c)) return detail::surviving_nan(model, to, c);
+  if (numbers_of(model.kind) > 1 && from.is_nan(b)) return detail::surviving_nan(model, from, b);
+  if (numbers_of(model.kind) > 2 && to.is_nan(c)) return detail::surviving_nan(model, to, c);
 
   // Products take twice the precision of the operands, and a rounding two bits more than it leaves.
   const bool narrow = from.precision() <= 24 && to.precision() <= 24;
-  const emu::Code code = narrow ? detail::rounded_element(model, detail::exact_element<std::uint64_t>(model, a, b, c))
-                                : detail::rounded_element(model, detail::exact_element<emu::detail::Word128>(model, a, b, c));
+  const emu::Code code =
+      narrow ? detail::rounded_element(model, detail::exact_element<std::uint64_t>(model, a, b, c), word)
+             : detail::rounded_element(model, detail::exact_element<emu::detail::Word128>(model, a, b, c), word);
   if (to.is_nan(code)) return model.nan_code;
   return model.relu && to.is_negative(code) ? 0 : code;
 }

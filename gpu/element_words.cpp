@@ -11,8 +11,8 @@
 namespace ulpscope::gpu {
 namespace {
 
-constexpr std::array kinds{"convert", "add", "subtract", "multiply", "fma"};
-constexpr std::string_view canonical = "nan=canonical:", operand = "nan=operand:";
+constexpr std::array kinds{"convert", "add", "subtract", "multiply", "fma", "convert_randomly"};
+constexpr std::string_view canonical = "nan=canonical:", operand = "nan=operand:", random_bits = "random=";
 
 /// A word that stands for one part of a model being other than usual.
 struct Flag {
@@ -30,6 +30,7 @@ constexpr std::array flags{
     Flag{"subnormals_are_zero", [](const ElementModel& m) { return m.options.subnormals_are_zero; },
          [](ElementModel& m) { m.options.subnormals_are_zero = true; }},
     Flag{"nans_are_cut", [](const ElementModel& m) { return m.nans_are_cut; }, [](ElementModel& m) { m.nans_are_cut = true; }},
+    Flag{"ignores_sign", [](const ElementModel& m) { return m.ignores_sign; }, [](ElementModel& m) { m.ignores_sign = true; }},
     Flag{"relu", [](const ElementModel& m) { return m.relu; }, [](ElementModel& m) { m.relu = true; }},
 };
 
@@ -52,13 +53,39 @@ bool parse_nan(std::string_view word, ElementModel& model) {
   return error == std::errc() && last == end && model.nan_code <= model.to.code_mask();
 }
 
+std::string random_words(const RandomBits& random) {
+  std::string words(random_bits);
+  for (int i = 0; i < random.ranges; ++i)
+    words += (i > 0 ? "," : "") + std::to_string(random.range[i].first) + ":" + std::to_string(random.range[i].last);
+  return words;
+}
+
+/// What random_words() writes, and nothing else is checked to be that by the caller.
+bool parse_random(std::string_view word, ElementModel& model) {
+  word.remove_prefix(random_bits.size());
+  RandomBits& random = model.random;
+  const char *next = word.data(), *const end = word.data() + word.size();
+  for (random.ranges = 0; random.ranges < 2 && next < end; ++random.ranges) {
+    BitRange& range = random.range[random.ranges];
+    for (int* const bit : {&range.first, &range.last}) {
+      const auto [last, error] = std::from_chars(next, end, *bit);
+      if (error != std::errc() || *bit < 0 || *bit > 31) return false;
+      next = last + (last == end ? 0 : 1);
+    }
+  }
+  model.options.random_bits = random.count();
+  return random_words(random).substr(random_bits.size()) == word;
+}
+
 /// Whether emu computes it for any operands: arithmetic needs signs and zeros, surviving NaNs a payload to survive in.
 bool is_computable(const ElementModel& model) {
-  const bool arithmetic = model.kind != ElementKind::convert;
+  const bool random = model.kind == ElementKind::convert_randomly, arithmetic = numbers_of(model.kind) > 1;
   const auto is_number = [](emu::Format f) { return f.is_signed() && f.has_zero(); };
   const auto has_payloads = [](emu::Format f) { return f.specials == emu::Specials::ieee && f.fraction_bits > 0; };
-  if (model.options.rounding == emu::Rounding::stochastic) return false;
-  if (model.nans_are_cut && arithmetic) return false;
+  const bool enough = !random || (model.random.count() > 0 && model.random.count() <= 32);
+  if ((model.options.rounding == emu::Rounding::stochastic) != random || !enough) return false;
+  if (random && (model.from.bits() != 32 || model.options.flush_subnormals)) return false;
+  if ((model.nans_are_cut || model.ignores_sign) && arithmetic) return false;
   if ((model.nan_result == emu::NanResult::operand || model.nans_are_cut) &&
       !(has_payloads(model.from) && has_payloads(model.to)))
     return false;
@@ -73,6 +100,7 @@ std::string model_words(const ElementModel& model) {
   words += emu::name_of(model.options.rounding);
   for (const Flag& flag : flags)
     if (flag.holds(model)) words += ' ' + std::string(flag.word);
+  if (model.kind == ElementKind::convert_randomly) words += ' ' + random_words(model.random);
   std::array<char, 16> digits{};
   const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), model.nan_code, 16).ptr;
   words += ' ';
@@ -91,6 +119,8 @@ std::optional<ElementModel> parse_model(std::string_view words) {
   model.options.rounding = *rounding;
   for (const Flag& flag : flags)
     if (std::find(parts.begin() + 4, parts.end() - 1, flag.word) != parts.end() - 1) flag.set(model);
+  const auto random = std::find_if(parts.begin() + 4, parts.end(), [](auto part) { return part.starts_with(random_bits); });
+  if (random != parts.end() && !parse_random(*random, model)) return std::nullopt;
   if (!parse_nan(parts.back(), model) || !is_computable(model) || model_words(model) != words) return std::nullopt;
   return model;
 }

@@ -14,12 +14,45 @@
 
 namespace ulpscope::gpu {
 
-enum class ElementKind : std::uint8_t { convert, add, subtract, multiply, fma };
+/// convert_randomly rounds stochastically: its second operand is a word of 32 bits, some of which are the random ones.
+enum class ElementKind : std::uint8_t { convert, add, subtract, multiply, fma, convert_randomly };
 
 /// How many operands it takes.
 ULPSCOPE_INLINE constexpr int operands_of(ElementKind kind) noexcept {
   return kind == ElementKind::convert ? 1 : (kind == ElementKind::fma ? 3 : 2);
 }
+/// How many of them are numbers.
+ULPSCOPE_INLINE constexpr int numbers_of(ElementKind kind) noexcept {
+  return kind == ElementKind::convert_randomly ? 1 : operands_of(kind);
+}
+
+/// Bits of a word, from the highest of a number to its lowest: first down to last, or up to it.
+struct BitRange {
+  int first = 0, last = 0;
+
+  friend constexpr bool operator==(const BitRange&, const BitRange&) = default;
+};
+/// A random number picked out of a word: the bits of one range or, above one another, two.
+struct RandomBits {
+  int ranges = 0;
+  BitRange range[2] = {};
+
+  ULPSCOPE_INLINE constexpr int count() const noexcept {
+    int bits = 0;
+    for (int i = 0; i < ranges; ++i)
+      bits += 1 + (range[i].first < range[i].last ? range[i].last - range[i].first : range[i].first - range[i].last);
+    return bits;
+  }
+  ULPSCOPE_INLINE constexpr std::uint32_t of(std::uint64_t word) const noexcept {
+    std::uint32_t number = 0;
+    for (int i = 0; i < ranges; ++i) {
+      const int step = range[i].first < range[i].last ? 1 : -1;
+      for (int bit = range[i].first; bit != range[i].last + step; bit += step)
+        number = number << 1 | static_cast<std::uint32_t>(word >> bit & 1);
+    }
+    return number;
+  }
+};
 
 /// What is computed: a plain value, so that device code takes it too.
 struct ElementModel {
@@ -31,6 +64,10 @@ struct ElementModel {
   emu::NanResult nan_result = emu::NanResult::canonical;
   emu::Code nan_code = to.nan_code();  ///< canonical: of every NaN result
   bool nans_are_cut = false;           ///< convert: of a NaN the upper bits as they are, whatever they then stand for
+  bool ignores_sign = false;           ///< convert: of the operand's magnitude (PTX cvt to ue8m0)
+  /// convert_randomly: the bits of the second operand that are added to those that the rounding drops, aligned with the highest
+  /// of them; where a bit is carried out the magnitude is rounded up (PTX ISA, cvt.rs). options.random_bits of them.
+  RandomBits random = {};
 };
 
 /// One instruction or intrinsic of a device.

@@ -10,18 +10,23 @@
 #include <vector>
 
 #include "emu/format.hpp"
+#include "gpu/library_scales.hpp"
 #include "gpu/matrix.hpp"
 
 namespace ulpscope::gpu {
 
-/// One way to ask a library for D = alpha * scale_a * scale_b * A * B + beta * C.
+/// One way to ask a library for D = scale_d * (alpha * scaled A * scaled B + beta * C).
 struct LibraryCall {
-  std::string function;                     ///< `cublasGemmEx`, `cublasLtMatmul`
-  std::string compute;                      ///< as the library spells its compute type: `CUBLAS_COMPUTE_32F`
-  emu::Format a, b, d;                      ///< C is stored as D
+  std::string function;  ///< `cublasGemmEx`, `cublasLtMatmul`
+  std::string compute;   ///< as the library spells its compute type: `CUBLAS_COMPUTE_32F`
+  emu::Format a, b, d;
   emu::Format accumulator;                  ///< what the compute type says that sums are kept in
   bool reduced_precision_reduction = true;  ///< whether parts may be added up in D's format (cublasSetMathMode)
   bool fast_accumulation = false;           ///< CUBLASLT_MATMUL_DESC_FAST_ACCUM
+  ScaleMode scale_mode_a = ScaleMode::scalar_32f, scale_mode_b = ScaleMode::scalar_32f;
+  std::optional<emu::Format> c = {};  ///< of C, where it is not stored as D
+
+  emu::Format c_format() const { return c.value_or(d); }
 
   friend bool operator==(const LibraryCall&, const LibraryCall&) = default;
 };
@@ -35,9 +40,11 @@ struct LibraryAlgorithm {
 };
 
 struct LibraryProduct {
-  MatrixProduct product;  ///< c in the format of D, or none
+  MatrixProduct product;  ///< c in the format that the call says, or none
   float alpha = 1, beta = 0;
-  std::optional<float> scale_a, scale_b;  ///< one for each operand, fp8 only
+  ConstMatrix scale_a, scale_b;  ///< as scale_extent() says, of narrow operands; none stands for one where the mode is scalar
+  std::optional<float> scale_d = {};  ///< of a narrow D
+  std::span<float> amax_d = {};       ///< one number, to become the greatest magnitude before scale_d; none: not asked for
 };
 
 struct LibraryTime {

@@ -10,6 +10,7 @@
 #include "gpu/cublas/matmul_algorithms.hpp"
 #include "gpu/cublas/matmul_problem.hpp"
 #include "gpu/cublas/random_codes.hpp"
+#include "gpu/cublas/scale_layout.hpp"
 #include "gpu/cublas/status.hpp"
 #include "gpu/cublas/timing.hpp"
 #include "gpu/cuda/runtime.hpp"
@@ -34,16 +35,47 @@ struct Operands {
   std::byte* d;
 };
 
-/// A scale on the device, if there is one.
-class DeviceScale {
+/// An operand as the library reads it: narrow ones with K along memory, float4 packed.
+cuda::Buffer<std::byte> operand(const LibraryCall& call, OperandSide side, const ConstMatrix& matrix) {
+  const bool turned = side == OperandSide::b && MatmulProblem::needs_transposed_b(call);
+  if (!turned && matrix.format.bits() > 4) return cuda::Buffer<std::byte>(matrix.codes);
+  const std::vector<std::byte> codes = turned ? transposed(matrix) : std::vector(matrix.codes.begin(), matrix.codes.end());
+  return cuda::Buffer<std::byte>(matrix.format.bits() > 4 ? codes : packed_halves(codes));
+}
+
+/// What a product has scales for, on the device.
+class DeviceScales {
  public:
-  explicit DeviceScale(const std::optional<float>& scale) {
-    if (scale) values_.emplace(std::span<const float>(&*scale, 1));
+  DeviceScales(std::span<const std::byte> a, std::span<const std::byte> b, std::span<const float> d, std::size_t amax)
+      : a_(a), b_(b), d_(d), amax_(amax) {
+    amax_.clear();
   }
-  const float* get() const { return values_ ? values_->data() : nullptr; }
+  static DeviceScales of(const LibraryCall& call, const LibraryProduct& product) {
+    const auto laid_out = [](ScaleMode mode, OperandSide side, const ConstMatrix& scales, std::size_t lines) {
+      return scales.codes.empty() ? std::vector<std::byte>() : laid_out_scales(mode, side, scales, lines);
+    };
+    return DeviceScales(laid_out(call.scale_mode_a, OperandSide::a, product.scale_a, product.product.m()),
+                        laid_out(call.scale_mode_b, OperandSide::b, product.scale_b, product.product.n()),
+                        product.scale_d ? std::span(&*product.scale_d, 1) : std::span<const float>(), product.amax_d.size());
+  }
+  /// None where the mode has one for the whole operand, 1 elsewhere.
+  static DeviceScales of_one(const LibraryCall& call, const Shape& shape) {
+    if (call.scale_mode_a == ScaleMode::scalar_32f) return DeviceScales({}, {}, {}, 0);
+    return DeviceScales(unit_scales(call.scale_mode_a, shape.m, shape.k), unit_scales(call.scale_mode_b, shape.n, shape.k), {},
+                        0);
+  }
+
+  ScalePointers pointers() { return {a_.data(), b_.data(), d_.data(), amax_.data()}; }
+  /// Waits for the device.
+  std::vector<float> amax() const {
+    std::vector<float> numbers(amax_.size());
+    amax_.copy_to(numbers);
+    return numbers;
+  }
 
  private:
-  std::optional<cuda::Buffer<float>> values_;
+  cuda::Buffer<std::byte> a_, b_;
+  cuda::Buffer<float> d_, amax_;
 };
 
 class CublasLtLibrary final : public Library {
@@ -54,7 +86,7 @@ class CublasLtLibrary final : public Library {
   std::string version() const override { return std::to_string(cublasLtGetVersion()); }
   std::vector<LibraryCall> calls() const override {
     std::vector<LibraryCall> calls = calls_of_both(function, device_.capability);
-    for (LibraryCall& call : fp8_calls(function, device_.capability)) calls.push_back(std::move(call));
+    for (LibraryCall& call : narrow_calls(function, device_.capability)) calls.push_back(std::move(call));
     return calls;
   }
   std::vector<LibraryAlgorithm> algorithms(const LibraryCall& call, std::size_t m, std::size_t n, std::size_t k,
@@ -82,7 +114,7 @@ class CublasLtLibrary final : public Library {
     const ComputeType& compute = compute_type(call);
     const Scalar alpha(compute, alpha_beta[0]), beta(compute, alpha_beta[1]);
     check(cublasLtMatmul(handle_.get(), problem.operation(), alpha.get(), on.b, problem.first(), on.a, problem.second(),
-                         beta.get(), on.c, problem.result(), on.d, problem.result(), algorithm ? &*algorithm : nullptr,
+                         beta.get(), on.c, problem.addend(), on.d, problem.result(), algorithm ? &*algorithm : nullptr,
                          workspace.data(), workspace.bytes(), nullptr),
           function);
   }
@@ -100,21 +132,25 @@ void CublasLtLibrary::multiply(const LibraryCall& call, const LibraryAlgorithm& 
   const Shape shape = check_product(calls(), call, product, d);
   const cuda::OnDevice device(device_.ordinal);
   const auto& [a, b, c] = product.product;
-  const cuda::Buffer<std::byte> device_a(a.codes), device_c(c.codes);
-  const cuda::Buffer<std::byte> device_b =
-      MatmulProblem::needs_transposed_b(call) ? cuda::Buffer<std::byte>(transposed(b)) : cuda::Buffer<std::byte>(b.codes);
-  const DeviceScale scale_a(product.scale_a), scale_b(product.scale_b);
+  const cuda::Buffer<std::byte> device_a = operand(call, OperandSide::a, a), device_b = operand(call, OperandSide::b, b);
+  // A C that is not there is not read, as beta is 0; memory as large as its layout says stands for it.
+  const cuda::Buffer<std::byte> device_c = c.codes.empty() && call.c
+                                               ? cuda::Buffer<std::byte>(stored_bytes(*call.c, shape.m * shape.n))
+                                               : cuda::Buffer<std::byte>(c.codes);
+  DeviceScales scales = DeviceScales::of(call, product);
   cuda::Buffer<std::byte> result(d.size()), workspace(device_.workspace_bytes);
   result.clear();
   MatmulProblem problem(call, shape);
-  problem.set_scales(scale_a.get(), scale_b.get());
-  const std::byte* const addend = c.codes.empty() ? result.data() : device_c.data();
+  problem.set_scales(scales.pointers());
+  const std::byte* const addend = device_c.size() == 0 ? result.data() : device_c.data();
   start(call, problem, chosen(algorithm), {device_a.data(), device_b.data(), addend, result.data()}, workspace,
         {static_cast<double>(product.alpha), static_cast<double>(product.beta)});
   cuda::finish(function);
   std::vector<std::byte> codes(d.size());
   result.copy_to(codes);
+  const std::vector<float> amax = scales.amax();
   std::copy(codes.begin(), codes.end(), d.begin());
+  std::copy(amax.begin(), amax.end(), product.amax_d.begin());
 }
 
 LibraryTime CublasLtLibrary::time(const LibraryCall& call, const LibraryAlgorithm& algorithm, std::size_t m, std::size_t n,
@@ -124,11 +160,14 @@ LibraryTime CublasLtLibrary::time(const LibraryCall& call, const LibraryAlgorith
   const cuda::OnDevice device(device_.ordinal);
   RotatingOperands operands(call, shape, device_.cache_bytes);
   cuda::Buffer<std::byte> workspace(device_.workspace_bytes);
-  const MatmulProblem problem(call, shape);
+  DeviceScales scales = DeviceScales::of_one(call, shape);
+  MatmulProblem problem(call, shape);
+  problem.set_scales(scales.pointers());
   const auto algorithm_of_all = chosen(algorithm);
   const LibraryTime time = time_of([&](std::size_t run) {
     std::byte* const d = operands.d(run);
-    start(call, problem, algorithm_of_all, {operands.a(run), operands.b(run), d, d}, workspace, {1, 0});
+    start(call, problem, algorithm_of_all, {operands.a(run), operands.b(run), operands.c() == nullptr ? d : operands.c(), d},
+          workspace, {1, 0});
   });
   cuda::finish(function);
   return time;

@@ -5,8 +5,10 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 
 #include "gpu/cublas/status.hpp"
+#include "gpu/cuda/runtime.hpp"
 
 namespace ulpscope::gpu::cublas {
 namespace {
@@ -95,7 +97,13 @@ class Finder {
         workspace_bytes_(workspace_bytes),
         // As CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK counts them.
         reductions_(call.reduced_precision_reduction ? CUBLASLT_REDUCTION_SCHEME_MASK
-                                                     : CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE) {}
+                                                     : CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE) {
+    if (call.scale_mode_a == ScaleMode::scalar_32f) return;
+    // Whether the library looks at the pointers here is not documented; its samples set them before they ask. What they point
+    // to is not read.
+    const std::byte* const some = stand_in_.emplace(std::size_t{256}).data();
+    problem_.set_scales({some, some, nullptr, nullptr});
+  }
 
   std::vector<cublasLtMatmulHeuristicResult_t> heuristics(std::size_t most) const {
     const Preference preference("cublasLtMatmulPreferenceCreate", cublasLtMatmulPreferenceCreate);
@@ -107,7 +115,7 @@ class Finder {
     set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, reductions_);
     std::vector<cublasLtMatmulHeuristicResult_t> results(most);
     int found = 0;
-    check(cublasLtMatmulAlgoGetHeuristic(handle_, problem_.operation(), problem_.first(), problem_.second(), problem_.result(),
+    check(cublasLtMatmulAlgoGetHeuristic(handle_, problem_.operation(), problem_.first(), problem_.second(), problem_.addend(),
                                          problem_.result(), preference.get(), static_cast<int>(most), results.data(), &found),
           "cublasLtMatmulAlgoGetHeuristic");
     results.resize(static_cast<std::size_t>(found));
@@ -138,7 +146,7 @@ class Finder {
           "cublasLtMatmulAlgoConfigSetAttribute of REDUCTION_SCHEME");
     cublasLtMatmulHeuristicResult_t result{};
     const cublasStatus_t status = cublasLtMatmulAlgoCheck(handle_, problem_.operation(), problem_.first(), problem_.second(),
-                                                          problem_.result(), problem_.result(), &algorithm, &result);
+                                                          problem_.addend(), problem_.result(), &algorithm, &result);
     if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE || status == CUBLAS_STATUS_ARCH_MISMATCH)
       return;
     check(status, "cublasLtMatmulAlgoCheck");
@@ -147,6 +155,7 @@ class Finder {
 
   cublasLtHandle_t handle_;
   MatmulProblem problem_;
+  std::optional<cuda::Buffer<std::byte>> stand_in_;  ///< an address of scales
   std::size_t workspace_bytes_;
   std::uint32_t reductions_;
 };

@@ -15,12 +15,17 @@ __device__ void store(emu::Format format, std::byte* codes, std::size_t i, emu::
   for (std::size_t b = 0; b < bytes; ++b) codes[i * bytes + b] = static_cast<std::byte>(code >> (8 * b));
 }
 
+/// The middle of one of 2^32 intervals: neither -1 nor 1, and exact in float64.
+__device__ emu::Code uniform(emu::Format format, std::uint32_t word) {
+  return emu::encode(format, (static_cast<double>(word) + 0.5) * 0x1p-31 - 1);
+}
+
 __global__ void fill(emu::Format format, std::uint64_t seed, std::size_t count, std::byte* codes) {
   const std::size_t threads = std::size_t{gridDim.x} * blockDim.x;
   for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += threads) {
-    // The middle of one of 2^32 intervals: neither -1 nor 1, and exact in float64.
-    const double x = (static_cast<double>(emu::philox4x32(seed, i).word[0]) + 0.5) * 0x1p-31 - 1;
-    store(format, codes, i, emu::encode(format, x));
+    const emu::PhiloxBlock random = emu::philox4x32(seed, i);
+    const emu::Code code = uniform(format, random.word[0]);
+    store(format, codes, i, format.bits() == 4 ? code | uniform(format, random.word[1]) << 4 : code);
   }
 }
 

@@ -11,7 +11,8 @@
 
 namespace ulpscope::gpu::cublas {
 
-/// Stored codes of numbers that are uniform in (-1, 1), rounded to nearest even, by number and seed. Returns without waiting.
+/// Stored codes of numbers that are uniform in (-1, 1), rounded to nearest even, by number and seed; two in each byte where
+/// they have four bits. Returns without waiting.
 void fill_randomly(cuda::Buffer<std::byte>& codes, emu::Format format, std::uint64_t seed);
 
 /// gpu::Library::draw_normal by a device.

@@ -34,9 +34,9 @@ class Event {
 constexpr std::size_t alignment = 256;
 std::size_t aligned(std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
-std::size_t a_bytes(const LibraryCall& call, const Shape& s) { return aligned(s.m * s.k * bytes_per_code(call.a)); }
-std::size_t b_bytes(const LibraryCall& call, const Shape& s) { return aligned(s.k * s.n * bytes_per_code(call.b)); }
-std::size_t d_bytes(const LibraryCall& call, const Shape& s) { return aligned(s.m * s.n * bytes_per_code(call.d)); }
+std::size_t a_bytes(const LibraryCall& call, const Shape& s) { return aligned(stored_bytes(call.a, s.m * s.k)); }
+std::size_t b_bytes(const LibraryCall& call, const Shape& s) { return aligned(stored_bytes(call.b, s.k * s.n)); }
+std::size_t d_bytes(const LibraryCall& call, const Shape& s) { return aligned(stored_bytes(call.d, s.m * s.n)); }
 
 std::size_t sets_for(const LibraryCall& call, const Shape& shape, std::size_t cache_bytes) {
   constexpr std::size_t least = 3, caches = 4;
@@ -50,9 +50,11 @@ RotatingOperands::RotatingOperands(const LibraryCall& call, const Shape& shape, 
     : sets_(sets_for(call, shape, cache_bytes)),
       a_(sets_ * a_bytes(call, shape)),
       b_(sets_ * b_bytes(call, shape)),
+      c_(call.c ? stored_bytes(*call.c, shape.m * shape.n) : 0),
       d_(sets_ * d_bytes(call, shape)) {
   fill_randomly(a_, call.a, 0);
   fill_randomly(b_, call.b, 1);
+  c_.clear();
   d_.clear();
 }
 

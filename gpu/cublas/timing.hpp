@@ -21,11 +21,13 @@ class RotatingOperands {
   /// Of run number `run`, which takes set run % sets().
   const std::byte* a(std::size_t run) const noexcept { return a_.data() + run % sets_ * (a_.size() / sets_); }
   const std::byte* b(std::size_t run) const noexcept { return b_.data() + run % sets_ * (b_.size() / sets_); }
+  /// An addend for all runs where it is not stored as D; else null.
+  const std::byte* c() const noexcept { return c_.data(); }
   std::byte* d(std::size_t run) noexcept { return d_.data() + run % sets_ * (d_.size() / sets_); }
 
  private:
   std::size_t sets_;
-  cuda::Buffer<std::byte> a_, b_, d_;
+  cuda::Buffer<std::byte> a_, b_, c_, d_;
 };
 
 /// The time of one launch, from `launch(run)` with run = 0, 1, ...: after a warm-up, medians over runs that are each long

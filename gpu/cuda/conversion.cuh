@@ -13,21 +13,25 @@ namespace ulpscope::gpu::cuda {
 
 /// The types of cvt: how many elements a register holds, and where in it a code begins.
 template <int bits>
-using RegisterOf = std::conditional_t<bits == 16, std::uint16_t, std::conditional_t<bits == 32, std::uint32_t, std::uint64_t>>;
+using RegisterOf = std::conditional_t<bits <= 16, std::uint16_t, std::conditional_t<bits == 32, std::uint32_t, std::uint64_t>>;
 template <emu::Format element_format, int elements>
 struct CvtType {
   static constexpr emu::Format format = element_format;
-  static constexpr int lanes = elements, bits = 8 * static_cast<int>(bytes_per_code(format)), shift = storage_shift(format);
+  static constexpr int lanes = elements, shift = storage_shift(format);
+  /// From one element to the next: fp4 is packed, fp6 has a byte.
+  static constexpr int bits = format.bits() == 4 ? 4 : 8 * static_cast<int>(bytes_per_code(format));
+  static constexpr bool in_byte = bits * elements == 8;
   using Register = RegisterOf<bits * elements>;
 
   __device__ static Register pack(const emu::Code* codes) {
-    Register packed = static_cast<Register>(codes[0] << shift);
-    if constexpr (elements == 2) packed = static_cast<Register>(packed | codes[1] << bits);
+    Register packed = 0;
+    ULPSCOPE_UNROLL
+    for (int i = 0; i < elements; ++i) packed = static_cast<Register>(packed | codes[i] << shift << (i * bits));
     return packed;
   }
   __device__ static void unpack(Register packed, emu::Code* codes) {
-    codes[0] = static_cast<emu::Code>(packed) >> shift & format.code_mask();
-    if constexpr (elements == 2) codes[1] = static_cast<emu::Code>(packed) >> bits & format.code_mask();
+    ULPSCOPE_UNROLL
+    for (int i = 0; i < elements; ++i) codes[i] = static_cast<emu::Code>(packed) >> (i * bits) >> shift & format.code_mask();
   }
 };
 namespace cvt_type {
@@ -40,6 +44,15 @@ using f16x2 = CvtType<emu::float16, 2>;
 using bf16x2 = CvtType<emu::bfloat16, 2>;
 using e4m3x2 = CvtType<emu::float8_e4m3fn, 2>;
 using e5m2x2 = CvtType<emu::float8_e5m2, 2>;
+using ue8m0x2 = CvtType<emu::float8_e8m0fnu, 2>;
+using e2m3x2 = CvtType<emu::float6_e2m3fn, 2>;
+using e3m2x2 = CvtType<emu::float6_e3m2fn, 2>;
+using e2m1x2 = CvtType<emu::float4_e2m1fn, 2>;
+using e4m3x4 = CvtType<emu::float8_e4m3fn, 4>;
+using e5m2x4 = CvtType<emu::float8_e5m2, 4>;
+using e2m3x4 = CvtType<emu::float6_e2m3fn, 4>;
+using e3m2x4 = CvtType<emu::float6_e3m2fn, 4>;
+using e2m1x4 = CvtType<emu::float4_e2m1fn, 4>;
 }  // namespace cvt_type
 
 /// What the modifiers of cvt ask for.
@@ -56,14 +69,21 @@ inline constexpr Modifiers exact{}, shift{.nans_are_cut = true}, rn{}, rz{{.roun
     rm{{.rounding = emu::Rounding::downward}}, rp{{.rounding = emu::Rounding::upward}},
     rna{{.rounding = emu::Rounding::nearest_away}, false, true}, rn_relu{{}, true}, rz_relu{rz.options, true},
     rn_satfinite{{.policy = saturating}}, rn_satfinite_relu{{.policy = saturating}, true},
-    rn_relu_satfinite = rn_satfinite_relu, rz_satfinite{{.rounding = emu::Rounding::toward_zero, .policy = saturating}};
+    rn_relu_satfinite = rn_satfinite_relu, rz_satfinite{{.rounding = emu::Rounding::toward_zero, .policy = saturating}},
+    rp_satfinite{{.rounding = emu::Rounding::upward, .policy = saturating}}, rs{{.rounding = emu::Rounding::stochastic}},
+    rs_relu{rs.options, true}, rs_satfinite{{.rounding = emu::Rounding::stochastic, .policy = saturating}},
+    rs_relu_satfinite{rs_satfinite.options, true};
 }  // namespace modifiers
 
 /// Single precision and narrower: every NaN result is the canonical one. Double precision keeps the payload of an operand, and
-/// makes CUDART_NAN of <math_constants.h> where there is none (PTX ISA 9.0, "Floating-Point Instructions").
+/// makes CUDART_NAN of <math_constants.h> where there is none (PTX ISA 9.0, "Floating-Point Instructions"). Formats without NaN
+/// have their greatest number for it (cvt, ".satfinite"). ue8m0 has no sign: what cuda_fp8.hpp does on a host drops that of
+/// bfloat16 operands, and here it is taken to be dropped of float32 too, of which no document speaks.
 constexpr ElementModel element_model(ElementKind kind, emu::Format from, emu::Format to, const Modifiers& modifiers) {
   ElementModel model{.kind = kind, .from = from, .to = to, .options = modifiers.options, .relu = modifiers.relu};
   model.nans_are_cut = modifiers.nans_are_cut;
+  model.ignores_sign = from.is_signed() && !to.is_signed();
+  if (!to.has_nan()) model.nan_code = to.max_finite_code();
   if (to == emu::float64) {
     model.nan_result = emu::NanResult::operand;
     model.nan_code = 0xfff8'0000'0000'0000;
@@ -77,6 +97,15 @@ constexpr ElementModel element_model(ElementKind kind, emu::Format from, emu::Fo
 #define ULPSCOPE_REGISTER_bf16 "h"
 #define ULPSCOPE_REGISTER_e4m3x2 "h"
 #define ULPSCOPE_REGISTER_e5m2x2 "h"
+#define ULPSCOPE_REGISTER_ue8m0x2 "h"
+#define ULPSCOPE_REGISTER_e2m3x2 "h"
+#define ULPSCOPE_REGISTER_e3m2x2 "h"
+#define ULPSCOPE_REGISTER_e2m1x2 "h"
+#define ULPSCOPE_REGISTER_e2m1x4 "h"
+#define ULPSCOPE_REGISTER_e4m3x4 "r"
+#define ULPSCOPE_REGISTER_e5m2x4 "r"
+#define ULPSCOPE_REGISTER_e2m3x4 "r"
+#define ULPSCOPE_REGISTER_e3m2x4 "r"
 #define ULPSCOPE_REGISTER_tf32 "r"
 #define ULPSCOPE_REGISTER_f32 "r"
 #define ULPSCOPE_REGISTER_f16x2 "r"
@@ -94,6 +123,11 @@ constexpr ElementModel element_model(ElementKind kind, emu::Format from, emu::Fo
 #define ULPSCOPE_MODIFIERS_rz_relu ".rz.relu"
 #define ULPSCOPE_MODIFIERS_rn_satfinite ".rn.satfinite"
 #define ULPSCOPE_MODIFIERS_rz_satfinite ".rz.satfinite"
+#define ULPSCOPE_MODIFIERS_rp_satfinite ".rp.satfinite"
+#define ULPSCOPE_MODIFIERS_rs ".rs"
+#define ULPSCOPE_MODIFIERS_rs_relu ".rs.relu"
+#define ULPSCOPE_MODIFIERS_rs_satfinite ".rs.satfinite"
+#define ULPSCOPE_MODIFIERS_rs_relu_satfinite ".rs.relu.satfinite"
 #define ULPSCOPE_MODIFIERS_rn_satfinite_relu ".rn.satfinite.relu"
 #define ULPSCOPE_MODIFIERS_rn_relu_satfinite ".rn.relu.satfinite"
 
@@ -101,7 +135,8 @@ constexpr ElementModel element_model(ElementKind kind, emu::Format from, emu::Fo
 
 /// The type Cvt_<modifiers>_<D>_<A>; two elements come from two registers where one of type A holds only one. In
 /// `cvt.f16x2.f32 d, a, b` the upper half of d is that of a.
-#define ULPSCOPE_CVT(LEAST, MODIFIERS, D, A)                                                                                   \
+#define ULPSCOPE_CVT(LEAST, MODIFIERS, D, A) ULPSCOPE_CVT_WHERE(target_architecture >= 10 * LEAST, LEAST, MODIFIERS, D, A)
+#define ULPSCOPE_CVT_WHERE(AVAILABLE, LEAST, MODIFIERS, D, A)                                                                  \
   struct Cvt_##MODIFIERS##_##D##_##A {                                                                                         \
     using To = cvt_type::D;                                                                                                    \
     using From = cvt_type::A;                                                                                                  \
@@ -110,9 +145,17 @@ constexpr ElementModel element_model(ElementKind kind, emu::Format from, emu::Fo
     static constexpr ElementModel model = element_model(ElementKind::convert, From::format, To::format, modifiers::MODIFIERS); \
     template <int count>                                                                                                       \
     static __device__ void run(const emu::Code (&a)[count], const emu::Code*, const emu::Code*, emu::Code (&d)[count]) {       \
-      if constexpr (target_architecture >= 10 * LEAST) {                                                                       \
+      if constexpr (AVAILABLE) {                                                                                               \
         To::Register result;                                                                                                   \
-        if constexpr (From::lanes == lanes) {                                                                                  \
+        if constexpr (From::in_byte) {                                                                                         \
+          const From::Register source = From::pack(a);                                                                         \
+          ULPSCOPE_CVT_FROM_BYTE(ULPSCOPE_CVT_TEXT(MODIFIERS, D, A), ULPSCOPE_REGISTER_##D, ULPSCOPE_REGISTER_##A, result,     \
+                                 source);                                                                                      \
+        } else if constexpr (To::in_byte) {                                                                                    \
+          const From::Register upper = From::pack(a + 1), lower = From::pack(a);                                               \
+          ULPSCOPE_CVT_TO_BYTE(ULPSCOPE_CVT_TEXT(MODIFIERS, D, A), ULPSCOPE_REGISTER_##D, ULPSCOPE_REGISTER_##A, result,       \
+                               upper, lower);                                                                                  \
+        } else if constexpr (From::lanes == lanes) {                                                                           \
           const From::Register source = From::pack(a);                                                                         \
           ULPSCOPE_CVT_1(ULPSCOPE_CVT_TEXT(MODIFIERS, D, A), ULPSCOPE_REGISTER_##D, ULPSCOPE_REGISTER_##A, result, source);    \
         } else {                                                                                                               \

@@ -67,7 +67,9 @@ std::vector<ElementInstruction> element_instructions(int capability) {
   std::vector<ElementInstruction> all;
   const std::optional<Target> target = target_for(capability);
   if (!target) return all;
-  for (const auto add : {add_conversions, add_float8_conversions, add_half_arithmetic, add_float_arithmetic}) add(*target, all);
+  for (const auto add : {add_conversions, add_float8_conversions, add_narrow_conversions, add_random_conversions,
+                         add_half_arithmetic, add_float_arithmetic})
+    add(*target, all);
   return all;
 }
 

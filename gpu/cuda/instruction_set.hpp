@@ -30,6 +30,9 @@ struct Target {
   /// mma.sync of operands of less than 8 bits, and with block scales.
   bool has_narrow_mma() const noexcept { return architecture / 10 == 12 && (specific || family); }
   bool has_tcgen05() const noexcept { return architecture >= 100 && architecture < 120 && (specific || family); }
+  /// PTX ISA 9.0, cvt, "Target ISA Notes": fp4, fp6 and ue8m0 on sm_100a and what comes after it, random bits on two of them.
+  bool has_narrow_cvt() const noexcept { return architecture >= 100 && (specific || family); }
+  bool has_random_cvt() const noexcept { return (architecture == 100 || architecture == 103) && specific; }
 };
 
 /// `architectures` as CMake names them, with commas, `75-real,90a-real`: binaries (-real) run on later GPUs of the same major
@@ -52,6 +55,8 @@ void add_scaled_tcgen05(const Target& target, std::vector<Instruction>& to);
 void add_wmma(const Target& target, std::vector<Instruction>& to);
 void add_conversions(const Target& target, std::vector<ElementInstruction>& to);
 void add_float8_conversions(const Target& target, std::vector<ElementInstruction>& to);
+void add_narrow_conversions(const Target& target, std::vector<ElementInstruction>& to);
+void add_random_conversions(const Target& target, std::vector<ElementInstruction>& to);
 void add_half_arithmetic(const Target& target, std::vector<ElementInstruction>& to);
 void add_float_arithmetic(const Target& target, std::vector<ElementInstruction>& to);
 

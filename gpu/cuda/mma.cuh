@@ -31,6 +31,15 @@ inline constexpr bool target_has_narrow_mma = true;
 #else
 inline constexpr bool target_has_narrow_mma = false;
 #endif
+/// Whether it has cvt from and to fp4, fp6 and ue8m0, and with random bits (PTX ISA 9.0, cvt, "Target ISA Notes").
+#if defined(__CUDA_ARCH_FEAT_SM100_ALL) || defined(__CUDA_ARCH_FEAT_SM103_ALL)
+inline constexpr bool target_has_narrow_cvt = true, target_has_random_cvt = true;
+#elif defined(__CUDA_ARCH_FEAT_SM110_ALL) || defined(__CUDA_ARCH_FEAT_SM120_ALL) || defined(__CUDA_ARCH_FEAT_SM121_ALL) || \
+    (defined(__CUDA_ARCH_FAMILY_SPECIFIC__) && __CUDA_ARCH_FAMILY_SPECIFIC__ >= 1000)
+inline constexpr bool target_has_narrow_cvt = true, target_has_random_cvt = false;
+#else
+inline constexpr bool target_has_narrow_cvt = false, target_has_random_cvt = false;
+#endif
 
 __device__ inline void unreachable_instruction() { __trap(); }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -13,6 +14,7 @@
 #include "emu/error.hpp"
 #include "emu/names.hpp"
 #include "emu/philox.hpp"
+#include "gpu/emulated/emulated_calls.hpp"
 
 namespace ulpscope::gpu {
 namespace {
@@ -59,24 +61,6 @@ LibraryAlgorithm described(const Algorithm& algorithm) {
   return {"kind=split_k split_k=" + number + " reduction=" + reduction, static_cast<int>(algorithm.number), reduction, {}};
 }
 
-/// What operands of the fast compute types become.
-Format taken_as(const LibraryCall& call, Format format) {
-  if (call.compute == "CUBLAS_COMPUTE_32F_FAST_TF32") return tf32;
-  if (call.compute == "CUBLAS_COMPUTE_32F_FAST_16F") return float16;
-  if (call.compute == "CUBLAS_COMPUTE_32F_FAST_16BF") return bfloat16;
-  return format;
-}
-
-std::optional<Engine> engine_for(const std::string& name, const LibraryCall& call) {
-  const Format a = taken_as(call, call.a), b = taken_as(call, call.b);
-  if (a == float32) return emu::fma_chain(float32);
-  try {
-    return emu::find_engine(name, {a, b, call.accumulator}).model;
-  } catch (const Error&) {
-    return std::nullopt;
-  }
-}
-
 /// One element of D after another.
 class Multiplier {
  public:
@@ -87,19 +71,42 @@ class Multiplier {
     const std::size_t k = product_.product.k();
     a_.clear();
     b_.clear();
+    a_scales_ = scales_of_line(call_.scale_mode_a, OperandSide::a, product_.scale_a, i);
+    b_scales_ = scales_of_line(call_.scale_mode_b, OperandSide::b, product_.scale_b, j);
     for (std::size_t p = 0; p < k; ++p) {
       a_.push_back(taken(call_.a, product_.product.a.at(i, p)));
       b_.push_back(taken(call_.b, product_.product.b.at(p, j)));
     }
-    const Code d = emu::encode(call_.d, finished(total(i, j), i, j));
+    const double before = finished(total(i, j), i, j);
+    amax_ = std::max(amax_, static_cast<float>(std::abs(before)));
+    emu::RoundingOptions options;
+    if (call_.d.bits() == 8) options.policy = emu::Policy::saturating;
+    const Code d = emu::encode(call_.d, static_cast<double>(product_.scale_d.value_or(1.0F)) * before, options);
     return algorithm_.kind == Kind::noise ? disturbed(d, i, j) : d;
   }
+  float amax() const { return amax_; }
 
  private:
   std::size_t promotion() const {
     constexpr std::size_t usual = 128;
-    if (algorithm_.kind == Kind::promote) return algorithm_.number;
+    const std::size_t block = scaled_block();
+    if (algorithm_.kind == Kind::promote) return block > 0 ? std::min(block, algorithm_.number) : algorithm_.number;
+    if (facts_of(call_.scale_mode_a).by_the_engine) return 0;
     return call_.a.bits() == 8 && !call_.fast_accumulation ? usual : 0;
+  }
+
+  /// Products after which a sum is multiplied by scales outside the engine; 0: not before the end.
+  std::size_t scaled_block() const {
+    const ScaleModeFacts scales = facts_of(call_.scale_mode_a);
+    return scales.by_the_engine ? 0 : scales.products;
+  }
+
+  /// The rounded product of the scales of a block.
+  float scale_of(std::size_t block) const {
+    const auto number = [&](const std::vector<Code>& scales, ScaleMode mode) {
+      return scales.empty() ? 1.0F : static_cast<float>(emu::decode(facts_of(mode).format, scales[block]));
+    };
+    return number(a_scales_, call_.scale_mode_a) * number(b_scales_, call_.scale_mode_b);
   }
 
   Code taken(Format format, Code code) const {
@@ -111,15 +118,26 @@ class Multiplier {
   }
 
   double chain(std::size_t begin, std::size_t end) const {
+    emu::BlockScales scales;
+    if (const ScaleModeFacts facts = facts_of(call_.scale_mode_a); facts.by_the_engine)
+      scales = {facts.format, std::span(a_scales_).subspan(begin / facts.products),
+                std::span(b_scales_).subspan(begin / facts.products)};
     const Code sum = emu::inner_product(engine_, taken_as(call_, call_.a), std::span(a_).subspan(begin, end - begin),
-                                        taken_as(call_, call_.b), std::span(b_).subspan(begin, end - begin), 0);
+                                        taken_as(call_, call_.b), std::span(b_).subspan(begin, end - begin), 0, scales);
     return emu::decode(engine_.accumulator, sum);
   }
 
   double part(std::size_t begin, std::size_t end) const {
     if (promote_ == 0) return chain(begin, end);
     float sum = 0;
-    for (; begin < end; begin += promote_) sum += static_cast<float>(chain(begin, std::min(begin + promote_, end)));
+    const std::size_t block = scaled_block();
+    while (begin < end) {
+      std::size_t next = std::min(begin + promote_, end);
+      if (block > 0) next = std::min(next, (begin / block + 1) * block);
+      const auto piece = static_cast<float>(chain(begin, next));
+      sum = block > 0 ? std::fma(piece, scale_of(begin / block), sum) : sum + piece;
+      begin = next;
+    }
     return static_cast<double>(sum);
   }
 
@@ -157,11 +175,12 @@ class Multiplier {
   }
 
   double finished(double sum, std::size_t i, std::size_t j) const {
-    const double scale =
-        static_cast<double>(product_.scale_a.value_or(1.0F)) * static_cast<double>(product_.scale_b.value_or(1.0F));
+    const bool by_lines = call_.scale_mode_a == ScaleMode::outer_vec_32f;
+    if (by_lines) sum = static_cast<double>(static_cast<float>(sum) * scale_of(0));
+    const double scale = call_.scale_mode_a == ScaleMode::scalar_32f ? static_cast<double>(scale_of(0)) : 1;
     const double scaled = static_cast<double>(product_.alpha) * scale * sum;
     if (product_.product.c.codes.empty()) return scaled;
-    return scaled + static_cast<double>(product_.beta) * emu::decode(call_.d, product_.product.c.at(i, j));
+    return scaled + static_cast<double>(product_.beta) * emu::decode(call_.c_format(), product_.product.c.at(i, j));
   }
 
   Code disturbed(Code d, std::size_t i, std::size_t j) const {
@@ -174,7 +193,8 @@ class Multiplier {
   Algorithm algorithm_;
   const LibraryProduct& product_;
   std::size_t promote_;
-  std::vector<Code> a_, b_;
+  std::vector<Code> a_, b_, a_scales_, b_scales_;
+  float amax_ = 0;
 };
 
 }  // namespace
@@ -182,30 +202,6 @@ class Multiplier {
 EmulatedLibrary::EmulatedLibrary(std::string engine) : engine_(std::move(engine)) {
   const std::vector<std::string> names = emu::engine_names();
   if (std::find(names.begin(), names.end(), engine_) == names.end()) throw Error("no engine named " + engine_);
-}
-
-std::vector<LibraryCall> EmulatedLibrary::calls() const {
-  constexpr Format e4m3 = emu::float8_e4m3fn, e5m2 = emu::float8_e5m2;
-  constexpr const char* single = "CUBLAS_COMPUTE_32F";
-  std::vector<LibraryCall> calls;
-  const auto add = [&](const char* compute, Format a, Format b, Format d, Format accumulator) {
-    LibraryCall call{"emulated", compute, a, b, d, accumulator};
-    if (!engine_for(engine_, call)) return;
-    calls.push_back(call);
-    if (a.bits() != 8) return;
-    call.fast_accumulation = true;
-    calls.push_back(call);
-  };
-  for (const Format operands : {float16, bfloat16})
-    for (const Format d : {operands, float32}) add(single, operands, operands, d, float32);
-  add("CUBLAS_COMPUTE_16F", float16, float16, float16, float16);
-  for (const char* compute :
-       {single, "CUBLAS_COMPUTE_32F_FAST_TF32", "CUBLAS_COMPUTE_32F_FAST_16F", "CUBLAS_COMPUTE_32F_FAST_16BF"})
-    add(compute, float32, float32, float32, float32);
-  add("CUBLAS_COMPUTE_64F", float64, float64, float64, float64);
-  for (const auto& [a, b] : {std::pair{e4m3, e4m3}, std::pair{e4m3, e5m2}, std::pair{e5m2, e4m3}})
-    for (const Format d : {bfloat16, float16, float32}) add(single, a, b, d, float32);
-  return calls;
 }
 
 void EmulatedLibrary::require(const LibraryCall& call) const {
@@ -221,7 +217,8 @@ std::vector<LibraryAlgorithm> EmulatedLibrary::algorithms(const LibraryCall& cal
   std::vector<LibraryAlgorithm> algorithms;
   for (const Algorithm& algorithm : algorithms_of_all) {
     const bool loses_bits = algorithm.kind == Kind::promote && call.accumulator == float64;
-    if (algorithms.size() < most && !loses_bits) algorithms.push_back(described(algorithm));
+    const bool ignores_scales = algorithm.kind == Kind::other_engine && facts_of(call.scale_mode_a).by_the_engine;
+    if (algorithms.size() < most && !loses_bits && !ignores_scales) algorithms.push_back(described(algorithm));
   }
   return algorithms;
 }
@@ -237,6 +234,16 @@ void EmulatedLibrary::multiply(const LibraryCall& call, const LibraryAlgorithm& 
       d.size() != matrices.m() * matrices.n() * bytes_per_code(call.d))
     throw Error(name() + ": operands do not fit the call or each other");
 
+  const auto scales_fit = [](const ConstMatrix& scales, ScaleMode mode, const ScaleExtent& extent) {
+    if (scales.codes.empty()) return !facts_of(mode).by_the_engine;
+    return scales.format == facts_of(mode).format && ScaleExtent{scales.rows, scales.columns} == extent;
+  };
+  if (!scales_fit(product.scale_a, call.scale_mode_a,
+                  scale_extent(call.scale_mode_a, OperandSide::a, matrices.m(), matrices.k())) ||
+      !scales_fit(product.scale_b, call.scale_mode_b,
+                  scale_extent(call.scale_mode_b, OperandSide::b, matrices.n(), matrices.k())))
+    throw Error(name() + ": scales do not fit the call");
+
   Engine engine = *engine_for(engine_, call);
   if (found->kind == Kind::other_engine) {
     const auto other = engine_for(call.a.bits() == 8 ? "sm_89" : "sm_80", call);
@@ -248,6 +255,7 @@ void EmulatedLibrary::multiply(const LibraryCall& call, const LibraryAlgorithm& 
   Multiplier multiplier(engine, call, *found, product);
   for (std::size_t i = 0; i < matrices.m(); ++i)
     for (std::size_t j = 0; j < matrices.n(); ++j) store_code(call.d, d.data(), i * matrices.n() + j, multiplier.element(i, j));
+  if (!product.amax_d.empty()) product.amax_d.front() = multiplier.amax();
 }
 
 LibraryTime EmulatedLibrary::time(const LibraryCall& call, const LibraryAlgorithm& /*algorithm*/, std::size_t /*m*/,

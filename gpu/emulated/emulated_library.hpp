@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "emu/engine.hpp"
+#include "gpu/emulated/emulated_calls.hpp"
 #include "gpu/library.hpp"
 
 namespace ulpscope::gpu {
@@ -20,7 +21,9 @@ namespace ulpscope::gpu {
 /// - other_engine: one chain on an older engine, sm_80, for fp8 sm_89; where that is the same one, pairwise sums;
 /// - noise: every fourth output is off by one unit in its last place, at random.
 ///
-/// fp8 without fast accumulation promotes every 128 products unless the algorithm says how often. Operands of the fast compute
+/// fp8 without fast accumulation promotes every 128 products unless the algorithm says how often. Scales of lines multiply the
+/// sum, those of 128 products what is promoted, which joins with a fused multiply-add; both scales are multiplied first. sm_90
+/// has these modes, as cuBLASLt has them there; scales of 16 and 32 products are the engine's. Operands of the fast compute
 /// types lose their low bits first (tf32: cut off; float16 and bfloat16: to nearest even). It has no clock: time() says 0.
 class EmulatedLibrary final : public Library {
  public:
@@ -29,7 +32,7 @@ class EmulatedLibrary final : public Library {
 
   std::string name() const override { return "emulated:" + engine_; }
   std::string version() const override { return "1"; }
-  std::vector<LibraryCall> calls() const override;
+  std::vector<LibraryCall> calls() const override { return calls_of_engine(engine_); }
   std::vector<LibraryAlgorithm> algorithms(const LibraryCall& call, std::size_t m, std::size_t n, std::size_t k,
                                            std::size_t most) const override;
   void multiply(const LibraryCall& call, const LibraryAlgorithm& algorithm, const LibraryProduct& product,

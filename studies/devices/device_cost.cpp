@@ -13,6 +13,7 @@
 #include "emu/encode.hpp"
 #include "emu/error.hpp"
 #include "emu/names.hpp"
+#include "studies/devices/scaled_operands.hpp"
 
 namespace ulpscope::studies {
 namespace {
@@ -27,9 +28,12 @@ struct Contestant {
   const char* compute;
   Format a, b, d;
   bool fast = false;
+  gpu::ScaleMode scale_a = gpu::ScaleMode::scalar_32f, scale_b = gpu::ScaleMode::scalar_32f;
 };
 
 constexpr Format e4m3 = emu::float8_e4m3fn, e5m2 = emu::float8_e5m2;
+constexpr gpu::ScaleMode outer = gpu::ScaleMode::outer_vec_32f, mx = gpu::ScaleMode::vec32_ue8m0,
+                         nv = gpu::ScaleMode::vec16_ue4m3;
 constexpr const char* single = "CUBLAS_COMPUTE_32F";
 constexpr std::array contestants{
     Contestant{"float32", single, emu::float32, emu::float32, emu::float32},
@@ -40,12 +44,19 @@ constexpr std::array contestants{
     Contestant{"float8_e4m3fn", single, e4m3, e4m3, emu::bfloat16, true},
     Contestant{"float8_e5m2,float8_e4m3fn", single, e5m2, e4m3, emu::bfloat16},
     Contestant{"float8_e5m2,float8_e4m3fn", single, e5m2, e4m3, emu::bfloat16, true},
+    Contestant{"float8_e4m3fn", single, e4m3, e4m3, emu::bfloat16, false, outer, outer},
+    Contestant{"float8_e4m3fn", single, e4m3, e4m3, emu::bfloat16, true, outer, outer},
+    Contestant{"float8_e4m3fn", single, e4m3, e4m3, emu::bfloat16, false, gpu::ScaleMode::vec128_32f,
+               gpu::ScaleMode::blk128x128_32f},
+    Contestant{"float8_e4m3fn", single, e4m3, e4m3, emu::bfloat16, false, mx, mx},
+    Contestant{"float4_e2m1fn", single, emu::float4_e2m1fn, emu::float4_e2m1fn, emu::bfloat16, false, nv, nv},
 };
 
 std::optional<gpu::LibraryCall> find_call(const gpu::Library& library, const Contestant& wanted) {
   for (const gpu::LibraryCall& call : library.calls())
     if (call.compute == wanted.compute && call.a == wanted.a && call.b == wanted.b && call.d == wanted.d &&
-        call.fast_accumulation == wanted.fast && call.reduced_precision_reduction)
+        call.fast_accumulation == wanted.fast && call.reduced_precision_reduction && call.scale_mode_a == wanted.scale_a &&
+        call.scale_mode_b == wanted.scale_b)
       return call;
   return std::nullopt;
 }
@@ -72,15 +83,22 @@ class Problem {
   /// Why there is no reference, if something went wrong.
   const std::string& remark() const noexcept { return remark_; }
 
-  /// D of a call.
+  /// D of a call; nothing where its operands are to be scaled and are too many for this processor.
   std::vector<std::byte> multiply(const gpu::LibraryCall& call, const gpu::LibraryAlgorithm& algorithm) const {
-    const OwnMatrix a = drawn_a(call.a), b = drawn_b(call.b);
+    constexpr std::size_t most_scaled = std::size_t{1} << 22;
+    const bool scaled = call.scale_mode_a != gpu::ScaleMode::scalar_32f;
+    if (scaled && (shape_.m + shape_.n) * shape_.k > most_scaled) return {};
+    const ScaledOperand a = scaled ? scaled_operand(call.a, call.scale_mode_a, gpu::OperandSide::a, drawn_a(emu::float32))
+                                   : ScaledOperand{drawn_a(call.a), {}};
+    const ScaledOperand b = scaled ? scaled_operand(call.b, call.scale_mode_b, gpu::OperandSide::b, drawn_b(emu::float32))
+                                   : ScaledOperand{drawn_b(call.b), {}};
     std::vector<std::byte> d(shape_.m * shape_.n * gpu::bytes_per_code(call.d));
-    library_.multiply(call, algorithm, {{a.view(), b.view(), {}}, 1, 0, {}, {}}, d);
+    library_.multiply(call, algorithm, {{a.matrix.view(), b.matrix.view(), {}}, 1, 0, a.scales.view(), b.scales.view()}, d);
     return d;
   }
-  /// nan where there is no reference.
+  /// nan where there is no reference or no D.
   double error(Format format, const std::vector<std::byte>& d) const {
+    if (d.empty()) return nan;
     double difference = 0, norm = 0;
     for (std::size_t i = 0; i < reference_.size(); ++i) {
       const double x = emu::decode(format, gpu::load_code(format, d.data(), i)) - reference_[i];
@@ -161,9 +179,11 @@ std::vector<Cell> row_of(const Contestant& contestant, const ProductShape& shape
   const double seconds = outcome.time.median_seconds > 0 ? outcome.time.median_seconds : nan;
   const double least = outcome.time.least_seconds > 0 ? outcome.time.least_seconds : nan;
   const double operations = 2 * static_cast<double>(shape.m) * static_cast<double>(shape.n) * static_cast<double>(shape.k);
-  const std::size_t bytes = shape.m * shape.k * gpu::bytes_per_code(contestant.a) +
-                            shape.k * shape.n * gpu::bytes_per_code(contestant.b) +
-                            shape.m * shape.n * gpu::bytes_per_code(contestant.d);
+  const auto stored = [](Format format, std::size_t codes) {
+    return format.bits() == 4 ? codes / 2 : codes * gpu::bytes_per_code(format);  // two to a byte
+  };
+  const std::size_t bytes = stored(contestant.a, shape.m * shape.k) + stored(contestant.b, shape.k * shape.n) +
+                            stored(contestant.d, shape.m * shape.n);
   const auto count = [](std::size_t number) { return Cell(static_cast<std::int64_t>(number)); };
   return {std::string(contestant.format),
           emu::format_name(contestant.d),
@@ -179,7 +199,9 @@ std::vector<Cell> row_of(const Contestant& contestant, const ProductShape& shape
           float32_seconds / seconds,
           count(bytes),
           outcome.error,
-          outcome.remark};
+          outcome.remark,
+          std::string(gpu::facts_of(contestant.scale_a).name),
+          std::string(gpu::facts_of(contestant.scale_b).name)};
 }
 
 }  // namespace
@@ -202,7 +224,7 @@ class CostStudy {
         work_(config.deadline, config.usable, config.log),
         table_{"device_cost",
                {"format", "d", "fast_accumulation", "m", "n", "k", "compute", "algorithm", "median_us", "least_us", "tflops",
-                "speedup_over_float32", "bytes", "error", "remark"},
+                "speedup_over_float32", "bytes", "error", "remark", "scale_mode_a", "scale_mode_b"},
                {}} {}
 
   Table run() {

@@ -34,18 +34,21 @@ struct DeviceCostConfig {
 
 /// One row for each shape and format that the library takes, with its favourite algorithm. float32 is CUBLAS_COMPUTE_32F in the
 /// default math mode, which multiplies without tf32; float16, bfloat16 and fp8 are multiplied to float16, bfloat16 and bfloat16
-/// with float32 sums; fp8 with and without fast accumulation.
+/// with float32 sums; fp8 with and without fast accumulation; fp8 and fp4 in the scaling modes that the library has.
 ///
 ///   format                of the operands, `A,B` where they differ
 ///   median_us, least_us   of one product on uniform random numbers (gpu::Library::time)
 ///   tflops                2 m n k / median time, in 10^12 a second
 ///   speedup_over_float32  ratio of median times
-///   bytes                 of both operands and the result
-///   error                 ||D - R|| / ||R|| in Frobenius norms: D the product of operands near N(0, 1), rounded to the format;
+///   bytes                 of both operands and the result, without scales
+///   error                 ||D - R|| / ||R|| in Frobenius norms: D the product of operands near N(0, 1), rounded to the format,
+///                         after scaling (studies/devices/scaled_operands.hpp) where the mode has more scales than one;
 ///                         R the float64 product of the same operands as they were in float32
 ///   remark                what went wrong, if anything did, and why a product was not measured
+///   scale_mode_a, scale_mode_b
 ///
-/// Numbers that there are not are nan: times of a library without a clock, errors where nothing computes R.
+/// Numbers that there are not are nan: times of a library without a clock, errors where nothing computes R, or
+/// where more than 2^22 numbers would have to be scaled here.
 reports::Table device_cost(const gpu::Library& library, const DeviceCostConfig& config);
 
 }  // namespace ulpscope::studies

@@ -34,7 +34,7 @@ class Study {
     for (Cell cell : {Cell(explained), Cell(reason), count(0), Cell(""), count(0), count(0), Cell(nothing.mean_ulp()),
                       Cell(nothing.mean_ulp()), Cell(nothing.equal_share()), Cell(nothing.relative())})
       row.push_back(std::move(cell));
-    table_.rows.push_back(std::move(row));
+    add_row(std::move(row));
   }
   Table table() { return std::move(table_); }
 
@@ -54,7 +54,7 @@ class Study {
     for (const gpu::LibraryAlgorithm& algorithm : algorithms) request.split_k.push_back(algorithm.split_k);
     std::vector<ProductOperands> products;
     for (const OperandKind kind : {OperandKind::cancelling, OperandKind::wide, OperandKind::normal})
-      products.push_back(product_operands(kind, call_.a, call_.b, shape, config_.seed));
+      products.push_back(product_operands(kind, call_, shape, config_.seed));
     ProductExplainer explainer(call_, product_models(call_, request), std::move(products),
                                {config_.most_on_host, config_.emulator, config_.deadline});
     for (std::size_t i = 0; i < algorithms.size(); ++i) {
@@ -82,6 +82,13 @@ class Study {
           Cell(explanation.also), count(difference.compared()), count(difference.mismatches()), Cell(difference.max_ulp()),
           Cell(difference.mean_ulp()), Cell(difference.equal_share()), Cell(difference.relative())})
       row.push_back(std::move(cell));
+    add_row(std::move(row));
+  }
+
+  void add_row(std::vector<Cell> row) {
+    for (std::string word : {std::string(gpu::facts_of(call_.scale_mode_a).name),
+                             std::string(gpu::facts_of(call_.scale_mode_b).name), emu::format_name(call_.c_format())})
+      row.emplace_back(std::move(word));
     table_.rows.push_back(std::move(row));
   }
 
@@ -90,7 +97,8 @@ class Study {
     std::vector<std::vector<std::byte>> results;
     for (const ProductOperands& product : explainer.products()) {
       results.emplace_back(shape.m * shape.n * gpu::bytes_per_code(call_.d));
-      library_.multiply(call_, algorithm, {product.view(), 1, 0, {}, {}}, results.back());
+      library_.multiply(call_, algorithm, {product.view(), 1, 0, product.scale_a.view(), product.scale_b.view()},
+                        results.back());
     }
     return explainer.explain(results, static_cast<std::size_t>(algorithm.split_k));
   }
@@ -146,7 +154,10 @@ Table library_products_table() {
            "max_ulp_difference",
            "mean_ulp_difference",
            "equal_share",
-           "relative_difference"},
+           "relative_difference",
+           "scale_mode_a",
+           "scale_mode_b",
+           "c"},
           {}};
 }
 

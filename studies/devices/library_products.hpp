@@ -49,6 +49,10 @@ struct LibraryProductsConfig {
 ///   mismatches, max_ulp_difference, mean_ulp_difference, equal_share, relative_difference
 ///                    from what the explanation predicts
 ///
+///   scale_mode_a, scale_mode_b, c
+///                    the scaling modes and the format of C that the call is of; C itself is none, and scales of whole matrices
+///                    are left at 1
+///
 /// @throws ulpscope::Error where there is no engine of that name.
 reports::Table library_products(const gpu::Library& library, const gpu::LibraryCall& call, const LibraryProductsConfig& config);
 

@@ -4,6 +4,7 @@
 #include "emu/catalogue.hpp"
 #include "emu/encode.hpp"
 #include "studies/devices/product_operands.hpp"
+#include "studies/devices/product_prediction.hpp"
 
 namespace ulpscope::studies {
 namespace {
@@ -24,6 +25,7 @@ OwnMatrix taken(const gpu::ConstMatrix& matrix, Format to, emu::Rounding roundin
 }
 
 bool can_say(const ProductModel& model) {
+  if (!model.scaling.words.empty() || model.engine.engine.scales != emu::EngineScales::none) return false;
   const auto& parts = model.cut->parts;
   if (parts.size() == 1) return true;
   const Format accumulator = model.engine.engine.accumulator;
@@ -49,7 +51,7 @@ std::optional<std::vector<Code>> predict_on_device(const gpu::DeviceEmulator& em
   emulator.multiply({model.engine.engine, {a.view(), b.view(), {}}, model.promote, parts}, stored);
   std::vector<Code> codes;
   for (std::size_t i = 0; i < product.m() * product.n(); ++i)
-    codes.push_back(emu::convert(sums, gpu::load_code(sums, stored.data(), i), call.d).code);
+    codes.push_back(emu::convert(sums, gpu::load_code(sums, stored.data(), i), call.d, result_rounding(call.d)).code);
   return codes;
 }
 

@@ -45,7 +45,7 @@ void ProductExplainer::choose_samples() {
       for (std::size_t j = column; j < std::min(n, column + block_extent); ++j) {
         Sample sample{i, j, b, {}};
         for (const ProductOperands& product : products_)
-          sample.predictors.emplace_back(call_, output_operands(product.view(), i, j));
+          sample.predictors.emplace_back(call_, output_operands(call_, product, i, j));
         samples_.push_back(std::move(sample));
       }
   }
@@ -81,7 +81,7 @@ const std::optional<ProductExplainer::Codes>& ProductExplainer::whole(std::size_
   for (const ProductOperands& product : products_)
     for (std::size_t i = 0; i < first.m(); ++i, limits_.deadline.check())
       for (std::size_t j = 0; j < first.n(); ++j)
-        codes->push_back(OutputPredictor(call_, output_operands(product.view(), i, j)).predict(models_[model]));
+        codes->push_back(OutputPredictor(call_, output_operands(call_, product, i, j)).predict(models_[model]));
   return codes;
 }
 

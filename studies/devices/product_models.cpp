@@ -48,12 +48,20 @@ void add_blocks(std::vector<NamedEngine>& engines, const Engine& base) {
     }
 }
 
-/// The modes of a named engine for these operands.
-void add_named(std::vector<NamedEngine>& engines, const std::string& name, const TakenOperands& operands, Format accumulator,
-               const std::string& remark) {
+emu::EngineScales scales_of_engine(const gpu::LibraryCall& call) {
+  const gpu::ScaleModeFacts facts = gpu::facts_of(call.scale_mode_a);
+  if (!facts.by_the_engine) return emu::EngineScales::none;
+  return facts.format == emu::float8_e8m0fnu ? emu::EngineScales::products : emu::EngineScales::group_sums;
+}
+
+/// The modes of a named engine for the operands of a call.
+void add_named(std::vector<NamedEngine>& engines, const std::string& name, const gpu::LibraryCall& call,
+               const TakenOperands& operands, Format accumulator, const std::string& remark) {
+  const emu::EngineScales scales = scales_of_engine(call);
   for (const emu::EngineMode& mode : emu::engine_modes()) {
     const auto takes = [&](Format f) { return std::find(mode.inputs.begin(), mode.inputs.end(), f) != mode.inputs.end(); };
-    if (mode.engine == name && mode.model.accumulator == accumulator && mode.model.scales == emu::EngineScales::none &&
+    const bool scaled = scales == emu::EngineScales::none || mode.scale_format == gpu::facts_of(call.scale_mode_a).format;
+    if (mode.engine == name && mode.model.accumulator == accumulator && mode.model.scales == scales && scaled &&
         takes(operands.a) && takes(operands.b) && (operands.a == operands.b || mode.mixed))
       add_engine(engines, name + remark, mode.model);
   }
@@ -73,11 +81,11 @@ EngineChoice engines_for(const gpu::LibraryCall& call, const TakenOperands& oper
   for (const Format accumulator : accumulators) {
     const std::string remark = accumulator == call.accumulator ? "" : " with " + emu::format_name(accumulator);
     for (const std::string& name : {device, family(device), family(device) + "/mma"})
-      add_named(own, name, operands, accumulator, remark);
+      add_named(own, name, call, operands, accumulator, remark);
     for (const NamedEngine& engine : own) add_engine(engines, engine.words, engine.engine);
     for (const char* name : {"sm_70", "sm_75", "sm_80", "sm_89", "sm_90", "sm_100"})
-      add_named(engines, name, operands, accumulator, remark);
-    add_engine(engines, "fma" + remark, emu::fma_chain(accumulator));
+      add_named(engines, name, call, operands, accumulator, remark);
+    if (scales_of_engine(call) == emu::EngineScales::none) add_engine(engines, "fma" + remark, emu::fma_chain(accumulator));
   }
   choice.named = engines.size();
   for (const NamedEngine& engine : own) add_blocks(engines, engine.engine);
@@ -96,6 +104,7 @@ std::string own_words(const ProductModel& model) {
   std::string words = model.operands.words.empty() ? "" : model.operands.words + "; ";
   words += model.engine.words + (model.cut->parts.size() > 1 ? " chains; " + model.cut->words : " chain");
   if (model.promote > 0) words += "; promoted to float32 every " + std::to_string(model.promote);
+  if (!model.scaling.words.empty()) words += "; " + model.scaling.words;
   if (model.cut->parts.size() > 1) words += "; " + model.join.words;
   return words;
 }
@@ -110,13 +119,14 @@ std::string chains_of(const KRange& range, std::size_t promote) {
 }
 
 /// What is added to what: the same words for the same computation. Sums that grow in float32 from the first chain on are the
-/// same whether a chain is promoted or a part is joined.
+/// same whether a chain is promoted or a part is joined, unless a fused multiply-add promotes.
 std::string computation(const ProductModel& model) {
   const auto& parts = model.cut->parts;
-  const std::string chains = model.operands.words + "|" + model.engine.words + "|";
+  const std::string chains = model.operands.words + "|" + model.engine.words + "|" + model.scaling.words + "|";
   if (longest_range(*model.cut) == 0) return chains + model.cut->words + model.join.words;
   const Format part = model.promote > 0 ? float32 : model.engine.engine.accumulator;
-  const bool grows = parts.size() == 1 || (!model.join.descending && model.join.summed == float32 && model.join.stored == part);
+  const bool grows = parts.size() == 1 || (!model.scaling.fused && !model.join.descending && model.join.summed == float32 &&
+                                           model.join.stored == part);
   std::string words = grows ? chains : chains + model.join.words;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const KRange& range = parts[i].front();
@@ -133,15 +143,31 @@ class ModelMaker {
   ModelMaker(const gpu::LibraryCall& call, std::vector<ProductModel>& models) : call_(call), models_(models) {}
 
   void add(const TakenOperands& operands, const NamedEngine& engine, const std::shared_ptr<const KCut>& cut, bool promoted) {
-    add_promoted({operands, engine, cut, 0, {}});
-    if (!promoted || engine.engine.accumulator == float64) return;
-    const std::size_t longest = longest_range(*cut);
-    for (const std::size_t promote : promotions)
-      if (promote < longest && promote % static_cast<std::size_t>(engine.engine.products) == 0)
-        add_promoted({operands, engine, cut, promote, {}});
+    if (!fits_scales(*cut)) return;
+    const std::size_t block = scaled_block(call_), longest = longest_range(*cut);
+    ProductModel model{operands, engine, cut, 0, {}};
+    for (ScaleRule rule : scale_rules(call_)) {
+      model.scaling = std::move(rule);
+      model.promote = 0;
+      if (block == 0) add_promoted(model);
+      if (!promoted || engine.engine.accumulator == float64) continue;
+      for (const std::size_t promote : promotions) {
+        const bool used = block > 0 ? promote <= block : promote < longest;
+        if (!used || promote % static_cast<std::size_t>(engine.engine.products) != 0) continue;
+        model.promote = promote;
+        add_promoted(model);
+      }
+    }
   }
 
  private:
+  /// Scales along K want parts without gaps; those of the engine, parts that begin where a block begins.
+  bool fits_scales(const KCut& cut) const {
+    const gpu::ScaleModeFacts facts = gpu::facts_of(call_.scale_mode_a);
+    return facts.products == 0 || std::all_of(cut.parts.begin(), cut.parts.end(), [&](const KPart& part) {
+             return part.size() == 1 && (!facts.by_the_engine || part.front().begin % facts.products == 0);
+           });
+  }
   void add_promoted(ProductModel model) {
     if (model.cut->parts.size() == 1) return add_new(std::move(model));
     const Format part = model.promote > 0 ? float32 : model.engine.engine.accumulator;
@@ -197,6 +223,25 @@ std::vector<TakenOperands> taken_operands(const gpu::LibraryCall& call) {
   return {themselves};
 }
 
+std::size_t scaled_block(const gpu::LibraryCall& call) {
+  const gpu::ScaleModeFacts facts = gpu::facts_of(call.scale_mode_a);
+  return facts.by_the_engine ? 0 : facts.products;
+}
+
+std::vector<ScaleRule> scale_rules(const gpu::LibraryCall& call) {
+  using First = ScaleRule::First;
+  const gpu::ScaleModeFacts facts = gpu::facts_of(call.scale_mode_a);
+  if (facts.by_the_engine || facts.lines == 0) return {{}};
+  const std::array<std::pair<First, const char*>, 3> orders{{{First::both, "scaled by the product of both scales"},
+                                                             {First::a, "scaled by A's scale, then by B's"},
+                                                             {First::b, "scaled by B's scale, then by A's"}}};
+  std::vector<ScaleRule> rules;
+  for (const bool fused : {true, false})
+    for (const auto& [first, words] : orders)
+      if (!fused || facts.products > 0) rules.push_back({std::string(words) + (fused ? " (fma)" : ""), first, fused});
+  return rules;
+}
+
 std::vector<PartJoin> part_joins(const gpu::LibraryCall& call, Format part, std::size_t parts) {
   std::vector<PartJoin> joins;
   const auto add = [&](const std::string& words, Format stored, Format summed, bool symmetric) {
@@ -231,7 +276,7 @@ std::vector<ProductModel> product_models(const gpu::LibraryCall& call, const Mod
     for (const TakenOperands& operands : taken_operands(call)) {
       const EngineChoice choice = engines_for(call, operands, request.engine);
       for (std::size_t e = 0; e < (c < declared ? choice.engines.size() : choice.named); ++e)
-        maker.add(operands, choice.engines[e], cut, e < choice.named && (c < declared || call.a.bits() == 8));
+        maker.add(operands, choice.engines[e], cut, e < choice.named && (c < declared || call.a.bits() <= 8));
     }
   }
   return models;

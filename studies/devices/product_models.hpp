@@ -50,12 +50,27 @@ struct NamedEngine {
   emu::Engine engine;
 };
 
+/// How a float32 sum x meets the scales of its line of A and of B, which no document says: every multiplication rounds. Scales
+/// of lines meet the whole sum, scales of blocks of products what is promoted, which a fused multiply-add may join with what is
+/// there.
+struct ScaleRule {
+  enum class First : std::uint8_t {
+    both,  ///< x * (a * b)
+    a,     ///< (x * a) * b
+    b,     ///< (x * b) * a
+  };
+  std::string words;  ///< empty where there is nothing to scale, or the engine does it
+  First first = First::both;
+  bool fused = false;
+};
+
 struct ProductModel {
   TakenOperands operands;
   NamedEngine engine;
   std::shared_ptr<const KCut> cut;
   std::size_t promote = 0;  ///< products after which a chain's sum is added to a float32 sum and begins anew; 0: never
   PartJoin join;            ///< of no meaning for one part
+  ScaleRule scaling = {};
   /// Other words for the same computation: so many parts, and how they are said.
   std::vector<std::pair<std::size_t, std::string>> same = {};
 };
@@ -75,12 +90,16 @@ struct ModelRequest {
 
 /// What operands may become, the likeliest first.
 std::vector<TakenOperands> taken_operands(const gpu::LibraryCall& call);
+/// How scales may be multiplied, the likeliest first.
+std::vector<ScaleRule> scale_rules(const gpu::LibraryCall& call);
+/// Products after which sums are scaled outside the engine; 0: not before the end.
+std::size_t scaled_block(const gpu::LibraryCall& call);
 /// Ways to join two parts or more, none that comes to the same as one before it.
 std::vector<PartJoin> part_joins(const gpu::LibraryCall& call, emu::Format part, std::size_t parts);
 
 /// The engines that are tried: those of the device, of other GPUs and a chain of fused multiply-adds under every cut of K, and
 /// the device's with other blocks and other fraction bits under the cuts that are declared. fp8 is promoted under every cut,
-/// the rest under those that are declared.
+/// the rest under those that are declared. What has scales of blocks is promoted within the blocks.
 ///
 /// Simple models first; no two of them are the same computation by construction.
 /// @throws ulpscope::Error where the device has no engine of that name.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "emu/format.hpp"
+#include "gpu/library.hpp"
 #include "gpu/matrix.hpp"
 
 namespace ulpscope::studies {
@@ -29,6 +30,7 @@ struct OwnMatrix {
 
 struct ProductOperands {
   OwnMatrix a, b;
+  OwnMatrix scale_a = {}, scale_b = {};  ///< gpu::scale_extent(); without codes where there are none
 
   gpu::MatrixProduct view() const { return {a.view(), b.view(), {}}; }
 };
@@ -38,5 +40,8 @@ struct ProductShape {
 };
 
 ProductOperands product_operands(OperandKind kind, emu::Format a, emu::Format b, const ProductShape& shape, std::uint64_t seed);
+/// Operands of a call, with scales where its modes have more than one for a matrix: numbers of four binades with all fraction
+/// bits. What cancels does so among the products that share scales.
+ProductOperands product_operands(OperandKind kind, const gpu::LibraryCall& call, const ProductShape& shape, std::uint64_t seed);
 
 }  // namespace ulpscope::studies

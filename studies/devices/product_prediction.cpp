@@ -2,6 +2,7 @@
 #include "studies/devices/product_prediction.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <span>
 
 #include "emu/catalogue.hpp"
@@ -25,9 +26,9 @@ std::vector<Code> rounded(Format from, const std::vector<Code>& codes, Format to
 
 /// A chain of the engine from the number `from`.
 double continued(const emu::Engine& engine, Format a_format, std::span<const Code> a, Format b_format, std::span<const Code> b,
-                 double from) {
+                 double from, const emu::BlockScales& scales = {}) {
   const Format accumulator = engine.accumulator;
-  return emu::decode(accumulator, emu::inner_product(engine, a_format, a, b_format, b, emu::encode(accumulator, from)));
+  return emu::decode(accumulator, emu::inner_product(engine, a_format, a, b_format, b, emu::encode(accumulator, from), scales));
 }
 
 /// x + y rounded to a format. The float64 sum of two numbers of at most 24 bits, rounded again to as many, is as if rounded
@@ -38,13 +39,22 @@ Format part_format(const ProductModel& model) { return model.promote > 0 ? emu::
 
 }  // namespace
 
-OutputOperands output_operands(const gpu::MatrixProduct& product, std::size_t i, std::size_t j) {
+OutputOperands output_operands(const gpu::LibraryCall& call, const ProductOperands& product, std::size_t i, std::size_t j) {
+  const gpu::MatrixProduct matrices = product.view();
   OutputOperands operands;
-  for (std::size_t p = 0; p < product.k(); ++p) {
-    operands.a.push_back(product.a.at(i, p));
-    operands.b.push_back(product.b.at(p, j));
+  for (std::size_t p = 0; p < matrices.k(); ++p) {
+    operands.a.push_back(matrices.a.at(i, p));
+    operands.b.push_back(matrices.b.at(p, j));
   }
+  operands.a_scales = gpu::scales_of_line(call.scale_mode_a, gpu::OperandSide::a, product.scale_a.view(), i);
+  operands.b_scales = gpu::scales_of_line(call.scale_mode_b, gpu::OperandSide::b, product.scale_b.view(), j);
   return operands;
+}
+
+emu::RoundingOptions result_rounding(Format d) {
+  emu::RoundingOptions options;
+  if (d.bits() == 8) options.policy = emu::Policy::saturating;
+  return options;
 }
 
 OutputPredictor::OutputPredictor(const gpu::LibraryCall& call, OutputOperands operands)
@@ -63,10 +73,29 @@ double OutputPredictor::chain(Taken& operands, const ProductModel& model, const 
   const std::pair key{range.begin, range.end};
   if (const auto found = chains.find(key); found != chains.end()) return found->second;
   const std::size_t length = range.end - range.begin;
+  emu::BlockScales scales;
+  if (const gpu::ScaleModeFacts facts = gpu::facts_of(call_.scale_mode_a); facts.by_the_engine)
+    scales = {facts.format, std::span(operands_.a_scales).subspan(range.begin / facts.products),
+              std::span(operands_.b_scales).subspan(range.begin / facts.products)};
   const double sum = continued(model.engine.engine, operands.a_format, std::span(operands.a).subspan(range.begin, length),
-                               operands.b_format, std::span(operands.b).subspan(range.begin, length), 0);
+                               operands.b_format, std::span(operands.b).subspan(range.begin, length), 0, scales);
   chains.emplace(key, sum);
   return sum;
+}
+
+double OutputPredictor::scaled(const ScaleRule& rule, double sum, std::size_t block, double joins) const {
+  const float a = static_cast<float>(emu::decode(gpu::facts_of(call_.scale_mode_a).format, operands_.a_scales[block]));
+  const float b = static_cast<float>(emu::decode(gpu::facts_of(call_.scale_mode_b).format, operands_.b_scales[block]));
+  const auto x = static_cast<float>(sum), to = static_cast<float>(joins);
+  const auto both = [&](float once, float then) {
+    return static_cast<double>(rule.fused ? std::fma(once, then, to) : once * then + to);
+  };
+  switch (rule.first) {
+    case ScaleRule::First::a: return both(x * a, b);
+    case ScaleRule::First::b: return both(x * b, a);
+    case ScaleRule::First::both: break;
+  }
+  return both(x, a * b);
 }
 
 double OutputPredictor::part_sum(Taken& operands, const ProductModel& model, const KPart& part) {
@@ -74,8 +103,13 @@ double OutputPredictor::part_sum(Taken& operands, const ProductModel& model, con
     const KRange range = part.front();
     if (model.promote == 0) return chain(operands, model, range);
     double sum = 0;
-    for (std::size_t begin = range.begin; begin < range.end; begin += model.promote)
-      sum = sum_in(emu::float32, sum, chain(operands, model, {begin, std::min(begin + model.promote, range.end)}));
+    const std::size_t block = scaled_block(call_);
+    for (std::size_t begin = range.begin, end = begin; begin < range.end; begin = end) {
+      end = std::min(begin + model.promote, range.end);
+      if (block > 0) end = std::min(end, (begin / block + 1) * block);
+      const double piece = chain(operands, model, {begin, end});
+      sum = block > 0 ? scaled(model.scaling, piece, begin / block, sum) : sum_in(emu::float32, sum, piece);
+    }
     return sum;
   }
   std::vector<Code> a, b;
@@ -98,17 +132,23 @@ double OutputPredictor::joined(const ProductModel& model, std::vector<double> pa
   return sum;
 }
 
+Code OutputPredictor::finished(const ProductModel& model, double sum) const {
+  const bool at_the_end = !model.scaling.words.empty() && scaled_block(call_) == 0;
+  constexpr double nothing = -0.0;  // x + -0 is x, of either zero
+  return emu::encode(call_.d, at_the_end ? scaled(model.scaling, sum, 0, nothing) : sum, result_rounding(call_.d));
+}
+
 Code OutputPredictor::predict(const ProductModel& model) {
   Taken& operands = taken(model.operands);
   std::vector<double> parts;
   for (const KPart& part : model.cut->parts) parts.push_back(part_sum(operands, model, part));
-  return emu::encode(call_.d, joined(model, std::move(parts)));
+  return finished(model, joined(model, std::move(parts)));
 }
 
 Code OutputPredictor::predict_cut(const ProductModel& model, std::size_t cut) {
   Taken& operands = taken(model.operands);
   const std::size_t k = operands.a.size();
-  return emu::encode(call_.d, joined(model, {part_sum(operands, model, {{0, cut}}), part_sum(operands, model, {{cut, k}})}));
+  return finished(model, joined(model, {part_sum(operands, model, {{0, cut}}), part_sum(operands, model, {{cut, k}})}));
 }
 
 }  // namespace ulpscope::studies

@@ -10,16 +10,22 @@
 #include <vector>
 
 #include "emu/format.hpp"
+#include "emu/rounding.hpp"
 #include "gpu/library.hpp"
 #include "studies/devices/product_models.hpp"
+#include "studies/devices/product_operands.hpp"
 
 namespace ulpscope::studies {
 
-/// The operands of one output: a row of A and a column of B, as they are stored.
+/// The operands of one output: a row of A and a column of B, as they are stored, and their scales, block after block.
 struct OutputOperands {
   std::vector<emu::Code> a, b;
+  std::vector<emu::Code> a_scales = {}, b_scales = {};
 };
-OutputOperands output_operands(const gpu::MatrixProduct& product, std::size_t i, std::size_t j);
+OutputOperands output_operands(const gpu::LibraryCall& call, const ProductOperands& product, std::size_t i, std::size_t j);
+
+/// How a library rounds to D: to nearest even. fp8 saturates, as the only conversions to it do (PTX ISA, cvt: .satfinite).
+emu::RoundingOptions result_rounding(emu::Format d);
 
 /// Predicts one output under many models: chains that models have in common are computed once.
 class OutputPredictor {
@@ -41,6 +47,9 @@ class OutputPredictor {
   };
   Taken& taken(const TakenOperands& operands);
   double chain(Taken& operands, const ProductModel& model, const KRange& range);
+  /// What the scales of a block make of a sum; `joins` is what it is added to.
+  double scaled(const ScaleRule& rule, double sum, std::size_t block, double joins) const;
+  emu::Code finished(const ProductModel& model, double sum) const;
   double part_sum(Taken& operands, const ProductModel& model, const KPart& part);
   double joined(const ProductModel& model, std::vector<double> parts) const;
 

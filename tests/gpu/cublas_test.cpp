@@ -41,24 +41,6 @@ TEST_CASE("every call multiplies row-major matrices of three different extents",
   CHECK(fake_cuda::report().empty());
 }
 
-TEST_CASE("fp8 operands have scales of their own, and fast accumulation", "[gpu]") {
-  const auto library = open(true);
-
-  for (const gpu::LibraryCall& call : library->calls()) {
-    if (call.a.bits() != 8) continue;
-    const Problem problem(call, {16, 32, 16});
-    std::vector<std::byte> d = problem.blank();
-    gpu::LibraryProduct product = problem.product();
-    product.scale_a = 4.0F;
-    library->multiply(call, {}, product, d);
-    CHECK(d == problem.expected(4, 0));
-    product.scale_b = 0.5F;
-    library->multiply(call, {}, product, d);
-    CHECK(d == problem.expected(2, 0));
-    CHECK(fake_cublas::last().fast_accumulation == call.fast_accumulation);
-  }
-}
-
 TEST_CASE("calls are those that the device has", "[gpu]") {
   const Machine machine;
   const auto calls_on = [](int capability, bool lt) {
@@ -69,11 +51,19 @@ TEST_CASE("calls are those that the device has", "[gpu]") {
   // 16F and 64F in two kinds each, three fast ones, and 32F in two kinds of f16-f16, f16-f32, bf16-bf16, bf16-f32, f32-f32, of
   // which f16-f16 and bf16-bf16 come with and without reduced-precision reduction.
   constexpr std::size_t common = 2 + 2 + 3 + 2 * (5 + 2);
+  // Three pairs of formats with and without fast accumulation: to bf16 and f16 with and without reduced-precision reduction,
+  // and f32; to fp8 with two formats of C, e4m3 of all and e5m2 of two pairs.
+  constexpr std::size_t tensorwide = 3 * 2 * (3 + 2) + 2 * 2 * (3 + 2);
+  // To three formats: by lines with and without fast accumulation, by 128 products in three ways; e4m3 and e5m2 by 32, e2m1
+  // by 16.
+  constexpr std::size_t of_hopper = 3 * 3 * (2 + 3), of_blackwell = 3 * 3 + 3;
   CHECK(calls_on(90, false).size() == common);
-  CHECK(count_fp8(calls_on(90, false)) == 0);
-  CHECK(count_fp8(calls_on(90, true)) == 3 * 2 * (3 + 2));
-  CHECK(calls_on(90, true).size() == common + 30);
-  CHECK(count_fp8(calls_on(89, true)) == 30);
+  CHECK(count_narrow(calls_on(90, false)) == 0);
+  CHECK(count_narrow(calls_on(90, true)) == tensorwide + of_hopper);
+  CHECK(calls_on(90, true).size() == common + tensorwide + of_hopper);
+  CHECK(count_narrow(calls_on(89, true)) == tensorwide);
+  CHECK(count_narrow(calls_on(100, true)) == tensorwide + of_blackwell);
+  CHECK(count_narrow(calls_on(120, true)) == tensorwide + of_blackwell);
   CHECK(calls_on(86, true).size() == common);
   CHECK(calls_on(75, true).size() == common - 2 * 3);  // no bfloat16
 }

@@ -68,6 +68,37 @@ TEST_CASE("every element operation computes what its model claims", "[gpu]") {
   for (const ElementOperation& operation : device.operations()) check_operation(device, operation, 5001);
 }
 
+std::vector<cuda::ElementInstruction> architecture_specific(const cuda::Target& target) {
+  std::vector<cuda::ElementInstruction> all;
+  cuda::add_narrow_conversions(target, all);
+  cuda::add_random_conversions(target, all);
+  return all;
+}
+
+TEST_CASE("conversions of fp4, fp6 and ue8m0 and with random bits compute what their models claim", "[gpu]") {
+  const cuda::CudaElementwise device("cuda:0", 0, architecture_specific({100, 100, true, "sm_100"}));
+  for (const ElementOperation& operation : device.operations()) check_operation(device, operation, 20001);
+}
+
+TEST_CASE("conversions of sm_100a and sm_120a are those of the PTX ISA's target notes", "[gpu]") {
+  // Three formats with and without relu, from floats and to halves; ue8m0 in two directions, saturating or not, from two
+  // formats, and to bfloat16. Random bits: two formats in pairs, relu and satfinite or not; five in fours, relu or not.
+  constexpr std::size_t narrow = 2 * (3 * 2) + 2 * 2 * 2 + 1, random = 2 * 2 * 4 + 5 * 4 * 2;
+  const auto count = [](int architecture, bool specific) {
+    std::set<std::string> names;
+    for (const auto& entry : architecture_specific({architecture, architecture, specific, ""}))
+      CHECK(names.insert(entry.operation.instruction).second);
+    return names.size();
+  };
+
+  CHECK(count(90, true) == 0);
+  CHECK(count(100, false) == 0);
+  CHECK(count(100, true) == narrow + random);
+  CHECK(count(103, true) == narrow + random);
+  CHECK(count(110, true) == narrow);
+  CHECK(count(120, true) == narrow);
+}
+
 TEST_CASE("element operations have one name each, and no architecture has less than the one before", "[gpu]") {
   std::set<std::string> before;
   for (const int capability : {75, 80, 86, 89, 90, 100, 120}) {

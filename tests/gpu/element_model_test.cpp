@@ -40,9 +40,10 @@ void exact(oracle::Number& out, const ElementModel& model, const TestOperands& x
   const auto from = laws::oracle_format(model.from);
   const mpfr_rnd_t direction = model.options.rounding == emu::Rounding::downward ? MPFR_RNDD : MPFR_RNDN;
   oracle::set_value(a, from, x.a);
-  if (model.kind != ElementKind::convert) oracle::set_value(b, from, x.b);
+  if (gpu::numbers_of(model.kind) > 1) oracle::set_value(b, from, x.b);
   switch (model.kind) {
-    case ElementKind::convert: mpfr_set(out, a, direction); break;
+    case ElementKind::convert:
+    case ElementKind::convert_randomly: mpfr_set(out, a, direction); break;
     case ElementKind::add: mpfr_add(out, a, b, direction); break;
     case ElementKind::subtract: mpfr_sub(out, a, b, direction); break;
     case ElementKind::multiply: mpfr_mul(out, a, b, direction); break;
@@ -194,6 +195,68 @@ TEST_CASE("NaNs of operands survive where the device lets them, the first one be
   model.nan_result = emu::NanResult::canonical;
   model.nan_code = 0x7fff;
   CHECK(element_result(model, 0xff812345, 0, 0) == 0x7fff);
+}
+
+TEST_CASE("random bits carry as often as the dropped bits say, the greatest of them first") {
+  struct Case {
+    emu::Format to;
+    gpu::RandomBits random;
+    Code number;       ///< float32
+    Code below;        ///< the result that is nearer to zero
+    std::uint32_t up;  ///< of all random numbers those that lead away from it
+  };
+  const Case cases[] = {
+      {emu::bfloat16, {1, {{15, 0}}}, 0x3f80'4000, 0x3f80, 0x4000},
+      {emu::bfloat16, {1, {{31, 16}}}, 0xbf80'c001, 0xbf80, 0xc001},
+      {emu::float16, {1, {{12, 0}}}, 0x3f80'0003, 0x3c00, 3},
+      {emu::e4m3, {1, {{16, 31}}}, 0x3f80'0000 + (5 << 16), 0x38, 0x4000 + 0x1000},  // 5/16 of the last place
+      {emu::e4m3, {1, {{0, 15}}}, 0x3f80'000f, 0x38, 0},                             // below the random bits
+      {emu::e2m1, {2, {{8, 15}, {24, 31}}}, 0x3f40'0000, 1, 0x8000},                 // 0.75
+      {emu::e2m1, {2, {{23, 16}, {7, 0}}}, 0x3e80'0000, 0, 0x8000},                  // 0.25
+  };
+  for (const Case& c : cases) {
+    CAPTURE(c.to, c.number);
+    ElementModel model{.kind = ElementKind::convert_randomly, .from = emu::float32, .to = c.to};
+    model.options.rounding = emu::Rounding::stochastic;
+    model.random = c.random;
+    model.options.random_bits = model.random.count();
+    const std::uint32_t all = std::uint32_t{1} << model.random.count();
+    std::uint32_t up = 0, wrong = 0;
+    for (std::uint32_t number = 0; number < all; ++number) {
+      Code word = 0;  // the number put where the model finds it
+      int bit = model.random.count();
+      for (int i = 0; i < model.random.ranges; ++i) {
+        const auto [first, last] = model.random.range[i];
+        for (int at = first;; at += first < last ? 1 : -1) {
+          word |= Code{number >> --bit & 1} << at;
+          if (at == last) break;
+        }
+      }
+      const Code result = element_result(model, c.number, word, 0);
+      up += result != c.below ? 1 : 0;
+      wrong += (result != c.below) != (number >= all - c.up) || (result != c.below && result != c.below + 1) ? 1 : 0;
+    }
+    CHECK(up == c.up);
+    CHECK(wrong == 0);
+  }
+}
+
+TEST_CASE("scales without sign are of the magnitude, and formats without NaN have their greatest number") {
+  ElementModel scale{.kind = ElementKind::convert, .from = emu::bfloat16, .to = emu::e8m0};
+  scale.options.rounding = emu::Rounding::upward;
+  scale.ignores_sign = true;
+
+  CHECK(element_result(scale, 0x3f81, 0, 0) == 128);  // a little above 1
+  CHECK(element_result(scale, 0xbf81, 0, 0) == 128);
+  CHECK(element_result(scale, 0x0000, 0, 0) == 0);
+  CHECK(element_result(scale, 0x0040, 0, 0) == 0);  // 2^-127
+  CHECK(element_result(scale, 0x0041, 0, 0) == 1);
+  CHECK(element_result(scale, 0x7f01, 0, 0) == 0xff);  // above 2^127
+  CHECK(element_result(scale, 0xff80, 0, 0) == 0xff);
+  scale.options.policy = emu::Policy::saturating;
+  CHECK(element_result(scale, 0x7f01, 0, 0) == 0xfe);
+  CHECK(element_result(scale, 0xff80, 0, 0) == 0xfe);
+  CHECK(element_result(scale, 0xffc0, 0, 0) == 0xff);
 }
 
 TEST_CASE("relu takes negative zeros and infinities, and no NaN") {

@@ -115,6 +115,19 @@ TEST_CASE("what is no model of an element operation is refused") {
   CHECK(cut->nans_are_cut);
   CHECK_FALSE(gpu::parse_model("add bfloat16 bfloat16 nearest_even nans_are_cut nan=canonical:7fff"));
   CHECK_FALSE(gpu::parse_model("convert bfloat16 float8_e4m3fn nearest_even nans_are_cut nan=canonical:7f"));
+  const auto random =
+      gpu::parse_model("convert_randomly float32 float4_e2m1fn stochastic saturating random=8:15,24:31 nan=canonical:7");
+  REQUIRE(random);
+  CHECK(random->options.random_bits == 16);
+  CHECK(random->random.of(0x0000'0100) == 0x8000);
+  CHECK(random->random.of(0x8000'0000) == 0x0001);
+  for (const char* const words : {"convert_randomly float32 float16 stochastic nan=canonical:7fff",
+                                  "convert_randomly float32 float16 nearest_even random=12:0 nan=canonical:7fff",
+                                  "convert_randomly float32 float16 stochastic random=12:0,32:32 nan=canonical:7fff",
+                                  "convert_randomly float32 float16 stochastic random=12 nan=canonical:7fff",
+                                  "convert_randomly float16 float8_e5m2 stochastic random=12:0 nan=canonical:7f",
+                                  "convert float32 float16 nearest_even random=12:0 nan=canonical:7fff"})
+    CHECK_FALSE(gpu::parse_model(words));
   for (const char* const words :
        {"", "convert", "convert float32 float16 nearest_even", "convert float32 float16 nearest_even nan=canonical:",
         "convert float32 float16 nearest_even nan=canonical:10000", "convert float32 float16 stochastic nan=canonical:7fff",

@@ -38,20 +38,32 @@ struct Matrix {
   const void* codes = nullptr;
 };
 
-/// D = alpha * scale * op(A) * op(B) + beta * C, products summed exactly enough in float64 over parts of K, each rounded to D's
-/// type first where `reduced` is set; then rounded once.
+/// On the device: cublasLtMatmulMatrixScale_t, and numbers laid out as that mode wants them; none stand for 1.
+struct Scales {
+  std::int32_t mode = 0;
+  const void* values = nullptr;
+};
+
+/// D = d_scale * (alpha * scaled op(A) * scaled op(B) + beta * C), products summed exactly enough in float64 over parts of K,
+/// each rounded to D's type first where `reduced` is set; then rounded once. `amax`: of what d_scale is multiplied by.
 struct Gemm {
   cublasComputeType_t compute;
   cudaDataType_t scale_type;
   bool transpose_a, transpose_b;
   Matrix a, b, c, d;
   const void *alpha, *beta;
-  double scale = 1;
+  Scales a_scales = {}, b_scales = {};
+  const float* d_scale = nullptr;
+  float* amax = nullptr;
   int split_k = 1;
   bool reduced = false;
 };
 /// What is wrong with it: types that do not go together, leading dimensions, shapes.
 cublasStatus_t check(const Gemm& gemm);
+/// Scaling modes that do not go together or that the device has not, and pointers that are none or not aligned.
+cublasStatus_t check_scales(const Gemm& gemm);
+/// Of product number p of a line (a row of op(A), a column of op(B)).
+double scale_at(const Scales& scales, std::uint64_t lines, std::uint64_t k, std::uint64_t line, std::uint64_t p);
 void run(const Gemm& gemm, void* d);
 
 }  // namespace fake_cublas

@@ -38,6 +38,7 @@ enum cudaDataType_t {
   CUDA_R_16BF = 14,
   CUDA_R_8F_E4M3 = 28,
   CUDA_R_8F_E5M2 = 29,
+  CUDA_R_4F_E2M1 = 33,
 };
 
 struct FakeCublas;

@@ -5,7 +5,6 @@
 #include <map>
 
 #include "tests/gpu/fake_cublas/control.hpp"
-#include "tests/gpu/fake_cuda/fake_state.hpp"
 
 struct FakeCublasLt {};
 struct FakeLayout {
@@ -15,7 +14,9 @@ struct FakeMatmulDesc {
   cublasComputeType_t compute;
   cudaDataType_t scale_type;
   std::int32_t transpose_a = CUBLAS_OP_N, transpose_b = CUBLAS_OP_N;
-  const float *a_scale = nullptr, *b_scale = nullptr;
+  fake_cublas::Scales a_scales = {}, b_scales = {};
+  const float* d_scale = nullptr;
+  float* amax = nullptr;
   std::int8_t fast = 0;
 };
 struct FakePreference {
@@ -68,7 +69,16 @@ fake_cublas::Gemm gemm_of(const FakeMatmulDesc& desc, const FakeLayout& a, const
           c.matrix,
           d.matrix,
           nullptr,
-          nullptr};
+          nullptr,
+          desc.a_scales,
+          desc.b_scales,
+          desc.d_scale,
+          desc.amax};
+}
+
+cublasStatus_t checked(const fake_cublas::Gemm& gemm) {
+  const cublasStatus_t status = fake_cublas::check_scales(gemm);
+  return status == CUBLAS_STATUS_SUCCESS ? fake_cublas::check(gemm) : status;
 }
 
 template <class T>
@@ -124,8 +134,12 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t desc, cublasL
   switch (attribute) {
     case CUBLASLT_MATMUL_DESC_TRANSA: return set(desc->transpose_a, buffer, bytes);
     case CUBLASLT_MATMUL_DESC_TRANSB: return set(desc->transpose_b, buffer, bytes);
-    case CUBLASLT_MATMUL_DESC_A_SCALE_POINTER: return set(desc->a_scale, buffer, bytes);
-    case CUBLASLT_MATMUL_DESC_B_SCALE_POINTER: return set(desc->b_scale, buffer, bytes);
+    case CUBLASLT_MATMUL_DESC_A_SCALE_POINTER: return set(desc->a_scales.values, buffer, bytes);
+    case CUBLASLT_MATMUL_DESC_B_SCALE_POINTER: return set(desc->b_scales.values, buffer, bytes);
+    case CUBLASLT_MATMUL_DESC_A_SCALE_MODE: return set(desc->a_scales.mode, buffer, bytes);
+    case CUBLASLT_MATMUL_DESC_B_SCALE_MODE: return set(desc->b_scales.mode, buffer, bytes);
+    case CUBLASLT_MATMUL_DESC_D_SCALE_POINTER: return set(desc->d_scale, buffer, bytes);
+    case CUBLASLT_MATMUL_DESC_AMAX_D_POINTER: return set(desc->amax, buffer, bytes);
     case CUBLASLT_MATMUL_DESC_FAST_ACCUM: return set(desc->fast, buffer, bytes);
   }
   return CUBLAS_STATUS_INVALID_VALUE;
@@ -146,7 +160,7 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDe
                                               cublasLtMatmulHeuristicResult_t results[], int* returned) {
   *returned = 0;
   if (const cublasStatus_t status = next_call(); status != CUBLAS_STATUS_SUCCESS) return status;
-  if (const auto status = fake_cublas::check(gemm_of(*desc, *a, *b, *c, *d)); status != CUBLAS_STATUS_SUCCESS) return status;
+  if (const auto status = checked(gemm_of(*desc, *a, *b, *c, *d)); status != CUBLAS_STATUS_SUCCESS) return status;
   fake_cublas::last().reductions = preference->reductions;
   for (const Algorithm& algorithm : known) {
     if (*returned == requested) break;
@@ -167,7 +181,7 @@ cublasStatus_t cublasLtMatmulAlgoCheck(cublasLtHandle_t, cublasLtMatmulDesc_t de
   const std::uint64_t k = gemm.transpose_a ? gemm.a.rows : gemm.a.columns;
   if (algorithm.split_k > 1 && (algorithm.reduction == 0 || k < 16 * algorithm.split_k)) return CUBLAS_STATUS_NOT_SUPPORTED;
   *result = {*algo, workspace_of(algorithm, d->matrix), CUBLAS_STATUS_SUCCESS, 1, {}};
-  return fake_cublas::check(gemm);
+  return checked(gemm);
 }
 
 cublasStatus_t cublasLtMatmulAlgoCapGetAttribute(const cublasLtMatmulAlgo_t* algo, cublasLtMatmulAlgoCapAttributes_t attribute,
@@ -231,16 +245,8 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc
   const Algorithm algorithm = algo != nullptr ? unpacked(*algo) : known[0];
   gemm.split_k = static_cast<int>(std::max<std::uint32_t>(algorithm.split_k, 1));
   gemm.reduced = algorithm.reduction == CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE;
-  const bool scaled = desc->a_scale != nullptr || desc->b_scale != nullptr;
-  const bool fp8 = gemm.a.type == CUDA_R_8F_E4M3 || gemm.a.type == CUDA_R_8F_E5M2;
-  if ((scaled && !fp8) || workspace_of(algorithm, gemm.d) > workspace_bytes || workspace == nullptr)
-    return CUBLAS_STATUS_INVALID_VALUE;
-  if (const auto status = fake_cublas::check(gemm); status != CUBLAS_STATUS_SUCCESS) return status;
-  if (scaled) {
-    const fake_cuda::Unlocked unlocked;
-    for (const float* scale : {desc->a_scale, desc->b_scale})
-      if (scale != nullptr) gemm.scale *= static_cast<double>(*scale);
-  }
+  if (workspace_of(algorithm, gemm.d) > workspace_bytes || workspace == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
+  if (const auto status = checked(gemm); status != CUBLAS_STATUS_SUCCESS) return status;
   fake_cublas::last().fast_accumulation = desc->fast != 0;
   fake_cublas::last().operands.push_back(A);
   fake_cublas::run(gemm, D);

@@ -22,23 +22,32 @@ struct Type {
   int exponent_bits, fraction_bits, register_bits;
   bool has_infinity = true;
   int cut = 0;
+  bool has_nan = true, has_sign = true;
 
   int bias() const { return (1 << (exponent_bits - 1)) - 1; }
   int least_exponent() const { return 1 - bias(); }
   std::uint64_t magnitude_bits() const { return (std::uint64_t{1} << (exponent_bits + fraction_bits)) - 1; }
   std::uint64_t sign() const { return magnitude_bits() + 1; }
   std::uint64_t infinity() const { return magnitude_bits() >> fraction_bits << fraction_bits; }
-  std::uint64_t largest() const { return has_infinity ? infinity() - 1 : magnitude_bits() - 1; }
+  std::uint64_t largest() const { return has_infinity ? infinity() - 1 : magnitude_bits() - (has_nan ? 1 : 0); }
   bool is_nan(std::uint64_t code) const {
     const std::uint64_t magnitude = code & magnitude_bits();
-    return has_infinity ? magnitude > infinity() : magnitude == magnitude_bits();
+    return has_infinity ? magnitude > infinity() : has_nan && magnitude == magnitude_bits();
   }
 };
 
 Type type_of(const std::string& name) {
-  static const std::map<std::string, Type> types{{"f16", {5, 10, 16}}, {"bf16", {8, 7, 16}},  {"tf32", {8, 10, 32, true, 13}},
-                                                 {"f32", {8, 23, 32}}, {"f64", {11, 52, 64}}, {"e4m3", {4, 3, 8, false}},
-                                                 {"e5m2", {5, 2, 8}}};
+  static const std::map<std::string, Type> types{{"f16", {5, 10, 16}},
+                                                 {"bf16", {8, 7, 16}},
+                                                 {"tf32", {8, 10, 32, true, 13}},
+                                                 {"f32", {8, 23, 32}},
+                                                 {"f64", {11, 52, 64}},
+                                                 {"e4m3", {4, 3, 8, false}},
+                                                 {"e5m2", {5, 2, 8}},
+                                                 {"e2m1", {2, 1, 4, false, 0, false}},
+                                                 {"e2m3", {2, 3, 8, false, 0, false}},
+                                                 {"e3m2", {3, 2, 8, false, 0, false}},
+                                                 {"ue8m0", {8, 0, 8, false, 0, true, false}}};
   const auto found = types.find(name);
   if (found != types.end()) return found->second;
   record_failure("no type ." + name);
@@ -47,6 +56,7 @@ Type type_of(const std::string& name) {
 
 /// The value of a code that is no NaN.
 double value(const Type& type, std::uint64_t code) {
+  if (!type.has_sign) return std::ldexp(1, static_cast<int>(code) - type.bias());
   const std::uint64_t magnitude = code & type.magnitude_bits();
   const double sign = (code & type.sign()) != 0 ? -1 : 1;
   if (type.has_infinity && magnitude == type.infinity()) return sign * std::numeric_limits<double>::infinity();
@@ -55,6 +65,25 @@ double value(const Type& type, std::uint64_t code) {
   const double hidden = field > 0 ? std::ldexp(1, type.fraction_bits) : 0;
   const int exponent = std::max(field, 1) - type.bias() - type.fraction_bits;
   return sign * std::ldexp(hidden + fraction, exponent);
+}
+
+/// Whether bits that a rounding drops, `fraction` of the last one kept, carry when a random number is added to the uppermost of
+/// them.
+bool carries(double fraction, std::uint32_t random, int random_bits) {
+  return std::floor(std::ldexp(fraction, random_bits)) + random >= std::ldexp(1, random_bits);
+}
+
+/// A power of two of no sign: the last one that is no greater than x, or the first that is no less; 2^-127 at least.
+std::uint64_t exponent_of(double x, char rounding, bool saturates) {
+  const std::uint64_t too_great = saturates ? 254 : 255;
+  const double magnitude = std::fabs(x);
+  if (std::isinf(x)) return too_great;
+  for (int code = 0; code < 255; ++code) {
+    const double power = std::ldexp(1, code - 127);
+    if (magnitude == power || (magnitude < power && rounding == 'p')) return static_cast<std::uint64_t>(code);
+    if (magnitude < power) return static_cast<std::uint64_t>(std::max(code - 1, 0));
+  }
+  return rounding == 'p' ? too_great : 254;
 }
 
 /// An integer of at least 0 that is near a number of at least 0: "n", "a", "z", "p", "m" for a number with that sign.
@@ -68,7 +97,13 @@ double integer(double x, char rounding, bool negative) {
   }
 }
 
-std::uint64_t rounded(const Type& type, double x, char rounding, bool saturates) {
+struct Random {
+  std::uint32_t number = 0;
+  int bits = 0;
+};
+
+std::uint64_t rounded(const Type& type, double x, char rounding, bool saturates, Random random = {}) {
+  if (!type.has_sign) return exponent_of(x, rounding, saturates);
   const bool negative = std::signbit(x);
   const std::uint64_t sign = negative ? type.sign() : 0;
   const double magnitude = std::fabs(x), beyond = std::ldexp(1, type.bias() + 2);
@@ -78,12 +113,15 @@ std::uint64_t rounded(const Type& type, double x, char rounding, bool saturates)
     int exponent = 0;
     std::frexp(magnitude, &exponent);
     const int last = std::max(exponent - 1, type.least_exponent()) - type.fraction_bits;
-    const double steps = integer(std::ldexp(magnitude, -last), rounding, negative);
+    const double exact = std::ldexp(magnitude, -last), cut = std::floor(exact);
+    const double steps =
+        random.bits > 0 ? cut + (carries(exact - cut, random.number, random.bits) ? 1 : 0) : integer(exact, rounding, negative);
     const auto binade = static_cast<std::uint64_t>(last + type.fraction_bits - type.least_exponent());
     code = (binade << type.fraction_bits) + static_cast<std::uint64_t>(steps);
   }
   if (code <= type.largest()) return sign | code;
-  const bool outward = rounding == 'n' || rounding == 'a' || rounding == (negative ? 'm' : 'p') || std::isinf(x);
+  const bool outward =
+      random.bits > 0 || rounding == 'n' || rounding == 'a' || rounding == (negative ? 'm' : 'p') || std::isinf(x);
   if (saturates || !outward) return sign | type.largest();
   return type.has_infinity ? sign | type.infinity() : type.magnitude_bits();
 }
@@ -91,7 +129,7 @@ std::uint64_t rounded(const Type& type, double x, char rounding, bool saturates)
 /// NaNs: canonical, but double keeps sign and payload, and the two conversions that are integer code cut.
 std::uint64_t nan(const std::string& text, const Type& from, std::uint64_t code, const Type& to) {
   const bool cut = text == "cvt.rna.tf32.f32" || text == "cvt.f32.bf16";
-  if (!cut && to.fraction_bits != 52) return to.magnitude_bits();
+  if (!cut && to.fraction_bits != 52) return to.magnitude_bits();  // without NaN the greatest number
   const std::uint64_t fraction = code & ((std::uint64_t{1} << from.fraction_bits) - 1);
   const int shift = to.fraction_bits - from.fraction_bits;
   const std::uint64_t kept = shift >= 0 ? fraction << shift : fraction >> -shift;
@@ -106,10 +144,10 @@ struct Conversion {
   char rounding = 'n';
   bool saturates = false, relu = false;
 
-  std::uint64_t of(std::uint64_t source) const {
+  std::uint64_t of(std::uint64_t source, Random random = {}) const {
     const std::uint64_t code = source >> from.cut;
     if (from.is_nan(code)) return nan(text, from, code, to) << to.cut;
-    const std::uint64_t result = rounded(to, value(from, code), rounding, saturates);
+    const std::uint64_t result = rounded(to, value(from, code), rounding, saturates, random);
     return (relu && (result & to.sign()) != 0 ? 0 : result) << to.cut;
   }
 };
@@ -120,9 +158,10 @@ Conversion read(const std::string& text) {
   for (std::string word; std::getline(in, word, '.');) words.push_back(word);
   if (words.size() < 3 || words[0] != "cvt") record_failure("no conversion: " + text);
   const auto lanes = [](std::string& word) {
-    if (!word.ends_with("x2")) return 1;
+    if (!word.ends_with("x2") && !word.ends_with("x4")) return 1;
+    const int count = word.back() - '0';
     word.resize(word.size() - 2);
-    return 2;
+    return count;
   };
   Conversion conversion;
   conversion.text = text;
@@ -136,7 +175,8 @@ Conversion read(const std::string& text) {
       conversion.saturates = true;
     } else if (words[i] == "relu") {
       conversion.relu = true;
-    } else if (words[i] == "rn" || words[i] == "rz" || words[i] == "rm" || words[i] == "rp" || words[i] == "rna") {
+    } else if (words[i] == "rn" || words[i] == "rz" || words[i] == "rm" || words[i] == "rp" || words[i] == "rna" ||
+               words[i] == "rs") {
       conversion.rounding = words[i] == "rna" ? 'a' : words[i][1];
     } else {
       record_failure("." + words[i] + " in " + text);
@@ -183,6 +223,29 @@ std::uint64_t converted(const char* text, std::initializer_list<std::uint64_t> s
   std::uint64_t result = 0;
   for (std::size_t i = 0; i < elements.size(); ++i)
     result |= conversion.of(elements[i]) << (i * static_cast<std::size_t>(conversion.to.register_bits));
+  return result;
+}
+
+std::uint64_t converted_randomly(const char* text, const std::uint32_t* sources, int count, std::uint32_t rbits) {
+  const Conversion conversion = read(text);
+  if (conversion.rounding != 's' || conversion.to_lanes != count || conversion.from_lanes != 1)
+    record_failure(std::string("operands of ") + text);
+  std::uint64_t result = 0;
+  for (int i = 0; i < count; ++i) {
+    // Two elements have a half each; of four, two have the upper bits and two the lower ones, of each half where d is 16 bits
+    // wide.
+    const bool ab = i < count / 2;
+    Random random{ab ? rbits >> 16 : rbits & 0xffff, 16};
+    if (conversion.to.fraction_bits == 10) random = {random.number & 0x1fff, 13};
+    if (count == 4 && conversion.to.register_bits == 4)
+      random.number = (rbits >> (ab ? 24 : 16) & 0xff) << 8 | (rbits >> (ab ? 8 : 0) & 0xff);
+    if (count == 4 && i % 2 == 0) {
+      std::uint32_t reversed = 0;
+      for (int bit = 0; bit < 16; ++bit) reversed |= (random.number >> bit & 1) << (15 - bit);
+      random.number = reversed;
+    }
+    result |= conversion.of(sources[i], random) << ((count - 1 - i) * conversion.to.register_bits);
+  }
   return result;
 }
 

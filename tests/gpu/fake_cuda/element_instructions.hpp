@@ -9,6 +9,8 @@ namespace fake_cuda {
 
 /// What a cvt instruction makes of its source registers, the uppermost first.
 std::uint64_t converted(const char* text, std::initializer_list<std::uint64_t> sources);
+/// What cvt.rs makes of `count` floats, the uppermost first.
+std::uint64_t converted_randomly(const char* text, const std::uint32_t* sources, int count, std::uint32_t rbits);
 /// The constraint of inline assembly is that of a register of so many bytes.
 void check_constraint(const char* text, const char* constraint, std::size_t bytes);
 
@@ -18,6 +20,13 @@ void convert(const char* text, const char* to, const char* from, To& result, std
   check_constraint(text, from, sizeof(From));
   const From* const at = sources.begin();
   result = static_cast<To>(sources.size() == 2 ? converted(text, {at[0], at[1]}) : converted(text, {at[0]}));
+}
+
+template <int count, class To>
+void convert_randomly(const char* text, const char* to, To& result, const std::uint32_t (&sources)[count],
+                      std::uint32_t rbits) {
+  check_constraint(text, to, sizeof(To));
+  result = static_cast<To>(converted_randomly(text, sources, count, rbits));
 }
 
 struct Binary16 {

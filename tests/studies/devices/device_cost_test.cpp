@@ -68,13 +68,30 @@ TEST_CASE("each format's error is that of its operands' and its result's roundin
     CHECK(rows.number(row, "error") > least);
     CHECK(rows.number(row, "error") < most);
   };
-  REQUIRE(rows.table.rows.size() == 8);
+  REQUIRE(rows.table.rows.size() == 11);
   expect(0, "float32", 0x1p-27, 0x1p-22);
   expect(1, "tf32", 0x1p-12, 0x1p-10);  // cut off, not rounded
   expect(2, "float16", 0x1p-13, 0x1p-11);
   expect(3, "bfloat16", 0x1p-10, 0x1p-8);
   expect(4, "float8_e4m3fn", 0x1p-6, 0x1p-4);
   expect(6, "float8_e5m2,float8_e4m3fn", 0x1p-5, 0x1p-3);
+  for (const std::size_t row : {8u, 9u, 10u}) expect(row, "float8_e4m3fn", 0x1p-6, 0x1p-4);
+  CHECK(rows.text(8, "scale_mode_a") == "OUTER_VEC_32F");
+  CHECK(rows.text(10, "scale_mode_a") == "VEC128_32F");
+  CHECK(rows.text(10, "scale_mode_b") == "BLK128x128_32F");
+}
+
+TEST_CASE("block scales keep what fp4 loses", "[studies]") {
+  const testing::NamedCells rows{studies::device_cost(gpu::EmulatedLibrary("sm_100"), config_for({24, 16, 96}))};
+
+  // e2m1 has two bits: an error of 0.36 to 0.6 of 2^-2, and where a block's numbers are small beside its greatest one, more.
+  const std::size_t last = rows.table.rows.size() - 1;
+  CHECK(rows.text(last, "scale_mode_a") == "VEC16_UE4M3");
+  CHECK(rows.text(last - 1, "scale_mode_a") == "VEC32_UE8M0");
+  CHECK(rows.number(last, "error") > 0x1p-4);
+  CHECK(rows.number(last, "error") < 0x1p-2);
+  CHECK(rows.number(last - 1, "error") < 0x1p-4);
+  CHECK(rows.count(last, "bytes") == (24 * 96 + 96 * 16) / 2 + 2 * 24 * 16);
 }
 
 TEST_CASE("speeds follow from times and shapes", "[studies]") {
@@ -140,8 +157,8 @@ TEST_CASE("a product is measured while there is time, and told at once", "[studi
 
   const testing::NamedCells rows{studies::device_cost(Clocked(), config)};
 
-  REQUIRE(rows.table.rows.size() == 8);
-  CHECK(told == 8);
+  REQUIRE(rows.table.rows.size() == 11);
+  CHECK(told == 11);
   CHECK(rows.number(1, "median_us") > 0);
   CHECK(rows.text(1, "remark").empty());
   CHECK(std::isnan(rows.number(2, "median_us")));

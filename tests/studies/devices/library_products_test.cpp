@@ -10,6 +10,7 @@
 
 #include "emu/catalogue.hpp"
 #include "gpu/emulated/emulated_library.hpp"
+#include "studies/devices/product_models.hpp"
 #include "tests/studies/devices/named_cells.hpp"
 #include "tests/studies/devices/wrapped_library.hpp"
 
@@ -21,7 +22,9 @@ const gpu::EmulatedLibrary library("sm_90");
 
 gpu::LibraryCall call_of(const std::string& compute, emu::Format a, emu::Format b, emu::Format d, bool fast = false) {
   for (const gpu::LibraryCall& call : library.calls())
-    if (call.compute == compute && call.a == a && call.b == b && call.d == d && call.fast_accumulation == fast) return call;
+    if (call.compute == compute && call.a == a && call.b == b && call.d == d && call.fast_accumulation == fast &&
+        call.scale_mode_a == gpu::ScaleMode::scalar_32f)
+      return call;
   FAIL("the emulated library has no such call");
   return {};
 }
@@ -165,6 +168,55 @@ TEST_CASE("fp8, float16 accumulators, float32, tf32 and float64 are explained", 
   CHECK(explanation(call_of("CUBLAS_COMPUTE_32F_FAST_16BF", f32, f32, f32)) ==
         "operands rounded to bfloat16 nearest_even; sm_90 chain");
   CHECK(explanation(call_of("CUBLAS_COMPUTE_64F", f64, f64, f64)) == "sm_90 chain");
+}
+
+TEST_CASE("each scaling mode is explained, and which scale comes first shows", "[studies]") {
+  using gpu::ScaleMode;
+  struct Mode {
+    const char* engine;
+    ScaleMode a, b;
+    std::string words;
+  };
+  const std::string chunks = "sm_90 chain; promoted to float32 every 128; scaled by the product of both scales (fma)";
+  const auto modes = {Mode{"sm_90", ScaleMode::outer_vec_32f, ScaleMode::outer_vec_32f,
+                           "sm_90 chain; promoted to float32 every 128; scaled by the product of both scales"},
+                      Mode{"sm_90", ScaleMode::vec128_32f, ScaleMode::vec128_32f, chunks},
+                      Mode{"sm_90", ScaleMode::vec128_32f, ScaleMode::blk128x128_32f, chunks},
+                      Mode{"sm_90", ScaleMode::blk128x128_32f, ScaleMode::vec128_32f, chunks},
+                      Mode{"sm_100", ScaleMode::vec32_ue8m0, ScaleMode::vec32_ue8m0, "sm_100 chain"},
+                      Mode{"sm_100", ScaleMode::vec16_ue4m3, ScaleMode::vec16_ue4m3, "sm_100 chain"}};
+  for (const Mode& mode : modes) {
+    const gpu::EmulatedLibrary scaled(mode.engine);
+    auto config = config_for(320);
+    config.engine = mode.engine;
+    config.most_algorithms = 3;
+    config.most_on_host = 0;
+    for (const gpu::LibraryCall& call : scaled.calls()) {
+      if (call.scale_mode_a != mode.a || call.scale_mode_b != mode.b || call.fast_accumulation || call.d != emu::float32)
+        continue;
+      const Rows rows{{studies::library_products(scaled, call, config)}};
+      CAPTURE(mode.engine, rows.text(0, "scale_mode_a"), rows.text(0, "scale_mode_b"), rows.text(0, "also"));
+      check_explained(rows, "kind=chain", mode.words);
+      // Sums of 14 bits, and sums of products of e2m1, are added exactly in float32: there the order in which promoted sums are
+      // added does not show. That of the scales does.
+      CHECK((rows.count(0, "alternatives") == 0 || studies::scaled_block(call) == 0));
+      for (const char* other : {"A's scale", "B's scale"}) CHECK(rows.text(0, "also").find(other) == std::string::npos);
+      CHECK(rows.text(1, "explained") == "yes");
+      CHECK(rows.text(2, "explained") == "yes");
+      CHECK(rows.text(0, "scale_mode_a") == gpu::facts_of(mode.a).name);
+    }
+  }
+}
+
+TEST_CASE("fp8 results are explained", "[studies]") {
+  auto config = config_for(160);
+  config.most_algorithms = 1;
+  for (const gpu::LibraryCall& call : library.calls()) {
+    if (call.d.bits() != 8) continue;
+    const Rows rows{{studies::library_products(library, call, config)}};
+    CHECK(rows.text(0, "explained") == "yes");
+    CHECK(rows.text(0, "c") == "bfloat16");
+  }
 }
 
 TEST_CASE("one wrong bit of one output is not explained", "[studies]") {

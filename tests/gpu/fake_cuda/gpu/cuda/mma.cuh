@@ -14,6 +14,7 @@ namespace ulpscope::gpu::cuda {
 inline constexpr int target_architecture = 10000;
 inline constexpr bool target_has_wgmma = true;
 inline constexpr bool target_has_narrow_mma = true;
+inline constexpr bool target_has_narrow_cvt = true, target_has_random_cvt = true;
 
 inline void unreachable_instruction() { fake_cuda::record_failure("an instruction that the target lacks"); }
 inline std::uint32_t shared_address(const void* memory) { return fake_cuda::shared_address(memory); }
