@@ -1,10 +1,14 @@
-# CUDA: the plugins are built where a toolkit of this version or a newer one is found, and left out elsewhere.
-#   ULPSCOPE_CUDA                 AUTO (default), ON (fail without a toolkit), OFF
+# CUDA: the plugins are built where a toolkit is found, and left out elsewhere.
+#   ULPSCOPE_CUDA                 AUTO (default): with a toolkit of a version that they were built with; ON: with any that has what they
+#                                 use, fail without one; OFF
 #   CMAKE_CUDA_ARCHITECTURES      default, as `native`: the GPUs of this machine; where none answers, sm_90a alone, for the sake of the time that
 #                                 it takes. All with tensor cores: 75-real;80-real;86-real;89-real;90a-real;100a-real;103a-real;120a-real;121a-real
 set(ULPSCOPE_CUDA AUTO CACHE STRING "Build the CUDA plugins: AUTO, ON, OFF")
 set_property(CACHE ULPSCOPE_CUDA PROPERTY STRINGS AUTO ON OFF)
-set(ulpscope_cuda_least_toolkit 13.0)
+# The headers and the ptxas of 12.9 take all of it (its nvcc was not tried: nvcc 13.0 stood in), those of 12.8 have neither `.block32` of
+# tcgen05.mma nor cuBLASLt's scale modes of vectors and blocks of float32.
+set(ulpscope_cuda_least_toolkit 12.9)
+set(ulpscope_cuda_built_with 13.0)
 
 include(UlpscopeCudaArchitectures)
 
@@ -28,7 +32,11 @@ if(NOT ULPSCOPE_CUDA STREQUAL OFF)
     set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
     set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
     find_package(CUDAToolkit)
-    if(CUDAToolkit_FOUND AND CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL ulpscope_cuda_least_toolkit)
+    set(ulpscope_cuda_wanted ${ulpscope_cuda_built_with})
+    if(ULPSCOPE_CUDA STREQUAL ON)
+      set(ulpscope_cuda_wanted ${ulpscope_cuda_least_toolkit})
+    endif()
+    if(CUDAToolkit_FOUND AND CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL ulpscope_cuda_wanted)
       set(ULPSCOPE_HAS_CUDA ON)
     endif()
   endif()
@@ -37,7 +45,7 @@ if(NOT ULPSCOPE_CUDA STREQUAL OFF)
   elseif(ULPSCOPE_CUDA STREQUAL ON)
     message(FATAL_ERROR "ULPSCOPE_CUDA is ON, but no CUDA toolkit ${ulpscope_cuda_least_toolkit} or newer was found")
   else()
-    message(STATUS "ulpscope: no CUDA toolkit ${ulpscope_cuda_least_toolkit} or newer, the CUDA plugins are left out")
+    message(STATUS "ulpscope: no CUDA toolkit ${ulpscope_cuda_built_with} or newer, the CUDA plugins are left out (ULPSCOPE_CUDA=ON tries ${ulpscope_cuda_least_toolkit})")
   endif()
 endif()
 

@@ -76,17 +76,22 @@ std::vector<cuda::ElementInstruction> architecture_specific(const cuda::Target& 
 }
 
 TEST_CASE("conversions of fp4, fp6 and ue8m0 and with random bits compute what their models claim", "[gpu]") {
-  const cuda::CudaElementwise device("cuda:0", 0, architecture_specific({100, 100, true, "sm_100"}));
+  const cuda::CudaElementwise device(
+      "cuda:0", 0, architecture_specific({.capability = 100, .architecture = 100, .specific = true, .engine = "sm_100"}));
   for (const ElementOperation& operation : device.operations()) check_operation(device, operation, 20001);
 }
 
+// Three formats with and without relu, from floats and to halves; ue8m0 in two directions, saturating or not, from two formats,
+// and to bfloat16.
+constexpr std::size_t narrow_conversions = 2 * (3 * 2) + 2 * 2 * 2 + 1;
+
 TEST_CASE("conversions of sm_100a and sm_120a are those of the PTX ISA's target notes", "[gpu]") {
-  // Three formats with and without relu, from floats and to halves; ue8m0 in two directions, saturating or not, from two
-  // formats, and to bfloat16. Random bits: two formats in pairs, relu and satfinite or not; five in fours, relu or not.
-  constexpr std::size_t narrow = 2 * (3 * 2) + 2 * 2 * 2 + 1, random = 2 * 2 * 4 + 5 * 4 * 2;
+  // Random bits: two formats in pairs, relu and satfinite or not; five in fours, relu or not.
+  constexpr std::size_t narrow = narrow_conversions, random = 2 * 2 * 4 + 5 * 4 * 2;
   const auto count = [](int architecture, bool specific) {
     std::set<std::string> names;
-    for (const auto& entry : architecture_specific({architecture, architecture, specific, ""}))
+    for (const auto& entry :
+         architecture_specific({.capability = architecture, .architecture = architecture, .specific = specific}))
       CHECK(names.insert(entry.operation.instruction).second);
     return names.size();
   };
@@ -99,17 +104,18 @@ TEST_CASE("conversions of sm_100a and sm_120a are those of the PTX ISA's target 
   CHECK(count(120, true) == narrow);
 }
 
-TEST_CASE("element operations have one name each, and no architecture has less than the one before", "[gpu]") {
+TEST_CASE("element operations have one name each, and no architecture but sm_120 lacks what the one before has: cvt.rs",
+          "[gpu]") {
   std::set<std::string> before;
   for (const int capability : {75, 80, 86, 89, 90, 100, 120}) {
     CAPTURE(capability);
     std::set<std::string> names;
     for (const cuda::ElementInstruction& entry : cuda::element_instructions(capability))
       CHECK(names.insert(entry.operation.instruction).second);
-    for (const std::string& name : before) CHECK(names.contains(name));
+    for (const std::string& name : before) CHECK((names.contains(name) || (capability == 120 && name.starts_with("cvt.rs"))));
     before = names;
   }
-  CHECK(before.size() == 5 + 5 + 2 + 3 + 5 + 5 + 5 + 7 + 5 + 12 + 32 + 32);
+  CHECK(before.size() == 5 + 5 + 2 + 3 + 5 + 5 + 5 + 7 + 5 + 12 + 32 + 32 + narrow_conversions);
 }
 
 }  // namespace
