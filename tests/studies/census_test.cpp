@@ -2,6 +2,7 @@
 // The census against facts worked out by hand and figures published elsewhere.
 #include "studies/census.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
@@ -193,6 +194,36 @@ TEST_CASE("squares of extreme doubles neither overflow nor vanish", "[studies]")
   CHECK(s.at("sqnr_db") > 140);
   CHECK(s.at("sqnr_db") < 180);
   CHECK(s.at("rms_error") > 0);
+}
+
+TEST_CASE("decibels of sums of squares whose exponents differ", "[studies]") {
+  studies::SquareSum large, one, small;
+  large.add(0x1p600);
+  one.add(1);
+  small.add(0x1p-600);
+  REQUIRE((large.value().exponent != one.value().exponent && one.value().exponent != small.value().exponent));
+
+  const double of_600_bits = 20 * 600 * std::log10(2.0);
+  CHECK_THAT(studies::decibels(large, one), WithinRel(of_600_bits, 1e-12));
+  CHECK_THAT(studies::decibels(one, large), WithinRel(-of_600_bits, 1e-12));
+  CHECK_THAT(studies::decibels(one, small), WithinRel(of_600_bits, 1e-12));
+  CHECK_THAT(studies::decibels(large, small), WithinRel(2 * of_600_bits, 1e-12));
+}
+
+TEST_CASE("progress tells of the elements that are done, to the last one", "[studies]") {
+  const std::uint64_t count = GENERATE(std::uint64_t{1}, std::uint64_t{70'000}, (std::uint64_t{1} << 22) + 5);
+  const auto tensor = tensors::from_values("t", {count}, std::vector<float>(count, 1.0F));
+  studies::CensusConfig config;
+  config.formats = {emu::fp16};
+  std::vector<std::uint64_t> told;
+  config.progress = [&](std::uint64_t done) { told.push_back(done); };
+
+  studies::census(tensor, {}, config);
+
+  REQUIRE_FALSE(told.empty());
+  CHECK(told.back() == count);
+  CHECK(std::is_sorted(told.begin(), told.end()));
+  CHECK(told.front() == std::min(count, std::uint64_t{1} << 22));  // parts are as long as that
 }
 
 TEST_CASE("every float32 falls into the class counted in closed form", "[studies][exhaustive]") {

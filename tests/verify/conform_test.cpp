@@ -153,3 +153,13 @@ TEST_CASE("findings do not depend on threads, nor on whether a subject answers i
   }
   CHECK(a.findings.front().examples.front().input == 0x3f800000 - 999);
 }
+
+TEST_CASE("an operation's name is the same in capitals and with hyphens", "[verify]") {
+  for (const std::string& word : unary_operation_words()) {
+    std::string other;
+    for (const char c : word) other += c == '_' ? '-' : c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    const auto found = parse_unary_operation(other);
+    REQUIRE(found);
+    CHECK(found->name == word);
+  }
+}

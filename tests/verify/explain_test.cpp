@@ -116,6 +116,23 @@ TEST_CASE("a cause is named with its command where there is one", "[verify]") {
   CHECK(std::get<std::string>(table.rows[1].back()) == "split-k=4");
 }
 
+TEST_CASE("a buffer that is read as its transpose's is named, in shapes that are no squares", "[verify]") {
+  const auto claimed = config("sm_90", emu::bfloat16, emu::float32);
+  const bool of_a = GENERATE(true, false);
+  const std::size_t rows = of_a ? 12 : 128, columns = of_a ? 128 : 10;
+  const std::vector<double> stored = values(of_a ? claimed.a.input.tensor : claimed.b.input.tensor);
+  std::vector<double> read;
+  for (std::size_t i = 0; i < rows; ++i)
+    for (std::size_t j = 0; j < columns; ++j) read.push_back(stored[j * rows + i]);
+  auto computed = claimed;
+  (of_a ? computed.a : computed.b).input.tensor = tensors::from_values("misread", {rows, columns}, read);
+
+  const auto result = explain(claimed, computed);
+
+  REQUIRE(result.verdict == Verdict::explained);
+  CHECK(result.findings.front().hypothesis.word() == (of_a ? "A=transposed" : "B=transposed"));
+}
+
 TEST_CASE("few elements that are one ulp away decide nothing", "[verify]") {
   const auto product = config("fma", emu::bfloat16, emu::bfloat16);
   const auto truncated = studies::matmul(product).products.front().d;
