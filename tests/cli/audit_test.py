@@ -110,7 +110,10 @@ class Programs(unittest.TestCase):
         started = self.path / "started"
         name = self.script("slow.sh", f"#!/bin/sh\ntouch {started}\nsleep 60\n")
         with subprocess.Popen(words_of([f"program:{name} {{out}}"], ()), env={**os.environ, **self.env}) as process:
+            deadline = time.monotonic() + 60
             while not started.exists():
+                self.assertIsNone(process.poll(), "ended before it began")
+                self.assertLess(time.monotonic(), deadline, "did not begin")
                 time.sleep(0.02)
             self.assertEqual(len(list(self.temporary.iterdir())), 1)
             process.send_signal(signal.SIGTERM)
