@@ -5,7 +5,6 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
-#include <optional>
 
 #include "gpu/cublas/status.hpp"
 #include "gpu/cuda/runtime.hpp"
@@ -94,15 +93,14 @@ class Finder {
   Finder(cublasLtHandle_t handle, const LibraryCall& call, const Shape& shape, std::size_t workspace_bytes)
       : handle_(handle),
         problem_(call, shape),
+        stand_in_(call.scale_mode_a == ScaleMode::scalar_32f ? 0 : 256),
         workspace_bytes_(workspace_bytes),
         // As CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK counts them.
         reductions_(call.reduced_precision_reduction ? CUBLASLT_REDUCTION_SCHEME_MASK
                                                      : CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE) {
-    if (call.scale_mode_a == ScaleMode::scalar_32f) return;
     // Whether the library looks at the pointers here is not documented; its samples set them before they ask. What they point
     // to is not read.
-    const std::byte* const some = stand_in_.emplace(std::size_t{256}).data();
-    problem_.set_scales({some, some, nullptr, nullptr});
+    if (stand_in_.size() > 0) problem_.set_scales({stand_in_.data(), stand_in_.data(), nullptr, nullptr});
   }
 
   std::vector<cublasLtMatmulHeuristicResult_t> heuristics(std::size_t most) const {
@@ -155,7 +153,7 @@ class Finder {
 
   cublasLtHandle_t handle_;
   MatmulProblem problem_;
-  std::optional<cuda::Buffer<std::byte>> stand_in_;  ///< an address of scales
+  cuda::Buffer<std::byte> stand_in_;  ///< an address of scales
   std::size_t workspace_bytes_;
   std::uint32_t reductions_;
 };

@@ -133,6 +133,7 @@ class Block {
   }
 
   static void body() {
+    arrived_in_fiber(nullptr);
     for (;;) the().work();
   }
   void work() {
@@ -171,15 +172,19 @@ class Block {
 
   static void switch_to(ucontext_t& from, ucontext_t& to, [[maybe_unused]] void* stack, [[maybe_unused]] std::size_t bytes) {
 #if defined(__SANITIZE_ADDRESS__)
-    static const void* main_stack = nullptr;
-    static std::size_t main_bytes = 0;
     void* fake_stack = nullptr;
     const bool entering = stack != nullptr;
-    __sanitizer_start_switch_fiber(&fake_stack, entering ? stack : main_stack, entering ? bytes : main_bytes);
+    __sanitizer_start_switch_fiber(&fake_stack, entering ? stack : scheduler_stack_, entering ? bytes : scheduler_bytes_);
     swapcontext(&from, &to);
-    __sanitizer_finish_switch_fiber(fake_stack, nullptr, nullptr);
+    entering ? __sanitizer_finish_switch_fiber(fake_stack, nullptr, nullptr) : arrived_in_fiber(fake_stack);
 #else
     swapcontext(&from, &to);
+#endif
+  }
+  /// Tells the sanitizer, which says whence: the scheduler's stack, which is that of the thread that launches.
+  static void arrived_in_fiber([[maybe_unused]] void* fake_stack) {
+#if defined(__SANITIZE_ADDRESS__)
+    __sanitizer_finish_switch_fiber(fake_stack, &scheduler_stack_, &scheduler_bytes_);
 #endif
   }
 
@@ -197,6 +202,10 @@ class Block {
   std::vector<std::unique_ptr<Fiber>> fibers_;
   Fiber* current_ = nullptr;
   ucontext_t scheduler_ = {};
+#if defined(__SANITIZE_ADDRESS__)
+  static inline const void* scheduler_stack_ = nullptr;
+  static inline std::size_t scheduler_bytes_ = 0;
+#endif
   std::map<std::tuple<unsigned, unsigned, unsigned>, Meeting> meetings_;
   std::vector<Word> shared_;
 };
