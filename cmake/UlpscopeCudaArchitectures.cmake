@@ -11,8 +11,8 @@ function(ulpscope_architectures_here result)
     string(REGEX MATCHALL "[0-9]+[.][0-9]" capabilities "${capabilities}")
     foreach(capability IN LISTS capabilities)
       string(REPLACE "." "" capability ${capability})
-      if(capability STREQUAL "100")
-        set(capability 100a)
+      if(DEFINED ulpscope_specific_${capability})
+        string(APPEND capability a)  # and no code for its relatives
       endif()
       list(APPEND architectures ${capability}-real)
     endforeach()
@@ -22,7 +22,8 @@ endfunction()
 
 # The architectures of whose machine code some instructions are in code for one GPU alone, and what has it: wgmma is in sm_90a;
 # tcgen05 in sm_100a, sm_103a and sm_110a, where sm_100 runs on GPUs of 10.0 and 10.3; mma.sync of 4 and 6 bits and with block scales in
-# sm_120a and sm_121a, where sm_120 runs on GPUs of 12.0 and 12.1. (sm_100f and sm_120f are for both, but CMake 3.25 refuses architectures of that name.)
+# sm_120a and sm_121a, where sm_120 runs on GPUs of 12.0 and 12.1. (sm_100f and sm_120f are for both, but
+# CMake 3.25 refuses architectures of that name.)
 set(ulpscope_specific_90 90a-real)
 set(ulpscope_specific_100 100a-real 103a-real)
 set(ulpscope_specific_103 103a-real)

@@ -39,6 +39,8 @@ nvidia_smi("echo 10.0\necho 10.3")
 expect("native" "100a-real;103a-real")
 nvidia_smi("echo 12.1")
 expect("native" "121a-real")
+nvidia_smi("echo 10.0\necho 12.0")
+expect("native" "100a-real;120a-real")
 nvidia_smi("exit 1")
 expect("native" "90a-real")
 expect("90-virtual" "90-virtual")  # with a warning
