@@ -27,6 +27,10 @@ constexpr double exponent_of_zero_term = -1e6;
 struct Term {
   V value;
   V exponent;  ///< by which alignments judge it
+
+  // Written out: what the compiler adds itself is not compiled for the target, and NEON's vectors have constructors to call.
+  HWY_INLINE Term() {}
+  HWY_INLINE Term(V v, V e) : value(v), exponent(e) {}
 };
 
 HWY_INLINE void store_floats(V x, float* to) { hn::StoreU(exact_floats(D(), x), hn::Rebind<float, D>(), to); }
