@@ -24,6 +24,7 @@ if(ULPSCOPE_EMULATED)  # whoever starts a program, tests and the program itself 
   set(CMAKE_CXX_LINK_EXECUTABLE
     "<CMAKE_CXX_COMPILER> <FLAGS> <CMAKE_CXX_LINK_FLAGS> <LINK_FLAGS> <OBJECTS> -o <TARGET> <LINK_LIBRARIES>"
     "${CMAKE_CURRENT_LIST_DIR}/start-in-emulator <TARGET> ${ulpscope_emulator}")
+  set(CMAKE_CROSSCOMPILING_EMULATOR env)  # without any CMake starts nothing that it built
 else()
   set(CMAKE_CROSSCOMPILING_EMULATOR ${ulpscope_emulator})
 endif()

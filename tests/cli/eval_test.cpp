@@ -248,12 +248,12 @@ TEST_CASE("float16: each line of sqrt and round_to_int is MPFR's, for every code
   for (const Op& op : unary) require_lines(op, float16, float16, every_code(float16));
 }
 
-TEST_CASE("convert: each line is MPFR's, for every code of 16 bits or fewer", "[eval]") {
+TEST_CASE("convert: each line is MPFR's, for every code of 16 bits or fewer", "[eval][long]") {
   for (const Format* to : {&e5m2, &e4m3, &e2m1, &tf32, &float64}) require_lines(convert, float16, *to, every_code(float16));
   for (const Format* from : {&e5m2, &e2m3, &e3m5, &e4m3fnuz}) require_lines(convert, *from, bfloat16, every_code(*from));
 }
 
-TEST_CASE("formats of 4 to 9 bits: each line of every operation is MPFR's", "[eval]") {
+TEST_CASE("formats of 4 to 9 bits: each line of every operation is MPFR's", "[eval][long]") {
   for (const Format* f : {&e2m1, &e2m3})
     for (const Op& op : binary) require_lines(op, *f, *f, every_pair(*f));
   for (const Format* f : {&e4m3, &e3m5, &e4m3fnuz}) {
@@ -264,7 +264,7 @@ TEST_CASE("formats of 4 to 9 bits: each line of every operation is MPFR's", "[ev
   }
 }
 
-TEST_CASE("bfloat16, tf32, float32 and float64: each line of every operation is MPFR's, on few operands", "[eval]") {
+TEST_CASE("bfloat16, tf32, float32 and float64: each line of every operation is MPFR's, on few operands", "[eval][long]") {
   for (const Format* f : {&bfloat16, &tf32, &float32, &float64}) {
     const auto triples = Generator(*f).triples(1'000);
     for (const Op& op : binary) require_lines(op, *f, *f, triples);

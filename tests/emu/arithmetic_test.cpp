@@ -181,11 +181,11 @@ const NamedOp& named(Op op) {
 
 }  // namespace
 
-TEST_CASE("e4m3: every operation on every pair of codes, every direction, policy and switch", "[arithmetic]") {
+TEST_CASE("e4m3: every operation on every pair of codes, every direction, policy and switch", "[arithmetic][long]") {
   require_all_pairs(emu::e4m3, 1, 1);
 }
 
-TEST_CASE("e5m2: every operation on every pair of codes, every direction, policy and switch", "[arithmetic]") {
+TEST_CASE("e5m2: every operation on every pair of codes, every direction, policy and switch", "[arithmetic][long]") {
   require_all_pairs(emu::e5m2, 1, 1);
 }
 
@@ -209,7 +209,7 @@ std::vector<emu::Format> other_small_formats() {
 }
 }  // namespace
 
-TEST_CASE("other 8-bit formats: every operation on one pair of codes in fifteen", "[arithmetic]") {
+TEST_CASE("other 8-bit formats: every operation on one pair of codes in fifteen", "[arithmetic][long]") {
   for (const emu::Format f : other_small_formats()) require_all_pairs(f, 3, 5);  // coprime to 2: every low bit occurs
 }
 
@@ -217,13 +217,13 @@ TEST_CASE("other 8-bit formats: every operation on every pair of codes", "[arith
   for (const emu::Format f : other_small_formats()) require_all_pairs(f, 1, 1);
 }
 
-TEMPLATE_TEST_CASE_SIG("fp16 and bf16: every pair of interesting numbers, in every direction", "[arithmetic]", ((Op op), op),
-                       Op::add, Op::sub, Op::mul, Op::div, Op::rem) {
+TEMPLATE_TEST_CASE_SIG("fp16 and bf16: every pair of interesting numbers, in every direction", "[arithmetic][long]",
+                       ((Op op), op), Op::add, Op::sub, Op::mul, Op::div, Op::rem) {
   for (const emu::Format f : {emu::fp16, emu::bf16}) require_every_pair_of_interesting(f, named(op), f == emu::fp16 ? 1 : 3);
 }
 
 // Of fma's triples most cancel or lie beside a rounding boundary.
-TEMPLATE_TEST_CASE_SIG("fp16 and bf16: 10^6 random operands, in every direction", "[arithmetic]", ((Op op), op), Op::add,
+TEMPLATE_TEST_CASE_SIG("fp16 and bf16: 10^6 random operands, in every direction", "[arithmetic][long]", ((Op op), op), Op::add,
                        Op::sub, Op::mul, Op::div, Op::rem, Op::fma) {
   for (const emu::Format f : {emu::fp16, emu::bf16}) require_random(f, named(op), 1'000'000, 1);
 }
@@ -233,7 +233,7 @@ TEMPLATE_TEST_CASE_SIG("fp16 and bf16: 10^8 random operands, in every direction"
   for (const emu::Format f : {emu::fp16, emu::bf16}) require_random(f, named(op), 100'000'000, 3);
 }
 
-TEST_CASE("tf32, float32, float64 and wide custom formats: every operation on random operands", "[arithmetic]") {
+TEST_CASE("tf32, float32, float64 and wide custom formats: every operation on random operands", "[arithmetic][long]") {
   for (const emu::Format f : {emu::tf32, emu::fp32, emu::fp64, emu::Format{8, 23, 150, emu::Specials::fn},
                               emu::Format{5, 10, 20, emu::Specials::finite}, emu::Format{6, 9, 31, emu::Specials::fnuz}})
     for (const NamedOp& op : ops) require_random(f, op, 60'000, 5);

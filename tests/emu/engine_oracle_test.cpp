@@ -42,17 +42,17 @@ TEST_CASE("every mode has an oracle") {
   }
 }
 
-TEST_CASE("tensor cores before sm_100 compute what the oracle computes") {
+TEST_CASE("tensor cores before sm_100 compute what the oracle computes", "[long]") {
   check_modes([](auto engine) { return is_tensor_core(engine) && !is_blackwell(engine); });
 }
 
-TEST_CASE("tensor cores from sm_100 on compute what the oracle computes") { check_modes(is_blackwell); }
+TEST_CASE("tensor cores from sm_100 on compute what the oracle computes", "[long]") { check_modes(is_blackwell); }
 
 TEST_CASE("matrix cores compute what the oracle computes") { check_modes(is_matrix_core); }
 
 TEST_CASE("units of processors compute what the oracle computes") { check_modes(is_processor); }
 
-TEST_CASE("reference orders compute what the oracle computes") {
+TEST_CASE("reference orders compute what the oracle computes", "[long]") {
   check_modes([](auto engine) { return !is_tensor_core(engine) && !is_matrix_core(engine) && !is_processor(engine); });
 }
 

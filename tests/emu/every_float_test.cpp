@@ -140,10 +140,10 @@ void require_every_float_in_every_direction() {
 constexpr auto nearest = emu::Rounding::nearest_even;
 constexpr auto plain = emu::Policy::nonsaturating;
 
-TEST_CASE("every float32 rounds to the nearest float16", "[every]") { require_every_float<emu::fp16, nearest, plain>(); }
-TEST_CASE("every float32 rounds to the nearest bfloat16", "[every]") { require_every_float<emu::bf16, nearest, plain>(); }
-TEST_CASE("every float32 rounds to the nearest e4m3", "[every]") { require_every_float<emu::e4m3, nearest, plain>(); }
-TEST_CASE("every float32 rounds to the nearest e5m2", "[every]") { require_every_float<emu::e5m2, nearest, plain>(); }
+TEST_CASE("every float32 rounds to the nearest float16", "[every][long]") { require_every_float<emu::fp16, nearest, plain>(); }
+TEST_CASE("every float32 rounds to the nearest bfloat16", "[every][long]") { require_every_float<emu::bf16, nearest, plain>(); }
+TEST_CASE("every float32 rounds to the nearest e4m3", "[every][long]") { require_every_float<emu::e4m3, nearest, plain>(); }
+TEST_CASE("every float32 rounds to the nearest e5m2", "[every][long]") { require_every_float<emu::e5m2, nearest, plain>(); }
 
 // The formats of at most 19 bits, one case each, in every direction and policy.
 #define ULPSCOPE_EVERY(format)                                                                                   \

@@ -106,7 +106,7 @@ void require_bound(Computed computed, Exact exact_value, const std::vector<doubl
   CHECK(worst.error_ulp > 0.4);  // the inputs are not all easy
 }
 
-TEST_CASE("sine and cosine err by less than 0.9 ulp, large arguments and multiples of pi/4 too", "[special]") {
+TEST_CASE("sine and cosine err by less than 0.9 ulp, large arguments and multiples of pi/4 too", "[special][long]") {
   require_bound(emu::sin, exact<mpfr_sin>, angles(), 0.9);
   require_bound(emu::cos, exact<mpfr_cos>, angles(), 0.9);
 }

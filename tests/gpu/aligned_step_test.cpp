@@ -163,7 +163,7 @@ TEST_CASE("the fast step has every NVIDIA engine of one sum a step") {
   CHECK(without.empty());
 }
 
-TEST_CASE("where the fast step trusts itself it gives the interpreter's bits") {
+TEST_CASE("where the fast step trusts itself it gives the interpreter's bits", "[long]") {
   for (const Case& x : cases()) {
     CAPTURE(x.mode->engine, x.mode->instruction, x.a.exponent_bits, x.b.exponent_bits, x.engine.accumulator.exponent_bits);
     const Count found = adversarial(x, 30000);

@@ -196,7 +196,7 @@ TEST_CASE("the first of two float4 codes is the low half of a byte", "[gpu]") {
   CHECK(gpu::cublas::packed_halves(codes) == std::vector{std::byte{0x21}, std::byte{0x0f}});
 }
 
-TEST_CASE("every scaled call is timed with scales of 1", "[gpu]") {
+TEST_CASE("every scaled call is timed with scales of 1", "[gpu][long]") {
   const Machine machine;
   fake_cuda::machine().capability = GENERATE(90, 100);
   const auto library = open(true);

@@ -18,7 +18,7 @@ using namespace ulpscope;
 using namespace ulpscope::testing;
 using Catch::Matchers::ContainsSubstring;
 
-TEST_CASE("every call multiplies row-major matrices of three different extents", "[gpu]") {
+TEST_CASE("every call multiplies row-major matrices of three different extents", "[gpu][long]") {
   const auto library = open(GENERATE(false, true));
 
   for (const gpu::LibraryCall& call : library->calls()) {

@@ -44,7 +44,7 @@ gpu::Operation operation_named(const gpu::Unit& unit, const std::string& instruc
 
 const char* const instruction = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32";
 
-TEST_CASE("a probe copies twice and launches once a call, and allocates a few times in all", "[gpu]") {
+TEST_CASE("a probe copies twice and launches once a call, and allocates a few times in all", "[gpu][long]") {
   const gpu::cuda::CudaUnit unit("cuda:0", 0, gpu::cuda::instructions(90));
   const CountedUnit counted(unit);
   const std::vector operations{operation_named(unit, instruction)};

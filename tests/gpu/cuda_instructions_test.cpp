@@ -83,7 +83,7 @@ std::vector<gpu::cuda::Instruction> hopper_and_tcgen05() {
   return all;
 }
 
-TEST_CASE("chains of instructions, over all of a tile", "[gpu]") {
+TEST_CASE("chains of instructions, over all of a tile", "[gpu][long]") {
   const gpu::cuda::CudaUnit unit("cuda:0", 0, hopper_and_tcgen05());
   for (const Operation& o : unit.operations()) check_inner_products(unit, o, 3, 70);
   const gpu::cuda::CudaUnit scaling("cuda:0", 0, gpu::cuda::instructions(120));

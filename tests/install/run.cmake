@@ -23,13 +23,19 @@ function(prints text pattern)
   endif()
 endfunction()
 
-# configure(source build options...): a project that finds what is installed.
+# configure(source build options...): a project that finds what is installed, for the machine that this build is for.
+load_cache(${BUILD} READ_WITH_PREFIX built_ CMAKE_TOOLCHAIN_FILE ULPSCOPE_ARM_ROOT ULPSCOPE_EMULATED)
+set(machine "")
+if(built_CMAKE_TOOLCHAIN_FILE)
+  set(machine -DCMAKE_TOOLCHAIN_FILE=${built_CMAKE_TOOLCHAIN_FILE} -DULPSCOPE_ARM_ROOT=${built_ULPSCOPE_ARM_ROOT}
+    -DULPSCOPE_EMULATED=${built_ULPSCOPE_EMULATED} -DCMAKE_FIND_ROOT_PATH=${WORK}/prefix)
+endif()
 function(configure source build)
   set(flags "")
   if(FLAGS)
     set(flags "-fsanitize=${FLAGS}")
   endif()
   run(${CMAKE_COMMAND} -S ${source} -B ${build} -G Ninja -DCMAKE_PREFIX_PATH=${WORK}/prefix -DCMAKE_CXX_COMPILER=${COMPILER}
-    -DCMAKE_CXX_FLAGS=${flags} ${ARGN})
+    -DCMAKE_CXX_FLAGS=${flags} ${machine} ${ARGN})
   set(output "${output}" PARENT_SCOPE)
 endfunction()

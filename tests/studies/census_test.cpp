@@ -155,7 +155,7 @@ TEST_CASE("block scales give the published errors on normal data", "[studies]") 
   CHECK_THAT(rms * rms, WithinRel(expected.mse, expected.tolerance));
 }
 
-TEST_CASE("results do not depend on the number of threads", "[studies]") {
+TEST_CASE("results do not depend on the number of threads", "[studies][long]") {
   const auto tensor = tensors::open("lognormal:-8,4:1000003").front();
   studies::CensusConfig config;
   config.formats = {emu::fp16, emu::bf16, emu::e4m3, emu::e5m2, emu::e2m1};

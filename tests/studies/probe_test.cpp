@@ -124,7 +124,7 @@ void check_named_engines(Operands operands) {
 
 }  // namespace
 
-TEST_CASE("the probes recover every engine that has a name") { check_named_engines(Operands::first); }
+TEST_CASE("the probes recover every engine that has a name", "[long]") { check_named_engines(Operands::first); }
 
 TEST_CASE("the probes recover every engine that has a name, with all its operands", "[exhaustive]") {
   check_named_engines(Operands::all);
@@ -143,7 +143,7 @@ TEST_CASE("the probes recover mixed operands") {
   }
 }
 
-TEST_CASE("the probes recover engines that nobody built") {
+TEST_CASE("the probes recover engines that nobody built", "[long]") {
   for (const Subject& subject : odd_engines()) {
     CAPTURE(studies::order_words(subject.engine), emu::format_name(subject.a), subject.engine.stages[0].fraction_bits);
 

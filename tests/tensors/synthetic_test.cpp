@@ -241,7 +241,7 @@ TEST_CASE("every bit of the uniform number is there, the half too", "[tensors][s
   }
 }
 
-TEST_CASE("a computation with 200 bits rounds to the same float32 values", "[tensors][synthetic]") {
+TEST_CASE("a computation with 200 bits rounds to the same float32 values", "[tensors][synthetic][long]") {
   // The double value errs by a few 2^-53 and a float32 midpoint is within reach of that for one element in some 10^8.
   struct Row {
     std::string word, parameters;

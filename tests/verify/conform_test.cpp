@@ -112,7 +112,7 @@ TEST_CASE("presets treat special values as their sources say", "[verify]") {
   CHECK(under("pytorch", emu::float8_e5m2, infinity) == 0x7c);
 }
 
-TEST_CASE("the sample of float64 holds every tie of the target and its neighbours", "[verify]") {
+TEST_CASE("the sample of float64 holds every tie of the target and its neighbours", "[verify][long]") {
   const Inputs inputs(emu::float64, emu::float8_e5m2, 0);
   REQUIRE(inputs.is_sample());
   Words words(emu::float64, static_cast<std::size_t>(inputs.size()));
