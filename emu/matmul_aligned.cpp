@@ -20,13 +20,15 @@ HWY_BEFORE_NAMESPACE();
 namespace ulpscope::emu::detail::HWY_NAMESPACE {
 namespace {
 
-/// x truncated to an integer; |x| < 2^31.
+/// x truncated to an integer; |x| < 2^31, or NaN, of which anything is made.
 HWY_INLINE VI truncated(VF x) {
 #if ULPSCOPE_X86_BITS == 512
   return VI{_mm512_cvttps_epi32(x.raw)};
 #elif ULPSCOPE_X86_BITS == 256
   return VI{_mm256_cvttps_epi32(x.raw)};
 #else
+  // Highway's portable conversion of NaN is undefined.
+  if constexpr (is_portable) x = hn::IfThenZeroElse(hn::IsNaN(x), x);
   return hn::ConvertTo(DI(), x);  // Highway's mends what is beyond 2^31, which costs three instructions
 #endif
 }
