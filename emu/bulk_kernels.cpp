@@ -38,7 +38,7 @@ HWY_INLINE void store(const VU (&v)[unroll], std::uint32_t* out, bool streaming)
     streaming ? hn::Stream(v[j], du, at) : hn::StoreU(v[j], du, at);
   }
 }
-#if HWY_TARGET == HWY_AVX3
+#if ULPSCOPE_X86_BITS == 512
 // Packing interleaves 128-bit blocks: one permutation of 32-bit words puts them in order.
 HWY_INLINE void store_512(__m512i v, void* out, bool streaming) {
   streaming ? _mm512_stream_si512(static_cast<__m512i*>(out), v) : _mm512_storeu_si512(out, v);
@@ -53,7 +53,7 @@ HWY_INLINE void store(const VU (&v)[unroll], std::uint8_t* out, bool streaming) 
   const __m512i low = _mm512_packus_epi32(v[0].raw, v[1].raw), high = _mm512_packus_epi32(v[2].raw, v[3].raw);
   store_512(_mm512_permutexvar_epi32(order, _mm512_packus_epi16(low, high)), out, streaming);
 }
-#elif HWY_TARGET == HWY_AVX2
+#elif ULPSCOPE_X86_BITS == 256
 HWY_INLINE void store_256(__m256i v, void* out, bool streaming) {
   auto* const at = static_cast<__m256i*>(out);
   streaming ? _mm256_stream_si256(at, v) : _mm256_storeu_si256(at, v);

@@ -20,7 +20,7 @@ namespace {
 #if HWY_TARGET != HWY_SCALAR
 /// Philox4x32-10 in 64-bit lanes, whose upper halves hold rubbish that no multiplication reads. Two counters a lane pair: the
 /// even ones and the odd ones; word 0 of both is interleaved at the end.
-using D64 = hn::ScalableTag<std::uint64_t>;
+using D64 = VectorTag<std::uint64_t>;
 using V64 = hn::Vec<D64>;
 
 HWY_INLINE V64 times(V64 a, V64 b) { return hn::MulEven(hn::BitCast(DU(), a), hn::BitCast(DU(), b)); }
@@ -105,7 +105,7 @@ HWY_INLINE hn::Vec<hn::Rebind<float, D>> narrow(D d, hn::Vec<D> x, bool subnorma
 }  // namespace
 
 void Narrow(const double* in, float* out, std::size_t size, bool subnormals_are_zero) {
-  const hn::ScalableTag<double> d;
+  const VectorTag<double> d;
   const hn::Rebind<float, decltype(d)> narrow_d;
   const std::size_t lanes = hn::Lanes(d);
   std::size_t i = 0;

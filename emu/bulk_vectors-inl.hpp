@@ -19,7 +19,7 @@ namespace ulpscope::emu::detail::HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
-using DF = hn::ScalableTag<float>;
+using DF = VectorTag<float>;
 using DU = hn::RebindToUnsigned<DF>;
 using DI = hn::RebindToSigned<DF>;
 using VF = hn::Vec<DF>;
@@ -32,18 +32,18 @@ using VH = hn::Vec<DH>;
 
 /// Whether halves() and from_halves() are there. They are the processor's own instructions: Highway's conversions round to
 /// nearest on one target, in the direction in force on another, and make infinities finite on a third.
-constexpr bool has_half = HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2;
+constexpr bool has_half = ULPSCOPE_X86_BITS != 0;
 
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+#if ULPSCOPE_X86_BITS != 0
 constexpr int to_nearest_even = _MM_FROUND_TO_NEAREST_INT, in_force = _MM_FROUND_CUR_DIRECTION;
 #endif
-#if HWY_TARGET == HWY_AVX3
+#if ULPSCOPE_X86_BITS == 512
 template <int direction>
 HWY_INLINE VH halves(VF x) {
   return VH{_mm512_cvtps_ph(x.raw, direction)};
 }
 HWY_INLINE VF from_halves(VH codes) { return VF{_mm512_cvtph_ps(codes.raw)}; }
-#elif HWY_TARGET == HWY_AVX2
+#elif ULPSCOPE_X86_BITS == 256
 template <int direction>
 HWY_INLINE VH halves(VF x) {
   return VH{_mm256_cvtps_ph(x.raw, direction)};

@@ -20,13 +20,15 @@ HWY_BEFORE_NAMESPACE();
 namespace ulpscope::emu::detail::HWY_NAMESPACE {
 namespace {
 
-/// x truncated to an integer; |x| < 2^31.
+/// x truncated to an integer; |x| < 2^31, or NaN, of which anything is made.
 HWY_INLINE VI truncated(VF x) {
-#if HWY_TARGET == HWY_AVX3
+#if ULPSCOPE_X86_BITS == 512
   return VI{_mm512_cvttps_epi32(x.raw)};
-#elif HWY_TARGET == HWY_AVX2
+#elif ULPSCOPE_X86_BITS == 256
   return VI{_mm256_cvttps_epi32(x.raw)};
 #else
+  // Highway's portable conversion of NaN is undefined.
+  if constexpr (is_portable) x = hn::IfThenZeroElse(hn::IsNaN(x), x);
   return hn::ConvertTo(DI(), x);  // Highway's mends what is beyond 2^31, which costs three instructions
 #endif
 }
@@ -88,7 +90,7 @@ HWY_NOINLINE void redo_unusual(const AlignedPlan& plan, const float* a, const fl
 template <class Exponent, bool half, int fixed>
 HWY_INLINE void step(const AlignedPlan& plan, const float* HWY_RESTRICT a, const std::uint32_t* HWY_RESTRICT a_exponents,
                      const float* HWY_RESTRICT b, const Exponent* HWY_RESTRICT b_exponents, float* HWY_RESTRICT accumulators) {
-  const hn::ScalableTag<Exponent> de;
+  const VectorTag<Exponent> de;
   const DF df;
   const DI di;
   constexpr std::size_t vectors = hn::MaxLanes(de) / hn::MaxLanes(df);
@@ -155,7 +157,7 @@ template <class Exponent, bool half, int fixed>
 void steps(const AlignedPlan& plan, const RowPanel& a, const float* b, const Exponent* b_exponents, std::size_t count,
            float* accumulators) {
   const auto products = static_cast<std::size_t>(plan.products);
-  const std::size_t columns = hn::Lanes(hn::ScalableTag<Exponent>());
+  const std::size_t columns = hn::Lanes(VectorTag<Exponent>());
   for (std::size_t s = 0; s < count; ++s)
     for (std::size_t i = 0; i < a.rows; ++i) {
       const std::size_t at = (s * panel_rows + i) * products, step_of_b = s * products * panel_columns;

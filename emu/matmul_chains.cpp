@@ -18,7 +18,7 @@ namespace ulpscope::emu::detail::HWY_NAMESPACE {
 namespace {
 
 // Fused multiply-add and flushing are asked of the processor.
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+#if ULPSCOPE_X86_BITS != 0
 
 /// Vectors of neighbouring outputs taken at once, to hide the latency of additions.
 constexpr std::size_t side_by_side = 4;

@@ -19,7 +19,7 @@ namespace ulpscope::emu::detail::HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
-using D = hn::ScalableTag<double>;
+using D = VectorTag<double>;
 using DL = hn::RebindToUnsigned<D>;
 using V = hn::Vec<D>;
 using VL = hn::Vec<DL>;

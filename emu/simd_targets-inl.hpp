@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The instruction sets that the vector loops are written for, and the conversion of doubles to floats on each. Compiled once
-// for each instruction set.
+// The instruction sets that the vector loops are written for, how long their vectors are, and the conversion of doubles to
+// floats on each. Compiled once for each instruction set.
 #if defined(ULPSCOPE_SIMD_TARGETS_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef ULPSCOPE_SIMD_TARGETS_INL
 #undef ULPSCOPE_SIMD_TARGETS_INL
@@ -17,9 +17,29 @@ static_assert(HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2 || HWY_TARGET == 
                   HWY_TARGET == HWY_EMU128,
               "an instruction set that the loops are not written for; see HWY_DISABLED_TARGETS in emu/CMakeLists.txt");
 
+// Whole registers of an instruction set whose own instructions the loops name, in bits; 0: the loops are Highway's words alone.
+// Tests define ULPSCOPE_VECTOR_BYTES: vectors no longer than another processor's, in the words that it is served with.
+#undef ULPSCOPE_X86_BITS
+#if HWY_TARGET == HWY_AVX3 && !defined(ULPSCOPE_VECTOR_BYTES)
+#define ULPSCOPE_X86_BITS 512
+#elif HWY_TARGET == HWY_AVX2 && !defined(ULPSCOPE_VECTOR_BYTES)
+#define ULPSCOPE_X86_BITS 256
+#else
+#define ULPSCOPE_X86_BITS 0
+#endif
+
 HWY_BEFORE_NAMESPACE();
 namespace ulpscope::emu::detail::HWY_NAMESPACE {
 namespace {
+
+/// The tag of vectors of T.
+#ifdef ULPSCOPE_VECTOR_BYTES
+template <class T>
+using VectorTag = hwy::HWY_NAMESPACE::CappedTag<T, ULPSCOPE_VECTOR_BYTES / sizeof(T)>;
+#else
+template <class T>
+using VectorTag = hwy::HWY_NAMESPACE::ScalableTag<T>;
+#endif
 
 /// Whether vectors are the compiler's or Highway's own work, no instruction set's.
 constexpr bool is_portable = HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128;

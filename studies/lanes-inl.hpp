@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "emu/simd_targets-inl.hpp"
 #include "studies/binade_sums.hpp"
 
 #if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
@@ -20,7 +21,7 @@ HWY_BEFORE_NAMESPACE();
 namespace ulpscope::studies::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-using DF = hn::ScalableTag<float>;
+using DF = emu::detail::HWY_NAMESPACE::VectorTag<float>;
 using DU = hn::RebindToUnsigned<DF>;
 using F = hn::Vec<DF>;
 using U = hn::Vec<DU>;

@@ -183,7 +183,7 @@ class Rules(unittest.TestCase):
             self.assertEqual((code, out, err.count("\n")), (2, "", 1), err)
             self.assertIn(said, err)
         empty = subprocess.run([PROGRAM, "audit", "matmul", "normal:0,1:0x4", "normal:0,1:4x4", "--in", "bf16", "--engine", "sm_90",
-                                "--rule", "ulp"], capture_output=True, text=True)
+                                "--rule", "ulp"], capture_output=True, text=True, timeout=120)
         self.assertEqual(empty.returncode, 2)
 
 

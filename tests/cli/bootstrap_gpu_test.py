@@ -32,7 +32,7 @@ class Bootstrap(unittest.TestCase):
     def run_gpu(self, *words):
         environment = {**os.environ, "PATH": f"{self.path / 'bin'}:{os.environ['PATH']}"}
         done = subprocess.run([self.path / "bootstrap", "gpu", *words], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              text=True)
+                              text=True, timeout=120)
         return done.returncode, done.stdout.splitlines(), done.stderr
 
     def test_words_are_handed_on(self):

@@ -18,7 +18,7 @@ PROGRAM = os.path.abspath(sys.argv.pop(1))
 
 def run(*words, stdin="", cwd=None, env=None):
     done = subprocess.run([PROGRAM, *words], input=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=cwd,
-                          env={**os.environ, **(env or {})})
+                          env={**os.environ, **(env or {})}, timeout=120)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -346,10 +346,10 @@ class Files(unittest.TestCase):
 
     def test_a_full_disk_is_an_error_and_a_closed_pipe_is_not(self):
         with open("/dev/full", "w") as full:
-            done = subprocess.run([PROGRAM, "formats"], stdout=full, stderr=subprocess.PIPE, text=True)
+            done = subprocess.run([PROGRAM, "formats"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=120)
         self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1))
         done = subprocess.run(["bash", "-c", f"{PROGRAM} formats bf16 --codes | head -1; exit ${{PIPESTATUS[0]}}"],
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
         self.assertEqual((done.returncode, done.stderr), (0, b""))
 
 

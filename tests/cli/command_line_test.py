@@ -246,7 +246,8 @@ class Help(unittest.TestCase):
                 with scratch() as folder:
                     for line in command.example.splitlines():
                         done = subprocess.run(["bash", "-c", line.strip().replace("ulpscope", f"'{PROGRAM}'", 1)], cwd=folder,
-                                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                              timeout=120)
                         self.assertEqual(done.returncode, 0, f"{line}\n{done.stderr}")
 
     def test_help_is_a_command_too(self):
@@ -285,7 +286,7 @@ class ExitCodes(unittest.TestCase):
 
         with scratch() as folder:  # an output of 2 GiB
             done = subprocess.run([PROGRAM, "generate", "matmul", "ties", "--m", "16384", "--n", "16384", "--k", "8", "-o", "case"],
-                                  cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=limited)
+                                  cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=limited, timeout=120)
             self.assertFalse(os.path.exists(os.path.join(folder, "case")))
         self.assertEqual((done.returncode, done.stdout, done.stderr), (5, "", "ulpscope: out of memory\n"))
 

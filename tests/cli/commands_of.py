@@ -13,7 +13,7 @@ ROOT = os.path.abspath(sys.argv.pop(1))
 
 def run(*words, cwd=None, env=None):
     done = subprocess.run([PROGRAM, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          text=True, cwd=cwd, env={**os.environ, "COLUMNS": "4000", **(env or {})})
+                          text=True, cwd=cwd, env={**os.environ, "COLUMNS": "4000", **(env or {})}, timeout=120)
     return done.returncode, done.stdout, done.stderr
 
 

@@ -145,7 +145,7 @@ class Manual(unittest.TestCase):
         if shutil.which(tool) is None:
             self.skipTest(tool + " is not installed")
         done = subprocess.run([tool, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                              env={**os.environ, "MANWIDTH": "100", "LC_ALL": "C.UTF-8", "MAN_KEEP_FORMATTING": ""})
+                              env={**os.environ, "MANWIDTH": "100", "LC_ALL": "C.UTF-8", "MAN_KEEP_FORMATTING": ""}, timeout=120)
         self.assertEqual((done.returncode, done.stderr), (0, ""), words)
         return re.sub(r".\x08|\x1b\[[0-9;]*m", "", done.stdout)
 

@@ -20,7 +20,7 @@ WGMMA = ("--device", "emulated:sm_90", "--instruction", "wgmma.f32.f16.f16", "--
 
 def run(*words, program=PROGRAM, cwd=None, plugins="", more={}):
     done = subprocess.run([program, *map(str, words)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          text=True, cwd=cwd, env={**os.environ, "ULPSCOPE_PLUGINS": plugins, **more})
+                          text=True, cwd=cwd, env={**os.environ, "ULPSCOPE_PLUGINS": plugins, **more}, timeout=120)
     return done.returncode, done.stdout, done.stderr
 
 

@@ -26,7 +26,7 @@ class Evidence(unittest.TestCase):
         cls.scratch = tempfile.TemporaryDirectory()
         cls.short = pathlib.Path(cls.scratch.name) / "evidence"
         done = subprocess.run([PROGRAM, "evidence", "-o", cls.short, "--products", "1500", "--plants", "12", "--k", "1:256",
-                               "--seed", "7"], stderr=subprocess.PIPE, text=True)
+                               "--seed", "7"], stderr=subprocess.PIPE, text=True, timeout=120)
         assert done.returncode == 0, done.stderr
 
     @classmethod

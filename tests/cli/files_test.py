@@ -165,7 +165,7 @@ class FilesTooLarge(Folder):
     def test_a_table_that_does_not_fit_is_an_error(self):
         with open(self.path / "table.csv", "wb") as table:
             done = subprocess.run([PROGRAM, "formats", "bf16", "--codes"], stdout=table, stderr=subprocess.PIPE,
-                                  preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (2048, 2048)))
+                                  preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (2048, 2048)), timeout=120)
         self.assertEqual((done.returncode, done.stderr), (2, b"ulpscope: standard output cannot be written: File too large\n"))
 
 

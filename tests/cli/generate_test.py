@@ -22,7 +22,7 @@ KINDS = ["ties", "cancellation", "outliers", "thresholds", "zero_blocks", "tiny_
 
 def run(*words, cwd=None, env=None):
     done = subprocess.run([PROGRAM, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                          cwd=cwd, env={**os.environ, **(env or {})})
+                          cwd=cwd, env={**os.environ, **(env or {})}, timeout=120)
     return done.returncode, done.stdout, done.stderr
 
 

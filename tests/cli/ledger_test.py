@@ -57,7 +57,7 @@ class Ledger(unittest.TestCase):
         return name
 
     def run_program(self, *words):
-        return subprocess.run([PROGRAM, "ledger", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self.folder)
+        return subprocess.run([PROGRAM, "ledger", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self.folder, timeout=120)
 
     def record(self, case="gemm", *more, output="d.npy", ledger="L", code=0, inputs=("a.npy", "b.npy")):
         done = self.run_program("record", ledger, "matmul", *inputs, "--in", "bf16", "--output", output, "--case", case, *more)

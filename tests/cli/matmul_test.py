@@ -20,7 +20,7 @@ PROGRAM = os.path.abspath(sys.argv.pop(1))
 
 def run(*words, cwd=None, env=None):
     done = subprocess.run([PROGRAM, "matmul", *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          text=True, cwd=cwd, env={**os.environ, **(env or {})})
+                          text=True, cwd=cwd, env={**os.environ, **(env or {})}, timeout=120)
     return done.returncode, done.stdout, done.stderr
 
 

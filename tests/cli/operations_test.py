@@ -57,7 +57,7 @@ class Operations(unittest.TestCase):
 
     def run_program(self, *words):
         return subprocess.run([PROGRAM, *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                              cwd=self.folder)
+                              cwd=self.folder, timeout=120)
 
     def drawn(self, name, shape, seed):
         done = self.run_program("cast", f"normal:0,1:{shape}", "--seed", seed, "--to", "float32", "-o", name)

@@ -24,7 +24,7 @@ LAYERS = 9  # of two tensors each: with four formats more lines than a terminal 
 
 def run(*words, cwd=None, env=None):
     done = subprocess.run([PROGRAM, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=cwd,
-                          env={**os.environ, **(env or {})})
+                          env={**os.environ, **(env or {})}, timeout=120)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -44,7 +44,7 @@ def on_terminal(*words, cwd=None, columns=120):
             break
         out += part
     os.close(master)
-    child.wait()
+    child.wait(timeout=120)
     return out.decode().replace("\r\n", "\n")
 
 

@@ -34,9 +34,9 @@ def problems():
         for mode, rounding in MODES.items():
             for tininess in ("before", "after"):
                 done = subprocess.run([PROGRAM, "eval", *words, "--rounding", rounding, "--tininess", tininess], input=lines,
-                                      stdout=subprocess.PIPE, check=True)
+                                      stdout=subprocess.PIPE, check=True, timeout=120)
                 judge = ["testfloat_ver", "-r" + mode, "-tininess" + tininess, function]
-                judged = subprocess.run(judge, input=done.stdout, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+                judged = subprocess.run(judge, input=done.stdout, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120)
                 if judged.returncode != 0 or b"no errors found" not in judged.stdout:
                     yield f"{' '.join(judge)}: {judged.stdout.decode(errors='replace')[:2000]}"
 

@@ -21,7 +21,7 @@ class Verify(unittest.TestCase):
 
     def run_program(self, *words):
         return subprocess.run([PROGRAM, *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                              cwd=self.folder)
+                              cwd=self.folder, timeout=120)
 
     def product(self, name, *words):
         done = self.run_program("matmul", A, B, "--seed", "0,1", "--in", "bf16", "-o", name, *words)

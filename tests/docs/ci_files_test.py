@@ -63,7 +63,7 @@ def run_check(script, program, kernel, expected):
     """The lines of the script from the kernel on, in a folder of their own."""
     lines = script[script.index("./run_kernel"):].replace("./run_kernel", kernel).replace("/opt/ulpscope/bin/ulpscope", program)
     with tempfile.TemporaryDirectory() as folder:
-        done = subprocess.run(["bash", "-ec", lines], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        done = subprocess.run(["bash", "-ec", lines], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120)
         check(done.returncode == expected, f"{lines}: {done.returncode} instead of {expected}\n{done.stdout}")
         junit = (pathlib.Path(folder) / "verify.xml").read_text()
         check(f'failures="{expected}"' in junit, junit)
@@ -83,7 +83,7 @@ def main():
         scripts = list((scripts_of_github if name.startswith("github") else scripts_of_gitlab)(document))
         check(scripts, f"{name}: no scripts")
         for script in scripts:
-            subprocess.run(["bash", "-n"], input=script, text=True, check=True)
+            subprocess.run(["bash", "-n"], input=script, text=True, check=True, timeout=120)
         if name.startswith("gitlab"):
             run_check(scripts[0], program, right, 0)
             run_check(scripts[0], program, wrong, 1)

@@ -100,11 +100,18 @@ struct Problem {
   }
 };
 
-inline Problem problem_of(const EngineMode& mode, Kind kind, Random& random) {
+/// The largest sizes of a problem; K grows to whole blocks of scales.
+struct Largest {
+  std::uint32_t m = 80, n = 90, k = 140;
+};
+
+inline Problem problem_of(const EngineMode& mode, Kind kind, Random& random, Largest largest = {}) {
   constexpr std::array for_any{float16, bfloat16, float8_e4m3fn, float8_e5m2, tf32};
   const std::span<const Format> inputs = mode.inputs.empty() ? std::span<const Format>(for_any) : mode.inputs;
   const auto pick = [&] { return inputs[random.below(static_cast<std::uint32_t>(inputs.size()))]; };
-  Problem p{&mode, pick(), float16, 1 + random.below(80), 1 + random.below(90), 1 + random.below(140), {}, {}, {}, {}, {}};
+  const Format a_format = pick();
+  const std::size_t m = 1 + random.below(largest.m), n = 1 + random.below(largest.n), k = 1 + random.below(largest.k);
+  Problem p{&mode, a_format, float16, m, n, k, {}, {}, {}, {}, {}};
   p.b_format = mode.mixed ? pick() : p.a_format;
   p.a = random.matrix(p.a_format, kind, p.m * p.k);
   p.b = random.matrix(p.b_format, kind, p.k * p.n);

@@ -46,7 +46,7 @@ class Systems(unittest.TestCase):
         tools = self.folder / "bin"
         tools.mkdir()
         for tool in TOOLS:
-            found = subprocess.run(["sh", "-c", f"command -v {tool}"], capture_output=True, text=True).stdout.strip()
+            found = subprocess.run(["sh", "-c", f"command -v {tool}"], capture_output=True, text=True, timeout=120).stdout.strip()
             if found:
                 (tools / tool).symlink_to(found)
 

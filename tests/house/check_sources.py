@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Every C++, CUDA and Python source has a licence line at its top, no text file a note of work left undone, and no room calls
-the C library's transcendental functions, whose last bits differ between processors: emu/math.hpp has others.
+"""Every C++, CUDA and Python source has a licence line at its top, no text file a note of work left undone, no room calls
+the C library's transcendental functions, whose last bits differ between processors (emu/math.hpp has others), and no Python
+test waits for a process without a time limit.
 
 usage: check_sources.py ROOT
 """
+import ast
 import os
 import pathlib
 import re
@@ -16,6 +18,21 @@ LEFT_UNDONE = re.compile(r"\b(TO" r"DO|FIX" r"ME)\b")  # in pieces, so that this
 ROOMS = {"emu", "gpu", "reports", "tensors", "studies", "verify", "cli"}
 UNPORTABLE = re.compile(r"\bstd::(exp|exp2|expm1|log|log2|log10|log1p|pow|sin|cos|tan|sinh|cosh|tanh|atan|erf|erfc|cbrt)\(")
 SKIPPED = {"build", "shared"}  # build trees, and what is not part of the repository
+
+RUN_AND_WAIT = {"run", "call", "check_call", "check_output"}  # of subprocess
+WAIT = {"wait", "communicate"}  # of a process
+
+
+def endless_waits(text):
+    """The lines on which a Python program waits for another as long as that takes."""
+    for call in ast.walk(ast.parse(text)):
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+            continue
+        of_module = isinstance(call.func.value, ast.Name) and call.func.value.id == "subprocess"
+        limit_comes_first = call.func.attr == "wait" and call.args
+        waits = call.func.attr in (RUN_AND_WAIT if of_module else WAIT)
+        if waits and not limit_comes_first and not any(k.arg == "timeout" for k in call.keywords):
+            yield call.lineno
 
 
 def files(root):
@@ -37,6 +54,9 @@ def problems(root):
                 yield f"{path.relative_to(root)}:{number}: {line.strip()}"
             if path.suffix in SOURCES and path.relative_to(root).parts[0] in ROOMS and UNPORTABLE.search(line):
                 yield f"{path.relative_to(root)}:{number}: use emu/math.hpp: {line.strip()}"
+        if path.suffix == ".py" and path.relative_to(root).parts[0] == "tests":
+            for number in endless_waits(text):
+                yield f"{path.relative_to(root)}:{number}: waits for a process without a timeout"
 
 
 def main():

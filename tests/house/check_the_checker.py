@@ -11,6 +11,7 @@ import sys
 import tempfile
 
 INCLUDES, SOURCES, DRAWS = "check_includes.py", "check_sources.py", "check_draws.py"
+WAITS = "# SPDX-License-Identifier: Apache-2.0\nsubprocess.run([], timeout=1), process.wait(30)\n{}"
 PLANTED = [  # checker, file, appended line, what the report must name
     (INCLUDES, "emu/format.hpp", '#include "studies/census.hpp"', "emu/format.hpp"),
     (INCLUDES, "emu/format.hpp", "#include <fmt/format.h>", "emu/format.hpp"),
@@ -30,6 +31,9 @@ PLANTED = [  # checker, file, appended line, what the report must name
     (SOURCES, "emu/planted.hpp", "#pragma once", "emu/planted.hpp"),
     (SOURCES, "studies/census.cpp", "const double planted = std::log10(2.0);", "studies/census.cpp"),
     (SOURCES, "tests/planted.py", "pass", "tests/planted.py"),
+    (SOURCES, "tests/waits.py", WAITS.format("subprocess.run(['true'], check=True)"), "tests/waits.py:3"),
+    (SOURCES, "tests/waits.py", WAITS.format("process.communicate(b'')"), "tests/waits.py:3"),
+    (SOURCES, "tests/waits.py", WAITS.format("process.wait()"), "tests/waits.py:3"),
     (SOURCES, "docs/architecture.md", "TO" "DO: say more", "docs/architecture.md"),
 ]
 TWO_DRAWS = [  # a statement of a function that has std::mt19937_64& random and int* p
@@ -55,7 +59,7 @@ IN_ORDER = [
 
 
 def run(checker, root):
-    done = subprocess.run([sys.executable, pathlib.Path(__file__).parent / checker, root], stdout=subprocess.PIPE, text=True)
+    done = subprocess.run([sys.executable, pathlib.Path(__file__).parent / checker, root], stdout=subprocess.PIPE, text=True, timeout=120)
     return done.returncode, done.stdout
 
 
