@@ -25,12 +25,12 @@ std::string listed(const std::vector<std::string>& parts) {
   return out;
 }
 
-/// `0.066 (uniform:0,1), ...`: one number for each distribution.
+/// `0.066 (uniform:0,1), ...`: one number for each distribution of which there is one; nothing if there is none.
 template <class Value>
 std::string by_distribution(const AccumulationGrid& grid, Value value) {
   std::vector<std::string> parts;
   for (std::size_t d = 0; d < grid.config().distributions.size(); ++d)
-    parts.push_back(number(value(d)) + " (" + grid.config().distributions[d] + ")");
+    if (const double v = value(d); !std::isnan(v)) parts.push_back(number(v) + " (" + grid.config().distributions[d] + ")");
   return listed(parts);
 }
 
@@ -63,14 +63,11 @@ void promotion(const AccumulationGrid& grid, std::vector<std::string>& sentences
     plain.promote = 0;
     const auto without = find(grid, plain);
     if (!without) continue;
-    sentences.push_back(at_longest(grid) + " promotion every " + std::to_string(grid.config().accumulations[i].promote) +
-                        " divides the error of " + words_of(plain) + " by " +
-                        by_distribution(grid,
-                                        [&](std::size_t d) {
-                                          return grid.longest(*without, d).errors.frobenius /
-                                                 grid.longest(i, d).errors.frobenius;
-                                        }) +
-                        ".");
+    const std::string quotients = by_distribution(
+        grid, [&](std::size_t d) { return grid.longest(*without, d).errors.frobenius / grid.longest(i, d).errors.frobenius; });
+    if (!quotients.empty())
+      sentences.push_back(at_longest(grid) + " promotion every " + std::to_string(grid.config().accumulations[i].promote) +
+                          " divides the error of " + words_of(plain) + " by " + quotients + ".");
   }
 }
 

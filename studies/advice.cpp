@@ -71,6 +71,7 @@ std::vector<Advice> advise(const std::vector<SweepRow>& rows) {
 }
 
 std::string digits(double value, int precision) {
+  if (std::isnan(value)) return "nan";  // to_chars would print the sign bit, which differs between machines
   char buffer[64];
   const auto result = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::general, precision);
   return {buffer, result.ptr};

@@ -195,10 +195,12 @@ class Accumulation(unittest.TestCase):
             self.assertIn("ulpscope accumulation --k 64:256 --shape 4x4 -o report", page)
             self.assertIn("promoted every 128", page)
 
-    def test_a_page_of_one_product_has_sentences(self):
-        with tempfile.TemporaryDirectory() as scratch:
-            words = ("accumulation", "--engine", "exact", "--in", "e4m3", "--k", "4", "--shape", "1x1", "-o", "report")
-            self.assertEqual(run(*words, cwd=scratch)[0], 0)
+    def test_a_page_of_one_product_has_sentences_of_numbers(self):
+        for engine, promote in (("exact", "0"), ("sm_100", "0,32")):  # promoted or not, the second errs by nothing
+            with tempfile.TemporaryDirectory() as scratch:
+                words = ("accumulation", "--engine", engine, "--in", "e4m3", "--k", "64", "--shape", "1x1", "--promote", promote)
+                self.assertEqual(run(*words, "-o", "report", cwd=scratch)[0], 0)
+                self.assertNotRegex(pathlib.Path(scratch, "report", "index.html").read_text(), r"<li>[^<]*\bnan\b")
 
     def test_bad_input_is_one_line_and_exit_2(self):
         for words, expected in (
