@@ -65,8 +65,8 @@ Value rounded_and_flushed(const Value& x) {
 
 enum class Sign { kept, dropped };
 
-/// BFRound: what is below 2^-126 becomes a zero of its sign; what is not representable gets an odd last bit, of 2^128 and beyond
-/// it becomes infinite.
+/// BFRound: what is below 2^-126 becomes a zero of its sign; what is not representable gets an odd last bit, of 2^128 and
+/// beyond it becomes infinite.
 Value odd_and_flushed(const Value& x) {
   if (x.kind != Kind::finite || reaches(x, -126)) return decode(binary32, round_value(binary32, x, to_odd));
   Value zero = finite_value(0, 0);
