@@ -63,7 +63,7 @@ reports::Table text_table(const reports::Table& all, const studies::MatmulConfig
   std::vector<std::string> names{"engine", "evidence"};
   const auto add = [&](std::initializer_list<std::string> more) { names.insert(names.end(), more); };
   if (!result.comparisons.empty()) add({"against"});
-  if (any([&](const auto& c) { return result.products[c.against].engine.evidence == emu::Evidence::published; }))
+  if (any([&](const auto& c) { return emu::lacks_hardware(result.products[c.against].engine.evidence); }))
     add({"against_evidence"});
   if (config.a.scales || config.b.scales) add({"scaled_by"});
   if (result.comparisons.empty()) add({"min", "max"});
@@ -120,7 +120,7 @@ std::vector<std::string> warnings(const MatmulWords& words, const studies::Matmu
   lost(config.b.input.tensor, config.b.rounding.format, result.b);
   if (config.c) lost(*config.c, config.acc, result.c);
   for (const studies::MatmulProduct& product : result.products)
-    if (product.engine.evidence == emu::Evidence::published)
+    if (emu::lacks_hardware(product.engine.evidence))
       lines.push_back("engine " + product.engine.word + ": as published (" + product.engine.source +
                       "), not checked here against the hardware");
   return lines;

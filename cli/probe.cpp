@@ -118,7 +118,7 @@ std::vector<gpu::Operation> operations_of(const gpu::Unit& unit, const ProbeComm
 /// Says of what was only published that it was.
 void remark_published(const std::string& engine) {
   for (const emu::EngineMode& mode : emu::engine_modes()) {
-    if (mode.engine != engine || mode.evidence != emu::Evidence::published) continue;
+    if (mode.engine != engine || !emu::lacks_hardware(mode.evidence)) continue;
     remark("engine " + engine + " (" + std::string(mode.instruction) + ") into " + emu::format_name(mode.model.accumulator) +
            ": as published (" + std::string(mode.source) + "), not checked here against the hardware");
   }

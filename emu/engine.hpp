@@ -36,6 +36,10 @@ enum class NanResult : std::uint8_t {
   /// much of its payload as there is room for. A fused multiply-add has the operands a, b and the sum so far, an addition the
   /// term that joins and the sum so far. nan_code where no operand is a NaN: 0 * infinity, infinity - infinity.
   operand,
+  /// As on Arm (Arm Architecture Reference Manual, DDI 0487, FPProcessNaNs and FPProcessNaNs3): a signaling operand before the
+  /// quiet ones; among those that are alike the sum so far, a and b, in this order. Quieted as above. nan_code where no operand
+  /// is a NaN, and where 0 * infinity meets a quiet one in the sum. In sequential sums.
+  signaling_operand,
 };
 
 /// One layer of a step: the terms are dealt out to sums, and the sums are the terms of the next stage. Those of the first are
@@ -92,7 +96,8 @@ struct Engine {
   /// Results below the least normal number when rounded without a least exponent (IEEE 754-2019, 7.5: tiny after rounding),
   /// after every rounding; the sign stays.
   bool subnormal_results_are_zero = false;
-  bool overflow_is_infinity = true;  ///< of an aligned sum rounded toward zero; else the largest finite number
+  /// Of an aligned sum rounded toward zero, of a sequential or pairwise one rounded to odd; else the largest finite number.
+  bool overflow_is_infinity = true;
   NanResult nan_result = NanResult::canonical;
   Code nan_code = accumulator.nan_code();  ///< the NaN that comes of no NaN, or every one
 

@@ -33,6 +33,7 @@ ULPSCOPE_HD inline EngineTerm taken_in(const Engine& engine, Format format, Code
 }
 
 ULPSCOPE_HD inline EngineTerm product_of(const Engine& engine, const EngineTerm& x, const EngineTerm& y) {
+  if (engine.nan_result == NanResult::signaling_operand && y.signaling && !x.signaling) return y;
   EngineTerm product = multiply(x, y);
   if (engine.products_overflow && product.kind == EngineTerm::number && product.significand != 0) {
     const int exponent = 127 - leading_zeros(product.significand) + product.last;
@@ -194,7 +195,13 @@ class EngineStep {
   ULPSCOPE_HD ULPSCOPE_APART EngineTerm joined(const Stage& stage, const EngineTerm& sum, const EngineTerm& joining) const {
     if (sum.kind == EngineTerm::number && joining.kind == EngineTerm::number)
       return round_real(stage, engine_.accumulator, add(real_of(sum), real_of(joining)));
-    const EngineTerm special = *special_sum(std::array{sum, joining});
+    EngineTerm special = *special_sum(std::array{sum, joining});
+    if (engine_.nan_result == NanResult::signaling_operand && sum.kind == EngineTerm::nan) {
+      const bool invalid = joining.kind == EngineTerm::nan && joining.payload == 0;  // 0 * infinity
+      const bool joining_counts = !sum.signaling && (joining.signaling || invalid);
+      special = joining_counts ? joining : sum;
+    }
+    special.signaling = false;
     const bool new_nan = special.kind == EngineTerm::nan && special.payload == 0;
     return new_nan ? term_of(engine_.accumulator, engine_.nan_code) : special;
   }
@@ -209,8 +216,8 @@ class EngineStep {
     const Rounded result = round_unpacked(format, x, options(stage), 0);
     const int dropped = engine_.accumulator.fraction_bits - format.fraction_bits;
     Code code = result.code << dropped;
-    const bool overflow_toward_zero = result.outcome == Outcome::overflow && stage.rounding == Rounding::toward_zero;
-    if (overflow_toward_zero && stage.summing == Summing::aligned && engine_.overflow_is_infinity)
+    const Rounding finite = stage.summing == Summing::aligned ? Rounding::toward_zero : Rounding::to_odd;
+    if (result.outcome == Outcome::overflow && stage.rounding == finite && engine_.overflow_is_infinity)
       code = engine_.accumulator.infinity_code() | (code & engine_.accumulator.sign_mask());
     const bool tiny = engine_.accumulator.is_subnormal(code) || (result.flags & underflow) != 0;
     if (engine_.subnormal_results_are_zero && tiny) code &= engine_.accumulator.sign_mask();

@@ -22,6 +22,7 @@ struct EngineTerm {
 
   Kind kind = number;
   bool negative = false;
+  bool signaling = false;  ///< of a NaN, as it came in
   Word128 significand = 0;
   int last = 0;
   int exponent = exponent_of_zero;
@@ -36,6 +37,7 @@ ULPSCOPE_HD inline EngineTerm term_of(Format format, Code code) {
   if (format.is_nan(code)) {
     constexpr std::uint64_t quiet = std::uint64_t{1} << 63;
     term.kind = EngineTerm::nan;
+    term.signaling = (code << 1 & (format.fraction_mask() + 1)) == 0;
     term.payload = quiet | static_cast<std::uint64_t>((Word128{code & format.fraction_mask()} << 64) >> format.fraction_bits);
   } else if (format.is_infinite(code)) {
     term.kind = EngineTerm::infinite;

@@ -111,6 +111,7 @@ std::string_view name_of(Evidence evidence) noexcept {
     case Evidence::definition: return "definition";
     case Evidence::recordings: return "recordings";
     case Evidence::live: return "live";
+    case Evidence::emulator: return "emulator";
     case Evidence::published: break;
   }
   return "published";

@@ -119,6 +119,15 @@ constexpr Engine with_x86_nans(Engine engine) {
   return engine;
 }
 
+/// NaNs as on Arm: those of operands survive, signaling ones first; new ones are positive and have no payload (DDI 0487,
+/// FPDefaultNaN).
+constexpr Engine with_arm_nans(Engine engine) {
+  const Format format = engine.accumulator;
+  engine.nan_result = NanResult::signaling_operand;
+  engine.nan_code = format.infinity_code() | format.infinity_code() >> 1;
+  return engine;
+}
+
 /// Products aligned among themselves; their sum and c aligned once more, floored, and rounded.
 constexpr Engine late_addend(int products) {
   Engine engine = block_fma(products, 24, float32, rne);
@@ -177,7 +186,17 @@ constexpr Engine odd_then_even() {
   return engine;
 }
 
+/// BFDOT and BFMMLA with FPCR.EBF = 0 (DDI 0487, BFDotAdd): two products, their sum, and that and c, rounded to odd and flushed
+/// every time. Every NaN is the default one.
+constexpr Engine odd_pairs() {
+  Engine engine = flushing(pairwise(2));
+  engine.stages[0].rounding = Rounding::to_odd;
+  engine.nan_code = with_arm_nans(engine).nan_code;
+  return engine;
+}
+
 constexpr std::string_view accurate_models = "doi 10.1145/3830409", mma_sim = "arXiv 2511.10909v2";
+constexpr std::string_view arm_manual = "Arm DDI 0487, qemu 7.2";
 constexpr std::string_view mi100 = "arXiv 2511.10909v2, MATLAB-tensor-core MI100";
 
 // Ordered by engine; the first mode that fits is the one.
@@ -265,6 +284,14 @@ constexpr std::array modes{
     EngineMode{"x86_fma", half, false, with_x86_nans(fma_chain(float16)), "VFMADD231PH", Evidence::live, "Intel SDM"},
     EngineMode{"x86_fma", singles, false, with_x86_nans(fma_chain(float32)), "VFMADD231PS", Evidence::live, "Intel SDM"},
     EngineMode{"x86_fma", doubles, false, with_x86_nans(fma_chain(float64)), "VFMADD231PD", Evidence::live, "Intel SDM"},
+
+    EngineMode{"arm_bf16", brain, false, odd_pairs(), "BFDOT, BFMMLA", Evidence::emulator, arm_manual},
+
+    EngineMode{"arm_fma", half, false, with_arm_nans(fma_chain(float16)), "FMLA", Evidence::emulator, arm_manual},
+    EngineMode{"arm_fma", half, false, with_arm_nans(fma_chain(float32)), "FMLAL, FMLAL2", Evidence::emulator, arm_manual},
+    EngineMode{"arm_fma", brain, false, with_arm_nans(fma_chain(float32)), "BFMLALB, BFMLALT", Evidence::emulator, arm_manual},
+    EngineMode{"arm_fma", singles, false, with_arm_nans(fma_chain(float32)), "FMLA", Evidence::emulator, arm_manual},
+    EngineMode{"arm_fma", doubles, false, with_arm_nans(fma_chain(float64)), "FMLA", Evidence::emulator, arm_manual},
 
     EngineMode{"fma", any, true, fma_chain(float32), "", Evidence::definition, "IEEE 754-2019, 5.4.1"},
     EngineMode{"fma", any, true, fma_chain(float16), "", Evidence::definition, "IEEE 754-2019, 5.4.1"},

@@ -22,8 +22,13 @@ enum class Evidence : std::uint8_t {
   recordings,  ///< results recorded from the hardware are reproduced to the bit
   live,        ///< tests compare with the processor they run on, where it has the unit
   published,   ///< models by others; not checked here against the hardware
+  emulator,    ///< tests compare with the processor they run on; no real one has been, an emulator of one by others has
 };
 std::string_view name_of(Evidence evidence) noexcept;
+/// Whether it claims what hardware computes, none of which has been asked.
+constexpr bool lacks_hardware(Evidence evidence) noexcept {
+  return evidence == Evidence::published || evidence == Evidence::emulator;
+}
 
 /// How many inner products were recorded of each GPU, input format and accumulator; their values are near N(0,1).
 inline constexpr std::size_t recorded_inner_products = 1500;

@@ -112,8 +112,10 @@ std::optional<StagesPlan> stages_plan(const Engine& engine, Format a, Format b, 
     const Stage& stage = engine.stages[static_cast<std::size_t>(i)];
     const std::size_t each = stage.terms == Stage::all ? terms : static_cast<std::size_t>(stage.terms);
     if (terms % each != 0 || terms / each > most_sums) return std::nullopt;
+    const bool adds_in_turn = stage.summing == Summing::sequential || stage.summing == Summing::pairwise;
     const bool direction = stage.rounding == Rounding::nearest_even || stage.rounding == Rounding::toward_zero ||
-                           stage.rounding == Rounding::upward || stage.rounding == Rounding::downward;
+                           stage.rounding == Rounding::upward || stage.rounding == Rounding::downward ||
+                           (stage.rounding == Rounding::to_odd && adds_in_turn);
     // Sums of cut terms are integers of 53 bits, sums of small groups are exact in doubles; any other exact sum is not.
     const bool group_sum =
         i == 0 && stage.summing == Summing::exact && !stage.rounded && engine.scales == EngineScales::group_sums;
@@ -121,7 +123,7 @@ std::optional<StagesPlan> stages_plan(const Engine& engine, Format a, Format b, 
     const bool fits = static_cast<double>(each + 1) * power_of_two(bits + 2) < power_of_two(53);
     if (!direction || (stage.summing == Summing::exact && !group_sum) || (stage.summing == Summing::aligned && !fits))
       return std::nullopt;
-    const bool sums_products = i == 0 && (stage.summing == Summing::sequential || stage.summing == Summing::pairwise);
+    const bool sums_products = i == 0 && adds_in_turn;
     const bool sums_all = i > 0 && stage.summing == Summing::sequential && each == terms;
     plan.float_chains &= (sums_products || sums_all) && stage.rounding == Rounding::nearest_even && !stage.carried;
     terms = stage.carried ? 1 : terms / each;

@@ -42,11 +42,19 @@ HWY_INLINE V power(V exponent) {
 }
 HWY_INLINE V clamped(V exponent) { return hn::Min(hn::Max(exponent, set(-1022)), set(1023)); }
 
+/// Toward zero, and one further from it where that is inexact and even.
+HWY_INLINE V odd_integer(V x) {
+  const V cut = hn::Trunc(x), half = hn::Mul(cut, set(0.5));
+  const auto stays = hn::Or(hn::Eq(cut, x), hn::Ne(hn::Trunc(half), half));
+  return hn::IfThenElse(stays, cut, hn::Add(cut, hn::CopySign(set(1), x)));
+}
+
 HWY_INLINE V rounded_integer(V x, Rounding rounding) {
   switch (rounding) {
     case Rounding::toward_zero: return hn::Trunc(x);
     case Rounding::upward: return hn::Ceil(x);
     case Rounding::downward: return hn::Floor(x);
+    case Rounding::to_odd: return odd_integer(x);
     default: return hn::Round(x);
   }
 }

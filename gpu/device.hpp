@@ -19,7 +19,7 @@ namespace ulpscope::gpu {
 struct DeviceDescription {
   std::string id;               ///< `cuda:0`, `cpu:amx_bf16`, `emulated:sm_90`
   std::string name;             ///< as its driver or its processor gives it
-  std::string architecture;     ///< `sm_90`, `x86-64`
+  std::string architecture;     ///< `sm_90`, `x86-64`, `aarch64`
   std::string driver, toolkit;  ///< versions; empty where there are none
 };
 

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <cstdio>
 #include <utility>
 
+#include "gpu/cpu/arm_features.hpp"
 #include "gpu/cpu/cpu_elements.hpp"
 #include "gpu/cpu/cpu_units.hpp"
 #include "gpu/device.hpp"
@@ -16,10 +19,21 @@
 namespace ulpscope::gpu {
 namespace {
 
-constexpr std::array cpu_ids{"cpu:amx_bf16", "cpu:avx512_bf16", "cpu:avx512_fp16", "cpu:avx512f", "cpu:f16c", "cpu:sse2"};
+constexpr std::array cpu_ids{"cpu:amx_bf16", "cpu:avx512_bf16", "cpu:avx512_fp16", "cpu:avx512f", "cpu:f16c",
+                             "cpu:sse2",     "cpu:arm_bf16",    "cpu:arm_fp16",    "cpu:neon"};
 constexpr std::string_view emulated = "emulated:";
 
-/// The brand string of the processor (Intel SDM volume 2, CPUID, leaves 80000002H to 80000004H).
+#if defined(__x86_64__)
+constexpr const char* processor_architecture = "x86-64";
+#elif defined(__aarch64__)
+constexpr const char* processor_architecture = "aarch64";
+#else
+constexpr const char* processor_architecture = "";
+#endif
+
+/// The brand string of the processor (Intel SDM volume 2, CPUID, leaves 80000002H to 80000004H). Arm's have none: what MIDR_EL1
+/// identifies them by, the implementer and the part in hexadecimal, variant and revision as Arm writes them (DDI 0487,
+/// MIDR_EL1).
 std::string processor_name() {
   std::string name;
 #if defined(__x86_64__)
@@ -30,6 +44,15 @@ std::string processor_name() {
   }
   name.erase(std::min(name.find('\0'), name.size()));
   name.erase(0, std::min(name.find_first_not_of(' '), name.size()));
+#elif defined(__aarch64__) && defined(__linux__)
+  if (!detail::has_arm_identification()) return "";
+  std::uint64_t midr = 0;
+  __asm__("mrs %0, midr_el1" : "=r"(midr));
+  const auto field = [&](int low, int bits) { return static_cast<unsigned>(midr >> low & ((1u << bits) - 1)); };
+  std::array<char, 64> words{};
+  std::snprintf(words.data(), words.size(), "implementer %02x, part %03x, r%up%u", field(24, 8), field(4, 12), field(20, 4),
+                field(0, 4));
+  name = words.data();
 #endif
   return name;
 }
@@ -38,7 +61,7 @@ Device& device_of(std::vector<Device>& devices, const std::string& id) {
   for (Device& device : devices)
     if (device.description.id == id) return device;
   Device& device = devices.emplace_back();
-  device.description = {id, processor_name(), "x86-64", "", ""};
+  device.description = {id, processor_name(), processor_architecture, "", ""};
   return device;
 }
 

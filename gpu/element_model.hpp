@@ -26,11 +26,29 @@ ULPSCOPE_INLINE constexpr emu::Code cut_nan(emu::Format from, emu::Code nan, emu
 ULPSCOPE_INLINE constexpr emu::Code surviving_nan(const ElementModel& model, emu::Format from, emu::Code operand) noexcept {
   const emu::Format to = model.to;
   if (model.nans_are_cut) return cut_nan(from, operand, to);
-  const bool survives = model.nan_result == emu::NanResult::operand && from.specials == emu::Specials::ieee &&
+  const bool survives = model.nan_result != emu::NanResult::canonical && from.specials == emu::Specials::ieee &&
                         to.specials == emu::Specials::ieee && to.has_nan();
   if (!survives) return model.nan_code;
   const emu::Code quiet = (to.fraction_mask() + 1) >> 1;
   return cut_nan(from, operand, to) | quiet;
+}
+
+ULPSCOPE_INLINE constexpr bool is_signaling(emu::Format format, emu::Code code) noexcept {
+  return format.is_nan(code) && (code << 1 & (format.fraction_mask() + 1)) == 0;
+}
+
+/// The operands as NanResult::signaling_operand looks for NaNs: c, a, b, the signaling ones first. One or more are NaNs.
+ULPSCOPE_INLINE constexpr emu::Code signaling_survivor(const ElementModel& model, emu::Code a, emu::Code b,
+                                                       emu::Code c) noexcept {
+  const emu::Format from = model.from, to = model.to;
+  const bool has_b = numbers_of(model.kind) > 1, has_c = numbers_of(model.kind) > 2;
+  if (has_c && is_signaling(to, c)) return surviving_nan(model, to, c);
+  if (is_signaling(from, a)) return surviving_nan(model, from, a);
+  if (has_b && is_signaling(from, b)) return surviving_nan(model, from, b);
+  const bool invalid = has_c && ((from.is_infinite(a) && from.is_zero(b)) || (from.is_zero(a) && from.is_infinite(b)));
+  if (invalid) return model.nan_code;
+  if (has_c && to.is_nan(c)) return surviving_nan(model, to, c);
+  return surviving_nan(model, from, from.is_nan(a) ? a : b);
 }
 
 /// An operand taken apart. Zeros, subnormals that count as such, and what is no number have no significand.
@@ -108,9 +126,12 @@ ULPSCOPE_HD inline emu::Code element_result(const ElementModel& model, emu::Code
   a = emu::detail::operand(from, model.ignores_sign ? a & from.magnitude_mask() : a, model.options);
   b = numbers_of(model.kind) > 1 ? emu::detail::operand(from, b, model.options) : 0;
   c = numbers_of(model.kind) > 2 ? emu::detail::operand(to, c, model.options) : 0;
+  const bool b_is_nan = numbers_of(model.kind) > 1 && from.is_nan(b), c_is_nan = numbers_of(model.kind) > 2 && to.is_nan(c);
+  if (model.nan_result == emu::NanResult::signaling_operand && (from.is_nan(a) || b_is_nan || c_is_nan))
+    return detail::signaling_survivor(model, a, b, c);
   if (from.is_nan(a)) return detail::surviving_nan(model, from, a);
-  if (numbers_of(model.kind) > 1 && from.is_nan(b)) return detail::surviving_nan(model, from, b);
-  if (numbers_of(model.kind) > 2 && to.is_nan(c)) return detail::surviving_nan(model, to, c);
+  if (b_is_nan) return detail::surviving_nan(model, from, b);
+  if (c_is_nan) return detail::surviving_nan(model, to, c);
 
   // Products take twice the precision of the operands, and a rounding two bits more than it leaves.
   const bool narrow = from.precision() <= 24 && to.precision() <= 24;

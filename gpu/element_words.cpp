@@ -12,7 +12,10 @@ namespace ulpscope::gpu {
 namespace {
 
 constexpr std::array kinds{"convert", "add", "subtract", "multiply", "fma", "convert_randomly"};
-constexpr std::string_view canonical = "nan=canonical:", operand = "nan=operand:", random_bits = "random=";
+/// In the order of NanResult.
+constexpr std::array nan_results{std::string_view("nan=canonical:"), std::string_view("nan=operand:"),
+                                 std::string_view("nan=signaling_operand:")};
+constexpr std::string_view random_bits = "random=";
 
 /// A word that stands for one part of a model being other than usual.
 struct Flag {
@@ -45,11 +48,12 @@ std::vector<std::string_view> split(std::string_view words) {
 }
 
 bool parse_nan(std::string_view word, ElementModel& model) {
-  model.nan_result = word.starts_with(operand) ? emu::NanResult::operand : emu::NanResult::canonical;
-  const std::string_view prefix = model.nan_result == emu::NanResult::operand ? operand : canonical;
-  if (!word.starts_with(prefix)) return false;
+  const auto prefix =
+      std::find_if(nan_results.begin(), nan_results.end(), [&](std::string_view words) { return word.starts_with(words); });
+  if (prefix == nan_results.end()) return false;
+  model.nan_result = static_cast<emu::NanResult>(prefix - nan_results.begin());
   const char* const end = word.data() + word.size();
-  const auto [last, error] = std::from_chars(word.data() + prefix.size(), end, model.nan_code, 16);
+  const auto [last, error] = std::from_chars(word.data() + prefix->size(), end, model.nan_code, 16);
   return error == std::errc() && last == end && model.nan_code <= model.to.code_mask();
 }
 
@@ -86,7 +90,7 @@ bool is_computable(const ElementModel& model) {
   if ((model.options.rounding == emu::Rounding::stochastic) != random || !enough) return false;
   if (random && (model.from.bits() != 32 || model.options.flush_subnormals)) return false;
   if ((model.nans_are_cut || model.ignores_sign) && arithmetic) return false;
-  if ((model.nan_result == emu::NanResult::operand || model.nans_are_cut) &&
+  if ((model.nan_result != emu::NanResult::canonical || model.nans_are_cut) &&
       !(has_payloads(model.from) && has_payloads(model.to)))
     return false;
   return !arithmetic || (is_number(model.from) && is_number(model.to));
@@ -104,7 +108,7 @@ std::string model_words(const ElementModel& model) {
   std::array<char, 16> digits{};
   const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), model.nan_code, 16).ptr;
   words += ' ';
-  words += model.nan_result == emu::NanResult::operand ? operand : canonical;
+  words += nan_results[static_cast<std::size_t>(model.nan_result)];
   return words.append(digits.data(), end);
 }
 

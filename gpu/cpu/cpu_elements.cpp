@@ -15,6 +15,9 @@ std::vector<CpuElements> cpu_elements() {
   add("cpu:avx512f", detail::avx512f_elements());
   add("cpu:f16c", detail::f16c_elements());
   add("cpu:sse2", detail::sse2_elements());
+  add("cpu:arm_bf16", detail::arm_bf16_elements());
+  add("cpu:arm_fp16", detail::arm_fp16_elements());
+  add("cpu:neon", detail::neon_elements());
   return found;
 }
 

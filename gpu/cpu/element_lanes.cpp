@@ -3,24 +3,8 @@
 
 #include <memory>
 
-#if defined(__x86_64__)
-
-#include <immintrin.h>
-
 namespace ulpscope::gpu::detail {
 namespace {
-
-/// An MXCSR for the length of a scope.
-class Mxcsr {
- public:
-  explicit Mxcsr(unsigned control) noexcept : before_(_mm_getcsr()) { _mm_setcsr(control); }
-  ~Mxcsr() { _mm_setcsr(before_); }
-  Mxcsr(const Mxcsr&) = delete;
-  Mxcsr& operator=(const Mxcsr&) = delete;
-
- private:
-  unsigned before_;
-};
 
 class CpuElementwise final : public Elementwise {
  public:
@@ -36,7 +20,7 @@ class CpuElementwise final : public Elementwise {
   void apply(const ElementOperation& operation, const ElementOperands& operands, std::span<emu::Code> d) const override {
     for (const CpuElementInstruction& instruction : instructions_) {
       if (instruction.operation.instruction != operation.instruction) continue;
-      const Mxcsr mxcsr(instruction.control);
+      const ControlWord control(instruction.control);
       return instruction.apply(operands, d);
     }
     throw Error(device_ + " has no operation " + operation.instruction);
@@ -54,5 +38,3 @@ std::shared_ptr<const Elementwise> cpu_elementwise(std::string device, std::vect
 }
 
 }  // namespace ulpscope::gpu::detail
-
-#endif

@@ -13,6 +13,7 @@
 
 #include "emu/error.hpp"
 #include "emu/rounding.hpp"
+#include "gpu/cpu/control_word.hpp"
 #include "gpu/elementwise.hpp"
 
 namespace ulpscope::gpu::detail {
@@ -23,7 +24,7 @@ struct alignas(64) ElementVectors {
   std::array<std::byte, bytes> a, b, c, d;
 };
 
-/// A vector instruction; the rounding is that of MXCSR, or its own.
+/// A vector instruction; the rounding is that of the control word, or its own.
 template <std::size_t bytes>
 using VectorInstruction = void (*)(ElementVectors<bytes>&);
 
@@ -55,11 +56,11 @@ void apply_in_lanes(const ElementOperands& operands, std::span<emu::Code> d) {
   }
 }
 
-/// An operation and what computes it; `control` is the MXCSR that it runs under.
+/// An operation and what computes it; `control` is what it runs under.
 struct CpuElementInstruction {
   ElementOperation operation;
   void (*apply)(const ElementOperands& operands, std::span<emu::Code> d);
-  unsigned control = 0x1f80;
+  std::uint64_t control = ControlWord::usual;
 };
 
 /// A model with NaNs as on x86: those of operands survive, quieted; new ones are negative and have no payload (SDM volume 1,
@@ -72,22 +73,31 @@ inline ElementModel x86_model(ElementKind kind, emu::Format from, emu::Format to
   return model;
 }
 
-/// Rounding as MXCSR has it in its bits 13 and 14 (SDM volume 1, table 4-8), and as the names of operations end.
+/// Rounding as two bits of the control word have it, and as the names of operations end.
 struct RoundingControl {
   emu::Rounding rounding;
   const char* words;
-  unsigned bits;
+  std::uint64_t bits;
 };
+/// That of MXCSR (SDM volume 1, table 4-8).
 inline constexpr std::array rounding_controls{
     RoundingControl{emu::Rounding::nearest_even, " RC=nearest", 0}, RoundingControl{emu::Rounding::downward, " RC=down", 1},
     RoundingControl{emu::Rounding::upward, " RC=up", 2}, RoundingControl{emu::Rounding::toward_zero, " RC=zero", 3}};
 
-/// Adds an instruction once for each rounding of MXCSR.
+/// Adds an instruction once for each rounding of the control word.
+inline void add_rounded(std::vector<CpuElementInstruction>& all, std::span<const RoundingControl> controls,
+                        const std::string& mnemonic,
+                        ElementModel (*model)(ElementKind, emu::Format, emu::Format, emu::Rounding), ElementKind kind,
+                        emu::Format from, emu::Format to, void (*apply)(const ElementOperands&, std::span<emu::Code>)) {
+  for (const RoundingControl& control : controls)
+    all.push_back({{mnemonic + control.words, model(kind, from, to, control.rounding)},
+                   apply,
+                   ControlWord::usual | control.bits << ControlWord::rounding_position});
+}
+/// The same on x86.
 inline void add_rounded(std::vector<CpuElementInstruction>& all, const std::string& mnemonic, ElementKind kind,
                         emu::Format from, emu::Format to, void (*apply)(const ElementOperands&, std::span<emu::Code>)) {
-  for (const RoundingControl& control : rounding_controls)
-    all.push_back(
-        {{mnemonic + control.words, x86_model(kind, from, to, control.rounding)}, apply, 0x1f80u | control.bits << 13});
+  add_rounded(all, rounding_controls, mnemonic, x86_model, kind, from, to, apply);
 }
 
 std::shared_ptr<const Elementwise> cpu_elementwise(std::string device, std::vector<CpuElementInstruction> instructions);

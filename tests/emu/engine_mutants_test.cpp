@@ -118,6 +118,13 @@ TEST_CASE("a changed unit of a processor is found") {
   CHECK(is_found("avx512_bf16", brain, [](Engine& e) { e.stages[0].descending = false; }));
   CHECK(is_found("avx512_bf16", brain, [](Engine& e) { e.subnormal_inputs_are_zero = false; }));
   CHECK(is_found("avx512_bf16", brain, [](Engine& e) { e.subnormal_results_are_zero = false; }));
+  CHECK(is_found("arm_bf16", brain, [](Engine& e) { e.stages[0].rounding = emu::Rounding::toward_zero; }));
+  CHECK(is_found("arm_bf16", brain, [](Engine& e) { e.stages[0].rounding = emu::Rounding::nearest_even; }));
+  CHECK(is_found("arm_bf16", brain, [](Engine& e) { e.stages[0].summing = emu::Summing::sequential; }));
+  CHECK(is_found("arm_bf16", brain, [](Engine& e) { e.products = e.stages[0].terms = 4; }));
+  CHECK(is_found("arm_bf16", brain, [](Engine& e) { e.overflow_is_infinity = false; }));
+  CHECK(is_found("arm_bf16", brain, [](Engine& e) { e.subnormal_inputs_are_zero = false; }));
+  CHECK(is_found("arm_bf16", brain, [](Engine& e) { e.subnormal_results_are_zero = false; }));
   CHECK(is_found("amx_bf16", brain, [](Engine& e) { e.stages[0].run = 0; }));
   CHECK(is_found("amx_bf16", brain, [](Engine& e) { e.stages[1].addend = emu::Addend::first; }));
 }

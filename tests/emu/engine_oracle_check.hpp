@@ -37,7 +37,7 @@ inline std::vector<FormatPair> format_pairs(const emu::EngineMode& mode) {
 
 /// Processors pass payloads of NaN operands on, which no description models: their NaNs are compared as NaNs only.
 inline bool same(const emu::EngineMode& mode, emu::Code x, emu::Code y) {
-  const bool processor = mode.evidence == emu::Evidence::live;
+  const bool processor = mode.evidence == emu::Evidence::live || mode.evidence == emu::Evidence::emulator;
   const emu::Format f = mode.model.accumulator;
   return x == y || (processor && f.is_nan(x) && f.is_nan(y));
 }

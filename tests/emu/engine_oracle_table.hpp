@@ -87,7 +87,8 @@ inline std::optional<EngineOracle> oracle_of(const emu::EngineMode& mode, emu::F
   if (mode.engine.starts_with("cdna")) return matrix_core_oracle(mode, a_format);
   if (mode.engine == "amx_bf16") return oracle::amx_bf16;
   if (mode.engine == "avx512_bf16") return oracle::avx512_bf16;
-  if (mode.engine == "fma" || mode.engine == "fp16_chain" || mode.engine == "x86_fma") {
+  if (mode.engine == "arm_bf16") return oracle::arm_bf16;
+  if (mode.engine == "fma" || mode.engine == "fp16_chain" || mode.engine.ends_with("_fma")) {
     return [=](const auto& x) { return oracle::fma_chain(x, accumulator); };
   }
   if (mode.engine == "pairwise") return [=](const auto& x) { return oracle::pairwise(x, accumulator); };

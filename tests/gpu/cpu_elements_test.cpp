@@ -15,10 +15,7 @@
 #include "emu/error.hpp"
 #include "gpu/adversarial.hpp"
 #include "gpu/element_model.hpp"
-
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
+#include "tests/gpu/control_word.hpp"
 
 namespace {
 
@@ -41,6 +38,26 @@ Operands adversarial(const ElementModel& model, std::uint64_t begin, std::size_t
     if (gpu::operands_of(model.kind) > 1) operands.b.push_back(test.b);
     if (gpu::operands_of(model.kind) > 2) operands.c.push_back(test.c);
   }
+  return operands;
+}
+
+/// Zeros, infinities, NaNs of both kinds and signs, a number.
+std::vector<Code> specials(emu::Format format) {
+  const Code infinity = format.infinity_code(), quiet = infinity | (format.fraction_mask() + 1) >> 1, sign = format.sign_mask();
+  return {0, sign, infinity, sign | infinity, quiet | 1, sign | quiet | 2, infinity | 3, sign | infinity | 4, quiet >> 1};
+}
+
+/// The same, and every combination of special operands.
+Operands adversarial_and_special(const ElementModel& model, std::size_t count) {
+  Operands operands = adversarial(model, 0, count);
+  const bool has_b = gpu::operands_of(model.kind) > 1, has_c = gpu::operands_of(model.kind) > 2;
+  for (const Code a : specials(model.from))
+    for (const Code b : has_b ? specials(model.from) : std::vector<Code>(1))
+      for (const Code c : has_c ? specials(model.to) : std::vector<Code>(1)) {
+        operands.a.push_back(a);
+        if (has_b) operands.b.push_back(b);
+        if (has_c) operands.c.push_back(c);
+      }
   return operands;
 }
 
@@ -86,6 +103,9 @@ int input_bits(const ElementModel& model) { return gpu::operands_of(model.kind) 
 
 /// Every input of the operations with so many bits of operands, on all threads.
 void check_every_input(int bits, const std::string& device) {
+  const auto units = gpu::cpu_elements();
+  if (std::none_of(units.begin(), units.end(), [&](const gpu::CpuElements& unit) { return unit.device == device; }))
+    SKIP("no " << device << " here");
   constexpr std::size_t portion = 1 << 14;
   for_each_operation([&](const gpu::CpuElements& unit, const gpu::ElementOperation& operation) {
     if (input_bits(operation.model) != bits || unit.device != device) return;
@@ -109,15 +129,16 @@ void check_every_input(int bits, const std::string& device) {
 
 TEST_CASE("element operations of this processor give the bits of their models") {
   for_each_operation([](const gpu::CpuElements& unit, const gpu::ElementOperation& operation) {
-    const Operands operands = adversarial(operation.model, 0, 50000);
+    const Operands operands = adversarial_and_special(operation.model, 250000);
     CHECK(mismatches(operation.model, operands, run(unit, operation, operands)) == 0);
   });
 }
 
-TEST_CASE("element operations of this processor give the bits of their models for all of 16 bits") {
-  check_every_input(16, "cpu:f16c");
+TEST_CASE("VCVTPH2PS gives the bits of its model for all of 16 bits") { check_every_input(16, "cpu:f16c"); }
+TEST_CASE("conversions of AVX512-FP16 give the bits of their models for all of 16 bits") {
   check_every_input(16, "cpu:avx512_fp16");
 }
+TEST_CASE("FCVTL and FCVT give the bits of their models for all of 16 bits") { check_every_input(16, "cpu:neon"); }
 
 TEST_CASE("conversions of F16C give the bits of their models for all of 32 bits", "[exhaustive]") {
   check_every_input(32, "cpu:f16c");
@@ -135,10 +156,18 @@ TEST_CASE("conversions of SSE2 give the bits of their models for all of 32 bits"
   check_every_input(32, "cpu:sse2");
 }
 
+TEST_CASE("BFCVTN gives the bits of its models for all of 32 bits", "[exhaustive]") { check_every_input(32, "cpu:arm_bf16"); }
+TEST_CASE("operations of FEAT_FP16 give the bits of their models for all of 32 bits", "[exhaustive]") {
+  check_every_input(32, "cpu:arm_fp16");
+}
+TEST_CASE("conversions of Advanced SIMD give the bits of their models for all of 32 bits", "[exhaustive]") {
+  check_every_input(32, "cpu:neon");
+}
+
 TEST_CASE("a wrong model of an element operation of this processor is seen") {
   for_each_operation([](const gpu::CpuElements& unit, const gpu::ElementOperation& operation) {
     const ElementModel& model = operation.model;
-    const Operands operands = adversarial(model, 0, 20000);
+    const Operands operands = adversarial_and_special(model, 20000);
     const auto d = run(unit, operation, operands);
     const auto is_seen = [&](const char* what, const std::function<void(ElementModel&)>& mutate) {
       CAPTURE(what);
@@ -147,6 +176,8 @@ TEST_CASE("a wrong model of an element operation of this processor is seen") {
       CHECK(mismatches(mutant, operands, d) > 0);
     };
     is_seen("canonical NaNs", [](ElementModel& m) { m.nan_result = emu::NanResult::canonical; });
+    if (model.kind != gpu::ElementKind::convert && model.nan_result == emu::NanResult::signaling_operand)
+      is_seen("the first NaN", [](ElementModel& m) { m.nan_result = emu::NanResult::operand; });
     const bool inexact = model.to.fraction_bits < model.from.fraction_bits || model.kind != gpu::ElementKind::convert;
     if (inexact)
       for (const auto rounding : {emu::Rounding::nearest_even, emu::Rounding::nearest_away, emu::Rounding::toward_zero,
@@ -178,23 +209,22 @@ TEST_CASE("an element operation that this processor's unit does not have is refu
   }
 }
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__aarch64__)
 
-TEST_CASE("MXCSR neither changes element operations nor is changed by them") {
-  constexpr unsigned masks = 0x1f80;
+TEST_CASE("the control word neither changes element operations nor is changed by them") {
   for_each_operation([](const gpu::CpuElements& unit, const gpu::ElementOperation& operation) {
     const Operands operands = adversarial(operation.model, 0, 2000);
     const auto usual = run(unit, operation, operands);
-    for (const unsigned mxcsr : {masks | 0x2000, masks | 0x4000, masks | 0x6000, masks | 0x8000, masks | 0x0040, 0u}) {
-      CAPTURE(mxcsr);
+    for (const std::uint64_t word : testing::control_words()) {
+      CAPTURE(word);
       std::vector<Code> d(operands.a.size());
-      const unsigned before = _mm_getcsr();
-      _mm_setcsr(mxcsr);
+      const std::uint64_t before = testing::control_word();
+      testing::set_control_word(word);
       unit.elementwise->apply(operation, {operands.a, operands.b, operands.c}, d);
-      const unsigned after = _mm_getcsr();
-      _mm_setcsr(before);
+      const std::uint64_t after = testing::control_word();
+      testing::set_control_word(before);
       CHECK(d == usual);
-      CHECK(after == mxcsr);
+      CHECK(after == word);
     }
   });
 }

@@ -7,10 +7,7 @@
 
 #include "emu/error.hpp"
 #include "tests/gpu/comparison.hpp"
-
-#if defined(__x86_64__)
-
-#include <immintrin.h>
+#include "tests/gpu/control_word.hpp"
 
 namespace {
 
@@ -27,51 +24,66 @@ using testing::subject;
 
 constexpr std::uint64_t seed = 20240602;
 
-/// The processor's components in use, by the bits of XCR0 (Intel SDM volume 1, 13.2).
-std::uint64_t components_in_use() {
-  std::uint32_t low = 0, high = 0;
-  __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(1));
-  return std::uint64_t{high} << 32 | low;
-}
+#if defined(__x86_64__) || defined(__aarch64__)
 
 /// Results under a control word, and whether that word was there afterwards, flags included.
 struct Controlled {
   std::vector<Code> d;
-  unsigned after;
+  std::uint64_t after;
 };
 
-Controlled run_under(unsigned mxcsr, const Subject& s, const TestProblems& problems) {
+Controlled run_under(std::uint64_t word, const Subject& s, const TestProblems& problems) {
   Controlled result{std::vector<Code>(problems.c.size()), 0};
-  const unsigned before = _mm_getcsr();
-  _mm_setcsr(mxcsr);
+  const std::uint64_t before = testing::control_word();
+  testing::set_control_word(word);
   s.unit->multiply(s.operation, problems.view(), result.d);
-  result.after = _mm_getcsr();
-  _mm_setcsr(before);
+  result.after = testing::control_word();
+  testing::set_control_word(before);
   return result;
 }
 
-void check_mxcsr_plays_no_part(const Subject& s) {
-  constexpr unsigned masks = 0x1f80, downward = 0x2000, upward = 0x4000, toward_zero = 0x6000, ftz = 0x8000, daz = 0x0040;
+void check_control_word_plays_no_part(const char* unit, const char* instruction) {
+  const Subject s = subject(unit, instruction);
   const TestProblems problems = test_problems(TestShape(s.operation, s.operation.products), seed, 0, 20000);
-  const auto usual = run_under(masks, s, problems).d;
-  for (const unsigned mxcsr : {masks | downward, masks | upward, masks | toward_zero, masks | ftz, masks | daz, 0u}) {
-    CAPTURE(mxcsr);
-    const Controlled other = run_under(mxcsr, s, problems);
+  const auto usual = run(*s.unit, s.operation, problems);
+  for (const std::uint64_t word : testing::control_words()) {
+    CAPTURE(instruction, word);
+    const Controlled other = run_under(word, s, problems);
 
     CHECK((other.d == usual));
-    CHECK(other.after == mxcsr);
+    CHECK(other.after == word);
   }
 }
 
+#endif
+
 }  // namespace
 
-TEST_CASE("TDPBF16PS neither reads nor writes MXCSR") { check_mxcsr_plays_no_part(subject("cpu:amx_bf16", "TDPBF16PS")); }
-TEST_CASE("VDPBF16PS neither reads nor writes MXCSR") { check_mxcsr_plays_no_part(subject("cpu:avx512_bf16", "VDPBF16PS")); }
+#if defined(__x86_64__)
+
+TEST_CASE("TDPBF16PS neither reads nor writes MXCSR") { check_control_word_plays_no_part("cpu:amx_bf16", "TDPBF16PS"); }
+TEST_CASE("VDPBF16PS neither reads nor writes MXCSR") { check_control_word_plays_no_part("cpu:avx512_bf16", "VDPBF16PS"); }
 TEST_CASE("the units of fused multiply-adds bring their own MXCSR") {
-  check_mxcsr_plays_no_part(subject("cpu:avx512_fp16", "VFMADD231PH"));
-  check_mxcsr_plays_no_part(subject("cpu:avx512f", "VFMADD231PS"));
-  check_mxcsr_plays_no_part(subject("cpu:avx512f", "VFMADD231PD"));
+  check_control_word_plays_no_part("cpu:avx512_fp16", "VFMADD231PH");
+  check_control_word_plays_no_part("cpu:avx512f", "VFMADD231PS");
+  check_control_word_plays_no_part("cpu:avx512f", "VFMADD231PD");
 }
+
+#elif defined(__aarch64__)
+
+TEST_CASE("the units of bfloat16 bring their own FPCR") {
+  for (const char* const instruction : {"BFDOT", "BFMMLA", "BFMLALB", "BFMLALT"})
+    check_control_word_plays_no_part("cpu:arm_bf16", instruction);
+}
+TEST_CASE("the units of float16 bring their own FPCR") {
+  for (const char* const instruction : {"FMLA 8H", "FMLAL", "FMLAL2"})
+    check_control_word_plays_no_part("cpu:arm_fp16", instruction);
+}
+TEST_CASE("the units of float32 and float64 bring their own FPCR") {
+  for (const char* const instruction : {"FMLA 4S", "FMLA 2D"}) check_control_word_plays_no_part("cpu:neon", instruction);
+}
+
+#endif
 
 TEST_CASE("a tile of fewer columns computes what an engine of fewer products does") {
   Subject s = subject("cpu:amx_bf16", "TDPBF16PS");
@@ -116,6 +128,15 @@ TEST_CASE("zeros in a full tile instead of fewer columns change signs of zeros, 
   CHECK(other_differences == 0);
 }
 
+#if defined(__x86_64__)
+
+/// The processor's components in use, by the bits of XCR0 (Intel SDM volume 1, 13.2).
+std::uint64_t components_in_use() {
+  std::uint32_t low = 0, high = 0;
+  __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(1));
+  return std::uint64_t{high} << 32 | low;
+}
+
 TEST_CASE("tiles are released") {
   constexpr std::uint64_t tile_configuration = 1 << 17, tile_data = 1 << 18;
   const Subject s = subject("cpu:amx_bf16", "TDPBF16PS");
@@ -123,6 +144,8 @@ TEST_CASE("tiles are released") {
 
   CHECK((components_in_use() & (tile_configuration | tile_data)) == 0);
 }
+
+#endif
 
 TEST_CASE("the processor's units answer in every thread") {
   for (const auto& unit : gpu::cpu_units()) {
@@ -158,5 +181,3 @@ TEST_CASE("a tile has an even number of products, no more than 32") {
     CHECK_THROWS_AS(run(*s.unit, s.operation, TestProblems{products, {}, {}, {}, {}, {}}), Error);
   }
 }
-
-#endif

@@ -1,100 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The processor's own matrix units and the emulated engines: the same bits, signs of zeros and payloads of NaNs included.
 #include <catch2/catch_test_macros.hpp>
-#include <cstdint>
-#include <functional>
-#include <string>
-#include <vector>
 
-#include "tests/gpu/comparison.hpp"
+#include "tests/gpu/unit_checks.hpp"
 
 namespace {
 
 using namespace ulpscope;
-using gpu::test_problems;
-using gpu::TestProblems;
-using gpu::TestShape;
-using testing::Code;
-using testing::compare;
-using testing::emulate;
-using testing::run;
-using testing::Subject;
-using testing::subject;
-
-constexpr std::uint64_t seed = 20240601;
-
-/// Adversarial inner products of one instruction, and in every fourth portion of three in a chain.
-void check_same_bits(const Subject& s, std::size_t count) {
-  constexpr std::size_t portion = 10000;
-  std::size_t mismatches = 0;
-  for (std::size_t done = 0; done < count; done += portion) {
-    const std::size_t instructions = done / portion % 4 == 0 ? 3 : 1;
-    const TestProblems problems =
-        test_problems(TestShape(s.operation, instructions * s.operation.products), seed, done, portion);
-    const auto found = compare(problems, run(*s.unit, s.operation, problems), emulate(s.engine, s.operation, problems));
-    if (mismatches == 0 && found.mismatches > 0) UNSCOPED_INFO("seed " << seed << ": " << found.first);
-    mismatches += found.mismatches;
-  }
-
-  CHECK(mismatches == 0);
-}
-
-struct Literal {
-  std::string what;
-  std::vector<Code> a, b;  ///< the first products of the instruction; the others are +0
-  Code c, d;
-};
-
-void check_literals(const Subject& s, const std::vector<Literal>& literals) {
-  for (const Literal& literal : literals) {
-    CAPTURE(literal.what);
-    TestProblems problem{s.operation.products, literal.a, literal.b, {literal.c}, {}, {}};
-    problem.a.resize(problem.products);
-    problem.b.resize(problem.products);
-
-    CHECK(run(*s.unit, s.operation, problem).front() == literal.d);
-    CHECK(emulate(s.engine, s.operation, problem).front() == literal.d);
-  }
-}
-
-struct Mutant {
-  std::string what;
-  std::function<void(emu::Engine&)> mutate;
-};
-
-/// One rounding of every product before all else.
-void round_products(emu::Engine& engine) {
-  for (int i = engine.stage_count; i > 0; --i)
-    engine.stages[static_cast<std::size_t>(i)] = engine.stages[static_cast<std::size_t>(i - 1)];
-  engine.stages[0] = {};
-  engine.stages[0].summing = emu::Summing::sequential;
-  engine.stages[0].terms = 1;
-  engine.stages[1].terms = engine.products / (engine.stage_count == 2 ? 2 : 1);
-  ++engine.stage_count;
-}
-
-const std::vector<Mutant> mutants_of_all{
-    {"unfused products", round_products},
-    {"canonical NaNs", [](emu::Engine& e) { e.nan_result = emu::NanResult::canonical; }},
-    {"positive new NaNs", [](emu::Engine& e) { e.nan_code &= e.accumulator.magnitude_mask(); }},
-    {"subnormal inputs the other way", [](emu::Engine& e) { e.subnormal_inputs_are_zero = !e.subnormal_inputs_are_zero; }},
-    {"subnormal results the other way", [](emu::Engine& e) { e.subnormal_results_are_zero = !e.subnormal_results_are_zero; }},
-    {"ties away", [](emu::Engine& e) { e.stages[0].rounding = emu::Rounding::nearest_away; }},
-};
-
-void check_mutants_are_seen(const Subject& s, const std::vector<Mutant>& own) {
-  const TestProblems problems = test_problems(TestShape(s.operation, s.operation.products), seed, 0, 20000);
-  const auto real = run(*s.unit, s.operation, problems);
-  for (const auto* mutants : {&mutants_of_all, &own}) {
-    for (const Mutant& mutant : *mutants) {
-      CAPTURE(mutant.what);
-      emu::Engine engine = s.engine;
-      mutant.mutate(engine);
-
-      CHECK(compare(problems, real, emulate(engine, s.operation, problems)).mismatches > 0);
-    }
-  }
-}
+using namespace ulpscope::testing;
 
 Subject amx_bf16() { return subject("cpu:amx_bf16", "TDPBF16PS"); }
 Subject avx512_bf16() { return subject("cpu:avx512_bf16", "VDPBF16PS"); }
@@ -173,6 +86,7 @@ TEST_CASE("TDPBF16PS keeps the -0 of two chains that end in flushed sums") {
 TEST_CASE("TDPBF16PS: a wrong engine is seen") {
   check_mutants_are_seen(
       amx_bf16(), {
+                      unfused,
                       {"one chain", [](emu::Engine& e) { e.stages[0].terms = 32; }},
                       {"halves instead of even and odd", [](emu::Engine& e) { e.stages[0].run = 16; }},
                       {"c before the sum of the chains", [](emu::Engine& e) { e.stages[1].addend = emu::Addend::first; }},
@@ -193,12 +107,13 @@ TEST_CASE("TDPBF16PS: a wrong engine is seen") {
 TEST_CASE("VDPBF16PS: a wrong engine is seen") {
   check_mutants_are_seen(avx512_bf16(),
                          {
+                             unfused,
                              {"even before odd", [](emu::Engine& e) { e.stages[0].descending = false; }},
                              {"the pair before c", [](emu::Engine& e) { e.stages[0].addend = emu::Addend::last; }},
                              {"one exact sum", [](emu::Engine& e) { e.stages[0].summing = emu::Summing::exact; }},
                          });
 }
 
-TEST_CASE("VFMADD231PH: a wrong engine is seen") { check_mutants_are_seen(halves(), {}); }
-TEST_CASE("VFMADD231PS: a wrong engine is seen") { check_mutants_are_seen(singles(), {}); }
-TEST_CASE("VFMADD231PD: a wrong engine is seen") { check_mutants_are_seen(doubles(), {}); }
+TEST_CASE("VFMADD231PH: a wrong engine is seen") { check_mutants_are_seen(halves(), {unfused}); }
+TEST_CASE("VFMADD231PS: a wrong engine is seen") { check_mutants_are_seen(singles(), {unfused}); }
+TEST_CASE("VFMADD231PD: a wrong engine is seen") { check_mutants_are_seen(doubles(), {unfused}); }

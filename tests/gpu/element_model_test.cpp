@@ -197,6 +197,32 @@ TEST_CASE("NaNs of operands survive where the device lets them, the first one be
   CHECK(element_result(model, 0xff812345, 0, 0) == 0x7fff);
 }
 
+// Arm Architecture Reference Manual, DDI 0487: FPProcessNaNs, FPProcessNaNs3, FPMulAdd.
+TEST_CASE("NaNs of operands survive as on Arm: signaling ones first, the addend before the factors") {
+  ElementModel model{.kind = ElementKind::fma, .from = emu::float32, .to = emu::float32};
+  model.nan_result = emu::NanResult::signaling_operand;
+  model.nan_code = 0x7fc00000;
+  constexpr Code quiet = 0x7fc00001, other = 0xffc00002, third = 0x7fc00003, signaling = 0xff812345, louder = 0x7f800007;
+  constexpr Code infinite = 0x7f800000;
+
+  CHECK(element_result(model, quiet, other, third) == third);
+  CHECK(element_result(model, quiet, other, 0) == quiet);
+  CHECK(element_result(model, 0, other, 0) == other);
+  CHECK(element_result(model, quiet, signaling, third) == 0xffc12345);
+  CHECK(element_result(model, louder, signaling, third) == 0x7fc00007);
+  CHECK(element_result(model, louder, other, signaling) == 0xffc12345);
+  CHECK(element_result(model, infinite, 0, third) == 0x7fc00000);
+  CHECK(element_result(model, 0, infinite, third) == 0x7fc00000);
+  CHECK(element_result(model, 0, infinite, signaling) == 0xffc12345);
+  CHECK(element_result(model, 0, infinite, 0) == 0x7fc00000);
+  model.kind = ElementKind::add;
+  CHECK(element_result(model, quiet, signaling, 0) == 0xffc12345);
+  CHECK(element_result(model, quiet, other, signaling) == quiet);
+  model.kind = ElementKind::convert;
+  model.to = emu::bfloat16;
+  CHECK(element_result(model, louder, 0, 0) == 0x7fc0);
+}
+
 TEST_CASE("random bits carry as often as the dropped bits say, the greatest of them first") {
   struct Case {
     emu::Format to;

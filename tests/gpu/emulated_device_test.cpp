@@ -110,6 +110,11 @@ TEST_CASE("a device that is not there is refused, and what is there is named") {
 
 TEST_CASE("what is no model of an element operation is refused") {
   CHECK(gpu::parse_model("convert float32 float16 nearest_even nan=canonical:7fff"));
+  const std::string of_arm = "fma float16 float16 upward nan=signaling_operand:7e00";
+  const auto arm = gpu::parse_model(of_arm);
+  REQUIRE(arm);
+  CHECK(arm->nan_result == emu::NanResult::signaling_operand);
+  CHECK(gpu::model_words(*arm) == of_arm);
   const auto cut = gpu::parse_model("convert bfloat16 float32 nearest_even nans_are_cut nan=canonical:7fffffff");
   REQUIRE(cut);
   CHECK(cut->nans_are_cut);

@@ -65,7 +65,16 @@ Value rounded_and_flushed(const Value& x) {
 
 enum class Sign { kept, dropped };
 
-/// An operand whose subnormal numbers count as zeros. AMD's lose their sign and so does -0, Intel's keep it.
+/// BFRound: what is below 2^-126 becomes a zero of its sign; what is not representable gets an odd last bit, of 2^128 and
+/// beyond it becomes infinite.
+Value odd_and_flushed(const Value& x) {
+  if (x.kind != Kind::finite || reaches(x, -126)) return decode(binary32, round_value(binary32, x, to_odd));
+  Value zero = finite_value(0, 0);
+  zero.negative = x.negative;
+  return zero;
+}
+
+/// An operand whose subnormal numbers count as zeros. AMD's lose their sign and so does -0, others keep it.
 Value flushed_operand(Format format, std::uint64_t code, Sign sign) {
   Value value = decode(format, code);
   if (value.kind == Kind::finite && !reaches(value, 1L - format.bias)) {
@@ -250,6 +259,16 @@ std::uint64_t avx512_bf16(const InnerProduct& x) {
     c = rounded_and_flushed(sum(flushed_product(x, k, Sign::kept), after_odd));
   }
   return round_value(binary32, c, nearest_even);
+}
+
+std::uint64_t arm_bf16(const InnerProduct& x) {
+  Value c = flushed_operand(binary32, x.c, Sign::kept);
+  for (std::size_t k = 0; k < x.a.size(); k += 2) {
+    const Value first = odd_and_flushed(flushed_product(x, k, Sign::kept));
+    const Value second = odd_and_flushed(flushed_product(x, k + 1, Sign::kept));
+    c = odd_and_flushed(sum(c, odd_and_flushed(sum(first, second))));
+  }
+  return round_value(binary32, c, to_odd);
 }
 
 std::uint64_t fma_chain(const InnerProduct& x, Format accumulator) {

@@ -49,6 +49,8 @@ std::uint64_t cdna3_fp8(const InnerProduct& x);
 
 std::uint64_t amx_bf16(const InnerProduct& x);
 std::uint64_t avx512_bf16(const InnerProduct& x);
+/// BFDOT and BFMMLA as in BFDotAdd of the Arm Architecture Reference Manual (DDI 0487), FPCR.EBF being 0.
+std::uint64_t arm_bf16(const InnerProduct& x);
 
 /// fma after fma in the order of k.
 std::uint64_t fma_chain(const InnerProduct& x, Format accumulator);
