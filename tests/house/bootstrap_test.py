@@ -6,6 +6,7 @@ usage: bootstrap_test.py ROOT
 """
 import os
 import pathlib
+import platform
 import subprocess
 import sys
 import tempfile
@@ -21,13 +22,13 @@ class Systems(unittest.TestCase):
         self.addCleanup(scratch.cleanup)
         self.folder = pathlib.Path(scratch.name)
 
-    def bootstrap(self, command, *, path=None, **release):
+    def bootstrap(self, *command, path=None, **release):
         file = self.folder / "os-release"
         file.write_text("".join(f'{key}="{value}"\n' for key, value in release.items()))
         environment = {**os.environ, "OS_RELEASE": str(file)}
         if path:
             environment["PATH"] = path
-        return subprocess.run([ROOT / "bootstrap", command], env=environment, capture_output=True, text=True, timeout=60)
+        return subprocess.run([ROOT / "bootstrap", *command], env=environment, capture_output=True, text=True, timeout=60)
 
     def packages(self, **release):
         return self.bootstrap("packages", **release).stdout.split()
@@ -61,6 +62,16 @@ class Systems(unittest.TestCase):
             self.assertEqual("libcatch2-dev" in said[0], command == "test")
             self.assertEqual(result.stderr.splitlines(),
                              ["bootstrap: no cmake: install the packages above, then run this command again"])
+
+    def test_other_builds_say_in_one_line_what_they_cannot_do(self):
+        noble, bookworm = {"ID": "ubuntu", "VERSION_ID": "24.04"}, {"ID": "debian", "VERSION_ID": "12"}
+        crossing = "this is not Debian" if platform.machine() == "x86_64" else "builds for Arm from x86-64"
+        for words, release, expected in ((["arm"], noble, crossing), (["arm", "tests"], bookworm, "arm tests: give nothing, emu or program"),
+                                         (["clang", "emu"], bookworm, "clang emu: give nothing, or program")):
+            result = self.bootstrap(*words, **release)
+
+            self.assertEqual((result.returncode, result.stdout), (1, ""))
+            self.assertRegex(result.stderr, f"^bootstrap: .*{expected}.*\n$")
 
 
 if __name__ == "__main__":
