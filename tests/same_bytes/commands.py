@@ -173,7 +173,7 @@ class Commands:
         for accumulator, formats, engines in (("float32", "e4m3,fp16,bf16", ["sm_90", "sm_100"]), ("float16", "fp16", ["sm_70", "sm_80"])):
             yield ["accumulation", "--engine", *engines, "fma", "--in", formats, "--acc", accumulator, "--promote", "0,128",
                    "--k", "64:512", "--shape", "7x9", "-o", "report"]
-        yield ["evidence", "--products", "100", "--plants", "2", "--k", "1:64", "-o", "evidence"]
+        yield ["evidence", "--products", "20", "--plants", "1", "--k", "1:16", "-o", "evidence"]
 
     def converters(self):
         for name in self.narrow():
