@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Census and sweep of a tensor in memory, beside the mere reading of it by one thread. Cases are named as those of bulk.cpp are:
 //   census/float8_e4m3fn/nearest_even/normal/67108864     census_2_threads/...   sweep/..., 48 scales and four formats
-#include "studies/census.hpp"
+#include "studies/census/census.hpp"
 
 #include <benchmark/benchmark.h>
 
@@ -12,7 +12,7 @@
 
 #include "emu/catalogue.hpp"
 #include "emu/names.hpp"
-#include "studies/sweep.hpp"
+#include "studies/census/sweep.hpp"
 #include "tensors/tensor.hpp"
 
 namespace {

@@ -6,7 +6,7 @@
 
 #include "cli/accumulation_page.hpp"
 #include "emu/catalogue.hpp"
-#include "studies/sweep.hpp"
+#include "studies/census/sweep.hpp"
 
 namespace ulpscope::cli {
 namespace {

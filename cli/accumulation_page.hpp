@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "studies/accumulation.hpp"
+#include "studies/accumulation/accumulation.hpp"
 
 namespace ulpscope::cli {
 

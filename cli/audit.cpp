@@ -7,49 +7,26 @@
 #include "cli/audit_program.hpp"
 #include "cli/command.hpp"
 #include "cli/commands.hpp"
-#include "cli/matmul_words.hpp"
 #include "cli/output.hpp"
 #include "emu/error.hpp"
 #include "emu/names.hpp"
 #include "reports/render.hpp"
-#include "studies/info.hpp"
-#include "verify/audit/bound_rule.hpp"
+#include "tensors/tensor.hpp"
+#include "verify/audit/audit_request.hpp"
 
 namespace ulpscope::cli {
 namespace {
 
 struct Audit {
-  MatmulWords product;
-  std::string engine, reference = "exact";
-  std::vector<std::string> rules;
-  std::size_t trials = 20;
-  double timeout_s = 60;
+  verify::AuditRequest request;
+  CommonOptions common;
 };
 
-verify::AuditReference parse_reference(const std::string& word) {
-  if (word == "exact") return verify::AuditReference::exact;
-  if (word == "engine") return verify::AuditReference::engine;
-  throw Error("--reference " + word + ": give exact or engine");
-}
-
-verify::Rule parse_rule(const Audit& audit, const std::string& word) {
+/// A rule, or a program that is one.
+verify::Rule parse_rule(const verify::AuditRequest& request, const std::string& word) {
   const std::string program = "program:";
   if (!word.starts_with(program)) return verify::parse_rule(word);
-  return program_rule(word, {split_words(word.substr(program.size())), audit.timeout_s});
-}
-
-verify::AuditConfig parse_audit(Audit& audit) {
-  if (!(audit.timeout_s > 0)) throw Error("--timeout: give a number of seconds above 0");
-  audit.product.engines = {audit.engine};
-  audit.product.against = {"none"};
-  verify::AuditConfig config{.product = {}, .rules = {}};
-  config.reference = parse_reference(audit.reference);
-  for (const std::string& word : audit.rules) config.rules.push_back(parse_rule(audit, word));
-  config.product = parse_matmul(audit.product);
-  config.seed = audit.product.seeds.front();
-  config.trials = audit.trials;
-  config.bound = verify::bound_rule();
-  return config;
+  return program_rule(word, {split_words(word.substr(program.size())), request.timeout});
 }
 
 /// @throws ulpscope::Error where a rule has no verdict about the correct output: what it says of mutants is worth nothing.
@@ -59,12 +36,12 @@ void check_unbroken(const verify::AuditResult& result) {
       throw Error("rule '" + result.rules[rule] + "': on the correct output it " + result.correct[rule].broken);
 }
 
-std::string heading(const verify::AuditConfig& config, const studies::MatmulShape& shape) {
-  const studies::MatmulConfig& p = config.product;
+std::string heading(const verify::AuditConfig& config, const products::MatmulShape& shape) {
+  const products::Product& p = config.product;
   std::string text = "A  " + p.a.input.words() + ", " + emu::format_name(p.a.rounding.format) + "\n";
   text += "B  " + p.b.input.words() + ", " + emu::format_name(p.b.rounding.format) + "\n";
-  if (p.c) text += "C  " + p.c->label + " (" + studies::shape_text(p.c->shape) + "), " + emu::format_name(p.acc) + "\n";
-  text += "D  " + studies::shape_text(shape.d) + ", K = " + std::to_string(shape.k) + ", engine " + p.engines.front() +
+  if (p.c) text += "C  " + p.c->label + " (" + tensors::shape_text(p.c->shape) + "), " + emu::format_name(p.acc) + "\n";
+  text += "D  " + tensors::shape_text(shape.d) + ", K = " + std::to_string(shape.k) + ", engine " + p.engine +
           ", accumulator " + emu::format_name(p.acc) + ", out " + emu::format_name(p.out) + "\n";
   const bool exact = config.reference == verify::AuditReference::exact;
   return text + "Compared with " + (exact ? "the exact product, rounded once" : "the engine's own product") + ".\n\n";
@@ -102,8 +79,8 @@ std::string of_required(const verify::AuditResult& result, std::size_t rule) {
 }
 
 void print_text(const verify::AuditConfig& config, const Audit& audit, const verify::AuditResult& result) {
-  print(heading(config, studies::matmul_shape(config.product.a.input, config.product.b.input)));
-  print(verify::audit_summary(result), audit.product.common, 2);
+  print(heading(config, products::matmul_shape(config.product.a.input, config.product.b.input)));
+  print(verify::audit_summary(result), audit.common, 2);
   std::string text = "\n";
   for (std::size_t rule = 0; rule < result.rules.size(); ++rule) text += of_right_outputs(result, rule);
   text += "\n";
@@ -120,8 +97,9 @@ ExitCode exit_code_of(const verify::AuditResult& result) {
   return code;
 }
 
-int run(Audit& audit) {
-  verify::AuditConfig config = parse_audit(audit);
+int run(const Audit& audit) {
+  verify::AuditConfig config =
+      verify::resolve(audit.request, [&](const std::string& word) { return parse_rule(audit.request, word); });
   verify::AuditResult result;
   {
     ProgressLine progress;
@@ -129,38 +107,19 @@ int run(Audit& audit) {
     result = verify::audit(config);
   }
   check_unbroken(result);
-  if (rendering_of(audit.product.common) == Rendering::text) {
+  if (rendering_of(audit.common) == Rendering::text) {
     print_text(config, audit, result);
   } else {
-    print(verify::audit_table(result), audit.product.common, 2);
+    print(verify::audit_table(result), audit.common, 2);
   }
   return exit_code_of(result);
-}
-
-std::string rule_help() {
-  std::string text = "a check: ";
-  for (const std::string& form : verify::rule_forms()) text += form + ", ";
-  return text + "or program:WORDS; may be repeated";
 }
 
 void add_matmul_audit(Command& parent, int& exit_code) {
   auto audit = std::make_shared<Audit>();
   Command& command = *parent.add_subcommand("matmul", "a check of D = A.B + C");
-  audit->product.add_problem(command);
-  audit->product.common.add_output(command);
-  command.add_option("--engine", audit->engine, "what computes the correct output; see `ulpscope engines`")
-      ->type_name("E")
-      ->required();
-  command.add_option("--rule", audit->rules, rule_help())->repeatable()->type_name("RULE")->required();
-  command.add_option("--reference", audit->reference, "what outputs are compared with")
-      ->type_name("exact|engine")
-      ->capture_default_str();
-  command.add_option("--trials", audit->trials, "correct computations in other orders, none of which may be rejected")
-      ->whole({.most = 1'000'000'000})
-      ->capture_default_str();
-  command.add_option("--timeout", audit->timeout_s, "seconds that a program may take for one output")
-      ->real({.least = 0})
-      ->capture_default_str();
+  command.add_request(audit->request);
+  audit->common.add_output(command);
   command.footer(
       "A program is given `{ref}` and `{out}` (.npy, float32) or `{ref_codes}` and `{out_codes}`; it accepts with exit code 0\n"
       "and rejects with 1. Its words are split at blanks and read by no shell; for one, write program:sh -c '...'.\n"

@@ -6,14 +6,14 @@
 
 #include "cli/command.hpp"
 #include "cli/commands.hpp"
-#include "cli/inputs.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
 #include "emu/bulk.hpp"
 #include "emu/catalogue.hpp"
 #include "emu/error.hpp"
 #include "emu/names.hpp"
-#include "studies/caster.hpp"
+#include "tensors/caster.hpp"
+#include "tensors/inputs.hpp"
 #include "tensors/write.hpp"
 
 namespace ulpscope::cli {
@@ -36,10 +36,11 @@ void check_output(const Cast& cast) {
 
 /// Every tensor: rounded, or as it is where there is nothing to round.
 void write_all(const Cast& cast, emu::Format format, const emu::RoundingOptions& options) {
-  const Inputs inputs = sort_inputs({cast.input}, cast.common.parsed_open(), Integers::leave_out, "FILE:NAME casts one");
+  const tensors::Inputs inputs =
+      tensors::sort_inputs({cast.input}, cast.common.reading.options(), tensors::Integers::leave_out, "FILE:NAME casts one");
   std::vector<tensors::NamedCodes> named;
   for (const tensors::Tensor& tensor : inputs.kept) {
-    auto caster = std::make_shared<studies::Caster>(tensor, format, options, emu::RandomBits{cast.common.seed});
+    auto caster = std::make_shared<tensors::Caster>(tensor, format, options, emu::RandomBits{cast.common.reading.seed});
     named.push_back({tensor.name.empty() ? "tensor" : tensor.name, format, tensor.shape,
                      [caster](std::uint64_t first, std::span<emu::Code> codes) { caster->codes(first, codes); }});
   }
@@ -48,24 +49,25 @@ void write_all(const Cast& cast, emu::Format format, const emu::RoundingOptions&
   for (const tensors::Tensor& tensor : inputs.opaque) (tensor.opaque->bytes ? copied : left_out).push_back(tensor);
   beside.copied.insert(beside.copied.end(), copied.begin(), copied.end());
   tensors::write_safetensors(cast.output, named, beside);
-  if (!inputs.integers.empty()) remark("copied as they are: " + named_words(inputs.integers, "integer tensor"));
-  if (!copied.empty()) remark("copied as they are: " + unknown_words(copied));
-  if (!left_out.empty()) remark("left out: " + unknown_words(left_out));
+  if (!inputs.integers.empty()) remark("copied as they are: " + tensors::named_words(inputs.integers, "integer tensor"));
+  if (!copied.empty()) remark("copied as they are: " + tensors::unknown_words(copied));
+  if (!left_out.empty()) remark("left out: " + tensors::unknown_words(left_out));
 }
 
 void run(const Cast& cast) {
-  const emu::Format format = parse_format(cast.format);
-  const emu::RoundingOptions options = cast.common.parsed_rounding();
+  const emu::Format format = requests::parse_format(cast.format);
+  const emu::RoundingOptions options = cast.common.rounding.options();
   check_output(cast);
   if (std::filesystem::path(cast.output).extension() == ".safetensors") return write_all(cast, format, options);
 
-  const Inputs inputs = sort_inputs({cast.input}, cast.common.parsed_open(), Integers::include, {});
+  const tensors::Inputs inputs =
+      tensors::sort_inputs({cast.input}, cast.common.reading.options(), tensors::Integers::include, {});
   const tensors::Tensor& tensor = inputs.kept.front();
   const std::size_t count = inputs.kept.size() + inputs.opaque.size();
   if (count != 1)
     throw Error(cast.input + ": holds " + std::to_string(count) + " tensors; name one (" + tensor.label +
                 ") or write a .safetensors");
-  const studies::Caster caster(tensor, format, options, emu::RandomBits{cast.common.seed});
+  const tensors::Caster caster(tensor, format, options, emu::RandomBits{cast.common.reading.seed});
   if (cast.codes)
     return tensors::write_npy_codes(cast.output, tensor.shape, format,
                                     [&](std::uint64_t first, std::span<emu::Code> codes) { caster.codes(first, codes); });

@@ -3,39 +3,32 @@
 
 #include "cli/command.hpp"
 #include "cli/commands.hpp"
-#include "cli/inputs.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
 #include "cli/precision.hpp"
 #include "cli/precision_text.hpp"
 #include "cli/rows.hpp"
+#include "studies/census/census_request.hpp"
 
 namespace ulpscope::cli {
 namespace {
 
 struct Census {
+  studies::CensusRequest request;
   CommonOptions common;
-  std::vector<std::string> inputs;
-  std::string scale = "none", directory;
-  bool integers = false;
+  std::string directory;
 };
 
 constexpr std::uint64_t most_swept = std::uint64_t{1} << 24;  // elements up to which a report also advises a scale
 
 void run(const Census& census, const Arguments& arguments) {
-  const studies::Scaling scaling = studies::parse_scaling(census.scale);
-  studies::CensusConfig config;
-  config.formats = census.common.parsed_formats();
-  config.options = census.common.parsed_rounding();
-  if (studies::clamps(scaling.rule) && !census.common.policy_given) config.options.policy = emu::Policy::saturating;
-  config.seed = census.common.seed;
-  config.threads = census.common.threads;
-  const auto tensors =
-      open_numbers(census.inputs, census.common.parsed_open(), census.integers ? Integers::include : Integers::leave_out);
+  const studies::Scaling scaling = census.request.scaling();
+  const studies::CensusConfig config = census.request.config();
+  const std::vector<tensors::Tensor> tensors = opened(census.request);
   ProgressLine progress;
   if (census.directory.empty()) {
     chosen_rows(studies::census_table({}, scaling, config.options), census.common);  // a wrong column is told at once
-    const auto rows = census_all(tensors, scaling, config, progress.callback());
+    const auto rows = studies::census_all(tensors, scaling, config, progress.callback());
     const reports::Table table = studies::census_table(rows, scaling, config.options);
     if (tensors.size() > few_tensors && rendering_of(census.common) == Rendering::text)
       return print(census_lines(tensors, rows, table, census.common));
@@ -47,7 +40,7 @@ void run(const Census& census, const Arguments& arguments) {
   for (const auto& tensor : tensors) elements += tensor.count();
   const bool advise = scaling.rule == studies::ScaleRule::none && elements <= most_swept;
   write_precision_report({census.directory, arguments, scaling, {}, advise, false}, tensors, config, progress.callback());
-  remark(census.directory + "/index.html written");
+  remark_report(census.directory);
 }
 
 }  // namespace
@@ -55,18 +48,7 @@ void run(const Census& census, const Arguments& arguments) {
 void add_census(Command& app, const Arguments& arguments, int&) {
   auto census = std::make_shared<Census>();
   Command& command = *app.add_subcommand("census", "what each format does to each tensor");
-  command.add_option("INPUT", census->inputs, "tensor files, FILE:NAME, or synthetic tensors such as normal:0,1:4096x512")
-      ->required();
-  census->common.add_formats(command);
-  command
-      .add_option("--scale", census->scale,
-                  "none, a number, amax, pow2, row, 1x128, 128x128, mx:floor|ceil|rceil|even, nvfp4: multiply, round, divide")
-      ->type_name("SCALE")
-      ->capture_default_str();
-  census->common.add_rounding(command);
-  census->common.add_input(command);
-  command.add_flag("--integers", census->integers, "integer tensors of files with others, too");
-  census->common.add_threads(command);
+  command.add_request(census->request);
   census->common.add_output(command);
   command.add_option("-o", census->directory, "write a report: census.csv, index.html, manifest.json")->type_name("DIR");
   command.footer(

@@ -9,7 +9,7 @@
 #include "cli/eval_words.hpp"
 #include "emu/engines.hpp"
 #include "emu/names.hpp"
-#include "studies/scaling.hpp"
+#include "studies/census/scaling.hpp"
 #include "verify/conform/computation.hpp"
 #include "verify/conform/conform_presets.hpp"
 #include "verify/generate/generate.hpp"

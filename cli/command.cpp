@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <type_traits>
 #include <utility>
+#include <variant>
 
 #include "emu/error.hpp"
 
@@ -22,13 +24,13 @@ Option Option::allow_extra_args(bool allowed) const { return Option(option_->all
 Option Option::excludes(Option other) const { return Option(option_->excludes(other.option_)); }
 Option Option::each(std::function<void(const std::string&)> use) const { return Option(option_->each(std::move(use))); }
 
-Option Option::whole(WholeBounds bounds) const {
-  const auto read = [bounds](std::string& word) { return read_whole(word, bounds); };
+Option Option::whole(requests::WholeBounds bounds) const {
+  const auto read = [bounds](std::string& word) { return requests::read_whole(word, bounds); };
   return Option(option_->type_name("N")->transform(CLI::Validator(read, "")));
 }
 
-Option Option::real(RealBounds bounds) const {
-  const auto read = [bounds](std::string& word) { return read_real(word, bounds); };
+Option Option::real(requests::RealBounds bounds) const {
+  const auto read = [bounds](std::string& word) { return requests::read_real(word, bounds); };
   return Option(option_->type_name("VALUE")->check(CLI::Validator(read, "")));
 }
 
@@ -70,6 +72,30 @@ template Option Command::add_option(const std::string&, std::optional<std::uint6
 
 Option Command::add_flag(const std::string& names, bool& variable, const std::string& description) {
   return Option(app_.add_flag(names, variable, description));
+}
+
+void Command::add(const requests::Fields& fields) {
+  for (const requests::Field& field : fields) add(field);
+}
+
+void Command::add(const requests::Field& field) {
+  const Option option = std::visit(
+      [&]<class T>(T* variable) {
+        if constexpr (std::is_same_v<T, bool>)
+          return add_flag(field.option(), *variable, field.help);
+        else
+          return add_option(field.option(), *variable, field.help);
+      },
+      field.variable);
+  if (field.whole_bounds) option.whole(*field.whole_bounds);
+  if (field.real_bounds) option.real(*field.real_bounds);
+  if (field.is_list() && field.form == requests::ListForm::commas) option.comma_list();
+  if (field.is_list() && field.form == requests::ListForm::either) option.delimiter(',');
+  if (field.is_list() && field.form == requests::ListForm::repeated) option.repeatable();
+  if (!field.value.empty()) option.type_name(field.value);
+  if (!field.standard.empty()) option.default_str(field.standard);
+  if (field.check) option.each(field.check);
+  if (field.required) option.required();
 }
 
 void Command::remove_option(Option option) { app_.remove_option(option.get()); }

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/numbers.hpp"
+#include "requests/field.hpp"
 
 namespace CLI {
 class App;
@@ -40,8 +40,8 @@ class Option {
   Option comma_list() const;                                       ///< values between commas, each time it is given
   Option excludes(Option other) const;                             ///< not both
   Option each(std::function<void(const std::string&)> use) const;  ///< called with every value
-  Option whole(WholeBounds bounds = {}) const;                     ///< whole numbers; others are refused
-  Option real(RealBounds bounds = {}) const;                       ///< finite numbers; others are refused
+  Option whole(requests::WholeBounds bounds = {}) const;           ///< whole numbers; others are refused
+  Option real(requests::RealBounds bounds = {}) const;             ///< finite numbers; others are refused
 
   std::string name() const;  ///< without hyphens
   bool is_positional() const;
@@ -68,6 +68,13 @@ class Command {
   template <class T>
   Option add_option(const std::string& names, T& variable, const std::string& description);
   Option add_flag(const std::string& names, bool& variable, const std::string& description);
+  /// An option or an input for each field, which is set when the words are read. The request must outlive the parsing.
+  void add(const requests::Fields& fields);
+  void add(const requests::Field& field);
+  template <class Request>
+  void add_request(Request& request) {
+    add(requests::fields_of(request));
+  }
   void remove_option(Option option);
   Option get_option(const std::string& name) const;           ///< which must be there
   Option get_option_no_throw(const std::string& name) const;  ///< or nullptr

@@ -2,8 +2,11 @@
 // One function per subcommand: it adds the command to the program; `exit_code` gets what the command returns when it runs.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
+
+#include "studies/study.hpp"
 
 namespace ulpscope::cli {
 
@@ -13,6 +16,15 @@ class Command;
 using Arguments = std::vector<std::string>;
 
 enum ExitCode : int { done = 0, check_failed = 1, bad_usage = 2, vacuous = 3, no_hardware = 4, own_error = 5 };
+
+constexpr ExitCode exit_code_of(studies::StudyOutcome outcome) {
+  switch (outcome) {
+    case studies::StudyOutcome::done: return done;
+    case studies::StudyOutcome::failed: return check_failed;
+    case studies::StudyOutcome::vacuous: break;
+  }
+  return vacuous;
+}
 
 void add_info(Command& app, int& exit_code);
 void add_formats(Command& app, int& exit_code);
@@ -34,6 +46,11 @@ void add_evidence(Command& app, const Arguments& arguments, int& exit_code);
 void add_verify(Command& app, const Arguments& arguments, int& exit_code);
 void add_explain(Command& app, int& exit_code);
 void add_ledger(Command& app, int& exit_code);
+/// Runs a command line, as if it were this program's; the exit code.
+using RunProgram = std::function<int(const Arguments& arguments)>;
+void add_report(Command& app, const RunProgram& run_program, int& exit_code);
+void add_run(Command& app, const Arguments& arguments, int& exit_code);
+void add_schema(Command& app);
 void add_completion(Command& app);  ///< and of the whole program to which it is added
 void add_man(Command& app);
 

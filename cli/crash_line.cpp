@@ -29,7 +29,7 @@ CrashLine::CrashLine(const std::string& line) {
   const std::string text = "ulpscope: " + line.substr(0, message.size() - 16) + "\n";
   message_size = text.size();
   std::copy(text.begin(), text.end(), message.begin());
-  struct sigaction action{};
+  struct sigaction action {};
   action.sa_handler = say_and_exit;
   for (std::size_t i = 0; i < fatal.size(); ++i) ::sigaction(fatal[i], &action, &before[i]);
 }

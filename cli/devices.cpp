@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/devices.hpp"
 
-#include <algorithm>
 #include <memory>
 
 #include "cli/options.hpp"
 #include "cli/output.hpp"
-#include "emu/engines.hpp"
 #include "studies/devices/device_list.hpp"
 
 namespace ulpscope::cli {
@@ -22,27 +20,16 @@ void list(const Listing& listing) { print(studies::device_list(devices_named(lis
 }  // namespace
 
 std::vector<gpu::Device> devices_named(const std::string& id) {
-  if (!id.empty()) return {gpu::open_device(id)};
-  gpu::DeviceSearch search = gpu::find_devices();
+  gpu::DeviceSearch search = studies::devices_named(id);
   for (const std::string& line : search.remarks) remark(line);
   return std::move(search.devices);
 }
 
-void require_engine(const std::string& words) {
-  const auto names = emu::engine_names();
-  if (words.empty() || std::find(names.begin(), names.end(), words) != names.end()) return;
-  emu::parse_engine(words, {emu::float16, emu::float16});
-}
-
-int report(const std::vector<studies::DeviceRow>& rows, const std::string& name, const CommonOptions& options) {
-  const studies::DeviceTables tables = studies::tables_of(rows, name);
-  for (const std::string& line : tables.remarks) remark(line);
-  print(tables.table, options, 8);
-  switch (studies::verdict_of(rows)) {
-    case studies::DeviceVerdict::holds: return done;
-    case studies::DeviceVerdict::violated: return check_failed;
-    default: remark("ulpscope: nothing was compared"); return vacuous;
-  }
+int report(const studies::StudyResult& result, const CommonOptions& options) {
+  for (const std::string& line : result.remarks) remark(line);
+  print(result.tables.front(), options, 8);
+  if (result.outcome == studies::StudyOutcome::vacuous) remark("ulpscope: nothing was compared");
+  return exit_code_of(result.outcome);
 }
 
 void add_devices(Command& app, int& exit_code) {

@@ -9,7 +9,7 @@
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "gpu/device.hpp"
-#include "studies/devices/device_rows.hpp"
+#include "studies/devices/device_check_request.hpp"
 
 namespace ulpscope::cli {
 
@@ -17,11 +17,8 @@ namespace ulpscope::cli {
 /// @throws gpu::NoDevice
 std::vector<gpu::Device> devices_named(const std::string& id);
 
-/// @throws ulpscope::Error naming the closest engines; an empty word is none.
-void require_engine(const std::string& words);
-
-/// Prints the table of a comparison and spells mismatches out on standard error; what the command returns.
-int report(const std::vector<studies::DeviceRow>& rows, const std::string& name, const CommonOptions& options);
+/// Prints what a comparison came to, mismatches on standard error; what the command returns.
+int report(const studies::StudyResult& result, const CommonOptions& options);
 
 void add_devices_check(Command& devices, int& exit_code);
 void add_devices_record(Command& devices, int& exit_code);

@@ -9,6 +9,7 @@
 #include "cli/output.hpp"
 #include "emu/error.hpp"
 #include "emu/names.hpp"
+#include "requests/parts.hpp"
 #include "studies/devices/device_cost.hpp"
 #include "studies/devices/library_products.hpp"
 
@@ -53,7 +54,7 @@ std::pair<gpu::Device, Libraries> device_with_libraries(const std::string& id) {
 
 bool is_wanted(const Products& products, const gpu::LibraryCall& call) {
   if (products.inputs.empty()) return true;
-  return call.a == parse_format(products.inputs.front()) && call.b == parse_format(products.inputs.back());
+  return call.a == requests::parse_format(products.inputs.front()) && call.b == requests::parse_format(products.inputs.back());
 }
 
 void append(reports::Table& all, reports::Table table) {
@@ -71,7 +72,7 @@ int run_products(const Products& products) {
   config.engine = studies::engine_of_device(device);
   config.shapes = shapes_of(products, device);
   config.most_algorithms = products.most_algorithms;
-  config.seed = products.common.seed;
+  config.seed = products.common.reading.seed;
   config.emulator = device.emulator.get();
   reports::Table all;
   for (const auto& library : libraries)
@@ -85,7 +86,7 @@ int run_products(const Products& products) {
 int run_cost(const Products& products) {
   const auto [device, libraries] = device_with_libraries(products.device);
   studies::DeviceCostConfig config;
-  config.seed = products.common.seed;
+  config.seed = products.common.reading.seed;
   const bool emulated = device.description.id.starts_with("emulated:");
   if (emulated || !products.shapes.empty()) config.shapes = shapes_of(products, device);
   reports::Table all;
@@ -98,7 +99,7 @@ std::shared_ptr<Products> add_common(Command& command) {
   auto products = std::make_shared<Products>();
   command.add_option("--device", products->device, "the device; the first GPU by default")->type_name("D");
   command.add_option("--shape", products->shapes, "of the products; a few by default")->delimiter(',')->type_name("MxNxK,...");
-  command.add_option("--seed", products->common.seed, "of the operands")->whole()->capture_default_str();
+  command.add_option("--seed", products->common.reading.seed, "of the operands")->whole()->capture_default_str();
   products->common.add_output(command);
   return products;
 }
@@ -113,7 +114,7 @@ void add_devices_products(Command& devices, int& exit_code) {
       ->delimiter(',')
       ->type_name("F[,F]");
   command.add_option("--most-algorithms", products->most_algorithms, "of each call and shape")
-      ->whole({1, most_elements})
+      ->whole({1, requests::most_elements})
       ->capture_default_str();
   command.footer("Example: ulpscope devices products --device emulated:sm_90 --in fp16 --shape 16x16x64");
   command.callback([products, &exit_code] { exit_code = run_products(*products); });

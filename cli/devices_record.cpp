@@ -8,6 +8,7 @@
 #include "cli/options.hpp"
 #include "cli/output.hpp"
 #include "emu/error.hpp"
+#include "requests/parts.hpp"
 #include "studies/devices/device_record.hpp"
 
 namespace ulpscope::cli {
@@ -52,13 +53,13 @@ struct Replay {
 };
 
 int run(const Replay& options) {
-  require_engine(options.engine);
+  studies::require_engine(options.engine);
   std::vector<studies::DeviceRow> rows;
   for (const std::string& file : options.files) {
     auto own = studies::replay(gpu::read_recording(file), options.engine, options.common.threads);
     std::move(own.begin(), own.end(), std::back_inserter(rows));
   }
-  return report(rows, "devices_replay", options.common);
+  return report(studies::result_of(rows, "devices_replay"), options.common);
 }
 
 }  // namespace
@@ -69,7 +70,7 @@ void add_devices_record(Command& devices, int& exit_code) {
   command.add_option("--device", record->device, "the device; the first GPU by default")->type_name("D");
   command.add_option("-o,--output", record->file, "the recording")->required()->type_name("FILE");
   command.add_option("--tests", record->options.tests, "inner products of each instruction and class of operands")
-      ->whole({1, most_elements})
+      ->whole({1, requests::most_elements})
       ->capture_default_str();
   command.add_option("--seed", record->options.seed, "of the operands")->whole()->capture_default_str();
   command.add_option("--instruction", record->options.instruction, "only instructions that have this in their name")

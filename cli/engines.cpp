@@ -11,8 +11,8 @@
 #include "emu/error.hpp"
 #include "emu/names.hpp"
 #include "emu/suggestions.hpp"
-#include "studies/probe_variants.hpp"
-#include "studies/words.hpp"
+#include "studies/probe/probe_variants.hpp"
+#include "studies/probe/sentences.hpp"
 
 namespace ulpscope::cli {
 namespace {

@@ -28,13 +28,13 @@ struct Eval {
 
   Evaluation parsed() const {
     const Operation op = parse_operation(operation);
-    const emu::Format to = parse_format(format);
+    const emu::Format to = requests::parse_format(format);
     if (op == Operation::convert && from.empty()) throw Error("--op convert: add --from F, the format of the operands");
     if (op != Operation::convert && !from.empty())
       throw Error("--from " + from + ": only --op convert has operands of another format; leave --from out");
-    emu::RoundingOptions options = common.parsed_rounding();
+    emu::RoundingOptions options = common.rounding.options();
     options.tininess = parse_tininess(tininess);
-    return {op, from.empty() ? to : parse_format(from), to, options, common.seed};
+    return {op, from.empty() ? to : requests::parse_format(from), to, options, common.reading.seed};
   }
 };
 

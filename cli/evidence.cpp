@@ -49,7 +49,7 @@ void run(const Words& words, const Arguments& arguments) {
     ProgressLine progress;
     evidence.false_alarms = {.trials = words.products,
                              .false_alarm = words.false_alarm,
-                             .seed = words.common.seed,
+                             .seed = words.common.reading.seed,
                              .threads = words.common.threads,
                              .progress = progress.callback()};
     evidence.alarms = verify::false_alarms(evidence.false_alarms);
@@ -61,7 +61,7 @@ void run(const Words& words, const Arguments& arguments) {
     config.accumulations = all_accumulations();
     config.distributions.insert(config.distributions.end(), {"normal:0,1e-6", "cancelling"});
     config.shape = {8, 8};
-    config.seed = words.common.seed;
+    config.seed = words.common.reading.seed;
     config.threads = words.common.threads;
     config.progress = progress.callback();
     evidence.tightness = verify::tightness(config);
@@ -69,11 +69,11 @@ void run(const Words& words, const Arguments& arguments) {
   std::vector<verify::Rule> rules;
   for (const char* const rule : {"bound", "assert_close", "calc_diff:1e-3", "cosine:0.999", "sqnr:25", "matched_ratio"})
     rules.push_back(verify::parse_rule(rule));
-  evidence.power = verify::power_table(rules, words.common.seed, words.common.threads);
-  evidence.plants = verify::explain_plants_table(words.plants, words.common.seed);
+  evidence.power = verify::power_table(rules, words.common.reading.seed, words.common.threads);
+  evidence.plants = verify::explain_plants_table(words.plants, words.common.reading.seed);
   reports::write_report(words.directory, evidence_tables(evidence), evidence_page(evidence, arguments),
-                        {arguments, words.common.seed, {}});
-  remark(words.directory + "/index.html written");
+                        {arguments, words.common.reading.seed, {}});
+  remark_report(words.directory);
 }
 
 }  // namespace
@@ -83,7 +83,7 @@ void add_evidence(Command& app, const Arguments& arguments, int&) {
   Command& command =
       *app.add_subcommand("evidence", "what the checks of verify are worth: false alarms, power, tight bounds, causes named");
   command.add_option("-o", words->directory, "the report: CSV files, index.html, manifest.json")->required()->type_name("DIR");
-  constexpr WholeBounds counts{.most = 1'000'000'000};
+  constexpr requests::WholeBounds counts{.most = 1'000'000'000};
   command.add_option("--products", words->products, "correct products to judge")->whole(counts)->capture_default_str();
   command.add_option("--plants", words->plants, "kernels with a planted cause, for explain to find")
       ->whole(counts)
@@ -94,7 +94,7 @@ void add_evidence(Command& app, const Arguments& arguments, int&) {
   command.add_option("--k", words->lengths, "lengths of sums whose errors are held against the bound")
       ->type_name("LO:HI")
       ->capture_default_str();
-  command.add_option("--seed", words->common.seed, "key of all operands")->whole()->capture_default_str();
+  command.add_option("--seed", words->common.reading.seed, "key of all operands")->whole()->capture_default_str();
   words->common.add_threads(command);
   command.footer("Example: ulpscope evidence --products 1000 --plants 10 --k 1:256 -o evidence");
   command.callback([words, &arguments] { run(*words, arguments); });

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <memory>
 
-#include "cli/codes.hpp"
 #include "cli/command.hpp"
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
@@ -30,11 +29,11 @@ std::int64_t decimal_digits(emu::Format format) {
 /// `7f ff`, or ranges `7c01-7fff fc01-ffff`.
 std::string nan_codes(emu::Format format) {
   if (!format.has_nan()) return "";
-  if (format.specials == emu::Specials::fnuz || !format.is_signed()) return hex(format, format.nan_code());
+  if (format.specials == emu::Specials::fnuz || !format.is_signed()) return emu::hex_code(format, format.nan_code());
   const emu::Code last = format.magnitude_mask();
   const emu::Code first = format.has_infinity() ? format.infinity_code() + 1 : last;
   const auto range = [&](emu::Code sign) {
-    return hex(format, first | sign) + (first == last ? "" : "-" + hex(format, last | sign));
+    return emu::hex_code(format, first | sign) + (first == last ? "" : "-" + emu::hex_code(format, last | sign));
   };
   return range(0) + " " + range(format.sign_mask());
 }
@@ -83,13 +82,13 @@ reports::Table codes_of(emu::Format format) {
                 std::to_string(format.bits()));
   reports::Table table{"codes", {"code", "value", "class"}, {}};
   for (emu::Code code = 0; code <= format.code_mask(); ++code)
-    table.rows.push_back({hex(format, code), emu::decode(format, code), class_of(format, code)});
+    table.rows.push_back({emu::hex_code(format, code), emu::decode(format, code), class_of(format, code)});
   return table;
 }
 
 void run(const Formats& formats) {
   std::vector<emu::Format> wanted;
-  for (const std::string& name : formats.names) wanted.push_back(parse_format(name));
+  for (const std::string& name : formats.names) wanted.push_back(requests::parse_format(name));
   if (formats.codes) {
     if (wanted.size() != 1) throw Error("--codes lists one format; name it, e.g. `ulpscope formats e4m3 --codes`");
     return print(codes_of(wanted.front()), formats.common, 1);

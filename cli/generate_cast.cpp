@@ -59,8 +59,8 @@ void GenerateCastWords::add_to(Command& command) {
 }
 
 void generate_cast(const GenerateCastWords& words) {
-  const emu::Format format = parse_format(words.format);
-  const emu::RoundingOptions options = words.common.parsed_rounding();
+  const emu::Format format = requests::parse_format(words.format);
+  const emu::RoundingOptions options = words.common.rounding.options();
   const verify::CastCase made = verify::generate_cast(format, options);
   const std::vector<std::uint64_t> shape{made.input.size()};
   const CaseDirectory directory(words.directory, Storage::values,

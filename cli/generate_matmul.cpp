@@ -8,9 +8,9 @@
 #include "emu/catalogue.hpp"
 #include "emu/error.hpp"
 #include "emu/names.hpp"
+#include "products/engine.hpp"
 #include "reports/build_info.hpp"
 #include "reports/render.hpp"
-#include "studies/matmul_engine.hpp"
 #include "verify/generate/generate.hpp"
 #include "verify/generate/generate_engine.hpp"
 
@@ -30,15 +30,15 @@ verify::CaseRequest parse(const GenerateMatmulWords& words) {
   if (words.codes && words.safetensors) throw Error("--codes, --safetensors: give one of them");
   if (words.condition_given && words.kind != "cancellation") throw Error("--condition: is for the kind cancellation");
   verify::CaseRequest request{.m = words.m, .n = words.n, .k = words.k, .condition = words.condition, .seed = words.seed};
-  request.a = parse_format(words.in.front());
-  request.b = parse_format(words.in.back());
+  request.a = requests::parse_format(words.in.front());
+  request.b = requests::parse_format(words.in.back());
   request.accumulator = emu::float32;
   if (!words.accumulator.empty()) {
-    request.accumulator = parse_format(words.accumulator);
+    request.accumulator = requests::parse_format(words.accumulator);
   } else if (!words.engines.empty()) {
-    request.accumulator = studies::default_accumulator(words.engines.front(), request.a, request.b);
+    request.accumulator = products::default_accumulator(words.engines.front(), request.a, request.b);
   }
-  request.out = words.out.empty() ? default_out(request.a) : parse_format(words.out);
+  request.out = words.out.empty() ? default_out(request.a) : requests::parse_format(words.out);
   return request;
 }
 
@@ -143,7 +143,7 @@ std::vector<CaseTensor> tensors_of(const verify::CaseRequest& request, const ver
 
 void GenerateMatmulWords::add_to(Command& command) {
   command.add_option("KIND", kind, "what the data is to provoke; `ulpscope generate list` describes the kinds")->required();
-  constexpr WholeBounds extents{1, std::uint64_t{1} << 24};
+  constexpr requests::WholeBounds extents{1, std::uint64_t{1} << 24};
   command.add_option("--m", m, "rows of A")->whole(extents)->capture_default_str();
   command.add_option("--n", n, "columns of B")->whole(extents)->capture_default_str();
   command.add_option("--k", k, "products of an output")->whole(extents)->capture_default_str();

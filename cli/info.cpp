@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "studies/info.hpp"
+#include "studies/info/info.hpp"
 
 #include <memory>
 
@@ -23,7 +23,8 @@ void add_info(Command& app, int&) {
   info->common.add_output(command);
   command.footer(
       "Example: ulpscope info studies/data/digits-training.safetensors:end.layer1.weight studies/data/breast-cancer.csv");
-  command.callback([info] { print(studies::info_table(open_all(info->inputs, info->common.parsed_open())), info->common, 1); });
+  command.callback(
+      [info] { print(studies::info_table(open_all(info->inputs, info->common.reading.options())), info->common, 1); });
 }
 
 }  // namespace ulpscope::cli

@@ -21,8 +21,9 @@ const std::set<std::string> unrecorded{"output", "threads", "scale-a", "scale-b"
 
 struct Record {
   std::string ledger;
-  VerifyMatmul problem;
-  std::vector<Option> options;  ///< of `problem`
+  verify::MatmulRequest request;
+  CommonOptions common;
+  std::vector<Option> options;  ///< of `request`
   std::string name, algorithm, device, driver, library;
   std::vector<std::string> tags;
   bool keep_output = false;
@@ -76,26 +77,27 @@ void print_ledger(const std::vector<verify::LedgerEntry>& entries, const CommonO
 int run(const Record& record) {
   if (record.name.empty()) throw Error("--case: is empty; name the case");
   const std::map<std::string, std::string> declared = declared_of(record);
-  JudgedCase judged = judge_case(record.problem, options_of(record));
+  JudgedCase judged = judge_case(record.request, options_of(record));
   judged.entry.name = record.name;
   judged.entry.declared = declared;
   const Keep keep = record.keep_output ? Keep::output : Keep::figures;
   const bool replaced = record_entry(record.ledger, judged.entry, judged.output, keep);
   remark(reports::terminal_escaped(record.name) + ": " + (replaced ? "replaced" : "added") + " in " + record.ledger + "; " +
          judged.sentence);
-  print_ledger({judged.entry}, record.problem.problem.common);
+  print_ledger({judged.entry}, record.common);
   const std::string& verdict = judged.entry.figures.verdict;
   return verdict == "pass" ? done : verdict == "fail" ? check_failed : vacuous;
 }
 
 void add_record_matmul(Command& parent, const std::shared_ptr<Record>& record, int& exit_code) {
   Command& command = *parent.add_subcommand("matmul", "D = A.B + C");
-  record->problem.add_to(command);
-  for (const char* option : {"--junit", "--save", "--at-most"}) command.remove_option(command.get_option(option));
-  command.get_option("--against")
-      ->description("exact: a bound derived from the inputs; engine: bit for bit")
-      ->type_name("exact|engine");
+  requests::Fields fields = requests::fields_of(record->request);
+  fields.remove("at_most");
+  fields.at("against").help = "exact: a bound derived from the inputs; engine: bit for bit";
+  fields.at("against").value = "exact|engine";
+  command.add(fields);
   for (Option option : command.get_options()) record->options.push_back(option);
+  record->common.add_output(command);
   command.add_option("--case", record->name, "its name in the ledger; an entry of that name is replaced")->required();
   command.add_option("--algorithm", record->algorithm, "which algorithm or kernel was chosen");
   command.add_option("--device", record->device, "what it ran on");

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 
 #include "cli/output.hpp"
 #include "emu/bulk.hpp"
@@ -32,14 +33,14 @@ LedgerTensor digest_of(std::string role, std::string words, emu::Format format, 
 
 /// What is multiplied: the numbers of an input after rounding, so that their storage does not matter.
 LedgerTensor digest_of(std::string role, const std::string& words, const tensors::Tensor& tensor,
-                       const studies::InputRounding& rounding) {
-  studies::RoundedElements counts;
-  const std::vector<double> values = studies::rounded_elements<double>(tensor, rounding, counts);
+                       const products::InputRounding& rounding) {
+  products::RoundedElements counts;
+  const std::vector<double> values = products::rounded_elements<double>(tensor, rounding, counts);
   return digest_of(std::move(role), words, rounding.format, tensor.shape, values);
 }
 
 void add_scales(std::vector<LedgerTensor>& inputs, const std::string& role, const std::vector<std::string>& words,
-                const std::optional<studies::MatmulScales>& scales) {
+                const std::optional<products::MatmulScales>& scales) {
   if (!scales) return;
   const std::vector<double> values(scales->values.begin(), scales->values.end());
   const std::vector<std::uint64_t> grid{scales->matrices, scales->for_lines, scales->for_k};
@@ -49,22 +50,22 @@ void add_scales(std::vector<LedgerTensor>& inputs, const std::string& role, cons
   inputs.push_back(digest_of(role + "_whole", words.back(), emu::float32, {}, std::span(&whole, 1)));
 }
 
-std::vector<LedgerTensor> inputs_of(const VerifyMatmul& words, const studies::MatmulConfig& problem) {
-  std::vector<LedgerTensor> inputs{digest_of("A", words.problem.a, problem.a.input.tensor, problem.a.rounding),
-                                   digest_of("B", words.problem.b, problem.b.input.tensor, problem.b.rounding)};
-  if (problem.c) inputs.push_back(digest_of("C", words.problem.c, *problem.c, {.format = problem.acc}));
-  add_scales(inputs, "scale_a", words.problem.scale_a, problem.a.scales);
-  add_scales(inputs, "scale_b", words.problem.scale_b, problem.b.scales);
+std::vector<LedgerTensor> inputs_of(const products::ProductRequest& words, const products::Product& problem) {
+  std::vector<LedgerTensor> inputs{digest_of("A", words.a, problem.a.input.tensor, problem.a.rounding),
+                                   digest_of("B", words.b, problem.b.input.tensor, problem.b.rounding)};
+  if (problem.c) inputs.push_back(digest_of("C", words.c, *problem.c, {.format = problem.acc}));
+  add_scales(inputs, "scale_a", words.scale_a, problem.a.scales);
+  add_scales(inputs, "scale_b", words.scale_b, problem.b.scales);
   return inputs;
 }
 
 /// What files said, said: the case is the same however its inputs are stored.
-void state_formats(std::map<std::string, std::string>& options, const studies::MatmulConfig& problem) {
+void state_formats(std::map<std::string, std::string>& options, const products::Product& problem) {
   if (options["in"].find(':') == std::string::npos)
     options["in"] = emu::format_name(problem.a.rounding.format) + "," + emu::format_name(problem.b.rounding.format);
   options["acc"] = emu::format_name(problem.acc);
   options["out"] = emu::format_name(problem.out);
-  if (options.contains("engine")) options["engine"] = problem.engines.front();
+  if (options.contains("engine")) options["engine"] = problem.engine;
 }
 
 const std::string& input_words(const LedgerTensor& input, const GivenAgain& given) {
@@ -80,20 +81,36 @@ void check_roles(const verify::LedgerEntry& recorded, const GivenAgain& given) {
       throw Error("input " + role + " (" + words + "): the case has " + known);
 }
 
-/// The command line of `verify`, the operation being left out.
-Arguments arguments_of(const verify::LedgerEntry& recorded, const GivenAgain& given) {
-  Arguments arguments;
-  for (const auto& [option, value] : recorded.options)
-    if (option != "output-dtype" || given.output_dtype.empty()) arguments.push_back("--" + option + "=" + value);
-  if (!given.output_dtype.empty()) arguments.push_back("--output-dtype=" + given.output_dtype);
-  arguments.insert(arguments.end(), {"--output=" + given.output, "--threads=" + std::to_string(given.threads)});
-  for (const LedgerTensor& input : recorded.inputs)
-    if (input.role.starts_with("scale_"))
-      arguments.push_back("--scale-" + input.role.substr(6, 1) + "=" + input_words(input, given));
-  arguments.emplace_back("--");
-  for (const LedgerTensor& input : recorded.inputs)
-    if (!input.role.starts_with("scale_")) arguments.push_back(input_words(input, given));
-  return arguments;
+std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> words;
+  std::istringstream stream(text);
+  for (std::string word; std::getline(stream, word, ',');) words.push_back(word);
+  return words;
+}
+
+/// The request that was recorded, of the inputs and the output that are given now.
+verify::MatmulRequest request_of(const verify::LedgerEntry& recorded, const GivenAgain& given) {
+  verify::MatmulRequest request;
+  requests::Fields fields = requests::fields_of(request);
+  for (const auto& [option, value] : recorded.options) {
+    std::string name = option;
+    std::replace(name.begin(), name.end(), '-', '_');
+    requests::Field* const field = fields.find(name);
+    if (field == nullptr || field->is_input()) throw Error("--" + option + ": there is no such option");
+    field->set(field->is_list() ? split(value) : std::vector<std::string>{value});
+  }
+  for (const LedgerTensor& input : recorded.inputs) {
+    const std::string& words = input_words(input, given);
+    if (input.role == "A") request.product.a = words;
+    if (input.role == "B") request.product.b = words;
+    if (input.role == "C") request.product.c = words;
+    if (input.role.starts_with("scale_a")) request.product.scale_a.push_back(words);
+    if (input.role.starts_with("scale_b")) request.product.scale_b.push_back(words);
+  }
+  request.output.output = given.output;
+  if (!given.output_dtype.empty()) request.output.output_dtype = given.output_dtype;
+  request.product.threads = given.threads;
+  return request;
 }
 
 }  // namespace
@@ -114,22 +131,21 @@ LedgerTensor digest(std::string role, std::string words, emu::Format format, con
   return digest_of(std::move(role), std::move(words), format, tensor.shape, values);
 }
 
-JudgedCase judge_case(const VerifyMatmul& words, std::map<std::string, std::string> options) {
-  if (words.check.against != "exact" && words.check.against != "engine")
-    throw Error("--against " + words.check.against + ": a ledger judges against exact or engine");
-  const MatmulCheck check = parse_verify_matmul(words);
+JudgedCase judge_case(const verify::MatmulRequest& request, std::map<std::string, std::string> options) {
+  if (request.output.is_against_file())
+    throw Error("--against " + request.output.against + ": a ledger judges against exact or engine");
+  const verify::ResolvedMatmul check = verify::resolve(request);
   ProgressLine progress;
-  const verify::Verdict verdict = verify::verify(*check.expectation, check.output,
-                                                 {.last = words.check.last_rounding(check.expectation->out()),
-                                                  .threads = words.problem.common.threads,
-                                                  .progress = progress.callback()});
-  state_formats(options, check.problem);
+  const verify::Verdict verdict =
+      verify::verify(*check.expectation, check.output,
+                     {.last = check.last, .threads = request.product.threads, .progress = progress.callback()});
+  state_formats(options, check.product);
   return {.entry = {.name = {},
                     .operation = "matmul",
                     .options = std::move(options),
                     .declared = {},
-                    .inputs = inputs_of(words, check.problem),
-                    .output = digest("output", "", check.problem.out, check.output),
+                    .inputs = inputs_of(request.product, check.product),
+                    .output = digest("output", "", check.product.out, check.output),
                     .bound = verdict.bound,
                     .figures = verify::figures_of(verdict)},
           .output = check.output,
@@ -139,15 +155,13 @@ JudgedCase judge_case(const VerifyMatmul& words, std::map<std::string, std::stri
 JudgedCase judge_again(const verify::LedgerEntry& recorded, const GivenAgain& given) {
   if (recorded.operation != "matmul") throw Error("operation '" + recorded.operation + "': this program judges matmul");
   check_roles(recorded, given);
-  Command command;
-  VerifyMatmul words;
-  words.add_to(command);
+  verify::MatmulRequest request;
   try {
-    command.parse(arguments_of(recorded, given));
+    request = request_of(recorded, given);
   } catch (const Error& error) {
     throw Error(std::string("its options in the ledger are none of ulpscope verify: ") + error.what());
   }
-  return judge_case(words, recorded.options);
+  return judge_case(request, recorded.options);
 }
 
 }  // namespace ulpscope::cli

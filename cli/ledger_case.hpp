@@ -5,9 +5,9 @@
 #include <map>
 #include <string>
 
-#include "cli/verify_matmul.hpp"
 #include "tensors/tensor.hpp"
 #include "verify/ledger/ledger.hpp"
+#include "verify/matmul_request.hpp"
 
 namespace ulpscope::cli {
 
@@ -24,7 +24,7 @@ struct JudgedCase {
 };
 
 /// `options`: the words that are neither inputs nor output, by their long names without dashes.
-JudgedCase judge_case(const VerifyMatmul& words, std::map<std::string, std::string> options);
+JudgedCase judge_case(const verify::MatmulRequest& request, std::map<std::string, std::string> options);
 
 /// What takes the place of what was recorded.
 struct GivenAgain {

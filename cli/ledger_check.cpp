@@ -111,7 +111,7 @@ CaseComparison compare(const std::string& ledger, const LedgerEntry& recorded, c
   CaseComparison comparison = verify::compare_cases(recorded, entry);
   if (comparison.status != CaseStatus::moved || recorded.output.format != entry.output.format) return comparison;
   if (const auto before = kept_output(ledger, recorded))
-    comparison.movement = verify::movement(parse_format(entry.output.format), *before, now.output);
+    comparison.movement = verify::movement(requests::parse_format(entry.output.format), *before, now.output);
   return comparison;
 }
 
@@ -190,7 +190,7 @@ CaseComparison compare(const Diff& diff, const LedgerEntry& before, const Ledger
   CaseComparison comparison = verify::compare_cases(before, after);
   if (comparison.status != CaseStatus::moved || before.output.format != after.output.format) return comparison;
   const auto was = kept_output(diff.before, before), is = kept_output(diff.after, after);
-  if (was && is) comparison.movement = verify::movement(parse_format(after.output.format), *was, *is);
+  if (was && is) comparison.movement = verify::movement(requests::parse_format(after.output.format), *was, *is);
   return comparison;
 }
 
@@ -230,7 +230,9 @@ void add_ledger_check(Command& ledger, int& exit_code) {
       .add_option("--manifest", check->manifest,
                   "many cases: CSV with the columns case and output, and roles of inputs (A, scale_a) that are given anew")
       ->type_name("FILE.csv");
-  add_threads(command, check->given.threads);
+  requests::Fields threads;
+  requests::describe_threads(threads, check->given.threads);
+  command.add(threads);
   check->verdicts.add_to(command, "exit code 1 also for what moved within its bound");
   command.footer(
       "Example: ulpscope ledger check examples/tensors/kernels.ledger gemm-64 --output examples/tensors/matmul.npy --text");

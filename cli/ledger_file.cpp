@@ -55,7 +55,7 @@ void keep_output(const std::string& path, const LedgerEntry& entry, const tensor
   std::error_code error;
   fs::create_directories(outputs_of(path), error);
   if (error) throw Error(outputs_of(path) + ": cannot be made: " + error.message());
-  const emu::Format format = parse_format(entry.output.format);
+  const emu::Format format = requests::parse_format(entry.output.format);
   tensors::write_npy_codes(output_file(path, entry.output.sha256), output.shape, format,
                            [&](std::uint64_t first, std::span<emu::Code> codes) {
                              std::vector<double> values(codes.size());
@@ -100,7 +100,7 @@ bool record_entry(const std::string& path, const LedgerEntry& entry, const tenso
 std::optional<tensors::Tensor> kept_output(const std::string& path, const LedgerEntry& entry) {
   const std::string file = output_file(path, entry.output.sha256);
   if (!fs::exists(file)) return std::nullopt;
-  const emu::Format format = parse_format(entry.output.format);
+  const emu::Format format = requests::parse_format(entry.output.format);
   const tensors::Tensor output = tensors::open_one(file, {.dtype = format});
   if (!digest("output", "", format, output).same_numbers(entry.output))
     throw Error(file + ": is not the output that it is named after; delete it, or get it again");

@@ -6,7 +6,7 @@
 
 #include "reports/page.hpp"
 #include "reports/selection.hpp"
-#include "studies/error_sums.hpp"
+#include "studies/census/error_sums.hpp"
 
 namespace ulpscope::cli {
 

@@ -62,6 +62,8 @@ void choose_simd_path() {
   }
 }
 
+int run(const std::vector<std::string>& arguments);
+
 void add_commands(cli::Command& program, const std::vector<std::string>& arguments, int& exit_code) {
   program.heading("numbers");
   cli::add_round(program, exit_code);
@@ -78,6 +80,10 @@ void add_commands(cli::Command& program, const std::vector<std::string>& argumen
   cli::add_accumulation(program, arguments, exit_code);
   cli::add_engines(program, exit_code);
   cli::add_probe(program, exit_code);
+  program.heading("studies");
+  cli::add_run(program, arguments, exit_code);
+  cli::add_schema(program);
+  cli::add_report(program, run, exit_code);
   program.heading("checks");
   cli::add_verify(program, arguments, exit_code);
   cli::add_explain(program, exit_code);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "studies/matmul.hpp"
+#include "studies/matmul/matmul.hpp"
 
 #include <filesystem>
 #include <memory>
@@ -7,7 +7,6 @@
 #include "cli/command.hpp"
 #include "cli/commands.hpp"
 #include "cli/matmul_output.hpp"
-#include "cli/matmul_words.hpp"
 #include "cli/output.hpp"
 
 namespace ulpscope::cli {
@@ -15,7 +14,8 @@ namespace {
 
 int run(const MatmulWords& words) {
   check_output(words);
-  studies::MatmulConfig config = parse_matmul(words);
+  studies::MatmulConfig config = studies::resolve(words.request);
+  if (words.only_writes()) config.against.clear();
   studies::MatmulResult result;
   {
     ProgressLine progress;
@@ -37,7 +37,14 @@ int run(const MatmulWords& words) {
 void add_matmul(Command& app, int& exit_code) {
   auto words = std::make_shared<MatmulWords>();
   Command& command = *app.add_subcommand("matmul", "D = A.B + C on emulated matrix engines, and what that costs");
-  words->add_to(command);
+  requests::Fields fields = requests::fields_of(words->request);
+  const requests::Field device = fields.at("device"), instruction = fields.at("instruction");
+  fields.remove("device"), fields.remove("instruction");
+  command.add(fields);
+  command.add_option("-o", words->output, "write D: .npy (float32; float64 if D is), or .safetensors")->type_name("D.npy");
+  command.add_flag("--codes", words->codes, "write codes as unsigned integers to the .npy");
+  command.add(device), command.add(instruction);
+  words->common.add_output(command);
   command.footer(
       "Shapes are those of numpy.matmul. Scales lie over their operand as stored: one number, one for each row of A or column "
       "of\n"

@@ -12,15 +12,15 @@
 #include "emu/error.hpp"
 #include "emu/names.hpp"
 #include "reports/render.hpp"
-#include "studies/info.hpp"
 #include "tensors/synthetic.hpp"
+#include "tensors/tensor.hpp"
 #include "tensors/write.hpp"
 
 namespace ulpscope::cli {
 namespace {
 
 std::string extent_words(const std::vector<std::uint64_t>& shape) {
-  return shape.empty() ? "a scalar" : studies::shape_text(shape);
+  return shape.empty() ? "a scalar" : tensors::shape_text(shape);
 }
 
 /// The columns of a table that have these names, in this order.
@@ -35,7 +35,7 @@ reports::Table columns_of(const reports::Table& table, const std::vector<std::st
 }
 
 std::string input_line(const char* name, const std::string& words, emu::Format format,
-                       const studies::RoundedElements& rounded) {
+                       const products::RoundedElements& rounded) {
   std::string line = std::string(name) + "  " + words + ", " + emu::format_name(format);
   if (rounded.changed == 0) return line + ", nothing rounded\n";
   return line + ", " + std::to_string(rounded.changed) + " of " + std::to_string(rounded.count) + " elements rounded\n";
@@ -43,16 +43,18 @@ std::string input_line(const char* name, const std::string& words, emu::Format f
 
 /// What every row of the table has in common, in words.
 std::string heading(const studies::MatmulConfig& config, const studies::MatmulResult& r) {
-  std::string text = input_line("A", config.a.input.words(), config.a.rounding.format, r.a);
-  text += input_line("B", config.b.input.words(), config.b.rounding.format, r.b);
-  if (config.c) text += input_line("C", config.c->label + " (" + studies::shape_text(config.c->shape) + ")", config.acc, r.c);
+  std::string text = input_line("A", config.product.a.input.words(), config.product.a.rounding.format, r.a);
+  text += input_line("B", config.product.b.input.words(), config.product.b.rounding.format, r.b);
+  if (config.product.c)
+    text += input_line("C", config.product.c->label + " (" + tensors::shape_text(config.product.c->shape) + ")",
+                       config.product.acc, r.c);
   text += "D  " + extent_words(r.shape.d) + ", K = " + std::to_string(r.shape.k) + ", accumulator " +
-          emu::format_name(config.acc) + ", out " + emu::format_name(config.out);
-  if (config.alpha != 1) text += ", alpha " + reports::shortest(config.alpha);
-  if (config.beta) text += ", beta " + reports::shortest(*config.beta);
-  if (config.promote != 0) text += ", promoted every " + std::to_string(config.promote) + " products";
-  if (config.split_k != 1) text += ", K split in " + std::to_string(config.split_k);
-  if (config.a.scales || config.b.scales) text += ", scales of A " + r.scale_a + ", of B " + r.scale_b;
+          emu::format_name(config.product.acc) + ", out " + emu::format_name(config.product.out);
+  if (config.product.alpha != 1) text += ", alpha " + reports::shortest(config.product.alpha);
+  if (config.product.beta) text += ", beta " + reports::shortest(*config.product.beta);
+  if (config.product.promote != 0) text += ", promoted every " + std::to_string(config.product.promote) + " products";
+  if (config.product.split_k != 1) text += ", K split in " + std::to_string(config.product.split_k);
+  if (config.product.a.scales || config.product.b.scales) text += ", scales of A " + r.scale_a + ", of B " + r.scale_b;
   return text + "\n\n";
 }
 
@@ -65,7 +67,7 @@ reports::Table text_table(const reports::Table& all, const studies::MatmulConfig
   if (!result.comparisons.empty()) add({"against"});
   if (any([&](const auto& c) { return emu::lacks_hardware(result.products[c.against].engine.evidence); }))
     add({"against_evidence"});
-  if (config.a.scales || config.b.scales) add({"scaled_by"});
+  if (config.product.a.scales || config.product.b.scales) add({"scaled_by"});
   if (result.comparisons.empty()) add({"min", "max"});
   if (any_product([](const auto& product) { return product.nan != 0 || product.infinite != 0; })) add({"nan", "infinite"});
   if (result.comparisons.empty()) return columns_of(all, names);
@@ -79,9 +81,10 @@ reports::Table text_table(const reports::Table& all, const studies::MatmulConfig
 
 /// Whether A and B are drawn from one distribution with one key.
 bool draws_alike(const MatmulWords& words) {
-  if (words.seeds.size() > 1 && words.seeds[0] != words.seeds[1]) return false;
+  if (words.request.product.seed.size() > 1 && words.request.product.seed[0] != words.request.product.seed[1]) return false;
   const auto distribution = [](const std::string& word) { return word.substr(0, word.rfind(':')); };
-  return tensors::is_synthetic(words.a) && tensors::is_synthetic(words.b) && distribution(words.a) == distribution(words.b);
+  return tensors::is_synthetic(words.request.product.a) && tensors::is_synthetic(words.request.product.b) &&
+         distribution(words.request.product.a) == distribution(words.request.product.b);
 }
 
 }  // namespace
@@ -91,7 +94,7 @@ void check_output(const MatmulWords& words) {
     if (words.codes) throw Error("--codes: is about the file that D is written to; give -o D.npy");
     return;
   }
-  if (words.engines.size() != 1) throw Error("-o " + words.output + ": writes the D of one engine; give --engine once");
+  if (words.request.engine.size() != 1) throw Error("-o " + words.output + ": writes the D of one engine; give --engine once");
   const std::filesystem::path path(words.output);
   if (path.extension() != ".npy" && path.extension() != ".safetensors")
     throw Error(words.output + ": the name ends in neither .npy nor .safetensors");
@@ -99,7 +102,7 @@ void check_output(const MatmulWords& words) {
   std::error_code ignored;
   if (!folder.empty() && !std::filesystem::is_directory(folder, ignored))
     throw Error(words.output + ": cannot be written: there is no folder " + folder.string());
-  for (const std::string& input : {words.a, words.b, words.c})
+  for (const std::string& input : {words.request.product.a, words.request.product.b, words.request.product.c})
     for (const std::string& in : {input, input.substr(0, input.find(':'))})
       if (std::filesystem::equivalent(in, path, ignored)) throw Error(words.output + ": is an input; choose another name");
 }
@@ -108,17 +111,17 @@ std::vector<std::string> warnings(const MatmulWords& words, const studies::Matmu
                                   const studies::MatmulResult& result) {
   std::vector<std::string> lines;
   if (draws_alike(words))
-    lines.push_back("B repeats numbers of A, both being drawn with key " + std::to_string(words.seeds[0]) +
+    lines.push_back("B repeats numbers of A, both being drawn with key " + std::to_string(words.request.product.seed[0]) +
                     "; --seed 0,1 draws them apart");
-  const auto lost = [&](const tensors::Tensor& tensor, emu::Format format, const studies::RoundedElements& rounded) {
+  const auto lost = [&](const tensors::Tensor& tensor, emu::Format format, const products::RoundedElements& rounded) {
     if (rounded.lost == 0) return;
     lines.push_back(tensor.label + ": " + std::to_string(rounded.lost) + " of " + std::to_string(rounded.count) +
                     " elements are beyond " + emu::format_name(format) +
                     " and became infinite or NaN; see --policy saturating");
   };
-  lost(config.a.input.tensor, config.a.rounding.format, result.a);
-  lost(config.b.input.tensor, config.b.rounding.format, result.b);
-  if (config.c) lost(*config.c, config.acc, result.c);
+  lost(config.product.a.input.tensor, config.product.a.rounding.format, result.a);
+  lost(config.product.b.input.tensor, config.product.b.rounding.format, result.b);
+  if (config.product.c) lost(*config.product.c, config.product.acc, result.c);
   for (const studies::MatmulProduct& product : result.products)
     if (emu::lacks_hardware(product.engine.evidence))
       lines.push_back("engine " + product.engine.word + ": as published (" + product.engine.source +
@@ -131,13 +134,13 @@ void write_product(const MatmulWords& words, const studies::MatmulConfig& config
   const auto codes = [&](std::uint64_t first, std::span<emu::Code> out) {
     std::vector<double> values(out.size());
     d.source->read(first, std::span(values));
-    emu::encode(config.out, std::span<const double>(values), out);
+    emu::encode(config.product.out, std::span<const double>(values), out);
   };
   if (std::filesystem::path(words.output).extension() == ".safetensors")
-    return tensors::write_safetensors(words.output, {{"d", config.out, d.shape, codes}});
-  if (words.codes) return tensors::write_npy_codes(words.output, d.shape, config.out, codes);
+    return tensors::write_safetensors(words.output, {{"d", config.product.out, d.shape, codes}});
+  if (words.codes) return tensors::write_npy_codes(words.output, d.shape, config.product.out, codes);
   const auto values = [&](std::uint64_t first, std::span<double> out) { d.source->read(first, out); };
-  if (!emu::fits_float(config.out)) return tensors::write_npy(words.output, d.shape, tensors::Producer<double>(values));
+  if (!emu::fits_float(config.product.out)) return tensors::write_npy(words.output, d.shape, tensors::Producer<double>(values));
   tensors::write_npy(words.output, d.shape, [&](std::uint64_t first, std::span<float> out) {
     std::vector<double> exact(out.size());
     values(first, exact);
@@ -147,7 +150,7 @@ void write_product(const MatmulWords& words, const studies::MatmulConfig& config
 
 std::string product_sentence(const std::string& name, const studies::MatmulConfig& config,
                              const studies::MatmulProduct& product) {
-  return name + ": " + extent_words(product.d.shape) + ", " + emu::format_name(config.out) + ", from " +
+  return name + ": " + extent_words(product.d.shape) + ", " + emu::format_name(config.product.out) + ", from " +
          reports::shortest(product.min) + " to " + reports::shortest(product.max) + ", infinite " +
          std::to_string(product.infinite) + ", nan " + std::to_string(product.nan);
 }

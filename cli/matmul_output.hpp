@@ -5,10 +5,22 @@
 #include <string>
 #include <vector>
 
-#include "cli/matmul_words.hpp"
-#include "studies/matmul.hpp"
+#include "cli/options.hpp"
+#include "studies/matmul/matmul.hpp"
+#include "studies/matmul/matmul_request.hpp"
 
 namespace ulpscope::cli {
+
+/// Words as typed.
+struct MatmulWords {
+  studies::MatmulRequest request;
+  CommonOptions common;
+  std::string output;
+  bool codes = false;
+
+  /// Whether only D is wanted, and no table.
+  bool only_writes() const { return !output.empty() && request.against.empty(); }
+};
 
 /// @throws ulpscope::Error where D could not be written in the end.
 void check_output(const MatmulWords& words);

@@ -13,6 +13,7 @@
 
 #include "cli/rows.hpp"
 #include "emu/error.hpp"
+#include "reports/directory.hpp"
 #include "reports/render.hpp"
 
 namespace ulpscope::cli {
@@ -77,6 +78,10 @@ void print(std::string_view text) {
 
 void remark(const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); }
 
+void remark_report(const std::string& directory) {
+  if (reports::WriteElsewhere::present() == nullptr) remark(directory + "/index.html written");
+}
+
 ProgressLine::ProgressLine() : start_ms_(now_ms()), shown_ms_(0), terminal_(::isatty(STDERR_FILENO) != 0) {}
 
 ProgressLine::~ProgressLine() {
@@ -96,6 +101,24 @@ void ProgressLine::show(std::uint64_t done, std::uint64_t total) {
   const double left_s = static_cast<double>(elapsed) / 1000 * (1 - share) / share;
   std::fprintf(stderr, "\r\033[K%3.0f%% of %llu elements, %.0f s left", 100 * share, static_cast<unsigned long long>(total),
                left_s);
+}
+
+CellProgress::CellProgress() : start_ms_(now_ms()), terminal_(::isatty(STDERR_FILENO) != 0) {}
+
+CellProgress::~CellProgress() {
+  if (shown_ms_ != 0) std::fputs("\r\033[K", stderr);
+}
+
+std::function<void(std::uint64_t, std::uint64_t, double)> CellProgress::callback() {
+  if (!terminal_) return nullptr;
+  return [this](std::uint64_t cells, std::uint64_t of, double share) {
+    const std::int64_t now = now_ms(), elapsed = now - start_ms_;
+    const double done = (static_cast<double>(cells) + share) / static_cast<double>(std::max<std::uint64_t>(of, 1));
+    if (elapsed < 1000 || now - shown_ms_ < 100 || done <= 0) return;
+    shown_ms_ = now;
+    std::fprintf(stderr, "\r\033[K%llu of %llu cells, %.0f s left", static_cast<unsigned long long>(cells),
+                 static_cast<unsigned long long>(of), static_cast<double>(elapsed) / 1000 * (1 - done) / done);
+  };
 }
 
 std::string command_line(const std::vector<std::string>& arguments) {

@@ -41,6 +41,9 @@ std::string command_line(const std::vector<std::string>& arguments);
 /// A line on standard error.
 void remark(const std::string& line);
 
+/// `DIR/index.html written`, where it is.
+void remark_report(const std::string& directory);
+
 /// A progress line on standard error: only on a terminal, only after a second, gone at the end.
 class ProgressLine {
  public:
@@ -54,6 +57,20 @@ class ProgressLine {
  private:
   void show(std::uint64_t done, std::uint64_t total);
   std::int64_t start_ms_, shown_ms_;
+  bool terminal_;
+};
+
+/// The same of many cells: `3 of 40 cells, 12 s left`.
+class CellProgress {
+ public:
+  CellProgress();
+  ~CellProgress();
+  CellProgress(const CellProgress&) = delete;
+  CellProgress& operator=(const CellProgress&) = delete;
+  std::function<void(std::uint64_t cells, std::uint64_t of, double share)> callback();
+
+ private:
+  std::int64_t start_ms_, shown_ms_ = 0;
   bool terminal_;
 };
 

@@ -2,28 +2,25 @@
 // What `census` and `sweep` share: opening the inputs, running the studies, and the report directory.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "cli/precision_page.hpp"
-#include "studies/census.hpp"
-#include "studies/sweep.hpp"
+#include "studies/census/all_tensors.hpp"
+#include "studies/census/census.hpp"
+#include "studies/census/census_request.hpp"
+#include "studies/census/sweep.hpp"
 #include "tensors/tensor.hpp"
 
 namespace ulpscope::cli {
 
-/// Told of the elements done and to do, over all tensors, by one thread at a time.
-using Progress = std::function<void(std::uint64_t done, std::uint64_t total)>;
+using studies::Progress;
+
+/// The tensors of a request; what it leaves out is said on standard error.
+std::vector<tensors::Tensor> opened(const studies::PrecisionRequest& request);
 
 /// Opens every input; a name that stands for several tensors gives them all.
 std::vector<tensors::Tensor> open_all(const std::vector<std::string>& inputs, const tensors::OpenOptions& options);
-
-std::vector<studies::CensusRow> census_all(const std::vector<tensors::Tensor>& tensors, const studies::Scaling& scaling,
-                                           const studies::CensusConfig& config, const Progress& progress);
-std::vector<std::vector<studies::SweepRow>> sweep_all(const std::vector<tensors::Tensor>& tensors,
-                                                      const studies::ScaleRange& range, const studies::CensusConfig& config,
-                                                      const Progress& progress);
 
 struct ReportRequest {
   std::string directory;

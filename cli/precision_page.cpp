@@ -9,7 +9,7 @@
 #include "emu/decode.hpp"
 #include "emu/math.hpp"
 #include "emu/names.hpp"
-#include "studies/info.hpp"
+#include "tensors/tensor.hpp"
 
 namespace ulpscope::cli {
 namespace {
@@ -62,7 +62,7 @@ reports::ExponentHistogram histogram(const Findings& findings) {
     const emu::Format f = row.format;
     // Nearest rounding overflows from the midpoint above the largest finite value on.
     const double threshold =
-        emu::max_finite(f) + emu::detail::power_of_two(std::max(f.max_exponent() - f.fraction_bits - 1, -1074));
+        emu::max_finite(f) + emu::power_of_two(std::max(f.max_exponent() - f.fraction_bits - 1, -1074));
     out.formats.push_back({emu::format_name(f), f.min_spacing_exponent() - 1, f.min_exponent(), emu::log2(threshold)});
   }
   return out;
@@ -89,7 +89,7 @@ reports::ScaleWindow window(const Findings& findings) {
 
 std::string facts(const Findings& findings) {
   std::string text = findings.tensor.dtype.name + ", " +
-                     (findings.tensor.shape.empty() ? "scalar" : studies::shape_text(findings.tensor.shape)) + ", " +
+                     (findings.tensor.shape.empty() ? "scalar" : tensors::shape_text(findings.tensor.shape)) + ", " +
                      std::to_string(findings.tensor.count()) + " elements";
   if (!findings.census.empty() && findings.census.front().sums.nonzero != 0) {
     const ErrorSums& sums = findings.census.front().sums;

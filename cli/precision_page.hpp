@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "reports/page.hpp"
-#include "studies/census.hpp"
-#include "studies/sweep.hpp"
+#include "studies/census/census.hpp"
+#include "studies/census/sweep.hpp"
 #include "tensors/tensor.hpp"
 
 namespace ulpscope::cli {

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <memory>
 
-#include "cli/codes.hpp"
 #include "cli/command.hpp"
 #include "cli/commands.hpp"
 #include "cli/decimal.hpp"
@@ -29,7 +28,7 @@ emu::Code parse_code(const std::string& word, emu::Format format) {
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), code, 16);
   if (error != std::errc{} || end != digits.data() + digits.size() || code > format.code_mask())
     throw Error(word + ": is not a code of " + emu::format_name(format) + ", which has " + std::to_string(format.bits()) +
-                " bits; write code:HEX, e.g. code:" + hex(format, format.max_finite_code()));
+                " bits; write code:HEX, e.g. code:" + emu::hex_code(format, format.max_finite_code()));
   return code;
 }
 
@@ -42,8 +41,8 @@ double error_ulp(emu::Format format, double exact, double value) {
 }
 
 void run(const Round& round) {
-  const emu::RoundingOptions options = round.common.parsed_rounding();
-  const auto formats = round.common.parsed_formats();
+  const emu::RoundingOptions options = round.common.rounding.options();
+  const auto formats = round.common.formats.formats();
   reports::Table table{"round", {"input", "format", "rounding", "policy", "code", "value", "error_ulp", "class"}, {}};
   for (std::size_t i = 0; i < round.values.size(); ++i) {
     const std::string word = trimmed(round.values[i]);
@@ -51,14 +50,14 @@ void run(const Round& round) {
     const auto typed = is_code ? std::nullopt : parse_typed(word);
     if (!is_code && !typed)
       throw Error("'" + word + "' is not a number; write a decimal, a hexfloat such as 0x1.8p3, inf, nan, or code:7e");
-    const std::uint32_t random = emu::rounding_bits(round.common.seed, i);
+    const std::uint32_t random = emu::rounding_bits(round.common.reading.seed, i);
     for (const emu::Format format : formats) {
       const emu::Code code = is_code ? parse_code(word, format) : 0;
       const emu::Rounded result =
           is_code ? emu::convert(format, code, format, options, random) : round_typed(format, *typed, options, random);
       const double exact = is_code ? emu::decode(format, code) : typed->nearest;
       table.rows.push_back({word, emu::format_name(format), std::string(emu::name_of(options.rounding)),
-                            std::string(emu::name_of(options.policy)), hex(format, result.code), result.value,
+                            std::string(emu::name_of(options.policy)), emu::hex_code(format, result.code), result.value,
                             error_ulp(format, exact, result.value), std::string(emu::name_of(result.outcome))});
     }
   }

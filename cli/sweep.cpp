@@ -3,21 +3,20 @@
 
 #include "cli/command.hpp"
 #include "cli/commands.hpp"
-#include "cli/inputs.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
 #include "cli/precision.hpp"
 #include "cli/precision_text.hpp"
 #include "cli/rows.hpp"
+#include "studies/census/census_request.hpp"
 
 namespace ulpscope::cli {
 namespace {
 
 struct Sweep {
+  studies::SweepRequest request;
   CommonOptions common;
-  std::vector<std::string> inputs;
-  std::string range = "-10:24", directory;
-  bool integers = false;
+  std::string directory;
 };
 
 std::string sentences(const std::vector<std::vector<studies::SweepRow>>& rows) {
@@ -29,23 +28,18 @@ std::string sentences(const std::vector<std::vector<studies::SweepRow>>& rows) {
 }
 
 void run(const Sweep& sweep, const Arguments& arguments) {
-  const studies::ScaleRange range = studies::parse_scale_range(sweep.range);
-  studies::CensusConfig config;
-  config.formats = sweep.common.parsed_formats();
-  config.options = sweep.common.parsed_rounding();
-  config.seed = sweep.common.seed;
-  config.threads = sweep.common.threads;
-  const auto tensors =
-      open_numbers(sweep.inputs, sweep.common.parsed_open(), sweep.integers ? Integers::include : Integers::leave_out);
+  const studies::ScaleRange range = sweep.request.range();
+  const studies::CensusConfig config = sweep.request.config();
+  const std::vector<tensors::Tensor> tensors = opened(sweep.request);
   ProgressLine progress;
   if (!sweep.directory.empty()) {
     refuse_choice(sweep.common, sweep.directory);
     write_precision_report({sweep.directory, arguments, {}, range, true, true}, tensors, config, progress.callback());
-    remark(sweep.directory + "/index.html written");
+    remark_report(sweep.directory);
     return;
   }
   chosen_rows(studies::sweep_table({}, config.options), sweep.common);  // a wrong column is told at once
-  const auto rows = sweep_all(tensors, range, config, progress.callback());
+  const auto rows = studies::sweep_all(tensors, range, config, progress.callback());
   if (tensors.size() > few_tensors && rendering_of(sweep.common) == Rendering::text)
     return print(sweep_lines(tensors, rows, config.options, sweep.common));
   std::vector<studies::SweepRow> all;
@@ -59,13 +53,7 @@ void run(const Sweep& sweep, const Arguments& arguments) {
 void add_sweep(Command& app, const Arguments& arguments, int&) {
   auto sweep = std::make_shared<Sweep>();
   Command& command = *app.add_subcommand("sweep", "what each format does to each tensor at every loss scale 2^k");
-  command.add_option("INPUT", sweep->inputs, "tensor files, FILE:NAME, or synthetic tensors")->required();
-  sweep->common.add_formats(command);
-  command.add_option("--log2-scale", sweep->range, "the scales 2^LO to 2^HI")->type_name("LO:HI[:STEP]")->capture_default_str();
-  sweep->common.add_rounding(command);
-  sweep->common.add_input(command);
-  command.add_flag("--integers", sweep->integers, "integer tensors of files with others, too");
-  sweep->common.add_threads(command);
+  command.add_request(sweep->request);
   sweep->common.add_output(command);
   command.add_option("-o", sweep->directory, "write a report: census.csv, sweep.csv, index.html, manifest.json")
       ->type_name("DIR");

@@ -1,63 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
+// The command `verify`: each operation is a request, resolved, judged and reported in the same way.
 #include "cli/verify.hpp"
 
-#include "emu/error.hpp"
-#include "emu/names.hpp"
-#include "emu/suggestions.hpp"
+#include <memory>
+#include <utility>
+
+#include "verify/operations/elementwise.hpp"
+#include "verify/operations/operation_requests.hpp"
 
 namespace ulpscope::cli {
 namespace {
 
-template <class Value>
-Value parse_word(std::optional<Value> parsed, const char* option, const std::string& word,
-                 const std::vector<std::string>& nearest) {
-  if (parsed) return *parsed;
-  std::string list;
-  for (const std::string& near : nearest) list += (list.empty() ? "" : ", ") + near;
-  throw Error(std::string(option) + " '" + word + "': unknown; nearest: " + list);
+template <class Request>
+void add_operation(Command& verify, const char* name, const std::string& what, const std::string& example,
+                   const Arguments& arguments, int& exit_code) {
+  struct Words {
+    Request request;
+    VerdictOutput output;
+  };
+  auto words = std::make_shared<Words>();
+  Command& command = *verify.add_subcommand(name, what);
+  command.add_request(words->request);
+  words->output.add_to(command);
+  command.footer("Example: ulpscope verify " + example);
+  command.callback([words, &arguments, &exit_code] {
+    const Request& request = words->request;
+    exit_code = report_verdict({verify::resolve(request), request.output, request.threads, arguments}, words->output);
+  });
+}
+
+std::string function_names() {
+  std::string names;
+  for (const std::string& word : verify::elementwise_words()) names += (names.empty() ? "" : " ") + word;
+  return names;
 }
 
 }  // namespace
 
-void VerifyWords::add_to(Command& command) {
-  command.add_option("--output", output, "what the kernel returned: a tensor file")->required()->type_name("FILE");
-  command.add_option("--output-dtype", output_dtype, "what the codes of that file are, if it does not say")->type_name("F");
-  command
-      .add_option("--against", against,
-                  "exact: a bound derived from the inputs; engine: bit for bit; FILE: no worse than that output")
-      ->type_name("exact|engine|FILE")
-      ->capture_default_str();
-  command.add_option("--at-most", at_most, "against a file: times its relative Frobenius error")
-      ->real({.least = 0})
-      ->capture_default_str();
-  command
-      .add_option("--false-alarm", false_alarm,
-                  "probability that a correct output is rejected; the bound is then probabilistic, and tighter")
-      ->real({0, 1});
-  command.add_option("--out-rounding", out_rounding, "the kernel's last rounding")->type_name("R")->capture_default_str();
-  command.add_option("--out-policy", out_policy, "what its overflow gives")
-      ->type_name("nonsaturating|saturating")
-      ->capture_default_str();
-  command.add_flag("--out-flush", flush_out, "its subnormal results become zero");
+void VerdictOutput::add_to(Command& command) {
   command.add_option("--junit", junit, "write JUnit XML")->type_name("FILE");
   command.add_option("--save", save, "on failure keep inputs and output there, and print the command that reproduces it")
       ->type_name("DIR");
-}
-
-tensors::Tensor VerifyWords::open(const std::string& file, std::optional<emu::Format> out) const {
-  tensors::OpenOptions options;
-  options.dtype = output_dtype.empty() ? out : std::optional(parse_format(output_dtype));
-  return tensors::open_one(file, options);
-}
-
-verify::LastRounding VerifyWords::last_rounding(emu::Format out) const {
-  verify::LastRounding last{.out = out};
-  last.options.rounding =
-      parse_word(emu::parse_rounding(out_rounding), "--out-rounding", out_rounding, emu::closest_roundings(out_rounding));
-  last.options.policy = parse_word(emu::parse_policy(out_policy), "--out-policy", out_policy,
-                                   emu::closest_words(out_policy, emu::policy_words()));
-  last.options.flush_subnormals = flush_out;
-  return last;
+  common.add_output(command);
 }
 
 void add_verify(Command& app, const Arguments& arguments, int& exit_code) {
@@ -65,10 +49,28 @@ void add_verify(Command& app, const Arguments& arguments, int& exit_code) {
       *app.add_subcommand("verify", "is this kernel's output right? exit code 1 if not, 3 if that cannot be told");
   command.require_subcommand(1);
   command.footer("Example: ulpscope verify softmax examples/tensors/x.npy --output examples/tensors/softmax.npy");
+  const std::string in = "examples/tensors/", out = " --output " + in;
   add_verify_matmul(command, arguments, exit_code);
-  add_verify_rows(command, arguments, exit_code);
-  add_verify_products(command, arguments, exit_code);
-  add_verify_elementwise(command, arguments, exit_code);
+  add_operation<verify::SoftmaxRequest>(command, "softmax", "softmax along the last axis",
+                                        "softmax " + in + "x.npy" + out + "softmax.npy", arguments, exit_code);
+  add_operation<verify::LayerNormRequest>(command, "layer_norm", "layer normalisation along the last axis",
+                                          "layer_norm " + in + "x.npy" + out + "layer_norm.npy", arguments, exit_code);
+  add_operation<verify::RmsNormRequest>(command, "rms_norm", "RMS norm along the last axis",
+                                        "rms_norm " + in + "x.npy" + out + "rms_norm.npy", arguments, exit_code);
+  add_operation<verify::AttentionRequest>(command, "attention", "softmax(scale Q K^T + mask) V",
+                                          "attention " + in + "q.npy " + in + "k.npy " + in + "v.npy" + out + "attention.npy",
+                                          arguments, exit_code);
+  add_operation<verify::SumRequest>(command, "sum", "sums along the last axis, or of all elements",
+                                    "sum " + in + "x.npy" + out + "sum.npy", arguments, exit_code);
+  add_operation<verify::DotRequest>(command, "dot", "sums of products of two tensors of one shape",
+                                    "dot " + in + "q.npy " + in + "k.npy" + out + "dot.npy", arguments, exit_code);
+  add_operation<verify::ConvRequest>(command, "conv", "convolution (cross-correlation) in 1 to 3 dimensions",
+                                     "conv " + in + "image.npy " + in + "filters.npy" + out + "conv.npy", arguments, exit_code);
+  add_operation<verify::CastRequest>(command, "cast", "a conversion: one rounding, --out-rounding, and --out-policy",
+                                     "cast " + in + "softmax.npy" + out + "cast.npy --out bf16 --out-rounding toward_zero",
+                                     arguments, exit_code);
+  add_operation<verify::ElementwiseRequest>(command, "elementwise", "a function of each element: " + function_names(),
+                                            "elementwise exp " + in + "x.npy" + out + "exp.npy", arguments, exit_code);
 }
 
 }  // namespace ulpscope::cli

@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string json_of(const VerifyCase& check, const verify::Verdict& verdict, const verify::VerdictTables& tables,
+std::string json_of(const verify::ResolvedCheck& check, const verify::Verdict& verdict, const verify::VerdictTables& tables,
                     const std::vector<reports::Table>& more_tables) {
   std::string patterns;
   for (const std::string& pattern : verdict.patterns)
@@ -48,26 +48,27 @@ void save_tensor(const fs::path& path, const tensors::Tensor& tensor) {
 }
 
 /// Keeps what a failure needs to be looked at again; returns the command that does.
-std::string save_case(const VerifyWords& words, const VerifyCase& check, const tensors::Tensor& output) {
+std::string save_case(const VerifyCase& checked, const std::string& folder) {
+  const verify::ResolvedCheck& check = checked.check;
   std::error_code error;
-  fs::create_directories(words.save, error);
-  if (error) throw Error("--save " + words.save + ": " + error.message());
-  Arguments arguments = check.arguments;
+  fs::create_directories(folder, error);
+  if (error) throw Error("--save " + folder + ": " + error.message());
+  Arguments arguments = checked.arguments;
   const auto keep = [&](const std::string& word, const tensors::Tensor& tensor, const std::string& name) {
-    const fs::path path = fs::path(words.save) / (name + ".npy");
+    const fs::path path = fs::path(folder) / (name + ".npy");
     save_tensor(path, tensor);
     std::replace(arguments.begin(), arguments.end(), word, path.string());
     std::replace(arguments.begin(), arguments.end(), "--output=" + word, "--output=" + path.string());
   };
   for (std::size_t i = 0; i < check.inputs.size(); ++i)
     keep(check.inputs[i].word, check.inputs[i].tensor, "input" + std::to_string(i));
-  keep(words.output, output, "output");
+  keep(checked.output.output, check.output, "output");
   for (auto option = std::find(arguments.begin(), arguments.end(), "--save"); option != arguments.end();
        option = std::find(arguments.begin(), arguments.end(), "--save"))
     arguments.erase(option, option + std::min<std::ptrdiff_t>(2, arguments.end() - option));
   arguments.insert(arguments.end(), check.stated.begin(), check.stated.end());
   const std::string command = command_line(arguments);
-  reports::write_file((fs::path(words.save) / "command.txt").string(), command + "\n");
+  reports::write_file((fs::path(folder) / "command.txt").string(), command + "\n");
   return command;
 }
 
@@ -89,29 +90,28 @@ struct Shown {
   std::vector<std::string> patterns = {};
 };
 
-void write_junit(const VerifyWords& words, const VerifyCase& check, const Shown& shown) {
-  reports::write_file(words.junit, reports::to_junit("ulpscope verify",
-                                                     {{.classname = "ulpscope.verify." + check.operation,
-                                                       .name = words.output,
-                                                       .failure = shown.outcome == verify::Outcome::pass ? "" : shown.sentence,
-                                                       .type = std::string(name_of(shown.outcome)),
-                                                       .output = shown.text}}));
+void write_junit(const std::string& file, const VerifyCase& checked, const Shown& shown) {
+  reports::write_file(
+      file, reports::to_junit("ulpscope verify", {{.classname = "ulpscope.verify." + checked.check.operation,
+                                                   .name = checked.output.output,
+                                                   .failure = shown.outcome == verify::Outcome::pass ? "" : shown.sentence,
+                                                   .type = std::string(name_of(shown.outcome)),
+                                                   .output = shown.text}}));
 }
 
-int show(const VerifyWords& words, const CommonOptions& common, const VerifyCase& check, const tensors::Tensor& output,
-         const Shown& shown) {
-  switch (rendering_of(common)) {
+int show(const VerifyCase& checked, const VerdictOutput& output, const Shown& shown) {
+  switch (rendering_of(output.common)) {
     case Rendering::text: print(shown.text); break;
     case Rendering::json: print(shown.json); break;
     case Rendering::csv:
-      print(shown.table, common, shown.key_columns);
+      print(shown.table, output.common, shown.key_columns);
       remark(shown.sentence);
       for (const std::string& pattern : shown.patterns) remark(pattern);
       break;
   }
-  if (!words.junit.empty()) write_junit(words, check, shown);
-  if (shown.outcome != verify::Outcome::pass && !words.save.empty())
-    remark("kept in " + words.save + "; again: " + save_case(words, check, output));
+  if (!output.junit.empty()) write_junit(output.junit, checked, shown);
+  if (shown.outcome != verify::Outcome::pass && !output.save.empty())
+    remark("kept in " + output.save + "; again: " + save_case(checked, output.save));
   return exit_code_of(shown.outcome);
 }
 
@@ -124,42 +124,45 @@ std::vector<reports::Table> shown_tables(std::vector<reports::Table> tables, con
   return tables;
 }
 
-Shown shown_of(const VerifyCase& check, const verify::Verdict& verdict, const CommonOptions& common) {
+Shown shown_of(const VerifyCase& checked, const verify::Verdict& verdict, const CommonOptions& common) {
   const verify::VerdictTables all = tables_of(verdict);
   std::vector<reports::Table> tables{all.counts, all.histogram, all.worst};
-  tables.insert(tables.end(), check.more.begin(), check.more.end());
+  tables.insert(tables.end(), checked.more.begin(), checked.more.end());
   tables = shown_tables(std::move(tables), common);
   const std::vector<reports::Table> more(tables.begin() + 3, tables.end());
   const verify::VerdictTables shown{tables[0], tables[1], tables[2]};
-  std::string text = verify::verdict_text(check.heading, verdict, shown);
+  std::string text = verify::verdict_text(checked.check.heading, verdict, shown);
   for (const reports::Table& table : more) text += "\n" + table.name + "\n\n" + reports::to_text(table);
-  return {verdict.outcome(), verdict.sentence(), std::move(text), json_of(check, verdict, shown, more), all.counts, 1,
+  return {verdict.outcome(), verdict.sentence(), std::move(text), json_of(checked.check, verdict, shown, more), all.counts, 1,
           verdict.patterns};
 }
 
-Shown shown_of(const VerifyCase& check, const verify::BaselineVerdict& verdict, const CommonOptions& common) {
+Shown shown_of(const VerifyCase& checked, const verify::BaselineVerdict& verdict, const CommonOptions& common) {
   const reports::Table table = shown_tables({baseline_table(verdict)}, common).front();
-  const std::string json = "{\"operation\": " + reports::json_string(check.operation) +
+  const std::string json = "{\"operation\": " + reports::json_string(checked.check.operation) +
                            ",\n\"sentence\": " + reports::json_string(verdict.sentence()) +
                            ",\n\"verify\": " + reports::to_json(table) + "}\n";
-  return {verdict.outcome(), verdict.sentence(), verify::verdict_text(check.heading, verdict, table), json, table, 2};
+  return {verdict.outcome(), verdict.sentence(), verify::verdict_text(checked.check.heading, verdict, table), json, table, 2};
 }
 
 }  // namespace
 
-int report_verdict(const VerifyWords& words, const CommonOptions& common, const VerifyCase& check,
-                   const verify::Expectation& expectation, const tensors::Tensor& output) {
+int report_verdict(const VerifyCase& checked, const VerdictOutput& output) {
+  const verify::OutputRequest& words = checked.output;
+  const verify::Expectation& expectation = *checked.check.expectation;
   const Shown shown = [&] {
     ProgressLine progress;
     const verify::VerdictOptions options{
-        .last = words.last_rounding(expectation.out()), .threads = common.threads, .progress = progress.callback()};
-    if (words.against == "exact" || words.against == "engine")
-      return shown_of(check, verify::verify(expectation, output, options), common);
+        .last = checked.check.last, .threads = checked.threads, .progress = progress.callback()};
+    if (!words.is_against_file())
+      return shown_of(checked, verify::verify(expectation, checked.check.output, options), output.common);
     if (!(words.at_most > 0)) throw Error("--at-most: a factor above 0, e.g. 1.1");
     const tensors::Tensor baseline = words.open(words.against, expectation.out());
-    return shown_of(check, verify::verify_against_baseline(expectation, output, baseline, options, words.at_most), common);
+    return shown_of(checked,
+                    verify::verify_against_baseline(expectation, checked.check.output, baseline, options, words.at_most),
+                    output.common);
   }();
-  return show(words, common, check, output, shown);
+  return show(checked, output, shown);
 }
 
 }  // namespace ulpscope::cli

@@ -39,9 +39,8 @@ tensors::Tensor first_lines(const tensors::Tensor& tensor, std::size_t axis) {
   return tensors::from_values(tensor.label, shape, std::move(values));
 }
 
-studies::MatmulConfig small(studies::MatmulConfig product) {
-  if (product.engines.empty()) product.engines = {"exact"};
-  product.against.clear();
+products::Product small(products::Product product) {
+  if (product.engine.empty()) product.engine = "exact";
   const bool plain = product.a.input.tensor.shape.size() == 2 && product.b.input.tensor.shape.size() == 2 &&
                      !product.a.scales && !product.b.scales && !product.c;
   if (!plain) return product;
@@ -61,7 +60,7 @@ std::string living(const verify::AuditResult& audited, std::size_t rule) {
 
 }  // namespace
 
-reports::Table rules_table(const std::vector<std::string>& words, const studies::MatmulConfig& product,
+reports::Table rules_table(const std::vector<std::string>& words, const products::Product& product,
                            const verify::Expectation& expectation, const tensors::Tensor& output) {
   std::vector<double> values(static_cast<std::size_t>(output.count()));
   output.source->read(0, std::span(values));

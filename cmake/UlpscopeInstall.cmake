@@ -17,8 +17,8 @@ endfunction()
 
 ulpscope_install("" ulpscope_numerics ulpscope_emu HEADERS emu)
 if(TARGET ulpscope)
-  ulpscope_install(Verify ulpscope_gpu ulpscope_reports ulpscope_tensors ulpscope_studies ulpscope_verify
-    HEADERS gpu reports tensors studies verify)
+  ulpscope_install(Verify ulpscope_gpu ulpscope_reports ulpscope_tensors ulpscope_requests ulpscope_products ulpscope_studies ulpscope_verify
+    HEADERS gpu reports tensors requests products studies verify)
   ulpscope_install(Program ulpscope)
   if(ulpscope_manual)
     install(FILES ${ulpscope_manual}/completion/ulpscope DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)

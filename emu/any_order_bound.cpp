@@ -14,8 +14,8 @@ namespace ulpscope::emu {
 namespace {
 
 /// The most additions in a row that a term meets.
-double additions(Order order, std::size_t terms) {
-  if (order == Order::pairwise) return static_cast<double>(std::bit_width(terms - 1));
+double additions(SumOrder order, std::size_t terms) {
+  if (order == SumOrder::pairwise) return static_cast<double>(std::bit_width(terms - 1));
   return static_cast<double>(terms) - 1;
 }
 
@@ -27,7 +27,7 @@ double in_a_row(const DeclaredSum& sum, std::size_t length, bool from_c) {
     return additions(sum.order, sum.block) + additions(sum.order, blocks + addend) + (fits ? 0 : 1);
   }
   // A chain of fused multiply-adds from c rounds nothing but its sums.
-  const bool leaf = !fits && !(sum.products == Products::fused && sum.order == Order::sequential && from_c);
+  const bool leaf = !fits && !(sum.products == Products::fused && sum.order == SumOrder::sequential && from_c);
   return additions(sum.order, length + addend) + (leaf ? 1 : 0);
 }
 

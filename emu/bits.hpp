@@ -7,7 +7,8 @@
 
 #include "emu/config.hpp"
 
-namespace ulpscope::emu::detail {
+namespace ulpscope::emu {
+namespace detail {
 
 /// Reinterprets the bits of `from`. (std::bit_cast is not callable from device code.)
 template <class To, class From>
@@ -34,13 +35,17 @@ struct Interchange<double> {
   static constexpr int bias = 1023;
 };
 
+}  // namespace detail
+
 /// 2^exponent as a double, -1074 <= exponent <= 1023, subnormal results included.
 ULPSCOPE_INLINE constexpr double power_of_two(int exponent) noexcept {
   const bool normal = exponent >= -1022;
   const auto word =
       normal ? static_cast<std::uint64_t>(exponent + 1023) << 52 : std::uint64_t{1} << (normal ? 0 : exponent + 1074);
-  return bit_cast<double>(word);
+  return detail::bit_cast<double>(word);
 }
+
+namespace detail {
 
 __extension__ using Word128 = unsigned __int128;
 
@@ -59,4 +64,5 @@ ULPSCOPE_INLINE constexpr int leading_zeros(Word word) noexcept {
   }
 }
 
-}  // namespace ulpscope::emu::detail
+}  // namespace detail
+}  // namespace ulpscope::emu

@@ -8,7 +8,7 @@
 #include <optional>
 #include <type_traits>
 
-#include "emu/bulk_kernels.hpp"
+#include "emu/bulk/kernels.hpp"
 #include "emu/decode.hpp"
 #include "emu/encode.hpp"
 #include "emu/float_environment.hpp"

@@ -22,7 +22,7 @@ ULPSCOPE_INLINE constexpr double decode(Format format, Code code) noexcept {
   const std::uint64_t normal = (magnitude << shift) + rebias;
   // Below the smallest normal a code counts multiples of the least spacing; the product is exact.
   const std::uint64_t subnormal = detail::bit_cast<std::uint64_t>(static_cast<double>(static_cast<std::int64_t>(magnitude)) *
-                                                                  detail::power_of_two(format.min_spacing_exponent()));
+                                                                  power_of_two(format.min_spacing_exponent()));
 
   const std::uint64_t infinity = std::uint64_t{0x7ff} << 52;
   std::uint64_t word = magnitude < format.min_normal_code() ? subnormal : normal;
@@ -39,7 +39,7 @@ ULPSCOPE_HD constexpr double min_normal(Format format) noexcept { return decode(
 /// The smallest positive subnormal value; the smallest normal where there are no subnormals.
 ULPSCOPE_HD constexpr double min_positive(Format format) noexcept { return decode(format, format.has_zero() ? 1 : 0); }
 /// Distance from 1 to the next larger number of the format's precision (C's FLT_EPSILON).
-ULPSCOPE_HD constexpr double epsilon(Format format) noexcept { return detail::power_of_two(-format.fraction_bits); }
+ULPSCOPE_HD constexpr double epsilon(Format format) noexcept { return power_of_two(-format.fraction_bits); }
 
 /// log2 of the format's spacing at x: that of x's binade, no lower than the subnormal spacing, unbounded above.
 /// x finite; zero counts as smallest.

@@ -82,21 +82,21 @@ constexpr bool is_power_of_ten(const Real128& x, int& exponent) noexcept {
     power = power * whole(10);  // 5^23 has 54 bits
   return compare_magnitudes(power, x) == 0;
 }
-inline constexpr Real128 zero{};
+inline constexpr Real128 zero_128{};
 
 }  // namespace detail
 
 /// e^x
 constexpr Result exp(Format format, Code a, const RoundingOptions& options = {}, std::uint32_t random = 0) noexcept {
   return detail::elementary(format, a, options, random, [](const detail::Argument& x) {
-    return detail::between(x, detail::exactly(detail::zero), detail::exactly(detail::one), detail::infinite(false),
+    return detail::between(x, detail::exactly(detail::zero_128), detail::exactly(detail::one), detail::infinite(false),
                            detail::exp_real);
   });
 }
 /// 2^x; exact for integers.
 constexpr Result exp2(Format format, Code a, const RoundingOptions& options = {}, std::uint32_t random = 0) noexcept {
   return detail::elementary(format, a, options, random, [](const detail::Argument& x) {
-    detail::Answer answer = detail::between(x, detail::exactly(detail::zero), detail::exactly(detail::one),
+    detail::Answer answer = detail::between(x, detail::exactly(detail::zero_128), detail::exactly(detail::one),
                                             detail::infinite(false), detail::exp2_real);
     if (!x.is_infinite && detail::is_power_of_two(answer.value)) answer.kind = detail::Answer::Kind::exact;
     return answer;
@@ -194,7 +194,7 @@ constexpr Result rsqrt(Format format, Code a, const RoundingOptions& options = {
   return detail::elementary(format, a, options, random, [](const detail::Argument& x) {
     if (x.is_zero()) return detail::pole(x.is_negative());
     if (x.is_negative()) return detail::invalid_answer();
-    if (x.is_infinite) return detail::exactly(detail::zero);
+    if (x.is_infinite) return detail::exactly(detail::zero_128);
     const bool exact = detail::is_power_of_two(x.value) && x.value.exponent % 2 == 0;
     const detail::Real128 root = detail::square_root(detail::one / x.value);
     return exact ? detail::exactly(root) : detail::nearly(root);
@@ -213,7 +213,7 @@ constexpr Result cbrt(Format format, Code a, const RoundingOptions& options = {}
 /// 1/(1 + e^-x)
 constexpr Result sigmoid(Format format, Code a, const RoundingOptions& options = {}, std::uint32_t random = 0) noexcept {
   return detail::elementary(format, a, options, random, [](const detail::Argument& x) {
-    return detail::between(x, detail::exactly(detail::zero), detail::exactly(detail::real_power_of_two(-1)),
+    return detail::between(x, detail::exactly(detail::zero_128), detail::exactly(detail::real_power_of_two(-1)),
                            detail::exactly(detail::one),
                            [](const detail::Real128& v) { return detail::times_sigmoid(detail::one, v); });
   });
@@ -221,7 +221,7 @@ constexpr Result sigmoid(Format format, Code a, const RoundingOptions& options =
 /// ln(1 + e^x)
 constexpr Result softplus(Format format, Code a, const RoundingOptions& options = {}, std::uint32_t random = 0) noexcept {
   return detail::elementary(format, a, options, random, [](const detail::Argument& x) {
-    return detail::between(x, detail::exactly(detail::zero), detail::nearly(detail::ln2_128<>), detail::infinite(false),
+    return detail::between(x, detail::exactly(detail::zero_128), detail::nearly(detail::ln2_128<>), detail::infinite(false),
                            detail::softplus_real);
   });
 }
@@ -232,7 +232,7 @@ namespace detail {
 template <class Function>
 constexpr Result gate(Format format, Code a, const RoundingOptions& options, std::uint32_t random, Function function) noexcept {
   return elementary(format, a, options, random, [&](const Argument& x) {
-    return between(x, exactly(zero.with_sign(true)), exactly(x.value), infinite(false), function);
+    return between(x, exactly(zero_128.with_sign(true)), exactly(x.value), infinite(false), function);
   });
 }
 

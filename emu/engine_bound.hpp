@@ -25,6 +25,7 @@
 #include "emu/catalogue.hpp"
 #include "emu/engine.hpp"
 #include "emu/format.hpp"
+#include "emu/product_rounding.hpp"
 #include "emu/rounding.hpp"
 
 namespace ulpscope::emu {
@@ -80,14 +81,8 @@ struct Chain {
 /// and where a window drops unrounded sums. No engine with a name and none that parse_engine makes is of these kinds.
 std::optional<ErrorBound> engine_bound(const Engine& engine, Format a, Format b, std::size_t k, const Chain& chain = {});
 
-/// How products join a sum.
-enum class Products : std::uint8_t {
-  rounded,  ///< to the accumulator's format, which changes nothing where a significand of the product fits
-  fused,    ///< unrounded, by fused multiply-adds
-};
-
 /// In which order terms are added.
-enum class Order : std::uint8_t {
+enum class SumOrder : std::uint8_t {
   any,         ///< whatever the order and the tree
   sequential,  ///< one after another
   pairwise,    ///< halves first, as in Higham, 4.2: ceil(log2 n) additions in a row
@@ -99,7 +94,7 @@ struct DeclaredSum {
   Format accumulator = float32;
   Products products = Products::rounded;
   Rounding rounding = Rounding::nearest_even;
-  Order order = Order::any;
+  SumOrder order = SumOrder::any;
   /// Products of a block, whose sum joins the sum of blocks, both in `order` and in the accumulator's format. 0: no blocks.
   std::size_t block = 0;
   bool flushes_subnormals = false;  ///< of operands and of results
@@ -110,8 +105,8 @@ ErrorBound any_order_bound(const DeclaredSum& sum, std::size_t k, const Chain& c
 
 /// The relative allowance that errors stay within with probability 1 - `false_alarm`, never above `bound.relative`:
 ///   min(relative, mean_relative + lambda random_relative), lambda = sqrt(2 ln(2 / false_alarm)).
-/// Where `relative` is 1 or more it is `relative`: sums that long can stagnate, terms being below half a unit of the sum, and the
-/// errors then have one sign (Connolly, Higham and Mary, 2021, section 1). Sums of uniform numbers in float16 do.
+/// Where `relative` is 1 or more it is `relative`: sums that long can stagnate, terms being below half a unit of the sum, and
+/// the errors then have one sign (Connolly, Higham and Mary, 2021, section 1). Sums of uniform numbers in float16 do.
 ///
 /// The model: roundings to nearest (and stochastic ones) are errors of mean zero given all before them (Higham and Mary, SIAM
 /// J. Sci. Comput. 41 (2019), A2815; Connolly, Higham and Mary, SIAM J. Sci. Comput. 43 (2021), A566). Cuts and directed

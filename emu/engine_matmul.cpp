@@ -10,18 +10,14 @@
 #include "emu/decode.hpp"
 #include "emu/error.hpp"
 #include "emu/matmul_epilogue.hpp"
-#include "emu/matmul_operands.hpp"
-#include "emu/matmul_plan.hpp"
-#include "emu/matmul_tiles.hpp"
+#include "emu/products/operands.hpp"
+#include "emu/products/plan.hpp"
+#include "emu/products/tiles.hpp"
 #include "emu/tasks.hpp"
 
 namespace ulpscope::emu {
 namespace {
 
-using detail::Epilogue;
-using detail::Part;
-using detail::ReferenceChain;
-using detail::Total;
 
 std::string shape_words(std::size_t rows, std::size_t columns) {
   return std::to_string(rows) + " by " + std::to_string(columns);
@@ -73,11 +69,11 @@ void by_reference(const EngineMatmul<Float>& problem, const std::vector<Part>& p
   const ReferenceChain<Float> chain(problem);
   const std::size_t columns = problem.b.columns();
   const bool from_c = epilogue.chain_starts_with_c();
-  detail::for_each_task(problem.a.rows() * columns, problem.threads, [&](std::size_t at) {
+  for_each_task(problem.a.rows() * columns, problem.threads, [&](std::size_t at) {
     const std::size_t i = at / columns, j = at % columns;
     const Float start = from_c ? problem.c[at] : Float{0};
     Float total = start;
-    if (parts.size() == 1 && !detail::software_scales(problem).along_k) {
+    if (parts.size() == 1 && !software_scales(problem).along_k) {
       total = chain(i, j, parts.front(), start);
     } else {
       Total<Float> sum(start);
@@ -101,7 +97,7 @@ void by_exact_product(const EngineMatmul<float>& problem, const std::vector<Part
   const std::size_t rows = problem.a.rows(), columns = problem.b.columns(), depth = problem.a.columns();
   const std::vector<float> a = row_major(problem.a), b = row_major(problem.b);
   const bool from_c = epilogue.chain_starts_with_c();
-  const bool single = parts.size() == 1 && !detail::software_scales(problem).along_k;
+  const bool single = parts.size() == 1 && !software_scales(problem).along_k;
   std::vector<Total<float>> totals;
   for (std::size_t at = 0; at < d.size(); ++at) totals.emplace_back(from_c ? problem.c[at] : 0.0F);
   for (const Part& part : parts) {
@@ -125,7 +121,7 @@ void by_exact_product(const EngineMatmul<float>& problem, const std::vector<Part
 void engine_matmul(const EngineMatmul<float>& problem, std::span<float> d) {
   check(problem, d.size());
   d = d.first(problem.a.rows() * problem.b.columns());
-  const auto parts = detail::parts_of(problem);
+  const auto parts = parts_of(problem);
   const auto kernels = detail::kernels_of(problem, parts);
   if (is_exact_product(problem)) {
     by_exact_product(problem, parts, d);
@@ -144,7 +140,7 @@ void engine_matmul(const EngineMatmul<double>& problem, std::span<double> d) {
   check_values("A", problem.a);
   check_values("B", problem.b);
   d = d.first(problem.a.rows() * problem.b.columns());
-  by_reference(problem, detail::parts_of(problem), d);
+  by_reference(problem, parts_of(problem), d);
   if (problem.out != float64) round_to(problem.out, std::span<const double>(d), d);
 }
 

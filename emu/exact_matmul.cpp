@@ -192,7 +192,7 @@ Flags exact_matmul(const ExactMatrix& a, const ExactMatrix& b, Format to, const 
   assert(a.columns() == b.rows());
   const Product product(a, b, to, sink, options, addend);
   std::atomic<int> flags{no_flags};
-  detail::for_each_task(product.tasks(), options.threads, [&](std::size_t task) { flags |= product.run(task); });
+  for_each_task(product.tasks(), options.threads, [&](std::size_t task) { flags |= product.run(task); });
   return static_cast<Flags>(flags.load());
 }
 

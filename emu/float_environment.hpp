@@ -5,7 +5,7 @@
 
 #include <cfenv>
 
-#include "emu/bulk_plan.hpp"
+#include "emu/bulk/plan.hpp"
 
 namespace ulpscope::emu::detail {
 

@@ -151,17 +151,21 @@ constexpr double log_in_base(double x, Pair inverse_of_ln_base) noexcept {
 inline constexpr Pair one_over_ln2 = divide({1, 0}, ln2);
 inline constexpr Pair one_over_ln10 = divide({1, 0}, log_pair(10));
 
+}  // namespace detail
+
 /// ln x of a positive normal x, without branches. With f = m - 1 and s = f / (2 + f):
 /// ln m = 2 atanh(s) = f - f^2/2 + s (f^2/2 + R), R = sum over k > 0 of 2 s^2k / (2k + 1) (the arrangement of FreeBSD's
 /// e_log.c). |s| <= 0.1716: the terms after k = 10 are below 2^-60 of the result.
 ULPSCOPE_INLINE constexpr double log_of_normal(double x) noexcept {
-  const Split parts = split(x);
+  const detail::Split parts = detail::split(x);
   const double f = parts.m - 1, s = f / (2 + f), square = s * s, half_square = 0.5 * f * f;
   double r = 0;
-  for (int k = 10; k >= 1; --k) r = (r + 2 * reciprocals.of[2 * k + 1].high) * square;
-  const Pair head = fast_two_sum(parts.exponent * ln2_short, f);  // ln2 > |f|, or the exponent is 0
-  return head.high + (head.low - (half_square - (s * (half_square + r) + parts.exponent * ln2_rest)));
+  for (int k = 10; k >= 1; --k) r = (r + 2 * detail::reciprocals.of[2 * k + 1].high) * square;
+  const detail::Pair head = detail::fast_two_sum(parts.exponent * detail::ln2_short, f);  // ln2 > |f|, or the exponent is 0
+  return head.high + (head.low - (half_square - (s * (half_square + r) + parts.exponent * detail::ln2_rest)));
 }
+
+namespace detail {
 
 /// Adding 1.5 2^52 leaves no bits below the point. |x| < 2^51.
 ULPSCOPE_INLINE constexpr double nearest_integer(double x) noexcept { return (x + 0x1.8p52) - 0x1.8p52; }
@@ -194,7 +198,7 @@ ULPSCOPE_INLINE constexpr double scale_by(double value, double k) noexcept {
 /// Natural logarithm; error below 0.9 ulp. log(0) = -inf, log of negative numbers and NaN is NaN.
 constexpr double log(double x) noexcept {
   if (x == 0 || !(x > 0) || x == std::numeric_limits<double>::infinity()) return detail::log_in_base(x, {1, 0});
-  return x < 0x1p-1022 ? detail::log_in_base(x, {1, 0}) : detail::log_of_normal(x);
+  return x < 0x1p-1022 ? detail::log_in_base(x, {1, 0}) : log_of_normal(x);
 }
 /// Base 2 and base 10, error below 0.501 ulp; exact for powers of the base.
 constexpr double log2(double x) noexcept { return detail::log_in_base(x, detail::one_over_ln2); }

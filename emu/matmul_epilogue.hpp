@@ -11,9 +11,9 @@
 #include "emu/encode.hpp"
 #include "emu/engine_matmul.hpp"
 #include "emu/engine_step.hpp"
-#include "emu/matmul_plan.hpp"
+#include "emu/matmul_parts.hpp"
 
-namespace ulpscope::emu::detail {
+namespace ulpscope::emu {
 
 /// What follows the chains, all in the float of storage, to nearest even.
 template <class Float>
@@ -115,4 +115,4 @@ class ReferenceChain {
   const EngineMatmul<Float>& problem_;
 };
 
-}  // namespace ulpscope::emu::detail
+}  // namespace ulpscope::emu

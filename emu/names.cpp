@@ -166,6 +166,13 @@ std::vector<std::string> format_words() {
   }
   return out;
 }
+std::string hex_code(Format format, Code code) {
+  constexpr const char* digits = "0123456789abcdef";
+  std::string out;
+  for (int i = (format.bits() + 3) / 4 - 1; i >= 0; --i) out += digits[code >> (4 * i) & 0xf];
+  return out;
+}
+
 std::vector<std::string> rounding_words() { return all_words(roundings); }
 std::vector<std::string> policy_words() { return all_words(policies); }
 

@@ -20,6 +20,9 @@ std::optional<Format> parse_format(std::string_view word);
 /// The canonical name: the catalogue's, else `eXmY[bN][suffix]` with the defaults left out.
 std::string format_name(Format format);
 
+/// A code in lower-case hex without prefix, ceil(bits / 4) digits.
+std::string hex_code(Format format, Code code);
+
 std::optional<Rounding> parse_rounding(std::string_view word);  ///< also PTX's rn, rz, rp, rm and rna, rs
 std::optional<Policy> parse_policy(std::string_view word);
 

@@ -65,8 +65,8 @@ struct std::numeric_limits<ulpscope::emu::Number<F, O>> {
 
   static constexpr int radix = 2;
   static constexpr int digits = F.precision();
-  static constexpr int digits10 = ulpscope::emu::detail::floor_log10(ulpscope::emu::detail::power_of_two(digits - 1));
-  static constexpr int max_digits10 = ulpscope::emu::detail::floor_log10(ulpscope::emu::detail::power_of_two(digits)) + 2;
+  static constexpr int digits10 = ulpscope::emu::detail::floor_log10(ulpscope::emu::power_of_two(digits - 1));
+  static constexpr int max_digits10 = ulpscope::emu::detail::floor_log10(ulpscope::emu::power_of_two(digits)) + 2;
   static constexpr int min_exponent = F.min_exponent() + 1;  // C counts significands from 1/2
   static constexpr int max_exponent = F.max_exponent() + 1;
   static constexpr int min_exponent10 = floor_log10_of_least + (least_normal == 1 ? 0 : 1);
@@ -86,7 +86,7 @@ struct std::numeric_limits<ulpscope::emu::Number<F, O>> {
   ULPSCOPE_HD static constexpr Number lowest() noexcept { return is_signed ? -max() : min(); }
   /// From 1 to the next number, which is a subnormal spacing where 1 is subnormal.
   ULPSCOPE_HD static constexpr Number epsilon() noexcept {
-    return ulpscope::emu::detail::power_of_two(ulpscope::emu::spacing_exponent(F, 1));
+    return ulpscope::emu::power_of_two(ulpscope::emu::spacing_exponent(F, 1));
   }
   /// In units in the last place.
   ULPSCOPE_HD static constexpr Number round_error() noexcept { return round_style == round_to_nearest ? 0.5 : 1.0; }

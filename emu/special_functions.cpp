@@ -30,7 +30,7 @@ Pair pair_of(const Real128& x) {
   const auto high = static_cast<double>(static_cast<std::uint64_t>(x.significand >> low_bits));
   const auto low =
       static_cast<double>(static_cast<std::uint64_t>(x.significand >> (low_bits - 53)) & ((std::uint64_t{1} << 53) - 1));
-  const double unit = detail::power_of_two(x.exponent - 52);
+  const double unit = power_of_two(x.exponent - 52);
   const Pair sum = detail::fast_two_sum(high * unit, low * unit * 0x1p-53);
   return x.negative ? Pair{-sum.high, -sum.low} : sum;
 }

@@ -18,6 +18,7 @@
 #include "emu/exact_sum.hpp"
 #include "emu/format.hpp"
 #include "emu/philox.hpp"
+#include "emu/product_rounding.hpp"
 #include "emu/real.hpp"
 #include "emu/rounding.hpp"
 
@@ -28,12 +29,6 @@ enum class Summation : std::uint8_t {
   pairwise,    ///< the first ceil(n/2) terms, the rest, and the sum of the two
   blocked,     ///< sequential blocks; their sums, sequentially
   kahan,       ///< sequential with the last addition's error carried along (W. Kahan, CACM 8 (1965) 40)
-};
-
-/// How a product joins the sum.
-enum class Products : std::uint8_t {
-  fused,    ///< exactly: the addition rounds once (fma)
-  rounded,  ///< rounded to the accumulator's format first
 };
 
 struct SummationOptions {
@@ -232,8 +227,8 @@ using ElementOf = std::ranges::range_value_t<Range>;
 
 /// A contiguous range of codes, or of floats or doubles, which are codes of float32 and float64.
 template <class Range>
-concept TermRange = CodeRange<Range> || (std::ranges::contiguous_range<Range> && std::ranges::sized_range<Range> &&
-                                         (std::same_as<ElementOf<Range>, float> || std::same_as<ElementOf<Range>, double>));
+concept TermRange = CodeRange<Range> ||(std::ranges::contiguous_range<Range>&& std::ranges::sized_range<Range> &&
+                                        (std::same_as<ElementOf<Range>, float> || std::same_as<ElementOf<Range>, double>));
 template <class Range>
 concept FloatRange = TermRange<Range> && !CodeRange<Range>;
 

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-namespace ulpscope::emu::detail {
+namespace ulpscope::emu {
 
 /// Calls work(0) to work(count - 1) from `threads` threads (0: as many as the machine runs at once); rethrows the first
 /// exception.
@@ -37,4 +37,4 @@ void for_each_task(std::size_t count, int threads, Work work) {
   if (failure) std::rethrow_exception(failure);
 }
 
-}  // namespace ulpscope::emu::detail
+}  // namespace ulpscope::emu

@@ -15,6 +15,7 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 
 #include "emu/error.hpp"
@@ -177,8 +178,19 @@ std::string sha256(const std::string& bytes) {
   return hex;
 }
 
-void write_report(const std::string& directory, const std::vector<Table>& tables, const std::string& html,
+namespace {
+std::optional<WriteElsewhere::Folders> elsewhere;
+}
+
+WriteElsewhere::WriteElsewhere(Folders folders) { elsewhere = std::move(folders); }
+WriteElsewhere::~WriteElsewhere() { elsewhere.reset(); }
+const WriteElsewhere::Folders* WriteElsewhere::present() { return elsewhere ? &*elsewhere : nullptr; }
+
+std::string report_folder(const std::string& directory) { return elsewhere ? elsewhere->to : directory; }
+
+void write_report(const std::string& asked, const std::vector<Table>& tables, const std::string& html,
                   const Provenance& provenance) {
+  const std::string directory = report_folder(asked);
   std::error_code error;
   const bool made = fs::create_directories(directory, error);
   if (!fs::is_directory(directory)) fail(directory, error ? error.message() : "it is not a directory");
@@ -186,6 +198,7 @@ void write_report(const std::string& directory, const std::vector<Table>& tables
   std::vector<std::pair<std::string, std::string>> files;
   files.reserve(tables.size() + 2);
   for (const auto& table : tables) files.emplace_back(table.name + ".csv", to_csv(table));
+  files.insert(files.end(), provenance.texts.begin(), provenance.texts.end());
   files.emplace_back("index.html", html);
   const std::string manifest = manifest_of(files, provenance);
   files.emplace_back(manifest_name, manifest);

@@ -21,9 +21,28 @@ std::string sha256(const std::string& bytes);
 struct Provenance {
   std::vector<std::string> arguments;  ///< the command line
   std::uint64_t seed = 0;
-  std::vector<std::pair<std::string, std::string>> extra;  ///< e.g. input files and their SHA-256
-  std::string gpu = "none";                                ///< the device that took part
+  std::vector<std::pair<std::string, std::string>> extra = {};  ///< e.g. input files and their SHA-256
+  std::string gpu = "none";                                     ///< the device that took part
+  std::vector<std::pair<std::string, std::string>> texts = {};  ///< more files of the report: name and content
 };
+
+/// While it lives, the report of one folder is written to another: to make a report again beside itself. One at a time.
+class WriteElsewhere {
+ public:
+  struct Folders {
+    std::string from, to;
+  };
+  explicit WriteElsewhere(Folders folders);
+  WriteElsewhere(const WriteElsewhere&) = delete;
+  WriteElsewhere& operator=(const WriteElsewhere&) = delete;
+  ~WriteElsewhere();
+
+  /// The folders of the one that lives; nothing where none does.
+  static const Folders* present();
+};
+
+/// Where a report for `directory` is written now.
+std::string report_folder(const std::string& directory);
 
 /// Creates `directory` if need be and writes NAME.csv for each table, index.html with `html`, and last manifest.json: version,
 /// commit, compiler, CPU, GPU (or "none"), seed, arguments, SHA-256 of each file. Rewriting an existing report replaces it.

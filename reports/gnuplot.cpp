@@ -70,7 +70,8 @@ Answer run_gnuplot(const std::string& script) {
   std::fwrite(script.data(), 1, script.size(), ends.input.get());
   std::fseek(ends.input.get(), 0, SEEK_SET);
   int status = 0;
-  if (const int error = spawn_and_wait(ends, status); error == ENOENT) {
+  const int error = spawn_and_wait(ends, status);
+  if (error == ENOENT || (WIFEXITED(status) && WEXITSTATUS(status) == 127)) {  // POSIX leaves the choice to posix_spawn
     return {
         {},
         "gnuplot is not installed; install it (Debian and Ubuntu: apt-get install gnuplot-nox) and write the report again."};

@@ -30,7 +30,7 @@ struct Uniform {
   ULPSCOPE_INLINE double operator()(Uniforms at) const { return a + (b - a) * at.u; }
 };
 ULPSCOPE_INLINE double standard_normal(Uniforms at) {
-  return std::sqrt(-2 * emu::detail::log_of_normal(at.u)) * emu::cos_two_pi(at.v);
+  return std::sqrt(-2 * emu::log_of_normal(at.u)) * emu::cos_two_pi(at.v);
 }
 struct Normal {
   double mean, sd;
@@ -43,14 +43,14 @@ struct LogNormal {
 struct Laplace {
   double mu, b;
   ULPSCOPE_INLINE double operator()(Uniforms at) const {
-    const double size = b * emu::detail::log_of_normal(2 * std::min(at.u, 1 - at.u));
+    const double size = b * emu::log_of_normal(2 * std::min(at.u, 1 - at.u));
     return mu + (at.u < 0.5 ? size : -size);
   }
 };
 struct StudentT {
   double dof, unused;
   ULPSCOPE_INLINE double operator()(Uniforms at) const {
-    const double tail = emu::expm1(-2 * emu::detail::log_of_normal(at.u) / dof);  // u^(-2/dof) - 1
+    const double tail = emu::expm1(-2 * emu::log_of_normal(at.u) / dof);  // u^(-2/dof) - 1
     return std::sqrt(dof * tail) * emu::cos_two_pi(at.v);
   }
 };

@@ -164,4 +164,10 @@ Tensor from_values(std::string label, std::vector<std::uint64_t> shape, std::vec
   return hold(std::move(label), std::move(shape), std::move(values), emu::float64);
 }
 
+std::string shape_text(const std::vector<std::uint64_t>& shape) {
+  std::string text;
+  for (const std::uint64_t extent : shape) text += (text.empty() ? "" : "x") + std::to_string(extent);
+  return text;
+}
+
 }  // namespace ulpscope::tensors

@@ -78,6 +78,9 @@ Tensor open_one(const std::string& input, const OpenOptions& options = {});
 /// `__metadata__` of the .safetensors file that an input names, as JSON; empty where there is none. @throws ulpscope::Error
 std::string metadata(const std::string& input);
 
+/// `2x3`; empty for a scalar.
+std::string shape_text(const std::vector<std::uint64_t>& shape);
+
 /// A tensor over values held in memory.
 Tensor from_values(std::string label, std::vector<std::uint64_t> shape, std::vector<float> values);
 Tensor from_values(std::string label, std::vector<std::uint64_t> shape, std::vector<double> values);

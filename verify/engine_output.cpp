@@ -17,11 +17,8 @@ namespace {
 
 class EngineOutput final : public Expectation {
  public:
-  EngineOutput(const studies::MatmulConfig& problem, std::string words) : words_(std::move(words)) {
-    studies::MatmulConfig config = problem;
-    config.against.clear();
-    studies::MatmulResult result = studies::matmul(config);
-    d_ = std::move(result.products.front().d);
+  EngineOutput(const products::Product& problem, std::string words) : words_(std::move(words)) {
+    d_ = products::multiply(problem);
     out_ = problem.out;
   }
 
@@ -51,7 +48,7 @@ class EngineOutput final : public Expectation {
 /// Adds the parts of a split K in every order.
 class AnyOrder final : public Expectation {
  public:
-  AnyOrder(const studies::MatmulConfig& problem, std::string words) : ascending_(problem, std::move(words)), problem_(problem) {
+  AnyOrder(const products::Product& problem, std::string words) : ascending_(problem, std::move(words)), problem_(problem) {
     for (std::size_t part = 0; part < problem.split_k; ++part) parts_.push_back(part_of(part));
     if (problem.c) load_c();
   }
@@ -81,13 +78,13 @@ class AnyOrder final : public Expectation {
  private:
   /// The chain over one part alone.
   tensors::Tensor part_of(std::size_t part) const {
-    studies::MatmulConfig config = problem_;
-    const std::size_t k = studies::matmul_shape(config.a.input, config.b.input).k, length = k / config.split_k;
+    products::Product config = problem_;
+    const std::size_t k = products::matmul_shape(config.a.input, config.b.input).k, length = k / config.split_k;
     config.a.input = columns_of(config.a.input, part * length, length);
     config.b.input = rows_of(config.b.input, part * length, length);
     config.c.reset(), config.beta.reset();
-    config.alpha = 1, config.split_k = 1, config.out = emu::float32, config.against.clear();
-    return std::move(studies::matmul(config).products.front().d);
+    config.alpha = 1, config.split_k = 1, config.out = emu::float32;
+    return products::multiply(config);
   }
 
   /// Elements of dimension `axis` from `first` on, `count` of them.
@@ -104,19 +101,19 @@ class AnyOrder final : public Expectation {
     shape[axis] = count;
     return tensors::from_values(tensor.label, shape, std::move(values));
   }
-  static studies::MatmulInput columns_of(const studies::MatmulInput& a, std::size_t first, std::size_t count) {
+  static products::MatmulInput columns_of(const products::MatmulInput& a, std::size_t first, std::size_t count) {
     const std::size_t last = a.tensor.shape.size() - 1;
     return {slice(a.tensor, a.transposed && last > 0 ? last - 1 : last, first, count), a.transposed};
   }
-  static studies::MatmulInput rows_of(const studies::MatmulInput& b, std::size_t first, std::size_t count) {
+  static products::MatmulInput rows_of(const products::MatmulInput& b, std::size_t first, std::size_t count) {
     const std::size_t last = b.tensor.shape.size() - 1;
     return {slice(b.tensor, b.transposed || last == 0 ? last : last - 1, first, count), b.transposed};
   }
 
   void load_c() {
-    studies::RoundedElements counts;
-    const auto values = studies::rounded_elements<float>(*problem_.c, {problem_.acc}, counts);
-    for (const std::size_t i : studies::broadcast_indices("C " + problem_.c->label, problem_.c->shape, shape()))
+    products::RoundedElements counts;
+    const auto values = products::rounded_elements<float>(*problem_.c, {problem_.acc}, counts);
+    for (const std::size_t i : products::broadcast_indices("C " + problem_.c->label, problem_.c->shape, shape()))
       c_.push_back(values[i]);
   }
 
@@ -127,13 +124,13 @@ class AnyOrder final : public Expectation {
   }
 
   EngineOutput ascending_;
-  studies::MatmulConfig problem_;
+  products::Product problem_;
   std::vector<tensors::Tensor> parts_;
   std::vector<float> c_;
 };
 
-std::string words_of(const studies::MatmulConfig& problem) {
-  std::string words = "bit for bit against engine " + problem.engines.front();
+std::string words_of(const products::Product& problem) {
+  std::string words = "bit for bit against engine " + problem.engine;
   if (problem.promote != 0) words += ", promoted every " + std::to_string(problem.promote) + " products";
   if (problem.split_k != 1) words += ", K split in " + std::to_string(problem.split_k);
   return words;
@@ -141,7 +138,7 @@ std::string words_of(const studies::MatmulConfig& problem) {
 
 }  // namespace
 
-std::unique_ptr<Expectation> expect_engine(const studies::MatmulConfig& problem, ReductionOrder order) {
+std::unique_ptr<Expectation> expect_engine(const products::Product& problem, ReductionOrder order) {
   if (order == ReductionOrder::ascending || problem.split_k == 1)
     return std::make_unique<EngineOutput>(problem, words_of(problem));
   if (problem.split_k > most_split_in_any_order)
@@ -152,9 +149,8 @@ std::unique_ptr<Expectation> expect_engine(const studies::MatmulConfig& problem,
   if (problem.promote != 0) throw Error("--promote: the parts are added in ascending order; leave --reduction-order away");
   if (!emu::fits_float(problem.acc))
     throw Error("--acc " + emu::format_name(problem.acc) + ": only float32 sums are tried in any order");
-  const std::size_t k = studies::matmul_shape(problem.a.input, problem.b.input).k;
-  const auto engine = studies::choose_engine(problem.engines.front(),
-                                             {problem.a.rounding.format, problem.b.rounding.format, problem.acc}, k, {}, {});
+  const std::size_t k = products::matmul_shape(problem.a.input, problem.b.input).k;
+  const auto engine = products::engine_of(problem);
   const std::size_t step = problem.split_k * static_cast<std::size_t>(std::max(engine.model.products, 1));
   if (k % step != 0)
     throw Error("--split-k " + std::to_string(problem.split_k) + ", K = " + std::to_string(k) +

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "studies/matmul.hpp"
+#include "products/product.hpp"
 #include "verify/expected.hpp"
 
 namespace ulpscope::verify {
@@ -19,10 +19,10 @@ enum class ReductionOrder : std::uint8_t {
 /// The greatest split whose orders are all tried: 720.
 inline constexpr std::size_t most_split_in_any_order = 6;
 
-/// D of `problem` on its one engine, with its promotion and split. Nothing but these bits is right, the sign of a zero
+/// D of `problem` on its engine, with its promotion and split. Nothing but these bits is right, the sign of a zero
 /// included; NaNs are not told apart.
-/// @throws ulpscope::Error as studies::matmul; where ReductionOrder::any meets scales or more parts than
+/// @throws ulpscope::Error as products::multiply; where ReductionOrder::any meets scales or more parts than
 /// most_split_in_any_order.
-std::unique_ptr<Expectation> expect_engine(const studies::MatmulConfig& problem, ReductionOrder order);
+std::unique_ptr<Expectation> expect_engine(const products::Product& problem, ReductionOrder order);
 
 }  // namespace ulpscope::verify

@@ -14,8 +14,8 @@
 #include "emu/engines.hpp"
 #include "emu/names.hpp"
 #include "emu/philox.hpp"
-#include "studies/matmul.hpp"
-#include "studies/parallel.hpp"
+#include "products/product.hpp"
+#include "tensors/parallel.hpp"
 #include "tensors/synthetic.hpp"
 #include "verify/matmul_bound.hpp"
 #include "verify/verdict.hpp"
@@ -71,7 +71,7 @@ tensors::Tensor operand(const std::string& words, std::uint64_t seed, std::vecto
 }
 
 /// The second half of K takes back what the first adds, but for the last product.
-void cancel(studies::MatmulConfig& problem, std::size_t k) {
+void cancel(products::Product& problem, std::size_t k) {
   std::vector<float> a(rows * k), b(k * columns);
   problem.a.input.tensor.source->read(0, std::span(a));
   problem.b.input.tensor.source->read(0, std::span(b));
@@ -83,7 +83,7 @@ void cancel(studies::MatmulConfig& problem, std::size_t k) {
   problem.b.input.tensor = tensors::from_values("cancelling", {k, columns}, std::move(b));
 }
 
-studies::MatmulConfig problem_of(const Tested& by, Draw& draw, std::uint64_t seed) {
+products::Product problem_of(const Tested& by, Draw& draw, std::uint64_t seed) {
   constexpr std::array distributions{"normal:0,1",    "uniform:0,1",   "studentt:1",     "lognormal:0,4",
                                      "normal:0,1e-3", "normal:0,1e-6", "normal:0,1e-30", "normal:0,1"};
   const std::size_t least_k = std::size_t{1} << draw.below(most_k_log2);
@@ -93,21 +93,20 @@ studies::MatmulConfig problem_of(const Tested& by, Draw& draw, std::uint64_t see
   const std::uint64_t high = draw(), low = draw();
   const std::uint64_t key = seed ^ (high << 32 | low);
   const auto of = [&](std::vector<std::uint64_t> shape, std::uint64_t salt) {
-    return studies::MatmulOperand{{operand(distributions[kind], key + salt, std::move(shape), by.in)}, {by.in}, {}};
+    return products::MatmulOperand{{operand(distributions[kind], key + salt, std::move(shape), by.in)}, {by.in}, {}};
   };
-  studies::MatmulConfig problem{.engines = {},
-                                .against = {},
-                                .a = of({rows, k}, 0),
-                                .b = of({k, columns}, 1),
-                                .c = {},
-                                .acc = by.mode == nullptr ? emu::float32 : by.mode->model.accumulator,
-                                .out = emu::float32,
-                                .beta = {},
-                                .threads = 1};
+  products::Product problem{.engine = {},
+                            .a = of({rows, k}, 0),
+                            .b = of({k, columns}, 1),
+                            .c = {},
+                            .acc = by.mode == nullptr ? emu::float32 : by.mode->model.accumulator,
+                            .out = emu::float32,
+                            .beta = {},
+                            .threads = 1};
   if (kind + 1 == distributions.size()) cancel(problem, k);
   problem.out = problem.acc;
   if (by.mode == nullptr) return problem;
-  problem.engines = {std::string(by.mode->engine)};
+  problem.engine = std::string(by.mode->engine);
   const auto step = static_cast<std::size_t>(by.mode->model.products);
   if (by.mode->model.products > 0 && draw.below(3) == 0) problem.promote = step * (1 + draw.below(4));
   if (by.mode->model.products > 0 && draw.below(3) == 0) problem.split_k = 1 + draw.below(4);
@@ -115,7 +114,7 @@ studies::MatmulConfig problem_of(const Tested& by, Draw& draw, std::uint64_t see
 }
 
 /// Sums of products rounded to float32, in an order drawn at random.
-tensors::Tensor sums_in_order(const studies::MatmulConfig& problem, Tested::Order order, Draw& draw) {
+tensors::Tensor sums_in_order(const products::Product& problem, Tested::Order order, Draw& draw) {
   const auto k = static_cast<std::size_t>(problem.a.input.tensor.shape[1]);
   std::vector<float> a(rows * k), b(k * columns), d(rows * columns);
   problem.a.input.tensor.source->read(0, std::span(a));
@@ -145,15 +144,14 @@ tensors::Tensor sums_in_order(const studies::MatmulConfig& problem, Tested::Orde
 
 void judge_trial(const FalseAlarmConfig& config, const Tested& by, std::uint64_t trial, FalseAlarmRow& row) {
   Draw draw(config.seed, trial);
-  const studies::MatmulConfig problem = problem_of(by, draw, config.seed);
+  const products::Product problem = problem_of(by, draw, config.seed);
   Arithmetic arithmetic{.engine = {}, .false_alarm = {}};
   tensors::Tensor output;
   if (by.mode == nullptr) {
     output = sums_in_order(problem, by.order, draw);
   } else {
-    studies::MatmulProduct product = std::move(studies::matmul(problem).products.front());
-    arithmetic.engine = product.engine;
-    output = std::move(product.d);
+    arithmetic.engine = products::engine_of(problem);
+    output = products::LoadedProduct(problem).on(*arithmetic.engine);
   }
   const auto judged = [&](const Arithmetic& declared) {
     return verify(*expect_matmul(problem, matmul_allowance(problem, declared)), output, {.last = {problem.out}, .threads = 1});
@@ -189,7 +187,7 @@ std::vector<FalseAlarmRow> false_alarms(const FalseAlarmConfig& config) {
   std::vector<FalseAlarmRow> parts(arithmetics.size() * pieces);
   std::mutex telling;
   std::uint64_t told = 0;
-  studies::for_each_index(parts.size(), config.threads, [&](std::size_t i) {
+  tensors::for_each_index(parts.size(), config.threads, [&](std::size_t i) {
     const std::size_t first = i % pieces * trials_at_a_time, last = std::min(each, first + trials_at_a_time);
     for (std::size_t trial = first; trial < last; ++trial)
       judge_trial(config, arithmetics[i / pieces], i / pieces * each + trial, parts[i]);

@@ -13,15 +13,15 @@
 #include "emu/catalogue.hpp"
 #include "emu/decode.hpp"
 #include "emu/exact_sum.hpp"
-#include "studies/scale_grid.hpp"
+#include "products/scale_grid.hpp"
 #include "verify/double_double.hpp"
 #include "verify/float64_sums.hpp"
 
 namespace ulpscope::verify {
 namespace {
 
-using studies::constant_along_k;
-using studies::scale_at;
+using products::constant_along_k;
+using products::scale_at;
 
 /// Elements of D whose sums are in memory at a time.
 constexpr std::size_t elements_at_a_time = std::size_t{1} << 18;
@@ -29,11 +29,11 @@ constexpr std::size_t elements_at_a_time = std::size_t{1} << 18;
 template <class Float>
 class Matmul final : public Expectation {
  public:
-  Matmul(const studies::MatmulConfig& problem, Allowance allowance)
-      : shape_(studies::matmul_shape(problem.a.input, problem.b.input)),
-        k_(studies::padded_k(shape_.k, problem.a.scales, problem.b.scales)),
-        a_(problem.a, studies::MatmulSide::a, k_),
-        b_(problem.b, studies::MatmulSide::b, k_),
+  Matmul(const products::Product& problem, Allowance allowance)
+      : shape_(products::matmul_shape(problem.a.input, problem.b.input)),
+        k_(products::padded_k(shape_.k, problem.a.scales, problem.b.scales)),
+        a_(problem.a, products::MatmulSide::a, k_),
+        b_(problem.b, products::MatmulSide::b, k_),
         alpha_(static_cast<double>(static_cast<Float>(problem.alpha))),
         beta_(problem.beta ? static_cast<double>(static_cast<Float>(*problem.beta)) : 1),
         beta_given_(problem.beta.has_value()),
@@ -135,9 +135,9 @@ class Matmul final : public Expectation {
   }
 
   void load_c(const tensors::Tensor& c) {
-    studies::RoundedElements counts;
-    const auto values = studies::rounded_elements<Float>(c, {acc_}, counts);
-    for (const std::size_t i : studies::broadcast_indices("C " + c.label, c.shape, shape_.d)) c_.push_back(values[i]);
+    products::RoundedElements counts;
+    const auto values = products::rounded_elements<Float>(c, {acc_}, counts);
+    for (const std::size_t i : products::broadcast_indices("C " + c.label, c.shape, shape_.d)) c_.push_back(values[i]);
   }
 
   /// What the exact sum is beyond its nearest double.
@@ -224,9 +224,9 @@ class Matmul final : public Expectation {
             .may_overflow = std::isfinite(size) && size * (1 + allowance_.relative) > emu::max_finite(acc_)};
   }
 
-  studies::MatmulShape shape_;
+  products::MatmulShape shape_;
   std::size_t k_;
-  studies::LoadedOperand<Float> a_, b_;
+  products::LoadedOperand<Float> a_, b_;
   std::vector<Float> c_;
   double alpha_, beta_;
   bool beta_given_, scaled_;
@@ -237,7 +237,7 @@ class Matmul final : public Expectation {
 
 }  // namespace
 
-std::unique_ptr<Expectation> expect_matmul(const studies::MatmulConfig& problem, const Allowance& allowance) {
+std::unique_ptr<Expectation> expect_matmul(const products::Product& problem, const Allowance& allowance) {
   const auto narrow = [](emu::Format format) { return emu::fits_float(format); };
   if (narrow(problem.a.rounding.format) && narrow(problem.b.rounding.format) && narrow(problem.acc))
     return std::make_unique<Matmul<float>>(problem, allowance);

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "studies/matmul.hpp"
+#include "products/product.hpp"
 #include "verify/expected.hpp"
 
 namespace ulpscope::verify {
@@ -20,6 +20,6 @@ struct Allowance {
 
 /// D of `problem` (its engines play no part): inputs rounded to their formats, then exact. `problem` may go away.
 /// @throws ulpscope::Error where shapes, formats or scales do not fit.
-std::unique_ptr<Expectation> expect_matmul(const studies::MatmulConfig& problem, const Allowance& allowance);
+std::unique_ptr<Expectation> expect_matmul(const products::Product& problem, const Allowance& allowance);
 
 }  // namespace ulpscope::verify

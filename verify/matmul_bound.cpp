@@ -15,7 +15,7 @@
 namespace ulpscope::verify {
 namespace {
 
-using Scales = std::optional<studies::MatmulScales>;
+using Scales = std::optional<products::MatmulScales>;
 
 double largest(const std::vector<float>& values) {
   double most = 0;
@@ -24,24 +24,24 @@ double largest(const std::vector<float>& values) {
 }
 
 /// The greatest finite number of an operand.
-double largest(const studies::MatmulOperand& operand) {
-  studies::RoundedElements counts;
+double largest(const products::MatmulOperand& operand) {
+  products::RoundedElements counts;
   double most = 0;
-  for (const double x : studies::rounded_elements<double>(operand.input.tensor, operand.rounding, counts))
+  for (const double x : products::rounded_elements<double>(operand.input.tensor, operand.rounding, counts))
     if (std::isfinite(x)) most = std::max(most, std::fabs(x));
   return most;
 }
 
 /// For how many products the scales of both stay the same.
 std::size_t shared_scales(const Scales& a, const Scales& b, std::size_t k) {
-  const auto block = [](const Scales& x) { return x ? x->k_block : studies::MatmulScales::all; };
+  const auto block = [](const Scales& x) { return x ? x->k_block : products::MatmulScales::all; };
   const std::size_t common = std::gcd(block(a), block(b));
   return common == 0 ? k : common;
 }
 
-emu::Chain chain_of(const studies::MatmulConfig& problem, const Arithmetic& arithmetic, std::size_t k) {
+emu::Chain chain_of(const products::Product& problem, const Arithmetic& arithmetic, std::size_t k) {
   const Scales &a = problem.a.scales, &b = problem.b.scales;
-  const bool by_engine = arithmetic.engine && arithmetic.engine->scaled_by == studies::ScaledBy::engine;
+  const bool by_engine = arithmetic.engine && arithmetic.engine->scaled_by == products::ScaledBy::engine;
   const double whole = std::fabs(static_cast<double>(a ? a->whole : 1) * static_cast<double>(b ? b->whole : 1));
   emu::Chain chain{.promote = problem.promote, .split_k = problem.split_k, .has_c = problem.c.has_value()};
   chain.largest_scale = whole * std::fabs(problem.alpha);
@@ -59,7 +59,7 @@ emu::Chain chain_of(const studies::MatmulConfig& problem, const Arithmetic& arit
   return chain;
 }
 
-emu::ErrorBound bound_of(const studies::MatmulConfig& problem, const Arithmetic& arithmetic, std::size_t k) {
+emu::ErrorBound bound_of(const products::Product& problem, const Arithmetic& arithmetic, std::size_t k) {
   const emu::Format a = problem.a.rounding.format, b = problem.b.rounding.format;
   const emu::Chain chain = chain_of(problem, arithmetic, k);
   if (!arithmetic.engine)
@@ -73,9 +73,9 @@ emu::ErrorBound bound_of(const studies::MatmulConfig& problem, const Arithmetic&
 
 }  // namespace
 
-Allowance matmul_allowance(const studies::MatmulConfig& problem, const Arithmetic& arithmetic) {
-  const studies::MatmulShape shape = studies::matmul_shape(problem.a.input, problem.b.input);
-  const std::size_t k = studies::padded_k(shape.k, problem.a.scales, problem.b.scales);
+Allowance matmul_allowance(const products::Product& problem, const Arithmetic& arithmetic) {
+  const products::MatmulShape shape = products::matmul_shape(problem.a.input, problem.b.input);
+  const std::size_t k = products::padded_k(shape.k, problem.a.scales, problem.b.scales);
   emu::ErrorBound bound = bound_of(problem, arithmetic, k);
   if (arithmetic.false_alarm) {
     double elements = 1;

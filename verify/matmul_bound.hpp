@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "studies/matmul.hpp"
+#include "products/product.hpp"
 #include "verify/matmul.hpp"
 
 namespace ulpscope::verify {
@@ -12,13 +12,13 @@ namespace ulpscope::verify {
 /// What is declared beside the formats, K, promotion and split of the problem.
 struct Arithmetic {
   /// The engine, in any order of its products; without one: additions in the accumulator's format, in any order.
-  std::optional<studies::ChosenEngine> engine;
+  std::optional<products::ChosenEngine> engine;
   emu::Rounding rounding = emu::Rounding::nearest_even;  ///< of those additions: nearest_even or toward_zero
   /// The probability that any element of a correct output is rejected; without it none is.
   std::optional<double> false_alarm;
 };
 
 /// @throws ulpscope::Error where no bound is derived, saying what works instead.
-Allowance matmul_allowance(const studies::MatmulConfig& problem, const Arithmetic& arithmetic);
+Allowance matmul_allowance(const products::Product& problem, const Arithmetic& arithmetic);
 
 }  // namespace ulpscope::verify

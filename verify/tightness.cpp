@@ -12,7 +12,7 @@
 #include "emu/engine_bound.hpp"
 #include "emu/exact_matmul.hpp"
 #include "emu/names.hpp"
-#include "studies/parallel.hpp"
+#include "tensors/parallel.hpp"
 #include "tensors/synthetic.hpp"
 
 namespace ulpscope::verify {
@@ -136,7 +136,7 @@ std::vector<TightnessRow> tightness(const TightnessConfig& config) {
   std::stable_sort(longest_first.begin(), longest_first.end(),
                    [&](std::size_t x, std::size_t y) { return rows[x].length > rows[y].length; });
   std::mutex one_at_a_time;
-  studies::for_each_index(rows.size(), config.threads, [&](std::size_t i) {
+  tensors::for_each_index(rows.size(), config.threads, [&](std::size_t i) {
     TightnessRow& row = rows[longest_first[i]];
     fill(row, config);
     if (!config.progress) return;

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "reports/table.hpp"
-#include "studies/accumulation.hpp"
+#include "studies/accumulation/accumulation.hpp"
 
 namespace ulpscope::verify {
 

@@ -12,10 +12,10 @@
 #include "emu/encode.hpp"
 #include "emu/error.hpp"
 #include "emu/names.hpp"
-#include "studies/diff.hpp"
-#include "studies/error_sums.hpp"
-#include "studies/info.hpp"
-#include "studies/parallel.hpp"
+#include "studies/census/error_sums.hpp"
+#include "studies/diff/diff.hpp"
+#include "tensors/parallel.hpp"
+#include "tensors/tensor.hpp"
 #include "verify/patterns.hpp"
 
 namespace ulpscope::verify {
@@ -152,14 +152,14 @@ void finish(Verdict& verdict, const Part& total) {
 Verdict verify(const Expectation& expectation, const tensors::Tensor& output, const VerdictOptions& options) {
   const std::vector<std::uint64_t> shape = expectation.shape();
   if (shape != output.shape)
-    throw Error(output.label + " " + studies::shape_text(output.shape) + ": the result of these inputs is " +
-                studies::shape_text(shape));
+    throw Error(output.label + " " + tensors::shape_text(output.shape) + ": the result of these inputs is " +
+                tensors::shape_text(shape));
   const std::uint64_t count = output.count(), chunk = chunk_of(shape), chunks = (count + chunk - 1) / chunk;
   const Judge judge(expectation, options.last);
   std::vector<Part> parts(static_cast<std::size_t>(chunks));
   std::mutex telling;
   std::uint64_t told = 0;
-  studies::for_each_index(parts.size(), options.threads, [&](std::size_t i) {
+  tensors::for_each_index(parts.size(), options.threads, [&](std::size_t i) {
     const std::uint64_t first = i * chunk;
     const auto size = static_cast<std::size_t>(std::min(chunk, count - first));
     std::vector<Expected> expected(size);

@@ -5,7 +5,7 @@
 
 #include "emu/names.hpp"
 #include "reports/render.hpp"
-#include "studies/info.hpp"
+#include "tensors/tensor.hpp"
 
 namespace ulpscope::verify {
 namespace {
@@ -43,14 +43,14 @@ reports::Table with_bars(reports::Table histogram) {
 
 }  // namespace
 
-std::string heading_of(const studies::MatmulConfig& problem) {
-  const auto line = [](const char* name, const studies::MatmulOperand& x) {
+std::string heading_of(const products::Product& problem) {
+  const auto line = [](const char* name, const products::MatmulOperand& x) {
     return std::string(name) + "  " + x.input.words() + ", " + emu::format_name(x.rounding.format) + "\n";
   };
-  const studies::MatmulShape shape = studies::matmul_shape(problem.a.input, problem.b.input);
+  const products::MatmulShape shape = products::matmul_shape(problem.a.input, problem.b.input);
   std::string text = line("A", problem.a) + line("B", problem.b);
-  if (problem.c) text += "C  " + problem.c->label + " (" + studies::shape_text(problem.c->shape) + ")\n";
-  return text + "D  " + studies::shape_text(shape.d) + ", K = " + std::to_string(shape.k) + ", accumulator " +
+  if (problem.c) text += "C  " + problem.c->label + " (" + tensors::shape_text(problem.c->shape) + ")\n";
+  return text + "D  " + tensors::shape_text(shape.d) + ", K = " + std::to_string(shape.k) + ", accumulator " +
          emu::format_name(problem.acc) + ", out " + emu::format_name(problem.out) + "\n";
 }
 

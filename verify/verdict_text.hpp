@@ -6,15 +6,15 @@
 #include <optional>
 #include <string>
 
+#include "products/product.hpp"
 #include "reports/table.hpp"
-#include "studies/matmul.hpp"
 #include "verify/baseline.hpp"
 #include "verify/verdict.hpp"
 
 namespace ulpscope::verify {
 
 /// What was multiplied by what: a line each for A, B, C and D, which end with LF.
-std::string heading_of(const studies::MatmulConfig& problem);
+std::string heading_of(const products::Product& problem);
 
 /// The tables of a verdict.
 struct VerdictTables {

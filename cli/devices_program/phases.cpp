@@ -16,7 +16,7 @@
 #include "studies/devices/device_interpreter.hpp"
 #include "studies/devices/device_list.hpp"
 #include "studies/devices/device_record.hpp"
-#include "studies/probe_table.hpp"
+#include "studies/probe/probe_table.hpp"
 
 namespace ulpscope::cli {
 namespace {

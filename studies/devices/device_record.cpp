@@ -26,7 +26,7 @@ Code random_number(TestRandom& random, Format format) {
 
 /// A power of two near 1.
 Code random_scale(TestRandom& random, Format format) {
-  return emu::encode(format, emu::detail::power_of_two(random.integer(-4, 4)));
+  return emu::encode(format, emu::power_of_two(random.integer(-4, 4)));
 }
 
 gpu::TestProblems random_problems(const TestShape& shape, std::uint64_t seed, std::size_t count) {

@@ -146,7 +146,7 @@ class ModelMaker {
     if (!fits_scales(*cut)) return;
     const std::size_t block = scaled_block(call_), longest = longest_range(*cut);
     ProductModel model{operands, engine, cut, 0, {}};
-    for (ScaleRule rule : scale_rules(call_)) {
+    for (ScaleJoin rule : scale_rules(call_)) {
       model.scaling = std::move(rule);
       model.promote = 0;
       if (block == 0) add_promoted(model);
@@ -228,14 +228,14 @@ std::size_t scaled_block(const gpu::LibraryCall& call) {
   return facts.by_the_engine ? 0 : facts.products;
 }
 
-std::vector<ScaleRule> scale_rules(const gpu::LibraryCall& call) {
-  using First = ScaleRule::First;
+std::vector<ScaleJoin> scale_rules(const gpu::LibraryCall& call) {
+  using First = ScaleJoin::First;
   const gpu::ScaleModeFacts facts = gpu::facts_of(call.scale_mode_a);
   if (facts.by_the_engine || facts.lines == 0) return {{}};
   const std::array<std::pair<First, const char*>, 3> orders{{{First::both, "scaled by the product of both scales"},
                                                              {First::a, "scaled by A's scale, then by B's"},
                                                              {First::b, "scaled by B's scale, then by A's"}}};
-  std::vector<ScaleRule> rules;
+  std::vector<ScaleJoin> rules;
   for (const bool fused : {true, false})
     for (const auto& [first, words] : orders)
       if (!fused || facts.products > 0) rules.push_back({std::string(words) + (fused ? " (fma)" : ""), first, fused});

@@ -53,7 +53,7 @@ struct NamedEngine {
 /// How a float32 sum x meets the scales of its line of A and of B, which no document says: every multiplication rounds. Scales
 /// of lines meet the whole sum, scales of blocks of products what is promoted, which a fused multiply-add may join with what is
 /// there.
-struct ScaleRule {
+struct ScaleJoin {
   enum class First : std::uint8_t {
     both,  ///< x * (a * b)
     a,     ///< (x * a) * b
@@ -70,7 +70,7 @@ struct ProductModel {
   std::shared_ptr<const KCut> cut;
   std::size_t promote = 0;  ///< products after which a chain's sum is added to a float32 sum and begins anew; 0: never
   PartJoin join;            ///< of no meaning for one part
-  ScaleRule scaling = {};
+  ScaleJoin scaling = {};
   /// Other words for the same computation: so many parts, and how they are said.
   std::vector<std::pair<std::size_t, std::string>> same = {};
 };
@@ -91,7 +91,7 @@ struct ModelRequest {
 /// What operands may become, the likeliest first.
 std::vector<TakenOperands> taken_operands(const gpu::LibraryCall& call);
 /// How scales may be multiplied, the likeliest first.
-std::vector<ScaleRule> scale_rules(const gpu::LibraryCall& call);
+std::vector<ScaleJoin> scale_rules(const gpu::LibraryCall& call);
 /// Products after which sums are scaled outside the engine; 0: not before the end.
 std::size_t scaled_block(const gpu::LibraryCall& call);
 /// Ways to join two parts or more, none that comes to the same as one before it.

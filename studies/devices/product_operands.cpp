@@ -26,7 +26,7 @@ double wide(Format format, std::uint64_t seed, std::uint64_t operand, std::uint6
   const int exponent = least + static_cast<int>(random.word[2] % binades);
   const auto significand = static_cast<double>(fraction | (format.fraction_mask() + 1));
   const double sign = (random.word[3] & 1) != 0 ? -1.0 : 1.0;
-  return sign * significand * emu::detail::power_of_two(exponent - format.fraction_bits);
+  return sign * significand * emu::power_of_two(exponent - format.fraction_bits);
 }
 
 OwnMatrix blank(Format format, std::size_t rows, std::size_t columns) {
@@ -58,7 +58,7 @@ double scale_number(Format format, std::uint64_t seed, std::uint64_t operand, st
   constexpr int least = -2, binades = 4;
   const emu::PhiloxBlock random = emu::philox4x32(seed, index, operand);
   const auto significand = static_cast<double>((random.word[0] & format.fraction_mask()) | (format.fraction_mask() + 1));
-  return significand * emu::detail::power_of_two(least + static_cast<int>(random.word[1] % binades) - format.fraction_bits);
+  return significand * emu::power_of_two(least + static_cast<int>(random.word[1] % binades) - format.fraction_bits);
 }
 
 OwnMatrix scales(gpu::ScaleMode mode, gpu::OperandSide side, std::size_t lines, std::size_t k, std::uint64_t seed) {

@@ -83,7 +83,7 @@ double OutputPredictor::chain(Taken& operands, const ProductModel& model, const 
   return sum;
 }
 
-double OutputPredictor::scaled(const ScaleRule& rule, double sum, std::size_t block, double joins) const {
+double OutputPredictor::scaled(const ScaleJoin& rule, double sum, std::size_t block, double joins) const {
   const float a = static_cast<float>(emu::decode(gpu::facts_of(call_.scale_mode_a).format, operands_.a_scales[block]));
   const float b = static_cast<float>(emu::decode(gpu::facts_of(call_.scale_mode_b).format, operands_.b_scales[block]));
   const auto x = static_cast<float>(sum), to = static_cast<float>(joins);
@@ -91,9 +91,9 @@ double OutputPredictor::scaled(const ScaleRule& rule, double sum, std::size_t bl
     return static_cast<double>(rule.fused ? std::fma(once, then, to) : once * then + to);
   };
   switch (rule.first) {
-    case ScaleRule::First::a: return both(x * a, b);
-    case ScaleRule::First::b: return both(x * b, a);
-    case ScaleRule::First::both: break;
+    case ScaleJoin::First::a: return both(x * a, b);
+    case ScaleJoin::First::b: return both(x * b, a);
+    case ScaleJoin::First::both: break;
   }
   return both(x, a * b);
 }

@@ -48,7 +48,7 @@ class OutputPredictor {
   Taken& taken(const TakenOperands& operands);
   double chain(Taken& operands, const ProductModel& model, const KRange& range);
   /// What the scales of a block make of a sum; `joins` is what it is added to.
-  double scaled(const ScaleRule& rule, double sum, std::size_t block, double joins) const;
+  double scaled(const ScaleJoin& rule, double sum, std::size_t block, double joins) const;
   emu::Code finished(const ProductModel& model, double sum) const;
   double part_sum(Taken& operands, const ProductModel& model, const KPart& part);
   double joined(const ProductModel& model, std::vector<double> parts) const;

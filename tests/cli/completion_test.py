@@ -15,6 +15,7 @@ import time
 import unittest
 
 from commands_of import PROGRAM, Command, run
+from terminals import skip_without_terminals
 
 COMMANDS = list(Command().all())
 
@@ -98,6 +99,7 @@ class Completion:
     def test_words_are_completed(self):
         if shutil.which(self.SHELL) is None:
             self.skipTest(self.SHELL + " is not installed")
+        skip_without_terminals()
         with tempfile.TemporaryDirectory() as folder:
             pathlib.Path(folder, "tensor.npy").touch()
             pathlib.Path(folder, "folder").mkdir()

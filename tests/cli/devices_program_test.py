@@ -12,6 +12,8 @@ import tarfile
 import tempfile
 import unittest
 
+from emulation import not_emulated
+
 PLUGINS = os.path.abspath(sys.argv.pop())
 ULPSCOPE = os.path.abspath(sys.argv.pop())
 PROGRAM = os.path.abspath(sys.argv.pop())
@@ -29,6 +31,7 @@ def rows(path):
         return list(csv.DictReader(file))
 
 
+@not_emulated(PROGRAM, "it starts itself, without the emulator")
 class Program(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()

@@ -18,6 +18,8 @@ import tempfile
 import termios
 import unittest
 
+from terminals import skip_without_terminals
+
 PROGRAM = os.path.abspath(sys.argv.pop(1))
 LAYERS = 9  # of two tensors each: with four formats more lines than a terminal gets
 
@@ -30,6 +32,7 @@ def run(*words, cwd=None, env=None):
 
 def on_terminal(*words, cwd=None, columns=120):
     """What a terminal of so many columns gets."""
+    skip_without_terminals()
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
     child = subprocess.Popen([PROGRAM, *words], stdout=slave, stderr=subprocess.DEVNULL, cwd=cwd)

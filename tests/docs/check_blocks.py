@@ -48,6 +48,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--update", action="store_true", help="write true output into the files instead")
     parser.add_argument("--bin", required=True, action="append", help="a folder of programs")
+    parser.add_argument("--compiler", help="what the documents call c++")
     parser.add_argument("--root", required=True, help="folder whose files the commands read")
     parser.add_argument("files", nargs="+")
     arguments = parser.parse_args()
@@ -57,6 +58,10 @@ def main():
         for name in os.listdir(root):  # commands write into the scratch folder, beside links to what they read
             if name not in ("out", "build", ".git"):
                 os.symlink(os.path.join(root, name), os.path.join(scratch, name))
+        if arguments.compiler:
+            os.mkdir(os.path.join(scratch, ".compiler"))
+            os.symlink(arguments.compiler, os.path.join(scratch, ".compiler", "c++"))
+            arguments.bin.append(os.path.join(scratch, ".compiler"))
         for path in arguments.files:
             with open(path, encoding="utf-8") as file:
                 text = file.read()

@@ -19,9 +19,9 @@ using Catch::Matchers::WithinRel;
 using emu::Chain;
 using emu::DeclaredSum;
 using emu::ExactSum;
-using emu::Order;
 using emu::Products;
 using emu::Rounding;
+using emu::SumOrder;
 using test::Values;
 
 double gamma(double n, double u) { return n * u / (1 - n * u); }
@@ -80,9 +80,9 @@ double at_random(const Arithmetic& arithmetic, Terms terms, test::Random& random
 double summed(const DeclaredSum& declared, const Terms& terms, test::Random& random) {
   const Arithmetic arithmetic(declared);
   switch (declared.order) {
-    case Order::any: return at_random(arithmetic, terms, random);
-    case Order::sequential: return sequential(arithmetic, terms);
-    case Order::pairwise: break;
+    case SumOrder::any: return at_random(arithmetic, terms, random);
+    case SumOrder::sequential: return sequential(arithmetic, terms);
+    case SumOrder::pairwise: break;
   }
   return pairwise(arithmetic, terms);
 }
@@ -95,7 +95,7 @@ double part_of(const DeclaredSum& declared, const test::BoundProblem& p, std::si
   const auto b = [&](std::size_t x) { return arithmetic.operand(p.b_format, p.b[x]); };
   if (declared.products == Products::fused) {
     // Lanes of fused multiply-adds, one where the order is sequential; then the lanes.
-    Terms lanes(declared.order == Order::sequential ? 1 : static_cast<std::size_t>(random.between(1, 5)));
+    Terms lanes(declared.order == SumOrder::sequential ? 1 : static_cast<std::size_t>(random.between(1, 5)));
     if (!c.empty()) lanes[0] = c[0];
     for (std::size_t x = begin; x < end; ++x) {
       double& lane = lanes[(x - begin) % lanes.size()];
@@ -131,14 +131,14 @@ std::vector<DeclaredSum> declared_sums() {
        {std::pair{emu::fp16, emu::float32}, std::pair{emu::bf16, emu::float32}, std::pair{emu::fp16, emu::fp16},
         std::pair{emu::e4m3, emu::bf16}, std::pair{emu::float32, emu::float32}})
     for (const Rounding rounding : {Rounding::nearest_even, Rounding::toward_zero, Rounding::upward})
-      for (const Order order : {Order::any, Order::sequential, Order::pairwise})
+      for (const SumOrder order : {SumOrder::any, SumOrder::sequential, SumOrder::pairwise})
         for (const bool flushes : {false, true}) {
           const DeclaredSum sum{
               .a = in, .b = in, .accumulator = acc, .rounding = rounding, .order = order, .flushes_subnormals = flushes};
           sums.push_back(sum);
           sums.push_back(sum);
           sums.back().block = 8;
-          if (order == Order::pairwise) continue;
+          if (order == SumOrder::pairwise) continue;
           sums.push_back(sum);
           sums.back().products = Products::fused;
         }
@@ -203,7 +203,7 @@ TEST_CASE("bounds for declared arithmetic are Higham's", "[emu][bound]") {
 
   CHECK(relative(in_single, 4096) == gamma(4095, 0x1p-24));  // products of halfs are floats
   CHECK(relative({.a = emu::float32, .b = emu::float32}, 4096) == gamma(4096, 0x1p-24));
-  CHECK(relative({.a = emu::fp16, .b = emu::fp16, .order = Order::pairwise}, 4096) == gamma(12, 0x1p-24));
+  CHECK(relative({.a = emu::fp16, .b = emu::fp16, .order = SumOrder::pairwise}, 4096) == gamma(12, 0x1p-24));
   CHECK(relative({.a = emu::fp16, .b = emu::fp16, .rounding = Rounding::toward_zero}, 4096) == 4095 * 0x1p-23);
   CHECK(relative({.a = emu::fp16, .b = emu::fp16, .block = 64}, 4096) == gamma(63 + 63, 0x1p-24));
   CHECK_THAT(relative(in_single, 4096, {.promote = 128}),

@@ -9,7 +9,7 @@
 #include "gpu/cuda/elementwise.hpp"
 #include "gpu/cuda/instruction_set.hpp"
 #include "gpu/cuda/unit.hpp"
-#include "studies/probe_table.hpp"
+#include "studies/probe/probe_table.hpp"
 #include "tests/gpu/fake_cuda/control.hpp"
 #include "tests/gpu/fake_cuda/matrix_instructions.hpp"
 

@@ -13,12 +13,14 @@ import tempfile
 INCLUDES, SOURCES, DRAWS = "check_includes.py", "check_sources.py", "check_draws.py"
 WAITS = "# SPDX-License-Identifier: Apache-2.0\nsubprocess.run([], timeout=1), process.wait(30)\n{}"
 PLANTED = [  # checker, file, appended line, what the report must name
-    (INCLUDES, "emu/format.hpp", '#include "studies/census.hpp"', "emu/format.hpp"),
+    (INCLUDES, "emu/format.hpp", '#include "studies/census/census.hpp"', "emu/format.hpp"),
     (INCLUDES, "emu/format.hpp", "#include <fmt/format.h>", "emu/format.hpp"),
     (INCLUDES, "emu/format.hpp", '#include "bits.hpp"', "emu/format.hpp"),
     (INCLUDES, "emu/number_fmt.hpp", "#include <fmt/ostream.h>", "emu/number_fmt.hpp"),
     (INCLUDES, "emu/number_io.hpp", "#include <fmt/format.h>", "emu/number_io.hpp"),
     (INCLUDES, "emu/number.hpp", '#include "emu/number_fmt.hpp"', "emu/number.hpp"),
+    (INCLUDES, "emu/bulk/planted.cpp", "#include <hwy/highway.h>", "emu/bulk/planted.cpp"),
+    (INCLUDES, "training/planted.cpp", '#include "study_files/kinds.hpp"', "training/planted.cpp"),
     (INCLUDES, "reports/planted.cpp", '#include "emu/format.hpp"', "reports/planted.cpp"),
     (INCLUDES, "reports/planted.cpp", "#include <emu/format.hpp>", "reports/planted.cpp"),
     (INCLUDES, "studies/planted.cpp", '  #  include "reports/page.hpp"', "studies/planted.cpp"),
@@ -26,10 +28,10 @@ PLANTED = [  # checker, file, appended line, what the report must name
     (INCLUDES, "verify/verdict_text.cpp", '#include "reports/page.hpp"', "verify/verdict_text.cpp"),
     (INCLUDES, "tensors/planted.cpp", '#include "cli/options.hpp"', "tensors/planted.cpp"),
     (INCLUDES, "cli/census.cpp", "#include <CLI/CLI.hpp>", "cli/census.cpp"),
-    (INCLUDES, "gpu/planted.cu", '#include "studies/census.hpp"', "gpu/planted.cu"),
+    (INCLUDES, "gpu/planted.cu", '#include "studies/census/census.hpp"', "gpu/planted.cu"),
     (INCLUDES, "cellar/planted.cpp", "int planted;", "cellar/"),
     (SOURCES, "emu/planted.hpp", "#pragma once", "emu/planted.hpp"),
-    (SOURCES, "studies/census.cpp", "const double planted = std::log10(2.0);", "studies/census.cpp"),
+    (SOURCES, "studies/census/census.cpp", "const double planted = std::log10(2.0);", "studies/census/census.cpp"),
     (SOURCES, "tests/planted.py", "pass", "tests/planted.py"),
     (SOURCES, "tests/waits.py", WAITS.format("subprocess.run(['true'], check=True)"), "tests/waits.py:3"),
     (SOURCES, "tests/waits.py", WAITS.format("process.communicate(b'')"), "tests/waits.py:3"),
@@ -65,18 +67,18 @@ def run(checker, root):
 
 def wrong_draws(copy):
     """The checker of draws on all statements at once, each in a file of its own."""
-    head = '#include "gpu/adversarial.hpp"\n#include "studies/probe_cases.hpp"\nvoid f(std::mt19937_64& random, int* p) {\n'
+    head = '#include "gpu/adversarial.hpp"\n#include "studies/probe/probe_cases.hpp"\nvoid f(std::mt19937_64& random, int* p) {\n'
     planted = {f"studies/{name}_{i}.cpp": line for name, lines in (("two", TWO_DRAWS), ("order", IN_ORDER))
                for i, line in enumerate(lines)}
     for path, line in planted.items():
         (copy / path).write_text(f"{head}{line}\n}}\n")
-    with open(copy / "studies/probe_cases.cpp", "a") as members:
+    with open(copy / "studies/probe/probe_cases.cpp", "a") as members:
         members.write("void ProbeCases::planted() { use(below(2), fraction(format)); }\n")
     report = run(DRAWS, copy)[1]
     for path, line in planted.items():
         if (f"{path}:4: " in report) != (line in TWO_DRAWS):
             yield f"{DRAWS} is wrong about {line!r}"
-    if "studies/probe_cases.cpp:" not in report:
+    if "studies/probe/probe_cases.cpp:" not in report:
         yield f"{DRAWS} does not see member functions that draw"
 
 

@@ -8,7 +8,8 @@ file(COPY ${WORK}/prefix DESTINATION ${WORK}/without)
 file(GLOB_RECURSE component ${WORK}/without/*/ulpscopeVerifyTargets.cmake)
 file(REMOVE ${component})
 fails(RESULT 1 MATCHES "the component verify is not installed"
-  COMMAND ${CMAKE_COMMAND} -S ${CONSUMER} -B ${WORK}/without/build -DCMAKE_PREFIX_PATH=${WORK}/without/prefix -DCMAKE_CXX_COMPILER=${COMPILER} ${machine})
+  COMMAND ${CMAKE_COMMAND} -S ${CONSUMER} -B ${WORK}/without/build -DCMAKE_PREFIX_PATH=${WORK}/without/prefix -DCMAKE_CXX_COMPILER=${COMPILER} ${machine}
+  -DCMAKE_FIND_ROOT_PATH=${WORK}/without/prefix)
 
 set(build ${WORK}/verify)
 file(REMOVE_RECURSE ${build})

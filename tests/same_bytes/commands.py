@@ -32,10 +32,11 @@ def npy(rows, columns, values):
 
 
 def prepared():
-    """Files by name: scales that e8m0 and e4m3 both have, and results of a converter that is wrong almost everywhere."""
+    """Files by name: scales that e8m0 and e4m3 both have, results of a converter that is wrong almost everywhere, a study."""
     files = {"codes.bin": bytes(i & 255 for i in range(65536))}
     for rows, columns in ((17, 5), (17, 10), (5, 19), (10, 19)):
         files[f"scales_{rows}x{columns}.npy"] = npy(rows, columns, [2.0 ** (i * 5 % 13 - 6) for i in range(rows * columns)])
+    files["coarse.toml"] = b'[[study]]\nkind = "breaks"\nlog2_scale = "-40:40:8"\nterms = 600\nlengths = [500]\n'
     return files
 
 
@@ -174,6 +175,8 @@ class Commands:
             yield ["accumulation", "--engine", *engines, "fma", "--in", formats, "--acc", accumulator, "--promote", "0,128",
                    "--k", "64:512", "--shape", "7x9", "-o", "report"]
         yield ["evidence", "--products", "20", "--plants", "1", "--k", "1:16", "-o", "evidence"]
+        for study in ("coarse.toml", "claims"):
+            yield ["run", study, "-o", "report"]
 
     def converters(self):
         for name in self.narrow():

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "emu/catalogue.hpp"
-#include "studies/census.hpp"
+#include "studies/census/census.hpp"
 
 using namespace ulpscope;
 using emu::Outcome;

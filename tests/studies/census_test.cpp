@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The census against facts worked out by hand and figures published elsewhere.
-#include "studies/census.hpp"
+#include "studies/census/census.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "studies/diff.hpp"
+#include "studies/diff/diff.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>

@@ -15,9 +15,9 @@
 #include "emu/philox.hpp"
 #include "emu/simd.hpp"
 #include "reports/render.hpp"
-#include "studies/binade_loops.hpp"
-#include "studies/census.hpp"
-#include "studies/sweep.hpp"
+#include "studies/census/binade_loops.hpp"
+#include "studies/census/census.hpp"
+#include "studies/census/sweep.hpp"
 #include "tests/studies/census_oracle.hpp"
 
 using namespace ulpscope;

@@ -11,7 +11,7 @@
 #include "emu/encode.hpp"
 #include "emu/names.hpp"
 #include "emu/philox.hpp"
-#include "studies/round_and_count.hpp"
+#include "studies/census/round_and_count.hpp"
 
 using namespace ulpscope;
 using emu::Outcome;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products of tensors against a loop over emu::inner_product, which reads the tensors by indices of its own.
-#include "studies/matmul.hpp"
+#include "studies/matmul/matmul.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -53,13 +53,11 @@ Values rounded(Values values, emu::Format format) {
 studies::MatmulConfig config_of(const std::string& engine, emu::Format format, tensors::Tensor a, tensors::Tensor b) {
   studies::MatmulConfig config{.engines = {engine},
                                .against = {},
-                               .a = {{std::move(a), false}, {format}, {}},
-                               .b = {{std::move(b), false}, {format}, {}},
-                               .c = {},
-                               .acc = emu::float32,
-                               .out = emu::float32,
-                               .beta = {},
-                               .threads = 2};
+                               .product = {.a = {{std::move(a), false}, {format}, {}},
+                                           .b = {{std::move(b), false}, {format}, {}},
+                                           .acc = emu::float32,
+                                           .out = emu::float32,
+                                           .threads = 2}};
   return config;
 }
 Values run(const studies::MatmulConfig& config) { return values_of(studies::matmul(config).products.front().d); }
@@ -108,9 +106,9 @@ TEST_CASE("a product of matrices is a chain for each element", "[studies][matmul
 TEST_CASE("batches are broadcast and matrices transposed", "[studies][matmul]") {
   constexpr std::size_t m = 3, n = 2, k = 9;
   auto config = config_of("sm_80", emu::fp16, tensor({2, 1, k, m}, 3), tensor({4, n, k}, 4));
-  config.a.input.transposed = config.b.input.transposed = true;
-  const Values x = rounded(values_of(config.a.input.tensor), emu::fp16),
-               y = rounded(values_of(config.b.input.tensor), emu::fp16);
+  config.product.a.input.transposed = config.product.b.input.transposed = true;
+  const Values x = rounded(values_of(config.product.a.input.tensor), emu::fp16),
+               y = rounded(values_of(config.product.b.input.tensor), emu::fp16);
 
   const auto result = studies::matmul(config);
 
@@ -128,7 +126,7 @@ TEST_CASE("batches are broadcast and matrices transposed", "[studies][matmul]") 
 
 TEST_CASE("vectors are rows in A and columns in B", "[studies][matmul]") {
   const auto shape = [](const Shape& a, const Shape& b) {
-    return studies::matmul_shape({tensor(a, 1), false}, {tensor(b, 2), false}).d;
+    return products::matmul_shape({tensor(a, 1), false}, {tensor(b, 2), false}).d;
   };
   CHECK(shape({4}, {4}) == Shape{});
   CHECK(shape({4}, {4, 3}) == Shape{3});
@@ -138,8 +136,8 @@ TEST_CASE("vectors are rows in A and columns in B", "[studies][matmul]") {
   CHECK(shape({0, 4}, {4, 3}) == Shape{0, 3});
 
   const auto config = config_of("fma", emu::fp16, tensor({4}, 1), tensor({4}, 2));
-  const Values x = rounded(values_of(config.a.input.tensor), emu::fp16),
-               y = rounded(values_of(config.b.input.tensor), emu::fp16);
+  const Values x = rounded(values_of(config.product.a.input.tensor), emu::fp16),
+               y = rounded(values_of(config.product.b.input.tensor), emu::fp16);
   CHECK(run(config) == Values{chain(engine_of("fma", emu::fp16), emu::fp16, x, y)});
 }
 
@@ -149,7 +147,7 @@ TEST_CASE("nothing to add up is zero, or C", "[studies][matmul]") {
 
   CHECK(run(config) == Values(6, 0));
 
-  config.c = tensors::from_values("c", {3}, Values{1, 2, 3});
+  config.product.c = tensors::from_values("c", {3}, Values{1, 2, 3});
   const auto result = studies::matmul(config);
   CHECK(values_of(result.products.front().d) == Values{1, 2, 3, 1, 2, 3});
   CHECK(result.comparisons[0].diff.equal == 6);
@@ -158,18 +156,18 @@ TEST_CASE("nothing to add up is zero, or C", "[studies][matmul]") {
 TEST_CASE("the chain starts from C; beta takes C out of it", "[studies][matmul]") {
   constexpr std::size_t m = 4, n = 3, k = 20;
   auto config = config_of("sm_90", emu::bf16, tensor({m, k}, 5), tensor({k, n}, 6));
-  config.c = tensor({m, 1}, 7);
-  config.out = emu::bf16;
-  config.alpha = 0.75;
-  const Values x = rounded(values_of(config.a.input.tensor), emu::bf16),
-               y = rounded(values_of(config.b.input.tensor), emu::bf16);
-  const Values c = values_of(*config.c);
+  config.product.c = tensor({m, 1}, 7);
+  config.product.out = emu::bf16;
+  config.product.alpha = 0.75;
+  const Values x = rounded(values_of(config.product.a.input.tensor), emu::bf16),
+               y = rounded(values_of(config.product.b.input.tensor), emu::bf16);
+  const Values c = values_of(*config.product.c);
   const auto sum = [&](std::size_t i, std::size_t j, float start) {
     return chain(engine_of("sm_90", emu::bf16), emu::bf16, line(x, i * k, 1, k), line(y, j, n, k), start);
   };
 
   const Values from_c = run(config);
-  config.beta = -2;
+  config.product.beta = -2;
   const Values beside_c = run(config);
 
   for (std::size_t i = 0; i < m; ++i)
@@ -182,18 +180,18 @@ TEST_CASE("the chain starts from C; beta takes C out of it", "[studies][matmul]"
 TEST_CASE("parts are added in float32", "[studies][matmul]") {
   constexpr std::size_t k = 300;
   auto config = config_of("sm_90", emu::e4m3, tensor({1, k}, 8), tensor({k, 1}, 9));
-  const Values x = rounded(values_of(config.a.input.tensor), emu::e4m3),
-               y = rounded(values_of(config.b.input.tensor), emu::e4m3);
+  const Values x = rounded(values_of(config.product.a.input.tensor), emu::e4m3),
+               y = rounded(values_of(config.product.b.input.tensor), emu::e4m3);
   const auto of = [&](std::size_t begin, std::size_t end) {
     return chain(engine_of("sm_90", emu::e4m3), emu::e4m3, part(x, begin, end), part(y, begin, end));
   };
 
-  config.promote = 128;
+  config.product.promote = 128;
   CHECK(run(config) == Values{of(0, 128) + of(128, 256) + of(256, 300)});
-  config.promote = 0;
-  config.split_k = 2;
+  config.product.promote = 0;
+  config.product.split_k = 2;
   CHECK(run(config) == Values{of(0, 160) + of(160, 300)});
-  config.promote = 100;
+  config.product.promote = 100;
   CHECK_THROWS_AS(run(config), Error);
 }
 
@@ -202,7 +200,7 @@ TEST_CASE("a chain of fp8 on sm_90 stops growing, promotion does not", "[studies
     auto config = config_of("sm_90", emu::e4m3, tensors::from_values("a", {1, k}, Values(k, 1)),
                             tensors::from_values("b", {k, 1}, Values(k, 1)));
     CHECK(run(config) == Values{k < 16384 ? static_cast<float>(k) : 16384});
-    config.promote = 128;
+    config.product.promote = 128;
     CHECK(run(config) == Values{static_cast<float>(k)});
   }
 }
@@ -212,12 +210,12 @@ TEST_CASE("tf32 operands are cut unless they are to be rounded", "[studies][matm
   auto config =
       config_of("sm_80", emu::tf32, tensors::from_values("a", {1}, Values{between}), tensors::from_values("b", {1}, Values{1}));
   CHECK(run(config) == Values{1 + 0x1p-10F});
-  config.a.rounding.options.rounding = emu::Rounding::toward_zero;
-  config.a.rounding.of_float32 = true;
+  config.product.a.rounding.options.rounding = emu::Rounding::toward_zero;
+  config.product.a.rounding.of_float32 = true;
   CHECK(run(config) == Values{1});
 
   // A float64 just below a number of tf32 is that number as a float32.
-  config.a.input.tensor = tensors::from_values("a", {1}, std::vector<double>{1 - 0x1p-50});
+  config.product.a.input.tensor = tensors::from_values("a", {1}, std::vector<double>{1 - 0x1p-50});
   CHECK(run(config) == Values{1});
   CHECK(studies::matmul(config).a.changed == 1);
 }
@@ -225,7 +223,7 @@ TEST_CASE("tf32 operands are cut unless they are to be rounded", "[studies][matm
 TEST_CASE("float64 is multiplied in float64", "[studies][matmul]") {
   auto config = config_of("sm_80", emu::float64, tensors::from_values("a", {2}, std::vector<double>{1, 0x1p-40}),
                           tensors::from_values("b", {2}, std::vector<double>{1, 1}));
-  config.acc = config.out = emu::float64;
+  config.product.acc = config.product.out = emu::float64;
   config.against = {"exact"};
 
   const auto result = studies::matmul(config);
@@ -268,7 +266,7 @@ TEST_CASE("comparisons state errors, signs and evidence", "[studies][matmul]") {
 TEST_CASE("zeros of opposite signs have different codes", "[studies][matmul]") {
   auto config =
       config_of("fma", emu::fp16, tensors::from_values("a", {1}, Values{-0.0F}), tensors::from_values("b", {1}, Values{1}));
-  config.c = tensors::from_values("c", {}, Values{-0.0F});
+  config.product.c = tensors::from_values("c", {}, Values{-0.0F});
   config.against = {"sm_80"};
   const auto result = studies::matmul(config);
   CHECK(result.comparisons[0].diff.equal == 1);
@@ -278,7 +276,7 @@ TEST_CASE("zeros of opposite signs have different codes", "[studies][matmul]") {
 TEST_CASE("shapes that do not fit are named", "[studies][matmul]") {
   const auto message = [](const Shape& a, const Shape& b, const Shape& c) -> std::string {
     auto config = config_of("fma", emu::fp16, tensor(a, 1), tensor(b, 2));
-    config.c = tensor(c, 3);
+    config.product.c = tensor(c, 3);
     try {
       run(config);
     } catch (const Error& error) {

@@ -14,8 +14,8 @@
 #include "emu/engines.hpp"
 #include "emu/names.hpp"
 #include "probe_subjects.hpp"
-#include "studies/probe_direct.hpp"
-#include "studies/probe_fit.hpp"
+#include "studies/probe/probe_direct.hpp"
+#include "studies/probe/probe_fit.hpp"
 
 namespace {
 

@@ -7,9 +7,9 @@
 
 #include "emu/engine.hpp"
 #include "gpu/emulated/emulated_unit.hpp"
-#include "studies/probe.hpp"
-#include "studies/probe_bench.hpp"
-#include "studies/probe_cases.hpp"
+#include "studies/probe/probe.hpp"
+#include "studies/probe/probe_bench.hpp"
+#include "studies/probe/probe_cases.hpp"
 
 namespace ulpscope::test {
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The probes against engines whose parameters are known: what they find must be what was built in, and nothing else.
-#include "studies/probe.hpp"
+#include "studies/probe/probe.hpp"
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers_vector.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,7 +14,7 @@
 #include "emu/names.hpp"
 #include "gpu/cpu/cpu_units.hpp"
 #include "probe_subjects.hpp"
-#include "studies/probe_variants.hpp"
+#include "studies/probe/probe_variants.hpp"
 
 namespace {
 
@@ -181,6 +182,21 @@ TEST_CASE("a probe of another engine gives another answer") {
   }
 }
 
+namespace {
+
+/// A result names several orders where no operands tell one from the other: what fuses and what does not, of exact products.
+std::vector<std::string> orders_of(std::string result) {
+  std::vector<std::string> orders;
+  for (auto end = result.find(" or "); end != std::string::npos; end = result.find(" or ")) {
+    orders.push_back(result.substr(0, end));
+    result.erase(0, end + 4);
+  }
+  orders.push_back(result);
+  return orders;
+}
+
+}  // namespace
+
 TEST_CASE("the probes recover the units of this processor") {
   const auto units = gpu::cpu_units();
   if (units.empty()) SKIP("this processor has no matrix or dot-product unit");
@@ -194,7 +210,8 @@ TEST_CASE("the probes recover the units of this processor") {
       REQUIRE(report.recovered.has_value());
       CHECK(report.disagreements == 0);
       const emu::Engine& engine = emu::find_engine(operation.engine, {operation.a, operation.b, operation.accumulator}).model;
-      CHECK(studies::result_of(report, "summation") == studies::order_words(engine));
+      CHECK_THAT(orders_of(studies::result_of(report, "summation")),
+                 Catch::Matchers::VectorContains(studies::order_words(engine)));
     }
   }
 }

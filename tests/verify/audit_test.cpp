@@ -15,13 +15,12 @@ using namespace ulpscope;
 using verify::Fate;
 using verify::RuleVerdict;
 
-studies::MatmulConfig product(const std::string& engine = "sm_90") {
+products::Product product(const std::string& engine = "sm_90") {
   const auto operand = [](const std::string& shape, std::uint64_t seed) {
-    return studies::MatmulOperand{
+    return products::MatmulOperand{
         {tensors::open_one("normal:0,1:" + shape, {.dtype = {}, .seed = seed})}, {.format = emu::bfloat16}, {}};
   };
-  return {.engines = {engine},
-          .against = {},
+  return {.engine = engine,
           .a = operand("24x512", 0),
           .b = operand("512x24", 1),
           .c = {},
@@ -109,7 +108,7 @@ TEST_CASE("a rule is prepared once, with the product", "[verify]") {
   int prepared = 0;
   const verify::Rule counting{"counting", [&](const verify::RuleProblem& problem) -> verify::RuleJudge {
                                 ++prepared;
-                                CHECK(problem.product->engines == std::vector<std::string>{"sm_90"});
+                                CHECK(problem.product->engine == "sm_90");
                                 CHECK(problem.shape == std::vector<std::uint64_t>{24, 24});
                                 return [](auto, auto) { return RuleVerdict{.passes = true}; };
                               }};
@@ -132,15 +131,15 @@ TEST_CASE("trials are correct: with exact engines they all are the exact product
 }
 
 TEST_CASE("an engine that keeps fewer bits of a sum is no valid order of one that keeps more", "[verify]") {
-  studies::MatmulConfig config = product();
+  products::Product config = product();
   config.a.rounding.format = config.b.rounding.format = emu::float8_e4m3fn;
   const auto has = [](const std::vector<std::string>& words, const std::string& word) {
     return std::find(words.begin(), words.end(), word) != words.end();
   };
-  config.engines = {"sm_100"};
+  config.engine = "sm_100";
   const auto of_long = verify::trial_engines(verify::mutation_source(config, 0));
   CHECK((has(of_long, "sm_120") && !has(of_long, "sm_90") && !has(of_long, "fp16_chain")));
-  config.engines = {"sm_90"};
+  config.engine = "sm_90";
   const auto of_short = verify::trial_engines(verify::mutation_source(config, 0));
   CHECK((has(of_short, "sm_100") && has(of_short, "sm_89")));
 }

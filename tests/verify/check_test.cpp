@@ -234,11 +234,12 @@ TEST_CASE("what does not fit is refused in one sentence that names it", "[verify
   CHECK(refused([&](MatmulCheck& x) { x.c = all.first(3); }) == "c: 3 elements; 24x20 are 480");
   CHECK(refused([](MatmulCheck& x) { x.beta = 1.0; }) == "beta: is the factor of c, which is not there");
   CHECK(refused([](MatmulCheck& x) { x.split_k = 0; }) == "split_k 0: give 1 or more");
+  CHECK(refused([](MatmulCheck& x) { x.split_k = 97; }) == "split_k 97: K is 96, so give 1 to 96");
   CHECK(refused([](MatmulCheck& x) { x.false_alarm = 1.5; }) == "false_alarm: a probability between 0 and 1, e.g. 1e-6");
   CHECK(refused([](MatmulCheck& x) { x.acc_rounding = emu::Rounding::upward; }) ==
         "acc_rounding: give nearest_even or toward_zero");
   CHECK(refused([](MatmulCheck& x) { x.against = verify::Against::engine; }) ==
-        "against an engine: say which; `ulpscope engines` lists them");
+        "against engine: say which, engine E; `ulpscope engines` lists them");
   CHECK_THAT(refused([](MatmulCheck& x) { x.engine = "sm_81"; }), ContainsSubstring("sm_81") && ContainsSubstring("sm_80"));
   CHECK(refused([](MatmulCheck& x) { x.against = verify::Against::baseline; }) == "baseline: 0 elements; 24x20 are 480");
   CHECK(refused([](MatmulCheck& x) {

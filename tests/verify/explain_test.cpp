@@ -18,16 +18,15 @@
 namespace {
 
 using namespace ulpscope;
-using verify::Verdict;
+using verify::ExplainVerdict;
 
-studies::MatmulOperand operand(const std::string& words, std::uint64_t seed, emu::Format format) {
+products::MatmulOperand operand(const std::string& words, std::uint64_t seed, emu::Format format) {
   return {{tensors::open_one(words, {.dtype = {}, .seed = seed})}, {format}, {}};
 }
 
-studies::MatmulConfig config(const std::string& engine, emu::Format in, emu::Format out, std::size_t promote = 0,
-                             std::size_t split_k = 1) {
-  return {.engines = {engine},
-          .against = {},
+products::Product config(const std::string& engine, emu::Format in, emu::Format out, std::size_t promote = 0,
+                         std::size_t split_k = 1) {
+  return {.engine = engine,
           .a = operand("normal:0,1:12x128", 1, in),
           .b = operand("normal:0,1:128x10", 2, in),
           .c = {},
@@ -44,8 +43,8 @@ std::vector<double> values(const tensors::Tensor& tensor) {
   return out;
 }
 
-verify::ExplainResult explain(const studies::MatmulConfig& claimed, const studies::MatmulConfig& computed) {
-  return verify::explain({claimed, studies::matmul(computed).products.front().d});
+verify::ExplainResult explain(const products::Product& claimed, const products::Product& computed) {
+  return verify::explain({claimed, products::multiply(computed)});
 }
 
 std::int64_t total(const reports::Table& table, const std::string& column, bool unknown) {
@@ -71,19 +70,19 @@ void check_plants(std::size_t trials, std::uint64_t seed) {
 
 }  // namespace
 
-TEST_CASE("the replay of a claim is the product that studies::matmul computes", "[verify]") {
+TEST_CASE("the replay of a claim is the product that products::multiply computes", "[verify]") {
   const std::string engine = GENERATE("fma", "pairwise", "sm_90", "sm_80", "cdna3", "exact");
   const emu::Format in = GENERATE(emu::float16, emu::bfloat16), out = GENERATE(emu::float32, emu::bfloat16);
   const bool with_c = GENERATE(false, true), scaled = GENERATE(false, true);
   const std::size_t promote = engine == "pairwise" ? 0 : GENERATE(as<std::size_t>(), 0, 32),
                     split_k = GENERATE(as<std::size_t>(), 1, 3);
   CAPTURE(engine, with_c, scaled, promote, split_k);
-  studies::MatmulConfig product = config(engine, in, out, promote, split_k);
+  products::Product product = config(engine, in, out, promote, split_k);
   if (with_c) product.c = tensors::open_one("normal:0,1:10", {.dtype = {}, .seed = 3});
   if (with_c && split_k == 3) product.alpha = 0.75, product.beta = -1.25;
   if (scaled && engine == "exact") return;
   if (scaled)
-    product.a.scales = studies::fit_scales(tensors::open_one("uniform:1,2:12x4"), product.a.input, studies::MatmulSide::a);
+    product.a.scales = products::fit_scales(tensors::open_one("uniform:1,2:12x4"), product.a.input, products::MatmulSide::a);
 
   const verify::Kernel kernel = verify::declared_kernel(product);
   verify::Region all;
@@ -91,24 +90,24 @@ TEST_CASE("the replay of a claim is the product that studies::matmul computes", 
   for (std::size_t j = 0; j < 10; ++j) all.columns.push_back(j);
   const std::vector<double> replayed = verify::replay(verify::load_matmul(product), kernel, all);
 
-  CHECK(replayed == values(studies::matmul(product).products.front().d));
+  CHECK(replayed == values(products::multiply(product)));
 }
 
 TEST_CASE("a claim that is kept holds, and one whose data tells nothing apart is vacuous", "[verify]") {
   const auto product = config("sm_90", emu::bfloat16, emu::float32);
-  CHECK(explain(product, product).verdict == Verdict::holds);
+  CHECK(explain(product, product).verdict == ExplainVerdict::holds);
 
   auto zeros = product;
   zeros.a = {{tensors::from_values("A", {12, 128}, std::vector<float>(12 * 128))}, {emu::bfloat16}, {}};
-  CHECK(explain(zeros, zeros).verdict == Verdict::vacuous);
+  CHECK(explain(zeros, zeros).verdict == ExplainVerdict::vacuous);
   auto one = product;
   one.a = operand("normal:0,1:12x1", 1, emu::bfloat16), one.b = operand("normal:0,1:1x10", 2, emu::bfloat16);
-  CHECK(explain(one, one).verdict == Verdict::vacuous);
+  CHECK(explain(one, one).verdict == ExplainVerdict::vacuous);
 }
 
 TEST_CASE("a cause is named with its command where there is one", "[verify]") {
   const auto result = explain(config("sm_90", emu::bfloat16, emu::float32), config("sm_90", emu::bfloat16, emu::float32, 0, 4));
-  REQUIRE(result.verdict == Verdict::explained);
+  REQUIRE(result.verdict == ExplainVerdict::explained);
   CHECK(result.findings.front().hypothesis.word() == "split-k=4");
   CHECK(result.findings.front().matched == result.count);
 
@@ -129,20 +128,20 @@ TEST_CASE("a buffer that is read as its transpose's is named, in shapes that are
 
   const auto result = explain(claimed, computed);
 
-  REQUIRE(result.verdict == Verdict::explained);
+  REQUIRE(result.verdict == ExplainVerdict::explained);
   CHECK(result.findings.front().hypothesis.word() == (of_a ? "A=transposed" : "B=transposed"));
 }
 
 TEST_CASE("few elements that are one ulp away decide nothing", "[verify]") {
   const auto product = config("fma", emu::bfloat16, emu::bfloat16);
-  const auto truncated = studies::matmul(product).products.front().d;
+  const auto truncated = products::multiply(product);
   std::vector<float> d(static_cast<std::size_t>(truncated.count()));
   truncated.source->read(0, std::span(d));
   d[7] = std::bit_cast<float>(std::bit_cast<std::uint32_t>(d[7]) + 0x10000U);
 
   const auto result = verify::explain({product, tensors::from_values("D", {12, 10}, d)});
 
-  CHECK((result.verdict == Verdict::unexplained || result.verdict == Verdict::undecided));
+  CHECK((result.verdict == ExplainVerdict::unexplained || result.verdict == ExplainVerdict::undecided));
 }
 
 TEST_CASE("planted causes are named, unknown ones are not", "[verify]") { check_plants(100, 1); }

@@ -30,13 +30,12 @@ std::vector<float> numbers(std::size_t count, emu::Format format, int spread, un
   return values;
 }
 
-studies::MatmulConfig problem(emu::Format format, std::size_t m, std::size_t n, std::size_t k, int spread, unsigned seed) {
+products::Product problem(emu::Format format, std::size_t m, std::size_t n, std::size_t k, int spread, unsigned seed) {
   const auto operand = [&](std::uint64_t rows, std::uint64_t columns, unsigned s) {
-    return studies::MatmulOperand{
+    return products::MatmulOperand{
         {tensors::from_values("x", {rows, columns}, numbers(rows * columns, format, spread, s))}, {format}, {}};
   };
-  return {.engines = {},
-          .against = {},
+  return {.engine = {},
           .a = operand(m, k, seed),
           .b = operand(k, n, seed + 1),
           .c = {},
@@ -124,8 +123,8 @@ TEST_CASE("a verdict counts every element once and finds what was planted", "[ve
   const auto config = problem(emu::bfloat16, 40, 48, 320, 0, 9);
   const auto expectation = verify::expect_matmul(config, {.relative = 0x1p-15});
   auto exact = config;
-  exact.engines = {"exact"};
-  const auto right = values_of(studies::matmul(exact).products.front().d);
+  exact.engine = "exact";
+  const auto right = values_of(products::multiply(exact));
   const auto judged = [&](const std::vector<double>& values) {
     const std::vector<float> floats(values.begin(), values.end());
     return verify::verify(*expectation, tensors::from_values("d", {40, 48}, floats), {.last = {emu::float32}});
@@ -171,9 +170,9 @@ TEST_CASE("a check that zeros would pass is vacuous", "[verify]") {
 
 TEST_CASE("against an engine every bit must be right, and any order of the parts where that is declared", "[verify]") {
   auto config = problem(emu::float16, 16, 16, 256, 2, 21);
-  config.engines = {"sm_80"};
+  config.engine = "sm_80";
   config.split_k = 4;
-  const auto d = studies::matmul(config).products.front().d;
+  const auto d = products::multiply(config);
   const auto check = [&](const Tensor& output, verify::ReductionOrder order) {
     return verify::verify(*verify::expect_engine(config, order), output, {.last = {emu::float32}});
   };
@@ -181,7 +180,7 @@ TEST_CASE("against an engine every bit must be right, and any order of the parts
 
   auto whole = config;
   whole.split_k = 1;
-  const auto unsplit = studies::matmul(whole).products.front().d;
+  const auto unsplit = products::multiply(whole);
   CHECK(check(unsplit, verify::ReductionOrder::any).beyond > 50);
 
   // The parts by themselves, added in descending order.
@@ -197,7 +196,7 @@ TEST_CASE("against an engine every bit must be right, and any order of the parts
       for (std::size_t j = 0; j < 16; ++j) of_b.push_back(static_cast<float>(b[(part * 64 + k) * 16 + j]));
     slice.a.input.tensor = tensors::from_values("a", {16, 64}, of_a);
     slice.b.input.tensor = tensors::from_values("b", {64, 16}, of_b);
-    const auto values = values_of(studies::matmul(slice).products.front().d);
+    const auto values = values_of(products::multiply(slice));
     for (std::size_t i = 0; i < 256; ++i) sum[i] += static_cast<float>(values[i]);
   }
   const auto descending = tensors::from_values("d", {16, 16}, sum);

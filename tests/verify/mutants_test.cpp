@@ -63,17 +63,16 @@ Matrix transposed(const Matrix& x, std::size_t rows, std::size_t columns) {
 verify::MutationSource source_of(emu::Format out, const Layout& layout = {}, std::uint64_t seed = 5) {
   const auto operand = [](Matrix values, std::uint64_t rows, std::uint64_t columns, bool is_transposed) {
     if (is_transposed) values = transposed(values, rows, columns), std::swap(rows, columns);
-    return studies::MatmulOperand{
+    return products::MatmulOperand{
         {tensors::from_values("x", {rows, columns}, values), is_transposed}, {.format = emu::float16}, {}};
   };
-  const studies::MatmulConfig config{.engines = {"fma"},
-                                     .against = {},
-                                     .a = operand(a_values(), m, depth, layout.transpose_a),
-                                     .b = operand(b_values(), depth, n, layout.transpose_b),
-                                     .c = tensors::from_values("c", {m, n}, c_values()),
-                                     .acc = emu::float32,
-                                     .out = out,
-                                     .beta = {}};
+  const products::Product config{.engine = "fma",
+                                 .a = operand(a_values(), m, depth, layout.transpose_a),
+                                 .b = operand(b_values(), depth, n, layout.transpose_b),
+                                 .c = tensors::from_values("c", {m, n}, c_values()),
+                                 .acc = emu::float32,
+                                 .out = out,
+                                 .beta = {}};
   return verify::mutation_source(config, seed);
 }
 
@@ -214,7 +213,7 @@ TEST_CASE("operands that a narrower format holds give equivalent mutants, and ot
     CAPTURE(name);
     CHECK(mutant_of(source, name).is_equivalent());
   }
-  studies::MatmulConfig config = source.config;
+  products::Product config = source.config;
   config.a.input.tensor = tensors::from_values("a", {1, 4}, std::vector<double>{1.0625, 0x1p-20, 300, 1});
   config.b.input.tensor = tensors::from_values("b", {4, 1}, std::vector<double>{1, 0x1p20 / 1024, 1, 0});
   config.c.reset();
@@ -226,7 +225,7 @@ TEST_CASE("operands that a narrower format holds give equivalent mutants, and ot
 
 TEST_CASE("an accumulator of few bits loses what it must", "[verify]") {
   // 1 and then 63 steps of 16 products that sum to 2^-10: in bfloat16 none of them moves the sum, in float16 all do.
-  studies::MatmulConfig config = source_of(emu::float32).config;
+  products::Product config = source_of(emu::float32).config;
   Matrix a(64 * 16, 0.0), b(64 * 16, 1.0);
   a[0] = 1;
   for (std::size_t step = 1; step < 64; ++step) a[step * 16] = 0x1p-10;
@@ -244,7 +243,7 @@ TEST_CASE("an accumulator of few bits loses what it must", "[verify]") {
 }
 
 TEST_CASE("overflows are saturated, and saturated numbers made overflows, where there are any", "[verify]") {
-  studies::MatmulConfig config = source_of(emu::float16).config;
+  products::Product config = source_of(emu::float16).config;
   config.c.reset();
   config.a.input.tensor = tensors::from_values("a", {3, 1}, std::vector<double>{60000, -60000, 65504});
   config.b.input.tensor = tensors::from_values("b", {1, 2}, std::vector<double>{1, 2});

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "products/product.hpp"
 #include "reports/table.hpp"
-#include "studies/matmul.hpp"
 #include "verify/audit/mutants.hpp"
 #include "verify/audit/rules.hpp"
 
@@ -25,7 +25,7 @@ enum class AuditReference : std::uint8_t {
 };
 
 struct AuditConfig {
-  studies::MatmulConfig product;  ///< computed on the first of its engines
+  products::Product product;  ///< computed on its engine
   std::vector<Rule> rules;
   AuditReference reference = AuditReference::exact;
   std::uint64_t seed = 0;                                                      ///< of the mutants and of the trials

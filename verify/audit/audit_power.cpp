@@ -21,19 +21,14 @@ constexpr std::array<std::size_t, 3> lengths{64, 512, 4096};
 constexpr std::array distributions{"normal:0,1", "uniform:0,1"};
 constexpr std::size_t lines = 32;  // rows of A, columns of B
 
-studies::MatmulOperand operand(const std::string& distribution, const std::string& shape, emu::Format format,
-                               std::uint64_t seed) {
-  studies::MatmulOperand made{
-      {tensors::open_one(distribution + ":" + shape, {.dtype = {}, .seed = seed})}, {.format = format}, {}};
-  if (format == emu::tf32) made.rounding.options.rounding = emu::Rounding::toward_zero, made.rounding.of_float32 = true;
-  return made;
+products::MatmulOperand operand(const std::string& distribution, const std::string& shape, emu::Format format,
+                                std::uint64_t seed) {
+  return {{tensors::open_one(distribution + ":" + shape, {.dtype = {}, .seed = seed})}, products::input_rounding(format), {}};
 }
 
-studies::MatmulConfig product(const Formats& f, std::size_t k, const std::string& distribution, std::uint64_t seed,
-                              int threads) {
+products::Product product(const Formats& f, std::size_t k, const std::string& distribution, std::uint64_t seed, int threads) {
   const std::string m = std::to_string(lines), length = std::to_string(k);
-  return {.engines = {f.engine},
-          .against = {},
+  return {.engine = f.engine,
           .a = operand(distribution, m + "x" + length, f.in, 2 * seed),
           .b = operand(distribution, length + "x" + m, f.in, 2 * seed + 1),
           .c = {},

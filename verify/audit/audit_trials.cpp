@@ -17,10 +17,8 @@ namespace {
 /// What numbers are drawn for; those of the mutants are smaller.
 enum Stream : std::uint64_t { of_engines = 100, of_splits, of_promotions, of_orders };
 
-studies::ChosenEngine engine_of(const MutationSource& source, const std::string& word) {
-  const studies::MatmulConfig& config = source.config;
-  return studies::choose_engine(word, {config.a.rounding.format, config.b.rounding.format, config.acc}, source.shape.k,
-                                config.a.scales, config.b.scales);
+products::ChosenEngine engine_of(const MutationSource& source, const std::string& word) {
+  return products::engine_of(source.config, word);
 }
 
 /// Fraction bits that a sum keeps at least: of its alignments and of its result.
@@ -61,7 +59,7 @@ std::string Trial::word() const {
 }
 
 std::vector<std::string> trial_engines(const MutationSource& source) {
-  const std::string& own = source.config.engines.front();
+  const std::string& own = source.config.engine;
   const emu::Engine model = engine_of(source, own).model;
   const auto computes_alike = [&](const emu::Engine& other) {
     const bool flushes = other.subnormal_inputs_are_zero || other.subnormal_results_are_zero;
@@ -95,7 +93,7 @@ Trial draw_trial(const MutationSource& source, const std::vector<std::string>& e
 
 std::vector<double> output_of_trial(const MutationSource& source, const Trial& trial, std::size_t index) {
   MutationSource other = source;
-  other.config.engines = {trial.engine};
+  other.config.engine = trial.engine;
   other.config.split_k = trial.split_k;
   other.config.promote = trial.promote;
   if (!trial.permuted) return product_of(other, source.a, source.b);

@@ -44,13 +44,10 @@ class BoundJudge {
 
 }  // namespace
 
-Allowance correct_allowance(const studies::MatmulConfig& product) {
+Allowance correct_allowance(const products::Product& product) {
   Allowance allowance = matmul_allowance(product, {.engine = {}, .false_alarm = {}});
-  if (product.engines.empty() || product.engines.front() == "exact") return allowance;
-  const std::size_t k = studies::matmul_shape(product.a.input, product.b.input).k;
-  const auto engine =
-      studies::choose_engine(product.engines.front(), {product.a.rounding.format, product.b.rounding.format, product.acc}, k,
-                             product.a.scales, product.b.scales);
+  if (product.engine.empty() || product.engine == "exact") return allowance;
+  const auto engine = products::engine_of(product);
   const Allowance of_engine = matmul_allowance(product, {.engine = engine, .false_alarm = {}});
   if (of_engine.relative > allowance.relative) allowance.words = of_engine.words, allowance.refusal = of_engine.refusal;
   allowance.relative = std::max(allowance.relative, of_engine.relative);

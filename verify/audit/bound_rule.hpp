@@ -2,7 +2,7 @@
 // Our own rule: what `ulpscope verify` says against the exact value, as a rule that is audited like all others.
 #pragma once
 
-#include "studies/matmul.hpp"
+#include "products/product.hpp"
 #include "verify/audit/rules.hpp"
 #include "verify/matmul.hpp"
 
@@ -10,7 +10,7 @@ namespace ulpscope::verify {
 
 /// What a correct kernel may be off by: as the engine that multiplies, or as sums in the accumulator's format in any order,
 /// whichever is more.
-Allowance correct_allowance(const studies::MatmulConfig& product);
+Allowance correct_allowance(const products::Product& product);
 
 /// `bound`: no element is beyond correct_allowance(). The figure is the number of elements that are; the limit 0. Where the
 /// bound is worth nothing the rule gives no verdict. Asks for the operands: of tensors alone it knows nothing, and says so.

@@ -67,13 +67,13 @@ const std::vector<MutantKind>& all_kinds() {
   return kinds;
 }
 
-MutableOperand load(const studies::MatmulOperand& operand, std::size_t matrices, std::size_t k, studies::MatmulSide side) {
-  studies::RoundedElements ignored;
-  MutableOperand loaded{studies::rounded_elements<double>(operand.input.tensor, operand.rounding, ignored), matrices, 0, k,
+MutableOperand load(const products::MatmulOperand& operand, std::size_t matrices, std::size_t k, products::MatmulSide side) {
+  products::RoundedElements ignored;
+  MutableOperand loaded{products::rounded_elements<double>(operand.input.tensor, operand.rounding, ignored), matrices, 0, k,
                         true};
   const std::size_t size = matrices * k;
   loaded.lines = size == 0 ? 0 : loaded.values.size() / size;
-  loaded.k_is_last = operand.input.is_vector() || (side == studies::MatmulSide::a) != operand.input.transposed;
+  loaded.k_is_last = operand.input.is_vector() || (side == products::MatmulSide::a) != operand.input.transposed;
   return loaded;
 }
 
@@ -92,20 +92,16 @@ double ulps_between(emu::Format format, double correct, double other) {
 
 }  // namespace
 
-MutationSource mutation_source(const studies::MatmulConfig& config, std::uint64_t seed) {
-  MutationSource source{.config = config, .shape = studies::matmul_shape(config.a.input, config.b.input), .seed = seed};
-  source.config.engines = {config.engines.front(), "exact"};
-  source.config.against.clear();
-  source.config.progress = {};
-  const studies::MatmulResult result = studies::matmul(source.config);
-  source.correct = values_of(result.products.front().d);
-  source.reference = values_of(result.products.back().d);
-  source.config.engines.resize(1);
+MutationSource mutation_source(const products::Product& config, std::uint64_t seed) {
+  MutationSource source{.config = config, .shape = products::matmul_shape(config.a.input, config.b.input), .seed = seed};
+  const products::LoadedProduct loaded(config);
+  source.correct = values_of(loaded.on(products::engine_of(config)));
+  source.reference = values_of(loaded.on(products::engine_of(config, "exact")));
   if (source.correct.empty() || source.shape.k == 0)
     throw Error("an empty product has no mutants: give M, N and K of 1 or more");
 
-  source.a = load(config.a, source.shape.a_matrices, source.shape.k, studies::MatmulSide::a);
-  source.b = load(config.b, source.shape.b_matrices, source.shape.k, studies::MatmulSide::b);
+  source.a = load(config.a, source.shape.a_matrices, source.shape.k, products::MatmulSide::a);
+  source.b = load(config.b, source.shape.b_matrices, source.shape.k, products::MatmulSide::b);
   if (config.c) source.c = values_of(*config.c);
   source.config.a.input.tensor =
       tensors::from_values(config.a.input.tensor.label, config.a.input.tensor.shape, source.a.values);

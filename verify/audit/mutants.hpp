@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "emu/format.hpp"
-#include "studies/matmul.hpp"
+#include "products/product.hpp"
 
 namespace ulpscope::verify {
 
@@ -29,8 +29,8 @@ struct MutableOperand {
 
 /// A product and its correct output: what mutants are made of.
 struct MutationSource {
-  studies::MatmulConfig config;  ///< of one engine, compared with none
-  studies::MatmulShape shape;
+  products::Product config;
+  products::MatmulShape shape;
   MutableOperand a = {}, b = {};
   std::vector<double> c = {};          ///< as the tensor has it; empty where there is none
   std::vector<double> correct = {};    ///< row-major (batch, m, n), numbers of config.out
@@ -38,8 +38,8 @@ struct MutationSource {
   std::uint64_t seed = 0;              ///< of places and noise
 };
 
-/// Computes the product on the first of config.engines. @throws ulpscope::Error as studies::matmul, and where D is empty.
-MutationSource mutation_source(const studies::MatmulConfig& config, std::uint64_t seed);
+/// Computes the product on its engine. @throws ulpscope::Error as products::multiply, and where D is empty.
+MutationSource mutation_source(const products::Product& config, std::uint64_t seed);
 
 /// D of the source's product with other operands; `k` and shapes are those of the source.
 std::vector<double> product_of(const MutationSource& source, const MutableOperand& a, const MutableOperand& b);

@@ -13,8 +13,8 @@
 namespace ulpscope::verify {
 namespace {
 
-std::vector<double> output_of(const studies::MatmulConfig& config) {
-  const tensors::Tensor d = studies::matmul(config).products.front().d;
+std::vector<double> output_of(const products::Product& config) {
+  const tensors::Tensor d = products::multiply(config);
   std::vector<double> values(static_cast<std::size_t>(d.count()));
   d.source->read(0, std::span(values));
   return values;
@@ -25,15 +25,15 @@ tensors::Tensor tensor_of(const tensors::Tensor& like, const std::vector<double>
 }
 
 std::vector<double> with_c(const MutationSource& source, const std::vector<double>& c) {
-  studies::MatmulConfig config = source.config;
+  products::Product config = source.config;
   config.c = tensor_of(*config.c, c);
   return output_of(config);
 }
 
 /// The product on another engine, in one chain.
 std::vector<double> on_engine(const MutationSource& source, const std::string& engine, emu::Format acc) {
-  studies::MatmulConfig config = source.config;
-  config.engines = {engine};
+  products::Product config = source.config;
+  config.engine = engine;
   config.acc = acc;
   config.promote = 0;
   config.split_k = 1;
@@ -64,7 +64,7 @@ std::vector<double> with_lines(const MutationSource& source,
 }  // namespace
 
 std::vector<double> product_of(const MutationSource& source, const MutableOperand& a, const MutableOperand& b) {
-  studies::MatmulConfig config = source.config;
+  products::Product config = source.config;
   config.a.input.tensor = tensor_of(config.a.input.tensor, a.values);
   config.b.input.tensor = tensor_of(config.b.input.tensor, b.values);
   return output_of(config);
@@ -95,7 +95,7 @@ MutantOutput k_repeated(const MutationSource& source, double) {
 
 MutantOutput c_missing(const MutationSource& source, double) {
   if (!source.config.c) return std::nullopt;
-  studies::MatmulConfig config = source.config;
+  products::Product config = source.config;
   config.c.reset();
   config.beta.reset();
   return output_of(config);
@@ -147,7 +147,7 @@ MutantOutput subnormal_inputs_flushed(const MutationSource& source, double) {
 
 MutantOutput out_truncated(const MutationSource& source, double) {
   if (source.config.out == source.config.acc) return std::nullopt;
-  studies::MatmulConfig config = source.config;
+  products::Product config = source.config;
   config.out = config.acc;
   std::vector<double> d = output_of(config);
   for (double& x : d) x = emu::round_to(source.config.out, x, {.rounding = emu::Rounding::toward_zero}).value;

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "emu/format.hpp"
-#include "studies/matmul.hpp"
+#include "products/product.hpp"
 
 namespace ulpscope::verify {
 
@@ -26,9 +26,9 @@ struct RuleVerdict {
 
 /// What a rule is told beside the two tensors. Both outlive the judge that is made of them.
 struct RuleProblem {
-  emu::Format out;                                 ///< of the reference and of the output
-  std::vector<std::uint64_t> shape;                ///< of both
-  const studies::MatmulConfig* product = nullptr;  ///< what was computed; none where a rule is asked about tensors alone
+  emu::Format out;                             ///< of the reference and of the output
+  std::vector<std::uint64_t> shape;            ///< of both
+  const products::Product* product = nullptr;  ///< what was computed; none where a rule is asked about tensors alone
 };
 
 /// Judges outputs of one problem: tensors of one size, in float64, numbers of RuleProblem::out.

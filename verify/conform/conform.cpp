@@ -5,7 +5,7 @@
 #include <future>
 #include <mutex>
 
-#include "studies/parallel.hpp"
+#include "tensors/parallel.hpp"
 #include "verify/conform/conform_tally.hpp"
 
 namespace ulpscope::verify {
@@ -92,7 +92,7 @@ class Run {
   }
 
   void ask_in_any_order() {
-    studies::for_each_index(tasks(), config_.threads, [&](std::size_t task) {
+    tensors::for_each_index(tasks(), config_.threads, [&](std::size_t task) {
       Tally tally(config_.examples);
       std::uint64_t inputs = 0;
       for_each_chunk(task, [&](Chunk& chunk, std::uint64_t first) {
@@ -122,7 +122,7 @@ class Run {
       std::future<std::uint64_t> reading = std::async(std::launch::async, [&, end] { return read(next, end); });
       std::vector<std::uint64_t> firsts(now.size(), first);
       for (std::size_t i = 1; i < now.size(); ++i) firsts[i] = firsts[i - 1] + now[i - 1].inputs.size();
-      studies::for_each_index(now.size(), config_.threads, [&](std::size_t i) {
+      tensors::for_each_index(now.size(), config_.threads, [&](std::size_t i) {
         Tally tally(config_.examples);
         compare(now[i], firsts[i], tally);
         finish(tally, now[i].inputs.size());
@@ -138,7 +138,7 @@ class Run {
     Mask useful = 0;
     for (const auto& [group, members] : tally_.groups()) useful |= group.explained;
     std::vector<RegionCounts> out(tried_.size());
-    studies::for_each_index(tasks(), config_.threads, [&](std::size_t task) {
+    tensors::for_each_index(tasks(), config_.threads, [&](std::size_t task) {
       std::vector<RegionCounts> counts(tried_.size());
       for_each_chunk(task, [&](Chunk& chunk, std::uint64_t) {
         compute(config_.right, chunk.inputs, chunk.expected);

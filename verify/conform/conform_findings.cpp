@@ -9,14 +9,14 @@
 namespace ulpscope::verify {
 namespace {
 
-std::size_t index(Region region) { return static_cast<std::size_t>(region); }
+std::size_t index(InputRegion region) { return static_cast<std::size_t>(region); }
 
 /// What is to be said of one hypothesis.
 struct Support {
   RegionCounts explained{}, differing{};
   std::uint64_t all_explained = 0, all_differing = 0;
 
-  bool believed(Region region) const {
+  bool believed(InputRegion region) const {
     const std::size_t r = index(region);
     return explained[r] > differing[r] - std::min(differing[r], explained[r]);
   }
@@ -24,7 +24,7 @@ struct Support {
 
 /// NaNs have their own classes, and what has none of the format's codes is no rounding.
 bool may_be_explained(const Group& group) {
-  return group.region != Region::not_a_number && group.fault != Fault::nan && group.fault != Fault::nan_sign &&
+  return group.region != InputRegion::not_a_number && group.fault != Fault::nan && group.fault != Fault::nan_sign &&
          group.fault != Fault::negative_zero;
 }
 

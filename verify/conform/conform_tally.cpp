@@ -100,12 +100,12 @@ std::uint64_t Tally::mismatches() const {
   return sum;
 }
 
-Region region_of(emu::Format from, emu::Format to, emu::Code input, emu::Code expected) {
-  if (from.is_nan(input)) return Region::not_a_number;
+InputRegion region_of(emu::Format from, emu::Format to, emu::Code input, emu::Code expected) {
+  if (from.is_nan(input)) return InputRegion::not_a_number;
   if (to.is_nan(expected) || to.is_infinite(expected) || (expected & to.magnitude_mask()) == to.max_finite_code())
-    return Region::large;
-  if (to.is_zero(expected)) return Region::zero;
-  return to.is_subnormal(expected) ? Region::small : Region::normal;
+    return InputRegion::large;
+  if (to.is_zero(expected)) return InputRegion::zero;
+  return to.is_subnormal(expected) ? InputRegion::small : InputRegion::normal;
 }
 
 void tally_mismatches(const ConformConfig& config, const std::vector<ConformHypothesis>& tried, std::uint64_t first,
@@ -134,7 +134,7 @@ void tally_mismatches(const ConformConfig& config, const std::vector<ConformHypo
   for (std::size_t k = 0; k < wrong.size(); ++k) {
     const Scene scene{right, asked.code(k), expected.code(wrong[k]), results.code(wrong[k])};
     const Fault fault = fault_of(scene, (explained[k] & directed) != 0, (explained[k] & ties) != 0);
-    const Region region = region_of(right.from, right.to, scene.input, scene.expected);
+    const InputRegion region = region_of(right.from, right.to, scene.input, scene.expected);
     tally.add({region, fault, explained[k]}, {first + wrong[k], scene.input, scene.expected, scene.got});
   }
 }

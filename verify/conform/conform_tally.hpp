@@ -13,14 +13,14 @@
 namespace ulpscope::verify {
 
 /// Where the right result of an input lies. Hypotheses are believed or not in each region by itself.
-enum class Region : std::uint8_t { not_a_number, zero, small, normal, large };
+enum class InputRegion : std::uint8_t { not_a_number, zero, small, normal, large };
 inline constexpr int region_count = 5;
 
 /// A bit for each hypothesis.
 using Mask = std::uint32_t;
 
 struct Group {
-  Region region;
+  InputRegion region;
   Fault fault;  ///< at first sight, without hypotheses of the whole
   Mask explained;
 
@@ -50,7 +50,7 @@ class Tally {
   std::map<Group, Members>::iterator last_ = groups_.end();  ///< wrong results come in runs
 };
 
-Region region_of(emu::Format from, emu::Format to, emu::Code input, emu::Code expected);
+InputRegion region_of(emu::Format from, emu::Format to, emu::Code input, emu::Code expected);
 
 /// Compares results with the right ones and adds to the tally what is wrong.
 void tally_mismatches(const ConformConfig& config, const std::vector<ConformHypothesis>& tried, std::uint64_t first,

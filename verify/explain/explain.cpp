@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "emu/error.hpp"
-#include "studies/info.hpp"
-#include "studies/parallel.hpp"
+#include "tensors/parallel.hpp"
+#include "tensors/tensor.hpp"
 #include "verify/explain/explain_sample.hpp"
 
 namespace ulpscope::verify {
@@ -86,7 +86,7 @@ class Search {
   }
   std::vector<Score> scored(const std::vector<Hypothesis>& hypotheses, const Region& region) const {
     std::vector<Score> scores(hypotheses.size());
-    studies::for_each_index(hypotheses.size(), config_.product.threads,
+    tensors::for_each_index(hypotheses.size(), config_.product.threads,
                             [&](std::size_t i) { scores[i] = score(hypotheses[i], region); });
     return scores;
   }
@@ -156,8 +156,8 @@ void number_groups(std::vector<Finding>& findings) {
 
 std::vector<double> values_of(const ExplainConfig& config, const Claim& claim) {
   if (config.d.shape != claim.shape.d)
-    throw Error(config.d.label + " (" + studies::shape_text(config.d.shape) + "): the product of these operands is (" +
-                studies::shape_text(claim.shape.d) + ")");
+    throw Error(config.d.label + " (" + tensors::shape_text(config.d.shape) + "): the product of these operands is (" +
+                tensors::shape_text(claim.shape.d) + ")");
   std::vector<double> values(static_cast<std::size_t>(config.d.count()));
   config.d.source->read(0, std::span(values));
   return values;
@@ -173,7 +173,7 @@ ExplainResult explain(const ExplainConfig& config) {
   const MatmulData data = load_matmul(config.product);
   result.count = d.size();
   if (d.empty()) {
-    result.verdict = Verdict::vacuous;
+    result.verdict = ExplainVerdict::vacuous;
     return result;
   }
   const Search search(config, result.claim, data, std::move(d));
@@ -182,7 +182,7 @@ ExplainResult explain(const ExplainConfig& config) {
     const std::vector<Hypothesis> sums = summation_hypotheses(result.claim);
     result.tried = result.sums = sums.size();
     result.distinct = search.distinct(sums);
-    result.verdict = result.distinct == 0 ? Verdict::vacuous : Verdict::holds;
+    result.verdict = result.distinct == 0 ? ExplainVerdict::vacuous : ExplainVerdict::holds;
     return result;
   }
   const std::vector<Hypothesis> singles = single_hypotheses(result.claim);
@@ -203,7 +203,7 @@ ExplainResult explain(const ExplainConfig& config) {
   number_groups(result.findings);
   result.evidence_bits = search.evidence().bits(config.product.out, config.product.acc);
   if (explained(result.findings))
-    result.verdict = result.evidence_bits < result.needed_bits() ? Verdict::undecided : Verdict::explained;
+    result.verdict = result.evidence_bits < result.needed_bits() ? ExplainVerdict::undecided : ExplainVerdict::explained;
   return result;
 }
 

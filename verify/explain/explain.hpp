@@ -10,27 +10,27 @@
 #include <string_view>
 #include <vector>
 
+#include "products/product.hpp"
 #include "reports/table.hpp"
-#include "studies/matmul.hpp"
 #include "tensors/tensor.hpp"
 #include "verify/explain/hypotheses.hpp"
 
 namespace ulpscope::verify {
 
 struct ExplainConfig {
-  studies::MatmulConfig product;  ///< the claim, on its first engine
-  tensors::Tensor d;              ///< what the kernel returned
-  double at_least = 0.999;        ///< share of all elements, and of those that the claim gets wrong, that explains D
+  products::Product product;  ///< the claim, with its engine
+  tensors::Tensor d;          ///< what the kernel returned
+  double at_least = 0.999;    ///< share of all elements, and of those that the claim gets wrong, that explains D
 };
 
-enum class Verdict : std::uint8_t {
+enum class ExplainVerdict : std::uint8_t {
   holds,        ///< the claim reproduces every element
   explained,    ///< it does not, and a hypothesis does
   unexplained,  ///< no hypothesis does
   undecided,    ///< hypotheses do, but the elements that differ are too few or too near for it not to be chance
   vacuous,      ///< the claim reproduces every element, and so does every other way to sum
 };
-std::string_view name_of(Verdict verdict) noexcept;
+std::string_view name_of(ExplainVerdict verdict) noexcept;
 
 /// A hypothesis and the elements it reproduces, NaN for NaN, all else to the bit. Counted over the whole output.
 struct Finding {
@@ -43,7 +43,7 @@ struct Finding {
 };
 
 struct ExplainResult {
-  Verdict verdict = Verdict::unexplained;
+  ExplainVerdict verdict = ExplainVerdict::unexplained;
   Claim claim;
   std::uint64_t count = 0, wrong = 0;  ///< elements of D, and those that the claim does not reproduce
   std::vector<Finding> findings;       ///< those that explain D, the simplest first; without any the best ones

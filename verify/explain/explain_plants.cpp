@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "studies/parallel.hpp"
+#include "tensors/parallel.hpp"
 #include "verify/explain/explain.hpp"
 #include "verify/explain/planted_kernel.hpp"
 
@@ -21,8 +21,8 @@ struct Trial {
 enum Ending : std::size_t { named, grouped, undecided, wrong, none, endings };
 
 Ending ending_of(const ExplainResult& result, const std::string& word) {
-  if (result.verdict == Verdict::undecided) return undecided;
-  if (result.verdict != Verdict::explained) return none;
+  if (result.verdict == ExplainVerdict::undecided) return undecided;
+  if (result.verdict != ExplainVerdict::explained) return none;
   const auto is_planted = [&](const Finding& finding) { return finding.hypothesis.is(word); };
   if (word.empty()) return wrong;
   if (is_planted(result.findings.front())) return named;
@@ -47,7 +47,7 @@ Trial trial(std::uint64_t seed, std::size_t index) {
 
 reports::Table explain_plants_table(std::size_t trials, std::uint64_t seed) {
   std::vector<Trial> all(trials);
-  studies::for_each_index(trials, 0, [&](std::size_t i) { all[i] = trial(seed, i); });
+  tensors::for_each_index(trials, 0, [&](std::size_t i) { all[i] = trial(seed, i); });
   std::map<std::string, std::vector<std::int64_t>> rows;
   for (const Trial& one : all) {
     auto& counts = rows.try_emplace(one.kind, endings + 1).first->second;

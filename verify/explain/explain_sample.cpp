@@ -7,7 +7,7 @@
 
 #include "emu/encode.hpp"
 #include "emu/philox.hpp"
-#include "studies/parallel.hpp"
+#include "tensors/parallel.hpp"
 
 namespace ulpscope::verify {
 namespace {
@@ -72,7 +72,7 @@ void Score::add(const Score& other) noexcept {
 Evidence::Evidence(const MatmulData& data, const Kernel& claimed, std::vector<double> d, int threads)
     : data_(data), d_(std::move(d)), claimed_(d_.size()), wrong_of_matrix_(data.shape.batch()), threads_(threads) {
   const std::vector<Region> regions = tiles();
-  studies::for_each_index(regions.size(), threads_, [&](std::size_t t) {
+  tensors::for_each_index(regions.size(), threads_, [&](std::size_t t) {
     const Region& region = regions[t];
     const std::vector<double> values = replay(data_, claimed, region);
     for (std::size_t i = 0; i < values.size(); ++i) {
@@ -145,7 +145,7 @@ Score Evidence::score(const Kernel& kernel, const Region& region) const {
 Score Evidence::score_all(const Kernel& kernel) const {
   const std::vector<Region> regions = tiles();
   std::vector<Score> scores(regions.size());
-  studies::for_each_index(regions.size(), threads_, [&](std::size_t t) { scores[t] = score(kernel, regions[t]); });
+  tensors::for_each_index(regions.size(), threads_, [&](std::size_t t) { scores[t] = score(kernel, regions[t]); });
   Score total;
   for (const Score& part : scores) total.add(part);
   return total;

@@ -47,7 +47,7 @@ std::size_t group_size(const ExplainResult& result) {
 
 }  // namespace
 
-std::string_view name_of(Verdict verdict) noexcept {
+std::string_view name_of(ExplainVerdict verdict) noexcept {
   constexpr std::array<std::string_view, 5> names{"holds", "explained", "unexplained", "undecided", "vacuous"};
   return names[static_cast<std::size_t>(verdict)];
 }
@@ -55,13 +55,13 @@ std::string_view name_of(Verdict verdict) noexcept {
 std::string verdict_sentence(const ExplainResult& r) {
   const std::string claim = claim_words(r.claim);
   switch (r.verdict) {
-    case Verdict::holds: return fmt::format("claims {}, and is: {} to the bit", claim, elements(r.count, r.count));
-    case Verdict::vacuous:
+    case ExplainVerdict::holds: return fmt::format("claims {}, and is: {} to the bit", claim, elements(r.count, r.count));
+    case ExplainVerdict::vacuous:
       if (r.count == 0) return "nothing to explain: D has no elements";
       return fmt::format(
           "claims {}, and reproduces {}, but so does each of the {} other ways to sum: this data tells nothing apart", claim,
           elements(r.count, r.count), r.sums);
-    case Verdict::explained: {
+    case ExplainVerdict::explained: {
       const Finding& best = r.findings.front();
       return fmt::format(
           "claims {}, behaves as {}, otherwise as claimed: {} of {} elements to the bit, {} of the {} that the claim gets "
@@ -69,11 +69,11 @@ std::string verdict_sentence(const ExplainResult& r) {
           claim, best.hypothesis.sentence(), percent(best.matched, r.count), r.count, percent(best.matched_of_wrong, r.wrong),
           r.wrong);
     }
-    case Verdict::undecided:
+    case ExplainVerdict::undecided:
       return fmt::format(
           "claims {}, which reproduces {} of {} elements; the rest fits {}, but is too little to tell that from chance", claim,
           percent(r.equal(), r.count), r.count, r.findings.front().hypothesis.sentence());
-    case Verdict::unexplained: break;
+    case ExplainVerdict::unexplained: break;
   }
   std::string text = fmt::format("claims {}, which reproduces {} of {} elements; none of the {} hypotheses explains the rest",
                                  claim, percent(r.equal(), r.count), r.count, r.tried);
@@ -85,15 +85,15 @@ std::string verdict_sentence(const ExplainResult& r) {
 
 std::vector<std::string> remarks(const ExplainResult& r) {
   std::vector<std::string> lines;
-  if (r.verdict == Verdict::holds)
+  if (r.verdict == ExplainVerdict::holds)
     lines.push_back(fmt::format("{} of {} other ways to sum would have been seen on this data", r.distinct, r.sums));
-  if (r.verdict != Verdict::explained && r.verdict != Verdict::undecided) return lines;
+  if (r.verdict != ExplainVerdict::explained && r.verdict != ExplainVerdict::undecided) return lines;
   if (const std::size_t same = group_size(r); same > 1)
     lines.push_back(
         fmt::format("these {} cannot be told apart by this data; the simplest is named. Data that can: longer K, a wide "
                     "range of exponents, shapes that are not square and no multiples of a tile",
                     same));
-  if (r.verdict == Verdict::undecided)
+  if (r.verdict == ExplainVerdict::undecided)
     lines.push_back(fmt::format("the elements that differ hold {} bits of evidence, {} hypotheses ask for {}: give more data",
                                 r.evidence_bits, r.tried, r.needed_bits()));
   return lines;

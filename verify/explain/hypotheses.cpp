@@ -78,8 +78,8 @@ bool Hypothesis::has_command() const {
   return std::all_of(causes.begin(), causes.end(), [](const Cause& cause) { return !cause.options.empty(); });
 }
 
-Claim claim_of(const studies::MatmulConfig& config) {
-  return {config, studies::matmul_shape(config.a.input, config.b.input), declared_kernel(config)};
+Claim claim_of(const products::Product& config) {
+  return {config, products::matmul_shape(config.a.input, config.b.input), declared_kernel(config)};
 }
 
 std::size_t Claim::step() const {

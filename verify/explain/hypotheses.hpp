@@ -37,17 +37,17 @@ struct Hypothesis {
 
 /// What is claimed of a product, as far as hypotheses depend on it.
 struct Claim {
-  studies::MatmulConfig config;
-  studies::MatmulShape shape;
+  products::Product config;
+  products::MatmulShape shape;
   Kernel kernel;
 
-  std::string engine() const { return config.engines.front(); }
+  std::string engine() const { return config.engine; }
   emu::Format a() const { return config.a.rounding.format; }
   emu::Format b() const { return config.b.rounding.format; }
   std::size_t step() const;  ///< products that the claimed engine takes at a time
 };
 /// @throws ulpscope::Error as declared_kernel().
-Claim claim_of(const studies::MatmulConfig& config);
+Claim claim_of(const products::Product& config);
 
 /// Every cause of one kind, the simplest first.
 std::vector<Cause> engine_causes(const Claim& claim, emu::Format a, emu::Format b);  ///< engines that take these formats

@@ -40,7 +40,7 @@ std::string in_words(const Claim& claim, Which operands, const std::string& word
   return a == b ? a : a + "," + b;
 }
 
-Cause format_cause(const Claim& claim, Which operands, const studies::InputRounding& rounding, const std::string& word) {
+Cause format_cause(const Claim& claim, Which operands, const products::InputRounding& rounding, const std::string& word) {
   const bool cut = rounding.options.rounding == emu::Rounding::toward_zero;
   Cause cause{"in" + std::string(operands.suffix) + "=" + word,
               std::string(operands.words) + (cut ? " cut to " : " rounded to ") + emu::format_name(rounding.format),
@@ -68,7 +68,7 @@ void add_misread(std::vector<Cause>& causes, const Claim& claim, Which operands,
 std::vector<Cause> format_causes(const Claim& claim) {
   std::vector<Cause> causes;
   for (const Which operands : which) {
-    const auto add = [&](studies::InputRounding rounding, const std::string& word) {
+    const auto add = [&](products::InputRounding rounding, const std::string& word) {
       const bool useful =
           (operands.a && loses(claim.a(), rounding.format)) || (operands.b && loses(claim.b(), rounding.format));
       if (useful) causes.push_back(format_cause(claim, operands, rounding, word));

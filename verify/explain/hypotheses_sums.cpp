@@ -19,15 +19,15 @@ using emu::Format;
 using std::to_string;
 
 /// The engine, unless it does not take the formats.
-std::optional<studies::ChosenEngine> find(const std::string& word, Format a, Format b, Format accumulator, std::size_t k) {
+std::optional<products::ChosenEngine> find(const std::string& word, Format a, Format b, Format accumulator, std::size_t k) {
   try {
-    return studies::choose_engine(word, {a, b, accumulator}, k, {}, {});
+    return products::choose_engine(word, {a, b, accumulator}, k, {}, {});
   } catch (const Error&) {
     return std::nullopt;
   }
 }
 
-Cause engine_cause(const Claim& claim, const studies::ChosenEngine& chosen, Format accumulator) {
+Cause engine_cause(const Claim& claim, const products::ChosenEngine& chosen, Format accumulator) {
   const bool same = accumulator == claim.config.acc;
   const std::string name = emu::format_name(accumulator);
   Cause cause{.word = "engine=" + chosen.word + (same ? "" : "/" + name),
@@ -44,7 +44,7 @@ Cause engine_cause(const Claim& claim, const studies::ChosenEngine& chosen, Form
 }
 
 /// The engine by another name.
-void add_name(std::vector<Cause>& causes, const studies::ChosenEngine& chosen, Format accumulator, Format claimed) {
+void add_name(std::vector<Cause>& causes, const products::ChosenEngine& chosen, Format accumulator, Format claimed) {
   for (Cause& cause : causes) {
     Kernel kernel;
     kernel.chain.engine.reset();

@@ -61,24 +61,23 @@ PlantedCase draw_case(Draws& draws) {
   return {std::move(problem), std::move(plant)};
 }
 
-studies::MatmulConfig PlantedProblem::config() const {
+products::Product PlantedProblem::config() const {
   const auto operand = [&](const char* name, std::size_t rows, std::size_t columns, const std::vector<float>& values) {
-    return studies::MatmulOperand{{tensors::from_values(name, {rows, columns}, values)}, {in}, {}};
+    return products::MatmulOperand{{tensors::from_values(name, {rows, columns}, values)}, {in}, {}};
   };
-  studies::MatmulConfig config{.engines = {engine},
-                               .against = {},
-                               .a = operand("A", m, k, a),
-                               .b = operand("B", k, n, b),
-                               .c = {},
-                               .acc = emu::float32,
-                               .out = out,
-                               .alpha = alpha,
-                               .beta = {},
-                               .threads = 1};
+  products::Product config{.engine = engine,
+                           .a = operand("A", m, k, a),
+                           .b = operand("B", k, n, b),
+                           .c = {},
+                           .acc = emu::float32,
+                           .out = out,
+                           .alpha = alpha,
+                           .beta = {},
+                           .threads = 1};
   if (!c.empty()) config.c = tensors::from_values("C", {m, n}, c);
   if (sa.empty()) return config;
-  config.a.scales = studies::fit_scales(tensors::from_values("sA", {m, 1}, sa), config.a.input, studies::MatmulSide::a);
-  config.b.scales = studies::fit_scales(tensors::from_values("sB", {1, n}, sb), config.b.input, studies::MatmulSide::b);
+  config.a.scales = products::fit_scales(tensors::from_values("sA", {m, 1}, sa), config.a.input, products::MatmulSide::a);
+  config.b.scales = products::fit_scales(tensors::from_values("sB", {1, n}, sb), config.b.input, products::MatmulSide::b);
   return config;
 }
 

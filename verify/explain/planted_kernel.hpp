@@ -11,7 +11,7 @@
 
 #include "emu/format.hpp"
 #include "emu/philox.hpp"
-#include "studies/matmul.hpp"
+#include "products/product.hpp"
 
 namespace ulpscope::verify {
 
@@ -36,7 +36,7 @@ struct PlantedProblem {
   std::vector<float> sa, sb;   ///< scales of rows and of columns; empty: none
   float alpha = 1;
 
-  studies::MatmulConfig config() const;
+  products::Product config() const;
 };
 
 /// What a fault concerns.

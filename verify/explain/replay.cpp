@@ -12,7 +12,7 @@
 #include "emu/catalogue.hpp"
 #include "emu/engine_matmul.hpp"
 #include "emu/error.hpp"
-#include "studies/exact_product.hpp"
+#include "products/exact_product.hpp"
 #include "verify/explain/replay_chain.hpp"
 #include "verify/explain/replay_operands.hpp"
 
@@ -160,7 +160,7 @@ class Replay {
                                      .threads = 1};
     if (epilogue.beta) problem.beta = static_cast<Float>(*epilogue.beta);
     std::vector<Float> d(region_.count());
-    studies::exact_product(problem, std::span(d));
+    products::exact_product(problem, std::span(d));
     return {d.begin(), d.end()};
   }
 
@@ -192,17 +192,14 @@ std::vector<double> replay(const MatmulData& data, const Kernel& kernel, const R
   return transposed;
 }
 
-Kernel declared_kernel(const studies::MatmulConfig& config) {
-  const studies::MatmulShape shape = studies::matmul_shape(config.a.input, config.b.input);
-  const studies::ChosenEngine engine =
-      studies::choose_engine(config.engines.front(), {config.a.rounding.format, config.b.rounding.format, config.acc}, shape.k,
-                             config.a.scales, config.b.scales);
-  if (engine.scaled_by == studies::ScaledBy::engine)
+Kernel declared_kernel(const products::Product& config) {
+  const products::ChosenEngine engine = products::engine_of(config);
+  if (engine.scaled_by == products::ScaledBy::engine)
     throw Error("engine " + engine.word + ": applies these scales itself, which is not replayed; explain takes scales that " +
                 "software applies (per tensor, row or 128x128)");
   if (engine.exact && (config.a.scales || config.b.scales))
     throw Error("engine exact: with scales there is no one order of roundings; name the engine that is claimed");
-  const auto path_of = [](const studies::MatmulOperand& operand) {
+  const auto path_of = [](const products::MatmulOperand& operand) {
     if (operand.rounding.options.rounding == emu::Rounding::stochastic)
       throw Error(operand.input.tensor.label + ": stochastic rounding is not replayed; give the rounded tensor");
     OperandPath path;

@@ -12,7 +12,7 @@
 #include "emu/format.hpp"
 #include "emu/rounding.hpp"
 #include "emu/summation.hpp"
-#include "studies/matmul.hpp"
+#include "products/product.hpp"
 #include "verify/explain/replay_data.hpp"
 #include "verify/explain/replay_order.hpp"
 
@@ -28,9 +28,9 @@ enum class Layout : std::uint8_t {
 /// What an operand goes through before it is multiplied.
 struct OperandPath {
   Layout layout = Layout::stored;
-  std::size_t tile = 0;                                ///< extent, for Layout::tiles; divides both extents
-  std::vector<studies::InputRounding> roundings = {};  ///< one after another; the last one's format is that of the operand
-  std::optional<emu::Format> read_as = {};             ///< codes of that format are taken for codes of this one
+  std::size_t tile = 0;                                 ///< extent, for Layout::tiles; divides both extents
+  std::vector<products::InputRounding> roundings = {};  ///< one after another; the last one's format is that of the operand
+  std::optional<emu::Format> read_as = {};              ///< codes of that format are taken for codes of this one
 
   emu::Format format() const { return read_as.value_or(roundings.back().format); }
 };
@@ -42,7 +42,7 @@ struct Chain {
   emu::Format accumulator = emu::float32;
   emu::RoundingOptions rounding = {};  ///< of every addition, and of every product where those are rounded
   emu::Products products = emu::Products::fused;
-  bool exact = false;  ///< no chain: the exact product rounded once to the output format (studies/exact_product.hpp)
+  bool exact = false;  ///< no chain: the exact product rounded once to the output format (products/exact_product.hpp)
 };
 
 /// What becomes of the scales that software applies.
@@ -95,7 +95,7 @@ struct Kernel {
 
 /// The arithmetic that a product's configuration declares, on its first engine.
 /// @throws ulpscope::Error where it cannot be replayed: scales that the engine itself applies.
-Kernel declared_kernel(const studies::MatmulConfig& config);
+Kernel declared_kernel(const products::Product& config);
 
 /// Some outputs of one matrix of a batch: rows by columns.
 struct Region {

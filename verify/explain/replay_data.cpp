@@ -24,7 +24,7 @@ std::vector<double> transposed(const std::vector<double>& values, std::size_t ro
   return out;
 }
 
-std::vector<double> matrices_of(const studies::MatmulInput& input) {
+std::vector<double> matrices_of(const products::MatmulInput& input) {
   std::vector<double> values = values_of(input.tensor);
   const auto& shape = input.tensor.shape;
   if (!input.transposed || shape.size() < 2) return values;
@@ -35,15 +35,15 @@ std::vector<double> matrices_of(const studies::MatmulInput& input) {
 
 float DataScales::at(std::size_t matrix, std::size_t line, std::size_t k) const noexcept {
   if (!scales) return 1;
-  const auto index = [](std::size_t i, std::size_t block) { return block == studies::MatmulScales::all ? 0 : i / block; };
+  const auto index = [](std::size_t i, std::size_t block) { return block == products::MatmulScales::all ? 0 : i / block; };
   const std::size_t own = scales->matrices == 1 ? 0 : matrix;
   const std::size_t i = scales->for_lines == 1 ? 0 : index(line, scales->line_block);
   const std::size_t at_k = scales->for_k == 1 ? 0 : index(k, scales->k_block);
   return scales->values[(own * scales->for_lines + i) * scales->for_k + at_k];
 }
 
-MatmulData load_matmul(const studies::MatmulConfig& config) {
-  MatmulData data{.shape = studies::matmul_shape(config.a.input, config.b.input),
+MatmulData load_matmul(const products::Product& config) {
+  MatmulData data{.shape = products::matmul_shape(config.a.input, config.b.input),
                   .a = matrices_of(config.a.input),
                   .b = matrices_of(config.b.input),
                   .c = {},
@@ -51,7 +51,7 @@ MatmulData load_matmul(const studies::MatmulConfig& config) {
                   .scale_b = {config.b.scales}};
   if (!config.c) return data;
   const std::vector<double> c = values_of(*config.c);
-  for (const std::size_t i : studies::broadcast_indices("C " + config.c->label, config.c->shape, data.shape.d))
+  for (const std::size_t i : products::broadcast_indices("C " + config.c->label, config.c->shape, data.shape.d))
     data.c.push_back(c[i]);
   return data;
 }

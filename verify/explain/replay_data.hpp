@@ -5,13 +5,13 @@
 #include <cstddef>
 #include <vector>
 
-#include "studies/matmul.hpp"
+#include "products/product.hpp"
 
 namespace ulpscope::verify {
 
 /// Scales of an operand; none where `scales` is empty.
 struct DataScales {
-  std::optional<studies::MatmulScales> scales;
+  std::optional<products::MatmulScales> scales;
 
   bool empty() const noexcept { return !scales; }
   float whole() const noexcept { return scales ? scales->whole : 1.0F; }
@@ -22,7 +22,7 @@ struct DataScales {
 };
 
 struct MatmulData {
-  studies::MatmulShape shape;
+  products::MatmulShape shape;
   std::vector<double> a, b;  ///< matrices as M by K and K by N, row-major
   std::vector<double> c;     ///< broadcast to the shape of D; empty: none
   DataScales scale_a, scale_b;
@@ -36,6 +36,6 @@ struct MatmulData {
 };
 
 /// Reads A, B, C and the scales of a product. @throws ulpscope::Error where shapes do not fit.
-MatmulData load_matmul(const studies::MatmulConfig& config);
+MatmulData load_matmul(const products::Product& config);
 
 }  // namespace ulpscope::verify

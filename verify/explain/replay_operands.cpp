@@ -20,7 +20,7 @@ std::size_t index_of(const OperandPath& path, std::size_t i, std::size_t j, std:
 }
 
 void convert(const OperandPath& path, std::vector<double>& values) {
-  for (const studies::InputRounding& rounding : path.roundings) {
+  for (const products::InputRounding& rounding : path.roundings) {
     if (rounding.of_float32) emu::round_to(emu::float32, std::span<const double>(values), std::span<double>(values), {}, {});
     emu::round_to(rounding.format, std::span<const double>(values), std::span<double>(values), rounding.options, {});
   }

@@ -11,7 +11,7 @@
 #include "emu/error.hpp"
 #include "emu/names.hpp"
 #include "emu/suggestions.hpp"
-#include "studies/exact_product.hpp"
+#include "products/exact_product.hpp"
 #include "verify/generate/generate_kinds.hpp"
 
 namespace ulpscope::verify {
@@ -100,7 +100,7 @@ std::vector<float> exact_product_of(const CaseRequest& request, const MatmulCase
   problem.c = made.c;
   problem.out = request.out;
   std::vector<float> d(request.m * request.n);
-  studies::exact_product(problem, d);
+  products::exact_product(problem, d);
   return d;
 }
 

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "emu/engine_matmul.hpp"
-#include "studies/exact_product.hpp"
-#include "studies/matmul_engine.hpp"
+#include "products/exact_product.hpp"
+#include "products/engine.hpp"
 
 namespace ulpscope::verify {
 namespace {
@@ -15,8 +15,8 @@ bool same(float x, float y) { return std::isnan(x) ? std::isnan(y) : x == y && s
 }  // namespace
 
 EngineOutcome outcome_on(const std::string& engine, const CaseRequest& request, const MatmulCase& made) {
-  const studies::ChosenEngine chosen =
-      studies::choose_engine(engine, {request.a, request.b, request.accumulator}, request.k, {}, {});
+  const products::ChosenEngine chosen =
+      products::choose_engine(engine, {request.a, request.b, request.accumulator}, request.k, {}, {});
   emu::EngineMatmul<float> problem{};
   problem.engine = chosen.model;
   problem.a = {request.a, made.a, {request.m, request.k}};
@@ -25,7 +25,7 @@ EngineOutcome outcome_on(const std::string& engine, const CaseRequest& request, 
   problem.out = request.out;
   EngineOutcome out{chosen.word, std::vector<float>(request.m * request.n)};
   if (chosen.exact) {
-    studies::exact_product(problem, out.d);
+    products::exact_product(problem, out.d);
   } else {
     emu::engine_matmul(problem, out.d);
   }

@@ -7,7 +7,7 @@
 
 #include "emu/bulk.hpp"
 #include "emu/names.hpp"
-#include "studies/info.hpp"
+#include "tensors/tensor.hpp"
 
 namespace ulpscope::verify {
 namespace {
@@ -37,7 +37,7 @@ std::string tags_of(const std::map<std::string, std::string>& declared) {
 std::string shapes_of(const std::vector<LedgerTensor>& inputs) {
   std::string text;
   for (const LedgerTensor& input : inputs)
-    text += (text.empty() ? "" : " ") + input.role + ":" + studies::shape_text(input.shape);
+    text += (text.empty() ? "" : " ") + input.role + ":" + tensors::shape_text(input.shape);
   return text;
 }
 
@@ -67,7 +67,7 @@ bool same_inputs(const LedgerEntry& a, const LedgerEntry& b) {
 }
 
 std::string canonical_bytes(emu::Format format, const std::vector<std::uint64_t>& shape, std::span<const double> values) {
-  std::string bytes = emu::format_name(format) + " " + studies::shape_text(shape) + "\n";
+  std::string bytes = emu::format_name(format) + " " + tensors::shape_text(shape) + "\n";
   int width = 1;
   while (8 * width < format.bits()) width *= 2;
   bytes.reserve(bytes.size() + values.size() * static_cast<std::size_t>(width));
@@ -119,7 +119,7 @@ reports::Table ledger_table(const std::vector<LedgerEntry>& entries) {
                           f.verdict,
                           shapes_of(e.inputs),
                           e.output.format,
-                          studies::shape_text(e.output.shape),
+                          tensors::shape_text(e.output.shape),
                           option("acc"),
                           option("engine"),
                           option("promote"),

@@ -12,7 +12,7 @@
 #include "emu/bulk.hpp"
 #include "emu/encode.hpp"
 #include "emu/error.hpp"
-#include "studies/info.hpp"
+#include "tensors/tensor.hpp"
 
 namespace ulpscope::verify {
 namespace {
@@ -48,7 +48,7 @@ const LedgerTensor* input_of(const LedgerEntry& entry, const std::string& role) 
 std::string tensor_text(const LedgerTensor* tensor) {
   constexpr std::size_t digits = 12;
   if (tensor == nullptr) return "none";
-  return fmt::format("{} {} {}", tensor->format, studies::shape_text(tensor->shape), tensor->sha256.substr(0, digits));
+  return fmt::format("{} {} {}", tensor->format, tensors::shape_text(tensor->shape), tensor->sha256.substr(0, digits));
 }
 
 void add_input_changes(std::vector<std::string>& changes, const LedgerEntry& before, const LedgerEntry& after) {
@@ -66,8 +66,8 @@ void add_input_changes(std::vector<std::string>& changes, const LedgerEntry& bef
 
 Movement movement(emu::Format format, const tensors::Tensor& before, const tensors::Tensor& after) {
   if (before.shape != after.shape)
-    throw Error(before.label + " (" + studies::shape_text(before.shape) + ") and " + after.label + " (" +
-                studies::shape_text(after.shape) + "): the shapes differ");
+    throw Error(before.label + " (" + tensors::shape_text(before.shape) + ") and " + after.label + " (" +
+                tensors::shape_text(after.shape) + "): the shapes differ");
   Movement m{.count = before.count()};
   double sum = 0;
   std::uint64_t finite = 0;

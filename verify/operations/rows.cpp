@@ -37,12 +37,12 @@ std::span<const float> Values::row(std::uint64_t index) const {
   return std::span(elements).subspan(static_cast<std::size_t>(index * columns()), static_cast<std::size_t>(columns()));
 }
 
-Values read_values(const tensors::Tensor& tensor, const studies::InputRounding& rounding) {
+Values read_values(const tensors::Tensor& tensor, const products::InputRounding& rounding) {
   if (!fits_float32(rounding.format))
     throw Error(
         fmt::format("{}: inputs of {} are not judged; float32 is the widest", tensor.label, emu::format_name(rounding.format)));
-  studies::RoundedElements counts;
-  return {tensor.shape, studies::rounded_elements<float>(tensor, rounding, counts)};
+  products::RoundedElements counts;
+  return {tensor.shape, products::rounded_elements<float>(tensor, rounding, counts)};
 }
 
 void require_judged(const LastRounding& last) {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "studies/matmul_operand.hpp"
+#include "products/operand.hpp"
 #include "tensors/tensor.hpp"
 #include "verify/expected.hpp"
 
@@ -25,7 +25,7 @@ struct Values {
 };
 
 /// A tensor, rounded to the input format. @throws Error where that is wider than float32.
-Values read_values(const tensors::Tensor& tensor, const studies::InputRounding& rounding);
+Values read_values(const tensors::Tensor& tensor, const products::InputRounding& rounding);
 
 /// @throws Error where `last.out` is wider than float32: the exact value is found in float64.
 void require_judged(const LastRounding& last);

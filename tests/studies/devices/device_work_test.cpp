@@ -14,7 +14,7 @@
 #include "studies/devices/device_check.hpp"
 #include "studies/devices/device_record.hpp"
 #include "studies/devices/worked_library.hpp"
-#include "studies/probe_table.hpp"
+#include "studies/probe/probe_table.hpp"
 #include "tests/studies/devices/fake_device.hpp"
 #include "tests/studies/devices/wrapped_library.hpp"
 

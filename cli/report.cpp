@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// The commands `report check` and `report diff`.
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+
+#include "cli/command.hpp"
+#include "cli/commands.hpp"
+#include "cli/options.hpp"
+#include "cli/output.hpp"
+#include "cli/rows.hpp"
+#include "cli/scratch_folder.hpp"
+#include "emu/error.hpp"
+#include "reports/compare/compare.hpp"
+#include "reports/directory.hpp"
+
+namespace ulpscope::cli {
+namespace {
+
+struct Check {
+  CommonOptions common;
+  std::string directory;
+};
+
+struct Diff {
+  CommonOptions common;
+  std::string a, b;
+  double absolute = 0, relative = 0;
+};
+
+int check(const Check& asked, const RunProgram& run_program) {
+  const reports::Manifest manifest = reports::read_manifest(asked.directory);
+  if (manifest.arguments.empty() || manifest.arguments.front() == "report")
+    throw Error(asked.directory + ": its manifest does not say how it was made");
+  const ScratchFolder scratch;
+  const std::string again = scratch.file("report");
+  {
+    const reports::WriteElsewhere elsewhere({.from = asked.directory, .to = again});
+    run_program(manifest.arguments);
+  }
+  std::error_code ignored;
+  if (!std::filesystem::exists(again + "/manifest.json", ignored))
+    throw Error(asked.directory + ": `" + command_line(manifest.arguments) + "` writes no report now");
+  const reports::Table table = reports::compare_with_again(asked.directory, again);
+  print(table, asked.common, 1);
+  const bool same = std::all_of(table.rows.begin(), table.rows.end(),
+                                [](const auto& row) { return std::get<std::string>(row[1]) == "same"; });
+  return same ? done : check_failed;
+}
+
+int diff(const Diff& asked) {
+  const reports::Table table = reports::compare_reports(asked.a, asked.b, {asked.absolute, asked.relative});
+  print(table, asked.common, 3);
+  return table.rows.empty() ? done : check_failed;
+}
+
+}  // namespace
+
+void add_report(Command& app, const RunProgram& run_program, int& exit_code) {
+  Command& group = *app.add_subcommand("report", "is a report what its command gives now, and what changed between two?");
+  group.require_subcommand(1);
+  group.footer("Example: ulpscope census normal:0,1:1000 -o out\n         ulpscope report check out");
+
+  auto checked = std::make_shared<Check>();
+  Command& of_check = *group.add_subcommand(
+      "check", "runs the manifest's command again and compares every file byte by byte; exit code 1 where one differs");
+  of_check.add_option("DIR", checked->directory, "the folder of a report; run this where the report was made, for its inputs")
+      ->required();
+  checked->common.add_output(of_check);
+  of_check.footer("Example: ulpscope census normal:0,1:1000 -o out\n         ulpscope report check out");
+  of_check.callback([checked, run_program, &exit_code] { exit_code = check(*checked, run_program); });
+
+  auto compared = std::make_shared<Diff>();
+  Command& of_diff = *group.add_subcommand("diff", "what changed, by row and column; exit code 1 where anything did");
+  of_diff.add_option("A", compared->a, "the folder of a report")->required();
+  of_diff.add_option("B", compared->b, "that of another")->required();
+  of_diff.add_option("--absolute", compared->absolute, "numbers may be so far apart")
+      ->real({.least = 0})
+      ->capture_default_str();
+  of_diff.add_option("--relative", compared->relative, "or so far, of the magnitude in A")
+      ->real({.least = 0})
+      ->capture_default_str();
+  compared->common.add_output(of_diff);
+  of_diff.footer(
+      "Example: ulpscope census normal:0,1:1000 -o yesterday\n         ulpscope census normal:0,1:1000 -o today\n"
+      "         ulpscope report diff yesterday today --relative 1e-12");
+  of_diff.callback([compared, &exit_code] { exit_code = diff(*compared); });
+}
+
+}  // namespace ulpscope::cli

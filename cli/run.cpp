@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// The commands `run` and `schema`: study files.
+#include "study_files/run.hpp"
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "cli/choices.hpp"
+#include "cli/command.hpp"
+#include "cli/commands.hpp"
+#include "cli/options.hpp"
+#include "cli/output.hpp"
+#include "emu/error.hpp"
+#include "reports/directory.hpp"
+#include "reports/escape.hpp"
+#include "requests/toml.hpp"
+#include "study_files/built_in.hpp"
+#include "study_files/schema.hpp"
+
+namespace ulpscope::cli {
+namespace {
+
+struct Run {
+  CommonOptions common;
+  std::string study, directory;
+  std::vector<std::string> only;
+  bool list = false, dry_run = false, resume = false;
+};
+
+reports::Table built_in_table() {
+  reports::Table table{"studies", {"study", "question"}, {}};
+  for (const study_files::BuiltIn& built_in : study_files::built_in_studies())
+    table.rows.push_back({std::string(built_in.name), study_files::question_of(built_in)});
+  return table;
+}
+
+/// The words without those that change no byte: the command of an undisturbed run.
+Arguments reproducing(const Arguments& arguments) {
+  Arguments words;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i] == "--resume" || arguments[i].starts_with("--threads=")) continue;
+    if (arguments[i] == "--threads")
+      ++i;
+    else
+      words.push_back(arguments[i]);
+  }
+  return words;
+}
+
+int write(const Run& run, const std::vector<study_files::StudyOutput>& outputs, const std::string& text,
+          const Arguments& arguments) {
+  std::vector<reports::Table> tables;
+  for (const study_files::StudyOutput& output : outputs) {
+    tables.insert(tables.end(), output.tables.begin(), output.tables.end());
+    for (const std::string& line : output.remarks) remark(reports::terminal_escaped(line));
+  }
+  const std::vector<reports::Finding> findings = study_files::findings_of(outputs);
+  for (const reports::Finding& finding : findings) remark(reports::terminal_escaped(finding.sentence));
+  tables.push_back(reports::findings_table(findings));
+  const std::string title = std::filesystem::path(run.study).stem().string();
+  reports::write_report(run.directory, tables, study_files::page_of(title, outputs, command_line(reproducing(arguments))),
+                        {.arguments = reproducing(arguments), .texts = {{"study.toml", text}}});
+  remark_report(run.directory);
+  return exit_code_of(study_files::outcome_of(outputs));
+}
+
+study_files::CellStore store_of(const Run& run) {
+  return study_files::CellStore(reports::report_folder(run.directory), run.resume ? study_files::CellStore::Existing::resume
+                                                                                  : study_files::CellStore::Existing::refuse);
+}
+
+int forecast(const Run& run, const std::vector<study_files::PlannedStudy>& planned) {
+  std::optional<study_files::CellStore> kept;
+  if (run.resume && !run.directory.empty()) kept.emplace(run.directory, study_files::CellStore::Existing::resume);
+  print(study_files::forecast_table(study_files::forecast(planned, kept ? &*kept : nullptr, run.common.threads)), run.common,
+        1);
+  return done;
+}
+
+int run_all(const Run& run, const Arguments& arguments) {
+  if (run.list) return print(built_in_table(), run.common, 1), done;
+  if (run.study.empty()) throw Error("STUDY is missing: a file, or one that `ulpscope run --list` names");
+  // Made again, a report is made of the study file that it holds: the one it was made of may be another now.
+  const auto* const again = reports::WriteElsewhere::present();
+  const study_files::StudyText study = study_files::open_study(again == nullptr ? run.study : again->from + "/study.toml");
+  const std::vector<study_files::PlannedStudy> planned =
+      study_files::plan(requests::parse_toml(study.text, study.name), run.only);
+  if (run.dry_run) return forecast(run, planned);
+  if (run.directory.empty()) throw Error("-o DIR is missing: the report's folder");
+  const study_files::CellStore store = store_of(run);
+  study_files::forecast(planned, &store, run.common.threads);  // what is wrong with inputs is told before the work
+  std::vector<study_files::StudyOutput> outputs;
+  {
+    CellProgress progress;
+    outputs = study_files::run(planned, store, {.threads = run.common.threads, .progress = progress.callback()});
+  }
+  const int code = write(run, outputs, study.text, arguments);
+  store.remove();
+  return code;
+}
+
+void add_run_options(Command& command, Run& run) {
+  command.add_option("STUDY", run.study, "a TOML file of [[study]] tables, or the name of a built-in study");
+  command.add_option("-o", run.directory, "write a report: NAME.csv of each study, findings.csv, index.html, manifest.json")
+      ->type_name("DIR");
+  command.add_option("--only", run.only, "only the studies of these names")->comma_list()->type_name("NAME,...");
+  command.add_flag("--resume", run.resume, "go on with a run that was ended: what it kept is not computed again");
+  command.add_flag("--dry-run", run.dry_run, "print the studies, their cells, and about how long they take");
+  command.add_flag("--list", run.list, "print the built-in studies");
+  run.common.add_threads(command);
+  run.common.add_output(command);
+}
+
+}  // namespace
+
+void add_run(Command& app, const Arguments& arguments, int& exit_code) {
+  auto run = std::make_shared<Run>();
+  Command& command = *app.add_subcommand("run", "a study file: grids of studies, as one report that can be made again");
+  add_run_options(command, *run);
+  command.footer(
+      "A [[study]] table has a kind, a command's name, and its long options with _ for -; inputs are `inputs`, or `a`, `b`, "
+      "`c`.\n"
+      "A list where one value may stand makes a grid; for an option that takes a list, a list of lists does.\n"
+      "Example: ulpscope run block_scales --dry-run --text");
+  command.callback([run, &arguments, &exit_code] { exit_code = run_all(*run, arguments); });
+}
+
+void add_schema(Command& app) {
+  Command& command = *app.add_subcommand("schema", "the JSON schema of study files, by which editors complete them");
+  command.footer("Example: ulpscope schema");
+  command.callback([] {
+    print(study_files::schema([](const requests::Field& field) {
+      const Choices choices = choices_of(field.value);
+      return choices.kind == ChoiceKind::words ? choices.words : std::vector<std::string>();
+    }));
+  });
+}
+
+}  // namespace ulpscope::cli

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "emu/bulk/kernels.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "emu/bulk/kernels.cpp"
+#include <hwy/cache_control.h>
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+
+#include "emu/bulk/rounding-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace ulpscope::emu::detail::HWY_NAMESPACE {
+namespace {
+
+/// Vectors taken at once, so that as many codes of 8 bits fill one.
+constexpr std::size_t unroll = 4;
+
+template <class Out>
+constexpr bool is_code = !std::is_same_v<Out, float>;
+
+HWY_INLINE void store(const VU (&v)[unroll], float* out, bool streaming) {
+  const DF df;
+  for (std::size_t j = 0; j < unroll; ++j) {
+    const VF y = hn::BitCast(df, v[j]);
+    float* const at = out + j * hn::Lanes(df);
+    streaming ? hn::Stream(y, df, at) : hn::StoreU(y, df, at);
+  }
+}
+HWY_INLINE void store(const VU (&v)[unroll], std::uint32_t* out, bool streaming) {
+  const DU du;
+  for (std::size_t j = 0; j < unroll; ++j) {
+    std::uint32_t* const at = out + j * hn::Lanes(du);
+    streaming ? hn::Stream(v[j], du, at) : hn::StoreU(v[j], du, at);
+  }
+}
+#if ULPSCOPE_X86_BITS == 512
+// Packing interleaves 128-bit blocks: one permutation of 32-bit words puts them in order.
+HWY_INLINE void store_512(__m512i v, void* out, bool streaming) {
+  streaming ? _mm512_stream_si512(static_cast<__m512i*>(out), v) : _mm512_storeu_si512(out, v);
+}
+HWY_INLINE void store(const VU (&v)[unroll], std::uint16_t* out, bool streaming) {
+  const __m512i order = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
+  for (std::size_t j = 0; j < unroll; j += 2)
+    store_512(_mm512_permutexvar_epi64(order, _mm512_packus_epi32(v[j].raw, v[j + 1].raw)), out + j * 16, streaming);
+}
+HWY_INLINE void store(const VU (&v)[unroll], std::uint8_t* out, bool streaming) {
+  const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+  const __m512i low = _mm512_packus_epi32(v[0].raw, v[1].raw), high = _mm512_packus_epi32(v[2].raw, v[3].raw);
+  store_512(_mm512_permutexvar_epi32(order, _mm512_packus_epi16(low, high)), out, streaming);
+}
+#elif ULPSCOPE_X86_BITS == 256
+HWY_INLINE void store_256(__m256i v, void* out, bool streaming) {
+  auto* const at = static_cast<__m256i*>(out);
+  streaming ? _mm256_stream_si256(at, v) : _mm256_storeu_si256(at, v);
+}
+HWY_INLINE void store(const VU (&v)[unroll], std::uint16_t* out, bool streaming) {
+  for (std::size_t j = 0; j < unroll; j += 2)
+    store_256(_mm256_permute4x64_epi64(_mm256_packus_epi32(v[j].raw, v[j + 1].raw), 0xd8), out + j * 8, streaming);
+}
+HWY_INLINE void store(const VU (&v)[unroll], std::uint8_t* out, bool streaming) {
+  const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+  const __m256i low = _mm256_packus_epi32(v[0].raw, v[1].raw), high = _mm256_packus_epi32(v[2].raw, v[3].raw);
+  store_256(_mm256_permutevar8x32_epi32(_mm256_packus_epi16(low, high), order), out, streaming);
+}
+#else
+template <class Out>
+HWY_INLINE void store(const VU (&v)[unroll], Out* out, bool) {
+  const DI di;
+  const hn::Rebind<Out, DI> narrow;
+  for (std::size_t j = 0; j < unroll; ++j)
+    hn::StoreU(hn::DemoteTo(narrow, hn::BitCast(di, v[j])), narrow, out + j * hn::Lanes(di));
+}
+#endif
+
+/// Elements that one step of a loop takes.
+HWY_INLINE std::size_t step_size() { return unroll * hn::Lanes(DF()); }
+
+template <class Rounder, class Out>
+HWY_INLINE void round_step(const Rounder& rounder, const float* in, Out* out, const std::uint32_t* random, bool streaming) {
+  const DF df;
+  const DU du;
+  VU v[unroll];
+  for (std::size_t j = 0; j < unroll; ++j) {
+    const std::size_t at = j * hn::Lanes(df);
+    if constexpr (Rounder::is_stochastic)
+      v[j] = rounder(hn::LoadU(df, in + at), hn::LoadU(du, random + at));
+    else
+      v[j] = rounder(hn::LoadU(df, in + at), hn::Zero(du));
+  }
+  store(v, out, streaming);
+}
+
+/// Fewer elements than a step: through buffers.
+template <class Rounder, class Out>
+HWY_NOINLINE void round_few(const Rounder& rounder, const float* in, Out* out, const std::uint32_t* random, std::size_t size) {
+  HWY_ALIGN float values[unroll * hn::MaxLanes(DF())] = {};
+  HWY_ALIGN std::uint32_t words[unroll * hn::MaxLanes(DF())] = {};
+  HWY_ALIGN Out results[unroll * hn::MaxLanes(DF())];
+  std::memcpy(values, in, size * sizeof(float));
+  if (Rounder::is_stochastic) std::memcpy(words, random, size * sizeof(std::uint32_t));
+  round_step(rounder, values, results, words, false);
+  std::memcpy(out, results, size * sizeof(Out));
+}
+
+template <class Rounder, class Out>
+HWY_NOINLINE void round_loop(const BulkPlan& plan, const float* in, Out* out, const Loop& loop) {
+  const Rounder rounder(plan);
+  const std::size_t step = step_size();
+  // Stores that cross cache lines cost more than the detour of the first few elements.
+  const bool aligns = loop.traffic == Traffic::streaming || loop.size >= 16 * step;
+  const auto random = [&](std::size_t i) { return Rounder::is_stochastic ? loop.random + i : nullptr; };
+  std::size_t i = 0;
+  const bool is_far = loop.traffic != Traffic::near;
+  const auto steps = [&](auto streaming) HWY_ATTR {
+    for (; i + step <= loop.size; i += step) {
+      if (is_far) prefetch_next_page(in + i, step * sizeof(float));
+      round_step(rounder, in + i, out + i, random(i), streaming);
+    }
+  };
+  const std::size_t head = aligns ? std::min(loop.size, misaligned(out)) : 0;
+  for (; i < head; i = std::min(head, i + step)) round_few(rounder, in + i, out + i, random(i), std::min(step, head - i));
+  if (loop.traffic == Traffic::streaming) {
+    steps(std::true_type());
+    hwy::FlushStream();
+  } else {
+    steps(std::false_type());
+  }
+  if (i < loop.size) round_few(rounder, in + i, out + i, random(i), loop.size - i);
+}
+
+template <Way way, Special special, class Out>
+void round_with(const BulkPlan& plan, const float* in, Out* out, const Loop& loop) {
+  round_loop<Rounder<way, special, is_code<Out>>>(plan, in, out, loop);
+}
+
+/// A way with those special treatments that it is compiled for; `any` serves for the rest.
+template <Way way, Special... specials, class Out>
+void choose_special(const BulkPlan& plan, const float* in, Out* out, const Loop& loop) {
+  const bool done = ((plan.special == specials && (round_with<way, specials>(plan, in, out, loop), true)) || ...);
+  if (!done) round_with<way, Special::any>(plan, in, out, loop);
+}
+
+template <class Out>
+void round_any(const BulkPlan& plan, const float* in, Out* out, const Loop& loop) {
+  using enum Special;
+  switch (plan.way) {
+    case Way::sum_nearest: return choose_special<Way::sum_nearest, nan, fnuz, same>(plan, in, out, loop);
+    case Way::sum: return choose_special<Way::sum, nan, fnuz, same, truncated, directed>(plan, in, out, loop);
+    case Way::sum_away: return choose_special<Way::sum_away, nan, fnuz, same>(plan, in, out, loop);
+    case Way::sum_odd: return choose_special<Way::sum_odd, nan, fnuz, same, truncated>(plan, in, out, loop);
+    case Way::sum_stochastic: return choose_special<Way::sum_stochastic, nan, same>(plan, in, out, loop);
+    case Way::bits_even: return choose_special<Way::bits_even, natural>(plan, in, out, loop);
+    case Way::bits_offset: return choose_special<Way::bits_offset, natural>(plan, in, out, loop);
+    case Way::bits_odd: return choose_special<Way::bits_odd, natural>(plan, in, out, loop);
+    case Way::bits_stochastic: return choose_special<Way::bits_stochastic, natural>(plan, in, out, loop);
+    case Way::half: return round_with < has_half ? Way::half : Way::sum, has_half ? same : directed > (plan, in, out, loop);
+    case Way::exponent: return choose_special<Way::exponent, nan>(plan, in, out, loop);
+  }
+}
+
+}  // namespace
+
+void Round(const BulkPlan& plan, const float* in, float* out, const Loop& loop) { round_any(plan, in, out, loop); }
+void Encode8(const BulkPlan& plan, const float* in, std::uint8_t* out, const Loop& loop) { round_any(plan, in, out, loop); }
+void Encode16(const BulkPlan& plan, const float* in, std::uint16_t* out, const Loop& loop) { round_any(plan, in, out, loop); }
+void Encode32(const BulkPlan& plan, const float* in, std::uint32_t* out, const Loop& loop) { round_any(plan, in, out, loop); }
+
+}  // namespace ulpscope::emu::detail::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace ulpscope::emu::detail {
+
+HWY_EXPORT(Round);
+HWY_EXPORT(Encode8);
+HWY_EXPORT(Encode16);
+HWY_EXPORT(Encode32);
+
+void round_floats(const BulkPlan& plan, const float* in, float* out, const Loop& loop) {
+  HWY_DYNAMIC_DISPATCH(Round)(plan, in, out, loop);
+}
+void encode_floats(const BulkPlan& plan, const float* in, std::uint8_t* out, const Loop& loop) {
+  HWY_DYNAMIC_DISPATCH(Encode8)(plan, in, out, loop);
+}
+void encode_floats(const BulkPlan& plan, const float* in, std::uint16_t* out, const Loop& loop) {
+  HWY_DYNAMIC_DISPATCH(Encode16)(plan, in, out, loop);
+}
+void encode_floats(const BulkPlan& plan, const float* in, std::uint32_t* out, const Loop& loop) {
+  HWY_DYNAMIC_DISPATCH(Encode32)(plan, in, out, loop);
+}
+
+}  // namespace ulpscope::emu::detail
+#endif

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// What comes before the rounding of floats: random words, and doubles made floats.
+#include "emu/bulk/kernels.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "emu/bulk/operands.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include <cstring>
+#include <limits>
+
+#include "emu/bulk/vectors-inl.hpp"
+#include "emu/philox.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace ulpscope::emu::detail::HWY_NAMESPACE {
+namespace {
+
+#if HWY_TARGET != HWY_SCALAR
+/// Philox4x32-10 in 64-bit lanes, whose upper halves hold rubbish that no multiplication reads. Two counters a lane pair: the
+/// even ones and the odd ones; word 0 of both is interleaved at the end.
+using D64 = VectorTag<std::uint64_t>;
+using V64 = hn::Vec<D64>;
+
+HWY_INLINE V64 times(V64 a, V64 b) { return hn::MulEven(hn::BitCast(DU(), a), hn::BitCast(DU(), b)); }
+
+struct Keys {
+  std::uint64_t k0[philox_rounds], k1[philox_rounds];
+
+  explicit Keys(std::uint64_t seed) {
+    auto low = static_cast<std::uint32_t>(seed), high = static_cast<std::uint32_t>(seed >> 32);
+    for (int r = 0; r < philox_rounds; ++r, low += philox_weyl0, high += philox_weyl1) k0[r] = low, k1[r] = high;
+  }
+};
+
+/// Word 0 of the blocks of `counter` (low words) and a high word that all share, in the lower half of each lane. The counter's
+/// other two words are zero, so that in the first two rounds half of the products are the same for all.
+HWY_INLINE V64 philox_word0(const Keys& keys, V64 counter, std::uint32_t high) {
+  const D64 d;
+  const V64 m0 = hn::Set(d, philox_multiplier0), m1 = hn::Set(d, philox_multiplier1);
+  const V64 first = times(counter, m0);
+  const std::uint64_t shared = philox_multiplier0 * (high ^ keys.k0[0]);
+  const V64 second = times(hn::Xor(hn::ShiftRight<32>(first), hn::Set(d, keys.k1[0])), m1);
+  V64 c0 = hn::Xor(hn::ShiftRight<32>(second), hn::Set(d, keys.k0[1])), c1 = second;
+  V64 c2 = hn::Xor(first, hn::Set(d, shared >> 32 ^ keys.k1[1])), c3 = hn::Set(d, shared);
+  for (int r = 2; r < philox_rounds; ++r) {
+    const V64 p0 = times(c0, m0), p1 = times(c2, m1);
+    c0 = hn::Xor3(hn::ShiftRight<32>(p1), c1, hn::Set(d, keys.k0[r]));
+    c2 = hn::Xor3(hn::ShiftRight<32>(p0), c3, hn::Set(d, keys.k1[r]));
+    c1 = p1;
+    c3 = p0;
+  }
+  return c0;
+}
+
+HWY_INLINE VU random_step(const Keys& keys, std::uint64_t counter) {
+  const D64 d;
+  const V64 even = hn::Add(hn::Set(d, counter), hn::ShiftLeft<1>(hn::Iota(d, 0)));
+  const auto high = static_cast<std::uint32_t>(counter >> 32);
+  const V64 a = philox_word0(keys, even, high), b = philox_word0(keys, hn::Add(even, hn::Set(d, 1)), high);
+  return hn::BitCast(DU(), hn::Or(hn::And(a, hn::Set(d, 0xffffffffu)), hn::ShiftLeft<32>(b)));
+}
+#endif
+
+/// Subnormal and smaller in float: cut to its grid, the last bit set if that lost anything. All as doubles.
+template <class D, class V>
+HWY_INLINE V tiny_to_odd(D d, V magnitude) {
+  const hn::RebindToUnsigned<D> du;
+  const V grid = hn::Set(d, 0x1p-97);  // its last bit is float's least number, 2^-149
+  const V sum = hn::Add(magnitude, grid), rounded = hn::Sub(sum, grid);
+  const auto one = hn::Set(du, std::uint64_t{1});
+  auto count = hn::BitCast(du, sum);
+  count = hn::Sub(count, hn::IfThenElseZero(hn::RebindMask(du, hn::Gt(rounded, magnitude)), one));
+  count = hn::Or(count, hn::IfThenElseZero(hn::RebindMask(du, hn::Ne(rounded, magnitude)), one));
+  return hn::Abs(hn::Sub(hn::BitCast(d, count), grid));  // 0 is -0 where the direction is downward
+}
+
+template <class D>
+HWY_INLINE hn::Vec<hn::Rebind<float, D>> narrow(D d, hn::Vec<D> x, bool subnormals_are_zero) {
+  const hn::RebindToUnsigned<D> du;
+  const hn::RebindToSigned<D> di;
+  // A double has 29 bits more than a float: cut them off, and set the last one left if any was set.
+  constexpr std::uint64_t low_bits = (std::uint64_t{1} << 29) - 1;
+  const auto low = hn::Set(du, low_bits), all = hn::BitCast(du, x);
+  const auto sign = hn::And(all, hn::Set(du, std::uint64_t{1} << 63));
+  const auto word = hn::Xor(all, sign);
+  const auto sticky = hn::AndNot(low, hn::Add(hn::And(word, low), low));
+  auto magnitude = hn::BitCast(d, hn::Or(hn::AndNot(low, word), sticky));
+
+  const auto bits = hn::BitCast(di, word);
+  const auto number = [&](double limit) { return hn::BitCast(di, hn::Set(d, limit)); };
+  const auto largest = number(static_cast<double>(std::numeric_limits<float>::max()));
+  const auto too_large = hn::And(hn::Gt(bits, largest), hn::Lt(bits, number(std::numeric_limits<double>::infinity())));
+  magnitude = hn::IfThenElse(hn::RebindMask(d, too_large), hn::BitCast(d, largest), magnitude);
+  const auto tiny = hn::RebindMask(d, hn::Lt(bits, number(static_cast<double>(std::numeric_limits<float>::min()))));
+  if (!hn::AllFalse(d, tiny)) {
+    magnitude = hn::IfThenElse(tiny, tiny_to_odd(d, hn::BitCast(d, word)), magnitude);
+    const auto subnormal = hn::RebindMask(d, hn::Lt(bits, number(std::numeric_limits<double>::min())));
+    if (subnormals_are_zero) magnitude = hn::IfThenZeroElse(subnormal, magnitude);
+  }
+  return exact_floats(d, hn::Or(magnitude, hn::BitCast(d, sign)));
+}
+
+}  // namespace
+
+void Narrow(const double* in, float* out, std::size_t size, bool subnormals_are_zero) {
+  const VectorTag<double> d;
+  const hn::Rebind<float, decltype(d)> narrow_d;
+  const std::size_t lanes = hn::Lanes(d);
+  std::size_t i = 0;
+  for (; i + lanes <= size; i += lanes) hn::StoreU(narrow(d, hn::LoadU(d, in + i), subnormals_are_zero), narrow_d, out + i);
+  if (i == size) return;
+  HWY_ALIGN double wide[hn::MaxLanes(d)] = {};
+  HWY_ALIGN float few[hn::MaxLanes(d)];
+  std::memcpy(wide, in + i, (size - i) * sizeof(double));
+  hn::StoreU(narrow(d, hn::LoadU(d, wide), subnormals_are_zero), narrow_d, few);
+  std::memcpy(out + i, few, (size - i) * sizeof(float));
+}
+
+void FillRandom(std::uint64_t seed, std::uint64_t first, std::uint32_t* out, std::size_t size) {
+  std::size_t i = 0;
+#if HWY_TARGET != HWY_SCALAR
+  const std::size_t lanes = hn::Lanes(DU());
+  const Keys keys(seed);
+  for (; i + lanes <= size; i += lanes) hn::StoreU(random_step(keys, first + i), DU(), out + i);
+#endif
+  for (; i < size; ++i) out[i] = rounding_bits(seed, first + i);
+}
+
+}  // namespace ulpscope::emu::detail::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace ulpscope::emu::detail {
+
+HWY_EXPORT(FillRandom);
+HWY_EXPORT(Narrow);
+
+void fill_random(std::uint64_t seed, std::uint64_t first, std::uint32_t* out, std::size_t size) {
+  HWY_DYNAMIC_DISPATCH(FillRandom)(seed, first, out, size);
+}
+void narrow_to_odd(const double* in, float* out, std::size_t size, bool subnormals_are_zero) {
+  HWY_DYNAMIC_DISPATCH(Narrow)(in, out, size, subnormals_are_zero);
+}
+
+}  // namespace ulpscope::emu::detail
+#endif

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where K is cut: by promotion, by split K, and where scales change.
+#include "emu/matmul_parts.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "emu/error.hpp"
+
+namespace ulpscope::emu {
+namespace {
+
+std::size_t extent(std::size_t size, std::size_t count) { return (size + count - 1) / count; }
+
+}  // namespace
+
+template <class Float>
+SoftwareScales software_scales(const EngineMatmul<Float>& problem) noexcept {
+  SoftwareScales scales;
+  if (problem.engine.scales != EngineScales::none) return scales;
+  scales.any = !problem.scale_a.empty() || !problem.scale_b.empty();
+  scales.along_k = problem.scale_a.columns > 1 || problem.scale_b.rows > 1;
+  return scales;
+}
+
+template <class Float>
+std::vector<Part> parts_of(const EngineMatmul<Float>& problem) {
+  const std::size_t depth = problem.a.columns();
+  const auto step = static_cast<std::size_t>(std::max(problem.engine.products, 1));
+  if (problem.promote % step != 0)
+    throw Error("promote " + std::to_string(problem.promote) + ": the engine takes " + std::to_string(step) +
+                " products in a step; give a multiple of that");
+  if (problem.split_k == 0) throw Error("split_k 0: give 1 or more");
+
+  std::vector<Part> parts;
+  const std::size_t chain = std::max<std::size_t>(extent(extent(depth, problem.split_k), step) * step, 1);
+  for (std::size_t begin = 0, split = 0; begin < depth; begin += chain, ++split) {
+    const std::size_t end = std::min(depth, begin + chain);
+    std::vector<std::size_t> cuts{end};
+    const auto cut_every = [&](std::size_t from, std::size_t distance) {
+      for (std::size_t k = from + distance; k < end; k += distance)
+        if (k > begin) cuts.push_back(k);
+    };
+    if (problem.promote > 0) cut_every(begin, problem.promote);
+    if (software_scales(problem).along_k) {
+      if (problem.scale_a.columns > 1) cut_every(0, extent(depth, problem.scale_a.columns));
+      if (problem.scale_b.rows > 1) cut_every(0, extent(depth, problem.scale_b.rows));
+    }
+    std::sort(cuts.begin(), cuts.end());
+    cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
+    for (std::size_t from = begin; const std::size_t to : cuts) {
+      parts.push_back({from, to, split});
+      from = to;
+    }
+  }
+  return parts;
+}
+
+template SoftwareScales software_scales(const EngineMatmul<float>&) noexcept;
+template SoftwareScales software_scales(const EngineMatmul<double>&) noexcept;
+template std::vector<Part> parts_of(const EngineMatmul<float>&);
+template std::vector<Part> parts_of(const EngineMatmul<double>&);
+
+}  // namespace ulpscope::emu

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a matrix product falls into chains: the parts of K, and the scales that are applied around them.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "emu/engine_matmul.hpp"
+
+namespace ulpscope::emu {
+
+/// A chain of its own: products [begin, end), the `split`-th of the equal chains.
+struct Part {
+  std::size_t begin, end, split;
+};
+
+/// The scales that the engine does not apply itself.
+struct SoftwareScales {
+  bool any = false;
+  bool along_k = false;  ///< they change along K, so that each part has its own
+};
+template <class Float>
+SoftwareScales software_scales(const EngineMatmul<Float>& problem) noexcept;
+
+/// The parts of K in the order in which they are added. @throws Error where promote or split_k do not fit the engine.
+template <class Float>
+std::vector<Part> parts_of(const EngineMatmul<Float>& problem);
+
+/// The scale of a grid over an operand of `rows` by `columns` at element (i, j).
+inline float scale_at(const ScaleGrid& grid, std::size_t rows, std::size_t columns, std::size_t i, std::size_t j) noexcept {
+  const auto extent = [](std::size_t size, std::size_t count) { return (size + count - 1) / count; };
+  return grid.values[i / extent(rows, grid.rows) * grid.columns + j / extent(columns, grid.columns)];
+}
+
+}  // namespace ulpscope::emu

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operands of a matrix product, checked and cut into panels. Infinities and NaNs are left out of the panels and listed apart.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "emu/engine_matmul.hpp"
+#include "emu/error.hpp"
+#include "emu/products/panels.hpp"
+
+namespace ulpscope::emu::detail {
+
+/// How operands lie in panels.
+struct PanelLayout {
+  std::size_t products;  ///< of a step
+  bool wide;             ///< exponents of 16 bits
+  bool flush;            ///< subnormal operands count as zero
+  bool positive_zeros;   ///< and zeros have no sign
+};
+
+Error not_of_format(const char* name, Format format, std::size_t row, std::size_t column, double value);
+
+/// An operand whose elements are values of its format. @throws Error at the first that is not
+class CheckedOperand {
+ public:
+  /// `name` is what the error calls the matrix. `along_rows`: K runs along the rows (A), else down the columns (B).
+  CheckedOperand(const char* name, const EngineOperand<float>& operand, bool along_rows, int threads);
+
+  const EngineOperand<float>& operand() const noexcept { return operand_; }
+  /// Values of k whose element of row (or column) `line` is infinite or NaN, ascending.
+  const std::vector<std::uint32_t>& specials(std::size_t line) const noexcept;
+  /// Has `k` looked at for this line although its element is finite.
+  void add_special(std::size_t line, std::size_t k);
+  bool has_specials() const noexcept { return !specials_.empty(); }
+
+  /// Rows [row, row + panel_rows) and k in [begin, end), padded with zeros to full steps.
+  void pack_rows(const PanelLayout& layout, std::size_t row, std::size_t begin, std::size_t end, RowPanel& panel) const;
+  /// Columns [column, column + panel_columns) likewise.
+  void pack_columns(const PanelLayout& layout, std::size_t column, std::size_t begin, std::size_t end,
+                    ColumnPanel& panel) const;
+
+ private:
+  const float* stored(std::size_t i, std::size_t j) const noexcept;
+
+  EngineOperand<float> operand_;
+  int least_exponent_;
+  std::size_t lines_;
+  std::vector<std::vector<std::uint32_t>> specials_;  ///< by line; empty where no line has any
+};
+
+}  // namespace ulpscope::emu::detail

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "emu/products/plan.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "emu/error.hpp"
+
+namespace ulpscope::emu::detail {
+
+std::optional<AlignedPlan> aligned_plan(const Engine& engine, Format a, Format b) {
+  const Stage& stage = engine.stages[0];
+  Engine simple = block_fma(engine.products, stage.fraction_bits, engine.accumulator, stage.rounding);
+  simple.result_fraction_bits = engine.result_fraction_bits;
+  simple.least_exponent = engine.least_exponent;
+  simple.nan_code = engine.nan_code;
+  const bool half =
+      engine.accumulator == float16 && stage.rounding == Rounding::nearest_even && engine.result_fraction_bits < 0;
+  const bool single = engine.accumulator == float32 && stage.rounding == Rounding::toward_zero;
+  if (engine != simple || !(half || single) || engine.products < 1) return std::nullopt;
+
+  // Half the products of a step and c fit 31 bits; the kernel watches the sum of the halves.
+  const int bits = stage.fraction_bits;
+  const auto greatest_significand = [](Format f) { return 2 - power_of_two(1 - f.precision()); };
+  const double halved = (engine.products + 1) / 2 * greatest_significand(a) * greatest_significand(b) + 2;
+  const bool fits = bits >= 2 && bits <= 28 && halved * power_of_two(bits) < power_of_two(31);
+  const bool exact = a.precision() + b.precision() <= 24 && std::max(a.max_exponent(), b.max_exponent()) < 128;
+  if (!fits || !exact) return std::nullopt;
+
+  AlignedPlan plan{};
+  plan.products = engine.products;
+  plan.fraction_bits = bits;
+  plan.result_fraction_bits = half || engine.result_fraction_bits < 0 ? float32.fraction_bits : engine.result_fraction_bits;
+  plan.half_results = half;
+  // Exponents of products that are not zero lie above -64, those of zeros below, and c fits between: see the kernel.
+  constexpr int narrow = 24;
+  const auto fits_narrow = [](Format f) { return f.max_exponent() <= narrow && f.min_exponent() >= -narrow; };
+  plan.wide = !(fits_narrow(a) && fits_narrow(b));
+  plan.least_exponent = engine.least_exponent;
+  plan.a_least = a.min_exponent();
+  plan.b_least = b.min_exponent();
+  plan.c_least = engine.accumulator.min_exponent();
+  return plan;
+}
+
+std::optional<StagesPlan> stages_plan(const Engine& engine, Format a, Format b, Format scales, std::size_t length) {
+  StagesPlan plan{};
+  plan.engine = engine;
+  plan.a = a;
+  plan.b = b;
+  plan.a_least = a.min_exponent();
+  plan.b_least = b.min_exponent();
+  plan.products = engine.products == Stage::all ? std::max<std::size_t>(length, 1) : static_cast<std::size_t>(engine.products);
+  if (engine.accumulator != float32 && engine.accumulator != float16) return std::nullopt;
+
+  plan.float_chains = engine.accumulator == float32 && engine.scales == EngineScales::none &&
+                      engine.subnormal_inputs_are_zero == engine.subnormal_results_are_zero;
+  std::size_t terms = plan.products;
+  for (int i = 0; i < engine.stage_count; ++i) {
+    const Stage& stage = engine.stages[static_cast<std::size_t>(i)];
+    const std::size_t each = stage.terms == Stage::all ? terms : static_cast<std::size_t>(stage.terms);
+    if (terms % each != 0 || terms / each > most_sums) return std::nullopt;
+    const bool adds_in_turn = stage.summing == Summing::sequential || stage.summing == Summing::pairwise;
+    const bool direction = stage.rounding == Rounding::nearest_even || stage.rounding == Rounding::toward_zero ||
+                           stage.rounding == Rounding::upward || stage.rounding == Rounding::downward ||
+                           (stage.rounding == Rounding::to_odd && adds_in_turn);
+    // Sums of cut terms are integers of 53 bits, sums of small groups are exact in doubles; any other exact sum is not.
+    const bool group_sum =
+        i == 0 && stage.summing == Summing::exact && !stage.rounded && engine.scales == EngineScales::group_sums;
+    const int bits = std::max(stage.fraction_bits, stage.addend_fraction_bits);
+    const bool fits = static_cast<double>(each + 1) * power_of_two(bits + 2) < power_of_two(53);
+    if (!direction || (stage.summing == Summing::exact && !group_sum) || (stage.summing == Summing::aligned && !fits))
+      return std::nullopt;
+    const bool sums_products = i == 0 && adds_in_turn;
+    const bool sums_all = i > 0 && stage.summing == Summing::sequential && each == terms;
+    plan.float_chains &= (sums_products || sums_all) && stage.rounding == Rounding::nearest_even && !stage.carried;
+    terms = stage.carried ? 1 : terms / each;
+  }
+  if (engine.scales != EngineScales::none) {
+    plan.scale_products = static_cast<std::size_t>(engine.scale_products);
+    plan.group_products = static_cast<std::size_t>(engine.stages[0].terms);
+    plan.blocks = (plan.products + plan.scale_products - 1) / plan.scale_products;
+    plan.scale_format = scales;
+    plan.scale_least = scales.min_exponent();
+  }
+  return plan;
+}
+
+std::optional<std::vector<Kernel>> kernels_of(const EngineMatmul<float>& problem, const std::vector<Part>& parts) {
+  const Format scales = problem.scale_a.empty() ? problem.scale_b.format : problem.scale_a.format;
+  const auto aligned = aligned_plan(problem.engine, problem.a.format, problem.b.format);
+  std::vector<Kernel> kernels;
+  for (const Part& part : parts) {
+    const auto stages =
+        aligned ? std::nullopt : stages_plan(problem.engine, problem.a.format, problem.b.format, scales, part.end - part.begin);
+    if (!aligned && !stages) return std::nullopt;
+    kernels.push_back(aligned ? Kernel(*aligned) : Kernel(*stages));
+  }
+  return kernels;
+}
+
+}  // namespace ulpscope::emu::detail

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "products/engine.hpp"
+
+#include <algorithm>
+
+#include "emu/catalogue.hpp"
+
+namespace ulpscope::products {
+namespace {
+
+using Scales = std::optional<MatmulScales>;
+
+bool takes(const emu::EngineMode& mode, emu::Format a, emu::Format b) {
+  const auto takes_one = [&](emu::Format format) {
+    return mode.inputs.empty() || std::find(mode.inputs.begin(), mode.inputs.end(), format) != mode.inputs.end();
+  };
+  return takes_one(a) && takes_one(b) && (mode.mixed || a == b);
+}
+
+/// The mode that emu::find_engine would find, if there is one.
+const emu::EngineMode* find_mode(std::string_view name, const emu::EngineRequest& request) {
+  for (const emu::EngineMode& mode : emu::engine_modes())
+    if (mode.engine == name && takes(mode, request.a, request.b) && mode.model.accumulator == request.accumulator &&
+        mode.model.scales == request.scales &&
+        (request.scales == emu::EngineScales::none || mode.scale_format == request.scale_format))
+      return &mode;
+  return nullptr;
+}
+
+/// Whether the scales are those of an instruction: one for each line and `products` products.
+bool fits(const Scales& scales, emu::Format format, std::size_t products, std::size_t k) {
+  if (!scales) return true;
+  const bool each_line = scales->line_block == 1;
+  return scales->format == format && each_line && scales->for_k == (k + products - 1) / products &&
+         (scales->k_block == products || scales->for_k == 1);
+}
+
+const emu::EngineMode* scaling_mode(const std::string& word, emu::EngineRequest request, const Scales& a, const Scales& b,
+                                    std::size_t k) {
+  request.scale_format = a ? a->format : b->format;
+  for (const auto scales : {emu::EngineScales::group_sums, emu::EngineScales::products}) {
+    request.scales = scales;
+    const emu::EngineMode* const mode = find_mode(word, request);
+    if (mode == nullptr) continue;
+    const auto products = static_cast<std::size_t>(mode->model.scale_products);
+    if (fits(a, mode->scale_format, products, k) && fits(b, mode->scale_format, products, k)) return mode;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::string_view name_of(ScaledBy scaled_by) noexcept {
+  switch (scaled_by) {
+    case ScaledBy::none: return "none";
+    case ScaledBy::engine: return "engine";
+    case ScaledBy::software: break;
+  }
+  return "software";
+}
+
+emu::Format default_accumulator(const std::string& word, emu::Format a, emu::Format b) {
+  if (a == emu::float64 || b == emu::float64) return emu::float64;
+  if (find_mode(word, {a, b, emu::float32}) != nullptr) return emu::float32;
+  for (const emu::EngineMode& mode : emu::engine_modes())
+    if (mode.engine == word && mode.model.scales == emu::EngineScales::none && takes(mode, a, b)) return mode.model.accumulator;
+  return emu::float32;
+}
+
+ChosenEngine choose_engine(const std::string& word, const emu::EngineRequest& request, std::size_t k, const Scales& scale_a,
+                           const Scales& scale_b) {
+  ChosenEngine chosen;
+  chosen.word = word;
+  chosen.exact = word == "exact";
+  const bool scaled = scale_a || scale_b;
+  const emu::EngineMode* const scaling = scaled ? scaling_mode(word, request, scale_a, scale_b, k) : nullptr;
+  chosen.scaled_by = !scaled ? ScaledBy::none : scaling != nullptr ? ScaledBy::engine : ScaledBy::software;
+  chosen.model = scaling != nullptr ? scaling->model : emu::parse_engine(word, request);
+  const emu::EngineMode* const mode = scaling != nullptr ? scaling : find_mode(word, request);
+  if (mode == nullptr) return chosen;  // one of the user's own
+  chosen.evidence = mode->evidence;
+  chosen.instruction = mode->instruction;
+  chosen.source = mode->source;
+  return chosen;
+}
+
+ChosenEngine engine_of(const MatmulDevice& device, bool scaled) {
+  const gpu::Operation& o = device.operation;
+  ChosenEngine chosen;
+  chosen.word = device.word;
+  chosen.instruction = o.instruction;
+  chosen.scaled_by = scaled ? ScaledBy::software : ScaledBy::none;
+  chosen.device = std::make_shared<const MatmulDevice>(device);
+  if (!o.engine.empty()) {
+    chosen.model = emu::parse_engine(o.engine, {o.a, o.b, o.accumulator});
+  } else {
+    chosen.model.products = static_cast<int>(o.products);
+    chosen.model.accumulator = o.accumulator;
+  }
+  return chosen;
+}
+
+}  // namespace ulpscope::products

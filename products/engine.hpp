@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// The engine that a matrix product asks for, and who applies the scales.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "emu/engine.hpp"
+#include "emu/engines.hpp"
+#include "emu/format.hpp"
+#include "products/device.hpp"
+#include "products/scales.hpp"
+
+namespace ulpscope::products {
+
+enum class ScaledBy : std::uint8_t {
+  none,      ///< there are no scales
+  engine,    ///< its instruction takes them
+  software,  ///< the sums of products that share two scales are multiplied by them, in the format of the sum
+};
+std::string_view name_of(ScaledBy scaled_by) noexcept;
+
+struct ChosenEngine {
+  std::string word;    ///< as asked for
+  bool exact = false;  ///< no engine: the exact product
+  emu::Engine model;
+  emu::Evidence evidence = emu::Evidence::definition;
+  std::string instruction, source;  ///< of a named engine; may be empty
+  ScaledBy scaled_by = ScaledBy::none;
+  std::shared_ptr<const MatmulDevice> device = {};  ///< real hardware; `model` is what it claims to compute
+
+  /// Why its results are believed: as Evidence, or `hardware`.
+  std::string_view evidence_word() const noexcept { return device ? "hardware" : emu::name_of(evidence); }
+};
+
+/// What an engine sums in unless it is told: float32 where it can, else what it has for these operands.
+emu::Format default_accumulator(const std::string& word, emu::Format a, emu::Format b);
+
+/// The engine `word` for operands and accumulator of these formats, and for `k` products with these scales, which it applies
+/// itself where it can. `request` says nothing of scales.
+/// @throws ulpscope::Error naming the closest engines, or the formats that this one takes.
+ChosenEngine choose_engine(const std::string& word, const emu::EngineRequest& request, std::size_t k,
+                           const std::optional<MatmulScales>& scale_a, const std::optional<MatmulScales>& scale_b);
+
+/// A device in the place of an engine; scales are applied in software.
+ChosenEngine engine_of(const MatmulDevice& device, bool scaled);
+
+}  // namespace ulpscope::products

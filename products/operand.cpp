@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "products/operand.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <span>
+
+#include "tensors/caster.hpp"
+
+namespace ulpscope::products {
+namespace {
+
+/// The tensor in float32, to nearest even.
+tensors::Tensor in_float32(const tensors::Tensor& tensor) {
+  std::vector<double> values(static_cast<std::size_t>(tensor.count()));
+  tensor.source->read(0, std::span(values));
+  std::vector<float> floats(values.size());
+  std::transform(values.begin(), values.end(), floats.begin(), [](double x) { return static_cast<float>(x); });
+  return tensors::from_values(tensor.label, tensor.shape, std::move(floats));
+}
+
+void count(RoundedElements& counts, double before, double after) {
+  ++counts.count;
+  if (before == after || (std::isnan(before) && std::isnan(after))) return;
+  ++counts.changed;
+  if (std::isfinite(before) && !std::isfinite(after)) ++counts.lost;
+}
+
+}  // namespace
+
+InputRounding input_rounding(emu::Format format) {
+  if (format != emu::tf32) return {.format = format};
+  return {.format = format, .options = {.rounding = emu::Rounding::toward_zero}, .of_float32 = true};
+}
+
+template <class Float>
+std::vector<Float> rounded_elements(const tensors::Tensor& tensor, const InputRounding& rounding, RoundedElements& counts) {
+  const bool narrows = rounding.of_float32 && !tensor.dtype.fits_float();
+  const tensors::Caster caster(narrows ? in_float32(tensor) : tensor, rounding.format, rounding.options, rounding.random);
+  std::vector<Float> values(static_cast<std::size_t>(tensor.count()));
+  std::vector<double> before(std::min<std::size_t>(1 << 16, values.size()));
+  for (std::size_t first = 0; first < values.size(); first += before.size()) {
+    const std::span part = std::span(values).subspan(first, std::min(before.size(), values.size() - first));
+    caster.values(first, part);
+    tensor.source->read(first, std::span(before).first(part.size()));
+    for (std::size_t i = 0; i < part.size(); ++i) count(counts, before[i], static_cast<double>(part[i]));
+  }
+  return values;
+}
+
+std::size_t padded_k(std::size_t k, const std::optional<MatmulScales>& a, const std::optional<MatmulScales>& b) {
+  std::size_t block = 1;
+  for (const auto* scales : {&a, &b})
+    if (*scales && (*scales)->k_block != MatmulScales::all) block = std::lcm(block, (*scales)->k_block);
+  return (k + block - 1) / block * block;
+}
+
+template <class Float>
+LoadedOperand<Float>::LoadedOperand(const MatmulOperand& operand, MatmulSide side, std::size_t k)
+    : side_(side), format_(operand.rounding.format), k_(k), scales_(operand.scales) {
+  const auto& shape = operand.input.tensor.shape;
+  const bool lines_are_rows = (side == MatmulSide::a) != operand.input.transposed;
+  lines_ = operand.input.is_vector() ? 1 : static_cast<std::size_t>(lines_are_rows ? shape[shape.size() - 2] : shape.back());
+  lines_ = (lines_ + line_block() - 1) / line_block() * line_block();
+  lay_out(operand, rounded_elements<Float>(operand.input.tensor, operand.rounding, rounded_));
+  lay_out_scales();
+}
+
+template <class Float>
+void LoadedOperand<Float>::lay_out(const MatmulOperand& operand, const std::vector<Float>& elements) {
+  const auto& shape = operand.input.tensor.shape;
+  std::size_t rows = operand.input.is_vector() ? 1 : static_cast<std::size_t>(shape[shape.size() - 2]);
+  std::size_t columns = static_cast<std::size_t>(shape.back());
+  if (operand.input.is_vector() && side_ == MatmulSide::b) std::swap(rows, columns);
+  const std::size_t size = rows * columns, matrices = size == 0 ? 0 : elements.size() / size;
+  const std::size_t stride = side_ == MatmulSide::a ? k_ : lines_;
+  values_.resize(matrices * lines_ * k_);
+  for (std::size_t matrix = 0; matrix < matrices; ++matrix)
+    for (std::size_t i = 0; i < rows; ++i) {
+      const Float* const from = elements.data() + matrix * size + i * columns;
+      Float* const to = values_.data() + matrix * lines_ * k_;
+      for (std::size_t j = 0; j < columns; ++j) to[operand.input.transposed ? j * stride + i : i * stride + j] = from[j];
+    }
+}
+
+template <class Float>
+void LoadedOperand<Float>::lay_out_scales() {
+  if (!scales_) return;
+  const std::size_t given = scales_->for_k, lines = scales_->for_lines;
+  for_k_ = scales_->k_block == MatmulScales::all ? given : k_ / scales_->k_block;
+  grids_.assign(scales_->matrices * lines * for_k_, 1);
+  for (std::size_t i = 0; i < scales_->matrices * lines; ++i)
+    for (std::size_t k = 0; k < given; ++k) {
+      const std::size_t matrix = i / lines, line = i % lines;
+      const std::size_t at = side_ == MatmulSide::a ? line * for_k_ + k : k * lines + line;
+      grids_[matrix * lines * for_k_ + at] = scales_->values[i * given + k];
+    }
+}
+
+template <class Float>
+emu::EngineOperand<Float> LoadedOperand<Float>::matrix(std::size_t index, std::size_t first, std::size_t count) const {
+  const std::span values = std::span(values_).subspan(values_.empty() ? 0 : index * lines_ * k_);
+  if (side_ == MatmulSide::b) return {format_, values, {k_, lines_}};
+  return {format_, values.subspan(values.empty() ? 0 : first * k_), {count, k_}};
+}
+
+template <class Float>
+emu::ScaleGrid LoadedOperand<Float>::scales(std::size_t index, std::size_t first, std::size_t count) const {
+  if (!scales_) return {};
+  const std::size_t lines = scales_->for_lines, own = scales_->matrices == 1 ? 0 : index;
+  const std::span all = std::span(grids_).subspan(own * lines * for_k_, lines * for_k_);
+  if (side_ == MatmulSide::b) return {scales_->format, all, for_k_, lines, scales_->whole};
+  if (lines == 1) return {scales_->format, all, 1, for_k_, scales_->whole};
+  const std::size_t some = count / line_block();
+  return {scales_->format, all.subspan(first / line_block() * for_k_, some * for_k_), some, for_k_, scales_->whole};
+}
+
+template std::vector<float> rounded_elements(const tensors::Tensor&, const InputRounding&, RoundedElements&);
+template std::vector<double> rounded_elements(const tensors::Tensor&, const InputRounding&, RoundedElements&);
+template class LoadedOperand<float>;
+template class LoadedOperand<double>;
+
+}  // namespace ulpscope::products

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// Multiplies: operands are laid out once, engines and devices take them in portions, scales and the epilogue come with them.
+#include "products/product.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "emu/engine_matmul.hpp"
+#include "emu/error.hpp"
+#include "emu/names.hpp"
+#include "products/exact_product.hpp"
+
+namespace ulpscope::products {
+
+/// Where progress is told, an engine gets no fewer lines at a time: B is made ready for each.
+constexpr std::size_t least_lines = 256;
+
+template <class Float>
+class Multiplication {
+ public:
+  Multiplication(const Product& product, const MatmulShape& shape)
+      : product_(product),
+        shape_(shape),
+        k_(padded_k(shape.k, product.a.scales, product.b.scales)),
+        a_(product.a, MatmulSide::a, k_),
+        b_(product.b, MatmulSide::b, k_) {
+    if (!product.c) return;
+    const auto c = rounded_elements<Float>(*product.c, {product.acc}, rounded_c_);
+    const auto of_c = broadcast_indices("C " + product.c->label, product.c->shape, shape.d);
+    c_.resize(of_c.size());
+    std::transform(of_c.begin(), of_c.end(), c_.begin(), [&](std::size_t i) { return c[i]; });
+  }
+
+  const RoundedElements& a() const { return a_.rounded(); }
+  const RoundedElements& b() const { return b_.rounded(); }
+  const RoundedElements& c() const { return rounded_c_; }
+
+  tensors::Tensor on(const ChosenEngine& engine, const Portions& portions) const {
+    std::vector<Float> d(shape_.batch() * shape_.m * shape_.n);
+    const std::size_t at_a_time = portions.progress ? lines_at_a_time(portions) : a_.lines();
+    for (std::size_t i = 0; i < shape_.batch(); ++i)
+      for (std::size_t first = 0; first < a_.lines(); first += at_a_time) {
+        const std::size_t count = std::min(at_a_time, a_.lines() - first);
+        multiply(engine, i, first, count, std::span(d).subspan(i * shape_.m * shape_.n, shape_.m * shape_.n));
+        if (portions.progress) portions.progress(std::min(count, shape_.m - std::min(first, shape_.m)) * shape_.n);
+      }
+    return tensors::from_values(engine.word, shape_.d, std::move(d));
+  }
+
+ private:
+  std::size_t lines_at_a_time(const Portions& portions) const {
+    const std::size_t of_a_line = std::max<std::size_t>(b_.lines() * k_, 1);
+    const std::size_t lines = std::max(least_lines, portions.products_between_progress / of_a_line), block = a_.line_block();
+    return (lines + block - 1) / block * block;
+  }
+
+  /// Lines [first, first + count) of the i-th product; zeros that fill up blocks of scales are left out of d.
+  void multiply(const ChosenEngine& engine, std::size_t i, std::size_t first, std::size_t count, std::span<Float> d) const {
+    const std::size_t columns = b_.lines(), m = shape_.m, n = shape_.n;
+    const std::size_t wanted = std::min(count, m - std::min(first, m));
+    std::vector<Float> c(c_.empty() ? 0 : count * columns), filled(count * columns);
+    for (std::size_t row = 0; row < wanted && !c.empty(); ++row)
+      std::copy_n(c_.begin() + static_cast<std::ptrdiff_t>((i * m + first + row) * n), n,
+                  c.begin() + static_cast<std::ptrdiff_t>(row * columns));
+    emu::EngineMatmul<Float> problem{.engine = engine.model,
+                                     .a = a_.matrix(shape_.a_of[i], first, count),
+                                     .b = b_.matrix(shape_.b_of[i], 0, columns),
+                                     .c = c,
+                                     .scale_a = a_.scales(shape_.a_of[i], first, count),
+                                     .scale_b = b_.scales(shape_.b_of[i], 0, columns),
+                                     .promote = product_.promote,
+                                     .split_k = product_.split_k,
+                                     .alpha = static_cast<Float>(product_.alpha),
+                                     .beta = {},
+                                     .out = product_.out,
+                                     .threads = product_.threads};
+    if (product_.beta) problem.beta = static_cast<Float>(*product_.beta);
+    if (engine.device)
+      device_matmul(*engine.device, problem, std::span(filled));
+    else if (engine.exact)
+      exact_product(problem, filled);
+    else
+      emu::engine_matmul(problem, filled);
+    for (std::size_t row = 0; row < wanted; ++row)
+      std::copy_n(filled.begin() + static_cast<std::ptrdiff_t>(row * columns), n,
+                  d.begin() + static_cast<std::ptrdiff_t>((first + row) * n));
+  }
+
+  const Product& product_;
+  const MatmulShape& shape_;
+  std::size_t k_;
+  LoadedOperand<Float> a_, b_;
+  std::vector<Float> c_;
+  RoundedElements rounded_c_;
+};
+
+namespace {
+
+bool is_wide(emu::Format format) { return !emu::fits_float(format); }
+
+/// Whether operands and sums take doubles. @throws ulpscope::Error where D does and they do not
+bool is_wide(const Product& product) {
+  const bool wide = is_wide(product.a.rounding.format) || is_wide(product.b.rounding.format) || is_wide(product.acc);
+  if (!wide && is_wide(product.out))
+    throw Error("out " + emu::format_name(product.out) + ": a sum in " + emu::format_name(product.acc) +
+                " is rounded to a format that float32 holds");
+  return wide;
+}
+
+}  // namespace
+
+LoadedProduct::LoadedProduct(const Product& product) : shape_(matmul_shape(product.a.input, product.b.input)) {
+  if (is_wide(product))
+    multiplication_ = std::make_unique<Multiplication<double>>(product, shape_);
+  else
+    multiplication_ = std::make_unique<Multiplication<float>>(product, shape_);
+}
+
+LoadedProduct::~LoadedProduct() = default;
+
+const RoundedElements& LoadedProduct::a() const {
+  return std::visit([](const auto& m) -> const RoundedElements& { return m->a(); }, multiplication_);
+}
+const RoundedElements& LoadedProduct::b() const {
+  return std::visit([](const auto& m) -> const RoundedElements& { return m->b(); }, multiplication_);
+}
+const RoundedElements& LoadedProduct::c() const {
+  return std::visit([](const auto& m) -> const RoundedElements& { return m->c(); }, multiplication_);
+}
+
+tensors::Tensor LoadedProduct::on(const ChosenEngine& engine, const Portions& portions) const {
+  return std::visit([&](const auto& m) { return m->on(engine, portions); }, multiplication_);
+}
+
+ChosenEngine engine_of(const Product& product, const std::string& engine) {
+  return choose_engine(engine, {product.a.rounding.format, product.b.rounding.format, product.acc},
+                       matmul_shape(product.a.input, product.b.input).k, product.a.scales, product.b.scales);
+}
+
+ChosenEngine engine_of(const Product& product) { return engine_of(product, product.engine); }
+
+tensors::Tensor multiply(const Product& product) { return LoadedProduct(product).on(engine_of(product)); }
+
+}  // namespace ulpscope::products

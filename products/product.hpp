@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// One matrix product of tensors: operands, formats, scales, the order of the sum, the epilogue, and the engine that computes
+// it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "emu/format.hpp"
+#include "products/engine.hpp"
+#include "products/operand.hpp"
+#include "products/shape.hpp"
+#include "tensors/tensor.hpp"
+
+namespace ulpscope::products {
+
+/// D = alpha * (C + A.B); with `beta` D = alpha * A.B + beta * C.
+struct Product {
+  std::string engine = {};  ///< a word for emu::parse_engine; `exact`: one rounding to `out`; empty: not said
+  MatmulOperand a, b;
+  std::optional<tensors::Tensor> c = {};  ///< broadcast to the shape of D, rounded to nearest even to `acc`
+  emu::Format acc, out;                   ///< of the sum, of D
+  double alpha = 1;
+  std::optional<double> beta = {};
+  std::size_t promote = 0;  ///< products after which the partial sum is added to a float32 sum; 0: never
+  std::size_t split_k = 1;  ///< chains that K is cut into
+  int threads = 0;          ///< 0: all
+};
+
+/// Its engine, or another one in its place. @throws ulpscope::Error as choose_engine()
+ChosenEngine engine_of(const Product& product);
+ChosenEngine engine_of(const Product& product, const std::string& engine);
+
+/// How a product is computed in portions, for progress. It changes no result.
+struct Portions {
+  std::function<void(std::uint64_t elements)> progress = {};     ///< told of elements of D that are done
+  std::size_t products_between_progress = std::size_t{1} << 28;  ///< as far as whole lines allow
+};
+
+template <class Float>
+class Multiplication;
+
+/// Operands that are rounded and laid out once, for as many engines as are asked for.
+class LoadedProduct {
+ public:
+  /// @throws ulpscope::Error where shapes, formats or scales do not fit. `product` must outlive it.
+  explicit LoadedProduct(const Product& product);
+  LoadedProduct(const LoadedProduct&) = delete;
+  LoadedProduct& operator=(const LoadedProduct&) = delete;
+  ~LoadedProduct();
+
+  const MatmulShape& shape() const noexcept { return shape_; }
+  const RoundedElements& a() const;  ///< what rounding did to the inputs
+  const RoundedElements& b() const;
+  const RoundedElements& c() const;
+
+  /// D, numbers of the product's `out`; its label is the engine's word.
+  tensors::Tensor on(const ChosenEngine& engine, const Portions& portions = {}) const;
+
+ private:
+  MatmulShape shape_;
+  std::variant<std::unique_ptr<Multiplication<float>>, std::unique_ptr<Multiplication<double>>> multiplication_;
+};
+
+/// D on the product's engine. @throws ulpscope::Error where shapes, formats, scales or engine do not fit
+tensors::Tensor multiply(const Product& product);
+
+}  // namespace ulpscope::products

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// A matrix product as people ask for it, in words: what `ulpscope matmul`, `verify matmul`, `explain`, `audit`, study files and
+// tests in C++ share, and the one place that makes a Product of it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "products/product.hpp"
+#include "requests/field.hpp"
+#include "requests/parts.hpp"
+#include "tensors/tensor.hpp"
+
+namespace ulpscope::products {
+
+/// D = alpha * (C + A.B); with `beta` D = alpha * A.B + beta * C. The members mean what their fields' help says.
+struct ProductRequest {
+  std::string a, b, c;
+  std::vector<std::string> in, dtype, scale_a, scale_b;
+  std::string acc, out, scale_dtype;
+  std::vector<std::uint64_t> seed{0};
+  double alpha = 1;
+  std::optional<double> beta;
+  std::uint64_t promote = 0, split_k = 1;
+  bool transpose_a = false, transpose_b = false;
+  requests::RoundingRequest rounding;
+  int threads = 0;
+
+  void describe(requests::Fields& fields);
+};
+
+/// What a request names.
+struct ProductInputs {
+  tensors::Tensor a, b;
+  std::optional<tensors::Tensor> c = {};
+  std::vector<tensors::Tensor> scale_a = {}, scale_b = {};  ///< none; one; or one, and one number for the whole operand
+};
+
+/// Opens the inputs. @throws ulpscope::Error
+ProductInputs open(const ProductRequest& request);
+
+/// The product of these inputs on `engine`, a word in any case; empty: it has none, and sums in float32 unless `acc` says
+/// otherwise.
+/// @throws ulpscope::Error where words mean nothing, or shapes, formats and scales do not fit
+Product resolve(const ProductRequest& request, const ProductInputs& inputs, const std::string& engine);
+
+/// An engine's name as this project spells it: in lower case, `_` for `-`.
+std::string engine_word(std::string typed);
+
+}  // namespace ulpscope::products

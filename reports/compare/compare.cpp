@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compares the files of two reports: bytes, or cells of tables.
+#include "reports/compare/compare.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+
+#include "emu/error.hpp"
+#include "reports/compare/csv_file.hpp"
+#include "reports/directory.hpp"
+
+namespace ulpscope::reports {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::optional<std::string> bytes_of(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return std::nullopt;
+  return std::string{std::istreambuf_iterator<char>(file), {}};
+}
+
+std::optional<double> number(const std::string& word) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  if (error != std::errc{} || end != word.data() + word.size()) return std::nullopt;
+  return value;
+}
+
+std::string joined(const std::vector<std::string>& words, std::size_t count) {
+  std::string text;
+  for (std::size_t i = 0; i < count; ++i) text += (i == 0 ? "" : " | ") + words[i];
+  return text;
+}
+
+bool tells_rows_apart(const CsvFile& file, std::size_t columns) {
+  std::set<std::vector<std::string>> seen;
+  return std::all_of(file.rows.begin(), file.rows.end(), [&](const std::vector<std::string>& row) {
+    return seen.insert({row.begin(), row.begin() + static_cast<std::ptrdiff_t>(columns)}).second;
+  });
+}
+
+/// Columns that both have at the left, and that tell the rows of both apart; all of these where none do.
+std::size_t key_columns(const CsvFile& a, const CsvFile& b) {
+  const auto common = static_cast<std::size_t>(
+      std::mismatch(a.columns.begin(), a.columns.end(), b.columns.begin(), b.columns.end()).first - a.columns.begin());
+  for (std::size_t count = 1; count < common; ++count)
+    if (tells_rows_apart(a, count) && tells_rows_apart(b, count)) return count;
+  return common;
+}
+
+/// Rows by name; rows of one name by how many were before.
+using Rows = std::map<std::pair<std::string, std::size_t>, const std::vector<std::string>*>;
+
+Rows rows_by_name(const CsvFile& file, std::size_t columns) {
+  Rows rows;
+  std::map<std::string, std::size_t> before;
+  for (const auto& row : file.rows) {
+    const std::string name = joined(row, columns);
+    rows[{name, before[name]++}] = &row;
+  }
+  return rows;
+}
+
+class Comparison {
+ public:
+  explicit Comparison(const ReportTolerance& tolerance) : tolerance_(tolerance) {}
+
+  void files(const std::string& name, const fs::path& a, const fs::path& b) {
+    const bool in_a = fs::exists(a), in_b = fs::exists(b);
+    if (!in_a || !in_b) return add(name, "", "", in_a ? "present" : "", in_b ? "present" : "");
+    tables(name, read_csv(a.string()), read_csv(b.string()));
+  }
+
+  Table result{"diff", {"file", "row", "column", "a", "b", "difference", "relative"}, {}};
+
+ private:
+  void tables(const std::string& name, const CsvFile& a, const CsvFile& b) {
+    const std::size_t keys = key_columns(a, b);
+    for (const std::string& column : a.columns)
+      if (std::find(b.columns.begin(), b.columns.end(), column) == b.columns.end()) add(name, "", column, "present", "");
+    for (const std::string& column : b.columns)
+      if (std::find(a.columns.begin(), a.columns.end(), column) == a.columns.end()) add(name, "", column, "", "present");
+    const Rows of_a = rows_by_name(a, keys), of_b = rows_by_name(b, keys);
+    for (const auto& [key, row] : of_a) {
+      const auto other = of_b.find(key);
+      if (other == of_b.end())
+        add(name, key.first, "", "present", "");
+      else
+        cells(name, key.first, a, *row, b, *other->second);
+    }
+    for (const auto& [key, row] : of_b)
+      if (!of_a.contains(key)) add(name, key.first, "", "", "present");
+  }
+
+  void cells(const std::string& name, const std::string& key, const CsvFile& a, const std::vector<std::string>& x,
+             const CsvFile& b, const std::vector<std::string>& y) {
+    for (std::size_t i = 0; i < a.columns.size(); ++i) {
+      const auto column = std::find(b.columns.begin(), b.columns.end(), a.columns[i]);
+      if (column == b.columns.end()) continue;
+      const std::string& other = y[static_cast<std::size_t>(column - b.columns.begin())];
+      if (x[i] != other) add(name, key, a.columns[i], x[i], other);
+    }
+  }
+
+  void add(const std::string& file, const std::string& row, const std::string& column, const std::string& a,
+           const std::string& b) {
+    const auto x = number(a), y = number(b);
+    const double none = std::nan("");
+    const double difference = x && y ? *y - *x : none;
+    const double relative = x && y ? difference / std::fabs(*x) : none;
+    if (std::fabs(difference) <= tolerance_.absolute || std::fabs(relative) <= tolerance_.relative) return;
+    result.rows.push_back({file, row, column, a, b, difference, relative});
+  }
+
+  ReportTolerance tolerance_;
+};
+
+std::set<std::string> tables_of(const Manifest& manifest) {
+  std::set<std::string> names;
+  for (const auto& [name, hash] : manifest.files)
+    if (name.ends_with(".csv")) names.insert(name);
+  return names;
+}
+
+/// A name that stays in its folder.
+bool is_plain(const std::string& name) { return !name.empty() && name[0] != '.' && name.find('/') == std::string::npos; }
+
+}  // namespace
+
+Manifest read_manifest(const std::string& directory) {
+  const std::string path = directory + "/manifest.json";
+  const auto bytes = bytes_of(path);
+  if (!bytes) throw Error(directory + ": holds no manifest.json; give the folder of a report");
+  const auto json = nlohmann::ordered_json::parse(*bytes, nullptr, false);
+  const auto bad = [&] { return Error(path + ": is no manifest of a report by ulpscope"); };
+  if (!json.is_object() || json.value("program", nlohmann::ordered_json()) != "ulpscope") throw bad();
+  Manifest manifest;
+  try {
+    manifest.arguments = json.at("arguments").get<std::vector<std::string>>();
+    for (const auto& [name, hash] : json.at("files").items()) manifest.files.emplace_back(name, hash.get<std::string>());
+  } catch (const nlohmann::json::exception&) {
+    throw bad();
+  }
+  for (const auto& [name, hash] : manifest.files)
+    if (!is_plain(name)) throw Error(path + ": names the file '" + name + "', which is not in its folder");
+  return manifest;
+}
+
+Table compare_with_again(const std::string& directory, const std::string& again) {
+  Table table{"check", {"file", "status"}, {}};
+  const Manifest manifest = read_manifest(directory), now = read_manifest(again);
+  std::set<std::string> listed;
+  for (const auto& [name, hash] : manifest.files) {
+    listed.insert(name);
+    const auto kept = bytes_of(fs::path(directory) / name), made = bytes_of(fs::path(again) / name);
+    const char* const status = !kept ? "missing" : sha256(*kept) != hash ? "edited" : made != kept ? "changed" : "same";
+    table.rows.push_back({name, std::string(status)});
+  }
+  for (const auto& [name, hash] : now.files)
+    if (!listed.contains(name)) table.rows.push_back({name, std::string("new")});
+  return table;
+}
+
+Table compare_reports(const std::string& a, const std::string& b, const ReportTolerance& tolerance) {
+  std::set<std::string> names = tables_of(read_manifest(a));
+  names.merge(tables_of(read_manifest(b)));
+  Comparison comparison(tolerance);
+  for (const std::string& name : names) comparison.files(name, fs::path(a) / name, fs::path(b) / name);
+  return comparison.result;
+}
+
+}  // namespace ulpscope::reports

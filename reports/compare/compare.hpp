@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reports beside each other: are the files those of the manifest, and what changed between two.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "reports/table.hpp"
+
+namespace ulpscope::reports {
+
+/// A manifest as far as it says how its report was made. @throws ulpscope::Error where the folder has none that can be read
+struct Manifest {
+  std::vector<std::string> arguments;
+  std::vector<std::pair<std::string, std::string>> files;  ///< name and SHA-256
+};
+Manifest read_manifest(const std::string& directory);
+
+/// check.csv: `file,status` of every file of the report in `directory`, beside the same report made again in `again`: `same`;
+/// `edited`, no longer what its manifest says; `changed`, another one now; `missing`; `new`, one that is made only now.
+/// manifest.json varies with the machine and is not compared.
+Table compare_with_again(const std::string& directory, const std::string& again);
+
+/// How far numbers may be apart: either suffices.
+struct ReportTolerance {
+  double absolute = 0, relative = 0;
+};
+
+/// diff.csv: `file,row,column,a,b,difference,relative` of each cell that differs beyond the tolerance. A row is named by the
+/// shortest columns at the left that tell all rows of both files apart; rows of one side have an empty column and the side's
+/// row count of 1, files and columns of one side likewise. @throws ulpscope::Error
+Table compare_reports(const std::string& a, const std::string& b, const ReportTolerance& tolerance);
+
+}  // namespace ulpscope::reports

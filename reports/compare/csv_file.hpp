@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// A CSV file as words.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace ulpscope::reports {
+
+struct CsvFile {
+  std::vector<std::string> columns;
+  std::vector<std::vector<std::string>> rows;  ///< each as long as `columns`
+};
+
+/// RFC 4180 with one header row. @throws ulpscope::Error with path and row
+CsvFile read_csv(const std::string& path);
+
+}  // namespace ulpscope::reports

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// The words of common fields, and what they mean.
+#include "requests/parts.hpp"
+
+#include <algorithm>
+
+#include "emu/error.hpp"
+#include "emu/names.hpp"
+#include "emu/suggestions.hpp"
+
+namespace ulpscope::requests {
+namespace {
+
+Error unknown(const std::string& what, const std::string& word, const std::vector<std::string>& nearest) {
+  return Error("unknown " + what + " '" + word + "'; nearest: " + emu::comma_separated(nearest));
+}
+
+}  // namespace
+
+void FormatList::describe(Fields& fields) {
+  fields.add("to", to, "formats, e.g. fp16,e4m3,e5m2 or custom eXmY[bN][ieee|fn|fnuz|finite]")
+      .as_commas()
+      .as_value("F,...")
+      .shown();
+}
+
+std::vector<emu::Format> FormatList::formats() const {
+  std::vector<emu::Format> all;
+  for (const std::string& word : to) {
+    const emu::Format format = parse_format(word);
+    if (std::find(all.begin(), all.end(), format) == all.end()) all.push_back(format);
+  }
+  return all;
+}
+
+void RoundingRequest::describe(Fields& fields) {
+  fields.add("rounding", rounding, "rounding mode").as_value("R").shown();
+  fields.add("random_bits", random_bits, "random bits of stochastic rounding").whole({1, 32}).shown();
+  fields.add("policy", policy, "what overflow gives").as_value("nonsaturating|saturating").shown_as("nonsaturating");
+  fields.add("flush_subnormals", flush_subnormals, "subnormal results become zero");
+  fields.add("subnormals_are_zero", subnormals_are_zero, "subnormal inputs count as zero");
+}
+
+emu::RoundingOptions RoundingRequest::options(emu::Policy otherwise) const {
+  emu::RoundingOptions options;
+  options.rounding = parse_rounding(rounding);
+  options.policy = policy.empty() ? otherwise : parse_policy(policy);
+  options.flush_subnormals = flush_subnormals;
+  options.subnormals_are_zero = subnormals_are_zero;
+  options.random_bits = random_bits;
+  return options;
+}
+
+void ReadingRequest::describe(Fields& fields) {
+  fields.add("dtype", dtype, "what the codes of an .npy or .npz are").as_value("F");
+  describe_seed(fields, seed, "key of synthetic tensors");
+}
+
+tensors::OpenOptions ReadingRequest::options() const {
+  tensors::OpenOptions options;
+  if (!dtype.empty()) options.dtype = parse_format(dtype);
+  options.seed = seed;
+  return options;
+}
+
+void describe_seed(Fields& fields, std::uint64_t& seed, const std::string& help) {
+  if (!fields.has("seed")) fields.add("seed", seed, help).whole().shown();
+}
+
+void describe_threads(Fields& fields, int& threads) {
+  fields.add("threads", threads, "threads; 0 uses all; results do not depend on it")
+      .whole({.most = 4096})
+      .in(Scope::machine)
+      .shown();
+}
+
+emu::Format parse_format(const std::string& word) {
+  const auto format = emu::parse_format(word);
+  if (!format) throw unknown("format", word, emu::closest_words(word, emu::format_words()));
+  return *format;
+}
+
+emu::Rounding parse_rounding(const std::string& word) {
+  const auto rounding = emu::parse_rounding(word);
+  if (!rounding) throw unknown("rounding mode", word, emu::closest_roundings(word));
+  return *rounding;
+}
+
+emu::Policy parse_policy(const std::string& word) {
+  const auto policy = emu::parse_policy(word);
+  if (!policy) throw unknown("policy", word, emu::closest_words(word, emu::policy_words()));
+  return *policy;
+}
+
+}  // namespace ulpscope::requests

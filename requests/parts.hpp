@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// What many requests have in common: formats, a rounding, the reading of tensors, threads.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "emu/format.hpp"
+#include "emu/rounding.hpp"
+#include "requests/field.hpp"
+#include "tensors/tensor.hpp"
+
+namespace ulpscope::requests {
+
+/// More than any tensor has elements, and far from where sums of such numbers overflow.
+inline constexpr std::uint64_t most_elements = std::uint64_t{1} << 48;
+
+/// Several formats.
+struct FormatList {
+  std::vector<std::string> to{"fp16", "bf16", "e4m3", "e5m2"};
+
+  void describe(Fields& fields);
+  /// Each once, in order. @throws ulpscope::Error
+  std::vector<emu::Format> formats() const;
+};
+
+/// How numbers are rounded to a format.
+struct RoundingRequest {
+  std::string rounding = "nearest_even", policy;  ///< no policy: as whoever asks for options() says
+  int random_bits = 32;
+  bool flush_subnormals = false, subnormals_are_zero = false;
+
+  void describe(Fields& fields);
+  /// @throws ulpscope::Error naming the nearest words
+  emu::RoundingOptions options(emu::Policy otherwise = emu::Policy::nonsaturating) const;
+};
+
+/// How tensors are read and made.
+struct ReadingRequest {
+  std::string dtype;
+  std::uint64_t seed = 0;
+
+  void describe(Fields& fields);
+  tensors::OpenOptions options() const;
+};
+
+/// `--seed`, unless the request has one already.
+void describe_seed(Fields& fields, std::uint64_t& seed, const std::string& help);
+
+void describe_threads(Fields& fields, int& threads);
+
+/// @throws ulpscope::Error naming the closest known words
+emu::Format parse_format(const std::string& word);
+
+/// @throws ulpscope::Error naming the closest known words
+emu::Rounding parse_rounding(const std::string& word);
+emu::Policy parse_policy(const std::string& word);
+
+}  // namespace ulpscope::requests

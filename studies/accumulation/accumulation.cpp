@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "studies/accumulation/accumulation.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <mutex>
+#include <span>
+#include <utility>
+
+#include "emu/bulk.hpp"
+#include "emu/catalogue.hpp"
+#include "emu/engine_bound.hpp"
+#include "emu/engine_matmul.hpp"
+#include "emu/exact_matmul.hpp"
+#include "emu/names.hpp"
+#include "studies/census/error_sums.hpp"
+#include "tensors/parallel.hpp"
+#include "tensors/synthetic.hpp"
+
+namespace ulpscope::studies {
+namespace {
+
+using emu::MatrixShape;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+std::vector<float> drawn(const std::string& distribution, MatrixShape shape, std::uint64_t seed) {
+  const std::string words = distribution + ":" + std::to_string(shape.rows) + "x" + std::to_string(shape.columns);
+  std::vector<float> values(shape.extent());
+  tensors::synthetic(words, seed).source->read(0, std::span(values));
+  return values;
+}
+
+std::vector<float> rounded(emu::Format format, const std::vector<float>& values) {
+  std::vector<float> out(values.size());
+  emu::round_to<float>(format, values, out, {.policy = emu::Policy::saturating});
+  return out;
+}
+
+/// A matrix product in float64, every product of float32 numbers being exact and added in the order of k.
+std::vector<double> float64_product(const std::vector<float>& a, MatrixShape of_a, const std::vector<float>& b,
+                                    MatrixShape of_b) {
+  std::vector<double> sums(of_a.rows * of_b.columns);
+  for (std::size_t i = 0; i < of_a.rows; ++i)
+    for (std::size_t k = 0; k < of_a.columns; ++k) {
+      const auto x = static_cast<double>(a[of_a.at(i, k)]);
+      const float* const row = &b[of_b.at(k, 0)];
+      double* const out = &sums[i * of_b.columns];
+      for (std::size_t j = 0; j < of_b.columns; ++j) out[j] += x * static_cast<double>(row[j]);
+    }
+  return sums;
+}
+
+std::vector<float> magnitudes(const std::vector<float>& values, double least) {
+  std::vector<float> out(values.size());
+  std::transform(values.begin(), values.end(), out.begin(),
+                 [&](float x) { return x == 0 ? x : std::max(std::fabs(x), static_cast<float>(least)); });
+  return out;
+}
+
+/// The operands of one length, distribution and format, and what there is to know about their product.
+struct Problem {
+  MatrixShape of_a{}, of_b{};
+  std::vector<float> a, b;          ///< rounded
+  std::vector<double> exact;        ///< a b, rounded once
+  std::vector<double> absolute;     ///< |a||b|
+  std::vector<double> never_below;  ///< the same with subnormal operands counted as the least normal number
+  double rounding = 0, rms_exact = 0;
+};
+
+double frobenius(const std::vector<double>& values) {
+  SquareSum sum;
+  for (const double x : values) sum.add(x);
+  return root_mean(sum, 1);
+}
+
+Problem problem_of(const AccumulationConfig& config, const std::string& distribution, emu::Format in, std::size_t length) {
+  Problem problem;
+  problem.of_a = {config.shape.rows, length};
+  problem.of_b = {length, config.shape.columns};
+  const auto a = drawn(distribution, problem.of_a, config.seed), b = drawn(distribution, problem.of_b, config.seed + 1);
+  problem.a = rounded(in, a);
+  problem.b = rounded(in, b);
+  problem.exact.resize(config.shape.rows * config.shape.columns);
+  emu::exact_matmul<double>(emu::ExactMatrix(in, problem.a, problem.of_a), emu::ExactMatrix(in, problem.b, problem.of_b),
+                            emu::float64, problem.exact, {.threads = 1});
+  const auto product = [&](const std::vector<float>& x, const std::vector<float>& y) {
+    return float64_product(x, problem.of_a, y, problem.of_b);
+  };
+  const double least = emu::power_of_two(in.min_exponent());
+  problem.absolute = product(magnitudes(problem.a, 0), magnitudes(problem.b, 0));
+  problem.never_below = product(magnitudes(problem.a, least), magnitudes(problem.b, least));
+  const std::vector<double> unrounded = product(a, b);
+  std::vector<double> differences(unrounded.size());
+  for (std::size_t i = 0; i < differences.size(); ++i) differences[i] = problem.exact[i] - unrounded[i];
+  problem.rounding = frobenius(differences) / frobenius(unrounded);
+  problem.rms_exact = frobenius(problem.exact) / std::sqrt(static_cast<double>(problem.exact.size()));
+  return problem;
+}
+
+AccumulationErrors errors_of(const Accumulation& accumulation, const Problem& problem) {
+  const std::vector<float> computed = product_on(accumulation, {problem.a, problem.of_a}, {problem.b, problem.of_b});
+  const emu::Chain chain{.promote = accumulation.promote,
+                         .magnitudes = emu::Magnitudes::floored,
+                         .largest_a = largest(problem.a),
+                         .largest_b = largest(problem.b)};
+  const auto bound = emu::engine_bound(accumulation.engine, accumulation.in, accumulation.in, problem.of_a.columns, chain);
+  AccumulationErrors out;
+  const bool bounded = bound && std::isfinite(bound->relative);
+  out.bound = bounded ? 0 : nan;
+  out.rounding = problem.rounding;
+  out.rms_exact = problem.rms_exact;
+  SquareSum squares;
+  double sum = 0, sum_signed = 0, sum_rel = 0, sum_signed_rel = 0;
+  std::uint64_t nonzero = 0;
+  for (std::size_t i = 0; i < computed.size(); ++i) {
+    const auto value = static_cast<double>(computed[i]);
+    const double exact = problem.exact[i];
+    const bool finite = std::isfinite(value);
+    const double error = finite ? value - exact : value < 0 ? -infinity : infinity, size = std::fabs(error);
+    out.nonfinite += finite ? 0 : 1;
+    out.max_abs = std::max(out.max_abs, size);
+    sum += size;
+    sum_signed += error;
+    squares.add(error);
+    if (problem.absolute[i] != 0) {
+      out.componentwise = std::max(out.componentwise, size / problem.absolute[i]);
+      if (bounded) out.bound = std::max(out.bound, bound->allowed(problem.never_below[i]) / problem.absolute[i]);
+    }
+    if (exact == 0) continue;
+    ++nonzero;
+    out.max_rel = std::max(out.max_rel, size / std::fabs(exact));
+    sum_rel += size / std::fabs(exact);
+    sum_signed_rel += error / exact;
+  }
+  const auto count = static_cast<double>(computed.size()), with_rel = static_cast<double>(nonzero);
+  out.mean_abs = sum / count;
+  out.mean_signed = sum_signed / count;
+  out.rms = root_mean(squares, computed.size());
+  out.mean_rel = sum_rel / with_rel;
+  out.mean_signed_rel = sum_signed_rel / with_rel;
+  out.frobenius = out.rms / problem.rms_exact;
+  return out;
+}
+
+/// The rows that share operands.
+struct Job {
+  std::size_t distribution, length;
+  std::vector<std::size_t> accumulations;
+};
+
+/// The longest sums first where lengths ascend, so that no thread begins one when the others have finished.
+std::vector<Job> jobs_of(const AccumulationConfig& config) {
+  std::vector<std::pair<emu::Format, std::vector<std::size_t>>> by_format;
+  for (std::size_t i = 0; i < config.accumulations.size(); ++i) {
+    const emu::Format in = config.accumulations[i].in;
+    auto at = std::find_if(by_format.begin(), by_format.end(), [&](const auto& known) { return known.first == in; });
+    if (at == by_format.end()) at = by_format.insert(by_format.end(), {in, {}});
+    at->second.push_back(i);
+  }
+  std::vector<Job> jobs;
+  for (std::size_t k = config.lengths.size(); k-- > 0;)
+    for (std::size_t d = 0; d < config.distributions.size(); ++d)
+      for (const auto& [in, accumulations] : by_format) jobs.push_back({d, k, accumulations});
+  return jobs;
+}
+
+}  // namespace
+
+std::vector<float> product_on(const Accumulation& accumulation, const AccumulationOperand& a, const AccumulationOperand& b) {
+  std::vector<float> c(a.shape.rows * b.shape.columns);
+  emu::EngineMatmul<float> product{};
+  product.engine = accumulation.engine;
+  product.a = {accumulation.in, a.values, a.shape};
+  product.b = {accumulation.in, b.values, b.shape};
+  product.promote = accumulation.promote;
+  product.threads = 1;
+  emu::engine_matmul(product, c);
+  return c;
+}
+
+double largest(std::span<const float> values) {
+  float most = 0;
+  for (const float x : values) most = std::max(most, std::fabs(x));
+  return static_cast<double>(most);
+}
+
+std::vector<AccumulationRow> accumulate(const AccumulationConfig& config) {
+  const std::size_t distributions = config.distributions.size(), lengths = config.lengths.size();
+  std::vector<AccumulationRow> rows;
+  for (const Accumulation& accumulation : config.accumulations)
+    for (const std::string& distribution : config.distributions)
+      for (const std::size_t length : config.lengths)
+        rows.push_back({accumulation, distribution, length, config.shape.rows * config.shape.columns, {}});
+
+  const std::vector<Job> jobs = jobs_of(config);
+  std::uint64_t total = 0, done = 0;
+  for (const Job& job : jobs) total += config.lengths[job.length] * job.accumulations.size();
+  std::mutex one_at_a_time;
+  tensors::for_each_index(jobs.size(), config.threads, [&](std::size_t j) {
+    const Job& job = jobs[j];
+    const std::size_t length = config.lengths[job.length];
+    const emu::Format in = config.accumulations[job.accumulations.front()].in;
+    const Problem problem = problem_of(config, config.distributions[job.distribution], in, length);
+    for (const std::size_t i : job.accumulations) {
+      AccumulationRow& row = rows[(i * distributions + job.distribution) * lengths + job.length];
+      row.errors = errors_of(row.accumulation, problem);
+      if (!config.progress) continue;
+      const std::lock_guard lock(one_at_a_time);
+      config.progress(done += length, total);
+    }
+  });
+  return rows;
+}
+
+reports::Table accumulation_table(const std::vector<AccumulationRow>& rows) {
+  reports::Table table{"accumulation",
+                       {"engine",
+                        "evidence",
+                        "in",
+                        "acc",
+                        "promote",
+                        "distribution",
+                        "k",
+                        "elements",
+                        "nonfinite",
+                        "max_abs_error",
+                        "mean_abs_error",
+                        "rms_error",
+                        "mean_signed_error",
+                        "max_rel_error",
+                        "mean_rel_error",
+                        "mean_signed_rel_error",
+                        "rel_frobenius_error",
+                        "max_componentwise_error",
+                        "componentwise_bound",
+                        "input_rel_frobenius_error",
+                        "rms_exact"},
+                       {}};
+  for (const AccumulationRow& row : rows) {
+    const Accumulation& by = row.accumulation;
+    const AccumulationErrors& e = row.errors;
+    const auto number = [](std::uint64_t n) { return static_cast<std::int64_t>(n); };
+    table.rows.push_back({by.name,
+                          by.evidence,
+                          emu::format_name(by.in),
+                          emu::format_name(by.engine.accumulator),
+                          number(by.promote),
+                          row.distribution,
+                          number(row.length),
+                          number(row.elements),
+                          number(e.nonfinite),
+                          e.max_abs,
+                          e.mean_abs,
+                          e.rms,
+                          e.mean_signed,
+                          e.max_rel,
+                          e.mean_rel,
+                          e.mean_signed_rel,
+                          e.frobenius,
+                          e.componentwise,
+                          e.bound,
+                          e.rounding,
+                          e.rms_exact});
+  }
+  return table;
+}
+
+}  // namespace ulpscope::studies

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// A function of inputs that grow by powers of two: at which scales it is right, and what breaks it at the others.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "emu/format.hpp"
+#include "emu/rounding.hpp"
+#include "studies/breaks/scaled_functions.hpp"
+
+namespace ulpscope::studies {
+
+enum class ScaleOutcome : std::uint8_t {
+  right,
+  wrong,     ///< an error of half the result or more: no significant bit is right
+  zero,      ///< so, and all outputs are zero
+  nonfinite  ///< an output is infinite or NaN
+};
+std::string_view name_of(ScaleOutcome outcome) noexcept;
+
+/// What alone suffices to make a result wrong, the first of these.
+enum class ScaleCause : std::uint8_t {
+  none,
+  result,     ///< the function itself rounded once: the format cannot hold it
+  inputs,     ///< the function of the rounded inputs
+  arithmetic  ///< the operations between
+};
+std::string_view name_of(ScaleCause cause) noexcept;
+
+/// One function, in one format, at one scale: over all outputs, against the function of the unrounded inputs.
+struct ScalePoint {
+  int log2_scale = 0;
+  std::uint64_t inputs_overflow = 0, inputs_to_zero = 0;
+  std::uint64_t nonfinite = 0;          ///< outputs
+  std::uint64_t to_zero = 0;            ///< outputs that are zero where the function rounded once is not
+  double rel_frobenius_error = 0;       ///< infinite where an output is not finite
+  double once_rel_frobenius_error = 0;  ///< of the function rounded once
+  ScaleOutcome outcome = ScaleOutcome::right;
+  ScaleCause cause = ScaleCause::none;
+};
+
+/// Inputs and outputs are numbers of `format`, results between them numbers of `arithmetic`.
+struct CurveOf {
+  const ScaledFunction* function = nullptr;
+  emu::Format format{}, arithmetic{};
+  emu::RoundingOptions options;
+};
+
+struct Curve {
+  CurveOf of;
+  std::uint64_t inputs = 0, outputs = 0;  ///< at each scale
+  std::vector<ScalePoint> points;         ///< by scale, ascending
+
+  /// Where the function is right.
+  struct Window {
+    std::span<const ScalePoint> right;  ///< the longest run of such points, the first of several; empty: there is none
+    const ScalePoint *below = nullptr, *above = nullptr;  ///< its neighbours; none at an end of the scales
+  };
+  Window window() const;
+  std::uint64_t scales_right() const;
+  /// Scales at which the format holds inputs and results: what is wrong there the arithmetic breaks.
+  std::uint64_t scales_held() const;
+};
+
+/// What a curve is made of.
+struct CurveInputs {
+  std::vector<double> values;  ///< at scale 1
+  std::size_t vector = 1;      ///< so many of them are one argument of the function
+  std::vector<int> exponents;  ///< of the scales, ascending
+  std::uint64_t seed = 0;      ///< of stochastic rounding
+};
+
+Curve curve_of(const CurveOf& of, const CurveInputs& inputs);
+
+}  // namespace ulpscope::studies

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// The functions of a network whose inputs the study scales: as programs write them, and as they would be without rounding.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "studies/breaks/rounded_arithmetic.hpp"
+
+namespace ulpscope::studies {
+
+struct ScaledFunction {
+  std::string_view name;
+  /// Of numbers of `in`'s format, every operation rounded to it.
+  std::vector<double> (*rounded)(RoundedArithmetic& in, std::span<const double> x);
+  /// In float64, by a formula that neither overflows nor cancels for |x| < 2^500.
+  std::vector<double> (*exact)(std::span<const double> x);
+};
+
+std::span<const ScaledFunction> scaled_functions();
+std::vector<std::string> scaled_function_names();
+
+/// @throws ulpscope::Error naming the nearest
+const ScaledFunction& find_scaled_function(const std::string& name);
+
+}  // namespace ulpscope::studies

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// The fields of census and sweep, and what they ask for.
+#include "studies/census/census_request.hpp"
+
+#include "emu/names.hpp"
+#include "studies/census/all_tensors.hpp"
+
+namespace ulpscope::studies {
+
+tensors::Inputs PrecisionRequest::open() const {
+  return tensors::open_numbers(inputs, reading.options(), integers ? tensors::Integers::include : tensors::Integers::leave_out);
+}
+
+void PrecisionRequest::describe_tail(requests::Fields& fields) {
+  rounding.describe(fields);
+  requests::describe_seed(fields, reading.seed, "key of stochastic rounding and of synthetic tensors");
+  reading.describe(fields);
+  fields.add("integers", integers, "integer tensors of files with others, too");
+  requests::describe_threads(fields, threads);
+}
+
+CensusConfig PrecisionRequest::config_with(emu::Policy policy) const {
+  return {.formats = formats.formats(),
+          .options = rounding.options(policy),
+          .seed = reading.seed,
+          .threads = threads,
+          .progress = {}};
+}
+
+void CensusRequest::describe(requests::Fields& fields) {
+  fields.add("inputs", inputs, "tensor files, FILE:NAME, or synthetic tensors such as normal:0,1:4096x512")
+      .as_input("INPUT")
+      .needed();
+  formats.describe(fields);
+  fields
+      .add("scale", scale,
+           "none, a number, amax, pow2, row, 1x128, 128x128, mx:floor|ceil|rceil|even, nvfp4: multiply, round, divide")
+      .as_value("SCALE")
+      .shown();
+  describe_tail(fields);
+}
+
+CensusConfig CensusRequest::config() const {
+  return config_with(clamps(scaling().rule) ? emu::Policy::saturating : emu::Policy::nonsaturating);
+}
+
+void SweepRequest::describe(requests::Fields& fields) {
+  fields.add("inputs", inputs, "tensor files, FILE:NAME, or synthetic tensors").as_input("INPUT").needed();
+  formats.describe(fields);
+  fields.add("log2_scale", log2_scale, "the scales 2^LO to 2^HI").as_value("LO:HI[:STEP]").shown();
+  describe_tail(fields);
+}
+
+CensusConfig SweepRequest::config() const { return config_with(emu::Policy::nonsaturating); }
+
+namespace {
+
+/// The scale to use as a finding: how severe it is that some elements are lost there.
+reports::Finding finding_of(const std::string& tensor, const Advice& advice) {
+  const std::uint64_t lost = advice.lost_to_zero + advice.overflowing;
+  return {.what = "lost_at_best_scale",
+          .where = tensor + ", " + emu::format_name(advice.format) + ", 2^" + std::to_string(advice.use_log2),
+          .value = static_cast<std::int64_t>(lost),
+          .threshold = std::int64_t{0},
+          .source = "chosen: a loss scale should lose no element to zero or overflow",
+          .severity = lost == 0                 ? reports::Severity::good
+                      : advice.overflowing == 0 ? reports::Severity::warning
+                                                : reports::Severity::bad,
+          .sentence = sentence(tensor, advice)};
+}
+
+}  // namespace
+
+StudyResult run(const CensusRequest& request, const Progress& progress) {
+  const Scaling scaling = request.scaling();
+  const CensusConfig config = request.config();
+  const tensors::Inputs inputs = request.open();
+  const auto rows = census_all(inputs.kept, scaling, config, progress);
+  return {.tables = {census_table(rows, scaling, config.options)}, .remarks = tensors::left_out(inputs)};
+}
+
+StudyResult run(const SweepRequest& request, const Progress& progress) {
+  const CensusConfig config = request.config();
+  const ScaleRange range = request.range();
+  const tensors::Inputs inputs = request.open();
+  std::vector<SweepRow> rows;
+  std::vector<reports::Finding> findings;
+  for (const auto& of_tensor : sweep_all(inputs.kept, range, config, progress)) {
+    rows.insert(rows.end(), of_tensor.begin(), of_tensor.end());
+    for (const Advice& advice : advise(of_tensor)) findings.push_back(finding_of(of_tensor.front().tensor, advice));
+  }
+  return {.tables = {sweep_table(rows, config.options)}, .findings = findings, .remarks = tensors::left_out(inputs)};
+}
+
+Work work_of(const CensusRequest& request) {
+  const std::vector<tensors::Tensor> kept = request.open().kept;
+  const std::uint64_t formats = request.config().formats.size();
+  return {.operations = total_count(kept) * formats, .rows = kept.size() * formats};
+}
+
+Work work_of(const SweepRequest& request) {
+  const std::vector<tensors::Tensor> kept = request.open().kept;
+  const std::uint64_t formats = request.config().formats.size(), scales = request.range().count();
+  return {.operations = total_count(kept) * formats * scales, .rows = kept.size() * formats * scales};
+}
+
+}  // namespace ulpscope::studies

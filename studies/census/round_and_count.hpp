@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// The fused pass over a chunk: round, classify, count, and sum the errors.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "emu/rounding.hpp"
+#include "studies/census/error_sums.hpp"
+#include "studies/census/scaling.hpp"
+#include "tensors/tensor.hpp"
+
+namespace ulpscope::studies {
+
+/// Rounds `values`, elements first, first + 1, ... of a tensor of `dtype`, to `format` under `scales`.
+template <class Float>
+ErrorSums round_and_count(std::span<const Float> values, std::uint64_t first, emu::Format format, const ScaleMap& scales,
+                          const tensors::DType& dtype, const emu::RoundingOptions& options, std::uint64_t seed);
+
+}  // namespace ulpscope::studies

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "studies/census/scaling.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "emu/bits.hpp"
+#include "emu/catalogue.hpp"
+#include "emu/encode.hpp"
+#include "emu/error.hpp"
+#include "emu/names.hpp"
+
+namespace ulpscope::studies {
+namespace {
+
+constexpr std::array<std::pair<std::string_view, ScaleRule>, 11> rule_words{{{"none", ScaleRule::none},
+                                                                             {"amax", ScaleRule::amax},
+                                                                             {"pow2", ScaleRule::pow2},
+                                                                             {"row", ScaleRule::row},
+                                                                             {"1x128", ScaleRule::tile_1x128},
+                                                                             {"128x128", ScaleRule::tile_128x128},
+                                                                             {"mx:floor", ScaleRule::mx_floor},
+                                                                             {"mx:ceil", ScaleRule::mx_ceil},
+                                                                             {"mx:rceil", ScaleRule::mx_rceil},
+                                                                             {"mx:even", ScaleRule::mx_even},
+                                                                             {"nvfp4", ScaleRule::nvfp4}}};
+
+constexpr float float_max = std::numeric_limits<float>::max();
+
+/// floor(log2 x) of a finite positive double.
+int floor_log2(double x) { return std::ilogb(x); }
+
+/// Transformer Engine's scale from an amax: float32 division; no usable amax gives 1.
+float amax_scale(emu::Format format, double amax) {
+  if (!(amax > 0) || !std::isfinite(amax)) return 1;
+  const float scale = static_cast<float>(emu::max_finite(format)) / static_cast<float>(amax);
+  return std::isfinite(scale) ? (scale > 0 ? scale : std::numeric_limits<float>::denorm_min()) : float_max;
+}
+
+ElementScale plain(double scale) { return {scale, 1, scale}; }
+
+/// log2 of the e8m0 scale that a block with this amax gets; the block is divided by it.
+int mx_exponent(ScaleRule rule, emu::Format format, double amax) {
+  if (amax == 0) return emu::e8m0.min_exponent();
+  const int element_exponent = format.max_exponent();
+  const int exponent = floor_log2(amax);
+  switch (rule) {
+    case ScaleRule::mx_floor: return exponent - element_exponent;
+    case ScaleRule::mx_ceil: return exponent - element_exponent + (amax == emu::power_of_two(exponent) ? 0 : 1);
+    case ScaleRule::mx_even: {
+      const double half_ulp = emu::power_of_two(std::max(exponent - format.fraction_bits - 1, -1074));
+      return floor_log2(amax + half_ulp) - element_exponent;
+    }
+    default: {  // rceil: amax times the float32 reciprocal of the largest finite value, as the kernel forms it
+      const float ratio = static_cast<float>(amax) * (1.0F / static_cast<float>(emu::max_finite(format)));
+      if (ratio == 0) return emu::e8m0.min_exponent();
+      const int below = floor_log2(static_cast<double>(ratio));
+      return below + (static_cast<double>(ratio) == emu::power_of_two(below) ? 0 : 1);
+    }
+  }
+}
+
+ElementScale mx_scale(ScaleRule rule, emu::Format format, double amax) {
+  if (!std::isfinite(amax)) {
+    const double nan = std::numeric_limits<double>::quiet_NaN();  // a NaN scale makes the block NaN (MX 1.0, 6.3)
+    return {nan, 1, nan};
+  }
+  const int exponent = std::clamp(mx_exponent(rule, format, amax), emu::e8m0.min_exponent(), emu::e8m0.max_exponent());
+  return plain(emu::power_of_two(-exponent));
+}
+
+/// NVFP4: `tensor_scale` is S_enc; the block's scale is stored in e4m3.
+ElementScale nvfp4_scale(emu::Format format, float tensor_scale, double amax) {
+  const float target = static_cast<float>(emu::max_finite(format));
+  const float wanted = static_cast<float>(amax) * (tensor_scale * (1.0F / target));
+  const auto stored = static_cast<float>(emu::round_to(emu::e4m3, wanted, {.policy = emu::Policy::saturating}).value);
+  const float encode = 1.0F / (stored * (1.0F / tensor_scale));
+  return {std::min(encode, float_max), stored, tensor_scale};
+}
+
+float nvfp4_tensor_scale(emu::Format format, double amax) {
+  const auto range = static_cast<float>(emu::max_finite(emu::e4m3) * emu::max_finite(format));
+  const float scale = std::min(range / static_cast<float>(amax), float_max);
+  return !(amax > 0) || !std::isfinite(amax) || scale == 0 ? 1 : scale;
+}
+
+}  // namespace
+
+Scaling parse_scaling(std::string_view word) {
+  for (const auto& [name, rule] : rule_words)
+    if (name == word) return {rule, 1, std::string(word)};
+  const bool hexadecimal = word.starts_with("0x") || word.starts_with("0X");
+  const std::string_view digits = word.substr(hexadecimal ? 2 : 0);
+  double number = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number,
+                                            hexadecimal ? std::chars_format::hex : std::chars_format::general);
+  if (error == std::errc{} && end == digits.data() + digits.size() && number > 0 && std::isfinite(number))
+    return {ScaleRule::number, number, std::string(word)};
+  std::string known;
+  for (const auto& [name, rule] : rule_words) known += std::string(known.empty() ? "" : ", ") + std::string(name);
+  throw Error("--scale '" + std::string(word) + "': give a positive number or one of " + known);
+}
+
+std::vector<std::string> scaling_words() {
+  std::vector<std::string> words;
+  for (const auto& [name, rule] : rule_words) words.emplace_back(name);
+  return words;
+}
+
+bool clamps(ScaleRule rule) noexcept { return rule >= ScaleRule::mx_floor; }
+
+std::size_t ScaleMap::block_of(std::uint64_t index) const noexcept {
+  if (is_uniform()) return 0;
+  const std::uint64_t row = index / columns_, column = index % columns_;
+  return static_cast<std::size_t>(row / block_rows_ * blocks_per_row_ + column / block_columns_);
+}
+
+ScaleMap::Run ScaleMap::run(std::uint64_t index) const noexcept {
+  if (is_uniform()) return {uniform(), std::numeric_limits<std::uint64_t>::max()};
+  const std::uint64_t column = index % columns_, of_block = block_columns_ - column % block_columns_;
+  return {at(index), std::min(of_block, columns_ - column)};
+}
+
+std::optional<int> ScaleMap::log2_uniform() const noexcept {
+  if (!is_uniform()) return std::nullopt;
+  const ElementScale& scale = uniform();
+  if (!(scale.multiply >= 0x1p-500 && scale.multiply <= 0x1p500)) return std::nullopt;
+  const int exponent = floor_log2(scale.multiply);
+  if (scale.multiply != emu::power_of_two(exponent) || scale.denominator != scale.multiply || scale.numerator != 1)
+    return std::nullopt;
+  // A product in float32 may lose bits to underflow. It cannot overflow: such scales bring no number beyond the format's
+  // largest.
+  if (in_float_ && exponent < 0) return std::nullopt;
+  return exponent;
+}
+
+ScaleMap::ScaleMap(const Scaling& scaling, emu::Format format, const tensors::Tensor& tensor) {
+  const std::uint64_t count = tensor.count();
+  columns_ = std::max<std::uint64_t>(tensor.shape.empty() ? 1 : tensor.shape.back(), 1);
+  const std::uint64_t rows = std::max<std::uint64_t>(count / columns_, 1);
+  block_rows_ = rows;
+  block_columns_ = columns_;
+  switch (scaling.rule) {
+    case ScaleRule::none: scales_ = {ElementScale{}}; return;
+    case ScaleRule::number: scales_ = {plain(scaling.number)}; return;
+    case ScaleRule::amax:
+    case ScaleRule::pow2: break;
+    case ScaleRule::row: block_rows_ = 1; break;
+    case ScaleRule::tile_1x128: block_rows_ = 1, block_columns_ = 128; break;
+    case ScaleRule::tile_128x128: block_rows_ = 128, block_columns_ = 128; break;
+    case ScaleRule::nvfp4: block_rows_ = 1, block_columns_ = 16; break;
+    default: block_rows_ = 1, block_columns_ = 32; break;
+  }
+  in_float_ = tensor.dtype.fits_float();
+  blocks_per_row_ = (columns_ + block_columns_ - 1) / block_columns_;
+  const std::uint64_t blocks = (rows + block_rows_ - 1) / block_rows_ * blocks_per_row_;
+  scales_.resize(static_cast<std::size_t>(blocks), ElementScale{0});  // `multiply` holds the block's amax until the end
+
+  std::vector<double> chunk(1 << 16);
+  double tensor_amax = 0;
+  for (std::uint64_t first = 0; first < count; first += chunk.size()) {
+    const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(chunk.size(), count - first));
+    tensor.source->read(first, std::span(chunk.data(), size));
+    for (std::size_t i = 0; i < size;) {
+      double& amax = scales_[block_of(first + i)].multiply;
+      const auto end = i + static_cast<std::size_t>(std::min<std::uint64_t>(run(first + i).count, size - i));
+      for (; i < end; ++i) amax = std::max(amax, std::fabs(chunk[i]));  // a NaN is passed over, as by fmaxf
+      tensor_amax = std::max(tensor_amax, amax);
+    }
+  }
+  const float tensor_scale = nvfp4_tensor_scale(format, tensor_amax);
+  for (ElementScale& scale : scales_) {
+    const double amax = scale.multiply;
+    if (scaling.rule == ScaleRule::nvfp4)
+      scale = nvfp4_scale(format, tensor_scale, amax);
+    else if (clamps(scaling.rule))
+      scale = mx_scale(scaling.rule, format, amax);
+    else if (scaling.rule == ScaleRule::pow2)
+      scale = plain(emu::power_of_two(floor_log2(static_cast<double>(amax_scale(format, amax)))));
+    else
+      scale = plain(static_cast<double>(amax_scale(format, amax)));
+  }
+}
+
+}  // namespace ulpscope::studies

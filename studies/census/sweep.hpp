@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// The census at every loss scale 2^k, and which scale to use.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "reports/table.hpp"
+#include "studies/census/census.hpp"
+
+namespace ulpscope::studies {
+
+/// The exponents k of the scales 2^k: low, low + step, ... up to high inclusive.
+struct ScaleRange {
+  int low = -10, high = 24, step = 1;
+  std::vector<int> exponents() const;
+  std::size_t count() const { return exponents().size(); }
+};
+
+/// Reads LO:HI[:STEP], whole numbers within +-500. @throws ulpscope::Error
+ScaleRange parse_scale_range(std::string_view word);
+
+struct SweepRow {
+  std::string tensor;
+  emu::Format format;
+  int log2_scale;
+  ErrorSums sums;
+};
+
+/// Rows by format, then scale; the tensor is read once.
+std::vector<SweepRow> sweep(const tensors::Tensor& tensor, const ScaleRange& range, const CensusConfig& config);
+
+/// sweep.csv.
+reports::Table sweep_table(const std::vector<SweepRow>& rows, const emu::RoundingOptions& options);
+
+/// Which loss scale suits one tensor and format.
+struct Advice {
+  emu::Format format;
+  std::optional<int> first, last;  ///< scales without overflow and with the least lost to zero; none if all overflow
+  int use_log2 = 0;                ///< fewest overflows, then fewest zeros, then fewest subnormals, then nearest to 2^0
+  std::uint64_t count = 0, lost_to_zero = 0, overflowing = 0;  ///< at `use_log2`
+  std::uint64_t worst_index = 0;  ///< the element farthest outside the format's normal range, or nearest its end
+  double worst_value = 0;         ///< its magnitude
+  bool worst_is_large = false;    ///< it is the largest, not the smallest
+};
+
+/// One for each format of `rows`, which are those of one tensor.
+std::vector<Advice> advise(const std::vector<SweepRow>& rows);
+
+/// The advice as one sentence.
+std::string sentence(const std::string& tensor, const Advice& advice);
+
+/// A number in prose, with `precision` significant digits.
+std::string digits(double value, int precision = 4);
+
+/// "61.2%": three significant digits, never 0% or 100% of what is neither.
+std::string percent(std::uint64_t part, std::uint64_t whole);
+
+}  // namespace ulpscope::studies

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <tuple>
+
+#include "emu/decode.hpp"
+#include "emu/names.hpp"
+#include "studies/census/sweep.hpp"
+
+namespace ulpscope::studies {
+namespace {
+
+using emu::Outcome;
+
+/// How badly a scale suits: overflow outweighs loss to zero, that outweighs loss of precision, and among equals the scale
+/// nearest to none is the best.
+auto loss(const SweepRow& row) {
+  return std::tuple(row.sums.of(Outcome::overflow), row.sums.of(Outcome::to_zero), row.sums.of(Outcome::subnormal),
+                    std::abs(row.log2_scale));
+}
+
+/// Binades between a magnitude, scaled by 2^k, and the near end of the normal range; positive outside it.
+int binades_above(const SweepRow& row, double magnitude) {
+  return std::ilogb(magnitude) + row.log2_scale - row.format.max_exponent();
+}
+int binades_below(const SweepRow& row, double magnitude) {
+  return row.format.min_exponent() - (std::ilogb(magnitude) + row.log2_scale);
+}
+
+std::string power(int exponent) { return "2^" + std::to_string(exponent); }
+
+Advice advise_format(const std::vector<const SweepRow*>& rows) {
+  const auto better = [](const SweepRow* a, const SweepRow* b) { return loss(*a) < loss(*b); };
+  const SweepRow& best = **std::min_element(rows.begin(), rows.end(), better);
+  Advice advice{};
+  advice.format = best.format;
+  advice.use_log2 = best.log2_scale;
+  advice.count = best.sums.count();
+  advice.lost_to_zero = best.sums.of(Outcome::to_zero);
+  advice.overflowing = best.sums.of(Outcome::overflow);
+  if (advice.overflowing == 0)
+    for (const SweepRow* row : rows)
+      if (row->sums.of(Outcome::overflow) == 0 && row->sums.of(Outcome::to_zero) == advice.lost_to_zero) {
+        if (!advice.first) advice.first = row->log2_scale;
+        advice.last = row->log2_scale;
+      }
+  if (best.sums.nonzero != 0) {
+    const Extreme large = best.sums.largest, small = best.sums.smallest;
+    advice.worst_is_large = binades_above(best, large.magnitude) >= binades_below(best, small.magnitude);
+    const Extreme worst = advice.worst_is_large ? large : small;
+    advice.worst_index = worst.index;
+    advice.worst_value = worst.magnitude;
+  }
+  return advice;
+}
+
+}  // namespace
+
+std::vector<Advice> advise(const std::vector<SweepRow>& rows) {
+  std::vector<Advice> out;
+  for (auto first = rows.begin(); first != rows.end();) {
+    const auto last = std::find_if(first, rows.end(), [&](const SweepRow& row) { return row.format != first->format; });
+    std::vector<const SweepRow*> of_format;
+    for (auto row = first; row != last; ++row) of_format.push_back(&*row);
+    out.push_back(advise_format(of_format));
+    first = last;
+  }
+  return out;
+}
+
+std::string digits(double value, int precision) {
+  if (std::isnan(value)) return "nan";  // to_chars would print the sign bit, which differs between machines
+  char buffer[64];
+  const auto result = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::general, precision);
+  return {buffer, result.ptr};
+}
+
+std::string percent(std::uint64_t part, std::uint64_t whole) {
+  if (part == 0) return "0%";
+  if (part == whole) return "100%";
+  const double share = 100 * static_cast<double>(part) / static_cast<double>(whole);
+  return digits(share, share > 99 ? 4 : 3) == "100" ? ">99.99%" : digits(share, share > 99 ? 4 : 3) + "%";
+}
+
+std::string sentence(const std::string& tensor, const Advice& advice) {
+  std::string text = tensor + " in " + emu::format_name(advice.format) + ": ";
+  if (advice.first) {
+    text += advice.first == advice.last ? "scale " + power(*advice.first) + " loses"
+                                        : "scales " + power(*advice.first) + " to " + power(*advice.last) + " lose";
+    text += " nothing to overflow and " +
+            (advice.lost_to_zero == 0 ? std::string("nothing") : percent(advice.lost_to_zero, advice.count)) +
+            " to zero; use " + power(advice.use_log2);
+  } else {
+    text += "every scale tried overflows; least at " + power(advice.use_log2) + ", where " +
+            percent(advice.overflowing, advice.count) + " overflows and " + percent(advice.lost_to_zero, advice.count) +
+            " becomes zero";
+  }
+  if (advice.worst_value != 0)
+    text += "; worst placed is element " + std::to_string(advice.worst_index) + ", the " +
+            (advice.worst_is_large ? "largest" : "smallest") + " at " + digits(advice.worst_value);
+  return text + ".";
+}
+
+}  // namespace ulpscope::studies

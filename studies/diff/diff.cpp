@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "studies/diff/diff.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <span>
+
+#include "emu/decode.hpp"
+#include "emu/encode.hpp"
+#include "emu/error.hpp"
+#include "emu/names.hpp"
+#include "studies/census/error_sums.hpp"
+#include "tensors/tensor.hpp"
+
+namespace ulpscope::studies {
+namespace {
+
+constexpr std::size_t most_worst = 10;
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+bool is_equal(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
+/// Sums of one tensor pair, in element order within a chunk and chunk by chunk.
+struct Sums {
+  double abs = 0, rel = 0, signed_ulp = 0;
+  std::uint64_t finite = 0, nonzero = 0;
+  SquareSum reference, output, error;
+  double product = 0;
+
+  void merge(const Sums& next) {
+    abs += next.abs, rel += next.rel, signed_ulp += next.signed_ulp, product += next.product;
+    finite += next.finite, nonzero += next.nonzero;
+    reference.merge(next.reference), output.merge(next.output), error.merge(next.error);
+  }
+};
+
+double root(const SquareSum& sum) { return root_mean(sum, 1); }
+
+class Comparison {
+ public:
+  Comparison(DiffResult& result, const Tolerance& tolerance) : result_(result), tolerance_(tolerance) {}
+
+  void add(Sums& sums, std::uint64_t index, double reference, double value) {
+    ++result_.count;
+    const bool equal = is_equal(reference, value);
+    if (equal) ++result_.equal;
+    if (!std::isfinite(reference) || !std::isfinite(value)) {
+      if (std::isfinite(reference) != std::isfinite(value)) ++result_.nonfinite_one_side;
+      if (!equal) {
+        ++result_.intolerable;
+        keep({index, reference, value, infinity});
+        count_ulps(infinity);
+      }
+      return;
+    }
+    const double error = value - reference, size = std::fabs(error), magnitude = std::fabs(reference);
+    const double ulps = std::ldexp(error, -emu::spacing_exponent(result_.format, reference));
+    ++sums.finite;
+    sums.abs += size;
+    sums.signed_ulp += ulps;
+    sums.reference.add(reference);
+    sums.output.add(value);
+    sums.error.add(error);
+    sums.product += reference * value;
+    result_.max_abs_error = std::max(result_.max_abs_error, size);
+    const double relative = size / magnitude;
+    if (magnitude != 0) {
+      ++sums.nonzero;
+      sums.rel += relative;
+      result_.max_rel_error = std::max(result_.max_rel_error, relative);
+    }
+    if (equal) return;
+    count_ulps(std::fabs(ulps));
+    if (!is_within(std::fabs(ulps), size, relative)) ++result_.intolerable;
+    keep({index, reference, value, ulps});
+  }
+
+ private:
+  void count_ulps(double ulps) {
+    if (!(ulps <= 1)) ++result_.beyond_1_ulp;
+    if (!(ulps <= 2)) ++result_.beyond_2_ulp;
+    if (!(ulps <= 10)) ++result_.beyond_10_ulp;
+    if (!(ulps <= 100)) ++result_.beyond_100_ulp;
+  }
+  bool is_within(double ulps, double size, double relative) const {
+    return (tolerance_.ulp && ulps <= *tolerance_.ulp) || (tolerance_.abs && size <= *tolerance_.abs) ||
+           (tolerance_.rel && relative <= *tolerance_.rel);
+  }
+  /// Nonfinite on one side first, then by ulps, then by index.
+  void keep(DiffElement element) {
+    const auto worse = [](const DiffElement& a, const DiffElement& b) {
+      return std::fabs(a.error_ulp) > std::fabs(b.error_ulp);
+    };
+    std::vector<DiffElement>& worst = result_.worst;
+    if (worst.size() == most_worst && !worse(element, worst.back())) return;
+    worst.insert(std::upper_bound(worst.begin(), worst.end(), element, worse), element);
+    if (worst.size() > most_worst) worst.pop_back();
+  }
+
+  DiffResult& result_;
+  const Tolerance& tolerance_;
+};
+
+}  // namespace
+
+std::string place_text(std::uint64_t index, const std::vector<std::uint64_t>& shape) {
+  std::string out;
+  for (auto extent = shape.rbegin(); extent != shape.rend(); ++extent) {
+    out = std::to_string(index % *extent) + (out.empty() ? "" : ";") + out;
+    index /= *extent;
+  }
+  return out.empty() ? "0" : out;
+}
+
+Tolerance parse_tolerance(std::string_view word) {
+  Tolerance tolerance;
+  for (std::string_view rest = word; !rest.empty();) {
+    const std::size_t comma = rest.find(',');
+    const std::string_view part = rest.substr(0, comma);
+    rest = comma == std::string_view::npos ? std::string_view{} : rest.substr(comma + 1);
+    const std::size_t equals = part.find('=');
+    const std::string_view key = part.substr(0, equals);
+    const std::string_view number = equals == std::string_view::npos ? std::string_view{} : part.substr(equals + 1);
+    double value = 0;
+    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
+    std::optional<double>* const slot = key == "ulp"         ? &tolerance.ulp
+                                        : key == "abs"       ? &tolerance.abs
+                                        : key == "rel"       ? &tolerance.rel
+                                        : key == "frobenius" ? &tolerance.frobenius
+                                                             : nullptr;
+    if (slot == nullptr || error != std::errc{} || end != number.data() + number.size() || !(value >= 0))
+      throw Error("--tolerance '" + std::string(part) + "': write ulp=N, abs=X, rel=X or frobenius=X, separated by commas");
+    *slot = value;
+  }
+  return tolerance;
+}
+
+bool DiffResult::fails(const Tolerance& tolerance) const {
+  if (!tolerance.is_set()) return equal != count;
+  const bool elementwise = tolerance.ulp || tolerance.abs || tolerance.rel;
+  const bool whole = !tolerance.frobenius || rel_frobenius_error <= *tolerance.frobenius;
+  return !whole || nonfinite_one_side != 0 || (elementwise && intolerable != 0);
+}
+
+DiffResult diff(const tensors::Tensor& reference, const tensors::Tensor& output, emu::Format format,
+                const Tolerance& tolerance) {
+  if (reference.shape != output.shape)
+    throw Error(reference.label + " " + tensors::shape_text(reference.shape) + ", " + output.label + " " +
+                tensors::shape_text(output.shape) + ": shapes differ");
+  DiffResult result;
+  result.reference = reference.label;
+  result.output = output.label;
+  result.format = format;
+  result.reference_format = reference.dtype.format.value_or(format);
+  result.output_format = output.dtype.format.value_or(format);
+  result.shape = reference.shape;
+  Comparison comparison(result, tolerance);
+  Sums total;
+  const std::uint64_t count = reference.count();
+  std::vector<double> a(1 << 16), b(a.size());
+  for (std::uint64_t first = 0; first < count; first += a.size()) {
+    const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(a.size(), count - first));
+    reference.source->read(first, std::span(a).first(size));
+    output.source->read(first, std::span(b).first(size));
+    Sums sums;
+    for (std::size_t i = 0; i < size; ++i) comparison.add(sums, first + i, a[i], b[i]);
+    total.merge(sums);
+  }
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  const double n = static_cast<double>(total.finite);
+  const bool any = total.finite != 0;
+  if (!any) result.max_abs_error = nan;
+  if (total.nonzero == 0) result.max_rel_error = nan;
+  result.mean_abs_error = any ? total.abs / n : nan;
+  result.mean_rel_error = total.nonzero != 0 ? total.rel / static_cast<double>(total.nonzero) : nan;
+  result.bias_ulp = any ? total.signed_ulp / n : nan;
+  const double size = root(total.reference);
+  result.rel_frobenius_error = !any ? nan : total.error.is_zero() ? 0 : root(total.error) / size;
+  result.cosine = any ? total.product / (size * root(total.output)) : nan;
+  result.sqnr_db = any ? decibels(total.reference, total.error) : nan;
+  return result;
+}
+
+reports::Table diff_table(const DiffResult& r) {
+  const auto number = [](std::uint64_t n) { return static_cast<std::int64_t>(n); };
+  return {"diff",
+          {"ref", "out", "dtype", "count", "equal", "differing", "beyond_1_ulp", "beyond_2_ulp", "beyond_10_ulp",
+           "beyond_100_ulp", "nonfinite_one_side", "max_abs_error", "mean_abs_error", "max_rel_error", "mean_rel_error",
+           "bias_ulp", "rel_frobenius_error", "cosine", "sqnr_db"},
+          {{r.reference, r.output, emu::format_name(r.format), number(r.count), number(r.equal), number(r.count - r.equal),
+            number(r.beyond_1_ulp), number(r.beyond_2_ulp), number(r.beyond_10_ulp), number(r.beyond_100_ulp),
+            number(r.nonfinite_one_side), r.max_abs_error, r.mean_abs_error, r.max_rel_error, r.mean_rel_error, r.bias_ulp,
+            r.rel_frobenius_error, r.cosine, r.sqnr_db}}};
+}
+
+reports::Table worst_elements(const DiffResult& r) {
+  reports::Table table{"worst", {"index", "ref_code", "out_code", "ref", "out", "error_ulp"}, {}};
+  for (const DiffElement& e : r.worst)
+    table.rows.push_back(
+        {place_text(e.index, r.shape), emu::hex_code(r.reference_format, emu::encode(r.reference_format, e.reference)),
+         emu::hex_code(r.output_format, emu::encode(r.output_format, e.value)), e.reference, e.value, e.error_ulp});
+  return table;
+}
+
+}  // namespace ulpscope::studies

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// `ulpscope diff` as people ask for it.
+#pragma once
+
+#include <string>
+
+#include "requests/field.hpp"
+#include "requests/parts.hpp"
+#include "studies/diff/diff.hpp"
+#include "studies/study.hpp"
+
+namespace ulpscope::studies {
+
+/// The members mean what their fields' help says.
+struct DiffRequest {
+  std::string reference, output, tolerance;
+  requests::ReadingRequest reading;  ///< dtype: of codes where a file does not say, and the format whose ulps count
+
+  void describe(requests::Fields& fields);
+};
+
+/// Tables `diff` and `worst`; it fails as DiffResult::fails() does. @throws ulpscope::Error
+StudyResult run(const DiffRequest& request, const Progress& progress);
+/// Elements compared.
+Work work_of(const DiffRequest& request);
+
+}  // namespace ulpscope::studies

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds a study by its file or its name.
+#include "study_files/built_in.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "emu/error.hpp"
+#include "emu/names.hpp"
+#include "emu/suggestions.hpp"
+
+namespace ulpscope::study_files {
+
+std::string question_of(const BuiltIn& built_in) {
+  std::string question;
+  std::string_view rest = built_in.text;
+  while (rest.starts_with('#')) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    std::string_view line = rest.substr(1, end - 1);
+    while (line.starts_with(' ')) line.remove_prefix(1);
+    question += (question.empty() ? "" : " ") + std::string(line);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return question;
+}
+
+StudyText open_study(const std::string& word) {
+  std::error_code ignored;
+  const bool is_folder = std::filesystem::is_directory(word, ignored);  // a report may have the name of a built-in study
+  if (!is_folder && std::filesystem::exists(word, ignored)) {
+    std::ifstream file(word, std::ios::binary);
+    std::string text{std::istreambuf_iterator<char>(file), {}};
+    if (!file) throw Error(word + ": cannot be read");
+    return {word, std::move(text)};
+  }
+  std::vector<std::string> names;
+  for (const BuiltIn& built_in : built_in_studies()) {
+    if (built_in.name == word) return {"studies/" + word + ".toml", std::string(built_in.text)};
+    names.emplace_back(built_in.name);
+  }
+  if (is_folder) throw Error(word + ": is a folder; give a study file");
+  throw Error(word + ": there is no such file, and no built-in study of this name; nearest: " +
+              emu::comma_separated(emu::closest_words(word, names)));
+}
+
+}  // namespace ulpscope::study_files

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cells of a grid as files named by a digest of their request.
+#include "study_files/cells.hpp"
+
+#include <bit>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "emu/error.hpp"
+#include "reports/build_info.hpp"
+#include "reports/directory.hpp"
+
+namespace ulpscope::study_files {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+using reports::Cell;
+using reports::Finding;
+using reports::Table;
+
+/// A number as its bits: nothing is lost, and NaN and infinities need no words.
+Json json_of(const Cell& cell) {
+  if (const auto* text = std::get_if<std::string>(&cell)) return {{"t", *text}};
+  if (const auto* whole = std::get_if<std::int64_t>(&cell)) return {{"i", *whole}};
+  return {{"d", std::bit_cast<std::uint64_t>(std::get<double>(cell))}};
+}
+
+Cell cell_of(const Json& json) {
+  if (json.contains("t")) return json.at("t").get<std::string>();
+  if (json.contains("i")) return json.at("i").get<std::int64_t>();
+  return std::bit_cast<double>(json.at("d").get<std::uint64_t>());
+}
+
+Json json_of(const Table& table) {
+  Json rows = Json::array();
+  for (const auto& row : table.rows) {
+    Json cells = Json::array();
+    for (const Cell& cell : row) cells.push_back(json_of(cell));
+    rows.push_back(std::move(cells));
+  }
+  return {{"name", table.name}, {"columns", table.columns}, {"rows", std::move(rows)}};
+}
+
+Table table_of(const Json& json) {
+  Table table{json.at("name").get<std::string>(), json.at("columns").get<std::vector<std::string>>(), {}};
+  for (const Json& row : json.at("rows")) {
+    std::vector<Cell> cells;
+    for (const Json& cell : row) cells.push_back(cell_of(cell));
+    if (cells.size() != table.columns.size()) throw Error("a row of another length");
+    table.rows.push_back(std::move(cells));
+  }
+  return table;
+}
+
+Json json_of(const Finding& f) {
+  return {{"what", f.what},
+          {"where", f.where},
+          {"value", json_of(f.value)},
+          {"threshold", json_of(f.threshold)},
+          {"source", f.source},
+          {"severity", static_cast<int>(f.severity)},
+          {"sentence", f.sentence}};
+}
+
+Finding finding_of(const Json& json) {
+  return {.what = json.at("what").get<std::string>(),
+          .where = json.at("where").get<std::string>(),
+          .value = cell_of(json.at("value")),
+          .threshold = cell_of(json.at("threshold")),
+          .source = json.at("source").get<std::string>(),
+          .severity = static_cast<reports::Severity>(json.at("severity").get<int>()),
+          .sentence = json.at("sentence").get<std::string>()};
+}
+
+}  // namespace
+
+std::string to_json(const studies::StudyResult& result) {
+  Json tables = Json::array(), findings = Json::array();
+  for (const Table& table : result.tables) tables.push_back(json_of(table));
+  for (const Finding& finding : result.findings) findings.push_back(json_of(finding));
+  const Json json{{"tables", std::move(tables)},
+                  {"findings", std::move(findings)},
+                  {"remarks", result.remarks},
+                  {"outcome", static_cast<int>(result.outcome)}};
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::optional<studies::StudyResult> result_of_json(const std::string& text) {
+  const Json json = Json::parse(text, nullptr, false);
+  if (!json.is_object()) return std::nullopt;
+  try {
+    studies::StudyResult result;
+    for (const Json& table : json.at("tables")) result.tables.push_back(table_of(table));
+    for (const Json& finding : json.at("findings")) result.findings.push_back(finding_of(finding));
+    result.remarks = json.at("remarks").get<std::vector<std::string>>();
+    result.outcome = static_cast<studies::StudyOutcome>(json.at("outcome").get<int>());
+    return result;
+  } catch (const std::exception&) {  // another program's file, or a damaged one: the cell is computed again
+    return std::nullopt;
+  }
+}
+
+CellStore::CellStore(const std::string& report_directory, Existing existing) {
+  std::string stem = report_directory;
+  while (stem.size() > 1 && stem.ends_with('/')) stem.pop_back();
+  folder_ = stem + ".partial";
+  std::error_code error;
+  if (fs::exists(folder_, error) && existing == Existing::refuse)
+    throw Error(folder_ + ": holds cells of a run that was ended; --resume goes on with it, or remove it");
+  fs::create_directories(folder_, error);
+  if (error) throw Error(folder_ + ": " + error.message());
+}
+
+CellStore::~CellStore() {
+  std::error_code ignored;
+  fs::remove(folder_, ignored);
+}
+
+std::string CellStore::path_of(const GridCell& cell) const {
+  return folder_ + "/" + reports::sha256(reports::version() + "\n" + reports::commit() + "\n" + cell.request) + ".json";
+}
+
+std::optional<studies::StudyResult> CellStore::find(const GridCell& cell) const {
+  std::ifstream file(path_of(cell), std::ios::binary);
+  if (!file) return std::nullopt;
+  return result_of_json({std::istreambuf_iterator<char>(file), {}});
+}
+
+void CellStore::keep(const GridCell& cell, const studies::StudyResult& result) const {
+  reports::write_file(path_of(cell), to_json(result));
+}
+
+void CellStore::remove() const {
+  std::error_code ignored;
+  fs::remove_all(folder_, ignored);
+}
+
+}  // namespace ulpscope::study_files

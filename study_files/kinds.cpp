@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// One line for each kind of study.
+#include "study_files/kinds.hpp"
+
+#include <algorithm>
+
+#include "emu/error.hpp"
+#include "emu/names.hpp"
+#include "emu/suggestions.hpp"
+#include "studies/accumulation/accumulation_request.hpp"
+#include "studies/breaks/breaks.hpp"
+#include "studies/census/census_request.hpp"
+#include "studies/claims/claims.hpp"
+#include "studies/devices/device_check_request.hpp"
+#include "studies/diff/diff_request.hpp"
+#include "studies/matmul/matmul_request.hpp"
+#include "studies/probe/probe_request.hpp"
+#include "verify/check_study.hpp"
+#include "verify/conform/conform_request.hpp"
+#include "verify/matmul_request.hpp"
+#include "verify/operations/operation_requests.hpp"
+
+namespace ulpscope::study_files {
+namespace {
+
+template <class Request>
+constexpr bool is_check = requires(const Request& request) {
+  verify::resolve(request);
+};
+
+// Each request's own functions, wherever they are.
+template <class Request>
+studies::StudyResult run_request(const Request& request, const studies::Progress& progress) {
+  return run(request, progress);
+}
+template <class Request>
+studies::Work work_of_request(const Request& request) {
+  return work_of(request);
+}
+
+template <class Request>
+class StudyOf final : public Study {
+ public:
+  requests::Fields fields() override { return requests::fields_of(request_); }
+  std::unique_ptr<Study> copy() const override { return std::make_unique<StudyOf>(*this); }
+  studies::StudyResult run(const studies::Progress& progress) const override {
+    if constexpr (is_check<Request>)
+      return verify::run_check(request_, threads(), progress);
+    else
+      return run_request(request_, progress);
+  }
+  studies::Work work() const override {
+    if constexpr (is_check<Request>)
+      return {.operations = tensors::open_one(request_.output.output, {}).count(), .rows = 1};
+    else
+      return work_of_request(request_);
+  }
+
+ private:
+  int threads() const {
+    if constexpr (requires { request_.product.threads; })
+      return request_.product.threads;
+    else
+      return request_.threads;
+  }
+
+  Request request_;
+};
+
+template <class Request>
+std::unique_ptr<Study> make() {
+  return std::make_unique<StudyOf<Request>>();
+}
+
+}  // namespace
+
+const std::vector<Kind>& kinds() {
+  static const std::vector<Kind> all{
+      {"census", "what each format does to each tensor", "elements", 3e7, make<studies::CensusRequest>},
+      {"sweep", "the same at every loss scale 2^k", "elements", 5e7, make<studies::SweepRequest>},
+      {"matmul", "D = A.B + C on emulated engines, and what that costs", "products", 3e9, make<studies::MatmulRequest>},
+      {"accumulation", "errors of products by engine, format, length and distribution", "products", 4e8,
+       make<studies::AccumulationRequest>},
+      {"diff", "how two tensors differ", "elements", 5e7, make<studies::DiffRequest>},
+      {"probe", "the numerical features of an engine, found by experiment", "instructions", 5, make<studies::ProbeRequest>},
+      {"devices check", "a device beside the emulator, bit by bit", "inner products", 1e6, make<studies::DeviceCheckRequest>},
+      {"conform", "somebody else's converter on every input", "inputs", 5e7, make<verify::ConformRequest>},
+      {"breaks", "where functions break as their inputs scale, and sums stop growing", "operations", 2e6,
+       make<studies::BreaksRequest>},
+      {"claims", "what articles say, beside the measurement", "claims", 5, make<studies::ClaimsRequest>},
+      {"verify matmul", "is D = A.B + C right?", "outputs", 1e6, make<verify::MatmulRequest>},
+      {"verify softmax", "is a softmax right?", "outputs", 1e6, make<verify::SoftmaxRequest>},
+      {"verify layer_norm", "is a layer normalisation right?", "outputs", 1e6, make<verify::LayerNormRequest>},
+      {"verify rms_norm", "is an RMS norm right?", "outputs", 1e6, make<verify::RmsNormRequest>},
+      {"verify attention", "is an attention right?", "outputs", 1e6, make<verify::AttentionRequest>},
+      {"verify sum", "are sums right?", "outputs", 1e6, make<verify::SumRequest>},
+      {"verify dot", "are inner products right?", "outputs", 1e6, make<verify::DotRequest>},
+      {"verify conv", "is a convolution right?", "outputs", 1e6, make<verify::ConvRequest>},
+      {"verify cast", "is a conversion right?", "outputs", 1e6, make<verify::CastRequest>},
+      {"verify elementwise", "is a function of each element right?", "outputs", 1e6, make<verify::ElementwiseRequest>},
+  };
+  return all;
+}
+
+const Kind& find_kind(std::string_view name) {
+  const auto found = std::find_if(kinds().begin(), kinds().end(), [&](const Kind& kind) { return kind.name == name; });
+  if (found != kinds().end()) return *found;
+  std::vector<std::string> names;
+  for (const Kind& kind : kinds()) names.push_back(kind.name);
+  throw Error("unknown kind '" + std::string(name) + "'; nearest: " + emu::comma_separated(emu::closest_words(name, names)));
+}
+
+}  // namespace ulpscope::study_files

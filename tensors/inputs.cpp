@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sorts the tensors of inputs into those to work on and those left out.
+#include "tensors/inputs.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "emu/error.hpp"
+
+namespace ulpscope::tensors {
+namespace {
+
+/// Whether the input can mean no other tensor.
+bool is_named_alone(const std::string& input, const std::vector<Tensor>& opened) {
+  const Tensor& first = opened.front();
+  return opened.size() == 1 && (first.label == input || first.label == input + ":" + first.name);
+}
+
+}  // namespace
+
+std::string named_words(const std::vector<Tensor>& tensors, const std::string& what) {
+  constexpr std::size_t most_named = 3;
+  std::string names;
+  for (std::size_t i = 0; i < std::min(tensors.size(), most_named); ++i) names += (i == 0 ? "" : ", ") + tensors[i].label;
+  if (tensors.size() > most_named) names += ", ...";
+  return std::to_string(tensors.size()) + " " + what + (tensors.size() == 1 ? "" : "s") + " (" + names + ")";
+}
+
+std::string unknown_words(const std::vector<Tensor>& tensors) {
+  return named_words(tensors, "tensor") + ": " + tensors.front().opaque->why;
+}
+
+Inputs sort_inputs(const std::vector<std::string>& inputs, const OpenOptions& options, Integers integers,
+                   const std::string& advice) {
+  Inputs sorted;
+  for (const std::string& input : inputs) {
+    std::vector<Tensor> opened = open(input, options);
+    const bool keeps_integers = integers == Integers::include || is_named_alone(input, opened);
+    for (Tensor& tensor : opened) {
+      std::vector<Tensor>& group = tensor.opaque                            ? sorted.opaque
+                                   : tensor.is_integer() && !keeps_integers ? sorted.integers
+                                                                            : sorted.kept;
+      group.push_back(std::move(tensor));
+    }
+  }
+  if (!sorted.kept.empty()) return sorted;
+  if (sorted.integers.empty()) throw Error(sorted.opaque.front().label + ": " + sorted.opaque.front().opaque->why);
+  const std::string where = inputs.size() == 1 ? inputs.front() : std::to_string(inputs.size()) + " inputs";
+  throw Error(where + ": nothing but " + named_words(sorted.integers, "integer tensor") + "; " + advice);
+}
+
+Inputs open_numbers(const std::vector<std::string>& inputs, const OpenOptions& options, Integers integers) {
+  return sort_inputs(inputs, options, integers, "--integers includes them, and FILE:NAME names one");
+}
+
+std::vector<std::string> left_out(const Inputs& inputs) {
+  std::vector<std::string> lines;
+  if (!inputs.integers.empty())
+    lines.push_back("left out: " + named_words(inputs.integers, "integer tensor") + "; --integers includes them");
+  if (!inputs.opaque.empty()) lines.push_back("left out: " + unknown_words(inputs.opaque));
+  return lines;
+}
+
+}  // namespace ulpscope::tensors

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which tensors of its inputs a command works on.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tensors/tensor.hpp"
+
+namespace ulpscope::tensors {
+
+/// What becomes of integer tensors that lie in a file with others.
+enum class Integers : std::uint8_t { leave_out, include };
+
+/// Tensors to work on, and those that are not.
+struct Inputs {
+  std::vector<Tensor> kept;
+  std::vector<Tensor> integers;  ///< left out
+  std::vector<Tensor> opaque;    ///< of a dtype that is not known
+};
+
+/// Opens every input. A tensor named alone is kept: `FILE:NAME`, and the one tensor of a file.
+/// @throws ulpscope::Error as open(), and where none is kept; `advice` says what to do if there are integers.
+Inputs sort_inputs(const std::vector<std::string>& inputs, const OpenOptions& options, Integers integers,
+                   const std::string& advice);
+
+/// The tensors that census and sweep work on. @throws ulpscope::Error
+Inputs open_numbers(const std::vector<std::string>& inputs, const OpenOptions& options, Integers integers);
+/// What it left out, a line each.
+std::vector<std::string> left_out(const Inputs& inputs);
+
+/// `2 integer tensors (m.safetensors:ids, m.safetensors:mask)`; the first few are named.
+std::string named_words(const std::vector<Tensor>& tensors, const std::string& what);
+/// The same of tensors whose dtype is not known, and the dtype of the first.
+std::string unknown_words(const std::vector<Tensor>& tensors);
+
+}  // namespace ulpscope::tensors

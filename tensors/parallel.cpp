@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tensors/parallel.hpp"
+
+#include <tbb/global_control.h>
+#include <tbb/info.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+namespace ulpscope::tensors {
+
+void for_each_index(std::size_t count, int threads, const std::function<void(std::size_t)>& act) {
+  const int wanted = threads > 0 ? threads : tbb::info::default_concurrency();
+  const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(wanted));
+  tbb::task_arena arena(wanted);
+  arena.execute([&] { tbb::parallel_for(std::size_t{0}, count, act); });
+}
+
+}  // namespace ulpscope::tensors

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fields of requests: as words, on the command line, in TOML, in the JSON schema. All requests go through all of them and back.
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/generators/catch_generators_range.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+#include "cli/command.hpp"
+#include "emu/error.hpp"
+#include "requests/field.hpp"
+#include "requests/toml.hpp"
+#include "study_files/kinds.hpp"
+#include "study_files/schema.hpp"
+
+using namespace ulpscope;
+using requests::Field;
+using requests::Fields;
+using requests::Scope;
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+/// Values that no request has from the start.
+Words other_words(const Field& field) {
+  if (field.is_flag()) return {"true"};
+  Words words;
+  if (field.is_whole()) {
+    const std::uint64_t least = field.whole_bounds ? field.whole_bounds->least : 0;
+    words = {std::to_string(least + 7), std::to_string(least + 9)};
+  } else if (field.is_real()) {
+    words = {"0.1875", "0.5"};
+  } else {
+    words = {"a \"b\" \\ c#d", "x:y=\xc3\xa9"};
+  }
+  if (!field.is_list()) words.resize(1);
+  return words;
+}
+
+void change_all(Fields& fields) {
+  for (Field& field : fields) field.set(other_words(field));
+}
+
+std::map<std::string, Words> values_of(const Fields& fields) {
+  std::map<std::string, Words> values;
+  for (const Field& field : fields)
+    if (field.scope == Scope::result) values[field.name] = field.words();
+  return values;
+}
+
+struct Numbers {
+  std::uint64_t whole = 3;
+  double real = 0.5;
+  std::optional<double> perhaps;
+  std::vector<std::uint64_t> several{1, 2};
+  bool flag = false;
+  std::string text;
+
+  void describe(Fields& fields) {
+    fields.add("whole", whole, "a whole number").whole({1, 9}).shown();
+    fields.add("real", real, "a number").real({0, 1}).shown();
+    fields.add("perhaps", perhaps, "a number, or none").real();
+    fields.add("several", several, "whole numbers").whole({0, 9}).as_commas();
+    fields.add("flag", flag, "yes or no");
+    fields.add("text_of_it", text, "text").needed();
+  }
+};
+
+std::string refusal(const std::string& toml) {
+  Numbers numbers;
+  Fields fields = requests::fields_of(numbers);
+  try {
+    requests::set_from(fields, requests::parse_toml(toml, "f.toml"), {});
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+}  // namespace
+
+TEST_CASE("every request goes through the command line and TOML and back", "[requests]") {
+  const study_files::Kind& kind = GENERATE(from_range(study_files::kinds()));
+  CAPTURE(kind.name);
+  const auto changed = kind.make(), standard = kind.make(), typed = kind.make(), filed = kind.make();
+  Fields of_changed = changed->fields(), of_standard = standard->fields(), of_typed = typed->fields(),
+         of_filed = filed->fields();
+  change_all(of_changed);
+
+  cli::Command command;
+  command.add(of_typed);
+  command.parse(requests::words_of(of_changed, of_standard));
+  const std::string toml = requests::to_toml(of_changed, of_standard);
+  requests::set_from(of_filed, requests::parse_toml(toml, "f.toml"), {});
+
+  CHECK(values_of(of_changed) != values_of(of_standard));
+  CHECK(values_of(of_typed) == values_of(of_changed));
+  CHECK(values_of(of_filed) == values_of(of_changed));
+  CHECK(requests::to_toml(of_filed, of_standard) == toml);
+}
+
+TEST_CASE("the schema has every field of every request, and no other", "[requests]") {
+  const auto schema = nlohmann::json::parse(study_files::schema([](const Field&) { return Words(); }));
+  const auto& tables = schema["properties"]["study"]["items"]["anyOf"];
+  REQUIRE(tables.size() == study_files::kinds().size());
+
+  for (std::size_t i = 0; i < tables.size(); ++i) {
+    const auto study = study_files::kinds()[i].make();
+    const Fields fields = study->fields();
+    std::map<std::string, Words> wanted = values_of(fields);
+    wanted["kind"], wanted["name"];
+    CAPTURE(study_files::kinds()[i].name);
+    CHECK(tables[i]["properties"].size() == wanted.size());
+    for (const auto& [name, words] : wanted) {
+      CAPTURE(name);
+      CHECK(tables[i]["properties"].contains(name));
+    }
+  }
+}
+
+TEST_CASE("words ask for what is not standard, and for nothing else", "[requests]") {
+  Numbers numbers;
+  CHECK(requests::words_of(numbers).empty());
+
+  numbers.text = "x", numbers.flag = true, numbers.several = {4, 5}, numbers.perhaps = 0.1;
+  CHECK(requests::words_of(numbers) == Words{"--perhaps", "0.1", "--several", "4,5", "--flag", "--text-of-it", "x"});
+}
+
+TEST_CASE("what is wrong in TOML is told with its line and what is right", "[requests]") {
+  CHECK(refusal("text_of_it = \"x\"") == "accepted");
+  CHECK(refusal("whole = 3") == "f.toml:1: text_of_it is missing: text");
+  CHECK(refusal("text_of_it = \"x\"\nwhole = 10") == "f.toml:2: --whole: '10': give a whole number from 1 to 9");
+  CHECK(refusal("text_of_it = \"x\"\n\nwhole = 1.5") == "f.toml:3: whole: give a whole number");
+  CHECK(refusal("text_of_it = \"x\"\nwhole = -1") == "f.toml:2: --whole: '-1': give a whole number from 1 to 9");
+  CHECK(refusal("text_of_it = \"x\"\nreal = \"0.5\"") == "f.toml:2: real: give a number");
+  CHECK(refusal("text_of_it = \"x\"\nreal = 2") == "f.toml:2: --real: '2': give a number from 0 to 1");
+  CHECK(refusal("text_of_it = \"x\"\nreal = nan") == "f.toml:2: --real: 'nan': give a number from 0 to 1");
+  CHECK(refusal("text_of_it = \"x\"\nflag = 1") == "f.toml:2: flag: give true or false");
+  CHECK(refusal("text_of_it = true") == "f.toml:1: text_of_it: give text in quotes");
+  CHECK(refusal("text_of_it = [\"x\"]") == "f.toml:1: text_of_it: give text in quotes, not an array");
+  CHECK(refusal("text_of_it = \"x\"\nseveral = [1, [2]]") == "f.toml:2: several: give an array of values");
+  CHECK(refusal("text_of_it = \"x\"\nwhol = 3") == "f.toml:2: unknown key 'whol'; nearest: whole, real, flag");
+  CHECK(refusal("text_of_it = 1979-05-27") == "f.toml:1: dates and times mean nothing here");
+  CHECK_THAT(refusal("text_of_it = \"x"), Catch::Matchers::StartsWith("f.toml:1: "));
+  CHECK(refusal("text_of_it = " + std::string(64, '[') + std::string(64, ']')) == "f.toml:1: nested deeper than 32");
+}

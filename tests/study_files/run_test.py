@@ -1,0 +1,287 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Study files: grids, refusals, the same bytes after any end, and reports made again. usage: run_test.py PROGRAM"""
+import csv
+import hashlib
+import json
+import os
+import pathlib
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+PROGRAM = os.path.abspath(sys.argv.pop(1))
+
+GRID = """# Numbers of two spreads in two formats, under three scales.
+
+[[study]]
+kind = "census"
+name = "grid"
+inputs = [["normal:0,1:4096"], ["normal:0,1000:4096"]]
+to = ["e4m3", "e5m2"]
+scale = ["none", "amax", "mx:floor"]
+
+[[study]]
+kind = "matmul"
+a = "normal:0,1:8x64"
+b = "normal:0,1:64x8"
+seed = [[0, 1], [2, 3]]
+engine = ["sm_90", "fma"]
+in = ["e4m3"]
+promote = [0, 128]
+"""
+
+
+class Folder(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.path = pathlib.Path(self.folder.name)
+        self.addCleanup(self.folder.cleanup)
+        (self.path / "grid.toml").write_text(GRID)
+
+    def run_program(self, *words, code=0, env=None):
+        done = subprocess.run([PROGRAM, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.path,
+                              timeout=300, env={**os.environ, **(env or {})})
+        self.assertEqual(done.returncode, code, done.stderr)
+        return done
+
+    def refusal(self, text, *words):
+        (self.path / "bad.toml").write_text(text)
+        done = self.run_program("run", "bad.toml", "-o", "bad", *words, code=2)
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        self.assertFalse((self.path / "bad").exists())
+        self.assertFalse((self.path / "bad.partial").exists())
+        return done.stderr.removeprefix("ulpscope: ").rstrip("\n")
+
+    def rows(self, name):
+        with open(self.path / name, newline="") as file:
+            return list(csv.DictReader(file))
+
+    def digests(self, folder):
+        """Of every file but manifest.json, which tells the machine."""
+        return {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in sorted((self.path / folder).iterdir())
+                if p.name != "manifest.json"}
+
+
+class Grids(Folder):
+    def test_a_cell_is_what_its_command_gives(self):
+        self.run_program("run", "grid.toml", "-o", "out")
+
+        rows = self.rows("out/grid.csv")
+        self.assertEqual(len(rows), 2 * 3 * 2)
+        alone = self.run_program("census", "normal:0,1000:4096", "--to", "e4m3,e5m2", "--scale", "amax", "--csv").stdout
+        wanted = list(csv.DictReader(alone.splitlines()))
+        found = [{k: r[k] for k in wanted[0]} for r in rows if r["tensor"] == "normal:0,1000:4096" and r["scale"] == "amax"]
+        self.assertEqual(found, wanted)
+        self.assertEqual(rows[0]["inputs"], "normal:0,1:4096")  # an axis that the table has no column of
+        mx = [r["policy"] for r in rows if r["scale"] == "mx:floor"]
+        self.assertEqual(set(mx), {"saturating"})
+
+    def test_axes_vary_as_in_the_file_the_last_fastest(self):
+        self.run_program("run", "grid.toml", "-o", "out", "--only", "matmul")
+
+        rows = self.rows("out/matmul.csv")
+        self.assertEqual([(r["seed"], r["promote"], r["engine"]) for r in rows[:4]],
+                         [("0,1", "0", "sm_90"), ("0,1", "0", "fma"), ("0,1", "128", "sm_90"), ("0,1", "128", "fma")])
+        self.assertEqual(len(rows), 8)
+        self.assertFalse((self.path / "out/grid.csv").exists())
+
+    def test_a_forecast_runs_nothing(self):
+        done = self.run_program("run", "grid.toml", "--dry-run", "--csv")
+
+        rows = list(csv.DictReader(done.stdout.splitlines()))
+        self.assertEqual([(r["study"], r["cells"], r["rows"]) for r in rows], [("grid", "6", "12"), ("matmul", "4", "8")])
+        self.assertEqual(sorted(p.name for p in self.path.iterdir()), ["grid.toml"])
+
+    def test_a_check_in_a_study_decides_the_exit_code(self):
+        self.run_program("matmul", "normal:0,1:8x64", "normal:0,1:64x8", "--engine", "fma", "-o", "d.npy")
+        study = '[[study]]\nkind = "verify matmul"\na = "normal:0,1:8x64"\nb = "normal:0,1:64x8"\noutput = "d.npy"\nalpha = [1, 2]\n'
+        (self.path / "s.toml").write_text(study)
+
+        self.run_program("run", "s.toml", "-o", "out", code=1)
+
+        self.assertEqual([(f["value"], f["severity"]) for f in self.rows("out/findings.csv")],
+                         [("pass", "good"), ("fail", "bad")])
+
+    def test_built_in_studies_are_listed_and_planned(self):
+        listed = list(csv.DictReader(self.run_program("run", "--list", "--csv").stdout.splitlines()))
+        self.assertGreaterEqual(len(listed), 3)
+        for row in listed:
+            self.assertTrue(row["question"].endswith("?"), row)
+            self.run_program("run", row["study"], "--dry-run")
+
+
+class Refusals(Folder):
+    def test_each_names_file_line_and_what_is_known(self):
+        census = '[[study]]\nkind = "census"\ninputs = ["normal:0,1:8"]\n'
+        for text, wanted in {
+                "": "bad.toml:1: holds no [[study]] table",
+                "x = 1\n": "bad.toml:1: unknown key 'x'; a study file holds [[study]] tables",
+                "[[study]]\nname = \"a\"\n": "bad.toml:1: kind is missing: a command's name, e.g. kind = \"census\"",
+                "[[study]]\nkind = \"cencus\"\n": "bad.toml:2: unknown kind 'cencus'; nearest: census,",
+                census + "fromats = 1\n": "bad.toml:4: unknown key 'fromats'; nearest: ",
+                census + "threads = 1\n": "bad.toml:4: unknown key 'threads'; nearest: ",
+                census + "seed = -1\n": "bad.toml:4: --seed: '-1': give a whole number from 0 to ",
+                census + "seed = []\n": "bad.toml:4: seed: an axis without values",
+                census + "name = \"../x\"\n": "bad.toml:1: name '../x': give letters, digits, _ and -; files are named by it",
+                census + census: "bad.toml:4: two studies are named 'census': give each a name of its own",
+                census + "to = \"e4m3\"\nto = \"e5m2\"\n": "bad.toml:5: ",
+                '[[study]]\nkind = "census"\n': "bad.toml:1: inputs is missing: tensor files",
+                census + "rounding = \"neerest\"\n": "study 'census': unknown rounding mode 'neerest'; nearest: ",
+                census.replace("normal:0,1:8", "nothere.npy") + "seed = [1, 2]\n": "study 'census', seed = 1: nothere.npy: "}.items():
+            with self.subTest(text):
+                said = self.refusal(text)
+                self.assertTrue(said.startswith(wanted), said)
+
+    def test_words_that_mean_nothing(self):
+        self.assertIn("there is no such file, and no built-in study of this name; nearest: ",
+                      self.run_program("run", "blok_scales", "-o", "x", code=2).stderr)
+        self.assertIn("--only no: the file's studies are grid, matmul",
+                      self.run_program("run", "grid.toml", "-o", "x", "--only", "no", code=2).stderr)
+        self.assertIn("-o DIR is missing", self.run_program("run", "grid.toml", code=2).stderr)
+
+
+class Ends(Folder):
+    """A run that is killed at any moment, and goes on."""
+
+    def start(self, *more):
+        return subprocess.Popen([PROGRAM, "run", "long.toml", "-o", "out", *more], cwd=self.path, stderr=subprocess.DEVNULL)
+
+    def test_after_twenty_kills_the_bytes_are_those_of_an_undisturbed_run(self):
+        (self.path / "long.toml").write_text(
+            '[[study]]\nkind = "census"\nname = "long"\ninputs = ["lognormal:0,3:300000"]\nto = ["e4m3"]\n'
+            f"seed = {list(range(40))}\nscale = [\"none\", \"128x128\"]\n")
+        began = time.monotonic()
+        self.run_program("run", "long.toml", "-o", "out")
+        seconds = time.monotonic() - began
+        (self.path / "out").rename(self.path / "whole")
+        draw = random.Random(1)
+        kills = runs = 0
+        while kills < 20 or not list(self.path.glob("out.partial/*.json")):
+            runs += 1
+            self.assertLess(runs, 1000, "the run comes to its end before it can be killed")
+            child = self.start("--resume")
+            try:
+                child.wait(timeout=draw.uniform(0, seconds / 8))
+                shutil.rmtree(self.path / "out")  # it came to its end: from the start again
+            except subprocess.TimeoutExpired:
+                child.send_signal(signal.SIGKILL)
+                child.wait(timeout=60)
+                kills += 1
+        kept = len(list((self.path / "out.partial").glob("*.json")))
+        forecast = self.run_program("run", "long.toml", "-o", "out", "--resume", "--dry-run", "--csv").stdout
+        self.assertEqual([r["kept"] for r in csv.DictReader(forecast.splitlines())], [str(kept)])
+
+        self.run_program("run", "long.toml", "-o", "out", "--resume")
+
+        self.assertGreater(kept, 0)
+        self.assertEqual(self.digests("out"), self.digests("whole"))
+        self.assertFalse((self.path / "out.partial").exists())
+
+    def test_what_was_kept_is_used_and_only_if_it_is_whole(self):
+        self.run_program("matmul", "normal:0,1:8x64", "normal:0,1:64x8", "--engine", "fma", "-o", "d.npy")
+        ends = GRID + '[[study]]\nkind = "verify matmul"\na = "normal:0,1:8x32"\nb = "normal:0,1:32x4"\noutput = "d.npy"\n'
+        (self.path / "ends.toml").write_text(ends)  # its last cell is refused: D is of another shape
+        said = self.run_program("run", "ends.toml", "-o", "out", code=2).stderr
+        self.assertTrue(said.startswith("ulpscope: study 'verify_matmul': "), said)
+        kept = sorted((self.path / "out.partial").iterdir())
+        self.assertEqual(len(kept), 10)
+        refused = self.run_program("run", "ends.toml", "-o", "out", code=2).stderr
+        self.assertIn("out.partial: holds cells of a run that was ended; --resume goes on with it, or remove it", refused)
+        marked = json.loads(kept[0].read_text())
+        marked["remarks"] = ["this cell was kept"]
+        kept[0].write_text(json.dumps(marked))
+        kept[1].write_bytes(kept[1].read_bytes()[:-20])
+        (self.path / "ends.toml").write_text(GRID)
+
+        done = self.run_program("run", "ends.toml", "-o", "out", "--resume")
+
+        self.assertIn("this cell was kept", done.stderr)
+        (self.path / "out").rename(self.path / "resumed")
+        self.run_program("run", "grid.toml", "-o", "out")
+        for name in ("grid.csv", "matmul.csv"):
+            self.assertEqual(self.digests("resumed")[name], self.digests("out")[name])
+
+    def test_neither_threads_nor_instructions_change_a_byte(self):
+        for name, words, env in (("one", ["--threads", "1"], {}), ("four", ["--threads", "4"], {}),
+                                 ("scalar", [], {"ULPSCOPE_SIMD": "scalar"})):
+            if name == "scalar" and self.path and subprocess.run([PROGRAM, "--version"], env={**os.environ, **env}, timeout=60,
+                                                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode != 0:
+                continue
+            self.run_program("run", "grid.toml", "-o", name, *words, env=env)
+            pages = self.digests(name)
+            pages.pop("index.html")  # names the command
+            self.assertEqual(pages, {k: v for k, v in self.digests("one").items() if k != "index.html"})
+
+
+class Reports(Folder):
+    def test_a_report_made_again_is_the_same(self):
+        self.run_program("run", "grid.toml", "-o", "out")
+        (self.path / "grid.toml").write_text("changed since")
+
+        done = self.run_program("report", "check", "out", "--csv")
+
+        self.assertEqual({r["status"] for r in csv.DictReader(done.stdout.splitlines())}, {"same"})
+        self.assertEqual(done.stderr, "")
+
+    def test_a_changed_byte_is_found_and_named(self):
+        self.run_program("census", "normal:0,1:100", "-o", "out")
+        file = self.path / "out/census.csv"
+        file.write_bytes(file.read_bytes() + b"\n")
+
+        done = self.run_program("report", "check", "out", "--csv", code=1)
+
+        self.assertEqual(done.stdout, "file,status\ncensus.csv,edited\nindex.html,same\n")
+
+    def test_a_number_that_is_another_now_is_found(self):
+        self.run_program("census", "normal:0,1:100", "-o", "out")
+        file, manifest = self.path / "out/census.csv", self.path / "out/manifest.json"
+        file.write_text(file.read_text().replace(",100,", ",101,"))
+        told = json.loads(manifest.read_text())
+        told["files"]["census.csv"] = hashlib.sha256(file.read_bytes()).hexdigest()
+        manifest.write_text(json.dumps(told))
+
+        done = self.run_program("report", "check", "out", "--csv", code=1)
+
+        self.assertIn("census.csv,changed\n", done.stdout)
+
+    def test_what_changed_is_told_by_row_and_column(self):
+        self.run_program("census", "normal:0,1:100", "--to", "e4m3,e5m2", "-o", "a")
+        self.run_program("census", "normal:0,1:100", "--to", "e4m3,bf16", "-o", "b")
+        file = self.path / "b/census.csv"
+        rows = list(csv.reader(file.read_text().splitlines()))
+        column = rows[0].index("rms_error")
+        was = float(rows[1][column])
+        rows[1][column] = repr(was * 1.5)
+        with open(file, "w", newline="") as out:
+            csv.writer(out, lineterminator="\n").writerows(rows)
+
+        done = self.run_program("report", "diff", "a", "b", "--csv", code=1)
+
+        found = list(csv.DictReader(done.stdout.splitlines()))
+        self.assertEqual([(r["file"], r["row"], r["column"], r["a"], r["b"]) for r in found if r["column"] == ""],
+                         [("census.csv", "normal:0,1:100 | float8_e5m2", "", "present", ""),
+                          ("census.csv", "normal:0,1:100 | bfloat16", "", "", "present")])
+        changed = [r for r in found if r["column"] != ""]
+        self.assertEqual([(r["row"], r["column"]) for r in changed], [("normal:0,1:100 | float8_e4m3fn", "rms_error")])
+        self.assertAlmostEqual(float(changed[0]["relative"]), 0.5)
+        within = self.run_program("report", "diff", "a", "b", "--csv", "--relative", "0.51", code=1).stdout
+        self.assertNotIn("rms_error", within)
+        self.run_program("report", "diff", "a", "a")
+
+    def test_no_report_is_refused(self):
+        (self.path / "empty").mkdir()
+        self.assertIn("empty: holds no manifest.json", self.run_program("report", "check", "empty", code=2).stderr)
+        (self.path / "empty/manifest.json").write_text('{"program": "ulpscope", "arguments": ["x"], "files": {"../x": "0"}}')
+        self.assertIn("names the file '../x'", self.run_program("report", "check", "empty", code=2).stderr)
+        (self.path / "empty/manifest.json").write_text("[" * 100)
+        self.assertIn("is no manifest", self.run_program("report", "diff", "empty", "empty", code=2).stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

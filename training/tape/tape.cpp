@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// Values in the order in which they came, and gradients in the reverse of it.
+#include "training/tape/tape.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "emu/bulk.hpp"
+#include "emu/error.hpp"
+
+namespace ulpscope::training {
+
+std::string words_of(const Shape& shape) {
+  if (shape.empty()) return "()";
+  std::string words;
+  for (const std::size_t extent : shape) words += (words.empty() ? "" : "x") + std::to_string(extent);
+  return words;
+}
+
+Precision uniform_precision(emu::Format format) {
+  const Storage storage{format, {}};
+  const OperandPrecision operand{storage, {}};
+  return {[storage](std::string_view, const std::string&) {
+            return OperationPrecision{std::nullopt, storage};
+          },
+          [storage, operand](std::string_view, const std::string&) {
+            return ProductPrecision{.input = operand,
+                                    .weight = operand,
+                                    .grad_output = operand,
+                                    .engine = "fma",
+                                    .accumulate = storage.format,
+                                    .promote = 0,
+                                    .output = storage,
+                                    .grad_input = storage,
+                                    .grad_weight = storage};
+          }};
+}
+
+template <class Real>
+Tape<Real>::Tape(Precision precision, std::uint64_t seed, int threads)
+    : precision_(std::move(precision)), seed_(seed), threads_(threads) {}
+
+template <class Real>
+Variable Tape<Real>::add_node(Node node) {
+  nodes_.push_back(std::move(node));
+  return {nodes_.size() - 1};
+}
+
+template <class Real>
+Variable Tape<Real>::input(Array<Real> value, emu::Format format, bool trained) {
+  return add_node({"input", layer_, std::move(value), {}, format, trained, {}, {}});
+}
+
+template <class Real>
+Variable Tape<Real>::record(std::string_view operation, std::vector<Variable> inputs, Array<Real> value, const Storage& storage,
+                            Backward backward) {
+  store(value.values, storage, operation, layer_, "output");
+  const bool needs = std::any_of(inputs.begin(), inputs.end(), [&](Variable v) { return has_gradient(v); });
+  return add_node({std::string(operation),
+                   layer_,
+                   std::move(value),
+                   {},
+                   storage.format,
+                   needs,
+                   std::move(inputs),
+                   needs ? std::move(backward) : Backward{}});
+}
+
+template <class Real>
+Variable Tape<Real>::record_moved(std::string_view operation, Variable input, Array<Real> value, Backward backward) {
+  const bool needs = has_gradient(input);
+  return add_node({std::string(operation),
+                   layer_,
+                   std::move(value),
+                   {},
+                   format(input),
+                   needs,
+                   {input},
+                   needs ? std::move(backward) : Backward{}});
+}
+
+template <class Real>
+std::uint64_t Tape<Real>::take_random(std::size_t roundings) {
+  return std::exchange(next_random_, next_random_ + roundings);
+}
+
+template <class Real>
+void Tape<Real>::store(std::span<Real> values, const Storage& storage, std::string_view operation, std::string_view layer,
+                       std::string_view place) {
+  const emu::Format own = sizeof(Real) == sizeof(float) ? emu::float32 : emu::float64;
+  const bool as_it_is = storage.format == own && !storage.options.flush_subnormals && !storage.options.subnormals_are_zero;
+  if (as_it_is && !told_) return;
+  std::vector<Real> before;
+  if (told_) before.assign(values.begin(), values.end());
+  if (!as_it_is) {
+    emu::RandomBits random{seed_, 0};
+    if (storage.options.rounding == emu::Rounding::stochastic) random.first = take_random(values.size());
+    emu::round_to(storage.format, std::span<const Real>(values), values, storage.options, random);
+  }
+  if (told_) told_({operation, layer, place, storage.format, before, values});
+}
+
+template <class Real>
+void Tape<Real>::add_gradient(Variable to, Array<Real> gradient, const Node& from) {
+  Node& node = nodes_[to.index];
+  if (!node.needs_gradient || gradient.empty()) return;
+  if (gradient.shape != node.value.shape)
+    throw Error(from.operation + ": a gradient of shape " + words_of(gradient.shape) + " for a value of " +
+                words_of(node.value.shape));
+  const Storage storage{node.format, {}};
+  store(gradient.values, storage, from.operation, from.layer, "gradient");
+  if (node.gradient.empty()) {
+    node.gradient = std::move(gradient);
+    return;
+  }
+  for (std::size_t i = 0; i < gradient.count(); ++i) node.gradient.values[i] += gradient.values[i];
+  store(node.gradient.values, storage, from.operation, from.layer, "gradient");
+}
+
+template <class Real>
+void Tape<Real>::backward(Variable of, Real scale) {
+  if (value(of).count() != 1) throw Error("a gradient is that of one number, not of " + words_of(shape(of)));
+  backward(of, Array<Real>(shape(of), scale));
+}
+
+template <class Real>
+void Tape<Real>::backward(Variable of, Array<Real> seed) {
+  for (Node& node : nodes_) node.gradient = {};
+  add_gradient(of, std::move(seed), nodes_[of.index]);
+  for (std::size_t i = of.index + 1; i-- > 0;) {
+    Node& node = nodes_[i];
+    if (node.gradient.empty() || !node.backward) continue;
+    std::vector<Array<Real>> gradients = node.backward(node.gradient);
+    for (std::size_t k = 0; k < gradients.size(); ++k) add_gradient(node.inputs[k], std::move(gradients[k]), node);
+  }
+}
+
+template class Tape<float>;
+template class Tape<double>;
+
+}  // namespace ulpscope::training

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tape: every operation of a computation in the order in which it was done, so that gradients can be carried back through
+// it (reverse-mode differentiation; Griewank and Walther, Evaluating Derivatives, 2008, chapter 3). Each value has a format, to
+// which it was rounded when it was stored; its gradient is rounded to the same format, as frameworks give a gradient the type
+// of its tensor. A value that is used several times gets the sum of its gradients, rounded at each addition.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "training/tape/array.hpp"
+#include "training/tape/precision.hpp"
+
+namespace ulpscope::training {
+
+/// A value on a tape.
+struct Variable {
+  std::size_t index = 0;
+};
+
+/// Numbers that were stored: told of every rounding, before and after.
+template <class Real>
+struct Stored {
+  std::string_view operation;  ///< `softmax`, `linear`, ...
+  std::string_view layer;
+  std::string_view place;  ///< `output`, `gradient`, `input`, `weight`, `grad_output`, `grad_input`, `grad_weight`
+  emu::Format format;
+  std::span<const Real> before, after;
+};
+
+template <class Real>
+class Tape {
+ public:
+  /// `seed` is the key of stochastic rounding; the same computation gives the same bits.
+  Tape(Precision precision, std::uint64_t seed, int threads);
+
+  /// Told of every rounding from now on; of what is stored as it is, too.
+  void on_stored(std::function<void(const Stored<Real>&)> told) { told_ = std::move(told); }
+
+  /// A value that was computed elsewhere, numbers of `format`. With `trained` it has a gradient.
+  Variable input(Array<Real> value, emu::Format format, bool trained);
+
+  const Array<Real>& value(Variable v) const { return nodes_[v.index].value; }
+  emu::Format format(Variable v) const { return nodes_[v.index].format; }
+  const Shape& shape(Variable v) const { return value(v).shape; }
+  /// After backward(); empty where nothing depends on it, or it has none.
+  const Array<Real>& gradient(Variable v) const { return nodes_[v.index].gradient; }
+  bool has_gradient(Variable v) const { return nodes_[v.index].needs_gradient; }
+
+  /// Gradients of all values that `of` depends on, `of` being a single number. `scale` is what its own gradient is: the loss
+  /// scale. @throws ulpscope::Error
+  void backward(Variable of, Real scale = 1);
+  /// The same where `of` has any shape, `seed` being its gradient.
+  void backward(Variable of, Array<Real> seed);
+
+  /// What the next operation will be.
+  Variable next() const { return {nodes_.size()}; }
+
+  /// Names the layer of the operations to come.
+  void enter(std::string layer) { layer_ = std::move(layer); }
+  const std::string& layer() const { return layer_; }
+  int threads() const { return threads_; }
+
+  // For operations (training/tape/operations.hpp).
+
+  /// The gradients of an operation's inputs, one each, empty for those that have none, from that of its result.
+  using Backward = std::function<std::vector<Array<Real>>(const Array<Real>& gradient)>;
+
+  OperationPrecision precision_of(std::string_view operation) const { return precision_.operation(operation, layer_); }
+  ProductPrecision product_precision_of(std::string_view operation) const { return precision_.product(operation, layer_); }
+
+  /// A result, stored as `storage` says.
+  Variable record(std::string_view operation, std::vector<Variable> inputs, Array<Real> value, const Storage& storage,
+                  Backward backward);
+  /// A result that has the numbers of its input in another place: nothing is rounded.
+  Variable record_moved(std::string_view operation, Variable input, Array<Real> value, Backward backward);
+
+  /// Rounds in place.
+  void store(std::span<Real> values, const Storage& storage, std::string_view operation, std::string_view layer,
+             std::string_view place);
+  /// Random words of so many roundings to come: the n-th takes rounding_bits(seed, n).
+  std::uint64_t take_random(std::size_t roundings);
+  std::uint64_t seed() const { return seed_; }
+
+ private:
+  struct Node {
+    std::string operation, layer;
+    Array<Real> value, gradient;
+    emu::Format format;
+    bool needs_gradient = false;
+    std::vector<Variable> inputs;
+    Backward backward;
+  };
+  Variable add_node(Node node);
+  void add_gradient(Variable to, Array<Real> gradient, const Node& from);
+
+  Precision precision_;
+  std::uint64_t seed_, next_random_ = 0;
+  int threads_;
+  std::string layer_;
+  std::vector<Node> nodes_;
+  std::function<void(const Stored<Real>&)> told_;
+};
+
+}  // namespace ulpscope::training

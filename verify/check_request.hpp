@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every check asks for: the kernel's output, what it is held to, its last rounding; and what a request becomes once its
+// files are open.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "emu/format.hpp"
+#include "requests/field.hpp"
+#include "tensors/tensor.hpp"
+#include "verify/expected.hpp"
+#include "verify/verdict.hpp"
+
+namespace ulpscope::verify {
+
+/// The output of a kernel, and how it is judged. The members mean what their fields' help says.
+struct OutputRequest {
+  std::string output, output_dtype, against = "exact";
+  std::string out_rounding = "nearest_even", out_policy = "nonsaturating";
+  std::optional<double> false_alarm;
+  double at_most = 1.1;
+  bool out_flush = false;
+
+  void describe(requests::Fields& fields);
+  /// A FILE is an output that this one is no worse than.
+  bool is_against_file() const { return against != "exact" && against != "engine"; }
+  /// An output: the kernel's, or a baseline. Codes are of `output_dtype`, else of `out` where that is given.
+  tensors::Tensor open(const std::string& file, std::optional<emu::Format> out) const;
+  LastRounding last_rounding(emu::Format out) const;
+};
+
+/// An input: what names it, and what it holds.
+struct CheckInput {
+  std::string word;
+  tensors::Tensor tensor;
+};
+
+/// A check whose files are open and whose words are understood.
+struct ResolvedCheck {
+  std::string operation = {};  ///< `matmul`
+  std::string heading = {};    ///< what is judged, in lines that end with LF
+  std::vector<CheckInput> inputs = {};
+  tensors::Tensor output = {};
+  std::unique_ptr<Expectation> expectation = {};
+  LastRounding last = {};
+  /// Options that say what the files said: put at the end of a command that reproduces the check from other files.
+  std::vector<std::string> stated = {};
+};
+
+/// `--acc-rounding`: nearest_even or toward_zero. @throws ulpscope::Error
+emu::Rounding parse_sum_rounding(const std::string& word);
+
+}  // namespace ulpscope::verify

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a request to a claim, and from what explains its output back to a request: of a product.
+#include "verify/explain/explain_request.hpp"
+
+#include <algorithm>
+#include <sstream>
+
+#include "emu/error.hpp"
+#include "emu/names.hpp"
+#include "studies/matmul/matmul_request.hpp"
+
+namespace ulpscope::verify {
+namespace {
+
+tensors::Tensor open_output(const ExplainRequest& request) {
+  tensors::OpenOptions options;
+  if (!request.product.out.empty())
+    options.dtype = requests::parse_format(request.product.out);
+  else if (!request.product.dtype.empty())
+    options.dtype = requests::parse_format(request.product.dtype.front());
+  return tensors::open_one(request.output, options);
+}
+
+/// Sets the field that an option of the command line stands for.
+void set_option(requests::Fields& fields, const std::string& option, const std::string& value) {
+  for (requests::Field& field : fields) {
+    if (field.is_input() || field.option() != option) continue;
+    if (field.is_flag()) return field.set({"true"});
+    if (!field.is_list()) return field.set({value});
+    std::vector<std::string> words;
+    std::istringstream stream(value);
+    for (std::string word; std::getline(stream, word, ',');) words.push_back(word);
+    return field.set(words);
+  }
+}
+
+}  // namespace
+
+void ExplainRequest::describe(requests::Fields& fields) {
+  product.describe(fields);
+  fields.add("engine", engine, "what is claimed: engine, or block:n=16,f=25,out=rz (default fma)").as_value("E");
+  fields.add("output", output, "what the kernel returned: a tensor file, or codes of --out").as_value("D.npy").needed();
+  fields.add("at_least", at_least, "share of the elements, and of the wrong ones, that explains D").real({0, 1}).shown();
+}
+
+ExplainConfig resolve(const ExplainRequest& request) {
+  if (!(request.at_least > 0 && request.at_least <= 1))
+    throw Error("--at-least: is a share of the elements, above 0 and up to 1");
+  const tensors::Tensor d = open_output(request);
+  ExplainConfig config{products::resolve(request.product, products::open(request.product), request.engine), d,
+                       request.at_least};
+  if (request.product.out.empty() && d.dtype.format && d.dtype.format != emu::float64) config.product.out = *d.dtype.format;
+  return config;
+}
+
+std::vector<std::string> replaying_words(const ExplainRequest& request, const Claim& claim, const Hypothesis& hypothesis) {
+  const Kernel kernel = hypothesis.kernel(claim.kernel);
+  const std::size_t step =
+      kernel.chain.engine ? static_cast<std::size_t>(std::max(kernel.chain.engine->products, 1)) : std::size_t{1};
+  if (kernel.parts.promote % step != 0) return {};
+  studies::MatmulRequest replay{
+      .product = request.product, .engine = {claim.engine()}, .against = {}, .device = {}, .instruction = {}};
+  replay.product.acc = emu::format_name(claim.config.acc);
+  replay.product.out = emu::format_name(claim.config.out);
+  requests::Fields fields = requests::fields_of(replay);
+  for (const Cause& cause : hypothesis.causes)
+    for (const auto& [option, value] : cause.options) set_option(fields, option, value);
+  std::vector<std::string> words{"matmul"};
+  const std::vector<std::string> asked = requests::words_of(replay);
+  words.insert(words.end(), asked.begin(), asked.end());
+  words.insert(words.end(), {"-o", "replayed.npy"});
+  return words;
+}
+
+}  // namespace ulpscope::verify

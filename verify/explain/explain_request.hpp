@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// `explain matmul` as people ask for it, and the command that computes what it finds.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "products/request.hpp"
+#include "requests/field.hpp"
+#include "verify/explain/explain.hpp"
+#include "verify/explain/hypotheses.hpp"
+
+namespace ulpscope::verify {
+
+/// The members mean what their fields' help says.
+struct ExplainRequest {
+  products::ProductRequest product;
+  std::string engine = "fma", output;
+  double at_least = 0.999;
+
+  void describe(requests::Fields& fields);
+};
+
+/// Opens inputs and output. @throws ulpscope::Error
+ExplainConfig resolve(const ExplainRequest& request);
+
+/// The words behind `ulpscope` that compute a hypothesis; none where its parts do not fit its engine.
+std::vector<std::string> replaying_words(const ExplainRequest& request, const Claim& claim, const Hypothesis& hypothesis);
+
+}  // namespace ulpscope::verify

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a request to a product and what is expected of it.
+#include "verify/matmul_request.hpp"
+
+#include "emu/error.hpp"
+#include "emu/names.hpp"
+#include "verify/matmul.hpp"
+#include "verify/matmul_bound.hpp"
+#include "verify/verdict_text.hpp"
+
+namespace ulpscope::verify {
+namespace {
+
+ReductionOrder parse_order(const std::string& word) {
+  if (word == "ascending") return ReductionOrder::ascending;
+  if (word == "any") return ReductionOrder::any;
+  throw Error("--reduction-order '" + word + "': give ascending or any");
+}
+
+std::string in_words(const products::Product& product) {
+  return emu::format_name(product.a.rounding.format) + "," + emu::format_name(product.b.rounding.format);
+}
+
+}  // namespace
+
+void MatmulRequest::describe(requests::Fields& fields) {
+  product.describe(fields);
+  fields.add("engine", engine, "the engine that multiplied: its bound, or its bits; without it any order of additions in --acc")
+      .as_value("E");
+  fields.add("acc_rounding", acc_rounding, "of additions without an engine: nearest_even or toward_zero").as_value("R").shown();
+  fields.add("reduction_order", reduction_order, "of the parts of --split-k, against an engine")
+      .as_value("ascending|any")
+      .shown();
+  output.describe(fields);
+}
+
+std::unique_ptr<Expectation> expectation_of(const products::Product& product, const Declaration& declared) {
+  if (declared.bitwise) {
+    if (product.engine.empty()) throw Error("--against engine: say which, --engine E; `ulpscope engines` lists them");
+    if (declared.false_alarm) throw Error("--false-alarm: against an engine every bit must be right");
+    return expect_engine(product, declared.order);
+  }
+  if (declared.false_alarm && !(*declared.false_alarm > 0 && *declared.false_alarm < 1))
+    throw Error("--false-alarm: a probability between 0 and 1, e.g. 1e-6");
+  Arithmetic arithmetic{.engine = {}, .rounding = declared.sums, .false_alarm = declared.false_alarm};
+  if (!product.engine.empty()) arithmetic.engine = products::engine_of(product);
+  return expect_matmul(product, matmul_allowance(product, arithmetic));
+}
+
+ResolvedMatmul resolve(const MatmulRequest& request) {
+  ResolvedMatmul check;
+  check.product = products::resolve(request.product, products::open(request.product), request.engine);
+  products::Product& product = check.product;
+  const bool out_is_stated = !request.product.out.empty();
+  check.output = request.output.open(request.output.output, out_is_stated ? std::optional(product.out) : std::nullopt);
+  // Where nothing says it the output's format is that of its file, if it is no storage for a narrower one.
+  if (!out_is_stated) product.out = check.output.dtype.format.value_or(product.acc);
+  check.expectation = expectation_of(product, {.bitwise = request.output.against == "engine",
+                                               .order = parse_order(request.reduction_order),
+                                               .sums = parse_sum_rounding(request.acc_rounding),
+                                               .false_alarm = request.output.false_alarm});
+  check.last = request.output.last_rounding(product.out);
+  check.operation = "matmul";
+  check.heading = heading_of(product);
+  check.inputs = {{request.product.a, product.a.input.tensor}, {request.product.b, product.b.input.tensor}};
+  if (product.c) check.inputs.push_back({request.product.c, *product.c});
+  if (request.product.in.empty()) check.stated = {"--in", in_words(product)};
+  if (!out_is_stated) check.stated.insert(check.stated.end(), {"--out", emu::format_name(product.out)});
+  return check;
+}
+
+}  // namespace ulpscope::verify

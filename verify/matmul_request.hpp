@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// `verify matmul` as people ask for it, and the expectation that the request, or a test in C++, becomes.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "products/request.hpp"
+#include "requests/field.hpp"
+#include "verify/check_request.hpp"
+#include "verify/engine_output.hpp"
+
+namespace ulpscope::verify {
+
+/// The members mean what their fields' help says.
+struct MatmulRequest {
+  products::ProductRequest product;
+  std::string engine, acc_rounding = "nearest_even", reduction_order = "ascending";
+  OutputRequest output;
+
+  void describe(requests::Fields& fields);
+};
+
+struct ResolvedMatmul : ResolvedCheck {
+  products::Product product;  ///< `out` is the output's format
+};
+
+/// Opens inputs and output. @throws ulpscope::Error
+ResolvedMatmul resolve(const MatmulRequest& request);
+
+/// What is declared of the kernel, and what its output is held to.
+struct Declaration {
+  bool bitwise = false;                              ///< the bits of the product's engine; else the exact value and a bound
+  ReductionOrder order = ReductionOrder::ascending;  ///< where `bitwise`
+  emu::Rounding sums = emu::Rounding::nearest_even;  ///< of additions without an engine: nearest_even or toward_zero
+  std::optional<double> false_alarm = {};            ///< probability that a correct output is rejected; none: 0
+};
+
+/// @throws ulpscope::Error where they contradict each other
+std::unique_ptr<Expectation> expectation_of(const products::Product& product, const Declaration& declared);
+
+}  // namespace ulpscope::verify

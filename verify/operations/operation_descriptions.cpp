@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// The fields of each operation's request.
+#include "emu/error.hpp"
+#include "verify/operations/operation_requests.hpp"
+
+namespace ulpscope::verify {
+namespace {
+
+void describe_axis(requests::Fields& fields, std::string& axis) {
+  fields.add("axis", axis, "the elements summed: of the last axis, or all").as_value("last|all").shown();
+}
+
+void describe_block(requests::Fields& fields, std::uint64_t& block) {
+  fields.add("block", block, "elements for which an online maximum changes at most once")
+      .whole({1, requests::most_elements})
+      .shown();
+}
+
+}  // namespace
+
+void OperationRequest::describe_input(requests::Fields& fields) {
+  fields.add("in", in, "the format that inputs are rounded to (default: their own); tf32 cuts").as_value("F");
+  reading.describe(fields);
+  requests::describe_threads(fields, threads);
+}
+
+void OperationRequest::describe_output(requests::Fields& fields) {
+  fields.add("out", out, "the output's format (default: that of its file)").as_value("F");
+  output.describe(fields);
+}
+
+void ArithmeticRequest::describe_sums(requests::Fields& fields) {
+  fields.add("acc", acc, "the format of sums and intermediate results").as_value("F").shown();
+  fields.add("acc_rounding", acc_rounding, "of additions: nearest_even or toward_zero").as_value("R").shown();
+  fields.add("sum_depth", sum_depth, "additions that a term meets at most; without it any order of them")
+      .whole({.most = requests::most_elements});
+}
+
+void ArithmeticRequest::describe_functions(requests::Fields& fields) {
+  fields.add("function_ulp", function_ulp, "error of exp, division, roots in ulp of --acc; 0: correctly rounded")
+      .real({.least = 0})
+      .shown();
+}
+
+KernelArithmetic ArithmeticRequest::arithmetic() const {
+  return {.format = requests::parse_format(acc),
+          .sums = parse_sum_rounding(acc_rounding),
+          .depth = sum_depth,
+          .function_ulp = function_ulp};
+}
+
+void SumRequest::describe(requests::Fields& fields) {
+  fields.add("x", x, "the terms").as_input("X").needed();
+  describe_axis(fields, axis);
+  describe_input(fields), describe_sums(fields), describe_output(fields);
+}
+
+void DotRequest::describe(requests::Fields& fields) {
+  fields.add("a", a, "one tensor").as_input("A").needed();
+  fields.add("b", b, "the other").as_input("B").needed();
+  describe_axis(fields, axis);
+  describe_input(fields), describe_sums(fields), describe_output(fields);
+}
+
+void ConvRequest::describe(requests::Fields& fields) {
+  constexpr std::uint64_t most = std::uint64_t{1} << 24;
+  fields.add("x", x, "NxCx..., the input").as_input("X").needed();
+  fields.add("w", w, "OxC/groupsx..., the weights").as_input("W").needed();
+  fields.add("bias", bias, "O elements").as_value("FILE");
+  fields.add("stride", stride, "one number, or one for each axis").whole({1, most}).as_commas().as_value("N,...");
+  fields.add("padding", padding, "zeros on both sides, likewise").whole({0, most}).as_commas().as_value("N,...");
+  fields.add("dilation", dilation, "likewise").whole({1, most}).as_commas().as_value("N,...");
+  fields.add("groups", groups, "of channels").whole({1, most}).shown();
+  describe_input(fields), describe_sums(fields), describe_output(fields);
+}
+
+void CastRequest::describe(requests::Fields& fields) {
+  fields.add("x", x, "what was converted").as_input("X").needed();
+  describe_input(fields), describe_output(fields);
+}
+
+void ElementwiseRequest::describe(requests::Fields& fields) {
+  fields.add("function", function, "which").as_input("FUNCTION").needed();
+  fields.add("x", x, "its arguments").as_input("X").needed();
+  describe_input(fields), describe_sums(fields), describe_functions(fields), describe_output(fields);
+}
+
+void SoftmaxRequest::describe(requests::Fields& fields) {
+  fields.add("x", x, "the rows").as_input("X").needed();
+  describe_block(fields, block);
+  describe_input(fields), describe_sums(fields), describe_functions(fields), describe_output(fields);
+}
+
+void RmsNormRequest::describe_own(requests::Fields& fields) {
+  fields.add("x", x, "the rows").as_input("X").needed();
+  fields.add("weight", weight, "a factor for each column").as_value("FILE");
+  fields.add("bias", bias, "a summand for each column").as_value("FILE");
+  fields.add("eps", eps, "added to the variance").real({.least = 0}).shown();
+}
+
+void RmsNormRequest::describe_rest(requests::Fields& fields) {
+  describe_input(fields), describe_sums(fields), describe_functions(fields), describe_output(fields);
+}
+
+void RmsNormRequest::describe(requests::Fields& fields) { describe_own(fields), describe_rest(fields); }
+
+void LayerNormRequest::describe(requests::Fields& fields) {
+  describe_own(fields);
+  fields.add("variance", variance, "centred: two passes, Welford").as_value("centred|one_pass").shown();
+  describe_rest(fields);
+}
+
+void AttentionRequest::describe(requests::Fields& fields) {
+  fields.add("q", q, "LxD, BxLxD or BxHxLxD").as_input("Q").needed();
+  fields.add("k", k, "the same, of perhaps fewer heads").as_input("K").needed();
+  fields.add("v", v, "as K").as_input("V").needed();
+  fields.add("mask", mask, "added to the scores, queries by keys; -inf hides").as_value("FILE");
+  fields.add("scale", scale, "instead of 1/sqrt(D)").real();
+  fields.add("causal", causal, "where the diagonal begins behind which queries see nothing")
+      .as_value("none|top_left|bottom_right")
+      .shown();
+  fields.add("scores", scores, "the format Q K^T is rounded to").as_value("F");
+  fields.add("probabilities", probabilities, "the format probabilities are rounded to").as_value("F");
+  describe_block(fields, block);
+  describe_input(fields), describe_sums(fields), describe_functions(fields), describe_output(fields);
+}
+
+}  // namespace ulpscope::verify

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// From an operation's request to its open files and what is expected of its output.
+#include "verify/operations/operation_requests.hpp"
+
+#include <utility>
+
+#include "emu/catalogue.hpp"
+#include "emu/error.hpp"
+#include "emu/names.hpp"
+#include "products/operand.hpp"
+#include "verify/operations/attention.hpp"
+#include "verify/operations/elementwise.hpp"
+#include "verify/operations/layer_norm.hpp"
+#include "verify/operations/products.hpp"
+#include "verify/operations/rows.hpp"
+#include "verify/operations/softmax.hpp"
+
+namespace ulpscope::verify {
+namespace {
+
+/// A check in the making: the output is open, inputs are read one by one.
+class Making {
+ public:
+  Making(const OperationRequest& request, std::string operation) : request_(request) {
+    check_.operation = std::move(operation);
+    if (request.output.against == "engine")
+      throw Error("--against engine: engines are models of matrix products; " + check_.operation +
+                  " is judged against exact or a FILE");
+    if (request.output.false_alarm) throw Error("--false-alarm: no probabilistic bound is derived for " + check_.operation);
+    const auto out = request.out.empty() ? std::nullopt : std::optional(requests::parse_format(request.out));
+    check_.output = request.output.open(request.output.output, out);
+    if (!out && !check_.output.dtype.format)
+      throw Error(check_.output.label + " holds integers: say with --out which format the output has");
+    check_.last = request.output.last_rounding(out ? *out : *check_.output.dtype.format);
+  }
+
+  LastRounding last() const { return check_.last; }
+
+  /// A tensor, rounded to --in or left in its own format.
+  Values read(const std::string& name, const std::string& word) {
+    const tensors::Tensor tensor = tensors::open_one(word, request_.reading.options());
+    const products::InputRounding rounding = products::input_rounding(
+        request_.in.empty() ? tensor.dtype.format.value_or(emu::float32) : requests::parse_format(request_.in));
+    check_.inputs.push_back({word, tensor});
+    check_.heading +=
+        name + "  " + word + " (" + words_of_shape(tensor.shape) + "), " + emu::format_name(rounding.format) + "\n";
+    return read_values(tensor, rounding);
+  }
+
+  std::optional<Values> read_if_given(const std::string& name, const std::string& word) {
+    if (word.empty()) return std::nullopt;
+    return read(name, word);
+  }
+
+  ResolvedCheck made(std::unique_ptr<Expectation> expectation) {
+    check_.expectation = std::move(expectation);
+    check_.heading += check_.operation + "  " + words_of_shape(check_.expectation->shape()) + ", out " +
+                      emu::format_name(check_.expectation->out()) + "\n";
+    if (request_.out.empty()) check_.stated = {"--out", emu::format_name(check_.last.out)};
+    return std::move(check_);
+  }
+
+ private:
+  const OperationRequest& request_;
+  ResolvedCheck check_;
+};
+
+Axis parse_axis(const std::string& word) {
+  if (word == "last") return Axis::last;
+  if (word == "all") return Axis::all;
+  throw Error("--axis '" + word + "': give last or all");
+}
+
+Variance parse_variance(const std::string& word) {
+  if (word == "centred") return Variance::centred;
+  if (word == "one_pass") return Variance::one_pass;
+  throw Error("--variance '" + word + "': give centred or one_pass");
+}
+
+Causal parse_causal(const std::string& word) {
+  if (word == "none") return Causal::none;
+  if (word == "top_left") return Causal::top_left;
+  if (word == "bottom_right") return Causal::bottom_right;
+  throw Error("--causal '" + word + "': give none, top_left or bottom_right");
+}
+
+std::optional<emu::Format> format_if_given(const std::string& word) {
+  return word.empty() ? std::nullopt : std::optional(requests::parse_format(word));
+}
+
+ResolvedCheck resolve_norm(const RmsNormRequest& request, Norm norm, Variance variance) {
+  Making making(request, norm == Norm::layer ? "layer_norm" : "rms_norm");
+  Values x = making.read("X", request.x);
+  auto weight = making.read_if_given("weight", request.weight), bias = making.read_if_given("bias", request.bias);
+  return making.made(expect_layer_norm({.x = std::move(x),
+                                        .weight = std::move(weight),
+                                        .bias = std::move(bias),
+                                        .eps = request.eps,
+                                        .norm = norm,
+                                        .variance = variance,
+                                        .arithmetic = request.arithmetic(),
+                                        .last = making.last()}));
+}
+
+}  // namespace
+
+ResolvedCheck resolve(const SumRequest& request) {
+  Making making(request, "sum");
+  Values x = making.read("X", request.x);
+  return making.made(expect_sum(
+      {.x = std::move(x), .axis = parse_axis(request.axis), .arithmetic = request.arithmetic(), .last = making.last()}));
+}
+
+ResolvedCheck resolve(const DotRequest& request) {
+  Making making(request, "dot");
+  Values a = making.read("A", request.a), b = making.read("B", request.b);
+  return making.made(expect_dot({.a = std::move(a),
+                                 .b = std::move(b),
+                                 .axis = parse_axis(request.axis),
+                                 .arithmetic = request.arithmetic(),
+                                 .last = making.last()}));
+}
+
+ResolvedCheck resolve(const ConvRequest& request) {
+  Making making(request, "conv");
+  Values x = making.read("X", request.x), w = making.read("W", request.w);
+  auto bias = making.read_if_given("bias", request.bias);
+  return making.made(expect_convolution({.x = std::move(x),
+                                         .weight = std::move(w),
+                                         .bias = std::move(bias),
+                                         .stride = request.stride,
+                                         .padding = request.padding,
+                                         .dilation = request.dilation,
+                                         .groups = request.groups,
+                                         .arithmetic = request.arithmetic(),
+                                         .last = making.last()}));
+}
+
+ResolvedCheck resolve(const CastRequest& request) {
+  Making making(request, "cast");
+  Values x = making.read("X", request.x);
+  return making.made(expect_conversion({.x = std::move(x), .last = making.last()}));
+}
+
+ResolvedCheck resolve(const ElementwiseRequest& request) {
+  Making making(request, request.function);
+  Values x = making.read("X", request.x);
+  return making.made(expect_elementwise(
+      {.function = request.function, .x = std::move(x), .arithmetic = request.arithmetic(), .last = making.last()}));
+}
+
+ResolvedCheck resolve(const SoftmaxRequest& request) {
+  Making making(request, "softmax");
+  Values x = making.read("X", request.x);
+  return making.made(
+      expect_softmax({.x = std::move(x), .arithmetic = request.arithmetic(), .last = making.last(), .block = request.block}));
+}
+
+ResolvedCheck resolve(const RmsNormRequest& request) { return resolve_norm(request, Norm::rms, Variance::centred); }
+
+ResolvedCheck resolve(const LayerNormRequest& request) {
+  return resolve_norm(request, Norm::layer, parse_variance(request.variance));
+}
+
+ResolvedCheck resolve(const AttentionRequest& request) {
+  Making making(request, "attention");
+  Values q = making.read("Q", request.q), k = making.read("K", request.k), v = making.read("V", request.v);
+  auto mask = making.read_if_given("mask", request.mask);
+  return making.made(expect_attention({.q = std::move(q),
+                                       .k = std::move(k),
+                                       .v = std::move(v),
+                                       .mask = std::move(mask),
+                                       .scale = request.scale,
+                                       .causal = parse_causal(request.causal),
+                                       .arithmetic = request.arithmetic(),
+                                       .scores = format_if_given(request.scores),
+                                       .probabilities = format_if_given(request.probabilities),
+                                       .block = request.block,
+                                       .last = making.last()}));
+}
+
+}  // namespace ulpscope::verify
