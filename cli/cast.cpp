@@ -55,7 +55,7 @@ void write_all(const Cast& cast, emu::Format format, const emu::RoundingOptions&
 }
 
 void run(const Cast& cast) {
-  const emu::Format format = requests::parse_format(cast.format);
+  const emu::Format format = requests::parse_format_or_integer(cast.format);
   const emu::RoundingOptions options = cast.common.rounding.options();
   check_output(cast);
   if (std::filesystem::path(cast.output).extension() == ".safetensors") return write_all(cast, format, options);
@@ -84,11 +84,11 @@ void add_cast(Command& app, int&) {
   auto cast = std::make_shared<Cast>();
   Command& command = *app.add_subcommand("cast", "write a tensor rounded to a format");
   command.add_option("IN", cast->input, "tensor file, FILE:NAME, or synthetic tensor")->required();
-  command.add_option("--to", cast->format, "the format")->type_name("F")->required();
+  command.add_option("--to", cast->format, "the format; symmetric integers intN")->type_name("F")->required();
   command.add_option("-o", cast->output, ".npy: float32 values, or codes with --codes; .safetensors: codes of every tensor")
       ->type_name("OUT")
       ->required();
-  command.add_flag("--codes", cast->codes, "codes as unsigned integers instead of values");
+  command.add_flag("--codes", cast->codes, "codes as unsigned integers instead of values; of intN signed ones");
   cast->common.add_rounding(command);
   cast->common.add_input(command);
   command.footer("Example: ulpscope cast studies/data/breast-cancer.csv --to e4m3 --policy saturating -o rounded.safetensors");

@@ -33,6 +33,10 @@ inline constexpr Format fp64 = float64, fp32 = float32, fp16 = float16, bf16 = b
                         e4m3 = float8_e4m3fn, e8m0 = float8_e8m0fnu, e3m2 = float6_e3m2fn, e2m3 = float6_e2m3fn,
                         e2m1 = float4_e2m1fn;
 
+/// Symmetric integers of so many bits, 3 to 25: from -(2^(bits-1) - 1) to 2^(bits-1) - 1, for quantizers; no format of the
+/// catalogue. Codes are sign and magnitude here, as those of all formats; twos_complement() gives what files hold.
+constexpr Format integer(int bits) noexcept { return {1, bits - 2, 3 - bits, Specials::finite}; }
+
 struct NamedFormat {
   std::string_view name;
   Format format;
@@ -52,19 +56,19 @@ inline constexpr std::array catalogue{
                 "tensor cores sm_70 and later, F16C, AVX512-FP16"},
     NamedFormat{"bfloat16", bfloat16, "bf16", "ml_dtypes.bfloat16", "torch.bfloat16", "BF16", "__nv_bfloat16",
                 "tensor cores sm_80 and later, AVX512-BF16, AMX-BF16"},
-    NamedFormat{"float8_e5m2", float8_e5m2, "e5m2", "ml_dtypes.float8_e5m2", "torch.float8_e5m2", "F8_E5M2",
-                "__nv_fp8_e5m2", "tensor cores sm_89 and later"},
+    NamedFormat{"float8_e5m2", float8_e5m2, "e5m2", "ml_dtypes.float8_e5m2", "torch.float8_e5m2", "F8_E5M2", "__nv_fp8_e5m2",
+                "tensor cores sm_89 and later"},
     NamedFormat{"float8_e4m3fn", float8_e4m3fn, "e4m3 e4m3fn", "ml_dtypes.float8_e4m3fn", "torch.float8_e4m3fn", "F8_E4M3",
                 "__nv_fp8_e4m3", "tensor cores sm_89 and later"},
     NamedFormat{"float8_e4m3", float8_e4m3, "e4m3ieee", "ml_dtypes.float8_e4m3", "", "", "", ""},
     NamedFormat{"float8_e3m4", float8_e3m4, "e3m4", "ml_dtypes.float8_e3m4", "", "", "", ""},
-    NamedFormat{"float8_e4m3fnuz", float8_e4m3fnuz, "", "ml_dtypes.float8_e4m3fnuz", "torch.float8_e4m3fnuz",
-                "F8_E4M3FNUZ", "", "CDNA3"},
-    NamedFormat{"float8_e5m2fnuz", float8_e5m2fnuz, "", "ml_dtypes.float8_e5m2fnuz", "torch.float8_e5m2fnuz",
-                "F8_E5M2FNUZ", "", "CDNA3"},
+    NamedFormat{"float8_e4m3fnuz", float8_e4m3fnuz, "", "ml_dtypes.float8_e4m3fnuz", "torch.float8_e4m3fnuz", "F8_E4M3FNUZ", "",
+                "CDNA3"},
+    NamedFormat{"float8_e5m2fnuz", float8_e5m2fnuz, "", "ml_dtypes.float8_e5m2fnuz", "torch.float8_e5m2fnuz", "F8_E5M2FNUZ", "",
+                "CDNA3"},
     NamedFormat{"float8_e4m3b11fnuz", float8_e4m3b11fnuz, "", "ml_dtypes.float8_e4m3b11fnuz", "", "", "", ""},
-    NamedFormat{"float8_e8m0fnu", float8_e8m0fnu, "e8m0 ue8m0", "ml_dtypes.float8_e8m0fnu", "torch.float8_e8m0fnu",
-                "F8_E8M0", "__nv_fp8_e8m0", "block scales, sm_100 and later"},
+    NamedFormat{"float8_e8m0fnu", float8_e8m0fnu, "e8m0 ue8m0", "ml_dtypes.float8_e8m0fnu", "torch.float8_e8m0fnu", "F8_E8M0",
+                "__nv_fp8_e8m0", "block scales, sm_100 and later"},
     NamedFormat{"float6_e3m2fn", float6_e3m2fn, "e3m2", "ml_dtypes.float6_e3m2fn", "", "F6_E3M2", "__nv_fp6_e3m2",
                 "tensor cores sm_100 and later"},
     NamedFormat{"float6_e2m3fn", float6_e2m3fn, "e2m3", "ml_dtypes.float6_e2m3fn", "", "F6_E2M3", "__nv_fp6_e2m3",

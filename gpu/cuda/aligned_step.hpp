@@ -177,7 +177,7 @@ ULPSCOPE_INLINE AlignedOperand aligned_operand(emu::Format format, emu::Code cod
   if (format.is_zero(code)) return {0, no_exponent, false};
   if (format.is_nan(code) || format.is_infinite(code)) return {0, no_exponent, true};
   const emu::Code magnitude = code & format.magnitude_mask();
-  const bool subnormal = format.is_subnormal(code);
+  const bool subnormal = magnitude < format.implicit_bit_code();
   const auto integer = static_cast<std::uint32_t>((magnitude & format.fraction_mask()) |
                                                   (subnormal ? emu::Code{0} : emu::Code{1} << format.fraction_bits));
   const int exponent = subnormal ? format.min_exponent() : static_cast<int>(magnitude >> format.fraction_bits) - format.bias;

@@ -18,7 +18,7 @@ namespace ulpscope::studies {
 /// What both have: tensors, formats, a rounding. The members mean what their fields' help says.
 struct PrecisionRequest {
   std::vector<std::string> inputs;
-  requests::FormatList formats;
+  requests::FormatList formats{.integers = true};
   requests::RoundingRequest rounding;
   requests::ReadingRequest reading;
   bool integers = false;
