@@ -15,6 +15,7 @@
 #include "studies/diff/diff_request.hpp"
 #include "studies/matmul/matmul_request.hpp"
 #include "studies/probe/probe_request.hpp"
+#include "studies/product_sizes/product_sizes.hpp"
 #include "studies/quantization/quantization.hpp"
 #include "verify/check_study.hpp"
 #include "verify/conform/conform_request.hpp"
@@ -88,6 +89,8 @@ const std::vector<Kind>& kinds() {
        make<studies::BreaksRequest>},
       {"quantization", "formats and symmetric integers under their scales, ranked at equal bits", "elements", 1e7,
        make<studies::QuantizationRequest>},
+      {"product_sizes", "errors of products of N by N matrices, the operands' and the engine's apart", "products", 3e8,
+       make<studies::ProductSizesRequest>},
       {"claims", "what articles say, beside the measurement", "claims", 5, make<studies::ClaimsRequest>},
       {"verify matmul", "is D = A.B + C right?", "outputs", 1e6, make<verify::MatmulRequest>},
       {"verify softmax", "is a softmax right?", "outputs", 1e6, make<verify::SoftmaxRequest>},
