@@ -8,6 +8,7 @@
 #include "emu/names.hpp"
 #include "emu/suggestions.hpp"
 #include "studies/accumulation/accumulation_request.hpp"
+#include "studies/attention/attention.hpp"
 #include "studies/breaks/breaks.hpp"
 #include "studies/census/census_request.hpp"
 #include "studies/claims/claims.hpp"
@@ -91,6 +92,8 @@ const std::vector<Kind>& kinds() {
        make<studies::QuantizationRequest>},
       {"product_sizes", "errors of products of N by N matrices, the operands' and the engine's apart", "products", 3e8,
        make<studies::ProductSizesRequest>},
+      {"attention", "caches, probabilities and 2^x of attention in low precision", "products", 3e8,
+       make<studies::AttentionStudyRequest>},
       {"claims", "what articles say, beside the measurement", "claims", 5, make<studies::ClaimsRequest>},
       {"verify matmul", "is D = A.B + C right?", "outputs", 1e6, make<verify::MatmulRequest>},
       {"verify softmax", "is a softmax right?", "outputs", 1e6, make<verify::SoftmaxRequest>},

@@ -305,6 +305,8 @@ void round_and_unscale(std::span<const Float> values, std::uint64_t first, Forma
   }
 }
 
+template void round_and_unscale<float>(std::span<const float>, std::uint64_t, Format, const ScaleMap&, const tensors::DType&,
+                                       const RoundingOptions&, std::uint64_t, std::span<double>);
 template void round_and_unscale<double>(std::span<const double>, std::uint64_t, Format, const ScaleMap&, const tensors::DType&,
                                         const RoundingOptions&, std::uint64_t, std::span<double>);
 template ErrorSums round_and_count<float>(std::span<const float>, std::uint64_t, Format, const ScaleMap&, const tensors::DType&,
