@@ -16,6 +16,8 @@ struct Colour {
 
 namespace palette {
 
+inline constexpr Colour page{"#ffffff", "#14171b"};
+inline constexpr Colour ink{"#1c2025", "#e3e6ea"};
 inline constexpr Colour bars{"#3d6fa8", "#6a9fd8"};
 inline constexpr Colour grid{"#dcdfe4", "#363c45"};
 inline constexpr Colour track{"#eef0f3", "#22272e"};
