@@ -35,7 +35,7 @@ struct EngineOperand {
 /// j / ceil(n / columns)). One scale, one for each row or column, and tiles of any extent are all grids. Empty: none.
 struct ScaleGrid {
   Format format = float32;
-  std::span<const float> values;  ///< row-major
+  std::span<const float> values = {};  ///< row-major
   std::size_t rows = 0, columns = 0;
   float whole = 1;  ///< one more scale for all of the operand (the second level of NVFP4)
 
@@ -51,15 +51,15 @@ template <class Float>
 struct EngineMatmul {
   Engine engine;
   EngineOperand<Float> a, b;
-  std::span<const Float> c;  ///< row-major as D, numbers of the engine's accumulator; empty for zeros
-  ScaleGrid scale_a, scale_b;
+  std::span<const Float> c = {};  ///< row-major as D, numbers of the engine's accumulator; empty for zeros
+  ScaleGrid scale_a = {}, scale_b = {};
 
   std::size_t promote = 0;  ///< products of a part; a multiple of the engine's step; 0: all
   std::size_t split_k = 1;  ///< so many chains of equal length, each a multiple of the engine's step
 
-  Float alpha = 1;            ///< d = alpha * sum
-  std::optional<Float> beta;  ///< d = alpha * sum + beta * c, c being no part of the chain
-  Format out = float32;       ///< of D: one rounding to nearest even
+  Float alpha = 1;                 ///< d = alpha * sum
+  std::optional<Float> beta = {};  ///< d = alpha * sum + beta * c, c being no part of the chain
+  Format out = float32;            ///< of D: one rounding to nearest even
 
   int threads = 0;  ///< 0: as many as the machine runs at once
 };
