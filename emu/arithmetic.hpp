@@ -17,8 +17,8 @@ namespace ulpscope::emu {
 
 /// The result of an operation: a code of the operands' format, and the exceptions it signaled.
 struct Result {
-  Code code;
-  Flags flags;
+  Code code;    ///< of the result
+  Flags flags;  ///< all exceptions that were signaled
 
   friend constexpr bool operator==(const Result&, const Result&) = default;
 };

@@ -66,7 +66,7 @@ struct Chain {
   /// Roundings in that format that follow the sum: by alpha, by a scale of all of a tensor, of beta c. P has them as factors.
   std::size_t epilogue = 0;
 
-  Magnitudes magnitudes = Magnitudes::as_they_are;
+  Magnitudes magnitudes = Magnitudes::as_they_are;  ///< What P is made of.
   /// No |a|, |b| is greater (scales not included); the formats' greatest numbers where not given. They bound what subnormal
   /// operands lose, and are of no use where there are none.
   double largest_a = std::numeric_limits<double>::infinity(), largest_b = std::numeric_limits<double>::infinity();
@@ -90,11 +90,11 @@ enum class SumOrder : std::uint8_t {
 
 /// IEEE arithmetic that is declared, no engine being known.
 struct DeclaredSum {
-  Format a, b;
-  Format accumulator = float32;
-  Products products = Products::rounded;
-  Rounding rounding = Rounding::nearest_even;
-  SumOrder order = SumOrder::any;
+  Format a, b;                                 ///< formats of the operands
+  Format accumulator = float32;                ///< what products and sums are rounded to
+  Products products = Products::rounded;       ///< whether a product is rounded before it is added
+  Rounding rounding = Rounding::nearest_even;  ///< of every operation: nearest_even or toward_zero
+  SumOrder order = SumOrder::any;              ///< in which products are added
   /// Products of a block, whose sum joins the sum of blocks, both in `order` and in the accumulator's format. 0: no blocks.
   std::size_t block = 0;
   bool flushes_subnormals = false;  ///< of operands and of results

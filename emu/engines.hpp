@@ -24,6 +24,7 @@ enum class Evidence : std::uint8_t {
   published,   ///< models by others; not checked here against the hardware
   emulator,    ///< tests compare with the processor they run on; no real one has been, an emulator of one by others has
 };
+/// `definition`, `recordings` and so on, as in tables.
 std::string_view name_of(Evidence evidence) noexcept;
 /// Whether it claims what hardware computes, none of which has been asked.
 constexpr bool lacks_hardware(Evidence evidence) noexcept {
@@ -35,12 +36,12 @@ inline constexpr std::size_t recorded_inner_products = 1500;
 
 /// One way of an engine to multiply: operands of one of the formats, an accumulator, and what is computed.
 struct EngineMode {
-  std::string_view engine;         ///< the word of the command line
-  std::span<const Format> inputs;  ///< operand formats
-  bool mixed;                      ///< whether A and B may differ
-  Engine model;
-  std::string_view instruction;  ///< of the hardware; empty where there is none
-  Evidence evidence;
+  std::string_view engine;               ///< the word of the command line
+  std::span<const Format> inputs;        ///< operand formats
+  bool mixed;                            ///< whether A and B may differ
+  Engine model;                          ///< what it computes
+  std::string_view instruction;          ///< of the hardware; empty where there is none
+  Evidence evidence;                     ///< why the model is believed
   std::string_view source;               ///< GPUs recorded, or publication
   Format scale_format = float8_e8m0fnu;  ///< where the engine takes scales
 };
@@ -54,10 +55,10 @@ std::vector<std::string> engine_names();
 
 /// What is asked of an engine. `scales`: what the engine itself is to make of block scales.
 struct EngineRequest {
-  Format a, b;
-  Format accumulator = float32;
-  EngineScales scales = EngineScales::none;
-  Format scale_format = float8_e8m0fnu;  ///< where there are scales
+  Format a, b;                               ///< formats of the operands
+  Format accumulator = float32;              ///< what it sums in
+  EngineScales scales = EngineScales::none;  ///< which block scales it is to apply
+  Format scale_format = float8_e8m0fnu;      ///< where there are scales
 };
 
 /// The mode of a named engine for these formats.

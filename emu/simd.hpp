@@ -8,6 +8,7 @@
 
 namespace ulpscope::emu {
 
+/// The vector instructions that bulk operations use.
 enum class SimdPath : std::uint8_t {
   scalar,  ///< any processor
   avx2,    ///< AVX2, FMA, F16C
