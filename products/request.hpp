@@ -18,6 +18,8 @@ namespace ulpscope::products {
 
 /// D = alpha * (C + A.B); with `beta` D = alpha * A.B + beta * C. The members mean what their fields' help says.
 struct ProductRequest {
+  /// What the fields of these names say in the help of `ulpscope matmul`.
+  ///@{
   std::string a, b, c;
   std::vector<std::string> in, dtype, scale_a, scale_b;
   std::string acc, out, scale_dtype;
@@ -28,14 +30,16 @@ struct ProductRequest {
   bool transpose_a = false, transpose_b = false;
   requests::RoundingRequest rounding;
   int threads = 0;
+  ///@}
 
+  /// Names the members, for the command line, study files and the schema.
   void describe(requests::Fields& fields);
 };
 
 /// What a request names.
 struct ProductInputs {
-  tensors::Tensor a, b;
-  std::optional<tensors::Tensor> c = {};
+  tensors::Tensor a, b;                                     ///< the operands
+  std::optional<tensors::Tensor> c = {};                    ///< none: zeros
   std::vector<tensors::Tensor> scale_a = {}, scale_b = {};  ///< none; one; or one, and one number for the whole operand
 };
 

@@ -17,20 +17,25 @@ struct TomlValue;
 
 /// The keys of a table, in the order of the file.
 struct TomlTable {
-  std::vector<std::pair<std::string, TomlValue>> entries;
+  std::vector<std::pair<std::string, TomlValue>> entries;  ///< keys and values
 
+  /// The value of a key, or null.
   const TomlValue* find(std::string_view key) const;
 };
 
 /// A value and where it stands.
 struct TomlValue {
-  using List = std::vector<TomlValue>;
-  std::variant<bool, std::int64_t, double, std::string, List, TomlTable> value = false;
-  std::string place = {};  ///< `study.toml:12`
+  using List = std::vector<TomlValue>;                                                   ///< Values of an array.
+  std::variant<bool, std::int64_t, double, std::string, List, TomlTable> value = false;  ///< as TOML has it
+  std::string place = {};                                                                ///< `study.toml:12`
 
+  /// Whether it is an array.
   bool is_list() const { return std::holds_alternative<List>(value); }
+  /// Whether it is a table.
   bool is_table() const { return std::holds_alternative<TomlTable>(value); }
+  /// @pre is_list()
   const List& list() const { return std::get<List>(value); }
+  /// @pre is_table()
   const TomlTable& table() const { return std::get<TomlTable>(value); }
 };
 

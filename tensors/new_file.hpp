@@ -20,8 +20,10 @@ class NewFile {
   NewFile(const NewFile&) = delete;
   NewFile& operator=(const NewFile&) = delete;
 
+  /// Appends bytes.
   void write(const void* bytes, std::size_t size);
   void write(const std::string& bytes) { write(bytes.data(), bytes.size()); }
+  /// Gives the file its name. Without it nothing is left.
   void commit();
 
  private:
