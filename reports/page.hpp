@@ -14,7 +14,7 @@ namespace ulpscope::reports {
 struct ExponentHistogram {
   /// Where a format is normal, subnormal, zero and overflowing.
   struct Range {
-    std::string format;
+    std::string format;    ///< its name
     int zero_below_log2;   ///< magnitudes below 2^this become zero (half the least positive value)
     int min_normal_log2;   ///< below: subnormal
     double overflow_log2;  ///< above: overflow (log2 of the threshold)
