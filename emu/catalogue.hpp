@@ -24,7 +24,7 @@ inline constexpr Format float8_e4m3fnuz{4, 3, 8, Specials::fnuz};   ///< one zer
 inline constexpr Format float8_e5m2fnuz{5, 2, 16, Specials::fnuz};  ///< one zero, one NaN in place of -0, no infinity; of CDNA3
 inline constexpr Format float8_e4m3b11fnuz{4, 3, 11,
                                            Specials::fnuz};  ///< one zero, one NaN in place of -0, no infinity; bias 11
-/// scales of OCP MX: powers of two without sign, zero or infinity
+/// Scales of OCP MX: powers of two without sign, zero or infinity.
 inline constexpr Format float8_e8m0fnu{8, 0, 127, Specials::fnu};
 inline constexpr Format float6_e3m2fn{3, 2, 3, Specials::finite};  ///< OCP MX E3M2: every code is finite
 inline constexpr Format float6_e2m3fn{2, 3, 1, Specials::finite};  ///< OCP MX E2M3: every code is finite

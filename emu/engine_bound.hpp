@@ -66,7 +66,7 @@ struct Chain {
   /// Roundings in that format that follow the sum: by alpha, by a scale of all of a tensor, of beta c. P has them as factors.
   std::size_t epilogue = 0;
 
-  Magnitudes magnitudes = Magnitudes::as_they_are;  ///< What P is made of.
+  Magnitudes magnitudes = Magnitudes::as_they_are;  ///< what P is made of
   /// No |a|, |b| is greater (scales not included); the formats' greatest numbers where not given. They bound what subnormal
   /// operands lose, and are of no use where there are none.
   double largest_a = std::numeric_limits<double>::infinity(), largest_b = std::numeric_limits<double>::infinity();

@@ -16,7 +16,7 @@ struct Part {
 
 /// The scales that the engine does not apply itself.
 struct SoftwareScales {
-  bool any = false;      ///< Whether there are any.
+  bool any = false;      ///< whether there are any
   bool along_k = false;  ///< they change along K, so that each part has its own
 };
 /// Those of a product.

@@ -38,12 +38,12 @@ std::string_view name_of(Outcome outcome) noexcept;
 inline constexpr std::array all_roundings{Rounding::nearest_even, Rounding::nearest_away, Rounding::toward_zero,
                                           Rounding::upward,       Rounding::downward,     Rounding::to_odd,
                                           Rounding::stochastic};
-inline constexpr std::array all_policies{Policy::nonsaturating, Policy::saturating};  ///< Every policy.
+inline constexpr std::array all_policies{Policy::nonsaturating, Policy::saturating};  ///< every policy
 
 std::vector<std::string> format_words();  ///< every name and alias, for suggestions
-/// every rounding mode and its aliases
+/// Every rounding mode and its aliases.
 std::vector<std::string> rounding_words();
-/// every policy
+/// Every policy.
 std::vector<std::string> policy_words();
 
 /// The known words nearest to `word` by edit distance, best first, at most `most`.

@@ -48,12 +48,12 @@ template <Format F, RoundingOptions O>
 constexpr Number<F, O> sin(Number<F, O> x) noexcept {
   return detail::number<Number<F, O>>(sin(F, x.code(), O));
 }
-/// cos x, x in radians
+/// cos x, x in radians.
 template <Format F, RoundingOptions O>
 constexpr Number<F, O> cos(Number<F, O> x) noexcept {
   return detail::number<Number<F, O>>(cos(F, x.code(), O));
 }
-/// tan x, x in radians
+/// tan x, x in radians.
 template <Format F, RoundingOptions O>
 constexpr Number<F, O> tan(Number<F, O> x) noexcept {
   return detail::number<Number<F, O>>(tan(F, x.code(), O));

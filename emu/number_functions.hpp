@@ -218,12 +218,12 @@ template <Format F, RoundingOptions O>
 ULPSCOPE_HD constexpr Number<F, O> scalbln(Number<F, O> x, long count) noexcept {
   return detail::number<Number<F, O>>(scale_b(F, x.code(), count, O));
 }
-/// x * 2^count, rounded once
+/// x * 2^count, rounded once.
 template <Format F, RoundingOptions O>
 ULPSCOPE_HD constexpr Number<F, O> scalbn(Number<F, O> x, int count) noexcept {
   return scalbln(x, count);
 }
-/// x * 2^count, rounded once
+/// x * 2^count, rounded once.
 template <Format F, RoundingOptions O>
 ULPSCOPE_HD constexpr Number<F, O> ldexp(Number<F, O> x, int count) noexcept {
   return scalbln(x, count);

@@ -30,7 +30,7 @@ inline constexpr Colour normal{"#b5dcc3", "#28583f"};        ///< region of a fo
 inline constexpr Colour overflow{"#cfb6ea", "#5a3c82"};      ///< region of a format
 
 // One for each format, told apart by people who do not see red or green as well: they also differ in lightness.
-/// curves and names of formats, by of_format()
+/// Curves and names of formats, by of_format().
 inline constexpr std::array formats{
     Colour{"#0b62a8", "#66b5f5"}, Colour{"#c2570c", "#fb9a4b"}, Colour{"#16803f", "#56d98a"}, Colour{"#a31caf", "#e986f7"},
     Colour{"#8a6a00", "#f2ce3a"}, Colour{"#0e7f95", "#3fd3ea"}, Colour{"#bd1240", "#fb7d93"}, Colour{"#55595f", "#c3c8cf"},

@@ -25,7 +25,7 @@ struct TomlTable {
 
 /// A value and where it stands.
 struct TomlValue {
-  using List = std::vector<TomlValue>;                                                   ///< Values of an array.
+  using List = std::vector<TomlValue>;                                                   ///< values of an array
   std::variant<bool, std::int64_t, double, std::string, List, TomlTable> value = false;  ///< as TOML has it
   std::string place = {};                                                                ///< `study.toml:12`
 

@@ -17,13 +17,13 @@ namespace ulpscope::studies {
 /// The significands of numbers of one binade: whole vectors of every width, and fewer than the narrowest ones can sum in 32
 /// bits when all of them are rounded up to Variant::end.
 struct Significands {
-  /// numbers, and lanes of the narrowest and widest vectors
+  /// Numbers, and lanes of the narrowest and widest vectors.
   static constexpr std::size_t capacity = 1008, fewest_lanes = 4, most_lanes = 16;
   static_assert(capacity % most_lanes == 0 && std::uint64_t{capacity} / fewest_lanes * Variant::end < std::uint64_t{1} << 32);
 
-  /// significands as integers from 2^23
+  /// Significands as integers from 2^23.
   alignas(64) std::array<std::uint32_t, capacity> integers;
-  /// the same as floats
+  /// The same as floats.
   alignas(64) std::array<float, capacity> floats;
   alignas(64) std::array<float, capacity> reciprocals;  ///< nearest floats
   std::size_t count = 0;                                ///< how many there are, at most `capacity`

@@ -13,7 +13,7 @@
 
 namespace ulpscope::studies {
 
-__extension__ using Int128 = __int128;  ///< Integers of 128 bits, which GCC and Clang have.
+__extension__ using Int128 = __int128;  ///< integers of 128 bits, which GCC and Clang have
 
 /// The parts of a sum that the lanes of a vector have gathered; what a narrower vector does not reach stays zero.
 struct alignas(64) LaneSums {

@@ -16,7 +16,7 @@ namespace ulpscope::studies {
 /// (J. L. Blue, "A portable Fortran program to find the Euclidean norm of a vector", ACM TOMS 4 (1978), section 2).
 class SquareSum {
  public:
-  /// squares of numbers between them are summed as they are
+  /// Squares of numbers between them are summed as they are.
   static constexpr double least_ordinary = 0x1p-500, most_ordinary = 0x1p500;
 
   /// Adds x^2.
@@ -83,7 +83,7 @@ struct ErrorSums {
   std::uint64_t nonzero = 0;                               ///< finite nonzero inputs
   std::uint64_t lost = 0;                                  ///< finite inputs that became infinite or NaN
   std::uint64_t lost_when_saturating = 0;                  ///< the same under saturating overflow
-  /// absolute, signed, relative errors and errors in ulp, over finite inputs
+  /// Absolute, signed, relative errors and errors in ulp, over finite inputs.
   double max_abs = 0, sum_abs = 0, sum_signed = 0, max_rel = 0, sum_rel = 0, max_ulp = 0;
   SquareSum input, error, saturating_error;  ///< sums of squares: of inputs, of errors, and of errors under saturating overflow
   Extreme largest{0, 0};                     ///< finite

@@ -45,7 +45,7 @@ struct WindowBlock {
 /// Sums over the numbers inside of a window, in units of the product of the factors' last bits in its least binade.
 struct WindowInput {
   std::uint64_t count = 0;  ///< numbers inside
-  /// of tails, and of squares and products of heads and tails
+  /// Of tails, and of squares and products of heads and tails.
   Int128 tails = 0, heads_squared = 0, heads_by_tails = 0, tails_squared = 0;
 };
 /// The same of the errors of one way to round.

@@ -26,7 +26,7 @@ struct DeviceCostConfig {
   /// Products of at most so many multiply-adds are compared with a float64 product of this processor, larger ones with one of
   /// the library.
   std::size_t most_on_host = std::size_t{1} << 24;
-  /// told which product is being measured
+  /// Told which product is being measured.
   std::function<void(const std::string&)> progress = {};
   Deadline deadline = {};                                  ///< products that have not begun by then are not measured
   std::function<bool()> usable = {};                       ///< of the device (gpu::Device)

@@ -34,7 +34,7 @@ struct LibraryProductsConfig {
   /// multiply-adds; else a sample of outputs is.
   const gpu::DeviceEmulator* emulator = nullptr;
   std::size_t most_on_host = std::size_t{1} << 23;  ///< see `emulator`
-  /// told which call is being compared
+  /// Told which call is being compared.
   std::function<void(const std::string&)> progress = {};
   Deadline deadline = {};  ///< algorithms that are not done by then are `not checked`
 };

@@ -41,7 +41,7 @@ class ProductExplainer {
   ProductExplainer(const gpu::LibraryCall& call, std::vector<ProductModel> models, std::vector<ProductOperands> products,
                    const ExplanationLimits& limits);
 
-  using Results = std::vector<std::vector<std::byte>>;  ///< Stored codes of D, one for each of products().
+  using Results = std::vector<std::vector<std::byte>>;  ///< stored codes of D, one for each of products()
 
   /// The operands that are told most by.
   const std::vector<ProductOperands>& products() const noexcept { return products_; }

@@ -39,7 +39,7 @@ struct DiffResult {
   emu::Format format;                           ///< whose ulps are counted
   emu::Format reference_format, output_format;  ///< what codes are shown in; `format` for integers
   std::vector<std::uint64_t> shape;             ///< of both
-  /// elements; those with equal values; those with an infinity or a NaN on one side
+  /// Elements; those with equal values; those with an infinity or a NaN on one side.
   std::uint64_t count = 0, equal = 0, nonfinite_one_side = 0;
   std::uint64_t beyond_1_ulp = 0, beyond_2_ulp = 0, beyond_10_ulp = 0, beyond_100_ulp = 0;  ///< elements that differ by more
   std::uint64_t intolerable = 0;                 ///< elements beyond every elementwise rule that is set

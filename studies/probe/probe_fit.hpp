@@ -71,7 +71,7 @@ class ProbeAnswers {
 /// One choice to make: what it may be, the simplest first, and the answers that decide.
 struct ProbeChoice {
   std::vector<ProbeSubset> deciders;  ///< whose answers an option must give
-  /// appends what an engine may be, this choice made
+  /// Appends what an engine may be, this choice made.
   std::function<void(const emu::Engine&, std::vector<emu::Engine>&)> options;
 };
 
