@@ -25,8 +25,8 @@ struct Result {
 
 namespace detail {
 
-/// Calls `compute` with a word in whose Real the operations on numbers of `format` are exact but for the sticky bit: products
-/// take 2 p bits, results p bits and 33 for stochastic rounding.
+/// Calls `compute` with a word in whose Real the operations on numbers of `format` are exact apart from the sticky bit:
+/// products take 2 p bits, results p bits and 33 for stochastic rounding.
 template <class Compute>
 ULPSCOPE_INLINE constexpr auto with_word(Format format, Compute compute) noexcept {
   if (format.precision() <= 24) return compute(std::uint64_t{});

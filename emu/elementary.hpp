@@ -14,7 +14,7 @@ namespace ulpscope::emu {
 
 namespace detail {
 
-/// What a function has to say about one argument.
+/// The answer of a function for one argument.
 struct Answer {
   enum class Kind : std::uint8_t { exact, inexact, infinite, pole, invalid };
   Kind kind;

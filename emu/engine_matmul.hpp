@@ -59,7 +59,7 @@ struct EngineMatmul {
   ScaleGrid scale_a = {}, scale_b = {};  ///< of A and B; without values there are none
 
   std::size_t promote = 0;  ///< products of a part; a multiple of the engine's step; 0: all
-  std::size_t split_k = 1;  ///< so many chains of equal length, each a multiple of the engine's step
+  std::size_t split_k = 1;  ///< number of chains of equal length, each a multiple of the engine's step
 
   Float alpha = 1;                 ///< d = alpha * sum
   std::optional<Float> beta = {};  ///< d = alpha * sum + beta * c, c being no part of the chain

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an engine makes of one inner product, by the letter of its description (emu/engine.hpp). Slow and plain: every faster
+// What an engine makes of one inner product, exactly as its description says (emu/engine.hpp). Slow and plain: every faster
 // path is tested against it.
 #pragma once
 

@@ -22,11 +22,11 @@ enum class Evidence : std::uint8_t {
   recordings,  ///< results recorded from the hardware are reproduced to the bit
   live,        ///< tests compare with the processor they run on, where it has the unit
   published,   ///< models by others; not checked here against the hardware
-  emulator,    ///< tests compare with the processor they run on; no real one has been, an emulator of one by others has
+  emulator,    ///< as `live`, but the tests have run on an emulator of that processor only
 };
 /// `definition`, `recordings` and so on, as in tables.
 std::string_view name_of(Evidence evidence) noexcept;
-/// Whether it claims what hardware computes, none of which has been asked.
+/// Whether it models hardware that it has not been compared with.
 constexpr bool lacks_hardware(Evidence evidence) noexcept {
   return evidence == Evidence::published || evidence == Evidence::emulator;
 }
@@ -48,7 +48,8 @@ struct EngineMode {
 
 /// All modes, those of an engine together.
 std::span<const EngineMode> engine_modes();
-/// Whether it is known which NaN an engine gives. No publication says so of AMD's matrix cores: NVIDIA's stands for theirs.
+/// Whether it is known which NaN an engine gives. No publication says it of AMD's matrix cores, so NVIDIA's NaN stands for
+/// theirs.
 bool knows_nan_code(std::string_view engine) noexcept;
 /// The names, each once, in the order of the modes.
 std::vector<std::string> engine_names();

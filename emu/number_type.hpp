@@ -73,9 +73,9 @@ class Number {
  public:
   /// What holds a code: the least unsigned integer that does.
   using Bits = detail::Storage<F.bits()>;
-  /// F
+  /// The format of every value of this type.
   ULPSCOPE_HD static constexpr Format format() noexcept { return F; }
-  /// O
+  /// How every operation rounds.
   ULPSCOPE_HD static constexpr RoundingOptions options() noexcept { return O; }
 
   Number() = default;

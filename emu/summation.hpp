@@ -36,7 +36,7 @@ enum class Summation : std::uint8_t {
 struct SummationOptions {
   Summation order = Summation::sequential;  ///< of the additions
   Products products = Products::fused;      ///< of a dot product: whether each is rounded before it is added
-  std::size_t leaf_terms = 1;               ///< pairwise: so many terms or fewer are summed sequentially; at least 1
+  std::size_t leaf_terms = 1;               ///< pairwise: this many terms or fewer are summed sequentially; at least 1
   std::size_t block_terms = 128;            ///< blocked: terms of a block; at least 1
   RoundingOptions rounding = {};            ///< of every operation
   std::uint64_t seed = 0;                   ///< stochastic: the n-th rounding, from 0, takes rounding_bits(seed, n)

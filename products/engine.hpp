@@ -40,7 +40,7 @@ struct ChosenEngine {
   std::string_view evidence_word() const noexcept { return device ? "hardware" : emu::name_of(evidence); }
 };
 
-/// What an engine sums in unless it is told: float32 where it can, else what it has for these operands.
+/// What an engine sums in by default: float32 where it can, else what it has for these operands.
 emu::Format default_accumulator(const std::string& word, emu::Format a, emu::Format b);
 
 /// The engine `word` for operands and accumulator of these formats, and for `k` products with these scales, which it applies

@@ -24,7 +24,7 @@ struct InputRounding {
   bool of_float32 = false;            ///< first to float32, to nearest even: what hardware reads of it (tf32)
 };
 
-/// How matrix units read an input as a number of `format`: rounded to nearest even, but for tf32, which is float32 without its
+/// How matrix units read an input as a number of `format`: rounded to nearest even, except tf32, which is float32 without its
 /// last bits (PTX ISA, wmma and mma with .tf32).
 InputRounding input_rounding(emu::Format format);
 

@@ -46,7 +46,7 @@ struct ProductInputs {
 /// Opens the inputs. @throws ulpscope::Error
 ProductInputs open(const ProductRequest& request);
 
-/// The product of these inputs on `engine`, a word in any case; empty: it has none, and sums in float32 unless `acc` says
+/// The product of these inputs on `engine`, a word in any case. Empty: no engine, and sums in float32 unless `acc` says
 /// otherwise.
 /// @throws ulpscope::Error where words mean nothing, or shapes, formats and scales do not fit
 Product resolve(const ProductRequest& request, const ProductInputs& inputs, const std::string& engine);

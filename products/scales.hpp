@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scale tensors of a matrix product: what they scale is told by their shape.
+// Scale tensors of a matrix product: their shape says what they scale.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace ulpscope::products {
 /// Which operand: K runs along the rows of A and down the columns of B. Lines are the rows of A, the columns of B.
 enum class MatmulSide : std::uint8_t { a, b };
 
-/// Scales as grids over the matrices of an operand: so many scales for its lines, so many for K.
+/// Scales as grids over the matrices of an operand: a number of scales for its lines, and a number for K.
 struct MatmulScales {
   /// A block that is as long as there is.
   static constexpr std::size_t all = 0;

@@ -22,7 +22,7 @@ struct MatmulInput {
   };
   /// Whether it has one dimension.
   bool is_vector() const { return tensor.shape.size() == 1; }
-  /// Its extents but for the last two; none of a vector.
+  /// Its extents without the last two; empty for a vector.
   std::vector<std::uint64_t> batch() const;
   /// The label and the shape, for messages.
   std::string words() const;

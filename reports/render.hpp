@@ -39,7 +39,7 @@ struct TextOptions {
 /// nonsaturating`).
 std::string to_text(const Table& table, const TextOptions& options = {});
 
-/// The line that says of so many rows how to get them: `... 5 more rows; --rows all prints them`.
+/// The line that says how to get the rows left out: `... 5 more rows; --rows all prints them`.
 std::string more_rows(std::size_t count);
 
 }  // namespace ulpscope::reports

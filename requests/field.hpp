@@ -105,7 +105,7 @@ class Fields {
   Field* find(std::string_view name);
   /// @throws std::out_of_range
   Field& at(std::string_view name);
-  /// Takes a field out; a name that there is not is passed over.
+  /// Removes a field; unknown names are ignored.
   void remove(std::string_view name);
 
   /// In the order of the description.

@@ -29,7 +29,7 @@ struct FormatList {
 
 /// How numbers are rounded to a format.
 struct RoundingRequest {
-  std::string rounding = "nearest_even", policy;               ///< no policy: as whoever asks for options() says
+  std::string rounding = "nearest_even", policy;               ///< empty policy: the one that options() is given
   int random_bits = 32;                                        ///< of stochastic rounding, 1 to 32
   bool flush_subnormals = false, subnormals_are_zero = false;  ///< as emu::RoundingOptions
 

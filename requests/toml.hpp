@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TOML 1.0 as plain data that knows its lines, so that what is wrong in a file can be told where it stands, and requests set
-// from it.
+// TOML 1.0 as plain data that knows its lines, so that an error names its line, and requests set from it.
 #pragma once
 
 #include <cstdint>
@@ -50,7 +49,7 @@ TomlValue parse_toml(std::string_view text, const std::string& name);
 /// @throws ulpscope::Error with file, line, key and what is right there
 void set_from(Field& field, const TomlValue& value);
 
-/// Sets the fields that a table names, but for the keys in `others`. Keys that name no field of Scope::result, and fields that
+/// Sets the fields that a table names, except the keys in `others`. Keys that name no field of Scope::result, and fields that
 /// are needed and not there, are refused. @throws ulpscope::Error with file and line, naming the nearest keys
 void set_from(Fields& fields, const TomlValue& table, const std::vector<std::string>& others);
 

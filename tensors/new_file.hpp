@@ -9,7 +9,7 @@
 
 namespace ulpscope::tensors {
 
-/// It takes its name only when commit() says so. Until then it has none, so that nothing is left of it however the program
+/// It takes its name only when commit() says so. Until then it has no name, so that nothing is left of it however the program
 /// ends; file systems without nameless files get a temporary name instead. A link is followed; a device or a pipe is written
 /// to.
 class NewFile {

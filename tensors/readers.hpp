@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One reader per file format. Each takes the bytes of a whole file, which may say anything, and `owner`, which keeps them
+// One reader per file format. Each takes the bytes of a whole file, which are not trusted, and `owner`, which keeps them
 // alive.
 #pragma once
 

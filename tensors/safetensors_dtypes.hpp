@@ -10,7 +10,7 @@
 
 namespace ulpscope::tensors {
 
-/// The key of a header under which strings of the user's own stand.
+/// The key of a header that holds the user's own strings.
 constexpr const char* safetensors_metadata = "__metadata__";
 
 /// A dtype word of a safetensors header.

@@ -44,7 +44,7 @@ class Source {
 /// Elements of a dtype that is not known: they have no values.
 struct Opaque {
   std::string why;                     ///< the dtype, and which are known
-  std::optional<std::uint64_t> bytes;  ///< of a .safetensors file, to be copied: the source gives so many, each as a code
+  std::optional<std::uint64_t> bytes;  ///< of a .safetensors file, to be copied: the source gives this many, each as a code
 };
 
 /// An array of numbers, in a file or made when asked for.
@@ -61,7 +61,7 @@ struct Tensor {
   bool is_integer() const { return !dtype.format && !opaque; }
 };
 
-/// What is told of inputs that do not say it themselves.
+/// What inputs do not say themselves.
 struct OpenOptions {
   std::optional<emu::Format> dtype;  ///< what the codes of an ambiguous file are
   std::uint64_t seed = 0;            ///< key of synthetic tensors
