@@ -22,7 +22,7 @@ struct Words {
 
 void run(const Words& words, const Arguments& arguments) {
   studies::AccumulationConfig config = studies::resolve(words.request);
-  if (!words.directory.empty()) refuse_choice(words.common, words.directory);
+  if (!words.directory.empty()) refuse_choice(words.common, "-o " + words.directory + ": a report holds");
   ProgressLine progress;
   config.progress = progress.callback();
   const auto rows = studies::accumulate(config);

@@ -35,7 +35,7 @@ void run(const Census& census, const Arguments& arguments) {
     print(table, census.common, 2);
     return;
   }
-  refuse_choice(census.common, census.directory);
+  refuse_choice(census.common, "-o " + census.directory + ": a report holds");
   std::uint64_t elements = 0;
   for (const auto& tensor : tensors) elements += tensor.count();
   const bool advise = scaling.rule == studies::ScaleRule::none && elements <= most_swept;

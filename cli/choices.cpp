@@ -58,7 +58,7 @@ const std::array<List, 12> lists{{{"F", emu::format_words},
                                   {"FUNCTION", verify::elementwise_words},
                                   {"KIND", [] { return names_of(verify::case_kinds(), &verify::CaseKind::name); }}}};
 
-constexpr std::string_view files = " FILE FILE.csv IN INPUT OUT D.npy LIB.so A B C Q K V X W REF OLD NEW LEDGER S ";
+constexpr std::string_view files = " FILE FILE.csv FILE.svg IN INPUT OUT D.npy LIB.so A B C Q K V X W REF OLD NEW LEDGER S ";
 
 }  // namespace
 

@@ -61,28 +61,8 @@ reports::ExponentHistogram histogram(const Findings& findings) {
   for (const studies::CensusRow& row : findings.census) {
     const emu::Format f = row.format;
     // Nearest rounding overflows from the midpoint above the largest finite value on.
-    const double threshold =
-        emu::max_finite(f) + emu::power_of_two(std::max(f.max_exponent() - f.fraction_bits - 1, -1074));
+    const double threshold = emu::max_finite(f) + emu::power_of_two(std::max(f.max_exponent() - f.fraction_bits - 1, -1074));
     out.formats.push_back({emu::format_name(f), f.min_spacing_exponent() - 1, f.min_exponent(), emu::log2(threshold)});
-  }
-  return out;
-}
-
-reports::ScaleWindow window(const Findings& findings) {
-  reports::ScaleWindow out;
-  out.title = findings.tensor.label;
-  std::map<int, std::size_t> column;
-  for (const studies::SweepRow& row : findings.sweep) column.emplace(row.log2_scale, 0);
-  for (auto& [k, index] : column) {
-    index = out.log2_scale.size();
-    out.log2_scale.push_back(k);
-  }
-  for (const studies::SweepRow& row : findings.sweep) {
-    const std::string name = emu::format_name(row.format);
-    if (out.lines.empty() || out.lines.back().format != name) out.lines.push_back({name, {}, {}});
-    const double whole = std::max(1.0, static_cast<double>(row.sums.count()));
-    out.lines.back().to_zero_percent.push_back(100 * static_cast<double>(row.sums.of(Outcome::to_zero)) / whole);
-    out.lines.back().overflow_percent.push_back(100 * static_cast<double>(row.sums.of(Outcome::overflow)) / whole);
   }
   return out;
 }
@@ -109,7 +89,7 @@ reports::TensorSection section_of(const Findings& found, const std::vector<std::
     section.verdicts.push_back(verdict(found.tensor.name.empty() ? found.tensor.label : found.tensor.name, found.census[i],
                                        scaling, i < advice.size() ? &advice[i] : nullptr));
   section.histograms = {histogram(found)};
-  if (!found.sweep.empty()) section.windows = {window(found)};
+  if (!found.sweep.empty()) section.windows = {scale_window(found.tensor.label, found.sweep)};
   section.errors = studies::census_table(found.census, scaling, options);
   return section;
 }
@@ -141,6 +121,25 @@ std::vector<Ranked> ranked(const std::vector<Findings>& findings, const studies:
 }
 
 }  // namespace
+
+reports::ScaleWindow scale_window(const std::string& tensor, const std::vector<studies::SweepRow>& rows) {
+  reports::ScaleWindow out;
+  out.title = tensor;
+  std::map<int, std::size_t> column;
+  for (const studies::SweepRow& row : rows) column.emplace(row.log2_scale, 0);
+  for (auto& [k, index] : column) {
+    index = out.log2_scale.size();
+    out.log2_scale.push_back(k);
+  }
+  for (const studies::SweepRow& row : rows) {
+    const std::string name = emu::format_name(row.format);
+    if (out.lines.empty() || out.lines.back().format != name) out.lines.push_back({name, {}, {}});
+    const double whole = std::max(1.0, static_cast<double>(row.sums.count()));
+    out.lines.back().to_zero_percent.push_back(100 * static_cast<double>(row.sums.of(Outcome::to_zero)) / whole);
+    out.lines.back().overflow_percent.push_back(100 * static_cast<double>(row.sums.of(Outcome::overflow)) / whole);
+  }
+  return out;
+}
 
 reports::Page precision_page(const std::vector<Findings>& findings, const studies::Scaling& scaling,
                              const emu::RoundingOptions& options, const std::string& command) {

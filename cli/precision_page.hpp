@@ -20,6 +20,9 @@ struct Findings {
   studies::ExponentCounts exponents;
 };
 
+/// What `rows` of one tensor lose at each scale, to be drawn.
+reports::ScaleWindow scale_window(const std::string& tensor, const std::vector<studies::SweepRow>& rows);
+
 /// `settings` and `command` are shown as given. Sections, and the verdicts of each, come worst first (cli/losses.hpp).
 reports::Page precision_page(const std::vector<Findings>& findings, const studies::Scaling& scaling,
                              const emu::RoundingOptions& options, const std::string& command);

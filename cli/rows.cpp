@@ -114,9 +114,9 @@ std::vector<reports::Table> chosen_together(const std::vector<reports::Table>& t
   return out;
 }
 
-void refuse_choice(const CommonOptions& options, const std::string& directory) {
+void refuse_choice(const CommonOptions& options, const std::string& instead) {
   if (options.where.empty() && options.sort.empty() && options.rows.empty()) return;
-  throw Error("-o " + directory + ": a report holds every row; --where, --sort and --rows are for tables that are printed");
+  throw Error(instead + " every row; --where, --sort and --rows are for tables that are printed");
 }
 
 }  // namespace ulpscope::cli

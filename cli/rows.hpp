@@ -35,7 +35,8 @@ reports::Table chosen(const reports::Table& table, const CommonOptions& options)
 /// Of tables that are shown together: each is asked for the columns that it has, one of them must have each.
 std::vector<reports::Table> chosen_together(const std::vector<reports::Table>& tables, const CommonOptions& options);
 
-/// For reports, which hold every row. @throws ulpscope::Error if one of the three options is given
-void refuse_choice(const CommonOptions& options, const std::string& directory);
+/// For what takes every row; `instead` says so, as `-o DIR: a report holds`. @throws ulpscope::Error if one of the three
+/// options is given
+void refuse_choice(const CommonOptions& options, const std::string& instead);
 
 }  // namespace ulpscope::cli

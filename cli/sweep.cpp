@@ -8,6 +8,11 @@
 #include "cli/precision.hpp"
 #include "cli/precision_text.hpp"
 #include "cli/rows.hpp"
+#include "emu/error.hpp"
+#include "reports/directory.hpp"
+#include "reports/figures.hpp"
+#include "reports/gnuplot.hpp"
+#include "reports/svg_document.hpp"
 #include "studies/census/census_request.hpp"
 
 namespace ulpscope::cli {
@@ -16,7 +21,7 @@ namespace {
 struct Sweep {
   studies::SweepRequest request;
   CommonOptions common;
-  std::string directory;
+  std::string directory, figure;
 };
 
 std::string sentences(const std::vector<std::vector<studies::SweepRow>>& rows) {
@@ -27,16 +32,31 @@ std::string sentences(const std::vector<std::vector<studies::SweepRow>>& rows) {
   return text;
 }
 
+/// The window of the one tensor as an SVG file. @throws ulpscope::Error
+void write_figure(const std::string& path, const std::vector<studies::SweepRow>& rows) {
+  const reports::FigureScript script = reports::window_figure(scale_window(rows.front().tensor, rows));
+  const reports::Drawings drawings = reports::draw({script});
+  if (drawings.svgs.empty()) throw Error("--svg " + path + ": " + drawings.problem);
+  reports::write_file(path, reports::svg_document(drawings.svgs.front()));
+  remark(path + " written");
+}
+
 void run(const Sweep& sweep, const Arguments& arguments) {
   const studies::ScaleRange range = sweep.request.range();
   const studies::CensusConfig config = sweep.request.config();
   const std::vector<tensors::Tensor> tensors = opened(sweep.request);
   ProgressLine progress;
+  if (!sweep.directory.empty() && !sweep.figure.empty()) throw Error("-o and --svg: give one of them");
   if (!sweep.directory.empty()) {
-    refuse_choice(sweep.common, sweep.directory);
+    refuse_choice(sweep.common, "-o " + sweep.directory + ": a report holds");
     write_precision_report({sweep.directory, arguments, {}, range, true, true}, tensors, config, progress.callback());
     remark_report(sweep.directory);
     return;
+  }
+  if (!sweep.figure.empty()) {
+    refuse_choice(sweep.common, "--svg " + sweep.figure + ": the figure shows");
+    if (tensors.size() != 1) throw Error("--svg draws one tensor; there are " + std::to_string(tensors.size()));
+    return write_figure(sweep.figure, studies::sweep(tensors.front(), range, config));
   }
   chosen_rows(studies::sweep_table({}, config.options), sweep.common);  // a wrong column is told at once
   const auto rows = studies::sweep_all(tensors, range, config, progress.callback());
@@ -57,6 +77,8 @@ void add_sweep(Command& app, const Arguments& arguments, int&) {
   sweep->common.add_output(command);
   command.add_option("-o", sweep->directory, "write a report: census.csv, sweep.csv, index.html, manifest.json")
       ->type_name("DIR");
+  command.add_option("--svg", sweep->figure, "draw the scales of one tensor that lose least, and what the others lose")
+      ->type_name("FILE.svg");
   command.footer(
       "Example: ulpscope sweep studies/data/digits-training.safetensors:end.layer1.weight_grad --to e4m3,fp16 --log2-scale "
       "0:24");

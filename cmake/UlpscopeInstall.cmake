@@ -3,11 +3,13 @@
 include(CMakePackageConfigHelpers)
 set(ulpscope_package ${CMAKE_INSTALL_LIBDIR}/cmake/ulpscope)
 
-# ulpscope_install(COMPONENT targets... [HEADERS rooms...]): into ulpscopeCOMPONENTTargets.cmake of the package.
+# ulpscope_install(COMPONENT targets... [HEADERS rooms...]): into ulpscopeCOMPONENTTargets.cmake of the package. The global property
+# ulpscope_installed_rooms has every room whose headers are installed.
 function(ulpscope_install component)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "HEADERS")
   install(TARGETS ${arg_UNPARSED_ARGUMENTS} EXPORT ulpscope${component}
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  set_property(GLOBAL APPEND PROPERTY ulpscope_installed_rooms ${arg_HEADERS})
   foreach(room ${arg_HEADERS})
     install(DIRECTORY ${room}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/ulpscope/${room} FILES_MATCHING PATTERN "*.hpp"
       PATTERN "*-inl.hpp" EXCLUDE PATTERN "gpu/cuda" EXCLUDE PATTERN "gpu/cublas" EXCLUDE)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Prints chosen columns of the CSV on standard input, aligned, numbers with three significant digits. usage: columns.py NAME..."""
+"""Prints chosen columns of the CSV on standard input, aligned, numbers with three significant digits. With --markdown it prints
+them as a Markdown table. usage: columns.py [--markdown] NAME..."""
 import csv
 import sys
 
@@ -12,7 +13,13 @@ def shown(word):
         return word
 
 
-table = [sys.argv[1:]] + [[shown(row[name]) for name in sys.argv[1:]] for row in csv.DictReader(sys.stdin)]
-widths = [max(map(len, column)) for column in zip(*table)]
-for row in table:
-    print("  ".join(word.ljust(width) for word, width in zip(row, widths)).rstrip())
+names = [word for word in sys.argv[1:] if word != "--markdown"]
+table = [names] + [[shown(row[name]) for name in names] for row in csv.DictReader(sys.stdin)]
+if "--markdown" in sys.argv[1:]:
+    table.insert(1, ["---"] * len(names))
+    for row in table:
+        print("| " + " | ".join(word.replace("|", r"\|") for word in row) + " |")
+else:
+    widths = [max(map(len, column)) for column in zip(*table)]
+    for row in table:
+        print("  ".join(word.ljust(width) for word, width in zip(row, widths)).rstrip())

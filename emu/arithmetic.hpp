@@ -17,16 +17,16 @@ namespace ulpscope::emu {
 
 /// The result of an operation: a code of the operands' format, and the exceptions it signaled.
 struct Result {
-  Code code;
-  Flags flags;
+  Code code;    ///< of the result
+  Flags flags;  ///< all exceptions that were signaled
 
   friend constexpr bool operator==(const Result&, const Result&) = default;
 };
 
 namespace detail {
 
-/// Calls `compute` with a word in whose Real the operations on numbers of `format` are exact but for the sticky bit: products
-/// take 2 p bits, results p bits and 33 for stochastic rounding.
+/// Calls `compute` with a word in whose Real the operations on numbers of `format` are exact apart from the sticky bit:
+/// products take 2 p bits, results p bits and 33 for stochastic rounding.
 template <class Compute>
 ULPSCOPE_INLINE constexpr auto with_word(Format format, Compute compute) noexcept {
   if (format.precision() <= 24) return compute(std::uint64_t{});

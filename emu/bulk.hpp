@@ -13,8 +13,8 @@ namespace ulpscope::emu {
 
 /// Where the random bits of stochastic rounding come from: element i of a span uses rounding_bits(seed, first + i).
 struct RandomBits {
-  std::uint64_t seed = 0;
-  std::uint64_t first = 0;
+  std::uint64_t seed = 0;   ///< the key
+  std::uint64_t first = 0;  ///< the counter of the span's first element
 };
 
 /// Whether every value of `format` is a float32.

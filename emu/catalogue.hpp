@@ -11,35 +11,47 @@
 
 namespace ulpscope::emu {
 
-inline constexpr Format float64{11, 52, 1023, Specials::ieee};
-inline constexpr Format float32{8, 23, 127, Specials::ieee};
-inline constexpr Format tf32{8, 10, 127, Specials::ieee};  // 19-bit codes; in memory the top 19 bits of a float32
-inline constexpr Format float16{5, 10, 15, Specials::ieee};
-inline constexpr Format bfloat16{8, 7, 127, Specials::ieee};
-inline constexpr Format float8_e5m2{5, 2, 15, Specials::ieee};
-inline constexpr Format float8_e4m3fn{4, 3, 7, Specials::fn};
-inline constexpr Format float8_e4m3{4, 3, 7, Specials::ieee};
-inline constexpr Format float8_e3m4{3, 4, 3, Specials::ieee};
-inline constexpr Format float8_e4m3fnuz{4, 3, 8, Specials::fnuz};
-inline constexpr Format float8_e5m2fnuz{5, 2, 16, Specials::fnuz};
-inline constexpr Format float8_e4m3b11fnuz{4, 3, 11, Specials::fnuz};
+inline constexpr Format float64{11, 52, 1023, Specials::ieee};  ///< IEEE 754 binary64
+inline constexpr Format float32{8, 23, 127, Specials::ieee};    ///< IEEE 754 binary32
+inline constexpr Format tf32{8, 10, 127, Specials::ieee};       ///< 19-bit codes; in memory the top 19 bits of a float32
+inline constexpr Format float16{5, 10, 15, Specials::ieee};     ///< IEEE 754 binary16
+inline constexpr Format bfloat16{8, 7, 127, Specials::ieee};    ///< the upper half of a float32
+inline constexpr Format float8_e5m2{5, 2, 15, Specials::ieee};  ///< OCP OFP8 E5M2: with infinities
+inline constexpr Format float8_e4m3fn{4, 3, 7, Specials::fn};   ///< OCP OFP8 E4M3: no infinity, one NaN a sign, up to 448
+inline constexpr Format float8_e4m3{4, 3, 7, Specials::ieee};   ///< E4M3 as IEEE 754 would have it: with infinities, up to 240
+inline constexpr Format float8_e3m4{3, 4, 3, Specials::ieee};   ///< E3M4 as IEEE 754 would have it
+inline constexpr Format float8_e4m3fnuz{4, 3, 8, Specials::fnuz};   ///< one zero, one NaN in place of -0, no infinity; of CDNA3
+inline constexpr Format float8_e5m2fnuz{5, 2, 16, Specials::fnuz};  ///< one zero, one NaN in place of -0, no infinity; of CDNA3
+inline constexpr Format float8_e4m3b11fnuz{4, 3, 11,
+                                           Specials::fnuz};  ///< one zero, one NaN in place of -0, no infinity; bias 11
+/// Scales of OCP MX: powers of two without sign, zero or infinity.
 inline constexpr Format float8_e8m0fnu{8, 0, 127, Specials::fnu};
-inline constexpr Format float6_e3m2fn{3, 2, 3, Specials::finite};
-inline constexpr Format float6_e2m3fn{2, 3, 1, Specials::finite};
-inline constexpr Format float4_e2m1fn{2, 1, 1, Specials::finite};
+inline constexpr Format float6_e3m2fn{3, 2, 3, Specials::finite};  ///< OCP MX E3M2: every code is finite
+inline constexpr Format float6_e2m3fn{2, 3, 1, Specials::finite};  ///< OCP MX E2M3: every code is finite
+inline constexpr Format float4_e2m1fn{2, 1, 1, Specials::finite};  ///< OCP MX E2M1: every code is finite
 
 /// The short names, as C++ identifiers.
-inline constexpr Format fp64 = float64, fp32 = float32, fp16 = float16, bf16 = bfloat16, e5m2 = float8_e5m2,
-                        e4m3 = float8_e4m3fn, e8m0 = float8_e8m0fnu, e3m2 = float6_e3m2fn, e2m3 = float6_e2m3fn,
-                        e2m1 = float4_e2m1fn;
+///@{
+inline constexpr Format fp64 = float64;
+inline constexpr Format fp32 = float32;
+inline constexpr Format fp16 = float16;
+inline constexpr Format bf16 = bfloat16;
+inline constexpr Format e5m2 = float8_e5m2;
+inline constexpr Format e4m3 = float8_e4m3fn;
+inline constexpr Format e8m0 = float8_e8m0fnu;
+inline constexpr Format e3m2 = float6_e3m2fn;
+inline constexpr Format e2m3 = float6_e2m3fn;
+inline constexpr Format e2m1 = float4_e2m1fn;
+///@}
 
 /// Symmetric integers of so many bits, 3 to 25: from -(2^(bits-1) - 1) to 2^(bits-1) - 1, for quantizers; no format of the
 /// catalogue. Codes are sign and magnitude here, as those of all formats; twos_complement() gives what files hold.
 constexpr Format integer(int bits) noexcept { return {1, bits - 2, 3 - bits, Specials::finite}; }
 
+/// A format and its names elsewhere.
 struct NamedFormat {
-  std::string_view name;
-  Format format;
+  std::string_view name;         ///< canonical, as the command line and CSV spell it
+  Format format;                 ///< the format itself
   std::string_view aliases;      ///< separated by spaces
   std::string_view numpy;        ///< dtype of numpy or ml_dtypes; empty where there is none, as in the next three
   std::string_view torch;        ///< PyTorch dtype
@@ -48,6 +60,7 @@ struct NamedFormat {
   std::string_view hardware;     ///< what computes with it
 };
 
+/// Every named format, the widest first.
 inline constexpr std::array catalogue{
     NamedFormat{"float64", float64, "fp64 binary64 double", "float64", "torch.float64", "F64", "double", "CPU, GPU, DMMA"},
     NamedFormat{"float32", float32, "fp32 binary32 single", "float32", "torch.float32", "F32", "float", "CPU, GPU"},

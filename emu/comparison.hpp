@@ -14,9 +14,10 @@ namespace ulpscope::emu {
 /// How two numbers compare (IEEE 754-2019, 5.11). -0 equals +0; a NaN is unordered with everything.
 enum class Order : std::uint8_t { less, equal, greater, unordered };
 
+/// What a comparison gives.
 struct Comparison {
-  Order order;
-  Flags flags;
+  Order order;  ///< of the first operand to the second
+  Flags flags;  ///< `invalid`, where a NaN signals
 };
 
 /// Compares without signaling, except for signaling NaNs (compareQuiet; 5.11).
@@ -68,6 +69,7 @@ ULPSCOPE_INLINE constexpr Result extremum(Format format, Code a, Code b, Extremu
 ULPSCOPE_INLINE constexpr Result minimum(Format format, Code a, Code b, const RoundingOptions& options = {}) noexcept {
   return detail::extremum(format, a, b, detail::Extremum::least, detail::Missing::nan_propagates, options);
 }
+/// The greater of two numbers; a NaN propagates; -0 < +0 (maximum; 9.6).
 ULPSCOPE_INLINE constexpr Result maximum(Format format, Code a, Code b, const RoundingOptions& options = {}) noexcept {
   return detail::extremum(format, a, b, detail::Extremum::greatest, detail::Missing::nan_propagates, options);
 }
@@ -75,6 +77,7 @@ ULPSCOPE_INLINE constexpr Result maximum(Format format, Code a, Code b, const Ro
 ULPSCOPE_INLINE constexpr Result minimum_number(Format format, Code a, Code b, const RoundingOptions& options = {}) noexcept {
   return detail::extremum(format, a, b, detail::Extremum::least, detail::Missing::number_wins, options);
 }
+/// The greater of two numbers; of a number and a NaN the number (maximumNumber; 9.6).
 ULPSCOPE_INLINE constexpr Result maximum_number(Format format, Code a, Code b, const RoundingOptions& options = {}) noexcept {
   return detail::extremum(format, a, b, detail::Extremum::greatest, detail::Missing::number_wins, options);
 }

@@ -11,6 +11,7 @@
 #if defined(__CUDACC__)
 #define ULPSCOPE_HD __host__ __device__
 #else
+/// Makes a function usable in device code, where there is any.
 #define ULPSCOPE_HD
 #endif
 
@@ -19,7 +20,10 @@
 #define ULPSCOPE_INLINE_LAMBDA __attribute__((always_inline))
 #define ULPSCOPE_APART __attribute__((noinline))
 #else
+/// Forces inlining: bulk loops vectorise only then.
 #define ULPSCOPE_INLINE ULPSCOPE_HD inline
+/// Forces inlining of a lambda.
 #define ULPSCOPE_INLINE_LAMBDA
+/// Forbids inlining: device compilers take minutes over what repeats.
 #define ULPSCOPE_APART
 #endif

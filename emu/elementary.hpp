@@ -14,7 +14,7 @@ namespace ulpscope::emu {
 
 namespace detail {
 
-/// What a function has to say about one argument.
+/// The answer of a function for one argument.
 struct Answer {
   enum class Kind : std::uint8_t { exact, inexact, infinite, pole, invalid };
   Kind kind;
@@ -151,33 +151,39 @@ constexpr Result sin(Format format, Code a, const RoundingOptions& options = {},
     return detail::odd(x, detail::invalid_answer(), detail::sin_real);
   });
 }
+/// cos a, a in radians.
 constexpr Result cos(Format format, Code a, const RoundingOptions& options = {}, std::uint32_t random = 0) noexcept {
   return detail::elementary(format, a, options, random, [](const detail::Argument& x) {
     return detail::between(x, detail::invalid_answer(), detail::exactly(detail::one), detail::invalid_answer(),
                            detail::cos_real);
   });
 }
+/// tan a, a in radians.
 constexpr Result tan(Format format, Code a, const RoundingOptions& options = {}, std::uint32_t random = 0) noexcept {
   return detail::elementary(format, a, options, random, [](const detail::Argument& x) {
     return detail::odd(x, detail::invalid_answer(), detail::tan_real);
   });
 }
+/// The hyperbolic tangent of a.
 constexpr Result tanh(Format format, Code a, const RoundingOptions& options = {}, std::uint32_t random = 0) noexcept {
   return detail::elementary(format, a, options, random, [](const detail::Argument& x) {
     return detail::odd(x, detail::exactly(detail::one), detail::tanh_real);
   });
 }
+/// The hyperbolic sine of a.
 constexpr Result sinh(Format format, Code a, const RoundingOptions& options = {}, std::uint32_t random = 0) noexcept {
   return detail::elementary(format, a, options, random, [](const detail::Argument& x) {
     return detail::odd(x, detail::infinite(false), detail::sinh_real);
   });
 }
+/// The hyperbolic cosine of a.
 constexpr Result cosh(Format format, Code a, const RoundingOptions& options = {}, std::uint32_t random = 0) noexcept {
   return detail::elementary(format, a, options, random, [](const detail::Argument& x) {
     return detail::between(x, detail::infinite(false), detail::exactly(detail::one), detail::infinite(false),
                            detail::cosh_real);
   });
 }
+/// The angle in radians, from -pi/2 to pi/2, whose tangent is a.
 constexpr Result atan(Format format, Code a, const RoundingOptions& options = {}, std::uint32_t random = 0) noexcept {
   return detail::elementary(format, a, options, random, [](const detail::Argument& x) {
     return detail::odd(x, detail::nearly(detail::half_pi<>), detail::atan_real);

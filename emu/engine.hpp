@@ -48,10 +48,10 @@ struct Stage {
   static constexpr int all = 0;              ///< for `terms`: every term there is
   static constexpr int unlimited = 0x10000;  ///< for `addend_window`: far enough for all formats
 
-  Summing summing = Summing::aligned;
-  int terms = all;  ///< in one sum
-  int run = 0;      ///< of S sums, sum (t / run) % S takes term t; 0: neighbours stay together (run = terms)
-  Addend addend = Addend::none;
+  Summing summing = Summing::aligned;  ///< how terms become a sum
+  int terms = all;                     ///< in one sum
+  int run = 0;                         ///< of S sums, sum (t / run) % S takes term t; 0: neighbours stay together (run = terms)
+  Addend addend = Addend::none;        ///< what joins the first sum beside its terms
   bool carried = false;  ///< each sum but the first has the result of the one before for an addend; the last one is the result
   bool descending = false;  ///< sequential: the last term comes first
   /// Sequential without a first addend: the first term joins +0. If not, it is what the others join, and two -0 make -0.
@@ -63,7 +63,7 @@ struct Stage {
   int addend_window = unlimited;  ///< aligned: an addend whose exponent is further below the greatest one counts as zero
   Cut cut = Cut::toward_zero;     ///< aligned
   bool rounded = true;  ///< to the accumulator's format; if not, the sum goes on as it is (exact: of at most 127 bits)
-  Rounding rounding = Rounding::nearest_even;
+  Rounding rounding = Rounding::nearest_even;  ///< of `rounded`
 
   friend constexpr bool operator==(const Stage&, const Stage&) = default;
 };
@@ -78,11 +78,11 @@ enum class EngineScales : std::uint8_t {
 /// An engine: one step takes `products` products and the result of the step before (the first one c); a longer sum is a chain
 /// of steps in the order of k. A value: engines compare, and a new one is written in a few lines.
 struct Engine {
-  static constexpr int no_least_exponent = -(1 << 19);
+  static constexpr int no_least_exponent = -(1 << 19);  ///< what `least_exponent` is where nothing bounds the alignment
 
-  int products = 1;  ///< of a step; Stage::all: the whole of K is one step
-  std::array<Stage, 3> stages = {};
-  int stage_count = 1;
+  int products = 1;                  ///< of a step; Stage::all: the whole of K is one step
+  std::array<Stage, 3> stages = {};  ///< the first `stage_count` of them are used, in this order
+  int stage_count = 1;               ///< 1 to 3
 
   Format accumulator = float32;   ///< of c and of the result
   int result_fraction_bits = -1;  ///< of a rounded aligned sum; -1: those of the accumulator, fewer leave zeros behind them
@@ -98,14 +98,15 @@ struct Engine {
   bool subnormal_results_are_zero = false;
   /// Of an aligned sum rounded toward zero, of a sequential or pairwise one rounded to odd; else the largest finite number.
   bool overflow_is_infinity = true;
-  NanResult nan_result = NanResult::canonical;
-  Code nan_code = accumulator.nan_code();  ///< the NaN that comes of no NaN, or every one
+  NanResult nan_result = NanResult::canonical;  ///< which NaN comes out
+  Code nan_code = accumulator.nan_code();       ///< of NaNs made by invalid operations (canonical: of all NaN results)
 
-  EngineScales scales = EngineScales::none;
-  int scale_products = 0;  ///< products that share two scales
+  EngineScales scales = EngineScales::none;  ///< block scales that the engine itself applies
+  int scale_products = 0;                    ///< products that share two scales
 
   friend constexpr bool operator==(const Engine&, const Engine&) = default;
 
+  /// The stage whose result is the step's.
   constexpr const Stage& last_stage() const noexcept { return stages[static_cast<std::size_t>(stage_count) - 1]; }
 };
 

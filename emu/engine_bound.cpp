@@ -113,7 +113,7 @@ Losses cut_losses(const Engine& engine, const Stage& stage, std::size_t each, co
   return losses;
 }
 
-/// So many roundings in a row, in which `sums` numbers are rounded.
+/// A number of roundings in a row, in which `sums` numbers are rounded.
 Losses in_a_row(const Losses& rounding, std::size_t roundings, std::size_t sums) {
   Losses losses = static_cast<double>(roundings) * rounding;
   losses.absolute = static_cast<double>(sums) * rounding.absolute;

@@ -10,10 +10,10 @@
 // before it can have added. An alignment of n terms keeps F bits below the greatest exponent e, and 2^e is at most the greatest
 // magnitude: each term loses less than 2^-F of that, one less where the greatest has no bits further down. A rounding loses at
 // most u, 2^-p to nearest and 2^(1-p) else, p the significand bits. What is lost is passed on unchanged: additions are exact
-// but for these. Losses of a step among its own products count once for all of K, those of the running sum once for each step.
-// To nearest, N roundings have (1 + u)^N <= 1 / (1 - N u): a chain of N has Higham's gamma_N = N u / (1 - N u) (Accuracy and
-// Stability of Numerical Algorithms, 2nd ed., 3.1 and 4.2). Toward zero no magnitude grows: N u.
-// Nothing depends on which product stands where: the bounds hold for every order of the products.
+// apart from these. Losses of a step among its own products count once for all of K, those of the running sum once for each
+// step. To nearest, N roundings have (1 + u)^N <= 1 / (1 - N u): a chain of N has Higham's gamma_N = N u / (1 - N u) (Accuracy
+// and Stability of Numerical Algorithms, 2nd ed., 3.1 and 4.2). Toward zero no magnitude grows: N u. Nothing depends on which
+// product stands where: the bounds hold for every order of the products.
 #pragma once
 
 #include <cstddef>
@@ -39,14 +39,15 @@ struct ErrorBound {
   /// `losses` in a row, each at most `unit` of the running sum: their product is `relative` without growth.
   double losses, unit;
 
-  /// What an element whose sum of magnitudes is P may be off by: 0 of nothing where `relative` is infinite.
+  /// The greatest error of an element whose sum of magnitudes is P; of P = 0 only `absolute`, even where `relative` is
+  /// infinite.
   constexpr double allowed(double magnitude) const noexcept {
     return magnitude > 0 ? relative * magnitude + absolute : absolute;
   }
 };
 
-/// What P is made of. Subnormal operands have the exponent of the least normal number, more than their magnitude has, which an
-/// alignment goes by.
+/// What P is made of. An alignment goes by exponents, and a subnormal operand has that of the least normal number, which is
+/// greater than its magnitude.
 enum class Magnitudes : std::uint8_t {
   as_they_are,
   /// Nonzero operands (and the engine's scales) below their format's least normal number count as that number.
@@ -56,7 +57,7 @@ enum class Magnitudes : std::uint8_t {
 /// What is around an engine's steps.
 struct Chain {
   std::size_t promote = 0;  ///< products of a part; 0: all. Parts are sums from 0, added in float32 (float64 for float64)
-  std::size_t split_k = 1;  ///< so many chains of equal length, added likewise
+  std::size_t split_k = 1;  ///< number of chains of equal length, added likewise
   bool has_c = false;       ///< c takes part, in the chain or after it
   /// Scales that the engine does not apply: products that share two of them, whose sum is multiplied by their product in the
   /// format in which parts are added. 0: there are none. k or more: two scales for all.
@@ -66,9 +67,9 @@ struct Chain {
   /// Roundings in that format that follow the sum: by alpha, by a scale of all of a tensor, of beta c. P has them as factors.
   std::size_t epilogue = 0;
 
-  Magnitudes magnitudes = Magnitudes::as_they_are;
+  Magnitudes magnitudes = Magnitudes::as_they_are;  ///< what P is made of
   /// No |a|, |b| is greater (scales not included); the formats' greatest numbers where not given. They bound what subnormal
-  /// operands lose, and are of no use where there are none.
+  /// operands lose, and are not used where there are none.
   double largest_a = std::numeric_limits<double>::infinity(), largest_b = std::numeric_limits<double>::infinity();
   Format scale_format = float8_e8m0fnu;  ///< of the scales that the engine applies
 };
@@ -90,11 +91,11 @@ enum class SumOrder : std::uint8_t {
 
 /// IEEE arithmetic that is declared, no engine being known.
 struct DeclaredSum {
-  Format a, b;
-  Format accumulator = float32;
-  Products products = Products::rounded;
-  Rounding rounding = Rounding::nearest_even;
-  SumOrder order = SumOrder::any;
+  Format a, b;                                 ///< formats of the operands
+  Format accumulator = float32;                ///< what products and sums are rounded to
+  Products products = Products::rounded;       ///< whether a product is rounded before it is added
+  Rounding rounding = Rounding::nearest_even;  ///< of every operation: nearest_even or toward_zero
+  SumOrder order = SumOrder::any;              ///< in which products are added
   /// Products of a block, whose sum joins the sum of blocks, both in `order` and in the accumulator's format. 0: no blocks.
   std::size_t block = 0;
   bool flushes_subnormals = false;  ///< of operands and of results

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One step of an engine, by the letter of its description; host and device code. Who wants an inner product includes
+// One step of an engine, exactly as its description says; host and device code. For an inner product include
 // emu/engine_step.hpp.
 #pragma once
 
@@ -48,7 +48,7 @@ class EngineStep {
   ULPSCOPE_HD explicit EngineStep(const Engine& engine) : engine_(engine) {}
 
   /// One step: products, already scaled where the engine scales those, and the scales of the first stage's sums. What is left
-  /// in `terms` is of no use.
+  /// in `terms` is unspecified.
   ULPSCOPE_HD Code run(Terms& terms, const Terms& group_scales, Code c) {
     const EngineTerm addend = taken_in(engine_, engine_.accumulator, c);
     for (int i = 0; i < engine_.stage_count; ++i) {
@@ -85,7 +85,7 @@ class EngineStep {
     replace_terms(terms, sums_);
   }
 
-  /// The sum of terms, which are of no use afterwards.
+  /// The sum of terms, which are unspecified afterwards.
   ULPSCOPE_HD EngineTerm sum(const Stage& stage, Terms& terms, const EngineTerm* addend) const {
     switch (stage.summing) {
       case Summing::aligned: return rounded(stage, aligned(stage, terms, addend));
@@ -175,7 +175,7 @@ class EngineStep {
   }
 
   /// By halves, of which the first may be the longer one: each range's sum in the place of its first term, the shortest ranges
-  /// first. A loop, since the stack that recursion takes is not known to those who launch a kernel.
+  /// first. A loop, as the stack that a recursion takes is not known when a kernel is launched.
   ULPSCOPE_HD EngineTerm pairwise(const Stage& stage, Terms& terms) const {
     for (EngineTerm& term : terms) term = rounded(stage, term);
     for (int level = static_cast<int>(std::bit_width(terms.size() - 1)) - 1; level >= 0; --level)

@@ -19,13 +19,16 @@ namespace ulpscope::emu {
 /// A matrix in float32 storage (float64 for float64 formats), every element a number, infinity or NaN of `format`.
 template <class Float>
 struct EngineOperand {
-  Format format;
-  std::span<const Float> values;
-  MatrixShape shape;        ///< as stored
-  bool transposed = false;  ///< stands for its transpose
+  Format format;                  ///< of every element
+  std::span<const Float> values;  ///< as `shape` says, row-major
+  MatrixShape shape;              ///< as stored
+  bool transposed = false;        ///< stands for its transpose
 
+  /// Rows of the matrix that takes part in the product.
   constexpr std::size_t rows() const noexcept { return transposed ? shape.columns : shape.rows; }
+  /// Its columns.
   constexpr std::size_t columns() const noexcept { return transposed ? shape.rows : shape.columns; }
+  /// Its element (i, j).
   constexpr Float at(std::size_t i, std::size_t j) const noexcept {
     return values[transposed ? shape.at(j, i) : shape.at(i, j)];
   }
@@ -34,11 +37,12 @@ struct EngineOperand {
 /// Scales of an operand, in a grid laid over it: element (i, j) of a matrix of m by n takes scale (i / ceil(m / rows),
 /// j / ceil(n / columns)). One scale, one for each row or column, and tiles of any extent are all grids. Empty: none.
 struct ScaleGrid {
-  Format format = float32;
-  std::span<const float> values;  ///< row-major
-  std::size_t rows = 0, columns = 0;
-  float whole = 1;  ///< one more scale for all of the operand (the second level of NVFP4)
+  Format format = float32;             ///< of `values`
+  std::span<const float> values = {};  ///< row-major
+  std::size_t rows = 0, columns = 0;   ///< extents of the grid; 0: no scales
+  float whole = 1;                     ///< one more scale for all of the operand (the second level of NVFP4)
 
+  /// Whether there are no scales beside `whole`.
   constexpr bool empty() const noexcept { return values.empty(); }
 };
 
@@ -49,17 +53,17 @@ struct ScaleGrid {
 /// float64), ascending, to nearest even, beginning with C or 0.
 template <class Float>
 struct EngineMatmul {
-  Engine engine;
-  EngineOperand<Float> a, b;
-  std::span<const Float> c;  ///< row-major as D, numbers of the engine's accumulator; empty for zeros
-  ScaleGrid scale_a, scale_b;
+  Engine engine;                         ///< what multiplies and sums
+  EngineOperand<Float> a, b;             ///< m by k, and k by n
+  std::span<const Float> c = {};         ///< row-major as D, numbers of the engine's accumulator; empty for zeros
+  ScaleGrid scale_a = {}, scale_b = {};  ///< of A and B; without values there are none
 
   std::size_t promote = 0;  ///< products of a part; a multiple of the engine's step; 0: all
-  std::size_t split_k = 1;  ///< so many chains of equal length, each a multiple of the engine's step
+  std::size_t split_k = 1;  ///< number of chains of equal length, each a multiple of the engine's step
 
-  Float alpha = 1;            ///< d = alpha * sum
-  std::optional<Float> beta;  ///< d = alpha * sum + beta * c, c being no part of the chain
-  Format out = float32;       ///< of D: one rounding to nearest even
+  Float alpha = 1;                 ///< d = alpha * sum
+  std::optional<Float> beta = {};  ///< d = alpha * sum + beta * c, c being no part of the chain
+  Format out = float32;            ///< of D: one rounding to nearest even
 
   int threads = 0;  ///< 0: as many as the machine runs at once
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an engine makes of one inner product, by the letter of its description (emu/engine.hpp). Slow and plain: every faster
+// What an engine makes of one inner product, exactly as its description says (emu/engine.hpp). Slow and plain: every faster
 // path is tested against it.
 #pragma once
 
@@ -13,8 +13,8 @@ namespace ulpscope::emu {
 /// Scales of blocks of `Engine::scale_products` products, one of a row of A and one of a column of B for each; a sign is
 /// ignored.
 struct BlockScales {
-  Format format = float8_e8m0fnu;
-  std::span<const Code> a, b;
+  Format format = float8_e8m0fnu;  ///< of the codes
+  std::span<const Code> a, b;      ///< in ascending order of k, one a block
 };
 
 /// c + the sum of a[k] * b[k]: codes of the operands' formats in, of `engine.accumulator` for c and out. As many products as

@@ -69,7 +69,7 @@ ULPSCOPE_HD inline EngineTerm multiply(const EngineTerm& x, const EngineTerm& y)
   return product;
 }
 
-/// The sum of terms of which some are no numbers; nothing where all are. Of NaN operands the last.
+/// The sum of terms where some are infinite or NaN; nothing where all are finite. Of several NaN operands the last.
 ULPSCOPE_HD inline std::optional<EngineTerm> special_sum(std::span<const EngineTerm> terms) {
   std::optional<EngineTerm> special;
   for (const EngineTerm& term : terms) {

@@ -43,7 +43,7 @@ class FixedTerms {
   std::size_t size_ = 0;
 };
 
-/// `terms` becomes what `sums` is, which is of no use afterwards.
+/// Moves `sums` to `terms`; `sums` must not be used afterwards.
 template <std::size_t capacity>
 ULPSCOPE_HD inline void replace_terms(FixedTerms<capacity>& terms, FixedTerms<capacity>& sums) noexcept {
   terms.take(sums);

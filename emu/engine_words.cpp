@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Engines by words: names, the formats asked for, and descriptions of one's own.
+// Engines by words: names, the formats asked for, and custom descriptions.
 #include <algorithm>
 #include <array>
 #include <charconv>

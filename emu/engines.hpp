@@ -22,10 +22,11 @@ enum class Evidence : std::uint8_t {
   recordings,  ///< results recorded from the hardware are reproduced to the bit
   live,        ///< tests compare with the processor they run on, where it has the unit
   published,   ///< models by others; not checked here against the hardware
-  emulator,    ///< tests compare with the processor they run on; no real one has been, an emulator of one by others has
+  emulator,    ///< as `live`, but the tests have run on an emulator of that processor only
 };
+/// `definition`, `recordings` and so on, as in tables.
 std::string_view name_of(Evidence evidence) noexcept;
-/// Whether it claims what hardware computes, none of which has been asked.
+/// Whether it models hardware that it has not been compared with.
 constexpr bool lacks_hardware(Evidence evidence) noexcept {
   return evidence == Evidence::published || evidence == Evidence::emulator;
 }
@@ -35,29 +36,30 @@ inline constexpr std::size_t recorded_inner_products = 1500;
 
 /// One way of an engine to multiply: operands of one of the formats, an accumulator, and what is computed.
 struct EngineMode {
-  std::string_view engine;         ///< the word of the command line
-  std::span<const Format> inputs;  ///< operand formats
-  bool mixed;                      ///< whether A and B may differ
-  Engine model;
-  std::string_view instruction;  ///< of the hardware; empty where there is none
-  Evidence evidence;
+  std::string_view engine;               ///< the word of the command line
+  std::span<const Format> inputs;        ///< operand formats
+  bool mixed;                            ///< whether A and B may differ
+  Engine model;                          ///< what it computes
+  std::string_view instruction;          ///< of the hardware; empty where there is none
+  Evidence evidence;                     ///< why the model is believed
   std::string_view source;               ///< GPUs recorded, or publication
   Format scale_format = float8_e8m0fnu;  ///< where the engine takes scales
 };
 
 /// All modes, those of an engine together.
 std::span<const EngineMode> engine_modes();
-/// Whether it is known which NaN an engine gives. No publication says so of AMD's matrix cores: NVIDIA's stands for theirs.
+/// Whether it is known which NaN an engine gives. No publication says it of AMD's matrix cores, so NVIDIA's NaN stands for
+/// theirs.
 bool knows_nan_code(std::string_view engine) noexcept;
 /// The names, each once, in the order of the modes.
 std::vector<std::string> engine_names();
 
 /// What is asked of an engine. `scales`: what the engine itself is to make of block scales.
 struct EngineRequest {
-  Format a, b;
-  Format accumulator = float32;
-  EngineScales scales = EngineScales::none;
-  Format scale_format = float8_e8m0fnu;  ///< where there are scales
+  Format a, b;                               ///< formats of the operands
+  Format accumulator = float32;              ///< what it sums in
+  EngineScales scales = EngineScales::none;  ///< which block scales it is to apply
+  Format scale_format = float8_e8m0fnu;      ///< where there are scales
 };
 
 /// The mode of a named engine for these formats.

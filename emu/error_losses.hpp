@@ -27,7 +27,7 @@ struct Losses {
 /// 2^exponent; the least or the greatest double beyond their range.
 double bounded_power_of_two(int exponent) noexcept;
 
-/// Losses of one rounding to a format of so many fraction bits, of anything.
+/// Losses of one rounding of any number to a format with `fraction_bits` fraction bits.
 Losses rounding_losses(Format format, int fraction_bits, Rounding rounding) noexcept;
 
 /// The greatest amount by which the exponents of subnormal operands, or their loss, count in a product.
@@ -44,7 +44,7 @@ struct SumParts {
 /// k > 0 products, an engine taking `step` at a time.
 SumParts sum_parts(std::size_t k, std::size_t step, Format accumulator, const Chain& chain) noexcept;
 
-/// The bound on a sum of parts with `part` the losses in each, which come in so many `steps`.
+/// The bound on a sum of parts with `part` the losses in each, which come in `steps` steps.
 ErrorBound bound_of(const Losses& part, double steps, const SumParts& parts, const Chain& chain) noexcept;
 
 }  // namespace ulpscope::emu::detail

@@ -19,9 +19,10 @@ namespace ulpscope::emu {
 
 /// Row-major: element (i, j) stands at i * stride + j.
 struct MatrixShape {
-  std::size_t rows, columns;
-  std::size_t stride = columns;
+  std::size_t rows, columns;     ///< extents
+  std::size_t stride = columns;  ///< elements between the beginnings of two rows
 
+  /// Where element (row, column) stands.
   constexpr std::size_t at(std::size_t row, std::size_t column) const noexcept { return row * stride + column; }
   /// How many elements an array must have to hold the matrix.
   constexpr std::size_t extent() const noexcept { return rows == 0 || columns == 0 ? 0 : at(rows - 1, columns - 1) + 1; }
@@ -41,7 +42,7 @@ struct GroupedTerm {
 /// A matrix made ready for exact products, of which it can take part in many.
 class ExactMatrix {
  public:
-  static constexpr int most_precision = 16;
+  static constexpr int most_precision = 16;  ///< significand bits that a format may have, the leading one included
 
   /// `codes` are numbers of `format`, which has at most 16 significand bits (the 16-bit formats, tf32 and all narrower ones).
   /// Where `subnormals_are_zero`, they are.
@@ -56,9 +57,13 @@ class ExactMatrix {
   /// `values` must be numbers of `format`, or quiet NaNs where it has NaN; throws Error at the first that is not.
   ExactMatrix(Format format, std::span<const float> values, MatrixShape shape, const RoundingOptions& options = {});
 
+  /// The format of its elements.
   Format format() const noexcept { return format_; }
+  /// Its rows.
   std::size_t rows() const noexcept { return rows_; }
+  /// Its columns.
   std::size_t columns() const noexcept { return columns_; }
+  /// The code of an element.
   Code code(std::size_t row, std::size_t column) const noexcept { return codes_[row * columns_ + column]; }
 
   /// Its numbers taken apart; zero stands for NaN and infinity.
@@ -67,6 +72,7 @@ class ExactMatrix {
   int groups() const noexcept;
   /// Whether a row or column has a NaN or an infinity.
   bool row_is_special(std::size_t i) const noexcept { return special_rows_[i] != 0; }
+  /// Whether a column has a NaN or an infinity.
   bool column_is_special(std::size_t j) const noexcept { return special_columns_[j] != 0; }
 
  private:
@@ -80,6 +86,7 @@ class ExactMatrix {
   std::vector<std::uint8_t> special_rows_, special_columns_;
 };
 
+/// How an exact product is rounded and computed.
 struct MatmulOptions {
   RoundingOptions rounding = {};  ///< of the results
   std::uint64_t seed = 0;         ///< stochastic: element (i, j) of n columns takes rounding_bits(seed, i * n + j)

@@ -35,20 +35,28 @@ class ExactSum {
   static constexpr int beyond_exponent = 2 * (float64.max_exponent() + 1);   ///< products are below 2^2048
   static constexpr int beyond_scale = beyond_exponent - 4;                   ///< of integers that are added
 
+  /// Adds x, exactly.
   constexpr void add(double x) noexcept { add_value(x, false); }
+  /// Subtracts x, exactly.
   constexpr void subtract(double x) noexcept { add_value(x, true); }
   constexpr void add(float x) noexcept { add_value(detail::widen(x), false); }
   constexpr void subtract(float x) noexcept { add_value(detail::widen(x), true); }
+  /// Adds the number with this code.
   constexpr void add(Format format, Code code) noexcept { add_value(double_of(format, code), false); }
+  /// Subtracts the number with this code.
   constexpr void subtract(Format format, Code code) noexcept { add_value(double_of(format, code), true); }
 
+  /// Adds a * b, exactly.
   constexpr void add_product(double a, double b) noexcept { add_value_product(a, b, false); }
+  /// Subtracts a * b, exactly.
   constexpr void subtract_product(double a, double b) noexcept { add_value_product(a, b, true); }
   constexpr void add_product(float a, float b) noexcept { add_value_product(detail::widen(a), detail::widen(b), false); }
   constexpr void subtract_product(float a, float b) noexcept { add_value_product(detail::widen(a), detail::widen(b), true); }
+  /// Adds the product of the numbers with these codes.
   constexpr void add_product(Format a_format, Code a, Format b_format, Code b) noexcept {
     add_value_product(double_of(a_format, a), double_of(b_format, b), false);
   }
+  /// Subtracts the product of the numbers with these codes.
   constexpr void subtract_product(Format a_format, Code a, Format b_format, Code b) noexcept {
     add_value_product(double_of(a_format, a), double_of(b_format, b), true);
   }
@@ -63,6 +71,7 @@ class ExactSum {
 
   /// What `other` has summed.
   constexpr void add(const ExactSum& other) noexcept { merge(other, false); }
+  /// Subtracts what `other` has summed.
   constexpr void subtract(const ExactSum& other) noexcept { merge(other, true); }
 
   /// The sum, rounded once. A zero is negative if all terms were -0, or when rounding downward if not all were +0.
@@ -85,8 +94,11 @@ class ExactSum {
   /// The nearest double, ties to even.
   constexpr double value() const noexcept { return rounded(float64).value; }
 
+  /// Whether a NaN was added, or infinities of both signs.
   constexpr bool is_nan() const noexcept { return (seen_ & nan) != 0 || opposed_infinities(); }
+  /// Whether infinities of one sign were added, and no NaN.
   constexpr bool is_infinite() const noexcept { return !is_nan() && (seen_ & (plus_infinity | minus_infinity)) != 0; }
+  /// Whether neither a NaN nor an infinity was added.
   constexpr bool is_finite() const noexcept { return (seen_ & (nan | plus_infinity | minus_infinity)) == 0; }
   /// Finite and exactly zero.
   constexpr bool is_zero() const noexcept { return is_finite() && real(false).is_zero(); }

@@ -27,7 +27,7 @@ struct Format {
   int exponent_bits;  ///< 2..11; 1: integers, see is_integer()
   int fraction_bits;  ///< 0..52, the implicit bit not counted
   int bias;           ///< exponent = exponent field - bias, for normal numbers
-  Specials specials;
+  Specials specials;  ///< which codes are NaN, infinite, or zero
 
   friend constexpr bool operator==(const Format&, const Format&) = default;
 
@@ -35,8 +35,11 @@ struct Format {
   ULPSCOPE_INLINE constexpr bool is_signed() const noexcept { return specials != Specials::fnu; }
   /// Whether zero (and with it the subnormal range) exists.
   ULPSCOPE_INLINE constexpr bool has_zero() const noexcept { return specials != Specials::fnu; }
+  /// Whether -0 has a code of its own.
   ULPSCOPE_INLINE constexpr bool has_negative_zero() const noexcept { return is_signed() && specials != Specials::fnuz; }
+  /// Whether infinities have codes.
   ULPSCOPE_INLINE constexpr bool has_infinity() const noexcept { return specials == Specials::ieee; }
+  /// Whether some code is a NaN.
   ULPSCOPE_INLINE constexpr bool has_nan() const noexcept {
     return specials != Specials::finite && (specials != Specials::ieee || fraction_bits > 0);
   }
@@ -50,8 +53,11 @@ struct Format {
 
   /// Exponent and fraction fields.
   ULPSCOPE_INLINE constexpr Code magnitude_mask() const noexcept { return (Code{1} << (exponent_bits + fraction_bits)) - 1; }
+  /// The sign bit; 0 where there is none.
   ULPSCOPE_INLINE constexpr Code sign_mask() const noexcept { return is_signed() ? magnitude_mask() + 1 : 0; }
+  /// The fraction field.
   ULPSCOPE_INLINE constexpr Code fraction_mask() const noexcept { return (Code{1} << fraction_bits) - 1; }
+  /// Every bit that a code may have.
   ULPSCOPE_INLINE constexpr Code code_mask() const noexcept { return magnitude_mask() | sign_mask(); }
 
   /// Positive infinity; only where has_infinity().
@@ -86,6 +92,7 @@ struct Format {
   /// Whether subnormal numbers exist.
   ULPSCOPE_INLINE constexpr bool has_subnormals() const noexcept { return has_zero() && fraction_bits > 0 && !is_integer(); }
 
+  /// Whether the code is a NaN.
   ULPSCOPE_INLINE constexpr bool is_nan(Code code) const noexcept {
     switch (specials) {
       case Specials::ieee: return (code & magnitude_mask()) > infinity_code();
@@ -99,15 +106,19 @@ struct Format {
   ULPSCOPE_INLINE constexpr bool is_signaling_nan(Code code) const noexcept {
     return specials == Specials::ieee && is_nan(code) && ((code >> (fraction_bits - 1)) & 1) == 0;
   }
+  /// Whether the code is an infinity of either sign.
   ULPSCOPE_INLINE constexpr bool is_infinite(Code code) const noexcept {
     return has_infinity() && (code & magnitude_mask()) == infinity_code();
   }
+  /// Whether the code is a zero of either sign.
   ULPSCOPE_INLINE constexpr bool is_zero(Code code) const noexcept {
     return has_zero() && (code & magnitude_mask()) == 0 && !is_nan(code);
   }
+  /// Whether the code is a subnormal number.
   ULPSCOPE_INLINE constexpr bool is_subnormal(Code code) const noexcept {
     return has_zero() && (code & magnitude_mask()) != 0 && (code & magnitude_mask()) < min_normal_code();
   }
+  /// Whether the sign bit is set, of NaN and zero too.
   ULPSCOPE_INLINE constexpr bool is_negative(Code code) const noexcept { return (code & sign_mask()) != 0; }
 };
 

@@ -60,8 +60,8 @@ ULPSCOPE_INLINE constexpr Result round_to_integral_exact(Format format, Code a, 
 /// A number as an integer.
 template <class Integer>
 struct IntegerResult {
-  Integer value;
-  Flags flags;
+  Integer value;  ///< the integer nearest to it in the rounding direction, or the bound that it lies beyond; 0 of NaN
+  Flags flags;    ///< `invalid` where the integers do not reach, `inexact` where something was cut off
 };
 
 /// x as an integer, rounded in the chosen direction (convertToIntegerExact...; 5.8): inexact if that changed it. Beyond the

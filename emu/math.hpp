@@ -201,7 +201,9 @@ constexpr double log(double x) noexcept {
   return x < 0x1p-1022 ? detail::log_in_base(x, {1, 0}) : log_of_normal(x);
 }
 /// Base 2 and base 10, error below 0.501 ulp; exact for powers of the base.
+/// log2 x, error below 0.501 ulp; exact for powers of two.
 constexpr double log2(double x) noexcept { return detail::log_in_base(x, detail::one_over_ln2); }
+/// log10 x, error below 0.501 ulp; exact for powers of ten.
 constexpr double log10(double x) noexcept { return detail::log_in_base(x, detail::one_over_ln10); }
 
 /// e^x, error below 0.8 ulp (subnormal results: below 1.1 of their spacing).

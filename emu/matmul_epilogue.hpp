@@ -19,12 +19,14 @@ namespace ulpscope::emu {
 template <class Float>
 class Epilogue {
  public:
+  /// Of a product, which must outlive it.
   explicit Epilogue(const EngineMatmul<Float>& problem)
       : problem_(problem), scales_(software_scales(problem)), whole_(problem.scale_a.whole * problem.scale_b.whole) {}
 
   /// Whether c is where the chain starts. It is not where it would be scaled.
   bool chain_starts_with_c() const noexcept { return !problem_.c.empty() && !problem_.beta && !scales_.any && whole_ == 1; }
 
+  /// The scale of A times that of B at products k of element (i, j), without the scales of whole operands.
   Float scale(std::size_t i, std::size_t j, std::size_t k) const noexcept {
     const auto &a = problem_.a, &b = problem_.b;
     const float of_a = problem_.scale_a.empty() ? 1.0F : scale_at(problem_.scale_a, a.rows(), a.columns(), i, k);
@@ -37,6 +39,7 @@ class Epilogue {
     return scales_.along_k ? std::fma(part, scale(i, j, k), total) : total + part;
   }
 
+  /// The element before its last rounding: scales that do not change along K, whole scales, alpha, and C.
   Float finish(Float total, std::size_t i, std::size_t j) const noexcept {
     Float x = scales_.any && !scales_.along_k ? total * scale(i, j, 0) : total;
     if (whole_ != 1) x *= static_cast<Float>(whole_);
@@ -57,11 +60,14 @@ class Epilogue {
 template <class Float>
 class Total {
  public:
+  /// Begins with C, or with 0.
   explicit Total(Float start) noexcept : sum_(start) {}
+  /// Adds the sum of one part to element (i, j); parts come in ascending order.
   void add(const Epilogue<Float>& epilogue, const Part& part, Float value, std::size_t i, std::size_t j) noexcept {
     if (part.split != split_) close(part.split);
     chain_ = epilogue.join(chain_, value, i, j, part.begin);
   }
+  /// The sum of all parts. To be asked once, at the end.
   Float value() noexcept {
     close(split_);
     return sum_;
@@ -81,8 +87,10 @@ class Total {
 template <class Float>
 class ReferenceChain {
  public:
+  /// Of a product, which must outlive it.
   explicit ReferenceChain(const EngineMatmul<Float>& problem) : problem_(problem) {}
 
+  /// The result of the chain of element (i, j) over one part, begun with c.
   Float operator()(std::size_t i, std::size_t j, const Part& part, Float c) const {
     const Engine& engine = problem_.engine;
     const std::size_t count = part.end - part.begin;

@@ -11,14 +11,15 @@ namespace ulpscope::emu {
 
 /// A chain of its own: products [begin, end), the `split`-th of the equal chains.
 struct Part {
-  std::size_t begin, end, split;
+  std::size_t begin, end, split;  ///< products [begin, end), and the number of the chain from 0
 };
 
 /// The scales that the engine does not apply itself.
 struct SoftwareScales {
-  bool any = false;
+  bool any = false;      ///< whether there are any
   bool along_k = false;  ///< they change along K, so that each part has its own
 };
+/// Those of a product.
 template <class Float>
 SoftwareScales software_scales(const EngineMatmul<Float>& problem) noexcept;
 

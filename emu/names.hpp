@@ -27,19 +27,26 @@ std::string format_name(Format format);
 std::string hex_code(Format format, Code code);
 
 std::optional<Rounding> parse_rounding(std::string_view word);  ///< also PTX's rn, rz, rp, rm and rna, rs
+/// `nonsaturating`, `saturating`
 std::optional<Policy> parse_policy(std::string_view word);
 
+/// The word of a rounding mode, as the command line and CSV have it.
 std::string_view name_of(Rounding rounding) noexcept;
+/// The word of a policy.
 std::string_view name_of(Policy policy) noexcept;
+/// The word of an outcome class.
 std::string_view name_of(Outcome outcome) noexcept;
 
+/// Every rounding mode, in the order of their values.
 inline constexpr std::array all_roundings{Rounding::nearest_even, Rounding::nearest_away, Rounding::toward_zero,
                                           Rounding::upward,       Rounding::downward,     Rounding::to_odd,
                                           Rounding::stochastic};
-inline constexpr std::array all_policies{Policy::nonsaturating, Policy::saturating};
+inline constexpr std::array all_policies{Policy::nonsaturating, Policy::saturating};  ///< every policy
 
 std::vector<std::string> format_words();  ///< every name and alias, for suggestions
+/// Every rounding mode and its aliases.
 std::vector<std::string> rounding_words();
+/// Every policy.
 std::vector<std::string> policy_words();
 
 /// The known words nearest to `word` by edit distance, best first, at most `most`.

@@ -28,10 +28,12 @@ template <Format F, RoundingOptions O>
 constexpr Number<F, O> log(Number<F, O> x) noexcept {
   return detail::number<Number<F, O>>(log(F, x.code(), O));
 }
+/// The logarithm to base 2.
 template <Format F, RoundingOptions O>
 constexpr Number<F, O> log2(Number<F, O> x) noexcept {
   return detail::number<Number<F, O>>(log2(F, x.code(), O));
 }
+/// The logarithm to base 10.
 template <Format F, RoundingOptions O>
 constexpr Number<F, O> log10(Number<F, O> x) noexcept {
   return detail::number<Number<F, O>>(log10(F, x.code(), O));
@@ -46,34 +48,42 @@ template <Format F, RoundingOptions O>
 constexpr Number<F, O> sin(Number<F, O> x) noexcept {
   return detail::number<Number<F, O>>(sin(F, x.code(), O));
 }
+/// cos x, x in radians.
 template <Format F, RoundingOptions O>
 constexpr Number<F, O> cos(Number<F, O> x) noexcept {
   return detail::number<Number<F, O>>(cos(F, x.code(), O));
 }
+/// tan x, x in radians.
 template <Format F, RoundingOptions O>
 constexpr Number<F, O> tan(Number<F, O> x) noexcept {
   return detail::number<Number<F, O>>(tan(F, x.code(), O));
 }
+/// The hyperbolic sine.
 template <Format F, RoundingOptions O>
 constexpr Number<F, O> sinh(Number<F, O> x) noexcept {
   return detail::number<Number<F, O>>(sinh(F, x.code(), O));
 }
+/// The hyperbolic cosine.
 template <Format F, RoundingOptions O>
 constexpr Number<F, O> cosh(Number<F, O> x) noexcept {
   return detail::number<Number<F, O>>(cosh(F, x.code(), O));
 }
+/// The hyperbolic tangent.
 template <Format F, RoundingOptions O>
 constexpr Number<F, O> tanh(Number<F, O> x) noexcept {
   return detail::number<Number<F, O>>(tanh(F, x.code(), O));
 }
+/// The angle in radians, from -pi/2 to pi/2, whose tangent is x.
 template <Format F, RoundingOptions O>
 constexpr Number<F, O> atan(Number<F, O> x) noexcept {
   return detail::number<Number<F, O>>(atan(F, x.code(), O));
 }
+/// The error function.
 template <Format F, RoundingOptions O>
 constexpr Number<F, O> erf(Number<F, O> x) noexcept {
   return detail::number<Number<F, O>>(erf(F, x.code(), O));
 }
+/// The cube root.
 template <Format F, RoundingOptions O>
 constexpr Number<F, O> cbrt(Number<F, O> x) noexcept {
   return detail::number<Number<F, O>>(cbrt(F, x.code(), O));

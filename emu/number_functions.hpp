@@ -49,22 +49,27 @@ ULPSCOPE_HD constexpr Number<F, O> to_whole(Number<F, O> x, Rounding rounding) n
 
 // Classification and signs. They look at the code alone; neither policy nor flush switches matter.
 
+/// Whether x is a NaN.
 template <Format F, RoundingOptions O>
 ULPSCOPE_HD constexpr bool isnan(Number<F, O> x) noexcept {
   return F.is_nan(x.code());
 }
+/// Whether x is an infinity.
 template <Format F, RoundingOptions O>
 ULPSCOPE_HD constexpr bool isinf(Number<F, O> x) noexcept {
   return F.is_infinite(x.code());
 }
+/// Whether x is neither NaN nor infinite.
 template <Format F, RoundingOptions O>
 ULPSCOPE_HD constexpr bool isfinite(Number<F, O> x) noexcept {
   return !isnan(x) && !isinf(x);
 }
+/// Whether x is finite, not zero and not subnormal.
 template <Format F, RoundingOptions O>
 ULPSCOPE_HD constexpr bool isnormal(Number<F, O> x) noexcept {
   return isfinite(x) && !F.is_zero(x.code()) && !F.is_subnormal(x.code());
 }
+/// The class of x, FP_NAN to FP_ZERO, as of a built-in number.
 template <Format F, RoundingOptions O>
 ULPSCOPE_HD constexpr int fpclassify(Number<F, O> x) noexcept {
   if (isnan(x)) return FP_NAN;
@@ -77,10 +82,12 @@ template <Format F, RoundingOptions O>
 ULPSCOPE_HD constexpr bool signbit(Number<F, O> x) noexcept {
   return F.is_negative(x.code());
 }
+/// x without its sign.
 template <Format F, RoundingOptions O>
 ULPSCOPE_HD constexpr Number<F, O> abs(Number<F, O> x) noexcept {
   return signbit(x) ? -x : x;
 }
+/// x without its sign.
 template <Format F, RoundingOptions O>
 ULPSCOPE_HD constexpr Number<F, O> fabs(Number<F, O> x) noexcept {
   return abs(x);
@@ -94,6 +101,7 @@ ULPSCOPE_HD constexpr N copysign(A x, B y) noexcept {
 
 // Arithmetic.
 
+/// The square root; NaN of what is less than zero.
 template <Format F, RoundingOptions O>
 ULPSCOPE_HD constexpr Number<F, O> sqrt(Number<F, O> x) noexcept {
   return detail::number<Number<F, O>>(sqrt(F, x.code(), O));
@@ -103,6 +111,7 @@ template <class A, class B, class C, class N = detail::CommonNumber<A, B, C>>
 ULPSCOPE_HD constexpr N fma(A a, B b, C c) noexcept {
   return detail::number<N>(fma(N::format(), N(a).code(), N(b).code(), N(c).code(), N::options()));
 }
+/// x minus y times the integer nearest to x / y, ties to even; exact (IEEE 754-2019, 5.3.1).
 template <class A, class B, class N = detail::CommonNumber<A, B>>
 ULPSCOPE_HD constexpr N remainder(A x, B y) noexcept {
   return detail::number<N>(remainder(N::format(), N(x).code(), N(y).code(), N::options()));
@@ -111,18 +120,22 @@ ULPSCOPE_HD constexpr N remainder(A x, B y) noexcept {
 // The lesser and the greater. A NaN is a missing number to fmin and fmax (IEEE 754-2019's minimumNumber and maximumNumber), and
 // propagates from minimum and maximum. -0 is less than +0.
 
+/// The lesser of two; a number wins over a NaN. -0 is less than +0.
 template <class A, class B, class N = detail::CommonNumber<A, B>>
 ULPSCOPE_HD constexpr N fmin(A x, B y) noexcept {
   return detail::number<N>(minimum_number(N::format(), N(x).code(), N(y).code(), N::options()));
 }
+/// The greater of two; a number wins over a NaN.
 template <class A, class B, class N = detail::CommonNumber<A, B>>
 ULPSCOPE_HD constexpr N fmax(A x, B y) noexcept {
   return detail::number<N>(maximum_number(N::format(), N(x).code(), N(y).code(), N::options()));
 }
+/// The lesser of two; a NaN propagates.
 template <class A, class B, class N = detail::CommonNumber<A, B>>
 ULPSCOPE_HD constexpr N minimum(A x, B y) noexcept {
   return detail::number<N>(minimum(N::format(), N(x).code(), N(y).code(), N::options()));
 }
+/// The greater of two; a NaN propagates.
 template <class A, class B, class N = detail::CommonNumber<A, B>>
 ULPSCOPE_HD constexpr N maximum(A x, B y) noexcept {
   return detail::number<N>(maximum(N::format(), N(x).code(), N(y).code(), N::options()));
@@ -130,30 +143,37 @@ ULPSCOPE_HD constexpr N maximum(A x, B y) noexcept {
 
 // Whole numbers. `round` takes ties away from zero; `rint` and `nearbyint` round as the type does.
 
+/// The nearest whole number that is not above x.
 template <Format F, RoundingOptions O>
 ULPSCOPE_HD constexpr Number<F, O> floor(Number<F, O> x) noexcept {
   return detail::to_whole(x, Rounding::downward);
 }
+/// The nearest whole number that is not below x.
 template <Format F, RoundingOptions O>
 ULPSCOPE_HD constexpr Number<F, O> ceil(Number<F, O> x) noexcept {
   return detail::to_whole(x, Rounding::upward);
 }
+/// The nearest whole number toward zero.
 template <Format F, RoundingOptions O>
 ULPSCOPE_HD constexpr Number<F, O> trunc(Number<F, O> x) noexcept {
   return detail::to_whole(x, Rounding::toward_zero);
 }
+/// The nearest whole number, ties away from zero.
 template <Format F, RoundingOptions O>
 ULPSCOPE_HD constexpr Number<F, O> round(Number<F, O> x) noexcept {
   return detail::to_whole(x, Rounding::nearest_away);
 }
+/// The nearest whole number, ties to even.
 template <Format F, RoundingOptions O>
 ULPSCOPE_HD constexpr Number<F, O> roundeven(Number<F, O> x) noexcept {
   return detail::to_whole(x, Rounding::nearest_even);
 }
+/// To a whole number in the rounding direction of the type.
 template <Format F, RoundingOptions O>
 ULPSCOPE_HD constexpr Number<F, O> rint(Number<F, O> x) noexcept {
   return detail::to_whole(x, O.rounding);
 }
+/// The same as rint: no exceptions are recorded.
 template <Format F, RoundingOptions O>
 ULPSCOPE_HD constexpr Number<F, O> nearbyint(Number<F, O> x) noexcept {
   return detail::to_whole(x, O.rounding);
@@ -174,6 +194,7 @@ template <Format F, RoundingOptions O>
 ULPSCOPE_HD constexpr Number<F, O> nextup(Number<F, O> x) noexcept {
   return detail::number<Number<F, O>>(next_up(F, x.code()));
 }
+/// The next number below; the least stays.
 template <Format F, RoundingOptions O>
 ULPSCOPE_HD constexpr Number<F, O> nextdown(Number<F, O> x) noexcept {
   return detail::number<Number<F, O>>(next_down(F, x.code()));
@@ -197,10 +218,12 @@ template <Format F, RoundingOptions O>
 ULPSCOPE_HD constexpr Number<F, O> scalbln(Number<F, O> x, long count) noexcept {
   return detail::number<Number<F, O>>(scale_b(F, x.code(), count, O));
 }
+/// x * 2^count, rounded once.
 template <Format F, RoundingOptions O>
 ULPSCOPE_HD constexpr Number<F, O> scalbn(Number<F, O> x, int count) noexcept {
   return scalbln(x, count);
 }
+/// x * 2^count, rounded once.
 template <Format F, RoundingOptions O>
 ULPSCOPE_HD constexpr Number<F, O> ldexp(Number<F, O> x, int count) noexcept {
   return scalbln(x, count);

@@ -15,7 +15,7 @@
 namespace ulpscope::emu::detail {
 
 /// The greatest q with 10^q <= x, for the normal doubles 2^e and 2^e (1 - 2^-j). The relative error of `power` is below 2^-43;
-/// but for 1, none of these numbers is that near to a power of ten (a test visits them all).
+/// apart from 1, none of these numbers is that near to a power of ten (a test visits them all).
 constexpr int floor_log10(double x) noexcept {
   int q = 0;
   double power = 1;

@@ -71,8 +71,11 @@ class Number {
       "others on codes instead of the operators of Number");
 
  public:
+  /// What holds a code: the least unsigned integer that does.
   using Bits = detail::Storage<F.bits()>;
+  /// The format of every value of this type.
   ULPSCOPE_HD static constexpr Format format() noexcept { return F; }
+  /// How every operation rounds.
   ULPSCOPE_HD static constexpr RoundingOptions options() noexcept { return O; }
 
   Number() = default;
@@ -83,6 +86,7 @@ class Number {
     out.code_ = static_cast<Bits>(code & F.code_mask());
     return out;
   }
+  /// Its code.
   ULPSCOPE_HD constexpr Bits code() const noexcept { return code_; }
 
   /// x rounded once, integers too.
@@ -111,6 +115,7 @@ class Number {
     }
   }
 
+  /// x as it is.
   ULPSCOPE_HD friend constexpr Number operator+(Number x) noexcept { return x; }
   /// Flips the sign bit, of NaNs too. A zero without sign stays; what has no negative becomes NaN.
   ULPSCOPE_HD friend constexpr Number operator-(Number x) noexcept {
@@ -118,6 +123,9 @@ class Number {
     const bool one_sign = !F.has_negative_zero() && (x.code_ & F.magnitude_mask()) == 0;
     return one_sign ? x : from_code(x.code_ ^ F.sign_mask());
   }
+
+  /// The exact result, rounded once.
+  ///@{
   ULPSCOPE_HD friend constexpr Number operator+(Number a, Number b) noexcept {
     return from_code(add(F, a.code_, b.code_, O).code);
   }
@@ -134,8 +142,11 @@ class Number {
   ULPSCOPE_HD constexpr Number& operator-=(Number b) noexcept { return *this = *this - b; }
   ULPSCOPE_HD constexpr Number& operator*=(Number b) noexcept { return *this = *this * b; }
   ULPSCOPE_HD constexpr Number& operator/=(Number b) noexcept { return *this = *this / b; }
+  ///@}
 
-  // The four relations stand beside <=> because std::partial_ordering has no device code.
+  /// -0 equals +0; a NaN is unordered with everything. Four relations stand beside <=>, as std::partial_ordering has no device
+  /// code.
+  ///@{
   ULPSCOPE_HD friend constexpr bool operator==(Number a, Number b) noexcept { return order(a, b) == Order::equal; }
   ULPSCOPE_HD friend constexpr bool operator<(Number a, Number b) noexcept { return order(a, b) == Order::less; }
   ULPSCOPE_HD friend constexpr bool operator>(Number a, Number b) noexcept { return order(a, b) == Order::greater; }
@@ -149,6 +160,7 @@ class Number {
       default: return std::partial_ordering::unordered;
     }
   }
+  ///@}
 
  private:
   template <class T>

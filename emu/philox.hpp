@@ -16,8 +16,9 @@ inline constexpr std::uint32_t philox_weyl0 = 0x9E3779B9, philox_weyl1 = 0xBB67A
 inline constexpr int philox_rounds = 10;
 }  // namespace detail
 
+/// 128 random bits.
 struct PhiloxBlock {
-  std::uint32_t word[4];
+  std::uint32_t word[4];  ///< the least significant first
 };
 
 /// Ten rounds over the 128-bit counter {low 64 bits, high 64 bits} under a 64-bit key.

@@ -2,7 +2,7 @@
 // Numbers between operands and result: a normalised significand, an exponent without limits, and a last bit that is set when
 // anything below it is not zero ("sticky", "jammed"; J. R. Hauser, Berkeley SoftFloat; rounding to odd, S. Boldo and
 // G. Melquiond, "Emulation of FMA and correctly rounded sums", IEEE Trans. Comput. 57 (2008)). An operation on numbers with
-// few enough bits is exact but for that bit, so that rounding its result once is rounding the exact result once.
+// few enough bits is exact apart from that bit, so that rounding its result once is rounding the exact result once.
 #pragma once
 
 #include <cstdint>

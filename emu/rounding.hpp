@@ -10,6 +10,7 @@
 
 namespace ulpscope::emu {
 
+/// The direction of a rounding (IEEE 754-2019, 4.3), and two that IEEE 754 does not have.
 enum class Rounding : std::uint8_t {
   nearest_even,  ///< ties to the even significand; without fraction bits to the larger magnitude (4.3.1)
   nearest_away,  ///< ties to the larger magnitude
@@ -29,11 +30,12 @@ enum class Policy : std::uint8_t {
 /// When a result counts as tiny (IEEE 754-2019, 7.5).
 enum class Tininess : std::uint8_t { after_rounding, before_rounding };
 
+/// How a result is rounded, and what becomes of overflow and of subnormal numbers.
 struct RoundingOptions {
-  Rounding rounding = Rounding::nearest_even;
-  Policy policy = Policy::nonsaturating;
-  Tininess tininess = Tininess::after_rounding;
-  bool flush_subnormals = false;     ///< a subnormal result becomes zero of its sign
+  Rounding rounding = Rounding::nearest_even;    ///< the direction
+  Policy policy = Policy::nonsaturating;         ///< what overflow gives
+  Tininess tininess = Tininess::after_rounding;  ///< decides the flag `underflow` alone
+  bool flush_subnormals = false;                 ///< a subnormal result becomes zero of its sign
   bool subnormals_are_zero = false;  ///< an input subnormal in its own format counts as zero, of its sign where there is -0
   int random_bits = 32;              ///< stochastic only, 1..32
 
@@ -51,7 +53,7 @@ enum class Outcome : std::uint8_t {
   to_zero,    ///< nonzero input, zero result
   overflow,   ///< finite input whose rounded magnitude exceeds the largest finite value (or negative, into e8m0)
 };
-inline constexpr int outcome_count = 8;
+inline constexpr int outcome_count = 8;  ///< classes of Outcome
 
 /// IEEE exception flags, with the values of Berkeley TestFloat's flag column.
 enum Flags : std::uint8_t {
@@ -62,16 +64,17 @@ enum Flags : std::uint8_t {
   divide_by_zero = 8,
   invalid = 16,
 };
+/// Both sets of flags.
 ULPSCOPE_HD constexpr Flags operator|(Flags a, Flags b) noexcept {
   return static_cast<Flags>(static_cast<int>(a) | static_cast<int>(b));
 }
 
 /// A rounded value and everything known about it.
 struct Rounded {
-  Code code;
-  double value;  ///< what the code stands for; exact
-  Outcome outcome;
-  Flags flags;
+  Code code;        ///< the result
+  double value;     ///< what the code stands for; exact
+  Outcome outcome;  ///< its class
+  Flags flags;      ///< the exceptions signaled
 };
 
 }  // namespace ulpscope::emu

@@ -8,6 +8,7 @@
 
 namespace ulpscope::emu {
 
+/// The vector instructions that bulk operations use.
 enum class SimdPath : std::uint8_t {
   scalar,  ///< any processor
   avx2,    ///< AVX2, FMA, F16C
@@ -18,8 +19,8 @@ enum class SimdPath : std::uint8_t {
 /// `scalar`, `avx2`, `avx512`, `neon`.
 std::string_view name_of(SimdPath path) noexcept;
 
-/// The paths that this processor and this build can take, best first; the last is `scalar`, but where the
-/// compiler was told to take better instructions for granted (-march=native).
+/// The paths that this processor and this build can take, best first; the last is `scalar`, unless the
+/// compiler may use better instructions everywhere (-march=native).
 std::vector<SimdPath> simd_paths();
 
 /// The path in force: the best, unless use_simd_path() chose another.

@@ -9,6 +9,7 @@ namespace ulpscope::emu {
 
 /// sin x and cos x, x in radians, error below 0.9 ulp for every x; of infinities NaN.
 double sin(double x) noexcept;
+/// cos x, x in radians, error below 0.9 ulp for every x; of infinities NaN.
 double cos(double x) noexcept;
 /// Error below 0.8 ulp.
 double tanh(double x) noexcept;

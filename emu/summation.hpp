@@ -24,6 +24,7 @@
 
 namespace ulpscope::emu {
 
+/// The order in which terms are summed.
 enum class Summation : std::uint8_t {
   sequential,  ///< from the first term to the last
   pairwise,    ///< the first ceil(n/2) terms, the rest, and the sum of the two
@@ -31,13 +32,14 @@ enum class Summation : std::uint8_t {
   kahan,       ///< sequential with the last addition's error carried along (W. Kahan, CACM 8 (1965) 40)
 };
 
+/// How a sum is computed.
 struct SummationOptions {
-  Summation order = Summation::sequential;
-  Products products = Products::fused;
-  std::size_t leaf_terms = 1;     ///< pairwise: so many terms or fewer are summed sequentially; at least 1
-  std::size_t block_terms = 128;  ///< blocked: terms of a block; at least 1
-  RoundingOptions rounding = {};  ///< of every operation
-  std::uint64_t seed = 0;         ///< stochastic: the n-th rounding, from 0, takes rounding_bits(seed, n)
+  Summation order = Summation::sequential;  ///< of the additions
+  Products products = Products::fused;      ///< of a dot product: whether each is rounded before it is added
+  std::size_t leaf_terms = 1;               ///< pairwise: this many terms or fewer are summed sequentially; at least 1
+  std::size_t block_terms = 128;            ///< blocked: terms of a block; at least 1
+  RoundingOptions rounding = {};            ///< of every operation
+  std::uint64_t seed = 0;                   ///< stochastic: the n-th rounding, from 0, takes rounding_bits(seed, n)
 };
 
 namespace detail {
@@ -227,8 +229,8 @@ using ElementOf = std::ranges::range_value_t<Range>;
 
 /// A contiguous range of codes, or of floats or doubles, which are codes of float32 and float64.
 template <class Range>
-concept TermRange = CodeRange<Range> ||(std::ranges::contiguous_range<Range>&& std::ranges::sized_range<Range> &&
-                                        (std::same_as<ElementOf<Range>, float> || std::same_as<ElementOf<Range>, double>));
+concept TermRange = CodeRange<Range> || (std::ranges::contiguous_range<Range> && std::ranges::sized_range<Range> &&
+                                         (std::same_as<ElementOf<Range>, float> || std::same_as<ElementOf<Range>, double>));
 template <class Range>
 concept FloatRange = TermRange<Range> && !CodeRange<Range>;
 

@@ -16,14 +16,14 @@
 
 namespace ulpscope::emu {
 
-/// Errors are of the computed sum, with their signs: computed minus exact. They are exact but for one rounding to double. Where
-/// the exact sum is not finite they are 0 if the computed one is the same, else NaN; where only the computed one is not finite,
-/// it is their value.
+/// Errors are of the computed sum, with their signs: computed minus exact. They are exact apart from one rounding to double.
+/// Where the exact sum is not finite they are 0 if the computed one is the same, else NaN; where only the computed one is not
+/// finite, it is their value.
 struct SummationError {
-  Result computed;  ///< with all flags raised on the way
-  Rounded correct;  ///< the exact sum, rounded once to the accumulator's format under the same options
-  double exact;     ///< the exact sum, to the nearest double
-  double error;
+  Result computed;        ///< with all flags raised on the way
+  Rounded correct;        ///< the exact sum, rounded once to the accumulator's format under the same options
+  double exact;           ///< the exact sum, to the nearest double
+  double error;           ///< computed - exact, as a double
   double error_ulp;       ///< in units of the accumulator's spacing at the exact sum, subnormal spacing included
   double relative_error;  ///< of an error of a sum of zero: infinite, with its sign
 };

@@ -163,7 +163,7 @@ constexpr Real128 expm1_series(const Real128& x) noexcept {
   const int terms = x.exponent < -8 ? 14 : 28;
   return x + x * x * polynomial(x, terms, [](int n) { return inverse_factorials128<>.of[n + 2]; });
 }
-/// e^x. Beyond +-2^11, where every format has ended, something huge or vanishing.
+/// e^x. Beyond +-2^11, outside of every format, something huge or vanishing.
 constexpr Real128 exp_real(const Real128& x) noexcept {
   if (x.exponent >= 11) return real_power_of_two(x.negative ? vanishing_exponent : -vanishing_exponent);
   const int k = nearest_whole(x * one_over_ln2_128<>);

@@ -22,8 +22,10 @@ namespace ulpscope::gpu {
 /// seed and number.
 class TestRandom {
  public:
+  /// The numbers of test `number` under `seed`.
   ULPSCOPE_HD TestRandom(std::uint64_t seed, std::uint64_t number) : state_(seed) { state_ = word() ^ number * increment; }
 
+  /// The next 64 random bits.
   ULPSCOPE_HD std::uint64_t word() {
     state_ += increment;
     std::uint64_t z = state_;
@@ -36,6 +38,7 @@ class TestRandom {
     const auto count = static_cast<std::uint64_t>(most > least ? most - least + 1 : 1);
     return least + static_cast<int>((word() >> 32) * count >> 32);
   }
+  /// True for one draw of n, n at least 1.
   ULPSCOPE_HD bool one_in(int n) { return integer(1, n) == 1; }
 
  private:
@@ -45,11 +48,12 @@ class TestRandom {
 
 /// What an adversarial inner product is made for: the part of an Operation that device code can take.
 struct TestShape {
-  emu::Format a = emu::float32, b = emu::float32, c = emu::float32;
-  emu::Format scale_format = emu::float8_e8m0fnu;
-  std::size_t products = 0, scale_products = 0;  ///< scale_products 0: no scales
+  emu::Format a = emu::float32, b = emu::float32, c = emu::float32;  ///< of the operands, and of c and the result
+  emu::Format scale_format = emu::float8_e8m0fnu;                    ///< of the scales, where there are any
+  std::size_t products = 0, scale_products = 0;                      ///< scale_products 0: no scales
 
   TestShape() = default;
+  /// That of one instruction.
   explicit TestShape(const Operation& o) : TestShape(o, o.products) {}
   /// A chain of several instructions.
   TestShape(const Operation& o, std::size_t all_products)
@@ -60,24 +64,30 @@ struct TestShape {
         products(all_products),
         scale_products(o.scale_products) {}
 
+  /// Scales of each operand.
   ULPSCOPE_HD std::size_t blocks() const noexcept { return scale_products == 0 ? 0 : products / scale_products; }
 };
 
 /// Where the codes of one inner product go: `products` of a and b, blocks() of the scales.
 struct TestCodes {
-  emu::Code *a, *b, *c;
-  emu::Code *a_scales = nullptr, *b_scales = nullptr;
+  emu::Code* a;                   ///< `products` codes
+  emu::Code* b;                   ///< `products` codes
+  emu::Code* c;                   ///< one code
+  emu::Code* a_scales = nullptr;  ///< `blocks()` codes; may be null where there are none
+  emu::Code* b_scales = nullptr;  ///< as many
 };
 
 /// Makes one inner product.
 class Adversary {
  public:
-  using Code = emu::Code;
-  using Format = emu::Format;
+  using Code = emu::Code;      ///< of operands and scales
+  using Format = emu::Format;  ///< of the codes
 
+  /// Makes test `number` under `seed`.
   ULPSCOPE_HD Adversary(const TestShape& shape, std::uint64_t seed, std::uint64_t number)
       : shape_(shape), random_(seed, number) {}
 
+  /// Writes the operands and the scales.
   ULPSCOPE_HD void make(const TestCodes& to) {
     for (std::size_t i = 0; i < shape_.blocks(); ++i) {
       to.a_scales[i] = scale();
@@ -223,8 +233,9 @@ class Adversary {
 
 /// The operands of number `number` of an element operation.
 struct TestOperands {
-  emu::Code a, b, c;
+  emu::Code a, b, c;  ///< codes of `from`; those that the operation does not take are zero
 };
+/// Those of test `number` under `seed`.
 ULPSCOPE_HD inline TestOperands test_operands(const ElementModel& model, std::uint64_t seed, std::uint64_t number) {
   Adversary adversary(TestShape{}, seed, number);
   TestOperands operands{};
@@ -237,11 +248,13 @@ ULPSCOPE_HD inline TestOperands test_operands(const ElementModel& model, std::ui
 
 /// Adversarial inner products with their numbers in one place.
 struct TestProblems {
-  std::size_t products = 0;
-  std::vector<emu::Code> a, b, c, a_scales, b_scales;
+  std::size_t products = 0;                            ///< of one inner product
+  std::vector<emu::Code> a, b, c, a_scales, b_scales;  ///< one after the other, as in InnerProducts
 
+  /// The same as spans into this.
   InnerProducts view() const { return {products, a, b, c, a_scales, b_scales}; }
 };
+/// Numbers begin to begin + count - 1, of `shape`, under `seed`.
 TestProblems test_problems(const TestShape& shape, std::uint64_t seed, std::uint64_t begin, std::size_t count);
 
 }  // namespace ulpscope::gpu

@@ -25,6 +25,7 @@ inline constexpr auto crc64_table = [] {
 
 }  // namespace detail
 
+/// CRC-64/XZ of the bytes (ECMA-182, reflected).
 constexpr std::uint64_t crc64(std::span<const std::byte> bytes) noexcept {
   std::uint64_t remainder = ~std::uint64_t{0};
   for (const std::byte byte : bytes)

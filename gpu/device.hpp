@@ -16,6 +16,7 @@
 
 namespace ulpscope::gpu {
 
+/// What `ulpscope devices` says of a device.
 struct DeviceDescription {
   std::string id;               ///< `cuda:0`, `cpu:amx_bf16`, `emulated:sm_90`
   std::string name;             ///< as its driver or its processor gives it
@@ -25,10 +26,10 @@ struct DeviceDescription {
 
 /// What a device offers; what it does not is null.
 struct Device {
-  DeviceDescription description;
-  std::shared_ptr<const Unit> unit;
-  std::shared_ptr<const Elementwise> elementwise;
-  std::shared_ptr<const DeviceEmulator> emulator;
+  DeviceDescription description;                   ///< its id and what it is
+  std::shared_ptr<const Unit> unit;                ///< inner products, instruction by instruction
+  std::shared_ptr<const Elementwise> elementwise;  ///< operations on single numbers
+  std::shared_ptr<const DeviceEmulator> emulator;  ///< the emulator, run on the device
   /// Opens the libraries of matrix products, which may take a while; throws NoDevice where they are missing.
   std::function<std::vector<std::shared_ptr<const Library>>()> libraries;
   /// Whether its context takes calls: a kernel that faults takes the context of its process with it. Null: always.
@@ -37,7 +38,7 @@ struct Device {
 
 /// What was looked for and what was found.
 struct DeviceSearch {
-  std::vector<Device> devices;
+  std::vector<Device> devices;       ///< what can be used, in the order of their kinds
   std::vector<std::string> remarks;  ///< one line for each kind that is not there, and why
 };
 

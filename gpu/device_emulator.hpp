@@ -18,25 +18,26 @@ namespace ulpscope::gpu {
 
 /// What a comparison on the device came to.
 struct Tally {
-  static constexpr std::size_t most_kept = 16;
+  static constexpr std::size_t most_kept = 16;  ///< mismatches that are told by index
 
-  std::uint64_t tests = 0, mismatches = 0;
-  std::vector<std::uint64_t> first;  ///< indices of the first mismatches, ascending; at most `most_kept`
+  std::uint64_t tests = 0, mismatches = 0;  ///< how many were compared, and how many differ
+  std::vector<std::uint64_t> first;         ///< indices of the first mismatches, ascending; at most `most_kept`
 };
 
 /// A range of numbered tests: [begin, begin + count). What number i is depends on i and the seed alone.
 struct TestRange {
-  std::uint64_t seed = 0, begin = 0, count = 0;
+  std::uint64_t seed = 0, begin = 0, count = 0;  ///< the key, the first number and how many
 };
 
 /// An emulated product: the chain of each element starts from c, or begins anew from 0 every `promote` products (0: never) of
 /// each of `split_k` equal parts of K; parts are added in float32 to nearest even, ascending. As emu::EngineMatmul.
 struct EmulatedProduct {
-  emu::Engine engine;
-  MatrixProduct product;
-  std::size_t promote = 0, split_k = 1;
+  emu::Engine engine;                    ///< what multiplies and sums
+  MatrixProduct product;                 ///< its operands
+  std::size_t promote = 0, split_k = 1;  ///< in products; chains of equal length
 };
 
+/// The emulator itself on a device: a product, and comparisons of the device's instructions with their models.
 class DeviceEmulator {
  public:
   virtual ~DeviceEmulator() = default;

@@ -28,21 +28,23 @@ ULPSCOPE_INLINE constexpr int numbers_of(ElementKind kind) noexcept {
 
 /// Bits of a word, from the highest of a number to its lowest: first down to last, or up to it.
 struct BitRange {
-  int first = 0, last = 0;
+  int first = 0, last = 0;  ///< positions from 0, the least significant
 
   friend constexpr bool operator==(const BitRange&, const BitRange&) = default;
 };
 /// A random number picked out of a word: the bits of one range or, above one another, two.
 struct RandomBits {
-  int ranges = 0;
-  BitRange range[2] = {};
+  int ranges = 0;          ///< 0 to 2; 0: no random number
+  BitRange range[2] = {};  ///< the higher bits of the number first
 
+  /// How many bits it has.
   ULPSCOPE_INLINE constexpr int count() const noexcept {
     int bits = 0;
     for (int i = 0; i < ranges; ++i)
       bits += 1 + (range[i].first < range[i].last ? range[i].last - range[i].first : range[i].first - range[i].last);
     return bits;
   }
+  /// The number that these bits of `word` are.
   ULPSCOPE_INLINE constexpr std::uint32_t of(std::uint64_t word) const noexcept {
     std::uint32_t number = 0;
     for (int i = 0; i < ranges; ++i) {
@@ -56,15 +58,15 @@ struct RandomBits {
 
 /// What is computed: a plain value, so that device code takes it too.
 struct ElementModel {
-  ElementKind kind = ElementKind::convert;
-  emu::Format from;  ///< of the operands
-  emu::Format to;    ///< of the result
-  emu::RoundingOptions options = {};
-  bool relu = false;  ///< negative results are +0 (PTX cvt.relu, fma.relu)
-  emu::NanResult nan_result = emu::NanResult::canonical;
-  emu::Code nan_code = to.nan_code();  ///< canonical: of every NaN result
-  bool nans_are_cut = false;           ///< convert: of a NaN the upper bits as they are, whatever they then stand for
-  bool ignores_sign = false;           ///< convert: of the operand's magnitude (PTX cvt to ue8m0)
+  ElementKind kind = ElementKind::convert;                ///< the operation
+  emu::Format from;                                       ///< of the operands
+  emu::Format to;                                         ///< of the result
+  emu::RoundingOptions options = {};                      ///< of its one rounding
+  bool relu = false;                                      ///< negative results are +0 (PTX cvt.relu, fma.relu)
+  emu::NanResult nan_result = emu::NanResult::canonical;  ///< which NaN comes out
+  emu::Code nan_code = to.nan_code();                     ///< canonical: of every NaN result
+  bool nans_are_cut = false;  ///< convert: of a NaN the upper bits as they are, whatever they then stand for
+  bool ignores_sign = false;  ///< convert: of the operand's magnitude (PTX cvt to ue8m0)
   /// convert_randomly: the bits of the second operand that are added to those that the rounding drops, aligned with the highest
   /// of them; where a bit is carried out the magnitude is rounded up (PTX ISA, cvt.rs). options.random_bits of them.
   RandomBits random = {};
@@ -78,13 +80,15 @@ struct ElementOperation {
 
 /// Operands of an operation, as codes; those that it does not take are empty.
 struct ElementOperands {
-  std::span<const emu::Code> a, b = {}, c = {};
+  std::span<const emu::Code> a, b = {}, c = {};  ///< as many of each as there are results
 };
 
+/// Operations of a device on single numbers.
 class Elementwise {
  public:
   virtual ~Elementwise() = default;
 
+  /// What it offers.
   virtual std::vector<ElementOperation> operations() const = 0;
   /// d[i] of a[i], b[i], c[i].
   /// @throws ulpscope::Error when the device fails; nothing in d counts then.

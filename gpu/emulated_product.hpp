@@ -12,10 +12,12 @@ namespace ulpscope::gpu {
 /// K in steps of the engine, and where its parts end: after every `promote` steps of a chain (0: never), after every `chain`
 /// steps, and after the last. As emu::EngineMatmul.
 struct ProductParts {
-  std::size_t step = 1;  ///< products
-  std::size_t steps = 0, chain = 1, promote = 0;
+  std::size_t step = 1;                           ///< products
+  std::size_t steps = 0, chain = 1, promote = 0;  ///< of all of K, of a chain, and of a part within a chain, counted in steps
 
+  /// Whether a part ends after step s, counted from 0.
   ULPSCOPE_HD bool ends_after(std::size_t s) const noexcept { return s + 1 == steps || ends_chain_after(s) || ends_run(s); }
+  /// Whether a chain of split K ends after step s.
   ULPSCOPE_HD bool ends_chain_after(std::size_t s) const noexcept { return s + 1 == steps || (s + 1) % chain == 0; }
   /// Whether there is more than one part, so that their sums join c. One part alone is a chain that starts from c.
   ULPSCOPE_HD bool added() const noexcept { return chain < steps || (promote > 0 && promote < steps); }

@@ -17,15 +17,16 @@ namespace ulpscope::gpu {
 
 /// One way to ask a library for D = scale_d * (alpha * scaled A * scaled B + beta * C).
 struct LibraryCall {
-  std::string function;  ///< `cublasGemmEx`, `cublasLtMatmul`
-  std::string compute;   ///< as the library spells its compute type: `CUBLAS_COMPUTE_32F`
-  emu::Format a, b, d;
+  std::string function;                     ///< `cublasGemmEx`, `cublasLtMatmul`
+  std::string compute;                      ///< as the library spells its compute type: `CUBLAS_COMPUTE_32F`
+  emu::Format a, b, d;                      ///< formats of A, B and D
   emu::Format accumulator;                  ///< what the compute type says that sums are kept in
   bool reduced_precision_reduction = true;  ///< whether parts may be added up in D's format (cublasSetMathMode)
   bool fast_accumulation = false;           ///< CUBLASLT_MATMUL_DESC_FAST_ACCUM
-  ScaleMode scale_mode_a = ScaleMode::scalar_32f, scale_mode_b = ScaleMode::scalar_32f;
-  std::optional<emu::Format> c = {};  ///< of C, where it is not stored as D
+  ScaleMode scale_mode_a = ScaleMode::scalar_32f, scale_mode_b = ScaleMode::scalar_32f;  ///< how scales lie over A and B
+  std::optional<emu::Format> c = {};                                                     ///< of C, where it is not stored as D
 
+  /// The format of C.
   emu::Format c_format() const { return c.value_or(d); }
 
   friend bool operator==(const LibraryCall&, const LibraryCall&) = default;
@@ -39,25 +40,29 @@ struct LibraryAlgorithm {
   std::vector<std::byte> opaque;  ///< the library's own description; empty: its default choice
 };
 
+/// What a library multiplies: matrices, factors and scales.
 struct LibraryProduct {
-  MatrixProduct product;  ///< c in the format that the call says, or none
-  float alpha = 1, beta = 0;
+  MatrixProduct product;         ///< c in the format that the call says, or none
+  float alpha = 1, beta = 0;     ///< D = scale_d * (alpha * scaled A * scaled B + beta * C)
   ConstMatrix scale_a, scale_b;  ///< as scale_extent() says, of narrow operands; none stands for one where the mode is scalar
   std::optional<float> scale_d = {};  ///< of a narrow D
   std::span<float> amax_d = {};       ///< one number, to become the greatest magnitude before scale_d; none: not asked for
 };
 
+/// How long a call took.
 struct LibraryTime {
-  double median_seconds = 0, least_seconds = 0;
-  std::size_t runs = 0;
+  double median_seconds = 0, least_seconds = 0;  ///< of one call, over all runs
+  std::size_t runs = 0;                          ///< calls that were timed
 };
 
+/// A library of matrix products on a device.
 class Library {
  public:
   virtual ~Library() = default;
 
   virtual std::string name() const = 0;     ///< `cuBLAS`, `cuBLASLt`
   virtual std::string version() const = 0;  ///< of the library that was loaded
+  /// What it can be asked for.
   virtual std::vector<LibraryCall> calls() const = 0;
   /// The algorithms for a shape, at most `most`, the library's favourite first.
   virtual std::vector<LibraryAlgorithm> algorithms(const LibraryCall& call, std::size_t m, std::size_t n, std::size_t k,

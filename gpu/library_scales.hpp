@@ -16,6 +16,7 @@
 
 namespace ulpscope::gpu {
 
+/// How the scales of an operand lie over it, by the words of cublasLtMatmulMatrixScale_t.
 enum class ScaleMode : std::uint8_t {
   scalar_32f,      ///< one for the matrix
   vec16_ue4m3,     ///< one for each 16 products of a line (NVFP4)
@@ -34,6 +35,7 @@ struct ScaleModeFacts {
   bool by_the_engine = false;  ///< multiplied into sums inside the instruction
 };
 
+/// The word, the format and the extents of a mode.
 constexpr ScaleModeFacts facts_of(ScaleMode mode) noexcept {
   switch (mode) {
     case ScaleMode::vec16_ue4m3: return {"VEC16_UE4M3", emu::float8_e4m3fn, 1, 16, true};
@@ -46,16 +48,18 @@ constexpr ScaleModeFacts facts_of(ScaleMode mode) noexcept {
   return {"SCALAR_32F", emu::float32};
 }
 
+/// Which operand a matrix is.
 enum class OperandSide : std::uint8_t { a, b };
 
 /// The scales of an operand as a grid laid over it: of A one row for each group of lines and one column for each block of
 /// products, of B the other way round.
 struct ScaleExtent {
-  std::size_t rows = 1, columns = 1;
+  std::size_t rows = 1, columns = 1;  ///< at least 1
 
   friend bool operator==(const ScaleExtent&, const ScaleExtent&) = default;
 };
 
+/// The grid of an operand of `lines` rows of A or columns of B and k products.
 constexpr ScaleExtent scale_extent(ScaleMode mode, OperandSide side, std::size_t lines, std::size_t k) noexcept {
   const ScaleModeFacts facts = facts_of(mode);
   const auto groups = [](std::size_t extent, std::size_t each) { return each == 0 ? 1 : (extent + each - 1) / each; };

@@ -27,6 +27,7 @@ ULPSCOPE_INLINE constexpr int storage_shift(emu::Format format) noexcept {
   return format == shorter ? cut : 0;
 }
 
+/// Code number `index` of an array of codes.
 inline emu::Code load_code(emu::Format format, const std::byte* codes, std::size_t index) noexcept {
   const std::size_t bytes = bytes_per_code(format);
   std::uint64_t word = 0;
@@ -34,6 +35,7 @@ inline emu::Code load_code(emu::Format format, const std::byte* codes, std::size
   return word >> storage_shift(format) & format.code_mask();
 }
 
+/// Writes code number `index` of an array of codes.
 inline void store_code(emu::Format format, std::byte* codes, std::size_t index, emu::Code code) noexcept {
   const std::size_t bytes = bytes_per_code(format);
   const std::uint64_t word = code << storage_shift(format);
@@ -42,19 +44,23 @@ inline void store_code(emu::Format format, std::byte* codes, std::size_t index, 
 
 /// A matrix of stored codes, row-major and dense.
 struct ConstMatrix {
-  emu::Format format;
-  std::size_t rows = 0, columns = 0;
+  emu::Format format;                     ///< of every element
+  std::size_t rows = 0, columns = 0;      ///< extents
   std::span<const std::byte> codes = {};  ///< rows * columns * bytes_per_code(format)
 
+  /// The code of element (i, j).
   emu::Code at(std::size_t i, std::size_t j) const noexcept { return load_code(format, codes.data(), i * columns + j); }
 };
 
 /// D = A * B + C. A is m by k, B is k by n, C is m by n in the accumulator's format, or has no codes and stands for zeros.
 struct MatrixProduct {
-  ConstMatrix a, b, c;
+  ConstMatrix a, b, c;  ///< as above
 
+  /// Rows of D.
   std::size_t m() const noexcept { return a.rows; }
+  /// Columns of D.
   std::size_t n() const noexcept { return b.columns; }
+  /// Products of a sum.
   std::size_t k() const noexcept { return a.columns; }
 };
 

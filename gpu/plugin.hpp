@@ -13,13 +13,13 @@ namespace ulpscope::gpu {
 
 /// Adds the devices of a plugin, and a remark where there are none. `ulpscope_cuda` exports this under `devices_symbol`.
 using DevicesOfPlugin = void (*)(DeviceSearch& found);
-inline constexpr const char* devices_plugin = "ulpscope_cuda";
-inline constexpr const char* devices_symbol = "ulpscope_cuda_devices";
+inline constexpr const char* devices_plugin = "ulpscope_cuda";          ///< file name without prefix and extension
+inline constexpr const char* devices_symbol = "ulpscope_cuda_devices";  ///< what it exports
 
 /// Adds the libraries for CUDA device `ordinal`. `ulpscope_cublas` exports this under `libraries_symbol`.
 using LibrariesOfPlugin = void (*)(int ordinal, std::vector<std::shared_ptr<const Library>>& libraries);
-inline constexpr const char* libraries_plugin = "ulpscope_cublas";
-inline constexpr const char* libraries_symbol = "ulpscope_cublas_libraries";
+inline constexpr const char* libraries_plugin = "ulpscope_cublas";            ///< file name without prefix and extension
+inline constexpr const char* libraries_symbol = "ulpscope_cublas_libraries";  ///< what it exports
 
 /// The symbol of a plugin, looked for beside the program and in its ../lib/ulpscope; the folder named by the environment
 /// variable ULPSCOPE_PLUGINS comes first. A plugin stays open.

@@ -25,32 +25,36 @@ enum class OperandClass : std::uint8_t {
   chain,        ///< adversarial, several instructions long
   every,        ///< element i has the code i
 };
+/// `random`, `adversarial` and so on.
 std::string_view name_of(OperandClass operands) noexcept;
+/// The inverse; nothing for another word.
 std::optional<OperandClass> parse_operand_class(std::string_view word);
 
 /// Inner products and what one instruction made of them.
 struct RecordedProducts {
-  Operation operation;
-  OperandClass operands = OperandClass::random;
-  std::uint64_t seed = 0;
-  TestProblems problems;  ///< `products` is a multiple of operation.products
-  std::vector<emu::Code> d;
+  Operation operation;                           ///< the instruction
+  OperandClass operands = OperandClass::random;  ///< how operands were made
+  std::uint64_t seed = 0;                        ///< the key they were made under
+  TestProblems problems;                         ///< `products` is a multiple of operation.products
+  std::vector<emu::Code> d;                      ///< what the device returned, one an inner product
 };
 
 /// Operands of an element operation and its results; those that it does not take are empty.
 struct RecordedElements {
-  ElementOperation operation;
-  OperandClass operands = OperandClass::random;
-  std::uint64_t seed = 0;
-  std::vector<emu::Code> a, b, c, d;
+  ElementOperation operation;                    ///< the operation
+  OperandClass operands = OperandClass::random;  ///< how operands were made
+  std::uint64_t seed = 0;                        ///< the key they were made under
+  std::vector<emu::Code> a, b, c, d;             ///< operands and results
 
+  /// The operands.
   ElementOperands view() const { return {a, b, c}; }
 };
 
+/// What a device answered, as a file holds it.
 struct Recording {
-  DeviceDescription device;
-  std::vector<RecordedProducts> products;
-  std::vector<RecordedElements> elements;
+  DeviceDescription device;                ///< who answered
+  std::vector<RecordedProducts> products;  ///< of matrix instructions
+  std::vector<RecordedElements> elements;  ///< of operations on single numbers
 };
 
 /// Larger files are none of ours.

@@ -18,28 +18,31 @@ namespace ulpscope::gpu {
 
 /// One instruction of a unit.
 struct Operation {
-  std::string instruction;        ///< as its manual spells it
-  emu::Format a, b, accumulator;  ///< of the operands, and of c and the result
-  std::size_t products;           ///< of one inner product of the instruction
-  emu::EngineScales scales = emu::EngineScales::none;
-  emu::Format scale_format = emu::float8_e8m0fnu;
-  std::size_t scale_products = 0;  ///< products that share two scales; 0 where there are none
-  std::string engine = {};         ///< the emulated engine that claims to compute the same
+  std::string instruction;                             ///< as its manual spells it
+  emu::Format a, b, accumulator;                       ///< of the operands, and of c and the result
+  std::size_t products;                                ///< of one inner product of the instruction
+  emu::EngineScales scales = emu::EngineScales::none;  ///< block scales that the instruction applies
+  emu::Format scale_format = emu::float8_e8m0fnu;      ///< of the scales
+  std::size_t scale_products = 0;                      ///< products that share two scales; 0 where there are none
+  std::string engine = {};                             ///< the emulated engine that claims to compute the same
 };
 
 /// Independent inner products d[i] = c[i] + sum of a[i][k] * b[i][k], k < products. Codes, row-major: a and b hold count times
 /// `products` of them, c holds count.
 struct InnerProducts {
-  std::size_t products;
-  std::span<const emu::Code> a, b, c;
+  std::size_t products;                           ///< of one inner product
+  std::span<const emu::Code> a, b, c;             ///< operands and addends
   std::span<const emu::Code> a_scales, b_scales;  ///< count times products / scale_products, or empty
 };
 
+/// Matrix instructions of a device.
 class Unit {
  public:
   virtual ~Unit() = default;
 
+  /// For messages: what computes.
   virtual std::string name() const = 0;
+  /// What it offers.
   virtual std::vector<Operation> operations() const = 0;
   /// One instruction for each inner product. d holds as many codes as c. `problem.products` is a multiple of
   /// operation.products; more than one makes a chain of instructions, each with the result of the one before for its c.

@@ -16,9 +16,9 @@ namespace ulpscope::products {
 
 /// One instruction of a device.
 struct MatmulDevice {
-  std::string word;  ///< the device's id
-  std::shared_ptr<const gpu::Unit> unit;
-  gpu::Operation operation;
+  std::string word;                       ///< the device's id
+  std::shared_ptr<const gpu::Unit> unit;  ///< the device's matrix instructions
+  gpu::Operation operation;               ///< the instruction
 };
 
 /// The instruction for these formats: of those whose name contains `instruction`, the one that the first of `engines` to have

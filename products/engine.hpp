@@ -17,27 +17,30 @@
 
 namespace ulpscope::products {
 
+/// What applies block scales.
 enum class ScaledBy : std::uint8_t {
   none,      ///< there are no scales
   engine,    ///< its instruction takes them
   software,  ///< the sums of products that share two scales are multiplied by them, in the format of the sum
 };
+/// `none`, `engine`, `software`.
 std::string_view name_of(ScaledBy scaled_by) noexcept;
 
+/// An engine, and what is known of it, for one product.
 struct ChosenEngine {
-  std::string word;    ///< as asked for
-  bool exact = false;  ///< no engine: the exact product
-  emu::Engine model;
-  emu::Evidence evidence = emu::Evidence::definition;
-  std::string instruction, source;  ///< of a named engine; may be empty
-  ScaledBy scaled_by = ScaledBy::none;
-  std::shared_ptr<const MatmulDevice> device = {};  ///< real hardware; `model` is what it claims to compute
+  std::string word;                                    ///< as asked for
+  bool exact = false;                                  ///< no engine: the exact product
+  emu::Engine model;                                   ///< what it computes
+  emu::Evidence evidence = emu::Evidence::definition;  ///< why the model is believed
+  std::string instruction, source;                     ///< of a named engine; may be empty
+  ScaledBy scaled_by = ScaledBy::none;                 ///< what applies the block scales
+  std::shared_ptr<const MatmulDevice> device = {};     ///< real hardware; `model` is what it claims to compute
 
   /// Why its results are believed: as Evidence, or `hardware`.
   std::string_view evidence_word() const noexcept { return device ? "hardware" : emu::name_of(evidence); }
 };
 
-/// What an engine sums in unless it is told: float32 where it can, else what it has for these operands.
+/// What an engine sums in by default: float32 where it can, else what it has for these operands.
 emu::Format default_accumulator(const std::string& word, emu::Format a, emu::Format b);
 
 /// The engine `word` for operands and accumulator of these formats, and for `k` products with these scales, which it applies

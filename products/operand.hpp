@@ -18,27 +18,28 @@ namespace ulpscope::products {
 
 /// How an input becomes a number of a format.
 struct InputRounding {
-  emu::Format format;
-  emu::RoundingOptions options = {};
-  emu::RandomBits random = {};  ///< stochastic rounding: element i takes the random bits random.first + i
-  bool of_float32 = false;      ///< first to float32, to nearest even: what hardware reads of it (tf32)
+  emu::Format format;                 ///< that it becomes
+  emu::RoundingOptions options = {};  ///< of the rounding
+  emu::RandomBits random = {};        ///< stochastic rounding: element i takes the random bits random.first + i
+  bool of_float32 = false;            ///< first to float32, to nearest even: what hardware reads of it (tf32)
 };
 
-/// How matrix units read an input as a number of `format`: rounded to nearest even, but for tf32, which is float32 without its
+/// How matrix units read an input as a number of `format`: rounded to nearest even, except tf32, which is float32 without its
 /// last bits (PTX ISA, wmma and mma with .tf32).
 InputRounding input_rounding(emu::Format format);
 
+/// An operand of a product before it is read.
 struct MatmulOperand {
-  MatmulInput input;
-  InputRounding rounding;
-  std::optional<MatmulScales> scales;
+  MatmulInput input;                   ///< the tensor and how it is stored
+  InputRounding rounding;              ///< how its elements become numbers
+  std::optional<MatmulScales> scales;  ///< over its matrices; none: not scaled
 };
 
 /// What rounding did to the elements of an input.
 struct RoundedElements {
-  std::uint64_t count = 0;
-  std::uint64_t changed = 0;
-  std::uint64_t lost = 0;  ///< finite ones that became infinite or NaN
+  std::uint64_t count = 0;    ///< elements of the input
+  std::uint64_t changed = 0;  ///< elements whose value is another now
+  std::uint64_t lost = 0;     ///< finite ones that became infinite or NaN
 };
 
 /// All elements of a tensor, rounded, in its order.
@@ -60,10 +61,12 @@ class LoadedOperand {
   std::size_t line_block() const noexcept {
     return scales_ && scales_->line_block != MatmulScales::all ? scales_->line_block : 1;
   }
+  /// What rounding did to its elements.
   const RoundedElements& rounded() const noexcept { return rounded_; }
 
   /// Lines [first, first + count) of a matrix and its scales; of B, all lines. `first` is a multiple of line_block().
   emu::EngineOperand<Float> matrix(std::size_t index, std::size_t first, std::size_t count) const;
+  /// The scales of the same lines.
   emu::ScaleGrid scales(std::size_t index, std::size_t first, std::size_t count) const;
 
  private:

@@ -21,15 +21,15 @@ namespace ulpscope::products {
 
 /// D = alpha * (C + A.B); with `beta` D = alpha * A.B + beta * C.
 struct Product {
-  std::string engine = {};  ///< a word for emu::parse_engine; `exact`: one rounding to `out`; empty: not said
-  MatmulOperand a, b;
+  std::string engine = {};                ///< a word for emu::parse_engine; `exact`: one rounding to `out`; empty: not said
+  MatmulOperand a, b;                     ///< the operands
   std::optional<tensors::Tensor> c = {};  ///< broadcast to the shape of D, rounded to nearest even to `acc`
   emu::Format acc, out;                   ///< of the sum, of D
-  double alpha = 1;
-  std::optional<double> beta = {};
-  std::size_t promote = 0;  ///< products after which the partial sum is added to a float32 sum; 0: never
-  std::size_t split_k = 1;  ///< chains that K is cut into
-  int threads = 0;          ///< 0: all
+  double alpha = 1;                       ///< factor of the sum, C included where there is no `beta`
+  std::optional<double> beta = {};        ///< factor of C; none: the sum starts from C
+  std::size_t promote = 0;                ///< products after which the partial sum is added to a float32 sum; 0: never
+  std::size_t split_k = 1;                ///< chains that K is cut into
+  int threads = 0;                        ///< 0: all
 };
 
 /// Its engine, or another one in its place. @throws ulpscope::Error as choose_engine()
@@ -54,9 +54,12 @@ class LoadedProduct {
   LoadedProduct& operator=(const LoadedProduct&) = delete;
   ~LoadedProduct();
 
+  /// Extents and batch.
   const MatmulShape& shape() const noexcept { return shape_; }
   const RoundedElements& a() const;  ///< what rounding did to the inputs
+  /// What rounding did to the elements of B.
   const RoundedElements& b() const;
+  /// What rounding did to the elements of C.
   const RoundedElements& c() const;
 
   /// D, numbers of the product's `out`; its label is the engine's word.

@@ -194,10 +194,10 @@ void ProductRequest::describe(requests::Fields& fields) {
   fields.add("beta", beta, "D = alpha * sum + beta * C, C being no start of the sum").real();
   fields.add("transpose_a", transpose_a, "the matrices of A are stored as (K,M)");
   fields.add("transpose_b", transpose_b, "the matrices of B are stored as (N,K)");
-  fields.add("promote", promote, "begin anew every so many products and add the parts in float32; 0: never")
+  fields.add("promote", promote, "restart the sum every N products and add the parts in float32; 0: never")
       .whole({.most = requests::most_elements})
       .shown();
-  fields.add("split_k", split_k, "cut K into so many chains, 1 to K").whole({1, requests::most_elements}).shown();
+  fields.add("split_k", split_k, "cut K into N chains, 1 to K").whole({1, requests::most_elements}).shown();
   fields.add("scale_a", scale_a, "scales of A, a tensor or a number; given again: one more for all of A")
       .as_repeated()
       .as_value("S");

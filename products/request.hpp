@@ -18,6 +18,8 @@ namespace ulpscope::products {
 
 /// D = alpha * (C + A.B); with `beta` D = alpha * A.B + beta * C. The members mean what their fields' help says.
 struct ProductRequest {
+  /// What the fields of these names say in the help of `ulpscope matmul`.
+  ///@{
   std::string a, b, c;
   std::vector<std::string> in, dtype, scale_a, scale_b;
   std::string acc, out, scale_dtype;
@@ -28,21 +30,23 @@ struct ProductRequest {
   bool transpose_a = false, transpose_b = false;
   requests::RoundingRequest rounding;
   int threads = 0;
+  ///@}
 
+  /// Names the members, for the command line, study files and the schema.
   void describe(requests::Fields& fields);
 };
 
 /// What a request names.
 struct ProductInputs {
-  tensors::Tensor a, b;
-  std::optional<tensors::Tensor> c = {};
+  tensors::Tensor a, b;                                     ///< the operands
+  std::optional<tensors::Tensor> c = {};                    ///< none: zeros
   std::vector<tensors::Tensor> scale_a = {}, scale_b = {};  ///< none; one; or one, and one number for the whole operand
 };
 
 /// Opens the inputs. @throws ulpscope::Error
 ProductInputs open(const ProductRequest& request);
 
-/// The product of these inputs on `engine`, a word in any case; empty: it has none, and sums in float32 unless `acc` says
+/// The product of these inputs on `engine`, a word in any case. Empty: no engine, and sums in float32 unless `acc` says
 /// otherwise.
 /// @throws ulpscope::Error where words mean nothing, or shapes, formats and scales do not fit
 Product resolve(const ProductRequest& request, const ProductInputs& inputs, const std::string& engine);

@@ -13,21 +13,24 @@ namespace ulpscope::products {
 
 /// A tensor as an operand: its last two dimensions are matrices, the others the batch; one dimension alone is a vector.
 struct MatmulInput {
-  tensors::Tensor tensor;
+  tensors::Tensor tensor;   ///< as stored
   bool transposed = false;  ///< its matrices stand for their transposes
 
   /// Extents of a matrix as stored; a vector is a row in A and a column in B.
   struct Extents {
-    std::size_t rows, columns;
+    std::size_t rows, columns;  ///< extents
   };
+  /// Whether it has one dimension.
   bool is_vector() const { return tensor.shape.size() == 1; }
+  /// Its extents without the last two; empty for a vector.
   std::vector<std::uint64_t> batch() const;
   /// The label and the shape, for messages.
   std::string words() const;
 };
 
+/// Extents of a product and its batch.
 struct MatmulShape {
-  std::size_t m, n, k;
+  std::size_t m, n, k;                  ///< A is m by k, B is k by n
   std::vector<std::uint64_t> d;         ///< of the result
   std::vector<std::size_t> a_of, b_of;  ///< which matrix of A and of B each product of the batch takes
   std::size_t a_matrices, b_matrices;   ///< that A and B hold

@@ -18,9 +18,10 @@ void write_file(const std::string& path, const std::string& bytes);
 /// SHA-256 in lower-case hex.
 std::string sha256(const std::string& bytes);
 
+/// What the manifest of a report says of its making.
 struct Provenance {
-  std::vector<std::string> arguments;  ///< the command line
-  std::uint64_t seed = 0;
+  std::vector<std::string> arguments;                           ///< the command line
+  std::uint64_t seed = 0;                                       ///< of the command; 0 where it takes none
   std::vector<std::pair<std::string, std::string>> extra = {};  ///< e.g. input files and their SHA-256
   std::string gpu = "none";                                     ///< the device that took part
   std::vector<std::pair<std::string, std::string>> texts = {};  ///< more files of the report: name and content
@@ -29,9 +30,11 @@ struct Provenance {
 /// While it lives, the report of one folder is written to another: to make a report again beside itself. One at a time.
 class WriteElsewhere {
  public:
+  /// From the one folder to the other.
   struct Folders {
-    std::string from, to;
+    std::string from, to;  ///< paths
   };
+  /// Begins to send the report of `folders.from` to `folders.to`.
   explicit WriteElsewhere(Folders folders);
   WriteElsewhere(const WriteElsewhere&) = delete;
   WriteElsewhere& operator=(const WriteElsewhere&) = delete;

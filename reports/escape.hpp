@@ -13,7 +13,7 @@ std::string json_string(const std::string& text);
 /// For HTML text and quoted attribute values; control characters become U+FFFD.
 std::string html_escaped(std::string_view text);
 
-/// Control characters as \xNN, so that a name cannot move the cursor or break a line.
+/// Control characters as backslash, x and two hexadecimal digits, so that a name cannot move the cursor or break a line.
 std::string terminal_escaped(std::string_view text);
 
 }  // namespace ulpscope::reports

@@ -50,7 +50,7 @@ double lowest_decade(const ScaleWindow& window) {
   return std::max(deepest_decade, std::floor(emu::log10(least)));
 }
 
-/// Data lines of a curve; stretches of zeros are left out but for the points where they begin and end.
+/// Data lines of a curve; of a stretch of zeros only the first and the last point are kept.
 std::string curve(std::span<const double> x, std::span<const double> percent, double lowest) {
   std::string data;
   for (std::size_t i = 0; i < x.size(); ++i) {

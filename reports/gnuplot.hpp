@@ -7,13 +7,15 @@
 
 namespace ulpscope::reports {
 
+/// A figure as gnuplot's commands.
 struct FigureScript {
-  int width = 0;
-  int height = 0;
+  int width = 0;            ///< in units of SVG
+  int height = 0;           ///< in units of SVG
   std::string commands;     ///< draw one figure
   std::string description;  ///< the figure in words, for those who do not see it
 };
 
+/// What gnuplot drew.
 struct Drawings {
   std::vector<std::string> svgs;  ///< one per script, or none
   std::string problem;            ///< why there are none, in a sentence that says what to do

@@ -7,11 +7,12 @@
 
 namespace ulpscope::reports {
 
+/// One test case of a JUnit file.
 struct JUnitCase {
-  std::string classname, name;
-  std::string failure;  ///< empty: the case passes
-  std::string type;     ///< of the failure, one word
-  std::string output;   ///< what the check printed
+  std::string classname, name;  ///< its group, and itself
+  std::string failure;          ///< empty: the case passes
+  std::string type;             ///< of the failure, one word
+  std::string output;           ///< what the check printed
 };
 
 /// The document. Characters that XML 1.0 cannot hold become U+FFFD. No time and no host: the same bytes every time.

@@ -8,12 +8,14 @@
 namespace ulpscope::reports {
 namespace {
 
-constexpr auto base = R"css(
-:root { color-scheme: light dark; --page: #ffffff; --ink: #1c2025; --soft: #59616b; --line: #dcdfe4; --raised: #f6f7f9;
+// After the page's and the ink's colours of the light page, and of the dark one, which figures share.
+constexpr auto light_colours = R"css( --soft: #59616b; --line: #dcdfe4; --raised: #f6f7f9;
   --link: #0b5a9c; --bad: #b3261e; --bad-tint: #fdeceb; --warning: #855300; --warning-tint: #fdf3dc; --good: #176b3a;
   --good-tint: #e6f5eb; }
 @media screen and (prefers-color-scheme: dark) {
-  :root { --page: #14171b; --ink: #e3e6ea; --soft: #a0a8b2; --line: #363c45; --raised: #1c2026; --link: #7fb8f0; --bad: #ff9d96;
+)css";
+constexpr auto dark_colours_and_rules =
+    R"css( --soft: #a0a8b2; --line: #363c45; --raised: #1c2026; --link: #7fb8f0; --bad: #ff9d96;
     --bad-tint: #43211f; --warning: #f5c563; --warning-tint: #3c2f12; --good: #7fdba0; --good-tint: #17351f; }
 }
 * { box-sizing: border-box; }
@@ -87,8 +89,14 @@ std::string in_the_dark(Colour colour) {
 }  // namespace
 
 std::string style_sheet() {
-  std::string css = base;
-  css += "@media screen and (prefers-color-scheme: dark) {\n";
+  const auto page_and_ink = fmt::format("--page: {}; --ink: {};", palette::page.light, palette::ink.light);
+  const auto in_the_dark_too = fmt::format("--page: {}; --ink: {};", palette::page.dark, palette::ink.dark);
+  return "\n:root { color-scheme: light dark; " + page_and_ink + light_colours + "  :root { " + in_the_dark_too +
+         dark_colours_and_rules + dark_figures();
+}
+
+std::string dark_figures() {
+  std::string css = "@media screen and (prefers-color-scheme: dark) {\n";
   for (const auto& colour : palette::shared) css += in_the_dark(colour);
   for (const auto& colour : palette::formats) css += in_the_dark(colour);
   return css + "}\n";

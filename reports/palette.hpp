@@ -9,30 +9,34 @@
 
 namespace ulpscope::reports {
 
+/// A colour on a light page and its counterpart on a dark one.
 struct Colour {
-  std::string_view light;
-  std::string_view dark;
+  std::string_view light;  ///< `#rrggbb`
+  std::string_view dark;   ///< `#rrggbb`
 };
 
 namespace palette {
 
-inline constexpr Colour bars{"#3d6fa8", "#6a9fd8"};
-inline constexpr Colour grid{"#dcdfe4", "#363c45"};
-inline constexpr Colour track{"#eef0f3", "#22272e"};
+inline constexpr Colour page{"#ffffff", "#14171b"};   ///< behind everything
+inline constexpr Colour ink{"#1c2025", "#e3e6ea"};    ///< text and axes
+inline constexpr Colour bars{"#3d6fa8", "#6a9fd8"};   ///< bars of histograms
+inline constexpr Colour grid{"#dcdfe4", "#363c45"};   ///< lines of grids
+inline constexpr Colour track{"#eef0f3", "#22272e"};  ///< the length of a strip
 
 // Regions of a format; dark text is legible on the light ones, light text on the dark ones.
-inline constexpr Colour becomes_zero{"#f4a9a8", "#84343a"};
-inline constexpr Colour subnormal{"#f7d98b", "#6d5317"};
-inline constexpr Colour normal{"#b5dcc3", "#28583f"};
-inline constexpr Colour overflow{"#cfb6ea", "#5a3c82"};
+inline constexpr Colour becomes_zero{"#f4a9a8", "#84343a"};  ///< region of a format
+inline constexpr Colour subnormal{"#f7d98b", "#6d5317"};     ///< region of a format
+inline constexpr Colour normal{"#b5dcc3", "#28583f"};        ///< region of a format
+inline constexpr Colour overflow{"#cfb6ea", "#5a3c82"};      ///< region of a format
 
 // One for each format, told apart by people who do not see red or green as well: they also differ in lightness.
+/// Curves and names of formats, by of_format().
 inline constexpr std::array formats{
     Colour{"#0b62a8", "#66b5f5"}, Colour{"#c2570c", "#fb9a4b"}, Colour{"#16803f", "#56d98a"}, Colour{"#a31caf", "#e986f7"},
     Colour{"#8a6a00", "#f2ce3a"}, Colour{"#0e7f95", "#3fd3ea"}, Colour{"#bd1240", "#fb7d93"}, Colour{"#55595f", "#c3c8cf"},
 };
 
-inline constexpr std::array shared{bars, grid, track, becomes_zero, subnormal, normal, overflow};
+inline constexpr std::array shared{bars, grid, track, becomes_zero, subnormal, normal, overflow};  ///< all but the formats'
 
 /// The n-th format's; they repeat when there are more formats than colours.
 constexpr Colour of_format(std::size_t n) { return formats[n % formats.size()]; }

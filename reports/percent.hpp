@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Percentages for people: what is not zero never reads as 0, what is not all never reads as 100.
+// Percentages for people: only zero reads as 0, only the whole reads as 100.
 #pragma once
 
 #include <string>

@@ -26,11 +26,12 @@ enum class Fit : std::uint8_t {
             ///< their parts to first letters (`e.l.11.a.output.weight`), then without the middle; a last line says so
 };
 
+/// How a table becomes text.
 struct TextOptions {
   std::size_t width = 120;      ///< columns of the terminal
   std::size_t max_rows = 0;     ///< 0: all; else a last line says how many are left out and how to get them
   std::size_t key_columns = 1;  ///< the first columns, those that identify a row
-  Fit fit = Fit::fold;
+  Fit fit = Fit::fold;          ///< what becomes of columns beyond the width
 };
 
 /// Aligned text: numbers right-aligned with at most 5 significant digits, those of a column `NAME%` as percent_text() writes
@@ -38,7 +39,7 @@ struct TextOptions {
 /// nonsaturating`).
 std::string to_text(const Table& table, const TextOptions& options = {});
 
-/// The line that says of so many rows how to get them: `... 5 more rows; --rows all prints them`.
+/// The line that says how to get the rows left out: `... 5 more rows; --rows all prints them`.
 std::string more_rows(std::size_t count);
 
 }  // namespace ulpscope::reports

@@ -15,12 +15,13 @@ namespace ulpscope::reports {
 
 /// `COLUMN OP VALUE`. Columns are named in any case, `-` and `_` alike; `NAME%` is the share that a count has of the column
 /// `count`, in percent. Numbers compare by value; words byte for byte, and by == and != only. As in IEEE 754 every comparison
-/// with nan is false, but for !=; `== nan` and `!= nan` ask for nan itself. VALUE may be quoted; `''` is an empty cell.
+/// with nan is false, except !=; `== nan` and `!= nan` ask for nan itself. VALUE may be quoted; `''` is an empty cell.
 struct Condition {
+  /// The comparisons: < <= > >= == !=
   enum class Operator : std::uint8_t { less, less_equal, greater, greater_equal, equal, not_equal };
-  std::string column;  ///< as typed
-  Operator op = Operator::equal;
-  Cell value;
+  std::string column;             ///< as typed
+  Operator op = Operator::equal;  ///< the comparison
+  Cell value;                     ///< what a column is compared with
 };
 
 /// Reads `sqnr_db > 30`, `format==bfloat16`. @throws ulpscope::Error
@@ -28,14 +29,16 @@ Condition parse_condition(std::string_view words);
 
 /// Numbers by value, before words by their bytes; nan and empty cells come last in either direction.
 struct Order {
+  /// Of the values of a column.
   enum class Direction : std::uint8_t { ascending, descending };
-  std::string column;  ///< as typed
-  Direction direction = Direction::ascending;
+  std::string column;                          ///< as typed
+  Direction direction = Direction::ascending;  ///< of the order
 };
 
 /// Reads `COLUMN[:asc|:desc]`. @throws ulpscope::Error
 Order parse_order(std::string_view words);
 
+/// What is shown of a table.
 struct Selection {
   std::vector<Condition> where;  ///< all of which hold
   std::vector<Order> order;      ///< the first decides, the others among equals; rows equal in all keep their order

@@ -10,14 +10,15 @@
 
 namespace ulpscope::reports {
 
+/// A report with one figure and one table.
 struct StudyPage {
-  std::string title;
-  std::string settings;                ///< what was done, in words
-  std::vector<std::string> sentences;  ///< what is seen
-  FigureScript figure;                 ///< no commands: none
-  std::string figure_title, figure_caption;
-  Table table;
-  std::string command;  ///< reproduces the page
+  std::string title;                         ///< the heading
+  std::string settings;                      ///< what was done, in words
+  std::vector<std::string> sentences;        ///< what is seen
+  FigureScript figure;                       ///< no commands: none
+  std::string figure_title, figure_caption;  ///< above the figure
+  Table table;                               ///< every row
+  std::string command;                       ///< reproduces the page
 };
 
 /// Self-contained, as reports/page.hpp.

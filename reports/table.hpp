@@ -12,6 +12,7 @@ namespace ulpscope::reports {
 /// Text, a count, or a number.
 using Cell = std::variant<std::string, std::int64_t, double>;
 
+/// Rows of cells under columns that have names.
 struct Table {
   std::string name;                     ///< file stem: `census` becomes census.csv
   std::vector<std::string> columns;     ///< identifying columns first

@@ -25,7 +25,7 @@ Json one_value(const Field& field, const std::vector<std::string>& choices) {
     return json;
   }
   if (choices.empty()) return {{"type", "string"}};
-  // Names are written in any case, and some take parameters: what is known is offered, what is not known is not refused.
+  // Names are written in any case, and some take parameters: known words are offered, others are accepted.
   return {{"anyOf", Json::array({Json{{"enum", choices}}, Json{{"type", "string"}}})}};
 }
 

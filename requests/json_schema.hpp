@@ -12,8 +12,8 @@ namespace ulpscope::requests {
 
 /// One kind of `[[study]]` table.
 struct SchemaKind {
-  std::string name, help;
-  const Fields* fields = nullptr;
+  std::string name, help;          ///< its word, and a sentence
+  const Fields* fields = nullptr;  ///< its keys; not owned
 };
 
 /// JSON Schema, draft 7, of files of [[study]] tables of these kinds. `choices` has the words that may stand for a field's

@@ -10,10 +10,11 @@ namespace ulpscope::requests {
 
 /// Bounds of a number; both belong to them.
 struct WholeBounds {
-  std::uint64_t least = 0, most = std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t least = 0, most = std::numeric_limits<std::uint64_t>::max();  ///< of the number
 };
+/// The same of numbers that need not be whole.
 struct RealBounds {
-  double least = std::numeric_limits<double>::lowest(), most = std::numeric_limits<double>::max();
+  double least = std::numeric_limits<double>::lowest(), most = std::numeric_limits<double>::max();  ///< of the number
 };
 
 /// What is wrong with a word that is to be a whole number in decimal or, after 0x, hexadecimal; nothing if it is one, which is

@@ -19,9 +19,10 @@ inline constexpr std::uint64_t most_elements = std::uint64_t{1} << 48;
 
 /// Several formats.
 struct FormatList {
-  std::vector<std::string> to{"fp16", "bf16", "e4m3", "e5m2"};
-  bool integers = false;  ///< whether intN, symmetric integers, may be among them
+  std::vector<std::string> to{"fp16", "bf16", "e4m3", "e5m2"};  ///< words for emu::parse_format
+  bool integers = false;  ///< whether `intN`, symmetric integers, may be among them
 
+  /// Names the members, for the command line, study files and the schema.
   void describe(Fields& fields);
   /// Each once, in order. @throws ulpscope::Error
   std::vector<emu::Format> formats() const;
@@ -29,10 +30,11 @@ struct FormatList {
 
 /// How numbers are rounded to a format.
 struct RoundingRequest {
-  std::string rounding = "nearest_even", policy;  ///< no policy: as whoever asks for options() says
-  int random_bits = 32;
-  bool flush_subnormals = false, subnormals_are_zero = false;
+  std::string rounding = "nearest_even", policy;               ///< empty policy: the one that options() is given
+  int random_bits = 32;                                        ///< of stochastic rounding, 1 to 32
+  bool flush_subnormals = false, subnormals_are_zero = false;  ///< as emu::RoundingOptions
 
+  /// Names the members, for the command line, study files and the schema.
   void describe(Fields& fields);
   /// @throws ulpscope::Error naming the nearest words
   emu::RoundingOptions options(emu::Policy otherwise = emu::Policy::nonsaturating) const;
@@ -40,16 +42,19 @@ struct RoundingRequest {
 
 /// How tensors are read and made.
 struct ReadingRequest {
-  std::string dtype;
-  std::uint64_t seed = 0;
+  std::string dtype;       ///< of codes in files that do not name it; empty: none
+  std::uint64_t seed = 0;  ///< key of synthetic tensors
 
+  /// Names the members, for the command line, study files and the schema.
   void describe(Fields& fields);
+  /// The same for tensors::open(). @throws ulpscope::Error naming the nearest format
   tensors::OpenOptions options() const;
 };
 
 /// `--seed`, unless the request has one already.
 void describe_seed(Fields& fields, std::uint64_t& seed, const std::string& help);
 
+/// Adds `--threads` to a request.
 void describe_threads(Fields& fields, int& threads);
 
 /// @throws ulpscope::Error naming the closest known words
@@ -59,6 +64,7 @@ emu::Format parse_format_or_integer(const std::string& word);
 
 /// @throws ulpscope::Error naming the closest known words
 emu::Rounding parse_rounding(const std::string& word);
+/// The same of an overflow policy.
 emu::Policy parse_policy(const std::string& word);
 
 }  // namespace ulpscope::requests

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TOML 1.0 as plain data that knows its lines, so that what is wrong in a file can be told where it stands, and requests set
-// from it.
+// TOML 1.0 as plain data that knows its lines, so that an error names its line, and requests set from it.
 #pragma once
 
 #include <cstdint>
@@ -17,20 +16,25 @@ struct TomlValue;
 
 /// The keys of a table, in the order of the file.
 struct TomlTable {
-  std::vector<std::pair<std::string, TomlValue>> entries;
+  std::vector<std::pair<std::string, TomlValue>> entries;  ///< keys and values
 
+  /// The value of a key, or null.
   const TomlValue* find(std::string_view key) const;
 };
 
 /// A value and where it stands.
 struct TomlValue {
-  using List = std::vector<TomlValue>;
-  std::variant<bool, std::int64_t, double, std::string, List, TomlTable> value = false;
-  std::string place = {};  ///< `study.toml:12`
+  using List = std::vector<TomlValue>;                                                   ///< values of an array
+  std::variant<bool, std::int64_t, double, std::string, List, TomlTable> value = false;  ///< as TOML has it
+  std::string place = {};                                                                ///< `study.toml:12`
 
+  /// Whether it is an array.
   bool is_list() const { return std::holds_alternative<List>(value); }
+  /// Whether it is a table.
   bool is_table() const { return std::holds_alternative<TomlTable>(value); }
+  /// @pre is_list()
   const List& list() const { return std::get<List>(value); }
+  /// @pre is_table()
   const TomlTable& table() const { return std::get<TomlTable>(value); }
 };
 
@@ -45,7 +49,7 @@ TomlValue parse_toml(std::string_view text, const std::string& name);
 /// @throws ulpscope::Error with file, line, key and what is right there
 void set_from(Field& field, const TomlValue& value);
 
-/// Sets the fields that a table names, but for the keys in `others`. Keys that name no field of Scope::result, and fields that
+/// Sets the fields that a table names, except the keys in `others`. Keys that name no field of Scope::result, and fields that
 /// are needed and not there, are refused. @throws ulpscope::Error with file and line, naming the nearest keys
 void set_from(Fields& fields, const TomlValue& table, const std::vector<std::string>& others);
 

@@ -23,11 +23,12 @@ enum class StudyOutcome : std::uint8_t {
   vacuous  ///< it could not have failed
 };
 
+/// What a study gives.
 struct StudyResult {
   std::vector<reports::Table> tables;           ///< the study's own first; each has a name of its own
   std::vector<reports::Finding> findings = {};  ///< what is to be said of them
   std::vector<std::string> remarks = {};        ///< what was left out of the inputs, or is to be known of them
-  StudyOutcome outcome = StudyOutcome::done;
+  StudyOutcome outcome = StudyOutcome::done;    ///< whether it holds
 };
 
 /// What a study will do, before it does it: in its own elementary operations.

@@ -16,18 +16,19 @@ namespace ulpscope::tensors {
 
 /// How one element is stored.
 struct Layout {
+  /// What the bits of an element mean.
   enum class Kind : std::uint8_t { floating, signed_integer, unsigned_integer, boolean };
-  Kind kind = Kind::floating;
-  int storage_bits = 32;    ///< 4 and 6 are packed from the low bits up; else a multiple of 8
-  bool big_endian = false;  ///< whole bytes only
+  Kind kind = Kind::floating;  ///< of every element
+  int storage_bits = 32;       ///< 4 and 6 are packed from the low bits up; else a multiple of 8
+  bool big_endian = false;     ///< whole bytes only
 };
 
 /// Elements in memory.
 struct StoredElements {
-  std::shared_ptr<const void> owner;  ///< keeps the bytes alive
-  std::span<const std::byte> bytes;
-  DType dtype;
-  Layout layout;
+  std::shared_ptr<const void> owner;             ///< keeps the bytes alive
+  std::span<const std::byte> bytes;              ///< of all elements
+  DType dtype;                                   ///< what an element is
+  Layout layout;                                 ///< how it is stored
   std::vector<std::uint64_t> column_major = {};  ///< the shape, where the first index runs fastest (Fortran order); else empty
   std::function<void()> check = nullptr;         ///< throws where bytes that have been read cannot be believed
 };

@@ -15,7 +15,7 @@ enum class Integers : std::uint8_t { leave_out, include };
 
 /// Tensors to work on, and those that are not.
 struct Inputs {
-  std::vector<Tensor> kept;
+  std::vector<Tensor> kept;      ///< to work on
   std::vector<Tensor> integers;  ///< left out
   std::vector<Tensor> opaque;    ///< of a dtype that is not known
 };

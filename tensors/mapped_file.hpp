@@ -14,6 +14,7 @@
 
 namespace ulpscope::tensors {
 
+/// A file in memory, read as its pages are asked for.
 class MappedFile {
  public:
   /// Returns at once for pipes and whatever else has no end. @throws ulpscope::Error naming the file and the reason.
@@ -22,6 +23,7 @@ class MappedFile {
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
 
+  /// The whole file, while this lives.
   std::span<const std::byte> bytes() const noexcept { return bytes_; }
 
   /// To be called after bytes() have been read, before they are believed. @throws ulpscope::Error if the file has changed since
@@ -30,7 +32,7 @@ class MappedFile {
 
  private:
   std::string path_;
-  struct stat opened_ {};
+  struct stat opened_{};
   std::span<const std::byte> bytes_;
   std::optional<GuardedPages> guarded_;
 };

@@ -9,7 +9,7 @@
 
 namespace ulpscope::tensors {
 
-/// It takes its name only when commit() says so. Until then it has none, so that nothing is left of it however the program
+/// It takes its name only when commit() says so. Until then it has no name, so that nothing is left of it however the program
 /// ends; file systems without nameless files get a temporary name instead. A link is followed; a device or a pipe is written
 /// to.
 class NewFile {
@@ -20,8 +20,10 @@ class NewFile {
   NewFile(const NewFile&) = delete;
   NewFile& operator=(const NewFile&) = delete;
 
+  /// Appends bytes.
   void write(const void* bytes, std::size_t size);
   void write(const std::string& bytes) { write(bytes.data(), bytes.size()); }
+  /// Gives the file its name. Without it nothing is left.
   void commit();
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One reader per file format. Each takes the bytes of a whole file, which may say anything, and `owner`, which keeps them
+// One reader per file format. Each takes the bytes of a whole file, which are not trusted, and `owner`, which keeps them
 // alive.
 #pragma once
 
@@ -18,9 +18,9 @@ namespace ulpscope::tensors {
 
 /// A file's bytes and the name to use in messages.
 struct FileBytes {
-  std::string name;
-  std::span<const std::byte> bytes;
-  std::shared_ptr<const void> owner;
+  std::string name;                       ///< for messages
+  std::span<const std::byte> bytes;       ///< all of the file
+  std::shared_ptr<const void> owner;      ///< keeps the bytes alive
   std::function<void()> check = nullptr;  ///< see StoredElements
 };
 
@@ -30,6 +30,7 @@ std::string without_nul(std::string text);
 /// The dtype of an array is not known; all else about it is.
 class UnknownDType : public Error {
  public:
+  /// `message` says which dtype it is and what to do.
   UnknownDType(const std::string& message, Tensor tensor) : Error(message), tensor_(std::move(tensor)) {}
   /// The array, opaque.
   const Tensor& tensor() const noexcept { return tensor_; }

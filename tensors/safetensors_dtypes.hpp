@@ -10,12 +10,13 @@
 
 namespace ulpscope::tensors {
 
-/// The key of a header under which strings of the user's own stand.
+/// The key of a header that holds the user's own strings.
 constexpr const char* safetensors_metadata = "__metadata__";
 
+/// A dtype word of a safetensors header.
 struct SafetensorsDType {
-  DType dtype;
-  Layout layout;
+  DType dtype;    ///< what its elements are
+  Layout layout;  ///< how they are stored
 };
 
 /// Nothing for an unknown word.

@@ -44,21 +44,24 @@ class Source {
 /// Elements of a dtype that is not known: they have no values.
 struct Opaque {
   std::string why;                     ///< the dtype, and which are known
-  std::optional<std::uint64_t> bytes;  ///< of a .safetensors file, to be copied: the source gives so many, each as a code
+  std::optional<std::uint64_t> bytes;  ///< of a .safetensors file, to be copied: the source gives this many, each as a code
 };
 
+/// An array of numbers, in a file or made when asked for.
 struct Tensor {
-  std::string label;  ///< the input as typed; `FILE:NAME` where a file holds several
-  std::string name;   ///< the name inside the file, else empty
-  DType dtype;
-  std::vector<std::uint64_t> shape;  ///< empty: a scalar
-  std::shared_ptr<const Source> source;
-  std::optional<Opaque> opaque = {};
+  std::string label;                     ///< the input as typed; `FILE:NAME` where a file holds several
+  std::string name;                      ///< the name inside the file, else empty
+  DType dtype;                           ///< what an element is
+  std::vector<std::uint64_t> shape;      ///< empty: a scalar
+  std::shared_ptr<const Source> source;  ///< its elements
+  std::optional<Opaque> opaque = {};     ///< where the dtype is not known
 
   std::uint64_t count() const;  ///< product of the shape
+  /// Whether its elements are integers or truth values.
   bool is_integer() const { return !dtype.format && !opaque; }
 };
 
+/// What inputs do not say themselves.
 struct OpenOptions {
   std::optional<emu::Format> dtype;  ///< what the codes of an ambiguous file are
   std::uint64_t seed = 0;            ///< key of synthetic tensors

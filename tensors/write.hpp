@@ -26,11 +26,12 @@ void write_npy(const std::string& path, const std::vector<std::uint64_t>& shape,
 void write_npy_codes(const std::string& path, const std::vector<std::uint64_t>& shape, emu::Format format,
                      const Producer<emu::Code>& codes);
 
+/// A tensor to be written.
 struct NamedCodes {
-  std::string name;
-  emu::Format format;  ///< one that safetensors can name, or symmetric integers: the least of I8, I16, I32 that holds them
-  std::vector<std::uint64_t> shape;
-  Producer<emu::Code> codes;
+  std::string name;                  ///< its key in the file
+  emu::Format format;                ///< one that safetensors can name, or symmetric integers: the least of I8, I16, I32
+  std::vector<std::uint64_t> shape;  ///< empty: a scalar
+  Producer<emu::Code> codes;         ///< its elements, by piece
 };
 /// What a .safetensors file holds beside rounded tensors.
 struct Beside {

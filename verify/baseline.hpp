@@ -9,9 +9,10 @@
 
 namespace ulpscope::verify {
 
+/// The errors of a kernel beside those of another.
 struct BaselineVerdict {
-  Verdict kernel, baseline;
-  double at_most = 1.1;  ///< times the baseline's relative Frobenius error
+  Verdict kernel, baseline;  ///< each against the exact result
+  double at_most = 1.1;      ///< times the baseline's relative Frobenius error
 
   /// Of the relative Frobenius errors: 1 where both are 0; infinite or NaN where the kernel alone has an error, or neither a
   /// number.
@@ -19,6 +20,7 @@ struct BaselineVerdict {
   /// Fails where the ratio is above `at_most`, or where the kernel is not finite in more elements than it should be; a baseline
   /// that is itself not finite where it should be says nothing.
   Outcome outcome() const;
+  /// The outcome in words, with both errors.
   std::string sentence() const;
 };
 

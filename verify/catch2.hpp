@@ -18,20 +18,24 @@ inline namespace catch2 {  // so that a program may have verify/googletest.hpp e
 
 /// What a kernel returned. Without this name around it Catch2 would print each of its elements.
 struct Output {
+  /// Refers to `returned`, which must outlive it.
   explicit Output(std::span<const float> returned) : values(returned) {}
-  std::span<const float> values;
+  std::span<const float> values;  ///< row-major
 };
 
 /// Matches an Output that passes `Check`, which is judged when the matcher is asked.
 template <class Check>
 class IsOutputOf final : public Catch::Matchers::MatcherGenericBase {
  public:
+  /// Judges outputs by `check`, whose spans must live until then.
   explicit IsOutputOf(const Check& check) : check_(check) {}
 
+  /// Whether the output passes; the census is kept for the message.
   bool match(const Output& output) const {
     report_ = check_output(check_, output.values, {.width = console_width});
     return report_.passes();
   }
+  /// Refuses anything but an Output, at compile time.
   template <class Other>
   bool match(const Other&) const {
     static_assert(sizeof(Other) == 0, "write CHECK_THAT(Output(d), ...), with ulpscope::verify::Output");
@@ -54,6 +58,7 @@ class IsOutputOf final : public Catch::Matchers::MatcherGenericBase {
   mutable CheckReport report_;
 };
 
+/// The matcher: CHECK_THAT(Output(d), IsMatmulOf({...})).
 inline IsOutputOf<MatmulCheck> IsMatmulOf(const MatmulCheck& check) { return IsOutputOf<MatmulCheck>(check); }
 
 }  // namespace catch2

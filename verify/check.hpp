@@ -31,30 +31,30 @@ enum class Transpose : std::uint8_t { no, yes };
 /// one for each row of A or column of B, or one a block. Without values there are none.
 struct CheckScales {
   std::span<const float> values = {};  ///< rows * columns numbers of `format`
-  std::size_t rows = 1, columns = 1;
-  emu::Format format = emu::float32;
+  std::size_t rows = 1, columns = 1;   ///< extents of the grid
+  emu::Format format = emu::float32;   ///< of the values
 };
 
 /// D = alpha * A.B + C (with `beta`: alpha * A.B + beta * C), row-major, and what is declared of the kernel that computed it.
 /// The fields mean what the options of `ulpscope verify matmul` of these names mean. What the spans refer to lives until it is
 /// judged.
 struct MatmulCheck {
-  std::span<const float> a = {};  ///< batch * m * k
-  std::span<const float> b = {};  ///< batch * k * n
-  std::span<const float> c = {};  ///< batch * m * n, or a row of n that is added to all; empty: none
-  std::size_t m = 0, n = 0, k = 0;
+  std::span<const float> a = {};    ///< batch * m * k
+  std::span<const float> b = {};    ///< batch * k * n
+  std::span<const float> c = {};    ///< batch * m * n, or a row of n that is added to all; empty: none
+  std::size_t m = 0, n = 0, k = 0;  ///< extents of each product
   emu::Format in = emu::float32;  ///< what A and B are rounded to first; its numbers pass unchanged, tf32 cuts as hardware does
-  emu::Format acc = emu::float32;        ///< what is summed in: float32, float16 or float64
-  emu::Format out = emu::float32;        ///< of the output
-  std::optional<emu::Format> in_b = {};  ///< of B, where it differs
-  std::size_t batch = 1;
-  Transpose transpose_a = Transpose::no, transpose_b = Transpose::no;
-  CheckScales scale_a = {}, scale_b = {};
-  double alpha = 1;
-  std::optional<double> beta = {};
-  std::size_t promote = 0, split_k = 1;
-  std::string engine = {};  ///< a word for `ulpscope engines`; empty: any order of additions in `acc`
-  Against against = Against::exact;
+  emu::Format acc = emu::float32;                                      ///< what is summed in: float32, float16 or float64
+  emu::Format out = emu::float32;                                      ///< of the output
+  std::optional<emu::Format> in_b = {};                                ///< of B, where it differs
+  std::size_t batch = 1;                                               ///< products
+  Transpose transpose_a = Transpose::no, transpose_b = Transpose::no;  ///< of each matrix
+  CheckScales scale_a = {}, scale_b = {};                              ///< over A and B
+  double alpha = 1;                                                    ///< factor of the product
+  std::optional<double> beta = {};                                     ///< factor of C; none: C is where the sum starts
+  std::size_t promote = 0, split_k = 1;  ///< products after which a part ends, 0: none; chains of equal length
+  std::string engine = {};               ///< a word for `ulpscope engines`; empty: any order of additions in `acc`
+  Against against = Against::exact;      ///< what decides
   emu::Rounding acc_rounding = emu::Rounding::nearest_even;  ///< of additions without an engine: nearest_even or toward_zero
   std::optional<double> false_alarm = {};                    ///< probability that a correct output is rejected; none: 0
   emu::RoundingOptions out_options = {};                     ///< the kernel's last rounding
@@ -62,14 +62,16 @@ struct MatmulCheck {
   double at_most = 1.1;                                      ///< times its relative Frobenius error
 };
 
+/// How a check is carried out.
 struct CheckOptions {
   int threads = 0;                        ///< 0: all; neither verdict nor text depends on it
   std::optional<std::size_t> width = {};  ///< tables wider than this are folded; none: as `ulpscope verify` does
 };
 
+/// What a check says.
 struct CheckReport {
-  Outcome outcome = Outcome::vacuous;
-  std::string text;  ///< the census, as `ulpscope verify --text` prints it
+  Outcome outcome = Outcome::vacuous;  ///< pass, fail, or could not have failed
+  std::string text;                    ///< the census, as `ulpscope verify --text` prints it
 
   /// A check that could not have failed does not pass.
   bool passes() const noexcept { return outcome == Outcome::pass; }

@@ -18,34 +18,39 @@ namespace ulpscope::verify {
 
 /// The output of a kernel, and how it is judged. The members mean what their fields' help says.
 struct OutputRequest {
+  /// What the fields of these names say in the help of `ulpscope verify matmul`.
+  ///@{
   std::string output, output_dtype, against = "exact";
   std::string out_rounding = "nearest_even", out_policy = "nonsaturating";
   std::optional<double> false_alarm;
   double at_most = 1.1;
   bool out_flush = false;
+  ///@}
 
+  /// Names the members, for the command line, study files and the schema.
   void describe(requests::Fields& fields);
   /// A FILE is an output that this one is no worse than.
   bool is_against_file() const { return against != "exact" && against != "engine"; }
   /// An output: the kernel's, or a baseline. Codes are of `output_dtype`, else of `out` where that is given.
   tensors::Tensor open(const std::string& file, std::optional<emu::Format> out) const;
+  /// The last rounding to `out`. @throws ulpscope::Error
   LastRounding last_rounding(emu::Format out) const;
 };
 
 /// An input: what names it, and what it holds.
 struct CheckInput {
-  std::string word;
-  tensors::Tensor tensor;
+  std::string word;        ///< as typed
+  tensors::Tensor tensor;  ///< what it holds
 };
 
 /// A check whose files are open and whose words are understood.
 struct ResolvedCheck {
-  std::string operation = {};  ///< `matmul`
-  std::string heading = {};    ///< what is judged, in lines that end with LF
-  std::vector<CheckInput> inputs = {};
-  tensors::Tensor output = {};
-  std::unique_ptr<Expectation> expectation = {};
-  LastRounding last = {};
+  std::string operation = {};                     ///< `matmul`
+  std::string heading = {};                       ///< what is judged, in lines that end with LF
+  std::vector<CheckInput> inputs = {};            ///< in the order of the command line
+  tensors::Tensor output = {};                    ///< the kernel's
+  std::unique_ptr<Expectation> expectation = {};  ///< what the output should be
+  LastRounding last = {};                         ///< of the kernel
   /// Options that say what the files said: put at the end of a command that reproduces the check from other files.
   std::vector<std::string> stated = {};
 };

@@ -10,8 +10,9 @@
 
 namespace ulpscope::verify {
 
+/// The number high + low.
 struct DoubleDouble {
-  double high = 0, low = 0;
+  double high = 0, low = 0;  ///< |low| at most half an ulp of high
 };
 
 /// D. E. Knuth, TAOCP 2, 4.2.2, theorem B: x + y without error.

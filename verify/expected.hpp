@@ -25,21 +25,23 @@ struct Expected {
 
 /// The exact result as the sum of two doubles (within 2^-100 of it, relatively), and rounded once to the output format.
 struct Precise {
-  double high = 0, low = 0;
-  double rounded = 0;
+  double high = 0, low = 0;  ///< the sum of both
+  double rounded = 0;        ///< to the output format
 };
 
 /// The last rounding of a kernel.
 struct LastRounding {
-  emu::Format out;
-  emu::RoundingOptions options = {};
+  emu::Format out;                    ///< of the output
+  emu::RoundingOptions options = {};  ///< direction, overflow and subnormal results
 };
 
 /// All elements of the output of one operation, row-major. May be asked by several threads at once.
 class Expectation {
  public:
   virtual ~Expectation() = default;
+  /// Of the output.
   virtual std::vector<std::uint64_t> shape() const = 0;
+  /// The format of the output.
   virtual emu::Format out() const = 0;
   /// Elements [first, first + elements.size()). The same doubles for any division into calls, on every machine.
   virtual void expect(std::uint64_t first, std::span<Expected> elements) const = 0;
@@ -58,12 +60,14 @@ class Expectation {
                                 const LastRounding& last) const;
 };
 
+/// Where an element stands.
 enum class Standing : std::uint8_t {
   equal,     ///< the exact result, rounded once
   within,    ///< what a correct kernel may return
   beyond,    ///< what none does
   nonfinite  ///< infinite or NaN where a correct kernel's result is finite, or the other way about
 };
+/// `equal`, `within`, `beyond`, `nonfinite`.
 std::string_view name_of(Standing standing) noexcept;
 
 /// Judges `output`, element `index` of what a kernel returned. A NaN is right only where the exact result is NaN, or where

@@ -22,9 +22,13 @@ class ColumnPanels {
   /// @pre b is not transposed.
   explicit ColumnPanels(const emu::EngineOperand<float>& b);
 
+  /// Rows of B: the length of the sums.
   std::size_t depth() const noexcept { return depth_; }
+  /// Columns of B.
   std::size_t columns() const noexcept { return columns_; }
+  /// Panels.
   std::size_t count() const noexcept { return (columns_ + width - 1) / width; }
+  /// Columns, those of the last panel filled up.
   std::size_t padded_columns() const noexcept { return count() * width; }
   /// Element (k, p * width + c) stands at k * width + c.
   const float* panel(std::size_t p) const noexcept { return values_.data() + p * depth_ * width; }

@@ -18,6 +18,7 @@
 namespace ulpscope::verify {
 inline namespace googletest {  // so that a program may have verify/catch2.hpp elsewhere
 
+/// For EXPECT_TRUE: whether `output` passes; if not, the message is the census.
 inline testing::AssertionResult is_matmul_of(std::span<const float> output, const MatmulCheck& check) {
   const CheckReport report = check_output(check, output);
   return (report.passes() ? testing::AssertionSuccess() : testing::AssertionFailure()) << '\n' << report.text;
@@ -27,23 +28,28 @@ inline testing::AssertionResult is_matmul_of(std::span<const float> output, cons
 template <class Check>
 class IsOutputOf {
  public:
-  using is_gtest_matcher = void;
+  using is_gtest_matcher = void;  ///< tells GoogleTest that this is a matcher
 
+  /// Judges outputs by `check`, whose spans must live until then.
   explicit IsOutputOf(const Check& check) : check_(check) {}
 
+  /// Whether the output passes; `explanation` gets the census.
   template <class Range>
   bool MatchAndExplain(const Range& output, std::ostream* explanation) const {
     const CheckReport report = check_output(check_, output);
     if (explanation != nullptr) *explanation << '\n' << report.text;
     return report.passes();
   }
+  /// What EXPECT_THAT prints as expected.
   void DescribeTo(std::ostream* out) const { *out << "is right, judged by ulpscope"; }
+  /// The same of Not().
   void DescribeNegationTo(std::ostream* out) const { *out << "is wrong, judged by ulpscope"; }
 
  private:
   Check check_;
 };
 
+/// The matcher: EXPECT_THAT(d, IsMatmulOf({...})).
 inline IsOutputOf<MatmulCheck> IsMatmulOf(const MatmulCheck& check) { return IsOutputOf<MatmulCheck>(check); }
 
 }  // namespace googletest

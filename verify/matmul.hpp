@@ -13,9 +13,9 @@ namespace ulpscope::verify {
 /// |a correct kernel's element before its last rounding - the exact one| <= relative * magnitude + absolute, the magnitude
 /// being the sum of |a||b| and |c| of the element, scales and alpha included.
 struct Allowance {
-  double relative = 0, absolute = 0;
-  std::string words = {};    ///< where it comes from
-  std::string refusal = {};  ///< why it is worth nothing; empty where it is worth something
+  double relative = 0, absolute = 0;  ///< factor of the magnitude, and what is allowed beside it
+  std::string words = {};             ///< where it comes from
+  std::string refusal = {};           ///< why it is worth nothing; empty where it is worth something
 };
 
 /// D of `problem` (its engines play no part): inputs rounded to their formats, then exact. `problem` may go away.

@@ -16,13 +16,18 @@ namespace ulpscope::verify {
 
 /// The members mean what their fields' help says.
 struct MatmulRequest {
+  /// What the fields of these names say in the help of `ulpscope verify matmul`.
+  ///@{
   products::ProductRequest product;
   std::string engine, acc_rounding = "nearest_even", reduction_order = "ascending";
-  OutputRequest output;
+  ///@}
+  OutputRequest output;  ///< the output and how it is judged
 
+  /// Names the members, for the command line, study files and the schema.
   void describe(requests::Fields& fields);
 };
 
+/// A check of a matrix product whose files are open.
 struct ResolvedMatmul : ResolvedCheck {
   products::Product product;  ///< `out` is the output's format
 };

@@ -11,9 +11,11 @@ namespace ulpscope::verify {
 /// Counts of wrong elements of a matrix (all leading dimensions count as rows) by row, column and tile of `tile` by `tile`.
 class WrongPlaces {
  public:
-  static constexpr std::uint64_t tile = 16;
+  static constexpr std::uint64_t tile = 16;  ///< extent of a tile
 
+  /// Of an output of this shape, without wrong elements.
   explicit WrongPlaces(const std::vector<std::uint64_t>& shape);
+  /// Counts element `index`, in row-major order, as wrong.
   void add(std::uint64_t index);
 
   /// Sentences, the most telling first; none where nothing is wrong or nothing stands out.

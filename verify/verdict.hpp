@@ -18,50 +18,58 @@ namespace ulpscope::verify {
 
 /// An element that is wrong, or the furthest from right.
 struct WorstElement {
-  std::uint64_t index;
-  Standing standing;
-  double output, exact;
-  double error_ulp;  ///< signed, in ulps of the output format at the exact result; infinite where one side is not finite
-  double allowed;    ///< of |output - exact| before the last rounding
-  double of_bound;   ///< |output - exact| / (allowed + half an ulp)
+  std::uint64_t index;   ///< in row-major order
+  Standing standing;     ///< where it stands
+  double output, exact;  ///< of the kernel; the exact result rounded once
+  double error_ulp;      ///< signed, in ulps of the output format at the exact result; infinite where one side is not finite
+  double allowed;        ///< of |output - exact| before the last rounding
+  double of_bound;       ///< |output - exact| / (allowed + half an ulp)
 };
 
 /// Signed errors in ulps: bucket `zero` holds the exactly rounded, its neighbours errors up to half an ulp, then up to 1, 2, 4
 /// ... and more.
 struct UlpHistogram {
-  static constexpr int most = 18;  ///< the last bucket of each side: more than 2^(most - 3) ulps, and what is not finite
-  static constexpr int zero = most;
-  std::array<std::uint64_t, 2 * most + 1> counts{};
+  static constexpr int most = 18;    ///< the last bucket of each side: more than 2^(most - 3) ulps, and what is not finite
+  static constexpr int zero = most;  ///< the bucket of errors that are 0
+  std::array<std::uint64_t, 2 * most + 1> counts{};  ///< by bucket
 
+  /// Counts an element.
   void add(double error_ulp);
   /// `(2, 4]`, `-(0, 0.5]`, `0`
   static std::string label(int bucket);
 };
 
+/// What is to be said of an output.
 struct Verdict {
-  std::string label;  ///< of the output
-  std::string bound, refusal;
-  emu::Format out;
-  std::vector<std::uint64_t> shape;
-  std::uint64_t count = 0, equal = 0, within = 0, beyond = 0, nonfinite = 0;
-  std::uint64_t nonfinite_expected = 0;                ///< elements whose exact result is infinite or NaN
-  std::uint64_t zeros_pass = 0;                        ///< elements for which a zero would have been right
-  double bias_ulp = 0, mean_abs_ulp = 0, max_ulp = 0;  ///< over elements finite on both sides
-  double rms_error = 0, rel_frobenius_error = 0, max_abs_error = 0;
-  double max_of_bound = 0;  ///< the greatest WorstElement::of_bound of finite elements
-  UlpHistogram histogram;
-  std::vector<WorstElement> worst;    ///< at most ten, worst first
-  std::vector<std::string> patterns;  ///< sentences: where the wrong elements lie
+  std::string label;                 ///< of the output
+  std::string bound;                 ///< what it was held to, in words
+  std::string refusal;               ///< why the bound is worth nothing; empty where it is worth something
+  emu::Format out;                   ///< format of the output
+  std::vector<std::uint64_t> shape;  ///< of the output
+  std::uint64_t count = 0;           ///< elements
+  std::uint64_t equal = 0, within = 0, beyond = 0, nonfinite = 0;    ///< elements of each Standing
+  std::uint64_t nonfinite_expected = 0;                              ///< elements whose exact result is infinite or NaN
+  std::uint64_t zeros_pass = 0;                                      ///< elements for which a zero would have been right
+  double bias_ulp = 0, mean_abs_ulp = 0, max_ulp = 0;                ///< over elements finite on both sides
+  double rms_error = 0, rel_frobenius_error = 0, max_abs_error = 0;  ///< over elements finite on both sides
+  double max_of_bound = 0;                                           ///< the greatest WorstElement::of_bound of finite elements
+  UlpHistogram histogram;                                            ///< of errors in ulps
+  std::vector<WorstElement> worst;                                   ///< at most ten, worst first
+  std::vector<std::string> patterns;                                 ///< sentences: where the wrong elements lie
 
+  /// Elements that are wrong.
   std::uint64_t wrong() const { return beyond + nonfinite; }
+  /// Fails where an element is wrong, is vacuous where the check could not have failed.
   Outcome outcome() const;
   /// In one sentence, with what to do.
   std::string sentence() const;
 };
 
+/// How an output is judged.
 struct VerdictOptions {
-  LastRounding last;
-  int threads = 0;  ///< 0: all; the verdict does not depend on it
+  LastRounding last;  ///< of the kernel
+  int threads = 0;    ///< 0: all; the verdict does not depend on it
+  /// Told of elements done and of all.
   std::function<void(std::uint64_t done, std::uint64_t total)> progress = {};
 };
 

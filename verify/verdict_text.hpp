@@ -18,8 +18,9 @@ std::string heading_of(const products::Product& problem);
 
 /// The tables of a verdict.
 struct VerdictTables {
-  reports::Table counts, histogram, worst;
+  reports::Table counts, histogram, worst;  ///< one row; buckets; elements
 };
+/// The tables that `ulpscope verify --text` prints.
 VerdictTables tables_of(const Verdict& verdict);
 
 /// The heading, the verdict in a sentence, the counts, the histogram and the worst elements. Tables wider than `width` columns

@@ -125,7 +125,7 @@ HWY_INLINE void step(const AlignedPlan& plan, const float* HWY_RESTRICT a, const
     high[v] = hn::Zero(di);
   }
 
-  // Two sums of half the products: each fits 32 bits, and so does, but for a hair, the sum of both.
+  // Two sums of half the products: each fits 32 bits; the sum of both may just exceed them.
   const auto accumulate = [&](std::size_t begin, std::size_t end, VI(&sum)[vectors]) ULPSCOPE_INLINE_LAMBDA {
     for (std::size_t k = begin; k < end; ++k)
       for (std::size_t v = 0; v < vectors; ++v) {

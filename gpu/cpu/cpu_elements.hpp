@@ -14,8 +14,8 @@ namespace ulpscope::gpu {
 
 /// Element operations under the id of the device that they belong to.
 struct CpuElements {
-  std::string device;
-  std::shared_ptr<const Elementwise> elementwise;
+  std::string device;                              ///< `cpu:f16c` and others
+  std::shared_ptr<const Elementwise> elementwise;  ///< what the instructions compute
 };
 
 /// Those that this processor has:

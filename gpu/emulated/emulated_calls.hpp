@@ -11,6 +11,7 @@
 
 namespace ulpscope::gpu {
 
+/// The calls of cuBLAS and cuBLASLt that the engine of this name can stand in for; those on float32 are in float32 itself.
 std::vector<LibraryCall> calls_of_engine(const std::string& name);
 
 /// What operands of the fast compute types become.

@@ -9,10 +9,12 @@ namespace ulpscope::gpu {
 /// Computes each operation on the engine beside it, by the scalar reference.
 class EmulatedUnit final : public Unit {
  public:
+  /// An operation, and what computes it.
   struct Entry {
-    Operation operation;
-    emu::Engine engine;
+    Operation operation;  ///< what is asked for
+    emu::Engine engine;   ///< what answers
   };
+  /// A unit of this name that offers these.
   EmulatedUnit(std::string name, std::vector<Entry> entries);
 
   std::string name() const override { return name_; }

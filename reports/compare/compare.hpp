@@ -12,9 +12,10 @@ namespace ulpscope::reports {
 
 /// A manifest as far as it says how its report was made. @throws ulpscope::Error where the folder has none that can be read
 struct Manifest {
-  std::vector<std::string> arguments;
+  std::vector<std::string> arguments;                      ///< the command line, without the program's name
   std::vector<std::pair<std::string, std::string>> files;  ///< name and SHA-256
 };
+/// Reads `manifest.json` of a report's folder.
 Manifest read_manifest(const std::string& directory);
 
 /// check.csv: `file,status` of every file of the report in `directory`, beside the same report made again in `again`: `same`;
@@ -24,7 +25,7 @@ Table compare_with_again(const std::string& directory, const std::string& again)
 
 /// How far numbers may be apart: either suffices.
 struct ReportTolerance {
-  double absolute = 0, relative = 0;
+  double absolute = 0, relative = 0;  ///< of the difference; of its share of the first report's number
 };
 
 /// diff.csv: `file,row,column,a,b,difference,relative` of each cell that differs beyond the tolerance. A row is named by the

@@ -7,8 +7,9 @@
 
 namespace ulpscope::reports {
 
+/// A CSV file as text.
 struct CsvFile {
-  std::vector<std::string> columns;
+  std::vector<std::string> columns;            ///< names, of the first line
   std::vector<std::vector<std::string>> rows;  ///< each as long as `columns`
 };
 

@@ -21,10 +21,10 @@ namespace ulpscope::studies {
 
 /// One way to multiply: an engine, the format of both operands, the accumulator, and how the sum is cut in parts.
 struct Accumulation {
-  std::string name;      ///< of the engine, as in emu/engines.hpp
-  std::string evidence;  ///< for the engine
-  emu::Engine engine;
-  emu::Format in;
+  std::string name;         ///< of the engine, as in emu/engines.hpp
+  std::string evidence;     ///< for the engine
+  emu::Engine engine;       ///< what multiplies and sums
+  emu::Format in;           ///< format of both operands
   std::size_t promote = 0;  ///< products after which the partial sum is added to a float32 sum; 0: never
 
   friend bool operator==(const Accumulation&, const Accumulation&) = default;
@@ -36,8 +36,8 @@ Accumulation find_accumulation(std::string_view engine, emu::Format in, emu::For
 
 /// Numbers of an accumulation's operand format, row-major.
 struct AccumulationOperand {
-  std::span<const float> values;
-  emu::MatrixShape shape;
+  std::span<const float> values;  ///< every element a number of the format
+  emu::MatrixShape shape;         ///< of `values`
 };
 
 /// a * b on the engine, by one thread.
@@ -54,17 +54,19 @@ std::vector<std::size_t> parse_lengths(std::string_view word);
 
 /// Reads `MxN`. @throws Error
 struct OutputShape {
-  std::size_t rows = 32, columns = 32;
+  std::size_t rows = 32, columns = 32;  ///< of C
 };
+/// Reads `MxN`, both at least 1. @throws Error
 OutputShape parse_output_shape(std::string_view word);
 
+/// A study: every accumulation with every distribution and length.
 struct AccumulationConfig {
-  std::vector<Accumulation> accumulations = standard_accumulations();
-  std::vector<std::size_t> lengths = parse_lengths("64:65536");  ///< of the sums: K
+  std::vector<Accumulation> accumulations = standard_accumulations();  ///< the products to form
+  std::vector<std::size_t> lengths = parse_lengths("64:65536");        ///< of the sums: K
   /// Synthetic tensors without their shape. A is one of rows x K under `seed`, B one of K x columns under `seed` + 1.
   std::vector<std::string> distributions{"normal:0,1", "studentt:3", "uniform:0,1", "lognormal:0,1"};
-  OutputShape shape;
-  std::uint64_t seed = 0;
+  OutputShape shape;                                                      ///< of C
+  std::uint64_t seed = 0;                                                 ///< key of A; B has the next
   int threads = 0;                                                        ///< 0: all; results do not depend on it
   std::function<void(std::uint64_t done, std::uint64_t total)> progress;  ///< from one thread at a time
 };
@@ -72,22 +74,23 @@ struct AccumulationConfig {
 /// Errors of the elements of one product. An output that is not finite makes them infinite. Relative ones are over outputs
 /// whose exact value is not zero, against that value: negative where a magnitude shrinks.
 struct AccumulationErrors {
-  std::uint64_t nonfinite = 0;
-  double max_abs = 0, mean_abs = 0, rms = 0, mean_signed = 0;
-  double max_rel = 0, mean_rel = 0, mean_signed_rel = 0;
-  double frobenius = 0;      ///< |C - exact| / |exact|, Frobenius norms
-  double componentwise = 0;  ///< the largest |C - exact| / (|A||B|)
-  double bound = 0;          ///< on that, before any product is formed; NaN: none is derived
-  double rounding = 0;       ///< of the operands: |exact - exact of the unrounded| / |exact of the unrounded|
-  double rms_exact = 0;
+  std::uint64_t nonfinite = 0;                                 ///< outputs that are infinite or NaN
+  double max_abs = 0, mean_abs = 0, rms = 0, mean_signed = 0;  ///< of C - exact
+  double max_rel = 0, mean_rel = 0, mean_signed_rel = 0;       ///< of (C - exact) / exact
+  double frobenius = 0;                                        ///< |C - exact| / |exact|, Frobenius norms
+  double componentwise = 0;                                    ///< the largest |C - exact| / (|A||B|)
+  double bound = 0;                                            ///< on that, before any product is formed; NaN: none is derived
+  double rounding = 0;   ///< of the operands: |exact - exact of the unrounded| / |exact of the unrounded|
+  double rms_exact = 0;  ///< root mean square of the exact outputs
 };
 
+/// Errors of one accumulation on one distribution at one length.
 struct AccumulationRow {
-  Accumulation accumulation;
-  std::string distribution;
-  std::size_t length = 0;
-  std::uint64_t elements = 0;
-  AccumulationErrors errors;
+  Accumulation accumulation;   ///< what was computed
+  std::string distribution;    ///< of A and B, before they were rounded
+  std::size_t length = 0;      ///< K
+  std::uint64_t elements = 0;  ///< outputs
+  AccumulationErrors errors;   ///< against the exact product
 };
 
 /// Rows by accumulation, distribution and length, as in `config`. @throws Error for what the distributions or `promote` ask.

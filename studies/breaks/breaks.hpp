@@ -21,6 +21,8 @@ std::vector<std::string> standard_roundings();
 
 /// The members mean what their fields' help says.
 struct BreaksRequest {
+  /// What the fields of these names say; `ulpscope schema` has them.
+  ///@{
   requests::FormatList formats;
   std::vector<std::string> function = scaled_function_names(), rounding = standard_roundings();
   std::string policy = "nonsaturating", log2_scale = "-40:40";
@@ -28,15 +30,18 @@ struct BreaksRequest {
   SumConfig sums;
   std::uint64_t seed = 0;
   int threads = 0;
+  ///@}
 
+  /// Names the members, for the command line, study files and the schema.
   void describe(requests::Fields& fields);
 };
 
+/// What was measured.
 struct BreaksResult {
   std::vector<Curve> curves;     ///< by function, format, arithmetic (the format, then float32), rounding
   std::vector<LimitRow> limits;  ///< by format, rounding
   std::vector<SumRow> sums;      ///< the same
-  emu::Policy policy{};
+  emu::Policy policy{};          ///< of every rounding
 };
 
 /// @throws ulpscope::Error
@@ -48,7 +53,9 @@ std::vector<reports::Table> breaks_tables(const BreaksResult& result);
 /// What breaks to nearest even, and what is left of it otherwise; the first of them answers the study's question.
 std::vector<reports::Finding> breaks_findings(const BreaksResult& result);
 
+/// Its tables, findings and remarks. @throws ulpscope::Error
 StudyResult run(const BreaksRequest& request, const Progress& progress);
+/// What it will cost, without running it. @throws ulpscope::Error
 Work work_of(const BreaksRequest& request);
 
 }  // namespace ulpscope::studies

@@ -10,11 +10,12 @@
 
 namespace ulpscope::studies {
 
+/// Where a single operation gives up.
 struct LimitRow {
-  std::string what;
-  emu::Format format{};
-  emu::Rounding rounding{};
-  double value = 0;  ///< NaN: there is none
+  std::string what;          ///< which limit, by the names below
+  emu::Format format{};      ///< of operand and result
+  emu::Rounding rounding{};  ///< of the operation
+  double value = 0;          ///< NaN: there is none
 };
 
 ///   exp_last_finite, square_last_finite  the largest x whose e^x, x^2 does not overflow

@@ -11,33 +11,37 @@
 
 namespace ulpscope::studies {
 
+/// What a long sum comes to.
 struct SumRow {
-  std::string name;
-  emu::Format format{};
-  emu::Rounding rounding{};
-  std::uint64_t terms = 0;
-  double value = 0;      ///< after all terms; of stochastic rounding the mean of the repetitions
-  double deviation = 0;  ///< of stochastic rounding: their standard deviation
-  double exact = 0;      ///< in float64
+  std::string name;          ///< of the sum
+  emu::Format format{};      ///< of every addition
+  emu::Rounding rounding{};  ///< of every addition
+  std::uint64_t terms = 0;   ///< that were added
+  double value = 0;          ///< after all terms; of stochastic rounding the mean of the repetitions
+  double deviation = 0;      ///< of stochastic rounding: their standard deviation
+  double exact = 0;          ///< in float64
   /// |value - exact| over the sum of the magnitudes of all terms; of stochastic rounding the root mean square.
   double rel_error = 0;
   std::uint64_t stops_at = 0;  ///< the first term from which on nothing changes; 0: changes still, or by chance
 };
 
+/// Which sums, and how long.
 struct SumConfig {
   std::uint64_t terms = 16384;                              ///< of sums that have no number of their own
   std::vector<std::uint64_t> lengths{1000, 10000, 100000};  ///< of inner products
   std::uint64_t repetitions = 8;                            ///< under stochastic rounding
-  std::uint64_t seed = 0;
+  std::uint64_t seed = 0;                                   ///< key of operands and of stochastic rounding
 };
 
 /// Numbers that inner products are made of, as many as the longest has.
 struct SumOperands {
+  /// Two vectors of the same length.
   struct Pair {
-    std::vector<double> x, y;
+    std::vector<double> x, y;  ///< the factors
   };
   Pair uniform, normal;  ///< of U(0, 1); of N(0, 1)
 };
+/// As many as the longest of `config.lengths`.
 SumOperands draw_operands(const SumConfig& config);
 
 ///   harmonic                          1 + 1/2 + 1/3 + ..., each term rounded

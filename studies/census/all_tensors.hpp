@@ -16,6 +16,7 @@
 
 namespace ulpscope::studies {
 
+/// Elements of all tensors.
 inline std::uint64_t total_count(const std::vector<tensors::Tensor>& tensors) {
   return std::accumulate(tensors.begin(), tensors.end(), std::uint64_t{0},
                          [](std::uint64_t sum, const tensors::Tensor& t) { return sum + t.count(); });
@@ -45,8 +46,10 @@ auto for_each_tensor(const std::vector<tensors::Tensor>& tensors, const CensusCo
   return all;
 }
 
+/// The censuses of all tensors, in their order.
 std::vector<CensusRow> census_all(const std::vector<tensors::Tensor>& tensors, const Scaling& scaling,
                                   const CensusConfig& config, const Progress& progress);
+/// The sweeps of all tensors, in their order.
 std::vector<std::vector<SweepRow>> sweep_all(const std::vector<tensors::Tensor>& tensors, const ScaleRange& range,
                                              const CensusConfig& config, const Progress& progress);
 

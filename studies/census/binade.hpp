@@ -13,11 +13,11 @@ namespace ulpscope::studies {
 
 /// Numbers of one sign with floor(log2|x|) = exponent. Subnormal float32 numbers are taken as normalised.
 struct Binade {
-  static constexpr int least_exponent = -149, last_exponent = 127;
-  static constexpr int fraction_bits = 23;
+  static constexpr int least_exponent = -149, last_exponent = 127;  ///< of float32 numbers, subnormal ones included
+  static constexpr int fraction_bits = 23;                          ///< of float32
 
-  bool negative;
-  int exponent;
+  bool negative;  ///< of every number
+  int exponent;   ///< floor(log2|x|)
 };
 
 /// Rounding of magnitudes.
@@ -27,13 +27,14 @@ enum class Direction : std::uint8_t { nearest_even, nearest_away, down, up, to_o
 struct Variant {
   static constexpr std::uint32_t end = std::uint32_t{2} << Binade::fraction_bits;  ///< of the significands of a binade
 
-  int dropped;  ///< 0..24
-  Direction direction;
+  int dropped;                   ///< 0..24
+  Direction direction;           ///< the direction in which they are rounded off
   bool flushes = false;          ///< what is not rounded up to `end` becomes zero
   std::uint32_t most = end - 1;  ///< larger significands overflow
 
   friend constexpr bool operator==(const Variant&, const Variant&) = default;
 
+  /// Whether some significands of the binade overflow.
   constexpr bool overflows() const noexcept { return most < end - 1; }
   /// log2 of what no |error| / |x| exceeds.
   constexpr int quotient_exponent() const noexcept { return flushes ? 0 : dropped - Binade::fraction_bits; }
@@ -41,8 +42,8 @@ struct Variant {
 
 /// A format under the scale 2^log2_scale.
 struct ScaledFormat {
-  emu::Format format;
-  int log2_scale;
+  emu::Format format;  ///< the format
+  int log2_scale;      ///< of the scale
 };
 
 /// What becomes of a binade.
@@ -55,8 +56,9 @@ enum class Fate : std::uint8_t {
   no_sign,  ///< negative, in a format without sign
 };
 
+/// What rounding does to all numbers of a binade.
 struct Treatment {
-  Fate fate;
+  Fate fate;                ///< in a word
   Variant variant{};        ///< where fate is `rounded`
   bool below = false;       ///< the scaled numbers lie below the format's least normal number ...
   bool next_below = false;  ///< ... in the binade next to it, so that some may be rounded up to it

@@ -17,13 +17,16 @@ namespace ulpscope::studies {
 /// The significands of numbers of one binade: whole vectors of every width, and fewer than the narrowest ones can sum in 32
 /// bits when all of them are rounded up to Variant::end.
 struct Significands {
+  /// Numbers, and lanes of the narrowest and widest vectors.
   static constexpr std::size_t capacity = 1008, fewest_lanes = 4, most_lanes = 16;
   static_assert(capacity % most_lanes == 0 && std::uint64_t{capacity} / fewest_lanes * Variant::end < std::uint64_t{1} << 32);
 
+  /// Significands as integers from 2^23.
   alignas(64) std::array<std::uint32_t, capacity> integers;
+  /// The same as floats.
   alignas(64) std::array<float, capacity> floats;
   alignas(64) std::array<float, capacity> reciprocals;  ///< nearest floats
-  std::size_t count = 0;
+  std::size_t count = 0;                                ///< how many there are, at most `capacity`
 };
 
 /// Takes the significands from float32 codes of one sign and exponent field, and adds them up.
@@ -35,7 +38,7 @@ void add_reciprocals(const Significands& of, SignificandSums& sums);
 
 /// What is to be counted; the rest may be.
 struct Counted {
-  bool inexact = false, carried = false;
+  bool inexact = false, carried = false;  ///< numbers that are not exact; numbers rounded up to Variant::end
 };
 
 /// Adds what `variant` makes of them.
@@ -46,11 +49,13 @@ struct MagnitudeRange {
   std::uint32_t most = 0;            ///< finite
   std::uint32_t least = 0xffffffff;  ///< not zero; not finite if there is no finite one
 
+  /// Joins the magnitudes of others.
   void include(const MagnitudeRange& other) noexcept {
     most = std::max(most, other.most);
     least = std::min(least, other.least);
   }
 };
+/// Those of `values`; NaNs and infinities are not finite.
 MagnitudeRange magnitude_range(std::span<const float> values);
 
 }  // namespace ulpscope::studies

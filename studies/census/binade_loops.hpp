@@ -12,6 +12,7 @@
 
 namespace ulpscope::studies::loops {
 
+/// Adds x^2, x below 2^32.
 inline void add_square(std::uint64_t x, SquareLanes& sums) {
   const std::uint64_t square = x * x;
   sums.low.lanes[0] += square & 0xffffffffU;
@@ -42,6 +43,7 @@ inline void add_quotient(float numerator, float denominator, float reciprocal, i
   sums.low.lanes[0] += word(low) - word(low_zero) + QuotientLanes::bias;
 }
 
+/// The loop of studies/census/binade_kernels.hpp, one number at a time.
 inline void take_significands(const std::uint32_t* codes, std::size_t count, Significands& out, SignificandSums& sums) {
   constexpr std::uint32_t implicit = Variant::end / 2;
   out.count = count;
@@ -58,10 +60,12 @@ inline void take_significands(const std::uint32_t* codes, std::size_t count, Sig
   sums.count += count;
 }
 
+/// Adds 2^23 / significand of number i.
 inline void add_reciprocal(const Significands& of, std::size_t i, SignificandSums& sums) {
   add_quotient(static_cast<float>(Variant::end / 2), of.floats[i], of.reciprocals[i], 0, sums.reciprocals);
   ++sums.reciprocal_count;
 }
+/// The loop of studies/census/binade_kernels.hpp, one number at a time.
 inline void add_reciprocals(const Significands& of, SignificandSums& sums) {
   for (std::size_t i = 0; i < of.count; ++i) add_reciprocal(of, i, sums);
 }
@@ -80,6 +84,7 @@ inline std::uint32_t rounded(std::uint32_t m, const Variant& variant) {
   return kept;
 }
 
+/// The loop of studies/census/binade_kernels.hpp, one number at a time; it counts everything.
 inline void add_variant(const Significands& of, const Variant& variant, Counted, VariantSums& sums) {
   for (std::size_t i = 0; i < of.count; ++i) {
     const std::uint32_t m = of.integers[i];
@@ -106,6 +111,7 @@ inline void add_variant(const Significands& of, const Variant& variant, Counted,
   sums.quotient_count += of.count;
 }
 
+/// The loop of studies/census/binade_kernels.hpp, one number at a time.
 inline MagnitudeRange magnitude_range(std::span<const float> values) {
   MagnitudeRange range;
   for (const float x : values) {

@@ -21,21 +21,24 @@ namespace ulpscope::studies {
 
 /// What a pass is to find out.
 struct BinadeQuestion {
-  std::vector<ScaledFormat> formats;
-  emu::RoundingOptions options;
+  std::vector<ScaledFormat> formats;         ///< each is asked of each binade
+  emu::RoundingOptions options;              ///< deterministic
   int input_least = Binade::least_exponent;  ///< see treat()
 };
 
 /// What is known of one binade.
 struct BinadeTally {
+  /// A way to round that one or more of the formats have in this binade.
   struct Rounding {
-    Variant variant;
-    Counted counted;
-    VariantSums sums;
+    Variant variant;   ///< bits dropped and direction
+    Counted counted;   ///< what is to be counted
+    VariantSums sums;  ///< what came of it
   };
 
+  /// Asks what `question` asks, of one binade.
   BinadeTally(const BinadeQuestion& question, Binade binade);
 
+  /// The sums of one of its roundings. Precondition: it is one of them.
   const VariantSums& of(const Variant& variant) const;
   /// Takes float32 codes; sums are formed when there are many.
   void add(std::span<const std::uint32_t> codes, Significands& scratch);
@@ -44,10 +47,10 @@ struct BinadeTally {
   /// Precondition: both are finished.
   void merge(const BinadeTally& other);
 
-  Binade binade;
-  SignificandSums all;
-  bool wants_reciprocals = false;
-  std::vector<Rounding> roundings;
+  Binade binade;                    ///< the binade
+  SignificandSums all;              ///< over all its numbers
+  bool wants_reciprocals = false;   ///< whether some format needs the sum of 1 / x
+  std::vector<Rounding> roundings;  ///< each once
 
  private:
   std::size_t waiting_ = 0;
@@ -56,12 +59,14 @@ struct BinadeTally {
 
 /// A magnitude, as float32 code, and the first place where it stands.
 struct Place {
-  std::uint32_t magnitude;
-  std::uint64_t index;
+  std::uint32_t magnitude;  ///< code without sign
+  std::uint64_t index;      ///< of the element in the tensor
 };
 
+/// Reads numbers once and deals them out to their binades.
 class BinadePass {
  public:
+  /// Begins without numbers.
   explicit BinadePass(const BinadeQuestion& question);
 
   /// Adds elements first, first + 1, ...
@@ -71,11 +76,15 @@ class BinadePass {
   /// Adds what another has found. Precondition: both are finished, and asked the same.
   void merge(const BinadePass& other);
 
+  /// How many zeros there were, of either sign.
   std::uint64_t zeros() const noexcept { return zeros_; }
+  /// How many infinities.
   std::uint64_t infinite() const noexcept { return infinite_; }
+  /// How many NaNs.
   std::uint64_t nan() const noexcept { return nan_; }
   const Place& largest() const noexcept { return largest_; }    ///< finite; magnitude 0 if there is none
   const Place& smallest() const noexcept { return smallest_; }  ///< not zero; not finite if there is none
+  /// What the windows have summed.
   const WindowSums& window() const noexcept { return window_; }
   /// Calls visit(tally) for every binade that has numbers.
   template <class Visit>

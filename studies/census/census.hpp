@@ -15,9 +15,10 @@
 
 namespace ulpscope::studies {
 
+/// What is asked of a census.
 struct CensusConfig {
-  std::vector<emu::Format> formats;
-  emu::RoundingOptions options;
+  std::vector<emu::Format> formats;                      ///< each gives a row
+  emu::RoundingOptions options;                          ///< how elements are rounded
   std::uint64_t seed = 0;                                ///< key of stochastic rounding; the counter is the element's index
   int threads = 0;                                       ///< 0: all
   std::function<void(std::uint64_t elements)> progress;  ///< told of elements done, by one thread at a time
@@ -25,28 +26,31 @@ struct CensusConfig {
 
 /// One format and scale under which a tensor is rounded.
 struct Job {
-  emu::Format format;
-  ScaleMap scales;
+  emu::Format format;  ///< that elements are rounded to
+  ScaleMap scales;     ///< of the elements, before and after
 };
 
 /// Elements by floor(log2|x|), for every exponent of a double, subnormals included.
 struct ExponentCounts {
-  static constexpr int least = -1074;
+  static constexpr int least = -1074;                                                ///< the exponent of counts[0]
   std::vector<std::uint64_t> counts = std::vector<std::uint64_t>(1023 - least + 1);  ///< finite nonzero elements
-  std::uint64_t zeros = 0, infinite = 0, nan = 0;
+  std::uint64_t zeros = 0, infinite = 0, nan = 0;                                    ///< elements without an exponent
 };
 
 /// Rounds the tensor once for each job, in one read of the tensor. The result depends on neither threads nor machine.
 std::vector<ErrorSums> run_jobs(const tensors::Tensor& tensor, const std::vector<Job>& jobs, const CensusConfig& config);
 
+/// Counts the exponents of a tensor in one read.
 ExponentCounts count_exponents(const tensors::Tensor& tensor, const CensusConfig& config);
 
+/// What one format does to one tensor.
 struct CensusRow {
-  std::string tensor;
-  emu::Format format;
-  ErrorSums sums;
+  std::string tensor;  ///< its label
+  emu::Format format;  ///< the format
+  ErrorSums sums;      ///< counts and errors
 };
 
+/// A row for each format of `config`, in one read of the tensor.
 std::vector<CensusRow> census(const tensors::Tensor& tensor, const Scaling& scaling, const CensusConfig& config);
 
 /// The columns shared by census.csv and sweep.csv, from `count` on.

@@ -17,42 +17,56 @@ namespace ulpscope::studies {
 
 /// What both have: tensors, formats, a rounding. The members mean what their fields' help says.
 struct PrecisionRequest {
+  /// What the fields of these names say in the help of `ulpscope census`.
+  ///@{
   std::vector<std::string> inputs;
   requests::FormatList formats{.integers = true};
   requests::RoundingRequest rounding;
   requests::ReadingRequest reading;
   bool integers = false;
   int threads = 0;
+  ///@}
 
   /// The tensors, and what is left out. @throws ulpscope::Error
   tensors::Inputs open() const;
 
  protected:
+  /// Describes what follows the formats.
   void describe_tail(requests::Fields& fields);
+  /// What is asked for, where the policy is not said `policy`.
   CensusConfig config_with(emu::Policy policy) const;
 };
 
+/// What is asked of a census.
 struct CensusRequest : PrecisionRequest {
-  std::string scale = "none";
+  std::string scale = "none";  ///< a word for parse_scaling()
 
+  /// Names the members, for the command line, study files and the schema.
   void describe(requests::Fields& fields);
+  /// The rule of the scales. @throws ulpscope::Error
   Scaling scaling() const { return parse_scaling(scale); }
   /// Where the policy is not said the rule of the scale says it: MX and NVFP4 saturate (OCP MX 1.0, 6.3).
   CensusConfig config() const;
 };
 
+/// What is asked of a sweep.
 struct SweepRequest : PrecisionRequest {
-  std::string log2_scale = "-10:24";
+  std::string log2_scale = "-10:24";  ///< a word for parse_scale_range()
 
+  /// Names the members, for the command line, study files and the schema.
   void describe(requests::Fields& fields);
+  /// The scales. @throws ulpscope::Error
   ScaleRange range() const { return parse_scale_range(log2_scale); }
+  /// The formats and the rounding. @throws ulpscope::Error
   CensusConfig config() const;
 };
 
 /// census.csv, sweep.csv. @throws ulpscope::Error
 StudyResult run(const CensusRequest& request, const Progress& progress);
 StudyResult run(const SweepRequest& request, const Progress& progress);
+/// What it will cost, without running it. @throws ulpscope::Error
 Work work_of(const CensusRequest& request);
+/// What it will cost, without running it. @throws ulpscope::Error
 Work work_of(const SweepRequest& request);
 
 }  // namespace ulpscope::studies

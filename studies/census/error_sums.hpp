@@ -16,8 +16,10 @@ namespace ulpscope::studies {
 /// (J. L. Blue, "A portable Fortran program to find the Euclidean norm of a vector", ACM TOMS 4 (1978), section 2).
 class SquareSum {
  public:
+  /// Squares of numbers between them are summed as they are.
   static constexpr double least_ordinary = 0x1p-500, most_ordinary = 0x1p500;
 
+  /// Adds x^2.
   void add(double x) noexcept {
     const double magnitude = std::fabs(x);
     if (magnitude > most_ordinary) {
@@ -30,6 +32,7 @@ class SquareSum {
   }
   /// What add() adds the squares of ordinary numbers to; those of zeros may be added, too.
   double& ordinary() noexcept { return ordinary_; }
+  /// Adds the sum of another.
   void merge(const SquareSum& other) noexcept {
     large_ += other.large_;
     ordinary_ += other.ordinary_;
@@ -43,13 +46,15 @@ class SquareSum {
     part = std::ldexp(significand, exponent + (leading > 1000 ? -1200 : leading < -1000 ? 1200 : 0));
     return sum;
   }
+  /// Whether nothing but zeros was added.
   bool is_zero() const noexcept { return large_ == 0 && ordinary_ == 0 && small_ == 0; }
 
   /// The sum is significand * 2^exponent.
   struct Value {
-    double significand;
-    int exponent;
+    double significand;  ///< not normalised
+    int exponent;        ///< 1200, 0 or -1200
   };
+  /// The sum, which may exceed the range of double.
   Value value() const noexcept {
     if (large_ != 0) return {large_ + ordinary_ * 0x1p-600 * 0x1p-600, 1200};
     if (ordinary_ != 0) return {ordinary_ + small_ * 0x1p-600 * 0x1p-600, 0};
@@ -68,26 +73,31 @@ double decibels(const SquareSum& signal, const SquareSum& error);
 
 /// An element by value and place.
 struct Extreme {
-  double magnitude;
-  std::uint64_t index;
+  double magnitude;     ///< of the element; infinite where there is none
+  std::uint64_t index;  ///< in the tensor
 };
 
+/// Counts of outcomes and sums of errors over the elements of a tensor, in one format and scale.
 struct ErrorSums {
-  std::array<std::uint64_t, emu::outcome_count> counts{};
-  std::uint64_t nonzero = 0;  ///< finite nonzero inputs
-  std::uint64_t lost = 0;     ///< finite inputs that became infinite or NaN
-  std::uint64_t lost_when_saturating = 0;
+  std::array<std::uint64_t, emu::outcome_count> counts{};  ///< by emu::Outcome
+  std::uint64_t nonzero = 0;                               ///< finite nonzero inputs
+  std::uint64_t lost = 0;                                  ///< finite inputs that became infinite or NaN
+  std::uint64_t lost_when_saturating = 0;                  ///< the same under saturating overflow
+  /// Absolute, signed, relative errors and errors in ulp, over finite inputs.
   double max_abs = 0, sum_abs = 0, sum_signed = 0, max_rel = 0, sum_rel = 0, max_ulp = 0;
-  SquareSum input, error, saturating_error;
-  Extreme largest{0, 0};                                         ///< finite
+  SquareSum input, error, saturating_error;  ///< sums of squares: of inputs, of errors, and of errors under saturating overflow
+  Extreme largest{0, 0};                     ///< finite
   Extreme smallest{std::numeric_limits<double>::infinity(), 0};  ///< finite nonzero
 
+  /// All elements.
   std::uint64_t count() const noexcept {
     std::uint64_t sum = 0;
     for (const std::uint64_t c : counts) sum += c;
     return sum;
   }
+  /// Elements of one class.
   std::uint64_t of(emu::Outcome outcome) const noexcept { return counts[static_cast<std::size_t>(outcome)]; }
+  /// Elements that are neither NaN nor infinite.
   std::uint64_t finite() const noexcept { return count() - of(emu::Outcome::nan) - of(emu::Outcome::infinite); }
 
   /// Adds what follows in the tensor.

@@ -17,11 +17,12 @@ namespace ulpscope::studies {
 /// x becomes round(x * multiply) * numerator / denominator; finite x under a numerator of 0, the stored scale of a block too
 /// small for its format, become 0.
 struct ElementScale {
-  double multiply = 1;
-  double numerator = 1;
-  double denominator = 1;
+  double multiply = 1;     ///< before rounding
+  double numerator = 1;    ///< after rounding
+  double denominator = 1;  ///< after rounding
 };
 
+/// How scales follow from the elements.
 enum class ScaleRule : std::uint8_t {
   none,
   number,  ///< one given factor
@@ -37,10 +38,11 @@ enum class ScaleRule : std::uint8_t {
   nvfp4,     ///< blocks of 16 with an e4m3 scale and one float32 scale for the tensor: Transformer Engine NVFP4
 };
 
+/// A rule, and its number.
 struct Scaling {
-  ScaleRule rule = ScaleRule::none;
-  double number = 1;          ///< for ScaleRule::number
-  std::string word = "none";  ///< the option as given
+  ScaleRule rule = ScaleRule::none;  ///< which
+  double number = 1;                 ///< for ScaleRule::number
+  std::string word = "none";         ///< the option as given
 };
 
 /// Reads `none`, a positive finite number (decimal or hexfloat), or a rule's word. @throws ulpscope::Error
@@ -61,8 +63,11 @@ class ScaleMap {
   /// Reads the whole tensor once where the rule needs magnitudes.
   ScaleMap(const Scaling& scaling, emu::Format format, const tensors::Tensor& tensor);
 
+  /// How many scales there are.
   std::size_t blocks() const noexcept { return scales_.size(); }
+  /// Whether all elements have one scale.
   bool is_uniform() const noexcept { return blocks() == 1; }
+  /// That scale. Precondition: is_uniform().
   const ElementScale& uniform() const noexcept { return scales_.front(); }
   /// Whether products are formed in float32, as the kernels that publish the rule do.
   bool multiplies_in_float() const noexcept { return in_float_; }
@@ -70,9 +75,10 @@ class ScaleMap {
   std::optional<int> log2_uniform() const noexcept;
   /// The scale of element `index` (row-major), and of how many from there on.
   struct Run {
-    const ElementScale& scale;
-    std::uint64_t count;
+    const ElementScale& scale;  ///< of each of them
+    std::uint64_t count;        ///< how many elements from `index` on, in row-major order
   };
+  /// The scale at an element, and how far it reaches.
   Run run(std::uint64_t index) const noexcept;
   /// The scale of element `index`.
   const ElementScale& at(std::uint64_t index) const noexcept { return scales_[block_of(index)]; }

@@ -14,19 +14,22 @@ namespace ulpscope::studies {
 
 /// The exponents k of the scales 2^k: low, low + step, ... up to high inclusive.
 struct ScaleRange {
-  int low = -10, high = 24, step = 1;
+  int low = -10, high = 24, step = 1;  ///< whole numbers; step at least 1
+  /// All of them, ascending.
   std::vector<int> exponents() const;
+  /// How many scales there are.
   std::size_t count() const { return exponents().size(); }
 };
 
 /// Reads LO:HI[:STEP], whole numbers within +-500. @throws ulpscope::Error
 ScaleRange parse_scale_range(std::string_view word);
 
+/// What one format does to one tensor at one scale.
 struct SweepRow {
-  std::string tensor;
-  emu::Format format;
-  int log2_scale;
-  ErrorSums sums;
+  std::string tensor;  ///< its label
+  emu::Format format;  ///< the format
+  int log2_scale;      ///< elements are multiplied by 2^log2_scale before rounding, and divided after
+  ErrorSums sums;      ///< counts and errors, against the unscaled elements
 };
 
 /// Rows by format, then scale; the tensor is read once.
@@ -37,7 +40,7 @@ reports::Table sweep_table(const std::vector<SweepRow>& rows, const emu::Roundin
 
 /// Which loss scale suits one tensor and format.
 struct Advice {
-  emu::Format format;
+  emu::Format format;              ///< the format
   std::optional<int> first, last;  ///< scales without overflow and with the least lost to zero; none if all overflow
   int use_log2 = 0;                ///< fewest overflows, then fewest zeros, then fewest subnormals, then nearest to 2^0
   std::uint64_t count = 0, lost_to_zero = 0, overflowing = 0;  ///< at `use_log2`

@@ -12,6 +12,7 @@
 
 namespace ulpscope::studies {
 
+/// A sum of integers times powers of two, exact until it is asked for.
 class WideSum {
  public:
   /// integer * 2^exponent.
@@ -23,13 +24,15 @@ class WideSum {
     if (integer >> low_bits != 0) terms_.push_back({static_cast<std::int64_t>(integer >> low_bits), exponent + low_bits});
   }
 
+  /// Adds the terms of another.
   void add(const WideSum& other) { terms_.insert(terms_.end(), other.terms_.begin(), other.terms_.end()); }
 
   /// significand * 2^exponent is the nearest number of 53 bits, whatever its exponent.
   struct Value {
-    double significand;
-    int exponent;  ///< even
+    double significand;  ///< a whole number of at most 53 bits
+    int exponent;        ///< even
   };
+  /// The sum, rounded once to nearest even.
   Value value() const {
     int last = 0;
     for (const Term& term : terms_) last = &term == terms_.data() ? term.exponent : std::max(last, term.exponent);

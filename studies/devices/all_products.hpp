@@ -17,19 +17,20 @@ namespace ulpscope::studies {
 
 /// One call and one shape.
 struct LibraryPiece {
-  const gpu::Library* library;
-  gpu::LibraryCall call;
-  ProductShape shape;
+  const gpu::Library* library;  ///< not owned
+  gpu::LibraryCall call;        ///< one that the library offers
+  ProductShape shape;           ///< extents of the product
 };
 
 /// Shape by shape; within a shape the formats take turns, those of the narrowest operands first.
 std::vector<LibraryPiece> library_pieces(std::span<const std::shared_ptr<const gpu::Library>> libraries,
                                          const std::vector<ProductShape>& shapes);
 
+/// Which products of all libraries, and by how many threads.
 struct AllProductsConfig {
-  LibraryProductsConfig each;
-  int threads =
-      0;  ///< that explain side by side, the device being asked by one of them at a time; 0: as many as there are, up to 8
+  LibraryProductsConfig each;  ///< of each library
+  /// Threads that explain side by side, the device being asked by one of them at a time; 0: as many as there are, up to 8
+  int threads = 0;
   Deadline deadline = {};                                  ///< what is not done by then is `not checked`
   std::function<bool()> usable = {};                       ///< of the device (gpu::Device)
   WorkLog* log = nullptr;                                  ///< of pieces

@@ -16,6 +16,7 @@ class TimeRanOut : public Error {
   TimeRanOut() : Error("time ran out") {}
 };
 
+/// A time by which work is to be done, or none.
 class Deadline {
  public:
   /// Never passes.
@@ -29,6 +30,7 @@ class Deadline {
     return Deadline([end] { return std::chrono::steady_clock::now() >= end; });
   }
 
+  /// Whether it is over; never where there is none.
   bool passed() const { return passed_ && passed_(); }
   /// @throws TimeRanOut
   void check() const {

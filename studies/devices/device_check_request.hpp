@@ -16,11 +16,15 @@ namespace ulpscope::studies {
 
 /// The members mean what their fields' help says.
 struct DeviceCheckRequest {
+  /// What the fields of these names say in the help of `ulpscope devices check`.
+  ///@{
   std::string device, instruction, model;
   std::optional<std::uint64_t> tests;
   std::uint64_t seed = 0;
   int threads = 0;
+  ///@}
 
+  /// Names the members, for the command line, study files and the schema.
   void describe(requests::Fields& fields);
 };
 

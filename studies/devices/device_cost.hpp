@@ -19,12 +19,14 @@ namespace ulpscope::studies {
 /// (n).
 std::vector<ProductShape> device_cost_shapes();
 
+/// What is measured.
 struct DeviceCostConfig {
-  std::vector<ProductShape> shapes = device_cost_shapes();
-  std::uint64_t seed = 0;
+  std::vector<ProductShape> shapes = device_cost_shapes();  ///< extents of the products
+  std::uint64_t seed = 0;                                   ///< the key of the operands
   /// Products of at most so many multiply-adds are compared with a float64 product of this processor, larger ones with one of
   /// the library.
   std::size_t most_on_host = std::size_t{1} << 24;
+  /// Told which product is being measured.
   std::function<void(const std::string&)> progress = {};
   Deadline deadline = {};                                  ///< products that have not begun by then are not measured
   std::function<bool()> usable = {};                       ///< of the device (gpu::Device)

@@ -13,12 +13,13 @@
 
 namespace ulpscope::studies {
 
+/// How much the interpreter on the device is compared with that of the host.
 struct DeviceInterpreterOptions {
-  std::uint64_t tests = 64;  ///< inner products of each operation
-  std::uint64_t seed = 0;
+  std::uint64_t tests = 64;      ///< inner products of each operation
+  std::uint64_t seed = 0;        ///< the key of all operands
   std::string instruction = {};  ///< only those that have this in their name
-  Deadline deadline = {};
-  WorkLog* log = nullptr;  ///< of operations
+  Deadline deadline = {};        ///< operations that have not begun by then are not compared
+  WorkLog* log = nullptr;        ///< of operations
 };
 
 /// Two rows for each operation that an engine claims to compute: adversarial inner products, and the outputs of a product of a

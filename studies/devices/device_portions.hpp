@@ -9,7 +9,7 @@ namespace ulpscope::studies {
 
 /// Some of a number of tests.
 struct Portion {
-  std::uint64_t begin, count;
+  std::uint64_t begin, count;  ///< the first, and how many
 };
 
 /// Calls act(portion) for every portion of `total` tests, `most` each, on `threads` threads (0: as many as there are) and in

@@ -14,19 +14,21 @@
 
 namespace ulpscope::studies {
 
+/// How much is recorded.
 struct DeviceRecordOptions {
   std::uint64_t tests = 100;               ///< inner products of each instruction and class of operands
   static constexpr int element_tests = 5;  ///< elements of each operation, for each of `tests`
-  std::uint64_t seed = 0;
-  std::string instruction = {};                                                     ///< only those that have this in their name
+  std::uint64_t seed = 0;                  ///< the key of all operands
+  std::string instruction = {};            ///< only those that have this in their name
   std::function<void(std::uint64_t done, std::uint64_t total)> progress = nullptr;  ///< operations
   Deadline deadline = {};  ///< operations that have not begun by then are left out
   WorkLog* log = nullptr;  ///< of operations, for a process that goes on where the device's context is lost
   std::function<void(const gpu::Recording&)> so_far = nullptr;  ///< each time that an operation is recorded
 };
 
+/// What was recorded, and what was not.
 struct RecordedDevice {
-  gpu::Recording recording;
+  gpu::Recording recording;           ///< to be written to a file
   std::vector<std::string> remarks;   ///< operations that failed, and how; they are not in the recording
   std::vector<std::string> left_out;  ///< operations that were not asked for, and why
 };

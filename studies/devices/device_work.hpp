@@ -27,7 +27,9 @@ class WorkLog {
   virtual bool has_ended(std::size_t piece) const = 0;
   /// In an earlier process, which ended before the piece did.
   virtual bool was_begun(std::size_t piece) const = 0;
+  /// Called before the device is asked.
   virtual void begin(std::size_t piece) = 0;
+  /// Called after its results are kept.
   virtual void end(std::size_t piece) = 0;
   /// The piece did not end, and is not why the process does.
   virtual void take_back(std::size_t piece) = 0;
@@ -36,6 +38,7 @@ class WorkLog {
 /// Why there is no result of a piece that ended the process that did it.
 inline constexpr const char* process_ended = "the process that asked for it ended";
 
+/// Pieces of work on a device, one after another or side by side, by a process that the device may end.
 class DeviceWork {
  public:
   /// @param usable whether the device's context takes calls; null: it always does. @param log null: no process goes on.
@@ -49,6 +52,7 @@ class DeviceWork {
   /// Calls `ask` of a piece, one at a time. @throws what it throws, TimeRanOut, and Error where the context is lost.
   void ask_device(std::size_t number, const std::string& name, const std::function<void()>& ask);
 
+  /// When pieces are to be done.
   const Deadline& deadline() const noexcept { return deadline_; }
   /// The piece whose kernel took the context with it, in words; empty where there is none.
   std::string context_lost() const;
@@ -73,6 +77,7 @@ class DeviceWork {
 /// A unit asked on behalf of a piece.
 class WorkedUnit final : public gpu::Unit {
  public:
+  /// Asks `unit` for piece `piece` of `work`; both must outlive it.
   WorkedUnit(const gpu::Unit& unit, DeviceWork& work, std::size_t piece) : unit_(unit), work_(work), piece_(piece) {}
 
   std::string name() const override { return unit_.name(); }

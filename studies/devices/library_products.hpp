@@ -24,15 +24,17 @@ std::vector<ProductShape> library_product_shapes(const gpu::Device& device);
 /// The engine that emulates a device, for LibraryProductsConfig. @throws ulpscope::Error where there is none.
 std::string engine_of_device(const gpu::Device& device);
 
+/// How the products of a library are compared with models.
 struct LibraryProductsConfig {
-  std::string engine;  ///< of the device, a name of emu::engine_names(): `sm_90`
-  std::vector<ProductShape> shapes;
+  std::string engine;                ///< of the device, a name of emu::engine_names(): `sm_90`
+  std::vector<ProductShape> shapes;  ///< extents of the products
   std::size_t most_algorithms = 16;  ///< for each shape
-  std::uint64_t seed = 0;
+  std::uint64_t seed = 0;            ///< the key of the operands
   /// Whole products are compared where the emulator can say what a model predicts, or where they have at most so many
   /// multiply-adds; else a sample of outputs is.
   const gpu::DeviceEmulator* emulator = nullptr;
-  std::size_t most_on_host = std::size_t{1} << 23;
+  std::size_t most_on_host = std::size_t{1} << 23;  ///< see `emulator`
+  /// Told which call is being compared.
   std::function<void(const std::string&)> progress = {};
   Deadline deadline = {};  ///< algorithms that are not done by then are `not checked`
 };

@@ -20,17 +20,18 @@ namespace ulpscope::studies {
 
 /// What was found out about an algorithm.
 struct ProductExplanation {
-  bool found = false;
+  bool found = false;            ///< whether a model gives every code
   std::string words;             ///< of the model that fits; where none does, of the one that comes nearest
   std::size_t alternatives = 0;  ///< models that fit as well
   std::string also;              ///< the first of them
   CodeDifference difference;     ///< from that model
 };
 
+/// How much a search may cost.
 struct ExplanationLimits {
-  std::size_t most_on_host = 0;  ///< multiply-adds
-  const gpu::DeviceEmulator* emulator = nullptr;
-  Deadline deadline = {};
+  std::size_t most_on_host = 0;                   ///< multiply-adds
+  const gpu::DeviceEmulator* emulator = nullptr;  ///< null: the host computes all predictions
+  Deadline deadline = {};                         ///< nothing is explained after it
 };
 
 /// Explains algorithms of one call on products of one shape. What models predict is computed once for all algorithms.
@@ -40,8 +41,9 @@ class ProductExplainer {
   ProductExplainer(const gpu::LibraryCall& call, std::vector<ProductModel> models, std::vector<ProductOperands> products,
                    const ExplanationLimits& limits);
 
-  using Results = std::vector<std::vector<std::byte>>;
+  using Results = std::vector<std::vector<std::byte>>;  ///< stored codes of D, one for each of products()
 
+  /// The operands that are told most by.
   const std::vector<ProductOperands>& products() const noexcept { return products_; }
 
   /// results: D of each product, stored. `parts`: how many parts of K the algorithm declares. @throws TimeRanOut

@@ -18,59 +18,63 @@ namespace ulpscope::studies {
 
 /// Products begin..end - 1.
 struct KRange {
-  std::size_t begin = 0, end = 0;
+  std::size_t begin = 0, end = 0;  ///< products begin to end - 1
 
   friend bool operator==(const KRange&, const KRange&) = default;
 };
 /// What one chain goes over, ascending.
 using KPart = std::vector<KRange>;
 
+/// K, cut into parts.
 struct KCut {
-  std::string words;  ///< empty for one part
-  std::vector<KPart> parts;
+  std::string words;         ///< empty for one part
+  std::vector<KPart> parts;  ///< each a chain
 };
 
 /// How the sums of parts become one: each is rounded to `stored`, then they are added one after another, every sum rounded to
 /// the engine's accumulator and then to `summed`.
 struct PartJoin {
-  std::string words;
-  emu::Format stored, summed;
-  bool descending = false;  ///< the last part comes first
+  std::string words;           ///< empty for one part
+  emu::Format stored, summed;  ///< of each part, and of each sum
+  bool descending = false;     ///< the last part comes first
 };
 
 /// What an operand becomes before it is multiplied: itself, or one with fewer bits.
 struct TakenOperands {
-  std::string words;  ///< empty where they stay as they are
-  emu::Format a, b;
-  emu::Rounding rounding = emu::Rounding::nearest_even;
+  std::string words;                                     ///< empty where they stay as they are
+  emu::Format a, b;                                      ///< formats that they have then
+  emu::Rounding rounding = emu::Rounding::nearest_even;  ///< to fewer bits
 };
 
+/// An engine and what it is called in an explanation.
 struct NamedEngine {
-  std::string words;
-  emu::Engine engine;
+  std::string words;   ///< its name, and what is varied
+  emu::Engine engine;  ///< the engine
 };
 
 /// How a float32 sum x meets the scales of its line of A and of B, which no document says: every multiplication rounds. Scales
 /// of lines meet the whole sum, scales of blocks of products what is promoted, which a fused multiply-add may join with what is
 /// there.
 struct ScaleJoin {
+  /// Which products are formed first, of a sum x and its scales a and b.
   enum class First : std::uint8_t {
     both,  ///< x * (a * b)
     a,     ///< (x * a) * b
     b,     ///< (x * b) * a
   };
-  std::string words;  ///< empty where there is nothing to scale, or the engine does it
-  First first = First::both;
-  bool fused = false;
+  std::string words;          ///< empty where there is nothing to scale, or the engine does it
+  First first = First::both;  ///< the order
+  bool fused = false;         ///< whether the last product is added by one fused multiply-add
 };
 
+/// One way in which a library may compute a product.
 struct ProductModel {
-  TakenOperands operands;
-  NamedEngine engine;
-  std::shared_ptr<const KCut> cut;
-  std::size_t promote = 0;  ///< products after which a chain's sum is added to a float32 sum and begins anew; 0: never
-  PartJoin join;            ///< of no meaning for one part
-  ScaleJoin scaling = {};
+  TakenOperands operands;           ///< what is multiplied
+  NamedEngine engine;               ///< what multiplies and sums
+  std::shared_ptr<const KCut> cut;  ///< how K is cut
+  std::size_t promote = 0;          ///< products after which a chain's sum is added to a float32 sum and begins anew; 0: never
+  PartJoin join;                    ///< of no meaning for one part
+  ScaleJoin scaling = {};           ///< how scales of lines and blocks are applied
   /// Other words for the same computation: so many parts, and how they are said.
   std::vector<std::pair<std::size_t, std::string>> same = {};
 };
@@ -83,8 +87,8 @@ bool has_parts(const ProductModel& model, std::size_t parts);
 
 /// What is known before: the device's engines and what the algorithms declare.
 struct ModelRequest {
-  std::string engine;  ///< a name of emu::engine_names(): the device's
-  std::size_t k = 0;
+  std::string engine;             ///< a name of emu::engine_names(): the device's
+  std::size_t k = 0;              ///< products of a sum
   std::vector<int> split_k = {};  ///< parts that are declared, beside 2 to 8 which are always tried
 };
 

@@ -13,6 +13,7 @@
 
 namespace ulpscope::studies {
 
+/// How the numbers of a matrix are made.
 enum class OperandKind : std::uint8_t {
   normal,      ///< near N(0, 1): the sum of four uniform numbers (Irwin-Hall), of variance 1
   wide,        ///< exponents of nine binades
@@ -21,24 +22,29 @@ enum class OperandKind : std::uint8_t {
 
 /// A matrix with its codes.
 struct OwnMatrix {
-  emu::Format format;
-  std::size_t rows = 0, columns = 0;
-  std::vector<std::byte> codes = {};
+  emu::Format format;                 ///< of every code
+  std::size_t rows = 0, columns = 0;  ///< extents
+  std::vector<std::byte> codes = {};  ///< row-major, as gpu::ConstMatrix
 
+  /// The same, not owned.
   gpu::ConstMatrix view() const { return {format, rows, columns, codes}; }
 };
 
+/// The operands of one product.
 struct ProductOperands {
-  OwnMatrix a, b;
+  OwnMatrix a, b;                        ///< A is m by k, B is k by n
   OwnMatrix scale_a = {}, scale_b = {};  ///< gpu::scale_extent(); without codes where there are none
 
+  /// The same, not owned, without C.
   gpu::MatrixProduct view() const { return {a.view(), b.view(), {}}; }
 };
 
+/// The extents of a product.
 struct ProductShape {
-  std::size_t m = 0, n = 0, k = 0;
+  std::size_t m = 0, n = 0, k = 0;  ///< of D, and the length of its sums
 };
 
+/// Makes A and B, the same ones from the same seed.
 ProductOperands product_operands(OperandKind kind, emu::Format a, emu::Format b, const ProductShape& shape, std::uint64_t seed);
 /// Operands of a call, with scales where its modes have more than one for a matrix: numbers of four binades with all fraction
 /// bits. What cancels does so among the products that share scales.

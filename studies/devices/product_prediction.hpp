@@ -19,9 +19,10 @@ namespace ulpscope::studies {
 
 /// The operands of one output: a row of A and a column of B, as they are stored, and their scales, block after block.
 struct OutputOperands {
-  std::vector<emu::Code> a, b;
-  std::vector<emu::Code> a_scales = {}, b_scales = {};
+  std::vector<emu::Code> a, b;                          ///< ascending in k
+  std::vector<emu::Code> a_scales = {}, b_scales = {};  ///< ascending in k; empty where there are none
 };
+/// Those of output (i, j).
 OutputOperands output_operands(const gpu::LibraryCall& call, const ProductOperands& product, std::size_t i, std::size_t j);
 
 /// How a library rounds to D: to nearest even. fp8 saturates, as the only conversions to it do (PTX ISA, cvt: .satfinite).
@@ -30,6 +31,7 @@ emu::RoundingOptions result_rounding(emu::Format d);
 /// Predicts one output under many models: chains that models have in common are computed once.
 class OutputPredictor {
  public:
+  /// Of a call's output; `operands` are kept.
   OutputPredictor(const gpu::LibraryCall& call, OutputOperands operands);
 
   /// The code of D, for alpha = 1 and no C.

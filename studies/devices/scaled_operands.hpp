@@ -7,8 +7,9 @@
 
 namespace ulpscope::studies {
 
+/// A matrix of codes and the scales that undo theirs.
 struct ScaledOperand {
-  OwnMatrix matrix, scales;
+  OwnMatrix matrix, scales;  ///< of numbers divided by their scales; as gpu::scale_extent() says
 };
 
 /// Each scale is the greatest magnitude of its numbers divided by the greatest number of `format`, rounded to the scale's

@@ -12,8 +12,10 @@
 
 namespace ulpscope::studies {
 
+/// A library asked on behalf of a piece.
 class WorkedLibrary final : public gpu::Library {
  public:
+  /// Asks `library` for piece `piece` of `work`; both must outlive it.
   WorkedLibrary(const gpu::Library& library, DeviceWork& work, std::size_t piece)
       : library_(library), work_(work), piece_(piece) {}
 
@@ -50,8 +52,10 @@ class WorkedLibrary final : public gpu::Library {
   std::size_t piece_;
 };
 
+/// A device's emulator asked on behalf of a piece.
 class WorkedEmulator final : public gpu::DeviceEmulator {
  public:
+  /// Asks `emulator` for piece `piece` of `work`; both must outlive it.
   WorkedEmulator(const gpu::DeviceEmulator& emulator, DeviceWork& work, std::size_t piece)
       : emulator_(emulator), work_(work), piece_(piece) {}
 

@@ -16,32 +16,40 @@ namespace ulpscope::studies {
 
 /// What may differ; an element is within if any elementwise rule that is set holds, and NaN is never within of a number.
 struct Tolerance {
-  std::optional<double> ulp, abs, rel;
-  std::optional<double> frobenius;  ///< of the whole: relative Frobenius error
+  std::optional<double> ulp, abs, rel;  ///< limits of one element's error; none: not set
+  std::optional<double> frobenius;      ///< of the whole: relative Frobenius error
 
+  /// Whether there is any rule.
   bool is_set() const { return ulp || abs || rel || frobenius; }
 };
 
 /// Reads `ulp=1,rel=1e-3,...`. @throws ulpscope::Error
 Tolerance parse_tolerance(std::string_view word);
 
+/// One element that differs.
 struct DiffElement {
-  std::uint64_t index;
-  double reference, value;
-  double error_ulp;
+  std::uint64_t index;      ///< in row-major order
+  double reference, value;  ///< the two values
+  double error_ulp;         ///< in units of the format's spacing at the reference
 };
 
+/// How an output differs from a reference.
 struct DiffResult {
   std::string reference, output;                ///< labels
   emu::Format format;                           ///< whose ulps are counted
   emu::Format reference_format, output_format;  ///< what codes are shown in; `format` for integers
-  std::vector<std::uint64_t> shape;
+  std::vector<std::uint64_t> shape;             ///< of both
+  /// Elements; those with equal values; those with an infinity or a NaN on one side.
   std::uint64_t count = 0, equal = 0, nonfinite_one_side = 0;
-  std::uint64_t beyond_1_ulp = 0, beyond_2_ulp = 0, beyond_10_ulp = 0, beyond_100_ulp = 0;
-  std::uint64_t intolerable = 0;  ///< elements beyond every elementwise rule that is set
-  double max_abs_error = 0, mean_abs_error = 0, max_rel_error = 0, mean_rel_error = 0, bias_ulp = 0, rel_frobenius_error = 0,
-         cosine = 0, sqnr_db = 0;
-  std::vector<DiffElement> worst;  ///< at most ten, worst first
+  std::uint64_t beyond_1_ulp = 0, beyond_2_ulp = 0, beyond_10_ulp = 0, beyond_100_ulp = 0;  ///< elements that differ by more
+  std::uint64_t intolerable = 0;                 ///< elements beyond every elementwise rule that is set
+  double max_abs_error = 0, mean_abs_error = 0;  ///< |value - reference|, over elements finite on both sides
+  double max_rel_error = 0, mean_rel_error = 0;  ///< |value - reference| / |reference|, over references other than 0
+  double bias_ulp = 0;                           ///< mean of value - reference, in ulps
+  double rel_frobenius_error = 0;                ///< of the whole, in Frobenius norms
+  double cosine = 0;                             ///< of the angle between both
+  double sqnr_db = 0;                            ///< signal to quantisation noise
+  std::vector<DiffElement> worst;                ///< at most ten, worst first
 
   /// Whether the check fails: anything differs, or what differs is beyond the tolerance.
   bool fails(const Tolerance& tolerance) const;

@@ -13,9 +13,10 @@ namespace ulpscope::studies {
 
 /// The members mean what their fields' help says.
 struct DiffRequest {
-  std::string reference, output, tolerance;
-  requests::ReadingRequest reading;  ///< dtype: of codes where a file does not say, and the format whose ulps count
+  std::string reference, output, tolerance;  ///< as the help of `ulpscope diff` says
+  requests::ReadingRequest reading;          ///< dtype: of codes where a file does not say, and the format whose ulps count
 
+  /// Names the members, for the command line, study files and the schema.
   void describe(requests::Fields& fields);
 };
 

@@ -20,6 +20,7 @@
 
 namespace ulpscope::studies {
 
+/// On which engines a product is computed, and what with what is compared.
 struct MatmulConfig {
   std::vector<std::string> engines;  ///< words for emu::parse_engine; `exact` is the exact product, rounded once to `out`
   std::vector<std::string> against;  ///< what each of them is compared with
@@ -31,26 +32,28 @@ struct MatmulConfig {
 
 /// D of one engine.
 struct MatmulProduct {
-  products::ChosenEngine engine;
-  tensors::Tensor d;  ///< values of `out`
-  std::uint64_t nan = 0, infinite = 0;
-  double min = 0, max = 0;  ///< of the finite elements; nan where there are none
+  products::ChosenEngine engine;        ///< what computed it
+  tensors::Tensor d;                    ///< values of `out`
+  std::uint64_t nan = 0, infinite = 0;  ///< elements of D
+  double min = 0, max = 0;              ///< of the finite elements; nan where there are none
 };
 
+/// How the product of one engine differs from that of another.
 struct MatmulComparison {
-  std::size_t engine, against;  ///< indices of products
-  DiffResult diff;
+  std::size_t engine, against;    ///< indices of products
+  DiffResult diff;                ///< element by element
   std::uint64_t differing_codes;  ///< elements whose codes differ: those that differ, and zeros of opposite signs
   double max_ulp_error;           ///< inf where one side is not finite and the other differs
   double mean_signed_rel_error;   ///< below zero where magnitudes are lost; over nonzero elements of `against`
 };
 
+/// What a run gives.
 struct MatmulResult {
-  products::MatmulShape shape;
+  products::MatmulShape shape;                       ///< extents and batch
   products::RoundedElements a = {}, b = {}, c = {};  ///< what rounding did to the inputs
   std::string scale_a = {}, scale_b = {};            ///< products::MatmulScales::word(), or `none`
   std::vector<MatmulProduct> products = {};  ///< each engine once: those of `engines` first, in their order, then `devices`
-  std::vector<MatmulComparison> comparisons = {};
+  std::vector<MatmulComparison> comparisons = {};  ///< each engine with each of `against`
 };
 
 /// @throws ulpscope::Error where shapes, formats, scales or engines do not fit.

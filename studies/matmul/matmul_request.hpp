@@ -14,11 +14,13 @@ namespace ulpscope::studies {
 
 /// The members mean what their fields' help says.
 struct MatmulRequest {
-  products::ProductRequest product;
-  std::vector<std::string> engine, against;
-  std::string device, instruction;
+  products::ProductRequest product;          ///< the operands and what is done to them
+  std::vector<std::string> engine, against;  ///< words for emu::parse_engine, or `exact`
+  std::string device, instruction;           ///< of real hardware; empty: none
 
+  /// Names the members, for the command line, study files and the schema.
   void describe(requests::Fields& fields);
+  /// Whether results are compared, and not written alone.
   bool compares() const { return against != std::vector<std::string>{"none"}; }
 };
 
@@ -27,6 +29,7 @@ MatmulConfig resolve(const MatmulRequest& request);
 
 /// matmul.csv. @throws ulpscope::Error
 StudyResult run(const MatmulRequest& request, const Progress& progress);
+/// What it will cost, without running it. @throws ulpscope::Error
 Work work_of(const MatmulRequest& request);
 
 }  // namespace ulpscope::studies

@@ -15,6 +15,7 @@
 
 namespace ulpscope::studies {
 
+/// How an engine is probed.
 struct ProbeOptions {
   std::uint64_t seed = 0;          ///< of the random inner products
   std::size_t last_checks = 2000;  ///< inner products of the last check
@@ -27,8 +28,9 @@ struct Finding {
   std::string evidence;  ///< one sentence: what was fed in, and the answer
 };
 
+/// What was found out about an engine.
 struct ProbeReport {
-  std::vector<Finding> findings;
+  std::vector<Finding> findings;  ///< one a feature
   /// An engine that gives all answers seen; nothing where no description of the kinds tried does. Where the answers leave a
   /// choice it has the simplest one: no least exponent, the fewest bits.
   std::optional<emu::Engine> recovered;
@@ -38,7 +40,7 @@ struct ProbeReport {
 /// The result of a feature; empty where the report has none of that name.
 std::string result_of(const ProbeReport& report, const std::string& feature);
 
-inline constexpr const char* not_observable = "not observable";
+inline constexpr const char* not_observable = "not observable";  ///< the result of a feature that no answer depends on
 
 /// Probes one operation of a unit through gpu::Unit::multiply alone.
 /// @throws ulpscope::Error when the device fails.

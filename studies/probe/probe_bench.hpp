@@ -15,9 +15,9 @@ namespace ulpscope::studies {
 
 /// One inner product and its addend, in codes. Scales: one of each for every block of products, none without block scales.
 struct ProbeCase {
-  std::vector<emu::Code> a, b;
-  emu::Code c = 0;
-  std::vector<emu::Code> a_scales, b_scales;
+  std::vector<emu::Code> a, b;                ///< as many as the bench's products
+  emu::Code c = 0;                            ///< of the accumulator's format
+  std::vector<emu::Code> a_scales, b_scales;  ///< in ascending order of k
 };
 
 /// The code of 2^exponent * 1.fraction, or the nearest to it that the format has: never infinite, never NaN, never zero.
@@ -29,13 +29,18 @@ std::string number_words(double number);
 /// A unit, one of its operations, and the length of the inner products that it is asked for.
 class ProbeBench {
  public:
+  /// Asks `unit` for inner products of this length; both must outlive it.
   ProbeBench(const gpu::Unit& unit, const gpu::Operation& operation, std::size_t products);
 
+  /// What is asked for.
   const gpu::Operation& operation() const noexcept { return operation_; }
+  /// The length of the inner products.
   std::size_t products() const noexcept { return products_; }
+  /// Whether the operation has block scales.
   bool scaled() const noexcept { return operation_.scale_products > 0; }
   /// Exponents that products of two normal powers of two have, without scales.
   int least_product() const noexcept;
+  /// The same for the greatest.
   int greatest_product() const noexcept;
 
   /// All zeros, all scales 1.
@@ -45,7 +50,9 @@ class ProbeBench {
   /// Makes c a power of two; false, and nothing done, where the accumulator has it not.
   bool put_addend(ProbeCase& probe, int exponent, bool negative = false) const;
 
+  /// What the unit makes of a case.
   emu::Code answer(const ProbeCase& probe) const;
+  /// What the unit makes of many, in one call.
   std::vector<emu::Code> answers(std::span<const ProbeCase> probes) const;
   /// What an engine makes of the same.
   emu::Code emulated(const emu::Engine& engine, const ProbeCase& probe) const;

@@ -26,8 +26,10 @@ enum class ProbeRange : std::uint8_t {
 /// Which block scales the cases have.
 enum class ProbeScales : std::uint8_t { ones, same, any };
 
+/// Random inner products for a bench.
 class ProbeCases {
  public:
+  /// Cases for `bench`, the same under the same seed.
   ProbeCases(const ProbeBench& bench, std::uint64_t seed) : bench_(bench), seed_(seed) {}
 
   /// Distances in binades at which something happens; many terms are put there.
@@ -40,7 +42,9 @@ class ProbeCases {
   /// Some products among the first `within`, up to all of them.
   ProbeCase among(std::size_t within, ProbeRange range, ProbeScales scales = ProbeScales::any);
 
+  /// A random number below `bound`.
   std::uint32_t below(std::uint32_t bound);
+  /// A random number from `least` to `most`; `least` where that is not less.
   int between(int least, int most) {
     return least >= most ? least : least + static_cast<int>(below(static_cast<std::uint32_t>(most - least) + 1));
   }

@@ -19,8 +19,8 @@ namespace ulpscope::studies {
 
 /// An inner product and what the unit answers.
 struct ProbeAnswer {
-  ProbeCase probe;
-  emu::Code answer = 0;
+  ProbeCase probe;       ///< what was asked
+  emu::Code answer = 0;  ///< what came back
 };
 
 /// What the unit was asked, by what it can tell.
@@ -34,22 +34,27 @@ enum class ProbeSubset : std::uint8_t {
   tiny,
   any,
 };
-inline constexpr std::size_t probe_subsets = 8;
+inline constexpr std::size_t probe_subsets = 8;  ///< how many subsets there are
 
+/// What a unit was asked, and what it answered, by subset.
 class ProbeAnswers {
  public:
   /// Asks the unit; `layout` says what a step and a group are.
   ProbeAnswers(const ProbeBench& bench, ProbeCases& cases, const ProbeLayout& layout);
 
+  /// The answers of a subset.
   const std::vector<ProbeAnswer>& of(ProbeSubset subset) const { return answers_[static_cast<std::size_t>(subset)]; }
+  /// Asks the unit for one more.
   void add(ProbeSubset subset, const ProbeCase& probe);
   /// Whether the engine gives all answers of a subset. The answers that refuted an engine last are looked at first.
   bool agrees(const emu::Engine& engine, ProbeSubset subset);
   /// The answer with the fewest terms that the engine does not give; nullptr: it gives all.
   const ProbeAnswer* refutation(const emu::Engine& engine) const;
+  /// Answers in all subsets.
   std::size_t size() const;
   /// The most fraction bits that a normal answer has.
   int fraction_bits_seen() const;
+  /// The bench that was asked.
   const ProbeBench& bench() const { return bench_; }
 
  private:
@@ -65,14 +70,15 @@ class ProbeAnswers {
 
 /// One choice to make: what it may be, the simplest first, and the answers that decide.
 struct ProbeChoice {
-  std::vector<ProbeSubset> deciders;
+  std::vector<ProbeSubset> deciders;  ///< whose answers an option must give
+  /// Appends what an engine may be, this choice made.
   std::function<void(const emu::Engine&, std::vector<emu::Engine>&)> options;
 };
 
 /// A kind of engine, with its choices in the order in which they can be made.
 struct ProbeKind {
-  emu::Engine start;
-  std::vector<ProbeChoice> choices;
+  emu::Engine start;                 ///< before any choice
+  std::vector<ProbeChoice> choices;  ///< in this order
 };
 
 /// The kinds that fit a layout, the simplest first.

@@ -16,25 +16,27 @@ namespace ulpscope::studies {
 
 /// Where a c without products keeps fewer bits than one far above: what a least exponent of the alignment does.
 struct ProbeFloor {
-  int exponent;  ///< the least one of a c that keeps as many bits as the greatest
-  int plain;     ///< where terms of this exponent are, no least exponent plays a part
-  std::string evidence;
+  int exponent;          ///< the least one of a c that keeps as many bits as the greatest
+  int plain;             ///< where terms of this exponent are, no least exponent plays a part
+  std::string evidence;  ///< one sentence: what was fed in, and the answer
 };
 
+/// How an operation cuts its products into steps and groups.
 struct ProbeLayout {
-  bool all = false;      ///< no step ends within the products asked for
-  std::size_t step = 0;  ///< products of a step; those asked for where `all`
-  std::string step_evidence;
+  bool all = false;           ///< no step ends within the products asked for
+  std::size_t step = 0;       ///< products of a step; those asked for where `all`
+  std::string step_evidence;  ///< one sentence: what was fed in, and the answer
 
   /// Products that may change places share a number; numbers are given in the order of k.
   std::vector<std::size_t> group_of;
-  std::size_t groups = 0;
-  bool regular = false;  ///< groups of one size, dealt out in runs
-  std::size_t run = 0;   ///< product k of a step is in group (k / run) % groups
-  std::string group_evidence;
+  std::size_t groups = 0;      ///< in a step
+  bool regular = false;        ///< groups of one size, dealt out in runs
+  std::size_t run = 0;         ///< product k of a step is in group (k / run) % groups
+  std::string group_evidence;  ///< one sentence: what was fed in, and the answer
 
-  std::optional<ProbeFloor> floor;
+  std::optional<ProbeFloor> floor;  ///< of the alignment; none was found
 
+  /// Products of a group; 0 where there are none.
   std::size_t group_size() const noexcept { return groups == 0 ? 0 : step / groups; }
 };
 

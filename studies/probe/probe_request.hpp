@@ -13,11 +13,15 @@ namespace ulpscope::studies {
 
 /// The members mean what their fields' help says.
 struct ProbeRequest {
+  /// What the fields of these names say in the help of `ulpscope probe`.
+  ///@{
   std::string engine, device, instruction;
   std::vector<std::string> in;
   std::string acc;
   std::uint64_t seed = 0;
+  ///@}
 
+  /// Names the members, for the command line, study files and the schema.
   void describe(requests::Fields& fields);
 };
 

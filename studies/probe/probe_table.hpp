@@ -13,13 +13,14 @@
 
 namespace ulpscope::studies {
 
+/// Whether the table has the answers of the emulated engine too.
 enum class ProbeModel : std::uint8_t { without, beside };
 
 /// How long it may take, and who is told on the way.
 struct ProbeWork {
   Deadline deadline = {};             ///< operations that are not done by then have the one row `not checked`
   std::function<bool()> usable = {};  ///< of the device (gpu::Device); null: always
-  WorkLog* log = nullptr;
+  WorkLog* log = nullptr;             ///< of operations; null: no process goes on
   std::function<void(const reports::Table&)> so_far = {};  ///< the operations done, in their order, each time that one is
 };
 

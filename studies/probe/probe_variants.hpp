@@ -10,16 +10,18 @@
 
 namespace ulpscope::studies {
 
+/// An engine that differs in one feature.
 struct ProbeVariant {
-  std::string word;  ///< what the feature would be
-  emu::Engine engine;
+  std::string word;    ///< what the feature would be
+  emu::Engine engine;  ///< which has it
 };
 
+/// One feature of an engine, and engines without it.
 struct ProbeFeature {
-  std::string name;
+  std::string name;                    ///< as in the tables of `ulpscope probe`
   std::string word;                    ///< what it is
   std::vector<ProbeVariant> variants;  ///< the same engine but for this; numbers: one less, one more, further ones
-  bool is_number = false;
+  bool is_number = false;              ///< whether `word` is a number
 };
 
 /// Products, order and addend of an engine: `16 products and c fused`.

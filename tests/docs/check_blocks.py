@@ -3,7 +3,10 @@
 """Runs every ```console block of Markdown files and compares what it prints with what the block shows.
 
 A block holds commands, each a line starting with `$ `, followed by the lines it prints (standard output and standard error
-together). A line of `...` stands for any lines. usage: check_blocks.py [--update] --bin DIR... --root DIR FILE...
+together). A line of `...` stands for any lines. Two comments make other parts of a file checked as well: after
+`<!-- made by: COMMAND -->` stands what COMMAND prints, up to an empty line; after `<!-- from: FILE -->` stands a code block whose
+lines follow each other in FILE, whatever their indentation there.
+usage: check_blocks.py [--update] --bin DIR... --root DIR FILE...
 """
 import argparse
 import os
@@ -11,8 +14,11 @@ import re
 import subprocess
 import sys
 import tempfile
+import textwrap
 
 FENCE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+MADE = re.compile(r"^(<!-- made by: ([^\n]*) -->\n\n)(.*?)(?=\n\n|\n?\Z)", re.MULTILINE | re.DOTALL)
+FROM = re.compile(r"^<!-- from: ([^\n]*) -->\n+```\w+\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def split_commands(block):
@@ -44,6 +50,19 @@ def run(command, binaries, root):
     return [line.rstrip() for line in done.stdout.decode().splitlines()]
 
 
+def quoted(text, root):
+    """How many quotations there are, and the sentences that say which of them are not in their file."""
+    found, wrong = FROM.findall(text), []
+    for name, quotation in found:
+        with open(os.path.join(root, name), encoding="utf-8") as file:
+            lines = textwrap.dedent(quotation).splitlines()
+            source = file.read().splitlines()
+        starts = range(len(source) - len(lines) + 1)
+        if not any(textwrap.dedent("\n".join(source[i:i + len(lines)])).splitlines() == lines for i in starts):
+            wrong.append(f"{name} does not hold\n{quotation}")
+    return len(found), wrong
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--update", action="store_true", help="write true output into the files instead")
@@ -65,10 +84,23 @@ def main():
         for path in arguments.files:
             with open(path, encoding="utf-8") as file:
                 text = file.read()
+            binaries = [os.path.abspath(folder) for folder in arguments.bin]
+            quotations, wrong = quoted(text, root)
+            checked += quotations
+            failures += len(wrong)
+            print("".join(f"{path}: {sentence}\n" for sentence in wrong), end="")
+            for start, command, shown in MADE.findall(text):
+                actual = "\n".join(run(command, binaries, scratch))
+                checked += 1
+                if actual != shown:
+                    failures += 1
+                    print(f"{path}: made by: {command}\n--- shown\n{shown}\n--- printed\n{actual}")
+                if arguments.update:
+                    text = text.replace(start + shown, start + actual)
             for block in FENCE.findall(text):
                 rebuilt = ""
                 for command, expected in split_commands(block):
-                    actual = run(command, [os.path.abspath(folder) for folder in arguments.bin], scratch)
+                    actual = run(command, binaries, scratch)
                     checked += 1
                     if not matches([line.rstrip() for line in expected], actual):
                         failures += 1
@@ -80,7 +112,7 @@ def main():
             if arguments.update:
                 with open(path, "w", encoding="utf-8") as file:
                     file.write(text)
-    print(f"{checked} commands, {failures} differ")
+    print(f"{checked} commands and quotations, {failures} differ")
     sys.exit(1 if (failures and not arguments.update) or checked == 0 else 0)
 
 

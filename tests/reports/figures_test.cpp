@@ -8,6 +8,7 @@
 #include "reports/growth.hpp"
 #include "reports/palette.hpp"
 #include "reports/percent.hpp"
+#include "reports/svg_document.hpp"
 #include "tests/reports/html_check.hpp"
 #include "tests/reports/sample_page.hpp"
 
@@ -58,6 +59,19 @@ TEST_CASE("figures can stand side by side in a page") {
     CHECK(first_unbalanced_tag(svg) == "");
     CHECK(svg.starts_with("<svg class=\"figure\" role=\"img\" aria-label=\""));
   }
+}
+
+TEST_CASE("a figure as a file brings its namespace, its background and its dark colours") {
+  const auto drawings = draw({window_figure(window_of({1, 0, 0, 0}, {0, 0, 0, 1}))});
+  skip_without_gnuplot(drawings);
+
+  const auto document = svg_document(drawings.svgs.at(0));
+
+  CHECK(document.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"figure\""));
+  CHECK(first_unbalanced_tag(document) == "");
+  for (const auto colour : {palette::page.light, palette::page.dark, palette::ink.light, palette::of_format(0).dark})
+    CHECK(holds(document, colour));
+  CHECK(document.ends_with(drawings.svgs.at(0).substr(drawings.svgs.at(0).find('>') + 1) + "\n"));
 }
 
 TEST_CASE("every colour that gnuplot draws has a dark counterpart") {

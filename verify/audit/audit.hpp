@@ -24,10 +24,11 @@ enum class AuditReference : std::uint8_t {
   engine,  ///< the correct output itself
 };
 
+/// What is audited, and how hard.
 struct AuditConfig {
-  products::Product product;  ///< computed on its engine
-  std::vector<Rule> rules;
-  AuditReference reference = AuditReference::exact;
+  products::Product product;                                                   ///< computed on its engine
+  std::vector<Rule> rules;                                                     ///< each is asked about every output
+  AuditReference reference = AuditReference::exact;                            ///< what rules compare an output with
   std::uint64_t seed = 0;                                                      ///< of the mutants and of the trials
   std::size_t trials = 0;                                                      ///< correct computations in other orders
   std::optional<Rule> bound = {};                                              ///< what a correct kernel may return, if derived
@@ -42,6 +43,7 @@ enum class Fate : std::uint8_t {
   not_applicable,  ///< the problem does not have what the mutant changes
   broken,          ///< the rule gave no verdict
 };
+/// `killed`, `LIVE` and so on, as in tables.
 std::string_view name_of(Fate fate) noexcept;
 
 /// One mutant under all rules.
@@ -49,11 +51,13 @@ struct AuditedMutant {
   Mutant mutant;                           ///< without its output
   std::optional<bool> beyond_bound = {};   ///< whether AuditConfig::bound rejects it; nothing without a bound
   std::vector<RuleVerdict> verdicts = {};  ///< of each rule; empty where none was asked
+  /// What became of it under rule number `rule`.
   Fate fate(std::size_t rule) const;
 };
 
 /// Correct computations that a rule rejected.
 struct FalseAlarms {
+  /// Computations; those that were rejected; those on which the rule gave no verdict.
   std::size_t trials = 0, alarms = 0, broken = 0;
   std::string first = {};  ///< the first that was rejected: engine, split, promotion, order of K
   /// Upper end of the 95 % interval of the rate where there were none: 3 / trials ("rule of three", Hanley and
@@ -61,14 +65,16 @@ struct FalseAlarms {
   double most_where_none() const { return 3.0 / static_cast<double>(trials); }
 };
 
+/// What an audit found.
 struct AuditResult {
-  std::vector<std::string> rules;
-  std::vector<RuleVerdict> correct;  ///< of each rule about the correct output
-  std::vector<AuditedMutant> mutants;
+  std::vector<std::string> rules;         ///< their words
+  std::vector<RuleVerdict> correct;       ///< of each rule about the correct output
+  std::vector<AuditedMutant> mutants;     ///< in the order of mutant_kinds()
   std::vector<FalseAlarms> false_alarms;  ///< of each rule
 
   /// Whether a rule gave no verdict or rejected the correct output.
   bool breaks_on_correct(std::size_t rule) const { return !correct[rule].broken.empty(); }
+  /// Whether a rule rejected the correct output.
   bool rejects_correct(std::size_t rule) const { return !breaks_on_correct(rule) && !correct[rule].passes; }
   /// Required mutants that a rule did not reject, but for those that a correct kernel may return (beyond_bound).
   std::vector<const AuditedMutant*> required_that_live(std::size_t rule) const;

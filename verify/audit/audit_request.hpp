@@ -15,12 +15,16 @@ namespace ulpscope::verify {
 
 /// The members mean what their fields' help says.
 struct AuditRequest {
+  /// What the fields of these names say in the help of `ulpscope audit`.
+  ///@{
   products::ProductRequest product;
   std::string engine, reference = "exact";
   std::vector<std::string> rule;
   std::uint64_t trials = 20;
   double timeout = 60;
+  ///@}
 
+  /// Names the members, for the command line, study files and the schema.
   void describe(requests::Fields& fields);
 };
 

@@ -10,10 +10,12 @@
 
 namespace ulpscope::verify {
 
+/// One more way to compute the product rightly.
 struct Trial {
-  std::string engine;
-  std::size_t split_k = 1, promote = 0;
-  bool permuted = false;  ///< the products of every element in another order, the same for all
+  std::string engine;                    ///< a name of emu::engine_names()
+  std::size_t split_k = 1, promote = 0;  ///< chains of equal length; products of a part, 0: all
+  bool permuted = false;                 ///< the products of every element in another order, the same for all
+  /// The same in words, for reports.
   std::string word() const;
 };
 

@@ -21,6 +21,8 @@ std::uint64_t drawn(const MutationSource& source, std::uint64_t drawn_for, std::
 double codes_away(emu::Format format, double x, std::int64_t steps);
 
 // Of the output alone.
+/// Of the kinds with these names (mutant_kinds()); the number is the severity in the unit of the kind.
+///@{
 MutantOutput zeros(const MutationSource& source, double);
 MutantOutput constant_mean(const MutationSource& source, double);
 MutantOutput nan_element(const MutationSource& source, double);
@@ -34,8 +36,11 @@ MutantOutput noise(const MutationSource& source, double ulps);
 MutantOutput overflow_saturated(const MutationSource& source, double);
 MutantOutput saturation_missing(const MutationSource& source, double);
 MutantOutput subnormal_outputs_flushed(const MutationSource& source, double);
+///@}
 
 // Of the product.
+/// Of the kinds with these names (mutant_kinds()); the number is the severity in the unit of the kind.
+///@{
 MutantOutput stale_output(const MutationSource& source, double);
 MutantOutput k_dropped(const MutationSource& source, double products);
 MutantOutput k_repeated(const MutationSource& source, double);
@@ -50,5 +55,6 @@ MutantOutput inputs_in_bfloat16(const MutationSource& source, double);
 MutantOutput inputs_in_float8_e4m3fn(const MutationSource& source, double);
 MutantOutput subnormal_inputs_flushed(const MutationSource& source, double);
 MutantOutput out_truncated(const MutationSource& source, double);
+///@}
 
 }  // namespace ulpscope::verify

@@ -9,8 +9,9 @@
 
 namespace ulpscope::verify {
 
+/// Tolerances as of numpy.isclose.
 struct CloseTolerance {
-  double rtol, atol;
+  double rtol, atol;  ///< of the reference's magnitude, and of any element
 };
 /// The defaults of torch.testing.assert_close for a dtype; 0 and 0 for those that its table does not name.
 CloseTolerance assert_close_tolerance(emu::Format format);
@@ -18,9 +19,10 @@ CloseTolerance assert_close_tolerance(emu::Format format);
 /// |output - reference| <= atol + rtol |reference| in float64; infinities are close where they are equal, NaN never is.
 RuleVerdict judge_close(CloseTolerance tolerance, std::span<const double> reference, std::span<const double> output);
 
+/// Close elements, and how many there must be.
 struct MatchedRatio {
-  CloseTolerance tolerance;
-  double ratio;
+  CloseTolerance tolerance;  ///< when an element counts as close
+  double ratio;              ///< a share from 0 to 1
 };
 /// The share of elements with |output - reference| <= atol + rtol |output| is `ratio` or more, and all of both are finite.
 RuleVerdict judge_matched_ratio(const MatchedRatio& rule, std::span<const double> reference, std::span<const double> output);

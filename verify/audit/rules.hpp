@@ -17,7 +17,7 @@ namespace ulpscope::verify {
 
 /// What a rule says of one output.
 struct RuleVerdict {
-  bool passes = false;
+  bool passes = false;           ///< whether the output is accepted
   double figure = 0;             ///< the number that is compared with `limit`; nan where the original computes nan
   double limit = 0;              ///< what `figure` is compared with
   std::uint64_t violations = 0;  ///< elements that break the rule; of a rule about the whole tensor, 1 where it fails
@@ -37,12 +37,14 @@ using RuleJudge = std::function<RuleVerdict(std::span<const double> reference, s
 /// A rule: what it is called, and how it is made ready for a problem. A rule that needs the operands (such as a derived bound)
 /// prepares once what it asks of every output.
 struct Rule {
-  std::string word;
+  std::string word;  ///< as typed: `calc_diff:1e-3`
+  /// Called once a problem; the judge is asked about each output.
   std::function<RuleJudge(const RuleProblem& problem)> prepare;
 };
 
 /// A rule that asks for nothing but the two tensors and their format.
 using TensorJudge = std::function<RuleVerdict(emu::Format out, std::span<const double>, std::span<const double>)>;
+/// A rule that prepares nothing.
 Rule rule_of(std::string word, TensorJudge judge);
 
 /// `assert_close`, `allclose:rtol=1e-5,atol=1e-8`, `calc_diff:1e-3`, `cosine:0.999`, `sqnr:25`, `frobenius:0.01`, `ulp:1`,

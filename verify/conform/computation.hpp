@@ -16,23 +16,26 @@ namespace ulpscope::verify {
 
 /// A function of one number, rounded once to its format.
 struct UnaryOperation {
-  std::string_view name;
+  std::string_view name;  ///< as the command line has it
+  /// Of a format, a code, rounding options and random bits.
   emu::Result (*function)(emu::Format, emu::Code, const emu::RoundingOptions&, std::uint32_t);
 };
 
 /// By name, case ignored, `-` and `_` alike.
 std::optional<UnaryOperation> parse_unary_operation(std::string_view word);
+/// Every name.
 std::vector<std::string> unary_operation_words();
 
 /// A format on the way, and how it is reached.
 struct Through {
-  emu::Format format;
-  emu::Rounding rounding = emu::Rounding::nearest_even;
+  emu::Format format;                                    ///< the numbers on the way
+  emu::Rounding rounding = emu::Rounding::nearest_even;  ///< to that format, not saturating
 };
 
+/// What a converter should compute.
 struct Computation {
-  emu::Format from, to;
-  Rules rules = {};
+  emu::Format from, to;                          ///< of inputs and results
+  Rules rules = {};                              ///< of its rounding, NaNs and infinities
   std::optional<UnaryOperation> operation = {};  ///< absent: a conversion; present: of one format, from = to
   std::optional<Through> through = {};           ///< round to this format first; an operation is done in it
 };

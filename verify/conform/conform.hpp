@@ -14,8 +14,9 @@
 
 namespace ulpscope::verify {
 
+/// How results are judged.
 struct ConformConfig {
-  Computation right;
+  Computation right;         ///< what the results should be
   std::uint64_t ulp = 0;     ///< so many codes may lie between a result and the right one
   std::size_t examples = 3;  ///< of each finding
   int threads = 0;           ///< 0: all
@@ -24,23 +25,24 @@ struct ConformConfig {
 
 /// One wrong result.
 struct Mismatch {
-  std::uint64_t index;  ///< of the input among all inputs
-  emu::Code input, expected, got;
+  std::uint64_t index;             ///< of the input among all inputs
+  emu::Code input, expected, got;  ///< codes of the input, of the right result and of the subject's
 };
 
 /// Mismatches of one class and one explanation.
 struct ConformFinding {
-  Fault fault;
-  std::string explanation;  ///< the hypothesis that gives these results; empty where none does
-  std::uint64_t count = 0;
+  Fault fault;                     ///< the class
+  std::string explanation;         ///< the hypothesis that gives these results; empty where none does
+  std::uint64_t count = 0;         ///< mismatches
   std::uint64_t otherwise = 0;     ///< inputs where the explanation would give a wrong result, and the subject's is not that
   std::vector<Mismatch> examples;  ///< the first ones
 };
 
+/// What a subject's results come to.
 struct Conformance {
-  std::uint64_t compared = 0;    ///< inputs whose results were judged
-  std::uint64_t not_judged = 0;  ///< inputs for which the rules prescribe nothing
-  std::uint64_t mismatches = 0;
+  std::uint64_t compared = 0;            ///< inputs whose results were judged
+  std::uint64_t not_judged = 0;          ///< inputs for which the rules prescribe nothing
+  std::uint64_t mismatches = 0;          ///< results that are wrong
   std::vector<ConformFinding> findings;  ///< most mismatches first
 };
 

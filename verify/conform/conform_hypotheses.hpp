@@ -25,16 +25,18 @@ enum class Fault : std::uint8_t {
   off_by_one,       ///< the same in the normal range: faithful, not nearest
   other,
 };
-inline constexpr int fault_count = 11;
+inline constexpr int fault_count = 11;  ///< classes of Fault
 
+/// The word of a class, as in tables.
 std::string_view name_of(Fault fault) noexcept;
 /// What the class means, in one line for the reader of a report.
 std::string_view meaning_of(Fault fault) noexcept;
 
+/// A rule that the subject may follow in place of the right one.
 struct ConformHypothesis {
-  Fault fault;
-  std::string name;  ///< `toward_zero`, `through float16`, `saturating`, `flush_subnormals`
-  Computation computation;
+  Fault fault;              ///< the class of mismatches that it explains
+  std::string name;         ///< `toward_zero`, `through float16`, `saturating`, `flush_subnormals`
+  Computation computation;  ///< what it would give
 };
 
 /// All that are tried, in the order in which they are preferred when they explain equally much. At most 32.

@@ -12,6 +12,7 @@
 
 namespace ulpscope::verify {
 
+/// The inputs that a subject is asked about.
 class Inputs {
  public:
   /// Every code of `from`; where that has more than 32 bits, the sample.
@@ -21,8 +22,11 @@ class Inputs {
   /// signs.
   Inputs(emu::Format from, emu::Format to, std::uint64_t seed);
 
+  /// The format of the inputs.
   emu::Format format() const { return from_; }
+  /// Whether not every code is asked about.
   bool is_sample() const { return !sample_.empty(); }
+  /// How many there are.
   std::uint64_t size() const { return is_sample() ? sample_.size() : std::uint64_t{1} << from_.bits(); }
   /// Inputs [first, first + words.size()).
   void fill(std::uint64_t first, Words& words) const;

@@ -13,11 +13,12 @@
 
 namespace ulpscope::verify {
 
+/// The rules of a published converter, by a word.
 struct Preset {
-  std::string_view name;
-  emu::Format to;
-  Rules rules;
-  std::string_view source;
+  std::string_view name;    ///< as the command line has it
+  emu::Format to;           ///< the format it converts to
+  Rules rules;              ///< what it does
+  std::string_view source;  ///< the document that says so
 };
 
 /// Rows of one preset are neighbours.
@@ -27,6 +28,7 @@ std::span<const Preset> presets() noexcept;
 /// @throws ulpscope::Error when there is no such preset, or none for this format, naming those that are.
 const Preset& find_preset(const std::string& name, emu::Format to);
 
+/// Every name, once.
 std::vector<std::string> preset_names();
 
 }  // namespace ulpscope::verify

@@ -15,6 +15,8 @@ namespace ulpscope::verify {
 
 /// The members mean what their fields' help says.
 struct ConformRequest {
+  /// What the fields of these names say in the help of `ulpscope conform`.
+  ///@{
   std::string library, symbol, signature = "batch", program, dump;
   int subject_threads = 0;
   std::string from, to, op, preset, nan, range;
@@ -22,21 +24,25 @@ struct ConformRequest {
   requests::RoundingRequest rounding;
   std::uint64_t seed = 0;  ///< of the inputs, where they are a sample
   int threads = 0;
+  ///@}
 
+  /// Names the members, for the command line, study files and the schema.
   void describe(requests::Fields& fields);
 };
 
 /// The subject in words.
 std::string subject_name(const ConformRequest& request);
 
+/// What a run gives.
 struct ConformResult {
-  ConformHeading heading;
-  Conformance conformance;
+  ConformHeading heading;   ///< what was asked
+  Conformance conformance;  ///< what came of it
 };
 
 /// Runs the subject on all inputs. @throws ulpscope::Error
 ConformResult conform(const ConformRequest& request, const studies::Progress& progress);
 
+/// Whether the subject conforms; vacuous where nothing was compared.
 studies::StudyOutcome outcome_of(const Conformance& result);
 
 /// Writes the inputs as raw words, for a subject that answers elsewhere. @throws ulpscope::Error

@@ -30,15 +30,16 @@ enum class NegativeRule : std::uint8_t { is_nan, magnitude, not_judged };
 /// What zero becomes in a format without zero.
 enum class ZeroRule : std::uint8_t { is_least, is_nan };
 
+/// What a conversion prescribes.
 struct Rules {
-  emu::RoundingOptions options = {};
-  NanCheck nan_check = NanCheck::any;
-  std::optional<emu::Code> nan_code = {};   ///< what a NaN becomes, without its sign; absent: the canonical code
-  Sign nan_sign = Sign::positive;           ///< of what a NaN becomes
-  Sign overflow_nan_sign = Sign::positive;  ///< of the NaN that an overflow becomes
-  InfinityRule infinity = InfinityRule::by_policy;
-  NegativeRule negative = NegativeRule::is_nan;
-  ZeroRule zero = ZeroRule::is_least;
+  emu::RoundingOptions options = {};                ///< the rounding and what overflow gives
+  NanCheck nan_check = NanCheck::any;               ///< how NaN results are compared
+  std::optional<emu::Code> nan_code = {};           ///< what a NaN becomes, without its sign; absent: the canonical code
+  Sign nan_sign = Sign::positive;                   ///< of what a NaN becomes
+  Sign overflow_nan_sign = Sign::positive;          ///< of the NaN that an overflow becomes
+  InfinityRule infinity = InfinityRule::by_policy;  ///< what an infinity becomes
+  NegativeRule negative = NegativeRule::is_nan;     ///< what a number below zero becomes where there is no sign
+  ZeroRule zero = ZeroRule::is_least;               ///< what zero becomes where there is none
 
   friend bool operator==(const Rules&, const Rules&) = default;
 };

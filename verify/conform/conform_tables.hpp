@@ -11,10 +11,10 @@ namespace ulpscope::verify {
 
 /// What was asked, in the words of the command line.
 struct ConformHeading {
-  std::string subject, preset;
-  Computation right;
-  std::uint64_t ulp = 0;
-  bool sample = false;
+  std::string subject, preset;  ///< the subject in words; empty: no preset
+  Computation right;            ///< what the results should be
+  std::uint64_t ulp = 0;        ///< codes that may lie between a result and the right one
+  bool sample = false;          ///< whether not every code was asked about
 };
 
 /// One row per finding with its first example; one row of class `none` where nothing is wrong.

@@ -14,11 +14,12 @@ namespace ulpscope::verify {
 
 /// Inputs [first, end) of `inputs`, and the format of the results.
 struct Questions {
-  const Inputs& inputs;
-  emu::Format to;
-  std::uint64_t first = 0, end = 0;
+  const Inputs& inputs;              ///< of all inputs
+  emu::Format to;                    ///< the format of the results
+  std::uint64_t first = 0, end = 0;  ///< indices of inputs
 };
 
+/// What is to be judged: it answers questions.
 class Subject {
  public:
   virtual ~Subject() = default;
@@ -42,10 +43,11 @@ enum class Signature : std::uint8_t {
 /// @throws ulpscope::Error naming the signatures.
 Signature parse_signature(const std::string& word);
 
+/// A function in a shared library.
 struct LibraryCall {
-  std::string library, symbol;  ///< path of the shared library, name of the function
-  Signature signature = Signature::batch;
-  int threads = 0;  ///< at most so many call the function at once; 0: any number
+  std::string library, symbol;             ///< path of the shared library, name of the function
+  Signature signature = Signature::batch;  ///< how it is called
+  int threads = 0;                         ///< at most so many call the function at once; 0: any number
 };
 
 /// @throws ulpscope::Error when the library or the symbol is not there, or the signature does not fit the formats.

@@ -20,17 +20,22 @@ constexpr std::size_t word_bytes(emu::Format format) noexcept {
 /// An array of codes of one format.
 class Words {
  public:
+  /// One vector for each width of a word.
   using Array = std::variant<std::vector<std::uint8_t>, std::vector<std::uint16_t>, std::vector<std::uint32_t>,
                              std::vector<std::uint64_t>>;
 
+  /// `size` codes of 0.
   Words(emu::Format format, std::size_t size) : array_(made(word_bytes(format), size)) {}
 
+  /// How many codes there are.
   std::size_t size() const {
     return std::visit([](const auto& words) { return words.size(); }, array_);
   }
+  /// Makes it hold so many; new codes are 0.
   void resize(std::size_t size) {
     std::visit([size](auto& words) { words.resize(size); }, array_);
   }
+  /// Code number i.
   emu::Code code(std::size_t i) const {
     return std::visit([i](const auto& words) { return emu::Code{words[i]}; }, array_);
   }
@@ -38,6 +43,7 @@ class Words {
   void set(std::size_t i, emu::Code code) {
     std::visit([=](auto& words) { words[i] = static_cast<std::remove_reference_t<decltype(words[i])>>(code); }, array_);
   }
+  /// As they lie in memory, little-endian.
   std::span<const std::byte> bytes() const {
     return std::visit([](const auto& words) { return std::as_bytes(std::span(words)); }, array_);
   }

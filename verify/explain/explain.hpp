@@ -17,12 +17,14 @@
 
 namespace ulpscope::verify {
 
+/// What is to be explained.
 struct ExplainConfig {
   products::Product product;  ///< the claim, with its engine
   tensors::Tensor d;          ///< what the kernel returned
   double at_least = 0.999;    ///< share of all elements, and of those that the claim gets wrong, that explains D
 };
 
+/// What the hypotheses say of a claim.
 enum class ExplainVerdict : std::uint8_t {
   holds,        ///< the claim reproduces every element
   explained,    ///< it does not, and a hypothesis does
@@ -30,29 +32,32 @@ enum class ExplainVerdict : std::uint8_t {
   undecided,    ///< hypotheses do, but the elements that differ are too few or too near for it not to be chance
   vacuous,      ///< the claim reproduces every element, and so does every other way to sum
 };
+/// The word of a verdict, as in tables.
 std::string_view name_of(ExplainVerdict verdict) noexcept;
 
 /// A hypothesis and the elements it reproduces, NaN for NaN, all else to the bit. Counted over the whole output.
 struct Finding {
-  Hypothesis hypothesis;
-  std::uint64_t matched = 0;
+  Hypothesis hypothesis;               ///< what may have been computed
+  std::uint64_t matched = 0;           ///< elements that it reproduces
   std::uint64_t matched_of_wrong = 0;  ///< of those that the claim gets wrong
   std::uint64_t digest = 0;            ///< equal where two hypotheses give the same output
   std::size_t group = 0;               ///< from 1: hypotheses that this data cannot tell apart
-  bool explains = false;
+  bool explains = false;               ///< whether it reproduces enough of them
 };
 
+/// What was found out.
 struct ExplainResult {
-  ExplainVerdict verdict = ExplainVerdict::unexplained;
-  Claim claim;
-  std::uint64_t count = 0, wrong = 0;  ///< elements of D, and those that the claim does not reproduce
-  std::vector<Finding> findings;       ///< those that explain D, the simplest first; without any the best ones
-  std::size_t tried = 0;               ///< hypotheses
-  std::size_t distinct = 0;            ///< ways to sum that differ from the claim on the sample, where the claim holds
-  std::size_t sums = 0;                ///< ways to sum that were tried, where the claim holds
-  std::uint64_t evidence_bits = 0;     ///< over all wrong elements: bits of the distance from the claim, counted in codes
-  double chance = 0;                   ///< where none explains D: median share of a sample that single causes reproduce
+  ExplainVerdict verdict = ExplainVerdict::unexplained;  ///< in a word
+  Claim claim;                                           ///< what was claimed
+  std::uint64_t count = 0, wrong = 0;                    ///< elements of D, and those that the claim does not reproduce
+  std::vector<Finding> findings;    ///< those that explain D, the simplest first; without any the best ones
+  std::size_t tried = 0;            ///< hypotheses
+  std::size_t distinct = 0;         ///< ways to sum that differ from the claim on the sample, where the claim holds
+  std::size_t sums = 0;             ///< ways to sum that were tried, where the claim holds
+  std::uint64_t evidence_bits = 0;  ///< over all wrong elements: bits of the distance from the claim, counted in codes
+  double chance = 0;                ///< where none explains D: median share of a sample that single causes reproduce
 
+  /// Elements that the claim reproduces.
   std::uint64_t equal() const { return count - wrong; }
   /// With fewer bits, one of `tried` hypotheses may fit by chance: log2(tried), and 4 more for one in 16.
   std::uint64_t needed_bits() const;

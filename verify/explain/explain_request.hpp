@@ -14,10 +14,14 @@ namespace ulpscope::verify {
 
 /// The members mean what their fields' help says.
 struct ExplainRequest {
+  /// What the fields of these names say in the help of `ulpscope explain matmul`.
+  ///@{
   products::ProductRequest product;
   std::string engine = "fma", output;
   double at_least = 0.999;
+  ///@}
 
+  /// Names the members, for the command line, study files and the schema.
   void describe(requests::Fields& fields);
 };
 

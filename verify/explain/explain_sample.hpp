@@ -13,11 +13,12 @@ namespace ulpscope::verify {
 
 /// Elements of some outputs.
 struct Score {
-  std::uint64_t matched = 0;
-  std::uint64_t matched_of_wrong = 0;
-  std::uint64_t changed = 0;  ///< that are not the claim's
-  std::uint64_t digest = 0;
+  std::uint64_t matched = 0;           ///< elements reproduced
+  std::uint64_t matched_of_wrong = 0;  ///< elements reproduced that the claim gets wrong
+  std::uint64_t changed = 0;           ///< that are not the claim's
+  std::uint64_t digest = 0;            ///< of all bits of the outputs; sums of digests do not depend on their order
 
+  /// Adds those of other elements.
   void add(const Score& other) noexcept;
 };
 
@@ -27,7 +28,9 @@ class Evidence {
   /// `d`: the elements of D. Replays the claim.
   Evidence(const MatmulData& data, const Kernel& claimed, std::vector<double> d, int threads);
 
+  /// Elements of D.
   std::uint64_t count() const noexcept { return d_.size(); }
+  /// Elements that the claim does not reproduce.
   std::uint64_t wrong() const noexcept { return wrong_; }
 
   /// How far the wrong elements are from the claim: the bits of the number of codes between, summed. Codes of
@@ -38,7 +41,9 @@ class Evidence {
   /// its rows are spread over those that have any, half of its columns over those where these rows do: it has one if D has.
   Region sample(std::size_t outputs, std::size_t products) const;
 
+  /// Replays a kernel on a region and compares it with D.
   Score score(const Kernel& kernel, const Region& region) const;
+  /// Replays a kernel on all of D.
   Score score_all(const Kernel& kernel) const;
 
  private:

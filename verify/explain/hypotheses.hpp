@@ -20,16 +20,18 @@ struct Cause {
   std::string word;                   ///< `split-k=4`
   std::string sentence;               ///< `split-K = 4`
   std::vector<MatmulOption> options;  ///< that make `ulpscope matmul` compute it; empty where none do
+  /// Makes the claimed kernel one that has the cause.
   std::function<void(Kernel&)> change;
   std::vector<std::string> also = {};  ///< other words for the same: engines with one arithmetic
 };
 
 /// One or two causes together.
 struct Hypothesis {
-  std::vector<Cause> causes;
+  std::vector<Cause> causes;  ///< applied one after another
 
   std::string word() const;      ///< words joined by `+`
   std::string sentence() const;  ///< joined by `and`
+  /// The kernel that has all causes.
   Kernel kernel(const Kernel& declared) const;
   bool is(const std::string& word) const;  ///< whether this is its word, or one that means the same
   bool has_command() const;                ///< whether each cause is within reach of `ulpscope matmul`
@@ -37,12 +39,15 @@ struct Hypothesis {
 
 /// What is claimed of a product, as far as hypotheses depend on it.
 struct Claim {
-  products::Product config;
-  products::MatmulShape shape;
-  Kernel kernel;
+  products::Product config;     ///< as claimed, with its engine
+  products::MatmulShape shape;  ///< extents and batch
+  Kernel kernel;                ///< the same as arithmetic
 
+  /// The claimed engine.
   std::string engine() const { return config.engine; }
+  /// The claimed format of A.
   emu::Format a() const { return config.a.rounding.format; }
+  /// The claimed format of B.
   emu::Format b() const { return config.b.rounding.format; }
   std::size_t step() const;  ///< products that the claimed engine takes at a time
 };
@@ -62,6 +67,7 @@ std::vector<Cause> layout_causes(const Claim& claim);    ///< transposed and swa
 std::vector<Cause> result_causes(const Claim& claim);    ///< the last rounding, and others before it
 std::vector<Cause> epilogue_causes(const Claim& claim);  ///< C, alpha, beta, scales
 
+/// Every cause by itself.
 std::vector<Hypothesis> single_hypotheses(const Claim& claim);
 /// The single causes that are about the order and the rounding of sums in the claimed accumulator.
 std::vector<Hypothesis> summation_hypotheses(const Claim& claim);

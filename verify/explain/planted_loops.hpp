@@ -12,22 +12,28 @@
 
 namespace ulpscope::verify {
 
-using Indices = std::vector<std::size_t>;
+using Indices = std::vector<std::size_t>;  ///< products of a sum, by their places in K
 
 /// The sum of some products of output (i, j) in an order, as an engine has it.
 using Summing = std::function<float(const PlantedProblem&, std::size_t i, std::size_t j, const Indices& ks, float start)>;
 
+/// x as a number of `format`.
 float rounded(emu::Format format, double x, emu::RoundingOptions options = {});
 
+/// By the claimed engine.
 float claimed_sum(const PlantedProblem& p, std::size_t i, std::size_t j, const Indices& ks, float start);
+/// In float32, every product and every sum rounded.
 float multiply_add(const PlantedProblem& p, std::size_t i, std::size_t j, const Indices& ks, float start);
+/// Every sum rounded to bfloat16.
 float in_bfloat16(const PlantedProblem& p, std::size_t i, std::size_t j, const Indices& ks, float start);
+/// By another engine.
 Summing of_engine(const std::string& engine);
 
 /// 0 .. k - 1.
 Indices ascending(std::size_t k);
 /// Parts of 0 .. k - 1 of one length, and parts that take turns every `run` products.
 std::vector<Indices> lengths_of(std::size_t k, std::size_t length);
+/// Product i goes to part (i / run) % lanes.
 std::vector<Indices> lanes_of(std::size_t k, std::size_t lanes, std::size_t run);
 /// Of the chains when an engine splits K.
 std::size_t chain_length(const PlantedProblem& p, const std::string& engine, std::size_t parts);

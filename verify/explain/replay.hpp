@@ -27,11 +27,12 @@ enum class Layout : std::uint8_t {
 
 /// What an operand goes through before it is multiplied.
 struct OperandPath {
-  Layout layout = Layout::stored;
+  Layout layout = Layout::stored;                       ///< how its elements are read
   std::size_t tile = 0;                                 ///< extent, for Layout::tiles; divides both extents
   std::vector<products::InputRounding> roundings = {};  ///< one after another; the last one's format is that of the operand
   std::optional<emu::Format> read_as = {};              ///< codes of that format are taken for codes of this one
 
+  /// The format in which it is multiplied.
   emu::Format format() const { return read_as.value_or(roundings.back().format); }
 };
 
@@ -39,9 +40,9 @@ struct OperandPath {
 struct Chain {
   /// Its steps; without one every product is added on its own, by the three fields below.
   std::optional<emu::Engine> engine = {};
-  emu::Format accumulator = emu::float32;
-  emu::RoundingOptions rounding = {};  ///< of every addition, and of every product where those are rounded
-  emu::Products products = emu::Products::fused;
+  emu::Format accumulator = emu::float32;         ///< of sums; with an engine that of the engine
+  emu::RoundingOptions rounding = {};             ///< of every addition, and of every product where those are rounded
+  emu::Products products = emu::Products::fused;  ///< whether products are rounded before they are added
   bool exact = false;  ///< no chain: the exact product rounded once to the output format (products/exact_product.hpp)
 };
 
@@ -68,26 +69,26 @@ enum class AlphaUse : std::uint8_t {
 
 /// What follows the sum.
 struct Epilogue {
-  ScaleUse scales = ScaleUse::declared;
-  CUse c = CUse::declared;
-  AlphaUse alpha_use = AlphaUse::fused;
-  double alpha = 1;
-  std::optional<double> beta = {};
+  ScaleUse scales = ScaleUse::declared;   ///< whether and where scales are applied
+  CUse c = CUse::declared;                ///< whether and where C is added
+  AlphaUse alpha_use = AlphaUse::fused;   ///< how alpha and beta are applied
+  double alpha = 1;                       ///< factor of the sum
+  std::optional<double> beta = {};        ///< factor of C; none: 1
   std::vector<emu::Format> between = {};  ///< formats to which the result is rounded, to nearest even, before the last rounding
-  emu::Format out = emu::float32;
-  emu::RoundingOptions rounding = {};  ///< the last one
+  emu::Format out = emu::float32;         ///< of D
+  emu::RoundingOptions rounding = {};     ///< the last one
 };
 
 /// The arithmetic of a kernel.
 struct Kernel {
-  OperandPath a, b;
-  bool operands_swapped = false;   ///< B A in the place of A B; square matrices
-  bool result_transposed = false;  ///< D is stored transposed; square
-  KOrder order;
-  Parts parts;
-  Chain chain;
+  OperandPath a, b;                     ///< what becomes of the operands
+  bool operands_swapped = false;        ///< B A in the place of A B; square matrices
+  bool result_transposed = false;       ///< D is stored transposed; square
+  KOrder order;                         ///< in which products are added
+  Parts parts;                          ///< how K is cut
+  Chain chain;                          ///< how a part is summed
   emu::Format c_format = emu::float32;  ///< C is rounded to it first
-  Epilogue epilogue;
+  Epilogue epilogue;                    ///< what follows the sum
 
   /// Whether sums are kept in float64, not float32.
   bool wide() const;
@@ -99,9 +100,10 @@ Kernel declared_kernel(const products::Product& config);
 
 /// Some outputs of one matrix of a batch: rows by columns.
 struct Region {
-  std::size_t matrix = 0;
-  std::vector<std::size_t> rows, columns;
+  std::size_t matrix = 0;                  ///< of the batch
+  std::vector<std::size_t> rows, columns;  ///< indices, ascending
 
+  /// Outputs of the region.
   std::size_t count() const noexcept { return rows.size() * columns.size(); }
 };
 

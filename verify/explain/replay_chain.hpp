@@ -13,10 +13,10 @@ namespace ulpscope::verify {
 /// Operands in the storage of sums.
 template <class Float>
 struct ChainOperands {
-  emu::Format a_format, b_format;
-  std::vector<Float> a;  ///< rows by K
-  std::vector<Float> b;  ///< K by columns
-  std::size_t rows, columns, k;
+  emu::Format a_format, b_format;  ///< of the elements
+  std::vector<Float> a;            ///< rows by K
+  std::vector<Float> b;            ///< K by columns
+  std::size_t rows, columns, k;    ///< extents
 };
 
 /// The sums of the products at `ks`, in that order, that start from `start` (rows by columns; empty: zeros).

@@ -11,9 +11,11 @@ namespace ulpscope::verify {
 
 /// Scales of an operand; none where `scales` is empty.
 struct DataScales {
-  std::optional<products::MatmulScales> scales;
+  std::optional<products::MatmulScales> scales;  ///< over the operand's matrices
 
+  /// Whether there are none.
   bool empty() const noexcept { return !scales; }
+  /// The scale of the whole operand; 1 where there is none.
   float whole() const noexcept { return scales ? scales->whole : 1.0F; }
   /// Products that share a scale along K; 0: all of them.
   std::size_t k_block() const noexcept { return scales && scales->for_k > 1 ? scales->k_block : 0; }
@@ -21,15 +23,18 @@ struct DataScales {
   float at(std::size_t matrix, std::size_t line, std::size_t k) const noexcept;
 };
 
+/// Operands, rounded, in one place.
 struct MatmulData {
-  products::MatmulShape shape;
-  std::vector<double> a, b;  ///< matrices as M by K and K by N, row-major
-  std::vector<double> c;     ///< broadcast to the shape of D; empty: none
-  DataScales scale_a, scale_b;
+  products::MatmulShape shape;  ///< extents and batch
+  std::vector<double> a, b;     ///< matrices as M by K and K by N, row-major
+  std::vector<double> c;        ///< broadcast to the shape of D; empty: none
+  DataScales scale_a, scale_b;  ///< over A and B
 
+  /// Element (i, k) of a matrix of A.
   double a_at(std::size_t matrix, std::size_t i, std::size_t k) const noexcept {
     return a[(matrix * shape.m + i) * shape.k + k];
   }
+  /// Element (k, j) of a matrix of B.
   double b_at(std::size_t matrix, std::size_t k, std::size_t j) const noexcept {
     return b[(matrix * shape.k + k) * shape.n + j];
   }

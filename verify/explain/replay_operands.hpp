@@ -10,8 +10,9 @@ namespace ulpscope::verify {
 
 /// Operands of a region: A as rows by K, B as K by columns, both row-major.
 struct RegionOperands {
-  std::vector<double> a, b;
+  std::vector<double> a, b;  ///< after all that their paths do to them
 };
+/// Those that `kernel` multiplies for `region`.
 RegionOperands fetch_operands(const MatmulData& data, const Kernel& kernel, const Region& region);
 
 /// C at the outputs of a region, rounded; empty where there is none.

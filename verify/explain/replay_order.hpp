@@ -11,6 +11,7 @@ namespace ulpscope::verify {
 
 /// An order of 0 .. K - 1, or of some of them.
 struct KOrder {
+  /// How 0 .. K - 1 is gone through.
   enum class Kind : std::uint8_t {
     ascending,
     descending,
@@ -18,11 +19,12 @@ struct KOrder {
     blocks_descending,  ///< blocks of n, the last block first, ascending in a block
     blocks_reversed,    ///< blocks of n in their order, descending in a block
   };
-  Kind kind = Kind::ascending;
-  std::size_t n = 1;
+  Kind kind = Kind::ascending;                      ///< the order
+  std::size_t n = 1;                                ///< of the kinds that have blocks
   std::size_t skipped_first = 0, skipped_last = 0;  ///< products left out at the ends, before the order is changed
   bool last_twice = false;                          ///< product K - 1 is taken twice
 };
+/// The products of a chain of length k, in the order of their addition.
 std::vector<std::size_t> indices(const KOrder& order, std::size_t k);
 
 /// How the sums of chains are added up.
@@ -34,7 +36,7 @@ struct Parts {
   std::size_t lanes = 1;    ///< chains that take turns: chain (i / run) mod lanes has the i-th product
   std::size_t run = 1;      ///< for `lanes`
   std::size_t promote = 0;  ///< each chain begins anew after so many products; its pieces are added ascending; 0: never
-  Reduction reduction = Reduction::ascending;
+  Reduction reduction = Reduction::ascending;  ///< how sums of chains are added
 };
 
 /// A chain: pieces, each summed from zero.

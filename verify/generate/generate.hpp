@@ -16,34 +16,34 @@ namespace ulpscope::verify {
 
 /// What a case is made for.
 struct CaseRequest {
-  std::size_t m = 64, n = 64, k = 256;
+  std::size_t m = 64, n = 64, k = 256;                         ///< extents
   emu::Format a = emu::float16, b = emu::float16;              ///< of the operands; every element is a number of them
   emu::Format accumulator = emu::float32, out = emu::float16;  ///< of the kernel that is to be tested
   double condition = 1e6;                                      ///< `cancellation`: 2 sum |a||b| / |sum a b|
-  std::uint64_t seed = 0;
+  std::uint64_t seed = 0;                                      ///< of everything that is drawn
 };
 
 /// Something measured about a case.
 struct CaseFact {
-  std::string name;
-  double value;
+  std::string name;     ///< in the manifest of a case
+  double value;         ///< the number
   std::string meaning;  ///< in words
 };
 
 /// Operands, row-major, and what their product is.
 struct MatmulCase {
-  std::vector<float> a, b;
+  std::vector<float> a, b;           ///< m by k, and k by n
   std::vector<float> c = {};         ///< where the chain starts, row-major as the result; empty: zeros
   std::vector<float> expected = {};  ///< the exact product, rounded once to the output format, to nearest even
   /// Whether every partial sum in any order and grouping is a number of the accumulator, so that a kernel that rounds only to
   /// it and to the output format returns `expected` to the bit.
   bool any_order_is_exact = false;
-  std::vector<CaseFact> facts = {};
+  std::vector<CaseFact> facts = {};  ///< measured on the operands
 };
 
 /// A way to make operands.
 struct CaseKind {
-  std::string_view name;
+  std::string_view name;                               ///< as the command line has it
   std::string_view provokes;                           ///< what is in the data, one sentence
   std::string_view returns;                            ///< what a right kernel returns
   std::string_view catches;                            ///< wrong kernels that random data lets pass

@@ -13,14 +13,15 @@ namespace ulpscope::verify {
 
 /// A stretch of the inputs and what they are.
 struct CastGroup {
-  std::string name;
-  std::size_t first, count;
-  std::string what;
+  std::string name;          ///< a word for reports
+  std::size_t first, count;  ///< indices of inputs
+  std::string what;          ///< one sentence
 };
 
+/// Inputs of a conversion and what comes out of a right one.
 struct CastCase {
-  std::vector<float> input;
-  std::vector<emu::Code> expected;
+  std::vector<float> input;         ///< numbers of float32
+  std::vector<emu::Code> expected;  ///< codes of the format converted to
   std::vector<CastGroup> groups;    ///< in order; together all inputs
   std::size_t outside_float32 = 0;  ///< ties and thresholds of the format that no float32 number is
 };

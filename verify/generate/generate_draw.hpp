@@ -20,6 +20,7 @@ enum class Purpose : std::uint64_t { a, b, signs, exponents, positions, c };
 /// The numbers of one seed and purpose.
 class Draw {
  public:
+  /// From index 0 on.
   Draw(std::uint64_t seed, Purpose purpose) : seed_(seed), stream_(2 + static_cast<std::uint64_t>(purpose)) {}
 
   /// 64 random bits of an index.

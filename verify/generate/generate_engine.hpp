@@ -10,9 +10,10 @@
 
 namespace ulpscope::verify {
 
+/// What an engine makes of a case.
 struct EngineOutcome {
-  std::string engine;
-  std::vector<float> d;
+  std::string engine;           ///< its name
+  std::vector<float> d;         ///< row-major
   std::uint64_t differing = 0;  ///< from `expected`: other numbers, NaN on one side, zeros of opposite signs
 };
 

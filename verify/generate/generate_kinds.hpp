@@ -11,6 +11,8 @@
 
 namespace ulpscope::verify {
 
+/// Operands of the kinds with these names (case_kinds()).
+///@{
 MatmulCase generate_ties(const CaseRequest& request);
 MatmulCase generate_thresholds(const CaseRequest& request);
 MatmulCase generate_cancellation(const CaseRequest& request);
@@ -25,6 +27,7 @@ MatmulCase generate_subnormals(const CaseRequest& request);
 MatmulCase generate_one_nan(const CaseRequest& request);
 MatmulCase generate_permutation(const CaseRequest& request);
 MatmulCase generate_signed_zero(const CaseRequest& request);
+///@}
 
 namespace detail {
 

@@ -17,10 +17,10 @@ namespace ulpscope::verify {
 
 /// A tensor by its digest.
 struct LedgerTensor {
-  std::string role;   ///< `A`, `B`, `C`, `scale_a`, ...; of the output `output`
-  std::string words;  ///< as given on the command line; empty for the output
-  std::string format, sha256;
-  std::vector<std::uint64_t> shape;
+  std::string role;                  ///< `A`, `B`, `C`, `scale_a`, ...; of the output `output`
+  std::string words;                 ///< as given on the command line; empty for the output
+  std::string format, sha256;        ///< its name; of the codes, in lower-case hex
+  std::vector<std::uint64_t> shape;  ///< empty: a scalar
 
   /// Whether both hold the same numbers; what they were named does not matter.
   bool same_numbers(const LedgerTensor& other) const {
@@ -31,26 +31,30 @@ struct LedgerTensor {
 
 /// The figures of a Verdict that are kept, by the names of verify.csv.
 struct LedgerFigures {
-  std::string verdict;  ///< pass, fail, vacuous
-  std::uint64_t equal = 0, within = 0, beyond = 0, nonfinite = 0;
-  double max_ulp_error = 0, bias_ulp = 0, rel_frobenius_error = 0, max_of_bound = 0;
+  std::string verdict;                                                                ///< pass, fail, vacuous
+  std::uint64_t equal = 0, within = 0, beyond = 0, nonfinite = 0;                     ///< elements, by Standing
+  double max_ulp_error = 0, bias_ulp = 0, rel_frobenius_error = 0, max_of_bound = 0;  ///< as the columns of verify.csv
 
+  /// Elements.
   std::uint64_t count() const { return equal + within + beyond + nonfinite; }
+  /// Elements that are wrong.
   std::uint64_t wrong() const { return beyond + nonfinite; }
 };
+/// What is kept of a verdict.
 LedgerFigures figures_of(const Verdict& verdict);
 /// Whether all figures are the same numbers, NaN equal to NaN.
 bool same_figures(const LedgerFigures& a, const LedgerFigures& b);
 
+/// One case of a ledger: what was computed, from what, and how right it was.
 struct LedgerEntry {
   std::string name;                             ///< of the case
   std::string operation;                        ///< `matmul`
   std::map<std::string, std::string> options;   ///< of `ulpscope verify OPERATION`, without dashes: `acc` is `float32`
   std::map<std::string, std::string> declared;  ///< algorithm, device, driver, library, and free tags: as given
-  std::vector<LedgerTensor> inputs;
-  LedgerTensor output;
-  std::string bound;  ///< Verdict::bound
-  LedgerFigures figures;
+  std::vector<LedgerTensor> inputs;             ///< in the order of the command line
+  LedgerTensor output;                          ///< of the kernel
+  std::string bound;                            ///< Verdict::bound
+  LedgerFigures figures;                        ///< of the verdict
 };
 
 /// Whether two entries judge the same numbers: operation and inputs, by their digests.

@@ -14,15 +14,16 @@ namespace ulpscope::verify {
 
 /// How one output differs from another of the same shape and format. Elements moved if their codes differ; NaNs are one code.
 struct Movement {
-  std::uint64_t count = 0, moved = 0;
-  std::uint64_t nonfinite = 0;  ///< of those that moved, infinite or NaN on a side
-  double max_ulp = 0;           ///< over elements finite on both sides, in ulps of the format at the former value
-  double mean_ulp = 0;          ///< of those of them that moved; nan where none did
+  std::uint64_t count = 0, moved = 0;  ///< elements, and those whose codes differ
+  std::uint64_t nonfinite = 0;         ///< of those that moved, infinite or NaN on a side
+  double max_ulp = 0;                  ///< over elements finite on both sides, in ulps of the format at the former value
+  double mean_ulp = 0;                 ///< of those of them that moved; nan where none did
 };
 
 /// @throws ulpscope::Error where the shapes differ.
 Movement movement(emu::Format format, const tensors::Tensor& before, const tensors::Tensor& after);
 
+/// What became of a case.
 enum class CaseStatus : std::uint8_t {
   same,           ///< the output's digest is equal
   moved,          ///< it is not
@@ -31,16 +32,19 @@ enum class CaseStatus : std::uint8_t {
   removed,        ///< only the former one
   unchecked       ///< could not be judged: `problem` says why
 };
+/// The word of a status, as in tables.
 std::string_view name_of(CaseStatus status) noexcept;
 
+/// One case on both sides.
 struct CaseComparison {
-  std::string name;
-  CaseStatus status = CaseStatus::unchecked;
+  std::string name;                                      ///< the same on both
+  CaseStatus status = CaseStatus::unchecked;             ///< what became of it
   std::optional<LedgerFigures> before = {}, after = {};  ///< of the sides that there are
   std::optional<Movement> movement = {};                 ///< of what moved, where both outputs are known
   std::vector<std::string> changes = {};                 ///< `driver: 550.54 -> 560.28`; inputs, where they differ
-  std::string problem = {};
+  std::string problem = {};                              ///< in one line; empty: none
 
+  /// Whether both sides have it and could be judged.
   bool compared() const { return status == CaseStatus::same || status == CaseStatus::moved; }
   /// Whether the later output is wrong, moved or not.
   bool beyond() const { return compared() && after->wrong() != 0; }

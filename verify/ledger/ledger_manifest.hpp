@@ -10,6 +10,7 @@
 
 namespace ulpscope::verify {
 
+/// A line of a manifest: a case to record.
 struct ManifestCase {
   std::size_t row;                            ///< of the file, the header being row 1
   std::string name, output;                   ///< the case; the file of its output

@@ -19,16 +19,17 @@ enum class Causal : std::uint8_t {
   bottom_right  ///< the last query sees all keys, each one before it one less
 };
 
+/// softmax(scale Q K^T + mask) V.
 struct Attention {
   Values q, k, v;  ///< (L, D), (B, L, D) or (B, H, L, D); K and V may have fewer heads, of which each serves several of Q
-  std::optional<Values> mask = {};   ///< (queries, keys), added to the scaled scores; -inf hides a key
-  std::optional<double> scale = {};  ///< instead of 1/sqrt(D)
-  Causal causal = Causal::none;
-  KernelArithmetic arithmetic = {};  ///< of both products and all between them
-  std::optional<emu::Format> scores = {},
-                             probabilities = {};  ///< what Q K^T, and the exponentials or their quotients, are rounded to
+  std::optional<Values> mask = {};                ///< (queries, keys), added to the scaled scores; -inf hides a key
+  std::optional<double> scale = {};               ///< instead of 1/sqrt(D)
+  Causal causal = Causal::none;                   ///< which keys a query sees
+  KernelArithmetic arithmetic = {};               ///< of both products and all between them
+  std::optional<emu::Format> scores = {};         ///< what Q K^T is rounded to; none: not beside `arithmetic`
+  std::optional<emu::Format> probabilities = {};  ///< what the exponentials, or their quotients, are rounded to
   std::uint64_t block = 16;                       ///< keys for which the maximum of an online softmax changes at most once
-  LastRounding last;
+  LastRounding last;                              ///< of the output
 };
 
 /// A hidden key takes no part, whatever its value is. A query that sees no key, and one with a score of NaN or +inf, is NaN.

@@ -11,11 +11,14 @@
 
 namespace ulpscope::verify {
 
+/// A number known up to a radius.
 struct Ball {
-  double value = 0, radius = 0;
+  double value = 0, radius = 0;  ///< the exact number lies within `radius` of `value`
 
   constexpr Ball() = default;
+  /// Known exactly.
   constexpr explicit Ball(double exact) : value(exact) {}
+  /// Within r of v.
   constexpr Ball(double v, double r) : value(v), radius(r) {}
 };
 
@@ -30,9 +33,13 @@ constexpr Ball rounded_ball(double value, double inherited) {
 /// The largest magnitude of the exact number.
 inline double upper(const Ball& x) { return std::abs(x.value) + x.radius; }
 
+/// Of -a.
 inline Ball operator-(const Ball& a) { return {-a.value, a.radius}; }
+/// Of the sum, with the rounding of `value`.
 inline Ball operator+(const Ball& a, const Ball& b) { return detail::rounded_ball(a.value + b.value, a.radius + b.radius); }
+/// Of the difference, with the rounding of `value`.
 inline Ball operator-(const Ball& a, const Ball& b) { return a + -b; }
+/// Of the product, with the rounding of `value`.
 inline Ball operator*(const Ball& a, const Ball& b) {
   const double inherited = std::abs(a.value) * b.radius + std::abs(b.value) * a.radius + a.radius * b.radius;
   return detail::rounded_ball(a.value * b.value, inherited);

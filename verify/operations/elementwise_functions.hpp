@@ -10,8 +10,9 @@
 
 namespace ulpscope::verify {
 
+/// A function of one number, and what bounds its error.
 struct Function {
-  std::string_view name;
+  std::string_view name;           ///< one of elementwise_words()
   double (*value)(double x);       ///< rounded once to float64, to nearest
   Real (*precise)(const Real& x);  ///< where that is finite
   /// |a kernel's result - y|; nothing: function_ulp of y.

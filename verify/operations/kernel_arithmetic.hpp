@@ -12,6 +12,7 @@
 
 namespace ulpscope::verify {
 
+/// What is declared of the operations inside of a kernel.
 struct KernelArithmetic {
   emu::Format format = emu::float32;                 ///< of every intermediate result
   emu::Rounding sums = emu::Rounding::nearest_even;  ///< of additions; matrix engines cut toward zero
@@ -28,6 +29,7 @@ double sum_unit(const KernelArithmetic& arithmetic);
 /// What underflow adds to the error of one operation. In formats with the exponents of float32 a result below the least normal
 /// may be flushed to zero, as GPUs do; in others half the least spacing.
 double underflow(emu::Format format);
+/// The greatest finite number.
 double largest(emu::Format format);
 
 /// n u / (1 - n u): what n roundings of unit u do to a result at most. Infinite from n u = 1 on.

@@ -11,6 +11,7 @@
 
 namespace ulpscope::verify {
 
+/// What is subtracted and divided by.
 enum class Norm : std::uint8_t {
   layer,  ///< (x - mean) / sqrt(variance + eps) * weight + bias, the variance over n
   rms     ///< x / sqrt(mean of x^2 + eps) * weight + bias
@@ -22,14 +23,15 @@ enum class Variance : std::uint8_t {
   one_pass  ///< mean of x^2 minus square of the mean: loses as many bits as the mean is greater than the deviation
 };
 
+/// A normalisation of each row.
 struct LayerNorm {
-  Values x;
+  Values x;                                      ///< each row is normalised
   std::optional<Values> weight = {}, bias = {};  ///< one element for each column
-  double eps = 1e-5;
-  Norm norm = Norm::layer;
-  Variance variance = Variance::centred;
-  KernelArithmetic arithmetic = {};
-  LastRounding last;
+  double eps = 1e-5;                             ///< added under the root
+  Norm norm = Norm::layer;                       ///< which
+  Variance variance = Variance::centred;         ///< how the kernel computes it
+  KernelArithmetic arithmetic = {};              ///< of all between input and output
+  LastRounding last;                             ///< of the output
 };
 
 /// A row with NaN or an infinity is NaN, and so is 0/0: a row of equal elements (rms: of zeros) without eps.

@@ -9,7 +9,7 @@ namespace ulpscope::verify {
 
 /// Upper bounds of exact sums over a row of n elements x with the mean m.
 struct RowSums {
-  double n = 0;
+  double n = 0;           ///< elements of the row
   double magnitudes = 0;  ///< of |x|
   double squares = 0;     ///< of x^2
   double centred = 0;     ///< of (x - m)^2; RMS norm: of x^2

@@ -16,78 +16,158 @@ namespace ulpscope::verify {
 
 /// What all of them have: formats of the input and of the output.
 struct OperationRequest {
+  /// What the fields of these names say in the help of `ulpscope verify`.
+  ///@{
   std::string in, out;
   requests::ReadingRequest reading;
   int threads = 0;
   OutputRequest output;
+  ///@}
 
+  /// Names the formats, the seed and the threads.
+  /// Names the formats, the seed and the threads.
+  /// Names the formats, the seed and the threads.
+  /// Names the formats, the seed and the threads.
+  /// Names the formats, the seed and the threads.
+  /// Names the formats, the seed and the threads.
+  /// Names the formats, the seed and the threads.
+  /// Names the formats, the seed and the threads.
+  /// Names the formats, the seed and the threads.
+  /// Names the formats, the seed and the threads.
   void describe_input(requests::Fields& fields);
+  /// Names the output and how it is judged.
+  /// Names the output and how it is judged.
+  /// Names the output and how it is judged.
+  /// Names the output and how it is judged.
+  /// Names the output and how it is judged.
+  /// Names the output and how it is judged.
+  /// Names the output and how it is judged.
+  /// Names the output and how it is judged.
+  /// Names the output and how it is judged.
+  /// Names the output and how it is judged.
   void describe_output(requests::Fields& fields);
 };
 
 /// Those that compute: the format of their arithmetic.
 struct ArithmeticRequest {
+  /// What the fields of these names say in the help of `ulpscope verify`.
+  ///@{
   std::string acc = "float32", acc_rounding = "nearest_even";
   std::uint64_t sum_depth = 0;
   double function_ulp = 2;
+  ///@}
 
+  /// Names what concerns sums.
+  /// Names what concerns sums.
+  /// Names what concerns sums.
+  /// Names what concerns sums.
+  /// Names what concerns sums.
+  /// Names what concerns sums.
+  /// Names what concerns sums.
+  /// Names what concerns sums.
+  /// Names what concerns sums.
   void describe_sums(requests::Fields& fields);
+  /// Names what concerns functions.
+  /// Names what concerns functions.
+  /// Names what concerns functions.
+  /// Names what concerns functions.
+  /// Names what concerns functions.
+  /// Names what concerns functions.
+  /// Names what concerns functions.
+  /// Names what concerns functions.
+  /// Names what concerns functions.
   void describe_functions(requests::Fields& fields);
+  /// The same, understood. @throws ulpscope::Error
   KernelArithmetic arithmetic() const;
 };
 
+/// `ulpscope verify sum`
 struct SumRequest : OperationRequest, ArithmeticRequest {
-  std::string x, axis = "last";
+  std::string x, axis = "last";  ///< as its help says
+  /// Names the members, for the command line, study files and the schema.
   void describe(requests::Fields& fields);
 };
 
+/// `ulpscope verify dot`
 struct DotRequest : OperationRequest, ArithmeticRequest {
-  std::string a, b, axis = "last";
+  std::string a, b, axis = "last";  ///< as its help says
+  /// Names the members, for the command line, study files and the schema.
   void describe(requests::Fields& fields);
 };
 
+/// `ulpscope verify conv`
 struct ConvRequest : OperationRequest, ArithmeticRequest {
+  /// As its help says.
+  ///@{
   std::string x, w, bias;
   std::vector<std::uint64_t> stride{1}, padding{0}, dilation{1};
   std::uint64_t groups = 1;
+  ///@}
+  /// Names the members, for the command line, study files and the schema.
   void describe(requests::Fields& fields);
 };
 
+/// `ulpscope verify cast`
 struct CastRequest : OperationRequest {
-  std::string x;
+  std::string x;  ///< as its help says
+  /// Names the members, for the command line, study files and the schema.
   void describe(requests::Fields& fields);
 };
 
+/// `ulpscope verify elementwise`
 struct ElementwiseRequest : OperationRequest, ArithmeticRequest {
-  std::string function, x;
+  std::string function, x;  ///< as its help says
+  /// Names the members, for the command line, study files and the schema.
   void describe(requests::Fields& fields);
 };
 
+/// `ulpscope verify softmax`
 struct SoftmaxRequest : OperationRequest, ArithmeticRequest {
+  /// As its help says.
+  ///@{
   std::string x;
   std::uint64_t block = 16;
+  ///@}
+  /// Names the members, for the command line, study files and the schema.
   void describe(requests::Fields& fields);
 };
 
+/// `ulpscope verify rms_norm`
 struct RmsNormRequest : OperationRequest, ArithmeticRequest {
+  /// As its help says.
+  ///@{
   std::string x, weight, bias;
   double eps = 1e-5;
+  ///@}
+  /// Names the members, for the command line, study files and the schema.
+  /// Names the members, for the command line, study files and the schema.
   void describe(requests::Fields& fields);
 
  protected:
+  /// Names the inputs.
+  /// Names the inputs.
   void describe_own(requests::Fields& fields);
+  /// Names what follows the inputs.
+  /// Names what follows the inputs.
   void describe_rest(requests::Fields& fields);
 };
 
+/// `ulpscope verify layer_norm`
 struct LayerNormRequest : RmsNormRequest {
-  std::string variance = "centred";
+  std::string variance = "centred";  ///< as its help says
+  /// Names the members, for the command line, study files and the schema.
   void describe(requests::Fields& fields);
 };
 
+/// `ulpscope verify attention`
 struct AttentionRequest : OperationRequest, ArithmeticRequest {
+  /// As its help says.
+  ///@{
   std::string q, k, v, mask, causal = "none", scores, probabilities;
   std::optional<double> scale;
   std::uint64_t block = 16;
+  ///@}
+  /// Names the members, for the command line, study files and the schema.
   void describe(requests::Fields& fields);
 };
 

@@ -14,6 +14,7 @@ namespace ulpscope::verify {
 /// A product of two float32 is a double.
 class ProductSum {
  public:
+  /// Adds a * b.
   void add(float a, float b) {
     const double term = static_cast<double>(a) * static_cast<double>(b);
     value_ += term;
@@ -28,9 +29,12 @@ class ProductSum {
   std::uint64_t terms_ = 0;
 };
 
+/// A sum of products, exactly.
 class ExactProductSum {
  public:
+  /// Adds a * b, exactly.
   void add(float a, float b) { sum_.add_product(a, b); }
+  /// The sum, and the same rounded once.
   Precise precise(const LastRounding& last) const;
 
  private:

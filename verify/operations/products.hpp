@@ -12,23 +12,27 @@
 
 namespace ulpscope::verify {
 
+/// Along which axis elements are summed: the last one, or all of them.
 enum class Axis : std::uint8_t { last, all };
 
+/// A sum of elements.
 struct Sum {
-  Values x;
-  Axis axis = Axis::last;
-  KernelArithmetic arithmetic = {};
-  LastRounding last;
+  Values x;                          ///< what is summed
+  Axis axis = Axis::last;            ///< along it
+  KernelArithmetic arithmetic = {};  ///< of the additions
+  LastRounding last;                 ///< of the output
 };
 /// The result has the shape of x without its last dimension, or none.
 std::unique_ptr<Expectation> expect_sum(Sum operation);
 
+/// A sum of products of elements.
 struct Dot {
-  Values a, b;  ///< of one shape
-  Axis axis = Axis::last;
-  KernelArithmetic arithmetic = {};
-  LastRounding last;
+  Values a, b;                       ///< of one shape
+  Axis axis = Axis::last;            ///< along it
+  KernelArithmetic arithmetic = {};  ///< of products and additions
+  LastRounding last;                 ///< of the output
 };
+/// The result has the shape of A without its last dimension, or none. @throws Error where shapes differ.
 std::unique_ptr<Expectation> expect_dot(Dot operation);
 
 /// Cross-correlation, as networks call convolution: out[n, o, p] = bias[o] + sum of x[n, c, p stride + k dilation - padding]
@@ -38,10 +42,11 @@ struct Convolution {
   Values weight;                                                  ///< (O, C / groups, K...)
   std::optional<Values> bias = {};                                ///< O elements
   std::vector<std::uint64_t> stride{1}, padding{0}, dilation{1};  ///< one for all axes, or one each
-  std::uint64_t groups = 1;
-  KernelArithmetic arithmetic = {};
-  LastRounding last;
+  std::uint64_t groups = 1;                                       ///< of channels
+  KernelArithmetic arithmetic = {};                               ///< of products and additions
+  LastRounding last;                                              ///< of the output
 };
+/// @throws Error where shapes do not fit.
 std::unique_ptr<Expectation> expect_convolution(Convolution operation);
 
 }  // namespace ulpscope::verify

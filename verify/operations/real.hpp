@@ -9,6 +9,7 @@
 
 namespace ulpscope::verify {
 
+/// A number of 200 decimal digits.
 using Real =
     boost::multiprecision::number<boost::multiprecision::mpfr_float_backend<200, boost::multiprecision::allocate_stack>,
                                   boost::multiprecision::et_off>;

@@ -16,11 +16,13 @@ namespace ulpscope::verify {
 
 /// What an operation reads: values of the input format.
 struct Values {
-  std::vector<std::uint64_t> shape;
-  std::vector<float> elements;
+  std::vector<std::uint64_t> shape;  ///< empty: a scalar
+  std::vector<float> elements;       ///< row-major
 
   std::uint64_t rows() const;  ///< all dimensions but the last
+  /// The extent of the last dimension.
   std::uint64_t columns() const { return shape.empty() ? 1 : shape.back(); }
+  /// Row number `index`, over all dimensions but the last.
   std::span<const float> row(std::uint64_t index) const;
 };
 
@@ -33,8 +35,10 @@ void require_judged(const LastRounding& last);
 /// `2x3x4`, for messages.
 std::string words_of_shape(const std::vector<std::uint64_t>& shape);
 
+/// An expectation whose elements come row by row.
 class RowExpectation : public Expectation {
  public:
+  /// Of outputs of this shape.
   RowExpectation(std::vector<std::uint64_t> shape, const LastRounding& last);
   std::vector<std::uint64_t> shape() const final { return shape_; }
   emu::Format out() const final { return last_.out; }
@@ -43,6 +47,7 @@ class RowExpectation : public Expectation {
   std::string refusal() const final;
 
  protected:
+  /// The last rounding of the kernel.
   const LastRounding& last() const { return last_; }
 
  private:

@@ -10,11 +10,12 @@
 
 namespace ulpscope::verify {
 
+/// softmax along the last axis.
 struct Softmax {
-  Values x;
-  KernelArithmetic arithmetic = {};
-  LastRounding last;
-  std::uint64_t block = 16;  ///< elements for which the maximum of an online softmax changes at most once
+  Values x;                          ///< each row by itself
+  KernelArithmetic arithmetic = {};  ///< of all between input and output
+  LastRounding last;                 ///< of the output
+  std::uint64_t block = 16;          ///< elements for which the maximum of an online softmax changes at most once
 };
 
 /// A row with NaN or +inf, and one of nothing but -inf, is NaN; an element of -inf is exactly 0 otherwise.

@@ -16,10 +16,11 @@ namespace ulpscope::verify {
 /// e^(s - max s) and their sum. Precondition: not empty; scores are finite.
 template <class T>
 struct Exponentials {
-  std::vector<T> each;
-  T sum = T(0.0);
+  std::vector<T> each;  ///< in the order of the scores
+  T sum = T(0.0);       ///< of all of them
 };
 
+/// Those of `scores`, whose greatest is `greatest`.
 template <class T>
 Exponentials<T> exponentials(std::span<const T> scores, const T& greatest) {
   Exponentials<T> out;
@@ -33,8 +34,8 @@ Exponentials<T> exponentials(std::span<const T> scores, const T& greatest) {
 
 /// How far a kernel's numerators and their sum may be from them.
 struct ExponentialErrors {
-  std::vector<double> each;
-  double sum = 0;
+  std::vector<double> each;  ///< relative, in the order of the scores
+  double sum = 0;            ///< relative
 };
 
 /// `score_errors`: of the scores that a kernel takes the exponentials of. `block`: keys for which the maximum of an online
