@@ -45,8 +45,8 @@ inline constexpr int least_real_exponent = no_exponent / 2;
 
 namespace detail {
 
-ULPSCOPE_INLINE float float_of(std::uint32_t bits) noexcept { return emu::detail::bit_cast<float>(bits); }
-ULPSCOPE_INLINE std::uint32_t bits_of(float x) noexcept { return emu::detail::bit_cast<std::uint32_t>(x); }
+ULPSCOPE_INLINE float float_of(std::uint32_t bits) noexcept { return emu::bit_cast<float>(bits); }
+ULPSCOPE_INLINE std::uint32_t bits_of(float x) noexcept { return emu::bit_cast<std::uint32_t>(x); }
 template <class T>
 ULPSCOPE_INLINE T larger(T x, T y) noexcept {
   return x > y ? x : y;

@@ -217,7 +217,7 @@ class Totals {
   void add_overflow(const SignificandSums& sums, std::uint32_t most) {
     count(Outcome::overflow, sums.count);
     const emu::RoundingOptions& options = question_.options;
-    const emu::Code code = emu::detail::out_of_range_code(to_.format, options, negative_, false);
+    const emu::Code code = emu::out_of_range_code(to_.format, options, negative_, false);
     const bool lost = to_.format.is_nan(code) || to_.format.is_infinite(code);
     const auto n = static_cast<Int128>(sums.count);
     WideSum& squares = lost ? lost_squares_ : squares_;
