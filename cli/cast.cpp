@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The command `cast`: each tensor of the input rounded, or copied where there is nothing to round.
 #include <filesystem>
 #include <memory>
 #include <span>
