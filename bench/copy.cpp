@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Copies with whole vectors, with stores that pass the caches by, and by memcpy: the fastest is the limit.
 #include "bench/copy.hpp"
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Curves and sentences from rows: which rows make one curve, how steep it is, what is worth saying.
 #include "cli/accumulation_page.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The command `audit`: words to a request, tables or text out, and what the exit code is.
 #include "verify/audit/audit.hpp"
 
 #include <memory>

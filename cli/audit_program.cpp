@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Writes reference and output to files, fills their names into the program's words, runs it and reads its exit code.
 #include "cli/audit_program.hpp"
 
 #include <signal.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `ulpscope cast`.
+// The command `cast`: each tensor of the input rounded, or copied where there is nothing to round.
 #include "studies/cast/cast.hpp"
 
 #include <memory>

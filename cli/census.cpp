@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The command `census`: a table, lines, or a report.
 #include <memory>
 
 #include "cli/command.hpp"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Starts the program in a process group of its own, waits with a time limit, and ends the whole group.
 #include "cli/child_process.hpp"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Each word of help beside the list that it stands for.
 #include "cli/choices.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Hands declarations on to CLI11 and keeps what CLI11 does not: groups, checks, lists.
 #include "cli/command.hpp"
 
 #include <CLI/CLI.hpp>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The command `conform`: words to a request, findings as text, table or JSON.
 #include <memory>
 
 #include "cli/command.hpp"

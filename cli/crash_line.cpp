@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// A signal handler that writes a prepared line and ends the process.
 #include "cli/crash_line.hpp"
 
 #include <signal.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads a decimal as a quotient of whole numbers of any length and divides once.
 #include "cli/decimal.hpp"
 
 #include <algorithm>

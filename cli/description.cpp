@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Takes CLI11's objects apart into plain descriptions.
 #include "cli/description.hpp"
 
 #include <CLI/CLI.hpp>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The command `devices`: the list of what is here, and the subcommands.
 #include "cli/devices.hpp"
 
 #include <memory>

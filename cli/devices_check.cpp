@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The command `devices check`: rows, remarks, and an exit code from the verdict.
 #include <memory>
 
 #include "cli/devices.hpp"

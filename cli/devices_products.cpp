@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The commands `devices products` and `devices cost`.
 #include <charconv>
 #include <iterator>
 #include <memory>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The commands `devices record` and `devices replay`.
 #include <algorithm>
 #include <iterator>
 #include <memory>

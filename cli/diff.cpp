@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The command `diff`: the table, the worst elements, and exit code 1 where a tolerance is exceeded.
 #include <memory>
 
 #include "cli/command.hpp"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The command `engines`: every field of an engine as words of a table.
 #include "emu/engines.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The command `eval`: reads pieces, answers each before it reads the next.
 #include <unistd.h>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Parses, computes and prints one line after another.
 #include "cli/eval_lines.hpp"
 
 #include "emu/arithmetic.hpp"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Checks the options of `eval`, and finds out what is wrong with a line that was refused.
 #include "cli/eval_words.hpp"
 
 #include <algorithm>

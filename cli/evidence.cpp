@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The command `evidence`: runs the four measurements and writes their report.
 #include <algorithm>
 #include <memory>
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The measurements as tables, and the sentences and sections of their page.
 #include "cli/evidence_page.hpp"
 
 #include <algorithm>

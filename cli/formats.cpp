@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The command `formats`: facts of formats, and all codes of one.
 #include <memory>
 
 #include "cli/command.hpp"

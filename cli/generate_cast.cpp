@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The command `generate cast`: its words, its files, its summary.
 #include "verify/generate/generate_cast.hpp"
 
 #include <cstdint>

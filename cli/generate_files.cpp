@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Writes tensors and case.json into a directory that holds nothing else.
 #include "cli/generate_files.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The command `generate matmul`: its words, its files, and the commands that use them.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 

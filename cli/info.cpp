@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The command `info`.
 #include "studies/info/info.hpp"
 
 #include <memory>

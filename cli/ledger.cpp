@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The commands `ledger record`, `check`, `diff` and `show`.
 #include "cli/ledger.hpp"
 
 #include <algorithm>

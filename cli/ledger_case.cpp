@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Turns the words of a case into a judged entry, and a recorded entry back into a request.
 #include "cli/ledger_case.hpp"
 
 #include <algorithm>

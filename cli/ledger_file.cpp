@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads and writes the ledger under a lock, and keeps its outputs by their digests.
 #include "cli/ledger_file.hpp"
 
 #include <fcntl.h>

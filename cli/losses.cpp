@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Thresholds that make a loss bad or a warning, and the order of the columns that rank rows.
 #include "cli/losses.hpp"
 
 namespace ulpscope::cli {

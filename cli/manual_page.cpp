@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Descriptions of commands as roff.
 #include <algorithm>
 #include <sstream>
 

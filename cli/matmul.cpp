@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The command `matmul`: computes, then prints a table or writes D.
 #include "studies/matmul/matmul.hpp"
 
 #include <filesystem>

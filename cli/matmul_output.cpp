@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The text of a comparison, the remarks on its operands, and the file of a product.
 #include "cli/matmul_output.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Declares the options that several commands have.
 #include "cli/options.hpp"
 
 #include "cli/rows.hpp"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Chooses text, CSV or JSON, writes it whole, and shows progress on a terminal.
 #include "cli/output.hpp"
 
 #include <sys/ioctl.h>

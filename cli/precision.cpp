@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Opens inputs and runs census and sweep together for a report.
 #include "cli/precision.hpp"
 
 #include <utility>

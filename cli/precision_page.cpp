@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Turns rows into verdicts, figures and sections, the worst first.
 #include "cli/precision_page.hpp"
 
 #include <algorithm>

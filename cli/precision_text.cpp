@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Shortens the names of tensors, ranks the rows and leaves out columns until a line fits.
 #include "cli/precision_text.hpp"
 
 #include <algorithm>

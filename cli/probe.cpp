@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The command `probe`.
 #include <memory>
 
 #include "cli/command.hpp"

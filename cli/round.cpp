@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The command `round`: each number in each format.
 #include <charconv>
 #include <cmath>
 #include <memory>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads conditions and orders from words and applies them to tables.
 #include "cli/rows.hpp"
 
 #include <algorithm>

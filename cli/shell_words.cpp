@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Quotes and joins words, and lists what all shells complete.
 #include "cli/shell_words.hpp"
 
 namespace ulpscope::cli {

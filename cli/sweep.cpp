@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The command `sweep`: a table, lines, a figure, or a report.
 #include <memory>
 
 #include "cli/command.hpp"

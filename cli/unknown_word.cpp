@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads the words as CLI11 would, up to the first that it would not know.
 #include "cli/unknown_word.hpp"
 
 #include <algorithm>

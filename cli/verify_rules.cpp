@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Applies rules to an output, and audits them on a corner of the same product.
 #include "cli/verify_rules.hpp"
 
 #include <algorithm>

@@ -5,6 +5,8 @@ set(ulpscope_package ${CMAKE_INSTALL_LIBDIR}/cmake/ulpscope)
 
 # ulpscope_install(COMPONENT targets... [HEADERS rooms...]): into ulpscopeCOMPONENTTargets.cmake of the package. The global property
 # ulpscope_installed_rooms has every room whose headers are installed.
+set(ulpscope_private_headers "*-inl.hpp" gpu/cuda gpu/cublas)  # files and folders that are not
+list(TRANSFORM ulpscope_private_headers REPLACE "(.+)" "PATTERN;\\1;EXCLUDE" OUTPUT_VARIABLE private_headers)
 function(ulpscope_install component)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "HEADERS")
   install(TARGETS ${arg_UNPARSED_ARGUMENTS} EXPORT ulpscope${component}
@@ -12,7 +14,7 @@ function(ulpscope_install component)
   set_property(GLOBAL APPEND PROPERTY ulpscope_installed_rooms ${arg_HEADERS})
   foreach(room ${arg_HEADERS})
     install(DIRECTORY ${room}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/ulpscope/${room} FILES_MATCHING PATTERN "*.hpp"
-      PATTERN "*-inl.hpp" EXCLUDE PATTERN "gpu/cuda" EXCLUDE PATTERN "gpu/cublas" EXCLUDE)
+      ${private_headers})
   endforeach()
   install(EXPORT ulpscope${component} NAMESPACE ulpscope:: FILE ulpscope${component}Targets.cmake DESTINATION ${ulpscope_package})
 endfunction()

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Bounds for sums in declared arithmetic, the probabilistic bound, and what to say of a bound that is worth nothing.
 #include <algorithm>
 #include <bit>
 #include <charconv>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Cuts spans into blocks and sends each through the kernel that format and options ask for.
 #include "emu/bulk.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Adds up what each stage of a step loses, then what steps and parts add to that.
 #include "emu/engine_bound.hpp"
 
 #include <algorithm>

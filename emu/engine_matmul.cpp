@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Checks the problem and hands it to the fastest way that gives its bits: tiles, the exact product, or the reference.
 #include "emu/engine_matmul.hpp"
 
 #include <algorithm>

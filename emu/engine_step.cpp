@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// A chain of steps by the interpreter, with terms in vectors.
 #include "emu/engine_step.hpp"
 
 #include <vector>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The list of all named engines, and how their modes are found.
 #include "emu/engines.hpp"
 
 #include <array>

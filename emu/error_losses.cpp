@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The losses of one rounding, and how losses of parts become a bound.
 #include "emu/error_losses.hpp"
 
 #include <algorithm>

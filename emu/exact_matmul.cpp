@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Sums of whole numbers in bins by exponent: products of scaled significands are added as int64 and folded together at the end.
 #include "emu/exact_matmul.hpp"
 
 #include <algorithm>

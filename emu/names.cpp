@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Parses and prints words, and finds the nearest by edit distance.
 #include "emu/names.hpp"
 
 #include <algorithm>

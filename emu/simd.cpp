@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Asks the processor which paths it has, and keeps the choice.
 #include "emu/simd.hpp"
 
 #include <hwy/highway.h>

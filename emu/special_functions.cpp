@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Argument reduction in parts, then series or a table of them.
 #include "emu/special_functions.hpp"
 
 #include <array>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// A table of words from elsewhere, and edit distance for all others.
 #include "emu/suggestions.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Fills the arrays of many tests, one number after another.
 #include "gpu/adversarial.hpp"
 
 namespace ulpscope::gpu {

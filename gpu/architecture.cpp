@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// From compute capabilities to names of engines.
 #include "gpu/architecture.hpp"
 
 #include <charconv>

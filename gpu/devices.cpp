@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Looks for devices of each kind, and opens one by its id.
 #include <algorithm>
 #include <array>
 #include <cstdint>

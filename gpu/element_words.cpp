@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Writes and parses the words of element models.
 #include "gpu/element_words.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Checks shapes, and finds the ends of parts.
 #include "gpu/emulated_product.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Operands drawn on the host, for libraries that do not draw their own.
 #include "gpu/library.hpp"
 
 #include "emu/encode.hpp"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Looks for shared objects in a few folders and opens them once.
 #include "gpu/plugin.hpp"
 
 #include <dlfcn.h>

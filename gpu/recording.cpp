@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Writes and reads the arrays of codes behind the header, and their checksum.
 #include "gpu/recording.hpp"
 
 #include <algorithm>

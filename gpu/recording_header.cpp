@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Writes and parses the lines of the header.
 #include "gpu/recording_header.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Whole products by inner products, a batch of rows at a time.
 #include "gpu/unit.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Stores operands as codes, runs chains on the unit and lets the epilogue follow.
 #include "products/device.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Finds the mode for formats and scales; scales that no mode takes become software's.
 #include "products/engine.hpp"
 
 #include <algorithm>

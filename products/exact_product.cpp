@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Exact sums where formats allow, bin by bin or one by one, then scales and epilogue in float64.
 #include "products/exact_product.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads, rounds and lays out one operand with its scales.
 #include "products/operand.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Recognises what a scale tensor scales by comparing its shape with the operand's.
 #include "products/scales.hpp"
 
 #include <array>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Broadcasts batches, and turns vectors into matrices.
 #include "products/shape.hpp"
 
 #include <algorithm>

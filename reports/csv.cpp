@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// A table as CSV (RFC 4180), numbers in their shortest decimals.
 #include <array>
 #include <charconv>
 #include <cmath>

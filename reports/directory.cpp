@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Writes all files under temporary names, then renames them, the manifest last.
 #include "reports/directory.hpp"
 
 #include <fcntl.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Chooses the columns that say something, and draws bars in cells.
 #include "reports/error_table.hpp"
 
 #include <fmt/format.h>

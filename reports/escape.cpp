@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// One pass over the bytes for each kind of text.
 #include "reports/escape.hpp"
 
 #include <fmt/format.h>

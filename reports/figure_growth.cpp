@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Rows of panels with shared axes, as commands of gnuplot.
 #include <fmt/format.h>
 
 #include <algorithm>

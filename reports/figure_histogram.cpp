@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Bars over exponents, and below them a strip of regions for each format.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Panels, axes and rectangles that several figures have.
 #include <fmt/format.h>
 
 #include <cmath>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Curves of losses over scales, and below them a strip with the best scales of each format.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Runs gnuplot once for all figures and cuts its output apart.
 #include "reports/gnuplot.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// A suite of cases as XML.
 #include "reports/junit.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Puts verdicts, figures and tables of tensors into HTML.
 #include "reports/page.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Head, footer and content security policy.
 #include "reports/page_frame.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The rules, and the dark counterparts of the figures' colours.
 #include "reports/page_style.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Enough digits that a loss never reads as 0 and a remainder never as 100.
 #include "reports/percent.hpp"
 
 #include <fmt/format.h>

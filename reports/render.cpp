@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// A table as JSON.
 #include "reports/render.hpp"
 
 #include <cmath>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Parses conditions and orders, and compares cells.
 #include "reports/selection.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Sentences, a figure and a table in the common frame.
 #include "reports/study_page.hpp"
 
 #include "reports/error_table.hpp"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Parses whole and real numbers strictly, and says what is wrong with a word.
 #include "requests/numbers.hpp"
 
 #include <charconv>

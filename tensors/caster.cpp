@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads a piece in the widest type it needs, and rounds it.
 #include "tensors/caster.hpp"
 
 #include "emu/catalogue.hpp"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Numbers from a CSV file, by libcsv's callbacks.
 #include <csv.h>
 
 #include <charconv>

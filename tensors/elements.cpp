@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Decodes packed codes and integers, in either byte order and either order of indices.
 #include "tensors/elements.hpp"
 
 #include <algorithm>

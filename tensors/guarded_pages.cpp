@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// A signal handler that maps zeros over lost pages, and a list of mappings that it may read at any time.
 #include "tensors/guarded_pages.hpp"
 
 #include <signal.h>

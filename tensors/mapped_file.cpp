@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Maps regular files only, and remembers size and times to notice changes.
 #include "tensors/mapped_file.hpp"
 
 #include <fcntl.h>

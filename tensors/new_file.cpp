@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// A nameless file that is linked into its folder, or a temporary one that is renamed.
 #include "tensors/new_file.hpp"
 
 #include <fcntl.h>

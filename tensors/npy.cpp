@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The .npy reader: the header's dictionary, the descr, and the elements behind it.
 #include <algorithm>
 #include <charconv>
 #include <cstring>

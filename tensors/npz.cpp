@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The .npz reader: each member of the archive is an .npy.
 #include <zip.h>
 
 #include <algorithm>

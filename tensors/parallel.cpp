@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// A loop in oneTBB's task arena.
 #include "tensors/parallel.hpp"
 
 #include <tbb/global_control.h>

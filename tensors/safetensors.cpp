@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The .safetensors reader: a strict parse of the header, and checks that the data have no holes.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// One table of words, formats and layouts.
 #include "tensors/safetensors_dtypes.hpp"
 
 #include <array>

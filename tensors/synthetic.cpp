@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Parses distributions, and computes elements from the counter.
 #include "tensors/synthetic.hpp"
 
 #include <algorithm>

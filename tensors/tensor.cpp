@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Splits FILE:NAME, chooses the reader and picks the tensors that are named.
 #include "tensors/tensor.hpp"
 
 #include <fnmatch.h>

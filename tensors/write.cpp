@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Headers and packed elements, written piece by piece.
 #include "tensors/write.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Two verdicts and the ratio of their errors.
 #include "verify/baseline.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The engine's result as an expectation with no allowance; parts of K in any order where asked for.
 #include "verify/engine_output.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// From an exact result and an allowance to the interval of right results.
 #include "verify/expected.hpp"
 
 #include <algorithm>

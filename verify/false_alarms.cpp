@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Draws arithmetic and operands, multiplies, and judges; an element that is rejected is a false alarm.
 #include "verify/false_alarms.hpp"
 
 #include <algorithm>

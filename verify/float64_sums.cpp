@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tiles of sums in registers, for each SIMD path.
 #include "verify/float64_sums.hpp"
 
 #undef HWY_TARGET_INCLUDE

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Encloses outputs tile by tile, and computes exact sums only for those that are still open.
 #include "verify/matmul.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Turns what is declared into a chain whose bound is known.
 #include "verify/matmul_bound.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Counts wrong elements by row, column and tile, and says which counts stand out.
 #include "verify/patterns.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Errors of many products, each divided by its bound.
 #include "verify/tightness.hpp"
 
 #include <algorithm>

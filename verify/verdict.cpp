@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Judges elements in chunks and merges what each chunk found.
 #include "verify/verdict.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Heading, sentence, tables and a histogram with bars.
 #include "verify/verdict_text.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Runs the phases one after another, each as a process, within the time left, and sums them up.
 #include <unistd.h>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Appends a line for each begin and end, and reads those of earlier processes.
 #include "cli/devices_program/journal.hpp"
 
 #include <utility>

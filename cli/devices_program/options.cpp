@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads the few options with the standard library alone.
 #include "cli/devices_program/options.hpp"
 
 #include <charconv>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Joins recordings and tables of several processes in the order of their pieces.
 #include "cli/devices_program/parts.hpp"
 
 #include <filesystem>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Writes each result file anew whenever rows arrive.
 #include "cli/devices_program/phase_output.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// One function for each phase: what it asks of the device and what it writes.
 #include "cli/devices_program/phases.hpp"
 
 #include <algorithm>

@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Copies the installed headers for Doxygen. Lines keep their numbers. usage: headers.py ROOT DESTINATION ROOM...
+"""Copies the installed headers for Doxygen. Lines keep their numbers.
 
-The comment that opens a file becomes the file's documentation. A comment at several names of one declaration becomes that of
-each, and one above a function that of the overloads below it, up to an empty line. Defaulted comparisons are left out: they compare every member. So are specialisations of other libraries' templates, whose
-members mean what those libraries say.
+usage: headers.py ROOT DESTINATION PRIVATE ROOM...    PRIVATE: files and folders that are not installed, `*-inl.hpp;gpu/cuda`
+
+The comment that opens a file becomes the file's documentation. A comment at several names of one declaration becomes that of each,
+and one above a function that of the overloads below it, up to an empty line. Defaulted comparisons are left out: they compare every
+member. So are specialisations of other libraries' templates, whose members mean what those libraries say.
 """
+import fnmatch
 import pathlib
 import re
 import shutil
 import sys
 
-LEFT_OUT = ("-inl.hpp", "gpu/cuda/", "gpu/cublas/")  # as cmake/UlpscopeInstall.cmake leaves them out
 SEVERAL = re.compile(r"^(\s+)((?:static |constexpr |inline |mutable )*[\w:]+(?:<[^;={}()]*>)?[*&]?) "
                      r"(\w+[^;]*?,[^;]*);(?:\s*///< (.*))?$")
 SPECIALISATION = re.compile(r"^(template <[^\n]*>\n)(struct|class) (std|Eigen|fmt|Catch)::.*?^};$", re.MULTILINE | re.DOTALL)
@@ -85,10 +87,11 @@ def documented(lines):
 def main():
     root, destination = map(pathlib.Path, sys.argv[1:3])
     shutil.rmtree(destination, ignore_errors=True)
-    for room in sys.argv[3:]:
+    private = sys.argv[3].split(";")
+    for room in sys.argv[4:]:
         for path in sorted((root / room).rglob("*.hpp")):
             name = path.relative_to(root).as_posix()
-            if any(part in name for part in LEFT_OUT):
+            if any(fnmatch.fnmatch(path.name, pattern) or name.startswith(pattern + "/") for pattern in private):
                 continue
             copy = destination / name
             copy.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// One loop for each way to round, compiled for every instruction set; short spans go through buffers.
 #include "emu/bulk/kernels.hpp"
 
 #undef HWY_TARGET_INCLUDE

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Decides which of the kernels' ways serves a format, and computes their constants.
 #include "emu/bulk/plan.hpp"
 
 #include "emu/bits.hpp"

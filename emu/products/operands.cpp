@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Packs lines side by side, as the kernels read them, while they are checked.
 #include "emu/products/operands.hpp"
 
 #include <algorithm>

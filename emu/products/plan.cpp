@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Matches an engine with a kernel that gives its bits, or with none.
 #include "emu/products/plan.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Chooses the size of tiles, shares them among threads and joins their parts.
 #include "emu/products/tiles.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The kernel judged by a matcher of Catch2.
 #include "verify/catch2.hpp"
 
 #include <catch2/catch_test_macros.hpp>

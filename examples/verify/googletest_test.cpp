@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The kernel judged by a predicate of GoogleTest.
 #include "verify/googletest.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Joins what the files for each instruction set offer.
 #include "gpu/cpu/cpu_elements.hpp"
 
 #include <utility>

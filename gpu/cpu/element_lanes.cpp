@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// A device made of instructions: finds the one asked for, sets the control word and runs it.
 #include "gpu/cpu/element_lanes.hpp"
 
 #include <memory>

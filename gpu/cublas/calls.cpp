@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The tables of supported types as loops, and checks of what a call asks for.
 #include "gpu/cublas/calls.hpp"
 
 #include <algorithm>

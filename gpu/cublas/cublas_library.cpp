@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// cuBLAS asked for row-major products: the transposed product of the swapped operands.
 #include "gpu/cublas/cublas_library.hpp"
 
 #include <algorithm>

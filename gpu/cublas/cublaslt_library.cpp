@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// cuBLASLt asked for one algorithm: operands laid out, scales placed, the product run.
 #include <algorithm>
 #include <array>
 #include <optional>

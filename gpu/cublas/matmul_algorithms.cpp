@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Asks for the heuristics, varies their split of K and describes each in words.
 #include "gpu/cublas/matmul_algorithms.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Fills the library's descriptors.
 #include "gpu/cublas/matmul_problem.hpp"
 
 #include "gpu/cublas/scale_layout.hpp"

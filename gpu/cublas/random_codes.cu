@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Random codes drawn on the device: element i depends on seed, operand and i alone.
 #include <algorithm>
 
 #include "emu/encode.hpp"

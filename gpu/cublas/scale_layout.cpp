@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Where each scale lies in memory, mode by mode.
 #include "gpu/cublas/scale_layout.hpp"
 
 #include "emu/encode.hpp"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Events around launches, on operands that take turns so that caches do not help.
 #include "gpu/cublas/timing.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Lays lines out for the fast kernels: values, exponents and what is unusual, block by block.
 #include <cstdint>
 
 #include "gpu/cuda/aligned_chain.hpp"

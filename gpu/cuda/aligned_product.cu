@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Chooses the instance of the fast kernel that a plan asks for.
 #include "gpu/cuda/aligned_kernel.cuh"
 
 namespace ulpscope::gpu::cuda {

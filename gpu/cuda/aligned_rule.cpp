@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Compares an engine with the two shapes that the fast kernels know.
 #include "gpu/cuda/aligned_rule.hpp"
 
 #include <algorithm>

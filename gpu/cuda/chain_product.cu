@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Chains of fused multiply-adds, one thread for each output.
 #include <cmath>
 
 #include "emu/decode.hpp"

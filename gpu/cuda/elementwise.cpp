@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Finds the operation by its name and runs it in portions.
 #include "gpu/cuda/elementwise.hpp"
 
 #include <algorithm>

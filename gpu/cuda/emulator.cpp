@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Runs tests and products on the device in portions, and joins their counts.
 #include "gpu/cuda/emulator.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Which instructions were compiled for the architecture that the device has.
 #include "gpu/cuda/instruction_set.hpp"
 
 #include <algorithm>

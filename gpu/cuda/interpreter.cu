@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The interpreter of emu/engine_interpreter.hpp as kernels: inner products, comparisons, whole products.
 #include <span>
 #include <string>
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Adversarial operands made on the device, and results compared there.
 #include "gpu/cuda/runtime.hpp"
 #include "gpu/cuda/test_kernels.hpp"
 #include "gpu/element_model.hpp"

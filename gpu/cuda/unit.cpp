@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Lays operands out for an instruction and runs inner products and panels of products.
 #include "gpu/cuda/unit.hpp"
 
 #include <algorithm>

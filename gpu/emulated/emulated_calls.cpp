@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Builds the calls that cuBLAS would have, and keeps those that the engine can answer.
 #include "gpu/emulated/emulated_calls.hpp"
 
 #include <utility>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Makes a device of the modes of an engine: each instruction named as on the real one.
 #include "gpu/emulated/emulated_device.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The conversions and arithmetic of PTX, listed with their models.
 #include "gpu/emulated/emulated_elements.hpp"
 
 #include <array>

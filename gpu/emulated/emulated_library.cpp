@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// A product under each known algorithm: chain, split K, promotion, scaled blocks.
 #include "gpu/emulated/emulated_library.hpp"
 
 #include <algorithm>

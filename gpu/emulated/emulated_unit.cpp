@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Inner products by the scalar reference.
 #include "gpu/emulated/emulated_unit.hpp"
 
 #include <algorithm>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Draws operands, multiplies them on engines and exactly, and sums up the errors; jobs that share operands share the exact
+// product.
 #include "studies/accumulation/accumulation.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Sorts a binade by where a format puts it: normal, subnormal, zero or overflow.
 #include "studies/census/binade.hpp"
 
 #include <algorithm>

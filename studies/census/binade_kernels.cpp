@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Compiles the vector loops for each instruction set, and calls those of the path in force.
 #include "studies/census/binade_kernels.hpp"
 
 #undef HWY_TARGET_INCLUDE

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Deals numbers out to their binades and sums a binade whenever its buffer is full.
 #include "studies/census/binade_pass.hpp"
 
 #include <algorithm>

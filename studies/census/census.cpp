@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Shares chunks among threads and chooses, job by job, exact sums or element by element.
 #include "studies/census/census.hpp"
 
 #include <tbb/enumerable_thread_specific.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Means and ratios from sums.
 #include "studies/census/error_sums.hpp"
 
 #include <algorithm>

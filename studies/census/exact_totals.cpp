@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Adds up what each binade contributes to each statistic, as whole numbers times powers of two.
 #include "studies/census/exact_totals.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Rounds an element, classifies it and adds its errors; plain inputs take a shorter loop.
 #include "studies/census/round_and_count.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Each recipe as a function from the amax of a block to its factors.
 #include "studies/census/scaling.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// A census with a job for each format and scale.
 #include "studies/census/sweep.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Ranks the scales of a format by what they lose, and puts the choice into a sentence.
 #include <algorithm>
 #include <charconv>
 #include <cmath>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Chooses a window that suits all formats, and sends blocks through its kernels.
 #include "studies/census/window.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Compiles the vector loops for each instruction set, and calls those of the path in force.
 #include <algorithm>
 
 #include "studies/census/window.hpp"

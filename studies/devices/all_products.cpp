@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Takes turns among calls, so that a deadline cuts all of them alike.
 #include "studies/devices/all_products.hpp"
 
 #include <algorithm>

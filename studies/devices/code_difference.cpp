@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Differences as places in the order of a format's numbers.
 #include "studies/devices/code_difference.hpp"
 
 #include <algorithm>

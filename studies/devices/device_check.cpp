@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tests of each operation, compared by the host, by the device, or by both for a share.
 #include "studies/devices/device_check.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Compares codes, and spells the first mismatches out.
 #include "studies/devices/device_compare.hpp"
 
 #include <array>

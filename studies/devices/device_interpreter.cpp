@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The interpreter on the device and on the host, on the same operands.
 #include "studies/devices/device_interpreter.hpp"
 
 #include <algorithm>

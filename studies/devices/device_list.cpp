@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// One row for each operation of each device.
 #include "studies/devices/device_list.hpp"
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Portions of tests handed out to threads.
 #include "studies/devices/device_portions.hpp"
 
 #include <algorithm>

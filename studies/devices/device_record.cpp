@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Asks a device for sets of operands, and replays a recording on engines.
 #include "studies/devices/device_record.hpp"
 
 #include <mutex>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Rows of comparisons as tables, remarks and a verdict.
 #include "studies/devices/device_rows.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Keeps deadline, log and the state of the device's context for all pieces.
 #include "studies/devices/device_work.hpp"
 
 #include <utility>

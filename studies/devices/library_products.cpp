@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Asks each algorithm of a call, has its results explained, and writes a row.
 #include "studies/devices/library_products.hpp"
 
 #include <optional>

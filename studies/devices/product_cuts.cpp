@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Lists the cuts that libraries use: consecutive parts of several lengths, and parts that take turns.
 #include "studies/devices/product_cuts.hpp"
 
 #include <algorithm>

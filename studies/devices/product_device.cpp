@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// A model as products that the device's emulator multiplies.
 #include "studies/devices/product_device.hpp"
 
 #include "emu/catalogue.hpp"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tries models on samples of outputs first, and on whole products those that are left.
 #include "studies/devices/product_explanation.hpp"
 
 #include <algorithm>

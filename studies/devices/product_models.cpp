@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Lists engines, cuts and joins, the likeliest first.
 #include "studies/devices/product_models.hpp"
 
 #include <algorithm>

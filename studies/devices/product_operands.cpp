@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Draws codes by a counter, so that element i depends on seed and i alone.
 #include "studies/devices/product_operands.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Chains, joins and scales of one output, with chains kept for other models.
 #include "studies/devices/product_prediction.hpp"
 
 #include <algorithm>

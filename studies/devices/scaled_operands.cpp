@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Finds the greatest magnitude under each scale and divides by it.
 #include "studies/devices/scaled_operands.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Compares elements in chunks, merges sums in their order and keeps the worst.
 #include "studies/diff/diff.hpp"
 
 #include <algorithm>

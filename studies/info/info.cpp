@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// One pass over each tensor.
 #include "studies/info/info.hpp"
 
 #include <algorithm>

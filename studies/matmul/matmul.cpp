@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Multiplies on each engine and device, and compares all pairs that are asked for.
 #include "studies/matmul/matmul.hpp"
 
 #include <algorithm>

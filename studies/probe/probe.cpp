@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Direct probes, then the layout, then the fit, then each feature put in doubt.
 #include "studies/probe/probe.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Puts numbers into operands, asks the unit or an engine, and prints cases.
 #include "studies/probe/probe_bench.hpp"
 
 #include <algorithm>

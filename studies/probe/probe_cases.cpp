@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Draws terms by their distance from the greatest.
 #include "studies/probe/probe_cases.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// One function for each feature: the inner product, and what its answer means.
 #include "studies/probe/probe_direct.hpp"
 
 #include <algorithm>

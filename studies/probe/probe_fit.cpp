@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Collects answers, and narrows an engine's numbers down to those that give them all.
 #include "studies/probe/probe_fit.hpp"
 
 #include <algorithm>

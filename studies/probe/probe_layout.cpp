@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Compares inner products asked in one and in two parts, and with products exchanged.
 #include "studies/probe/probe_layout.hpp"
 
 #include <algorithm>

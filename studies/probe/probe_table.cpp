@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Probes each operation, and puts the model's answers beside the unit's.
 #include "studies/probe/probe_table.hpp"
 
 #include <mutex>

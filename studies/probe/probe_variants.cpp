@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// For each field of an engine the values nearest to its own.
 #include "studies/probe/probe_variants.hpp"
 
 #include <algorithm>

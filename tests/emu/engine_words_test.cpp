@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Engines from words and back.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The names that the plugin gives to the numbers of cublasLt.h.
 #include <cublasLt.h>
 
 #include <catch2/catch_test_macros.hpp>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Instructions of a made-up device, each with one known fault.
 #include "emu/engine_step.hpp"
 #include "gpu/cuda/runtime.hpp"
 #include "gpu/element_model.hpp"

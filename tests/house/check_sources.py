@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Every C++, CUDA and Python source has a licence line at its top, no text file a note of work left undone, no room calls
-the C library's transcendental functions, whose last bits differ between processors (emu/math.hpp has others), no room but emu takes
-what emu keeps in emu::detail (vectors of kernels apart), and no Python test waits for a process without a time limit.
+"""Every C++, CUDA and Python source has a licence line at its top, and one of C++ or CUDA a comment behind it that says what it
+holds. No text file has a note of work left undone. No room calls the C library's transcendental functions, whose last bits differ
+between processors (emu/math.hpp has others), or takes what emu keeps in emu::detail (vectors of kernels apart). No Python test waits
+for a process without a time limit.
 
 usage: check_sources.py ROOT
 """
@@ -13,6 +14,7 @@ import re
 import sys
 
 SOURCES = {".h", ".hpp", ".inl", ".cc", ".cpp", ".cu", ".cuh", ".py"}
+OPENED = SOURCES - {".py"}
 LICENCE = "SPDX-License-Identifier: Apache-2.0"
 LEFT_UNDONE = re.compile(r"\b(TO" r"DO|FIX" r"ME)\b")  # in pieces, so that this file passes
 ROOMS = {"emu", "gpu", "reports", "tensors", "requests", "products", "studies", "training", "verify", "study_files", "cli"}
@@ -50,6 +52,8 @@ def problems(root):
             continue  # not text
         if path.suffix in SOURCES and LICENCE not in "".join(text.splitlines(keepends=True)[:3]):
             yield f"{path.relative_to(root)}: has no licence line in its first three lines"
+        elif path.suffix in OPENED and not re.search(LICENCE + r"[^\n]*\n//", text):
+            yield f"{path.relative_to(root)}: does not say in its opening comment what it holds"
         for number, line in enumerate(text.splitlines(), 1):
             if LEFT_UNDONE.search(line):
                 yield f"{path.relative_to(root)}:{number}: {line.strip()}"

@@ -32,6 +32,7 @@ PLANTED = [  # checker, file, appended line, what the report must name
     (INCLUDES, "gpu/planted.cu", '#include "studies/census/census.hpp"', "gpu/planted.cu"),
     (INCLUDES, "cellar/planted.cpp", "int planted;", "cellar/"),
     (SOURCES, "emu/planted.hpp", "#pragma once", "emu/planted.hpp"),
+    (SOURCES, "emu/planted.hpp", "// SPDX-License-Identifier: Apache-2.0\n#pragma once", "emu/planted.hpp"),
     (SOURCES, "studies/census/census.cpp", "const double planted = std::log10(2.0);", "studies/census/census.cpp"),
     (SOURCES, "training/planted.cpp", "// " + LICENCE + "\nconst double planted = std::exp(2.0);", "training/planted.cpp:2"),
     (SOURCES, "gpu/element_model.hpp", "using Real = emu::detail::Real<int>;", "gpu/element_model.hpp"),

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Arithmetic by MPFR, rounded to odd first and then once by the rounding oracle.
 #include "tests/oracle/arithmetic_oracle.hpp"
 
 namespace ulpscope::oracle {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Elementary functions by MPFR, rounded once, with the flags of IEEE 754.
 #include <initializer_list>
 
 #include "tests/oracle/arithmetic_oracle.hpp"

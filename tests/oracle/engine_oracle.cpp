@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Engines a second time, from the publications, in exact arithmetic.
 #include "tests/oracle/engine_oracle.hpp"
 
 #include <algorithm>

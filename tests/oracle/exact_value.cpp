@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Exact values of codes, products and sums, in GMP's integers.
 #include "tests/oracle/exact_value.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// One rounding by MPFR at a format's own precision and exponent range.
 #include "tests/oracle/rounding_oracle.hpp"
 
 #include <cmath>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Report directories and files that are written whole or not at all.
 #include "reports/directory.hpp"
 
 #include <sys/resource.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Figures: what gnuplot is asked for, and what becomes of its answer.
 #include "reports/figures.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The page of tensors: safe, complete, the same twice.
 #include "reports/page.hpp"
 
 #include <algorithm>

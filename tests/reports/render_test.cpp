@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// CSV and JSON read back by readers of their own.
 #include "reports/render.hpp"
 
 #include <algorithm>

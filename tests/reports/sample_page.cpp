@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Numbers for a page with every kind of content.
 #include "tests/reports/sample_page.hpp"
 
 #include <algorithm>

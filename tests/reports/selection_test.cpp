@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Conditions and orders on the rows of tables.
 #include "reports/selection.hpp"
 
 #include <catch2/catch_test_macros.hpp>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tables as text of a given width.
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// What accumulators lose, in cases whose answer is known.
 #include "studies/accumulation/accumulation.hpp"
 
 #include <catch2/catch_test_macros.hpp>

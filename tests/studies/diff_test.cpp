@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Differences of tensors counted in ulps and judged by tolerances.
 #include "studies/diff/diff.hpp"
 
 #include <catch2/catch_test_macros.hpp>

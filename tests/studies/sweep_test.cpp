@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The loss-scale window and the advice that follows from it.
 #include "studies/census/sweep.hpp"
 
 #include <catch2/catch_test_macros.hpp>

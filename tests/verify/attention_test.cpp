@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Bounds of attention, against plain kernels and planted faults.
 #include "verify/operations/attention.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Audits of rules whose strength is known.
 #include "verify/audit/audit.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The matcher of Catch2.
 #include "verify/catch2.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Converters with known faults, and rules for special values.
 #include "verify/conform/conform.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Bounds of elementwise functions, against the C library and planted faults.
 #include "verify/operations/elementwise.hpp"
 
 #include <catch2/catch_test_macros.hpp>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// How an element is judged: intervals, NaN, overflow.
 #include "verify/expected.hpp"
 
 #include <catch2/catch_test_macros.hpp>

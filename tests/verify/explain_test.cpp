@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Claims kept, broken and vacuous, and the causes that are named.
 #include "verify/explain/explain.hpp"
 
 #include <bit>

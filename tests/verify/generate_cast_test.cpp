@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Inputs of conversions, and codes by the oracle.
 #include "verify/generate/generate_cast.hpp"
 
 #include <algorithm>

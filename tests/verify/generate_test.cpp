@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Generated operands have what they promise.
 #include "verify/generate/generate.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The predicate and the matcher of GoogleTest.
 #include "verify/googletest.hpp"
 
 #include <catch2/catch_test_macros.hpp>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Bounds of layer norm and RMS norm, against plain kernels and planted faults.
 #include "verify/operations/layer_norm.hpp"
 
 #include <catch2/catch_test_macros.hpp>

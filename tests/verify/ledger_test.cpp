@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Ledgers written, read, damaged and compared.
 #include "verify/ledger/ledger.hpp"
 
 #include <algorithm>

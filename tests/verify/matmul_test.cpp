@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Enclosures and verdicts of matrix products.
 #include "verify/matmul.hpp"
 
 #include <mpfr.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Sums, dot products and convolutions.
 #include "verify/operations/products.hpp"
 
 #include <array>

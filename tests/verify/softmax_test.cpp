@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Bounds of softmax, against plain kernels and planted faults.
 #include "verify/operations/softmax.hpp"
 
 #include <algorithm>

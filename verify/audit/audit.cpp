@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Asks every rule about every mutant, then about correct computations.
 #include "verify/audit/audit.hpp"
 
 #include <array>

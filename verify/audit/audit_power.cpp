@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The same rules on products as kernels have them: which mutants each kills.
 #include <array>
 #include <string>
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// What rules said, as rows and as a summary by kind of mutant.
 #include <algorithm>
 #include <limits>
 #include <string>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Draws an engine, a cut and an order, and computes the product so.
 #include "verify/audit/audit_trials.hpp"
 
 #include <algorithm>

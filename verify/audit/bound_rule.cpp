@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Judges an output against its enclosure, as `verify` does.
 #include "verify/audit/bound_rule.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The table of kinds, with the severities and from which of them a check must reject.
 #include "verify/audit/mutants.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Mutants that need nothing but the correct output.
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Mutants that compute the product again with other operands, engines or cuts.
 #include <algorithm>
 #include <cmath>
 #include <functional>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The table of rules: their words, their numbers, and what they compute.
 #include "verify/audit/rules.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Rules that look at each element by itself.
 #include <algorithm>
 #include <cmath>
 #include <limits>

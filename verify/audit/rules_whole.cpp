@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Rules about the whole tensor: sums in float64.
 #include <algorithm>
 #include <cmath>
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Conversions and functions over arrays, with rules for special values.
 #include "verify/conform/computation.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Asks the subject in chunks, compares, tallies, and turns groups into findings.
 #include "verify/conform/conform.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Findings as sentences.
 #include <fmt/format.h>
 
 #include "verify/conform/conform.hpp"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Lists what may have been done instead of a computation.
 #include "verify/conform/conform_hypotheses.hpp"
 
 #include <array>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// All codes, or a sample around every number of the target.
 #include "verify/conform/conform_inputs.hpp"
 
 #include <algorithm>

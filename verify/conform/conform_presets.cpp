@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The table of converters, their rules and sources.
 #include "verify/conform/conform_presets.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Applies the rules to arrays, and accepts or rejects a result.
 #include "verify/conform/conform_rules.hpp"
 
 namespace ulpscope::verify {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Classifies a wrong result and counts it in its group.
 #include "verify/conform/conform_tally.hpp"
 
 #include <algorithm>

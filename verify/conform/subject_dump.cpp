@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// A file of results as a subject.
 #include <cstring>
 #include <filesystem>
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// A function of a shared library as a subject, its floating-point environment restored after each call.
 #include <dlfcn.h>
 
 #include <bit>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// A program as a subject: inputs through one pipe, results through another, both at once.
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tries hypotheses on growing samples, and counts the survivors over all of D.
 #include "verify/explain/explain.hpp"
 
 #include <algorithm>

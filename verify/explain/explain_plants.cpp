@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Plants faults and counts how often they are named.
 #include "verify/explain/explain_plants.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Chooses rows and columns with wrong elements, and scores a replay of them.
 #include "verify/explain/explain_sample.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Collects single causes, joins pairs, and prints them.
 #include "verify/explain/hypotheses.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Draws a product and a fault that can happen to it.
 #include "verify/explain/planted_kernel.hpp"
 
 #include <array>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Sums written out as loops, one for each fault.
 #include "verify/explain/planted_loops.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Computes outputs step by step as a Kernel says: operands, order, parts, sums, epilogue.
 #include "verify/explain/replay.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Chains on engines, in IEEE operations, and by rounding to odd where float64 does not suffice.
 #include "verify/explain/replay_chain.hpp"
 
 #include <cmath>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads operands and scales into plain arrays.
 #include "verify/explain/replay_data.hpp"
 
 #include <algorithm>

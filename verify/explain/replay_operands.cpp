@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Gathers elements by a kernel's layout and rounds them by its path.
 #include "verify/explain/replay_operands.hpp"
 
 #include <cstddef>

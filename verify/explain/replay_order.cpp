@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Permutations of K, cuts into chains, and reductions of their sums.
 #include "verify/explain/replay_order.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Checks a request, has the kind make operands, and computes the exact result.
 #include "verify/generate/generate.hpp"
 
 #include <algorithm>

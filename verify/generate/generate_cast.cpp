@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Collects every number, tie and threshold with their neighbours.
 #include "verify/generate/generate_cast.hpp"
 
 #include <bit>

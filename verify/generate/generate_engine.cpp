@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Multiplies on the engine and counts differences.
 #include "verify/generate/generate_engine.hpp"
 
 #include <cmath>

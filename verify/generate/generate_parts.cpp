@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// What several kinds of cases need.
 #include <algorithm>
 #include <cmath>
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Deals the bits of a number out to products.
 #include "verify/generate/generate_windows.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Figures and digests of entries, and their table.
 #include "verify/ledger/ledger.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Compares codes, inputs and declarations of two entries.
 #include "verify/ledger/ledger_compare.hpp"
 
 #include <fmt/format.h>

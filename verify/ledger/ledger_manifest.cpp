@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Parses the CSV file and checks its columns.
 #include "verify/ledger/ledger_manifest.hpp"
 
 #include <csv.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Scores, weights and weighted sums of each query, each with its error.
 #include "verify/operations/attention.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Checks the shapes, and finds which keys a query sees.
 #include "verify/operations/attention_shape.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Each output as a sum of products over the kernel's places.
 #include <fmt/format.h>
 
 #include <optional>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Checks the shapes, and computes the output's extents.
 #include "verify/operations/convolution_shape.hpp"
 
 #include <fmt/format.h>

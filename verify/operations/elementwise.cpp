@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// One function and one bound for each element.
 #include "verify/operations/elementwise.hpp"
 
 #include <fmt/format.h>

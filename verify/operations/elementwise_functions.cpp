@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The table of functions, and the error of each composition.
 #include "verify/operations/elementwise_functions.hpp"
 
 #include <array>

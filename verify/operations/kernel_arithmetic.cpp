@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Units and sums of roundings, from formats.
 #include "verify/operations/kernel_arithmetic.hpp"
 
 #include <fmt/format.h>

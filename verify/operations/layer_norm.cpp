@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Moments of a row as balls, and exactly where balls are too wide.
 #include "verify/operations/layer_norm.hpp"
 
 #include <fmt/format.h>

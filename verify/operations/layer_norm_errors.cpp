@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The derivation of docs/verify-operations.md as code.
 #include "verify/operations/layer_norm_errors.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// What a sum becomes as an expected element.
 #include "verify/operations/product_sum.hpp"
 
 namespace ulpscope::verify {

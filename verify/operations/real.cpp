@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Conversions between 200 digits and float64.
 #include "verify/operations/real.hpp"
 
 #include <algorithm>

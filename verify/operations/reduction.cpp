@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Sums and dot products along an axis.
 #include <fmt/format.h>
 
 #include <utility>

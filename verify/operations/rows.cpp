@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads operands, and hands out elements row by row.
 #include "verify/operations/rows.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Weights of a row, their errors, and elements that are not finite.
 #include "verify/operations/softmax.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Errors of exponentials and of quotients.
 #include "verify/operations/softmax_weights.hpp"
 
 #include <cmath>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// PTX's conversions and arithmetic for the stand-in runtime, from the text of the instruction.
 #include "tests/gpu/fake_cuda/element_instructions.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Kernels for the test of the stand-in runtime: barriers, shared memory, warps.
 #pragma once
 
 #include <array>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Takes the text of a PTX instruction apart.
 #include "tests/gpu/fake_cuda/instruction_text.hpp"
 
 #include <cstdio>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// PTX's matrix instructions for the stand-in runtime: one product for the threads that share a matrix.
 #include "tests/gpu/fake_cuda/matrix_instructions.hpp"
 
 #include <algorithm>

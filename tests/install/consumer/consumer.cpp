@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// A program that uses what is installed, and nothing of the source tree.
 #include <iostream>
 
 #include "emu/catalogue.hpp"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Products of all calls, on an emulated library.
 #include "studies/devices/all_products.hpp"
 
 #include <atomic>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Costs and errors by format, on an emulated library with a clock.
 #include "studies/devices/device_cost.hpp"
 
 #include <algorithm>

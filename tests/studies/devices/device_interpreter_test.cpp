@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The interpreter of a device beside the one here.
 #include "studies/devices/device_interpreter.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Algorithms of an emulated library explained, and noise left unexplained.
 #include "studies/devices/library_products.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Models of products: how sums are joined, and which engines are tried.
 #include "studies/devices/product_models.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The shared memory of a launch, for the stand-in runtime.
 #pragma once
 
 #include "device_code.hpp"
