@@ -58,14 +58,6 @@ bool is_wanted(const Products& products, const gpu::LibraryCall& call) {
   return call.a == requests::parse_format(products.inputs.front()) && call.b == requests::parse_format(products.inputs.back());
 }
 
-void append(reports::Table& all, reports::Table table) {
-  if (all.columns.empty()) {
-    all = std::move(table);
-    return;
-  }
-  std::move(table.rows.begin(), table.rows.end(), std::back_inserter(all.rows));
-}
-
 int run_products(const Products& products) {
   if (products.inputs.size() > 2) throw Error("--in takes one format, or one for A and one for B");
   const auto [device, libraries] = device_with_libraries(products.device);
@@ -78,7 +70,7 @@ int run_products(const Products& products) {
   reports::Table all;
   for (const auto& library : libraries)
     for (const gpu::LibraryCall& call : library->calls())
-      if (is_wanted(products, call)) append(all, studies::library_products(*library, call, config));
+      if (is_wanted(products, call)) all.append(studies::library_products(*library, call, config));
   if (all.rows.empty()) throw Error("no call of a library of " + device.description.id + " takes these formats");
   print(all, products.common, 12);
   return done;
@@ -91,7 +83,7 @@ int run_cost(const Products& products) {
   const bool emulated = device.description.id.starts_with("emulated:");
   if (emulated || !products.shapes.empty()) config.shapes = shapes_of(products, device);
   reports::Table all;
-  for (const auto& library : libraries) append(all, studies::device_cost(*library, config));
+  for (const auto& library : libraries) all.append(studies::device_cost(*library, config));
   print(all, products.common, 4);
   return done;
 }

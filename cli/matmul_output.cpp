@@ -28,8 +28,7 @@ std::string extent_words(const std::vector<std::uint64_t>& shape) {
 reports::Table columns_of(const reports::Table& table, const std::vector<std::string>& names) {
   reports::Table out{table.name, names, std::vector<std::vector<reports::Cell>>(table.rows.size())};
   for (const std::string& name : names) {
-    const auto column =
-        static_cast<std::size_t>(std::find(table.columns.begin(), table.columns.end(), name) - table.columns.begin());
+    const std::size_t column = table.column(name);
     for (std::size_t i = 0; i < table.rows.size(); ++i) out.rows[i].push_back(table.rows[i][column]);
   }
   return out;

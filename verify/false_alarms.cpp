@@ -214,11 +214,10 @@ reports::Table false_alarm_table(const FalseAlarmConfig& config, const std::vect
                        {"arithmetic", "bound", "in", "acc", "products", "elements", "refused", "rejected", "max_of_bound",
                         "stated_false_alarm", "rejected_by_chance"},
                        {}};
-  const auto number = [](std::uint64_t n) { return static_cast<std::int64_t>(n); };
   for (const FalseAlarmRow& row : all)
-    table.rows.push_back({row.arithmetic, row.bound, row.in, row.acc, number(row.products), number(row.elements),
-                          number(row.refused), number(row.rejected), row.max_of_bound, config.false_alarm,
-                          number(row.rejected_by_chance)});
+    table.rows.push_back({row.arithmetic, row.bound, row.in, row.acc, reports::whole(row.products),
+                          reports::whole(row.elements), reports::whole(row.refused), reports::whole(row.rejected),
+                          row.max_of_bound, config.false_alarm, reports::whole(row.rejected_by_chance)});
   return table;
 }
 

@@ -153,13 +153,13 @@ reports::Table tightness_table(const std::vector<TightnessRow>& rows) {
                         "relative_bound", "probable_relative_bound", "median_of_bound", "q90_of_bound", "q99_of_bound",
                         "max_of_bound", "median_of_probable", "q90_of_probable", "q99_of_probable", "max_of_probable"},
                        {}};
-  const auto number = [](std::uint64_t n) { return static_cast<std::int64_t>(n); };
   for (const TightnessRow& row : rows) {
     const studies::Accumulation& by = row.accumulation;
     const Shares &d = row.observed_over_bound, &p = row.observed_over_probable;
     table.rows.push_back({by.name, by.evidence, emu::format_name(by.in), emu::format_name(by.engine.accumulator),
-                          number(by.promote), row.distribution, number(row.length), number(row.elements), number(row.nonfinite),
-                          row.relative, row.probable_relative, d.median, d.q90, d.q99, d.max, p.median, p.q90, p.q99, p.max});
+                          reports::whole(by.promote), row.distribution, reports::whole(row.length),
+                          reports::whole(row.elements), reports::whole(row.nonfinite), row.relative, row.probable_relative,
+                          d.median, d.q90, d.q99, d.max, p.median, p.q90, p.q99, p.max});
   }
   return table;
 }

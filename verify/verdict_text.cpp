@@ -22,7 +22,7 @@ std::string table_text(const reports::Table& table, std::optional<std::size_t> w
 /// The table without the columns that the lines above it have said.
 reports::Table without(reports::Table table, const std::vector<std::string>& columns) {
   for (const std::string& name : columns) {
-    const auto at = std::find(table.columns.begin(), table.columns.end(), name) - table.columns.begin();
+    const auto at = static_cast<std::ptrdiff_t>(table.column(name));
     table.columns.erase(table.columns.begin() + at);
     for (auto& row : table.rows) row.erase(row.begin() + at);
   }

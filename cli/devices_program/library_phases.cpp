@@ -31,7 +31,7 @@ Libraries libraries_of(const gpu::Device& device) {
 }
 
 std::size_t rows_with(const reports::Table& table, const char* name, const std::string& word) {
-  const std::size_t at = column(table, name);
+  const std::size_t at = table.column(name);
   return static_cast<std::size_t>(
       std::count_if(table.rows.begin(), table.rows.end(), [&](const auto& row) { return row[at] == reports::Cell(word); }));
 }
@@ -86,7 +86,7 @@ int cost_phase(const DevicesOptions& options) {
   }
   write_table(all, options);
   end_journal(device, options);
-  const std::size_t remark = column(all, "remark");
+  const std::size_t remark = all.column("remark");
   const auto measured =
       std::count_if(all.rows.begin(), all.rows.end(), [&](const auto& row) { return row[remark] == reports::Cell(""); });
   conclude(counted(all.rows.size(), "products, ") + counted(static_cast<std::size_t>(measured), "measured"));

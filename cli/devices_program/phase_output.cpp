@@ -34,10 +34,6 @@ void conclude(const std::string& words) { std::fprintf(stderr, "%s\n", words.c_s
 
 std::string counted(std::uint64_t count, const char* noun) { return std::to_string(count) + " " + noun; }
 
-std::size_t column(const reports::Table& table, const char* name) {
-  return static_cast<std::size_t>(std::find(table.columns.begin(), table.columns.end(), name) - table.columns.begin());
-}
-
 std::unique_ptr<Journal> journal_of(const DevicesOptions& options, const std::string& section) {
   return options.journal.empty() ? nullptr : std::make_unique<Journal>(options.journal, section);
 }

@@ -27,9 +27,6 @@ void conclude(const std::string& words);
 /// `3 rows`
 std::string counted(std::uint64_t count, const char* noun);
 
-/// The place of a column that there is.
-std::size_t column(const reports::Table& table, const char* name);
-
 /// The journal of a phase, null where none was asked for.
 std::unique_ptr<Journal> journal_of(const DevicesOptions& options, const std::string& section = "phase");
 

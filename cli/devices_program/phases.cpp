@@ -144,7 +144,7 @@ int probe(const DevicesOptions& options) {
       studies::probe_table(*device.unit, operations, options.seed, studies::ProbeModel::beside, {}, work);
   write_table(table, options);
   end_journal(device, options);
-  const std::size_t feature = column(table, "feature"), result = column(table, "result"), model = column(table, "model");
+  const std::size_t feature = table.column("feature"), result = table.column("result"), model = table.column("model");
   const auto rows_that = [&](const auto& holds) {
     return static_cast<std::size_t>(std::count_if(table.rows.begin(), table.rows.end(), holds));
   };

@@ -185,54 +185,31 @@ std::vector<AccumulationRow> accumulate(const AccumulationConfig& config) {
 }
 
 reports::Table accumulation_table(const std::vector<AccumulationRow>& rows) {
-  reports::Table table{"accumulation",
-                       {"engine",
-                        "evidence",
-                        "in",
-                        "acc",
-                        "promote",
-                        "distribution",
-                        "k",
-                        "elements",
-                        "nonfinite",
-                        "max_abs_error",
-                        "mean_abs_error",
-                        "rms_error",
-                        "mean_signed_error",
-                        "max_rel_error",
-                        "mean_rel_error",
-                        "mean_signed_rel_error",
-                        "rel_frobenius_error",
-                        "max_componentwise_error",
-                        "componentwise_bound",
-                        "input_rel_frobenius_error",
-                        "rms_exact"},
-                       {}};
+  reports::Table table{"accumulation", {}, {}};
   for (const AccumulationRow& row : rows) {
     const Accumulation& by = row.accumulation;
     const AccumulationErrors& e = row.errors;
-    const auto number = [](std::uint64_t n) { return static_cast<std::int64_t>(n); };
-    table.rows.push_back({by.name,
-                          by.evidence,
-                          emu::format_name(by.in),
-                          emu::format_name(by.engine.accumulator),
-                          number(by.promote),
-                          row.distribution,
-                          number(row.length),
-                          number(row.elements),
-                          number(e.nonfinite),
-                          e.max_abs,
-                          e.mean_abs,
-                          e.rms,
-                          e.mean_signed,
-                          e.max_rel,
-                          e.mean_rel,
-                          e.mean_signed_rel,
-                          e.frobenius,
-                          e.componentwise,
-                          e.bound,
-                          e.rounding,
-                          e.rms_exact});
+    table.add({{"engine", by.name},
+               {"evidence", by.evidence},
+               {"in", emu::format_name(by.in)},
+               {"acc", emu::format_name(by.engine.accumulator)},
+               {"promote", reports::whole(by.promote)},
+               {"distribution", row.distribution},
+               {"k", reports::whole(row.length)},
+               {"elements", reports::whole(row.elements)},
+               {"nonfinite", reports::whole(e.nonfinite)},
+               {"max_abs_error", e.max_abs},
+               {"mean_abs_error", e.mean_abs},
+               {"rms_error", e.rms},
+               {"mean_signed_error", e.mean_signed},
+               {"max_rel_error", e.max_rel},
+               {"mean_rel_error", e.mean_rel},
+               {"mean_signed_rel_error", e.mean_signed_rel},
+               {"rel_frobenius_error", e.frobenius},
+               {"max_componentwise_error", e.componentwise},
+               {"componentwise_bound", e.bound},
+               {"input_rel_frobenius_error", e.rounding},
+               {"rms_exact", e.rms_exact}});
   }
   return table;
 }

@@ -9,7 +9,7 @@ namespace {
 using reports::Cell;
 using reports::Table;
 
-Cell whole(std::uint64_t n) { return static_cast<std::int64_t>(n); }
+using reports::whole;
 Cell word(std::string_view name) { return std::string(name); }
 
 std::vector<Cell> names_of(const CurveOf& of) {

@@ -46,7 +46,7 @@ struct Judged {
 };
 
 std::string number(double x) { return digits(x, 3); }
-reports::Cell whole(std::uint64_t n) { return static_cast<std::int64_t>(n); }
+using reports::whole;
 std::string power(int k) { return "2^" + std::to_string(k); }
 
 /// What rounding does to a synthetic tensor.

@@ -78,10 +78,9 @@ class AllProducts {
     if (config.emulator != nullptr) config.emulator = &emulator.emplace(*config.emulator, work_, i);
     try {
       Table table = library_products(library, piece.call, config);
-      const auto explained = std::find(table.columns.begin(), table.columns.end(), "explained") - table.columns.begin();
-      const bool failed = std::any_of(table.rows.begin(), table.rows.end(), [&](const auto& row) {
-        return row[static_cast<std::size_t>(explained)] == reports::Cell("error");
-      });
+      const std::size_t explained = table.column("explained");
+      const bool failed = std::any_of(table.rows.begin(), table.rows.end(),
+                                      [&](const auto& row) { return row[explained] == reports::Cell("error"); });
       keep(i, std::move(table));
       return !failed;
     } catch (const Error& error) {
@@ -97,7 +96,7 @@ class AllProducts {
   Table so_far() {
     const std::lock_guard lock(keeping_);
     Table all = library_products_table();
-    for (const Table& table : tables_) all.rows.insert(all.rows.end(), table.rows.begin(), table.rows.end());
+    for (const Table& table : tables_) all.append(table);
     return all;
   }
 

@@ -185,20 +185,19 @@ std::vector<Cell> row_of(const Contestant& contestant, const ProductShape& shape
   };
   const std::size_t bytes = stored(contestant.a, shape.m * shape.k) + stored(contestant.b, shape.k * shape.n) +
                             stored(contestant.d, shape.m * shape.n);
-  const auto count = [](std::size_t number) { return Cell(static_cast<std::int64_t>(number)); };
   return {std::string(contestant.format),
           emu::format_name(contestant.d),
           std::string(contestant.fast ? "yes" : "no"),
-          count(shape.m),
-          count(shape.n),
-          count(shape.k),
+          reports::whole(shape.m),
+          reports::whole(shape.n),
+          reports::whole(shape.k),
           std::string(contestant.compute),
           outcome.algorithm,
           seconds * 1e6,
           least * 1e6,
           operations / seconds * 1e-12,
           float32_seconds / seconds,
-          count(bytes),
+          reports::whole(bytes),
           outcome.error,
           outcome.remark,
           std::string(gpu::facts_of(contestant.scale_a).name),

@@ -74,13 +74,12 @@ DeviceTables tables_of(const std::vector<DeviceRow>& rows, const std::string& na
                         "mismatches", "examined", "nan_codes", "zero_signs", "verdict", "remark"},
                        {}},
                       {}};
-  const auto count = [](std::uint64_t n) { return reports::Cell(static_cast<std::int64_t>(n)); };
   for (const DeviceRow& row : rows) {
-    const reports::Cell products = row.products == 0 ? reports::Cell(std::string()) : count(row.products);
+    const reports::Cell products = row.products == 0 ? reports::Cell(std::string()) : reports::whole(row.products);
     tables.table.rows.push_back({row.device, row.instruction, row.a, row.b, row.accumulator, products, row.engine,
-                                 std::string(name_of(row.operands)), count(row.tests), count(row.mismatches),
-                                 count(row.examined), count(row.nan_codes), count(row.zero_signs), verdict_words(row),
-                                 remark_of(row)});
+                                 std::string(name_of(row.operands)), reports::whole(row.tests), reports::whole(row.mismatches),
+                                 reports::whole(row.examined), reports::whole(row.nan_codes), reports::whole(row.zero_signs),
+                                 verdict_words(row), remark_of(row)});
     for (const DeviceMismatch& mismatch : row.first) tables.remarks.push_back(mismatch_words(row, mismatch));
   }
   return tables;

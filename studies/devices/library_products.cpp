@@ -16,8 +16,6 @@ namespace {
 
 using reports::Cell, reports::Table;
 
-Cell count(std::uint64_t number) { return static_cast<std::int64_t>(number); }
-
 class Study {
  public:
   Study(const gpu::Library& library, const gpu::LibraryCall& call, const LibraryProductsConfig& config)
@@ -32,8 +30,9 @@ class Study {
               const std::string& reason) {
     std::vector<Cell> row = first_cells(shape, algorithm);
     const CodeDifference nothing(call_.d);
-    for (Cell cell : {Cell(explained), Cell(reason), count(0), Cell(""), count(0), count(0), Cell(nothing.mean_ulp()),
-                      Cell(nothing.mean_ulp()), Cell(nothing.equal_share()), Cell(nothing.relative())})
+    for (Cell cell :
+         {Cell(explained), Cell(reason), reports::whole(0), Cell(""), reports::whole(0), reports::whole(0),
+          Cell(nothing.mean_ulp()), Cell(nothing.mean_ulp()), Cell(nothing.equal_share()), Cell(nothing.relative())})
       row.push_back(std::move(cell));
     add_row(std::move(row));
   }
@@ -79,9 +78,9 @@ class Study {
     const CodeDifference& difference = explanation.difference;
     std::vector<Cell> row = first_cells(shape, algorithm.words);
     for (Cell cell :
-         {Cell(explanation.found ? "yes" : "no"), Cell(explanation.words), count(explanation.alternatives),
-          Cell(explanation.also), count(difference.compared()), count(difference.mismatches()), Cell(difference.max_ulp()),
-          Cell(difference.mean_ulp()), Cell(difference.equal_share()), Cell(difference.relative())})
+         {Cell(explanation.found ? "yes" : "no"), Cell(explanation.words), reports::whole(explanation.alternatives),
+          Cell(explanation.also), reports::whole(difference.compared()), reports::whole(difference.mismatches()),
+          Cell(difference.max_ulp()), Cell(difference.mean_ulp()), Cell(difference.equal_share()), Cell(difference.relative())})
       row.push_back(std::move(cell));
     add_row(std::move(row));
   }
@@ -113,9 +112,9 @@ class Study {
             emu::format_name(call_.d),
             call_.reduced_precision_reduction ? "yes" : "no",
             call_.fast_accumulation ? "yes" : "no",
-            count(shape.m),
-            count(shape.n),
-            count(shape.k),
+            reports::whole(shape.m),
+            reports::whole(shape.n),
+            reports::whole(shape.k),
             algorithm};
   }
 

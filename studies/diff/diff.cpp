@@ -185,15 +185,15 @@ DiffResult diff(const tensors::Tensor& reference, const tensors::Tensor& output,
 }
 
 reports::Table diff_table(const DiffResult& r) {
-  const auto number = [](std::uint64_t n) { return static_cast<std::int64_t>(n); };
   return {"diff",
           {"ref", "out", "dtype", "count", "equal", "differing", "beyond_1_ulp", "beyond_2_ulp", "beyond_10_ulp",
            "beyond_100_ulp", "nonfinite_one_side", "max_abs_error", "mean_abs_error", "max_rel_error", "mean_rel_error",
            "bias_ulp", "rel_frobenius_error", "cosine", "sqnr_db"},
-          {{r.reference, r.output, emu::format_name(r.format), number(r.count), number(r.equal), number(r.count - r.equal),
-            number(r.beyond_1_ulp), number(r.beyond_2_ulp), number(r.beyond_10_ulp), number(r.beyond_100_ulp),
-            number(r.nonfinite_one_side), r.max_abs_error, r.mean_abs_error, r.max_rel_error, r.mean_rel_error, r.bias_ulp,
-            r.rel_frobenius_error, r.cosine, r.sqnr_db}}};
+          {{r.reference, r.output, emu::format_name(r.format), reports::whole(r.count), reports::whole(r.equal),
+            reports::whole(r.count - r.equal), reports::whole(r.beyond_1_ulp), reports::whole(r.beyond_2_ulp),
+            reports::whole(r.beyond_10_ulp), reports::whole(r.beyond_100_ulp), reports::whole(r.nonfinite_one_side),
+            r.max_abs_error, r.mean_abs_error, r.max_rel_error, r.mean_rel_error, r.bias_ulp, r.rel_frobenius_error, r.cosine,
+            r.sqnr_db}}};
 }
 
 reports::Table worst_elements(const DiffResult& r) {

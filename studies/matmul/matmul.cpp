@@ -117,97 +117,71 @@ MatmulResult matmul(const MatmulConfig& config) {
 }
 
 reports::Table matmul_table(const MatmulConfig& config, const MatmulResult& r) {
-  const auto number = [](std::uint64_t n) { return static_cast<std::int64_t>(n); };
-  reports::Table table{"matmul",
-                       {"engine",
-                        "evidence",
-                        "against",
-                        "against_evidence",
-                        "in_a",
-                        "in_b",
-                        "acc",
-                        "out",
-                        "batch",
-                        "m",
-                        "n",
-                        "k",
-                        "alpha",
-                        "beta",
-                        "promote",
-                        "split_k",
-                        "scale_a",
-                        "scale_b",
-                        "scaled_by",
-                        "changed_a",
-                        "changed_b",
-                        "min",
-                        "max",
-                        "nan",
-                        "infinite",
-                        "count",
-                        "equal",
-                        "differing",
-                        "differing_codes",
-                        "beyond_1_ulp",
-                        "beyond_2_ulp",
-                        "beyond_10_ulp",
-                        "beyond_100_ulp",
-                        "nonfinite_one_side",
-                        "max_ulp_error",
-                        "bias_ulp",
-                        "max_abs_error",
-                        "mean_abs_error",
-                        "max_rel_error",
-                        "mean_rel_error",
-                        "mean_signed_rel_error",
-                        "rel_frobenius_error",
-                        "cosine",
-                        "sqnr_db"},
-                       {}};
-  const auto begin = [&](const MatmulProduct& d, const MatmulProduct* against) {
-    const auto evidence = [](const MatmulProduct& p) { return std::string(p.engine.evidence_word()); };
-    table.rows.push_back({d.engine.word,
-                          evidence(d),
-                          against == nullptr ? "" : against->engine.word,
-                          against == nullptr ? "" : evidence(*against),
-                          emu::format_name(config.product.a.rounding.format),
-                          emu::format_name(config.product.b.rounding.format),
-                          emu::format_name(config.product.acc),
-                          emu::format_name(config.product.out),
-                          number(r.shape.batch()),
-                          number(r.shape.m),
-                          number(r.shape.n),
-                          number(r.shape.k),
-                          config.product.alpha,
-                          config.product.beta.value_or(nan),
-                          number(config.product.promote),
-                          number(config.product.split_k),
-                          r.scale_a,
-                          r.scale_b,
-                          std::string(name_of(d.engine.scaled_by)),
-                          number(r.a.changed),
-                          number(r.b.changed),
-                          d.min,
-                          d.max,
-                          number(d.nan),
-                          number(d.infinite),
-                          number(d.d.count())});
+  using reports::whole;
+  const auto evidence = [](const MatmulProduct& p) { return std::string(p.engine.evidence_word()); };
+  const auto row_of = [&](const MatmulProduct& d, const MatmulProduct* against) -> std::vector<reports::NamedCell> {
+    return {{"engine", d.engine.word},
+            {"evidence", evidence(d)},
+            {"against", against == nullptr ? "" : against->engine.word},
+            {"against_evidence", against == nullptr ? "" : evidence(*against)},
+            {"in_a", emu::format_name(config.product.a.rounding.format)},
+            {"in_b", emu::format_name(config.product.b.rounding.format)},
+            {"acc", emu::format_name(config.product.acc)},
+            {"out", emu::format_name(config.product.out)},
+            {"batch", whole(r.shape.batch())},
+            {"m", whole(r.shape.m)},
+            {"n", whole(r.shape.n)},
+            {"k", whole(r.shape.k)},
+            {"alpha", config.product.alpha},
+            {"beta", config.product.beta.value_or(nan)},
+            {"promote", whole(config.product.promote)},
+            {"split_k", whole(config.product.split_k)},
+            {"scale_a", r.scale_a},
+            {"scale_b", r.scale_b},
+            {"scaled_by", std::string(name_of(d.engine.scaled_by))},
+            {"changed_a", whole(r.a.changed)},
+            {"changed_b", whole(r.b.changed)},
+            {"min", d.min},
+            {"max", d.max},
+            {"nan", whole(d.nan)},
+            {"infinite", whole(d.infinite)},
+            {"count", whole(d.d.count())}};
   };
-  for (const MatmulComparison& c : r.comparisons) {
-    begin(r.products[c.engine], &r.products[c.against]);
+  const auto add_difference = [&](std::vector<reports::NamedCell>& row, const MatmulComparison& c) {
     const DiffResult& d = c.diff;
-    for (reports::Cell cell : std::initializer_list<reports::Cell>{
-             number(d.equal), number(d.count - d.equal), number(c.differing_codes), number(d.beyond_1_ulp),
-             number(d.beyond_2_ulp), number(d.beyond_10_ulp), number(d.beyond_100_ulp), number(d.nonfinite_one_side),
-             c.max_ulp_error, d.bias_ulp, d.max_abs_error, d.mean_abs_error, d.max_rel_error, d.mean_rel_error,
-             c.mean_signed_rel_error, d.rel_frobenius_error, d.cosine, d.sqnr_db})
-      table.rows.back().push_back(std::move(cell));
+    row.insert(row.end(), {{"equal", whole(d.equal)},
+                           {"differing", whole(d.count - d.equal)},
+                           {"differing_codes", whole(c.differing_codes)},
+                           {"beyond_1_ulp", whole(d.beyond_1_ulp)},
+                           {"beyond_2_ulp", whole(d.beyond_2_ulp)},
+                           {"beyond_10_ulp", whole(d.beyond_10_ulp)},
+                           {"beyond_100_ulp", whole(d.beyond_100_ulp)},
+                           {"nonfinite_one_side", whole(d.nonfinite_one_side)},
+                           {"max_ulp_error", c.max_ulp_error},
+                           {"bias_ulp", d.bias_ulp},
+                           {"max_abs_error", d.max_abs_error},
+                           {"mean_abs_error", d.mean_abs_error},
+                           {"max_rel_error", d.max_rel_error},
+                           {"mean_rel_error", d.mean_rel_error},
+                           {"mean_signed_rel_error", c.mean_signed_rel_error},
+                           {"rel_frobenius_error", d.rel_frobenius_error},
+                           {"cosine", d.cosine},
+                           {"sqnr_db", d.sqnr_db}});
+  };
+  reports::Table table{"matmul", {}, {}};
+  for (const MatmulComparison& c : r.comparisons) {
+    std::vector<reports::NamedCell> row = row_of(r.products[c.engine], &r.products[c.against]);
+    add_difference(row, c);
+    table.add(row);
   }
-  if (r.comparisons.empty())
-    for (const MatmulProduct& product : r.products) {
-      begin(product, nullptr);
-      table.rows.back().resize(table.columns.size(), nan);
-    }
+  if (!r.comparisons.empty()) return table;
+  std::vector<reports::NamedCell> differences;
+  add_difference(differences, {});
+  for (const MatmulProduct& product : r.products) {
+    std::vector<reports::NamedCell> row = row_of(product, nullptr);
+    for (const auto& [column, cell] : differences) row.emplace_back(column, nan);
+    table.add(row);
+  }
   return table;
 }
 

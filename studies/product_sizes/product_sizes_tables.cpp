@@ -12,16 +12,20 @@ namespace {
 using reports::Table;
 
 Table table_of(const std::vector<ProductSize>& rows) {
-  Table table{"product_sizes",
-              {"distribution", "in", "engine", "evidence", "n", "outputs", "nonfinite", "rel_frobenius_error",
-               "input_rel_frobenius_error", "engine_rel_frobenius_error", "engine_mean_signed_rel_error",
-               "float32_rel_frobenius_error"},
-              {}};
-  const auto whole = [](std::uint64_t n) { return static_cast<std::int64_t>(n); };
+  Table table{"product_sizes", {}, {}};
   for (const ProductSize& row : rows)
-    table.rows.push_back({row.distribution, emu::format_name(row.by.in), row.by.name, row.by.evidence, whole(row.n),
-                          whole(row.outputs), whole(row.nonfinite), row.error, row.of_inputs, row.of_engine, row.mean_signed,
-                          row.of_float32});
+    table.add({{"distribution", row.distribution},
+               {"in", emu::format_name(row.by.in)},
+               {"engine", row.by.name},
+               {"evidence", row.by.evidence},
+               {"n", reports::whole(row.n)},
+               {"outputs", reports::whole(row.outputs)},
+               {"nonfinite", reports::whole(row.nonfinite)},
+               {"rel_frobenius_error", row.error},
+               {"input_rel_frobenius_error", row.of_inputs},
+               {"engine_rel_frobenius_error", row.of_engine},
+               {"engine_mean_signed_rel_error", row.mean_signed},
+               {"float32_rel_frobenius_error", row.of_float32}});
   return table;
 }
 

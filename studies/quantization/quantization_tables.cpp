@@ -2,6 +2,7 @@
 // What the measurements say: the ranking as a table, a recommendation for each tensor with its reason, the answer in a
 // sentence.
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include "emu/names.hpp"
@@ -12,10 +13,8 @@
 namespace ulpscope::studies {
 namespace {
 
-using reports::Cell;
 using reports::Table;
 
-Cell whole(std::uint64_t n) { return static_cast<std::int64_t>(n); }
 std::string number(double x) { return digits(x, 3); }
 
 /// `float8_e4m3fn, mx:rceil`
@@ -29,26 +28,24 @@ std::string quantile_column(double q) {
 }
 
 Table ranking(const std::vector<Quantized>& rows) {
-  Table table{
-      "quantization",
-      {"tensor", "element_bits", "rank", "format", "scale", "bits_per_element", "count", "to_zero", "overflow", "sqnr_db"},
-      {}};
-  for (const double q : told_quantiles) table.columns.push_back(quantile_column(q));
-  table.columns.emplace_back("max_rel_error");
+  std::array<std::string, told_quantiles.size()> quantile_columns;
+  std::ranges::transform(told_quantiles, quantile_columns.begin(), quantile_column);
+  Table table{"quantization", {}, {}};
   for (const Quantized& row : rows) {
-    std::vector<Cell> cells{row.tensor,
-                            std::int64_t{row.format.bits()},
-                            std::int64_t{row.rank},
-                            emu::format_name(row.format),
-                            row.scaling.word,
-                            row.bits_per_element,
-                            whole(row.count),
-                            whole(row.to_zero),
-                            whole(row.overflow),
-                            row.sqnr_db};
-    for (const float error : row.relative_errors) cells.emplace_back(static_cast<double>(error));
-    cells.emplace_back(row.max_relative_error);
-    table.rows.push_back(std::move(cells));
+    std::vector<reports::NamedCell> cells{{"tensor", row.tensor},
+                                          {"element_bits", std::int64_t{row.format.bits()}},
+                                          {"rank", std::int64_t{row.rank}},
+                                          {"format", emu::format_name(row.format)},
+                                          {"scale", row.scaling.word},
+                                          {"bits_per_element", row.bits_per_element},
+                                          {"count", reports::whole(row.count)},
+                                          {"to_zero", reports::whole(row.to_zero)},
+                                          {"overflow", reports::whole(row.overflow)},
+                                          {"sqnr_db", row.sqnr_db}};
+    for (std::size_t i = 0; i < quantile_columns.size(); ++i)
+      cells.emplace_back(quantile_columns[i], static_cast<double>(row.relative_errors[i]));
+    cells.emplace_back("max_rel_error", row.max_relative_error);
+    table.add(cells);
   }
   return table;
 }

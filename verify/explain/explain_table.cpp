@@ -104,13 +104,14 @@ reports::Table explain_table(const ExplainResult& r, const std::function<std::st
       "explain",
       {"hypothesis", "group", "explains", "count", "matched", "wrong", "matched_of_wrong", "lift", "sentence", "command"},
       {}};
-  const auto number = [](std::uint64_t n) { return static_cast<std::int64_t>(n); };
-  table.rows.push_back({"claim", number(0), r.wrong == 0 ? "yes" : "no", number(r.count), number(r.equal()), number(r.wrong),
-                        number(0), 0.0, claim_words(r.claim), command({})});
+  table.rows.push_back({"claim", reports::whole(0), r.wrong == 0 ? "yes" : "no", reports::whole(r.count),
+                        reports::whole(r.equal()), reports::whole(r.wrong), reports::whole(0), 0.0, claim_words(r.claim),
+                        command({})});
   for (const Finding& finding : r.findings)
-    table.rows.push_back({finding.hypothesis.word(), number(finding.group), finding.explains ? "yes" : "no", number(r.count),
-                          number(finding.matched), number(r.wrong), number(finding.matched_of_wrong), lift(r, finding),
-                          finding.hypothesis.sentence(), finding.hypothesis.has_command() ? command(finding.hypothesis) : ""});
+    table.rows.push_back({finding.hypothesis.word(), reports::whole(finding.group), finding.explains ? "yes" : "no",
+                          reports::whole(r.count), reports::whole(finding.matched), reports::whole(r.wrong),
+                          reports::whole(finding.matched_of_wrong), lift(r, finding), finding.hypothesis.sentence(),
+                          finding.hypothesis.has_command() ? command(finding.hypothesis) : ""});
   return table;
 }
 
