@@ -52,16 +52,15 @@ std::string summary(const emu::Format format, const emu::RoundingOptions& option
 }  // namespace
 
 void GenerateCastWords::add_to(Command& command) {
-  command.add_option("--to", format, "the format")->type_name("F")->required();
-  common.add_rounding(command);
+  command.add_request(request);
   command.add_option("-o", directory, "a new or empty directory, or one whose case is to be replaced")
       ->type_name("DIR")
       ->required();
 }
 
 void generate_cast(const GenerateCastWords& words) {
-  const emu::Format format = requests::parse_format(words.format);
-  const emu::RoundingOptions options = words.common.rounding.options();
+  const emu::Format format = requests::parse_format(words.request.to);
+  const emu::RoundingOptions options = words.request.rounding.options();
   const verify::CastCase made = verify::generate_cast(format, options);
   const std::vector<std::uint64_t> shape{made.input.size()};
   const CaseDirectory directory(words.directory, Storage::values,

@@ -6,10 +6,8 @@
 #include "cli/generate_files.hpp"
 #include "cli/generate_words.hpp"
 #include "cli/output.hpp"
-#include "emu/catalogue.hpp"
 #include "emu/error.hpp"
 #include "emu/names.hpp"
-#include "products/engine.hpp"
 #include "reports/build_info.hpp"
 #include "reports/render.hpp"
 #include "verify/generate/generate.hpp"
@@ -19,29 +17,6 @@ namespace ulpscope::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-/// What kernels usually return: the format of A, bfloat16 for formats below 16 bits, float32 for tf32.
-emu::Format default_out(emu::Format a) {
-  if (a == emu::tf32) return emu::float32;
-  return a.bits() < emu::bfloat16.bits() ? emu::bfloat16 : a;
-}
-
-verify::CaseRequest parse(const GenerateMatmulWords& words) {
-  if (words.in.empty() || words.in.size() > 2) throw Error("--in: give one format, or one for A and one for B");
-  if (words.codes && words.safetensors) throw Error("--codes, --safetensors: give one of them");
-  if (words.condition_given && words.kind != "cancellation") throw Error("--condition: is for the kind cancellation");
-  verify::CaseRequest request{.m = words.m, .n = words.n, .k = words.k, .condition = words.condition, .seed = words.seed};
-  request.a = requests::parse_format(words.in.front());
-  request.b = requests::parse_format(words.in.back());
-  request.accumulator = emu::float32;
-  if (!words.accumulator.empty()) {
-    request.accumulator = requests::parse_format(words.accumulator);
-  } else if (!words.engines.empty()) {
-    request.accumulator = products::default_accumulator(words.engines.front(), request.a, request.b);
-  }
-  request.out = words.out.empty() ? default_out(request.a) : requests::parse_format(words.out);
-  return request;
-}
 
 /// `sm_90/mma` as a file's name.
 std::string file_stem(std::string engine) {
@@ -69,7 +44,7 @@ Commands commands(const GenerateMatmulWords& words, const verify::CaseRequest& r
     formats += " --dtype " + emu::format_name(request.a) + "," + emu::format_name(request.b);
     if (with_c) formats += "," + emu::format_name(request.accumulator);
   }
-  const std::string engine = words.engines.empty() ? "fma" : words.engines.front();
+  const std::string engine = words.request.engine.empty() ? "fma" : words.request.engine.front();
   return {"ulpscope matmul " + operands + formats + " --engine " + engine + " --against exact",
           "ulpscope verify matmul " + operands + " --output YOURS.npy" + formats};
 }
@@ -143,21 +118,7 @@ std::vector<CaseTensor> tensors_of(const verify::CaseRequest& request, const ver
 }  // namespace
 
 void GenerateMatmulWords::add_to(Command& command) {
-  command.add_option("KIND", kind, "what the data is to provoke; `ulpscope generate list` describes the kinds")->required();
-  constexpr requests::WholeBounds extents{1, std::uint64_t{1} << 24};
-  command.add_option("--m", m, "rows of A")->whole(extents)->capture_default_str();
-  command.add_option("--n", n, "columns of B")->whole(extents)->capture_default_str();
-  command.add_option("--k", k, "products of an output")->whole(extents)->capture_default_str();
-  command.add_option("--in", in, "format of A and B, or of each")->comma_list()->type_name("F[,F]")->capture_default_str();
-  command.add_option("--acc", accumulator, "what the kernel sums in: float32 (the default) or float16")->type_name("F");
-  command.add_option("--out", out, "what it returns; default: that of A, bfloat16 for smaller ones, float32 for tf32")
-      ->type_name("F");
-  command.add_option("--engine", engines, "write what this engine returns too; may be repeated")->repeatable()->type_name("E");
-  command.add_option("--condition", condition, "condition number of `cancellation`, 2 sum |a||b| / |sum a b|")
-      ->real()
-      ->capture_default_str()
-      ->each([this](const std::string&) { condition_given = true; });
-  command.add_option("--seed", seed, "key of the random choices")->whole()->capture_default_str();
+  command.add_request(request);
   command.add_option("-o", directory, "a new or empty directory, or one whose case is to be replaced")
       ->type_name("DIR")
       ->required();
@@ -166,11 +127,12 @@ void GenerateMatmulWords::add_to(Command& command) {
 }
 
 void generate_matmul(const GenerateMatmulWords& words) {
-  const verify::CaseKind& kind = verify::find_case_kind(words.kind);
-  const verify::CaseRequest request = parse(words);
+  if (words.codes && words.safetensors) throw Error("--codes, --safetensors: give one of them");
+  const verify::CaseKind& kind = verify::find_case_kind(words.request.kind);
+  const verify::CaseRequest request = verify::resolve(words.request);
   const verify::MatmulCase made = verify::generate_case(kind, request);
   std::vector<verify::EngineOutcome> outcomes;
-  for (const std::string& engine : words.engines) outcomes.push_back(verify::outcome_on(engine, request, made));
+  for (const std::string& engine : words.request.engine) outcomes.push_back(verify::outcome_on(engine, request, made));
 
   const Storage storage = words.codes ? Storage::codes : words.safetensors ? Storage::safetensors : Storage::values;
   const CaseDirectory directory(words.directory, storage, tensors_of(request, made, outcomes));

@@ -2,24 +2,18 @@
 // The words of `ulpscope generate matmul` and `generate cast`, and what they make.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <string>
-#include <vector>
 
 #include "cli/command.hpp"
-#include "cli/options.hpp"
+#include "verify/generate/generate_request.hpp"
 
 namespace ulpscope::cli {
 
-/// Words as typed.
+/// A request, and where its case goes.
 struct GenerateMatmulWords {
-  std::string kind, accumulator, out, directory;
-  std::vector<std::string> in{"float16"}, engines;
-  std::size_t m = 64, n = 64, k = 256;
-  double condition = 1e6;
-  std::uint64_t seed = 0;
-  bool codes = false, safetensors = false, condition_given = false;
+  verify::GenerateMatmulRequest request;
+  std::string directory;
+  bool codes = false, safetensors = false;
 
   void add_to(Command& command);
 };
@@ -27,8 +21,8 @@ struct GenerateMatmulWords {
 void generate_matmul(const GenerateMatmulWords& words);
 
 struct GenerateCastWords {
-  CommonOptions common;
-  std::string format, directory;
+  verify::GenerateCastRequest request;
+  std::string directory;
 
   void add_to(Command& command);
 };

@@ -88,6 +88,20 @@ ULPSCOPE_INLINE constexpr Result add_signed(Format format, Code a, Code b, bool 
 
 }  // namespace detail
 
+/// Arithmetic on numbers taken apart, exact until it is rounded: what the operations of this header are made of, for models of
+/// others' instructions.
+namespace exact {
+using detail::add;
+using detail::infinite_result;
+using detail::multiply;
+using detail::operand;
+using detail::Real;
+using detail::real_of;
+using detail::round_unpacked;
+using detail::Word128;
+using detail::zero_is_negative;
+}  // namespace exact
+
 /// a + b
 ULPSCOPE_INLINE constexpr Result add(Format format, Code a, Code b, const RoundingOptions& options = {},
                                      std::uint32_t random = 0) noexcept {

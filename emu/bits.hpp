@@ -65,4 +65,12 @@ ULPSCOPE_INLINE constexpr int leading_zeros(Word word) noexcept {
 }
 
 }  // namespace detail
+
+/// What device code and other rooms use as well.
+///@{
+using detail::bit_cast;
+using detail::Interchange;
+using detail::leading_zeros;
+///@}
+
 }  // namespace ulpscope::emu

@@ -44,6 +44,10 @@ inline constexpr Format e2m3 = float6_e2m3fn;
 inline constexpr Format e2m1 = float4_e2m1fn;
 ///@}
 
+/// Symmetric integers of so many bits, 3 to 25: from -(2^(bits-1) - 1) to 2^(bits-1) - 1, for quantizers; no format of the
+/// catalogue. Codes are sign and magnitude here, as those of all formats; twos_complement() gives what files hold.
+constexpr Format integer(int bits) noexcept { return {1, bits - 2, 3 - bits, Specials::finite}; }
+
 /// A format and its names elsewhere.
 struct NamedFormat {
   std::string_view name;         ///< canonical, as the command line and CSV spell it

@@ -25,11 +25,17 @@ ULPSCOPE_INLINE constexpr double decode(Format format, Code code) noexcept {
                                                                   power_of_two(format.min_spacing_exponent()));
 
   const std::uint64_t infinity = std::uint64_t{0x7ff} << 52;
-  std::uint64_t word = magnitude < format.min_normal_code() ? subnormal : normal;
+  std::uint64_t word = magnitude < format.implicit_bit_code() ? subnormal : normal;
   word = format.is_infinite(code) ? infinity : word;
   word |= sign;
   word = format.is_nan(code & format.code_mask()) ? infinity | std::uint64_t{1} << 51 : word;
   return detail::bit_cast<double>(word);
+}
+
+/// The code of an integer format as two's complement of as many bits: -0 becomes 0.
+ULPSCOPE_HD constexpr Code twos_complement(Format format, Code code) noexcept {
+  const Code magnitude = code & format.magnitude_mask();
+  return (format.is_negative(code) ? ~magnitude + 1 : magnitude) & format.code_mask();
 }
 
 /// The largest finite value.

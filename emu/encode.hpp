@@ -189,6 +189,9 @@ ULPSCOPE_INLINE constexpr Rounded round_flushed_input(Format format, double sign
 
 }  // namespace detail
 
+/// The code that a number beyond the largest, or an infinity, becomes; its sign is for the caller.
+using detail::out_of_range_code;
+
 /// Rounds x once to `format`. `random` feeds stochastic rounding (its low random_bits bits; rounding_bits() makes them).
 ///
 /// Flags: inexact and underflow as in IEEE 754-2019 7.5 and 7.6; overflow (with inexact) whenever the outcome is

@@ -287,3 +287,9 @@ ULPSCOPE_HD inline Code interpreted_product(const Engine& engine, Format a_forma
 }
 
 }  // namespace ulpscope::emu::detail
+
+namespace ulpscope::emu {
+/// inner_product() for code that cannot allocate: device code.
+using detail::FixedTerms;
+using detail::interpreted_product;
+}  // namespace ulpscope::emu

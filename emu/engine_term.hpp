@@ -43,7 +43,7 @@ ULPSCOPE_HD inline EngineTerm term_of(Format format, Code code) {
     term.kind = EngineTerm::infinite;
   } else if (!format.is_zero(code)) {
     const Code magnitude = code & format.magnitude_mask();
-    const bool subnormal = format.is_subnormal(code);
+    const bool subnormal = magnitude < format.implicit_bit_code();
     const Code implicit = Code{1} << format.fraction_bits;
     term.significand = (magnitude & format.fraction_mask()) | (subnormal ? 0 : implicit);
     term.exponent = subnormal ? format.min_exponent() : static_cast<int>(magnitude >> format.fraction_bits) - format.bias;

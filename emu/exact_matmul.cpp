@@ -180,7 +180,7 @@ void ExactMatrix::set(std::size_t row, std::size_t column, Code code) noexcept {
     return;
   }
   const Code magnitude = code & format_.magnitude_mask();
-  const bool normal = magnitude >= format_.min_normal_code();
+  const bool normal = magnitude >= format_.implicit_bit_code();
   const auto significand =
       static_cast<std::int32_t>((magnitude & format_.fraction_mask()) | (normal ? Code{1} << format_.fraction_bits : Code{0}));
   const int shift = binade(format_, magnitude) % GroupedTerm::group_bits;

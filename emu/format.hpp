@@ -24,7 +24,7 @@ enum class Specials : std::uint8_t {
 
 /// A binary floating-point format. A value that may be a template argument; all members are constexpr.
 struct Format {
-  int exponent_bits;  ///< 2..11
+  int exponent_bits;  ///< 2..11; 1: integers, see is_integer()
   int fraction_bits;  ///< 0..52, the implicit bit not counted
   int bias;           ///< exponent = exponent field - bias, for normal numbers
   Specials specials;  ///< which codes are NaN, infinite, or zero
@@ -43,6 +43,9 @@ struct Format {
   ULPSCOPE_INLINE constexpr bool has_nan() const noexcept {
     return specials != Specials::finite && (specials != Specials::ieee || fraction_bits > 0);
   }
+  /// Whether the numbers are equally spaced, as integers are: with one exponent bit the subnormal numbers and the one binade of
+  /// normal numbers have the same spacing (Kuzmin et al., arXiv 2208.09225, section 2). None counts as subnormal.
+  ULPSCOPE_INLINE constexpr bool is_integer() const noexcept { return exponent_bits == 1; }
   /// Width of a code.
   ULPSCOPE_INLINE constexpr int bits() const noexcept { return (is_signed() ? 1 : 0) + exponent_bits + fraction_bits; }
   /// Number of significand bits, the implicit bit included (IEEE 754's p).
@@ -72,8 +75,10 @@ struct Format {
       default: return magnitude_mask();
     }
   }
+  /// The first code with an implicit bit; those below, where there are any, count multiples of the least spacing.
+  ULPSCOPE_INLINE constexpr Code implicit_bit_code() const noexcept { return has_zero() ? Code{1} << fraction_bits : 0; }
   /// The smallest positive normal number.
-  ULPSCOPE_INLINE constexpr Code min_normal_code() const noexcept { return has_zero() ? Code{1} << fraction_bits : 0; }
+  ULPSCOPE_INLINE constexpr Code min_normal_code() const noexcept { return is_integer() ? 1 : implicit_bit_code(); }
 
   /// Exponent of the smallest normal number (IEEE 754's emin).
   ULPSCOPE_INLINE constexpr int min_exponent() const noexcept { return (has_zero() ? 1 : 0) - bias; }
@@ -85,7 +90,7 @@ struct Format {
   /// log2 of the spacing of subnormal numbers, which is the spacing nearest zero.
   ULPSCOPE_INLINE constexpr int min_spacing_exponent() const noexcept { return min_exponent() - fraction_bits; }
   /// Whether subnormal numbers exist.
-  ULPSCOPE_INLINE constexpr bool has_subnormals() const noexcept { return has_zero() && fraction_bits > 0; }
+  ULPSCOPE_INLINE constexpr bool has_subnormals() const noexcept { return has_zero() && fraction_bits > 0 && !is_integer(); }
 
   /// Whether the code is a NaN.
   ULPSCOPE_INLINE constexpr bool is_nan(Code code) const noexcept {

@@ -32,6 +32,9 @@ std::vector<std::string_view> split(std::string_view words) {
   return out;
 }
 
+constexpr int least_integer_bits = 3, most_integer_bits = 25;  // float32 holds them all
+std::string integer_name(int bits) { return "int" + std::to_string(bits); }
+
 constexpr int default_bias(int exponent_bits, Specials specials) {
   return (1 << (exponent_bits - 1)) - (specials == Specials::fnuz ? 0 : 1);
 }
@@ -142,9 +145,17 @@ std::optional<Format> parse_format(std::string_view word) {
   return parse_custom(wanted);
 }
 
+std::optional<Format> parse_format_or_integer(std::string_view word) {
+  const std::string wanted = normalized(word);
+  for (int bits = least_integer_bits; bits <= most_integer_bits; ++bits)
+    if (wanted == integer_name(bits)) return integer(bits);
+  return parse_format(word);
+}
+
 std::string format_name(Format format) {
   for (const NamedFormat& named : catalogue)
     if (named.format == format) return std::string(named.name);
+  if (format == integer(format.bits())) return integer_name(format.bits());
   std::string name = "e" + std::to_string(format.exponent_bits) + "m" + std::to_string(format.fraction_bits);
   if (format.bias != default_bias(format.exponent_bits, format.specials)) name += "b" + std::to_string(format.bias);
   for (const auto& [suffix, specials] : suffixes)

@@ -17,7 +17,10 @@ namespace ulpscope::emu {
 /// Without bN the bias is 2^(X-1) - 1, for fnuz 2^(X-1). The catalogue's words win.
 std::optional<Format> parse_format(std::string_view word);
 
-/// The canonical name: the catalogue's, else `eXmY[bN][suffix]` with the defaults left out.
+/// What parse_format() takes, and `intN`, N in 3..25: symmetric integers (catalogue.hpp).
+std::optional<Format> parse_format_or_integer(std::string_view word);
+
+/// The canonical name: the catalogue's, `intN`, else `eXmY[bN][suffix]` with the defaults left out.
 std::string format_name(Format format);
 
 /// A code in lower-case hex without prefix, ceil(bits / 4) digits.

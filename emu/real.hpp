@@ -67,7 +67,7 @@ template <class Word>
 ULPSCOPE_INLINE constexpr Real<Word> real_of(Format format, Code code) noexcept {
   const Code magnitude = code & format.magnitude_mask();
   if (format.is_zero(code)) return {0, Real<Word>::exponent_of_zero, format.is_negative(code)};
-  const bool subnormal = format.is_subnormal(code);
+  const bool subnormal = magnitude < format.implicit_bit_code();
   const Word fraction = static_cast<Word>(magnitude & format.fraction_mask());
   const Word significand = subnormal ? fraction : fraction | Word{1} << format.fraction_bits;
   const int exponent = subnormal ? format.min_exponent() : static_cast<int>(magnitude >> format.fraction_bits) - format.bias;

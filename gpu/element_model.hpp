@@ -54,7 +54,7 @@ ULPSCOPE_INLINE constexpr emu::Code signaling_survivor(const ElementModel& model
 /// An operand taken apart. Zeros, subnormals that count as such, and what is no number have no significand.
 template <class Word>
 struct Element {
-  emu::detail::Real<Word> real;
+  emu::exact::Real<Word> real;
   bool infinite;
 
   ULPSCOPE_INLINE constexpr bool is_zero() const noexcept { return !infinite && real.is_zero(); }
@@ -63,19 +63,19 @@ struct Element {
 template <class Word>
 ULPSCOPE_INLINE constexpr Element<Word> element(emu::Format format, emu::Code code) noexcept {
   if (format.is_infinite(code)) return {{0, 0, format.is_negative(code)}, true};
-  return {emu::detail::real_of<Word>(format, code), false};
+  return {emu::exact::real_of<Word>(format, code), false};
 }
 
 /// A result before its rounding.
 template <class Word>
 struct ElementSum {
-  emu::detail::Real<Word> real;
+  emu::exact::Real<Word> real;
   bool infinite = false, nan = false;
 };
 
 template <class Word>
 ULPSCOPE_INLINE constexpr ElementSum<Word> product(const Element<Word>& x, const Element<Word>& y) noexcept {
-  if (!x.infinite && !y.infinite) return {emu::detail::multiply(x.real, y.real)};
+  if (!x.infinite && !y.infinite) return {emu::exact::multiply(x.real, y.real)};
   return {{0, 0, x.real.negative != y.real.negative}, true, x.is_zero() || y.is_zero()};
 }
 
@@ -86,7 +86,7 @@ ULPSCOPE_INLINE constexpr ElementSum<Word> sum(const ElementSum<Word>& x, const 
   const bool opposed = x.infinite && y.infinite && x.real.negative != y.real.negative;
   if (x.infinite) return {x.real, true, opposed};
   if (y.infinite) return {y.real, true};
-  return {emu::detail::add(x.real, y.real, emu::detail::zero_is_negative(options))};
+  return {emu::exact::add(x.real, y.real, emu::exact::zero_is_negative(options))};
 }
 
 template <class Word>
@@ -113,8 +113,8 @@ ULPSCOPE_INLINE constexpr emu::Code rounded_element(const ElementModel& model, c
   if (exact.nan) return model.nan_code;
   // With r of the dropped bits at hand as d, d + random carries out of r bits just where 2^r - 1 - random < d.
   const std::uint32_t random = model.kind == ElementKind::convert_randomly ? ~model.random.of(random_word) : 0;
-  if (!exact.infinite) return emu::detail::round_unpacked(model.to, exact.real, model.options, random).code;
-  return emu::detail::infinite_result(model.to, exact.real.negative, model.options).code;
+  if (!exact.infinite) return emu::exact::round_unpacked(model.to, exact.real, model.options, random).code;
+  return emu::exact::infinite_result(model.to, exact.real.negative, model.options).code;
 }
 
 }  // namespace detail
@@ -123,9 +123,9 @@ ULPSCOPE_INLINE constexpr emu::Code rounded_element(const ElementModel& model, c
 ULPSCOPE_HD inline emu::Code element_result(const ElementModel& model, emu::Code a, emu::Code b, emu::Code c) {
   const emu::Format from = model.from, to = model.to;
   const emu::Code word = b;
-  a = emu::detail::operand(from, model.ignores_sign ? a & from.magnitude_mask() : a, model.options);
-  b = numbers_of(model.kind) > 1 ? emu::detail::operand(from, b, model.options) : 0;
-  c = numbers_of(model.kind) > 2 ? emu::detail::operand(to, c, model.options) : 0;
+  a = emu::exact::operand(from, model.ignores_sign ? a & from.magnitude_mask() : a, model.options);
+  b = numbers_of(model.kind) > 1 ? emu::exact::operand(from, b, model.options) : 0;
+  c = numbers_of(model.kind) > 2 ? emu::exact::operand(to, c, model.options) : 0;
   const bool b_is_nan = numbers_of(model.kind) > 1 && from.is_nan(b), c_is_nan = numbers_of(model.kind) > 2 && to.is_nan(c);
   if (model.nan_result == emu::NanResult::signaling_operand && (from.is_nan(a) || b_is_nan || c_is_nan))
     return detail::signaling_survivor(model, a, b, c);
@@ -135,9 +135,9 @@ ULPSCOPE_HD inline emu::Code element_result(const ElementModel& model, emu::Code
 
   // Products take twice the precision of the operands, and a rounding two bits more than it leaves.
   const bool narrow = from.precision() <= 24 && to.precision() <= 24;
-  const emu::Code code =
-      narrow ? detail::rounded_element(model, detail::exact_element<std::uint64_t>(model, a, b, c), word)
-             : detail::rounded_element(model, detail::exact_element<emu::detail::Word128>(model, a, b, c), word);
+  const emu::Code code = narrow
+                             ? detail::rounded_element(model, detail::exact_element<std::uint64_t>(model, a, b, c), word)
+                             : detail::rounded_element(model, detail::exact_element<emu::exact::Word128>(model, a, b, c), word);
   if (to.is_nan(code)) return model.nan_code;
   return model.relu && to.is_negative(code) ? 0 : code;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "emu/catalogue.hpp"
 #include "emu/error.hpp"
 #include "emu/names.hpp"
 #include "emu/suggestions.hpp"
@@ -18,7 +19,10 @@ Error unknown(const std::string& what, const std::string& word, const std::vecto
 }  // namespace
 
 void FormatList::describe(Fields& fields) {
-  fields.add("to", to, "formats, e.g. fp16,e4m3,e5m2 or custom eXmY[bN][ieee|fn|fnuz|finite]")
+  fields
+      .add("to", to,
+           std::string("formats, e.g. fp16,e4m3,e5m2 or custom eXmY[bN][ieee|fn|fnuz|finite]") +
+               (integers ? "; symmetric integers intN" : ""))
       .as_commas()
       .as_value("F,...")
       .shown();
@@ -27,7 +31,7 @@ void FormatList::describe(Fields& fields) {
 std::vector<emu::Format> FormatList::formats() const {
   std::vector<emu::Format> all;
   for (const std::string& word : to) {
-    const emu::Format format = parse_format(word);
+    const emu::Format format = integers ? parse_format_or_integer(word) : parse_format(word);
     if (std::find(all.begin(), all.end(), format) == all.end()) all.push_back(format);
   }
   return all;
@@ -78,6 +82,14 @@ emu::Format parse_format(const std::string& word) {
   const auto format = emu::parse_format(word);
   if (!format) throw unknown("format", word, emu::closest_words(word, emu::format_words()));
   return *format;
+}
+
+emu::Format parse_format_or_integer(const std::string& word) {
+  const auto format = emu::parse_format_or_integer(word);
+  if (format) return *format;
+  std::vector<std::string> words = emu::format_words();
+  for (const int bits : {4, 8, 16}) words.push_back(emu::format_name(emu::integer(bits)));
+  throw unknown("format", word, emu::closest_words(word, words));
 }
 
 emu::Rounding parse_rounding(const std::string& word) {

@@ -20,6 +20,7 @@ inline constexpr std::uint64_t most_elements = std::uint64_t{1} << 48;
 /// Several formats.
 struct FormatList {
   std::vector<std::string> to{"fp16", "bf16", "e4m3", "e5m2"};  ///< words for emu::parse_format
+  bool integers = false;  ///< whether `intN`, symmetric integers, may be among them
 
   /// Names the members, for the command line, study files and the schema.
   void describe(Fields& fields);
@@ -58,6 +59,8 @@ void describe_threads(Fields& fields, int& threads);
 
 /// @throws ulpscope::Error naming the closest known words
 emu::Format parse_format(const std::string& word);
+/// A format, or symmetric integers `intN`. @throws ulpscope::Error naming the closest known words
+emu::Format parse_format_or_integer(const std::string& word);
 
 /// @throws ulpscope::Error naming the closest known words
 emu::Rounding parse_rounding(const std::string& word);

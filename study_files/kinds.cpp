@@ -8,6 +8,7 @@
 #include "emu/names.hpp"
 #include "emu/suggestions.hpp"
 #include "studies/accumulation/accumulation_request.hpp"
+#include "studies/attention/attention.hpp"
 #include "studies/breaks/breaks.hpp"
 #include "studies/census/census_request.hpp"
 #include "studies/claims/claims.hpp"
@@ -15,6 +16,8 @@
 #include "studies/diff/diff_request.hpp"
 #include "studies/matmul/matmul_request.hpp"
 #include "studies/probe/probe_request.hpp"
+#include "studies/product_sizes/product_sizes.hpp"
+#include "studies/quantization/quantization.hpp"
 #include "verify/check_study.hpp"
 #include "verify/conform/conform_request.hpp"
 #include "verify/matmul_request.hpp"
@@ -24,9 +27,7 @@ namespace ulpscope::study_files {
 namespace {
 
 template <class Request>
-constexpr bool is_check = requires(const Request& request) {
-  verify::resolve(request);
-};
+constexpr bool is_check = requires(const Request& request) { verify::resolve(request); };
 
 // Each request's own functions, wherever they are.
 template <class Request>
@@ -87,6 +88,12 @@ const std::vector<Kind>& kinds() {
       {"conform", "somebody else's converter on every input", "inputs", 5e7, make<verify::ConformRequest>},
       {"breaks", "where functions break as their inputs scale, and sums stop growing", "operations", 2e6,
        make<studies::BreaksRequest>},
+      {"quantization", "formats and symmetric integers under their scales, ranked at equal bits", "elements", 1e7,
+       make<studies::QuantizationRequest>},
+      {"product_sizes", "errors of products of N by N matrices, the operands' and the engine's apart", "products", 3e8,
+       make<studies::ProductSizesRequest>},
+      {"attention", "caches, probabilities and 2^x of attention in low precision", "products", 3e8,
+       make<studies::AttentionStudyRequest>},
       {"claims", "what articles say, beside the measurement", "claims", 5, make<studies::ClaimsRequest>},
       {"verify matmul", "is D = A.B + C right?", "outputs", 1e6, make<verify::MatmulRequest>},
       {"verify softmax", "is a softmax right?", "outputs", 1e6, make<verify::SoftmaxRequest>},

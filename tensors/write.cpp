@@ -8,6 +8,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "emu/catalogue.hpp"
+#include "emu/decode.hpp"
 #include "emu/error.hpp"
 #include "tensors/elements.hpp"
 #include "tensors/new_file.hpp"
@@ -73,6 +75,24 @@ std::string stored(std::span<const emu::Code> codes, int storage_bits) {
   return out;
 }
 
+/// Bits of the least of 1, 2, 4, 8 bytes that hold a code.
+int whole_bytes(emu::Format format) {
+  int bits = 8;
+  while (bits < format.bits()) bits *= 2;
+  return bits;
+}
+
+/// As files hold them: integers in two's complement of as many bits.
+Producer<emu::Code> file_codes(emu::Format format, const Producer<emu::Code>& codes, int bits) {
+  if (!format.is_integer()) return codes;
+  return [format, codes, bits](std::uint64_t first, std::span<emu::Code> out) {
+    codes(first, out);
+    const emu::Format wide = emu::integer(bits);
+    for (emu::Code& code : out)
+      code = emu::twos_complement(wide, (code & format.magnitude_mask()) | (format.is_negative(code) ? wide.sign_mask() : 0));
+  };
+}
+
 template <class Float>
 void write_values(const char* descr, const std::string& path, const std::vector<std::uint64_t>& shape,
                   const Producer<Float>& values) {
@@ -100,13 +120,19 @@ std::uint64_t bytes_of(const std::string& path, std::uint64_t count, int bits) {
 }
 
 Entry entry_of(const std::string& path, const NamedCodes& tensor) {
-  const std::string_view word = safetensors_word(tensor.format);
+  const int bits = tensor.format.is_integer() ? whole_bytes(tensor.format) : tensor.format.bits();
+  const std::string_view word =
+      tensor.format.is_integer() ? safetensors_integer_word("int" + std::to_string(bits)) : safetensors_word(tensor.format);
   if (word.empty()) throw Error(path + ": safetensors has no dtype for that format; known are " + safetensors_words());
   const std::uint64_t count = count_of(path, tensor.shape);
-  const int bits = tensor.format.bits();
-  return {
-      tensor.name, std::string(word), tensor.shape, bytes_of(path, count, bits), count, bits, static_cast<std::uint64_t>(bits),
-      tensor.codes};
+  return {tensor.name,
+          std::string(word),
+          tensor.shape,
+          bytes_of(path, count, bits),
+          count,
+          bits,
+          static_cast<std::uint64_t>(bits),
+          file_codes(tensor.format, tensor.codes, bits)};
 }
 
 Entry entry_of(const std::string& path, const Tensor& tensor) {
@@ -136,12 +162,12 @@ void write_npy(const std::string& path, const std::vector<std::uint64_t>& shape,
 
 void write_npy_codes(const std::string& path, const std::vector<std::uint64_t>& shape, emu::Format format,
                      const Producer<emu::Code>& codes) {
-  int bytes = 1;
-  while (8 * bytes < format.bits()) bytes *= 2;
+  const int bits = whole_bytes(format);
   NewFile file(path);
-  file.write(npy_header((bytes == 1 ? "|u" : "<u") + std::to_string(bytes), shape));
-  produce<emu::Code>(count_of(path, shape), codes,
-                     [&](std::span<const emu::Code> part) { file.write(stored(part, 8 * bytes)); });
+  file.write(
+      npy_header((bits == 8 ? "|" : "<") + std::string(format.is_integer() ? "i" : "u") + std::to_string(bits / 8), shape));
+  produce<emu::Code>(count_of(path, shape), file_codes(format, codes, bits),
+                     [&](std::span<const emu::Code> part) { file.write(stored(part, bits)); });
   file.commit();
 }
 

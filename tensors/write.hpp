@@ -21,14 +21,15 @@ using Producer = std::function<void(std::uint64_t first, std::span<T> out)>;
 void write_npy(const std::string& path, const std::vector<std::uint64_t>& shape, const Producer<float>& values);
 /// The same with `<f8`.
 void write_npy(const std::string& path, const std::vector<std::uint64_t>& shape, const Producer<double>& values);
-/// .npy of codes as little-endian unsigned integers of the least of 1, 2, 4, 8 bytes that hold format.bits().
+/// .npy of codes as little-endian unsigned integers of the least of 1, 2, 4, 8 bytes that hold format.bits(); of symmetric
+/// integers as signed ones, in two's complement.
 void write_npy_codes(const std::string& path, const std::vector<std::uint64_t>& shape, emu::Format format,
                      const Producer<emu::Code>& codes);
 
 /// A tensor to be written.
 struct NamedCodes {
   std::string name;                  ///< its key in the file
-  emu::Format format;                ///< one that safetensors can name
+  emu::Format format;                ///< one that safetensors can name, or symmetric integers: the least of I8, I16, I32
   std::vector<std::uint64_t> shape;  ///< empty: a scalar
   Producer<emu::Code> codes;         ///< its elements, by piece
 };

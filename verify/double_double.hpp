@@ -38,7 +38,7 @@ inline DoubleDouble operator+(DoubleDouble x, double y) noexcept { return x + Do
 /// x as a double rounded to odd, from which any rounding to a format of two bits less is that of x (S. Boldo and G. Melquiond,
 /// IEEE Trans. Comput. 57 (2008), 462).
 inline double rounded_to_odd(DoubleDouble x) noexcept {
-  const bool is_even = (emu::detail::bit_cast<std::uint64_t>(x.high) & 1) == 0;
+  const bool is_even = (emu::bit_cast<std::uint64_t>(x.high) & 1) == 0;
   if (x.low == 0 || !std::isfinite(x.high) || !is_even) return x.high;
   return std::nextafter(x.high, x.low > 0 ? HUGE_VAL : -HUGE_VAL);
 }

@@ -137,6 +137,7 @@ std::optional<BulkPlan> plan_rounding(Format format, const RoundingOptions& opti
 }
 
 std::optional<DecodePlan> plan_decoding(Format format, bool subnormals_are_zero) {
+  if (format.is_integer()) return std::nullopt;
   DecodePlan plan{};
   if (format.specials == Specials::fnu) {
     if (format.exponent_bits != 8 || format.bias != Host::bias) return std::nullopt;

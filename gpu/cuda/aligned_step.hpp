@@ -45,8 +45,8 @@ inline constexpr int least_real_exponent = no_exponent / 2;
 
 namespace detail {
 
-ULPSCOPE_INLINE float float_of(std::uint32_t bits) noexcept { return emu::detail::bit_cast<float>(bits); }
-ULPSCOPE_INLINE std::uint32_t bits_of(float x) noexcept { return emu::detail::bit_cast<std::uint32_t>(x); }
+ULPSCOPE_INLINE float float_of(std::uint32_t bits) noexcept { return emu::bit_cast<float>(bits); }
+ULPSCOPE_INLINE std::uint32_t bits_of(float x) noexcept { return emu::bit_cast<std::uint32_t>(x); }
 template <class T>
 ULPSCOPE_INLINE T larger(T x, T y) noexcept {
   return x > y ? x : y;
@@ -177,7 +177,7 @@ ULPSCOPE_INLINE AlignedOperand aligned_operand(emu::Format format, emu::Code cod
   if (format.is_zero(code)) return {0, no_exponent, false};
   if (format.is_nan(code) || format.is_infinite(code)) return {0, no_exponent, true};
   const emu::Code magnitude = code & format.magnitude_mask();
-  const bool subnormal = format.is_subnormal(code);
+  const bool subnormal = magnitude < format.implicit_bit_code();
   const auto integer = static_cast<std::uint32_t>((magnitude & format.fraction_mask()) |
                                                   (subnormal ? emu::Code{0} : emu::Code{1} << format.fraction_bits));
   const int exponent = subnormal ? format.min_exponent() : static_cast<int>(magnitude >> format.fraction_bits) - format.bias;

@@ -38,7 +38,7 @@ ULPSCOPE_INLINE bool holds(float x, std::int64_t integer) noexcept { return __fl
 #else
 ULPSCOPE_INLINE float float_toward_zero(std::int64_t x) noexcept {
   const std::uint64_t magnitude = x < 0 ? 0 - static_cast<std::uint64_t>(x) : static_cast<std::uint64_t>(x);
-  const int beyond = 64 - emu::detail::leading_zeros(magnitude) - 24;
+  const int beyond = 64 - emu::leading_zeros(magnitude) - 24;
   const auto kept = static_cast<float>(beyond > 0 ? magnitude >> beyond << beyond : magnitude);
   return x < 0 ? -kept : kept;
 }
@@ -49,7 +49,7 @@ ULPSCOPE_INLINE bool holds(float x, std::int64_t integer) noexcept { return stat
 template <class Integer>
 ULPSCOPE_INLINE float cut_float(Integer x, bool to_odd) noexcept {
   const float kept = float_toward_zero(x);
-  return emu::detail::bit_cast<float>(emu::detail::bit_cast<std::uint32_t>(kept) | (to_odd && !holds(kept, x) ? 1u : 0u));
+  return emu::bit_cast<float>(emu::bit_cast<std::uint32_t>(kept) | (to_odd && !holds(kept, x) ? 1u : 0u));
 }
 
 /// a * b + c rounded toward zero once. On the host only for what needs no more than 53 bits beside terms too small to reach the
@@ -59,7 +59,7 @@ ULPSCOPE_INLINE float fma_toward_zero(float a, float b, float c) noexcept {
   return __fmaf_rz(a, b, c);
 #else
   const double sum = static_cast<double>(a) * b + c;
-  return static_cast<float>(emu::detail::bit_cast<double>(emu::detail::bit_cast<std::uint64_t>(sum) >> 29 << 29));
+  return static_cast<float>(emu::bit_cast<double>(emu::bit_cast<std::uint64_t>(sum) >> 29 << 29));
 #endif
 }
 ULPSCOPE_INLINE float add_toward_zero(float a, float b) noexcept {

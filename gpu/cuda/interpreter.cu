@@ -20,11 +20,11 @@ constexpr unsigned threads = 128;
 
 constexpr std::size_t most_products = 64;  ///< of a step: those of the scaled fp4 instructions
 /// One instance for all kernels: threads touch no more of the room than the engine needs.
-using Terms = emu::detail::FixedTerms<most_products + 1>;
+using Terms = emu::FixedTerms<most_products + 1>;
 
 __device__ ULPSCOPE_APART Code interpreted(const emu::Engine& engine, Format a_format, std::span<const Code> a, Format b_format,
                                            std::span<const Code> b, Code c, const emu::BlockScales& scales) {
-  return emu::detail::interpreted_product<Terms>(engine, a_format, a, b_format, b, c, scales);
+  return emu::interpreted_product<Terms>(engine, a_format, a, b_format, b, c, scales);
 }
 
 __device__ Code product(const InterpretedProducts& all, std::size_t i) {

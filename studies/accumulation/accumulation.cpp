@@ -10,15 +10,14 @@
 #include <span>
 #include <utility>
 
-#include "emu/bulk.hpp"
 #include "emu/catalogue.hpp"
 #include "emu/engine_bound.hpp"
 #include "emu/engine_matmul.hpp"
 #include "emu/exact_matmul.hpp"
 #include "emu/names.hpp"
+#include "studies/accumulation/operands.hpp"
 #include "studies/census/error_sums.hpp"
 #include "tensors/parallel.hpp"
-#include "tensors/synthetic.hpp"
 
 namespace ulpscope::studies {
 namespace {
@@ -27,33 +26,6 @@ using emu::MatrixShape;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-
-std::vector<float> drawn(const std::string& distribution, MatrixShape shape, std::uint64_t seed) {
-  const std::string words = distribution + ":" + std::to_string(shape.rows) + "x" + std::to_string(shape.columns);
-  std::vector<float> values(shape.extent());
-  tensors::synthetic(words, seed).source->read(0, std::span(values));
-  return values;
-}
-
-std::vector<float> rounded(emu::Format format, const std::vector<float>& values) {
-  std::vector<float> out(values.size());
-  emu::round_to<float>(format, values, out, {.policy = emu::Policy::saturating});
-  return out;
-}
-
-/// A matrix product in float64, every product of float32 numbers being exact and added in the order of k.
-std::vector<double> float64_product(const std::vector<float>& a, MatrixShape of_a, const std::vector<float>& b,
-                                    MatrixShape of_b) {
-  std::vector<double> sums(of_a.rows * of_b.columns);
-  for (std::size_t i = 0; i < of_a.rows; ++i)
-    for (std::size_t k = 0; k < of_a.columns; ++k) {
-      const auto x = static_cast<double>(a[of_a.at(i, k)]);
-      const float* const row = &b[of_b.at(k, 0)];
-      double* const out = &sums[i * of_b.columns];
-      for (std::size_t j = 0; j < of_b.columns; ++j) out[j] += x * static_cast<double>(row[j]);
-    }
-  return sums;
-}
 
 std::vector<float> magnitudes(const std::vector<float>& values, double least) {
   std::vector<float> out(values.size());
@@ -72,19 +44,14 @@ struct Problem {
   double rounding = 0, rms_exact = 0;
 };
 
-double frobenius(const std::vector<double>& values) {
-  SquareSum sum;
-  for (const double x : values) sum.add(x);
-  return root_mean(sum, 1);
-}
-
 Problem problem_of(const AccumulationConfig& config, const std::string& distribution, emu::Format in, std::size_t length) {
   Problem problem;
   problem.of_a = {config.shape.rows, length};
   problem.of_b = {length, config.shape.columns};
-  const auto a = drawn(distribution, problem.of_a, config.seed), b = drawn(distribution, problem.of_b, config.seed + 1);
-  problem.a = rounded(in, a);
-  problem.b = rounded(in, b);
+  const auto a = draw_matrix(distribution, problem.of_a, config.seed),
+             b = draw_matrix(distribution, problem.of_b, config.seed + 1);
+  problem.a = rounded_matrix(in, a);
+  problem.b = rounded_matrix(in, b);
   problem.exact.resize(config.shape.rows * config.shape.columns);
   emu::exact_matmul<double>(emu::ExactMatrix(in, problem.a, problem.of_a), emu::ExactMatrix(in, problem.b, problem.of_b),
                             emu::float64, problem.exact, {.threads = 1});
@@ -97,8 +64,8 @@ Problem problem_of(const AccumulationConfig& config, const std::string& distribu
   const std::vector<double> unrounded = product(a, b);
   std::vector<double> differences(unrounded.size());
   for (std::size_t i = 0; i < differences.size(); ++i) differences[i] = problem.exact[i] - unrounded[i];
-  problem.rounding = frobenius(differences) / frobenius(unrounded);
-  problem.rms_exact = frobenius(problem.exact) / std::sqrt(static_cast<double>(problem.exact.size()));
+  problem.rounding = frobenius_norm(differences) / frobenius_norm(unrounded);
+  problem.rms_exact = frobenius_norm(problem.exact) / std::sqrt(static_cast<double>(problem.exact.size()));
   return problem;
 }
 

@@ -28,7 +28,7 @@ BinadeTally::BinadeTally(const BinadeQuestion& question, Binade of_binade) : bin
     auto known =
         std::find_if(roundings.begin(), roundings.end(), [&](const Rounding& r) { return r.variant == treatment.variant; });
     if (known == roundings.end()) known = roundings.insert(known, {treatment.variant, {}, {}});
-    known->counted.inexact |= !treatment.below;
+    known->counted.inexact |= !treatment.below || !format.format.has_subnormals();
     known->counted.carried |= treatment.counts_carried();
   }
 }

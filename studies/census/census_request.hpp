@@ -20,7 +20,7 @@ struct PrecisionRequest {
   /// What the fields of these names say in the help of `ulpscope census`.
   ///@{
   std::vector<std::string> inputs;
-  requests::FormatList formats;
+  requests::FormatList formats{.integers = true};
   requests::RoundingRequest rounding;
   requests::ReadingRequest reading;
   bool integers = false;

@@ -43,7 +43,7 @@ class Totals {
     const Treatment treatment = treat(to_, question_.options, question_.input_least, tally.binade);
     switch (treatment.fate) {
       case Fate::rounded: return add_rounded(tally, treatment);
-      case Fate::exact: return count(treatment.below ? Outcome::subnormal : Outcome::exact, tally.all.count);
+      case Fate::exact: return count(treatment.below ? below(Outcome::exact) : Outcome::exact, tally.all.count);
       case Fate::to_zero: return add_to_zero(tally);
       case Fate::to_least: return add_to_least(tally);
       case Fate::overflow: return add_overflow(tally.all, tally.all.most);
@@ -158,9 +158,17 @@ class Totals {
     }
     const bool all_nonzero = variant.dropped <= Binade::fraction_bits && !variant.flushes;
     const std::uint64_t others = tally.all.count - (treatment.counts_carried() ? carried : 0);
-    if (treatment.counts_carried()) count(treatment.next_below ? Outcome::rounded : Outcome::subnormal, carried);
+    if (treatment.counts_carried()) count(treatment.next_below ? Outcome::rounded : below(Outcome::rounded), carried);
+    if (all_nonzero && !to_.format.has_subnormals()) {
+      const std::uint64_t rounded = inexact - (tally.all.count - others);  // what carried is inexact
+      count(Outcome::rounded, rounded);
+      count(Outcome::exact, others - rounded);
+      return;
+    }
     count(all_nonzero ? Outcome::subnormal : Outcome::to_zero, others);
   }
+  /// The class of a nonzero result below the least normal exponent, which among integers is not subnormal.
+  Outcome below(Outcome otherwise) const { return to_.format.has_subnormals() ? Outcome::subnormal : otherwise; }
 
   /// sizes: the sum of |error|; outward: of errors, those away from zero being positive; in units.
   void add_sizes(Int128 sizes, Int128 outward) {
@@ -179,7 +187,7 @@ class Totals {
 
   /// To that of the same sign, whose distance is |least - |x||, or of the other, at least + |x|.
   void add_to_least(const BinadeTally& tally) {
-    count(to_.format.has_subnormals() ? Outcome::subnormal : Outcome::rounded, tally.all.count);
+    count(below(Outcome::rounded), tally.all.count);
     const bool other_sign = negative_ && !to_.format.is_signed();
     const bool inward = !other_sign && unit_ + Binade::fraction_bits >= least_.exponent;  // an input that counts as zero
     const auto n = static_cast<Int128>(tally.all.count);
@@ -210,7 +218,7 @@ class Totals {
   void add_overflow(const SignificandSums& sums, std::uint32_t most) {
     count(Outcome::overflow, sums.count);
     const emu::RoundingOptions& options = question_.options;
-    const emu::Code code = emu::detail::out_of_range_code(to_.format, options, negative_, false);
+    const emu::Code code = emu::out_of_range_code(to_.format, options, negative_, false);
     const bool lost = to_.format.is_nan(code) || to_.format.is_infinite(code);
     const auto n = static_cast<Int128>(sums.count);
     WideSum& squares = lost ? lost_squares_ : squares_;

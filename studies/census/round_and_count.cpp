@@ -142,18 +142,35 @@ class Counter {
   /// At most `block` values.
   template <class Float>
   void add(std::span<const Float> values, std::uint64_t first, ErrorSums& sums) {
-    for_each_run(values.size(), first, [&](std::size_t begin, std::size_t end, const ElementScale& scale) {
-      multiply(values.subspan(begin, end - begin), scale, begin);
-    });
-    emu::round_to(format_, std::span<const double>(scaled_.data(), values.size()), std::span(value_.data(), values.size()),
-                  options_, {seed_, first});
+    round(values, first);
     if (is_plain(values, first)) return count_plain(values, first, sums);
     for_each_run(values.size(), first, [&](std::size_t begin, std::size_t end, const ElementScale& scale) {
       for (std::size_t i = begin; i < end; ++i) count(static_cast<double>(values[i]), i, scale, first + i, sums);
     });
   }
 
+  /// At most `block` values.
+  template <class Float>
+  void unscale(std::span<const Float> values, std::uint64_t first, std::span<double> out) {
+    round(values, first);
+    for_each_run(values.size(), first, [&](std::size_t begin, std::size_t end, const ElementScale& scale) {
+      for (std::size_t i = begin; i < end; ++i) out[i] = unscaled(value_[i], scale);
+    });
+  }
+
  private:
+  static double unscaled(double value, const ElementScale& scale) { return value * scale.numerator / scale.denominator; }
+
+  /// Fills product_, scaled_ and value_.
+  template <class Float>
+  void round(std::span<const Float> values, std::uint64_t first) {
+    for_each_run(values.size(), first, [&](std::size_t begin, std::size_t end, const ElementScale& scale) {
+      multiply(values.subspan(begin, end - begin), scale, begin);
+    });
+    emu::round_to(format_, std::span<const double>(scaled_.data(), values.size()), std::span(value_.data(), values.size()),
+                  options_, {seed_, first});
+  }
+
   /// Calls act(begin, end, scale) for what lies next to each other under one scale.
   template <class Act>
   void for_each_run(std::size_t count, std::uint64_t first, Act act) const {
@@ -187,8 +204,7 @@ class Counter {
   template <class Float>
   bool is_plain(std::span<const Float> values, std::uint64_t first) {
     for_each_run(values.size(), first, [&](std::size_t begin, std::size_t end, const ElementScale& scale) {
-      for (std::size_t i = begin; i < end; ++i)
-        error_[i] = value_[i] * scale.numerator / scale.denominator - static_cast<double>(values[i]);
+      for (std::size_t i = begin; i < end; ++i) error_[i] = unscaled(value_[i], scale) - static_cast<double>(values[i]);
     });
     const auto squares_well = [](double x) {
       const double size = std::fabs(x);
@@ -254,8 +270,8 @@ class Counter {
     if (std::isfinite(x) && !std::isfinite(scaled)) outcome = Outcome::overflow;
     if (x != 0 && scaled == 0) outcome = format_.has_zero() ? Outcome::to_zero : Outcome::rounded;
     const bool saturates = outcome == Outcome::overflow && (format_.is_signed() || scaled > 0);
-    const auto unscaled = [&](double v) { return v * scale.numerator / scale.denominator; };
-    const double y = unscaled(value), saturated_y = saturates ? unscaled(std::copysign(max_finite_, scaled)) : y;
+    const double y = unscaled(value, scale);
+    const double saturated_y = saturates ? unscaled(std::copysign(max_finite_, scaled), scale) : y;
     studies::add(sums, format_, {x, product_[i], value, y, saturated_y}, outcome, index);
   }
 
@@ -280,6 +296,20 @@ ErrorSums round_and_count(std::span<const Float> values, std::uint64_t first, Fo
   return sums;
 }
 
+template <class Float>
+void round_and_unscale(std::span<const Float> values, std::uint64_t first, Format format, const ScaleMap& scales,
+                       const tensors::DType& dtype, const RoundingOptions& options, std::uint64_t seed, std::span<double> out) {
+  Counter counter(format, scales, dtype, options, seed);
+  for (std::size_t i = 0; i < values.size(); i += Counter::block) {
+    const std::size_t size = std::min(Counter::block, values.size() - i);
+    counter.unscale(values.subspan(i, size), first + i, out.subspan(i, size));
+  }
+}
+
+template void round_and_unscale<float>(std::span<const float>, std::uint64_t, Format, const ScaleMap&, const tensors::DType&,
+                                       const RoundingOptions&, std::uint64_t, std::span<double>);
+template void round_and_unscale<double>(std::span<const double>, std::uint64_t, Format, const ScaleMap&, const tensors::DType&,
+                                        const RoundingOptions&, std::uint64_t, std::span<double>);
 template ErrorSums round_and_count<float>(std::span<const float>, std::uint64_t, Format, const ScaleMap&, const tensors::DType&,
                                           const RoundingOptions&, std::uint64_t);
 template ErrorSums round_and_count<double>(std::span<const double>, std::uint64_t, Format, const ScaleMap&,

@@ -17,4 +17,10 @@ template <class Float>
 ErrorSums round_and_count(std::span<const Float> values, std::uint64_t first, emu::Format format, const ScaleMap& scales,
                           const tensors::DType& dtype, const emu::RoundingOptions& options, std::uint64_t seed);
 
+/// What `values` become: rounded under their scales and divided by them again. `out` is as long.
+template <class Float>
+void round_and_unscale(std::span<const Float> values, std::uint64_t first, emu::Format format, const ScaleMap& scales,
+                       const tensors::DType& dtype, const emu::RoundingOptions& options, std::uint64_t seed,
+                       std::span<double> out);
+
 }  // namespace ulpscope::studies

@@ -112,6 +112,12 @@ std::vector<std::string> scaling_words() {
   return words;
 }
 
+int scale_bits(ScaleRule rule) noexcept {
+  if (rule == ScaleRule::none || rule == ScaleRule::number) return 0;
+  if (rule == ScaleRule::nvfp4) return emu::e4m3.bits();
+  return clamps(rule) ? emu::e8m0.bits() : emu::float32.bits();
+}
+
 bool clamps(ScaleRule rule) noexcept { return rule >= ScaleRule::mx_floor; }
 
 std::size_t ScaleMap::block_of(std::uint64_t index) const noexcept {

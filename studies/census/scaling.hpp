@@ -51,6 +51,9 @@ Scaling parse_scaling(std::string_view word);
 /// The words of all rules.
 std::vector<std::string> scaling_words();
 
+/// Bits of one stored scale: float32, e8m0 (MX) or e4m3 (NVFP4); 0 where there is none, or one that everybody knows.
+int scale_bits(ScaleRule rule) noexcept;
+
 /// Whether the published rule clamps elements to the largest finite value (MX 1.0, 6.3; NVFP4).
 bool clamps(ScaleRule rule) noexcept;
 
@@ -60,8 +63,10 @@ class ScaleMap {
   /// Reads the whole tensor once where the rule needs magnitudes.
   ScaleMap(const Scaling& scaling, emu::Format format, const tensors::Tensor& tensor);
 
+  /// How many scales there are.
+  std::size_t blocks() const noexcept { return scales_.size(); }
   /// Whether all elements have one scale.
-  bool is_uniform() const noexcept { return scales_.size() == 1; }
+  bool is_uniform() const noexcept { return blocks() == 1; }
   /// That scale. Precondition: is_uniform().
   const ElementScale& uniform() const noexcept { return scales_.front(); }
   /// Whether products are formed in float32, as the kernels that publish the rule do.

@@ -253,6 +253,25 @@ class Integers(Folder):
         self.assertEqual((code, err.count("left out:")), (0, 1))
         self.assertNotIn("ids", (self.path / "report" / "census.csv").read_text())
 
+    def test_symmetric_integers_are_written_in_twos_complement(self):
+        self.write("x.npy", npy("<f4", (6,), struct.pack("<6f", -1.5, -0.25, 0, 2.5, 200, -200)))
+        for name, dtype, letter, numbers in (("int8", "I8", "b", (-2, 0, 0, 2, 127, -127)), ("int4", "I8", "b", (-2, 0, 0, 2, 7, -7)),
+                                             ("int12", "I16", "h", (-2, 0, 0, 2, 200, -200)),
+                                             ("int20", "I32", "i", (-2, 0, 0, 2, 200, -200))):
+            self.assertEqual(self.run_here("cast", "x.npy", "--to", name, "-o", "out.safetensors")[0], 0)
+            header, data = parse(self.path / "out.safetensors")
+            self.assertEqual((header["tensor"]["dtype"], data["tensor"]), (dtype, struct.pack(f"<6{letter}", *numbers)))
+            self.assertEqual(self.run_here("cast", "x.npy", "--to", name, "--codes", "-o", "out.npy")[0], 0)
+            self.assertTrue((self.path / "out.npy").read_bytes().endswith(struct.pack(f"<6{letter}", *numbers)))
+            self.assertIn(f"i{len(data['tensor']) // 6}'", (self.path / "out.npy").read_bytes()[:64].decode("latin1"))
+            table, _ = self.rows("census", "out.npy", "--to", "fp32")
+            self.assertEqual(table[0]["exact"], str(sum(x != 0 for x in numbers)))
+        table, _ = self.rows("census", "x.npy", "--to", "int8,int4")
+        self.assertEqual([(row["format"], row["zero"], row["to_zero"], row["rounded"], row["exact"], row["subnormal"], row["overflow"])
+                          for row in table], [("int8", "1", "1", "2", "0", "0", "2"), ("int4", "1", "1", "2", "0", "0", "2")])
+        self.assertIn("unknown format 'int88'; nearest: int8", self.refused("census", "x.npy", "--to", "int88"))
+        self.assertIn("unknown format 'int8'", self.refused("matmul", "x.npy", "x.npy", "--engine", "fma", "--in", "int8"))
+
     def test_info_shows_them(self):
         table, err = self.rows("info", "model.safetensors")
         self.assertEqual(({row["dtype"] for row in table}, err), ({"float32", "int64", "bool"}, ""))

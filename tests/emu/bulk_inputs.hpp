@@ -21,6 +21,7 @@ namespace ulpscope::laws {
 inline std::vector<emu::Format> bulk_formats() {
   std::vector<emu::Format> out{{10, 30, 511, emu::Specials::ieee}, {11, 20, 1023, emu::Specials::ieee}};
   for (const emu::NamedFormat& named : emu::catalogue) out.push_back(named.format);
+  for (const int bits : {3, 4, 8, 25}) out.push_back(emu::integer(bits));
   for (int y = 0; y < 23; ++y) out.push_back(emu::parse_format("e8m" + std::to_string(y) + "ieee").value());
   for (const char* word :
        {"e5m10b0",    "e5m10b14",  "e5m10b16",   "e5m10b127",      "e5m10b133", "e5m10b150",       "e5m10b1023",

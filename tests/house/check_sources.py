@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every C++, CUDA and Python source has a licence line at its top, and one of C++ or CUDA a comment behind it that says what it
 holds. No text file has a note of work left undone. No room calls the C library's transcendental functions, whose last bits differ
-between processors (emu/math.hpp has others). No Python test waits for a process without a time limit.
+between processors (emu/math.hpp has others), or takes what emu keeps in emu::detail (vectors of kernels apart). No Python test waits
+for a process without a time limit.
 
 usage: check_sources.py ROOT
 """
@@ -16,8 +17,9 @@ SOURCES = {".h", ".hpp", ".inl", ".cc", ".cpp", ".cu", ".cuh", ".py"}
 OPENED = SOURCES - {".py"}
 LICENCE = "SPDX-License-Identifier: Apache-2.0"
 LEFT_UNDONE = re.compile(r"\b(TO" r"DO|FIX" r"ME)\b")  # in pieces, so that this file passes
-ROOMS = {"emu", "gpu", "reports", "tensors", "studies", "verify", "cli"}
+ROOMS = {"emu", "gpu", "reports", "tensors", "requests", "products", "studies", "training", "verify", "study_files", "cli"}
 UNPORTABLE = re.compile(r"\bstd::(exp|exp2|expm1|log|log2|log10|log1p|pow|sin|cos|tan|sinh|cosh|tanh|atan|erf|erfc|cbrt)\(")
+PRIVATE = re.compile(r"\bemu::detail\b(?!::HWY_NAMESPACE)")
 SKIPPED = {"build", "shared"}  # build trees, and what is not part of the repository
 
 RUN_AND_WAIT = {"run", "call", "check_call", "check_output"}  # of subprocess
@@ -55,8 +57,11 @@ def problems(root):
         for number, line in enumerate(text.splitlines(), 1):
             if LEFT_UNDONE.search(line):
                 yield f"{path.relative_to(root)}:{number}: {line.strip()}"
-            if path.suffix in SOURCES and path.relative_to(root).parts[0] in ROOMS and UNPORTABLE.search(line):
+            room = path.relative_to(root).parts[0] if path.suffix in SOURCES else ""
+            if room in ROOMS and UNPORTABLE.search(line):
                 yield f"{path.relative_to(root)}:{number}: use emu/math.hpp: {line.strip()}"
+            if room in ROOMS - {"emu"} and PRIVATE.search(line):
+                yield f"{path.relative_to(root)}:{number}: emu keeps this for itself: {line.strip()}"
         if path.suffix == ".py" and path.relative_to(root).parts[0] == "tests":
             for number in endless_waits(text):
                 yield f"{path.relative_to(root)}:{number}: waits for a process without a timeout"

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 
+LICENCE = "SPDX-License-Identifier: Apache-2.0"
 INCLUDES, SOURCES, DRAWS = "check_includes.py", "check_sources.py", "check_draws.py"
 WAITS = "# SPDX-License-Identifier: Apache-2.0\nsubprocess.run([], timeout=1), process.wait(30)\n{}"
 PLANTED = [  # checker, file, appended line, what the report must name
@@ -33,6 +34,8 @@ PLANTED = [  # checker, file, appended line, what the report must name
     (SOURCES, "emu/planted.hpp", "#pragma once", "emu/planted.hpp"),
     (SOURCES, "emu/planted.hpp", "// SPDX-License-Identifier: Apache-2.0\n#pragma once", "emu/planted.hpp"),
     (SOURCES, "studies/census/census.cpp", "const double planted = std::log10(2.0);", "studies/census/census.cpp"),
+    (SOURCES, "training/planted.cpp", "// " + LICENCE + "\nconst double planted = std::exp(2.0);", "training/planted.cpp:2"),
+    (SOURCES, "gpu/element_model.hpp", "using Real = emu::detail::Real<int>;", "gpu/element_model.hpp"),
     (SOURCES, "tests/planted.py", "pass", "tests/planted.py"),
     (SOURCES, "tests/waits.py", WAITS.format("subprocess.run(['true'], check=True)"), "tests/waits.py:3"),
     (SOURCES, "tests/waits.py", WAITS.format("process.communicate(b'')"), "tests/waits.py:3"),

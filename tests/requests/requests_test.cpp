@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fields of requests: as words, on the command line, in TOML, in the JSON schema. All requests go through all of them and back.
+#include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/generators/catch_generators_range.hpp>
@@ -15,8 +16,12 @@
 #include "emu/error.hpp"
 #include "requests/field.hpp"
 #include "requests/toml.hpp"
+#include "studies/cast/cast.hpp"
 #include "study_files/kinds.hpp"
 #include "study_files/schema.hpp"
+#include "verify/audit/audit_request.hpp"
+#include "verify/explain/explain_request.hpp"
+#include "verify/generate/generate_request.hpp"
 
 using namespace ulpscope;
 using requests::Field;
@@ -83,26 +88,39 @@ std::string refusal(const std::string& toml) {
   return "accepted";
 }
 
+/// The same request four times.
+struct Ways {
+  Fields changed, standard, typed, filed;
+};
+
+void check_ways(Ways of) {
+  change_all(of.changed);
+  cli::Command command;
+  command.add(of.typed);
+  command.parse(requests::words_of(of.changed, of.standard));
+  const std::string toml = requests::to_toml(of.changed, of.standard);
+  requests::set_from(of.filed, requests::parse_toml(toml, "f.toml"), {});
+
+  CHECK(values_of(of.changed) != values_of(of.standard));
+  CHECK(values_of(of.typed) == values_of(of.changed));
+  CHECK(values_of(of.filed) == values_of(of.changed));
+  CHECK(requests::to_toml(of.filed, of.standard) == toml);
+}
+
 }  // namespace
 
-TEST_CASE("every request goes through the command line and TOML and back", "[requests]") {
+TEST_CASE("every request of a study goes through the command line and TOML and back", "[requests]") {
   const study_files::Kind& kind = GENERATE(from_range(study_files::kinds()));
   CAPTURE(kind.name);
   const auto changed = kind.make(), standard = kind.make(), typed = kind.make(), filed = kind.make();
-  Fields of_changed = changed->fields(), of_standard = standard->fields(), of_typed = typed->fields(),
-         of_filed = filed->fields();
-  change_all(of_changed);
+  check_ways({changed->fields(), standard->fields(), typed->fields(), filed->fields()});
+}
 
-  cli::Command command;
-  command.add(of_typed);
-  command.parse(requests::words_of(of_changed, of_standard));
-  const std::string toml = requests::to_toml(of_changed, of_standard);
-  requests::set_from(of_filed, requests::parse_toml(toml, "f.toml"), {});
-
-  CHECK(values_of(of_changed) != values_of(of_standard));
-  CHECK(values_of(of_typed) == values_of(of_changed));
-  CHECK(values_of(of_filed) == values_of(of_changed));
-  CHECK(requests::to_toml(of_filed, of_standard) == toml);
+TEMPLATE_TEST_CASE("every other request goes through them, too", "[requests]", studies::CastRequest, verify::AuditRequest,
+                   verify::ExplainRequest, verify::GenerateCastRequest, verify::GenerateMatmulRequest) {
+  TestType changed, standard, typed, filed;
+  check_ways(
+      {requests::fields_of(changed), requests::fields_of(standard), requests::fields_of(typed), requests::fields_of(filed)});
 }
 
 TEST_CASE("the schema has every field of every request, and no other", "[requests]") {

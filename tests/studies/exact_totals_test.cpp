@@ -100,6 +100,7 @@ std::vector<emu::Format> formats_to_test() {
   for (const auto& named : emu::catalogue) formats.push_back(named.format);
   for (const char* name : {"e5m0", "e4m0fn", "e3m0finite", "e2m0", "e2m3fn", "e2m22", "e3m1fnuz", "e8m23fn", "e8m22b100"})
     formats.push_back(emu::parse_format(name).value());
+  for (const int bits : {3, 4, 8, 20, 25}) formats.push_back(emu::integer(bits));
   return formats;
 }
 

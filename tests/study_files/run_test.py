@@ -16,6 +16,7 @@ import time
 import unittest
 
 PROGRAM = os.path.abspath(sys.argv.pop(1))
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 GRID = """# Numbers of two spreads in two formats, under three scales.
 
@@ -44,8 +45,8 @@ class Folder(unittest.TestCase):
         self.addCleanup(self.folder.cleanup)
         (self.path / "grid.toml").write_text(GRID)
 
-    def run_program(self, *words, code=0, env=None):
-        done = subprocess.run([PROGRAM, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.path,
+    def run_program(self, *words, code=0, env=None, cwd=None):
+        done = subprocess.run([PROGRAM, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=cwd or self.path,
                               timeout=300, env={**os.environ, **(env or {})})
         self.assertEqual(done.returncode, code, done.stderr)
         return done
@@ -113,7 +114,7 @@ class Grids(Folder):
         self.assertGreaterEqual(len(listed), 3)
         for row in listed:
             self.assertTrue(row["question"].endswith("?"), row)
-            self.run_program("run", row["study"], "--dry-run")
+            self.run_program("run", row["study"], "--dry-run", cwd=ROOT)  # some read files of the tree
 
 
 class Refusals(Folder):

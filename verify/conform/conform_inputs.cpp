@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::uint64_t random_words = std::uint64_t{1} << 21, random_numbers = std::uint64_t{1} << 17;
 constexpr int most_enumerated_bits = 16;
-using Double = emu::detail::Interchange<double>;
+using Double = emu::Interchange<double>;
 
 std::uint64_t random_word(std::uint64_t seed, std::uint64_t index, std::uint64_t stream) {
   const emu::PhiloxBlock block = emu::philox4x32(seed, index, stream);

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table, and what it says: whose share of the error is the larger, from which size on.
+#include <algorithm>
+
+#include "emu/names.hpp"
+#include "studies/census/sweep.hpp"
+#include "studies/product_sizes/product_sizes.hpp"
+
+namespace ulpscope::studies {
+namespace {
+
+using reports::Table;
+
+Table table_of(const std::vector<ProductSize>& rows) {
+  Table table{"product_sizes",
+              {"distribution", "in", "engine", "evidence", "n", "outputs", "nonfinite", "rel_frobenius_error",
+               "input_rel_frobenius_error", "engine_rel_frobenius_error", "engine_mean_signed_rel_error",
+               "float32_rel_frobenius_error"},
+              {}};
+  const auto whole = [](std::uint64_t n) { return static_cast<std::int64_t>(n); };
+  for (const ProductSize& row : rows)
+    table.rows.push_back({row.distribution, emu::format_name(row.by.in), row.by.name, row.by.evidence, whole(row.n),
+                          whole(row.outputs), whole(row.nonfinite), row.error, row.of_inputs, row.of_engine, row.mean_signed,
+                          row.of_float32});
+  return table;
+}
+
+std::string percent(double share) { return digits(100 * share, 3) + "%"; }
+
+/// The sizes of one distribution, format and engine.
+reports::Finding finding_of(const std::vector<ProductSize>& sizes) {
+  const ProductSize &first = sizes.front(), &last = sizes.back();
+  const auto passes =
+      std::find_if(sizes.begin(), sizes.end(), [](const ProductSize& row) { return row.of_engine > row.of_inputs; });
+  const std::string who = emu::format_name(last.by.in) + " on " + last.by.name + ", " + last.distribution;
+  std::string sentence = who + ": " + percent(first.error) + " at N = " + std::to_string(first.n) + ", " + percent(last.error) +
+                         " at N = " + std::to_string(last.n) + ", of which the engine's own is " + percent(last.of_engine);
+  sentence += passes == sizes.end() ? "; the operands' rounding is the larger share at every N"
+                                    : "; from N = " + std::to_string(passes->n) + " on the engine's share is the larger";
+  return {.what = "engine_share_over_input_share",
+          .where = who + ", N = " + std::to_string(last.n),
+          .value = last.of_engine / last.of_inputs,
+          .threshold = 1.0,
+          .source = "derived: above 1 the engine loses more than the rounding of the operands",
+          .severity = passes == sizes.end() ? reports::Severity::good : reports::Severity::warning,
+          .sentence = sentence + "."};
+}
+
+}  // namespace
+
+StudyResult run(const ProductSizesRequest& request, const Progress& progress) {
+  const std::vector<ProductSize> rows = measure(request, progress);
+  StudyResult result{.tables = {table_of(rows)}};
+  const std::size_t sizes = request.n.size();
+  for (std::size_t first = 0; first + sizes <= rows.size() && sizes != 0; first += sizes) {
+    const auto begin = rows.begin() + static_cast<std::ptrdiff_t>(first);
+    result.findings.push_back(finding_of({begin, begin + static_cast<std::ptrdiff_t>(sizes)}));
+  }
+  const auto engines = std::count_if(result.findings.begin(), result.findings.end(), [](const reports::Finding& finding) {
+    return finding.severity != reports::Severity::good;
+  });
+  result.remarks = {"The operands' rounding decides the error in " +
+                    std::to_string(result.findings.size() - static_cast<std::size_t>(engines)) + " of " +
+                    std::to_string(result.findings.size()) + " cases of a format, an engine and a distribution, at every N."};
+  return result;
+}
+
+}  // namespace ulpscope::studies

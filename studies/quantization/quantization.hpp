@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which format, under which scale, keeps a tensor best at equal bits: floating-point formats and symmetric integers, each under
+// the scale rules that it is used with.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "emu/format.hpp"
+#include "requests/field.hpp"
+#include "requests/parts.hpp"
+#include "studies/census/scaling.hpp"
+#include "studies/study.hpp"
+#include "tensors/inputs.hpp"
+
+namespace ulpscope::studies {
+
+/// The members mean what their fields' help says.
+struct QuantizationRequest {
+  std::vector<std::string> inputs;
+  requests::FormatList formats{.to = {"fp16", "bf16", "int8", "e5m2", "e4m3", "e3m4", "e3m2", "e2m3", "int4", "e2m1"},
+                               .integers = true};
+  std::vector<std::string> scale{"none", "amax", "row", "1x128", "128x128", "mx:rceil", "nvfp4"};
+  double sqnr_db = 30;
+  requests::ReadingRequest reading;
+  int threads = 0;
+
+  void describe(requests::Fields& fields);
+};
+
+/// Whether a format is used with a rule: integers have scales, MX elements 8 bits or fewer (OCP MX 1.0, table 1), NVFP4 is
+/// e2m1, and what has a wide exponent needs no scale for each row or block.
+bool is_used_with(emu::Format format, ScaleRule rule) noexcept;
+
+/// The quantiles of |error| / |x|, over nonzero finite x, that the study tells.
+inline constexpr std::array<double, 4> told_quantiles{0.5, 0.9, 0.99, 0.999};
+
+/// One tensor in one format under one rule.
+struct Quantized {
+  std::string tensor;
+  emu::Format format;
+  Scaling scaling;
+  double bits_per_element = 0;  ///< those of the codes, and the share of the stored scales
+  std::uint64_t count = 0, finite = 0, to_zero = 0, overflow = 0;
+  double sqnr_db = 0;  ///< inf: exact; -inf: a finite number became infinite or NaN
+  std::array<float, told_quantiles.size()> relative_errors{};
+  double max_relative_error = 0;
+  int rank = 0;  ///< by sqnr_db, from 1, among those of the tensor whose codes have as many bits
+};
+
+/// By tensor, element bits (most first), rank. @throws ulpscope::Error
+std::vector<Quantized> quantize(const QuantizationRequest& request, const Progress& progress = {});
+
+/// Which pairs of a format and a scale are not measured, and why; empty where all are.
+std::string left_out(const QuantizationRequest& request);
+
+/// What to store a tensor in: of the rows that reach `sqnr_db` the one of fewest bits, else that of the most decibels.
+struct Recommendation {
+  Quantized choice;
+  bool reaches = false;
+  std::string reason;
+};
+/// Of the rows of one tensor.
+Recommendation recommend(const std::vector<Quantized>& rows, double sqnr_db);
+
+/// quantization.csv, recommendations.csv. @throws ulpscope::Error
+StudyResult run(const QuantizationRequest& request, const Progress& progress);
+Work work_of(const QuantizationRequest& request);
+
+}  // namespace ulpscope::studies

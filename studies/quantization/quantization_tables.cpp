@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the measurements say: the ranking as a table, a recommendation for each tensor with its reason, the answer in a
+// sentence.
+#include <algorithm>
+#include <map>
+
+#include "emu/names.hpp"
+#include "emu/suggestions.hpp"
+#include "studies/census/sweep.hpp"
+#include "studies/quantization/quantization.hpp"
+
+namespace ulpscope::studies {
+namespace {
+
+using reports::Cell;
+using reports::Table;
+
+Cell whole(std::uint64_t n) { return static_cast<std::int64_t>(n); }
+std::string number(double x) { return digits(x, 3); }
+
+/// `float8_e4m3fn, mx:rceil`
+std::string name_of(const Quantized& row) { return emu::format_name(row.format) + ", " + row.scaling.word; }
+
+/// `rel_error_p50`, `rel_error_p99_9`
+std::string quantile_column(double q) {
+  std::string name = "rel_error_p" + digits(100 * q, 4);
+  std::replace(name.begin(), name.end(), '.', '_');
+  return name;
+}
+
+Table ranking(const std::vector<Quantized>& rows) {
+  Table table{
+      "quantization",
+      {"tensor", "element_bits", "rank", "format", "scale", "bits_per_element", "count", "to_zero", "overflow", "sqnr_db"},
+      {}};
+  for (const double q : told_quantiles) table.columns.push_back(quantile_column(q));
+  table.columns.emplace_back("max_rel_error");
+  for (const Quantized& row : rows) {
+    std::vector<Cell> cells{row.tensor,
+                            std::int64_t{row.format.bits()},
+                            std::int64_t{row.rank},
+                            emu::format_name(row.format),
+                            row.scaling.word,
+                            row.bits_per_element,
+                            whole(row.count),
+                            whole(row.to_zero),
+                            whole(row.overflow),
+                            row.sqnr_db};
+    for (const float error : row.relative_errors) cells.emplace_back(static_cast<double>(error));
+    cells.emplace_back(row.max_relative_error);
+    table.rows.push_back(std::move(cells));
+  }
+  return table;
+}
+
+/// The rows of each tensor.
+std::vector<std::vector<Quantized>> by_tensor(const std::vector<Quantized>& rows) {
+  std::vector<std::vector<Quantized>> all;
+  for (const Quantized& row : rows) {
+    if (all.empty() || all.back().front().tensor != row.tensor) all.emplace_back();
+    all.back().push_back(row);
+  }
+  return all;
+}
+
+/// The row of most decibels among those that `counts`; null where there is none.
+template <class Counts>
+const Quantized* best(const std::vector<Quantized>& rows, Counts counts) {
+  const Quantized* found = nullptr;
+  for (const Quantized& row : rows)
+    if (counts(row) && (found == nullptr || row.sqnr_db > found->sqnr_db)) found = &row;
+  return found;
+}
+
+std::string share_lost(const Quantized& row) {
+  if (row.overflow != 0)
+    return number(100.0 * static_cast<double>(row.overflow) / static_cast<double>(row.count)) + "% overflow";
+  return number(100.0 * static_cast<double>(row.to_zero) / static_cast<double>(row.count)) + "% become zero";
+}
+
+/// What speaks for the choice: nothing with fewer bits does, and what its format does without a scale.
+std::string reason_of(const std::vector<Quantized>& rows, const Quantized& choice, bool reaches, double wanted) {
+  if (!reaches) return "none reaches " + number(wanted) + " dB; this is the nearest";
+  std::string reason;
+  const Quantized* const narrower =
+      best(rows, [&](const Quantized& row) { return row.bits_per_element < choice.bits_per_element; });
+  reason = narrower == nullptr
+               ? "the fewest bits asked for reach " + number(wanted) + " dB"
+               : "with fewer bits " + name_of(*narrower) + " comes nearest: " + number(narrower->sqnr_db) + " dB";
+  if (choice.scaling.rule == ScaleRule::none) return reason;
+  for (const Quantized& row : rows)
+    if (row.format == choice.format && row.scaling.rule == ScaleRule::none)
+      reason += "; without a scale " + (row.overflow + row.to_zero == 0 ? number(row.sqnr_db) + " dB"
+                                                                        : share_lost(row) + ", " + number(row.sqnr_db) + " dB");
+  return reason;
+}
+
+reports::Finding finding_of(const Recommendation& recommendation, double wanted) {
+  const Quantized& choice = recommendation.choice;
+  return {.what = "sqnr_db",
+          .where = choice.tensor + ", " + name_of(choice),
+          .value = choice.sqnr_db,
+          .threshold = wanted,
+          .source =
+              "asked for; by default 30: two operands of 30 dB change a product by sqrt(2e-3) of its norm, as DeepGEMM, "
+              "tests/test_fp8_fp4.py, allows fp8 (1 - 2<x,y>/(<x,x> + <y,y>) < 1e-3)",
+          .severity = recommendation.reaches ? reports::Severity::good : reports::Severity::warning,
+          .sentence = choice.tensor + ": store it as " + name_of(choice) + " (" + number(choice.bits_per_element) +
+                      " bits an element, " + number(choice.sqnr_db) + " dB): " + recommendation.reason + "."};
+}
+
+/// `At 8 bits float8_e4m3fn, row ranks first in 3 of 4 tensors; ...`
+std::string answer_of(const std::vector<Quantized>& rows) {
+  std::map<int, std::map<std::string, int>, std::greater<>> firsts;
+  std::map<int, int> tensors;
+  for (const Quantized& row : rows)
+    if (row.rank == 1) ++firsts[row.format.bits()][name_of(row)], ++tensors[row.format.bits()];
+  std::string answer;
+  for (const auto& [bits, of_bits] : firsts) {
+    const auto most =
+        std::max_element(of_bits.begin(), of_bits.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+    answer += std::string(answer.empty() ? "At " : "; at ") + std::to_string(bits) + " bits " + most->first +
+              " ranks first in " + std::to_string(most->second) + " of " + std::to_string(tensors[bits]) +
+              (tensors[bits] == 1 ? " tensor" : " tensors");
+  }
+  return answer + ".";
+}
+
+}  // namespace
+
+Recommendation recommend(const std::vector<Quantized>& rows, double sqnr_db) {
+  const Quantized* choice = nullptr;
+  for (const Quantized& row : rows) {
+    if (!(row.sqnr_db >= sqnr_db)) continue;
+    const bool better = choice == nullptr || row.bits_per_element < choice->bits_per_element ||
+                        (row.bits_per_element == choice->bits_per_element && row.sqnr_db > choice->sqnr_db);
+    if (better) choice = &row;
+  }
+  const bool reaches = choice != nullptr;
+  if (!reaches) choice = best(rows, [](const Quantized&) { return true; });
+  return {.choice = *choice, .reaches = reaches, .reason = reason_of(rows, *choice, reaches, sqnr_db)};
+}
+
+StudyResult run(const QuantizationRequest& request, const Progress& progress) {
+  const std::vector<Quantized> rows = quantize(request, progress);
+  StudyResult result{.tables = {ranking(rows)}, .remarks = {answer_of(rows)}};
+  Table table{"recommendations", {"tensor", "sqnr_db_wanted", "format", "scale", "bits_per_element", "sqnr_db", "reason"}, {}};
+  for (const std::vector<Quantized>& of_tensor : by_tensor(rows)) {
+    const Recommendation recommendation = recommend(of_tensor, request.sqnr_db);
+    const Quantized& choice = recommendation.choice;
+    table.rows.push_back({choice.tensor, request.sqnr_db, emu::format_name(choice.format), choice.scaling.word,
+                          choice.bits_per_element, choice.sqnr_db, recommendation.reason});
+    result.findings.push_back(finding_of(recommendation, request.sqnr_db));
+  }
+  result.tables.push_back(std::move(table));
+  if (const std::string line = left_out(request); !line.empty()) result.remarks.push_back(line);
+  return result;
+}
+
+}  // namespace ulpscope::studies
