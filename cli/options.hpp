@@ -19,7 +19,7 @@ struct CommonOptions {
   int threads = 0;
   bool text = false, csv = false, json = false;
   std::vector<std::string> where, sort;  ///< which rows of a table, and in which order
-  std::string rows;                      ///< at most so many: a number, `all`, or empty for the default
+  std::string rows;                      ///< the most rows: a number, `all`, or empty for the default
 
   void add_formats(Command& command);  ///< --to
   /// --rounding --random-bits --policy --flush-subnormals --subnormals-are-zero, and --seed unless the command has its own

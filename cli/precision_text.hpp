@@ -12,7 +12,7 @@
 
 namespace ulpscope::cli {
 
-/// Up to so many tensors get the whole table.
+/// Up to this many tensors get the whole table.
 inline constexpr std::size_t few_tensors = 4;
 
 /// `rows` as census_all() returns them, and their census.csv, on whose rows --where and --sort act.

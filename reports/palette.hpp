@@ -24,10 +24,10 @@ inline constexpr Colour grid{"#dcdfe4", "#363c45"};   ///< lines of grids
 inline constexpr Colour track{"#eef0f3", "#22272e"};  ///< the length of a strip
 
 // Regions of a format; dark text is legible on the light ones, light text on the dark ones.
-inline constexpr Colour becomes_zero{"#f4a9a8", "#84343a"};  ///< region of a format
-inline constexpr Colour subnormal{"#f7d98b", "#6d5317"};     ///< region of a format
-inline constexpr Colour normal{"#b5dcc3", "#28583f"};        ///< region of a format
-inline constexpr Colour overflow{"#cfb6ea", "#5a3c82"};      ///< region of a format
+inline constexpr Colour becomes_zero{"#f4a9a8", "#84343a"};  ///< magnitudes that become zero
+inline constexpr Colour subnormal{"#f7d98b", "#6d5317"};     ///< magnitudes that become subnormal
+inline constexpr Colour normal{"#b5dcc3", "#28583f"};        ///< magnitudes that stay normal
+inline constexpr Colour overflow{"#cfb6ea", "#5a3c82"};      ///< magnitudes that overflow
 
 // One for each format, told apart by people who do not see red or green as well: they also differ in lightness.
 /// Curves and names of formats, by of_format().

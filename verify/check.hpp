@@ -52,9 +52,10 @@ struct MatmulCheck {
   CheckScales scale_a = {}, scale_b = {};                              ///< over A and B
   double alpha = 1;                                                    ///< factor of the product
   std::optional<double> beta = {};                                     ///< factor of C; none: C is where the sum starts
-  std::size_t promote = 0, split_k = 1;  ///< products after which a part ends, 0: none; chains of equal length
-  std::string engine = {};               ///< a word for `ulpscope engines`; empty: any order of additions in `acc`
-  Against against = Against::exact;      ///< what decides
+  std::size_t promote = 0;           ///< products after which the sum is added to a float32 sum; 0: never
+  std::size_t split_k = 1;           ///< chains of equal length that K is cut into
+  std::string engine = {};           ///< a word for `ulpscope engines`; empty: any order of additions in `acc`
+  Against against = Against::exact;  ///< what decides
   emu::Rounding acc_rounding = emu::Rounding::nearest_even;  ///< of additions without an engine: nearest_even or toward_zero
   std::optional<double> false_alarm = {};                    ///< probability that a correct output is rejected; none: 0
   emu::RoundingOptions out_options = {};                     ///< the kernel's last rounding

@@ -71,7 +71,7 @@ tensors::Tensor operand(const std::string& words, std::uint64_t seed, std::vecto
   return tensors::from_values(words, std::move(shape), std::move(rounded));
 }
 
-/// The second half of K takes back what the first adds, but for the last product.
+/// The second half of K takes back what the first adds, except the last product.
 void cancel(products::Product& problem, std::size_t k) {
   std::vector<float> a(rows * k), b(k * columns);
   problem.a.input.tensor.source->read(0, std::span(a));

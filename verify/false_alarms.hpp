@@ -28,7 +28,7 @@ struct FalseAlarmRow {
   std::string arithmetic;                    ///< engine, or an order of IEEE operations
   std::string bound;                         ///< `engine`: of that engine; `declared`: any order in the accumulator's format
   std::string in, acc;                       ///< formats of operands and accumulator
-  std::uint64_t products = 0, elements = 0;  ///< checked; elements of those with a bound
+  std::uint64_t products = 0, elements = 0;  ///< judged, and their elements
   std::uint64_t refused = 0;                 ///< products whose bound is worth nothing, which no other column counts
   std::uint64_t rejected = 0;                ///< products that the deterministic bound rejects
   std::uint64_t rejected_by_chance = 0;      ///< that the probabilistic one rejects

@@ -19,7 +19,7 @@ struct TightnessConfig {
   std::vector<studies::Accumulation> accumulations = studies::standard_accumulations();  ///< the products to form
   std::vector<std::size_t> lengths = studies::parse_lengths("64:65536");                 ///< of the sums: K
   /// Synthetic tensors without their shape. A is one of rows x K under `seed`, B one of K x columns under `seed` + 1.
-  /// `cancelling`: N(0,1) whose second half takes back all that the first adds but for the last product.
+  /// `cancelling`: N(0,1) whose second half takes back all that the first adds except the last product.
   std::vector<std::string> distributions{"normal:0,1", "studentt:3", "uniform:0,1", "lognormal:0,1"};
   studies::OutputShape shape;  ///< of an output
   std::uint64_t seed = 0;      ///< key of A; B has the next

@@ -32,18 +32,19 @@ def declarators(text):
     return [part.strip() for part in parts]
 
 
-def each_documented(found, comment):
-    """A line that SEVERAL found, as a declaration for each name."""
+def each_documented(found, comment, above):
+    """A line that SEVERAL found, as a declaration for each name; the first keeps a comment that stands above it."""
     indent, type_name, names = found.groups()[:3]
     names = declarators(names)
     if not all(re.match(r"\w+( = .*|\[.*|\{.*)?$", name) for name in names):
         return found.group()
-    return indent + " ".join(f"{type_name} {name}; /**< {comment} */" for name in names)
+    documented = [f"{type_name} {name}; /**< {comment} */" for name in names]
+    return indent + " ".join([f"{type_name} {names[0]};", *documented[1:]] if above else documented)
 
 
 def with_each_documented(line):
     found = SEVERAL.match(line)
-    return each_documented(found, found.group(4)) if found and found.group(4) else line
+    return each_documented(found, found.group(4), False) if found and found.group(4) else line
 
 
 def function_name(line):
@@ -65,7 +66,7 @@ def with_shared_comments(lines):
         if collecting:
             comment, collecting = " ".join(collecting), []
             if (found := SEVERAL.match(line)) and not found.group(4):
-                lines[number] = each_documented(found, comment)
+                lines[number] = each_documented(found, comment, True)
             if declared:
                 comments[declared] = comment
         elif declared in comments and lines[number - 1].split("//")[0].rstrip().endswith((";", "}")):

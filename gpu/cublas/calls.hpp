@@ -30,7 +30,7 @@ cudaDataType_t data_type(emu::Format format);
 /// Operands of fp8 or fp4.
 bool is_narrow(const LibraryCall& call) noexcept;
 
-/// Bytes of so many codes as the library stores them: two float4 numbers share one, the first one its low half.
+/// Bytes of `codes` codes as the library stores them: two float4 numbers share one, the first one its low half.
 std::size_t stored_bytes(emu::Format format, std::size_t codes) noexcept;
 
 /// Calls that cublasGemmEx and cublasLtMatmul both take on a device of this compute capability (90 for 9.0), each with and

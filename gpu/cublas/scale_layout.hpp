@@ -17,7 +17,7 @@ namespace ulpscope::gpu::cublas {
 /// cublasLtMatmulMatrixScale_t, in the type of CUBLASLT_MATMUL_DESC_A_SCALE_MODE.
 std::int32_t scale_mode_number(ScaleMode mode);
 
-/// The scales of an operand of so many lines. The layout does not depend on the side: both operands have K along memory.
+/// The scales of an operand of `lines` lines. The layout does not depend on the side: both operands have K along memory.
 ///
 ///   OUTER_VEC_32F             line after line
 ///   VEC128_32F                lines along memory, one column for each block of products
@@ -27,7 +27,7 @@ std::int32_t scale_mode_number(ScaleMode mode);
 ///   VEC32_UE8M0, VEC16_UE4M3  tiles of 128 lines by 4 blocks, in rows; what lies beyond the matrix is zero
 std::vector<std::byte> laid_out_scales(ScaleMode mode, OperandSide side, const ConstMatrix& scales, std::size_t lines);
 
-/// Scales of 1 for an operand of so many lines of k products.
+/// Scales of 1 for an operand of `lines` lines of k products.
 std::vector<std::byte> unit_scales(ScaleMode mode, std::size_t lines, std::size_t k);
 
 /// Two codes of four bits in a byte, the first one in its low half.

@@ -32,7 +32,7 @@ struct AlignedRule {
   std::uint32_t result_mask = 0;  ///< bits of a float32 that a result toward zero may have
 };
 
-/// Steps whose greatest exponent is outside are left to the interpreter, but for those of zeros alone: within these bounds
+/// Steps whose greatest exponent is outside are left to the interpreter, except those of zeros alone: within these bounds
 /// scales, units and results are normal float32s.
 inline constexpr int least_alignment = -90, greatest_alignment = 100;
 /// Products that are not `wide` have exponents of at most this magnitude. Results are multiples of their unit: where c is

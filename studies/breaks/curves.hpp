@@ -76,7 +76,7 @@ struct Curve {
 /// What a curve is made of.
 struct CurveInputs {
   std::vector<double> values;  ///< at scale 1
-  std::size_t vector = 1;      ///< so many of them are one argument of the function
+  std::size_t vector = 1;      ///< values that make one argument of the function
   std::vector<int> exponents;  ///< of the scales, ascending
   std::uint64_t seed = 0;      ///< of stochastic rounding
 };

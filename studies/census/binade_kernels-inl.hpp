@@ -98,7 +98,7 @@ class Rounder {
     //
     //   2^(23 + dropped) + m    EEEEEEEE RRRRRRRRRRRRRRRRRRRRRRR|     R: the rounded significand, in units of 2^dropped
     //
-    // The shift drops the sum's exponent, but for a carry from R into it.
+    // The shift drops the sum's exponent, except a carry from R into it.
     if constexpr (way == Way::nearest_even_by_sum) return hn::Shl(hn::BitCast(d, hn::Add(m_float, grid_)), dropped_);
     const U one = hn::Set(d, 1);
     U added = hn::Zero(d);

@@ -62,7 +62,7 @@ double sqnr(emu::Format format, const ClaimsRequest& request) {
   return decibels(sums.input, sums.error);
 }
 
-/// Of 2^0, 2^-1, ... 2^-40, so many become zero: gradients spread over some 40 binades.
+/// How many of 2^0, 2^-1, ... 2^-40 become zero: gradients spread over some 40 binades.
 std::uint64_t powers_lost(emu::Format format) {
   std::uint64_t lost = 0;
   for (int i = 0; i <= 40; ++i) lost += emu::round_to(format, std::ldexp(1.0, -i)).value == 0 ? 1 : 0;
@@ -95,7 +95,8 @@ Judged bf16_precision(const ClaimsRequest& request) {
                            {"binades_finer", "float16 than bfloat16", whole(static_cast<std::uint64_t>(finer))}}};
 }
 
-/// The share of decimals of so many digits in [low, high] that come back: printed with as many, the rounded number is the same.
+/// The share of decimals with `count` digits in [low, high] that come back: printed with as many, the rounded number is the
+/// same.
 double decimals_kept(emu::Format format, int count, double low, double high) {
   const double first = count == 3 ? 100 : 1000;
   std::uint64_t kept = 0, all = 0;

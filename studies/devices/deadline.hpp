@@ -23,7 +23,7 @@ class Deadline {
   Deadline() = default;
   /// `passed` is asked from any thread.
   explicit Deadline(std::function<bool()> passed) : passed_(std::move(passed)) {}
-  /// So many seconds from now on; 0 and less: never.
+  /// This many seconds from now; 0 and less: never.
   static Deadline after(double seconds) {
     if (seconds <= 0) return {};
     const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);

@@ -23,7 +23,7 @@ std::vector<ProductShape> device_cost_shapes();
 struct DeviceCostConfig {
   std::vector<ProductShape> shapes = device_cost_shapes();  ///< extents of the products
   std::uint64_t seed = 0;                                   ///< the key of the operands
-  /// Products of at most so many multiply-adds are compared with a float64 product of this processor, larger ones with one of
+  /// Products of at most this many multiply-adds are compared with a float64 product of this processor, larger ones with one of
   /// the library.
   std::size_t most_on_host = std::size_t{1} << 24;
   /// Told which product is being measured.

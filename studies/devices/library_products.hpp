@@ -30,7 +30,7 @@ struct LibraryProductsConfig {
   std::vector<ProductShape> shapes;  ///< extents of the products
   std::size_t most_algorithms = 16;  ///< for each shape
   std::uint64_t seed = 0;            ///< the key of the operands
-  /// Whole products are compared where the emulator can say what a model predicts, or where they have at most so many
+  /// Whole products are compared where the emulator can say what a model predicts, or where they have at most this many
   /// multiply-adds; else a sample of outputs is.
   const gpu::DeviceEmulator* emulator = nullptr;
   std::size_t most_on_host = std::size_t{1} << 23;  ///< see `emulator`

@@ -43,7 +43,7 @@ class ProductExplainer {
 
   using Results = std::vector<std::vector<std::byte>>;  ///< stored codes of D, one for each of products()
 
-  /// The operands that are told most by.
+  /// The operands that tell models apart best.
   const std::vector<ProductOperands>& products() const noexcept { return products_; }
 
   /// results: D of each product, stored. `parts`: how many parts of K the algorithm declares. @throws TimeRanOut

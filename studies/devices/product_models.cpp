@@ -70,7 +70,7 @@ void add_named(std::vector<NamedEngine>& engines, const std::string& name, const
 
 struct EngineChoice {
   std::vector<NamedEngine> engines;
-  std::size_t named = 0;  ///< so many come first; variants follow
+  std::size_t named = 0;  ///< how many come first; variants follow
 };
 
 EngineChoice engines_for(const gpu::LibraryCall& call, const TakenOperands& operands, const std::string& device) {

@@ -75,14 +75,14 @@ struct ProductModel {
   std::size_t promote = 0;          ///< products after which a chain's sum is added to a float32 sum and begins anew; 0: never
   PartJoin join;                    ///< of no meaning for one part
   ScaleJoin scaling = {};           ///< how scales of lines and blocks are applied
-  /// Other words for the same computation: so many parts, and how they are said.
+  /// Other words for the same computation: the number of parts, and how it is said.
   std::vector<std::pair<std::size_t, std::string>> same = {};
 };
 
 /// `sm_90 chains; K in 3 parts of units of 64, the last one shorter; joined in float32`. Where the computation has several
-/// names, one with so many parts if there is one.
+/// names, one with this number of parts if there is one.
 std::string words_of(const ProductModel& model, std::size_t parts = 1);
-/// Whether the computation has a name with so many parts.
+/// Whether the computation has a name with this number of parts.
 bool has_parts(const ProductModel& model, std::size_t parts);
 
 /// What is known before: the device's engines and what the algorithms declare.

@@ -15,6 +15,8 @@ namespace ulpscope::studies {
 
 /// The members mean what their fields' help says.
 struct ProductSizesRequest {
+  /// What the fields of these names say; `ulpscope schema` has them.
+  ///@{
   std::vector<std::string> in{"fp16", "bf16", "tf32", "e4m3", "e5m2"};
   std::vector<std::string> engine{"fma", "sm_90"};
   std::vector<std::string> distribution{"normal:0,1", "uniform:0,1"};
@@ -22,15 +24,17 @@ struct ProductSizesRequest {
   std::string shape = "32x32";
   std::uint64_t seed = 0;
   int threads = 0;
+  ///@}
 
+  /// Names the members, for the command line, study files and the schema.
   void describe(requests::Fields& fields);
 };
 
 /// Relative errors, in Frobenius norms over the outputs computed: |X - Y| / |A B|.
 struct ProductSize {
-  std::string distribution;
-  Accumulation by;
-  std::uint64_t n = 0, outputs = 0, nonfinite = 0;
+  std::string distribution;                         ///< of A and B, before they were rounded
+  Accumulation by;                                  ///< engine, format and accumulator
+  std::uint64_t n = 0, outputs = 0, nonfinite = 0;  ///< length of the sums; outputs computed; outputs that are infinite or NaN
   double error = 0;        ///< C on the engine against A B, both of the unrounded operands; inf where an output is not finite
   double of_inputs = 0;    ///< A'B' against A B, both exact: the rounding of the operands alone
   double of_engine = 0;    ///< C against A'B': the engine alone
@@ -43,6 +47,7 @@ std::vector<ProductSize> measure(const ProductSizesRequest& request, const Progr
 
 /// product_sizes.csv. @throws ulpscope::Error
 StudyResult run(const ProductSizesRequest& request, const Progress& progress);
+/// What it will cost, without running it. @throws ulpscope::Error
 Work work_of(const ProductSizesRequest& request);
 
 }  // namespace ulpscope::studies

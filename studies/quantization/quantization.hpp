@@ -19,6 +19,8 @@ namespace ulpscope::studies {
 
 /// The members mean what their fields' help says.
 struct QuantizationRequest {
+  /// What the fields of these names say; `ulpscope schema` has them.
+  ///@{
   std::vector<std::string> inputs;
   requests::FormatList formats{.to = {"fp16", "bf16", "int8", "e5m2", "e4m3", "e3m4", "e3m2", "e2m3", "int4", "e2m1"},
                                .integers = true};
@@ -26,7 +28,9 @@ struct QuantizationRequest {
   double sqnr_db = 30;
   requests::ReadingRequest reading;
   int threads = 0;
+  ///@}
 
+  /// Names the members, for the command line, study files and the schema.
   void describe(requests::Fields& fields);
 };
 
@@ -39,15 +43,17 @@ inline constexpr std::array<double, 4> told_quantiles{0.5, 0.9, 0.99, 0.999};
 
 /// One tensor in one format under one rule.
 struct Quantized {
-  std::string tensor;
-  emu::Format format;
-  Scaling scaling;
+  std::string tensor;           ///< its label
+  emu::Format format;           ///< of the codes
+  Scaling scaling;              ///< how scales follow from the elements
   double bits_per_element = 0;  ///< those of the codes, and the share of the stored scales
+  /// Elements; those that are finite; finite ones that become zero, and that overflow.
   std::uint64_t count = 0, finite = 0, to_zero = 0, overflow = 0;
   double sqnr_db = 0;  ///< inf: exact; -inf: a finite number became infinite or NaN
+  /// Quantiles of |error| / |x| over finite nonzero elements, at told_quantiles.
   std::array<float, told_quantiles.size()> relative_errors{};
-  double max_relative_error = 0;
-  int rank = 0;  ///< by sqnr_db, from 1, among those of the tensor whose codes have as many bits
+  double max_relative_error = 0;  ///< the largest of them
+  int rank = 0;                   ///< by sqnr_db, from 1, among those of the tensor whose codes have as many bits
 };
 
 /// By tensor, element bits (most first), rank. @throws ulpscope::Error
@@ -58,15 +64,16 @@ std::string left_out(const QuantizationRequest& request);
 
 /// What to store a tensor in: of the rows that reach `sqnr_db` the one of fewest bits, else that of the most decibels.
 struct Recommendation {
-  Quantized choice;
-  bool reaches = false;
-  std::string reason;
+  Quantized choice;      ///< that row
+  bool reaches = false;  ///< whether it reaches `sqnr_db`
+  std::string reason;    ///< in one sentence
 };
 /// Of the rows of one tensor.
 Recommendation recommend(const std::vector<Quantized>& rows, double sqnr_db);
 
 /// quantization.csv, recommendations.csv. @throws ulpscope::Error
 StudyResult run(const QuantizationRequest& request, const Progress& progress);
+/// What it will cost, without running it. @throws ulpscope::Error
 Work work_of(const QuantizationRequest& request);
 
 }  // namespace ulpscope::studies

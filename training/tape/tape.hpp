@@ -83,7 +83,7 @@ class Tape {
   /// Rounds in place.
   void store(std::span<Real> values, const Storage& storage, std::string_view operation, std::string_view layer,
              std::string_view place);
-  /// Random words of so many roundings to come: the n-th takes rounding_bits(seed, n).
+  /// Random words of the roundings to come: the n-th takes rounding_bits(seed, n).
   std::uint64_t take_random(std::size_t roundings);
   std::uint64_t seed() const { return seed_; }
 

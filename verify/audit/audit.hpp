@@ -76,7 +76,7 @@ struct AuditResult {
   bool breaks_on_correct(std::size_t rule) const { return !correct[rule].broken.empty(); }
   /// Whether a rule rejected the correct output.
   bool rejects_correct(std::size_t rule) const { return !breaks_on_correct(rule) && !correct[rule].passes; }
-  /// Required mutants that a rule did not reject, but for those that a correct kernel may return (beyond_bound).
+  /// Required mutants that a rule did not reject, except those that a correct kernel may return (beyond_bound).
   std::vector<const AuditedMutant*> required_that_live(std::size_t rule) const;
   /// The least severity from which on every mutant of `kind` is killed (equivalent ones aside); nothing where even the
   /// greatest lives, or where there is none.

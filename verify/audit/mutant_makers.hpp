@@ -17,7 +17,7 @@ using MutantOutput = std::optional<std::vector<double>>;
 /// A number below `count` that depends on the seed, `index` and what it is `drawn_for`.
 std::uint64_t drawn(const MutationSource& source, std::uint64_t drawn_for, std::uint64_t index, std::uint64_t count);
 
-/// The number of `format` so many codes above x (below for negative steps), no further than the largest finite ones.
+/// The number of `format` that is `steps` codes above x (below for negative steps), no further than the largest finite ones.
 double codes_away(emu::Format format, double x, std::int64_t steps);
 
 // Of the output alone.

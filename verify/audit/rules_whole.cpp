@@ -11,7 +11,7 @@ namespace {
 
 /// Sums over all elements, in float64: within chunks in the order of the elements, chunk by chunk.
 struct Sums {
-  double reference = 0, output = 0, product = 0, error = 0;  ///< of squares, but for `product`
+  double reference = 0, output = 0, product = 0, error = 0;  ///< of squares, except `product`
 };
 
 Sums sums_of(std::span<const double> reference, std::span<const double> output) {

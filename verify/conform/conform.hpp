@@ -17,7 +17,7 @@ namespace ulpscope::verify {
 /// How results are judged.
 struct ConformConfig {
   Computation right;         ///< what the results should be
-  std::uint64_t ulp = 0;     ///< so many codes may lie between a result and the right one
+  std::uint64_t ulp = 0;     ///< codes that may lie between a result and the right one
   std::size_t examples = 3;  ///< of each finding
   int threads = 0;           ///< 0: all
   std::function<void(std::uint64_t done, std::uint64_t total)> progress = {};  ///< called by one thread at a time

@@ -194,7 +194,7 @@ void ConformRequest::describe(requests::Fields& fields) {
   fields.add("nan", nan, "NaN results: any NaN is right, the sign of the input, or every bit of the code")
       .as_value("any|sign|code")
       .shown_as("any");
-  fields.add("ulp", ulp, "results may be so many codes away").whole().shown();
+  fields.add("ulp", ulp, "results may be N codes away").whole().shown();
   fields.add("range", range, "inputs FIRST to END - 1 only, in decimal or 0x hexadecimal").as_value("FIRST:END");
   fields.add("examples", examples, "mismatches shown of each class").whole({1, 1000}).shown();
   rounding.describe(fields);

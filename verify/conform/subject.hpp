@@ -47,7 +47,7 @@ Signature parse_signature(const std::string& word);
 struct LibraryCall {
   std::string library, symbol;             ///< path of the shared library, name of the function
   Signature signature = Signature::batch;  ///< how it is called
-  int threads = 0;                         ///< at most so many call the function at once; 0: any number
+  int threads = 0;                         ///< at most this many call the function at once; 0: any number
 };
 
 /// @throws ulpscope::Error when the library or the symbol is not there, or the signature does not fit the formats.

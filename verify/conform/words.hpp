@@ -31,7 +31,7 @@ class Words {
   std::size_t size() const {
     return std::visit([](const auto& words) { return words.size(); }, array_);
   }
-  /// Makes it hold so many; new codes are 0.
+  /// Makes it hold `size` codes; new codes are 0.
   void resize(std::size_t size) {
     std::visit([size](auto& words) { words.resize(size); }, array_);
   }

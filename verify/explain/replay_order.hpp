@@ -35,7 +35,7 @@ struct Parts {
   std::size_t split = 1;    ///< chains of equal length, each a multiple of the step
   std::size_t lanes = 1;    ///< chains that take turns: chain (i / run) mod lanes has the i-th product
   std::size_t run = 1;      ///< for `lanes`
-  std::size_t promote = 0;  ///< each chain begins anew after so many products; its pieces are added ascending; 0: never
+  std::size_t promote = 0;  ///< each chain begins anew after this many products; its pieces are added ascending; 0: never
   Reduction reduction = Reduction::ascending;  ///< how sums of chains are added
 };
 
