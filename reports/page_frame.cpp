@@ -23,7 +23,7 @@ std::string head(const std::string& title) {
 std::string footer(const std::string& command) {
   std::string html = "<footer>\n";
   if (!command.empty()) {
-    html += "<p>This command makes the page again:</p>\n<pre><code>" + html_escaped(command) + "</code></pre>\n";
+    html += "<p>Reproduce with:</p>\n<pre><code>" + html_escaped(command) + "</code></pre>\n";
   }
   return html + "<p>Made by ulpscope " + html_escaped(version()) +
          ". All columns of the tables are in the CSV files of the same report, its provenance in "

@@ -57,7 +57,7 @@ thead th { color: var(--soft); font-weight: 500; vertical-align: bottom; white-s
 th.text, td.text { text-align: left; }
 tbody th { text-align: left; font-weight: 600; }
 td.loss { color: var(--bad); font-weight: 600; }
-.bar { display: block; margin: .25rem 0 0 auto; }
+.b-other, .b-kept, .b-subnormal, .b-zero, .b-overflow { background: linear-gradient(var(--bar), var(--bar)) 100% 100% / 0 4px no-repeat; }
 footer { margin-top: 3rem; border-top: 1px solid var(--line); padding-top: 1.2rem; font-size: .9rem; }
 pre { background: var(--raised); color: var(--ink); border: 1px solid var(--line); border-radius: .4rem; padding: .7rem .9rem;
   white-space: pre-wrap; font-size: .85rem; }
@@ -84,10 +84,29 @@ std::string in_the_dark(Colour colour) {
   return fmt::format("  [fill=\"{0}\"] {{ fill: {1}; }} [stroke=\"{0}\"] {{ stroke: {1}; }}\n", colour.light, colour.dark);
 }
 
+/// Bars of the table's cells, in the colours of the figures.
+std::string bars_in_cells() {
+  struct Bar {
+    std::string_view name;
+    Colour colour;
+  };
+  constexpr std::array all{Bar{"other", palette::grid}, Bar{"kept", palette::bars}, Bar{"subnormal", palette::subnormal},
+                           Bar{"zero", palette::becomes_zero}, Bar{"overflow", palette::overflow}};
+  std::string css;
+  for (const Bar& bar : all) css += fmt::format(".b-{} {{ --bar: {}; }}\n", bar.name, bar.colour.light);
+  css += "@media screen and (prefers-color-scheme: dark) {\n";
+  for (const Bar& bar : all) css += fmt::format("  .b-{} {{ --bar: {}; }}\n", bar.name, bar.colour.dark);
+  css += "}\n";
+  for (int length = 1; length <= bar_lengths; ++length)
+    css += fmt::format(".w{} {{ background-size: {:.1f}% 4px; }}\n", length, 100.0 * length / bar_lengths);
+  return css;
+}
+
 }  // namespace
 
 std::string style_sheet() {
   std::string css = base;
+  css += bars_in_cells();
   css += "@media screen and (prefers-color-scheme: dark) {\n";
   for (const auto& colour : palette::shared) css += in_the_dark(colour);
   for (const auto& colour : palette::formats) css += in_the_dark(colour);

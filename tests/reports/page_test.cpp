@@ -127,8 +127,8 @@ TEST_CASE("a loss is never shown as 0 and a remainder never as 100 percent") {
 
   const auto html = to_html(page);
 
-  CHECK(holds(html, "<td class=\"loss\">&lt;0.0001"));
-  CHECK(holds(html, "<td>&gt;99.99"));
+  CHECK(holds(html, "<td class=\"loss b-zero w0\">&lt;0.0001"));
+  CHECK(holds(html, "<td class=\"b-kept w24\">&gt;99.99"));
 }
 
 TEST_CASE("a tensor with nothing to draw is told, not drawn") {
