@@ -56,7 +56,8 @@ int write(const Run& run, const std::vector<study_files::StudyOutput>& outputs, 
     for (const std::string& line : output.remarks) remark(reports::terminal_escaped(line));
   }
   const std::vector<reports::Finding> findings = study_files::findings_of(outputs);
-  for (const reports::Finding& finding : findings) remark(reports::terminal_escaped(finding.sentence));
+  if (reports::WriteElsewhere::present() == nullptr)
+    for (const reports::Finding& finding : findings) remark(reports::terminal_escaped(finding.sentence));
   tables.push_back(reports::findings_table(findings));
   const std::string title = std::filesystem::path(run.study).stem().string();
   reports::write_report(run.directory, tables, study_files::page_of(title, outputs, command_line(reproducing(arguments))),

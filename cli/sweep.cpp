@@ -55,7 +55,9 @@ void add_sweep(Command& app, const Arguments& arguments, int&) {
   Command& command = *app.add_subcommand("sweep", "what each format does to each tensor at every loss scale 2^k");
   command.add_request(sweep->request);
   sweep->common.add_output(command);
-  command.add_option("-o", sweep->directory, "write a report: census.csv, sweep.csv, index.html, manifest.json")
+  command
+      .add_option("-o", sweep->directory,
+                  "write a report: census.csv, sweep.csv, findings.csv, index.html, figures, manifest.json")
       ->type_name("DIR");
   command.footer(
       "Example: ulpscope sweep studies/data/digits-training.safetensors:end.layer1.weight_grad --to e4m3,fp16 --log2-scale "

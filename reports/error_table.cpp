@@ -147,7 +147,7 @@ std::string error_table(const Table& table) {
   const auto format = find(table, "format");
   const auto count = find(table, "count");
   const auto content = format && count ? census_table(table, *format, *count) : any_table(table);
-  return "<div class=\"scroll\"><table>\n" + content + "\n</table></div>\n";
+  return "<div class=\"scroll\"><table class=\"data\">\n" + content + "\n</table></div>\n";
 }
 
 }  // namespace ulpscope::reports
