@@ -14,6 +14,7 @@
 #include "emu/error.hpp"
 #include "reports/directory.hpp"
 #include "reports/escape.hpp"
+#include "reports/page_html.hpp"
 #include "requests/toml.hpp"
 #include "study_files/built_in.hpp"
 #include "study_files/schema.hpp"
@@ -31,7 +32,7 @@ struct Run {
 reports::Table built_in_table() {
   reports::Table table{"studies", {"study", "question"}, {}};
   for (const study_files::BuiltIn& built_in : study_files::built_in_studies())
-    table.rows.push_back({std::string(built_in.name), study_files::question_of(built_in)});
+    table.rows.push_back({std::string(built_in.name), study_files::question_of(built_in.text)});
   return table;
 }
 
@@ -60,8 +61,10 @@ int write(const Run& run, const std::vector<study_files::StudyOutput>& outputs, 
     for (const reports::Finding& finding : findings) remark(reports::terminal_escaped(finding.sentence));
   tables.push_back(reports::findings_table(findings));
   const std::string title = std::filesystem::path(run.study).stem().string();
-  reports::write_report(run.directory, tables, study_files::page_of(title, outputs, command_line(reproducing(arguments))),
-                        {.arguments = reproducing(arguments), .texts = {{"study.toml", text}}});
+  reports::Page page = study_files::page_of(title, outputs, command_line(reproducing(arguments)));
+  page.settings = study_files::question_of(text);
+  reports::write_page_report(run.directory, tables, page,
+                             {.arguments = reproducing(arguments), .texts = {{"study.toml", text}}});
   remark_report(run.directory);
   return exit_code_of(study_files::outcome_of(outputs));
 }
@@ -103,7 +106,9 @@ int run_all(const Run& run, const Arguments& arguments) {
 
 void add_run_options(Command& command, Run& run) {
   command.add_option("STUDY", run.study, "a TOML file of [[study]] tables, or the name of a built-in study");
-  command.add_option("-o", run.directory, "write a report: NAME.csv of each study, findings.csv, index.html, manifest.json")
+  command
+      .add_option("-o", run.directory,
+                  "write a report: NAME.csv of each study, findings.csv, index.html, figures, manifest.json")
       ->type_name("DIR");
   command.add_option("--only", run.only, "only the studies of these names")->comma_list()->type_name("NAME,...");
   command.add_flag("--resume", run.resume, "go on with a run that was ended: what it kept is not computed again");

@@ -56,6 +56,25 @@ Axis log10_axis(double least, double most, int most_ticks) {
   return axis;
 }
 
+Axis linear_axis(double low, double high, int most_ticks) {
+  Axis axis{.low = low, .high = high};
+  const int decade = static_cast<int>(std::floor(emu::log10((high - low) / most_ticks)));
+  for (const int digit : {1, 2, 5, 10}) {
+    const auto step_at = [&](double n) {
+      return decade < 0 ? n * digit / power_of_ten(-decade) : n * digit * power_of_ten(decade);
+    };
+    if (digit != 10 && (high - low) / step_at(1) > most_ticks) continue;
+    // A tick that is near covers the data, too.
+    const double below = std::floor(low / step_at(1)), above = std::ceil(high / step_at(1));
+    if (low - step_at(below) < step_at(0.5)) axis.low = step_at(below);
+    if (step_at(above) - high < step_at(0.5)) axis.high = step_at(above);
+    for (double n = below; n <= above; ++n)
+      if (step_at(n) >= axis.low && step_at(n) <= axis.high) axis.ticks.push_back({step_at(n), tick_text(step_at(n))});
+    break;
+  }
+  return axis;
+}
+
 Axis whole_axis(double low, double high, int most_ticks) {
   Axis axis{.low = low, .high = high};
   int step = 1;

@@ -57,7 +57,7 @@ struct Growth {
 
 /// A table of coloured cells: rows in groups, a group beside another where there is room.
 struct HeatMap {
-  enum class Shade : std::uint8_t { none, fits, mended, reduced, lossy_little, lossy, lossy_much };
+  enum class Shade : std::uint8_t { none, good, mended, reduced, slight, marked, severe };
   struct Cell {
     Shade shade = Shade::none;
     std::string text;   ///< a few letters
@@ -88,6 +88,7 @@ struct Ranges {
     double low = 0, high = 0;
     Tone tone = Tone::plain;
     std::string title;
+    enum class Height : std::uint8_t { row, thin } height = Height::row;  ///< thin: at the row's foot
   };
   struct Dot {
     double at = 0;
@@ -107,8 +108,9 @@ struct Ranges {
     double at;
     std::string name;
   };
-  struct Entry {  ///< of the legend: a tone, or the colour of dots
-    std::variant<Tone, std::size_t> mark;
+  struct Thin {};
+  struct Entry {  ///< of the legend: a tone, thin spans, or the colour of dots
+    std::variant<Tone, Thin, std::size_t> mark;
     std::string words;
   };
   Axis axis = Axis::linear;

@@ -15,7 +15,7 @@ namespace {
 
 using namespace detail;
 
-constexpr double left = 52, right = 10, top = 26, panel_height = 210, legend_line = 20;
+constexpr double left = 52, right = 18, top = 26, panel_height = 210, legend_line = 20;
 
 Svg::Shape shape_of(Growth::Marker marker) { return static_cast<Svg::Shape>(marker); }
 static_assert(static_cast<int>(Growth::Marker::cross) == static_cast<int>(Svg::Shape::cross));
@@ -75,7 +75,7 @@ Drawing panel(const Growth& growth, std::size_t index) {
       if (drawn(values[i]))
         dots.push_back({{x.at(emu::log2(growth.x[i])), y.at(emu::log10(values[i]))},
                         fmt::format("{}: {:.3g} at {}", line.name, values[i], shortest(growth.x[i]))});
-    svg.dots(palette::of_format(line.colour).light, shape_of(line.marker), line.dash == Growth::Dash::dotted ? 1.6 : 3, dots);
+    svg.dots(palette::of_format(line.colour).light, shape_of(line.marker), line.dash == Growth::Dash::dotted ? 2.2 : 3, dots);
   }
   svg.text({(x.from + x.to) / 2, y.from + 31}, growth.x_label, {.anchor = Svg::Anchor::middle});
   return std::move(svg).finish();
@@ -88,7 +88,7 @@ Drawing legend(const Growth& growth) {
     const Growth::Line& line = growth.lines[i];
     const double y = 8 + legend_line * (static_cast<double>(i) + 0.5);
     svg.curve(pen_of(line), {{{8, y}, {8 + sample, y}}}, {});
-    svg.dots(palette::of_format(line.colour).light, shape_of(line.marker), line.dash == Growth::Dash::dotted ? 1.6 : 3,
+    svg.dots(palette::of_format(line.colour).light, shape_of(line.marker), line.dash == Growth::Dash::dotted ? 2.2 : 3,
              {{{8 + sample / 2, y}, {}}});
     svg.text({16 + sample, y + 4}, line.name);
   }

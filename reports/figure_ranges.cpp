@@ -34,7 +34,7 @@ Axis x_axis(const Ranges& ranges) {
   for (const Ranges::Line& line : ranges.lines) see(line.at);
   if (low > high) low = 1, high = 10;
   if (ranges.axis == Ranges::Axis::log10) return log10_axis(low, high, 7);
-  return whole_axis(low, high == low ? low + 1 : high, 9);
+  return linear_axis(low, high == low ? low + 1 : high, 9);
 }
 
 double name_margin(const Ranges& ranges) {
@@ -58,8 +58,10 @@ Drawing draw_panel(const Ranges& ranges, const Ranges::Panel& panel) {
     for (const Ranges::Span& span : row.spans) {
       if (!drawable(ranges, span.low) || !drawable(ranges, span.high)) continue;
       const double from = x.at(position(ranges, span.low)), to = x.at(position(ranges, span.high));
-      svg.boxes(colour_of(span.tone).light,
-                {{from, middle - span_height / 2, std::max(1.0, to - from), span_height, span.title}});
+      const bool thin = span.height == Ranges::Span::Height::thin;
+      const double y = thin ? middle + span_height / 2 : middle - span_height / 2;
+      svg.boxes(thin ? std::string_view("currentColor") : colour_of(span.tone).light,
+                {{from, y, std::max(1.0, to - from), thin ? 2.0 : span_height, span.title}});
     }
     for (const Ranges::Dot& dot : row.dots)
       if (drawable(ranges, dot.at))
@@ -79,7 +81,9 @@ Drawing draw_legend(const Ranges& ranges) {
   Svg svg(drawing_width, static_cast<int>(10 + line_height * static_cast<double>(ranges.legend.size())));
   for (std::size_t i = 0; i < ranges.legend.size(); ++i) {
     const double y = 6 + line_height * (static_cast<double>(i) + 0.5);
-    if (const Tone* const tone = std::get_if<Tone>(&ranges.legend[i].mark))
+    if (std::holds_alternative<Ranges::Thin>(ranges.legend[i].mark))
+      svg.boxes("currentColor", {{8, y, 24, 2}});
+    else if (const Tone* const tone = std::get_if<Tone>(&ranges.legend[i].mark))
       svg.boxes(colour_of(*tone).light, {{8, y - span_height / 2, 24, span_height}});
     else
       svg.dots(palette::of_format(std::get<std::size_t>(ranges.legend[i].mark)).light, Svg::Shape::circle, 4, {{{20, y}, {}}});

@@ -53,7 +53,8 @@ std::string heat_map_html(const HeatMap& map) {
   for (const HeatMap::Entry& entry : map.legend)
     html +=
         fmt::format("<li><span class=\"chip s{}\"></span> {}</li>\n", static_cast<int>(entry.shade), html_escaped(entry.words));
-  html += "</ul>\n<div class=\"maps\">\n";
+  constexpr std::size_t most_narrow = 4;  // columns that fit beside two other tables
+  html += map.columns.size() > most_narrow ? "</ul>\n<div class=\"maps wide\">\n" : "</ul>\n<div class=\"maps\">\n";
   for (const HeatMap::Group& group : map.groups) html += group_html(map, group);
   return html + "</div>\n";
 }

@@ -2,6 +2,7 @@
 // A report's page as data: findings first, then figures and tables, in sections. reports/page_html.hpp renders it.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <variant>
@@ -22,8 +23,13 @@ struct FindingList {
   std::vector<Finding> findings;
 };
 
+/// Words of a program, as they are.
+struct Code {
+  std::string text;
+};
+
 /// Something of a page. A table of a census has bars (reports/error_table.hpp).
-using Block = std::variant<Prose, FindingList, Figure, Table>;
+using Block = std::variant<Prose, FindingList, Figure, Table, Code>;
 
 struct Section {
   std::string id;  ///< what links point at; letters, digits, `-`
@@ -41,6 +47,7 @@ struct Page {
   std::string command;   ///< reproduces the page
   std::vector<Block> blocks;
   std::vector<Section> sections;
+  enum class Contents : std::uint8_t { none, links } contents = Contents::none;  ///< links to the sections, at the top
 };
 
 }  // namespace ulpscope::reports

@@ -38,6 +38,8 @@ std::string html_of(const FindingList& list) {
   return html + "</ul>\n";
 }
 
+std::string html_of(const Code& code) { return "<pre><code>" + html_escaped(code.text) + "</code></pre>\n"; }
+
 std::string html_of(const Table& table) { return error_table(table); }
 
 std::string caption(const Figure& figure) {
@@ -102,7 +104,14 @@ std::string blocks_html(const std::vector<Block>& blocks) {
 }
 
 std::string to_html(const Page& page) {
-  std::string main = blocks_html(page.blocks);
+  std::string main;
+  if (page.contents == Page::Contents::links && page.sections.size() > 1) {
+    for (const Section& section : page.sections)
+      main += fmt::format("{}<a href=\"#{}\">{}</a>", main.empty() ? "" : " · ", html_escaped(section.id),
+                          html_escaped(section.title));
+    main = "<nav>" + main + "</nav>\n";
+  }
+  main += blocks_html(page.blocks);
   for (const Section& section : page.sections) main += section_html(section, 2);
   return page_frame(page.title, page.settings, main, page.command);
 }

@@ -71,13 +71,14 @@ td.text { white-space: normal; min-width: 5rem; max-width: 34rem; }
 tbody th { text-align: left; font-weight: 600; }
 td.loss { color: var(--bad); font-weight: 600; }
 .maps { columns: 23rem; column-gap: 1.6rem; }
+.maps.wide { columns: 32rem; }
 table.heat { width: 100%; table-layout: fixed; break-inside: avoid; margin-bottom: .9rem; font-size: .82rem; border-spacing: 2px;
   border-collapse: separate; }
 table.heat caption { text-align: left; font-weight: 600; padding: .2rem 0 .1rem 2px; }
 table.heat th, table.heat td { padding: .12rem .2rem; border: 0; text-align: center; overflow: hidden; line-height: 1.35; }
 table.heat tbody th { text-align: left; font-weight: 400; white-space: normal; }
 table.heat thead td { width: 36%; }
-table.heat thead th { font-size: .76rem; }
+table.heat thead th { font-size: .76rem; overflow-wrap: anywhere; }
 table.heat tbody td { border-radius: .2rem; }
 sup { line-height: 0; }
 .legend { display: flex; flex-wrap: wrap; gap: .2rem 1.2rem; font-size: .86rem; margin: .4rem 0 .7rem; }
@@ -91,6 +92,9 @@ pre { background: var(--raised); color: var(--ink); border: 1px solid var(--line
   body { padding: 1.2rem 1rem 2rem; }
   .findings li { grid-template-columns: 1fr; gap: 0; padding: .35rem 0; }
   details > div { padding-left: .3rem; }
+  .wide table.heat { font-size: .7rem; }
+  .wide table.heat td { padding: .16rem 0; }
+  .wide table.heat thead th { font-size: .6rem; }
 }
 @media print {
   body { max-width: none; padding: 0; font-size: 10pt; }

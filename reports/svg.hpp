@@ -70,7 +70,7 @@ class Svg {
 };
 
 /// Units of text of this drawing's size, about: for what must fit.
-constexpr double text_width(std::string_view words) { return 6.3 * static_cast<double>(words.size()); }
+constexpr double text_width(std::string_view words) { return 7.4 * static_cast<double>(words.size()); }
 
 /// For a page: no namespace, and the colours of the text around it.
 std::string inline_svg(const Drawing& drawing, const std::string& description);

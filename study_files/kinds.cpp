@@ -7,9 +7,11 @@
 #include "emu/error.hpp"
 #include "emu/names.hpp"
 #include "emu/suggestions.hpp"
+#include "studies/accumulation/accumulation_page.hpp"
 #include "studies/accumulation/accumulation_request.hpp"
 #include "studies/breaks/breaks.hpp"
 #include "studies/census/census_request.hpp"
+#include "studies/census/sweep_figures.hpp"
 #include "studies/claims/claims.hpp"
 #include "studies/devices/device_check_request.hpp"
 #include "studies/diff/diff_request.hpp"
@@ -24,9 +26,7 @@ namespace ulpscope::study_files {
 namespace {
 
 template <class Request>
-constexpr bool is_check = requires(const Request& request) {
-  verify::resolve(request);
-};
+constexpr bool is_check = requires(const Request& request) { verify::resolve(request); };
 
 // Each request's own functions, wherever they are.
 template <class Request>
@@ -72,21 +72,29 @@ std::unique_ptr<Study> make() {
   return std::make_unique<StudyOf<Request>>();
 }
 
+std::vector<reports::Figure> sweep_figures(const std::vector<reports::Table>& tables) {
+  return studies::sweep_figures(tables.front());
+}
+
+std::vector<reports::Figure> accumulation_figures(const std::vector<reports::Table>& tables) {
+  return studies::accumulation_figures(tables.front());
+}
+
 }  // namespace
 
 const std::vector<Kind>& kinds() {
   static const std::vector<Kind> all{
       {"census", "what each format does to each tensor", "elements", 3e7, make<studies::CensusRequest>},
-      {"sweep", "the same at every loss scale 2^k", "elements", 5e7, make<studies::SweepRequest>},
+      {"sweep", "the same at every loss scale 2^k", "elements", 5e7, make<studies::SweepRequest>, sweep_figures},
       {"matmul", "D = A.B + C on emulated engines, and what that costs", "products", 3e9, make<studies::MatmulRequest>},
       {"accumulation", "errors of products by engine, format, length and distribution", "products", 4e8,
-       make<studies::AccumulationRequest>},
+       make<studies::AccumulationRequest>, accumulation_figures},
       {"diff", "how two tensors differ", "elements", 5e7, make<studies::DiffRequest>},
       {"probe", "the numerical features of an engine, found by experiment", "instructions", 5, make<studies::ProbeRequest>},
       {"devices check", "a device beside the emulator, bit by bit", "inner products", 1e6, make<studies::DeviceCheckRequest>},
       {"conform", "somebody else's converter on every input", "inputs", 5e7, make<verify::ConformRequest>},
       {"breaks", "where functions break as their inputs scale, and sums stop growing", "operations", 2e6,
-       make<studies::BreaksRequest>},
+       make<studies::BreaksRequest>, studies::breaks_figures},
       {"claims", "what articles say, beside the measurement", "claims", 5, make<studies::ClaimsRequest>},
       {"verify matmul", "is D = A.B + C right?", "outputs", 1e6, make<verify::MatmulRequest>},
       {"verify softmax", "is a softmax right?", "outputs", 1e6, make<verify::SoftmaxRequest>},

@@ -149,14 +149,14 @@ class CensusPage {
 
   static Shade shade_of(const Judged& judged) {
     switch (judged.fate) {
-      case Fate::fits: return Shade::fits;
+      case Fate::fits: return Shade::good;
       case Fate::mended: return Shade::mended;
       case Fate::few_bits: return Shade::reduced;
       case Fate::lossy: break;
     }
     const ErrorSums& sums = judged.sums();
     const double percent = percent_of(sums, Outcome::overflow) + percent_of(sums, Outcome::to_zero);
-    return percent < 1 ? Shade::lossy_little : percent < 10 ? Shade::lossy : Shade::lossy_much;
+    return percent < 1 ? Shade::slight : percent < 10 ? Shade::marked : Shade::severe;
   }
 
   HeatMap::Cell cell(std::size_t tensor, const Judged& judged) const {
@@ -210,12 +210,12 @@ class CensusPage {
   }
 
   void add_legend(HeatMap& map) const {
-    const std::array entries{HeatMap::Entry{Shade::fits, words_of(Fate::fits)},
+    const std::array entries{HeatMap::Entry{Shade::good, words_of(Fate::fits)},
                              HeatMap::Entry{Shade::mended, words_of(Fate::mended)},
                              HeatMap::Entry{Shade::reduced, words_of(Fate::few_bits)},
-                             HeatMap::Entry{Shade::lossy_little, words_of(Fate::lossy) + ": less than 1%"},
-                             HeatMap::Entry{Shade::lossy, words_of(Fate::lossy) + ": less than 10%"},
-                             HeatMap::Entry{Shade::lossy_much, words_of(Fate::lossy) + ": 10% or more"}};
+                             HeatMap::Entry{Shade::slight, words_of(Fate::lossy) + ": less than 1%"},
+                             HeatMap::Entry{Shade::marked, words_of(Fate::lossy) + ": less than 10%"},
+                             HeatMap::Entry{Shade::severe, words_of(Fate::lossy) + ": 10% or more"}};
     for (const HeatMap::Entry& entry : entries)
       for (const HeatMap::Group& group : map.groups)
         if (std::any_of(group.rows.begin(), group.rows.end(), [&](const HeatMap::Row& row) {

@@ -174,6 +174,17 @@ TEST_CASE("the ticks of a logarithmic axis cover its data and are few") {
     }
 }
 
+TEST_CASE("a linear axis has ticks at round numbers, and ends at those that are near") {
+  const Axis shares = linear_axis(0.0003, 0.98, 9);
+  CHECK(shares.ticks.front().text == "0");
+  CHECK(shares.ticks.back().text == "1");
+  CHECK(shares.ticks.size() == 6);
+  const Axis scales = linear_axis(-40.5, 40.5, 9);
+  CHECK(scales.low == -40.5);
+  CHECK(scales.ticks.front().text == "-40");
+  CHECK(scales.ticks.size() == 9);
+}
+
 TEST_CASE("ticks are short numbers") {
   CHECK(tick_text(0) == "0");
   CHECK(tick_text(0.002) == "0.002");

@@ -87,7 +87,7 @@ TEST_CASE("text from outside stays text wherever it is shown") {
   std::get<ScaleWindow>(std::get<Figure>(section.blocks[3]).data).lines[0].format = evil;
   auto& map = std::get<HeatMap>(std::get<Figure>(page.blocks[1]).data);
   map.columns[0] = map.groups[0].name = map.groups[0].title = map.legend[0].words = evil;
-  map.groups[0].rows[0] = {.name = evil, .title = evil, .link = evil, .cells = {{HeatMap::Shade::fits, evil, evil}}};
+  map.groups[0].rows[0] = {.name = evil, .title = evil, .link = evil, .cells = {{HeatMap::Shade::good, evil, evil}}};
   page.blocks.emplace_back(Table{.name = evil, .columns = {evil, "x"}, .rows = {{evil, 0.5}}});
 
   std::string html = to_html(page);

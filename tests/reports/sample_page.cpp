@@ -163,7 +163,7 @@ HeatMap heat_map(const std::vector<Section>& sections) {
     map.groups[0].rows.push_back({.name = each.title.substr(each.title.rfind('.') + 1),
                                   .title = each.title,
                                   .link = each.id,
-                                  .cells = {{HeatMap::Shade::fits, "fits", "float16 holds all"},
+                                  .cells = {{HeatMap::Shade::good, "fits", "float16 holds all"},
                                             {HeatMap::Shade::mended, "2^19", "float8_e4m3fn holds all at 2^19"}}});
   return map;
 }
