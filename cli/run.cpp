@@ -2,6 +2,7 @@
 // The commands `run` and `schema`: study files.
 #include "study_files/run.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -49,6 +50,13 @@ Arguments reproducing(const Arguments& arguments) {
   return words;
 }
 
+/// The first of them, each on a line.
+void tell(const std::vector<reports::Finding>& findings) {
+  constexpr std::size_t most = 100;
+  for (std::size_t i = 0; i < std::min(most, findings.size()); ++i) remark(reports::terminal_escaped(findings[i].sentence));
+  if (findings.size() > most) remark(std::to_string(findings.size() - most) + " more findings are in findings.csv");
+}
+
 int write(const Run& run, const std::vector<study_files::StudyOutput>& outputs, const std::string& text,
           const Arguments& arguments) {
   std::vector<reports::Table> tables;
@@ -57,8 +65,7 @@ int write(const Run& run, const std::vector<study_files::StudyOutput>& outputs, 
     for (const std::string& line : output.remarks) remark(reports::terminal_escaped(line));
   }
   const std::vector<reports::Finding> findings = study_files::findings_of(outputs);
-  if (reports::WriteElsewhere::present() == nullptr)
-    for (const reports::Finding& finding : findings) remark(reports::terminal_escaped(finding.sentence));
+  if (reports::WriteElsewhere::present() == nullptr) tell(findings);
   tables.push_back(reports::findings_table(findings));
   const std::string title = std::filesystem::path(run.study).stem().string();
   reports::Page page = study_files::page_of(title, outputs, command_line(reproducing(arguments)));
