@@ -126,8 +126,10 @@ void draw_strips(Svg& svg, const ScaleWindow& window, const Axis& x) {
       svg.text({(from + to) / 2, words_at}, text, {.anchor = Svg::Anchor::middle});
     else if (width + 6 < x.to - to)
       svg.text({to + 6, words_at}, text);
-    else
+    else if (width + 6 < from - x.from)
       svg.text({from - 6, words_at}, text, {.anchor = Svg::Anchor::end});
+    else  // across the strip's end
+      svg.text({std::max(x.from, std::min(to + 6, x.to - width)), words_at}, text);
   }
 }
 

@@ -32,6 +32,7 @@ header p, .facts { margin: 0; }
 main { margin-top: 1.4rem; }
 ul { list-style: none; margin: 0; padding: 0; }
 section { margin-top: 2.2rem; }
+section > :is(h2, h3, h4) { display: inline-block; margin-right: .6rem; }
 section.level-2 { border-top: 1px solid var(--line); padding-top: 1.3rem; }
 .mark { display: inline-block; justify-self: start; border-radius: 1rem; padding: 0 .6rem; font-size: .82rem; font-weight: 600;
   line-height: 1.5rem; white-space: nowrap; }
@@ -80,6 +81,8 @@ table.heat tbody th { text-align: left; font-weight: 400; white-space: normal; }
 table.heat thead td { width: 36%; }
 table.heat thead th { font-size: .76rem; overflow-wrap: anywhere; }
 table.heat tbody td { border-radius: .2rem; }
+.wide table.heat thead td { width: 27%; }
+.wide table.heat thead th { font-size: .68rem; }
 sup { line-height: 0; }
 .legend { display: flex; flex-wrap: wrap; gap: .2rem 1.2rem; font-size: .86rem; margin: .4rem 0 .7rem; }
 .chip { display: inline-block; width: 1.6rem; height: .8rem; border-radius: .2rem; }

@@ -25,7 +25,7 @@ std::string short_format(emu::Format format) {
 std::string short_percent(std::uint64_t part, std::uint64_t whole) {
   const double share = 100 * static_cast<double>(part) / static_cast<double>(whole);
   if (share < 0.001) return "<0.001%";
-  return part == whole ? "100%" : share > 99 ? ">99%" : digits(share, 2) + "%";
+  return part == whole ? "100%" : share > 99 ? ">99%" : digits(share, share < 0.1 ? 1 : 2) + "%";
 }
 
 Shade shade_of(const Judged& judged) {

@@ -84,8 +84,7 @@ class CensusPage {
       if (const std::size_t n = all.of_fate[static_cast<std::size_t>(fate)]; n != 0)
         parts.push_back((n == all.all && n > 1 ? "all" : std::to_string(n)) + " " + said(fate, n == 1));
     if (all.all > 1) text += ": of " + std::to_string(all.all) + " pairs";
-    for (std::size_t i = 0; i < parts.size(); ++i)
-      text += (i == 0 ? (all.all > 1 ? ", " : ": ") : i + 1 == parts.size() ? " and " : ", ") + parts[i];
+    for (std::size_t i = 0; i < parts.size(); ++i) text += (i > 0 ? "; " : all.all > 1 ? ", " : ": ") + parts[i];
     return text + ".";
   }
 

@@ -148,6 +148,28 @@ TEST_CASE("the best scales lose nothing to overflow and least to zero") {
   CHECK(holds(drawn(window_of({1, 1e-9, 1, 1}, {0, 0, 0, 0})), ">2^1: &lt;0.0001 % to zero<"));
 }
 
+TEST_CASE("the words of a strip stay on the strip") {
+  for (std::size_t best = 0; best < 24; ++best)
+    for (std::size_t wide = 1; best + wide <= 24; ++wide) {
+      ScaleWindow window{.log2_scale = {}, .lines = {{.format = "float16", .to_zero_percent = {}, .overflow_percent = {}}}};
+      for (std::size_t k = 0; k < 24; ++k) {
+        window.log2_scale.push_back(static_cast<double>(k));
+        window.lines[0].to_zero_percent.push_back(k >= best && k < best + wide ? 12.3 : 50);
+        window.lines[0].overflow_percent.push_back(0);
+      }
+      const std::string svg = drawn(window);
+      const auto words = svg.find(" % to zero</text>");
+      REQUIRE(words != svg.npos);
+      const std::string element = svg.substr(svg.rfind("<text", words), words + 10 - svg.rfind("<text", words));
+      const double x = std::strtod(element.c_str() + element.find("x=\"") + 3, nullptr);
+      const double width = text_width(element.substr(element.find('>') + 1));
+      const double left = holds(element, "\"middle\"") ? x - width / 2 : holds(element, "\"end\"") ? x - width : x;
+      CAPTURE(best, wide, element);
+      CHECK(left >= 59);  // of the figure's plot
+      CHECK(left + width <= 481);
+    }
+}
+
 TEST_CASE("curves of growth have a panel for each distribution and a legend, and what is no positive number is a gap") {
   const auto drawings = draw(sample_growth());
 
