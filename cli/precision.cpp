@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/precision.hpp"
 
+#include <optional>
 #include <utility>
 
 #include "cli/output.hpp"
@@ -24,16 +25,8 @@ std::vector<tensors::Tensor> open_all(const std::vector<std::string>& inputs, co
 
 void write_precision_report(const ReportRequest& request, const std::vector<tensors::Tensor>& tensors,
                             const studies::CensusConfig& config, const Progress& progress) {
-  const auto results = studies::for_each_tensor(tensors, config, progress, [&](const auto& tensor, const auto& c) {
-    studies::TensorResults found{tensor, {}, {}, {}};
-    studies::CensusConfig quiet = c;
-    quiet.progress = nullptr;
-    found.census = studies::census(tensor, request.scaling, quiet);
-    found.exponents = studies::count_exponents(tensor, quiet);
-    if (request.advise) found.sweep = studies::sweep(tensor, request.range, c);
-    return found;
-  });
-
+  const std::optional<studies::ScaleRange> range = request.advise ? std::optional(request.range) : std::nullopt;
+  const auto results = studies::gather(tensors, request.scaling, range, config, progress);
   std::vector<studies::CensusRow> census;
   std::vector<studies::SweepRow> sweep;
   for (const studies::TensorResults& found : results) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "emu/names.hpp"
+#include "studies/census/all_tensors.hpp"
 #include "studies/census/census_figures.hpp"
 #include "studies/census/judged_tensors.hpp"
 
@@ -216,6 +217,20 @@ std::vector<Finding> census_findings(const std::vector<TensorResults>& results, 
     }
   }
   return findings;
+}
+
+std::vector<TensorResults> gather(const std::vector<tensors::Tensor>& tensors, const Scaling& scaling,
+                                  const std::optional<ScaleRange>& range, const CensusConfig& config,
+                                  const Progress& progress) {
+  return for_each_tensor(tensors, config, progress, [&](const tensors::Tensor& tensor, const CensusConfig& told) {
+    CensusConfig quiet = told;
+    quiet.progress = nullptr;
+    TensorResults found{
+        .tensor = tensor, .census = census(tensor, scaling, range ? quiet : told), .sweep = {}, .exponents = {}};
+    found.exponents = count_exponents(tensor, quiet);
+    if (range) found.sweep = sweep(tensor, *range, told);
+    return found;
+  });
 }
 
 reports::Page census_page(const std::vector<TensorResults>& results, const CensusPageConfig& config) {

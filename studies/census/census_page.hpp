@@ -3,11 +3,13 @@
 // each tensor.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "reports/page.hpp"
 #include "studies/census/census_findings.hpp"
+#include "studies/study.hpp"
 #include "tensors/tensor.hpp"
 
 namespace ulpscope::studies {
@@ -19,6 +21,10 @@ struct TensorResults {
   std::vector<SweepRow> sweep;  ///< may be empty: then no scale is advised
   ExponentCounts exponents;
 };
+
+/// Of each tensor its census, where its elements are, and a sweep over `range`, if there is one.
+std::vector<TensorResults> gather(const std::vector<tensors::Tensor>& tensors, const Scaling& scaling,
+                                  const std::optional<ScaleRange>& range, const CensusConfig& config, const Progress& progress);
 
 struct CensusPageConfig {
   Scaling scaling;

@@ -183,7 +183,7 @@ Evidence gather(const EvidenceConfig& config) {
   tight.shape = {8, 8};
   tight.seed = config.seed;
   tight.threads = config.threads;
-  tight.progress = part_of(config, "products held against their bounds");
+  tight.progress = part_of(config, "multiplications of products with bounds");
   evidence.tightness = tightness(tight);
   std::vector<Rule> rules;
   for (const char* const rule : {"bound", "assert_close", "calc_diff:1e-3", "cosine:0.999", "sqnr:25", "matched_ratio"})
