@@ -83,7 +83,8 @@ void remark_report(const std::string& directory) {
   if (reports::WriteElsewhere::present() == nullptr) remark(directory + "/index.html written");
 }
 
-ProgressLine::ProgressLine() : start_ms_(now_ms()), shown_ms_(0), terminal_(::isatty(STDERR_FILENO) != 0) {}
+ProgressLine::ProgressLine(std::string things)
+    : things_(std::move(things)), start_ms_(now_ms()), shown_ms_(0), terminal_(::isatty(STDERR_FILENO) != 0) {}
 
 ProgressLine::~ProgressLine() {
   if (shown_ms_ != 0) std::fputs("\r\033[K", stderr);
@@ -96,12 +97,12 @@ std::function<void(std::uint64_t, std::uint64_t)> ProgressLine::callback() {
 
 void ProgressLine::show(std::uint64_t done, std::uint64_t total) {
   const std::int64_t now = now_ms(), elapsed = now - start_ms_;
-  if (elapsed < 1000 || now - shown_ms_ < 100 || done == 0) return;
+  if (!terminal_ || elapsed < 1000 || now - shown_ms_ < 100 || done == 0) return;
   shown_ms_ = now;
   const double share = static_cast<double>(done) / static_cast<double>(std::max<std::uint64_t>(total, 1));
   const double left_s = static_cast<double>(elapsed) / 1000 * (1 - share) / share;
-  std::fprintf(stderr, "\r\033[K%3.0f%% of %llu elements, %.0f s left", 100 * share, static_cast<unsigned long long>(total),
-               left_s);
+  std::fprintf(stderr, "\r\033[K%3.0f%% of %llu %s, %.0f s left", 100 * share, static_cast<unsigned long long>(total),
+               things_.c_str(), left_s);
 }
 
 CellProgress::CellProgress() : start_ms_(now_ms()), terminal_(::isatty(STDERR_FILENO) != 0) {}

@@ -47,15 +47,18 @@ void remark_report(const std::string& directory);
 /// A progress line on standard error: only on a terminal, only after a second, gone at the end.
 class ProgressLine {
  public:
-  ProgressLine();
+  /// `things` are what is counted.
+  explicit ProgressLine(std::string things = "elements");
   ~ProgressLine();
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
   /// A function to call from one thread at a time.
   std::function<void(std::uint64_t done, std::uint64_t total)> callback();
+  /// What the function does.
+  void show(std::uint64_t done, std::uint64_t total);
 
  private:
-  void show(std::uint64_t done, std::uint64_t total);
+  std::string things_;
   std::int64_t start_ms_, shown_ms_;
   bool terminal_;
 };

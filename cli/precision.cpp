@@ -2,11 +2,13 @@
 // Opens inputs and runs census and sweep together for a report.
 #include "cli/precision.hpp"
 
+#include <optional>
 #include <utility>
 
 #include "cli/output.hpp"
-#include "reports/directory.hpp"
 #include "reports/escape.hpp"
+#include "reports/page_html.hpp"
+#include "studies/census/census_page.hpp"
 
 namespace ulpscope::cli {
 std::vector<tensors::Tensor> opened(const studies::PrecisionRequest& request) {
@@ -24,26 +26,20 @@ std::vector<tensors::Tensor> open_all(const std::vector<std::string>& inputs, co
 
 void write_precision_report(const ReportRequest& request, const std::vector<tensors::Tensor>& tensors,
                             const studies::CensusConfig& config, const Progress& progress) {
-  std::vector<Findings> findings = studies::for_each_tensor(tensors, config, progress, [&](const auto& tensor, const auto& c) {
-    Findings found{tensor, {}, {}, {}};
-    studies::CensusConfig quiet = c;
-    quiet.progress = nullptr;
-    found.census = studies::census(tensor, request.scaling, quiet);
-    found.exponents = studies::count_exponents(tensor, quiet);
-    if (request.advise) found.sweep = studies::sweep(tensor, request.range, c);
-    return found;
-  });
-
+  const std::optional<studies::ScaleRange> range = request.advise ? std::optional(request.range) : std::nullopt;
+  const auto results = studies::gather(tensors, request.scaling, range, config, progress);
   std::vector<studies::CensusRow> census;
   std::vector<studies::SweepRow> sweep;
-  for (const Findings& found : findings) {
+  for (const studies::TensorResults& found : results) {
     census.insert(census.end(), found.census.begin(), found.census.end());
     sweep.insert(sweep.end(), found.sweep.begin(), found.sweep.end());
   }
   std::vector<reports::Table> tables{studies::census_table(census, request.scaling, config.options)};
   if (request.sweep_table) tables.push_back(studies::sweep_table(sweep, config.options));
-  const reports::Page page = precision_page(findings, request.scaling, config.options, command_line(request.arguments));
-  reports::write_report(request.directory, tables, reports::to_html(page), {request.arguments, config.seed, {}});
+  tables.push_back(reports::findings_table(studies::census_findings(results, request.scaling)));
+  reports::Page page = studies::census_page(results, {request.scaling, config.options});
+  page.command = command_line(request.arguments);
+  reports::write_page_report(request.directory, tables, page, {request.arguments, config.seed, {}});
 }
 
 }  // namespace ulpscope::cli

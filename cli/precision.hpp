@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "cli/precision_page.hpp"
 #include "studies/census/all_tensors.hpp"
 #include "studies/census/census.hpp"
 #include "studies/census/census_request.hpp"
@@ -31,7 +30,7 @@ struct ReportRequest {
   bool sweep_table;  ///< write sweep.csv as well
 };
 
-/// Writes census.csv, sweep.csv if asked for, index.html and manifest.json.
+/// Writes census.csv, sweep.csv if asked for, findings.csv, index.html, its figures and manifest.json.
 void write_precision_report(const ReportRequest& request, const std::vector<tensors::Tensor>& tensors,
                             const studies::CensusConfig& config, const Progress& progress);
 

@@ -7,21 +7,21 @@
 #include <map>
 #include <optional>
 
-#include "cli/losses.hpp"
 #include "cli/output.hpp"
 #include "cli/rows.hpp"
+#include "cli/worst_first.hpp"
 #include "reports/escape.hpp"
 #include "reports/render.hpp"
+#include "studies/census/census_findings.hpp"
 
 namespace ulpscope::cli {
 namespace {
 
 using emu::Outcome;
 using reports::Cell;
+using reports::Severity;
 using reports::Table;
-using reports::Verdict;
-
-constexpr std::array severity_words{"good", "warning", "bad"};
+using studies::percent_of;
 
 /// What a line is made of, beside its row of the CSV.
 struct Line {
@@ -75,18 +75,19 @@ class ShortNames {
 /// How many tensors have which verdict, and the order of the lines.
 std::string heading(const Lines& lines, const std::vector<std::size_t>& rows, std::size_t tensors,
                     const CommonOptions& options) {
-  std::map<std::size_t, Verdict::Severity> worst;
+  std::map<std::size_t, Severity> worst;
   for (const std::size_t row : rows) {
-    Verdict::Severity& of_tensor = worst[lines.lines[row].tensor];
-    of_tensor = std::max(of_tensor, severity(*lines.lines[row].sums));
+    Severity& of_tensor = worst[lines.lines[row].tensor];
+    of_tensor = std::max(of_tensor, studies::severity(*lines.lines[row].sums));
   }
-  std::array<std::size_t, severity_words.size()> counts{};
+  std::array<std::size_t, 3> counts{};
   for (const auto& [tensor, of_tensor] : worst) ++counts[static_cast<std::size_t>(of_tensor)];
   std::string text = std::to_string(worst.size());
   if (worst.size() != tensors) text += " of " + std::to_string(tensors);
   text += " tensors";
   for (std::size_t i = counts.size(), said = 0; i-- > 0;)
-    if (counts[i] != 0) text += (said++ == 0 ? ": " : ", ") + std::to_string(counts[i]) + " " + severity_words[i];
+    if (counts[i] != 0)
+      text += (said++ == 0 ? ": " : ", ") + std::to_string(counts[i]) + " " + name_of(static_cast<Severity>(i));
   std::string order;
   for (const reports::Order& by : worst_first()) order += (order.empty() ? "" : ", ") + by.column;
   return text + (options.sort.empty() ? "\nworst first, by " + order : std::string()) + "\n";
@@ -126,8 +127,7 @@ Table line_table(const Lines& lines, const std::vector<std::size_t>& rows, const
   }
   for (const std::size_t row : rows) {
     const Line& line = lines.lines[row];
-    std::vector<Cell> cells{names.of(tensors[line.tensor]), lines.all.rows[row][1],
-                            std::string(severity_words[static_cast<std::size_t>(severity(*line.sums))])};
+    std::vector<Cell> cells{names.of(tensors[line.tensor]), lines.all.rows[row][1], name_of(studies::severity(*line.sums))};
     if (lines.of_sweep) cells.emplace_back(std::int64_t{line.advice.use_log2});
     for (const Outcome lost : {Outcome::overflow, Outcome::to_zero, Outcome::subnormal})
       cells.emplace_back(percent_of(*line.sums, lost));

@@ -2,6 +2,7 @@
 // The commands `run` and `schema`: study files.
 #include "study_files/run.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -14,6 +15,7 @@
 #include "emu/error.hpp"
 #include "reports/directory.hpp"
 #include "reports/escape.hpp"
+#include "reports/page_html.hpp"
 #include "requests/toml.hpp"
 #include "study_files/built_in.hpp"
 #include "study_files/schema.hpp"
@@ -31,7 +33,7 @@ struct Run {
 reports::Table built_in_table() {
   reports::Table table{"studies", {"study", "question"}, {}};
   for (const study_files::BuiltIn& built_in : study_files::built_in_studies())
-    table.rows.push_back({std::string(built_in.name), study_files::question_of(built_in)});
+    table.rows.push_back({std::string(built_in.name), study_files::question_of(built_in.text)});
   return table;
 }
 
@@ -48,6 +50,13 @@ Arguments reproducing(const Arguments& arguments) {
   return words;
 }
 
+/// The first of them, each on a line.
+void tell(const std::vector<reports::Finding>& findings) {
+  constexpr std::size_t most = 100;
+  for (std::size_t i = 0; i < std::min(most, findings.size()); ++i) remark(reports::terminal_escaped(findings[i].sentence));
+  if (findings.size() > most) remark(std::to_string(findings.size() - most) + " more findings are in findings.csv");
+}
+
 int write(const Run& run, const std::vector<study_files::StudyOutput>& outputs, const std::string& text,
           const Arguments& arguments) {
   std::vector<reports::Table> tables;
@@ -56,11 +65,13 @@ int write(const Run& run, const std::vector<study_files::StudyOutput>& outputs, 
     for (const std::string& line : output.remarks) remark(reports::terminal_escaped(line));
   }
   const std::vector<reports::Finding> findings = study_files::findings_of(outputs);
-  for (const reports::Finding& finding : findings) remark(reports::terminal_escaped(finding.sentence));
+  if (reports::WriteElsewhere::present() == nullptr) tell(findings);
   tables.push_back(reports::findings_table(findings));
   const std::string title = std::filesystem::path(run.study).stem().string();
-  reports::write_report(run.directory, tables, study_files::page_of(title, outputs, command_line(reproducing(arguments))),
-                        {.arguments = reproducing(arguments), .texts = {{"study.toml", text}}});
+  reports::Page page = study_files::page_of(title, outputs, command_line(reproducing(arguments)));
+  page.settings = study_files::question_of(text);
+  reports::write_page_report(run.directory, tables, page,
+                             {.arguments = reproducing(arguments), .texts = {{"study.toml", text}}});
   remark_report(run.directory);
   return exit_code_of(study_files::outcome_of(outputs));
 }
@@ -102,7 +113,9 @@ int run_all(const Run& run, const Arguments& arguments) {
 
 void add_run_options(Command& command, Run& run) {
   command.add_option("STUDY", run.study, "a TOML file of [[study]] tables, or the name of a built-in study");
-  command.add_option("-o", run.directory, "write a report: NAME.csv of each study, findings.csv, index.html, manifest.json")
+  command
+      .add_option("-o", run.directory,
+                  "write a report: NAME.csv of each study, findings.csv, index.html, figures, manifest.json")
       ->type_name("DIR");
   command.add_option("--only", run.only, "only the studies of these names")->comma_list()->type_name("NAME,...");
   command.add_flag("--resume", run.resume, "go on with a run that was ended: what it kept is not computed again");

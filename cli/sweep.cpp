@@ -11,10 +11,9 @@
 #include "cli/rows.hpp"
 #include "emu/error.hpp"
 #include "reports/directory.hpp"
-#include "reports/figures.hpp"
-#include "reports/gnuplot.hpp"
-#include "reports/svg_document.hpp"
+#include "reports/page_html.hpp"
 #include "studies/census/census_request.hpp"
+#include "studies/census/sweep_figures.hpp"
 
 namespace ulpscope::cli {
 namespace {
@@ -34,11 +33,10 @@ std::string sentences(const std::vector<std::vector<studies::SweepRow>>& rows) {
 }
 
 /// The window of the one tensor as an SVG file. @throws ulpscope::Error
-void write_figure(const std::string& path, const std::vector<studies::SweepRow>& rows) {
-  const reports::FigureScript script = reports::window_figure(scale_window(rows.front().tensor, rows));
-  const reports::Drawings drawings = reports::draw({script});
-  if (drawings.svgs.empty()) throw Error("--svg " + path + ": " + drawings.problem);
-  reports::write_file(path, reports::svg_document(drawings.svgs.front()));
+void write_figure(const std::string& path, const reports::Table& table) {
+  const auto files = reports::figure_files(studies::sweep_figures(table));
+  if (files.empty()) throw Error("--svg " + path + ": nothing is lost at any scale, there is nothing to draw");
+  reports::write_file(path, files.front().second);
   remark(path + " written");
 }
 
@@ -57,7 +55,7 @@ void run(const Sweep& sweep, const Arguments& arguments) {
   if (!sweep.figure.empty()) {
     refuse_choice(sweep.common, "--svg " + sweep.figure + ": the figure shows");
     if (tensors.size() != 1) throw Error("--svg draws one tensor; there are " + std::to_string(tensors.size()));
-    return write_figure(sweep.figure, studies::sweep(tensors.front(), range, config));
+    return write_figure(sweep.figure, studies::sweep_table(studies::sweep(tensors.front(), range, config), config.options));
   }
   chosen_rows(studies::sweep_table({}, config.options), sweep.common);  // a wrong column is told at once
   const auto rows = studies::sweep_all(tensors, range, config, progress.callback());
@@ -76,7 +74,9 @@ void add_sweep(Command& app, const Arguments& arguments, int&) {
   Command& command = *app.add_subcommand("sweep", "what each format does to each tensor at every loss scale 2^k");
   command.add_request(sweep->request);
   sweep->common.add_output(command);
-  command.add_option("-o", sweep->directory, "write a report: census.csv, sweep.csv, index.html, manifest.json")
+  command
+      .add_option("-o", sweep->directory,
+                  "write a report: census.csv, sweep.csv, findings.csv, index.html, figures, manifest.json")
       ->type_name("DIR");
   command.add_option("--svg", sweep->figure, "draw the scales of one tensor that lose least, and what the others lose")
       ->type_name("FILE.svg");

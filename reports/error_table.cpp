@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "reports/escape.hpp"
-#include "reports/palette.hpp"
+#include "reports/page_style.hpp"
 #include "reports/percent.hpp"
 #include "reports/render.hpp"
 
@@ -26,20 +26,20 @@ struct CensusColumn {
   std::string_view name;
   Kind kind;
   Shown shown;
-  std::string_view colour;
+  std::string_view colour;  ///< of its bars: a class of the style sheet
 };
 
 constexpr std::array census_columns{
     CensusColumn{"scale", Kind::text, Shown::if_it_varies, {}},
     CensusColumn{"log2_scale", Kind::number, Shown::if_it_varies, {}},
-    CensusColumn{"nan", Kind::share, Shown::if_any, palette::track.light},
-    CensusColumn{"infinite", Kind::share, Shown::if_any, palette::track.light},
-    CensusColumn{"zero", Kind::share, Shown::if_any, palette::bars.light},
-    CensusColumn{"exact", Kind::share, Shown::always, palette::bars.light},
-    CensusColumn{"rounded", Kind::share, Shown::always, palette::bars.light},
-    CensusColumn{"subnormal", Kind::share, Shown::always, palette::subnormal.light},
-    CensusColumn{"to_zero", Kind::lost_share, Shown::always, palette::becomes_zero.light},
-    CensusColumn{"overflow", Kind::lost_share, Shown::always, palette::overflow.light},
+    CensusColumn{"nan", Kind::share, Shown::if_any, "b-other"},
+    CensusColumn{"infinite", Kind::share, Shown::if_any, "b-other"},
+    CensusColumn{"zero", Kind::share, Shown::if_any, "b-kept"},
+    CensusColumn{"exact", Kind::share, Shown::always, "b-kept"},
+    CensusColumn{"rounded", Kind::share, Shown::always, "b-kept"},
+    CensusColumn{"subnormal", Kind::share, Shown::always, "b-subnormal"},
+    CensusColumn{"to_zero", Kind::lost_share, Shown::always, "b-zero"},
+    CensusColumn{"overflow", Kind::lost_share, Shown::always, "b-overflow"},
     CensusColumn{"sqnr_db", Kind::number, Shown::always, {}},
     CensusColumn{"sqnr_saturating_db", Kind::number, Shown::if_not_the_same_as_sqnr, {}},
     CensusColumn{"max_rel_error", Kind::number, Shown::always, {}},
@@ -87,21 +87,19 @@ std::string header(std::string_view name, std::string_view unit, bool text) {
   return fmt::format("<th scope=\"col\"{}>{}{}</th>", text ? " class=\"text\"" : "", html_escaped(words), unit);
 }
 
-std::string bar(double percent, std::string_view colour) {
-  return fmt::format(
-      "<svg class=\"bar\" width=\"64\" height=\"5\" viewBox=\"0 0 100 5\" preserveAspectRatio=\"none\" "
-      "aria-hidden=\"true\"><rect width=\"100\" height=\"5\" fill=\"{}\"/><rect width=\"{:.2f}\" height=\"5\" "
-      "fill=\"{}\"/></svg>",
-      palette::track.light, std::clamp(percent, 0.0, 100.0), colour);
+/// A cell whose lower edge is a bar: the style sheet has a class for each of its lengths, so that a table of many tensors costs
+/// few bytes.
+std::string share_cell(double percent, const CensusColumn& column) {
+  const int length = static_cast<int>(std::lround(std::clamp(percent, 0.0, 100.0) / (100.0 / bar_lengths)));
+  const bool loss = column.kind == Kind::lost_share && percent > 0;
+  return fmt::format("<td class=\"{}{} w{}\">{}</td>", loss ? "loss " : "", column.colour, length,
+                     html_escaped(percent_text(percent)));
 }
 
 std::string census_cell(const CensusColumn& column, const Cell& cell, double count) {
   if (column.kind == Kind::text) return "<td class=\"text\">" + plain(cell) + "</td>";
   if (column.kind == Kind::number) return "<td>" + plain(cell) + "</td>";
-  const double percent = count > 0 ? 100 * number(cell) / count : 0;
-  const bool loss = column.kind == Kind::lost_share && percent > 0;
-  return fmt::format("<td{}>{}{}</td>", loss ? " class=\"loss\"" : "", html_escaped(percent_text(percent)),
-                     bar(percent, column.colour));
+  return share_cell(count > 0 ? 100 * number(cell) / count : 0, column);
 }
 
 struct Placed {
@@ -150,7 +148,7 @@ std::string error_table(const Table& table) {
   const auto format = find(table, "format");
   const auto count = find(table, "count");
   const auto content = format && count ? census_table(table, *format, *count) : any_table(table);
-  return "<div class=\"scroll\"><table>\n" + content + "\n</table></div>\n";
+  return "<div class=\"scroll\"><table class=\"data\">\n" + content + "\n</table></div>\n";
 }
 
 }  // namespace ulpscope::reports

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bars over exponents, and below them a strip of regions for each format.
+// Bars over binary exponents, and under them a strip for each format: what it does to a value of that magnitude.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <string_view>
 
 #include "emu/math.hpp"
-#include "reports/figures.hpp"
-#include "reports/palette.hpp"
+#include "reports/draw.hpp"
+#include "reports/percent.hpp"
 #include "reports/render.hpp"
 
 namespace ulpscope::reports {
@@ -64,78 +65,87 @@ std::array<Region, 4> regions(const ExponentHistogram::Range& format, Span seen)
            {"overflow", "over", palette::overflow, {overflow, seen.high}}}};
 }
 
-std::string_view label_that_fits(const Layout& layout, const Region& region, Span seen) {
-  for (const auto label : {region.label, region.short_label}) {
-    if (fits(layout, label, (region.where.high - region.where.low) / (seen.high - seen.low))) return label;
-  }
+std::string_view label_that_fits(const Region& region, double width) {
+  for (const auto label : {region.label, region.short_label})
+    if (text_width(label) + 2 < width) return label;
   return {};
 }
 
-std::string bars(const ExponentHistogram& histogram, double floor, double all, Span seen) {
+constexpr double top = 8, panel = 150, gap = 8, strip = 20, right = 8;
+
+/// The bars, and the axis of their shares.
+void draw_bars(Svg& svg, const ExponentHistogram& histogram, const Axis& x) {
+  const auto& counts = histogram.counts;
+  const double all = total(histogram);
+  const auto most = *std::max_element(counts.begin(), counts.end());
+  auto least = most;
+  for (const auto count : counts) least = count > 0 ? std::min(least, count) : least;
+  const auto log_share = [&](std::uint64_t count) { return emu::log10(100 * static_cast<double>(count) / all); };
+  Axis y{.low = std::floor(log_share(least) - 0.3), .high = log_share(most) + 0.12, .from = top + panel, .to = top};
+  y.ticks = percent_ticks(y);
+  draw_grid(svg, x, y, {.x = false});
   // Gaps between hundreds of bars would be narrower than a pixel.
-  const double gap = seen.high - seen.low > 120 ? 0 : 0.06;
-  std::string data;
-  for (std::size_t i = 0; i < histogram.counts.size(); ++i) {
-    if (histogram.counts[i] == 0) continue;
-    const double left = histogram.first_exponent + static_cast<double>(i);
-    const double height = emu::log10(100 * static_cast<double>(histogram.counts[i]) / all);
-    data += rectangle(left + gap, left + 1 - gap, floor, height);
+  const double space = x.high - x.low > 120 ? 0 : 0.06;
+  std::vector<Box> bars;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    if (counts[i] == 0) continue;
+    const int exponent = histogram.first_exponent + static_cast<int>(i);
+    const double left = x.at(exponent + space), high = y.at(log_share(counts[i]));
+    bars.push_back(
+        {left, high, x.at(exponent + 1 - space) - left, y.from - high,
+         fmt::format("2^{} to 2^{}: {} %, {} element{}", exponent, exponent + 1,
+                     percent_text(100 * static_cast<double>(counts[i]) / all), counts[i], counts[i] == 1 ? "" : "s")});
   }
-  return data;
+  svg.boxes(palette::bars.light, bars);
 }
 
-std::string strips(const Layout& layout, const ExponentHistogram& histogram, Span seen) {
-  std::string labels;
-  std::array<std::string, 4> data;
-  const auto n = histogram.formats.size();
-  for (std::size_t i = 0; i < n; ++i) {
-    const double bottom = static_cast<double>(n - 1 - i);
-    labels +=
-        fmt::format("set label {} at graph -0.012,first {} right\n", gnuplot_string(histogram.formats[i].format), bottom + 0.5);
+void draw_strips(Svg& svg, const ExponentHistogram& histogram, const Axis& x) {
+  std::array<std::vector<Box>, 4> boxes;
+  const Span seen{x.low, x.high};
+  for (std::size_t i = 0; i < histogram.formats.size(); ++i) {
     const auto parts = regions(histogram.formats[i], seen);
     for (std::size_t part = 0; part < parts.size(); ++part) {
-      const auto& where = parts[part].where;
-      if (where.high <= where.low) continue;
-      data[part] += rectangle(where.low, where.high, bottom + 0.08, bottom + 0.92);
-      const auto label = label_that_fits(layout, parts[part], seen);
-      labels +=
-          fmt::format("set label '{}' at {},{} center front\n", label, shortest((where.low + where.high) / 2), bottom + 0.5);
+      const auto& [low, high] = parts[part].where;
+      if (high <= low) continue;
+      boxes[part].push_back({x.at(low), top + panel + gap + strip * static_cast<double>(i) + 1, x.at(high) - x.at(low),
+                             strip - 2,
+                             fmt::format("{}: {}{}{}", histogram.formats[i].format, parts[part].label,
+                                         low > seen.low ? " from 2^" + short_number(low) : std::string(),
+                                         high < seen.high ? " up to 2^" + short_number(high) : std::string())});
     }
   }
-  std::string plot = "plot NaN";
-  std::string inline_data;
-  const auto parts = regions({}, seen);
-  for (std::size_t part = 0; part < parts.size(); ++part) {
-    if (data[part].empty()) continue;
-    plot += ", " + rectangles_in(parts[part].colour.light, 1);
-    inline_data += data[part] + "e\n";
+  const auto colours = regions({}, seen);
+  for (std::size_t part = 0; part < boxes.size(); ++part) svg.boxes(colours[part].colour.light, boxes[part]);
+  std::vector<Svg::Label> names, labels;
+  for (std::size_t i = 0; i < histogram.formats.size(); ++i) {
+    const double middle = top + panel + gap + strip * (static_cast<double>(i) + 0.5) + 4;
+    names.push_back({{x.from - 6, middle}, histogram.formats[i].format});
+    for (const Region& region : regions(histogram.formats[i], seen)) {
+      const auto& [low, high] = region.where;
+      labels.push_back({{(x.at(low) + x.at(high)) / 2, middle}, std::string(label_that_fits(region, x.at(high) - x.at(low)))});
+    }
   }
-  return labels + plot + '\n' + inline_data;
+  svg.texts(Svg::Anchor::end, names);
+  svg.texts(Svg::Anchor::middle, labels);
 }
 
 }  // namespace
 
-FigureScript histogram_figure(const ExponentHistogram& histogram) {
-  const auto& counts = histogram.counts;
-  const auto most = counts.empty() ? 0 : *std::max_element(counts.begin(), counts.end());
-  if (most == 0) return {};
-  auto least = most;
-  for (const auto count : counts) least = count > 0 ? std::min(least, count) : least;
-  const double all = total(histogram);
-  const double floor = std::floor(emu::log10(100 * static_cast<double>(least) / all) - 0.3);
-  const double ceiling = emu::log10(100 * static_cast<double>(most) / all) + 0.12;
-  const Layout layout = layout_of(histogram.formats);
+std::vector<Drawing> draw(const ExponentHistogram& histogram) {
+  const auto occupied = [](std::uint64_t count) { return count > 0; };
+  if (std::none_of(histogram.counts.begin(), histogram.counts.end(), occupied)) return {};
   const Span seen = visible(histogram);
-  FigureScript figure{.width = Layout::width, .height = layout.height(), .commands = {}, .description = {}};
-  figure.commands = "set multiplot\n" + x_axis(seen.low, seen.high) + upper_panel(layout, floor, ceiling) +
-                    decade_tics(floor, ceiling) + "set ylabel 'share of elements (log scale)' offset 0,0\nplot " +
-                    rectangles_in(palette::bars.light, 1) + '\n' + bars(histogram, floor, all, seen) + "e\n" +
-                    lower_panel(layout, "log2 |x|") + strips(layout, histogram, seen) + "unset multiplot\n";
-  figure.description = fmt::format(
-      "Share of elements by binary exponent, from 2^{} to 2^{}; below it one strip per format with "
-      "the ranges that become zero, are subnormal, normal, or overflow.",
-      shortest(seen.low), shortest(seen.high));
-  return figure;
+  std::vector<std::string> names;
+  for (const auto& format : histogram.formats) names.push_back(format.format);
+  Axis x = whole_axis(seen.low, seen.high, 12);
+  x.from = left_margin(names), x.to = drawing_width - right;
+  const double bottom = top + panel + gap + strip * static_cast<double>(histogram.formats.size());
+  Svg svg(drawing_width, static_cast<int>(bottom) + 36);
+  draw_bars(svg, histogram, x);
+  draw_strips(svg, histogram, x);
+  draw_ticks(svg, x, bottom + 14);
+  svg.text({(x.from + x.to) / 2, bottom + 30}, "log2 |x|", {.anchor = Svg::Anchor::middle});
+  return {std::move(svg).finish()};
 }
 
 }  // namespace ulpscope::reports

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Curves of losses over scales, and below them a strip with the best scales of each format.
+// Losses over loss scales, and under them a strip for each format: its best scales.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
-#include <span>
+#include <string_view>
+#include <utility>
 
 #include "emu/math.hpp"
-#include "reports/figures.hpp"
-#include "reports/palette.hpp"
+#include "reports/draw.hpp"
 #include "reports/percent.hpp"
 #include "reports/render.hpp"
 
@@ -51,93 +51,104 @@ double lowest_decade(const ScaleWindow& window) {
   return std::max(deepest_decade, std::floor(emu::log10(least)));
 }
 
-/// Data lines of a curve; of a stretch of zeros only the first and the last point are kept.
-std::string curve(std::span<const double> x, std::span<const double> percent, double lowest) {
-  std::string data;
-  for (std::size_t i = 0; i < x.size(); ++i) {
+/// A curve in pieces; stretches of zeros are left out but for the points where they begin and end.
+std::vector<std::vector<Point>> pieces(const Axis& x, const Axis& y, const std::vector<double>& log2_scale,
+                                       const std::vector<double>& percent, double lowest) {
+  std::vector<std::vector<Point>> all(1);
+  for (std::size_t i = 0; i < log2_scale.size(); ++i) {
     const bool none_before = i == 0 || percent[i - 1] == 0;
-    const bool none_after = i + 1 == x.size() || percent[i + 1] == 0;
+    const bool none_after = i + 1 == log2_scale.size() || percent[i + 1] == 0;
     if (percent[i] == 0 && none_before && none_after) continue;
-    const double y = percent[i] == 0 ? lowest - zero_below_floor : std::max(lowest, emu::log10(percent[i]));
-    data += fmt::format("{} {}\n", shortest(x[i]), shortest(y));
-    if (percent[i] == 0 && none_after) data += '\n';
+    const double log = percent[i] == 0 ? lowest - zero_below_floor : std::max(lowest, emu::log10(percent[i]));
+    all.back().push_back({x.at(log2_scale[i]), y.at(log)});
+    if (percent[i] == 0 && none_after) all.emplace_back();
   }
-  return data;
+  return all;
 }
 
-std::string curves(const ScaleWindow& window, double lowest) {
-  std::string plot = "plot NaN";
-  std::string inline_data;
+/// `float16, lost to zero: 61 % at 2^-10, 3 % at 2^0, none at 2^24`.
+std::string summary(const ScaleWindow& window, const ScaleWindow::Line& line, std::string_view fate,
+                    const std::vector<double>& percent) {
+  std::string text = line.format + ", " + std::string(fate) + ":";
+  std::vector<std::size_t> places{0};
+  const auto one = std::find(window.log2_scale.begin(), window.log2_scale.end(), 0.0);
+  if (one != window.log2_scale.begin() && one != window.log2_scale.end() && one + 1 != window.log2_scale.end())
+    places.push_back(static_cast<std::size_t>(one - window.log2_scale.begin()));
+  if (percent.size() > 1) places.push_back(percent.size() - 1);
+  for (const std::size_t i : places)
+    text += fmt::format("{} {} at 2^{}", i == 0 ? "" : ",", percent[i] == 0 ? "none" : percent_text(percent[i]) + " %",
+                        shortest(window.log2_scale[i]));
+  return text;
+}
+
+constexpr double top = 8, panel = 150, gap = 8, strip = 20, right = 8;
+
+void draw_curves(Svg& svg, const ScaleWindow& window, const Axis& x) {
+  const double lowest = lowest_decade(window), floor = lowest - zero_below_floor;
+  Axis y{.low = floor - 0.1, .high = y_ceiling, .from = top + panel, .to = top};
+  y.ticks = percent_ticks({.low = lowest, .high = y_ceiling});
+  y.ticks.push_back({floor, "none"});
+  draw_grid(svg, x, y, {.x = false});
   for (std::size_t i = 0; i < window.lines.size(); ++i) {
     const auto& line = window.lines[i];
-    const auto draw_one = [&](const std::vector<double>& losses, int dash) {
-      const auto data = curve(window.log2_scale, losses, lowest);
-      if (data.empty()) return;
-      plot += fmt::format(", '-' with lines lc rgb '{}' lw 2.2 dt {}", palette::of_format(i).light, dash);
-      inline_data += data + "e\n";
-    };
-    draw_one(line.to_zero_percent, 1);
-    draw_one(line.overflow_percent, 2);
+    const auto colour = palette::of_format(i).light;
+    svg.curve({.colour = colour, .width = 2}, pieces(x, y, window.log2_scale, line.to_zero_percent, lowest),
+              summary(window, line, "lost to zero", line.to_zero_percent));
+    svg.curve({.colour = colour, .width = 2, .dashes = "7 4"}, pieces(x, y, window.log2_scale, line.overflow_percent, lowest),
+              summary(window, line, "lost to overflow", line.overflow_percent));
   }
-  return plot + '\n' + inline_data;
 }
 
 std::string label_of_best(const ScaleWindow& window, const Best& best) {
   const auto from = shortest(window.log2_scale[best.first]);
   const auto to = shortest(window.log2_scale[best.last]);
   const auto scales = from == to ? "2^" + from : "2^" + from + " to 2^" + to;
+  if (best.to_zero_percent == 0) return scales + ": nothing lost";
   return fmt::format("{}: {} % to zero", scales, percent_text(best.to_zero_percent));
 }
 
-std::string strips(const Layout& layout, const ScaleWindow& window, double x_low, double x_high) {
-  std::string labels;
-  std::string plot = "plot " + rectangles_in(palette::track.light, 1);
-  std::string tracks;
-  std::string bests;
-  const auto n = window.lines.size();
-  for (std::size_t i = 0; i < n; ++i) {
-    const double bottom = static_cast<double>(n - 1 - i);
+void draw_strips(Svg& svg, const ScaleWindow& window, const Axis& x) {
+  std::vector<Box> tracks;
+  const auto top_of = [](std::size_t i) { return top + panel + gap + strip * static_cast<double>(i) + 1; };
+  for (std::size_t i = 0; i < window.lines.size(); ++i) tracks.push_back({x.from, top_of(i), x.to - x.from, strip - 2});
+  svg.boxes(palette::track.light, tracks);
+  for (std::size_t i = 0; i < window.lines.size(); ++i) {
     const auto colour = palette::of_format(i).light;
-    tracks += rectangle(x_low, x_high, bottom + 0.08, bottom + 0.92);
-    labels += fmt::format("set label {} at graph -0.012,first {} right tc rgb '{}'\n", gnuplot_string(window.lines[i].format),
-                          bottom + 0.5, colour);
+    const double words_at = top_of(i) + strip / 2 + 3;
+    svg.text({x.from - 6, words_at}, window.lines[i].format, {.anchor = Svg::Anchor::end, .colour = colour});
     const auto best = best_scales(window.lines[i]);
     const auto text = best ? label_of_best(window, *best) : "every scale overflows";
-    const double from = best ? std::max(x_low, window.log2_scale[best->first] - 0.5) : x_low;
-    const double to = best ? std::min(x_high, window.log2_scale[best->last] + 0.5) : x_high;
-    if (best) {
-      plot += ", " + rectangles_in(colour, 0.3);
-      bests += rectangle(from, to, bottom + 0.08, bottom + 0.92) + "e\n";
-    }
-    const bool inside = fits(layout, text, (to - from) / (x_high - x_low));
-    const bool behind = fits(layout, text, (x_high - to) / (x_high - x_low));
-    const double place = inside ? (from + to) / 2 : behind ? to : from;
-    const auto alignment = inside ? "center" : behind ? "left offset 0.6,0" : "right offset -0.6,0";
-    labels += fmt::format("set label {} at {},{} {} front\n", gnuplot_string(text), shortest(place), bottom + 0.5, alignment);
+    const double from = best ? x.at(std::max(x.low, window.log2_scale[best->first] - 0.5)) : x.from;
+    const double to = best ? x.at(std::min(x.high, window.log2_scale[best->last] + 0.5)) : x.to;
+    if (best) svg.boxes(colour, {{from, top_of(i), to - from, strip - 2, window.lines[i].format + ": " + text}}, 0.3);
+    const double width = text_width(text);
+    if (width < to - from)
+      svg.text({(from + to) / 2, words_at}, text, {.anchor = Svg::Anchor::middle});
+    else if (width + 6 < x.to - to)
+      svg.text({to + 6, words_at}, text);
+    else if (width + 6 < from - x.from)
+      svg.text({from - 6, words_at}, text, {.anchor = Svg::Anchor::end});
+    else  // across the strip's end
+      svg.text({std::max(x.from, std::min(to + 6, x.to - width)), words_at}, text);
   }
-  return labels + plot + '\n' + tracks + "e\n" + bests;
 }
 
 }  // namespace
 
-FigureScript window_figure(const ScaleWindow& window) {
+std::vector<Drawing> draw(const ScaleWindow& window) {
   if (window.log2_scale.empty() || window.lines.empty()) return {};
   const auto [low, high] = std::minmax_element(window.log2_scale.begin(), window.log2_scale.end());
-  const double x_low = *low - 0.5;
-  const double x_high = *high + 0.5;
-  const double lowest = lowest_decade(window);
-  const double floor = lowest - zero_below_floor;
-  const Layout layout = layout_of(window.lines);
-  FigureScript figure{.width = Layout::width, .height = layout.height(), .commands = {}, .description = {}};
-  figure.commands = "set multiplot\n" + x_axis(x_low, x_high) + upper_panel(layout, floor - 0.1, y_ceiling) +
-                    decade_tics(lowest, y_ceiling) + fmt::format("set ytics add ('0' {})\n", shortest(floor)) +
-                    "set ylabel 'elements lost (log scale)'\n" + curves(window, lowest) +
-                    lower_panel(layout, "log2 of the loss scale") + strips(layout, window, x_low, x_high) + "unset multiplot\n";
-  figure.description = fmt::format(
-      "Percentage of elements lost to zero and to overflow for loss scales from 2^{} to 2^{}; below "
-      "it one strip per format with its best scales.",
-      shortest(*low), shortest(*high));
-  return figure;
+  std::vector<std::string> names;
+  for (const auto& line : window.lines) names.push_back(line.format);
+  Axis x = whole_axis(*low - 0.5, *high + 0.5, 12);
+  x.from = left_margin(names), x.to = drawing_width - right;
+  const double bottom = top + panel + gap + strip * static_cast<double>(window.lines.size());
+  Svg svg(drawing_width, static_cast<int>(bottom) + 36);
+  draw_curves(svg, window, x);
+  draw_strips(svg, window, x);
+  draw_ticks(svg, x, bottom + 14);
+  svg.text({(x.from + x.to) / 2, bottom + 30}, "log2 of the loss scale", {.anchor = Svg::Anchor::middle});
+  return {std::move(svg).finish()};
 }
 
 }  // namespace ulpscope::reports

@@ -6,25 +6,26 @@
 
 #include "reports/build_info.hpp"
 #include "reports/escape.hpp"
+#include "reports/page_script.hpp"
 #include "reports/page_style.hpp"
 
 namespace ulpscope::reports {
 namespace {
 
 std::string head(const std::string& title) {
-  // The policy makes browsers enforce that the page loads and runs nothing.
+  // The policy makes browsers enforce that the page loads nothing, and runs nothing but its own script.
   return fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; script-src {}\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       "<meta name=\"generator\" content=\"ulpscope {}\">\n<title>{}</title>\n<style>{}</style>\n</head>\n",
-      version(), html_escaped(title), style_sheet());
+      page_script_source(), version(), html_escaped(title), style_sheet());
 }
 
 std::string footer(const std::string& command) {
   std::string html = "<footer>\n";
   if (!command.empty()) {
-    html += "<p>This command makes the page again:</p>\n<pre><code>" + html_escaped(command) + "</code></pre>\n";
+    html += "<p>Reproduce with:</p>\n<pre><code>" + html_escaped(command) + "</code></pre>\n";
   }
   return html + "<p>Made by ulpscope " + html_escaped(version()) +
          ". All columns of the tables are in the CSV files of the same report, its provenance in "
@@ -37,7 +38,8 @@ std::string page_frame(const std::string& title, const std::string& settings, co
                        const std::string& command) {
   std::string html = head(title) + "<body>\n<header>\n<h1>" + html_escaped(title) + "</h1>\n";
   if (!settings.empty()) html += "<p>" + html_escaped(settings) + "</p>\n";
-  return html + "</header>\n<main>\n" + main + "</main>\n" + footer(command) + "</body>\n</html>\n";
+  return html + "</header>\n<main>\n" + main + "</main>\n" + footer(command) + "<script>" + page_script() +
+         "</script>\n</body>\n</html>\n";
 }
 
 }  // namespace ulpscope::reports

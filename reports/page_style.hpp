@@ -6,6 +6,9 @@
 
 namespace ulpscope::reports {
 
+/// Bars in cells of tables have this many lengths, classes w1 to w24; w0 is none.
+inline constexpr int bar_lengths = 24;
+
 /// Light, dark by the reader's preference, and print. Loads nothing.
 std::string style_sheet();
 

@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <string_view>
 
+#include "reports/figure.hpp"
+
 namespace ulpscope::reports {
 
 /// A colour on a light page and its counterpart on a dark one.
@@ -28,6 +30,12 @@ inline constexpr Colour becomes_zero{"#f4a9a8", "#84343a"};  ///< magnitudes tha
 inline constexpr Colour subnormal{"#f7d98b", "#6d5317"};     ///< magnitudes that become subnormal
 inline constexpr Colour normal{"#b5dcc3", "#28583f"};        ///< magnitudes that stay normal
 inline constexpr Colour overflow{"#cfb6ea", "#5a3c82"};      ///< magnitudes that overflow
+
+// Shades of a heat map, by HeatMap::Shade; the text on them is that of the page.
+inline constexpr std::array shades{Colour{"#f1f2f4", "#23282f"}, Colour{"#cfe9d8", "#1f4730"}, Colour{"#fbe3a6", "#5c4710"},
+                                   Colour{"#d9e4f5", "#27405f"}, Colour{"#fbdcd8", "#4d2724"}, Colour{"#f5b3ac", "#7a2f2a"},
+                                   Colour{"#ec8178", "#a8352d"}};
+constexpr Colour of_shade(HeatMap::Shade shade) { return shades[static_cast<std::size_t>(shade)]; }
 
 // One for each format, told apart by people who do not see red or green as well: they also differ in lightness.
 /// Curves and names of formats, by of_format().

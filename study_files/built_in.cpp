@@ -13,9 +13,8 @@
 
 namespace ulpscope::study_files {
 
-std::string question_of(const BuiltIn& built_in) {
+std::string question_of(std::string_view rest) {
   std::string question;
-  std::string_view rest = built_in.text;
   while (rest.starts_with('#')) {
     const std::size_t end = std::min(rest.find('\n'), rest.size());
     std::string_view line = rest.substr(1, end - 1);

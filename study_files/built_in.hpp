@@ -15,8 +15,8 @@ struct BuiltIn {
 
 const std::vector<BuiltIn>& built_in_studies();
 
-/// What it answers: the comment that its file begins with, in one line.
-std::string question_of(const BuiltIn& built_in);
+/// What a study file answers: the comment that it begins with, in one line.
+std::string question_of(std::string_view text);
 
 struct StudyText {
   std::string name;  ///< of the file, for what is said of its errors

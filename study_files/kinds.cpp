@@ -7,10 +7,12 @@
 #include "emu/error.hpp"
 #include "emu/names.hpp"
 #include "emu/suggestions.hpp"
+#include "studies/accumulation/accumulation_page.hpp"
 #include "studies/accumulation/accumulation_request.hpp"
 #include "studies/attention/attention.hpp"
 #include "studies/breaks/breaks.hpp"
 #include "studies/census/census_request.hpp"
+#include "studies/census/sweep_figures.hpp"
 #include "studies/claims/claims.hpp"
 #include "studies/devices/device_check_request.hpp"
 #include "studies/diff/diff_request.hpp"
@@ -73,21 +75,29 @@ std::unique_ptr<Study> make() {
   return std::make_unique<StudyOf<Request>>();
 }
 
+std::vector<reports::Figure> sweep_figures(const std::vector<reports::Table>& tables) {
+  return studies::sweep_figures(tables.front());
+}
+
+std::vector<reports::Figure> accumulation_figures(const std::vector<reports::Table>& tables) {
+  return studies::accumulation_figures(tables.front());
+}
+
 }  // namespace
 
 const std::vector<Kind>& kinds() {
   static const std::vector<Kind> all{
       {"census", "what each format does to each tensor", "elements", 3e7, make<studies::CensusRequest>},
-      {"sweep", "the same at every loss scale 2^k", "elements", 5e7, make<studies::SweepRequest>},
+      {"sweep", "the same at every loss scale 2^k", "elements", 5e7, make<studies::SweepRequest>, sweep_figures},
       {"matmul", "D = A.B + C on emulated engines, and what that costs", "products", 3e9, make<studies::MatmulRequest>},
       {"accumulation", "errors of products by engine, format, length and distribution", "products", 4e8,
-       make<studies::AccumulationRequest>},
+       make<studies::AccumulationRequest>, accumulation_figures},
       {"diff", "how two tensors differ", "elements", 5e7, make<studies::DiffRequest>},
       {"probe", "the numerical features of an engine, found by experiment", "instructions", 5, make<studies::ProbeRequest>},
       {"devices check", "a device beside the emulator, bit by bit", "inner products", 1e6, make<studies::DeviceCheckRequest>},
       {"conform", "somebody else's converter on every input", "inputs", 5e7, make<verify::ConformRequest>},
       {"breaks", "where functions break as their inputs scale, and sums stop growing", "operations", 2e6,
-       make<studies::BreaksRequest>},
+       make<studies::BreaksRequest>, studies::breaks_figures},
       {"quantization", "formats and symmetric integers under their scales, ranked at equal bits", "elements", 1e7,
        make<studies::QuantizationRequest>},
       {"product_sizes", "errors of products of N by N matrices, the operands' and the engine's apart", "products", 3e8,

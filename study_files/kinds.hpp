@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "reports/page.hpp"
 #include "requests/field.hpp"
 #include "studies/study.hpp"
 
@@ -32,6 +33,8 @@ struct Kind {
   std::string operation;  ///< what Work counts: `elements`, `products`
   double per_second;      ///< operations a core does, about: for forecasts
   std::unique_ptr<Study> (*make)();
+  /// Of its tables, for the page; none: it has no figures.
+  std::vector<reports::Figure> (*figures)(const std::vector<reports::Table>& tables) = nullptr;
 };
 
 const std::vector<Kind>& kinds();

@@ -1,48 +1,67 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page of a run: one section a study, sentences before numbers.
-#include "reports/error_table.hpp"
-#include "reports/escape.hpp"
-#include "reports/page_frame.hpp"
+// The page of a run: one section a study, findings before figures before numbers.
+#include "study_files/kinds.hpp"
 #include "study_files/run.hpp"
 
 namespace ulpscope::study_files {
 namespace {
 
-constexpr std::size_t most_rows = 200;  ///< of a table on the page; the CSV file has all
+using reports::Section;
 
-std::string list(const std::vector<std::string>& items) {
-  if (items.empty()) return {};
-  std::string html = "<ul class=\"seen\">\n";
-  for (const std::string& item : items) html += "<li>" + reports::html_escaped(item) + "</li>\n";
-  return html + "</ul>\n";
+constexpr std::size_t most_rows = 200;    ///< of a table on the page; the CSV file has all
+constexpr std::size_t most_findings = 8;  ///< that are shown open
+
+/// Closed where it is long.
+Section table_section(const StudyOutput& output, const reports::Table& table) {
+  Section section{.id = output.name + "-" + table.name, .title = table.name + ".csv"};
+  reports::Table shown = table;
+  if (shown.rows.size() > most_rows) shown.rows.resize(most_rows);
+  section.note = std::to_string(table.rows.size()) + (table.rows.size() == 1 ? " row" : " rows");
+  if (shown.rows.size() < table.rows.size()) section.note += ", " + std::to_string(most_rows) + " of them here";
+  if (table.rows.size() > most_findings) section.fold = Section::Fold::closed;
+  section.blocks.emplace_back(std::move(shown));
+  return section;
 }
 
-std::string section(const StudyOutput& output) {
-  std::string html = "<section id=\"" + output.name + "\">\n<h2>" + reports::html_escaped(output.name) + "</h2>\n";
-  html += "<pre>" + reports::html_escaped(output.request) + "</pre>\n";
-  std::vector<std::string> sentences;
-  for (const reports::Finding& finding : output.findings) sentences.push_back(finding.sentence);
-  html += list(sentences) + list(output.remarks);
-  for (const reports::Table& table : output.tables) {
-    reports::Table shown = table;
-    if (shown.rows.size() > most_rows) shown.rows.resize(most_rows);
-    html += "<h3>" + table.name + ".csv</h3>\n" + reports::error_table(shown);
-    if (table.rows.size() > most_rows)
-      html += "<p class=\"note\">" + std::to_string(table.rows.size() - most_rows) + " more rows are in " + table.name +
-              ".csv.</p>\n";
+Section section_of(const StudyOutput& output) {
+  Section section{.id = output.name, .title = output.name};
+  std::vector<reports::Finding> first = output.findings, rest;
+  if (first.size() > most_findings) {
+    rest.assign(first.begin() + most_findings, first.end());
+    first.resize(most_findings);
   }
-  return html + "</section>\n";
+  section.blocks.emplace_back(reports::FindingList{std::move(first)});
+  if (!output.remarks.empty()) section.blocks.emplace_back(reports::Prose{output.remarks});
+  const auto figures = find_kind(output.kind).figures;
+  if (figures != nullptr)
+    for (reports::Figure& figure : figures(output.tables)) {
+      if (!figure.name.empty()) figure.name = output.name + "_" + figure.name;
+      section.blocks.emplace_back(std::move(figure));
+    }
+  if (!rest.empty())
+    section.sections.push_back({.id = output.name + "-findings",
+                                .title = std::to_string(rest.size()) + " more findings",
+                                .fold = Section::Fold::closed,
+                                .blocks = {reports::FindingList{std::move(rest)}}});
+  for (const reports::Table& table : output.tables) section.sections.push_back(table_section(output, table));
+  section.sections.push_back({.id = output.name + "-request",
+                              .title = "The request",
+                              .fold = Section::Fold::closed,
+                              .blocks = {reports::Code{output.request}}});
+  return section;
 }
 
 }  // namespace
 
-std::string page_of(const std::string& title, const std::vector<StudyOutput>& outputs, const std::string& command) {
-  std::string contents, sections;
-  for (const StudyOutput& output : outputs) {
-    contents += (contents.empty() ? "" : " · ") + std::string("<a href=\"#") + output.name + "\">" + output.name + "</a>";
-    sections += section(output);
-  }
-  return reports::page_frame(title, "", "<nav>" + contents + "</nav>\n" + sections, command);
+reports::Page page_of(const std::string& title, const std::vector<StudyOutput>& outputs, const std::string& command) {
+  reports::Page page{.title = title,
+                     .settings = {},
+                     .command = command,
+                     .blocks = {},
+                     .sections = {},
+                     .contents = reports::Page::Contents::links};
+  for (const StudyOutput& output : outputs) page.sections.push_back(section_of(output));
+  return page;
 }
 
 }  // namespace ulpscope::study_files

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "reports/finding.hpp"
+#include "reports/page.hpp"
 #include "reports/table.hpp"
 #include "studies/study.hpp"
 #include "study_files/cells.hpp"
@@ -55,7 +56,7 @@ studies::StudyOutcome outcome_of(const std::vector<StudyOutput>& outputs);
 /// All findings, with the study's name in front of where they are.
 std::vector<reports::Finding> findings_of(const std::vector<StudyOutput>& outputs);
 
-/// The page of the report: for each study its request, its findings and its first table. `command` reproduces it.
-std::string page_of(const std::string& title, const std::vector<StudyOutput>& outputs, const std::string& command);
+/// The page of the report: for each study its findings, figures, request and tables. `command` reproduces it.
+reports::Page page_of(const std::string& title, const std::vector<StudyOutput>& outputs, const std::string& command);
 
 }  // namespace ulpscope::study_files

@@ -10,6 +10,7 @@
 #include "emu/error.hpp"
 #include "emu/names.hpp"
 #include "requests/parts.hpp"
+#include "studies/accumulation/accumulation_page.hpp"
 
 namespace ulpscope::studies {
 namespace {
@@ -95,7 +96,8 @@ AccumulationConfig resolve(const AccumulationRequest& request) {
 StudyResult run(const AccumulationRequest& request, const Progress& progress) {
   AccumulationConfig config = resolve(request);
   config.progress = progress;
-  return {.tables = {accumulation_table(accumulate(config))}};
+  const std::vector<AccumulationRow> rows = accumulate(config);
+  return {.tables = {accumulation_table(rows)}, .findings = accumulation_findings(rows, config)};
 }
 
 Work work_of(const AccumulationRequest& request) {

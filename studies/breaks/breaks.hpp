@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "reports/page.hpp"
 #include "requests/field.hpp"
 #include "requests/parts.hpp"
 #include "studies/breaks/curves.hpp"
@@ -52,6 +53,10 @@ std::vector<reports::Table> breaks_tables(const BreaksResult& result);
 
 /// What breaks to nearest even, and what is left of it otherwise; the first of them answers the study's question.
 std::vector<reports::Finding> breaks_findings(const BreaksResult& result);
+
+/// From breaks_tables(), or tables with more columns in front: where each function is right and what is seen beyond, and how
+/// much of each sum is reached, to nearest even.
+std::vector<reports::Figure> breaks_figures(const std::vector<reports::Table>& tables);
 
 /// Its tables, findings and remarks. @throws ulpscope::Error
 StudyResult run(const BreaksRequest& request, const Progress& progress);

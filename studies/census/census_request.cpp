@@ -4,6 +4,7 @@
 
 #include "emu/names.hpp"
 #include "studies/census/all_tensors.hpp"
+#include "studies/census/census_findings.hpp"
 
 namespace ulpscope::studies {
 
@@ -53,30 +54,14 @@ void SweepRequest::describe(requests::Fields& fields) {
 
 CensusConfig SweepRequest::config() const { return config_with(emu::Policy::nonsaturating); }
 
-namespace {
-
-/// The scale to use as a finding: how severe it is that some elements are lost there.
-reports::Finding finding_of(const std::string& tensor, const Advice& advice) {
-  const std::uint64_t lost = advice.lost_to_zero + advice.overflowing;
-  return {.what = "lost_at_best_scale",
-          .where = tensor + ", " + emu::format_name(advice.format) + ", 2^" + std::to_string(advice.use_log2),
-          .value = static_cast<std::int64_t>(lost),
-          .threshold = std::int64_t{0},
-          .source = "chosen: a loss scale should lose no element to zero or overflow",
-          .severity = lost == 0                 ? reports::Severity::good
-                      : advice.overflowing == 0 ? reports::Severity::warning
-                                                : reports::Severity::bad,
-          .sentence = sentence(tensor, advice)};
-}
-
-}  // namespace
-
 StudyResult run(const CensusRequest& request, const Progress& progress) {
   const Scaling scaling = request.scaling();
   const CensusConfig config = request.config();
   const tensors::Inputs inputs = request.open();
   const auto rows = census_all(inputs.kept, scaling, config, progress);
-  return {.tables = {census_table(rows, scaling, config.options)}, .remarks = tensors::left_out(inputs)};
+  std::vector<reports::Finding> findings;
+  for (const CensusRow& row : rows) findings.push_back(finding_of(row, scaling, row.tensor));
+  return {.tables = {census_table(rows, scaling, config.options)}, .findings = findings, .remarks = tensors::left_out(inputs)};
 }
 
 StudyResult run(const SweepRequest& request, const Progress& progress) {

@@ -13,6 +13,7 @@ import sys
 import tempfile
 import unittest
 
+from emulation import not_emulated
 from simd_paths import last_path
 
 PROGRAM = os.path.abspath(sys.argv.pop(1))
@@ -151,12 +152,30 @@ class Tables(unittest.TestCase):
             self.assertEqual((code, out), (0, ""), err)
             report = pathlib.Path(folder) / "report"
             manifest = json.loads((report / "manifest.json").read_text())
-            self.assertEqual(sorted(p.name for p in report.iterdir()), ["census.csv", "index.html", "manifest.json", "sweep.csv"])
+            self.assertEqual(sorted(p.name for p in report.iterdir()),
+                             ["census.csv", "findings.csv", "heat_map.svg", "index.html", "manifest.json", "sweep.csv",
+                              "tensor-1_exponents.svg", "tensor-1_scales.svg"])
             self.assertIn(hashlib.sha256((report / "sweep.csv").read_bytes()).hexdigest(), json.dumps(manifest))
             self.assertIn("becomes 0", (report / "index.html").read_text())
             before = {p.name: p.read_bytes() for p in report.iterdir()}
             self.assertEqual(run("sweep", "normal:0,1e-6:1000", "-o", "report", "--threads", "2", cwd=folder)[0], 0)
             self.assertEqual(before["sweep.csv"], (report / "sweep.csv").read_bytes())
+
+
+    @not_emulated(PROGRAM, "eighty tensors at thirty-five scales take minutes")
+    def test_the_standard_report_is_less_than_a_megabyte_and_the_same_for_any_thread_count(self):
+        root = pathlib.Path(__file__).parents[2]
+        with tempfile.TemporaryDirectory() as folder:
+            report = pathlib.Path(folder) / "report"
+            subprocess.run([root / "reports/standard-report", PROGRAM, report], check=True, stderr=subprocess.DEVNULL, timeout=120)
+            first = {p.name: p.read_bytes() for p in report.iterdir()}
+            self.assertLess(len(first["index.html"]), 1_000_000)
+            words = json.loads(first["manifest.json"])["arguments"]
+            self.assertEqual(run(*words, "--threads", "1", cwd=root)[0], 0)
+            again = {p.name: p.read_bytes() for p in report.iterdir()}
+            for name in ("manifest.json", "index.html"):  # these name the command
+                again.pop(name), first.pop(name)
+            self.assertEqual(again, first)
 
 
 class Accumulation(unittest.TestCase):
@@ -191,7 +210,9 @@ class Accumulation(unittest.TestCase):
         with tempfile.TemporaryDirectory() as scratch:
             self.assertEqual(run(*self.SMALL, "-o", "report", cwd=scratch)[0], 0)
             report = pathlib.Path(scratch, "report")
-            self.assertEqual(sorted(p.name for p in report.iterdir()), ["accumulation.csv", "index.html", "manifest.json"])
+            self.assertEqual(sorted(p.name for p in report.iterdir()),
+                             ["accumulation.csv", "findings.csv", "float16_accumulators.svg", "float32_accumulators.svg",
+                              "index.html", "manifest.json", "narrow_inputs.svg"])
             self.assertEqual((report / "accumulation.csv").read_text(), run(*self.SMALL, "--csv")[1])
             page = (report / "index.html").read_text()
             self.assertIn("ulpscope accumulation --k 64:256 --shape 4x4 -o report", page)

@@ -64,6 +64,28 @@ class Evidence(unittest.TestCase):
             for row in table:
                 self.assertLessEqual(float(row["max_of_bound"]), 1, (name, row))
 
+    def test_findings_are_those_of_the_tables(self):
+        for name, folder in self.each():
+            found = {(r["what"], r["where"]): r for r in rows(folder / "findings.csv")}
+            table = rows(folder / "false_alarms.csv")
+            chance = sum(int(row["rejected_by_chance"]) for row in table) / sum(int(row["products"]) for row in table)
+            self.assertEqual(float(found["share_of_correct_products_rejected", "probabilistic bound"]["value"]), chance, name)
+            power = [row for row in rows(folder / "audit_power.csv") if row["required"] == "yes" and row["beyond_bound"] == "yes"]
+            for rule in {row["rule"] for row in power}:
+                lived = sum(row["fate"] != "killed" for row in power if row["rule"] == rule)
+                self.assertEqual(found["required_mutants_that_live", rule]["value"], str(lived), (name, rule))
+            self.assertEqual({r["severity"] for r in found.values() if r["where"] == "deterministic bound"}, {"good"}, name)
+            self.assertFalse([r for r in found.values() if r["threshold"] and not r["source"]], name)
+
+    def test_the_page_explains_its_words_and_says_nothing_of_zero_cases(self):
+        for name, folder in self.each():
+            page = (folder / "index.html").read_text()
+            for words in ("A check takes what a kernel returned", "A mutant is an output made wrong on purpose", "false alarm"):
+                self.assertIn(words, page, name)
+            self.assertNotRegex(page, r"<(li|p)[^>]*>[^<]*(: 0\b|\b0 of|\bFor 0\b|Of 0\b)", name)
+            names = {p.name for p in folder.iterdir()}
+            self.assertLessEqual({"false_alarms.svg", "power.svg", "tightness.svg"}, names)
+
     def test_causes_are_named_and_unknown_ones_are_not(self):
         table = rows(EVIDENCE / "explain_plants.csv")
         known = [row for row in table if not row["cause"].startswith("unknown:")]

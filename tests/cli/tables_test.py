@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tables as they are read: many tensors, --where, --sort, --rows, the order of a report's page. usage: tables_test.py PROGRAM"""
+"""Tables as they are read: many tensors, --where, --sort, --rows; the page and the findings of a report. usage: tables_test.py PROGRAM"""
+import collections
 import csv
 import fcntl
 import html
@@ -317,22 +318,53 @@ class Selection(WithModel):
 
 
 class Page(WithModel):
-    def test_the_overview_is_in_the_order_of_the_shares_it_shows(self):
+    def page(self, *words):
+        self.assertEqual(run(*words, "-o", "report", cwd=self.path), (0, "", "report/index.html written\n"))
+        return (self.path / "report/index.html").read_text()
+
+    def test_the_heat_map_has_a_cell_for_each_tensor_and_format(self):
+        page = self.page("sweep", "m.safetensors")
+        names = [r["tensor"] for r in self.rows("census", "m.safetensors", "--to", "e4m3", "--rows", "all")]
+        cells = re.findall(r'<tr><th scope="row" title="([^"]*)">.*?</th>((?:<td class="s.*?</td>)+)</tr>', page)
+        self.assertEqual(sorted(html.unescape(name) for name, _ in cells), sorted(names))
+        self.assertEqual({row.count("<td") for _, row in cells}, {4})
+
+    def test_what_a_scale_mends_is_apart_from_what_stays_lossy(self):
+        page = self.page("sweep", "m.safetensors")
+        of_scale = collections.defaultdict(dict)
+        for r in self.rows("sweep", "m.safetensors", "--rows", "all"):
+            n = {c: int(r[c]) for c in ("overflow", "to_zero", "subnormal", "count")}
+            good = n["overflow"] == 0 and n["to_zero"] == 0 and not 100 * n["subnormal"] > 5 * n["count"]
+            of_scale[r["tensor"], r["format"]][int(r["log2_scale"])] = n, good
+        want = {"mended": set(), "lossy": set()}
+        for pair, scales in of_scale.items():
+            least = min(scales.values(), key=lambda s: (s[0]["overflow"], s[0]["to_zero"], s[0]["subnormal"]))
+            if not scales[0][1]:
+                if least[1]:
+                    want["mended"].add(pair)
+                elif least[0]["overflow"] + least[0]["to_zero"]:
+                    want["lossy"].add(pair)
+        self.assertTrue(want["mended"] and want["lossy"])
+        for fate, pairs in want.items():
+            section = re.search(f'<div id="{fate}">(.*?)</div>\n</details>', page, re.S)[1]
+            got = re.findall(r'<tr><td class="text">(.*?)</td><td class="text">(.*?)</td>', section)
+            self.assertEqual({(html.unescape(t), f) for t, f in got}, pairs, fate)
+
+    def test_findings_are_the_values_that_decided(self):
         for words in (("census",), ("census", "--to", "e4m3"), ("sweep",)):
-            code, out, err = run(words[0], "m.safetensors", *words[1:], "-o", "report", cwd=self.path)
-            self.assertEqual((code, out, err), (0, "", "report/index.html written\n"))
-            page = (self.path / "report/index.html").read_text()
-            summary = html.unescape(re.sub(r"<wbr>", "", re.search(r'<ul class="summary">(.*?)</ul>', page, re.S)[1]))
-            shown = []
-            for item in re.findall(r"<li.*?</li>", summary, re.S):
-                share = [re.search(r"([\d.]+)% of \S+ " + what, item) for what in ("overflows", "becomes 0", "is subnormal")]
-                shown.append("is empty" in item and (-1,) or tuple(float(s[1]) if s else 0.0 for s in share))
-            with self.subTest(words):
-                self.assertEqual(len(shown), 20)
-                self.assertEqual(shown, sorted(shown, reverse=True))
-                self.assertEqual(shown[-1], (-1,))
-                self.assertGreater(len(set(shown)), LAYERS // 2)
-                self.assertIn("Worst first: by the share that overflows", page)
+            self.page(words[0], "m.safetensors", *words[1:])
+            findings = list(csv.DictReader((self.path / "report/findings.csv").read_text().splitlines()))
+            census = list(csv.DictReader((self.path / "report/census.csv").read_text().splitlines()))
+            found = {f["where"]: f for f in findings if f["what"].endswith("%")}
+            self.assertEqual(set(found), {f"{r['tensor']}, {r['format']}" for r in census})
+            for r in census:
+                finding = found[f"{r['tensor']}, {r['format']}"]
+                if r["count"] == "0":
+                    continue
+                share = 100 * int(r[finding["what"][:-1]]) / int(r["count"])
+                self.assertEqual(float(finding["value"]), share)
+                self.assertEqual(finding["severity"] == "good", not share > float(finding["threshold"]), finding)
+                self.assertRegex(finding["source"], "^(chosen: |IEEE )")
 
 
 unittest.main()

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Figures: what gnuplot is asked for, and what becomes of its answer.
-#include "reports/figures.hpp"
-
+// Figures: what is drawn of data, and what is not.
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
 #include <limits>
 
-#include "reports/growth.hpp"
-#include "reports/palette.hpp"
+#include "reports/draw.hpp"
 #include "reports/percent.hpp"
-#include "reports/svg_document.hpp"
 #include "tests/reports/html_check.hpp"
 #include "tests/reports/sample_page.hpp"
 
@@ -17,69 +14,97 @@ using namespace ulpscope::reports;
 
 namespace {
 
+constexpr double infinite = std::numeric_limits<double>::infinity();
+
 bool holds(const std::string& text, std::string_view word) { return text.find(word) != text.npos; }
 
-std::vector<FigureScript> sample_figures() {
-  std::vector<FigureScript> scripts;
-  for (const auto& section : sample_page().sections) {
-    scripts.push_back(histogram_figure(section.histograms[0]));
-    scripts.push_back(window_figure(section.windows[0]));
-  }
-  return scripts;
+std::size_t count_of(const std::string& text, std::string_view word) {
+  std::size_t count = 0;
+  for (auto at = text.find(word); at != text.npos; at = text.find(word, at + 1)) ++count;
+  return count;
 }
 
-void skip_without_gnuplot(const Drawings& drawings) {
-  if (holds(drawings.problem, "not installed")) SKIP(drawings.problem);
+Growth sample_growth() {
+  return {.x = {64, 128, 256, 512},
+          .x_label = "K",
+          .y_label = "error",
+          .panels = {"normal:0,1", "uniform:0,1"},
+          .lines = {{.name = "a <line>", .y = std::vector<std::vector<double>>(2, {1e-3, 0, 1e-2, infinite})},
+                    {.name = "dashes",
+                     .colour = 1,
+                     .dash = Growth::Dash::dashed,
+                     .marker = Growth::Marker::diamond,
+                     .y = std::vector<std::vector<double>>(2, {1, 2, 3, 4})}}};
+}
+
+Ranges sample_ranges() {
+  return {.axis = Ranges::Axis::log10,
+          .x_label = "share",
+          .panels = {{"a panel", {{"row", {{0.01, 0.5, Tone::normal, "a span"}}, {{0.2, 0, "a dot"}, {0, 0, "not drawn"}}}}}},
+          .lines = {{1, "the limit"}},
+          .legend = {{Tone::normal, "spans"}, {std::size_t{0}, "dots"}}};
+}
+
+std::vector<Figure> sample_figures() {
+  std::vector<Figure> figures;
+  const Page page = sample_page();
+  for (const auto& section : page.sections)
+    for (const Block& block : section.blocks)
+      if (const auto* const figure = std::get_if<Figure>(&block)) figures.push_back(*figure);
+  figures.push_back(std::get<Figure>(page.blocks[1]));
+  figures.push_back({.name = "growth", .title = "", .caption = "", .description = "", .data = sample_growth()});
+  figures.push_back({.name = "ranges", .title = "", .caption = "", .description = "", .data = sample_ranges()});
+  return figures;
+}
+
+std::string inlined(const Figure& figure) {
+  std::string all;
+  for (const Drawing& drawing : draw(figure)) all += inline_svg(drawing, "a \"figure\"");
+  return all;
 }
 
 ScaleWindow window_of(std::vector<double> to_zero, std::vector<double> overflow) {
-  return {.title = "t",
-          .log2_scale = {0, 1, 2, 3},
+  return {.log2_scale = {0, 1, 2, 3},
           .lines = {{.format = "float16", .to_zero_percent = std::move(to_zero), .overflow_percent = std::move(overflow)}}};
+}
+
+std::string drawn(const auto& data) {
+  std::string all;
+  for (const Drawing& drawing : draw(data)) all += drawing.content;
+  return all;
 }
 
 }  // namespace
 
-TEST_CASE("gnuplot draws every figure, and the same one twice") {
-  const auto first = draw(sample_figures());
-  skip_without_gnuplot(first);
-  const auto second = draw(sample_figures());
-
-  CHECK(first.problem == "");
-  REQUIRE(first.svgs.size() == 6);
-  CHECK(first.svgs == second.svgs);
-}
-
 TEST_CASE("figures can stand side by side in a page") {
-  const auto drawings = draw(sample_figures());
-  skip_without_gnuplot(drawings);
-
-  for (const auto& svg : drawings.svgs) {
-    for (const auto* word : {" id=", "xmlns", "<defs", "<title", "url(", "gnuplot", "'", "black", "rgb("})
+  for (const Figure& figure : sample_figures()) {
+    const std::string svg = inlined(figure);
+    for (const auto* word : {" id=", "xmlns", "<defs", "url(", "'", "nan", "inf"}) {
+      CAPTURE(word);
       CHECK_FALSE(holds(svg, word));
+    }
     CHECK(first_unbalanced_tag(svg) == "");
-    CHECK(svg.starts_with("<svg class=\"figure\" role=\"img\" aria-label=\""));
+    CHECK(svg.starts_with("<svg class=\"figure\" role=\"img\" aria-label=\"a &quot;figure&quot;\" viewBox="));
   }
 }
 
-TEST_CASE("a figure as a file brings its namespace, its background and its dark colours") {
-  const auto drawings = draw({window_figure(window_of({1, 0, 0, 0}, {0, 0, 0, 1}))});
-  skip_without_gnuplot(drawings);
-
-  const auto document = svg_document(drawings.svgs.at(0));
-
-  CHECK(document.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"figure\""));
-  CHECK(first_unbalanced_tag(document) == "");
-  for (const auto colour : {palette::page.light, palette::page.dark, palette::ink.light, palette::of_format(0).dark})
-    CHECK(holds(document, colour));
-  CHECK(document.ends_with(drawings.svgs.at(0).substr(drawings.svgs.at(0).find('>') + 1) + "\n"));
+TEST_CASE("no drawing is wider than a phone makes legible, and nothing is drawn outside of it") {
+  for (const Figure& figure : sample_figures())
+    for (const Drawing& drawing : draw(figure)) {
+      CHECK(drawing.width == 480);
+      for (const auto* attribute : {" x=\"", " cx=\""})
+        for (auto at = drawing.content.find(attribute); at != std::string::npos; at = drawing.content.find(attribute, at + 1)) {
+          const double x = std::strtod(drawing.content.c_str() + at + std::string_view(attribute).size(), nullptr);
+          CHECK(x >= 0);
+          CHECK(x <= 480);
+        }
+    }
 }
 
-TEST_CASE("every colour that gnuplot draws has a dark counterpart") {
-  const auto drawings = draw(sample_figures());
-  skip_without_gnuplot(drawings);
-
-  for (const auto& svg : drawings.svgs) {
+TEST_CASE("every colour of a figure has a dark counterpart") {
+  for (const Figure& figure : sample_figures()) {
+    if (std::holds_alternative<HeatMap>(figure.data)) continue;  // a page shows it as a table
+    const std::string svg = inlined(figure);
     for (auto at = svg.find("=\"#"); at != svg.npos; at = svg.find("=\"#", at + 1)) {
       const auto colour = std::string_view(svg).substr(at + 2, 7);
       const auto is_it = [&](const Colour& known) { return known.light == colour; };
@@ -90,75 +115,107 @@ TEST_CASE("every colour that gnuplot draws has a dark counterpart") {
   }
 }
 
+TEST_CASE("every mark has a tooltip") {
+  const std::string histogram = drawn(std::get<ExponentHistogram>(sample_figures()[0].data));
+  CHECK(count_of(histogram, "<rect") == count_of(histogram, "<title>"));
+
+  const std::string window = drawn(window_of({9, 2, 2, 0}, {0, 0, 0, 1}));
+  CHECK(holds(window, "<title>float16, lost to zero: 9 % at 2^0, none at 2^3</title>"));
+  CHECK(holds(window, "<title>float16, lost to overflow: none at 2^0, 1 % at 2^3</title>"));
+
+  const std::string growth = draw(sample_growth()).front().content;
+  CHECK(holds(growth, "<title>a &lt;line&gt;: 0.01 at 256</title>"));
+  CHECK(holds(growth, "<title>dashes: 3 at 256</title>"));
+
+  const std::string ranges = drawn(sample_ranges());
+  for (const auto* words : {"<title>a span</title>", "<title>a dot</title>", "<title>the limit</title>"})
+    CHECK(holds(ranges, words));
+  CHECK_FALSE(holds(ranges, "not drawn"));
+}
+
 TEST_CASE("the strips name the formats and what becomes of an element") {
-  const auto drawings = draw(sample_figures());
-  skip_without_gnuplot(drawings);
+  const auto figures = sample_figures();
 
   for (const auto* word : {"float8_e4m3fn", "becomes zero", "subnormal", "normal", "log2 |x|"})
-    CHECK(holds(drawings.svgs[0], word));
-  CHECK(holds(drawings.svgs[2], "overflow"));
+    CHECK(holds(inlined(figures[0]), word));
+  CHECK(holds(inlined(figures[2]), "overflow"));
 }
 
 TEST_CASE("the best scales lose nothing to overflow and least to zero") {
-  CHECK(holds(window_figure(window_of({9, 2, 2, 0}, {0, 0, 0, 1})).commands, "'2^1 to 2^2: 2 % to zero'"));
-  CHECK(holds(window_figure(window_of({9, 5, 2, 0}, {0, 0, 1, 1})).commands, "'2^1: 5 % to zero'"));
-  CHECK(holds(window_figure(window_of({0, 0, 0, 0}, {1, 1, 1, 1})).commands, "'every scale overflows'"));
+  CHECK(holds(drawn(window_of({9, 2, 2, 0}, {0, 0, 0, 1})), ">2^1 to 2^2: 2 % to zero<"));
+  CHECK(holds(drawn(window_of({9, 5, 2, 0}, {0, 0, 1, 1})), ">2^1: 5 % to zero<"));
+  CHECK(holds(drawn(window_of({9, 0, 0, 0}, {0, 0, 1, 1})), ">2^1: nothing lost<"));
+  CHECK(holds(drawn(window_of({0, 0, 0, 0}, {1, 1, 1, 1})), ">every scale overflows<"));
+  CHECK(holds(drawn(window_of({1, 1e-9, 1, 1}, {0, 0, 0, 0})), ">2^1: &lt;0.0001 % to zero<"));
 }
 
-TEST_CASE("the smallest losses are escaped on their way through gnuplot") {
-  const auto drawings = draw({window_figure(window_of({1, 1e-9, 1, 1}, {0, 0, 0, 0}))});
-  skip_without_gnuplot(drawings);
-
-  CHECK(holds(drawings.svgs[0], "2^1: &lt;0.0001 % to zero"));
+TEST_CASE("the words of a strip stay on the strip") {
+  for (std::size_t best = 0; best < 24; ++best)
+    for (std::size_t wide = 1; best + wide <= 24; ++wide) {
+      ScaleWindow window{.log2_scale = {}, .lines = {{.format = "float16", .to_zero_percent = {}, .overflow_percent = {}}}};
+      for (std::size_t k = 0; k < 24; ++k) {
+        window.log2_scale.push_back(static_cast<double>(k));
+        window.lines[0].to_zero_percent.push_back(k >= best && k < best + wide ? 12.3 : 50);
+        window.lines[0].overflow_percent.push_back(0);
+      }
+      const std::string svg = drawn(window);
+      const auto words = svg.find(" % to zero</text>");
+      REQUIRE(words != svg.npos);
+      const std::string element = svg.substr(svg.rfind("<text", words), words + 10 - svg.rfind("<text", words));
+      const double x = std::strtod(element.c_str() + element.find("x=\"") + 3, nullptr);
+      const double width = text_width(element.substr(element.find('>') + 1));
+      const double left = holds(element, "\"middle\"") ? x - width / 2 : holds(element, "\"end\"") ? x - width : x;
+      CAPTURE(best, wide, element);
+      CHECK(left >= 59);  // of the figure's plot
+      CHECK(left + width <= 481);
+    }
 }
 
-TEST_CASE("a script that gnuplot refuses is a problem with its words") {
-  const auto drawings = draw({{.width = 100, .height = 100, .commands = "plot nonsense(x)\n", .description = ""}});
-  skip_without_gnuplot(drawings);
+TEST_CASE("curves of growth have a panel for each distribution and a legend, and what is no positive number is a gap") {
+  const auto drawings = draw(sample_growth());
 
-  CHECK(drawings.svgs.empty());
-  CHECK(holds(drawings.problem, "undefined"));
+  REQUIRE(drawings.size() == 3);
+  CHECK(count_of(drawings[0].content, "<circle") == 2);
+  CHECK(holds(drawings[1].content, "uniform:0,1"));
+  CHECK(holds(drawings[2].content, "a &lt;line&gt;"));
+  CHECK(holds(drawings[2].content, "stroke-dasharray"));
+  CHECK(draw(Growth{}).empty());
+  CHECK(draw(Growth{.x = {64}, .x_label = "", .y_label = "", .panels = {"p"}, .lines = {{.name = "n", .y = {{0}}}}}).size() ==
+        2);
 }
 
-TEST_CASE("no text can leave its quotes in a gnuplot script") {
-  CHECK(gnuplot_string("float8_e4m3fn") == "'float8_e4m3fn'");
-  for (const char c : gnuplot_string("'; system \"id\"\n`x`\\ $a @b").substr(1)) {
-    if (c != '\'') CHECK(std::string_view("\"\n`\\$@").find(c) == std::string_view::npos);
-  }
-  CHECK(gnuplot_string("a'b") == "'a?b'");
+TEST_CASE("the ticks of a logarithmic axis cover its data and are few") {
+  for (const double least : {1e-300, 3e-9, 0.02, 0.97, 1.0, 7e4})
+    for (const double factor : {1.0, 1.01, 2.0, 30.0, 1e3, 1e7, 1e15}) {
+      const Axis axis = log10_axis(least, least * factor, 8);
+      CAPTURE(least, factor);
+      CHECK(axis.ticks.front().at <= std::log10(least) + 1e-9);
+      CHECK(axis.ticks.back().at >= std::log10(least * factor) - 1e-9);
+      CHECK(axis.ticks.size() >= 2);
+      CHECK(axis.ticks.size() <= 10);
+      CHECK(axis.low < axis.high);
+    }
 }
 
-TEST_CASE("curves of growth keep their names, dashes and gaps") {
-  constexpr double infinite = std::numeric_limits<double>::infinity();
-  const Growth growth{
-      .x = {64, 128, 256, 512},
-      .x_label = "K",
-      .panels = {"normal:0,1", "uniform:0,1", "p3", "p4", "p5"},
-      .rows = {{.title = "a row",
-                .lines = {{.name = "line $x", .y = std::vector<std::vector<double>>(5, {1e-3, 0, 1e-2, infinite})},
-                          {.name = "dashes",
-                           .dash = Growth::Dash::dashed,
-                           .y = std::vector<std::vector<double>>(5, {1, 2, 3, 4})}}}},
-      .description = "words"};
-  const auto one = draw({growth_figure(growth)});
-  skip_without_gnuplot(one);
-
-  CHECK(growth_figure({}).commands.empty());
-  REQUIRE(one.problem == "");
-  for (const auto* word : {"a row", "normal:0,1", "p5", "line ?x", "dashes", "stroke-dasharray", "1e-3"})
-    CHECK(holds(one.svgs[0], word));
-  CHECK(first_unbalanced_tag(one.svgs[0]) == "");
+TEST_CASE("a linear axis has ticks at round numbers, and ends at those that are near") {
+  const Axis shares = linear_axis(0.0003, 0.98, 9);
+  CHECK(shares.ticks.front().text == "0");
+  CHECK(shares.ticks.back().text == "1");
+  CHECK(shares.ticks.size() == 6);
+  const Axis scales = linear_axis(-40.5, 40.5, 9);
+  CHECK(scales.low == -40.5);
+  CHECK(scales.ticks.front().text == "-40");
+  CHECK(scales.ticks.size() == 9);
 }
 
-TEST_CASE("curves without a single point are a figure still") {
-  const auto drawings = draw({growth_figure({.x = {64},
-                                             .x_label = "K",
-                                             .panels = {"p"},
-                                             .rows = {{.title = "r", .lines = {{.name = "n", .y = {{0}}}}}},
-                                             .description = ""})});
-  skip_without_gnuplot(drawings);
-
-  CHECK(drawings.problem == "");
+TEST_CASE("ticks are short numbers") {
+  CHECK(tick_text(0) == "0");
+  CHECK(tick_text(0.002) == "0.002");
+  CHECK(tick_text(1e-7) == "1e-7");
+  CHECK(tick_text(2e-12) == "2e-12");
+  CHECK(tick_text(50000) == "50000");
+  CHECK(tick_text(1e6) == "1e6");
+  CHECK(tick_text(1e15) == "1e15");
 }
 
 TEST_CASE("percentages have three digits and honest ends") {

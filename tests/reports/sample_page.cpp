@@ -47,9 +47,9 @@ double normal(std::mt19937_64& random) {
   return radius * std::cos(6.283185307179586 * uniform());
 }
 
-ExponentHistogram histogram_of(const std::string& title, const Values& x) {
+ExponentHistogram histogram_of(const Values& x) {
   constexpr int first = -60;
-  ExponentHistogram histogram{.title = title, .first_exponent = first, .counts = std::vector<std::uint64_t>(90), .formats = {}};
+  ExponentHistogram histogram{.first_exponent = first, .counts = std::vector<std::uint64_t>(90), .formats = {}};
   for (const double v : x) {
     if (v == 0) {
       ++histogram.zeros;
@@ -67,8 +67,8 @@ double percent_of(const Values& x, const std::function<bool(double)>& is) {
   return 100 * static_cast<double>(std::count_if(x.begin(), x.end(), is)) / static_cast<double>(x.size());
 }
 
-ScaleWindow window_of(const std::string& title, const Values& x) {
-  ScaleWindow window{.title = title, .log2_scale = {}, .lines = {}};
+ScaleWindow window_of(const Values& x) {
+  ScaleWindow window{.log2_scale = {}, .lines = {}};
   for (int k = -10; k <= 24; ++k) window.log2_scale.push_back(k);
   for (const auto& model : models) {
     ScaleWindow::Line line{.format = model.name, .to_zero_percent = {}, .overflow_percent = {}};
@@ -126,20 +126,54 @@ Table errors_of(const std::string& tensor, const Values& x) {
   return table;
 }
 
-TensorSection section(const std::string& tensor, const std::string& facts, std::vector<Verdict> verdicts, const Values& x) {
-  return {.tensor = tensor,
-          .facts = facts,
-          .verdicts = std::move(verdicts),
-          .histograms = {histogram_of(tensor, x)},
-          .windows = {window_of(tensor, x)},
-          .errors = errors_of(tensor, x)};
+Section section(std::size_t place, const std::string& tensor, const std::string& facts, std::vector<Finding> findings,
+                const Values& x) {
+  const std::string id = "tensor-" + std::to_string(place);
+  return {.id = id,
+          .title = tensor,
+          .mark = findings.front().severity,
+          .fold = Section::Fold::closed,
+          .blocks = {Prose{{facts}}, FindingList{std::move(findings)},
+                     Figure{.name = id + "_exponents",
+                            .title = "Where the elements are.",
+                            .caption = "Bars.",
+                            .description = "Elements by exponent.",
+                            .data = histogram_of(x)},
+                     Figure{.name = "",
+                            .title = "What a loss scale changes.",
+                            .caption = "Lines.",
+                            .description = "Losses by scale.",
+                            .data = window_of(x)},
+                     errors_of(tensor, x)}};
+}
+
+Finding finding(Severity severity, const std::string& sentence) {
+  return {.what = "to_zero%",
+          .where = "a tensor",
+          .value = 1.5,
+          .threshold = 1.0,
+          .source = "chosen: for this page",
+          .severity = severity,
+          .sentence = sentence};
+}
+
+HeatMap heat_map(const std::vector<Section>& sections) {
+  HeatMap map{
+      .columns = {"float16", "e4m3fn"}, .legend = {{HeatMap::Shade::mended, "mended"}}, .groups = {{"layer", "a file", {}}}};
+  for (const Section& each : sections)
+    map.groups[0].rows.push_back({.name = each.title.substr(each.title.rfind('.') + 1),
+                                  .title = each.title,
+                                  .link = each.id,
+                                  .cells = {{HeatMap::Shade::good, "fits", "float16 holds all"},
+                                            {HeatMap::Shade::mended, "2^19", "float8_e4m3fn holds all at 2^19"}}});
+  return map;
 }
 
 }  // namespace
 
 Page sample_page() {
   constexpr std::size_t count = 20000;
-  using enum Verdict::Severity;
+  using enum Severity;
   const auto gradient = values(count, [](auto& r) {
     const bool dead = r() % 8 == 0;
     const double magnitude = std::exp2(-14.5 + 3.2 * normal(r));
@@ -150,23 +184,30 @@ Page sample_page() {
   Page page{.title = "What four formats do to three tensors",
             .settings = "Rounding nearest_even, policy nonsaturating, no scale, seed 0.",
             .command = "ulpscope sweep 'run 7/step-1200.safetensors' --to fp16,bf16,e4m3,e5m2 -o report",
+            .blocks = {},
             .sections = {}};
   page.sections.push_back(
-      section("run 7/step-1200.safetensors:layers.11.mlp.down_proj.weight.grad",
+      section(1, "run 7/step-1200.safetensors:layers.11.mlp.down_proj.weight.grad",
               "float32, 200 x 100, 20000 elements, 12.5 % zero; magnitudes 2^-28.1 to 2^-2.2",
-              {{bad, "float8_e4m3fn loses 80.5 % of the elements to zero; a loss scale of 2^10 brings that to 3.96 %."},
-               {warning, "float8_e5m2 loses 19.3 % of the elements to zero; a loss scale of 2^10 loses none."},
-               {good, "bfloat16 and float16 keep at least 99.9 % of the elements."}},
+              {finding(bad, "float8_e4m3fn loses 80.5 % of the elements to zero; a loss scale of 2^10 brings that to 3.96 %."),
+               finding(warning, "float8_e5m2 loses 19.3 % of the elements to zero; a loss scale of 2^10 loses none."),
+               finding(good, "bfloat16 and float16 keep at least 99.9 % of the elements.")},
               gradient));
   page.sections.push_back(
-      section("run 7/step-1200.safetensors:layers.3.attention.out <\"post\" & 'norm'>",
+      section(2, "run 7/step-1200.safetensors:layers.3.attention.out <\"post\" & 'norm'>",
               "float32, 200 x 100, 20000 elements; largest magnitude 2213",
-              {{warning, "float8_e4m3fn turns 5 outliers above 464 into NaN; without them its range is enough."},
-               {good, "float16, bfloat16 and float8_e5m2 hold every element."}},
+              {finding(warning, "float8_e4m3fn turns 5 outliers above 464 into NaN; without them its range is enough."),
+               finding(good, "float16, bfloat16 and float8_e5m2 hold every element.")},
               activation));
-  page.sections.push_back(section("run 7/step-1200.safetensors:layers.3.attention.q_proj.weight",
+  page.sections.push_back(section(3, "run 7/step-1200.safetensors:layers.3.attention.q_proj.weight",
                                   "float32, 200 x 100, 20000 elements; standard deviation 0.08",
-                                  {{good, "Every format holds at least 95 % of the elements as normal numbers."}}, weight));
+                                  {finding(good, "Every format holds at least 95 % of the elements as normal numbers.")},
+                                  weight));
+  page.blocks = {Prose{{"Three tensors."}}, Figure{.name = "heat_map",
+                                                   .title = "Tensors by formats.",
+                                                   .caption = "Cells.",
+                                                   .description = "Fates.",
+                                                   .data = heat_map(page.sections)}};
   return page;
 }
 

@@ -2,7 +2,7 @@
 // Writes the sample page, to be looked at.   usage: reports_sample FILE [NUMBER-OF-TENSORS]
 #include <cstdlib>
 
-#include "reports/directory.hpp"
+#include "reports/page_html.hpp"
 #include "tests/reports/sample_page.hpp"
 
 int main(int count, char** arguments) {

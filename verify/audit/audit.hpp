@@ -94,6 +94,7 @@ reports::Table audit_summary(const AuditResult& result);
 
 /// audit_power.csv: every mutant against every rule over standard problems (formats, K, distributions); the columns of
 /// audit_table() after those of the problem.
-reports::Table power_table(const std::vector<Rule>& rules, std::uint64_t seed, int threads);
+reports::Table power_table(const std::vector<Rule>& rules, std::uint64_t seed, int threads,
+                           const std::function<void(std::uint64_t problems, std::uint64_t total)>& progress = {});
 
 }  // namespace ulpscope::verify

@@ -41,7 +41,9 @@ products::Product product(const Formats& f, std::size_t k, const std::string& di
 
 }  // namespace
 
-reports::Table power_table(const std::vector<Rule>& rules, std::uint64_t seed, int threads) {
+reports::Table power_table(const std::vector<Rule>& rules, std::uint64_t seed, int threads,
+                           const std::function<void(std::uint64_t problems, std::uint64_t total)>& progress) {
+  std::uint64_t done = 0;
   reports::Table all{"audit_power", {"in", "out", "engine", "k", "distribution"}, {}};
   for (const Formats& f : formats)
     for (const std::size_t k : lengths)
@@ -56,6 +58,7 @@ reports::Table power_table(const std::vector<Rule>& rules, std::uint64_t seed, i
           row.insert(row.end(), cells.begin(), cells.end());
           all.rows.push_back(std::move(row));
         }
+        if (progress) progress(++done, formats.size() * lengths.size() * distributions.size());
       }
   return all;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -46,9 +47,17 @@ Trial trial(std::uint64_t seed, std::size_t index) {
 
 }  // namespace
 
-reports::Table explain_plants_table(std::size_t trials, std::uint64_t seed) {
+reports::Table explain_plants_table(std::size_t trials, std::uint64_t seed,
+                                    const std::function<void(std::uint64_t done, std::uint64_t total)>& progress) {
   std::vector<Trial> all(trials);
-  tensors::for_each_index(trials, 0, [&](std::size_t i) { all[i] = trial(seed, i); });
+  std::mutex one_at_a_time;
+  std::uint64_t done = 0;
+  tensors::for_each_index(trials, 0, [&](std::size_t i) {
+    all[i] = trial(seed, i);
+    if (!progress) return;
+    const std::lock_guard lock(one_at_a_time);
+    progress(++done, trials);
+  });
   std::map<std::string, std::vector<std::int64_t>> rows;
   for (const Trial& one : all) {
     auto& counts = rows.try_emplace(one.kind, endings + 1).first->second;

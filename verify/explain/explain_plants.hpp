@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "reports/table.hpp"
 
@@ -16,6 +17,7 @@ namespace ulpscope::verify {
 ///   wrong      something else is named
 ///   none       none of the hypotheses; right for causes that explain() does not know, whose names begin with `unknown:`
 /// A plant that leaves no trace in its output is drawn anew. The same rows for the same trials and seed on every machine.
-reports::Table explain_plants_table(std::size_t trials, std::uint64_t seed);
+reports::Table explain_plants_table(std::size_t trials, std::uint64_t seed,
+                                    const std::function<void(std::uint64_t done, std::uint64_t total)>& progress = {});
 
 }  // namespace ulpscope::verify

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where ticks are: powers of ten, or 1, 2 and 5 times these where the data cover few of them.
+#include "reports/axis.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <cstdlib>
+
+#include "emu/math.hpp"
+
+namespace ulpscope::reports {
+namespace {
+
+/// 10^exponent, correctly rounded for exponents of at most 22.
+double power_of_ten(int exponent) {
+  double power = 1;
+  for (int i = 0; i < std::abs(exponent); ++i) power *= 10;
+  return exponent < 0 ? 1 / power : power;
+}
+
+}  // namespace
+
+std::string tick_text(double value) {
+  if (value == 0) return "0";
+  const double magnitude = std::fabs(value);
+  if (magnitude >= 1e-3 && magnitude < 1e5) return fmt::format("{:g}", value);
+  std::string text = fmt::format("{:.0e}", value);
+  for (const char* const zero : {"e-0", "e+0", "e+"})  // 1e-07, 1e+07, 1e+10
+    if (const auto place = text.find(zero); place != std::string::npos)
+      text.replace(place, std::string(zero).size(), zero[1] == '-' ? "e-" : "e");
+  return text;
+}
+
+Axis log10_axis(double least, double most, int most_ticks) {
+  const int first = static_cast<int>(std::floor(emu::log10(least))), last = static_cast<int>(std::ceil(emu::log10(most)));
+  Axis axis;
+  if (last - first <= 2) {
+    constexpr std::array steps{1, 2, 5};
+    std::vector<double> values;
+    for (int decade = first; decade <= last + 1; ++decade)
+      for (const int step : steps) values.push_back(step * power_of_ten(decade));
+    std::size_t low = 0, high = values.size() - 1;
+    while (low + 1 < values.size() && values[low + 1] <= least) ++low;
+    while (high > low + 1 && values[high - 1] >= most) --high;
+    for (std::size_t i = low; i <= high; ++i) axis.ticks.push_back({emu::log10(values[i]), tick_text(values[i])});
+  } else {
+    const int step = 1 + (last - first - 1) / most_ticks;
+    int low = first;
+    while ((last - low) % step != 0) --low;
+    for (int decade = low; decade <= last; decade += step)
+      axis.ticks.push_back({static_cast<double>(decade), tick_text(power_of_ten(decade))});
+  }
+  axis.low = axis.ticks.front().at, axis.high = axis.ticks.back().at;
+  return axis;
+}
+
+Axis linear_axis(double low, double high, int most_ticks) {
+  Axis axis{.low = low, .high = high};
+  const int decade = static_cast<int>(std::floor(emu::log10((high - low) / most_ticks)));
+  for (const int digit : {1, 2, 5, 10}) {
+    const auto step_at = [&](double n) {
+      return decade < 0 ? n * digit / power_of_ten(-decade) : n * digit * power_of_ten(decade);
+    };
+    if (digit != 10 && (high - low) / step_at(1) > most_ticks) continue;
+    // A tick that is near covers the data, too.
+    const double below = std::floor(low / step_at(1)), above = std::ceil(high / step_at(1));
+    if (low - step_at(below) < step_at(0.5)) axis.low = step_at(below);
+    if (step_at(above) - high < step_at(0.5)) axis.high = step_at(above);
+    for (double n = below; n <= above; ++n)
+      if (step_at(n) >= axis.low && step_at(n) <= axis.high) axis.ticks.push_back({step_at(n), tick_text(step_at(n))});
+    break;
+  }
+  return axis;
+}
+
+Axis whole_axis(double low, double high, int most_ticks) {
+  Axis axis{.low = low, .high = high};
+  int step = 1;
+  while ((high - low) / step > most_ticks) step *= 2;
+  for (int k = static_cast<int>(std::ceil(low / step)) * step; k <= high; k += step)
+    axis.ticks.push_back({static_cast<double>(k), std::to_string(k)});
+  return axis;
+}
+
+}  // namespace ulpscope::reports

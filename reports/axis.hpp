@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Axes whose ticks cover their data, and where a value is on them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace ulpscope::reports {
+
+struct Tick {
+  double at;  ///< in the axis' own unit
+  std::string text;
+};
+
+/// A stretch of numbers laid on a stretch of the drawing.
+struct Axis {
+  double low = 0, high = 1;  ///< of the logarithm, on a logarithmic axis
+  double from = 0, to = 1;   ///< where these are drawn
+  std::vector<Tick> ticks = {};
+
+  double at(double value) const { return from + (value - low) / (high - low) * (to - from); }
+};
+
+/// Of decimal logarithms: from a tick at or below `least` to one at or above `most`, both positive; about `most_ticks` of them.
+Axis log10_axis(double least, double most, int most_ticks);
+
+/// From `low` to `high`, or to a tick that is near: ticks at multiples of 1, 2 or 5 times a power of ten, about `most_ticks`.
+Axis linear_axis(double low, double high, int most_ticks);
+
+/// Of binary exponents or other whole numbers from `low` to `high`: ticks at multiples of 1, 2, 4, ... `most_ticks` at most.
+Axis whole_axis(double low, double high, int most_ticks);
+
+/// A number on an axis: `0.002`, `1e-7`.
+std::string tick_text(double value);
+
+}  // namespace ulpscope::reports

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// A heat map as tables that stand beside each other where there is room.
+#pragma once
+
+#include <string>
+
+#include "reports/figure.hpp"
+
+namespace ulpscope::reports {
+
+std::string heat_map_html(const HeatMap& map);
+
+/// A name that may be broken after its separators.
+std::string breakable(const std::string& name);
+
+}  // namespace ulpscope::reports

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// Thresholds with their sources, and what they decide.
+#include "studies/census/census_findings.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "emu/names.hpp"
+
+namespace ulpscope::studies {
+namespace {
+
+using emu::Outcome;
+using reports::Severity;
+
+/// A share of the elements above which a finding has a severity.
+struct Threshold {
+  Outcome outcome;
+  double percent;
+  Severity severity;
+  const char* source;
+};
+
+// The first that is exceeded decides.
+constexpr std::array thresholds{
+    Threshold{Outcome::overflow, 0, Severity::bad,
+              "IEEE 754-2019, 7.4: the result of an overflow does not depend on how large the value is"},
+    Threshold{Outcome::to_zero, 1, Severity::bad, "chosen: 1 in 100 elements is seen in sums over the tensor"},
+    Threshold{Outcome::to_zero, 0, Severity::warning, "chosen: that an element is lost is said however few they are"},
+    Threshold{Outcome::subnormal, 5, Severity::warning, "chosen: 1 in 20 elements has fewer bits than the format's precision"}};
+
+const Threshold* exceeded(const ErrorSums& sums) {
+  const auto* const at = std::find_if(thresholds.begin(), thresholds.end(),
+                                      [&](const Threshold& t) { return percent_of(sums, t.outcome) > t.percent; });
+  return at == thresholds.end() ? nullptr : &*at;
+}
+
+std::string sentence_of(const CensusRow& row, const Scaling& scaling, const std::string& tensor) {
+  const ErrorSums& sums = row.sums;
+  const std::string text = emu::format_name(row.format) + ": ";
+  if (sums.count() == 0) return text + tensor + " is empty.";
+  const std::string at = scaling.rule == ScaleRule::none ? " at scale 1" : " under scale " + scaling.word;
+  std::vector<std::string> parts;
+  const auto add = [&](Outcome outcome, const char* becomes) {
+    parts.push_back(percent(sums.of(outcome), sums.count()) + " of " + tensor + becomes);
+  };
+  if (sums.of(Outcome::overflow) != 0) add(Outcome::overflow, " overflows");
+  if (sums.of(Outcome::to_zero) != 0) add(Outcome::to_zero, " becomes 0");
+  if (parts.empty() && exceeded(sums) != nullptr) add(Outcome::subnormal, " is subnormal");
+  if (parts.empty()) return text + tensor + " fits" + at + ": nothing overflows, nothing becomes 0.";
+  return text + parts.front() + (parts.size() > 1 ? " and " + parts.back() : std::string()) + at + ".";
+}
+
+}  // namespace
+
+double percent_of(const ErrorSums& sums, Outcome outcome) {
+  return 100 * static_cast<double>(sums.of(outcome)) / static_cast<double>(sums.count());
+}
+
+Severity severity(const ErrorSums& sums) {
+  const Threshold* const threshold = exceeded(sums);
+  return threshold == nullptr ? Severity::good : threshold->severity;
+}
+
+reports::Finding finding_of(const CensusRow& row, const Scaling& scaling, const std::string& tensor) {
+  const Threshold* const decided = exceeded(row.sums);
+  const Threshold& threshold = decided == nullptr ? thresholds.back() : *decided;
+  return {.what = std::string(emu::name_of(threshold.outcome)) + "%",
+          .where = row.tensor + ", " + emu::format_name(row.format),
+          .value = percent_of(row.sums, threshold.outcome),
+          .threshold = threshold.percent,
+          .source = threshold.source,
+          .severity = severity(row.sums),
+          .sentence = sentence_of(row, scaling, tensor)};
+}
+
+reports::Finding finding_of(const std::string& tensor, const Advice& advice) {
+  const std::uint64_t lost = advice.lost_to_zero + advice.overflowing;
+  return {.what = "lost_at_best_scale",
+          .where = tensor + ", " + emu::format_name(advice.format) + ", 2^" + std::to_string(advice.use_log2),
+          .value = static_cast<std::int64_t>(lost),
+          .threshold = std::int64_t{0},
+          .source = "chosen: a loss scale should lose no element to zero or overflow",
+          .severity = lost == 0                 ? Severity::good
+                      : advice.overflowing == 0 ? Severity::warning
+                                                : Severity::bad,
+          .sentence = sentence(tensor, advice)};
+}
+
+std::vector<Judged> judge(const std::vector<CensusRow>& census, const std::vector<SweepRow>& sweep) {
+  std::vector<Judged> all;
+  const std::vector<Advice> advice = advise(sweep);
+  for (const CensusRow& row : census) {
+    Judged judged{.row = &row};
+    const auto of_format = std::find_if(advice.begin(), advice.end(), [&](const Advice& a) { return a.format == row.format; });
+    if (of_format != advice.end())
+      judged.best = &*std::find_if(sweep.begin(), sweep.end(), [&](const SweepRow& r) {
+        return r.format == row.format && r.log2_scale == of_format->use_log2;
+      });
+    const ErrorSums& best = judged.sums();
+    if (severity(row.sums) == Severity::good)
+      judged.fate = Fate::fits;
+    else if (severity(best) == Severity::good)
+      judged.fate = Fate::mended;
+    else if (best.of(Outcome::overflow) + best.of(Outcome::to_zero) == 0)
+      judged.fate = Fate::few_bits;
+    else
+      judged.fate = Fate::lossy;
+    all.push_back(judged);
+  }
+  return all;
+}
+
+}  // namespace ulpscope::studies

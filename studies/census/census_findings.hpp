@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// What census and sweep found: how bad is what a format does to a tensor, by which threshold, and whether a scale mends it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "reports/finding.hpp"
+#include "studies/census/census.hpp"
+#include "studies/census/sweep.hpp"
+
+namespace ulpscope::studies {
+
+/// Elements of that class, in percent of all; nan where there are none.
+double percent_of(const ErrorSums& sums, emu::Outcome outcome);
+
+/// Bad: something overflows, or more than 1 % becomes zero. Warning: something becomes zero, or more than 5 % is subnormal.
+reports::Severity severity(const ErrorSums& sums);
+
+/// What decided the severity of a row: the share, its threshold, and where that comes from. `tensor` is how the sentence calls
+/// it.
+reports::Finding finding_of(const CensusRow& row, const Scaling& scaling, const std::string& tensor);
+
+/// The scale to use: what is lost there.
+reports::Finding finding_of(const std::string& tensor, const Advice& advice);
+
+/// What becomes of a tensor in a format.
+enum class Fate : std::uint8_t {
+  fits,      ///< as it is given, the census is good
+  mended,    ///< it is not, but it is good at a scale 2^k
+  few_bits,  ///< nothing is lost, at the best scale if scales were tried, but more than 5 % is subnormal
+  lossy      ///< something is lost, at every scale if scales were tried
+};
+
+struct Judged {
+  const CensusRow* row = nullptr;
+  const SweepRow* best = nullptr;  ///< at the scale to use; none where no scales were tried
+  Fate fate = Fate::fits;
+  /// At the best scale, or as given.
+  const ErrorSums& sums() const { return best != nullptr ? best->sums : row->sums; }
+};
+
+/// Of each row of a tensor's census; `sweep` may be empty. The result points into both.
+std::vector<Judged> judge(const std::vector<CensusRow>& census, const std::vector<SweepRow>& sweep);
+
+}  // namespace ulpscope::studies

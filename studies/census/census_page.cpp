@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+// From results to the page's parts, from its top down.
+#include "studies/census/census_page.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "emu/names.hpp"
+#include "studies/census/all_tensors.hpp"
+#include "studies/census/census_figures.hpp"
+#include "studies/census/judged_tensors.hpp"
+
+namespace ulpscope::studies {
+namespace {
+
+using emu::Outcome;
+using reports::Finding;
+using reports::Section;
+using reports::Severity;
+
+constexpr std::size_t few_tensors = 4;       // they are shown open
+constexpr std::size_t most_with_files = 20;  // tensors whose figures are written as files of their own
+
+/// All that the page shows.
+class CensusPage {
+ public:
+  explicit CensusPage(const JudgedTensors& judged)
+      : tensors_(judged), results_(judged.results()), judged_(judged.judged()), config_(judged.config()) {}
+
+  reports::Page page() const {
+    reports::Page page{.title = "Precision report",
+                       .settings = "rounding " + std::string(emu::name_of(config_.options.rounding)) + ", policy " +
+                                   std::string(emu::name_of(config_.options.policy)) + ", scale " + config_.scaling.word,
+                       .command = {},
+                       .blocks = {reports::Prose{{lead()}}},
+                       .sections = {}};
+    if (results_.size() > 1) page.blocks.emplace_back(by_format());
+    if (!results_.empty()) page.blocks.emplace_back(heat_map_of(tensors_, lead()));
+    for (const Fate fate : {Fate::mended, Fate::few_bits, Fate::lossy})
+      if (Section section = list_of(fate); !section.blocks.empty()) page.sections.push_back(std::move(section));
+    for (Section& section : tensors()) page.sections.push_back(std::move(section));
+    return page;
+  }
+
+ private:
+  struct Count {
+    std::size_t of_fate[4] = {};
+    std::size_t all = 0;
+  };
+
+  Count count(std::size_t format) const {
+    Count count;
+    for (const auto& of_tensor : judged_)
+      if (format < of_tensor.size()) ++count.of_fate[static_cast<std::size_t>(of_tensor[format].fate)], ++count.all;
+    return count;
+  }
+
+  std::size_t formats() const { return judged_.empty() ? 0 : judged_.front().size(); }
+
+  std::string lead() const {
+    Count all;
+    for (std::size_t f = 0; f < formats(); ++f) {
+      const Count of_format = count(f);
+      for (std::size_t i = 0; i < 4; ++i) all.of_fate[i] += of_format.of_fate[i];
+      all.all += of_format.all;
+    }
+    std::string text = std::to_string(results_.size()) + (results_.size() == 1 ? " tensor" : " tensors") + " in " +
+                       std::to_string(formats()) + (formats() == 1 ? " format" : " formats");
+    const std::string at = tensors_.scale_words();
+    const auto said = [&](Fate fate, bool one) -> std::string {
+      switch (fate) {
+        case Fate::fits: return (one ? "fits at " : "fit at ") + at;
+        case Fate::mended:
+          return one ? "is bad at scale 1 and mended by a scale 2^k" : "are bad at scale 1 and mended by a scale 2^k";
+        case Fate::few_bits:
+          return one ? "loses nothing, but much of it is subnormal" : "lose nothing, but much of them is subnormal";
+        case Fate::lossy: break;
+      }
+      if (!tensors_.swept()) return (one ? "is lossy at " : "are lossy at ") + at;
+      return one ? "stays lossy at every scale" : "stay lossy at every scale";
+    };
+    std::vector<std::string> parts;
+    for (const Fate fate : {Fate::lossy, Fate::mended, Fate::few_bits, Fate::fits})
+      if (const std::size_t n = all.of_fate[static_cast<std::size_t>(fate)]; n != 0)
+        parts.push_back((n == all.all && n > 1 ? "all" : std::to_string(n)) + " " + said(fate, n == 1));
+    if (all.all > 1) text += ": of " + std::to_string(all.all) + " pairs";
+    for (std::size_t i = 0; i < parts.size(); ++i) text += (i > 0 ? "; " : all.all > 1 ? ", " : ": ") + parts[i];
+    return text + ".";
+  }
+
+  reports::Table by_format() const {
+    reports::Table table{"formats", {"format"}, {}};
+    constexpr std::array fates{Fate::fits, Fate::mended, Fate::few_bits, Fate::lossy};
+    std::vector<Fate> present;
+    for (const Fate fate : fates) {
+      const auto is_fate = [&](const Judged& j) { return j.fate == fate; };
+      if (std::any_of(judged_.begin(), judged_.end(),
+                      [&](const auto& of_tensor) { return std::any_of(of_tensor.begin(), of_tensor.end(), is_fate); }))
+        present.push_back(fate);
+    }
+    for (const Fate fate : present) table.columns.push_back(tensors_.words_of(fate));
+    for (std::size_t f = 0; f < formats(); ++f) {
+      const Count of_format = count(f);
+      std::vector<reports::Cell> row{emu::format_name(judged_.front()[f].row->format)};
+      for (const Fate fate : present)
+        row.emplace_back(static_cast<std::int64_t>(of_format.of_fate[static_cast<std::size_t>(fate)]));
+      table.rows.push_back(std::move(row));
+    }
+    return table;
+  }
+
+  /// A table of all pairs of this fate; no blocks where there are none.
+  Section list_of(Fate fate) const {
+    reports::Table table{"pairs", {"tensor", "format", "lost as given, %"}, {}};
+    if (tensors_.swept()) table.columns.insert(table.columns.end(), {"best scale", "lost there, %", "subnormal there, %"});
+    if (!tensors_.swept()) table.columns.emplace_back("subnormal, %");
+    const auto share = [](const ErrorSums& sums) {
+      return percent_of(sums, Outcome::overflow) + percent_of(sums, Outcome::to_zero);
+    };
+    for (std::size_t i = 0; i < results_.size(); ++i)
+      for (const Judged& judged : judged_[i]) {
+        if (judged.fate != fate) continue;
+        std::vector<reports::Cell> row{results_[i].tensor.label, emu::format_name(judged.row->format), share(judged.row->sums)};
+        if (tensors_.swept()) {
+          row.emplace_back(judged.best == nullptr ? "" : power_of_two_words(judged.best->log2_scale));
+          row.emplace_back(share(judged.sums()));
+        }
+        row.emplace_back(percent_of(judged.sums(), Outcome::subnormal));
+        table.rows.push_back(std::move(row));
+      }
+    if (table.rows.empty()) return {};
+    constexpr std::array ids{"fits", "mended", "few-bits", "lossy"};
+    std::string title = tensors_.words_of(fate);
+    title.front() = static_cast<char>(title.front() - 'a' + 'A');
+    return {.id = ids[static_cast<std::size_t>(fate)],
+            .title = title,
+            .note = std::to_string(table.rows.size()) + (table.rows.size() == 1 ? " pair" : " pairs"),
+            .fold = Section::Fold::closed,
+            .blocks = {std::move(table)}};
+  }
+
+  Section section(std::size_t i) const {
+    const TensorResults& found = results_[i];
+    Section section{.id = id_of_section(i),
+                    .title = tensors_.parts(i).leaf,
+                    .fold = results_.size() > few_tensors ? Section::Fold::closed : Section::Fold::none};
+    std::vector<Finding> findings;
+    for (const Judged& judged : judged_[i]) {
+      Finding finding = finding_of(*judged.row, config_.scaling, tensors_.parts(i).leaf);
+      finding.sentence = tensors_.sentence(i, judged);
+      findings.push_back(std::move(finding));
+    }
+    std::stable_sort(findings.begin(), findings.end(),
+                     [](const Finding& a, const Finding& b) { return a.severity > b.severity; });
+    section.mark = findings.empty() ? Severity::good : findings.front().severity;
+    const bool with_files = results_.size() <= most_with_files;
+    section.blocks = {reports::Prose{{found.tensor.label + ": " + facts_of(found)}}, reports::FindingList{std::move(findings)},
+                      histogram_of(found, with_files ? id_of_section(i) + "_exponents" : std::string())};
+    if (!found.sweep.empty())
+      section.blocks.emplace_back(window_of(found, with_files ? id_of_section(i) + "_scales" : std::string()));
+    section.blocks.emplace_back(census_table(found.census, config_.scaling, config_.options));
+    return section;
+  }
+
+  /// A section for each file, in it one for each layer, in these the tensors.
+  std::vector<Section> tensors() const {
+    std::vector<Section> files;
+    for (std::size_t i = 0; i < results_.size(); ++i) {
+      const NameParts& parts = tensors_.parts(i);
+      Section& file = named(files, parts.file, "file-", Section::Fold::none);
+      std::vector<Section>& within =
+          parts.layer.empty() ? file.sections
+                              : named(file.sections, parts.layer, file.id + "-layer-", Section::Fold::closed).sections;
+      within.push_back(section(i));
+    }
+    for (Section& file : files)
+      for (Section& layer : file.sections) summarize(layer);
+    return files;
+  }
+
+  static Section& named(std::vector<Section>& sections, const std::string& title, const std::string& id, Section::Fold fold) {
+    const auto at =
+        std::find_if(sections.begin(), sections.end(), [&](const Section& s) { return s.title == title && !s.mark; });
+    if (at != sections.end()) return *at;
+    sections.push_back({.id = id + std::to_string(sections.size() + 1), .title = title, .fold = fold});
+    return sections.back();
+  }
+
+  /// Beside a layer's name: how many of its tensors are how bad.
+  static void summarize(Section& layer) {
+    if (layer.sections.empty()) return;
+    std::array<std::size_t, 3> counts{};
+    for (const Section& tensor : layer.sections) ++counts[static_cast<std::size_t>(*tensor.mark)];
+    for (const Severity severity : {Severity::bad, Severity::warning, Severity::good})
+      if (const std::size_t n = counts[static_cast<std::size_t>(severity)]; n != 0)
+        layer.note += (layer.note.empty() ? "" : ", ") + std::to_string(n) + " " + name_of(severity);
+  }
+
+  const JudgedTensors& tensors_;
+  const std::vector<TensorResults>& results_;
+  const std::vector<std::vector<Judged>>& judged_;
+  const CensusPageConfig& config_;
+};
+
+}  // namespace
+
+std::vector<Finding> census_findings(const std::vector<TensorResults>& results, const Scaling& scaling) {
+  std::vector<Finding> findings;
+  for (const TensorResults& each : results) {
+    const std::vector<Advice> advice = advise(each.sweep);
+    for (const Judged& judged : judge(each.census, each.sweep)) {
+      findings.push_back(finding_of(*judged.row, scaling, each.tensor.label));
+      const auto of_format =
+          std::find_if(advice.begin(), advice.end(), [&](const Advice& a) { return a.format == judged.row->format; });
+      if (judged.fate != Fate::fits && of_format != advice.end()) findings.push_back(finding_of(each.tensor.label, *of_format));
+    }
+  }
+  return findings;
+}
+
+std::vector<TensorResults> gather(const std::vector<tensors::Tensor>& tensors, const Scaling& scaling,
+                                  const std::optional<ScaleRange>& range, const CensusConfig& config,
+                                  const Progress& progress) {
+  return for_each_tensor(tensors, config, progress, [&](const tensors::Tensor& tensor, const CensusConfig& told) {
+    CensusConfig quiet = told;
+    quiet.progress = nullptr;
+    TensorResults found{
+        .tensor = tensor, .census = census(tensor, scaling, range ? quiet : told), .sweep = {}, .exponents = {}};
+    found.exponents = count_exponents(tensor, quiet);
+    if (range) found.sweep = sweep(tensor, *range, told);
+    return found;
+  });
+}
+
+reports::Page census_page(const std::vector<TensorResults>& results, const CensusPageConfig& config) {
+  const JudgedTensors judged(results, config);
+  return CensusPage(judged).page();
+}
+
+}  // namespace ulpscope::studies

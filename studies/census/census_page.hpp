@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page of census and sweep: a heat map of tensors by formats, then what a scale mends apart from what it does not, then
+// each tensor.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "reports/page.hpp"
+#include "studies/census/census_findings.hpp"
+#include "studies/study.hpp"
+#include "tensors/tensor.hpp"
+
+namespace ulpscope::studies {
+
+/// What is known about one tensor.
+struct TensorResults {
+  tensors::Tensor tensor;
+  std::vector<CensusRow> census;
+  std::vector<SweepRow> sweep;  ///< may be empty: then no scale is advised
+  ExponentCounts exponents;
+};
+
+/// Of each tensor its census, where its elements are, and a sweep over `range`, if there is one.
+std::vector<TensorResults> gather(const std::vector<tensors::Tensor>& tensors, const Scaling& scaling,
+                                  const std::optional<ScaleRange>& range, const CensusConfig& config, const Progress& progress);
+
+struct CensusPageConfig {
+  Scaling scaling;
+  emu::RoundingOptions options;
+};
+
+/// Without the command that reproduces it.
+reports::Page census_page(const std::vector<TensorResults>& results, const CensusPageConfig& config);
+
+/// Of every tensor and format what was decided of it, and of those that do not fit the scale to use.
+std::vector<reports::Finding> census_findings(const std::vector<TensorResults>& results, const Scaling& scaling);
+
+/// The parts of a tensor's name: its file, its layer (the name up to the first part that ends in a digit), and the rest.
+struct NameParts {
+  std::string file, layer, leaf;
+};
+NameParts parts_of(const tensors::Tensor& tensor);
+
+}  // namespace ulpscope::studies

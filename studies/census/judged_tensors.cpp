@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Words for what became of tensors, and the parts of their names.
+#include "studies/census/judged_tensors.hpp"
+
+#include <string_view>
+
+namespace ulpscope::studies {
+
+using emu::Outcome;
+
+JudgedTensors::JudgedTensors(const std::vector<TensorResults>& results, const CensusPageConfig& config)
+    : results_(results), config_(config) {
+  for (const TensorResults& each : results) {
+    judged_.push_back(judge(each.census, each.sweep));
+    parts_.push_back(parts_of(each.tensor));
+    swept_ |= !each.sweep.empty();
+  }
+}
+
+std::string JudgedTensors::scale_words() const {
+  return config_.scaling.rule == ScaleRule::none ? "scale 1" : "scale " + config_.scaling.word;
+}
+
+std::string JudgedTensors::words_of(Fate fate) const {
+  switch (fate) {
+    case Fate::fits: return "fits at " + scale_words();
+    case Fate::mended: return "bad at scale 1, mended by a scale 2^k";
+    case Fate::few_bits: return "nothing is lost, but much is subnormal";
+    case Fate::lossy: break;
+  }
+  return swept_ ? "stays lossy at every scale" : "lossy at " + scale_words();
+}
+
+std::string JudgedTensors::sentence(std::size_t tensor, const Judged& judged) const {
+  std::string text = finding_of(*judged.row, config_.scaling, parts_[tensor].leaf).sentence;
+  if (judged.fate == Fate::fits || judged.best == nullptr) return text;
+  const ErrorSums& sums = judged.best->sums;
+  if (judged.best->log2_scale == 0) return text + " No scale tried loses less.";
+  text += " At the best scale, " + power_of_two_words(judged.best->log2_scale) + ", ";
+  if (lost_elements(sums) != 0) return text + percent(lost_elements(sums), sums.count()) + " is lost.";
+  text += "nothing is lost";
+  return text + (sums.of(Outcome::subnormal) == 0
+                     ? "."
+                     : ", " + percent(sums.of(Outcome::subnormal), sums.count()) + " is subnormal.");
+}
+
+std::string id_of_section(std::size_t tensor) { return "tensor-" + std::to_string(tensor + 1); }
+
+std::string power_of_two_words(int exponent) { return "2^" + std::to_string(exponent); }
+
+std::uint64_t lost_elements(const ErrorSums& sums) { return sums.of(Outcome::overflow) + sums.of(Outcome::to_zero); }
+
+NameParts parts_of(const tensors::Tensor& tensor) {
+  if (tensor.name.empty() || !tensor.label.ends_with(":" + tensor.name)) return {"Other inputs", "", tensor.label};
+  NameParts parts{
+      .file = tensor.label.substr(0, tensor.label.size() - tensor.name.size() - 1), .layer = {}, .leaf = tensor.name};
+  constexpr std::string_view separators = "./", digits = "0123456789";
+  for (auto at = tensor.name.find_first_of(separators); at != std::string::npos;
+       at = tensor.name.find_first_of(separators, at + 1)) {
+    if (at == 0 || digits.find(tensor.name[at - 1]) == std::string_view::npos || at + 1 == tensor.name.size()) continue;
+    parts.layer = tensor.name.substr(0, at);
+    parts.leaf = tensor.name.substr(at + 1);
+    break;
+  }
+  return parts;
+}
+
+}  // namespace ulpscope::studies

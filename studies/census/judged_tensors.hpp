@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tensors of a page, each judged once, and what is said of them in all parts of the page.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "studies/census/census_page.hpp"
+
+namespace ulpscope::studies {
+
+/// Of results and a configuration that outlive it.
+class JudgedTensors {
+ public:
+  JudgedTensors(const std::vector<TensorResults>& results, const CensusPageConfig& config);
+
+  const std::vector<TensorResults>& results() const { return results_; }
+  const CensusPageConfig& config() const { return config_; }
+  const std::vector<std::vector<Judged>>& judged() const { return judged_; }  ///< by tensor, then format
+  const NameParts& parts(std::size_t tensor) const { return parts_[tensor]; }
+  bool swept() const { return swept_; }  ///< whether scales were tried
+
+  /// `scale 1`, or the scale that was given.
+  std::string scale_words() const;
+  std::string words_of(Fate fate) const;
+  /// What the format does as given, and what the best scale changes.
+  std::string sentence(std::size_t tensor, const Judged& judged) const;
+
+ private:
+  const std::vector<TensorResults>& results_;
+  const CensusPageConfig& config_;
+  std::vector<std::vector<Judged>> judged_;
+  std::vector<NameParts> parts_;
+  bool swept_ = false;
+};
+
+/// Of the section that a tensor has.
+std::string id_of_section(std::size_t tensor);
+
+/// `2^19`.
+std::string power_of_two_words(int exponent);
+
+/// Elements that overflow or become zero.
+std::uint64_t lost_elements(const ErrorSums& sums);
+
+/// `description`: the figure in words.
+reports::Figure heat_map_of(const JudgedTensors& tensors, const std::string& description);
+
+}  // namespace ulpscope::studies

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the figures and pages of studies hold, from tables and tensors small enough to be read here.
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "emu/catalogue.hpp"
+#include "emu/names.hpp"
+#include "studies/accumulation/accumulation_page.hpp"
+#include "studies/breaks/breaks.hpp"
+#include "studies/census/census_page.hpp"
+#include "studies/census/sweep_figures.hpp"
+#include "tensors/synthetic.hpp"
+
+using namespace ulpscope;
+using reports::Table;
+using studies::Fate;
+
+namespace {
+
+studies::TensorResults results_of(const std::vector<double>& values, const std::string& name = "x") {
+  studies::TensorResults results{
+      .tensor = tensors::from_values(name, {values.size()}, values), .census = {}, .sweep = {}, .exponents = {}};
+  const studies::CensusConfig config{.formats = {emu::e4m3}, .options = {}, .progress = {}};
+  results.census = studies::census(results.tensor, {}, config);
+  results.sweep = studies::sweep(results.tensor, {.low = -10, .high = 24}, config);
+  results.exponents = studies::count_exponents(results.tensor, config);
+  return results;
+}
+
+Fate fate_of(const std::vector<double>& values) {
+  const studies::TensorResults results = results_of(values);
+  return studies::judge(results.census, results.sweep).front().fate;
+}
+
+Table accumulation_rows() {
+  Table table{"accumulation",
+              {"seed", "engine", "evidence", "in", "acc", "promote", "distribution", "k", "rel_frobenius_error",
+               "input_rel_frobenius_error"},
+              {}};
+  const auto add = [&](const char* engine, const char* in, const char* acc, std::int64_t promote, double error) {
+    for (const std::int64_t k : {64, 128})
+      table.rows.push_back(
+          {std::int64_t{0}, engine, "recordings", in, acc, promote, "normal:0,1", k, error * static_cast<double>(k), 0.25});
+  };
+  add("sm_90", "float8_e4m3fn", "float32", 0, 0.5);
+  add("sm_90", "float8_e4m3fn", "float32", 128, 0.125);
+  add("sm_90", "float16", "float16", 0, 0.01);
+  add("sm_90", "float16", "float32", 0, 0.75);
+  add("fma", "float16", "float32", 0, 0.25);
+  return table;
+}
+
+}  // namespace
+
+TEST_CASE("a tensor fits, is mended by a scale, keeps few bits, or stays lossy", "[studies][pages]") {
+  CHECK(fate_of({1, 2, 3}) == Fate::fits);
+  CHECK(fate_of({0x1p-15, 0x1p-14}) == Fate::mended);
+  CHECK(fate_of({1000, 2000}) == Fate::mended);
+  CHECK(fate_of({0x1p8, 0x1p-9, 0x1p-8}) == Fate::few_bits);
+  CHECK(fate_of({0x1p8, 0x1p-30}) == Fate::lossy);
+}
+
+TEST_CASE("a cell of the heat map names the scale that mends, or the share lost at the best", "[studies][pages]") {
+  const reports::Page page = studies::census_page({results_of({0x1p-15, 0x1p-14}, "a"), results_of({0x1p8, 0x1p-30}, "b")}, {});
+  const reports::HeatMap* map = nullptr;
+  for (const reports::Block& block : page.blocks)
+    if (const auto* const figure = std::get_if<reports::Figure>(&block)) map = &std::get<reports::HeatMap>(figure->data);
+
+  REQUIRE(map != nullptr);
+  const auto& rows = map->groups.at(0).rows;
+  CHECK(rows.at(0).cells.at(0).text == "2^9");  // 2^-15 becomes 2^-6, the least normal number
+  CHECK(rows.at(0).cells.at(0).shade == reports::HeatMap::Shade::mended);
+  CHECK(rows.at(1).cells.at(0).text == "50%");
+  CHECK(rows.at(1).cells.at(0).shade == reports::HeatMap::Shade::severe);
+}
+
+TEST_CASE("a finding is the first threshold that a census exceeds, with its source", "[studies][pages]") {
+  const auto finding = [](const std::vector<double>& values) {
+    return studies::finding_of(results_of(values).census.front(), {}, "x");
+  };
+
+  CHECK(finding({1000, 1}).what == "overflow%");
+  CHECK(finding({1000, 1}).value == reports::Cell(50.0));
+  CHECK(finding({1000, 1}).threshold == reports::Cell(0.0));
+  CHECK(finding({1000, 1}).severity == reports::Severity::bad);
+  CHECK(finding({0x1p-20, 1}).what == "to_zero%");
+  CHECK(finding({0x1p-20, 1}).threshold == reports::Cell(1.0));
+  std::vector<double> one_of_200(200, 1.0);
+  one_of_200[7] = 0x1p-20;
+  CHECK(finding(one_of_200).severity == reports::Severity::warning);
+  CHECK(finding({0x1p-8, 1}).what == "subnormal%");
+  CHECK(finding({0x1p-8, 1}).threshold == reports::Cell(5.0));
+  CHECK(finding({1, 2}).severity == reports::Severity::good);
+  for (const auto& values : {std::vector<double>{1000, 1}, {0x1p-20, 1}, {0x1p-8, 1}, {1, 2}})
+    CHECK_FALSE(finding(values).source.empty());
+}
+
+TEST_CASE("a tensor's name has a file, a layer up to the first part that ends in a digit, and the rest", "[studies][pages]") {
+  const auto parts = [](const std::string& name) {
+    tensors::Tensor tensor = tensors::from_values("f:" + name, {1}, std::vector<double>{1.0});
+    tensor.name = name;
+    const studies::NameParts p = studies::parts_of(tensor);
+    return p.file + "|" + p.layer + "|" + p.leaf;
+  };
+
+  CHECK(parts("start.layer1.weight") == "f|start.layer1|weight");
+  CHECK(parts("model.layers.11.mlp.w1.weight") == "f|model.layers.11|mlp.w1.weight");
+  CHECK(parts("block/3/bias") == "f|block/3|bias");
+  CHECK(parts("lm_head.weight") == "f||lm_head.weight");
+  CHECK(parts("w1") == "f||w1");
+  tensors::Tensor alone = tensors::from_values("normal:0,1:3", {1}, std::vector<double>{1.0});
+  CHECK(studies::parts_of(alone).leaf == "normal:0,1:3");
+}
+
+TEST_CASE("float32 accumulators are drawn over the error of fma, others as they are", "[studies][pages]") {
+  const auto figures = studies::accumulation_figures(accumulation_rows());
+
+  REQUIRE(figures.size() == 3);
+  const auto& narrow = std::get<reports::Growth>(figures[0].data);
+  const auto& half = std::get<reports::Growth>(figures[1].data);
+  const auto& wide = std::get<reports::Growth>(figures[2].data);
+  CHECK(narrow.x == std::vector<double>{64, 128});
+  CHECK(narrow.lines.at(0).y == std::vector<std::vector<double>>{{32, 64}});
+  CHECK(narrow.lines.at(1).dash == reports::Growth::Dash::dashed);
+  CHECK(narrow.lines.at(2).y == std::vector<std::vector<double>>{{0.25, 0.25}});
+  CHECK(half.lines.at(0).y == std::vector<std::vector<double>>{{0.64, 1.28}});
+  CHECK(wide.lines.at(0).y == std::vector<std::vector<double>>{{3, 3}});
+  CHECK(wide.lines.at(1).y == std::vector<std::vector<double>>{{1, 1}});
+}
+
+TEST_CASE("a colour is an engine and a marker an input format in all figures of the study", "[studies][pages]") {
+  const auto figures = studies::accumulation_figures(accumulation_rows());
+  const auto line = [&](std::size_t figure, std::size_t i) {
+    return std::get<reports::Growth>(figures[figure].data).lines.at(i);
+  };
+
+  CHECK(line(0, 0).colour == line(1, 0).colour);
+  CHECK(line(0, 0).colour == line(2, 0).colour);
+  CHECK(line(2, 0).colour != line(2, 1).colour);
+  CHECK(line(0, 0).marker != line(2, 0).marker);
+  CHECK(line(1, 0).marker == line(2, 1).marker);
+}
+
+TEST_CASE("findings of accumulation lead with fp8 on Hopper and what promotion gives back", "[studies][pages]") {
+  studies::AccumulationConfig config;
+  config.lengths = {256, 4096};
+  config.shape = {8, 8};
+  const auto rows = studies::accumulate(config);
+  const auto findings = studies::accumulation_findings(rows, config);
+
+  REQUIRE(findings.size() > 5);
+  CHECK(findings[0].what == "error_over_input_rounding");
+  CHECK(findings[0].where.starts_with("sm_90 on float8_e4m3fn, uniform:0,1, K = 4096"));
+  CHECK(findings[0].severity == reports::Severity::bad);
+  CHECK(findings[3].what == "promotion_divides_error_by");
+  // The value is that of the rows.
+  double most = 0;
+  for (const studies::AccumulationRow& row : rows)
+    if (row.accumulation.name == "sm_90" && row.accumulation.in == emu::e4m3 && row.accumulation.promote == 0 &&
+        row.length == 4096)
+      most = std::max(most, row.errors.frobenius / row.errors.rounding);
+  CHECK(findings[0].value == reports::Cell(most));
+}
+
+TEST_CASE("the strips of the breaks are runs of one outcome to nearest even, and sums how near they come", "[studies][pages]") {
+  studies::BreaksRequest request;
+  request.formats.to = {"fp16", "e5m2"};
+  request.function = {"sum_of_squares"};
+  request.rounding = {"nearest_even", "upward", "stochastic"};
+  request.log2_scale = "-20:20:2";
+  request.sums.terms = 4096;
+  request.sums.lengths = {64};
+  const studies::BreaksResult result = studies::measure(request);
+  const auto figures = studies::breaks_figures(studies::breaks_tables(result));
+
+  REQUIRE(figures.size() == 2);
+  const auto& strips = std::get<reports::Ranges>(figures[0].data);
+  REQUIRE(strips.panels.size() == 2);
+  for (const auto& panel : strips.panels) {
+    REQUIRE(panel.rows.size() == 1);
+    for (const studies::Curve& curve : result.curves) {
+      if (emu::format_name(curve.of.format) != panel.title || curve.of.options.rounding != emu::Rounding::nearest_even)
+        continue;
+      const bool thin = curve.of.arithmetic != curve.of.format;
+      for (const studies::ScalePoint& point : curve.points) {
+        std::size_t covered = 0, right = 0;
+        for (const auto& span : panel.rows[0].spans) {
+          if ((span.height == reports::Ranges::Span::Height::thin) != thin) continue;
+          if (span.low > point.log2_scale || span.high < point.log2_scale) continue;
+          ++covered, right += span.tone == reports::Tone::normal ? 1 : 0;
+        }
+        CAPTURE(panel.title, point.log2_scale);
+        CHECK(right == (point.outcome == studies::ScaleOutcome::right ? 1 : 0));
+        if (!thin) CHECK(covered == 1);
+      }
+    }
+  }
+  const auto& sums = std::get<reports::Ranges>(figures[1].data);
+  for (const auto& panel : sums.panels)
+    for (const auto& row : panel.rows) CHECK(row.dots.size() == 2);  // to nearest even, and stochastic
+  CHECK(sums.panels.at(0).rows.at(1).name == "ones 4096");
+  CHECK(sums.panels.at(0).rows.at(1).dots.at(0).at == 0.5);  // float16 stops at 2048
+}
+
+TEST_CASE("a sweep's table is a window for each tensor and rounding", "[studies][pages]") {
+  Table table{"sweep", {"seed", "tensor", "format", "rounding", "log2_scale", "count", "to_zero", "overflow"}, {}};
+  for (const char* const rounding : {"nearest_even", "stochastic"})
+    for (const char* const format : {"float16", "bfloat16"})
+      for (const std::int64_t k : {0, 1})
+        table.rows.push_back({std::int64_t{0}, "t", format, rounding, k, std::int64_t{4}, 1 - k, k});
+
+  const auto figures = studies::sweep_figures(table);
+
+  REQUIRE(figures.size() == 2);
+  CHECK(figures[1].title == "t, stochastic.");
+  const auto& window = std::get<reports::ScaleWindow>(figures[0].data);
+  CHECK(window.log2_scale == std::vector<double>{0, 1});
+  REQUIRE(window.lines.size() == 2);
+  CHECK(window.lines[1].to_zero_percent == std::vector<double>{25, 0});
+  CHECK(window.lines[1].overflow_percent == std::vector<double>{0, 25});
+
+  const std::vector<std::vector<reports::Cell>> again(table.rows.begin(), table.rows.begin() + 4);
+  table.rows.insert(table.rows.end(), again.begin(), again.end());  // a scale twice, of another cell
+  CHECK(studies::sweep_figures(table).size() == 1);
+}
