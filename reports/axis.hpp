@@ -7,17 +7,19 @@
 
 namespace ulpscope::reports {
 
+/// A mark of an axis.
 struct Tick {
-  double at;  ///< in the axis' own unit
-  std::string text;
+  double at;         ///< in the axis' own unit
+  std::string text;  ///< what stands beside it
 };
 
 /// A stretch of numbers laid on a stretch of the drawing.
 struct Axis {
-  double low = 0, high = 1;  ///< of the logarithm, on a logarithmic axis
-  double from = 0, to = 1;   ///< where these are drawn
-  std::vector<Tick> ticks = {};
+  double low = 0, high = 1;      ///< of the logarithm, on a logarithmic axis
+  double from = 0, to = 1;       ///< where these are drawn
+  std::vector<Tick> ticks = {};  ///< ascending
 
+  /// Where a number is drawn.
   double at(double value) const { return from + (value - low) / (high - low) * (to - from); }
 };
 

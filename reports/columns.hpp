@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,22 +16,19 @@ namespace ulpscope::reports {
 /// Of a table that outlives it.
 class Columns {
  public:
+  /// Keeps a reference.
   explicit Columns(const Table& table) : table_(table) {}
 
-  bool has(std::string_view name) const {
-    return std::find(table_.columns.begin(), table_.columns.end(), name) != table_.columns.end();
-  }
-  /// @throws std::logic_error where there is no such column
-  const Cell& cell(const std::vector<Cell>& row, std::string_view name) const {
-    const auto at = std::find(table_.columns.begin(), table_.columns.end(), name);
-    if (at == table_.columns.end()) throw std::logic_error("no column " + std::string(name) + " in " + table_.name);
-    return row[static_cast<std::size_t>(at - table_.columns.begin())];
-  }
+  /// Whether there is a column of that name.
+  bool has(std::string_view name) const { return table_.has(name); }
+  /// The cell of a row in the column of that name. @throws std::out_of_range where there is none
+  const Cell& cell(const std::vector<Cell>& row, std::string_view name) const { return row[table_.column(name)]; }
+  /// Its words; empty where it holds a number.
   std::string text(const std::vector<Cell>& row, std::string_view name) const {
     const auto* const word = std::get_if<std::string>(&cell(row, name));
     return word == nullptr ? std::string() : *word;
   }
-  /// NaN where the cell holds a word.
+  /// Its number; NaN where it holds words.
   double number(const std::vector<Cell>& row, std::string_view name) const {
     const Cell& found = cell(row, name);
     if (const auto* const count = std::get_if<std::int64_t>(&found)) return static_cast<double>(*count);

@@ -15,11 +15,14 @@ namespace ulpscope::reports {
 /// None of a figure that has nothing to show. A heat map's are those of its file: a page shows it as a table.
 std::vector<Drawing> draw(const Figure& figure);
 
+///@{
+/// Of one kind of figure.
 std::vector<Drawing> draw(const ExponentHistogram& histogram);
 std::vector<Drawing> draw(const ScaleWindow& window);
 std::vector<Drawing> draw(const Growth& growth);
 std::vector<Drawing> draw(const HeatMap& map);
 std::vector<Drawing> draw(const Ranges& ranges);
+///@}
 
 namespace detail {
 

@@ -8,6 +8,7 @@
 
 namespace ulpscope::reports {
 
+/// The map as a table of HTML: each cell coloured, its whole words as a tooltip.
 std::string heat_map_html(const HeatMap& map);
 
 /// A name that may be broken after its separators.

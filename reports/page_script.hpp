@@ -6,6 +6,7 @@
 
 namespace ulpscope::reports {
 
+/// The script of a page, in JavaScript: it sorts tables and filters their rows.
 std::string page_script();
 
 /// `'sha256-...'`: what a content security policy allows it by.

@@ -31,10 +31,11 @@ inline constexpr Colour subnormal{"#f7d98b", "#6d5317"};     ///< magnitudes tha
 inline constexpr Colour normal{"#b5dcc3", "#28583f"};        ///< magnitudes that stay normal
 inline constexpr Colour overflow{"#cfb6ea", "#5a3c82"};      ///< magnitudes that overflow
 
-// Shades of a heat map, by HeatMap::Shade; the text on them is that of the page.
+/// Shades of a heat map, by HeatMap::Shade; the text on them is that of the page.
 inline constexpr std::array shades{Colour{"#f1f2f4", "#23282f"}, Colour{"#cfe9d8", "#1f4730"}, Colour{"#fbe3a6", "#5c4710"},
                                    Colour{"#d9e4f5", "#27405f"}, Colour{"#fbdcd8", "#4d2724"}, Colour{"#f5b3ac", "#7a2f2a"},
                                    Colour{"#ec8178", "#a8352d"}};
+/// That of a cell.
 constexpr Colour of_shade(HeatMap::Shade shade) { return shades[static_cast<std::size_t>(shade)]; }
 
 // One for each format, told apart by people who do not see red or green as well: they also differ in lightness.

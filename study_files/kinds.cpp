@@ -22,6 +22,7 @@
 #include "studies/quantization/quantization.hpp"
 #include "verify/check_study.hpp"
 #include "verify/conform/conform_request.hpp"
+#include "verify/evidence/evidence_request.hpp"
 #include "verify/matmul_request.hpp"
 #include "verify/operations/operation_requests.hpp"
 
@@ -96,14 +97,16 @@ const std::vector<Kind>& kinds() {
       {"probe", "the numerical features of an engine, found by experiment", "instructions", 5, make<studies::ProbeRequest>},
       {"devices check", "a device beside the emulator, bit by bit", "inner products", 1e6, make<studies::DeviceCheckRequest>},
       {"conform", "somebody else's converter on every input", "inputs", 5e7, make<verify::ConformRequest>},
+      {"evidence", "what the checks of verify are worth: false alarms, power, tight bounds, causes named", "products", 3e3,
+       make<verify::EvidenceRequest>},
       {"breaks", "where functions break as their inputs scale, and sums stop growing", "operations", 2e6,
        make<studies::BreaksRequest>, studies::breaks_figures},
       {"quantization", "formats and symmetric integers under their scales, ranked at equal bits", "elements", 1e7,
-       make<studies::QuantizationRequest>},
+       make<studies::QuantizationRequest>, studies::quantization_figures},
       {"product_sizes", "errors of products of N by N matrices, the operands' and the engine's apart", "products", 3e8,
-       make<studies::ProductSizesRequest>},
+       make<studies::ProductSizesRequest>, studies::product_sizes_figures},
       {"attention", "caches, probabilities and 2^x of attention in low precision", "products", 3e8,
-       make<studies::AttentionStudyRequest>},
+       make<studies::AttentionStudyRequest>, studies::attention_figures},
       {"claims", "what articles say, beside the measurement", "claims", 5, make<studies::ClaimsRequest>},
       {"verify matmul", "is D = A.B + C right?", "outputs", 1e6, make<verify::MatmulRequest>},
       {"verify softmax", "is a softmax right?", "outputs", 1e6, make<verify::SoftmaxRequest>},

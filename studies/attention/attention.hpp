@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "emu/format.hpp"
+#include "reports/page.hpp"
 #include "requests/field.hpp"
 #include "requests/parts.hpp"
 #include "studies/study.hpp"
@@ -94,6 +95,9 @@ Exp2Row exp2_row(const AttentionProblem& problem, int degree);
 /// The coefficients, that of f^0 first: of all polynomials of the degree the one whose largest |p(f) 2^-f - 1| over [0, 1] is
 /// least (Remez; Cheney, Introduction to Approximation Theory, chapter 3), each rounded to float32.
 std::vector<float> exp2_polynomial(int degree);
+
+/// Of its tables: probabilities that become 0 over their distance from the largest.
+std::vector<reports::Figure> attention_figures(const std::vector<reports::Table>& tables);
 
 /// attention.csv (caches), attention_probabilities.csv, attention_distances.csv, attention_exp2.csv. @throws ulpscope::Error
 StudyResult run(const AttentionStudyRequest& request, const Progress& progress);

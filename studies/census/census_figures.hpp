@@ -11,8 +11,9 @@ namespace ulpscope::studies {
 /// Its dtype, shape, count and range.
 std::string facts_of(const TensorResults& results);
 
-/// `name`: of the figure's file; empty: it has none.
+/// How many elements have each binary exponent. `name`: of the figure's file; empty: it has none.
 reports::Figure histogram_of(const TensorResults& results, const std::string& name);
+/// What each loss scale loses. `name`: of the figure's file; empty: it has none.
 reports::Figure window_of(const TensorResults& results, const std::string& name);
 
 }  // namespace ulpscope::studies

@@ -100,13 +100,13 @@ std::vector<Judged> judge(const std::vector<CensusRow>& census, const std::vecto
       });
     const ErrorSums& best = judged.sums();
     if (severity(row.sums) == Severity::good)
-      judged.fate = Fate::fits;
+      judged.fate = TensorFate::fits;
     else if (severity(best) == Severity::good)
-      judged.fate = Fate::mended;
+      judged.fate = TensorFate::mended;
     else if (best.of(Outcome::overflow) + best.of(Outcome::to_zero) == 0)
-      judged.fate = Fate::few_bits;
+      judged.fate = TensorFate::few_bits;
     else
-      judged.fate = Fate::lossy;
+      judged.fate = TensorFate::lossy;
     all.push_back(judged);
   }
   return all;

@@ -26,17 +26,18 @@ reports::Finding finding_of(const CensusRow& row, const Scaling& scaling, const 
 reports::Finding finding_of(const std::string& tensor, const Advice& advice);
 
 /// What becomes of a tensor in a format.
-enum class Fate : std::uint8_t {
+enum class TensorFate : std::uint8_t {
   fits,      ///< as it is given, the census is good
   mended,    ///< it is not, but it is good at a scale 2^k
   few_bits,  ///< nothing is lost, at the best scale if scales were tried, but more than 5 % is subnormal
   lossy      ///< something is lost, at every scale if scales were tried
 };
 
+/// A row of a census, and what a scale would make of it.
 struct Judged {
-  const CensusRow* row = nullptr;
-  const SweepRow* best = nullptr;  ///< at the scale to use; none where no scales were tried
-  Fate fate = Fate::fits;
+  const CensusRow* row = nullptr;      ///< as the tensor is given
+  const SweepRow* best = nullptr;      ///< at the scale to use; none where no scales were tried
+  TensorFate fate = TensorFate::fits;  ///< the verdict
   /// At the best scale, or as given.
   const ErrorSums& sums() const { return best != nullptr ? best->sums : row->sums; }
 };

@@ -30,10 +30,10 @@ std::string short_percent(std::uint64_t part, std::uint64_t whole) {
 
 Shade shade_of(const Judged& judged) {
   switch (judged.fate) {
-    case Fate::fits: return Shade::good;
-    case Fate::mended: return Shade::mended;
-    case Fate::few_bits: return Shade::reduced;
-    case Fate::lossy: break;
+    case TensorFate::fits: return Shade::good;
+    case TensorFate::mended: return Shade::mended;
+    case TensorFate::few_bits: return Shade::reduced;
+    case TensorFate::lossy: break;
   }
   const ErrorSums& sums = judged.sums();
   const double percent = percent_of(sums, Outcome::overflow) + percent_of(sums, Outcome::to_zero);
@@ -44,21 +44,21 @@ HeatMap::Cell cell_of(const JudgedTensors& tensors, std::size_t tensor, const Ju
   const ErrorSums& sums = judged.sums();
   HeatMap::Cell cell{.shade = shade_of(judged), .text = {}, .title = tensors.sentence(tensor, judged)};
   switch (judged.fate) {
-    case Fate::fits: cell.text = "fits"; break;
-    case Fate::mended: cell.text = power_of_two_words(judged.best->log2_scale); break;
-    case Fate::few_bits: cell.text = short_percent(sums.of(Outcome::subnormal), sums.count()); break;
-    case Fate::lossy: cell.text = short_percent(lost_elements(sums), sums.count()); break;
+    case TensorFate::fits: cell.text = "fits"; break;
+    case TensorFate::mended: cell.text = power_of_two_words(judged.best->log2_scale); break;
+    case TensorFate::few_bits: cell.text = short_percent(sums.of(Outcome::subnormal), sums.count()); break;
+    case TensorFate::lossy: cell.text = short_percent(lost_elements(sums), sums.count()); break;
   }
   return cell;
 }
 
 void add_legend(HeatMap& map, const JudgedTensors& tensors) {
-  const std::array entries{HeatMap::Entry{Shade::good, tensors.words_of(Fate::fits)},
-                           HeatMap::Entry{Shade::mended, tensors.words_of(Fate::mended)},
-                           HeatMap::Entry{Shade::reduced, tensors.words_of(Fate::few_bits)},
-                           HeatMap::Entry{Shade::slight, tensors.words_of(Fate::lossy) + ": less than 1%"},
-                           HeatMap::Entry{Shade::marked, tensors.words_of(Fate::lossy) + ": less than 10%"},
-                           HeatMap::Entry{Shade::severe, tensors.words_of(Fate::lossy) + ": 10% or more"}};
+  const std::array entries{HeatMap::Entry{Shade::good, tensors.words_of(TensorFate::fits)},
+                           HeatMap::Entry{Shade::mended, tensors.words_of(TensorFate::mended)},
+                           HeatMap::Entry{Shade::reduced, tensors.words_of(TensorFate::few_bits)},
+                           HeatMap::Entry{Shade::slight, tensors.words_of(TensorFate::lossy) + ": less than 1%"},
+                           HeatMap::Entry{Shade::marked, tensors.words_of(TensorFate::lossy) + ": less than 10%"},
+                           HeatMap::Entry{Shade::severe, tensors.words_of(TensorFate::lossy) + ": 10% or more"}};
   for (const HeatMap::Entry& entry : entries)
     for (const HeatMap::Group& group : map.groups)
       if (std::any_of(group.rows.begin(), group.rows.end(), [&](const HeatMap::Row& row) {

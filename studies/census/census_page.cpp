@@ -37,7 +37,7 @@ class CensusPage {
                        .sections = {}};
     if (results_.size() > 1) page.blocks.emplace_back(by_format());
     if (!results_.empty()) page.blocks.emplace_back(heat_map_of(tensors_, lead()));
-    for (const Fate fate : {Fate::mended, Fate::few_bits, Fate::lossy})
+    for (const TensorFate fate : {TensorFate::mended, TensorFate::few_bits, TensorFate::lossy})
       if (Section section = list_of(fate); !section.blocks.empty()) page.sections.push_back(std::move(section));
     for (Section& section : tensors()) page.sections.push_back(std::move(section));
     return page;
@@ -68,20 +68,20 @@ class CensusPage {
     std::string text = std::to_string(results_.size()) + (results_.size() == 1 ? " tensor" : " tensors") + " in " +
                        std::to_string(formats()) + (formats() == 1 ? " format" : " formats");
     const std::string at = tensors_.scale_words();
-    const auto said = [&](Fate fate, bool one) -> std::string {
+    const auto said = [&](TensorFate fate, bool one) -> std::string {
       switch (fate) {
-        case Fate::fits: return (one ? "fits at " : "fit at ") + at;
-        case Fate::mended:
+        case TensorFate::fits: return (one ? "fits at " : "fit at ") + at;
+        case TensorFate::mended:
           return one ? "is bad at scale 1 and mended by a scale 2^k" : "are bad at scale 1 and mended by a scale 2^k";
-        case Fate::few_bits:
+        case TensorFate::few_bits:
           return one ? "loses nothing, but much of it is subnormal" : "lose nothing, but much of them is subnormal";
-        case Fate::lossy: break;
+        case TensorFate::lossy: break;
       }
       if (!tensors_.swept()) return (one ? "is lossy at " : "are lossy at ") + at;
       return one ? "stays lossy at every scale" : "stay lossy at every scale";
     };
     std::vector<std::string> parts;
-    for (const Fate fate : {Fate::lossy, Fate::mended, Fate::few_bits, Fate::fits})
+    for (const TensorFate fate : {TensorFate::lossy, TensorFate::mended, TensorFate::few_bits, TensorFate::fits})
       if (const std::size_t n = all.of_fate[static_cast<std::size_t>(fate)]; n != 0)
         parts.push_back((n == all.all && n > 1 ? "all" : std::to_string(n)) + " " + said(fate, n == 1));
     if (all.all > 1) text += ": of " + std::to_string(all.all) + " pairs";
@@ -91,19 +91,19 @@ class CensusPage {
 
   reports::Table by_format() const {
     reports::Table table{"formats", {"format"}, {}};
-    constexpr std::array fates{Fate::fits, Fate::mended, Fate::few_bits, Fate::lossy};
-    std::vector<Fate> present;
-    for (const Fate fate : fates) {
+    constexpr std::array fates{TensorFate::fits, TensorFate::mended, TensorFate::few_bits, TensorFate::lossy};
+    std::vector<TensorFate> present;
+    for (const TensorFate fate : fates) {
       const auto is_fate = [&](const Judged& j) { return j.fate == fate; };
       if (std::any_of(judged_.begin(), judged_.end(),
                       [&](const auto& of_tensor) { return std::any_of(of_tensor.begin(), of_tensor.end(), is_fate); }))
         present.push_back(fate);
     }
-    for (const Fate fate : present) table.columns.push_back(tensors_.words_of(fate));
+    for (const TensorFate fate : present) table.columns.push_back(tensors_.words_of(fate));
     for (std::size_t f = 0; f < formats(); ++f) {
       const Count of_format = count(f);
       std::vector<reports::Cell> row{emu::format_name(judged_.front()[f].row->format)};
-      for (const Fate fate : present)
+      for (const TensorFate fate : present)
         row.emplace_back(static_cast<std::int64_t>(of_format.of_fate[static_cast<std::size_t>(fate)]));
       table.rows.push_back(std::move(row));
     }
@@ -111,7 +111,7 @@ class CensusPage {
   }
 
   /// A table of all pairs of this fate; no blocks where there are none.
-  Section list_of(Fate fate) const {
+  Section list_of(TensorFate fate) const {
     reports::Table table{"pairs", {"tensor", "format", "lost as given, %"}, {}};
     if (tensors_.swept()) table.columns.insert(table.columns.end(), {"best scale", "lost there, %", "subnormal there, %"});
     if (!tensors_.swept()) table.columns.emplace_back("subnormal, %");
@@ -213,7 +213,8 @@ std::vector<Finding> census_findings(const std::vector<TensorResults>& results, 
       findings.push_back(finding_of(*judged.row, scaling, each.tensor.label));
       const auto of_format =
           std::find_if(advice.begin(), advice.end(), [&](const Advice& a) { return a.format == judged.row->format; });
-      if (judged.fate != Fate::fits && of_format != advice.end()) findings.push_back(finding_of(each.tensor.label, *of_format));
+      if (judged.fate != TensorFate::fits && of_format != advice.end())
+        findings.push_back(finding_of(each.tensor.label, *of_format));
     }
   }
   return findings;

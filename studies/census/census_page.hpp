@@ -16,19 +16,20 @@ namespace ulpscope::studies {
 
 /// What is known about one tensor.
 struct TensorResults {
-  tensors::Tensor tensor;
-  std::vector<CensusRow> census;
-  std::vector<SweepRow> sweep;  ///< may be empty: then no scale is advised
-  ExponentCounts exponents;
+  tensors::Tensor tensor;         ///< itself
+  std::vector<CensusRow> census;  ///< a row each format
+  std::vector<SweepRow> sweep;    ///< may be empty: then no scale is advised
+  ExponentCounts exponents;       ///< where its elements are
 };
 
 /// Of each tensor its census, where its elements are, and a sweep over `range`, if there is one.
 std::vector<TensorResults> gather(const std::vector<tensors::Tensor>& tensors, const Scaling& scaling,
                                   const std::optional<ScaleRange>& range, const CensusConfig& config, const Progress& progress);
 
+/// What the page says of how the census was taken.
 struct CensusPageConfig {
-  Scaling scaling;
-  emu::RoundingOptions options;
+  Scaling scaling;               ///< the scale rule
+  emu::RoundingOptions options;  ///< the rounding
 };
 
 /// Without the command that reproduces it.
@@ -39,8 +40,9 @@ std::vector<reports::Finding> census_findings(const std::vector<TensorResults>& 
 
 /// The parts of a tensor's name: its file, its layer (the name up to the first part that ends in a digit), and the rest.
 struct NameParts {
-  std::string file, layer, leaf;
+  std::string file, layer, leaf;  ///< each may be empty
 };
+/// Those of a tensor's name.
 NameParts parts_of(const tensors::Tensor& tensor);
 
 }  // namespace ulpscope::studies

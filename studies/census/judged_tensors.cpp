@@ -21,19 +21,19 @@ std::string JudgedTensors::scale_words() const {
   return config_.scaling.rule == ScaleRule::none ? "scale 1" : "scale " + config_.scaling.word;
 }
 
-std::string JudgedTensors::words_of(Fate fate) const {
+std::string JudgedTensors::words_of(TensorFate fate) const {
   switch (fate) {
-    case Fate::fits: return "fits at " + scale_words();
-    case Fate::mended: return "bad at scale 1, mended by a scale 2^k";
-    case Fate::few_bits: return "nothing is lost, but much is subnormal";
-    case Fate::lossy: break;
+    case TensorFate::fits: return "fits at " + scale_words();
+    case TensorFate::mended: return "bad at scale 1, mended by a scale 2^k";
+    case TensorFate::few_bits: return "nothing is lost, but much is subnormal";
+    case TensorFate::lossy: break;
   }
   return swept_ ? "stays lossy at every scale" : "lossy at " + scale_words();
 }
 
 std::string JudgedTensors::sentence(std::size_t tensor, const Judged& judged) const {
   std::string text = finding_of(*judged.row, config_.scaling, parts_[tensor].leaf).sentence;
-  if (judged.fate == Fate::fits || judged.best == nullptr) return text;
+  if (judged.fate == TensorFate::fits || judged.best == nullptr) return text;
   const ErrorSums& sums = judged.best->sums;
   if (judged.best->log2_scale == 0) return text + " No scale tried loses less.";
   text += " At the best scale, " + power_of_two_words(judged.best->log2_scale) + ", ";

@@ -14,17 +14,22 @@ namespace ulpscope::studies {
 /// Of results and a configuration that outlive it.
 class JudgedTensors {
  public:
+  /// Keeps references.
   JudgedTensors(const std::vector<TensorResults>& results, const CensusPageConfig& config);
 
+  /// What is judged.
   const std::vector<TensorResults>& results() const { return results_; }
+  /// How the census was taken.
   const CensusPageConfig& config() const { return config_; }
   const std::vector<std::vector<Judged>>& judged() const { return judged_; }  ///< by tensor, then format
+  /// Those of a tensor's name.
   const NameParts& parts(std::size_t tensor) const { return parts_[tensor]; }
   bool swept() const { return swept_; }  ///< whether scales were tried
 
   /// `scale 1`, or the scale that was given.
   std::string scale_words() const;
-  std::string words_of(Fate fate) const;
+  /// A verdict in words.
+  std::string words_of(TensorFate fate) const;
   /// What the format does as given, and what the best scale changes.
   std::string sentence(std::size_t tensor, const Judged& judged) const;
 

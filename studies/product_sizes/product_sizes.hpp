@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "reports/page.hpp"
 #include "requests/field.hpp"
 #include "studies/accumulation/accumulation.hpp"
 #include "studies/study.hpp"
@@ -44,6 +45,9 @@ struct ProductSize {
 
 /// By distribution, format, engine, n. @throws ulpscope::Error
 std::vector<ProductSize> measure(const ProductSizesRequest& request, const Progress& progress = {});
+
+/// Of its tables: shares of the error over N.
+std::vector<reports::Figure> product_sizes_figures(const std::vector<reports::Table>& tables);
 
 /// product_sizes.csv. @throws ulpscope::Error
 StudyResult run(const ProductSizesRequest& request, const Progress& progress);

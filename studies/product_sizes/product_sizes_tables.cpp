@@ -60,6 +60,8 @@ StudyResult run(const ProductSizesRequest& request, const Progress& progress) {
     const auto begin = rows.begin() + static_cast<std::ptrdiff_t>(first);
     result.findings.push_back(finding_of({begin, begin + static_cast<std::ptrdiff_t>(sizes)}));
   }
+  std::stable_partition(result.findings.begin(), result.findings.end(),
+                        [](const reports::Finding& finding) { return finding.severity != reports::Severity::good; });
   const auto engines = std::count_if(result.findings.begin(), result.findings.end(), [](const reports::Finding& finding) {
     return finding.severity != reports::Severity::good;
   });

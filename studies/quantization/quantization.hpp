@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "emu/format.hpp"
+#include "reports/page.hpp"
 #include "requests/field.hpp"
 #include "requests/parts.hpp"
 #include "studies/census/scaling.hpp"
@@ -70,6 +71,9 @@ struct Recommendation {
 };
 /// Of the rows of one tensor.
 Recommendation recommend(const std::vector<Quantized>& rows, double sqnr_db);
+
+/// Of its tables: a heat map of tensors by formats.
+std::vector<reports::Figure> quantization_figures(const std::vector<reports::Table>& tables);
 
 /// quantization.csv, recommendations.csv. @throws ulpscope::Error
 StudyResult run(const QuantizationRequest& request, const Progress& progress);

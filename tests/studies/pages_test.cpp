@@ -16,7 +16,7 @@
 
 using namespace ulpscope;
 using reports::Table;
-using studies::Fate;
+using studies::TensorFate;
 
 namespace {
 
@@ -30,7 +30,7 @@ studies::TensorResults results_of(const std::vector<double>& values, const std::
   return results;
 }
 
-Fate fate_of(const std::vector<double>& values) {
+TensorFate fate_of(const std::vector<double>& values) {
   const studies::TensorResults results = results_of(values);
   return studies::judge(results.census, results.sweep).front().fate;
 }
@@ -56,11 +56,11 @@ Table accumulation_rows() {
 }  // namespace
 
 TEST_CASE("a tensor fits, is mended by a scale, keeps few bits, or stays lossy", "[studies][pages]") {
-  CHECK(fate_of({1, 2, 3}) == Fate::fits);
-  CHECK(fate_of({0x1p-15, 0x1p-14}) == Fate::mended);
-  CHECK(fate_of({1000, 2000}) == Fate::mended);
-  CHECK(fate_of({0x1p8, 0x1p-9, 0x1p-8}) == Fate::few_bits);
-  CHECK(fate_of({0x1p8, 0x1p-30}) == Fate::lossy);
+  CHECK(fate_of({1, 2, 3}) == TensorFate::fits);
+  CHECK(fate_of({0x1p-15, 0x1p-14}) == TensorFate::mended);
+  CHECK(fate_of({1000, 2000}) == TensorFate::mended);
+  CHECK(fate_of({0x1p8, 0x1p-9, 0x1p-8}) == TensorFate::few_bits);
+  CHECK(fate_of({0x1p8, 0x1p-30}) == TensorFate::lossy);
 }
 
 TEST_CASE("a cell of the heat map names the scale that mends, or the share lost at the best", "[studies][pages]") {

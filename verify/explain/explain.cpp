@@ -34,7 +34,7 @@ class Search {
     second_ = sample(second_size);
   }
 
-  const Evidence& evidence() const noexcept { return evidence_; }
+  const ReplayedOutputs& evidence() const noexcept { return evidence_; }
   Region sample(SampleSize size) const { return evidence_.sample(size.outputs, size.products); }
   bool explains(const Score& score) const {
     const auto enough = [&](std::uint64_t part, std::uint64_t all) {
@@ -142,7 +142,7 @@ class Search {
 
   const ExplainConfig& config_;
   const Claim& claim_;
-  Evidence evidence_;
+  ReplayedOutputs evidence_;
   Region second_;
 };
 

@@ -70,7 +70,7 @@ void Score::add(const Score& other) noexcept {
   digest += other.digest;
 }
 
-Evidence::Evidence(const MatmulData& data, const Kernel& claimed, std::vector<double> d, int threads)
+ReplayedOutputs::ReplayedOutputs(const MatmulData& data, const Kernel& claimed, std::vector<double> d, int threads)
     : data_(data), d_(std::move(d)), claimed_(d_.size()), wrong_of_matrix_(data.shape.batch()), threads_(threads) {
   const std::vector<Region> regions = tiles();
   tensors::for_each_index(regions.size(), threads_, [&](std::size_t t) {
@@ -86,7 +86,7 @@ Evidence::Evidence(const MatmulData& data, const Kernel& claimed, std::vector<do
   for (const std::uint64_t wrong : wrong_of_matrix_) wrong_ += wrong;
 }
 
-std::uint64_t Evidence::bits(emu::Format out, emu::Format wide) const {
+std::uint64_t ReplayedOutputs::bits(emu::Format out, emu::Format wide) const {
   const auto place = [](emu::Format format, double x) {
     const emu::Code code = emu::encode(format, x);
     const auto magnitude = static_cast<std::int64_t>(code & format.magnitude_mask());
@@ -102,7 +102,7 @@ std::uint64_t Evidence::bits(emu::Format out, emu::Format wide) const {
   return bits;
 }
 
-Region Evidence::sample(std::size_t outputs, std::size_t products) const {
+Region ReplayedOutputs::sample(std::size_t outputs, std::size_t products) const {
   const auto& shape = data_.shape;
   Region region;
   region.matrix =
@@ -128,7 +128,7 @@ Region Evidence::sample(std::size_t outputs, std::size_t products) const {
   return region;
 }
 
-Score Evidence::score(const Kernel& kernel, const Region& region) const {
+Score ReplayedOutputs::score(const Kernel& kernel, const Region& region) const {
   Score score;
   const std::vector<double> values = replay(data_, kernel, region);
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -143,7 +143,7 @@ Score Evidence::score(const Kernel& kernel, const Region& region) const {
   return score;
 }
 
-Score Evidence::score_all(const Kernel& kernel) const {
+Score ReplayedOutputs::score_all(const Kernel& kernel) const {
   const std::vector<Region> regions = tiles();
   std::vector<Score> scores(regions.size());
   tensors::for_each_index(regions.size(), threads_, [&](std::size_t t) { scores[t] = score(kernel, regions[t]); });
@@ -152,7 +152,7 @@ Score Evidence::score_all(const Kernel& kernel) const {
   return total;
 }
 
-std::vector<Region> Evidence::tiles() const {
+std::vector<Region> ReplayedOutputs::tiles() const {
   const auto& shape = data_.shape;
   std::vector<Region> regions;
   for (std::size_t matrix = 0; matrix < shape.batch(); ++matrix)

@@ -23,10 +23,10 @@ struct Score {
 };
 
 /// What a kernel returned, and what it claims to return.
-class Evidence {
+class ReplayedOutputs {
  public:
   /// `d`: the elements of D. Replays the claim.
-  Evidence(const MatmulData& data, const Kernel& claimed, std::vector<double> d, int threads);
+  ReplayedOutputs(const MatmulData& data, const Kernel& claimed, std::vector<double> d, int threads);
 
   /// Elements of D.
   std::uint64_t count() const noexcept { return d_.size(); }

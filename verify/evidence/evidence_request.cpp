@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// The fields of `evidence`, and the study that they ask for.
+#include "verify/evidence/evidence_request.hpp"
+
+#include <string_view>
+
+#include "emu/error.hpp"
+#include "requests/parts.hpp"
+#include "studies/accumulation/accumulation.hpp"
+
+namespace ulpscope::verify {
+
+void EvidenceRequest::describe(requests::Fields& fields) {
+  constexpr requests::WholeBounds counts{.most = 1'000'000'000};
+  fields.add("products", products, "correct products to judge").whole(counts).shown();
+  fields.add("plants", plants, "kernels with a planted cause, for explain to find").whole(counts).shown();
+  fields.add("false_alarm", false_alarm, "stated for the probabilistic bound").real({0, 1}).shown();
+  fields.add("k", k, "lengths of sums whose errors are held against the bound").as_value("LO:HI").shown();
+  requests::describe_seed(fields, seed, "key of all operands");
+  requests::describe_threads(fields, threads);
+}
+
+EvidenceConfig resolve_evidence(const EvidenceRequest& request) {
+  if (!(request.false_alarm > 0 && request.false_alarm < 1))
+    throw Error("--false-alarm: a probability between 0 and 1, e.g. 0.01");
+  return {.products = request.products,
+          .plants = request.plants,
+          .false_alarm = request.false_alarm,
+          .lengths = studies::parse_lengths(request.k),
+          .seed = request.seed,
+          .threads = request.threads};
+}
+
+studies::StudyResult run(const EvidenceRequest& request, const studies::Progress& progress) {
+  EvidenceConfig config = resolve_evidence(request);
+  if (progress) config.progress = [&](std::string_view, std::uint64_t done, std::uint64_t total) { progress(done, total); };
+  const Evidence evidence = gather(config);
+  return {.tables = evidence_tables(evidence), .findings = evidence_findings(evidence)};
+}
+
+studies::Work work_of(const EvidenceRequest& request) {
+  const EvidenceConfig config = resolve_evidence(request);
+  return {.operations = config.products + config.plants, .rows = config.lengths.size()};
+}
+
+}  // namespace ulpscope::verify
