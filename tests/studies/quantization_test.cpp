@@ -57,7 +57,8 @@ TEST_CASE("quantiles are those of the sorted numbers", "[quantization]") {
     std::vector<float> numbers;
     for (std::size_t i = 0; i < n; ++i) {
       const std::uint64_t kind = random() % 8;
-      const float size = std::ldexp(static_cast<float>(random() % 4096), -static_cast<int>(random() % 60));
+      const auto significand = static_cast<float>(random() % 4096);
+      const float size = std::ldexp(significand, -static_cast<int>(random() % 60));
       numbers.push_back(kind == 0 ? 0.0F : kind == 1 ? std::numeric_limits<float>::infinity() : size);
     }
     std::vector<float> sorted = numbers;

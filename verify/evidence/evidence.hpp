@@ -30,6 +30,7 @@ struct EvidenceConfig {
   std::function<void(std::string_view things, std::uint64_t done, std::uint64_t total)> progress = {};
 };
 
+/// What was measured.
 struct Evidence {
   FalseAlarmConfig false_alarms = {};        ///< what was judged
   std::vector<FalseAlarmRow> alarms = {};    ///< correct products that were rejected
