@@ -17,7 +17,7 @@ std::string to_html(const Page& page);
 /// The content of a page: what to_html() frames.
 std::string blocks_html(const std::vector<Block>& blocks);
 
-/// NAME.svg of each figure that has a name: name and content. Light, without a background.
+/// NAME.svg of each figure that has a name: name and content. Light, on a white ground.
 std::vector<std::pair<std::string, std::string>> figure_files(const Page& page);
 std::vector<std::pair<std::string, std::string>> figure_files(const std::vector<Figure>& figures);
 

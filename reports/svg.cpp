@@ -8,6 +8,7 @@
 #include <array>
 
 #include "reports/escape.hpp"
+#include "reports/palette.hpp"
 
 namespace ulpscope::reports {
 namespace {
@@ -168,8 +169,8 @@ std::string svg_document(const std::vector<Drawing>& drawings, const std::string
   const int height = y + line_height;
   return fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" {2} fill=\"{3}\">\n"
-      "<title>{4}</title>\n{5}</svg>\n",
-      width, height, fonts, ink, html_escaped(title), parts);
+      "<title>{4}</title>\n<rect width=\"{0}\" height=\"{1}\" fill=\"{6}\"/>\n{5}</svg>\n",
+      width, height, fonts, ink, html_escaped(title), parts, palette::page.light);
 }
 
 }  // namespace ulpscope::reports
