@@ -22,7 +22,7 @@ struct Answer {
 };
 constexpr Answer exactly(const Real128& value) noexcept { return {Answer::Kind::exact, value}; }
 constexpr Answer nearly(const Real128& value) noexcept { return {Answer::Kind::inexact, value}; }
-constexpr Answer infinite(bool negative) noexcept { return {Answer::Kind::infinite, Real128{}.with_sign(negative)}; }
+constexpr Answer infinite_answer(bool negative) noexcept { return {Answer::Kind::infinite, Real128{}.with_sign(negative)}; }
 constexpr Answer pole(bool negative) noexcept { return {Answer::Kind::pole, Real128{}.with_sign(negative)}; }
 constexpr Answer invalid_answer() noexcept { return {Answer::Kind::invalid, {}}; }
 
@@ -71,7 +71,7 @@ template <class FindExact, class Function>
 constexpr Answer logarithm(const Argument& x, FindExact find_exact, Function function) noexcept {
   if (x.is_zero()) return pole(true);
   if (x.is_negative()) return invalid_answer();
-  if (x.is_infinite) return infinite(false);
+  if (x.is_infinite) return infinite_answer(false);
   int integer = 0;
   return find_exact(x.value, integer) ? exactly(whole(integer)) : nearly(function(x.value));
 }
@@ -89,7 +89,7 @@ inline constexpr Real128 zero_128{};
 /// e^x
 constexpr Result exp(Format format, Code a, const RoundingOptions& options = {}, std::uint32_t random = 0) noexcept {
   return detail::elementary(format, a, options, random, [](const detail::Argument& x) {
-    return detail::between(x, detail::exactly(detail::zero_128), detail::exactly(detail::one), detail::infinite(false),
+    return detail::between(x, detail::exactly(detail::zero_128), detail::exactly(detail::one), detail::infinite_answer(false),
                            detail::exp_real);
   });
 }
@@ -97,7 +97,7 @@ constexpr Result exp(Format format, Code a, const RoundingOptions& options = {},
 constexpr Result exp2(Format format, Code a, const RoundingOptions& options = {}, std::uint32_t random = 0) noexcept {
   return detail::elementary(format, a, options, random, [](const detail::Argument& x) {
     detail::Answer answer = detail::between(x, detail::exactly(detail::zero_128), detail::exactly(detail::one),
-                                            detail::infinite(false), detail::exp2_real);
+                                            detail::infinite_answer(false), detail::exp2_real);
     if (!x.is_infinite && detail::is_power_of_two(answer.value)) answer.kind = detail::Answer::Kind::exact;
     return answer;
   });
@@ -105,7 +105,7 @@ constexpr Result exp2(Format format, Code a, const RoundingOptions& options = {}
 /// e^x - 1
 constexpr Result expm1(Format format, Code a, const RoundingOptions& options = {}, std::uint32_t random = 0) noexcept {
   return detail::elementary(format, a, options, random, [](const detail::Argument& x) {
-    return detail::between(x, detail::exactly(-detail::one), detail::exactly(x.value), detail::infinite(false),
+    return detail::between(x, detail::exactly(-detail::one), detail::exactly(x.value), detail::infinite_answer(false),
                            detail::expm1_real);
   });
 }
@@ -142,7 +142,7 @@ constexpr Result log1p(Format format, Code a, const RoundingOptions& options = {
       const bool minus_one = !x.is_infinite && detail::compare_magnitudes(x.value, detail::one) == 0;
       return minus_one ? detail::pole(true) : detail::invalid_answer();
     }
-    return detail::odd(x, detail::infinite(false), detail::log1p_real);
+    return detail::odd(x, detail::infinite_answer(false), detail::log1p_real);
   });
 }
 /// sin x, cos x, tan x, x in radians; of infinity invalid.
@@ -173,13 +173,13 @@ constexpr Result tanh(Format format, Code a, const RoundingOptions& options = {}
 /// The hyperbolic sine of a.
 constexpr Result sinh(Format format, Code a, const RoundingOptions& options = {}, std::uint32_t random = 0) noexcept {
   return detail::elementary(format, a, options, random, [](const detail::Argument& x) {
-    return detail::odd(x, detail::infinite(false), detail::sinh_real);
+    return detail::odd(x, detail::infinite_answer(false), detail::sinh_real);
   });
 }
 /// The hyperbolic cosine of a.
 constexpr Result cosh(Format format, Code a, const RoundingOptions& options = {}, std::uint32_t random = 0) noexcept {
   return detail::elementary(format, a, options, random, [](const detail::Argument& x) {
-    return detail::between(x, detail::infinite(false), detail::exactly(detail::one), detail::infinite(false),
+    return detail::between(x, detail::infinite_answer(false), detail::exactly(detail::one), detail::infinite_answer(false),
                            detail::cosh_real);
   });
 }
@@ -211,7 +211,7 @@ constexpr Result cbrt(Format format, Code a, const RoundingOptions& options = {}
   return detail::elementary(format, a, options, random, [](const detail::Argument& x) {
     bool exact = false;
     detail::Answer answer =
-        detail::odd(x, detail::infinite(false), [&](const detail::Real128& v) { return detail::cbrt_real(v, exact); });
+        detail::odd(x, detail::infinite_answer(false), [&](const detail::Real128& v) { return detail::cbrt_real(v, exact); });
     if (exact) answer.kind = detail::Answer::Kind::exact;
     return answer;
   });
@@ -227,8 +227,8 @@ constexpr Result sigmoid(Format format, Code a, const RoundingOptions& options =
 /// ln(1 + e^x)
 constexpr Result softplus(Format format, Code a, const RoundingOptions& options = {}, std::uint32_t random = 0) noexcept {
   return detail::elementary(format, a, options, random, [](const detail::Argument& x) {
-    return detail::between(x, detail::exactly(detail::zero_128), detail::nearly(detail::ln2_128<>), detail::infinite(false),
-                           detail::softplus_real);
+    return detail::between(x, detail::exactly(detail::zero_128), detail::nearly(detail::ln2_128<>),
+                           detail::infinite_answer(false), detail::softplus_real);
   });
 }
 
@@ -238,7 +238,7 @@ namespace detail {
 template <class Function>
 constexpr Result gate(Format format, Code a, const RoundingOptions& options, std::uint32_t random, Function function) noexcept {
   return elementary(format, a, options, random, [&](const Argument& x) {
-    return between(x, exactly(zero_128.with_sign(true)), exactly(x.value), infinite(false), function);
+    return between(x, exactly(zero_128.with_sign(true)), exactly(x.value), infinite_answer(false), function);
   });
 }
 

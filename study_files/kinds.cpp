@@ -12,6 +12,7 @@
 #include "studies/attention/attention.hpp"
 #include "studies/breaks/breaks.hpp"
 #include "studies/census/census_request.hpp"
+#include "studies/census/sqnr_heat_map.hpp"
 #include "studies/census/sweep_figures.hpp"
 #include "studies/claims/claims.hpp"
 #include "studies/devices/device_check_request.hpp"
@@ -76,6 +77,10 @@ std::unique_ptr<Study> make() {
   return std::make_unique<StudyOf<Request>>();
 }
 
+std::vector<reports::Figure> census_figures(const std::vector<reports::Table>& tables) {
+  return studies::census_figures(tables.front());
+}
+
 std::vector<reports::Figure> sweep_figures(const std::vector<reports::Table>& tables) {
   return studies::sweep_figures(tables.front());
 }
@@ -88,7 +93,7 @@ std::vector<reports::Figure> accumulation_figures(const std::vector<reports::Tab
 
 const std::vector<Kind>& kinds() {
   static const std::vector<Kind> all{
-      {"census", "what each format does to each tensor", "elements", 3e7, make<studies::CensusRequest>},
+      {"census", "what each format does to each tensor", "elements", 3e7, make<studies::CensusRequest>, census_figures},
       {"sweep", "the same at every loss scale 2^k", "elements", 5e7, make<studies::SweepRequest>, sweep_figures},
       {"matmul", "D = A.B + C on emulated engines, and what that costs", "products", 3e9, make<studies::MatmulRequest>},
       {"accumulation", "errors of products by engine, format, length and distribution", "products", 4e8,

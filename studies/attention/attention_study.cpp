@@ -5,6 +5,7 @@
 #include <functional>
 #include <mutex>
 
+#include "emu/error.hpp"
 #include "emu/names.hpp"
 #include "studies/attention/attention.hpp"
 #include "studies/census/sweep.hpp"
@@ -43,6 +44,8 @@ struct Measured {
 
 Measured measured(const AttentionStudyRequest& request, const Progress& progress) {
   const std::vector<emu::Format> formats = request.formats.formats();
+  for (const emu::Format format : formats)
+    if (!format.has_zero()) throw Error("--to " + emu::format_name(format) + ": has no zero and no sign; caches need both");
   const AttentionProblem normal = draw_attention(request, false), outliers = draw_attention(request, true);
   std::vector<std::vector<CacheRow>> caches(2 * formats.size());
   Measured out;

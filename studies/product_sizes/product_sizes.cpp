@@ -10,6 +10,7 @@
 #include "emu/catalogue.hpp"
 #include "emu/engine_matmul.hpp"
 #include "emu/engines.hpp"
+#include "emu/error.hpp"
 #include "requests/parts.hpp"
 #include "studies/accumulation/operands.hpp"
 #include "tensors/parallel.hpp"
@@ -95,6 +96,8 @@ void ProductSizesRequest::describe(requests::Fields& fields) {
 }
 
 std::vector<ProductSize> measure(const ProductSizesRequest& request, const Progress& progress) {
+  if (request.n.empty() || request.in.empty() || request.engine.empty() || request.distribution.empty())
+    throw Error("--n, --in, --engine, --distribution: give at least one of each");
   std::vector<std::vector<Accumulation>> by_format;
   for (const std::string& word : request.in) {
     by_format.emplace_back();
@@ -110,6 +113,8 @@ std::vector<ProductSize> measure(const ProductSizesRequest& request, const Progr
     const std::size_t d = i % request.distribution.size(),
                       s = sizes - 1 - i / request.distribution.size();  // the longest first
     const Problem exact = drawn(request, request.distribution[d], request.n[s]);
+    if (frobenius_norm(exact.product) == 0)
+      throw Error(request.distribution[d] + ": the exact product is 0; no error is relative to it");
     const double float32_error = distance(computed(float32_chain(), exact), exact.product) / frobenius_norm(exact.product);
     for (std::size_t f = 0; f < formats; ++f) {
       const Problem operands = rounded(exact, by_format[f].front().in);

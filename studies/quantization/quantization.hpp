@@ -50,7 +50,7 @@ struct Quantized {
   double bits_per_element = 0;  ///< those of the codes, and the share of the stored scales
   /// Elements; those that are finite; finite ones that become zero, and that overflow.
   std::uint64_t count = 0, finite = 0, to_zero = 0, overflow = 0;
-  double sqnr_db = 0;  ///< inf: exact; -inf: a finite number became infinite or NaN
+  double sqnr_db = 0;  ///< inf: exact; -inf: a finite number became infinite or NaN; nan: there is no finite number
   /// Quantiles of |error| / |x| over finite nonzero elements, at told_quantiles.
   std::array<float, told_quantiles.size()> relative_errors{};
   double max_relative_error = 0;  ///< the largest of them

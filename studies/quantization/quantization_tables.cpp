@@ -111,7 +111,7 @@ std::string answer_of(const std::vector<Quantized>& rows) {
   std::map<int, std::map<std::string, int>, std::greater<>> firsts;
   std::map<int, int> tensors;
   for (const Quantized& row : rows)
-    if (row.rank == 1) ++firsts[row.format.bits()][name_of(row)], ++tensors[row.format.bits()];
+    if (row.rank == 1 && row.finite != 0) ++firsts[row.format.bits()][name_of(row)], ++tensors[row.format.bits()];
   std::string answer;
   for (const auto& [bits, of_bits] : firsts) {
     const auto most =
@@ -120,7 +120,7 @@ std::string answer_of(const std::vector<Quantized>& rows) {
               " ranks first in " + std::to_string(most->second) + " of " + std::to_string(tensors[bits]) +
               (tensors[bits] == 1 ? " tensor" : " tensors");
   }
-  return answer + ".";
+  return answer.empty() ? "Nothing is ranked." : answer + ".";
 }
 
 }  // namespace
@@ -143,6 +143,10 @@ StudyResult run(const QuantizationRequest& request, const Progress& progress) {
   StudyResult result{.tables = {ranking(rows)}, .remarks = {answer_of(rows)}};
   Table table{"recommendations", {"tensor", "sqnr_db_wanted", "format", "scale", "bits_per_element", "sqnr_db", "reason"}, {}};
   for (const std::vector<Quantized>& of_tensor : by_tensor(rows)) {
+    if (of_tensor.front().finite == 0) {
+      result.remarks.push_back(of_tensor.front().tensor + " has no finite number");
+      continue;
+    }
     const Recommendation recommendation = recommend(of_tensor, request.sqnr_db);
     const Quantized& choice = recommendation.choice;
     table.rows.push_back({choice.tensor, request.sqnr_db, emu::format_name(choice.format), choice.scaling.word,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "emu/catalogue.hpp"
+#include "emu/error.hpp"
 #include "studies/attention/attention.hpp"
 
 using namespace ulpscope;
@@ -178,4 +179,6 @@ TEST_CASE("the same tables at any number of threads", "[attention_study]") {
   const auto two = studies::run(request, {});
   for (std::size_t i = 0; i < one.tables.size(); ++i) CHECK(one.tables[i].rows == two.tables[i].rows);
   CHECK(one.findings.size() == 2 * 4 + 9 + 3);
+  request.formats.to = {"e8m0"};
+  CHECK_THROWS_AS(studies::run(request, {}), Error);
 }

@@ -3,6 +3,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "studies/accumulation/accumulation_page.hpp"
 #include "studies/breaks/breaks.hpp"
 #include "studies/census/census_page.hpp"
+#include "studies/census/sqnr_heat_map.hpp"
 #include "studies/census/sweep_figures.hpp"
 #include "tensors/synthetic.hpp"
 
@@ -225,4 +227,39 @@ TEST_CASE("a sweep's table is a window for each tensor and rounding", "[studies]
   const std::vector<std::vector<reports::Cell>> again(table.rows.begin(), table.rows.begin() + 4);
   table.rows.insert(table.rows.end(), again.begin(), again.end());  // a scale twice, of another cell
   CHECK(studies::sweep_figures(table).size() == 1);
+}
+
+TEST_CASE("a heat map of decibels has a row for each tensor and scale, and the best of each format", "[pages]") {
+  constexpr double infinity = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  using Shade = reports::HeatMap::Shade;
+  const Table table{"census",
+                    {"axis", "tensor", "format", "scale", "sqnr_db"},
+                    {{"a", "dir/x", "fp16", "none", 73.4},
+                     {"a", "dir/x", "e4m3", "none", -infinity},
+                     {"a", "dir/x", "fp16", "amax", infinity},
+                     {"a", "dir/x", "e4m3", "amax", 29.6},
+                     {"b", "dir/x", "e4m3", "amax", 31.4},
+                     {"a", "y", "e4m3", "none", nan}}};
+  const auto figures = studies::census_figures(table);
+  REQUIRE(figures.size() == 1);
+  const auto& map = std::get<reports::HeatMap>(figures[0].data);
+  CHECK(map.columns == std::vector<std::string>{"fp16", "e4m3"});
+  REQUIRE(map.groups.size() == 1);
+  const auto& rows = map.groups[0].rows;
+  REQUIRE(rows.size() == 3);
+  CHECK(rows[0].name == "x, none");
+  CHECK(rows[0].title == "dir/x, scale none");
+  CHECK(rows[0].cells[0].text == "73");
+  CHECK(rows[0].cells[0].shade == Shade::good);
+  CHECK(rows[0].cells[1].text == "-");
+  CHECK(rows[0].cells[1].shade == Shade::severe);
+  CHECK(rows[1].cells[0].text == "exact");
+  CHECK(rows[1].cells[1].text == "31");  // of two the better one
+  CHECK(rows[1].cells[1].shade == Shade::reduced);
+  CHECK(rows[1].cells[1].title == "dir/x, scale amax in e4m3: 31.4 dB");
+  CHECK(rows[2].cells[0].shade == Shade::none);
+  CHECK(rows[2].cells[1].shade == Shade::none);
+  for (const auto& [decibels, shade] : std::vector<std::pair<double, Shade>>{
+           {9.99, Shade::severe}, {10, Shade::marked}, {20, Shade::mended}, {39.9, Shade::reduced}, {40, Shade::good}})
+    CHECK(studies::sqnr_heat_map({{"r", "r", "f", decibels, ""}}).groups[0].rows[0].cells[0].shade == shade);
 }

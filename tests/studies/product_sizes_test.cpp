@@ -108,4 +108,6 @@ TEST_CASE("rows are by distribution, format, engine, size, at any number of thre
   request.engine = {"sm_70"};
   request.in = {"e4m3"};
   CHECK_THROWS_AS(studies::measure(request), Error);
+  CHECK_THROWS_AS(studies::measure(asked("bf16", "fma", "normal:0,0", {4})), Error);
+  CHECK_THROWS_AS(studies::measure(asked("bf16", "fma", "normal:0,1", {})), Error);
 }

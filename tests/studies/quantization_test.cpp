@@ -16,6 +16,8 @@
 #include "emu/error.hpp"
 #include "studies/quantization/error_quantiles.hpp"
 #include "tensors/synthetic.hpp"
+#include "tensors/write.hpp"
+#include "tests/reports/temporary_directory.hpp"
 
 using namespace ulpscope;
 using Catch::Matchers::WithinAbs;
@@ -203,6 +205,16 @@ TEST_CASE("recommended is what reaches the decibels with fewest bits", "[quantiz
 TEST_CASE("zeros, NaN and infinities among the elements", "[quantization]") {
   const std::vector<Quantized> rows = measured({"fp16", "int8", "e4m3"}, {"none", "amax", "mx:rceil"}, "normal:0,0:64");
   for (const Quantized& row : rows) CHECK(row.to_zero == 0);
+  studies::QuantizationRequest request;
+  const TemporaryDirectory folder;
+  const std::string empty = folder.file("empty.npy");
+  tensors::write_npy(empty, {0}, tensors::Producer<float>([](std::uint64_t, std::span<float>) {}));
+  request.inputs = {empty};
+  const studies::StudyResult none = studies::run(request, {});
+  CHECK(none.tables.at(1).rows.empty());
+  CHECK(none.findings.empty());
+  CHECK(none.remarks.at(0) == "Nothing is ranked.");
+  CHECK(none.remarks.at(1) == empty + " has no finite number");
   const std::vector<Quantized> wide = measured({"fp16"}, {"none"}, "lognormal:0,20:4096");
   CHECK(wide.front().overflow > 0);
   CHECK(wide.front().sqnr_db == -std::numeric_limits<double>::infinity());

@@ -145,7 +145,7 @@ TEST_CASE("inner products of uniform numbers stagnate to nearest, and not by cha
   CHECK_THAT(error("dot_uniform", Rounding::nearest_even, 100000), WithinAbs(0.918, 0.002));
   CHECK_THAT(error("dot_uniform", Rounding::nearest_even, 10000), WithinAbs(0.25, 0.02));
   CHECK(error("dot_uniform", Rounding::nearest_even, 1000) < 0.02);
-  for (const std::uint64_t terms : {1000, 10000, 100000}) {
+  for (const std::uint64_t terms : {std::uint64_t{1000}, std::uint64_t{10000}, std::uint64_t{100000}}) {
     CHECK(error("dot_uniform", Rounding::stochastic, terms) < 0.03);
     // Over the magnitudes of the products, which are 2/pi on average, and not over their sum, which is near 0.
     const studies::SumRow& normal = sum_of(result, "dot_normal", emu::fp16, Rounding::nearest_even, terms);
