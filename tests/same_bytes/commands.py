@@ -37,6 +37,9 @@ def prepared():
     for rows, columns in ((17, 5), (17, 10), (5, 19), (10, 19)):
         files[f"scales_{rows}x{columns}.npy"] = npy(rows, columns, [2.0 ** (i * 5 % 13 - 6) for i in range(rows * columns)])
     files["coarse.toml"] = b'[[study]]\nkind = "breaks"\nlog2_scale = "-40:40:8"\nterms = 600\nlengths = [500]\n'
+    files["ranked.toml"] = (b'[[study]]\nkind = "quantization"\ninputs = ["studentt:3:40x200", "normal:0,1:300"]\n'
+                            b'[[study]]\nkind = "product_sizes"\nn = [50, 300]\nshape = "5x7"\n'
+                            b'[[study]]\nkind = "attention"\nqueries = 3\nkeys = 70\nhead = 20\nblock = 16\n')
     return files
 
 
@@ -175,7 +178,7 @@ class Commands:
             yield ["accumulation", "--engine", *engines, "fma", "--in", formats, "--acc", accumulator, "--promote", "0,128",
                    "--k", "64:512", "--shape", "7x9", "-o", "report"]
         yield ["evidence", "--products", "20", "--plants", "1", "--k", "1:16", "-o", "evidence"]
-        for study in ("coarse.toml", "claims"):
+        for study in ("coarse.toml", "ranked.toml", "claims"):
             yield ["run", study, "-o", "report"]
 
     def converters(self):
