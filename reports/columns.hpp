@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cells of a table by the names of their columns.
+// From tables to figures: cells by the names of their columns, panels and rows by theirs.
 #pragma once
 
 #include <algorithm>
@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "reports/figure.hpp"
 #include "reports/table.hpp"
 
 namespace ulpscope::reports {
@@ -46,6 +47,21 @@ inline std::size_t place_of(std::vector<std::string>& words, const std::string& 
   if (at != words.end()) return static_cast<std::size_t>(at - words.begin());
   words.push_back(word);
   return words.size() - 1;
+}
+
+/// The panel of that title, which is added if it is not there.
+inline Ranges::Panel& panel_named(Ranges& ranges, const std::string& title) {
+  const auto at = std::find_if(ranges.panels.begin(), ranges.panels.end(),
+                               [&](const Ranges::Panel& panel) { return panel.title == title; });
+  if (at != ranges.panels.end()) return *at;
+  return ranges.panels.emplace_back(Ranges::Panel{.title = title, .rows = {}});
+}
+
+/// The row of that name, which is added if it is not there.
+inline Ranges::Row& row_named(Ranges::Panel& panel, const std::string& name) {
+  const auto at = std::find_if(panel.rows.begin(), panel.rows.end(), [&](const Ranges::Row& row) { return row.name == name; });
+  if (at != panel.rows.end()) return *at;
+  return panel.rows.emplace_back(Ranges::Row{.name = name, .spans = {}, .dots = {}});
 }
 
 }  // namespace ulpscope::reports

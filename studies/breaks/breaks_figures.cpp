@@ -18,21 +18,6 @@ using Row = std::vector<reports::Cell>;
 
 constexpr std::string_view shown_rounding = "nearest_even", by_chance = "stochastic";
 
-Ranges::Panel& panel_named(Ranges& ranges, const std::string& title) {
-  const auto at =
-      std::find_if(ranges.panels.begin(), ranges.panels.end(), [&](const auto& panel) { return panel.title == title; });
-  if (at != ranges.panels.end()) return *at;
-  ranges.panels.push_back({title, {}});
-  return ranges.panels.back();
-}
-
-Ranges::Row& row_named(Ranges::Panel& panel, const std::string& name) {
-  const auto at = std::find_if(panel.rows.begin(), panel.rows.end(), [&](const auto& row) { return row.name == name; });
-  if (at != panel.rows.end()) return *at;
-  panel.rows.push_back({name, {}, {}});
-  return panel.rows.back();
-}
-
 Tone tone_of(const std::string& outcome) {
   if (outcome == name_of(ScaleOutcome::right)) return Tone::normal;
   if (outcome == name_of(ScaleOutcome::zero)) return Tone::becomes_zero;
@@ -86,7 +71,7 @@ Figure scales_figure(const reports::Table& curves) {
     for (; first < curves.rows.size() && of(curves.rows[first]) == curve; ++first) points.push_back(&curves.rows[first]);
     if (curve[3] != shown_rounding) continue;
     if (points.size() > 1) step = columns.number(*points[1], "log2_scale") - columns.number(*points[0], "log2_scale");
-    Ranges::Row& row = row_named(panel_named(ranges, curve[1]), curve[0]);
+    Ranges::Row& row = reports::row_named(reports::panel_named(ranges, curve[1]), curve[0]);
     if (curve[1] == curve[2]) {
       add_points(row, columns, points, step);
       continue;
@@ -122,7 +107,7 @@ Figure sums_figure(const reports::Table& sums) {
     std::string title = columns.text(row, "sum") + " of " + terms + " terms in " + format + ", " + rounding + ": " +
                         digits(columns.number(row, "value"), 4) + ", exact " + digits(columns.number(row, "exact"), 4);
     if (rounding == shown_rounding && stops > 0) title += ", does not change after term " + digits(stops, 10);
-    row_named(panel_named(ranges, format), columns.text(row, "sum") + " " + terms)
+    reports::row_named(reports::panel_named(ranges, format), columns.text(row, "sum") + " " + terms)
         .dots.push_back({reached, rounding == shown_rounding ? std::size_t{0} : std::size_t{1}, title});
   }
   return {

@@ -20,21 +20,6 @@ using studies::digits;
 
 constexpr std::size_t deterministic_colour = 0, probable_colour = 1;  // in all figures
 
-Ranges::Panel& panel_named(Ranges& ranges, const std::string& title) {
-  const auto at =
-      std::find_if(ranges.panels.begin(), ranges.panels.end(), [&](const auto& panel) { return panel.title == title; });
-  if (at != ranges.panels.end()) return *at;
-  ranges.panels.push_back({title, {}});
-  return ranges.panels.back();
-}
-
-Ranges::Row& row_named(Ranges::Panel& panel, const std::string& name) {
-  const auto at = std::find_if(panel.rows.begin(), panel.rows.end(), [&](const auto& row) { return row.name == name; });
-  if (at != panel.rows.end()) return *at;
-  panel.rows.push_back({name, {}, {}});
-  return panel.rows.back();
-}
-
 std::string mutant_name(const Columns& columns, const std::vector<reports::Cell>& row) {
   const std::string unit = columns.text(row, "unit");
   const double severity = columns.number(row, "severity");
@@ -88,9 +73,10 @@ std::vector<Figure> alarm_figures(const Evidence& e) {
   for (const FalseAlarmRow& row : e.alarms) {
     if (row.products == 0) continue;
     alarms |= row.rejected != 0;
-    Ranges::Panel& panel = panel_named(ranges, row.bound == "engine" ? "Engines, under their own bounds"
-                                                                     : "Sums in other orders, under a bound for any order");
-    row_named(panel, row.arithmetic)
+    Ranges::Panel& panel =
+        reports::panel_named(ranges, row.bound == "engine" ? "Engines, under their own bounds"
+                                                           : "Sums in other orders, under a bound for any order");
+    reports::row_named(panel, row.arithmetic)
         .dots.push_back({row.max_of_bound, deterministic_colour,
                          row.arithmetic + " on " + row.in + " into " + row.acc + ": " + std::to_string(row.products) +
                              " correct products, largest error " + digits(row.max_of_bound, 3) + " of the bound" +
@@ -162,9 +148,10 @@ std::vector<Figure> tightness_figures(const Evidence& e) {
     std::sort(own.medians.begin(), own.medians.end());
     const double median = own.medians[own.medians.size() / 2];
     const std::string into = emu::format_name(accumulation.engine.accumulator);
-    Ranges::Row& row = row_named(panel_named(ranges, emu::format_name(accumulation.in)),
-                                 accumulation.name + (into == "float32" ? "" : " into " + into) +
-                                     (accumulation.promote == 0 ? "" : ", by " + std::to_string(accumulation.promote)));
+    Ranges::Row& row =
+        reports::row_named(reports::panel_named(ranges, emu::format_name(accumulation.in)),
+                           accumulation.name + (into == "float32" ? "" : " into " + into) +
+                               (accumulation.promote == 0 ? "" : ", by " + std::to_string(accumulation.promote)));
     const std::string what = accumulation.name + " on " + modes_words(accumulation);
     if (own.most > 0)
       row.spans.push_back({median > 0 ? median : own.most, own.most, reports::Tone::plain,
