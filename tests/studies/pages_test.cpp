@@ -10,10 +10,12 @@
 #include "emu/catalogue.hpp"
 #include "emu/names.hpp"
 #include "studies/accumulation/accumulation_page.hpp"
+#include "studies/attention/attention.hpp"
 #include "studies/breaks/breaks.hpp"
 #include "studies/census/census_page.hpp"
 #include "studies/census/sqnr_heat_map.hpp"
 #include "studies/census/sweep_figures.hpp"
+#include "studies/product_sizes/product_sizes.hpp"
 #include "tensors/synthetic.hpp"
 
 using namespace ulpscope;
@@ -262,4 +264,44 @@ TEST_CASE("a heat map of decibels has a row for each tensor and scale, and the b
   for (const auto& [decibels, shade] : std::vector<std::pair<double, Shade>>{
            {9.99, Shade::severe}, {10, Shade::marked}, {20, Shade::mended}, {39.9, Shade::reduced}, {40, Shade::good}})
     CHECK(studies::sqnr_heat_map({{"r", "r", "f", decibels, ""}}).groups[0].rows[0].cells[0].shade == shade);
+}
+
+TEST_CASE("probabilities that become 0 are shares by distance, a panel a scale, a curve an order", "[pages]") {
+  const Table distances{"distances",
+                        {"scale", "order", "log2_distance", "count", "to_zero"},
+                        {{1.0, "drawn", std::int64_t{0}, std::int64_t{4}, std::int64_t{1}},
+                         {1.0, "drawn", std::int64_t{3}, std::int64_t{0}, std::int64_t{0}},
+                         {256.0, "ascending", std::int64_t{0}, std::int64_t{8}, std::int64_t{6}}}};
+  const auto figures = studies::attention_figures({Table{"attention", {"keys"}, {}}, distances});
+  REQUIRE(figures.size() == 1);
+  const auto& growth = std::get<reports::Growth>(figures[0].data);
+  CHECK(growth.x == std::vector<double>{1, 8});
+  CHECK(growth.panels == std::vector<std::string>{"times 1", "times 256"});
+  REQUIRE(growth.lines.size() == 2);
+  CHECK(growth.lines[0].name == "keys drawn");
+  CHECK(growth.lines[0].y[0][0] == 0.25);
+  CHECK(std::isnan(growth.lines[0].y[0][1]));  // none is so far away
+  CHECK(std::isnan(growth.lines[0].y[1][0]));
+  CHECK(growth.lines[1].y[1][0] == 0.75);
+  CHECK(studies::attention_figures({Table{"attention", {"keys"}, {}}}).empty());
+}
+
+TEST_CASE("sizes of products have a curve for each engine and one for the operands' rounding", "[pages]") {
+  const Table table{"product_sizes",
+                    {"distribution", "in", "engine", "n", "input_rel_frobenius_error", "engine_rel_frobenius_error"},
+                    {{"d", "fp16", "fma", std::int64_t{200}, 0.5, 0.25},
+                     {"d", "fp16", "fma", std::int64_t{100}, 0.75, 0.125},
+                     {"d", "fp16", "sm_90", std::int64_t{100}, 0.75, 0.0625}}};
+  const auto figures = studies::product_sizes_figures({table});
+  REQUIRE(figures.size() == 1);
+  const auto& growth = std::get<reports::Growth>(figures[0].data);
+  CHECK(growth.x == std::vector<double>{100, 200});
+  REQUIRE(growth.lines.size() == 3);
+  CHECK(growth.lines[0].name == "fp16 on fma");
+  CHECK(growth.lines[0].y == std::vector<std::vector<double>>{{0.125, 0.25}});
+  CHECK(growth.lines[1].name == "rounding the operands to fp16");
+  CHECK(growth.lines[1].y == std::vector<std::vector<double>>{{0.75, 0.5}});
+  CHECK(growth.lines[1].dash == reports::Growth::Dash::dashed);
+  CHECK(growth.lines[2].y[0][0] == 0.0625);
+  CHECK(std::isnan(growth.lines[2].y[0][1]));
 }
