@@ -87,7 +87,8 @@ reports::Page accumulation_page(const std::vector<AccumulationRow>& rows, const 
     if (section.title.ends_with('.')) section.title.pop_back();
     reports::Table errors = errors_of(grid, figure.name);
     figure.title = "How the error grows.";
-    section.blocks = {std::move(figure), std::move(errors)};
+    section.blocks.emplace_back(std::move(figure));
+    section.blocks.emplace_back(std::move(errors));
     page.sections.push_back(std::move(section));
   }
   page.sections.push_back({.id = "numbers",

@@ -155,8 +155,9 @@ class CensusPage {
                      [](const Finding& a, const Finding& b) { return a.severity > b.severity; });
     section.mark = findings.empty() ? Severity::good : findings.front().severity;
     const bool with_files = results_.size() <= most_with_files;
-    section.blocks = {reports::Prose{{found.tensor.label + ": " + facts_of(found)}}, reports::FindingList{std::move(findings)},
-                      histogram_of(found, with_files ? id_of_section(i) + "_exponents" : std::string())};
+    section.blocks.emplace_back(reports::Prose{{found.tensor.label + ": " + facts_of(found)}});
+    section.blocks.emplace_back(reports::FindingList{std::move(findings)});
+    section.blocks.emplace_back(histogram_of(found, with_files ? id_of_section(i) + "_exponents" : std::string()));
     if (!found.sweep.empty())
       section.blocks.emplace_back(window_of(found, with_files ? id_of_section(i) + "_scales" : std::string()));
     section.blocks.emplace_back(census_table(found.census, config_.scaling, config_.options));
