@@ -123,7 +123,7 @@ std::optional<Typed> parse_typed(std::string_view word) {
     } else {
       cpp_int numerator((parts->hexadecimal ? "0x" : "") + parts->digits), denominator = 1;
       const auto size_of_exponent = static_cast<unsigned>(std::labs(parts->exponent));
-      const cpp_int power = parts->hexadecimal ? cpp_int(cpp_int(1) << size_of_exponent) : pow(cpp_int(10), size_of_exponent);
+      const cpp_int power = pow(cpp_int(parts->hexadecimal ? 2 : 10), size_of_exponent);
       (parts->exponent < 0 ? denominator : numerator) *= power;
       out = cut(numerator, denominator);
     }

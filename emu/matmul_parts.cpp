@@ -6,6 +6,7 @@
 #include <string>
 
 #include "emu/error.hpp"
+#include "emu/product_chains.hpp"
 
 namespace ulpscope::emu {
 namespace {
@@ -32,26 +33,15 @@ std::vector<Part> parts_of(const EngineMatmul<Float>& problem) {
                 " products in a step; give a multiple of that");
   if (problem.split_k == 0) throw Error("split_k 0: give 1 or more");
 
+  std::vector<std::size_t> blocks;
+  if (software_scales(problem).along_k) {
+    if (problem.scale_a.columns > 1) blocks.push_back(extent(depth, problem.scale_a.columns));
+    if (problem.scale_b.rows > 1) blocks.push_back(extent(depth, problem.scale_b.rows));
+  }
   std::vector<Part> parts;
-  const std::size_t chain = std::max<std::size_t>(extent(extent(depth, problem.split_k), step) * step, 1);
-  for (std::size_t begin = 0, split = 0; begin < depth; begin += chain, ++split) {
-    const std::size_t end = std::min(depth, begin + chain);
-    std::vector<std::size_t> cuts{end};
-    const auto cut_every = [&](std::size_t from, std::size_t distance) {
-      for (std::size_t k = from + distance; k < end; k += distance)
-        if (k > begin) cuts.push_back(k);
-    };
-    if (problem.promote > 0) cut_every(begin, problem.promote);
-    if (software_scales(problem).along_k) {
-      if (problem.scale_a.columns > 1) cut_every(0, extent(depth, problem.scale_a.columns));
-      if (problem.scale_b.rows > 1) cut_every(0, extent(depth, problem.scale_b.rows));
-    }
-    std::sort(cuts.begin(), cuts.end());
-    cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
-    for (std::size_t from = begin; const std::size_t to : cuts) {
-      parts.push_back({from, to, split});
-      from = to;
-    }
+  for (std::size_t split = 0; const KRange& chain : equal_chains(depth, problem.split_k, step)) {
+    for (const KRange& piece : pieces_of(chain, problem.promote, blocks)) parts.push_back({piece.begin, piece.end, split});
+    ++split;
   }
   return parts;
 }

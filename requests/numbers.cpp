@@ -33,11 +33,6 @@ std::optional<double> parse_real(std::string_view word) {
   return negative ? -value : value;
 }
 
-std::string shortest(double value) {
-  char text[64];
-  return {text, std::to_chars(std::begin(text), std::end(text), value).ptr};
-}
-
 std::string in_words(RealBounds bounds) {
   const bool below = bounds.least > RealBounds{}.least, above = bounds.most < RealBounds{}.most;
   if (!below && !above) return "a finite number";
@@ -46,6 +41,11 @@ std::string in_words(RealBounds bounds) {
 }
 
 }  // namespace
+
+std::string shortest(double value) {
+  char text[64];
+  return {text, std::to_chars(std::begin(text), std::end(text), value).ptr};
+}
 
 std::string read_whole(std::string& word, WholeBounds bounds) {
   const auto value = parse_whole(word);

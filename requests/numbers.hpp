@@ -24,6 +24,9 @@ std::string read_whole(std::string& word, WholeBounds bounds);
 /// The same of a finite number in decimal or, after 0x, a hexadecimal float; the word stays.
 std::string read_real(const std::string& word, RealBounds bounds);
 
+/// The shortest decimal that reads back as the same number.
+std::string shortest(double value);
+
 /// The number that read_real() accepts.
 double real_of(const std::string& word);
 

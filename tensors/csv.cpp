@@ -2,6 +2,7 @@
 // Numbers from a CSV file, by libcsv's callbacks.
 #include <csv.h>
 
+#include <algorithm>
 #include <charconv>
 #include <limits>
 #include <string_view>

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conversions and arithmetic of AVX-512, spelled out for the reason given in gpu/cpu/vector_elements.cpp.
+#include <algorithm>
+
 #include "gpu/cpu/avx512_fp16.hpp"
 #include "gpu/cpu/cpu_elements.hpp"
 #include "gpu/cpu/element_lanes.hpp"

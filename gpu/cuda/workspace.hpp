@@ -7,7 +7,6 @@
 #include <array>
 #include <cstddef>
 #include <mutex>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -34,13 +33,13 @@ class Workspace {
     std::size_t at = 0;
     for (std::size_t i = 0; i < operands; ++i) {
       std::copy(values[i].begin(), values[i].end(), host_.begin() + static_cast<std::ptrdiff_t>(at));
-      if (!values[i].empty()) places[i] = device_->data() + at;
+      if (!values[i].empty()) places[i] = device_.data() + at;
       at += values[i].size();
     }
-    check(cudaMemcpy(device_->data(), host_.data(), copied * sizeof(emu::Code), cudaMemcpyHostToDevice),
+    check(cudaMemcpy(device_.data(), host_.data(), copied * sizeof(emu::Code), cudaMemcpyHostToDevice),
           "cudaMemcpy to the device");
-    start(places, device_->data() + copied);
-    check(cudaMemcpy(results.data(), device_->data() + copied, results.size_bytes(), cudaMemcpyDeviceToHost), name);
+    start(places, device_.data() + copied);
+    check(cudaMemcpy(results.data(), device_.data() + copied, results.size_bytes(), cudaMemcpyDeviceToHost), name);
   }
 
  private:
@@ -48,15 +47,15 @@ class Workspace {
   void grow(std::size_t on_host, std::size_t on_device) {
     constexpr std::size_t small = std::size_t{1} << 18;
     if (host_.size() < on_host) host_.resize(on_host);
-    const std::size_t before = device_ ? device_->size() : 0;
+    const std::size_t before = device_.size();
     if (before >= on_device) return;
-    device_.reset();  // first, where memory is short
-    device_.emplace(std::max(on_device, std::min(2 * before, small)));
+    device_ = Buffer<emu::Code>(0);  // first, where memory is short
+    device_ = Buffer<emu::Code>(std::max(on_device, std::min(2 * before, small)));
   }
 
   std::mutex mutex_;
   std::vector<emu::Code> host_;
-  std::optional<Buffer<emu::Code>> device_;
+  Buffer<emu::Code> device_{0};
 };
 
 }  // namespace ulpscope::gpu::cuda

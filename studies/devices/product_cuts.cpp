@@ -62,11 +62,7 @@ KCut consecutive(std::size_t k, std::size_t unit, std::span<const std::size_t> s
 }
 
 KCut taking_turns(std::size_t k, std::size_t parts, std::size_t run) {
-  KCut cut;
-  cut.parts.resize(parts);
-  for (std::size_t begin = 0; begin < k; begin += run)
-    cut.parts[begin / run % parts].push_back({begin, std::min(k, begin + run)});
-  std::erase_if(cut.parts, [](const KPart& part) { return part.empty(); });
+  KCut cut{.words = {}, .parts = emu::chains_in_turns(k, parts, run)};
   cut.words = "K in " + std::to_string(parts) + " parts that take turns every " + std::to_string(run) + " products";
   return cut;
 }

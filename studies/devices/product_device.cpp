@@ -30,8 +30,8 @@ bool can_say(const ProductModel& model) {
   const auto& parts = model.cut->parts;
   if (parts.size() == 1) return true;
   const Format accumulator = model.engine.engine.accumulator;
-  if (model.promote > 0 || accumulator != emu::float32 || model.join.descending || model.join.stored != accumulator ||
-      model.join.summed != accumulator)
+  if (model.promote > 0 || accumulator != emu::float32 || model.join.order != emu::Reduction::ascending ||
+      model.join.stored != accumulator || model.join.summed != accumulator)
     return false;
   const std::size_t length = parts.front().front().end;
   for (const KPart& part : parts)

@@ -112,10 +112,9 @@ std::string own_words(const ProductModel& model) {
 
 /// The chains of a part without gaps: `0-128 128-256 `.
 std::string chains_of(const KRange& range, std::size_t promote) {
-  const std::size_t each = promote > 0 ? promote : range.end - range.begin;
   std::string words;
-  for (std::size_t begin = range.begin; begin < range.end; begin += each)
-    words += std::to_string(begin) + "-" + std::to_string(std::min(begin + each, range.end)) + " ";
+  for (const KRange& piece : emu::pieces_of(range, promote, {}))
+    words += std::to_string(piece.begin) + "-" + std::to_string(piece.end) + " ";
   return words;
 }
 
@@ -126,8 +125,8 @@ std::string computation(const ProductModel& model) {
   const std::string chains = model.operands.words + "|" + model.engine.words + "|" + model.scaling.words + "|";
   if (longest_range(*model.cut) == 0) return chains + model.cut->words + model.join.words;
   const Format part = model.promote > 0 ? float32 : model.engine.engine.accumulator;
-  const bool grows = parts.size() == 1 || (!model.scaling.fused && !model.join.descending && model.join.summed == float32 &&
-                                           model.join.stored == part);
+  const bool grows = parts.size() == 1 || (!model.scaling.rule.fused && model.join.order == emu::Reduction::ascending &&
+                                           model.join.summed == float32 && model.join.stored == part);
   std::string words = grows ? chains : chains + model.join.words;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const KRange& range = parts[i].front();
@@ -230,7 +229,7 @@ std::size_t scaled_block(const gpu::LibraryCall& call) {
 }
 
 std::vector<ScaleJoin> scale_rules(const gpu::LibraryCall& call) {
-  using First = ScaleJoin::First;
+  using First = emu::ScaleRule::First;
   const gpu::ScaleModeFacts facts = gpu::facts_of(call.scale_mode_a);
   if (facts.by_the_engine || facts.lines == 0) return {{}};
   const std::array<std::pair<First, const char*>, 3> orders{{{First::both, "scaled by the product of both scales"},
@@ -239,7 +238,7 @@ std::vector<ScaleJoin> scale_rules(const gpu::LibraryCall& call) {
   std::vector<ScaleJoin> rules;
   for (const bool fused : {true, false})
     for (const auto& [first, words] : orders)
-      if (!fused || facts.products > 0) rules.push_back({std::string(words) + (fused ? " (fma)" : ""), first, fused});
+      if (!fused || facts.products > 0) rules.push_back({std::string(words) + (fused ? " (fma)" : ""), {first, fused}});
   return rules;
 }
 
@@ -249,7 +248,7 @@ std::vector<PartJoin> part_joins(const gpu::LibraryCall& call, Format part, std:
     for (const PartJoin& join : joins)
       if (join.stored == stored && join.summed == summed) return;
     joins.push_back({words, stored, summed});
-    if (parts > 2 || !symmetric) joins.push_back({words + ", the last one first", stored, summed, true});
+    if (parts > 2 || !symmetric) joins.push_back({words + ", the last one first", stored, summed, emu::Reduction::descending});
   };
   add("joined in " + emu::format_name(part), part, part, true);
   add("stored in " + emu::format_name(call.d) + ", joined in " + emu::format_name(part), call.d, part, true);

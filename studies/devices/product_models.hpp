@@ -11,19 +11,13 @@
 
 #include "emu/engine.hpp"
 #include "emu/format.hpp"
+#include "emu/product_chains.hpp"
 #include "emu/rounding.hpp"
 #include "gpu/library.hpp"
 
 namespace ulpscope::studies {
 
-/// Products begin..end - 1.
-struct KRange {
-  std::size_t begin = 0, end = 0;  ///< products begin to end - 1
-
-  friend bool operator==(const KRange&, const KRange&) = default;
-};
-/// What one chain goes over, ascending.
-using KPart = std::vector<KRange>;
+using emu::KPart, emu::KRange;
 
 /// K, cut into parts.
 struct KCut {
@@ -34,9 +28,9 @@ struct KCut {
 /// How the sums of parts become one: each is rounded to `stored`, then they are added one after another, every sum rounded to
 /// the engine's accumulator and then to `summed`.
 struct PartJoin {
-  std::string words;           ///< empty for one part
-  emu::Format stored, summed;  ///< of each part, and of each sum
-  bool descending = false;     ///< the last part comes first
+  std::string words;                                 ///< empty for one part
+  emu::Format stored, summed;                        ///< of each part, and of each sum
+  emu::Reduction order = emu::Reduction::ascending;  ///< ascending or descending
 };
 
 /// What an operand becomes before it is multiplied: itself, or one with fewer bits.
@@ -52,19 +46,11 @@ struct NamedEngine {
   emu::Engine engine;  ///< the engine
 };
 
-/// How a float32 sum x meets the scales of its line of A and of B, which no document says: every multiplication rounds. Scales
-/// of lines meet the whole sum, scales of blocks of products what is promoted, which a fused multiply-add may join with what is
-/// there.
+/// How a float32 sum meets the scales of its line of A and of B, which no document says. Scales of lines meet the whole sum,
+/// scales of blocks of products what is promoted, which a fused multiply-add may join with what is there.
 struct ScaleJoin {
-  /// Which products are formed first, of a sum x and its scales a and b.
-  enum class First : std::uint8_t {
-    both,  ///< x * (a * b)
-    a,     ///< (x * a) * b
-    b,     ///< (x * b) * a
-  };
-  std::string words;          ///< empty where there is nothing to scale, or the engine does it
-  First first = First::both;  ///< the order
-  bool fused = false;         ///< whether the last product is added by one fused multiply-add
+  std::string words;         ///< empty where there is nothing to scale, or the engine does it
+  emu::ScaleRule rule = {};  ///< what is multiplied first, and whether the last product is added by a fused multiply-add
 };
 
 /// One way in which a library may compute a product.

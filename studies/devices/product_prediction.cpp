@@ -3,7 +3,6 @@
 #include "studies/devices/product_prediction.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <span>
 
 #include "emu/catalogue.hpp"
@@ -88,15 +87,7 @@ double OutputPredictor::scaled(const ScaleJoin& rule, double sum, std::size_t bl
   const float a = static_cast<float>(emu::decode(gpu::facts_of(call_.scale_mode_a).format, operands_.a_scales[block]));
   const float b = static_cast<float>(emu::decode(gpu::facts_of(call_.scale_mode_b).format, operands_.b_scales[block]));
   const auto x = static_cast<float>(sum), to = static_cast<float>(joins);
-  const auto both = [&](float once, float then) {
-    return static_cast<double>(rule.fused ? std::fma(once, then, to) : once * then + to);
-  };
-  switch (rule.first) {
-    case ScaleJoin::First::a: return both(x * a, b);
-    case ScaleJoin::First::b: return both(x * b, a);
-    case ScaleJoin::First::both: break;
-  }
-  return both(x, a * b);
+  return static_cast<double>(rule.rule.add(to, x, a, b));
 }
 
 double OutputPredictor::part_sum(Taken& operands, const ProductModel& model, const KPart& part) {
@@ -105,11 +96,9 @@ double OutputPredictor::part_sum(Taken& operands, const ProductModel& model, con
     if (model.promote == 0) return chain(operands, model, range);
     double sum = 0;
     const std::size_t block = scaled_block(call_);
-    for (std::size_t begin = range.begin, end = begin; begin < range.end; begin = end) {
-      end = std::min(begin + model.promote, range.end);
-      if (block > 0) end = std::min(end, (begin / block + 1) * block);
-      const double piece = chain(operands, model, {begin, end});
-      sum = block > 0 ? scaled(model.scaling, piece, begin / block, sum) : sum_in(emu::float32, sum, piece);
+    for (const KRange& piece : emu::pieces_of(range, model.promote, {&block, 1})) {
+      const double more = chain(operands, model, piece);
+      sum = block > 0 ? scaled(model.scaling, more, piece.begin / block, sum) : sum_in(emu::float32, sum, more);
     }
     return sum;
   }
@@ -125,7 +114,7 @@ double OutputPredictor::part_sum(Taken& operands, const ProductModel& model, con
 double OutputPredictor::joined(const ProductModel& model, std::vector<double> parts) const {
   if (parts.size() == 1) return parts.front();
   const PartJoin& join = model.join;
-  if (join.descending) std::reverse(parts.begin(), parts.end());
+  if (join.order == emu::Reduction::descending) std::reverse(parts.begin(), parts.end());
   const Format wide = join.summed.bits() > part_format(model).bits() ? join.summed : part_format(model);
   const auto stored = [&](double part) { return emu::round_to(join.stored, part).value; };
   double sum = emu::round_to(join.summed, stored(parts.front())).value;

@@ -2,6 +2,8 @@
 // Bits of non-negative floats are in the order of the floats, so that a quantile is found by its bits: the upper half first.
 #include "studies/quantization/error_quantiles.hpp"
 
+#include <algorithm>
+
 namespace ulpscope::studies {
 namespace {
 

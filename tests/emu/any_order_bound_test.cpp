@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bounds for declared arithmetic, against sums in that arithmetic in many orders; and the probabilistic form.
+#include <algorithm>
 #include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>

@@ -3,6 +3,7 @@
 // callable (Format, float or double, RoundingOptions) -> Rounded, so that broken ones can be checked to be found.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>

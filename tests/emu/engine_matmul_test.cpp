@@ -2,6 +2,7 @@
 // Matrix products against the scalar reference, inner product by inner product: every engine, SIMD path and kind of operand.
 #include "emu/engine_matmul.hpp"
 
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <cstdint>

@@ -4,6 +4,7 @@
 #include <Random123/philox.h>
 #undef philox4x32  // a macro there, a function here
 
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <cstdint>

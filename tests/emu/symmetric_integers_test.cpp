@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Symmetric integers against the processor's rounding to whole numbers: every float32 in the exhaustive run, every 251st else.
+#include <algorithm>
 #include <bit>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>

@@ -3,7 +3,8 @@
 """Every C++, CUDA and Python source has a licence line at its top, and one of C++ or CUDA a comment behind it that says what it
 holds. No text file has a note of work left undone. No room calls the C library's transcendental functions, whose last bits differ
 between processors (emu/math.hpp has others), or takes what emu keeps in emu::detail (vectors of kernels apart). No Python test waits
-for a process without a time limit.
+for a process without a time limit. What names an algorithm of the standard library includes <algorithm>: which other headers bring it
+differs between versions of libstdc++.
 
 usage: check_sources.py ROOT
 """
@@ -20,6 +21,11 @@ LEFT_UNDONE = re.compile(r"\b(TO" r"DO|FIX" r"ME)\b")  # in pieces, so that this
 ROOMS = {"emu", "gpu", "reports", "tensors", "requests", "products", "studies", "training", "verify", "study_files", "cli"}
 UNPORTABLE = re.compile(r"\bstd::(exp|exp2|expm1|log|log2|log10|log1p|pow|sin|cos|tan|sinh|cosh|tanh|atan|erf|erfc|cbrt)\(")
 PRIVATE = re.compile(r"\bemu::detail\b(?!::HWY_NAMESPACE)")
+ALGORITHM = re.compile(
+    r"\bstd::(?:ranges::)?(all_of|any_of|clamp|copy_if|copy_n|count|count_if|equal|fill_n|find|find_if|generate|is_sorted|lower_bound|max"
+    r"|max_element|min|min_element|minmax_element|mismatch|none_of|nth_element|partition|remove_if|replace|reverse|rotate|search|sort"
+    r"|stable_sort|transform|unique|upper_bound)[<(]")
+INCLUDES_ALGORITHM = re.compile(r"^#include <algorithm>", re.M)
 SKIPPED = {"build", "shared"}  # build trees, and what is not part of the repository
 
 RUN_AND_WAIT = {"run", "call", "check_call", "check_output"}  # of subprocess
@@ -54,6 +60,8 @@ def problems(root):
             yield f"{path.relative_to(root)}: has no licence line in its first three lines"
         elif path.suffix in OPENED and not re.search(LICENCE + r"[^\n]*\n//", text):
             yield f"{path.relative_to(root)}: does not say in its opening comment what it holds"
+        if path.suffix in OPENED and not INCLUDES_ALGORITHM.search(text) and (used := ALGORITHM.search(text)):
+            yield f"{path.relative_to(root)}: names std::{used[1]} and does not include <algorithm>"
         for number, line in enumerate(text.splitlines(), 1):
             if LEFT_UNDONE.search(line):
                 yield f"{path.relative_to(root)}:{number}: {line.strip()}"

@@ -35,6 +35,7 @@ PLANTED = [  # checker, file, appended line, what the report must name
     (SOURCES, "emu/planted.hpp", "// SPDX-License-Identifier: Apache-2.0\n#pragma once", "emu/planted.hpp"),
     (SOURCES, "studies/census/census.cpp", "const double planted = std::log10(2.0);", "studies/census/census.cpp"),
     (SOURCES, "training/planted.cpp", "// " + LICENCE + "\nconst double planted = std::exp(2.0);", "training/planted.cpp:2"),
+    (SOURCES, "emu/names.hpp", "inline int planted(int x) { return std::clamp(x, 0, 1); }", "emu/names.hpp"),
     (SOURCES, "gpu/element_model.hpp", "using Real = emu::detail::Real<int>;", "gpu/element_model.hpp"),
     (SOURCES, "tests/planted.py", "pass", "tests/planted.py"),
     (SOURCES, "tests/waits.py", WAITS.format("subprocess.run(['true'], check=True)"), "tests/waits.py:3"),

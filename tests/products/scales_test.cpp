@@ -2,6 +2,7 @@
 // Scaled products, and the exact product, against sums without rounding.
 #include "products/scales.hpp"
 
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <cstdint>

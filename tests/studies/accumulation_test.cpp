@@ -2,6 +2,7 @@
 // What accumulators lose, in cases whose answer is known.
 #include "studies/accumulation/accumulation.hpp"
 
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>

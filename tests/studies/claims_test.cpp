@@ -128,10 +128,10 @@ TEST_CASE("fp8 keeps a product and loses gradients, dB and sums", "[studies][cla
 
 TEST_CASE("a speed is judged by a GPU's times, or not at all", "[studies][claims]") {
   const TemporaryDirectory directory;
-  const std::string columns = "format,m,speedup_over_float32";
-  const auto file = [&](std::vector<std::string> rows) {
-    rows.insert(rows.begin(), columns);
-    return cost_file(directory, rows);
+  const auto file = [&](const std::vector<std::string>& rows) {
+    std::vector<std::string> lines{"format,m,speedup_over_float32"};
+    for (const std::string& row : rows) lines.push_back(row);
+    return cost_file(directory, lines);
   };
   const std::string slow = file({"float32,256,1", "float16,256,3.5", "bfloat16,256,20", "float16,8192,14.5"});
 

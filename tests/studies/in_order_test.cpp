@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The census of what is rounded element by element, held against a loop that does so one at a time.
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <cmath>

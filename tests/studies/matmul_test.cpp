@@ -2,6 +2,7 @@
 // Products of tensors against a loop over emu::inner_product, which reads the tensors by indices of its own.
 #include "studies/matmul/matmul.hpp"
 
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cmath>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the figures and pages of studies hold, from tables and tensors small enough to be read here.
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <cmath>

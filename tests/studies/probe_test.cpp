@@ -6,6 +6,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_vector.hpp>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -108,9 +109,8 @@ void check_named_engines(Operands operands) {
   std::vector<std::pair<Format, Engine>> seen;
   for (const emu::EngineMode& mode : emu::engine_modes()) {
     std::vector<Format> inputs(mode.inputs.begin(), mode.inputs.end());
-    if (inputs.empty()) inputs = {mode.model.accumulator};
-    if (operands == Operands::first) inputs.erase(inputs.begin() + 1, inputs.end());
-    for (const Format input : inputs) {
+    if (inputs.empty()) inputs.push_back(mode.model.accumulator);
+    for (const Format input : std::span(inputs).first(operands == Operands::first ? 1 : inputs.size())) {
       CAPTURE(mode.engine, emu::format_name(input), emu::format_name(mode.model.accumulator), mode.instruction);
       const Subject subject{input, input, mode.model, mode.scale_format};
       if (std::find(seen.begin(), seen.end(), std::pair(input, mode.model)) != seen.end()) continue;

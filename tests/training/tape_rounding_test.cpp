@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is rounded on a tape, where, to what; and that nothing else changes the bits.
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <cmath>

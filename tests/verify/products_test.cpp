@@ -2,6 +2,7 @@
 // Sums, dot products and convolutions.
 #include "verify/operations/products.hpp"
 
+#include <algorithm>
 #include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <numeric>

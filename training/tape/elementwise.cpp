@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operations on each element by itself, and on pairs of elements with broadcasting.
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -124,8 +125,7 @@ Variable combine(Tape<Real>& tape, std::string_view name, Variable of_x, Variabl
 template <class Real>
 Variable add(Tape<Real>& tape, Variable x, Variable y) {
   const auto one = [](Real, Real) { return Real{1}; };
-  return combine(
-      tape, "add", x, y, [](Real a, Real b) { return a + b; }, one, one);
+  return combine(tape, "add", x, y, [](Real a, Real b) { return a + b; }, one, one);
 }
 
 template <class Real>
@@ -151,32 +151,27 @@ Variable divide(Tape<Real>& tape, Variable x, Variable y) {
 
 template <class Real>
 Variable affine(Tape<Real>& tape, Variable x, Real factor, Real summand) {
-  return map(
-      tape, "affine", x, [=](Real a) { return a * factor + summand; }, [=](Real, Real) { return factor; });
+  return map(tape, "affine", x, [=](Real a) { return a * factor + summand; }, [=](Real, Real) { return factor; });
 }
 
 template <class Real>
 Variable exp(Tape<Real>& tape, Variable x) {
-  return map(
-      tape, "exp", x, [](Real a) { return exponential(a); }, [](Real, Real y) { return y; });
+  return map(tape, "exp", x, [](Real a) { return exponential(a); }, [](Real, Real y) { return y; });
 }
 
 template <class Real>
 Variable log(Tape<Real>& tape, Variable x) {
-  return map(
-      tape, "log", x, [](Real a) { return logarithm(a); }, [](Real a, Real) { return 1 / a; });
+  return map(tape, "log", x, [](Real a) { return logarithm(a); }, [](Real a, Real) { return 1 / a; });
 }
 
 template <class Real>
 Variable sqrt(Tape<Real>& tape, Variable x) {
-  return map(
-      tape, "sqrt", x, [](Real a) { return std::sqrt(a); }, [](Real, Real y) { return 1 / (2 * y); });
+  return map(tape, "sqrt", x, [](Real a) { return std::sqrt(a); }, [](Real, Real y) { return 1 / (2 * y); });
 }
 
 template <class Real>
 Variable square(Tape<Real>& tape, Variable x) {
-  return map(
-      tape, "square", x, [](Real a) { return a * a; }, [](Real a, Real) { return 2 * a; });
+  return map(tape, "square", x, [](Real a) { return a * a; }, [](Real a, Real) { return 2 * a; });
 }
 
 template <class Real>
@@ -188,8 +183,7 @@ Variable relu(Tape<Real>& tape, Variable x) {
 
 template <class Real>
 Variable sigmoid(Tape<Real>& tape, Variable x) {
-  return map(
-      tape, "sigmoid", x, [](Real a) { return logistic(a); }, [](Real, Real y) { return y * (1 - y); });
+  return map(tape, "sigmoid", x, [](Real a) { return logistic(a); }, [](Real, Real y) { return y * (1 - y); });
 }
 
 template <class Real>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operations that move numbers and change none: their gradients move back, and meet where a number was taken twice.
+#include <algorithm>
 #include <cmath>
 #include <utility>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products of matrices: three each, one forward and two backward, every operand stored as the precision of its place says.
+#include <algorithm>
 #include <utility>
 
 #include "emu/error.hpp"

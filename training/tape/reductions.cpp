@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums, softmax and norms: operations on the numbers of a row together.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>

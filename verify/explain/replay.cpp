@@ -108,11 +108,15 @@ class Replay {
     if (use() == ScaleUse::reciprocal) return {1 / of_a(row), 1 / of_b(column)};
     return {of_a(row), of_b(column)};
   }
+  /// As emu::EngineMatmul has it, unless the scales are applied one by one.
+  emu::ScaleRule rule() const {
+    if (use() == ScaleUse::one_by_one) return {.first = emu::ScaleRule::First::a, .fused = false};
+    return {.first = emu::ScaleRule::First::both, .fused = true};
+  }
   Float scaled_onto(Float sum, Float part, std::size_t i, std::size_t j, std::size_t k) const {
     const auto [a, b] = scales(i, j, k);
-    if (use() == ScaleUse::one_by_one) return sum + part * a * b;
     if (use() == ScaleUse::by_inverse) return sum + part / (1 / (a * b));
-    return std::fma(part, a * b, sum);
+    return rule().add(sum, part, a, b);
   }
 
   Float finished(Float x, std::size_t i, std::size_t j) const {

@@ -37,18 +37,18 @@ std::vector<std::size_t> in_blocks(std::span<const std::size_t> ks, KOrder::Kind
 }
 
 std::vector<std::vector<std::size_t>> chains_of(std::span<const std::size_t> order, const Parts& parts, std::size_t step) {
-  if (parts.lanes > 1) {
-    std::vector<std::vector<std::size_t>> lanes(parts.lanes);
-    for (std::size_t i = 0; i < order.size(); ++i) lanes[i / parts.run % parts.lanes].push_back(order[i]);
-    std::erase_if(lanes, [](const auto& lane) { return lane.empty(); });
-    return lanes;
-  }
+  std::vector<emu::KPart> cuts;
+  if (parts.lanes > 1)
+    cuts = emu::chains_in_turns(order.size(), parts.lanes, parts.run);
+  else
+    for (const emu::KRange& chain : emu::equal_chains(order.size(), parts.split, step)) cuts.push_back({chain});
   std::vector<std::vector<std::size_t>> chains;
-  const std::size_t each = (order.size() + parts.split - 1) / parts.split;
-  const std::size_t length = std::max<std::size_t>((each + step - 1) / step * step, 1);
-  for (std::size_t begin = 0; begin < order.size(); begin += length) {
-    const auto chain = order.subspan(begin, std::min(length, order.size() - begin));
-    chains.emplace_back(chain.begin(), chain.end());
+  for (const emu::KPart& part : cuts) {
+    chains.emplace_back();
+    for (const emu::KRange& range : part) {
+      const auto run = order.subspan(range.begin, range.end - range.begin);
+      chains.back().insert(chains.back().end(), run.begin(), run.end());
+    }
   }
   return chains;
 }

@@ -7,6 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "emu/product_chains.hpp"
+
 namespace ulpscope::verify {
 
 /// An order of 0 .. K - 1, or of some of them.
@@ -27,8 +29,7 @@ struct KOrder {
 /// The products of a chain of length k, in the order of their addition.
 std::vector<std::size_t> indices(const KOrder& order, std::size_t k);
 
-/// How the sums of chains are added up.
-enum class Reduction : std::uint8_t { ascending, descending, pairwise };
+using emu::Reduction;
 
 /// The chains into which an order is cut.
 struct Parts {

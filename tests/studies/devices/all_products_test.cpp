@@ -2,6 +2,7 @@
 // Products of all calls, on an emulated library.
 #include "studies/devices/all_products.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>
 #include <memory>
