@@ -10,6 +10,7 @@
 #include "cli/eval_words.hpp"
 #include "emu/engines.hpp"
 #include "emu/names.hpp"
+#include "recipes/scaler.hpp"
 #include "studies/census/scaling.hpp"
 #include "verify/conform/computation.hpp"
 #include "verify/conform/conform_presets.hpp"
@@ -43,19 +44,17 @@ struct List {
   Words (*words)();
 };
 
-const std::array<List, 12> lists{{{"F", emu::format_words},
+const std::array<List, 13> lists{{{"F", emu::format_words},
                                   {"FORMAT", emu::format_words},
                                   {"R", emu::rounding_words},
                                   {"E", emu::engine_names},
                                   {"ENGINE", emu::engine_names},
                                   {"SCALE", studies::scaling_words},
+                                  {"SCALER", [] { return names_of(recipes::scaler_kinds(), &recipes::ScalerKind::name); }},
                                   {"OPERATION", [] { return split(operation_words(" "), ' '); }},
                                   {"OP", verify::unary_operation_words},
                                   {"PRESET", [] { return names_of(verify::presets(), &verify::Preset::name); }},
-                                  {"SHELL",
-                                   [] {
-                                     return Words{"bash", "zsh", "fish"};
-                                   }},
+                                  {"SHELL", [] { return Words{"bash", "zsh", "fish"}; }},
                                   {"FUNCTION", verify::elementwise_words},
                                   {"KIND", [] { return names_of(verify::case_kinds(), &verify::CaseKind::name); }}}};
 

@@ -80,6 +80,9 @@ void add_commands(cli::Command& program, const std::vector<std::string>& argumen
   cli::add_accumulation(program, arguments, exit_code);
   cli::add_engines(program, exit_code);
   cli::add_probe(program, exit_code);
+  program.heading("training");
+  cli::add_scalers(program);
+  cli::add_scale(program, arguments, exit_code);
   program.heading("studies");
   cli::add_run(program, arguments, exit_code);
   cli::add_schema(program);

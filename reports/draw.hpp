@@ -20,6 +20,7 @@ std::vector<Drawing> draw(const Figure& figure);
 std::vector<Drawing> draw(const ExponentHistogram& histogram);
 std::vector<Drawing> draw(const ScaleWindow& window);
 std::vector<Drawing> draw(const Growth& growth);
+std::vector<Drawing> draw(const Steps& steps);
 std::vector<Drawing> draw(const HeatMap& map);
 std::vector<Drawing> draw(const Ranges& ranges);
 ///@}

@@ -61,6 +61,29 @@ struct Growth {
   std::vector<Line> lines;          ///< in the order of the legend
 };
 
+/// Quantities over the steps of a run: curves, and a band behind them.
+struct Steps {
+  /// How numbers lie on the axis at the left; that of the steps is linear.
+  enum class Axis : std::uint8_t { linear, log10, log2 };
+  /// One curve.
+  struct Line {
+    std::string name;         ///< in the legend
+    std::size_t colour = 0;   ///< as palette::of_format()
+    bool stairs = false;      ///< a value holds until the next one
+    std::vector<double> x{};  ///< ascending
+    std::vector<double> y{};  ///< as x; what has no place on the axis is not drawn
+  };
+  /// Values from `low` to `high` are safe; infinite ends reach the edge of the drawing, and where one is NaN there is no band.
+  struct Band {
+    std::string name;                        ///< in the legend; empty: there is none
+    std::vector<double> x{}, low{}, high{};  ///< by step
+  };
+  Axis axis = Axis::log10;           ///< of the values
+  std::string x_label{}, y_label{};  ///< words of the axes
+  std::vector<Line> lines{};         ///< in the order of the legend
+  Band band{};                       ///< behind them
+};
+
 /// A table of coloured cells: rows in groups, a group beside another where there is room.
 struct HeatMap {
   /// What a cell says, as a colour.
@@ -145,7 +168,7 @@ struct Figure {
   std::string name;            ///< stem of its file, NAME.svg; empty: it has none
   std::string title, caption;  ///< above and below it
   std::string description;     ///< in words, for those who do not see it
-  std::variant<ExponentHistogram, ScaleWindow, Growth, HeatMap, Ranges> data;  ///< what it shows
+  std::variant<ExponentHistogram, ScaleWindow, Growth, Steps, HeatMap, Ranges> data;  ///< what it shows
 };
 
 }  // namespace ulpscope::reports

@@ -21,6 +21,7 @@
 #include "studies/probe/probe_request.hpp"
 #include "studies/product_sizes/product_sizes.hpp"
 #include "studies/quantization/quantization.hpp"
+#include "training/scale/scale_study.hpp"
 #include "verify/check_study.hpp"
 #include "verify/conform/conform_request.hpp"
 #include "verify/evidence/evidence_request.hpp"
@@ -112,6 +113,7 @@ const std::vector<Kind>& kinds() {
        make<studies::ProductSizesRequest>, studies::product_sizes_figures},
       {"attention", "caches, probabilities and 2^x of attention in low precision", "products", 3e8,
        make<studies::AttentionStudyRequest>, studies::attention_figures},
+      {"scale", "loss scalers on a recorded run", "elements", 2e7, make<training::ScaleRequest>, training::scale_figures},
       {"claims", "what articles say, beside the measurement", "claims", 5, make<studies::ClaimsRequest>},
       {"verify matmul", "is D = A.B + C right?", "outputs", 1e6, make<verify::MatmulRequest>},
       {"verify softmax", "is a softmax right?", "outputs", 1e6, make<verify::SoftmaxRequest>},

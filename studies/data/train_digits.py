@@ -4,7 +4,8 @@
 
 The network: 64 pixels - 128 - 64 - 10 classes, layer normalisation and ReLU after the first two layers, softmax cross-entropy
 averaged over a batch of 128, Adam. All in float32. At the start, in the middle and at the end it records the weights, the
-activations of the batch, and the gradients of both as the backward pass computes them.
+activations of the batch, and the gradients of both as the backward pass computes them; of every step the largest magnitude of any
+gradient, which decides whether a loss scale overflows.
 """
 
 import argparse
@@ -122,15 +123,16 @@ def train(table, random):
     optimiser = Adam(parameters)
     batches = [batch for _ in range(EPOCHS) for batch in whole_batches(random.permutation(len(rows) - TEST_ROWS))]
     stages = {0: "start", len(batches) // 2: "middle", len(batches) - 1: "end"}
-    tensors = {}
+    tensors, largest = {}, []
     for step, batch in enumerate(batches):
         chosen_labels = labels[training][batch]
         activations, kept = forward(parameters, images[training][batch])
         gradients = backward(parameters, activations, kept, chosen_labels)
+        largest.append(max(np.abs(gradient).max() for gradient in gradients.values()))
         if step in stages:
             tensors |= record(stages[step], parameters, activations, gradients)
         optimiser.step(parameters, gradients)
-    return tensors, len(batches), accuracy(parameters, images[test], labels[test])
+    return tensors, largest, accuracy(parameters, images[test], labels[test])
 
 
 def whole_batches(order):
@@ -169,13 +171,16 @@ def main():
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("-o", "--output", type=pathlib.Path,
                         default=pathlib.Path(__file__).parent / "digits-training.safetensors")
+    parser.add_argument("--amax", type=pathlib.Path, default=pathlib.Path(__file__).parent / "digits-amax.csv")
     options = parser.parse_args()
 
     with gzip.open(options.table, "rt") as file:
         table = np.loadtxt(file, delimiter=",").astype(np.int64)
-    tensors, steps, test_accuracy = train(table, np.random.RandomState(options.seed))
-    write_safetensors(options.output, tensors, METADATA | {"seed": str(options.seed), "steps": str(steps)})
-    print(f"test accuracy {test_accuracy:.2%} on {TEST_ROWS} rows after {steps} steps of {BATCH}")
+    tensors, largest, test_accuracy = train(table, np.random.RandomState(options.seed))
+    write_safetensors(options.output, tensors, METADATA | {"seed": str(options.seed), "steps": str(len(largest))})
+    with open(options.amax, "w", encoding="utf-8") as file:
+        file.write("amax\n" + "".join(f"{amax}\n" for amax in largest))
+    print(f"test accuracy {test_accuracy:.2%} on {TEST_ROWS} rows after {len(largest)} steps of {BATCH}")
     print_facts(tensors)
 
 

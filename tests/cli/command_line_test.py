@@ -229,7 +229,7 @@ class Words(unittest.TestCase):
 class Help(unittest.TestCase):
     def test_commands_stand_in_groups(self):
         groups = [heading for heading in PROGRAM_HELP.sections if heading not in ("options", "exit codes")]
-        self.assertEqual(groups, ["numbers", "tensors", "products", "studies", "checks", "hardware", "this program"])
+        self.assertEqual(groups, ["numbers", "tensors", "products", "training", "studies", "checks", "hardware", "this program"])
         code, out, err = run()
         self.assertEqual((code, err), (0, ""))
         for command in PROGRAM_HELP.below:

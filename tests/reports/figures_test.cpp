@@ -37,6 +37,14 @@ Growth sample_growth() {
                      .y = std::vector<std::vector<double>>(2, {1, 2, 3, 4})}}};
 }
 
+Steps sample_steps() {
+  return {.axis = Steps::Axis::log2,
+          .x_label = "step",
+          .y_label = "scale",
+          .lines = {{.name = "a <scaler>", .stairs = true, .x = {0, 1, 2, 3, 4}, .y = {4, 4, 0, 16, 8}}},
+          .band = {.name = "safe", .x = {0, 1, 2, 3}, .low = {0, 0, 2, 0}, .high = {infinite, infinite, 8, std::nan("")}}};
+}
+
 Ranges sample_ranges() {
   return {.axis = Ranges::Axis::log10,
           .x_label = "share",
@@ -53,6 +61,7 @@ std::vector<Figure> sample_figures() {
       if (const auto* const figure = std::get_if<Figure>(&block)) figures.push_back(*figure);
   figures.push_back(std::get<Figure>(page.blocks[1]));
   figures.push_back({.name = "growth", .title = "", .caption = "", .description = "", .data = sample_growth()});
+  figures.push_back({.name = "steps", .title = "", .caption = "", .description = "", .data = sample_steps()});
   figures.push_back({.name = "ranges", .title = "", .caption = "", .description = "", .data = sample_ranges()});
   return figures;
 }
@@ -182,6 +191,35 @@ TEST_CASE("curves of growth have a panel for each distribution and a legend, and
   CHECK(draw(Growth{}).empty());
   CHECK(draw(Growth{.x = {64}, .x_label = "", .y_label = "", .panels = {"p"}, .lines = {{.name = "n", .y = {{0}}}}}).size() ==
         2);
+}
+
+TEST_CASE("curves over steps are stairs, with gaps where there is no place, and a band behind them") {
+  const auto drawings = draw(sample_steps());
+  REQUIRE(drawings.size() == 2);
+  // From 2^1, the band's lower end, to 2^4: level at 2^2, a gap at zero, then down from 2^4.
+  const std::string& panel = drawings[0].content;
+  CHECK(holds(panel, "2^1</text>"));
+  CHECK(holds(panel, "2^4</text>"));
+  CHECK(count_of(panel, "<rect") == 2);  // steps 0 and 1 in one, step 2; none behind step 3
+  const auto curve = panel.substr(panel.find("d=\"M", panel.find("stroke-width=\"1.6\"")));
+  CHECK(count_of(curve.substr(0, curve.find('>')), "M") == 2);
+  CHECK(holds(panel, "a &lt;scaler&gt;: 8 at the end"));
+  CHECK(holds(drawings[1].content, "safe"));
+  CHECK(draw(Steps{}).empty());
+  CHECK(draw(Steps{.lines = {{.name = "nothing has a place", .x = {0, 1}, .y = {0, -1}}}}).size() == 2);
+}
+
+TEST_CASE("a long curve is as short as the drawing, and keeps its extremes") {
+  Steps steps{.axis = Steps::Axis::linear, .lines = {{.name = "long", .x = {}, .y = {}}}};
+  for (int i = 0; i < 100000; ++i) {
+    steps.lines[0].x.push_back(i);
+    steps.lines[0].y.push_back(i == 54321 ? 40 : i == 77777 ? -40 : i % 2);
+  }
+  const std::string panel = draw(steps)[0].content;
+  CHECK(panel.size() < 40000);
+  const std::string curve = panel.substr(panel.find("stroke-width=\"1.6\""));
+  CHECK(holds(curve, " 26"));   // the top of the drawing: 40
+  CHECK(holds(curve, " 256"));  // its foot: -40
 }
 
 TEST_CASE("the ticks of a logarithmic axis cover its data and are few") {

@@ -178,6 +178,10 @@ class Commands:
             yield ["accumulation", "--engine", *engines, "fma", "--in", formats, "--acc", accumulator, "--promote", "0,128",
                    "--k", "64:512", "--shape", "7x9", "-o", "report"]
         yield ["evidence", "--products", "20", "--plants", "1", "--k", "1:16", "-o", "evidence"]
+        trace = "studies/data/digits-amax.csv"
+        yield ["scale", trace, "--scaler", "pytorch:growth_interval=50,megatron,mxnet,paddle,popart", "-o", "scales"]
+        yield ["scale", trace, "--to", "e4m3", "--scaler", "te_delayed,te_current,ms_amp,static:2^4"]
+        yield ["scalers"]
         for study in ("coarse.toml", "ranked.toml", "claims"):
             yield ["run", study, "-o", "report"]
 

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// The loss scalers of TensorFlow, Keras, MXNet, Paddle and jmp.
+#include <algorithm>
+
+#include "recipes/scaler_rule.hpp"
+
+namespace ulpscope::recipes {
+namespace {
+
+/// Doubles after `period` good steps if that is finite, halves at an overflow, not below 1: tf.mixed_precision of TensorFlow,
+/// in float32.
+class TensorFlow final : public OverflowRule<TensorFlow> {
+ public:
+  void describe(requests::Fields& parameters) override {
+    parameters.add("initial_loss_scale", init_, "the first scale").checked(above(0));
+    parameters.add("increment_period", period_, "good steps before the scale grows").whole({.least = 1});
+    parameters.add("multiplier", multiplier_, "multiplies and divides the scale").checked(above(1));
+  }
+  void start(double) override { scale_ = static_cast<float>(init_); }
+  void describe(ScalerState& state) override {
+    state.add("current_loss_scale", scale_);
+    state.add("good_steps", good_);
+  }
+  double scale() const override { return static_cast<double>(scale_); }
+  double floor() const override { return 1; }
+
+ protected:
+  bool update(bool found_inf) override {
+    if (found_inf) {
+      good_ = 0;
+      scale_ = std::max(scale_ / static_cast<float>(multiplier_), 1.0F);
+    } else if (++good_ >= static_cast<std::int64_t>(period_)) {
+      good_ = 0;
+      const float next = scale_ * static_cast<float>(multiplier_);
+      if (std::isfinite(next)) scale_ = next;
+    }
+    return false;
+  }
+
+ private:
+  double init_ = 0x1p15, multiplier_ = 2;
+  std::uint64_t period_ = 2000;
+  float scale_ = 1;
+  std::int64_t good_ = 0;
+};
+
+/// LossScaleOptimizer of Keras 3: neither floor nor cap.
+class Keras final : public OverflowRule<Keras> {
+ public:
+  void describe(requests::Fields& parameters) override {
+    parameters.add("initial_scale", init_, "the first scale").checked(above(0));
+    parameters.add("dynamic_growth_steps", steps_, "good steps before the scale doubles").whole({.least = 1});
+  }
+  void start(double) override { scale_ = static_cast<float>(init_); }
+  void describe(ScalerState& state) override {
+    state.add("dynamic_scale", scale_);
+    state.add("step_counter", counter_);
+  }
+  double scale() const override { return static_cast<double>(scale_); }
+
+ protected:
+  bool update(bool found_inf) override {
+    if (found_inf) {
+      counter_ = 0;
+      scale_ /= 2;
+    } else if (counter_ == static_cast<std::int64_t>(steps_) - 1) {
+      counter_ = 0;
+      scale_ *= 2;
+    } else {
+      ++counter_;
+    }
+    return false;
+  }
+
+ private:
+  double init_ = 0x1p15;
+  std::uint64_t steps_ = 2000;
+  float scale_ = 1;
+  std::int64_t counter_ = 0;
+};
+
+/// MXNet decides at one step and applies at the next: the step behind an overflow still uses the scale that overflowed.
+class MxNet final : public OverflowRule<MxNet> {
+ public:
+  void describe(requests::Fields& parameters) override {
+    parameters.add("loss_scale", init_, "the first scale").checked(above(0));
+    parameters.add("max_loss_scale", max_, "the scale grows no further").checked(above(0));
+    parameters.add("scale_seq_len", window_, "good steps before the scale doubles").whole({.least = 1});
+  }
+  void start(double) override { scale_ = next_ = init_; }
+  void describe(ScalerState& state) override {
+    state.add("loss_scale", scale_);
+    state.add("next_loss_scale", next_);
+    state.add("unskipped", unskipped_);
+  }
+  double scale() const override { return scale_; }
+  double cap() const override { return max_; }
+
+ protected:
+  bool update(bool found_inf) override {
+    scale_ = next_;
+    if (found_inf) {
+      next_ = scale_ / 2;
+      unskipped_ = 0;
+    } else if (++unskipped_ == static_cast<std::int64_t>(window_)) {
+      unskipped_ = 0;
+      next_ = std::min(max_, scale_ * 2);
+    }
+    return false;
+  }
+
+ private:
+  double init_ = 65536, max_ = 0x1p24, scale_ = 1, next_ = 1;
+  std::uint64_t window_ = 2000;
+  std::int64_t unskipped_ = 0;
+};
+
+/// Paddle: a counter of bad steps before the scale shrinks, and one of good steps before it grows; each clears the other.
+class Paddle final : public OverflowRule<Paddle> {
+ public:
+  void describe(requests::Fields& parameters) override {
+    parameters.add("init_loss_scaling", init_, "the first scale").checked(above(0));
+    parameters.add("incr_every_n_steps", good_wanted_, "good steps before the scale grows").whole({.least = 1});
+    parameters.add("decr_every_n_nan_or_inf", bad_wanted_, "overflows in a row before the scale shrinks").whole({.least = 1});
+    parameters.add("incr_ratio", incr_, "multiplies the scale when it grows").checked(above(1));
+    parameters.add("decr_ratio", decr_, "multiplies the scale when it shrinks").checked(between(0, 1));
+  }
+  void start(double) override { scale_ = static_cast<float>(init_); }
+  void describe(ScalerState& state) override {
+    state.add("loss_scaling", scale_);
+    state.add("good_steps", good_);
+    state.add("bad_steps", bad_);
+  }
+  double scale() const override { return static_cast<double>(scale_); }
+  double floor() const override { return 1; }
+
+ protected:
+  bool update(bool found_inf) override {
+    if (found_inf) {
+      good_ = 0;
+      if (++bad_ != static_cast<std::int64_t>(bad_wanted_)) return false;
+      bad_ = 0;
+      scale_ = std::max(scale_ * static_cast<float>(decr_), 1.0F);
+      return false;
+    }
+    bad_ = 0;
+    if (++good_ != static_cast<std::int64_t>(good_wanted_)) return false;
+    good_ = 0;
+    const float next = scale_ * static_cast<float>(incr_);
+    if (std::isfinite(next)) scale_ = next;
+    return false;
+  }
+
+ private:
+  double init_ = 65536, incr_ = 2, decr_ = 0.5;
+  std::uint64_t good_wanted_ = 2000, bad_wanted_ = 2;
+  float scale_ = 1;
+  std::int64_t good_ = 0, bad_ = 0;
+};
+
+/// jmp.DynamicLossScale, in float32. Its counter runs over periods and is cleared by an overflow.
+class Jmp final : public OverflowRule<Jmp> {
+ public:
+  void describe(requests::Fields& parameters) override {
+    parameters.add("loss_scale", init_, "the first scale; jmp has no default, its README gives this one").checked(above(0));
+    parameters.add("period", period_, "good steps before the scale grows").whole({.least = 1});
+    parameters.add("factor", factor_, "multiplies and divides the scale").checked(above(1));
+    parameters.add("min_loss_scale", min_, "the scale shrinks no further").checked(above(0));
+  }
+  void start(double) override { scale_ = static_cast<float>(init_); }
+  void describe(ScalerState& state) override {
+    state.add("loss_scale", scale_);
+    state.add("counter", counter_);
+  }
+  double scale() const override { return static_cast<double>(scale_); }
+  double floor() const override { return static_cast<double>(static_cast<float>(min_)); }
+
+ protected:
+  bool update(bool found_inf) override {
+    const auto period = static_cast<std::int64_t>(period_);
+    if (found_inf) {
+      scale_ = std::max(static_cast<float>(min_), scale_ / static_cast<float>(factor_));
+    } else if (counter_ == period - 1) {
+      const float next = scale_ * static_cast<float>(factor_);
+      if (std::isfinite(next)) scale_ = next;
+    }
+    counter_ = found_inf ? 0 : (counter_ + 1) % period;
+    return false;
+  }
+
+ private:
+  double init_ = 0x1p15, factor_ = 2, min_ = 1;
+  std::uint64_t period_ = 2000;
+  float scale_ = 1;
+  std::int64_t counter_ = 0;
+};
+
+}  // namespace
+
+std::vector<RuleMaker> framework_rules() {
+  return {maker<TensorFlow>("tensorflow", "halves at an overflow, not below 1; doubles after a period of good steps",
+                            "tf.train.experimental.DynamicLossScale"),
+          maker<Keras>("keras", "as tensorflow, with neither floor nor cap", "keras/src/optimizers/loss_scale_optimizer.py (Keras 3)"),
+          maker<MxNet>("mxnet", "decides a step late: one overflow costs two skipped steps and two halvings",
+                       "python/mxnet/amp/loss_scaler.py; gluon/trainer.py"),
+          maker<Paddle>("paddle", "shrinks after several overflows in a row, not below 1",
+                        "paddle.amp.GradScaler; paddle/phi/kernels/impl/amp_kernel_impl.h"),
+          maker<Jmp>("jmp", "halves at an overflow, not below min_loss_scale; unscales by the reciprocal",
+                     "google-deepmind/jmp, jmp/_src/loss_scale.py")};
+}
+
+}  // namespace ulpscope::recipes
