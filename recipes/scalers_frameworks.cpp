@@ -1,83 +1,65 @@
 // SPDX-License-Identifier: Apache-2.0
 // The loss scalers of TensorFlow, Keras, MXNet, Paddle and jmp.
 #include <algorithm>
+#include <utility>
 
 #include "recipes/scaler_rule.hpp"
 
 namespace ulpscope::recipes {
 namespace {
 
-/// Doubles after `period` good steps if that is finite, halves at an overflow, not below 1: tf.mixed_precision of TensorFlow,
-/// in float32.
-class TensorFlow final : public OverflowRule<TensorFlow> {
+/// A float32 scale that grows after a period of good steps and shrinks at an overflow: what TensorFlow, Keras and jmp have,
+/// under their own names.
+class Periodic final : public OverflowRule<Periodic> {
  public:
+  /// How they differ.
+  struct Kind {
+    std::string init, period, factor, floor;  ///< names of the parameters; an empty one is none
+    std::string of_scale, of_counter;         ///< names of the state
+    double least;                             ///< the scale shrinks no further
+    bool grows_to_infinity;                   ///< or stays where it would become infinite
+  };
+  explicit Periodic(Kind kind) : kind_(std::move(kind)), least_(kind_.least) {}
+
   void describe(requests::Fields& parameters) override {
-    parameters.add("initial_loss_scale", init_, "the first scale").checked(above(0));
-    parameters.add("increment_period", period_, "good steps before the scale grows").whole({.least = 1});
-    parameters.add("multiplier", multiplier_, "multiplies and divides the scale").checked(above(1));
+    parameters.add(kind_.init, init_, "the first scale").checked(above(0));
+    parameters.add(kind_.period, period_, "good steps before the scale grows").whole({.least = 1});
+    if (!kind_.factor.empty()) parameters.add(kind_.factor, factor_, "multiplies and divides the scale").checked(above(1));
+    if (!kind_.floor.empty()) parameters.add(kind_.floor, least_, "the scale shrinks no further").checked(above(0));
   }
   void start(double) override { scale_ = static_cast<float>(init_); }
   void describe(ScalerState& state) override {
-    state.add("current_loss_scale", scale_);
-    state.add("good_steps", good_);
+    state.add(kind_.of_scale, scale_);
+    state.add(kind_.of_counter, good_);
   }
   double scale() const override { return static_cast<double>(scale_); }
-  double floor() const override { return 1; }
+  double floor() const override { return static_cast<double>(static_cast<float>(least_)); }
 
  protected:
   bool update(bool found_inf) override {
+    const auto factor = static_cast<float>(factor_);
     if (found_inf) {
       good_ = 0;
-      scale_ = std::max(scale_ / static_cast<float>(multiplier_), 1.0F);
+      scale_ = std::max(scale_ / factor, static_cast<float>(least_));
     } else if (++good_ >= static_cast<std::int64_t>(period_)) {
       good_ = 0;
-      const float next = scale_ * static_cast<float>(multiplier_);
-      if (std::isfinite(next)) scale_ = next;
+      const float next = scale_ * factor;
+      if (kind_.grows_to_infinity || std::isfinite(next)) scale_ = next;
     }
     return false;
   }
 
  private:
-  double init_ = 0x1p15, multiplier_ = 2;
+  Kind kind_;
+  double init_ = 0x1p15, factor_ = 2, least_;
   std::uint64_t period_ = 2000;
   float scale_ = 1;
   std::int64_t good_ = 0;
 };
 
-/// LossScaleOptimizer of Keras 3: neither floor nor cap.
-class Keras final : public OverflowRule<Keras> {
- public:
-  void describe(requests::Fields& parameters) override {
-    parameters.add("initial_scale", init_, "the first scale").checked(above(0));
-    parameters.add("dynamic_growth_steps", steps_, "good steps before the scale doubles").whole({.least = 1});
-  }
-  void start(double) override { scale_ = static_cast<float>(init_); }
-  void describe(ScalerState& state) override {
-    state.add("dynamic_scale", scale_);
-    state.add("step_counter", counter_);
-  }
-  double scale() const override { return static_cast<double>(scale_); }
-
- protected:
-  bool update(bool found_inf) override {
-    if (found_inf) {
-      counter_ = 0;
-      scale_ /= 2;
-    } else if (counter_ == static_cast<std::int64_t>(steps_) - 1) {
-      counter_ = 0;
-      scale_ *= 2;
-    } else {
-      ++counter_;
-    }
-    return false;
-  }
-
- private:
-  double init_ = 0x1p15;
-  std::uint64_t steps_ = 2000;
-  float scale_ = 1;
-  std::int64_t counter_ = 0;
-};
+RuleMaker periodic(std::string name, std::string help, std::string source, const Periodic::Kind& kind) {
+  return {std::move(name), std::move(help), std::move(source), [kind] { return std::make_unique<Periodic>(kind); }};
+}
 
 /// MXNet decides at one step and applies at the next: the step behind an overflow still uses the scale that overflowed.
 class MxNet final : public OverflowRule<MxNet> {
@@ -158,55 +140,44 @@ class Paddle final : public OverflowRule<Paddle> {
   std::int64_t good_ = 0, bad_ = 0;
 };
 
-/// jmp.DynamicLossScale, in float32. Its counter runs over periods and is cleared by an overflow.
-class Jmp final : public OverflowRule<Jmp> {
- public:
-  void describe(requests::Fields& parameters) override {
-    parameters.add("loss_scale", init_, "the first scale; jmp has no default, its README gives this one").checked(above(0));
-    parameters.add("period", period_, "good steps before the scale grows").whole({.least = 1});
-    parameters.add("factor", factor_, "multiplies and divides the scale").checked(above(1));
-    parameters.add("min_loss_scale", min_, "the scale shrinks no further").checked(above(0));
-  }
-  void start(double) override { scale_ = static_cast<float>(init_); }
-  void describe(ScalerState& state) override {
-    state.add("loss_scale", scale_);
-    state.add("counter", counter_);
-  }
-  double scale() const override { return static_cast<double>(scale_); }
-  double floor() const override { return static_cast<double>(static_cast<float>(min_)); }
-
- protected:
-  bool update(bool found_inf) override {
-    const auto period = static_cast<std::int64_t>(period_);
-    if (found_inf) {
-      scale_ = std::max(static_cast<float>(min_), scale_ / static_cast<float>(factor_));
-    } else if (counter_ == period - 1) {
-      const float next = scale_ * static_cast<float>(factor_);
-      if (std::isfinite(next)) scale_ = next;
-    }
-    counter_ = found_inf ? 0 : (counter_ + 1) % period;
-    return false;
-  }
-
- private:
-  double init_ = 0x1p15, factor_ = 2, min_ = 1;
-  std::uint64_t period_ = 2000;
-  float scale_ = 1;
-  std::int64_t counter_ = 0;
-};
-
 }  // namespace
 
 std::vector<RuleMaker> framework_rules() {
-  return {maker<TensorFlow>("tensorflow", "halves at an overflow, not below 1; doubles after a period of good steps",
-                            "tf.train.experimental.DynamicLossScale"),
-          maker<Keras>("keras", "as tensorflow, with neither floor nor cap", "keras/src/optimizers/loss_scale_optimizer.py (Keras 3)"),
-          maker<MxNet>("mxnet", "decides a step late: one overflow costs two skipped steps and two halvings",
-                       "python/mxnet/amp/loss_scaler.py; gluon/trainer.py"),
-          maker<Paddle>("paddle", "shrinks after several overflows in a row, not below 1",
-                        "paddle.amp.GradScaler; paddle/phi/kernels/impl/amp_kernel_impl.h"),
-          maker<Jmp>("jmp", "halves at an overflow, not below min_loss_scale; unscales by the reciprocal",
-                     "google-deepmind/jmp, jmp/_src/loss_scale.py")};
+  return {
+      periodic("tensorflow", "halves at an overflow, not below 1; doubles after a period of good steps",
+               "tf.train.experimental.DynamicLossScale",
+               {.init = "initial_loss_scale",
+                .period = "increment_period",
+                .factor = "multiplier",
+                .floor = "",
+                .of_scale = "current_loss_scale",
+                .of_counter = "good_steps",
+                .least = 1,
+                .grows_to_infinity = false}),
+      periodic("keras", "as tensorflow, with neither floor nor cap", "keras/src/optimizers/loss_scale_optimizer.py (Keras 3)",
+               {.init = "initial_scale",
+                .period = "dynamic_growth_steps",
+                .factor = "",
+                .floor = "",
+                .of_scale = "dynamic_scale",
+                .of_counter = "step_counter",
+                .least = 0,
+                .grows_to_infinity = true}),
+      // jmp has no default for the first scale: its README gives 2^15.
+      periodic("jmp", "as tensorflow, not below min_loss_scale; unscales by the reciprocal",
+               "google-deepmind/jmp, jmp/_src/loss_scale.py; the first scale is its README's",
+               {.init = "loss_scale",
+                .period = "period",
+                .factor = "factor",
+                .floor = "min_loss_scale",
+                .of_scale = "loss_scale",
+                .of_counter = "counter",
+                .least = 1,
+                .grows_to_infinity = false}),
+      maker<MxNet>("mxnet", "decides a step late: one overflow costs two skipped steps and two halvings",
+                   "python/mxnet/amp/loss_scaler.py; gluon/trainer.py"),
+      maker<Paddle>("paddle", "shrinks after several overflows in a row, not below 1",
+                    "paddle.amp.GradScaler; paddle/phi/kernels/impl/amp_kernel_impl.h")};
 }
 
 }  // namespace ulpscope::recipes

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "emu/error.hpp"
@@ -159,6 +160,17 @@ TEST_CASE("each claim has a row, a finding that says so, and a source for its th
     CHECK((result.findings[i].severity == reports::Severity::bad) == (text(2) == "false"));
     CHECK_FALSE(result.findings[i].source.empty());
   }
+
+  const std::vector<reports::Figure> figures = studies::claims_figures(result.tables);
+  REQUIRE(figures.size() == 1);
+  const auto& map = std::get<reports::HeatMap>(figures[0].data);
+  CHECK(map.legend.size() == 4);
+  REQUIRE(map.groups.size() == result.tables[0].rows.size());
+  CHECK(map.groups[0].name == "bf16 is more precise than fp16: false");
+  CHECK(map.groups[0].rows[0].cells[0].shade == reports::HeatMap::Shade::severe);
+  CHECK(map.groups[0].rows[1].cells[0].shade == reports::HeatMap::Shade::none);
+  CHECK(map.groups[1].rows[1].cells[0].text == "65504");
+  CHECK(map.groups[5].rows[0].cells[0].text == "-");  // no GPU's times
 }
 
 TEST_CASE("claims that are not known, and files that hold no times, are refused", "[studies][claims]") {

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// The steps of optimizers, and what their formats leave of them.
+#include "training/state/optimizer.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <span>
+
+#include "emu/bulk.hpp"
+#include "emu/error.hpp"
+#include "emu/names.hpp"
+#include "emu/suggestions.hpp"
+
+namespace ulpscope::training {
+namespace {
+
+template <class Value>
+using Names = std::array<std::pair<std::string_view, Value>, 3>;
+
+constexpr Names<OptimizerKind> kinds{
+    {{"sgd", OptimizerKind::sgd}, {"adam", OptimizerKind::adam}, {"adamw", OptimizerKind::adamw}}};
+constexpr Names<EpsilonPlacement> placements{{{"torch", EpsilonPlacement::torch},
+                                              {"inside_step", EpsilonPlacement::inside_step},
+                                              {"bitsandbytes", EpsilonPlacement::bitsandbytes}}};
+constexpr Names<UpdateRounding> roundings{
+    {{"nearest", UpdateRounding::nearest}, {"stochastic", UpdateRounding::stochastic}, {"kahan", UpdateRounding::kahan}}};
+
+template <class Value>
+std::string_view name_in(const Names<Value>& names, Value value) {
+  return std::find_if(names.begin(), names.end(), [&](const auto& entry) { return entry.second == value; })->first;
+}
+
+template <class Value>
+Value parse_in(const Names<Value>& names, std::string_view word, const std::string& what) {
+  std::vector<std::string> known;
+  for (const auto& [name, value] : names) {
+    if (name == word) return value;
+    known.emplace_back(name);
+  }
+  throw Error("unknown " + what + " '" + std::string(word) + "'; known: " + emu::comma_separated(known));
+}
+
+template <class Real>
+void store(std::vector<Real>& values, const Storage& storage, emu::RandomBits random = {}) {
+  emu::round_to(storage.format, std::span<const Real>(values), std::span<Real>(values), storage.options, random);
+}
+
+/// b^n by squaring, each product rounded to float64: the same on every machine.
+double power(double b, std::uint64_t n) {
+  double result = 1;
+  for (; n > 0; n /= 2, b *= b)
+    if (n % 2 == 1) result *= b;
+  return result;
+}
+
+/// The wide values that the weights would have.
+template <class Real>
+class Steps {
+ public:
+  Steps(const OptimizerSettings& settings, double learning_rate, OptimizerState<Real>& state)
+      : settings_(settings), rate_(learning_rate), state_(state) {}
+
+  std::vector<Real> sgd(const std::vector<Real>& weights, const std::vector<Real>& gradient) {
+    const auto rate = real(rate_), decay = real(settings_.weight_decay), momentum = real(settings_.momentum);
+    const auto taken = real(1 - settings_.dampening);
+    const bool first = state_.steps == 1;
+    if (settings_.momentum != 0 && first) state_.first.assign(weights.size(), 0);
+    std::vector<Real> next(weights.size());
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      Real d = settings_.weight_decay == 0 ? gradient[i] : gradient[i] + decay * weights[i];
+      if (settings_.momentum != 0) {
+        Real& buffer = state_.first[i];
+        buffer = first ? d : momentum * buffer + taken * d;
+        d = settings_.nesterov ? d + momentum * buffer : buffer;
+      }
+      next[i] = weights[i] - rate * d;
+    }
+    return next;
+  }
+
+  std::vector<Real> adam(const std::vector<Real>& weights, const std::vector<Real>& gradient) {
+    if (state_.steps == 1) state_.first.assign(weights.size(), 0), state_.second.assign(weights.size(), 0);
+    const bool decoupled = settings_.kind == OptimizerKind::adamw;
+    const bool behind = settings_.eps_placement == EpsilonPlacement::bitsandbytes;
+    const auto decay = real(settings_.weight_decay), kept = real(1 - rate_ * settings_.weight_decay);
+    const bool decays = settings_.weight_decay != 0;
+    std::vector<Real> next(weights.size());
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      const Real g = decays && !decoupled ? gradient[i] + decay * weights[i] : gradient[i];
+      Real& m = state_.first[i];
+      Real& v = state_.second[i];
+      m = m + real(1 - settings_.beta1) * (g - m);
+      v = v * real(settings_.beta2) + real(1 - settings_.beta2) * g * g;
+      Real w = decays && decoupled && !behind ? weights[i] * kept : weights[i];
+      w = w - step(m, v);
+      next[i] = decays && decoupled && behind ? w * kept : w;
+    }
+    return next;
+  }
+
+  /// The corrections of this step.
+  void correct() {
+    c1_ = 1 - power(settings_.beta1, state_.steps);
+    root_c2_ = std::sqrt(1 - power(settings_.beta2, state_.steps));
+  }
+
+ private:
+  static Real real(double x) { return static_cast<Real>(x); }
+  Real step(Real m, Real v) const {
+    if (settings_.eps_placement == EpsilonPlacement::torch)
+      return real(rate_ / c1_) * (m / (std::sqrt(v) / real(root_c2_) + real(settings_.eps)));
+    const double eps = settings_.eps_placement == EpsilonPlacement::inside_step ? settings_.eps : settings_.eps * root_c2_;
+    return real(rate_ * root_c2_ / c1_) * (m / (std::sqrt(v) + real(eps)));
+  }
+
+  const OptimizerSettings& settings_;
+  double rate_, c1_ = 1, root_c2_ = 1;
+  OptimizerState<Real>& state_;
+};
+
+/// Stores the sum of weight and step, and what is left of the step.
+template <class Real>
+void add_by_kahan(std::vector<Real>& weights, const std::vector<Real>& next, std::vector<Real>& compensation,
+                  const Storage& storage) {
+  compensation.resize(weights.size());
+  std::vector<Real> y(weights.size()), t(weights.size()), back(weights.size());
+  for (std::size_t i = 0; i < y.size(); ++i) y[i] = (next[i] - weights[i]) - compensation[i];
+  store(y, storage);
+  for (std::size_t i = 0; i < y.size(); ++i) t[i] = weights[i] + y[i];
+  store(t, storage);
+  for (std::size_t i = 0; i < y.size(); ++i) back[i] = t[i] - weights[i];
+  store(back, storage);
+  for (std::size_t i = 0; i < y.size(); ++i) compensation[i] = back[i] - y[i];
+  store(compensation, storage);
+  weights = std::move(t);
+}
+
+}  // namespace
+
+std::string_view name_of(OptimizerKind kind) noexcept { return name_in(kinds, kind); }
+std::string_view name_of(EpsilonPlacement placement) noexcept { return name_in(placements, placement); }
+std::string_view name_of(UpdateRounding rounding) noexcept { return name_in(roundings, rounding); }
+OptimizerKind parse_optimizer(std::string_view word) { return parse_in(kinds, word, "optimizer"); }
+EpsilonPlacement parse_epsilon_placement(std::string_view word) { return parse_in(placements, word, "eps_placement"); }
+UpdateRounding parse_update_rounding(std::string_view word) { return parse_in(roundings, word, "update rounding"); }
+
+template <class Real>
+UpdateCounts optimizer_step(const OptimizerSettings& settings, const StateStorage& storage, double learning_rate,
+                            std::vector<Real>& weights, const std::vector<Real>& gradient, OptimizerState<Real>& state,
+                            std::uint64_t seed, std::uint64_t first) {
+  if (gradient.size() != weights.size())
+    throw Error("a gradient of " + std::to_string(gradient.size()) + " elements for " + std::to_string(weights.size()) +
+                " weights");
+  ++state.steps;
+  Steps<Real> steps(settings, learning_rate, state);
+  if (settings.kind != OptimizerKind::sgd) steps.correct();
+  std::vector<Real> next = settings.kind == OptimizerKind::sgd ? steps.sgd(weights, gradient) : steps.adam(weights, gradient);
+  store(state.first, storage.first);
+  store(state.second, storage.second);
+
+  const std::vector<Real> before = weights;
+  UpdateCounts counts{.elements = weights.size()};
+  for (std::size_t i = 0; i < before.size(); ++i) counts.wanted += next[i] != before[i] ? 1 : 0;
+  if (storage.update == UpdateRounding::kahan) {
+    add_by_kahan(weights, next, state.compensation, storage.weights);
+  } else {
+    Storage stored = storage.weights;
+    if (storage.update == UpdateRounding::stochastic) stored.options.rounding = emu::Rounding::stochastic;
+    store(next, stored, {seed, first});
+    weights = next;
+  }
+  for (std::size_t i = 0; i < before.size(); ++i) counts.lost += weights[i] == before[i] ? 1 : 0;
+  counts.lost -= std::min(counts.lost, counts.elements - counts.wanted);
+  return counts;
+}
+
+template UpdateCounts optimizer_step(const OptimizerSettings&, const StateStorage&, double, std::vector<float>&,
+                                     const std::vector<float>&, OptimizerState<float>&, std::uint64_t, std::uint64_t);
+template UpdateCounts optimizer_step(const OptimizerSettings&, const StateStorage&, double, std::vector<double>&,
+                                     const std::vector<double>&, OptimizerState<double>&, std::uint64_t, std::uint64_t);
+
+}  // namespace ulpscope::training
