@@ -10,6 +10,7 @@
 #include "cli/eval_words.hpp"
 #include "emu/engines.hpp"
 #include "emu/names.hpp"
+#include "recipes/recipe.hpp"
 #include "recipes/scaler.hpp"
 #include "studies/census/scaling.hpp"
 #include "verify/conform/computation.hpp"
@@ -44,12 +45,13 @@ struct List {
   Words (*words)();
 };
 
-const std::array<List, 13> lists{{{"F", emu::format_words},
+const std::array<List, 14> lists{{{"F", emu::format_words},
                                   {"FORMAT", emu::format_words},
                                   {"R", emu::rounding_words},
                                   {"E", emu::engine_names},
                                   {"ENGINE", emu::engine_names},
                                   {"SCALE", studies::scaling_words},
+                                  {"RECIPE", [] { return names_of(recipes::recipe_presets(), &requests::BuiltInFile::name); }},
                                   {"SCALER", [] { return names_of(recipes::scaler_kinds(), &recipes::ScalerKind::name); }},
                                   {"OPERATION", [] { return split(operation_words(" "), ' '); }},
                                   {"OP", verify::unary_operation_words},

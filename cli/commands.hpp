@@ -50,6 +50,7 @@ void add_ledger(Command& app, int& exit_code);
 using RunProgram = std::function<int(const Arguments& arguments)>;
 void add_report(Command& app, const RunProgram& run_program, int& exit_code);
 void add_run(Command& app, const Arguments& arguments, int& exit_code);
+void add_recipes(Command& app);
 void add_scalers(Command& app);
 void add_scale(Command& app, const Arguments& arguments, int& exit_code);
 void add_schema(Command& app);

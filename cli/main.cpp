@@ -81,6 +81,7 @@ void add_commands(cli::Command& program, const std::vector<std::string>& argumen
   cli::add_engines(program, exit_code);
   cli::add_probe(program, exit_code);
   program.heading("training");
+  cli::add_recipes(program);
   cli::add_scalers(program);
   cli::add_scale(program, arguments, exit_code);
   program.heading("studies");

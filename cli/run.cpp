@@ -32,8 +32,8 @@ struct Run {
 
 reports::Table built_in_table() {
   reports::Table table{"studies", {"study", "question"}, {}};
-  for (const study_files::BuiltIn& built_in : study_files::built_in_studies())
-    table.rows.push_back({std::string(built_in.name), study_files::question_of(built_in.text)});
+  for (const requests::BuiltInFile& built_in : study_files::built_in_studies())
+    table.rows.push_back({std::string(built_in.name), requests::leading_comment(built_in.text)});
   return table;
 }
 
@@ -69,7 +69,7 @@ int write(const Run& run, const std::vector<study_files::StudyOutput>& outputs, 
   tables.push_back(reports::findings_table(findings));
   const std::string title = std::filesystem::path(run.study).stem().string();
   reports::Page page = study_files::page_of(title, outputs, command_line(reproducing(arguments)));
-  page.settings = study_files::question_of(text);
+  page.settings = requests::leading_comment(text);
   reports::write_page_report(run.directory, tables, page,
                              {.arguments = reproducing(arguments), .texts = {{"study.toml", text}}});
   remark_report(run.directory);

@@ -20,7 +20,7 @@ inline constexpr std::uint64_t most_elements = std::uint64_t{1} << 48;
 /// Several formats.
 struct FormatList {
   std::vector<std::string> to{"fp16", "bf16", "e4m3", "e5m2"};  ///< words for emu::parse_format
-  bool integers = false;  ///< whether `intN`, symmetric integers, may be among them
+  bool integers = false;                                        ///< whether `intN`, symmetric integers, may be among them
 
   /// Names the members, for the command line, study files and the schema.
   void describe(Fields& fields);

@@ -13,18 +13,6 @@
 
 namespace ulpscope::study_files {
 
-std::string question_of(std::string_view rest) {
-  std::string question;
-  while (rest.starts_with('#')) {
-    const std::size_t end = std::min(rest.find('\n'), rest.size());
-    std::string_view line = rest.substr(1, end - 1);
-    while (line.starts_with(' ')) line.remove_prefix(1);
-    question += (question.empty() ? "" : " ") + std::string(line);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
-  return question;
-}
-
 StudyText open_study(const std::string& word) {
   std::error_code ignored;
   const bool is_folder = std::filesystem::is_directory(word, ignored);  // a report may have the name of a built-in study
@@ -35,7 +23,7 @@ StudyText open_study(const std::string& word) {
     return {word, std::move(text)};
   }
   std::vector<std::string> names;
-  for (const BuiltIn& built_in : built_in_studies()) {
+  for (const requests::BuiltInFile& built_in : built_in_studies()) {
     if (built_in.name == word) return {"studies/" + word + ".toml", std::string(built_in.text)};
     names.emplace_back(built_in.name);
   }

@@ -3,20 +3,14 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
+
+#include "requests/built_in_file.hpp"
 
 namespace ulpscope::study_files {
 
-struct BuiltIn {
-  std::string_view name;  ///< the file's, without .toml
-  std::string_view text;
-};
-
-const std::vector<BuiltIn>& built_in_studies();
-
-/// What a study file answers: the comment that it begins with, in one line.
-std::string question_of(std::string_view text);
+/// Their names and texts.
+const std::vector<requests::BuiltInFile>& built_in_studies();
 
 struct StudyText {
   std::string name;  ///< of the file, for what is said of its errors

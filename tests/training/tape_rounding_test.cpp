@@ -63,7 +63,7 @@ ProductPrecision fp8_blocks() {
 }  // namespace
 
 TEST_CASE("results have the format of their operation, gradients that of their value", "[training]") {
-  Tape<float> tape(precision_of({std::nullopt, {emu::bfloat16, {}}}, {}), 0, 1);
+  Tape<float> tape(precision_of({std::nullopt, Storage{emu::bfloat16, {}}}, {}), 0, 1);
   const Variable x = tape.input(random_array({4, 8}, 1), emu::float32, true);
   const Variable y = training::gelu(tape, x);
   tape.backward(training::sum(tape, training::square(tape, y)));
@@ -74,7 +74,7 @@ TEST_CASE("results have the format of their operation, gradients that of their v
 }
 
 TEST_CASE("inputs are cast where the operation says so, and their gradients cast back", "[training]") {
-  Tape<float> tape(precision_of({Storage{emu::float16, {}}, {emu::float16, {}}}, {}), 0, 1);
+  Tape<float> tape(precision_of({Storage{emu::float16, {}}, Storage{emu::float16, {}}}, {}), 0, 1);
   const Variable x = tape.input(Array<float>({2}, std::vector<float>{1.0009765F, 70000}), emu::float32, true);
   const Variable y = training::affine(tape, x, 1.0F, 0.0F);
 
@@ -84,8 +84,9 @@ TEST_CASE("inputs are cast where the operation says so, and their gradients cast
 
 TEST_CASE("the bits do not depend on threads", "[training]") {
   const auto run = [](int threads) {
-    Tape<float> tape(precision_of({std::nullopt, {emu::bfloat16, {.rounding = emu::Rounding::stochastic}}}, fp8_blocks()), 5,
-                     threads);
+    Tape<float> tape(
+        precision_of({std::nullopt, Storage{emu::bfloat16, {.rounding = emu::Rounding::stochastic}}}, fp8_blocks()), 5,
+        threads);
     const Variable x = tape.input(random_array({96, 200}, 1), emu::float32, true);
     const Variable w = tape.input(random_array({130, 200}, 2, 0.1F), emu::float32, true);
     const Variable b = tape.input(random_array({130}, 3), emu::float32, true);
@@ -101,7 +102,7 @@ TEST_CASE("the bits do not depend on threads", "[training]") {
 }
 
 TEST_CASE("all that is stored is told, with its place", "[training]") {
-  Tape<float> tape(precision_of({std::nullopt, {emu::bfloat16, {}}}, fp8_blocks()), 0, 1);
+  Tape<float> tape(precision_of({std::nullopt, Storage{emu::bfloat16, {}}}, fp8_blocks()), 0, 1);
   std::map<std::string, std::set<std::string>> places;
   tape.on_stored([&](const training::Stored<float>& stored) {
     places[std::string(stored.operation)].insert(std::string(stored.place));
@@ -157,7 +158,8 @@ TEST_CASE("a block-scaled product is that of its blocks, promoted", "[training]"
 
 TEST_CASE("stochastic rounding has the same bits again, and others by another key", "[training]") {
   const auto run = [](std::uint64_t seed) {
-    Tape<float> tape(precision_of({std::nullopt, {emu::float8_e5m2, {.rounding = emu::Rounding::stochastic}}}, {}), seed, 1);
+    Tape<float> tape(precision_of({std::nullopt, Storage{emu::float8_e5m2, {.rounding = emu::Rounding::stochastic}}}, {}), seed,
+                     1);
     const Variable x = tape.input(random_array({64}, 1), emu::float32, false);
     const Variable once = training::affine(tape, x, 1.0F, 0.0F), again = training::affine(tape, x, 1.0F, 0.0F);
     CHECK(tape.value(once).values != tape.value(again).values);  // another place takes other bits
@@ -165,4 +167,18 @@ TEST_CASE("stochastic rounding has the same bits again, and others by another ke
   };
   CHECK(run(3) == run(3));
   CHECK(run(3) != run(4));
+}
+
+TEST_CASE("without a format a result takes the widest one of its inputs, as frameworks promote types", "[training]") {
+  Tape<float> tape(precision_of({}, {}), 0, 1);
+  const auto input = [&](emu::Format format, float value) { return tape.input(Array<float>(Shape{1}, value), format, true); };
+  const Variable half = input(emu::float16, 1.5F), brain = input(emu::bfloat16, 1.5F), wide = input(emu::float32, 1.5F);
+  CHECK(tape.format(add(tape, half, half)) == emu::float16);
+  CHECK(tape.format(add(tape, half, wide)) == emu::float32);
+  CHECK(tape.format(add(tape, wide, brain)) == emu::float32);
+  CHECK(tape.format(multiply(tape, half, brain)) == emu::float32);
+  CHECK(tape.format(gelu(tape, brain)) == emu::bfloat16);
+  // (1 + 2^-7)^2 needs more bits than bfloat16 has.
+  const Variable near = input(emu::bfloat16, 1 + 0x1p-7F);
+  CHECK(tape.value(multiply(tape, near, near)).values[0] == 1 + 0x1p-6F);
 }

@@ -170,7 +170,7 @@ Variable mask_future(Tape<Real>& tape, Variable x, Real value) {
   Array<Real> y(shape, tape.value(x).values);
   for (std::size_t i = 0; i < y.count(); ++i)
     if (hidden(i)) y.values[i] = value;
-  return tape.record("mask_future", {x}, std::move(y), {tape.format(x), {}}, [hidden](const Array<Real>& gradient) {
+  return tape.record("mask_future", {x}, std::move(y), std::nullopt, [hidden](const Array<Real>& gradient) {
     std::vector<Array<Real>> out{gradient};
     for (std::size_t i = 0; i < out[0].count(); ++i)
       if (hidden(i)) out[0].values[i] = 0;

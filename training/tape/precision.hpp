@@ -24,10 +24,9 @@ struct Storage {
 };
 
 /// An operation that is no product: its inputs are rounded first where a format is named (autocast's casts), it computes in
-/// float32 (float64 on a tape of doubles), and its result is rounded.
+/// float32 (float64 on a tape of doubles), and its result is rounded, to the widest format of its inputs where none is named.
 struct OperationPrecision {
-  std::optional<Storage> input = {};
-  Storage output = {};
+  std::optional<Storage> input = {}, output = {};
 };
 
 /// An operand of a product: scaled, rounded, multiplied, and its scale taken out of the sum.

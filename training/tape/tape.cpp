@@ -20,9 +20,7 @@ std::string words_of(const Shape& shape) {
 Precision uniform_precision(emu::Format format) {
   const Storage storage{format, {}};
   const OperandPrecision operand{storage, {}};
-  return {[storage](std::string_view, const std::string&) {
-            return OperationPrecision{std::nullopt, storage};
-          },
+  return {[storage](std::string_view, const std::string&) { return OperationPrecision{std::nullopt, storage}; },
           [storage, operand](std::string_view, const std::string&) {
             return ProductPrecision{.input = operand,
                                     .weight = operand,
@@ -35,6 +33,16 @@ Precision uniform_precision(emu::Format format) {
                                     .grad_weight = storage};
           }};
 }
+
+namespace {
+
+/// As frameworks promote types: the one with more bits, of two of 16 bits (fp16 and bf16) float32.
+emu::Format wider(emu::Format x, emu::Format y) {
+  if (x == y || x.bits() > y.bits()) return x;
+  return y.bits() > x.bits() ? y : emu::float32;
+}
+
+}  // namespace
 
 template <class Real>
 Tape<Real>::Tape(Precision precision, std::uint64_t seed, int threads)
@@ -52,8 +60,15 @@ Variable Tape<Real>::input(Array<Real> value, emu::Format format, bool trained) 
 }
 
 template <class Real>
-Variable Tape<Real>::record(std::string_view operation, std::vector<Variable> inputs, Array<Real> value, const Storage& storage,
-                            Backward backward) {
+Variable Tape<Real>::record(std::string_view operation, std::vector<Variable> inputs, Array<Real> value,
+                            const std::optional<Storage>& named, Backward backward) {
+  Storage storage;
+  if (named) {
+    storage = *named;
+  } else {
+    storage.format = format(inputs.front());
+    for (const Variable v : inputs) storage.format = wider(storage.format, format(v));
+  }
   store(value.values, storage, operation, layer_, "output");
   const bool needs = std::any_of(inputs.begin(), inputs.end(), [&](Variable v) { return has_gradient(v); });
   return add_node({std::string(operation),

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -74,9 +75,9 @@ class Tape {
   OperationPrecision precision_of(std::string_view operation) const { return precision_.operation(operation, layer_); }
   ProductPrecision product_precision_of(std::string_view operation) const { return precision_.product(operation, layer_); }
 
-  /// A result, stored as `storage` says.
-  Variable record(std::string_view operation, std::vector<Variable> inputs, Array<Real> value, const Storage& storage,
-                  Backward backward);
+  /// A result, stored as `storage` says; without it in the widest format of the inputs, to nearest even.
+  Variable record(std::string_view operation, std::vector<Variable> inputs, Array<Real> value,
+                  const std::optional<Storage>& storage, Backward backward);
   /// A result that has the numbers of its input in another place: nothing is rounded.
   Variable record_moved(std::string_view operation, Variable input, Array<Real> value, Backward backward);
 

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// Recipes from TOML, and what their rules say together.
+#include "recipes/recipe.hpp"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "emu/error.hpp"
+#include "emu/names.hpp"
+#include "emu/suggestions.hpp"
+#include "requests/parts.hpp"
+
+namespace ulpscope::recipes {
+namespace {
+
+/// A format, or `keep`.
+void check_format(const std::string& word) {
+  if (word != "keep") requests::parse_format(word);
+}
+void check_plain_format(const std::string& word) { requests::parse_format(word); }
+void check_rounding(const std::string& word) { requests::parse_rounding(word); }
+void check_promote(const std::string& word) {
+  std::string number = word;
+  if (const std::string wrong = requests::read_whole(number, {.most = 1 << 30}); !wrong.empty()) throw Error(wrong);
+}
+void check_update(const std::string& word) {
+  const std::vector<std::string> known{"nearest", "stochastic", "kahan"};
+  if (std::find(known.begin(), known.end(), word) == known.end())
+    throw Error("unknown update '" + word + "'; known: " + emu::comma_separated(known));
+}
+
+bool matches(const std::vector<std::string>& globs, const std::string& name) {
+  return std::any_of(globs.begin(), globs.end(),
+                     [&](const std::string& glob) { return fnmatch(glob.c_str(), name.c_str(), 0) == 0; });
+}
+
+/// The values of a table's array of tables; none where it is not there.
+std::vector<requests::TomlValue> tables_of(const requests::TomlTable& table, std::string_view key) {
+  const requests::TomlValue* const value = table.find(key);
+  if (value == nullptr) return {};
+  if (!value->is_list() || !std::all_of(value->list().begin(), value->list().end(), [](const auto& v) { return v.is_table(); }))
+    throw Error(value->place + ": " + std::string(key) + ": write [[" + std::string(key) + "]]");
+  return value->list();
+}
+
+}  // namespace
+
+void RecipeRule::describe(requests::Fields& fields) {
+  fields.add("operations", operations, "globs of operations that the rule is for").as_commas();
+  fields.add("layers", layers, "globs of layers").as_commas();
+  const auto format = [&](const char* name, std::string& variable, const char* help) {
+    fields.add(name, variable, help).as_value("F").checked(check_format);
+  };
+  format("input", input, "format of the input");
+  format("weight", weight, "format of the weight, or of a product's second operand");
+  format("output", output, "format of the result");
+  format("grad_output", grad_output, "format of the result's gradient where it is multiplied");
+  format("grad_input", grad_input, "format of the input's gradient");
+  format("grad_weight", grad_weight, "format of the weight's gradient");
+  format("accumulate", accumulate, "format of sums");
+  fields.add("engine", engine, "what multiplies").as_value("ENGINE");
+  fields.add("promote", promote, "products after which a sum is added to a float32 sum").checked(check_promote);
+  const auto add = [&](const std::string& place, std::string& of_scaling, std::string& of_rounding) {
+    fields.add(place + "scaling", of_scaling, "how scales are chosen").as_value("SCALE");
+    fields.add(place + "rounding", of_rounding, "how operands are rounded").as_value("R").checked(check_rounding);
+  };
+  add("", scaling, rounding);
+  add("input_", input_scaling, input_rounding);
+  add("weight_", weight_scaling, weight_rounding);
+  add("grad_output_", grad_output_scaling, grad_output_rounding);
+}
+
+void RecipeState::describe(requests::Fields& fields) {
+  const auto format = [&](const char* name, std::string& variable, const char* help) {
+    fields.add(name, variable, help).as_value("F").checked(check_plain_format);
+  };
+  format("weights", weights, "format of the weights that are updated");
+  format("gradients", gradients, "format of the gradients that the optimizer is given, and in which micro-batches add up");
+  format("first_moment", first_moment, "format of momentum, and of Adam's m");
+  format("second_moment", second_moment, "format of Adam's v");
+  fields.add("update", update, "how updated weights are rounded: nearest, stochastic or kahan").checked(check_update);
+  format("all_reduce", all_reduce, "format of the gradients that workers exchange");
+}
+
+RecipeRule resolve(const Recipe& recipe, std::string_view operation, const std::string& layer) {
+  RecipeRule all;
+  requests::Fields fields = requests::fields_of(all);
+  for (RecipeRule rule : recipe.rules) {
+    if (!matches(rule.operations, std::string(operation)) || !matches(rule.layers, layer)) continue;
+    for (const requests::Field& field : requests::fields_of(rule))
+      if (!field.is_list() && !field.words().empty()) fields.at(field.name).set(field.words());
+  }
+  all.operations = {std::string(operation)}, all.layers = {layer};
+  return all;
+}
+
+Recipe parse_recipe(std::string_view text, const std::string& name) {
+  const requests::TomlValue file = requests::parse_toml(text, name);
+  const requests::TomlTable& table = file.table();
+  Recipe recipe{.name = std::filesystem::path(name).stem().string(), .what = requests::leading_comment(text), .rules = {}};
+  for (const auto& [key, value] : table.entries)
+    if (key != "state" && key != "rule") throw Error(value.place + ": unknown key '" + key + "'; known: state, rule");
+  if (const requests::TomlValue* const state = table.find("state")) {
+    requests::Fields fields = requests::fields_of(recipe.state);
+    requests::set_from(fields, *state, {});
+  }
+  for (const requests::TomlValue& value : tables_of(table, "rule")) {
+    RecipeRule& rule = recipe.rules.emplace_back();
+    requests::Fields fields = requests::fields_of(rule);
+    requests::set_from(fields, value, {});
+  }
+  if (recipe.rules.empty()) throw Error(name + ": a recipe needs at least one [[rule]]");
+  return recipe;
+}
+
+Recipe open_recipe(const std::string& word) {
+  std::error_code ignored;
+  if (word.ends_with(".toml") || std::filesystem::is_regular_file(word, ignored)) {
+    std::ifstream file(word, std::ios::binary);
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    if (!file) throw Error(word + ": cannot be read");
+    return parse_recipe(text, word);
+  }
+  std::vector<std::string> names;
+  for (const requests::BuiltInFile& preset : recipe_presets()) {
+    if (preset.name == word) return parse_recipe(preset.text, "recipes/presets/" + word + ".toml");
+    names.emplace_back(preset.name);
+  }
+  throw Error("unknown recipe '" + word + "'; nearest: " + emu::comma_separated(emu::closest_words(word, names)) +
+              "; a file of your own ends in .toml");
+}
+
+}  // namespace ulpscope::recipes
