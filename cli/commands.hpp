@@ -53,6 +53,7 @@ void add_run(Command& app, const Arguments& arguments, int& exit_code);
 void add_recipes(Command& app);
 void add_scalers(Command& app);
 void add_scale(Command& app, const Arguments& arguments, int& exit_code);
+void add_train(Command& app, const Arguments& arguments, int& exit_code);
 void add_schema(Command& app);
 void add_completion(Command& app);  ///< and of the whole program to which it is added
 void add_man(Command& app);

@@ -84,6 +84,7 @@ void add_commands(cli::Command& program, const std::vector<std::string>& argumen
   cli::add_recipes(program);
   cli::add_scalers(program);
   cli::add_scale(program, arguments, exit_code);
+  cli::add_train(program, arguments, exit_code);
   program.heading("studies");
   cli::add_run(program, arguments, exit_code);
   cli::add_schema(program);

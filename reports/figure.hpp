@@ -70,6 +70,7 @@ struct Steps {
     std::string name;         ///< in the legend
     std::size_t colour = 0;   ///< as palette::of_format()
     bool stairs = false;      ///< a value holds until the next one
+    bool listed = true;       ///< in the legend
     std::vector<double> x{};  ///< ascending
     std::vector<double> y{};  ///< as x; what has no place on the axis is not drawn
   };

@@ -165,7 +165,8 @@ Drawing panel(const Steps& steps) {
 Drawing legend(const Steps& steps) {
   constexpr double sample = 40;
   const bool band = !steps.band.name.empty();
-  Svg svg(drawing_width, static_cast<int>(10 + legend_line * static_cast<double>(steps.lines.size() + (band ? 1 : 0))));
+  const auto listed = std::count_if(steps.lines.begin(), steps.lines.end(), [](const auto& line) { return line.listed; });
+  Svg svg(drawing_width, static_cast<int>(10 + legend_line * static_cast<double>(listed + (band ? 1 : 0))));
   double y = 8 + legend_line / 2;
   if (band) {
     svg.boxes(palette::normal.light, {{8, y - 6, sample, 12, {}}}, 0.6);
@@ -173,6 +174,7 @@ Drawing legend(const Steps& steps) {
     y += legend_line;
   }
   for (const Steps::Line& line : steps.lines) {
+    if (!line.listed) continue;
     svg.curve({.colour = palette::of_format(line.colour).light, .width = 1.6}, {{{8, y}, {8 + sample, y}}}, {});
     svg.text({16 + sample, y + 4}, line.name);
     y += legend_line;

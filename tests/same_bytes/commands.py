@@ -49,6 +49,7 @@ class Commands:
         self.formats = table(program, "formats")
         self.engines = table(program, "engines")
         self.kinds = [row["kind"] for row in table(program, "generate", "list")]
+        self.recipes = [row["recipe"] for row in table(program, "recipes")]
         self.presets = sorted({row["preset"] for row in table(program, "conform", "--list-presets")})
 
     def names(self):
@@ -182,6 +183,8 @@ class Commands:
         yield ["scale", trace, "--scaler", "pytorch:growth_interval=50,megatron,mxnet,paddle,popart", "-o", "scales"]
         yield ["scale", trace, "--to", "e4m3", "--scaler", "te_delayed,te_current,ms_amp,static:2^4"]
         yield ["scalers"]
+        yield ["train", "studies/training/digits.toml", "--seed", "0", "--steps", "3", "-o", "training", "--record", "weights", "--recipe",
+               ",".join(self.recipes)]
         for study in ("coarse.toml", "ranked.toml", "claims"):
             yield ["run", study, "-o", "report"]
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,6 +34,7 @@ struct OperationPrecision {
 struct OperandPrecision {
   Storage storage = {};
   studies::Scaling scaling = {};
+  std::shared_ptr<double> amax = {};  ///< becomes the greatest magnitude before scaling if that is greater; none: nobody asks
 };
 
 /// A matrix product, forward and backward. Its three sums run on one engine.

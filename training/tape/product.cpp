@@ -3,6 +3,7 @@
 #include "training/tape/product.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <vector>
@@ -95,6 +96,8 @@ Quantized<Real> quantized(const ProductOperand<Real>& operand, const MatrixView<
   const ScaleRule rule = precision.scaling.rule;
   Quantized<Real> out{lines_of(by_lines, up_to_multiple(by_lines.rows, block_of(rule).across), products), {}};
   Storage storage = precision.storage;
+  if (precision.amax)
+    for (const Real x : out.lines.values) *precision.amax = std::max(*precision.amax, std::fabs(static_cast<double>(x)));
   if (is_scaled(precision)) {
     const tensors::Tensor tensor = tensors::from_values(std::string(operand.place), {out.lines.lines, out.lines.products},
                                                         std::vector<float>(out.lines.values.begin(), out.lines.values.end()));

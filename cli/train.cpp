@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command `train`: a training study under its recipes and seeds.
+#include <algorithm>
+#include <memory>
+
+#include "cli/command.hpp"
+#include "cli/commands.hpp"
+#include "cli/options.hpp"
+#include "cli/output.hpp"
+#include "cli/rows.hpp"
+#include "emu/error.hpp"
+#include "reports/escape.hpp"
+#include "reports/page_html.hpp"
+#include "requests/numbers.hpp"
+#include "training/train/train_request.hpp"
+
+namespace ulpscope::cli {
+namespace {
+
+struct Train {
+  training::TrainRequest request;
+  CommonOptions common;
+  std::string directory;
+  std::vector<std::string> record;
+  bool dry_run = false;
+};
+
+/// `weights`, `gradients:10`.
+training::RunOptions options_of(const Train& train) {
+  training::RunOptions options{.threads = train.request.threads};
+  for (const std::string& word : train.record) {
+    const std::size_t colon = std::min(word.find(':'), word.size());
+    const std::string what = word.substr(0, colon);
+    std::string every = colon == word.size() ? "1" : word.substr(colon + 1);
+    if (const std::string wrong = requests::read_whole(every, {.least = 1}); !wrong.empty())
+      throw Error("--record " + what + ": " + wrong);
+    if (what == "weights")
+      options.record_every = colon == word.size() ? 0 : std::stoull(every);
+    else if (what == "gradients")
+      options.gradients_every = std::stoull(every);
+    else
+      throw Error("--record '" + word + "': give weights or gradients, with :EVERY behind it");
+  }
+  if (!train.record.empty() && train.directory.empty()) throw Error("--record: -o DIR is missing, the folder that it goes to");
+  return options;
+}
+
+int run(const Train& train, const Arguments& arguments) {
+  const training::TrainStudy study = training::resolve(train.request);
+  if (train.dry_run) return print(training::places_table(study), train.common, 4), done;
+  if (!train.directory.empty()) refuse_choice(train.common, "-o " + train.directory + ": a report holds");
+  ProgressLine progress("steps");
+  std::vector<training::RunResult> runs = training::train_all(study, options_of(train), progress.callback());
+  const std::vector<reports::Table> tables = training::train_tables(runs);
+  if (train.directory.empty()) {
+    print(tables[1], train.common, 1);
+  } else {
+    reports::Page page = training::train_page(runs, study);
+    page.command = command_line(arguments);
+    reports::write_page_report(train.directory, tables, page, {.arguments = arguments, .texts = {}});
+    const bool weights =
+        std::any_of(train.record.begin(), train.record.end(), [](const auto& w) { return w.starts_with("weights"); });
+    if (!weights)
+      for (training::RunResult& result : runs) result.recorded.clear();
+    training::write_recorded(train.directory, runs);
+    remark_report(train.directory);
+  }
+  for (const reports::Finding& finding : training::train_findings(runs, study.expect))
+    remark(reports::terminal_escaped(finding.sentence));
+  const bool diverged = std::any_of(runs.begin(), runs.end(), [](const auto& result) { return result.diverged; });
+  return diverged && study.expect.empty() ? check_failed : done;
+}
+
+}  // namespace
+
+void add_train(Command& app, const Arguments& arguments, int& exit_code) {
+  auto train = std::make_shared<Train>();
+  Command& command = *app.add_subcommand("train", "train a model under recipes: what low precision does to it, step by step");
+  command.add_request(train->request);
+  command.add_flag("--dry-run", train->dry_run, "print what every place is rounded to, and train nothing");
+  command
+      .add_option("--record", train->record, "write weights (after the last step, or every EVERY) or gradients below -o DIR")
+      ->repeatable()
+      ->type_name("weights|gradients[:EVERY]");
+  train->common.add_output(command);
+  command
+      .add_option("-o", train->directory,
+                  "write a report: curves.csv, summary.csv, tensors.csv, findings.csv, index.html, figures, manifest.json")
+      ->type_name("DIR");
+  command.footer("Example: ulpscope train studies/training/digits.toml --recipe float32,bf16_amp --steps 20");
+  command.callback([train, &arguments, &exit_code] { exit_code = run(*train, arguments); });
+}
+
+}  // namespace ulpscope::cli

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// Layers on a tape, and where their parameters begin.
+#include "training/train/model.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <span>
+
+#include "emu/error.hpp"
+#include "emu/philox.hpp"
+#include "tensors/tensor.hpp"
+#include "training/tape/operations.hpp"
+
+namespace ulpscope::training {
+namespace {
+
+constexpr double norm_epsilon = 1e-5;  // torch's for LayerNorm
+
+/// Parameters of a layer: how many it takes.
+std::size_t parameters_taken(const Layer& layer) {
+  if (layer.kind == "rms_norm") return 1;
+  return layer.kind == "linear" || layer.kind == "conv" || layer.kind == "layer_norm" ? 2 : 0;
+}
+
+template <class Real>
+using Function = Variable (*)(Tape<Real>&, Variable);
+
+template <class Real>
+const std::map<std::string, Function<Real>>& functions() {
+  static const std::map<std::string, Function<Real>> all{{"relu", relu<Real>}, {"gelu", gelu<Real>},
+                                                         {"silu", silu<Real>}, {"sigmoid", sigmoid<Real>},
+                                                         {"tanh", tanh<Real>}, {"softmax", softmax<Real>}};
+  return all;
+}
+
+template <class Real>
+Variable apply_one(Tape<Real>& tape, const Layer& layer, std::span<const Variable> parameters, Variable x) {
+  const auto& sizes = layer.sizes;
+  if (layer.kind == "linear") return linear(tape, x, parameters[0], std::optional<Variable>(parameters[1]));
+  if (layer.kind == "conv")
+    return convolution(tape, x, parameters[0], std::optional<Variable>(parameters[1]), {1, sizes.size() > 3 ? sizes[3] : 0});
+  if (layer.kind == "layer_norm") return layer_norm(tape, x, parameters[0], parameters[1], static_cast<Real>(norm_epsilon));
+  if (layer.kind == "rms_norm") return rms_norm(tape, x, parameters[0], static_cast<Real>(norm_epsilon));
+  if (layer.kind == "max_pool") return max_pool(tape, x, sizes[0]);
+  const std::size_t samples = tape.shape(x).empty() ? 1 : tape.shape(x).front();
+  if (layer.kind == "flatten") return reshape(tape, x, {samples, tape.value(x).count() / std::max<std::size_t>(samples, 1)});
+  if (layer.kind == "reshape") return reshape(tape, x, {samples, sizes[0], sizes[1], sizes[2]});
+  return functions<Real>().at(layer.kind)(tape, x);
+}
+
+template <class Real>
+std::vector<Real> read_parameter(const std::string& path, const ParameterShape& parameter) {
+  const tensors::Tensor tensor = tensors::open_one(path + ":" + parameter.name);
+  const Shape shape(tensor.shape.begin(), tensor.shape.end());
+  if (shape != parameter.shape)
+    throw Error(tensor.label + ": has shape " + words_of(shape) + ", the model's is " + words_of(parameter.shape));
+  if (!tensor.dtype.format) throw Error(tensor.label + ": weights are floating-point numbers; this is " + tensor.dtype.name);
+  std::vector<double> values(tensor.count());
+  tensor.source->read(0, std::span<double>(values));
+  return {values.begin(), values.end()};
+}
+
+}  // namespace
+
+std::vector<ParameterShape> parameters_of(const std::vector<Layer>& layers) {
+  std::vector<ParameterShape> all;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const Layer& layer = layers[i];
+    const auto add = [&](const char* name, Shape shape, std::size_t fan_in, double constant) {
+      all.push_back({std::to_string(i) + "." + name, std::move(shape), fan_in, constant});
+    };
+    const auto& s = layer.sizes;
+    if (layer.kind == "linear") {
+      add("weight", {s[1], s[0]}, s[0], 0);
+      add("bias", {s[1]}, s[0], 0);
+    } else if (layer.kind == "conv") {
+      add("weight", {s[1], s[0], s[2], s[2]}, s[0] * s[2] * s[2], 0);
+      add("bias", {s[1]}, s[0] * s[2] * s[2], 0);
+    } else if (layer.kind == "layer_norm") {
+      add("weight", {s[0]}, 0, 1);
+      add("bias", {s[0]}, 0, 0);
+    } else if (layer.kind == "rms_norm") {
+      add("weight", {s[0]}, 0, 1);
+    }
+  }
+  return all;
+}
+
+template <class Real>
+std::vector<std::vector<Real>> initial_parameters(const ModelSpec& model, const std::vector<ParameterShape>& shapes,
+                                                  std::uint64_t seed) {
+  std::vector<std::vector<Real>> all;
+  std::uint64_t next = 0;
+  for (const ParameterShape& parameter : shapes) {
+    if (model.init != "kaiming_uniform") {
+      all.push_back(read_parameter<Real>(model.init, parameter));
+      continue;
+    }
+    std::vector<Real> values(count_of(parameter.shape), static_cast<Real>(parameter.constant));
+    if (parameter.fan_in > 0) {
+      const double bound = 1 / std::sqrt(static_cast<double>(parameter.fan_in));
+      // Of 24 bits, so that the numbers are the same in float32 and float64.
+      for (Real& x : values) {
+        const double unit = static_cast<double>(emu::rounding_bits(seed, next++) >> 8) * 0x1p-23 - 1;
+        x = static_cast<Real>(static_cast<float>(bound * unit));
+      }
+    }
+    all.push_back(std::move(values));
+  }
+  return all;
+}
+
+template <class Real>
+Variable apply(Tape<Real>& tape, const std::vector<Layer>& layers, const std::vector<Variable>& parameters, Variable x) {
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const std::size_t taken = parameters_taken(layers[i]);
+    tape.enter(std::to_string(i));
+    try {
+      x = apply_one(tape, layers[i], std::span(parameters).subspan(next, taken), x);
+    } catch (const Error& error) {
+      throw Error("layer " + std::to_string(i) + ": " + error.what());
+    }
+    next += taken;
+  }
+  tape.enter("loss");
+  return x;
+}
+
+#define ULPSCOPE_MODELS(Real)                                                                                      \
+  template std::vector<std::vector<Real>> initial_parameters(const ModelSpec&, const std::vector<ParameterShape>&, \
+                                                             std::uint64_t);                                       \
+  template Variable apply(Tape<Real>&, const std::vector<Layer>&, const std::vector<Variable>&, Variable);
+ULPSCOPE_MODELS(float)
+ULPSCOPE_MODELS(double)
+#undef ULPSCOPE_MODELS
+
+}  // namespace ulpscope::training

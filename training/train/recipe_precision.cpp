@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// From words of a recipe to formats.
+#include "training/train/recipe_precision.hpp"
+
+#include "emu/bulk.hpp"
+#include "emu/error.hpp"
+#include "requests/parts.hpp"
+
+namespace ulpscope::training {
+namespace {
+
+using recipes::Recipe, recipes::RecipeRule;
+using requests::parse_format;
+
+/// The rules of a recipe, looked up once for each operation and layer.
+class Rules {
+ public:
+  explicit Rules(Recipe recipe) : recipe_(std::move(recipe)) {}
+
+  const RecipeRule& of(std::string_view operation, const std::string& layer) {
+    const auto [found, is_new] = rules_.try_emplace({std::string(operation), layer});
+    if (is_new) found->second = recipes::resolve(recipe_, operation, layer);
+    return found->second;
+  }
+  const std::string& name() const { return recipe_.name; }
+
+ private:
+  Recipe recipe_;
+  std::map<std::pair<std::string, std::string>, RecipeRule> rules_;
+};
+
+std::optional<Storage> kept_or(const std::string& word) {
+  if (word.empty() || word == "keep") return std::nullopt;
+  return Storage{parse_format(word), {}};
+}
+
+/// A place of a product, which must be named.
+emu::Format named(const Rules& rules, std::string_view operation, const char* place, const std::string& word) {
+  if (word.empty() || word == "keep")
+    throw Error("recipe " + rules.name() + ": no format for " + place + " of " + std::string(operation));
+  return parse_format(word);
+}
+
+const std::string& first_said(const std::string& special, const std::string& general, const std::string& otherwise) {
+  return !special.empty() ? special : !general.empty() ? general : otherwise;
+}
+
+OperandPrecision operand(DelayedScales& delayed, const std::string& layer, const char* place, emu::Format format,
+                         const std::string& scaling, const std::string& rounding) {
+  Storage storage{format, {.rounding = requests::parse_rounding(rounding)}};
+  if (format.bits() <= 8) storage.options.policy = emu::Policy::saturating;
+  if (scaling == "delayed") return delayed.operand(layer, place, storage);
+  return {storage, studies::parse_scaling(scaling), {}};
+}
+
+ProductPrecision product(Rules& rules, DelayedScales& delayed, std::string_view operation, const std::string& layer) {
+  const RecipeRule& rule = rules.of(operation, layer);
+  const std::string none = "none", nearest = "nearest_even";
+  const auto place = [&](const char* name, const std::string& format, const std::string& scaling, const std::string& rounding) {
+    return operand(delayed, layer, name, named(rules, operation, name, format), first_said(scaling, rule.scaling, none),
+                   first_said(rounding, rule.rounding, nearest));
+  };
+  const auto stored = [&](const char* name, const std::string& format) {
+    return Storage{named(rules, operation, name, format), {}};
+  };
+  return {.input = place("input", rule.input, rule.input_scaling, rule.input_rounding),
+          .weight = place("weight", rule.weight, rule.weight_scaling, rule.weight_rounding),
+          .grad_output = place("grad_output", rule.grad_output, rule.grad_output_scaling, rule.grad_output_rounding),
+          .engine = rule.engine.empty() ? "fma" : rule.engine,
+          .accumulate = named(rules, operation, "accumulate", rule.accumulate),
+          .promote = rule.promote.empty() ? 0 : std::stoull(rule.promote),
+          .output = stored("output", rule.output),
+          .grad_input = stored("grad_input", rule.grad_input),
+          .grad_weight = stored("grad_weight", rule.grad_weight)};
+}
+
+}  // namespace
+
+void DelayedScales::step() {
+  for (auto& [key, entry] : entries_) {
+    entry.scaler.step({.amax = *entry.amax});
+    *entry.amax = 0;
+  }
+}
+
+OperandPrecision DelayedScales::operand(const std::string& layer, const std::string& place, const Storage& storage) {
+  const auto found = entries_.try_emplace({layer, place}, Entry{.scaler = recipes::Scaler("te_delayed", storage.format)}).first;
+  const double scale = found->second.scaler.scale();
+  return {storage, {.rule = studies::ScaleRule::number, .number = scale, .word = "delayed"}, found->second.amax};
+}
+
+Precision precision_of(const Recipe& recipe, DelayedScales& delayed) {
+  const auto rules = std::make_shared<Rules>(recipe);
+  return {[rules](std::string_view operation, const std::string& layer) {
+            const RecipeRule& rule = rules->of(operation, layer);
+            return OperationPrecision{kept_or(rule.input), kept_or(rule.output)};
+          },
+          [rules, &delayed](std::string_view operation, const std::string& layer) {
+            return product(*rules, delayed, operation, layer);
+          }};
+}
+
+StateStorage state_storage_of(const Recipe& recipe) {
+  const recipes::RecipeState& state = recipe.state;
+  return {.weights = {parse_format(state.weights), {}},
+          .first = {parse_format(state.first_moment), {}},
+          .second = {parse_format(state.second_moment), {}},
+          .update = parse_update_rounding(state.update)};
+}
+
+bool is_wide(const Recipe& recipe) { return !emu::fits_float(parse_format(recipe.state.weights)); }
+
+}  // namespace ulpscope::training

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// One training run: a study under one recipe and one seed, to the last bit.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "recipes/recipe.hpp"
+#include "training/state/optimizer.hpp"
+#include "training/train/model.hpp"
+#include "training/train/monitor.hpp"
+#include "training/train/samples.hpp"
+#include "training/train/train_study.hpp"
+
+namespace ulpscope::training {
+
+/// A step of the optimizer.
+struct TrainStep {
+  std::uint64_t step = 0;              ///< from 0
+  double loss = 0;                     ///< mean over the batches of the step, unscaled
+  double grad_norm = 0;                ///< of all unscaled gradients together, before they are clipped
+  double scale = 1;                    ///< of the loss
+  bool skipped = false;                ///< by the scaler
+  std::uint64_t wanted = 0, lost = 0;  ///< weights whose step was not zero; of these, that are as before
+};
+
+/// The roundings of a step that was looked at.
+struct WatchedPlace {
+  std::uint64_t step = 0;  ///< of the run
+  Place place;             ///< where
+  PlaceCounts counts;      ///< what became of them
+};
+
+/// A finding of a run, before it is a sentence.
+struct TrainFinding {
+  std::uint64_t step = 0;           ///< at which
+  std::string layer, place;         ///< where; empty: the run as a whole
+  std::string finding;              ///< `non_finite`, `gradient_underflow`, `stagnation`, ...
+  double value = 0, threshold = 0;  ///< what was held to what
+};
+
+/// The weights after a step, as numbers of the recipe's stored weights.
+struct RecordedWeights {
+  std::uint64_t step = 0;                   ///< updates that were made; of gradients the step
+  std::vector<std::vector<double>> values;  ///< by parameter
+};
+
+/// The unscaled gradients of a step, before they are clipped.
+using RecordedGradients = RecordedWeights;
+
+/// What came of a run.
+struct RunResult {
+  std::string recipe;                         ///< as asked for
+  std::uint64_t seed = 0;                     ///< of init, order and stochastic rounding
+  std::vector<ParameterShape> parameters;     ///< of the model
+  emu::Format weights_format = emu::float32;  ///< of the stored weights
+  std::vector<TrainStep> steps;               ///< in order
+  std::vector<WatchedPlace> places;           ///< of the steps that were looked at
+  std::vector<TrainFinding> findings;         ///< in order of steps
+  std::vector<RecordedWeights> recorded;      ///< what was asked for, and the last ones
+  std::vector<RecordedGradients> gradients;   ///< of the steps that were asked for
+  bool diverged = false;                      ///< loss or weights became infinite or NaN, or the scaler raised
+  std::optional<double> accuracy;             ///< on the samples held back
+};
+
+/// What a run is told beside its study.
+struct RunOptions {
+  int threads = 0;                    ///< 0: all
+  std::uint64_t gradients_every = 0;  ///< gradients are recorded at every so many steps, from the first on; 0: at none
+  std::uint64_t record_every = 0;     ///< weights are recorded after so many steps; 0: after the last one alone
+  std::function<void(const TrainStep&)> progress = {};
+};
+
+/// Steps of the optimizer in a run. @throws ulpscope::Error
+std::uint64_t steps_of(const TrainStudy& study, const Samples& samples);
+
+/// The same bits for any number of threads. @throws ulpscope::Error
+RunResult train(const TrainStudy& study, const Samples& samples, const std::string& recipe, std::uint64_t seed,
+                const RunOptions& options);
+
+}  // namespace ulpscope::training

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Thresholds, and the first step that passes each.
+#include "training/train/run_findings.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+namespace ulpscope::training {
+namespace {
+
+// Chosen, but for those of the loss and of gradients, which monitors of training runs use.
+constexpr double notable_underflow = 0.05;          // share of the numbers of a gradient that become zero
+constexpr double notable_overflow = 0;              // any
+constexpr double notable_loss = 0.5;                // share of updates that change no weight, over the last tenth of a run
+constexpr double spike_ratio = 10;                  // largest over smallest loss of the last 100 steps
+constexpr double vanishing = 1e-7, exploding = 10;  // norm of all gradients
+
+bool is_gradient(const std::string& place) { return place.starts_with("grad"); }
+
+void add_places(const RunResult& run, std::vector<TrainFinding>& findings) {
+  std::set<std::pair<std::string, std::string>> seen;
+  const auto add = [&](const WatchedPlace& watched, const char* what, std::uint64_t count, double threshold) {
+    const double share = static_cast<double>(count) / static_cast<double>(watched.counts.count);
+    const std::string place = watched.place.operation + " " + watched.place.place;
+    if (share > threshold && seen.emplace(watched.place.layer + place, what).second)
+      findings.push_back({watched.step, watched.place.layer, place, what, share, threshold});
+  };
+  for (const WatchedPlace& watched : run.places) {
+    if (watched.counts.count == 0) continue;
+    if (is_gradient(watched.place.place)) add(watched, "gradient_underflow", watched.counts.to_zero, notable_underflow);
+    add(watched, "overflow", watched.counts.overflow, notable_overflow);
+  }
+}
+
+void add_stagnation(const RunResult& run, std::vector<TrainFinding>& findings) {
+  const std::size_t last = std::max<std::size_t>(1, run.steps.size() / 10);
+  std::uint64_t wanted = 0, lost = 0;
+  for (std::size_t i = run.steps.size() - std::min(last, run.steps.size()); i < run.steps.size(); ++i)
+    wanted += run.steps[i].wanted, lost += run.steps[i].lost;
+  const double share = wanted == 0 ? 0 : static_cast<double>(lost) / static_cast<double>(wanted);
+  if (share > notable_loss) findings.push_back({run.steps.back().step, "", "weights", "stagnation", share, notable_loss});
+}
+
+void add_curves(const RunResult& run, std::vector<TrainFinding>& findings) {
+  bool spiked = false, vanished = false, exploded = false;
+  for (std::size_t i = 0; i < run.steps.size(); ++i) {
+    const TrainStep& step = run.steps[i];
+    if (!step.skipped && !vanished && step.grad_norm < vanishing) {
+      vanished = true;
+      findings.push_back({step.step, "", "gradients", "vanishing", step.grad_norm, vanishing});
+    }
+    if (!step.skipped && !exploded && step.grad_norm > exploding) {
+      exploded = true;
+      findings.push_back({step.step, "", "gradients", "exploding", step.grad_norm, exploding});
+    }
+    double least = step.loss;
+    for (std::size_t k = i - std::min<std::size_t>(i, 99); k < i; ++k) least = std::min(least, run.steps[k].loss);
+    // A loss that rises: one that falls by so much is what training is for.
+    if (!spiked && least > 0 && std::isfinite(step.loss) && step.loss > spike_ratio * least) {
+      spiked = true;
+      findings.push_back({step.step, "", "loss", "spike", step.loss / least, spike_ratio});
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<TrainFinding> watched_findings(const RunResult& run) {
+  std::vector<TrainFinding> findings = run.findings;
+  if (run.steps.empty()) return findings;
+  add_places(run, findings);
+  add_stagnation(run, findings);
+  add_curves(run, findings);
+  std::stable_sort(findings.begin(), findings.end(), [](const auto& a, const auto& b) { return a.step < b.step; });
+  return findings;
+}
+
+}  // namespace ulpscope::training

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// `train`: a study under its recipes and seeds, and what is to be said of the runs.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "reports/page.hpp"
+#include "requests/field.hpp"
+#include "studies/study.hpp"
+#include "training/train/run.hpp"
+
+namespace ulpscope::training {
+
+/// The members mean what their fields' help says.
+struct TrainRequest {
+  /// What the fields of these names say in the help of `ulpscope train`.
+  ///@{
+  std::string study;
+  std::vector<std::string> recipe;
+  std::vector<std::uint64_t> seed;
+  std::uint64_t steps = 0;
+  int threads = 0;
+  ///@}
+
+  /// Names the members, for the command line, study files and the schema.
+  void describe(requests::Fields& fields);
+};
+
+/// The study, with what the request changes of it. @throws ulpscope::Error
+TrainStudy resolve(const TrainRequest& request);
+
+/// All runs, by recipe and seed; `options.progress` is not asked. @throws ulpscope::Error
+std::vector<RunResult> train_all(const TrainStudy& study, const RunOptions& options, const studies::Progress& progress);
+
+/// Writes what the runs recorded below a folder: weights/RECIPE-SEED-STEP.safetensors, whose names and shapes are torch's, and
+/// gradients/RECIPE-SEED.safetensors, a trace for `ulpscope scale`. @throws ulpscope::Error
+void write_recorded(const std::string& folder, const std::vector<RunResult>& runs);
+
+/// curves.csv: `recipe,seed,step,loss,grad_norm,scale,skipped,lost_updates`; summary.csv: a row a recipe; tensors.csv: what
+/// roundings did, in about ten steps of each run; findings.csv: `recipe,seed,step,layer,place,finding,value,threshold`.
+std::vector<reports::Table> train_tables(const std::vector<RunResult>& runs);
+
+/// A sentence for each recipe, with the mechanism of what went wrong.
+std::vector<reports::Finding> train_findings(const std::vector<RunResult>& runs, const std::string& expect);
+
+/// The formats of every place of the model under each recipe: what `--dry-run` shows.
+reports::Table places_table(const TrainStudy& study);
+
+/// From train_tables(), or tables with more columns in front: losses, norms and scales over the steps.
+std::vector<reports::Figure> train_figures(const std::vector<reports::Table>& tables);
+
+/// Findings, figures, and the ranking of recipes.
+reports::Page train_page(const std::vector<RunResult>& runs, const TrainStudy& study);
+
+/// curves.csv, summary.csv, tensors.csv. @throws ulpscope::Error
+studies::StudyResult run(const TrainRequest& request, const studies::Progress& progress);
+/// What it will cost, without running it. @throws ulpscope::Error
+studies::Work work_of(const TrainRequest& request);
+
+}  // namespace ulpscope::training

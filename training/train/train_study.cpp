@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+// Training studies from TOML.
+#include "training/train/train_study.hpp"
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <iterator>
+#include <map>
+
+#include "emu/error.hpp"
+#include "emu/names.hpp"
+#include "emu/suggestions.hpp"
+#include "recipes/recipe.hpp"
+#include "recipes/scaler.hpp"
+#include "requests/toml.hpp"
+
+namespace ulpscope::training {
+namespace {
+
+using requests::TomlTable, requests::TomlValue;
+
+/// How many sizes a layer has, at least and at most.
+struct Sizes {
+  std::size_t least, most;
+};
+const std::map<std::string, Sizes>& layer_kinds() {
+  static const std::map<std::string, Sizes> kinds{
+      {"linear", {2, 2}},  {"conv", {3, 4}}, {"layer_norm", {1, 1}}, {"rms_norm", {1, 1}}, {"max_pool", {1, 1}},
+      {"reshape", {3, 3}}, {"flatten", {}},  {"relu", {}},           {"gelu", {}},         {"silu", {}},
+      {"sigmoid", {}},     {"tanh", {}},     {"softmax", {}},
+  };
+  return kinds;
+}
+
+void one_of(const std::string& word, const std::vector<std::string>& known) {
+  if (std::find(known.begin(), known.end(), word) == known.end())
+    throw Error("'" + word + "': known are " + emu::comma_separated(known));
+}
+auto among(std::vector<std::string> known) {
+  return [known = std::move(known)](const std::string& word) { one_of(word, known); };
+}
+
+Layer layer_of(const TomlValue& value) {
+  Layer layer;
+  if (const auto* const word = std::get_if<std::string>(&value.value)) {
+    layer.kind = *word;
+  } else if (value.is_table() && value.table().entries.size() == 1) {
+    const auto& [kind, sizes] = value.table().entries.front();
+    layer.kind = kind;
+    const std::vector<TomlValue> list = sizes.is_list() ? sizes.list() : std::vector<TomlValue>{sizes};
+    for (const TomlValue& size : list) {
+      const auto* const number = std::get_if<std::int64_t>(&size.value);
+      if (number == nullptr || *number < 1 || *number > (1 << 24))
+        throw Error(value.place + ": " + kind + ": sizes are whole numbers from 1 to 16777216");
+      layer.sizes.push_back(static_cast<std::size_t>(*number));
+    }
+  } else {
+    throw Error(value.place + ": a layer is a word, such as \"relu\", or one with sizes, such as {linear = [64, 10]}");
+  }
+  const auto known = layer_kinds().find(layer.kind);
+  if (known == layer_kinds().end()) {
+    std::vector<std::string> names;
+    for (const auto& [name, sizes] : layer_kinds()) names.push_back(name);
+    throw Error(value.place + ": unknown layer '" + layer.kind +
+                "'; nearest: " + emu::comma_separated(emu::closest_words(layer.kind, names)));
+  }
+  if (layer.sizes.size() < known->second.least || layer.sizes.size() > known->second.most)
+    throw Error(value.place + ": " + layer.kind + " has " + std::to_string(known->second.least) + " sizes, not " +
+                std::to_string(layer.sizes.size()));
+  return layer;
+}
+
+std::vector<Layer> perceptron(const ModelSpec& model) {
+  std::vector<Layer> layers;
+  if (model.widths.size() < 2) throw Error("[model] widths: give two or more");
+  for (std::size_t i = 0; i + 1 < model.widths.size(); ++i) {
+    if (i > 0) layers.push_back({model.activation, {}});
+    layers.push_back({"linear", {model.widths[i], model.widths[i + 1]}});
+  }
+  return layers;
+}
+
+/// Of 8 by 8 pixels: two convolutions, each with a maximum of two by two, and a product.
+std::vector<Layer> convolutions(const ModelSpec& model) {
+  return {{"reshape", {1, 8, 8}}, {"conv", {1, 8, 3, 1}}, {model.activation, {}}, {"max_pool", {2}},   {"conv", {8, 16, 3, 1}},
+          {model.activation, {}}, {"max_pool", {2}},      {"flatten", {}},        {"linear", {64, 10}}};
+}
+
+void read_model(ModelSpec& model, const TomlValue& value) {
+  requests::Fields fields = requests::fields_of(model);
+  requests::set_from(fields, value, {"layers"});
+  const TomlValue* const layers = value.table().find("layers");
+  if ((model.kind == "layers") != (layers != nullptr))
+    throw Error(value.place + ": [model] layers: give them with kind \"layers\", and with no other");
+  if (model.kind == "mlp") model.layers = perceptron(model);
+  if (model.kind == "cnn") model.layers = convolutions(model);
+  if (layers == nullptr) return;
+  if (!layers->is_list() || layers->list().empty()) throw Error(layers->place + ": [model] layers: give a list of layers");
+  for (const TomlValue& layer : layers->list()) model.layers.push_back(layer_of(layer));
+}
+
+template <class Spec>
+void read_section(const TomlTable& file, const char* section, Spec& spec) {
+  const TomlValue* const value = file.find(section);
+  if (value == nullptr) return;
+  requests::Fields fields = requests::fields_of(spec);
+  requests::set_from(fields, *value, {});
+}
+
+/// A section of one key, `kind`.
+struct Kind {
+  std::string kind;
+  void describe(requests::Fields& fields) { fields.add("kind", kind, "which").needed(); }
+};
+
+}  // namespace
+
+void ModelSpec::describe(requests::Fields& fields) {
+  fields.add("kind", kind, "layers, mlp, or cnn (of 8 by 8 pixels)").checked(among({"layers", "mlp", "cnn"}));
+  fields.add("init", init, "a .safetensors file of torch's names, or kaiming_uniform, torch's own, from the seed");
+  fields.add("widths", widths, "of mlp: inputs, hidden units, outputs").whole({1, 1 << 20}).as_commas();
+  fields.add("activation", activation, "of mlp and cnn").checked(among({"relu", "gelu", "silu", "sigmoid", "tanh"}));
+}
+
+void DataSpec::describe(requests::Fields& fields) {
+  fields.add("inputs", inputs, "a tensor: samples first");
+  fields.add("targets", targets, "a tensor: classes, or what the loss compares with");
+  fields.add("table", table, "digits: pixels and classes in studies/data").checked(among({"digits"}));
+  fields.add("order", order, "fixed, or shuffled in every epoch").checked(among({"fixed", "shuffled"}));
+  fields.add("batch", batch, "samples of a step; 0: all");
+  fields.add("held_back", held_back, "samples at the end that are not trained on, for the accuracy");
+}
+
+void OptimizerSpec::describe(requests::Fields& fields) {
+  fields.add("kind", kind, "sgd, adam or adamw").checked(among({"sgd", "adam", "adamw"}));
+  fields.add("lr", lr, "learning rate").real({.least = 0});
+  fields.add("momentum", momentum, "of sgd").real({.least = 0, .most = 1});
+  fields.add("dampening", dampening, "of sgd").real({.least = 0, .most = 1});
+  fields.add("nesterov", nesterov, "of sgd: Nesterov's momentum");
+  fields.add("weight_decay", weight_decay, "times the weight").real({.least = 0});
+  fields.add("betas", betas, "of adam and adamw").as_commas();
+  fields.add("eps", eps, "of adam and adamw").real({.least = 0});
+  fields.add("eps_placement", eps_placement, "torch, inside_step or bitsandbytes")
+      .checked(among({"torch", "inside_step", "bitsandbytes"}));
+}
+
+OptimizerSettings OptimizerSpec::settings() const {
+  if (betas.size() != 2) throw Error("[optimizer] betas: give two");
+  std::array<double, 2> numbers{};
+  for (std::size_t i = 0; i < 2; ++i) {
+    if (const std::string wrong = requests::read_real(betas[i], {.least = 0, .most = 1}); !wrong.empty())
+      throw Error("[optimizer] betas: " + wrong);
+    numbers[i] = requests::real_of(betas[i]);
+  }
+  return {.kind = parse_optimizer(kind),
+          .momentum = momentum,
+          .dampening = dampening,
+          .nesterov = nesterov,
+          .weight_decay = weight_decay,
+          .beta1 = numbers[0],
+          .beta2 = numbers[1],
+          .eps = eps,
+          .eps_placement = parse_epsilon_placement(eps_placement)};
+}
+
+void RunSpec::describe(requests::Fields& fields) {
+  fields.add("steps", steps, "of the optimizer");
+  fields.add("epochs", epochs, "times through the data, in place of steps");
+  fields.add("accumulate", accumulate, "batches whose gradients one step adds up").whole({.least = 1});
+  fields.add("warmup", warmup, "steps in which the learning rate grows from 0");
+  fields.add("schedule", schedule, "constant, or cosine to 0").checked(among({"constant", "cosine"}));
+  fields.add("seeds", seeds, "a run for each").as_commas();
+  fields.add("recipes", recipes, "a run for each").as_commas();
+  fields.add("clip_norm", clip_norm, "greatest norm of all gradients together").real({.least = 0});
+  fields.add("clip_value", clip_value, "greatest magnitude of a gradient").real({.least = 0});
+  fields.add("clip", clip, "after_unscale, or before_unscale, which is wrong: the limit is that over the scale")
+      .checked(among({"after_unscale", "before_unscale"}));
+}
+
+TrainStudy parse_train_study(std::string_view text, const std::string& name) {
+  const TomlValue file = requests::parse_toml(text, name);
+  const TomlTable& table = file.table();
+  const std::vector<std::string> known{"model", "data", "loss", "optimizer", "scaler", "run", "expect"};
+  for (const auto& [key, value] : table.entries) {
+    if (std::find(known.begin(), known.end(), key) == known.end())
+      throw Error(value.place + ": unknown key '" + key +
+                  "'; nearest: " + emu::comma_separated(emu::closest_words(key, known)));
+    if (key != "expect" && !value.is_table()) throw Error(value.place + ": " + key + ": write [" + key + "]");
+  }
+  TrainStudy study;
+  const TomlValue* const model = table.find("model");
+  if (model == nullptr) throw Error(name + ": [model] is missing");
+  read_model(study.model, *model);
+  read_section(table, "data", study.data);
+  read_section(table, "optimizer", study.optimizer);
+  read_section(table, "run", study.run);
+  Kind loss{"cross_entropy"}, scaler{""};
+  read_section(table, "loss", loss);
+  one_of(loss.kind, {"cross_entropy", "mse", "bce_with_logits", "sum"});
+  study.loss = loss.kind;
+  read_section(table, "scaler", scaler);
+  if (!scaler.kind.empty()) recipes::Scaler{scaler.kind};
+  study.scaler = scaler.kind;
+  if (const TomlValue* const expect = table.find("expect")) {
+    const auto* const word = std::get_if<std::string>(&expect->value);
+    if (word == nullptr || *word != "diverges") throw Error(expect->place + ": expect: give \"diverges\", or leave it away");
+    study.expect = *word;
+  }
+  if ((study.run.steps == 0) == (study.run.epochs == 0)) throw Error(name + ": [run] steps or epochs: give one of them");
+  if (study.data.inputs.empty() == study.data.table.empty()) throw Error(name + ": [data] inputs or table: give one of them");
+  if (study.data.inputs.empty() != study.data.targets.empty() && study.loss != "sum")
+    throw Error(name + ": [data] targets: give them with inputs; only loss \"sum\" needs none");
+  for (const std::string& word : study.run.recipes) recipes::open_recipe(word);
+  study.optimizer.settings();
+  return study;
+}
+
+TrainStudy read_train_study(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (!file) throw Error(path + ": cannot be read");
+  return parse_train_study(text, path);
+}
+
+}  // namespace ulpscope::training

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// A training study: a model, data, a loss, an optimizer and a scaler, trained under recipes and seeds. Read from TOML.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "requests/field.hpp"
+#include "training/state/optimizer.hpp"
+#include "training/tape/array.hpp"
+
+namespace ulpscope::training {
+
+/// One module of torch's nn.Sequential, whose place in the list is its name.
+struct Layer {
+  std::string kind;                ///< `linear`, `conv`, `layer_norm`, `relu`, ...
+  std::vector<std::size_t> sizes;  ///< linear: in, out; conv: in, out, kernel, padding (0); layer_norm: extent; max_pool: size
+};
+
+/// The members mean what their fields' help says.
+struct ModelSpec {
+  /// What the fields of these names say.
+  ///@{
+  std::string kind = "layers", init = "kaiming_uniform";
+  std::vector<std::uint64_t> widths{64, 128, 10};
+  std::string activation = "relu";
+  ///@}
+  std::vector<Layer> layers = {};  ///< of kind `layers`; of the others what the kind is made of
+
+  /// Names the members.
+  void describe(requests::Fields& fields);
+};
+
+/// The same of the data.
+struct DataSpec {
+  /// What the fields of these names say.
+  ///@{
+  std::string inputs = {}, targets = {}, table = {}, order = "fixed";
+  std::uint64_t batch = 0, held_back = 0;
+  ///@}
+
+  /// Names the members.
+  void describe(requests::Fields& fields);
+};
+
+/// The same of the optimizer.
+struct OptimizerSpec {
+  /// What the fields of these names say.
+  ///@{
+  std::string kind = "sgd", eps_placement = "torch";
+  double lr = 0.01, momentum = 0, dampening = 0, weight_decay = 0, eps = 1e-8;
+  bool nesterov = false;
+  std::vector<std::string> betas{"0.9", "0.999"};
+  ///@}
+
+  /// Names the members.
+  void describe(requests::Fields& fields);
+  /// @throws ulpscope::Error
+  OptimizerSettings settings() const;
+};
+
+/// The same of the runs.
+struct RunSpec {
+  /// What the fields of these names say.
+  ///@{
+  std::uint64_t steps = 0, epochs = 0, accumulate = 1, warmup = 0;
+  std::vector<std::uint64_t> seeds{0};
+  std::vector<std::string> recipes{"float32"};
+  std::optional<double> clip_norm, clip_value;
+  std::string schedule = "constant", clip = "after_unscale";
+  ///@}
+
+  /// Names the members.
+  void describe(requests::Fields& fields);
+};
+
+/// All of it.
+struct TrainStudy {
+  ModelSpec model;          ///< `[model]`
+  DataSpec data;            ///< `[data]`
+  std::string loss;         ///< kind of `[loss]`
+  OptimizerSpec optimizer;  ///< `[optimizer]`
+  std::string scaler;       ///< kind of `[scaler]`; empty: none
+  RunSpec run;              ///< `[run]`
+  std::string expect;       ///< `diverges`, where a run that does is none that failed
+};
+
+/// @throws ulpscope::Error with file and line
+TrainStudy parse_train_study(std::string_view text, const std::string& name);
+/// The same of a file.
+TrainStudy read_train_study(const std::string& path);
+
+}  // namespace ulpscope::training
