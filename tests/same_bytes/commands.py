@@ -185,6 +185,7 @@ class Commands:
         yield ["scalers"]
         yield ["train", "studies/training/digits.toml", "--seed", "0", "--steps", "3", "-o", "training", "--record", "weights", "--recipe",
                ",".join(self.recipes)]
+        yield ["train", "studies/training/gpt.toml", "--steps", "2", "--recipe", "bf16_amp", "-o", "gpt"]
         for study in ("coarse.toml", "ranked.toml", "claims"):
             yield ["run", study, "-o", "report"]
 

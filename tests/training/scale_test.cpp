@@ -129,13 +129,20 @@ std::vector<float> gradients(std::uint64_t seed, std::size_t count) {
   return values;
 }
 
+// The compiler's own type; GCC 12 has no _Float16 in C++ for Arm.
+#ifdef __aarch64__
+using Half = __fp16;
+#else
+using Half = _Float16;
+#endif
+
 /// What scale_gradients() counts, by conversions of the compiler.
 ScaledGradients counted(const std::vector<std::vector<float>>& tensors, float scale) {
   ScaledGradients counts;
   long double dot = 0, gg = 0, uu = 0;
   for (const auto& tensor : tensors)
     for (const float g : tensor) {
-      const auto y = static_cast<_Float16>(g * scale);
+      const auto y = static_cast<Half>(g * scale);
       const float used = static_cast<float>(y) * (1 / scale);
       const bool finite = std::isfinite(static_cast<float>(y));
       counts.to_zero += g != 0 && used == 0 ? 1 : 0;

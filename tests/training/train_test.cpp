@@ -22,6 +22,7 @@
 #include "tensors/tensor.hpp"
 #include "tensors/write.hpp"
 #include "training/scale/scale_study.hpp"
+#include "training/tape/operations.hpp"
 #include "training/train/recipe_precision.hpp"
 #include "training/train/run_findings.hpp"
 #include "training/train/train_request.hpp"
@@ -135,7 +136,7 @@ namespace {
 
 RunResult run_of(const std::string& text, const std::string& recipe, RunOptions options = {}, std::uint64_t seed = 0) {
   const TrainStudy study = parse_train_study(text, "study.toml");
-  return train(study, read_samples(study.data, study.loss), recipe, seed, options);
+  return train(study, read_samples(study), recipe, seed, options);
 }
 
 bool same_bits(const RunResult& a, const RunResult& b) {
@@ -377,7 +378,7 @@ TEST_CASE("every step has random bits of its own", "[training]") {
 TEST_CASE("parameters have torch's names, shapes and first values", "[training]") {
   const std::vector<Layer> layers{
       {"conv", {2, 4, 3}}, {"relu", {}}, {"flatten", {}}, {"linear", {100, 10}}, {"layer_norm", {10}}};
-  const std::vector<ParameterShape> parameters = parameters_of(layers);
+  const std::vector<ParameterShape> parameters = parameters_of({.layers = layers});
   REQUIRE(parameters.size() == 6);
   CHECK(parameters[0].name == "0.weight");
   CHECK(parameters[0].shape == Shape{4, 2, 3, 3});
@@ -420,6 +421,85 @@ TEST_CASE("every order of the samples is as likely", "[training]") {
   CHECK(fixed.at(2) == std::vector<std::size_t>{6, 7});
   CHECK(fixed.at(3) == std::vector<std::size_t>{0, 1, 2});
   CHECK_THROWS_AS(Batches({.batch = 9}, 8, 0), Error);
+}
+
+TEST_CASE("sequences of markov have the optimum that is stated", "[training]") {
+  constexpr std::size_t count = 3000, context = 20, vocabulary = 8;
+  const Samples samples = markov_samples(count, context, vocabulary);
+  REQUIRE(samples.tokens.size() == count * context);
+  Numbers of_d(vocabulary), of_token(vocabulary);
+  double entropy = 0;
+  for (std::size_t i = 0; i < count; ++i)
+    for (std::size_t t = 0; t < context; ++t) {
+      const std::size_t at = i * context + t;
+      ++of_token[samples.tokens[at]];
+      if (t + 1 < context && samples.classes[at] != samples.tokens[at + 1]) FAIL("a target is the next token");
+      if (t == 0) {
+        entropy += std::log(static_cast<double>(vocabulary));
+        continue;
+      }
+      const std::size_t d = (samples.classes[at] + vocabulary - samples.tokens[at - 1]) % vocabulary;
+      ++of_d[d];
+      REQUIRE(d < 4);
+      entropy -= std::log(Numbers{0.5, 0.25, 0.125, 0.125}[d]);
+    }
+  const auto all = static_cast<double>(count * (context - 1));
+  for (const auto& [d, p] : {std::pair{0, 0.5}, {1, 0.25}, {2, 0.125}, {3, 0.125}})
+    CHECK(std::fabs(of_d[static_cast<std::size_t>(d)] / all - p) < 5 * std::sqrt(p * (1 - p) / all));
+  for (const double n : of_token) CHECK(std::fabs(n / (all + count) - 0.125) < 0.01);
+  CHECK(std::fabs(entropy / (all + count) - markov_optimum(context, vocabulary)) < 5 * 0.5 / std::sqrt(all));
+}
+
+TEST_CASE("a GPT sees the past alone, and its gradients are the differences of its loss", "[training]") {
+  ModelSpec model;
+  model.kind = "gpt";
+  model.vocabulary = 5, model.context = 4, model.width = 6, model.heads = 2, model.blocks = 2;
+  const std::vector<ParameterShape> shapes = parameters_of(model);
+  CHECK(shapes.front().name == "transformer.wte.weight");
+  CHECK(shapes[4].name == "transformer.h.0.attn.c_attn.weight");
+  CHECK(shapes[4].shape == Shape{18, 6});
+  CHECK(shapes.back().name == "lm_head.weight");
+  auto weights = initial_parameters<double>(model, shapes, 1);
+  Samples samples;
+  samples.count = 2;
+  samples.tokens = {0, 3, 1, 4, 2, 2, 0, 1};
+  samples.classes = {3, 1, 4, 0, 2, 0, 1, 3};
+  const auto outputs_of = [&](Tape<double>& tape, std::vector<Variable>& variables) {
+    for (std::size_t i = 0; i < weights.size(); ++i)
+      variables.push_back(tape.input(Array<double>(shapes[i].shape, weights[i]), emu::float64, true));
+    return apply(tape, model, variables, samples, {0, 1});
+  };
+  const auto loss = [&] {
+    Tape<double> tape(uniform_precision(emu::float64), 0, 1);
+    std::vector<Variable> variables;
+    const Variable outputs = outputs_of(tape, variables);
+    return tape.value(cross_entropy(tape, outputs, samples.classes_of({0, 1}))).values[0];
+  };
+  Tape<double> tape(uniform_precision(emu::float64), 0, 1);
+  std::vector<Variable> variables;
+  const Variable outputs = outputs_of(tape, variables);
+  const Numbers before = tape.value(outputs).values;
+  CHECK(before.size() == 8 * 5);
+  tape.backward(cross_entropy(tape, outputs, samples.classes_of({0, 1})));
+  for (std::size_t p = 0; p < weights.size(); ++p)
+    for (std::size_t i = 0; i < weights[p].size(); i += std::max<std::size_t>(1, weights[p].size() / 3)) {
+      CAPTURE(shapes[p].name, i);
+      const double kept = weights[p][i], h = 1e-5;
+      weights[p][i] = kept + h;
+      const double up = loss();
+      weights[p][i] = kept - h;
+      const double down = loss();
+      weights[p][i] = kept;
+      CHECK(std::fabs((up - down) / (2 * h) - tape.gradient(variables[p]).values[i]) < 1e-8);
+    }
+
+  samples.tokens[2] = 3;  // the third token of the first sequence
+  Tape<double> other(uniform_precision(emu::float64), 0, 1);
+  std::vector<Variable> again;
+  const Numbers after = other.value(outputs_of(other, again)).values;
+  CHECK(std::equal(before.begin(), before.begin() + 10, after.begin()));
+  CHECK_FALSE(std::equal(before.begin() + 10, before.begin() + 15, after.begin() + 10));
+  CHECK(std::equal(before.begin() + 20, before.end(), after.begin() + 20));
 }
 
 TEST_CASE("what is recorded begins another run, and is a trace of gradients", "[training]") {
@@ -485,6 +565,9 @@ TEST_CASE("studies that cannot be run are refused with file and line", "[trainin
   CHECK(message("[model]\nkind = \"mlp\"\n" + data + "recipes = [\"fp61_amp\"]\n").find("unknown recipe") != std::string::npos);
   CHECK(message("[model]\nkind = \"mlp\"\n[optimizer]\nbetas = [0.9]\n" + data) == "[optimizer] betas: give two");
   CHECK(message("expect = \"fails\"\n[model]\nkind = \"mlp\"\n" + data).starts_with("s.toml:1: expect"));
+  CHECK(message("[model]\nkind = \"gpt\"\n" + data).find("go together") != std::string::npos);
+  CHECK(message("[model]\nkind = \"gpt\"\nheads = 3\n[data]\ntable = \"markov\"\n[run]\nsteps = 1\n")
+            .find("3 does not divide width 64") != std::string::npos);
   CHECK(message("[model]\nkind = \"mlp\"\n" + data).empty());
 
   TemporaryDirectory folder;

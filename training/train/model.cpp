@@ -12,6 +12,7 @@
 #include "emu/philox.hpp"
 #include "tensors/tensor.hpp"
 #include "training/tape/operations.hpp"
+#include "training/train/gpt.hpp"
 
 namespace ulpscope::training {
 namespace {
@@ -64,7 +65,9 @@ std::vector<Real> read_parameter(const std::string& path, const ParameterShape& 
 
 }  // namespace
 
-std::vector<ParameterShape> parameters_of(const std::vector<Layer>& layers) {
+std::vector<ParameterShape> parameters_of(const ModelSpec& model) {
+  if (model.kind == "gpt") return gpt_parameters(model);
+  const std::vector<Layer>& layers = model.layers;
   std::vector<ParameterShape> all;
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const Layer& layer = layers[i];
@@ -113,17 +116,25 @@ std::vector<std::vector<Real>> initial_parameters(const ModelSpec& model, const 
 }
 
 template <class Real>
-Variable apply(Tape<Real>& tape, const std::vector<Layer>& layers, const std::vector<Variable>& parameters, Variable x) {
-  std::size_t next = 0;
-  for (std::size_t i = 0; i < layers.size(); ++i) {
-    const std::size_t taken = parameters_taken(layers[i]);
-    tape.enter(std::to_string(i));
-    try {
-      x = apply_one(tape, layers[i], std::span(parameters).subspan(next, taken), x);
-    } catch (const Error& error) {
-      throw Error("layer " + std::to_string(i) + ": " + error.what());
+Variable apply(Tape<Real>& tape, const ModelSpec& model, const std::vector<Variable>& parameters, const Samples& samples,
+               const std::vector<std::size_t>& batch) {
+  constexpr emu::Format own = sizeof(Real) == sizeof(float) ? emu::float32 : emu::float64;
+  Variable x{};
+  if (model.kind == "gpt") {
+    x = gpt_outputs(tape, model, parameters, samples.tokens_of(batch));
+  } else {
+    x = tape.input(samples.inputs_of<Real>(batch), own, false);
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < model.layers.size(); ++i) {
+      const std::size_t taken = parameters_taken(model.layers[i]);
+      tape.enter(std::to_string(i));
+      try {
+        x = apply_one(tape, model.layers[i], std::span(parameters).subspan(next, taken), x);
+      } catch (const Error& error) {
+        throw Error("layer " + std::to_string(i) + ": " + error.what());
+      }
+      next += taken;
     }
-    next += taken;
   }
   tape.enter("loss");
   return x;
@@ -132,7 +143,8 @@ Variable apply(Tape<Real>& tape, const std::vector<Layer>& layers, const std::ve
 #define ULPSCOPE_MODELS(Real)                                                                                      \
   template std::vector<std::vector<Real>> initial_parameters(const ModelSpec&, const std::vector<ParameterShape>&, \
                                                              std::uint64_t);                                       \
-  template Variable apply(Tape<Real>&, const std::vector<Layer>&, const std::vector<Variable>&, Variable);
+  template Variable apply(Tape<Real>&, const ModelSpec&, const std::vector<Variable>&, const Samples&,             \
+                          const std::vector<std::size_t>&);
 ULPSCOPE_MODELS(float)
 ULPSCOPE_MODELS(double)
 #undef ULPSCOPE_MODELS

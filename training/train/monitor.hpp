@@ -29,7 +29,8 @@ struct PlaceCounts {
   std::uint64_t count = 0;            ///< numbers
   std::uint64_t to_zero = 0;          ///< nonzero before, zero behind
   std::uint64_t subnormal = 0;        ///< of the format, and not zero
-  std::uint64_t overflow = 0;         ///< finite before, infinite or NaN behind; or clamped to the largest finite number, which rounding alone would not give
+  std::uint64_t overflow = 0;         ///< finite before, infinite or NaN behind; or clamped to the largest finite number, which
+                                      ///< rounding alone would not give
   std::uint64_t nonfinite = 0;        ///< infinite or NaN before
 };
 

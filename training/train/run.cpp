@@ -57,7 +57,8 @@ class Trainer {
     if (!study.scaler.empty()) scaler_.emplace(study.scaler, gradients_.format);
     if (scaler_ && scaler_->follows_amax())
       throw Error("[scaler] " + study.scaler + ": scales tensors, not losses; a recipe's rule has it as its scaling");
-    result.parameters = parameters_of(study.model.layers);
+    result.parameters = parameters_of(study.model);
+    if (study.data.table == "markov") result.optimum = markov_optimum(study.model.context, study.model.vocabulary);
     result.weights_format = storage_.weights.format;
     weights_ = initial_parameters<Real>(study.model, result.parameters, key_of(seed, 1));
     for (auto& values : weights_) store(values, storage_.weights);
@@ -111,8 +112,7 @@ class Trainer {
       Tape<Real> tape(precision_, key_of(seed_, 2 * index + 3), options_.threads);
       tape.on_stored([this](const Stored<Real>& stored) { monitor_.add(stored); });
       const std::vector<Variable> variables = parameters_on(tape, true);
-      const Variable outputs =
-          apply(tape, study_.model.layers, variables, tape.input(samples_.inputs_of<Real>(batch), own, false));
+      const Variable outputs = apply(tape, study_.model, variables, samples_, batch);
       const Variable result = loss_of(tape, outputs, batch);
       loss += static_cast<double>(tape.value(result).values[0]) / static_cast<double>(parts);
       tape.backward(result, static_cast<Real>(scale / static_cast<double>(parts)));
@@ -226,22 +226,22 @@ class Trainer {
 
   double accuracy() {
     constexpr std::size_t at_once = 256;
-    std::size_t right = 0;
+    std::size_t right = 0, all = 0;
     for (std::size_t begin = trained_; begin < samples_.count; begin += at_once) {
       std::vector<std::size_t> batch;
       for (std::size_t i = begin; i < std::min(samples_.count, begin + at_once); ++i) batch.push_back(i);
       Tape<Real> tape(precision_, key_of(seed_, 4), options_.threads);
-      const Variable outputs =
-          apply(tape, study_.model.layers, parameters_on(tape, false), tape.input(samples_.inputs_of<Real>(batch), own, false));
-      const auto& values = tape.value(outputs).values;
-      const std::size_t classes = values.size() / batch.size();
-      for (std::size_t i = 0; i < batch.size(); ++i) {
+      const auto& values = tape.value(apply(tape, study_.model, parameters_on(tape, false), samples_, batch)).values;
+      const std::vector<std::size_t> wanted = samples_.classes_of(batch);
+      const std::size_t classes = values.size() / wanted.size();
+      for (std::size_t i = 0; i < wanted.size(); ++i) {
         const auto row = values.begin() + static_cast<std::ptrdiff_t>(i * classes);
         const auto best = static_cast<std::size_t>(std::max_element(row, row + static_cast<std::ptrdiff_t>(classes)) - row);
-        right += best == samples_.classes[batch[i]] ? 1 : 0;
+        right += best == wanted[i] ? 1 : 0;
       }
+      all += wanted.size();
     }
-    return static_cast<double>(right) / static_cast<double>(samples_.count - trained_);
+    return static_cast<double>(right) / static_cast<double>(all);
   }
 
   const TrainStudy& study_;

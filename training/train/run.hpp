@@ -64,6 +64,7 @@ struct RunResult {
   std::vector<RecordedGradients> gradients;   ///< of the steps that were asked for
   bool diverged = false;                      ///< loss or weights became infinite or NaN, or the scaler raised
   std::optional<double> accuracy;             ///< on the samples held back
+  std::optional<double> optimum;              ///< least loss that any model has on average, where it is known
 };
 
 /// What a run is told beside its study.

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "emu/error.hpp"
+#include "emu/math.hpp"
 #include "emu/philox.hpp"
 #include "tensors/tensor.hpp"
 
@@ -39,6 +40,15 @@ std::vector<std::size_t> classes_in(const tensors::Tensor& tensor) {
   return classes;
 }
 
+/// `each` numbers of every sample of a batch.
+std::vector<std::size_t> taken(const std::vector<std::size_t>& all, std::size_t each, const std::vector<std::size_t>& batch) {
+  std::vector<std::size_t> out;
+  for (const std::size_t i : batch)
+    out.insert(out.end(), all.begin() + static_cast<std::ptrdiff_t>(i * each),
+               all.begin() + static_cast<std::ptrdiff_t>((i + 1) * each));
+  return out;
+}
+
 template <class Real>
 Array<Real> rows_of(const std::vector<double>& values, const Shape& shape, const std::vector<std::size_t>& batch) {
   Shape all{batch.size()};
@@ -66,12 +76,41 @@ template Array<float> Samples::targets_of(const std::vector<std::size_t>&) const
 template Array<double> Samples::targets_of(const std::vector<std::size_t>&) const;
 
 std::vector<std::size_t> Samples::classes_of(const std::vector<std::size_t>& batch) const {
-  std::vector<std::size_t> out;
-  for (const std::size_t i : batch) out.push_back(classes[i]);
-  return out;
+  return taken(classes, classes.size() / std::max<std::size_t>(count, 1), batch);
+}
+std::vector<std::size_t> Samples::tokens_of(const std::vector<std::size_t>& batch) const {
+  return taken(tokens, tokens.size() / std::max<std::size_t>(count, 1), batch);
 }
 
-Samples read_samples(const DataSpec& data, const std::string& loss) {
+Samples markov_samples(std::size_t count, std::size_t context, std::size_t vocabulary) {
+  if (vocabulary < 4) throw Error("[model] vocabulary: " + std::to_string(vocabulary) + "; markov needs 4 or more");
+  Samples samples;
+  samples.count = count;
+  for (std::size_t i = 0; i < count; ++i) {
+    // The token before the sequence is one that the model does not see.
+    std::size_t a = emu::rounding_bits(0, i * (context + 2)) % vocabulary,
+                b = emu::rounding_bits(0, i * (context + 2) + 1) % vocabulary;
+    for (std::size_t t = 0; t < context; ++t) {
+      const std::uint32_t chance = emu::rounding_bits(0, i * (context + 2) + 2 + t) >> 29;  // of eight
+      const std::size_t d = chance < 4 ? 0 : chance < 6 ? 1 : chance == 6 ? 2 : 3;
+      const std::size_t next = (a + d) % vocabulary;
+      samples.tokens.push_back(b);
+      samples.classes.push_back(next);
+      a = b, b = next;
+    }
+  }
+  return samples;
+}
+
+double markov_optimum(std::size_t context, std::size_t vocabulary) {
+  const double first = emu::log(static_cast<double>(vocabulary)), others = 1.75 * emu::log(2.0);
+  return (first + others * static_cast<double>(context - 1)) / static_cast<double>(context);
+}
+
+Samples read_samples(const TrainStudy& study) {
+  const DataSpec& data = study.data;
+  const std::string& loss = study.loss;
+  if (data.table == "markov") return markov_samples(data.samples, study.model.context, study.model.vocabulary);
   const bool digits = !data.table.empty();
   const std::string file = "studies/data/digits.safetensors";
   const tensors::Tensor inputs = tensors::open_one(digits ? file + ":images" : data.inputs);

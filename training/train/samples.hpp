@@ -17,7 +17,8 @@ struct Samples {
   std::vector<double> inputs;        ///< one after the other
   Shape target_shape;                ///< of what is wanted of one, where that is numbers
   std::vector<double> targets;       ///< where the loss compares numbers
-  std::vector<std::size_t> classes;  ///< where it asks for a class
+  std::vector<std::size_t> classes;  ///< where it asks for classes: one of a sample, of a sequence one of each token
+  std::vector<std::size_t> tokens;   ///< of sequences, in place of inputs
   std::size_t count = 0;             ///< how many
 
   /// What a batch has of them.
@@ -27,11 +28,20 @@ struct Samples {
   template <class Real>
   Array<Real> targets_of(const std::vector<std::size_t>& batch) const;
   std::vector<std::size_t> classes_of(const std::vector<std::size_t>& batch) const;
+  std::vector<std::size_t> tokens_of(const std::vector<std::size_t>& batch) const;
   ///@}
 };
 
-/// Reads what a study is trained on. @throws ulpscope::Error
-Samples read_samples(const DataSpec& data, const std::string& loss);
+/// Reads, or draws, what a study is trained on. @throws ulpscope::Error
+Samples read_samples(const TrainStudy& study);
+
+/// Sequences of tokens, each of which is a + d mod vocabulary, where a is the one two places before it and d is 0, 1, 2 or 3
+/// with probability 1/2, 1/4, 1/8 and 1/8; the first two are drawn evenly. `vocabulary` is at least 4; every pair is as likely
+/// at every place. The targets are the tokens one place on.
+Samples markov_samples(std::size_t count, std::size_t context, std::size_t vocabulary);
+/// The least cross-entropy that any model has on them in the mean: log(vocabulary) for the first token of a sequence, of whose
+/// predecessors one is not seen, and 7/4 log 2 for the others.
+double markov_optimum(std::size_t context, std::size_t vocabulary);
 
 /// Which samples the n-th batch has: in the order of the file, or one that is drawn anew for each epoch. The last batch of an
 /// epoch may be smaller; of a shuffled one it is left out, as torch's drop_last does. `trained`: samples that are not held

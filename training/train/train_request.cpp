@@ -128,6 +128,7 @@ reports::Table summary_table(const std::vector<RunResult>& runs) {
          {"welch_t", cell(base == recipes.end() || &*base == &t ? std::nan("") : welch(losses, base->of(final_loss)))},
          {"accuracy", accuracies.empty() ? reports::Cell(std::string()) : reports::Cell(mean_of(accuracies))},
          {"accuracy_sd", accuracies.empty() ? reports::Cell(std::string()) : reports::Cell(deviation_of(accuracies))},
+         {"optimum", t.runs.front()->optimum ? reports::Cell(*t.runs.front()->optimum) : reports::Cell(std::string())},
          {"skipped_steps", mean_of(t.of(skipped_in))},
          {"lost_updates", mean_of(t.of(lost_share))}});
   }
@@ -199,7 +200,7 @@ TrainStudy resolve(const TrainRequest& request) {
 }
 
 std::vector<RunResult> train_all(const TrainStudy& study, const RunOptions& wanted, const studies::Progress& progress) {
-  const Samples samples = read_samples(study.data, study.loss);
+  const Samples samples = read_samples(study);
   const std::uint64_t steps = steps_of(study, samples), all = steps * study.run.recipes.size() * study.run.seeds.size();
   std::vector<RunResult> runs;
   for (const std::string& recipe : study.run.recipes)
@@ -261,9 +262,11 @@ std::vector<reports::Finding> train_findings(const std::vector<RunResult>& runs,
               std::to_string(t.runs.size()) + " runs diverged";
     else
       text += "loss " + digits(mean_of(losses), 4) + (losses.size() > 1 ? " +- " + digits(deviation_of(losses), 2) : "");
+    if (t.runs.front()->optimum && failed == 0) text += " (optimum " + digits(*t.runs.front()->optimum, 4) + ")";
     if (const std::vector<double> accuracies = t.accuracies(); !accuracies.empty())
       text += ", accuracy " + digits(100 * mean_of(accuracies), 4) + " %";
-    if (const double skipped = mean_of(t.of(skipped_in)); skipped > 0) text += ", " + digits(skipped, 3) + (skipped == 1 ? " step" : " steps") + " skipped";
+    if (const double skipped = mean_of(t.of(skipped_in)); skipped > 0)
+      text += ", " + digits(skipped, 3) + (skipped == 1 ? " step" : " steps") + " skipped";
     const std::vector<TrainFinding> of_first = one_of_each(*t.runs.front());
     for (std::size_t i = 0; i < std::min<std::size_t>(3, of_first.size()); ++i) text += "; " + mechanism(of_first[i]);
     const bool expected = expect == "diverges";
@@ -293,9 +296,9 @@ studies::StudyResult run(const TrainRequest& request, const studies::Progress& p
 
 studies::Work work_of(const TrainRequest& request) {
   const TrainStudy study = resolve(request);
-  const Samples samples = read_samples(study.data, study.loss);
+  const Samples samples = read_samples(study);
   std::uint64_t weights = 0;
-  for (const ParameterShape& parameter : parameters_of(study.model.layers)) weights += count_of(parameter.shape);
+  for (const ParameterShape& parameter : parameters_of(study.model)) weights += count_of(parameter.shape);
   const std::uint64_t runs = study.run.recipes.size() * study.run.seeds.size(), steps = steps_of(study, samples);
   const std::uint64_t batch = study.data.batch == 0 ? samples.count : study.data.batch;
   return {.operations = 3 * weights * batch * steps * study.run.accumulate * runs, .rows = steps * runs};

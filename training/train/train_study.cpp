@@ -117,18 +117,26 @@ struct Kind {
 }  // namespace
 
 void ModelSpec::describe(requests::Fields& fields) {
-  fields.add("kind", kind, "layers, mlp, or cnn (of 8 by 8 pixels)").checked(among({"layers", "mlp", "cnn"}));
+  fields.add("kind", kind, "layers, mlp, cnn (of 8 by 8 pixels), or gpt").checked(among({"layers", "mlp", "cnn", "gpt"}));
   fields.add("init", init, "a .safetensors file of torch's names, or kaiming_uniform, torch's own, from the seed");
   fields.add("widths", widths, "of mlp: inputs, hidden units, outputs").whole({1, 1 << 20}).as_commas();
   fields.add("activation", activation, "of mlp and cnn").checked(among({"relu", "gelu", "silu", "sigmoid", "tanh"}));
+  fields.add("vocabulary", vocabulary, "of gpt: how many tokens there are").whole({2, 1 << 16});
+  fields.add("context", context, "of gpt: tokens of a sequence").whole({1, 1 << 16});
+  fields.add("width", width, "of gpt: numbers that stand for a token").whole({1, 1 << 16});
+  fields.add("heads", heads, "of gpt: a divisor of width").whole({1, 1 << 16});
+  fields.add("blocks", blocks, "of gpt: attention and perceptron, one after the other").whole({1, 1 << 10});
 }
 
 void DataSpec::describe(requests::Fields& fields) {
   fields.add("inputs", inputs, "a tensor: samples first");
   fields.add("targets", targets, "a tensor: classes, or what the loss compares with");
-  fields.add("table", table, "digits: pixels and classes in studies/data").checked(among({"digits"}));
+  fields
+      .add("table", table, "digits: pixels and classes in studies/data; markov: sequences for gpt, drawn with a known optimum")
+      .checked(among({"digits", "markov"}));
   fields.add("order", order, "fixed, or shuffled in every epoch").checked(among({"fixed", "shuffled"}));
   fields.add("batch", batch, "samples of a step; 0: all");
+  fields.add("samples", samples, "sequences of markov that are drawn").whole({1, 1 << 24});
   fields.add("held_back", held_back, "samples at the end that are not trained on, for the accuracy");
 }
 
@@ -211,6 +219,11 @@ TrainStudy parse_train_study(std::string_view text, const std::string& name) {
   if (study.data.inputs.empty() == study.data.table.empty()) throw Error(name + ": [data] inputs or table: give one of them");
   if (study.data.inputs.empty() != study.data.targets.empty() && study.loss != "sum")
     throw Error(name + ": [data] targets: give them with inputs; only loss \"sum\" needs none");
+  if ((study.model.kind == "gpt") != (study.data.table == "markov"))
+    throw Error(name + ": [model] kind \"gpt\" and [data] table \"markov\" go together");
+  if (study.model.kind == "gpt" && study.model.width % study.model.heads != 0)
+    throw Error(name + ": [model] heads: " + std::to_string(study.model.heads) + " does not divide width " +
+                std::to_string(study.model.width));
   for (const std::string& word : study.run.recipes) recipes::open_recipe(word);
   study.optimizer.settings();
   return study;

@@ -28,6 +28,7 @@ struct ModelSpec {
   std::string kind = "layers", init = "kaiming_uniform";
   std::vector<std::uint64_t> widths{64, 128, 10};
   std::string activation = "relu";
+  std::uint64_t vocabulary = 16, context = 32, width = 64, heads = 4, blocks = 2;
   ///@}
   std::vector<Layer> layers = {};  ///< of kind `layers`; of the others what the kind is made of
 
@@ -40,7 +41,7 @@ struct DataSpec {
   /// What the fields of these names say.
   ///@{
   std::string inputs = {}, targets = {}, table = {}, order = "fixed";
-  std::uint64_t batch = 0, held_back = 0;
+  std::uint64_t batch = 0, held_back = 0, samples = 4096;
   ///@}
 
   /// Names the members.

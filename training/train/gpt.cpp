@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// The layers of a GPT (Radford et al. 2019: norms before the layers, GELU), on the tape.
+#include "training/train/gpt.hpp"
+
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "training/tape/operations.hpp"
+
+namespace ulpscope::training {
+namespace {
+
+constexpr double epsilon = 1e-5;
+
+/// Takes parameters in their order.
+class Taken {
+ public:
+  explicit Taken(const std::vector<Variable>& all) : all_(all) {}
+  Variable next() { return all_.at(next_++); }
+
+ private:
+  const std::vector<Variable>& all_;
+  std::size_t next_ = 0;
+};
+
+/// (sequences * context, width) as (sequences * heads, context, width / heads), and back.
+template <class Real>
+Variable by_heads(Tape<Real>& tape, Variable x, std::size_t sequences, std::size_t context, std::size_t heads) {
+  const std::size_t each = tape.shape(x).back() / heads;
+  return reshape(tape, permute(tape, reshape(tape, x, {sequences, context, heads, each}), {0, 2, 1, 3}),
+                 {sequences * heads, context, each});
+}
+template <class Real>
+Variable by_tokens(Tape<Real>& tape, Variable x, std::size_t sequences, std::size_t context, std::size_t heads) {
+  const std::size_t each = tape.shape(x).back();
+  return reshape(tape, permute(tape, reshape(tape, x, {sequences, heads, context, each}), {0, 2, 1, 3}),
+                 {sequences * context, heads * each});
+}
+
+template <class Real>
+Variable attention(Tape<Real>& tape, Taken& taken, Variable x, std::size_t sequences, std::size_t context, std::size_t heads) {
+  const std::size_t width = tape.shape(x).back();
+  const Variable weight = taken.next(), bias = taken.next();
+  const Variable all = linear(tape, x, weight, std::optional(bias));
+  const auto part = [&](std::size_t i) {
+    return by_heads(tape, slice(tape, all, 1, i * width, (i + 1) * width), sequences, context, heads);
+  };
+  const Variable q = part(0), k = part(1), v = part(2);
+  const double scale = 1 / std::sqrt(static_cast<double>(width / heads));
+  const Variable scores = affine(tape, matmul(tape, q, k, Transpose::yes, "attention"), static_cast<Real>(scale), Real{0});
+  const Variable probabilities = softmax(tape, mask_future(tape, scores, -std::numeric_limits<Real>::infinity()));
+  const Variable out = by_tokens(tape, matmul(tape, probabilities, v, Transpose::no, "attention"), sequences, context, heads);
+  const Variable to = taken.next(), shift = taken.next();
+  return linear(tape, out, to, std::optional(shift));
+}
+
+template <class Real>
+Variable norm(Tape<Real>& tape, Taken& taken, Variable x) {
+  const Variable weight = taken.next(), bias = taken.next();
+  return layer_norm(tape, x, weight, bias, static_cast<Real>(epsilon));
+}
+
+template <class Real>
+Variable perceptron(Tape<Real>& tape, Taken& taken, Variable x) {
+  const Variable to = taken.next(), shift = taken.next(), back = taken.next(), last = taken.next();
+  return linear(tape, gelu(tape, linear(tape, x, to, std::optional(shift))), back, std::optional(last));
+}
+
+}  // namespace
+
+std::vector<ParameterShape> gpt_parameters(const ModelSpec& model) {
+  const std::size_t width = model.width;
+  std::vector<ParameterShape> all;
+  const auto add_linear = [&](const std::string& name, std::size_t in, std::size_t out, bool bias) {
+    all.push_back({name + ".weight", {out, in}, in, 0});
+    if (bias) all.push_back({name + ".bias", {out}, in, 0});
+  };
+  const auto add_norm = [&](const std::string& name) {
+    all.push_back({name + ".weight", {width}, 0, 1});
+    all.push_back({name + ".bias", {width}, 0, 0});
+  };
+  all.push_back({"transformer.wte.weight", {model.vocabulary, width}, width, 0});
+  all.push_back({"transformer.wpe.weight", {model.context, width}, width, 0});
+  for (std::size_t i = 0; i < model.blocks; ++i) {
+    const std::string block = "transformer.h." + std::to_string(i);
+    add_norm(block + ".ln_1");
+    add_linear(block + ".attn.c_attn", width, 3 * width, true);
+    add_linear(block + ".attn.c_proj", width, width, true);
+    add_norm(block + ".ln_2");
+    add_linear(block + ".mlp.c_fc", width, 4 * width, true);
+    add_linear(block + ".mlp.c_proj", 4 * width, width, true);
+  }
+  add_norm("transformer.ln_f");
+  add_linear("lm_head", width, model.vocabulary, false);
+  return all;
+}
+
+template <class Real>
+Variable gpt_outputs(Tape<Real>& tape, const ModelSpec& model, const std::vector<Variable>& parameters,
+                     const std::vector<std::size_t>& tokens) {
+  const std::size_t context = model.context, sequences = tokens.size() / context;
+  Taken taken(parameters);
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < tokens.size(); ++i) places.push_back(i % context);
+  tape.enter("wte");
+  const Variable wte = taken.next(), wpe = taken.next();
+  const Variable embedded = gather(tape, wte, tokens);
+  Variable x = add(tape, embedded, gather(tape, wpe, places));
+  for (std::size_t i = 0; i < model.blocks; ++i) {
+    const std::string block = "h." + std::to_string(i);
+    tape.enter(block + ".attn");
+    x = add(tape, x, attention(tape, taken, norm(tape, taken, x), sequences, context, model.heads));
+    tape.enter(block + ".mlp");
+    x = add(tape, x, perceptron(tape, taken, norm(tape, taken, x)));
+  }
+  tape.enter("ln_f");
+  x = norm(tape, taken, x);
+  tape.enter("lm_head");
+  return linear(tape, x, taken.next(), std::nullopt);
+}
+
+template Variable gpt_outputs(Tape<float>&, const ModelSpec&, const std::vector<Variable>&, const std::vector<std::size_t>&);
+template Variable gpt_outputs(Tape<double>&, const ModelSpec&, const std::vector<Variable>&, const std::vector<std::size_t>&);
+
+}  // namespace ulpscope::training
