@@ -29,6 +29,32 @@ std::size_t tile_for(const EngineMatmul<float>& problem, std::size_t products) {
   return tile;
 }
 
+void add_to(float* sums, const float* more, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) sums[i] += more[i];
+}
+
+/// One row of a panel: sums + more * (of_row * of_columns), the first product rounded, the second added by a fused
+/// multiply-add.
+inline void add_scaled(float* sums, const float* more, float of_row, const float* of_columns) {
+  for (std::size_t j = 0; j < panel_columns; ++j) sums[j] = std::fma(more[j], of_row * of_columns[j], sums[j]);
+}
+
+// Compiled once more for processors with fused multiply-adds, where std::fma is an instruction and no call: the same bits.
+#if defined(__x86_64__)
+__attribute__((target("avx2,fma"))) void add_scaled_by_fma(float* sums, const float* more, float of_row,
+                                                           const float* of_columns) {
+  add_scaled(sums, more, of_row, of_columns);
+}
+void add_scaled_to(float* sums, const float* more, float of_row, const float* of_columns) {
+  static const bool has_fma = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  (has_fma ? add_scaled_by_fma : add_scaled)(sums, more, of_row, of_columns);
+}
+#else
+void add_scaled_to(float* sums, const float* more, float of_row, const float* of_columns) {
+  add_scaled(sums, more, of_row, of_columns);
+}
+#endif
+
 }  // namespace
 
 /// A tile of D while it is worked on. Output (i, j) of panels (r, q) has its chain at (r * b.size() + q) * square + ...
@@ -100,16 +126,43 @@ void Tiles::run_tile(std::size_t row, std::size_t column) const {
     });
     return;
   }
-  std::vector<Total<float>> totals(outputs, Total<float>(0));
-  tile.for_each_output([&](std::size_t i, std::size_t j, std::size_t at) { totals[at] = Total<float>(start_of(i, j)); });
+  // As Total does it, for all outputs at once: the parts of a split are joined, then the splits.
+  std::vector<float> sums(outputs, 0.0F), joined(outputs, 0.0F);
+  tile.for_each_output([&](std::size_t i, std::size_t j, std::size_t at) { sums[at] = start_of(i, j); });
+  const auto close = [&] {
+    add_to(sums.data(), joined.data(), outputs);
+    std::fill(joined.begin(), joined.end(), 0.0F);
+  };
   for (std::size_t p = 0; p < parts_.size(); ++p) {
+    if (p > 0 && parts_[p].split != parts_[p - 1].split) close();
     std::fill_n(tile.chains.data(), outputs, 0.0F);
     run_part(p, tile);
-    tile.for_each_output([&](std::size_t i, std::size_t j, std::size_t at) {
-      totals[at].add(epilogue_, parts_[p], with_specials(i, j, parts_[p], 0, tile.chains[at]), i, j);
-    });
+    if (a_.has_specials() || b_.has_specials())
+      tile.for_each_output([&](std::size_t i, std::size_t j, std::size_t at) {
+        tile.chains[at] = with_specials(i, j, parts_[p], 0, tile.chains[at]);
+      });
+    join(p, tile, joined);
   }
-  tile.for_each_output([&](std::size_t i, std::size_t j, std::size_t at) { store(i, j, totals[at].value()); });
+  close();
+  tile.for_each_output([&](std::size_t i, std::size_t j, std::size_t at) { store(i, j, sums[at]); });
+}
+
+void Tiles::join(std::size_t part, Tile& tile, std::vector<float>& joined) const {
+  if (!software_scales(problem_).along_k) return add_to(joined.data(), tile.chains.data(), joined.size());
+  // The scale of an output is that of its row times that of its column: each is looked up once.
+  const std::size_t k = parts_[part].begin;
+  const auto scale_of = [&](const ScaleGrid& grid, const EngineOperand<float>& operand, std::size_t i, std::size_t j) {
+    return grid.empty() ? 1.0F : scale_at(grid, operand.rows(), operand.columns(), i, j);
+  };
+  std::vector<float> of_columns(tile.b.size() * panel_columns, 1.0F);
+  for (std::size_t j = 0; j < tile.columns; ++j) of_columns[j] = scale_of(problem_.scale_b, problem_.b, k, tile.column + j);
+  for (std::size_t i = 0; i < tile.rows; ++i) {
+    const float of_row = scale_of(problem_.scale_a, problem_.a, tile.row + i, k);
+    for (std::size_t q = 0; q < tile.b.size(); ++q) {
+      const std::size_t at = (i / panel_rows * tile.b.size() + q) * square + i % panel_rows * panel_columns;
+      add_scaled_to(joined.data() + at, tile.chains.data() + at, of_row, of_columns.data() + q * panel_columns);
+    }
+  }
 }
 
 void Tiles::run_part(std::size_t part, Tile& tile) const {

@@ -26,6 +26,8 @@ class Tiles {
 
   void run_tile(std::size_t row, std::size_t column) const;
   void run_part(std::size_t part, Tile& tile) const;
+  /// Adds the chains of a part, scaled, to what those before came to.
+  void join(std::size_t part, Tile& tile, std::vector<float>& joined) const;
   void pack_scales(const Kernel& kernel, std::size_t begin, std::size_t steps, Tile& tile) const;
   float with_specials(std::size_t i, std::size_t j, const Part& part, float start, float finite) const;
   float factor(const EngineOperand<float>& operand, std::size_t i, std::size_t j) const noexcept;
