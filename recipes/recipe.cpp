@@ -83,7 +83,6 @@ void RecipeState::describe(requests::Fields& fields) {
   format("first_moment", first_moment, "format of momentum, and of Adam's m");
   format("second_moment", second_moment, "format of Adam's v");
   fields.add("update", update, "how updated weights are rounded: nearest, stochastic or kahan").checked(check_update);
-  format("all_reduce", all_reduce, "format of the gradients that workers exchange");
 }
 
 RecipeRule resolve(const Recipe& recipe, std::string_view operation, const std::string& layer) {

@@ -45,7 +45,7 @@ struct RecipeState {
   /// What the fields of these names say.
   ///@{
   std::string weights = "float32", gradients = "float32", first_moment = "float32", second_moment = "float32";
-  std::string update = "nearest", all_reduce = "float32";
+  std::string update = "nearest";
   ///@}
 
   /// Names the members, for TOML.
