@@ -20,13 +20,13 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 
-/// The scales that the steps used, and that of the step behind them. An x is a step that overflowed.
+/// The scales that the steps used, and that of the step behind them. An o is a step that overflowed.
 std::vector<double> scales(const std::string& words, const std::string& trace) {
   Scaler scaler(words);
   std::vector<double> all;
   for (const char step : trace) {
-    const ScalerStep made = scaler.step({.found_inf = step == 'x'});
-    CHECK(made.skipped == (step == 'x'));
+    const ScalerStep made = scaler.step({.found_inf = step == 'o'});
+    CHECK(made.skipped == (step == 'o'));
     CHECK(made.next_scale == scaler.scale());
     all.push_back(made.scale);
   }
@@ -37,8 +37,8 @@ std::vector<double> scales(const std::string& words, const std::string& trace) {
 using Scales = std::vector<double>;
 
 TEST_CASE("PyTorch backs off at once, and grows after an interval", "[recipes]") {
-  CHECK(scales("pytorch:init_scale=8,growth_interval=2", "..x....") == Scales{8, 8, 16, 8, 8, 16, 16, 32});
-  CHECK(scales("pytorch:init_scale=8,growth_interval=2", ".x.x..") ==
+  CHECK(scales("pytorch:init_scale=8,growth_interval=2", "..o....") == Scales{8, 8, 16, 8, 8, 16, 16, 32});
+  CHECK(scales("pytorch:init_scale=8,growth_interval=2", ".o.o..") ==
         Scales{8, 8, 4, 4, 2, 2, 4});  // an overflow clears the count
 }
 
@@ -56,35 +56,35 @@ TEST_CASE("PyTorch has no floor, and float32's cap", "[recipes]") {
 }
 
 TEST_CASE("PyTorch multiplies a float32 scale by a double and rounds once", "[recipes]") {
-  CHECK(scales("pytorch:init_scale=3,backoff_factor=0.3", "x").back() == static_cast<double>(static_cast<float>(3 * 0.3)));
+  CHECK(scales("pytorch:init_scale=3,backoff_factor=0.3", "o").back() == static_cast<double>(static_cast<float>(3 * 0.3)));
   // The float32 product of two float32 numbers is another one.
-  CHECK(scales("pytorch:init_scale=0.7,backoff_factor=0.7", "x").back() ==
+  CHECK(scales("pytorch:init_scale=0.7,backoff_factor=0.7", "o").back() ==
         static_cast<double>(static_cast<float>(static_cast<double>(0.7F) * 0.7)));
 }
 
 TEST_CASE("Apex is PyTorch with a cap, and a floor if there is one", "[recipes]") {
   CHECK(scales("apex:init_scale=2^23,scale_window=1", "...") == Scales{0x1p23, 0x1p24, 0x1p24, 0x1p24});
   CHECK(scales("apex:init_scale=2^30", ".") == Scales{0x1p24, 0x1p24});
-  CHECK(scales("apex:init_scale=4,min_loss_scale=3", "xx") == Scales{4, 3, 3});
-  CHECK(scales("apex:init_scale=4,min_loss_scale=none", "xxx") == Scales{4, 2, 1, 0.5});
+  CHECK(scales("apex:init_scale=4,min_loss_scale=3", "oo") == Scales{4, 3, 3});
+  CHECK(scales("apex:init_scale=4,min_loss_scale=none", "ooo") == Scales{4, 2, 1, 0.5});
 }
 
 TEST_CASE("hysteresis counts overflows in a row, Megatron those since the last growth", "[recipes]") {
-  const std::string trace = "x.xxx...";
+  const std::string trace = "o.ooo...";
   CHECK(scales("apex_hysteresis:init_scale=8,growth_interval=2", trace) == Scales{8, 8, 8, 8, 4, 2, 2, 4, 4});
   CHECK(scales("megatron:initial_scale=8,growth_interval=2", trace) == Scales{8, 8, 8, 4, 2, 1, 1, 2, 2});
   // With one, the first overflow backs off in both.
-  CHECK(scales("apex_hysteresis:init_scale=8,hysteresis=1", "x.x") == Scales{8, 4, 4, 2});
-  CHECK(scales("megatron:initial_scale=8,hysteresis=1", "x.x") == Scales{8, 4, 4, 2});
-  CHECK(scales("megatron:initial_scale=2,hysteresis=1,min_scale=1", "xxx") == Scales{2, 1, 1, 1});
+  CHECK(scales("apex_hysteresis:init_scale=8,hysteresis=1", "o.o") == Scales{8, 4, 4, 2});
+  CHECK(scales("megatron:initial_scale=8,hysteresis=1", "o.o") == Scales{8, 4, 4, 2});
+  CHECK(scales("megatron:initial_scale=2,hysteresis=1,min_scale=1", "ooo") == Scales{2, 1, 1, 1});
   // Growth refills the counter: the next overflow is forgiven again.
-  CHECK(scales("megatron:initial_scale=8,growth_interval=2", "x..x") == Scales{8, 8, 8, 16, 16});
+  CHECK(scales("megatron:initial_scale=8,growth_interval=2", "o..o") == Scales{8, 8, 8, 16, 16});
 }
 
 TEST_CASE("DeepSpeed grows a step later, and keeps its counter used up", "[recipes]") {
-  CHECK(scales("deepspeed:initial_scale_power=3,loss_scale_window=2", "x....xxx") == Scales{8, 8, 8, 8, 16, 16, 16, 8, 4});
-  CHECK(scales("deepspeed:initial_scale_power=3", "x.x.x") == Scales{8, 8, 8, 4, 4, 2});
-  CHECK(scales("deepspeed:initial_scale_power=3,consecutive_hysteresis=true", "x.x.x") == Scales{8, 8, 8, 8, 8, 8});
+  CHECK(scales("deepspeed:initial_scale_power=3,loss_scale_window=2", "o....ooo") == Scales{8, 8, 8, 8, 16, 16, 16, 8, 4});
+  CHECK(scales("deepspeed:initial_scale_power=3", "o.o.o") == Scales{8, 8, 8, 4, 4, 2});
+  CHECK(scales("deepspeed:initial_scale_power=3,consecutive_hysteresis=true", "o.o.o") == Scales{8, 8, 8, 8, 8, 8});
   // 1000 good steps are not enough for the first growth.
   const std::vector<double> first = scales("deepspeed", std::string(1001, '.'));
   CHECK(first[1000] == 65536);
@@ -102,9 +102,9 @@ TEST_CASE("DeepSpeed raises at its minimum, FP16_Optimizer stays there", "[recip
 }
 
 TEST_CASE("fairseq grows at multiples of its window since the overflow, and tolerates a share of overflows", "[recipes]") {
-  CHECK(scales("fairseq:init_scale=8,scale_window=2", "...x..") == Scales{8, 8, 16, 16, 8, 8, 16});
-  CHECK(scales("fairseq:init_scale=8,scale_window=100,tolerance=0.3", "...xx") == Scales{8, 8, 8, 8, 8, 4});
-  CHECK(scales("fairseq:init_scale=8,threshold=3", "xx") == Scales{8, 4, 3});
+  CHECK(scales("fairseq:init_scale=8,scale_window=2", "...o..") == Scales{8, 8, 16, 16, 8, 8, 16});
+  CHECK(scales("fairseq:init_scale=8,scale_window=100,tolerance=0.3", "...oo") == Scales{8, 8, 8, 8, 8, 4});
+  CHECK(scales("fairseq:init_scale=8,threshold=3", "oo") == Scales{8, 4, 3});
   Scaler scaler("fairseq:init_scale=8,min_loss_scale=4");
   const ScalerStep step = scaler.step({.found_inf = true});
   CHECK(step.raised);
@@ -112,9 +112,9 @@ TEST_CASE("fairseq grows at multiples of its window since the overflow, and tole
 }
 
 TEST_CASE("TensorFlow stays at 1, Keras does not, jmp has a floor of its own", "[recipes]") {
-  CHECK(scales("tensorflow:initial_loss_scale=4,increment_period=2", "xxx....") == Scales{4, 2, 1, 1, 1, 2, 2, 4});
-  CHECK(scales("keras:initial_scale=4,dynamic_growth_steps=2", "xxx....") == Scales{4, 2, 1, 0.5, 0.5, 1, 1, 2});
-  CHECK(scales("jmp:loss_scale=4,period=2,min_loss_scale=2", "xx...") == Scales{4, 2, 2, 2, 4, 4});
+  CHECK(scales("tensorflow:initial_loss_scale=4,increment_period=2", "ooo....") == Scales{4, 2, 1, 1, 1, 2, 2, 4});
+  CHECK(scales("keras:initial_scale=4,dynamic_growth_steps=2", "ooo....") == Scales{4, 2, 1, 0.5, 0.5, 1, 1, 2});
+  CHECK(scales("jmp:loss_scale=4,period=2,min_loss_scale=2", "oo...") == Scales{4, 2, 2, 2, 4, 4});
   // Keras grows to infinity, the others not beyond float32.
   CHECK(scales("keras:initial_scale=2^127,dynamic_growth_steps=1", ".").back() == std::numeric_limits<double>::infinity());
   CHECK(scales("tensorflow:initial_loss_scale=2^127,increment_period=1", ".").back() == 0x1p127);
@@ -122,24 +122,24 @@ TEST_CASE("TensorFlow stays at 1, Keras does not, jmp has a floor of its own", "
 }
 
 TEST_CASE("MXNet decides a step late: one event costs two steps and two halvings", "[recipes]") {
-  CHECK(scales("mxnet:loss_scale=4,scale_seq_len=2", "xx.....") == Scales{4, 4, 2, 1, 1, 2, 2, 4});
+  CHECK(scales("mxnet:loss_scale=4,scale_seq_len=2", "oo.....") == Scales{4, 4, 2, 1, 1, 2, 2, 4});
   CHECK(scales("mxnet:loss_scale=2^24,scale_seq_len=1", "..") == Scales{0x1p24, 0x1p24, 0x1p24});
 }
 
 TEST_CASE("Paddle counts bad steps in a row", "[recipes]") {
-  CHECK(scales("paddle:init_loss_scaling=4,incr_every_n_steps=2", "x.xxxx..") == Scales{4, 4, 4, 4, 2, 2, 1, 1, 2});
-  CHECK(scales("paddle:init_loss_scaling=1", "xxxx") == Scales{1, 1, 1, 1, 1});
-  CHECK(scales("paddle:init_loss_scaling=4,decr_every_n_nan_or_inf=1,decr_ratio=0.25", "x") == Scales{4, 1});
+  CHECK(scales("paddle:init_loss_scaling=4,incr_every_n_steps=2", "o.oooo..") == Scales{4, 4, 4, 4, 2, 2, 1, 1, 2});
+  CHECK(scales("paddle:init_loss_scaling=1", "oooo") == Scales{1, 1, 1, 1, 1});
+  CHECK(scales("paddle:init_loss_scaling=4,decr_every_n_nan_or_inf=1,decr_ratio=0.25", "o") == Scales{4, 1});
 }
 
 TEST_CASE("the plain ones", "[recipes]") {
-  CHECK(scales("static:2^3", "x..") == Scales{8, 8, 8, 8});
+  CHECK(scales("static:2^3", "o..") == Scales{8, 8, 8, 8});
   CHECK(scales("static:scale=0.5", ".") == Scales{0.5, 0.5});
-  CHECK(scales("every_step:init_scale=2^23", "..x.") == Scales{0x1p23, 0x1p24, 0x1p24, 0x1p23, 0x1p24});
-  CHECK(scales("every_step:init_scale=2", "xx") == Scales{2, 1, 1});
-  CHECK(scales("adaptive:init_scale=8,growth_interval=2", "..x..") == Scales{8, 8, 16, 8, 8, 16});
+  CHECK(scales("every_step:init_scale=2^23", "..o.") == Scales{0x1p23, 0x1p24, 0x1p24, 0x1p23, 0x1p24});
+  CHECK(scales("every_step:init_scale=2", "oo") == Scales{2, 1, 1});
+  CHECK(scales("adaptive:init_scale=8,growth_interval=2", "..o..") == Scales{8, 8, 16, 8, 8, 16});
   CHECK(scales("genesis:init_scale=2^24,growth_interval=1", "..") == Scales{0x1p24, 0x1p25, 0x1p26});
-  CHECK(scales("genesis:init_scale=2", "xx") == Scales{2, 1, 1});
+  CHECK(scales("genesis:init_scale=2", "oo") == Scales{2, 1, 1});
   CHECK(Scaler("genesis").unscales_in_format());
   CHECK_FALSE(Scaler("adaptive").unscales_in_format());
 }
