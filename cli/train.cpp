@@ -9,6 +9,7 @@
 #include "cli/output.hpp"
 #include "cli/rows.hpp"
 #include "emu/error.hpp"
+#include "reports/directory.hpp"
 #include "reports/escape.hpp"
 #include "reports/page_html.hpp"
 #include "requests/numbers.hpp"
@@ -62,7 +63,7 @@ int run(const Train& train, const Arguments& arguments) {
         std::any_of(train.record.begin(), train.record.end(), [](const auto& w) { return w.starts_with("weights"); });
     if (!weights)
       for (training::RunResult& result : runs) result.recorded.clear();
-    training::write_recorded(train.directory, runs);
+    training::write_recorded(reports::report_folder(train.directory), runs);
     remark_report(train.directory);
   }
   for (const reports::Finding& finding : training::train_findings(runs, study.expect))
