@@ -221,6 +221,18 @@ class Ends(Folder):
 
 
 class Reports(Folder):
+    def test_what_a_training_report_recorded_is_not_written_again(self):
+        (self.path / "t.toml").write_text('[model]\nkind = "layers"\nlayers = [{linear = [2, 1]}]\n[data]\ninputs = "normal:0,1:4x2"\n'
+                                          '[loss]\nkind = "sum"\n[run]\nsteps = 2\n')
+        self.run_program("train", "t.toml", "-o", "out", "--record", "weights")
+        weights = self.path / "out/weights/float32-0-2.safetensors"
+        self.assertGreater(weights.stat().st_size, 0)
+        weights.write_text("planted")
+
+        self.run_program("report", "check", "out")
+
+        self.assertEqual(weights.read_text(), "planted")
+
     def test_a_report_made_again_is_the_same(self):
         self.run_program("run", "grid.toml", "-o", "out")
         (self.path / "grid.toml").write_text("changed since")
