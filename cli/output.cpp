@@ -95,14 +95,14 @@ std::function<void(std::uint64_t, std::uint64_t)> ProgressLine::callback() {
   return [this](std::uint64_t done, std::uint64_t total) { show(done, total); };
 }
 
-void ProgressLine::show(std::uint64_t done, std::uint64_t total) {
+void ProgressLine::show(std::uint64_t done, std::uint64_t total, const std::string& more) {
   const std::int64_t now = now_ms(), elapsed = now - start_ms_;
   if (!terminal_ || elapsed < 1000 || now - shown_ms_ < 100 || done == 0) return;
   shown_ms_ = now;
   const double share = static_cast<double>(done) / static_cast<double>(std::max<std::uint64_t>(total, 1));
   const double left_s = static_cast<double>(elapsed) / 1000 * (1 - share) / share;
-  std::fprintf(stderr, "\r\033[K%3.0f%% of %llu %s, %.0f s left", 100 * share, static_cast<unsigned long long>(total),
-               things_.c_str(), left_s);
+  std::fprintf(stderr, "\r\033[K%3.0f%% of %llu %s, %.0f s left%s%s", 100 * share, static_cast<unsigned long long>(total),
+               things_.c_str(), left_s, more.empty() ? "" : "; ", more.c_str());
 }
 
 CellProgress::CellProgress() : start_ms_(now_ms()), terminal_(::isatty(STDERR_FILENO) != 0) {}

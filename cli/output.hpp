@@ -54,8 +54,8 @@ class ProgressLine {
   ProgressLine& operator=(const ProgressLine&) = delete;
   /// A function to call from one thread at a time.
   std::function<void(std::uint64_t done, std::uint64_t total)> callback();
-  /// What the function does.
-  void show(std::uint64_t done, std::uint64_t total);
+  /// What the function does; `more` is said of the present state.
+  void show(std::uint64_t done, std::uint64_t total, const std::string& more = {});
 
  private:
   std::string things_;

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command `train`: a training study under its recipes and seeds.
 #include <algorithm>
+#include <chrono>
+#include <filesystem>
 #include <memory>
+#include <string>
+#include <utility>
 
 #include "cli/command.hpp"
 #include "cli/commands.hpp"
@@ -13,6 +17,7 @@
 #include "reports/escape.hpp"
 #include "reports/page_html.hpp"
 #include "requests/numbers.hpp"
+#include "studies/census/sweep.hpp"
 #include "training/train/train_request.hpp"
 
 namespace ulpscope::cli {
@@ -23,8 +28,42 @@ struct Train {
   CommonOptions common;
   std::string directory;
   std::vector<std::string> record;
-  bool dry_run = false;
+  bool dry_run = false, resume = false;
 };
+
+/// Where runs are saved while they are on their way: beside the report, which is written when they are all done.
+std::string unfinished(const std::string& directory) {
+  std::string folder = reports::report_folder(directory);
+  while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
+  return folder + ".unfinished";
+}
+
+/// `fp16_amp-0: loss 2.31, scale 65536, 1 skipped`.
+std::string words_of(const training::TrainProgress& at) {
+  std::string words = at.run + ": loss " + studies::digits(at.step.loss, 4);
+  if (at.step.scale != 1) words += ", scale " + studies::digits(at.step.scale, 6);
+  return words + (at.skipped == 0 ? "" : ", " + std::to_string(at.skipped) + " skipped");
+}
+
+/// Runs are saved every so often; reports are the same without it.
+training::TrainAll all_of(const Train& train, training::RunOptions options, ProgressLine& progress) {
+  using Clock = std::chrono::steady_clock;
+  training::TrainAll all{.run = std::move(options)};
+  all.progress = [&progress](const training::TrainProgress& at) { progress.show(at.done, at.of, words_of(at)); };
+  if (train.directory.empty()) return all;
+  all.saved = unfinished(train.directory);
+  if (!train.resume && std::filesystem::exists(all.saved))
+    throw Error(all.saved + " holds runs that were interrupted: go on with --resume, or remove it");
+  all.run.resume = train.resume;
+  all.run.identity = training::identity_of(train.request);
+  for (const std::string& word : train.record) all.run.identity += "\n" + word;
+  all.run.save_now = [last = Clock::now()]() mutable {
+    if (Clock::now() - last < std::chrono::seconds(5)) return false;
+    last = Clock::now();
+    return true;
+  };
+  return all;
+}
 
 /// `weights`, `gradients:10`.
 training::RunOptions options_of(const Train& train) {
@@ -43,6 +82,7 @@ training::RunOptions options_of(const Train& train) {
       throw Error("--record '" + word + "': give weights or gradients, with :EVERY behind it");
   }
   if (!train.record.empty() && train.directory.empty()) throw Error("--record: -o DIR is missing, the folder that it goes to");
+  if (train.resume && train.directory.empty()) throw Error("--resume: -o DIR is missing, whose runs are to go on");
   return options;
 }
 
@@ -51,7 +91,8 @@ int run(const Train& train, const Arguments& arguments) {
   if (train.dry_run) return print(training::places_table(study), train.common, 4), done;
   if (!train.directory.empty()) refuse_choice(train.common, "-o " + train.directory + ": a report holds");
   ProgressLine progress("steps");
-  std::vector<training::RunResult> runs = training::train_all(study, options_of(train), progress.callback());
+  const training::TrainAll all = all_of(train, options_of(train), progress);
+  std::vector<training::RunResult> runs = training::train_all(study, all);
   const std::vector<reports::Table> tables = training::train_tables(runs);
   if (train.directory.empty()) {
     print(tables[1], train.common, 1);
@@ -64,6 +105,7 @@ int run(const Train& train, const Arguments& arguments) {
     if (!weights)
       for (training::RunResult& result : runs) result.recorded.clear();
     training::write_recorded(reports::report_folder(train.directory), runs);
+    std::filesystem::remove_all(all.saved);
     remark_report(train.directory);
   }
   for (const reports::Finding& finding : training::train_findings(runs, study.expect))
@@ -83,6 +125,7 @@ void add_train(Command& app, const Arguments& arguments, int& exit_code) {
       .add_option("--record", train->record, "write weights (after the last step, or every EVERY) or gradients below -o DIR")
       ->repeatable()
       ->type_name("weights|gradients[:EVERY]");
+  command.add_flag("--resume", train->resume, "go on with the runs of -o DIR that were interrupted: the same bytes come of it");
   train->common.add_output(command);
   command
       .add_option("-o", train->directory,

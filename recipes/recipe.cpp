@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
 
 #include "emu/error.hpp"
 #include "emu/names.hpp"
@@ -33,6 +34,27 @@ void check_update(const std::string& word) {
     throw Error("unknown update '" + word + "'; known: " + emu::comma_separated(known));
 }
 
+void check_hadamard(const std::string& word) {
+  if (word != "none" && word != "grad_weight") throw Error("unknown hadamard '" + word + "'; known: none, grad_weight");
+}
+/// The number behind `first:` or `last:`, which is at least 1.
+std::size_t layers_of(const std::string& word) {
+  const std::size_t colon = word.find(':');
+  std::string number = colon == std::string::npos ? "" : word.substr(colon + 1);
+  const std::string end = word.substr(0, std::min(colon, word.size()));
+  if ((end != "first" && end != "last") || !requests::read_whole(number, {.least = 1, .most = 1 << 20}).empty())
+    throw Error("'" + word + "': a depth is first:N or last:N");
+  return static_cast<std::size_t>(std::stoull(number));
+}
+
+bool is_within(const std::vector<std::string>& words, Depth depth) {
+  if (words.empty()) return true;
+  return std::any_of(words.begin(), words.end(), [&](const std::string& word) {
+    const std::size_t n = layers_of(word);
+    return depth.index < depth.count && (word.starts_with("first") ? depth.index < n : depth.index + n >= depth.count);
+  });
+}
+
 bool matches(const std::vector<std::string>& globs, const std::string& name) {
   return std::any_of(globs.begin(), globs.end(),
                      [&](const std::string& glob) { return fnmatch(glob.c_str(), name.c_str(), 0) == 0; });
@@ -52,6 +74,7 @@ std::vector<requests::TomlValue> tables_of(const requests::TomlTable& table, std
 void RecipeRule::describe(requests::Fields& fields) {
   fields.add("operations", operations, "globs of operations that the rule is for").as_commas();
   fields.add("layers", layers, "globs of layers").as_commas();
+  fields.add("depth", depth, "first:N or last:N: of the layers that have products").as_commas();
   const auto format = [&](const char* name, std::string& variable, const char* help) {
     fields.add(name, variable, help).as_value("F").checked(check_format);
   };
@@ -72,6 +95,17 @@ void RecipeRule::describe(requests::Fields& fields) {
   add("input_", input_scaling, input_rounding);
   add("weight_", weight_scaling, weight_rounding);
   add("grad_output_", grad_output_scaling, grad_output_rounding);
+  fields.add("hadamard", hadamard, "grad_weight, or none: which product's operands are multiplied by a Hadamard matrix of 16")
+      .checked(check_hadamard);
+}
+
+void RecipeDynamic::describe(requests::Fields& fields) {
+  fields.add("wider", wider, "the recipe whose rules a layer has while its own lose too much").needed();
+  fields.add("least_sqnr_db", least_sqnr_db, "a layer moves where the SQNR of an operand is less");
+  fields.add("most_lost", most_lost, "or more than this share of it becomes zero or overflows").real({.least = 0, .most = 1});
+  fields.add("every", every, "steps from one look to the next").whole({.least = 1});
+  fields.add("back_after", back_after, "looks after which a layer is tried again; twice as many after each failure")
+      .whole({.least = 1});
 }
 
 void RecipeState::describe(requests::Fields& fields) {
@@ -82,14 +116,17 @@ void RecipeState::describe(requests::Fields& fields) {
   format("gradients", gradients, "format of the gradients that the optimizer is given, and in which micro-batches add up");
   format("first_moment", first_moment, "format of momentum, and of Adam's m");
   format("second_moment", second_moment, "format of Adam's v");
+  format("statistics", statistics, "format of the running statistics of batch norms");
+  format("all_reduce", all_reduce, "format in which workers add up gradients; that of gradients where it is not given");
   fields.add("update", update, "how updated weights are rounded: nearest, stochastic or kahan").checked(check_update);
 }
 
-RecipeRule resolve(const Recipe& recipe, std::string_view operation, const std::string& layer) {
+RecipeRule resolve(const Recipe& recipe, std::string_view operation, const std::string& layer, Depth depth) {
   RecipeRule all;
   requests::Fields fields = requests::fields_of(all);
   for (RecipeRule rule : recipe.rules) {
-    if (!matches(rule.operations, std::string(operation)) || !matches(rule.layers, layer)) continue;
+    if (!matches(rule.operations, std::string(operation)) || !matches(rule.layers, layer) || !is_within(rule.depth, depth))
+      continue;
     for (const requests::Field& field : requests::fields_of(rule))
       if (!field.is_list() && !field.words().empty()) fields.at(field.name).set(field.words());
   }
@@ -102,18 +139,34 @@ Recipe parse_recipe(std::string_view text, const std::string& name) {
   const requests::TomlTable& table = file.table();
   Recipe recipe{.name = std::filesystem::path(name).stem().string(), .what = requests::leading_comment(text), .rules = {}};
   for (const auto& [key, value] : table.entries)
-    if (key != "state" && key != "rule") throw Error(value.place + ": unknown key '" + key + "'; known: state, rule");
+    if (key != "state" && key != "rule" && key != "dynamic")
+      throw Error(value.place + ": unknown key '" + key + "'; known: state, dynamic, rule");
+  for (const char* const part : {"state", "dynamic"})
+    if (const requests::TomlValue* const value = table.find(part); value != nullptr && !value->is_table())
+      throw Error(value->place + ": " + part + ": write [" + part + "]");
   if (const requests::TomlValue* const state = table.find("state")) {
     requests::Fields fields = requests::fields_of(recipe.state);
     requests::set_from(fields, *state, {});
+  }
+  if (const requests::TomlValue* const dynamic = table.find("dynamic")) {
+    requests::Fields fields = requests::fields_of(recipe.dynamic);
+    requests::set_from(fields, *dynamic, {});
   }
   for (const requests::TomlValue& value : tables_of(table, "rule")) {
     RecipeRule& rule = recipe.rules.emplace_back();
     requests::Fields fields = requests::fields_of(rule);
     requests::set_from(fields, value, {});
+    for (const std::string& word : rule.depth) layers_of(word);
   }
   if (recipe.rules.empty()) throw Error(name + ": a recipe needs at least one [[rule]]");
   return recipe;
+}
+
+std::optional<Recipe> wider_of(const Recipe& recipe) {
+  if (recipe.dynamic.wider.empty()) return std::nullopt;
+  Recipe wider = open_recipe(recipe.dynamic.wider);
+  if (!wider.dynamic.wider.empty()) throw Error("recipe " + recipe.name + ": wider: " + wider.name + " is dynamic itself");
+  return wider;
 }
 
 Recipe open_recipe(const std::string& word) {

@@ -17,6 +17,7 @@ import unittest
 
 from emulation import is_emulated
 from simd_paths import last_path
+from time_limit import LIMIT
 
 PROGRAM = os.path.abspath(sys.argv.pop(1))
 PRODUCT = ("normal:0,1:16x256", "normal:0,1:256x16", "--seed", "0,1", "--in", "bf16", "--out", "bf16", "--engine", "sm_90")
@@ -32,7 +33,7 @@ def words_of(rules, more, product=PRODUCT):
 
 def run(*rules, more=(), env=None, cwd=None, product=PRODUCT):
     done = subprocess.run(words_of(rules, more, product), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          text=True, cwd=cwd, env={**os.environ, **(env or {})}, timeout=120)
+                          text=True, cwd=cwd, env={**os.environ, **(env or {})}, timeout=LIMIT)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -187,7 +188,7 @@ class Rules(unittest.TestCase):
             self.assertEqual((code, out, err.count("\n")), (2, "", 1), err)
             self.assertIn(said, err)
         empty = subprocess.run([PROGRAM, "audit", "matmul", "normal:0,1:0x4", "normal:0,1:4x4", "--in", "bf16", "--engine", "sm_90",
-                                "--rule", "ulp"], capture_output=True, text=True, timeout=120)
+                                "--rule", "ulp"], capture_output=True, text=True, timeout=LIMIT)
         self.assertEqual(empty.returncode, 2)
 
 

@@ -10,6 +10,8 @@ import sys
 import tempfile
 import unittest
 
+from time_limit import LIMIT
+
 BOOTSTRAP = os.path.abspath(sys.argv.pop())
 CMAKE = """#!/bin/sh
 echo "$@" >>cmake_words
@@ -32,7 +34,7 @@ class Bootstrap(unittest.TestCase):
     def run_gpu(self, *words):
         environment = {**os.environ, "PATH": f"{self.path / 'bin'}:{os.environ['PATH']}"}
         done = subprocess.run([self.path / "bootstrap", "gpu", *words], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              text=True, timeout=120)
+                              text=True, timeout=LIMIT)
         return done.returncode, done.stdout.splitlines(), done.stderr
 
     def test_words_are_handed_on(self):

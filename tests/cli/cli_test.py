@@ -15,13 +15,14 @@ import unittest
 
 from emulation import not_emulated
 from simd_paths import last_path
+from time_limit import LIMIT
 
 PROGRAM = os.path.abspath(sys.argv.pop(1))
 
 
 def run(*words, stdin="", cwd=None, env=None):
     done = subprocess.run([PROGRAM, *words], input=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=cwd,
-                          env={**os.environ, **(env or {})}, timeout=120)
+                          env={**os.environ, **(env or {})}, timeout=LIMIT)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -167,7 +168,7 @@ class Tables(unittest.TestCase):
         root = pathlib.Path(__file__).parents[2]
         with tempfile.TemporaryDirectory() as folder:
             report = pathlib.Path(folder) / "report"
-            subprocess.run([root / "reports/standard-report", PROGRAM, report], check=True, stderr=subprocess.DEVNULL, timeout=120)
+            subprocess.run([root / "reports/standard-report", PROGRAM, report], check=True, stderr=subprocess.DEVNULL, timeout=LIMIT)
             first = {p.name: p.read_bytes() for p in report.iterdir()}
             self.assertLess(len(first["index.html"]), 1_000_000)
             words = json.loads(first["manifest.json"])["arguments"]
@@ -374,10 +375,10 @@ class Files(unittest.TestCase):
 
     def test_a_full_disk_is_an_error_and_a_closed_pipe_is_not(self):
         with open("/dev/full", "w") as full:
-            done = subprocess.run([PROGRAM, "formats"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=120)
+            done = subprocess.run([PROGRAM, "formats"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=LIMIT)
         self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1))
         done = subprocess.run(["bash", "-c", f"{PROGRAM} formats bf16 --codes | head -1; exit ${{PIPESTATUS[0]}}"],
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=LIMIT)
         self.assertEqual((done.returncode, done.stderr), (0, b""))
 
 

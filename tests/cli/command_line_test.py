@@ -14,6 +14,7 @@ import unittest
 
 from commands_of import PROGRAM, ROOT, Command, run, scratch
 from emulation import is_emulated
+from time_limit import LIMIT
 
 SANITIZED = "--sanitized" in sys.argv
 if SANITIZED:
@@ -289,7 +290,7 @@ class ExitCodes(unittest.TestCase):
 
         with scratch() as folder:  # an output of 2 GiB
             done = subprocess.run([PROGRAM, "generate", "matmul", "ties", "--m", "16384", "--n", "16384", "--k", "8", "-o", "case"],
-                                  cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=limited, timeout=120)
+                                  cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=limited, timeout=LIMIT)
             self.assertFalse(os.path.exists(os.path.join(folder, "case")))
         self.assertEqual((done.returncode, done.stdout, done.stderr), (5, "", "ulpscope: out of memory\n"))
 

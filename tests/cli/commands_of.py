@@ -7,13 +7,15 @@ import subprocess
 import sys
 import tempfile
 
+from time_limit import LIMIT
+
 PROGRAM = os.path.abspath(sys.argv.pop(1))
 ROOT = os.path.abspath(sys.argv.pop(1))
 
 
 def run(*words, cwd=None, env=None):
     done = subprocess.run([PROGRAM, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          text=True, cwd=cwd, env={**os.environ, "COLUMNS": "4000", **(env or {})}, timeout=120)
+                          text=True, cwd=cwd, env={**os.environ, "COLUMNS": "4000", **(env or {})}, timeout=LIMIT)
     return done.returncode, done.stdout, done.stderr
 
 

@@ -16,6 +16,7 @@ import unittest
 
 from commands_of import PROGRAM, Command, run
 from terminals import skip_without_terminals
+from time_limit import LIMIT
 
 COMMANDS = list(Command().all())
 
@@ -147,7 +148,7 @@ class Manual(unittest.TestCase):
         if shutil.which(tool) is None:
             self.skipTest(tool + " is not installed")
         done = subprocess.run([tool, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                              env={**os.environ, "MANWIDTH": "100", "LC_ALL": "C.UTF-8", "MAN_KEEP_FORMATTING": ""}, timeout=120)
+                              env={**os.environ, "MANWIDTH": "100", "LC_ALL": "C.UTF-8", "MAN_KEEP_FORMATTING": ""}, timeout=LIMIT)
         self.assertEqual((done.returncode, done.stderr), (0, ""), words)
         return re.sub(r".\x08|\x1b\[[0-9;]*m", "", done.stdout)
 

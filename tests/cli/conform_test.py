@@ -12,6 +12,8 @@ import sys
 import tempfile
 import unittest
 
+from time_limit import LIMIT
+
 LIBRARY = os.path.abspath(sys.argv.pop(2))
 PROGRAM = os.path.abspath(sys.argv.pop(1))
 HALF = ("--from", "fp16", "--to", "e5m2")
@@ -20,7 +22,7 @@ SINGLE = ("--from", "fp32", "--to", "e4m3", "--range", "0x3f800000:0x3fc00000") 
 
 def run(*words, cwd=None):
     done = subprocess.run([PROGRAM, "conform", *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          text=True, cwd=cwd, timeout=100)
+                          text=True, cwd=cwd, timeout=LIMIT)
     return done.returncode, done.stdout, done.stderr
 
 

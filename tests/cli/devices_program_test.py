@@ -13,6 +13,7 @@ import tempfile
 import unittest
 
 from emulation import not_emulated
+from time_limit import LIMIT
 
 PLUGINS = os.path.abspath(sys.argv.pop())
 ULPSCOPE = os.path.abspath(sys.argv.pop())
@@ -22,7 +23,7 @@ WGMMA = ("--device", "emulated:sm_90", "--instruction", "wgmma.f32.f16.f16", "--
 
 def run(*words, program=PROGRAM, cwd=None, plugins="", more={}):
     done = subprocess.run([program, *map(str, words)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          text=True, cwd=cwd, env={**os.environ, "ULPSCOPE_PLUGINS": plugins, **more}, timeout=120)
+                          text=True, cwd=cwd, env={**os.environ, "ULPSCOPE_PLUGINS": plugins, **more}, timeout=LIMIT)
     return done.returncode, done.stdout, done.stderr
 
 

@@ -14,6 +14,7 @@ import tempfile
 import unittest
 
 from emulation import not_emulated
+from time_limit import LIMIT
 
 RECORDINGS, PLUGINS, PROGRAM = (os.path.abspath(sys.argv.pop()) for _ in range(3))
 LISTED = "device,name,architecture,driver,toolkit,instruction,a,b,accumulator,products,engine"
@@ -74,7 +75,7 @@ class Devices(unittest.TestCase):
         if plugins is not None:
             environment["ULPSCOPE_PLUGINS"] = str(plugins)
         return subprocess.run([str(program), command, *map(str, words)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, text=True, cwd=self.folder, env=environment, timeout=120)
+                              stderr=subprocess.PIPE, text=True, cwd=self.folder, env=environment, timeout=LIMIT)
 
     def rows(self, *words, code=0, **options):
         done = self.run_program(*words, "--csv", **options)

@@ -10,12 +10,14 @@ import sys
 import tempfile
 import unittest
 
+from time_limit import LIMIT
+
 PROGRAM = os.path.abspath(sys.argv.pop(1))
 ADD = ("--op", "add", "--format", "float16")
 
 
 def run(stdin, *words, program=PROGRAM):
-    done = subprocess.run([program, "eval", *words], input=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
+    done = subprocess.run([program, "eval", *words], input=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=LIMIT)
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
@@ -51,7 +53,7 @@ class Lines(unittest.TestCase):
             (pathlib.Path(folder) / "in.npy").write_bytes(data)
             for options in ("--rounding stochastic", "--rounding stochastic --seed 7 --random-bits 5", "--rounding upward"):
                 subprocess.run([PROGRAM, "cast", "in.npy", "--to", "e4m3", "--codes", "-o", "out.npy", *options.split()], cwd=folder,
-                               check=True, timeout=120)
+                               check=True, timeout=LIMIT)
                 cast = (pathlib.Path(folder) / "out.npy").read_bytes()[-len(codes):]
                 code, out, err = run("".join(f"{c:04X}\n" for c in codes).encode(), "--op", "convert", "--from", "fp16", "--format",
                                      "e4m3", *options.split())
@@ -68,7 +70,7 @@ class Lines(unittest.TestCase):
             for i in range(0, 5 * len(line)):
                 program.stdin.write(line[i % len(line):][:1])
                 program.stdin.flush()
-            self.assertEqual(program.communicate(timeout=120)[0], b"3C00 3C00 4000 00\n" * 5)
+            self.assertEqual(program.communicate(timeout=LIMIT)[0], b"3C00 3C00 4000 00\n" * 5)
 
     def test_answers_come_before_more_input(self):
         with subprocess.Popen([PROGRAM, "eval", *ADD], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as program:
@@ -79,7 +81,7 @@ class Lines(unittest.TestCase):
                 program.stdin.write(b"00 0\n")
                 program.stdin.flush()
                 self.assertEqual(program.stdout.readline(), b"3C00 0000 3C00 00\n")
-            program.communicate(timeout=120)
+            program.communicate(timeout=LIMIT)
 
 
 class Refusals(unittest.TestCase):
@@ -142,11 +144,11 @@ class Refusals(unittest.TestCase):
 
     def test_what_cannot_be_read_or_written_is_said(self):
         folder = os.open("/", os.O_RDONLY)
-        done = subprocess.run([PROGRAM, "eval", *ADD], stdin=folder, stderr=subprocess.PIPE, timeout=120)
+        done = subprocess.run([PROGRAM, "eval", *ADD], stdin=folder, stderr=subprocess.PIPE, timeout=LIMIT)
         os.close(folder)
         self.assertEqual((done.returncode, done.stderr), (2, b"ulpscope: standard input cannot be read: Is a directory\n"))
         with open("/dev/full", "w") as full:
-            done = subprocess.run([PROGRAM, "eval", *ADD], input=b"3C00 3C00\n", stdout=full, stderr=subprocess.PIPE, timeout=120)
+            done = subprocess.run([PROGRAM, "eval", *ADD], input=b"3C00 3C00\n", stdout=full, stderr=subprocess.PIPE, timeout=LIMIT)
         self.assertEqual((done.returncode, done.stderr), (2, b"ulpscope: standard output cannot be written: No space left on device\n"))
 
     def test_a_closed_pipe_ends_the_run_quietly(self):

@@ -12,6 +12,7 @@ import tempfile
 import unittest
 
 from emulation import not_emulated
+from time_limit import LIMIT
 
 EVIDENCE = pathlib.Path(sys.argv.pop())
 PROGRAM = os.path.abspath(sys.argv.pop())
@@ -29,7 +30,7 @@ class Evidence(unittest.TestCase):
         cls.scratch = tempfile.TemporaryDirectory()
         cls.short = pathlib.Path(cls.scratch.name) / "evidence"
         done = subprocess.run([PROGRAM, "evidence", "-o", cls.short, "--products", "1500", "--plants", "12", "--k", "1:256",
-                               "--seed", "7"], stderr=subprocess.PIPE, text=True, timeout=120)
+                               "--seed", "7"], stderr=subprocess.PIPE, text=True, timeout=LIMIT)
         assert done.returncode == 0, done.stderr
 
     @classmethod

@@ -13,13 +13,15 @@ import sys
 import tempfile
 import unittest
 
+from time_limit import LIMIT
+
 PROGRAM = os.path.abspath(sys.argv.pop(1))
 INPUTS = ("normal:0,1:16x128", "normal:0,1:128x12", "--seed", "1,2")
 
 
 def run(*words, cwd=None):
     done = subprocess.run([PROGRAM, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                          cwd=cwd, timeout=120)
+                          cwd=cwd, timeout=LIMIT)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -56,7 +58,7 @@ class Explain(unittest.TestCase):
             code, rows, err = self.explain("--engine", "sm_90", "--in", "bf16")
             self.assertEqual((code, rows[1]["matched"]), (1, "192"), err)
             words = shlex.split(rows[1]["command"])
-            again = subprocess.run([PROGRAM, *words[1:]], cwd=self.path, stderr=subprocess.PIPE, timeout=120)
+            again = subprocess.run([PROGRAM, *words[1:]], cwd=self.path, stderr=subprocess.PIPE, timeout=LIMIT)
             self.assertEqual(again.returncode, 0, again.stderr)
             self.assertEqual((self.path / "replayed.npy").read_bytes(), (self.path / "d.npy").read_bytes())
 

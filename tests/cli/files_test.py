@@ -18,6 +18,8 @@ import time
 import unittest
 import zipfile
 
+from time_limit import LIMIT
+
 PROGRAM = os.path.abspath(sys.argv.pop(1))
 
 
@@ -26,7 +28,7 @@ def run(*words, cwd=None, stdin=subprocess.DEVNULL, limit=None, env=None):
     def before():
         if limit is not None:
             resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-    done = subprocess.run([PROGRAM, *words], stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=cwd, timeout=120,
+    done = subprocess.run([PROGRAM, *words], stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=cwd, timeout=LIMIT,
                           preexec_fn=before, env={**os.environ, **(env or {})})
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
@@ -107,7 +109,7 @@ class ChangingFiles(Folder):
             time.sleep(0.01)
         time.sleep(0.1)
         change(self.path / "big.npy")
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=LIMIT)
         self.assertEqual(self.listing(), before)
         return process.returncode, out.decode(), err.decode()
 
@@ -165,7 +167,7 @@ class FilesTooLarge(Folder):
     def test_a_table_that_does_not_fit_is_an_error(self):
         with open(self.path / "table.csv", "wb") as table:
             done = subprocess.run([PROGRAM, "formats", "bf16", "--codes"], stdout=table, stderr=subprocess.PIPE,
-                                  preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (2048, 2048)), timeout=120)
+                                  preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (2048, 2048)), timeout=LIMIT)
         self.assertEqual((done.returncode, done.stderr), (2, b"ulpscope: standard output cannot be written: File too large\n"))
 
 

@@ -16,6 +16,7 @@ import tempfile
 import unittest
 
 from simd_paths import last_path
+from time_limit import LIMIT
 
 PROGRAM = os.path.abspath(sys.argv.pop(1))
 KINDS = ["ties", "cancellation", "outliers", "thresholds", "zero_blocks", "tiny_amax", "subnormals", "overflow_partial", "one_nan",
@@ -24,7 +25,7 @@ KINDS = ["ties", "cancellation", "outliers", "thresholds", "zero_blocks", "tiny_
 
 def run(*words, cwd=None, env=None):
     done = subprocess.run([PROGRAM, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                          cwd=cwd, env={**os.environ, **(env or {})}, timeout=120)
+                          cwd=cwd, env={**os.environ, **(env or {})}, timeout=LIMIT)
     return done.returncode, done.stdout, done.stderr
 
 

@@ -16,6 +16,8 @@ import tempfile
 import unittest
 import xml.etree.ElementTree as xml
 
+from time_limit import LIMIT
+
 PROGRAM = os.path.abspath(sys.argv.pop())
 M, K, N = 4, 16, 3
 A = [(7 * i) % 9 + 1 for i in range(M * K)]
@@ -57,7 +59,7 @@ class Ledger(unittest.TestCase):
         return name
 
     def run_program(self, *words):
-        return subprocess.run([PROGRAM, "ledger", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self.folder, timeout=120)
+        return subprocess.run([PROGRAM, "ledger", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self.folder, timeout=LIMIT)
 
     def record(self, case="gemm", *more, output="d.npy", ledger="L", code=0, inputs=("a.npy", "b.npy")):
         done = self.run_program("record", ledger, "matmul", *inputs, "--in", "bf16", "--output", output, "--case", case, *more)

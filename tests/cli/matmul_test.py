@@ -16,13 +16,14 @@ import tempfile
 import unittest
 
 from simd_paths import last_path
+from time_limit import LIMIT
 
 PROGRAM = os.path.abspath(sys.argv.pop(1))
 
 
 def run(*words, cwd=None, env=None):
     done = subprocess.run([PROGRAM, "matmul", *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          text=True, cwd=cwd, env={**os.environ, **(env or {})}, timeout=120)
+                          text=True, cwd=cwd, env={**os.environ, **(env or {})}, timeout=LIMIT)
     return done.returncode, done.stdout, done.stderr
 
 

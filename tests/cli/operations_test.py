@@ -12,6 +12,8 @@ import sys
 import tempfile
 import unittest
 
+from time_limit import LIMIT
+
 PROGRAM = os.path.abspath(sys.argv.pop())
 HEADER = 128
 
@@ -57,7 +59,7 @@ class Operations(unittest.TestCase):
 
     def run_program(self, *words):
         return subprocess.run([PROGRAM, *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                              cwd=self.folder, timeout=120)
+                              cwd=self.folder, timeout=LIMIT)
 
     def drawn(self, name, shape, seed):
         done = self.run_program("cast", f"normal:0,1:{shape}", "--seed", seed, "--to", "float32", "-o", name)

@@ -20,6 +20,7 @@ import termios
 import unittest
 
 from terminals import skip_without_terminals
+from time_limit import LIMIT
 
 PROGRAM = os.path.abspath(sys.argv.pop(1))
 LAYERS = 9  # of two tensors each: with four formats more lines than a terminal gets
@@ -27,7 +28,7 @@ LAYERS = 9  # of two tensors each: with four formats more lines than a terminal 
 
 def run(*words, cwd=None, env=None):
     done = subprocess.run([PROGRAM, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=cwd,
-                          env={**os.environ, **(env or {})}, timeout=120)
+                          env={**os.environ, **(env or {})}, timeout=LIMIT)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -48,7 +49,7 @@ def on_terminal(*words, cwd=None, columns=120):
             break
         out += part
     os.close(master)
-    child.wait(timeout=120)
+    child.wait(timeout=LIMIT)
     return out.decode().replace("\r\n", "\n")
 
 

@@ -5,6 +5,8 @@ import shutil
 import subprocess
 import sys
 
+from time_limit import LIMIT
+
 PROGRAM = sys.argv[1]
 NAMES = {"f16": "float16", "f32": "float32", "f64": "float64"}
 MODES = {"near_even": "nearest_even", "near_maxMag": "nearest_away", "minMag": "toward_zero", "max": "upward", "min": "downward"}
@@ -34,9 +36,9 @@ def problems():
         for mode, rounding in MODES.items():
             for tininess in ("before", "after"):
                 done = subprocess.run([PROGRAM, "eval", *words, "--rounding", rounding, "--tininess", tininess], input=lines,
-                                      stdout=subprocess.PIPE, check=True, timeout=120)
+                                      stdout=subprocess.PIPE, check=True, timeout=LIMIT)
                 judge = ["testfloat_ver", "-r" + mode, "-tininess" + tininess, function]
-                judged = subprocess.run(judge, input=done.stdout, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120)
+                judged = subprocess.run(judge, input=done.stdout, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=LIMIT)
                 if judged.returncode != 0 or b"no errors found" not in judged.stdout:
                     yield f"{' '.join(judge)}: {judged.stdout.decode(errors='replace')[:2000]}"
 

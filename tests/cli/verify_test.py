@@ -9,6 +9,8 @@ import tempfile
 import unittest
 import xml.etree.ElementTree as xml
 
+from time_limit import LIMIT
+
 PROGRAM = os.path.abspath(sys.argv.pop())
 A, B = "normal:0,1:24x512", "normal:0,1:512x40"
 
@@ -21,7 +23,7 @@ class Verify(unittest.TestCase):
 
     def run_program(self, *words):
         return subprocess.run([PROGRAM, *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                              cwd=self.folder, timeout=120)
+                              cwd=self.folder, timeout=LIMIT)
 
     def product(self, name, *words):
         done = self.run_program("matmul", A, B, "--seed", "0,1", "--in", "bf16", "-o", name, *words)

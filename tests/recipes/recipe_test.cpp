@@ -87,7 +87,7 @@ TEST_CASE("what is wrong in a recipe is told with its line", "[recipes]") {
   CHECK(message("[[rule]]\ninputs = \"fp16\"\n").starts_with("r.toml:2: "));
   CHECK(message("[state]\nupdate = \"up\"\n[[rule]]\n").find("known: nearest, stochastic, kahan") != std::string::npos);
   CHECK(message("[[rule]]\npromote = \"x\"\n").starts_with("r.toml:2: "));
-  CHECK(message("[rules]\ninput = \"fp16\"\n") == "r.toml:1: unknown key 'rules'; known: state, rule");
+  CHECK(message("[rules]\ninput = \"fp16\"\n") == "r.toml:1: unknown key 'rules'; known: state, dynamic, rule");
   CHECK(message("rule = 3\n") == "r.toml:1: rule: write [[rule]]");
   CHECK(message("[state]\n") == "r.toml: a recipe needs at least one [[rule]]");
   CHECK_THROWS_AS(open_recipe("fp8_deepsek"), Error);

@@ -165,7 +165,8 @@ TEST_CASE("a GPT sees the past alone, and its gradients are the differences of i
   const auto outputs_of = [&](Tape<double>& tape, std::vector<Variable>& variables) {
     for (std::size_t i = 0; i < weights.size(); ++i)
       variables.push_back(tape.input(Array<double>(shapes[i].shape, weights[i]), emu::float64, true));
-    return apply(tape, model, variables, samples, {0, 1});
+    Buffers<double> buffers;
+    return apply(tape, model, variables, samples, {0, 1}, buffers);
   };
   const auto loss = [&] {
     Tape<double> tape(uniform_precision(emu::float64), 0, 1);

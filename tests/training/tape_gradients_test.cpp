@@ -48,11 +48,7 @@ std::vector<Case> cases() {
       {"tanh", {{7}}, [](Tape& tape, V x) { return t::tanh(tape, x[0]); }},
       {"gelu", {{9}}, [](Tape& tape, V x) { return t::gelu(tape, x[0]); }, -4, 4},
       {"silu", {{9}}, [](Tape& tape, V x) { return t::silu(tape, x[0]); }, -4, 4},
-      {"cast",
-       {{4}},
-       [](Tape& tape, V x) {
-         return t::cast(tape, x[0], {emu::float64, {}});
-       }},
+      {"cast", {{4}}, [](Tape& tape, V x) { return t::cast(tape, x[0], {emu::float64, {}}); }},
       {"sum", {{2, 3, 2}}, [](Tape& tape, V x) { return t::sum(tape, x[0]); }},
       {"sum over 1", {{2, 3, 2}}, [](Tape& tape, V x) { return t::sum(tape, x[0], 1); }},
       {"mean over 0", {{3, 2}}, [](Tape& tape, V x) { return t::mean(tape, x[0], 0); }},
@@ -61,27 +57,11 @@ std::vector<Case> cases() {
       {"layer_norm", {{4, 6}, {6}, {6}}, [](Tape& tape, V x) { return t::layer_norm(tape, x[0], x[1], x[2], 1e-5); }},
       {"rms_norm", {{4, 6}, {6}}, [](Tape& tape, V x) { return t::rms_norm(tape, x[0], x[1], 1e-6); }},
       {"batch_norm", {{3, 2, 2, 2}, {2}, {2}}, [](Tape& tape, V x) { return t::batch_norm(tape, x[0], x[1], x[2], 1e-5); }},
-      {"reshape",
-       {{2, 6}},
-       [](Tape& tape, V x) {
-         return t::reshape(tape, x[0], {3, 4});
-       }},
-      {"permute",
-       {{2, 3, 4}},
-       [](Tape& tape, V x) {
-         return t::permute(tape, x[0], {2, 0, 1});
-       }},
+      {"reshape", {{2, 6}}, [](Tape& tape, V x) { return t::reshape(tape, x[0], {3, 4}); }},
+      {"permute", {{2, 3, 4}}, [](Tape& tape, V x) { return t::permute(tape, x[0], {2, 0, 1}); }},
       {"slice", {{2, 5, 3}}, [](Tape& tape, V x) { return t::slice(tape, x[0], 1, 1, 4); }},
-      {"concatenate",
-       {{2, 1, 3}, {2, 2, 3}},
-       [](Tape& tape, V x) {
-         return t::concatenate(tape, {x[0], x[1], x[0]}, 1);
-       }},
-      {"gather",
-       {{4, 3}},
-       [](Tape& tape, V x) {
-         return t::gather(tape, x[0], {1, 3, 1, 0, 1});
-       }},
+      {"concatenate", {{2, 1, 3}, {2, 2, 3}}, [](Tape& tape, V x) { return t::concatenate(tape, {x[0], x[1], x[0]}, 1); }},
+      {"gather", {{4, 3}}, [](Tape& tape, V x) { return t::gather(tape, x[0], {1, 3, 1, 0, 1}); }},
       {"max_pool", {{2, 2, 5, 4}}, [](Tape& tape, V x) { return t::max_pool(tape, x[0], 2); }},
       {"mask_future", {{2, 3, 3}}, [](Tape& tape, V x) { return t::softmax(tape, t::mask_future(tape, x[0], -1e9)); }},
       {"matmul", {{2, 3, 4}, {2, 4, 5}}, [](Tape& tape, V x) { return t::matmul(tape, x[0], x[1]); }},
@@ -93,19 +73,11 @@ std::vector<Case> cases() {
       {"linear without bias", {{3, 4}, {5, 4}}, [](Tape& tape, V x) { return t::linear(tape, x[0], x[1], {}); }},
       {"convolution",
        {{2, 3, 5, 4}, {4, 3, 3, 2}, {4}},
-       [](Tape& tape, V x) {
-         return t::convolution(tape, x[0], x[1], x[2], {2, 1});
-       }},
+       [](Tape& tape, V x) { return t::convolution(tape, x[0], x[1], x[2], {2, 1}); }},
       {"convolution of single pixels",
        {{1, 2, 3, 3}, {3, 2, 1, 1}},
-       [](Tape& tape, V x) {
-         return t::convolution(tape, x[0], x[1], {}, {1, 0});
-       }},
-      {"cross_entropy",
-       {{4, 3}},
-       [](Tape& tape, V x) {
-         return t::cross_entropy(tape, x[0], {2, 0, 1, 1});
-       }},
+       [](Tape& tape, V x) { return t::convolution(tape, x[0], x[1], {}, {1, 0}); }},
+      {"cross_entropy", {{4, 3}}, [](Tape& tape, V x) { return t::cross_entropy(tape, x[0], {2, 0, 1, 1}); }},
       {"mse", {{4, 3}, {4, 3}}, [](Tape& tape, V x) { return t::mean_squared_error(tape, x[0], x[1]); }},
       {"bce_with_logits",
        {{4, 3}, {4, 3}},

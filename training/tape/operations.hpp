@@ -62,7 +62,7 @@ Variable sum(Tape<Real>& tape, Variable x, std::optional<std::size_t> dimension 
 template <class Real>
 Variable mean(Tape<Real>& tape, Variable x, std::optional<std::size_t> dimension = {});
 
-// Over the last dimension.
+// Over the last dimension. Norms keep the format of x where the precision keeps formats.
 
 template <class Real>
 Variable softmax(Tape<Real>& tape, Variable x);
@@ -75,8 +75,9 @@ Variable layer_norm(Tape<Real>& tape, Variable x, Variable weight, Variable bias
 template <class Real>
 Variable rms_norm(Tape<Real>& tape, Variable x, Variable weight, Real epsilon);
 
-/// Batch norm of (N, C, ...) over all but C, by the batch's own mean and variance (Ioffe and Szegedy, 2015); they are also put
-/// where they are asked for, the variance with divisor n - 1 as torch keeps it.
+/// Batch norm of (N, C, ...) over all but C, in the format of x where the precision keeps it, by the batch's own mean and
+/// variance (Ioffe and Szegedy, 2015); they are also put where they are asked for, the variance with divisor n - 1 as torch
+/// keeps it.
 template <class Real>
 struct BatchStatistics {
   std::vector<Real> mean, variance;
@@ -84,6 +85,10 @@ struct BatchStatistics {
 template <class Real>
 Variable batch_norm(Tape<Real>& tape, Variable x, Variable weight, Variable bias, Real epsilon,
                     BatchStatistics<Real>* statistics = nullptr);
+/// The same by statistics that are given, for evaluation: it has no gradients.
+template <class Real>
+Variable batch_norm_by(Tape<Real>& tape, Variable x, Variable weight, Variable bias, Real epsilon,
+                       const BatchStatistics<Real>& statistics);
 
 // Moves: no number changes.
 

@@ -43,6 +43,7 @@ struct ProductPrecision {
   std::string engine = "fma";  ///< a word for emu::parse_engine
   emu::Format accumulate = emu::float32;
   std::size_t promote = 0;  ///< products after which the partial sum is added to a float32 sum; 0: never
+  bool hadamard = false;    ///< operands of the weight's gradient are multiplied by a Hadamard matrix along the sum
   Storage output = {}, grad_input = {}, grad_weight = {};
 };
 

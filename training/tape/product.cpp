@@ -3,6 +3,7 @@
 #include "training/tape/product.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -89,13 +90,36 @@ TakenOut taken_out(ScaleRule rule, const studies::ScaleMap& map, std::size_t lin
   return out;
 }
 
+constexpr std::size_t hadamard_size = 16;
+/// Transformer Engine's signs (get_wgrad_sign_vector in pytorch/tensor/nvfp4_tensor.py).
+constexpr std::array<int, hadamard_size> hadamard_signs{1, 1, 1, -1, 1, -1, -1, -1, -1, -1, -1, 1, -1, 1, -1, -1};
+
+/// Every 16 products of a line times S H / 4, S being the diagonal of signs and H Sylvester's Hadamard matrix: an orthogonal
+/// matrix, which spreads outliers over its block and leaves the sums of products as they were (arXiv 2509.25149, section 4).
+/// Each sum of the fast transform is rounded to nearest even in Real.
+template <class Real>
+void transform(Lines<Real>& lines) {
+  for (std::size_t first = 0; first < lines.values.size(); first += hadamard_size) {
+    Real* const x = lines.values.data() + first;
+    for (std::size_t i = 0; i < hadamard_size; ++i) x[i] *= static_cast<Real>(hadamard_signs[i]);
+    for (std::size_t apart = 1; apart < hadamard_size; apart *= 2)
+      for (std::size_t i = 0; i < hadamard_size; ++i)
+        if ((i & apart) == 0) {
+          const Real a = x[i], b = x[i + apart];
+          x[i] = a + b, x[i + apart] = a - b;
+        }
+    for (std::size_t i = 0; i < hadamard_size; ++i) x[i] /= 4;
+  }
+}
+
 template <class Real>
 Quantized<Real> quantized(const ProductOperand<Real>& operand, const MatrixView<Real>& by_lines, std::size_t products,
-                          const Store<Real>& store) {
+                          bool hadamard, const Store<Real>& store) {
   const OperandPrecision& precision = operand.precision;
   const ScaleRule rule = precision.scaling.rule;
   Quantized<Real> out{lines_of(by_lines, up_to_multiple(by_lines.rows, block_of(rule).across), products), {}};
   Storage storage = precision.storage;
+  if (hadamard) transform(out.lines);
   if (precision.amax)
     for (const Real x : out.lines.values) *precision.amax = std::max(*precision.amax, std::fabs(static_cast<double>(x)));
   if (is_scaled(precision)) {
@@ -143,8 +167,10 @@ void multiply(const ProductOperand<Real>& a, const ProductOperand<Real>& b, cons
   if (k != b.matrix.rows)
     throw Error("a product of matrices with " + std::to_string(k) + " columns and " + std::to_string(b.matrix.rows) + " rows");
   const Block block_a = block_of(a.precision.scaling.rule), block_b = block_of(b.precision.scaling.rule);
-  const std::size_t padded = up_to_multiple(k, std::max(block_a.along, block_b.along));
-  const Quantized<Real> left = quantized(a, a.matrix, padded, store), right = quantized(b, b.matrix.t(), padded, store);
+  const std::size_t blocks = up_to_multiple(k, std::max(block_a.along, block_b.along));
+  const std::size_t padded = sums.hadamard ? up_to_multiple(blocks, hadamard_size) : blocks;
+  const Quantized<Real> left = quantized(a, a.matrix, padded, sums.hadamard, store);
+  const Quantized<Real> right = quantized(b, b.matrix.t(), padded, sums.hadamard, store);
 
   const emu::Format format_a = a.precision.storage.format, format_b = b.precision.storage.format;
   const auto engine = products::choose_engine(sums.engine, {format_a, format_b, sums.accumulate}, padded,

@@ -38,6 +38,7 @@ struct ProductSums {
   emu::Format accumulate;
   std::size_t promote = 0;
   int threads = 0;
+  bool hadamard = false;  ///< both operands are multiplied by S H / 4 along the sum first, see product.cpp
 };
 
 /// Stores numbers of an operand: rounds them in place.

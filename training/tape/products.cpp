@@ -18,8 +18,9 @@ struct ProductContext {
   std::string operation, layer;
   ProductPrecision precision;
 
-  void multiply(const ProductOperand<Real>& a, const ProductOperand<Real>& b, std::span<Real> d) const {
-    const ProductSums sums{precision.engine, precision.accumulate, precision.promote, tape.threads()};
+  void multiply(const ProductOperand<Real>& a, const ProductOperand<Real>& b, std::span<Real> d, bool of_weight = false) const {
+    const bool hadamard = of_weight && precision.hadamard;
+    const ProductSums sums{precision.engine, precision.accumulate, precision.promote, tape.threads(), hadamard};
     training::multiply<Real>(
         a, b, sums,
         [this](std::span<Real> values, const Storage& storage, std::string_view place) {
@@ -107,9 +108,9 @@ Variable matmul(Tape<Real>& tape, Variable x, Variable y, Transpose transpose, s
                            };
                            // dY = X^T.dD; its transpose, where Y is stored so, is dD^T.X.
                            if (transposed)
-                             context.multiply(turned(of_output), of_input, part(grads[1], i, n * k));
+                             context.multiply(turned(of_output), of_input, part(grads[1], i, n * k), true);
                            else
-                             context.multiply(turned(of_input), of_output, part(grads[1], i, n * k));
+                             context.multiply(turned(of_input), of_output, part(grads[1], i, n * k), true);
                          }
                          context.store(grads[1].values, p.grad_weight, "grad_weight");
                        }
@@ -154,7 +155,7 @@ Variable linear(Tape<Real>& tape, Variable x, Variable weight, std::optional<Var
                        if (own.has_gradient(inputs[1])) {
                          grads[1] = Array<Real>(of_w);
                          context.multiply({of_output.t(), p.grad_output, "grad_output"},
-                                          {matrix(own.value(inputs[0]), 0, m, k), p.input, "input"}, grads[1].values);
+                                          {matrix(own.value(inputs[0]), 0, m, k), p.input, "input"}, grads[1].values, true);
                          context.store(grads[1].values, p.grad_weight, "grad_weight");
                        }
                        if (inputs.size() > 2) grads[2] = column_sums(gradient, n, own.shape(inputs[2]));
@@ -272,7 +273,7 @@ Variable convolution(Tape<Real>& tape, Variable x, Variable weight, std::optiona
           const std::vector<Real> taken = gathered(patches, own.value(inputs[0]), own.threads());
           grads[1] = Array<Real>(of_w);
           context.multiply({of_output.t(), p.grad_output, "grad_output"}, {{taken, rows, length}, p.input, "input"},
-                           grads[1].values);
+                           grads[1].values, true);
           context.store(grads[1].values, p.grad_weight, "grad_weight");
         }
         if (inputs.size() > 2) grads[2] = column_sums(last, channels, own.shape(inputs[2]));

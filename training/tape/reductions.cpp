@@ -213,7 +213,8 @@ Variable row_norm(Tape<Real>& tape, std::string_view name, Variable of, Variable
   });
   std::vector<Variable> inputs{x, weight};
   if (bias) inputs.push_back(*bias);
-  return tape.record(name, inputs, std::move(y), precision.output,
+  // Weight and bias do not widen the result, as frameworks have it.
+  return tape.record(name, inputs, std::move(y), precision.output.value_or(Storage{tape.format(x), {}}),
                      [&tape, weight, inputs, rows, kept, centered](const Array<Real>& gradient) {
                        std::vector<Array<Real>> out(inputs.size());
                        const auto& weights = tape.value(weight).values;
@@ -252,15 +253,43 @@ Variable rms_norm(Tape<Real>& tape, Variable x, Variable weight, Real epsilon) {
   return row_norm(tape, "rms_norm", x, weight, {}, epsilon);
 }
 
+namespace {
+
+template <class Real>
+void check_channels(const Tape<Real>& tape, const Shape& shape, Variable weight, Variable bias) {
+  if (shape.size() < 2 || tape.value(weight).count() != shape[1] || tape.value(bias).count() != shape[1])
+    throw Error("batch_norm: " + words_of(shape) + " has no channels as weight " + words_of(tape.shape(weight)) + " and bias " +
+                words_of(tape.shape(bias)) + " have them");
+}
+
+}  // namespace
+
+template <class Real>
+Variable batch_norm_by(Tape<Real>& tape, Variable of, Variable weight, Variable bias, Real epsilon,
+                       const BatchStatistics<Real>& statistics) {
+  const OperationPrecision precision = tape.precision_of("batch_norm");
+  const Variable x = taken(tape, of, precision);
+  const Shape shape = tape.shape(x);
+  check_channels(tape, shape, weight, bias);
+  const Split split(shape, 1);
+  Array<Real> y = tape.value(x);
+  for (std::size_t i = 0; i < y.count(); ++i) {
+    const std::size_t c = i / split.after % split.along;
+    const Real x_hat = (y.values[i] - statistics.mean[c]) * (1 / std::sqrt(statistics.variance[c] + epsilon));
+    y.values[i] = x_hat * tape.value(weight).values[c] + tape.value(bias).values[c];
+  }
+  const Variable constant = tape.input(std::move(y), tape.format(x), false);
+  return tape.record("batch_norm", {constant}, tape.value(constant), precision.output.value_or(Storage{tape.format(x), {}}),
+                     {});
+}
+
 template <class Real>
 Variable batch_norm(Tape<Real>& tape, Variable of, Variable weight, Variable bias, Real epsilon,
                     BatchStatistics<Real>* statistics) {
   const OperationPrecision precision = tape.precision_of("batch_norm");
   const Variable x = taken(tape, of, precision);
   const Shape shape = tape.shape(x);
-  if (shape.size() < 2 || tape.value(weight).count() != shape[1] || tape.value(bias).count() != shape[1])
-    throw Error("batch_norm: " + words_of(shape) + " has no channels as weight " + words_of(tape.shape(weight)) + " and bias " +
-                words_of(tape.shape(bias)) + " have them");
+  check_channels(tape, shape, weight, bias);
   const Split split(shape, 1);
   const std::size_t size = split.before * split.after;  // numbers of a channel
   const auto place = [split](std::size_t channel, std::size_t i) {
@@ -290,7 +319,8 @@ Variable batch_norm(Tape<Real>& tape, Variable of, Variable weight, Variable bia
       y.values[place(c, i)] = x_hat * tape.value(weight).values[c] + tape.value(bias).values[c];
     }
   }
-  return tape.record("batch_norm", {x, weight, bias}, std::move(y), precision.output,
+  // Weight and bias do not widen the result, as frameworks have it.
+  return tape.record("batch_norm", {x, weight, bias}, std::move(y), precision.output.value_or(Storage{tape.format(x), {}}),
                      [&tape, weight, bias, split, size, place, kept](const Array<Real>& gradient) {
                        std::vector<Array<Real>> out{Array<Real>(gradient.shape), Array<Real>(tape.shape(weight)),
                                                     Array<Real>(tape.shape(bias))};
@@ -312,14 +342,15 @@ Variable batch_norm(Tape<Real>& tape, Variable of, Variable weight, Variable bia
                      });
 }
 
-#define ULPSCOPE_OPERATIONS(Real)                                                \
-  template Variable sum(Tape<Real>&, Variable, std::optional<std::size_t>);      \
-  template Variable mean(Tape<Real>&, Variable, std::optional<std::size_t>);     \
-  template Variable softmax(Tape<Real>&, Variable);                              \
-  template Variable log_softmax(Tape<Real>&, Variable);                          \
-  template Variable layer_norm(Tape<Real>&, Variable, Variable, Variable, Real); \
-  template Variable rms_norm(Tape<Real>&, Variable, Variable, Real);             \
-  template Variable batch_norm(Tape<Real>&, Variable, Variable, Variable, Real, BatchStatistics<Real>*);
+#define ULPSCOPE_OPERATIONS(Real)                                                                        \
+  template Variable sum(Tape<Real>&, Variable, std::optional<std::size_t>);                              \
+  template Variable mean(Tape<Real>&, Variable, std::optional<std::size_t>);                             \
+  template Variable softmax(Tape<Real>&, Variable);                                                      \
+  template Variable log_softmax(Tape<Real>&, Variable);                                                  \
+  template Variable layer_norm(Tape<Real>&, Variable, Variable, Variable, Real);                         \
+  template Variable rms_norm(Tape<Real>&, Variable, Variable, Real);                                     \
+  template Variable batch_norm(Tape<Real>&, Variable, Variable, Variable, Real, BatchStatistics<Real>*); \
+  template Variable batch_norm_by(Tape<Real>&, Variable, Variable, Variable, Real, const BatchStatistics<Real>&);
 
 ULPSCOPE_OPERATIONS(float)
 ULPSCOPE_OPERATIONS(double)

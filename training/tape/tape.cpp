@@ -123,7 +123,7 @@ void Tape<Real>::add_gradient(Variable to, Array<Real> gradient, const Node& fro
     throw Error(from.operation + ": a gradient of shape " + words_of(gradient.shape) + " for a value of " +
                 words_of(node.value.shape));
   const Storage storage{node.format, {}};
-  store(gradient.values, storage, from.operation, from.layer, "gradient");
+  if (!from.gradients_stored) store(gradient.values, storage, from.operation, from.layer, "gradient");
   if (node.gradient.empty()) {
     node.gradient = std::move(gradient);
     return;
@@ -142,12 +142,78 @@ template <class Real>
 void Tape<Real>::backward(Variable of, Array<Real> seed) {
   for (Node& node : nodes_) node.gradient = {};
   add_gradient(of, std::move(seed), nodes_[of.index]);
-  for (std::size_t i = of.index + 1; i-- > 0;) {
+  carry_back(of);
+}
+
+template <class Real>
+void Tape<Real>::carry_back(Variable from) {
+  for (std::size_t i = from.index + 1; i-- > 0;) {
     Node& node = nodes_[i];
     if (node.gradient.empty() || !node.backward) continue;
     std::vector<Array<Real>> gradients = node.backward(node.gradient);
     for (std::size_t k = 0; k < gradients.size(); ++k) add_gradient(node.inputs[k], std::move(gradients[k]), node);
   }
+}
+
+template <class Real>
+Tape<Real> Tape<Real>::on_its_own(const std::vector<Variable>& inputs, std::uint64_t first_random,
+                                  std::vector<Variable>& own) const {
+  Tape tape(precision_, seed_, threads_);
+  tape.layer_ = layer_, tape.next_random_ = first_random;
+  for (const Variable v : inputs) own.push_back(tape.input(value(v), format(v), has_gradient(v)));
+  return tape;
+}
+
+template <class Real>
+Variable Tape<Real>::checkpointed(const std::vector<Variable>& inputs, Segment segment) {
+  const std::uint64_t first_random = next_random_;
+  const std::string layer = layer_;
+  Node node;
+  node.operation = "checkpoint", node.layer = layer;
+  {
+    std::vector<Variable> own;
+    Tape tape = on_its_own(inputs, first_random, own);
+    tape.told_ = told_;
+    const Variable result = segment(tape, own);
+    next_random_ = tape.next_random_;
+    node.value = std::move(tape.nodes_[result.index].value);
+    node.format = tape.format(result);
+  }
+  node.needs_gradient = std::any_of(inputs.begin(), inputs.end(), [&](Variable v) { return has_gradient(v); });
+  node.inputs = inputs;
+  node.gradients_stored = true;
+  if (node.needs_gradient)
+    node.backward = [this, inputs, segment = std::move(segment), first_random, layer](const Array<Real>& gradient) {
+      std::vector<Variable> own;
+      const std::string present = std::exchange(layer_, layer);
+      Tape tape = on_its_own(inputs, first_random, own);
+      layer_ = present;
+      const Variable result = segment(tape, own);
+      tape.next_random_ = next_random_, tape.told_ = told_;
+      tape.nodes_[result.index].gradient = gradient;
+      tape.carry_back(result);
+      next_random_ = tape.next_random_;
+      std::vector<Array<Real>> gradients;
+      for (const Variable v : own) gradients.push_back(std::move(tape.nodes_[v.index].gradient));
+      return gradients;
+    };
+  return add_node(std::move(node));
+}
+
+template <class Real>
+std::uint64_t Tape<Real>::kept_bytes() const {
+  std::uint64_t bits = 0;
+  for (const Node& node : nodes_)
+    if (!node.inputs.empty()) bits += node.value.count() * static_cast<std::uint64_t>(node.format.bits());
+  return (bits + 7) / 8;
+}
+
+template <class Real>
+std::uint64_t Tape<Real>::kept_numbers() const {
+  std::uint64_t count = 0;
+  for (const Node& node : nodes_)
+    if (!node.inputs.empty()) count += node.value.count();
+  return count;
 }
 
 template class Tape<float>;

@@ -62,6 +62,19 @@ class Tape {
   /// What the next operation will be.
   Variable next() const { return {nodes_.size()}; }
 
+  /// Operations on a tape of their own, from values on it.
+  using Segment = std::function<Variable(Tape& tape, const std::vector<Variable>& inputs)>;
+  /// What `segment` makes of `inputs`, and nothing else of it, is kept: it is computed again when gradients come back
+  /// (activation checkpointing; Chen et al., arXiv 1604.06174), from the same random words, so that no bit differs. Who is told
+  /// of roundings is told of each once. An input that a segment takes several times must not be taken outside of it: its
+  /// gradients would be added in another order.
+  Variable checkpointed(const std::vector<Variable>& inputs, Segment segment);
+
+  /// Bytes of all results that are kept for the gradients, each number in the bits of its format; inputs are not counted.
+  std::uint64_t kept_bytes() const;
+  /// How many numbers these are.
+  std::uint64_t kept_numbers() const;
+
   /// Names the layer of the operations to come.
   void enter(std::string layer) { layer_ = std::move(layer); }
   const std::string& layer() const { return layer_; }
@@ -92,13 +105,18 @@ class Tape {
   struct Node {
     std::string operation, layer;
     Array<Real> value, gradient;
-    emu::Format format;
+    emu::Format format = emu::float32;
     bool needs_gradient = false;
     std::vector<Variable> inputs;
     Backward backward;
+    bool gradients_stored = false;  ///< of its inputs: they come rounded from where they were formed
   };
   Variable add_node(Node node);
   void add_gradient(Variable to, Array<Real> gradient, const Node& from);
+  /// From the gradients that nodes have, back to the first.
+  void carry_back(Variable from);
+  /// A tape that goes on as this one does, with copies of the inputs.
+  Tape on_its_own(const std::vector<Variable>& inputs, std::uint64_t first_random, std::vector<Variable>& own) const;
 
   Precision precision_;
   std::uint64_t seed_, next_random_ = 0;

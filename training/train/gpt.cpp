@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <limits>
+#include <span>
 #include <string>
 
 #include "training/tape/operations.hpp"
@@ -12,17 +13,6 @@ namespace ulpscope::training {
 namespace {
 
 constexpr double epsilon = 1e-5;
-
-/// Takes parameters in their order.
-class Taken {
- public:
-  explicit Taken(const std::vector<Variable>& all) : all_(all) {}
-  Variable next() { return all_.at(next_++); }
-
- private:
-  const std::vector<Variable>& all_;
-  std::size_t next_ = 0;
-};
 
 /// (sequences * context, width) as (sequences * heads, context, width / heads), and back.
 template <class Real>
@@ -39,7 +29,8 @@ Variable by_tokens(Tape<Real>& tape, Variable x, std::size_t sequences, std::siz
 }
 
 template <class Real>
-Variable attention(Tape<Real>& tape, Taken& taken, Variable x, std::size_t sequences, std::size_t context, std::size_t heads) {
+Variable attention(Tape<Real>& tape, ParametersInOrder& taken, Variable x, std::size_t sequences, std::size_t context,
+                   std::size_t heads) {
   const std::size_t width = tape.shape(x).back();
   const Variable weight = taken.next(), bias = taken.next();
   const Variable all = linear(tape, x, weight, std::optional(bias));
@@ -56,15 +47,29 @@ Variable attention(Tape<Real>& tape, Taken& taken, Variable x, std::size_t seque
 }
 
 template <class Real>
-Variable norm(Tape<Real>& tape, Taken& taken, Variable x) {
+Variable norm(Tape<Real>& tape, ParametersInOrder& taken, Variable x) {
   const Variable weight = taken.next(), bias = taken.next();
   return layer_norm(tape, x, weight, bias, static_cast<Real>(epsilon));
 }
 
 template <class Real>
-Variable perceptron(Tape<Real>& tape, Taken& taken, Variable x) {
+Variable perceptron(Tape<Real>& tape, ParametersInOrder& taken, Variable x) {
   const Variable to = taken.next(), shift = taken.next(), back = taken.next(), last = taken.next();
   return linear(tape, gelu(tape, linear(tape, x, to, std::optional(shift))), back, std::optional(last));
+}
+
+/// Part of a block, whose results within need not be kept.
+template <class Real, class Part>
+Variable segment(Tape<Real>& tape, bool checkpoint, const std::string& layer, Variable x, ParametersInOrder& taken,
+                 std::size_t parameters, const Part& part) {
+  tape.enter(layer);
+  if (!checkpoint) return part(tape, taken, x);
+  std::vector<Variable> inputs{x};
+  for (std::size_t i = 0; i < parameters; ++i) inputs.push_back(taken.next());
+  return tape.checkpointed(inputs, [part](Tape<Real>& own, const std::vector<Variable>& variables) {
+    ParametersInOrder order(std::span<const Variable>(variables).subspan(1));
+    return part(own, order, variables[0]);
+  });
 }
 
 }  // namespace
@@ -96,11 +101,19 @@ std::vector<ParameterShape> gpt_parameters(const ModelSpec& model) {
   return all;
 }
 
+std::vector<std::string> gpt_product_layers(const ModelSpec& model) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < model.blocks; ++i)
+    for (const char* const part : {".attn", ".mlp"}) names.push_back("h." + std::to_string(i) + part);
+  names.emplace_back("lm_head");
+  return names;
+}
+
 template <class Real>
 Variable gpt_outputs(Tape<Real>& tape, const ModelSpec& model, const std::vector<Variable>& parameters,
                      const std::vector<std::size_t>& tokens) {
   const std::size_t context = model.context, sequences = tokens.size() / context;
-  Taken taken(parameters);
+  ParametersInOrder taken(parameters);
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < tokens.size(); ++i) places.push_back(i % context);
   tape.enter("wte");
@@ -109,10 +122,14 @@ Variable gpt_outputs(Tape<Real>& tape, const ModelSpec& model, const std::vector
   Variable x = add(tape, embedded, gather(tape, wpe, places));
   for (std::size_t i = 0; i < model.blocks; ++i) {
     const std::string block = "h." + std::to_string(i);
-    tape.enter(block + ".attn");
-    x = add(tape, x, attention(tape, taken, norm(tape, taken, x), sequences, context, model.heads));
-    tape.enter(block + ".mlp");
-    x = add(tape, x, perceptron(tape, taken, norm(tape, taken, x)));
+    x = segment(tape, model.checkpoint, block + ".attn", x, taken, 6,
+                [sequences, context, heads = model.heads](Tape<Real>& own, ParametersInOrder& order, Variable of) {
+                  return add(own, of, attention(own, order, norm(own, order, of), sequences, context, heads));
+                });
+    x = segment(tape, model.checkpoint, block + ".mlp", x, taken, 6,
+                [](Tape<Real>& own, ParametersInOrder& order, Variable of) {
+                  return add(own, of, perceptron(own, order, norm(own, order, of)));
+                });
   }
   tape.enter("ln_f");
   x = norm(tape, taken, x);

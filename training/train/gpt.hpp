@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <vector>
 
 #include "training/tape/tape.hpp"
@@ -12,6 +13,9 @@ namespace ulpscope::training {
 
 /// Its parameters, by nanoGPT's names (linear layers as torch keeps them: outputs by inputs). lm_head has no bias.
 std::vector<ParameterShape> gpt_parameters(const ModelSpec& model);
+
+/// Names of its layers that have products.
+std::vector<std::string> gpt_product_layers(const ModelSpec& model);
 
 /// Logits (sequences * context, vocabulary) of `tokens`, sequence after sequence. Layers are named `wte`, `h.0.attn`,
 /// `h.0.mlp`, ..., `ln_f`, `lm_head`; the products of attention are the operation `attention`.

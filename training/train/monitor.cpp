@@ -3,14 +3,25 @@
 #include "training/train/monitor.hpp"
 
 #include <cmath>
+#include <limits>
 
 #include "emu/decode.hpp"
 #include "emu/encode.hpp"
+#include "emu/math.hpp"
 
 namespace ulpscope::training {
 
 std::string words_of(const Place& place) {
   return (place.layer.empty() ? "" : "layer " + place.layer + ", ") + place.operation + ", " + place.place;
+}
+
+double PlaceCounts::sqnr_db() const {
+  if (noise == 0) return std::numeric_limits<double>::infinity();
+  return signal == 0 ? -std::numeric_limits<double>::infinity() : 10 * emu::log10(signal / noise);
+}
+
+double PlaceCounts::lost_share() const {
+  return count == 0 ? 0 : static_cast<double>(to_zero + overflow) / static_cast<double>(count);
 }
 
 void Monitor::clear() {
@@ -28,6 +39,10 @@ void Monitor::add(const Stored<Real>& stored) {
   for (std::size_t i = 0; i < stored.after.size(); ++i) {
     const auto before = std::fabs(static_cast<double>(stored.before[i])),
                after = std::fabs(static_cast<double>(stored.after[i]));
+    if (std::isfinite(before) && std::isfinite(after)) {
+      const double change = before - after;  // signs are the same
+      counts.signal += before * before, counts.noise += change * change;
+    }
     if (!std::isfinite(before)) {
       ++counts.nonfinite;
       lost_finite = true;

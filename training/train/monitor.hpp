@@ -32,6 +32,12 @@ struct PlaceCounts {
   std::uint64_t overflow = 0;         ///< finite before, infinite or NaN behind; or clamped to the largest finite number, which
                                       ///< rounding alone would not give
   std::uint64_t nonfinite = 0;        ///< infinite or NaN before
+  double signal = 0, noise = 0;       ///< sums of squares before, and of what rounding changed, of finite numbers
+
+  /// Of signal and noise, in dB; infinite where nothing was changed.
+  double sqnr_db() const;
+  /// Of all numbers that became zero or overflowed.
+  double lost_share() const;
 };
 
 /// Told of every number that a tape stores.

@@ -2,6 +2,9 @@
 // From words of a recipe to formats.
 #include "training/train/recipe_precision.hpp"
 
+#include <algorithm>
+#include <tuple>
+
 #include "emu/bulk.hpp"
 #include "emu/error.hpp"
 #include "requests/parts.hpp"
@@ -15,18 +18,27 @@ using requests::parse_format;
 /// The rules of a recipe, looked up once for each operation and layer.
 class Rules {
  public:
-  explicit Rules(Recipe recipe) : recipe_(std::move(recipe)) {}
+  Rules(Recipe recipe, std::vector<std::string> layers, const DynamicLayers* dynamic)
+      : recipe_(std::move(recipe)), wider_(recipes::wider_of(recipe_)), layers_(std::move(layers)), dynamic_(dynamic) {}
 
   const RecipeRule& of(std::string_view operation, const std::string& layer) {
-    const auto [found, is_new] = rules_.try_emplace({std::string(operation), layer});
-    if (is_new) found->second = recipes::resolve(recipe_, operation, layer);
+    const bool wide = wider_ && dynamic_ != nullptr && dynamic_->is_wide(layer);
+    const auto [found, is_new] = rules_.try_emplace({wide, std::string(operation), layer});
+    if (is_new) {
+      const auto place = static_cast<std::size_t>(std::find(layers_.begin(), layers_.end(), layer) - layers_.begin());
+      const recipes::Depth depth{place, place < layers_.size() ? layers_.size() : 0};
+      found->second = recipes::resolve(wide ? *wider_ : recipe_, operation, layer, depth);
+    }
     return found->second;
   }
   const std::string& name() const { return recipe_.name; }
 
  private:
   Recipe recipe_;
-  std::map<std::pair<std::string, std::string>, RecipeRule> rules_;
+  std::optional<Recipe> wider_;
+  std::vector<std::string> layers_;
+  const DynamicLayers* dynamic_;
+  std::map<std::tuple<bool, std::string, std::string>, RecipeRule> rules_;
 };
 
 std::optional<Storage> kept_or(const std::string& word) {
@@ -69,6 +81,7 @@ ProductPrecision product(Rules& rules, DelayedScales& delayed, std::string_view 
           .engine = rule.engine.empty() ? "fma" : rule.engine,
           .accumulate = named(rules, operation, "accumulate", rule.accumulate),
           .promote = rule.promote.empty() ? 0 : std::stoull(rule.promote),
+          .hadamard = rule.hadamard == "grad_weight",
           .output = stored("output", rule.output),
           .grad_input = stored("grad_input", rule.grad_input),
           .grad_weight = stored("grad_weight", rule.grad_weight)};
@@ -84,13 +97,79 @@ void DelayedScales::step() {
 }
 
 OperandPrecision DelayedScales::operand(const std::string& layer, const std::string& place, const Storage& storage) {
-  const auto found = entries_.try_emplace({layer, place}, Entry{.scaler = recipes::Scaler("te_delayed", storage.format)}).first;
+  const auto [found, is_new] =
+      entries_.try_emplace({layer, place}, Entry{.scaler = recipes::Scaler("te_delayed", storage.format)});
+  if (is_new && !pending_.empty()) {
+    auto state = found->second.scaler.state();
+    for (auto& [name, values] : state)
+      if (const auto kept = pending_.find(layer + "/" + place + "/" + name); kept != pending_.end()) values = kept->second;
+    found->second.scaler.set_state(state);
+  }
   const double scale = found->second.scaler.scale();
   return {storage, {.rule = studies::ScaleRule::number, .number = scale, .word = "delayed"}, found->second.amax};
 }
 
-Precision precision_of(const Recipe& recipe, DelayedScales& delayed) {
-  const auto rules = std::make_shared<Rules>(recipe);
+std::map<std::string, std::vector<double>> DelayedScales::state() const {
+  // Of operands that have not been asked for yet since the run went on, too.
+  std::map<std::string, std::vector<double>> all = pending_;
+  for (const auto& [key, entry] : entries_)
+    for (const auto& [name, values] : entry.scaler.state()) all[key.first + "/" + key.second + "/" + name] = values;
+  return all;
+}
+
+bool DynamicLayers::is_wide(const std::string& layer) const {
+  const auto found = layers_.find(layer);
+  return found != layers_.end() && found->second.wide;
+}
+
+std::vector<LayerMove> DynamicLayers::look(std::uint64_t step, const std::map<Place, PlaceCounts>& places) {
+  std::vector<LayerMove> moves;
+  if (dynamic_.wider.empty() || (step + 1) % dynamic_.every != 0) return moves;
+  std::map<std::string, std::optional<LayerMove>> worst;  // of each layer that has products
+  for (const auto& [place, counts] : places) {
+    if (place.place != "input" && place.place != "weight" && place.place != "grad_output") continue;
+    std::optional<LayerMove>& of_layer = worst[place.layer];
+    const double sqnr = counts.sqnr_db(), lost = counts.lost_share();
+    if (!of_layer && sqnr < dynamic_.least_sqnr_db) of_layer = {place.layer, place.place, true, sqnr, dynamic_.least_sqnr_db};
+    if (!of_layer && lost > dynamic_.most_lost) of_layer = {place.layer, place.place, true, lost, dynamic_.most_lost};
+  }
+  for (const auto& [name, failed] : worst) {
+    Layer& layer = layers_[name];
+    if (layer.stays == 0) layer.stays = dynamic_.back_after;
+    ++layer.looks;
+    if (layer.wide && layer.looks >= layer.stays) {
+      const auto stayed = static_cast<double>(layer.looks);
+      layer.wide = false, layer.looks = 0;
+      moves.push_back({name, "", false, stayed, static_cast<double>(layer.stays)});
+    } else if (!layer.wide && failed) {
+      // One that fails as soon as it is back stays away twice as long.
+      layer.stays = layer.moved && layer.looks == 1 ? 2 * layer.stays : dynamic_.back_after;
+      layer.wide = layer.moved = true, layer.looks = 0;
+      moves.push_back(*failed);
+    }
+  }
+  return moves;
+}
+
+std::map<std::string, std::vector<double>> DynamicLayers::state() const {
+  std::map<std::string, std::vector<double>> all;
+  for (const auto& [name, layer] : layers_)
+    all[name] = {layer.wide ? 1.0 : 0.0, layer.moved ? 1.0 : 0.0, static_cast<double>(layer.looks),
+                 static_cast<double>(layer.stays)};
+  return all;
+}
+
+void DynamicLayers::set_state(const std::map<std::string, std::vector<double>>& state) {
+  for (const auto& [name, values] : state) {
+    if (values.size() != 4) throw Error("state of layer " + name + ": four numbers, not " + std::to_string(values.size()));
+    layers_[name] = {values[0] != 0, values[1] != 0, static_cast<std::uint64_t>(values[2]),
+                     static_cast<std::uint64_t>(values[3])};
+  }
+}
+
+Precision precision_of(const Recipe& recipe, DelayedScales& delayed, std::vector<std::string> layers,
+                       const DynamicLayers* dynamic) {
+  const auto rules = std::make_shared<Rules>(recipe, std::move(layers), dynamic);
   return {[rules](std::string_view operation, const std::string& layer) {
             const RecipeRule& rule = rules->of(operation, layer);
             return OperationPrecision{kept_or(rule.input), kept_or(rule.output)};

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <map>
 #include <span>
 #include <utility>
 
@@ -12,8 +14,11 @@
 #include "emu/math.hpp"
 #include "recipes/scaler.hpp"
 #include "requests/parts.hpp"
-#include "training/tape/operations.hpp"
+#include "training/state/all_reduce.hpp"
+#include "training/train/gan.hpp"
+#include "training/train/objective.hpp"
 #include "training/train/recipe_precision.hpp"
+#include "training/train/saved_run.hpp"
 
 namespace ulpscope::training {
 namespace {
@@ -38,6 +43,27 @@ double norm_of(const std::vector<std::vector<Real>>& all) {
   return std::sqrt(sum);
 }
 
+/// What an optimizer steps: parameters from `begin` up to `end` - 1.
+struct Part {
+  Objective objective;
+  OptimizerSettings settings;
+};
+
+std::vector<double> wide(const std::vector<float>& values) { return {values.begin(), values.end()}; }
+std::vector<double> wide(const std::vector<double>& values) { return values; }
+template <class Real>
+std::vector<Real> narrow(const std::vector<double>& values) {
+  return {values.begin(), values.end()};
+}
+
+/// Names before `prefix/`, without it.
+std::map<std::string, std::vector<double>> below(const SavedRun& run, const std::string& prefix) {
+  std::map<std::string, std::vector<double>> found;
+  for (const auto& [name, values] : run.numbers)
+    if (name.starts_with(prefix)) found[name.substr(prefix.size())] = values;
+  return found;
+}
+
 template <class Real>
 class Trainer {
  public:
@@ -45,12 +71,15 @@ class Trainer {
           const RunOptions& options, RunResult& result)
       : study_(study),
         samples_(samples),
+        recipe_(recipe),
         options_(options),
         result_(result),
-        precision_(precision_of(recipe, delayed_)),
+        dynamic_(recipe.dynamic),
+        precision_(precision_of(recipe, delayed_, product_layers(study.model), &dynamic_)),
         storage_(state_storage_of(recipe)),
         gradients_{requests::parse_format(recipe.state.gradients), {}},
-        settings_(study.optimizer.settings()),
+        reduced_{recipe.state.all_reduce.empty() ? gradients_.format : requests::parse_format(recipe.state.all_reduce), {}},
+        buffers_{.storage = {requests::parse_format(recipe.state.statistics), {}}},
         seed_(seed),
         trained_(samples.count - std::min<std::size_t>(samples.count, static_cast<std::size_t>(study.data.held_back))),
         batches_(study.data, trained_, seed) {
@@ -60,6 +89,8 @@ class Trainer {
     result.parameters = parameters_of(study.model);
     if (study.data.table == "markov") result.optimum = markov_optimum(study.model.context, study.model.vocabulary);
     result.weights_format = storage_.weights.format;
+    for (const Objective& objective : objectives_of(study, result.parameters))
+      parts_.push_back({objective, objective.optimizer.settings()});
     weights_ = initial_parameters<Real>(study.model, result.parameters, key_of(seed, 1));
     for (auto& values : weights_) store(values, storage_.weights);
     states_.resize(weights_.size());
@@ -67,15 +98,24 @@ class Trainer {
 
   void run() {
     const std::uint64_t steps = steps_of(study_, samples_), watched = std::max<std::uint64_t>(1, steps / steps_watched);
-    for (std::uint64_t step = 0; step < steps && !result_.diverged; ++step) {
+    if (options_.resume && std::filesystem::exists(options_.saved)) restore();
+    for (std::uint64_t step = next_step_; step < steps && !result_.diverged; ++step) {
+      if (study_.run.reload_at == step) reload(step);
       monitor_.clear();
       one_step(step, steps);
+      for (const LayerMove& move : dynamic_.look(step, monitor_.places()))
+        result_.findings.push_back(
+            {step, move.layer, move.place, move.wider ? "moved_wider" : "moved_back", move.value, move.threshold});
       if (step % watched == 0 || result_.diverged || step + 1 == steps)
         for (const auto& [place, counts] : monitor_.places()) result_.places.push_back({step, place, counts});
       if (options_.progress) options_.progress(result_.steps.back());
       if ((options_.record_every > 0 && (step + 1) % options_.record_every == 0) || step + 1 == steps) record(step + 1);
+      next_step_ = step + 1;
+      if (options_.save_now && options_.save_now()) save();
     }
-    if (!result_.diverged && trained_ < samples_.count && study_.loss == "cross_entropy") result_.accuracy = accuracy();
+    if (!done_) finish();
+    done_ = true;
+    save();
   }
 
  private:
@@ -85,48 +125,77 @@ class Trainer {
     emu::round_to(storage.format, std::span<const Real>(values), std::span<Real>(values), storage.options, {});
   }
 
-  static constexpr emu::Format own = sizeof(Real) == sizeof(float) ? emu::float32 : emu::float64;
-
-  Variable loss_of(Tape<Real>& tape, Variable outputs, const std::vector<std::size_t>& batch) const {
-    if (study_.loss == "cross_entropy") return cross_entropy(tape, outputs, samples_.classes_of(batch));
-    if (study_.loss == "sum") return sum(tape, outputs);
-    const Variable target = tape.input(samples_.targets_of<Real>(batch), own, false);
-    return study_.loss == "mse" ? mean_squared_error(tape, outputs, target)
-                                : binary_cross_entropy_with_logits(tape, outputs, target);
-  }
-
-  std::vector<Variable> parameters_on(Tape<Real>& tape, bool trained) const {
+  std::vector<Variable> parameters_on(Tape<Real>& tape, std::size_t begin, std::size_t end) const {
     std::vector<Variable> variables;
     for (std::size_t i = 0; i < weights_.size(); ++i)
-      variables.push_back(tape.input(Array<Real>(result_.parameters[i].shape, weights_[i]), storage_.weights.format, trained));
+      variables.push_back(
+          tape.input(Array<Real>(result_.parameters[i].shape, weights_[i]), storage_.weights.format, begin <= i && i < end));
     return variables;
   }
 
-  /// Scaled gradients of the batches of a step, added up in their format; `loss` gets the mean.
-  Tensors scaled_gradients(std::uint64_t step, double scale, double& loss) {
-    const std::uint64_t parts = study_.run.accumulate;
-    Tensors all(weights_.size());
-    for (std::uint64_t part = 0; part < parts; ++part) {
-      const std::uint64_t index = step * parts + part;
-      const std::vector<std::size_t> batch = batches_.at(index);
-      Tape<Real> tape(precision_, key_of(seed_, 2 * index + 3), options_.threads);
-      tape.on_stored([this](const Stored<Real>& stored) { monitor_.add(stored); });
-      const std::vector<Variable> variables = parameters_on(tape, true);
-      const Variable outputs = apply(tape, study_.model, variables, samples_, batch);
-      const Variable result = loss_of(tape, outputs, batch);
-      loss += static_cast<double>(tape.value(result).values[0]) / static_cast<double>(parts);
-      tape.backward(result, static_cast<Real>(scale / static_cast<double>(parts)));
-      for (std::size_t i = 0; i < variables.size(); ++i) {
-        std::vector<Real> gradient = tape.gradient(variables[i]).values;
-        if (gradient.empty()) gradient.assign(weights_[i].size(), 0);
-        store(gradient, gradients_);
-        if (all[i].empty()) {
-          all[i] = std::move(gradient);
-          continue;
-        }
-        for (std::size_t j = 0; j < gradient.size(); ++j) all[i][j] += gradient[j];
+  /// Scaled gradients of a batch, in their format; the loss is added to `loss`. The n-th batch of a run.
+  Tensors gradients_of(std::uint64_t index, std::size_t part, double scale, double share, double& loss) {
+    const Objective& objective = parts_[part].objective;
+    const std::vector<std::size_t> batch = batches_.at(index);
+    const std::uint64_t own = index * parts_.size() + part;
+    Tape<Real> tape(precision_, key_of(seed_, 2 * own + 3), options_.threads);
+    tape.on_stored([this](const Stored<Real>& stored) { monitor_.add(stored); });
+    const std::vector<Variable> variables = parameters_on(tape, objective.begin, objective.end);
+    const Variable result = loss_of(tape, study_, objective, variables, samples_, batch, key_of(seed_, 2 * own + 6), buffers_);
+    result_.activation_bytes = std::max(result_.activation_bytes, tape.kept_bytes());
+    result_.bytes_per_activation = static_cast<double>(tape.kept_bytes()) / static_cast<double>(tape.kept_numbers());
+    loss += static_cast<double>(tape.value(result).values[0]) * share;
+    tape.backward(result, static_cast<Real>(scale * share));
+    Tensors all;
+    for (std::size_t i = objective.begin; i < objective.end; ++i) {
+      std::vector<Real> gradient = tape.gradient(variables[i]).values;
+      if (gradient.empty()) gradient.assign(weights_[i].size(), 0);
+      store(gradient, gradients_);
+      all.push_back(std::move(gradient));
+    }
+    return all;
+  }
+
+  /// Scaled gradients of the batches of a worker, added up in their format.
+  Tensors gradients_of_worker(std::uint64_t step, std::uint64_t worker, std::size_t part, double scale, double& loss) {
+    const std::uint64_t batches = study_.run.accumulate, first = (step * study_.run.workers + worker) * batches;
+    // As torch's DistributedDataParallel has it, gradients are divided by the number of workers before they are added.
+    const double share = 1 / static_cast<double>(batches * study_.run.workers);
+    Tensors all;
+    for (std::uint64_t batch = 0; batch < batches; ++batch) {
+      Tensors gradients = gradients_of(first + batch, part, scale, share, loss);
+      if (all.empty()) {
+        all = std::move(gradients);
+        continue;
+      }
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        for (std::size_t j = 0; j < all[i].size(); ++j) all[i][j] += gradients[i][j];
         store(all[i], gradients_);
       }
+    }
+    return all;
+  }
+
+  /// Of all workers; `loss` gets the mean.
+  Tensors scaled_gradients(std::uint64_t step, std::size_t part, double scale, double& loss) {
+    const std::uint64_t workers = study_.run.workers;
+    if (workers == 1) return gradients_of_worker(step, 0, part, scale, loss);
+    // All tensors of a worker are one bucket.
+    std::vector<std::vector<Real>> buckets;
+    Tensors all;
+    for (std::uint64_t worker = 0; worker < workers; ++worker) {
+      all = gradients_of_worker(step, worker, part, scale, loss);
+      std::vector<Real>& bucket = buckets.emplace_back();
+      for (const auto& values : all) bucket.insert(bucket.end(), values.begin(), values.end());
+      store(bucket, reduced_);
+    }
+    const std::vector<Real> sum = all_reduce(buckets, parse_reduce_order(study_.run.all_reduce), reduced_);
+    reduced_bytes_ += bytes_moved(static_cast<std::size_t>(workers), sum.size(), reduced_.format);
+    auto next = sum.begin();
+    for (auto& values : all) {
+      std::copy_n(next, values.size(), values.begin());
+      next += static_cast<std::ptrdiff_t>(values.size());
+      store(values, gradients_);
     }
     return all;
   }
@@ -154,61 +223,99 @@ class Trainer {
     }
   }
 
-  double learning_rate(std::uint64_t step, std::uint64_t steps) const {
+  double learning_rate(double full, std::uint64_t step, std::uint64_t steps) const {
     const std::uint64_t warmup = study_.run.warmup;
-    if (step < warmup) return study_.optimizer.lr * static_cast<double>(step + 1) / static_cast<double>(warmup);
-    if (study_.run.schedule == "constant") return study_.optimizer.lr;
+    if (step < warmup) return full * static_cast<double>(step + 1) / static_cast<double>(warmup);
+    if (study_.run.schedule == "constant") return full;
     const double share = static_cast<double>(step - warmup) / static_cast<double>(std::max<std::uint64_t>(1, steps - warmup));
-    return study_.optimizer.lr * (1 + emu::cos_two_pi(share / 2)) / 2;
+    return full * (1 + emu::cos_two_pi(share / 2)) / 2;
   }
 
-  recipes::Seen seen_of(const Tensors& gradients, bool found_inf) const {
-    recipes::Seen seen{.found_inf = found_inf};
-    if (!scaler_ || !scaler_->bin_edge()) return seen;
+  double share_above_edge(const Tensors& gradients) const {
     std::uint64_t above = 0, count = 0;
     for (const auto& values : gradients)
       for (const Real x : values) above += std::fabs(static_cast<double>(x)) > *scaler_->bin_edge() ? 1 : 0, ++count;
-    seen.upper = count == 0 ? 0 : static_cast<double>(above) / static_cast<double>(count);
+    return count == 0 ? 0 : static_cast<double>(above) / static_cast<double>(count);
+  }
+
+  /// The loss, gradients and update of one optimizer. @returns what the scaler is to be told
+  recipes::Seen one_part(std::uint64_t step, std::uint64_t steps, std::size_t part, TrainStep& row) {
+    const bool is_last = part + 1 == parts_.size();  // of gan the generator, whose loss is the curve
+    double& loss = is_last ? row.loss : row.other_loss;
+    Tensors gradients = scaled_gradients(step, part, row.scale, loss);
+    // The scaled gradients are looked at before they are multiplied, as PyTorch does; Genesis looks behind.
+    recipes::Seen seen{.found_inf = !all_finite(gradients)};
+    if (scaler_ && scaler_->bin_edge()) seen.upper = share_above_edge(gradients);
+    if (study_.run.clip == "before_unscale") clip(gradients);
+    if (study_.run.unscale == "before_step") unscale(gradients, row.scale);
+    if (scaler_ && scaler_->unscales_in_format()) seen.found_inf = !all_finite(gradients);
+    if (is_last) row.grad_norm = norm_of(gradients);
+    look_for_explosions(step, parts_[part], gradients);
+    if (options_.gradients_every > 0 && step % options_.gradients_every == 0) keep_gradients(step, part, gradients);
+    if (study_.run.clip == "after_unscale") clip(gradients);
+    // One scaler may serve several optimizers: whether a step is skipped is each one's own, the next scale comes of them all.
+    bool skipped = false;
+    if (scaler_ && study_.run.on_overflow == "skip") skipped = recipes::Scaler(*scaler_).step(seen).skipped;
+    (is_last ? row.skipped : row.other_skipped) = skipped;
+    if (!skipped) update(step, steps, parts_[part], gradients, row);
     return seen;
   }
 
   void one_step(std::uint64_t step, std::uint64_t steps) {
     TrainStep row{.step = step, .scale = scaler_ ? scaler_->scale() : 1};
-    Tensors gradients = scaled_gradients(step, row.scale, row.loss);
-    delayed_.step();
-    // The scaled gradients are looked at before they are multiplied, as PyTorch does; Genesis looks behind.
-    bool found_inf = !all_finite(gradients);
-    const recipes::Seen seen = seen_of(gradients, found_inf);
-    if (study_.run.clip == "before_unscale") clip(gradients);
-    unscale(gradients, row.scale);
-    if (scaler_ && scaler_->unscales_in_format()) found_inf = !all_finite(gradients);
-    row.grad_norm = norm_of(gradients);
-    if (options_.gradients_every > 0 && step % options_.gradients_every == 0)
-      result_.gradients.push_back({step, widened(gradients)});
-    if (study_.run.clip == "after_unscale") clip(gradients);
-    bool raised = false;
-    if (scaler_) {
-      recipes::Seen told = seen;
-      told.found_inf = found_inf;
-      const recipes::ScalerStep made = scaler_->step(told);
-      row.skipped = made.skipped, raised = made.raised;
+    recipes::Seen all;
+    reduced_bytes_ = 0;
+    for (std::size_t part = 0; part < parts_.size(); ++part) {
+      const recipes::Seen seen = one_part(step, steps, part, row);
+      all.found_inf |= seen.found_inf;
+      if (seen.upper) all.upper = std::max(all.upper.value_or(0), *seen.upper);
     }
-    if (!row.skipped) update(step, steps, gradients, row);
+    delayed_.step();
+    result_.all_reduce_bytes = reduced_bytes_;
+    const bool raised = scaler_ && scaler_->step(all).raised;
     result_.steps.push_back(row);
+    look_at_scale(step, row.scale);
     if (raised) finding(step, {}, "scaler_raised", row.scale, scaler_->floor());
-    const bool bad_loss = !std::isfinite(row.loss), bad_weights = !all_finite(weights_);
-    if (bad_loss || bad_weights) finding(step, monitor_.first_nonfinite(), "non_finite", bad_loss ? row.loss : std::nan(""), 0);
+    const double losses = row.loss + row.other_loss;
+    const bool bad_loss = !std::isfinite(losses), bad_weights = !all_finite(weights_);
+    if (bad_loss || bad_weights) finding(step, monitor_.first_nonfinite(), "non_finite", bad_loss ? losses : std::nan(""), 0);
     result_.diverged = raised || bad_loss || bad_weights;
   }
 
-  void update(std::uint64_t step, std::uint64_t steps, const Tensors& gradients, TrainStep& row) {
-    for (std::size_t i = 0; i < weights_.size(); ++i) {
-      const UpdateCounts counts = optimizer_step(settings_, storage_, learning_rate(step, steps), weights_[i], gradients[i],
-                                                 states_[i], key_of(seed_, 2), next_random_);
+  void update(std::uint64_t step, std::uint64_t steps, const Part& part, const Tensors& gradients, TrainStep& row) {
+    const double rate = learning_rate(part.objective.optimizer.lr, step, steps);
+    for (std::size_t i = part.objective.begin; i < part.objective.end; ++i) {
+      const UpdateCounts counts =
+          optimizer_step(part.settings, storage_, rate, weights_[i], gradients[i - part.objective.begin], states_[i],
+                         key_of(seed_, 2), next_random_);
       next_random_ += weights_[i].size();
       row.wanted += counts.wanted;
       row.lost += counts.lost;
     }
+  }
+
+  /// A gradient so large in one tensor is found once.
+  void look_for_explosions(std::uint64_t step, const Part& part, const Tensors& gradients) {
+    constexpr double exploding = 1e4;
+    for (std::size_t i = 0; i < gradients.size(); ++i) {
+      double largest = 0;
+      for (const Real x : gradients[i]) largest = std::max(largest, std::fabs(static_cast<double>(x)));
+      if (largest > exploding && std::isfinite(largest))
+        find_once(
+            {step, result_.parameters[part.objective.begin + i].name, "gradient", "exploding_tensor", largest, exploding});
+    }
+  }
+
+  void look_at_scale(std::uint64_t step, double scale) {
+    if (!scaler_ || scaler_->floor() >= scaler_->cap()) return;  // a static one is at both
+    if (scale <= scaler_->floor()) find_once({step, "", "scale", "scaler_on_floor", scale, scaler_->floor()});
+    if (scale >= scaler_->cap()) find_once({step, "", "scale", "scaler_on_cap", scale, scaler_->cap()});
+  }
+
+  void find_once(TrainFinding found) {
+    for (const TrainFinding& other : result_.findings)
+      if (other.finding == found.finding && other.layer == found.layer) return;
+    result_.findings.push_back(std::move(found));
   }
 
   void finding(std::uint64_t step, const std::optional<Place>& place, const char* what, double value, double threshold) {
@@ -216,22 +323,119 @@ class Trainer {
         {step, place ? place->layer : "", place ? place->operation + " " + place->place : "", what, value, threshold});
   }
 
-  static std::vector<std::vector<double>> widened(const Tensors& tensors) {
-    std::vector<std::vector<double>> all;
-    for (const auto& values : tensors) all.emplace_back(values.begin(), values.end());
-    return all;
+  /// Weights, or gradients of all parameters: what a step did not form is zero.
+  void keep_gradients(std::uint64_t step, std::size_t part, const Tensors& gradients) {
+    if (part == 0) {
+      RecordedGradients& recorded = result_.gradients.emplace_back();
+      recorded.step = step;
+      for (const auto& values : weights_) recorded.values.emplace_back(values.size(), 0.0);
+    }
+    for (std::size_t i = 0; i < gradients.size(); ++i)
+      result_.gradients.back().values[parts_[part].objective.begin + i] = wide(gradients[i]);
   }
 
-  void record(std::uint64_t step) { result_.recorded.push_back({step, widened(weights_)}); }
+  void record(std::uint64_t step) {
+    RecordedWeights& recorded = result_.recorded.emplace_back();
+    recorded.step = step;
+    for (const auto& values : weights_) recorded.values.push_back(wide(values));
+  }
 
-  double accuracy() {
+  /// Saved in narrow types and read again, or without what a checkpoint must have: what that costs is found.
+  void reload(std::uint64_t step) {
+    for (const std::string& lost : study_.run.reload_loses) {
+      double value = 0;
+      if (lost == "master_weights") {
+        // As numbers of the format that products give: the type that the model computes in.
+        const Storage narrow_type = precision_.product("linear", "").output;
+        std::size_t changed = 0, all = 0;
+        for (auto& values : weights_) {
+          const std::vector<Real> before = values;
+          store(values, narrow_type);
+          for (std::size_t i = 0; i < values.size(); ++i) changed += values[i] != before[i] ? 1 : 0, ++all;
+        }
+        value = static_cast<double>(changed) / static_cast<double>(std::max<std::size_t>(all, 1));
+      } else if (lost == "moments") {
+        std::size_t nonzero = 0, all = 0;
+        for (OptimizerState<Real>& state : states_) {
+          for (const auto* const moment : {&state.first, &state.second})
+            for (const Real x : *moment) nonzero += x != 0 ? 1 : 0, ++all;
+          state = {};
+        }
+        value = static_cast<double>(nonzero) / static_cast<double>(std::max<std::size_t>(all, 1));
+      } else if (scaler_) {
+        const double before = scaler_->scale();
+        scaler_.emplace(study_.scaler, gradients_.format);
+        value = scaler_->scale() / before;
+      }
+      // A scale that is as it was is no loss.
+      if (value != (lost == "scaler" ? 1 : 0)) result_.findings.push_back({step, "", lost, "reload_lost", value, 0});
+    }
+  }
+
+  /// What is known when the last step is done.
+  void finish() {
+    std::uint64_t bits = 0, count = 0;
+    for (std::size_t i = 0; i < weights_.size(); ++i) {
+      const auto add = [&](std::size_t numbers, emu::Format format) {
+        bits += numbers * static_cast<std::uint64_t>(format.bits());
+      };
+      add(weights_[i].size(), storage_.weights.format), add(weights_[i].size(), gradients_.format);
+      add(states_[i].first.size(), storage_.first.format), add(states_[i].second.size(), storage_.second.format);
+      add(states_[i].compensation.size(), storage_.weights.format);
+      count += weights_[i].size();
+    }
+    result_.bytes_per_parameter = static_cast<double>(bits) / 8 / static_cast<double>(std::max<std::uint64_t>(count, 1));
+    constexpr double notable_loss = 0.5;  // of changes to a running statistic
+    for (const auto& [layer, kept] : buffers_.kept)
+      if (const double lost = static_cast<double>(kept.lost) / static_cast<double>(std::max<std::uint64_t>(kept.wanted, 1));
+          lost > notable_loss)
+        result_.findings.push_back({next_step_ - 1, layer, "batch_norm", "statistics_stagnation", lost, notable_loss});
+    if (result_.diverged) return;
+    if (study_.model.kind == "gan") {
+      if (samples_.shape == Shape{2}) result_.distance = distance();
+      return;
+    }
+    if (trained_ < samples_.count && study_.loss == "cross_entropy") result_.accuracy = evaluate(precision_, "").accuracy;
+    if (study_.run.evaluate.empty()) return;
+    result_.evaluations.push_back(evaluate(precision_, recipe_.name));
+    for (const std::string& word : study_.run.evaluate) {
+      const recipes::Recipe other = recipes::open_recipe(word);
+      if (other.name == recipe_.name) continue;
+      DelayedScales delayed;
+      const Precision precision = precision_of(other, delayed, product_layers(study_.model));
+      evaluate(precision, "", 1);  // from which delayed scales are made
+      delayed.step();
+      result_.evaluations.push_back(evaluate(precision, word));
+    }
+  }
+
+  double distance() {
+    constexpr std::size_t points = 4096;
+    Tape<Real> tape(precision_, key_of(seed_, 4), options_.threads);
+    const Variable made = gan_samples(tape, study_.model, parameters_on(tape, 0, 0), points, key_of(seed_, 0), buffers_);
+    return frechet_distance(wide(tape.value(made).values), samples_.inputs);
+  }
+
+  /// The samples held back, or all where none are, of `batches` batches where that is not 0.
+  Evaluation evaluate(const Precision& precision, const std::string& recipe, std::size_t batches = 0) {
     constexpr std::size_t at_once = 256;
-    std::size_t right = 0, all = 0;
-    for (std::size_t begin = trained_; begin < samples_.count; begin += at_once) {
+    const std::size_t first = trained_ < samples_.count ? trained_ : 0;
+    std::size_t right = 0, all = 0, end = samples_.count;
+    if (batches != 0) end = std::min(end, first + batches * at_once);
+    Evaluation evaluation;
+    evaluation.recipe = recipe;
+    buffers_.training = false;
+    for (std::size_t begin = first; begin < end; begin += at_once) {
       std::vector<std::size_t> batch;
-      for (std::size_t i = begin; i < std::min(samples_.count, begin + at_once); ++i) batch.push_back(i);
-      Tape<Real> tape(precision_, key_of(seed_, 4), options_.threads);
-      const auto& values = tape.value(apply(tape, study_.model, parameters_on(tape, false), samples_, batch)).values;
+      for (std::size_t i = begin; i < std::min(end, begin + at_once); ++i) batch.push_back(i);
+      Tape<Real> tape(precision, key_of(seed_, 4), options_.threads);
+      const std::vector<Variable> parameters = parameters_on(tape, 0, 0);
+      const Variable outputs = apply(tape, study_.model, parameters, samples_, batch, buffers_);
+      const Variable loss = loss_of_outputs(tape, study_, outputs, samples_, batch);
+      evaluation.loss += static_cast<double>(tape.value(loss).values[0]) * static_cast<double>(batch.size()) /
+                         static_cast<double>(end - first);
+      if (study_.loss != "cross_entropy") continue;
+      const auto& values = tape.value(outputs).values;
       const std::vector<std::size_t> wanted = samples_.classes_of(batch);
       const std::size_t classes = values.size() / wanted.size();
       for (std::size_t i = 0; i < wanted.size(); ++i) {
@@ -241,19 +445,95 @@ class Trainer {
       }
       all += wanted.size();
     }
-    return static_cast<double>(right) / static_cast<double>(all);
+    buffers_.training = true;
+    if (all > 0) evaluation.accuracy = static_cast<double>(right) / static_cast<double>(all);
+    return evaluation;
+  }
+
+  void save() const {
+    if (options_.saved.empty()) return;
+    SavedRun run;
+    run.words["identity"] = options_.identity;
+    run.numbers["run"] = {static_cast<double>(next_step_), static_cast<double>(next_random_), done_ ? 1.0 : 0.0};
+    for (std::size_t i = 0; i < weights_.size(); ++i) {
+      const std::string& name = result_.parameters[i].name;
+      const OptimizerState<Real>& state = states_[i];
+      run.numbers["weights/" + name] = wide(weights_[i]);
+      run.numbers["first/" + name] = wide(state.first), run.numbers["second/" + name] = wide(state.second);
+      run.numbers["compensation/" + name] = wide(state.compensation);
+      run.numbers["updates/" + name] = {static_cast<double>(state.steps)};
+    }
+    if (scaler_)
+      for (const auto& [name, values] : scaler_->state()) run.numbers["scaler/" + name] = values;
+    for (const auto& [name, values] : delayed_.state()) run.numbers["delayed/" + name] = values;
+    for (const auto& [name, values] : dynamic_.state()) run.numbers["dynamic/" + name] = values;
+    for (const auto& [name, kept] : buffers_.kept) {
+      run.numbers["mean/" + name] = wide(kept.statistics.mean);
+      run.numbers["variance/" + name] = wide(kept.statistics.variance);
+      run.numbers["changes/" + name] = {static_cast<double>(kept.wanted), static_cast<double>(kept.lost)};
+    }
+    save_result(result_, run);
+    write_saved_run(options_.saved, run);
+  }
+
+  void restore() {
+    const SavedRun run = read_saved_run(options_.saved);
+    try {
+      const auto identity = run.words.find("identity");
+      if (identity == run.words.end() || identity->second != options_.identity)
+        throw Error("saved by another study or version: remove it to begin anew");
+      restore_from(run);
+    } catch (const Error& error) {
+      throw Error(options_.saved + ": " + error.what());
+    }
+  }
+
+  void restore_from(const SavedRun& run) {
+    const std::vector<double>& numbers = run.at("run");
+    if (numbers.size() != 3) throw Error("a saved run without its steps");
+    next_step_ = static_cast<std::uint64_t>(numbers[0]), next_random_ = static_cast<std::uint64_t>(numbers[1]);
+    done_ = numbers[2] != 0;
+    for (std::size_t i = 0; i < weights_.size(); ++i) {
+      const std::string& name = result_.parameters[i].name;
+      std::vector<Real> weights = narrow<Real>(run.at("weights/" + name));
+      if (weights.size() != weights_[i].size()) throw Error("another number of weights " + name);
+      weights_[i] = std::move(weights);
+      OptimizerState<Real>& state = states_[i];
+      state.first = narrow<Real>(run.at("first/" + name)), state.second = narrow<Real>(run.at("second/" + name));
+      state.compensation = narrow<Real>(run.at("compensation/" + name));
+      if (run.at("updates/" + name).size() == 1) state.steps = static_cast<std::uint64_t>(run.at("updates/" + name)[0]);
+    }
+    if (scaler_) {
+      auto state = scaler_->state();
+      for (auto& [name, values] : state) values = run.at("scaler/" + name);
+      scaler_->set_state(state);
+    }
+    delayed_.set_state(below(run, "delayed/"));
+    dynamic_.set_state(below(run, "dynamic/"));
+    for (const auto& [name, mean] : below(run, "mean/")) {
+      RunningStatistics<Real>& kept = buffers_.kept.try_emplace(name, mean.size()).first->second;
+      kept.statistics = {narrow<Real>(mean), narrow<Real>(run.at("variance/" + name))};
+      const std::vector<double>& changes = run.at("changes/" + name);
+      if (changes.size() == 2)
+        kept.wanted = static_cast<std::uint64_t>(changes[0]), kept.lost = static_cast<std::uint64_t>(changes[1]);
+    }
+    restore_result(run, result_);
   }
 
   const TrainStudy& study_;
   const Samples& samples_;
+  const recipes::Recipe& recipe_;
   const RunOptions& options_;
   RunResult& result_;
   DelayedScales delayed_;
+  DynamicLayers dynamic_;
   Precision precision_;
   StateStorage storage_;
-  Storage gradients_;
-  OptimizerSettings settings_;
-  std::uint64_t seed_, next_random_ = 0;
+  Storage gradients_, reduced_;  // of a worker, and of those that travel
+  Buffers<Real> buffers_;
+  std::vector<Part> parts_;
+  std::uint64_t seed_, next_random_ = 0, next_step_ = 0, reduced_bytes_ = 0;
+  bool done_ = false;
   std::size_t trained_;
   Batches batches_;
   std::optional<recipes::Scaler> scaler_;
@@ -268,7 +548,7 @@ std::uint64_t steps_of(const TrainStudy& study, const Samples& samples) {
   if (study.run.steps > 0) return study.run.steps;
   const std::size_t held = std::min<std::size_t>(samples.count, static_cast<std::size_t>(study.data.held_back));
   const std::uint64_t batches = study.run.epochs * Batches(study.data, samples.count - held, 0).per_epoch();
-  return std::max<std::uint64_t>(1, batches / study.run.accumulate);
+  return std::max<std::uint64_t>(1, batches / (study.run.accumulate * study.run.workers));
 }
 
 RunResult train(const TrainStudy& study, const Samples& samples, const std::string& recipe, std::uint64_t seed,

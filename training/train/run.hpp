@@ -25,6 +25,8 @@ struct TrainStep {
   double scale = 1;                    ///< of the loss
   bool skipped = false;                ///< by the scaler
   std::uint64_t wanted = 0, lost = 0;  ///< weights whose step was not zero; of these, that are as before
+  double other_loss = 0;               ///< of gan: the discriminator's; `loss` is the generator's
+  bool other_skipped = false;          ///< and whether its optimizer did not step
 };
 
 /// The roundings of a step that was looked at.
@@ -51,6 +53,13 @@ struct RecordedWeights {
 /// The unscaled gradients of a step, before they are clipped.
 using RecordedGradients = RecordedWeights;
 
+/// Trained weights on the samples held back, or on all where none are, with the precision of a recipe.
+struct Evaluation {
+  std::string recipe;              ///< under which
+  double loss = 0;                 ///< mean over the samples
+  std::optional<double> accuracy;  ///< where the samples have classes
+};
+
 /// What came of a run.
 struct RunResult {
   std::string recipe;                         ///< as asked for
@@ -65,6 +74,12 @@ struct RunResult {
   bool diverged = false;                      ///< loss or weights became infinite or NaN, or the scaler raised
   std::optional<double> accuracy;             ///< on the samples held back
   std::optional<double> optimum;              ///< least loss that any model has on average, where it is known
+  std::optional<double> distance;             ///< of gan: frechet_distance() of its points to those of the data
+  std::vector<Evaluation> evaluations;        ///< under the recipe itself and those of [run] evaluate; empty where none are
+  double bytes_per_parameter = 0;             ///< of weights, gradients and optimizer states
+  double bytes_per_activation = 0;            ///< of a number that is kept from the forward pass to the backward pass
+  std::uint64_t activation_bytes = 0;         ///< of all that a batch keeps
+  std::uint64_t all_reduce_bytes = 0;         ///< that workers send in a step
 };
 
 /// What a run is told beside its study.
@@ -73,6 +88,11 @@ struct RunOptions {
   std::uint64_t gradients_every = 0;  ///< gradients are recorded at every so many steps, from the first on; 0: at none
   std::uint64_t record_every = 0;     ///< weights are recorded after so many steps; 0: after the last one alone
   std::function<void(const TrainStep&)> progress = {};
+  /// Where the run is saved; none: nowhere. One that is there is gone on from with `resume`, with the same bits.
+  std::string saved = {};
+  bool resume = false;                  ///< without it, what is there is written over
+  std::string identity = {};            ///< of the study: a run of another one is refused
+  std::function<bool()> save_now = {};  ///< asked behind each step; none: the run is saved when it is done
 };
 
 /// Steps of the optimizer in a run. @throws ulpscope::Error

@@ -12,6 +12,7 @@
 #include "emu/math.hpp"
 #include "emu/philox.hpp"
 #include "tensors/tensor.hpp"
+#include "training/train/gan.hpp"
 
 namespace ulpscope::training {
 namespace {
@@ -111,6 +112,12 @@ Samples read_samples(const TrainStudy& study) {
   const DataSpec& data = study.data;
   const std::string& loss = study.loss;
   if (data.table == "markov") return markov_samples(data.samples, study.model.context, study.model.vocabulary);
+  if (data.table == "normal") {
+    Samples samples;
+    samples.inputs = normal_points(data.samples);
+    samples.count = data.samples, samples.shape = {2};
+    return samples;
+  }
   const bool digits = !data.table.empty();
   const std::string file = "studies/data/digits.safetensors";
   const tensors::Tensor inputs = tensors::open_one(digits ? file + ":images" : data.inputs);
@@ -120,7 +127,7 @@ Samples read_samples(const TrainStudy& study) {
   samples.shape.assign(inputs.shape.begin() + 1, inputs.shape.end());
   if (digits)
     for (double& x : samples.inputs) x /= 16;  // pixels are 0 to 16
-  if (loss == "sum") return samples;
+  if (loss == "sum" || study.model.kind == "gan") return samples;
   const tensors::Tensor targets = tensors::open_one(digits ? file + ":labels" : data.targets);
   if (samples_in(targets) != samples.count)
     throw Error(targets.label + ": " + std::to_string(samples_in(targets)) + " targets for " + std::to_string(samples.count) +

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "emu/names.hpp"
 #include "reports/columns.hpp"
+#include "training/train/objective.hpp"
 #include "training/train/recipe_precision.hpp"
 #include "training/train/train_request.hpp"
 
@@ -75,6 +78,37 @@ reports::Steps gaps(const Curves& curves, const reports::Columns& columns) {
   return steps;
 }
 
+bool is_product(const std::string& operation) {
+  return operation == "linear" || operation == "conv" || operation == "attention" || operation == "matmul";
+}
+
+/// Layers and the operations that they have, as a batch that is run shows them.
+std::vector<std::pair<std::string, std::string>> operations_of(const TrainStudy& study) {
+  std::vector<std::pair<std::string, std::string>> all;
+  const auto told = [&](std::string_view operation, const std::string& layer) {
+    const std::pair entry{layer, std::string(operation)};
+    if (std::find(all.begin(), all.end(), entry) == all.end()) all.push_back(entry);
+  };
+  const Precision plain = uniform_precision(emu::float32);
+  const Precision telling{[&](std::string_view operation, const std::string& layer) {
+                            told(operation, layer);
+                            return plain.operation(operation, layer);
+                          },
+                          [&](std::string_view operation, const std::string& layer) {
+                            told(operation, layer);
+                            return plain.product(operation, layer);
+                          }};
+  const Samples samples = read_samples(study);
+  const std::vector<ParameterShape> shapes = parameters_of(study.model);
+  Tape<float> tape(telling, 0, 1);
+  std::vector<Variable> variables;
+  for (const ParameterShape& shape : shapes) variables.push_back(tape.input(Array<float>(shape.shape), emu::float32, false));
+  Buffers<float> buffers;
+  for (const Objective& objective : objectives_of(study, shapes))
+    loss_of(tape, study, objective, variables, samples, {0}, 0, buffers);
+  return all;
+}
+
 }  // namespace
 
 std::vector<reports::Figure> train_figures(const std::vector<reports::Table>& tables) {
@@ -99,35 +133,33 @@ reports::Table places_table(const TrainStudy& study) {
   for (const std::string& word : study.run.recipes) {
     const recipes::Recipe recipe = recipes::open_recipe(word);
     DelayedScales delayed;
-    const Precision precision = precision_of(recipe, delayed);
-    const auto operation = [&](const std::string& layer, const std::string& name) {
-      const OperationPrecision p = precision.operation(name, layer);
-      const auto format = [](const std::optional<Storage>& s) { return s ? emu::format_name(s->format) : std::string("keep"); };
-      table.rows.push_back({word, layer, name, "input", format(p.input), "", ""});
-      table.rows.push_back({word, layer, name, "output", format(p.output), "", ""});
-    };
-    for (std::size_t i = 0; i < study.model.layers.size(); ++i) {
-      const Layer& layer = study.model.layers[i];
-      const std::string name = std::to_string(i);
-      if (layer.kind != "linear" && layer.kind != "conv") {
-        if (layer.kind != "flatten" && layer.kind != "reshape" && layer.kind != "max_pool") operation(name, layer.kind);
+    const Precision precision = precision_of(recipe, delayed, product_layers(study.model));
+    for (const auto& [layer, operation] : operations_of(study)) {
+      if (!is_product(operation)) {
+        const OperationPrecision p = precision.operation(operation, layer);
+        const auto format = [](const std::optional<Storage>& s) {
+          return s ? emu::format_name(s->format) : std::string("keep");
+        };
+        table.rows.push_back({word, layer, operation, "input", format(p.input), "", ""});
+        table.rows.push_back({word, layer, operation, "output", format(p.output), "", ""});
         continue;
       }
-      const ProductPrecision p = precision.product(layer.kind, name);
+      const ProductPrecision p = precision.product(operation, layer);
       const auto operand = [&](const char* place, const OperandPrecision& o) {
-        table.rows.push_back({word, name, layer.kind, place, emu::format_name(o.storage.format), o.scaling.word, p.engine});
+        table.rows.push_back({word, layer, operation, place, emu::format_name(o.storage.format), o.scaling.word, p.engine});
       };
       operand("input", p.input), operand("weight", p.weight), operand("grad_output", p.grad_output);
       for (const auto& [place, storage] :
            {std::pair{"output", p.output}, {"grad_input", p.grad_input}, {"grad_weight", p.grad_weight}})
-        table.rows.push_back({word, name, layer.kind, place, emu::format_name(storage.format), "", p.engine});
+        table.rows.push_back({word, layer, operation, place, emu::format_name(storage.format), "", p.engine});
     }
-    if (study.loss != "sum") operation("loss", study.loss);
     const recipes::RecipeState& state = recipe.state;
     for (const auto& [place, format] : {std::pair{"weights", state.weights},
                                         {"gradients", state.gradients},
                                         {"first_moment", state.first_moment},
-                                        {"second_moment", state.second_moment}})
+                                        {"second_moment", state.second_moment},
+                                        {"statistics", state.statistics},
+                                        {"all_reduce", state.all_reduce.empty() ? state.gradients : state.all_reduce}})
       table.rows.push_back({word, "", "state", place, emu::format_name(*emu::parse_format(format)), "", ""});
   }
   return table;
@@ -154,6 +186,7 @@ reports::Page train_page(const std::vector<RunResult>& runs, const TrainStudy& s
   };
   std::stable_sort(ranking.rows.begin(), ranking.rows.end(), [&](const auto& a, const auto& b) { return value(a) < value(b); });
   page.blocks.emplace_back(std::move(ranking));
+  if (tables.size() > 4) page.blocks.emplace_back(tables[4]);
   page.sections.push_back(
       {.id = "findings", .title = "What the monitor found", .fold = reports::Section::Fold::closed, .blocks = {tables[3]}});
   return page;

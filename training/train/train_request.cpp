@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <set>
 #include <span>
@@ -12,6 +14,7 @@
 #include "emu/bulk.hpp"
 #include "emu/error.hpp"
 #include "emu/names.hpp"
+#include "reports/build_info.hpp"
 #include "studies/census/sweep.hpp"
 #include "tensors/write.hpp"
 #include "training/train/run_findings.hpp"
@@ -38,6 +41,13 @@ struct Together {
     std::vector<double> values;
     for (const RunResult* const run : runs)
       if (run->accuracy) values.push_back(*run->accuracy);
+    return values;
+  }
+  /// Likewise.
+  std::vector<double> distances() const {
+    std::vector<double> values;
+    for (const RunResult* const run : runs)
+      if (run->distance) values.push_back(*run->distance);
     return values;
   }
 };
@@ -99,13 +109,30 @@ double welch(const std::vector<double>& a, const std::vector<double>& b) {
   return (mean_of(a) - mean_of(b)) / std::sqrt(error(a) + error(b));
 }
 
+bool has_two_losses(const std::vector<RunResult>& runs) {
+  return std::any_of(runs.begin(), runs.end(), [](const RunResult& run) {
+    return std::any_of(run.parameters.begin(), run.parameters.end(),
+                       [](const auto& parameter) { return parameter.name.starts_with("discriminator."); });
+  });
+}
+
 reports::Table curves_table(const std::vector<RunResult>& runs) {
   reports::Table table{"curves", {"recipe", "seed", "step", "loss", "grad_norm", "scale", "skipped", "lost_updates"}, {}};
+  const bool two = has_two_losses(runs);
+  if (two) table.columns.insert(table.columns.end(), {"discriminator_loss", "discriminator_skipped"});
   for (const RunResult& run : runs)
-    for (const TrainStep& step : run.steps)
-      table.rows.push_back({run.recipe, whole(run.seed), whole(step.step), step.loss, step.grad_norm, step.scale,
-                            whole(step.skipped ? 1 : 0),
-                            step.wanted == 0 ? 0.0 : static_cast<double>(step.lost) / static_cast<double>(step.wanted)});
+    for (const TrainStep& step : run.steps) {
+      auto& row = table.rows.emplace_back();
+      row = {run.recipe,
+             whole(run.seed),
+             whole(step.step),
+             step.loss,
+             step.grad_norm,
+             step.scale,
+             whole(step.skipped ? 1 : 0),
+             step.wanted == 0 ? 0.0 : static_cast<double>(step.lost) / static_cast<double>(step.wanted)};
+      if (two) row.insert(row.end(), {step.other_loss, whole(step.other_skipped ? 1 : 0)});
+    }
   return table;
 }
 
@@ -129,23 +156,37 @@ reports::Table summary_table(const std::vector<RunResult>& runs) {
          {"accuracy", accuracies.empty() ? reports::Cell(std::string()) : reports::Cell(mean_of(accuracies))},
          {"accuracy_sd", accuracies.empty() ? reports::Cell(std::string()) : reports::Cell(deviation_of(accuracies))},
          {"optimum", t.runs.front()->optimum ? reports::Cell(*t.runs.front()->optimum) : reports::Cell(std::string())},
+         {"distance", t.distances().empty() ? reports::Cell(std::string()) : reports::Cell(mean_of(t.distances()))},
          {"skipped_steps", mean_of(t.of(skipped_in))},
-         {"lost_updates", mean_of(t.of(lost_share))}});
+         {"lost_updates", mean_of(t.of(lost_share))},
+         {"bytes_per_parameter", t.runs.front()->bytes_per_parameter},
+         {"bytes_per_activation", t.runs.front()->bytes_per_activation},
+         {"activation_bytes", whole(t.runs.front()->activation_bytes)},
+         {"all_reduce_bytes", whole(t.runs.front()->all_reduce_bytes)}});
   }
+  return table;
+}
+
+reports::Table evaluations_table(const std::vector<RunResult>& runs) {
+  reports::Table table{"evaluations", {"recipe", "seed", "evaluated_under", "loss", "accuracy"}, {}};
+  for (const RunResult& run : runs)
+    for (const Evaluation& e : run.evaluations)
+      table.rows.push_back({run.recipe, whole(run.seed), e.recipe, e.loss,
+                            e.accuracy ? reports::Cell(*e.accuracy) : reports::Cell(std::string())});
   return table;
 }
 
 reports::Table tensors_table(const std::vector<RunResult>& runs) {
   reports::Table table{"tensors",
                        {"recipe", "seed", "step", "layer", "operation", "place", "format", "count", "to_zero", "subnormal",
-                        "overflow", "nonfinite"},
+                        "overflow", "nonfinite", "sqnr_db"},
                        {}};
   for (const RunResult& run : runs)
     for (const WatchedPlace& watched : run.places) {
       const PlaceCounts& c = watched.counts;
       table.rows.push_back({run.recipe, whole(run.seed), whole(watched.step), watched.place.layer, watched.place.operation,
                             watched.place.place, emu::format_name(c.format), whole(c.count), whole(c.to_zero),
-                            whole(c.subnormal), whole(c.overflow), whole(c.nonfinite)});
+                            whole(c.subnormal), whole(c.overflow), whole(c.nonfinite), c.sqnr_db()});
     }
   return table;
 }
@@ -169,8 +210,10 @@ std::string mechanism(const TrainFinding& found) {
 
 /// Of the findings of a run one of each kind, the most telling first.
 std::vector<TrainFinding> one_of_each(const RunResult& run) {
-  const std::vector<std::string> order{"non_finite", "scaler_raised", "stagnation", "exploding",
-                                       "spike",      "vanishing",     "overflow",   "gradient_underflow"};
+  const std::vector<std::string> order{
+      "non_finite",  "scaler_raised", "reload_lost",        "stagnation",           "exploding",
+      "spike",       "vanishing",     "scaler_on_floor",    "scaler_on_cap",        "exploding_tensor",
+      "moved_wider", "overflow",      "gradient_underflow", "statistics_stagnation"};
   std::vector<TrainFinding> findings;
   std::set<std::string> seen;
   for (const std::string& kind : order)
@@ -199,15 +242,42 @@ TrainStudy resolve(const TrainRequest& request) {
   return study;
 }
 
-std::vector<RunResult> train_all(const TrainStudy& study, const RunOptions& wanted, const studies::Progress& progress) {
+std::string identity_of(const TrainRequest& request) {
+  std::ifstream file(request.study, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (!file) throw Error(request.study + ": cannot be read");
+  return reports::version() + "\n" + std::to_string(request.steps) + "\n" + text;
+}
+
+namespace {
+
+/// `fp8_current-0` of a run: its files' name.
+std::string name_of(const std::string& recipe, std::uint64_t seed) {
+  return std::filesystem::path(recipe).stem().string() + "-" + std::to_string(seed);
+}
+
+}  // namespace
+
+std::vector<RunResult> train_all(const TrainStudy& study, const TrainAll& wanted) {
   const Samples samples = read_samples(study);
   const std::uint64_t steps = steps_of(study, samples), all = steps * study.run.recipes.size() * study.run.seeds.size();
+  if (!wanted.saved.empty()) {
+    std::error_code error;
+    std::filesystem::create_directories(wanted.saved, error);
+    if (error) throw Error(wanted.saved + ": " + error.message());
+  }
   std::vector<RunResult> runs;
   for (const std::string& recipe : study.run.recipes)
     for (const std::uint64_t seed : study.run.seeds) {
       const std::uint64_t before = steps * runs.size();
-      RunOptions options = wanted;
-      if (progress) options.progress = [&](const TrainStep& step) { progress(before + step.step + 1, all); };
+      RunOptions options = wanted.run;
+      if (!wanted.saved.empty()) options.saved = wanted.saved + "/" + name_of(recipe, seed) + ".safetensors";
+      std::uint64_t skipped = 0;
+      if (wanted.progress)
+        options.progress = [&](const TrainStep& step) {
+          skipped += step.skipped ? 1 : 0;
+          wanted.progress({name_of(recipe, seed), before + step.step + 1, all, skipped, step});
+        };
       runs.push_back(train(study, samples, recipe, seed, options));
     }
   return runs;
@@ -231,7 +301,7 @@ void write_recorded(const std::string& folder, const std::vector<RunResult>& run
       if (error) throw Error(folder + "/" + part + ": " + error.message());
       tensors::write_safetensors(folder + "/" + part + "/" + name + ".safetensors", all);
     };
-    const std::string of_run = std::filesystem::path(run.recipe).stem().string() + "-" + std::to_string(run.seed);
+    const std::string of_run = name_of(run.recipe, run.seed);
     for (const RecordedWeights& weights : run.recorded) {
       std::vector<tensors::NamedCodes> all;
       for (std::size_t i = 0; i < weights.values.size(); ++i)
@@ -248,7 +318,9 @@ void write_recorded(const std::string& folder, const std::vector<RunResult>& run
 }
 
 std::vector<reports::Table> train_tables(const std::vector<RunResult>& runs) {
-  return {curves_table(runs), summary_table(runs), tensors_table(runs), findings_table(runs)};
+  std::vector<reports::Table> tables{curves_table(runs), summary_table(runs), tensors_table(runs), findings_table(runs)};
+  if (reports::Table evaluations = evaluations_table(runs); !evaluations.rows.empty()) tables.push_back(std::move(evaluations));
+  return tables;
 }
 
 std::vector<reports::Finding> train_findings(const std::vector<RunResult>& runs, const std::string& expect) {
@@ -265,6 +337,8 @@ std::vector<reports::Finding> train_findings(const std::vector<RunResult>& runs,
     if (t.runs.front()->optimum && failed == 0) text += " (optimum " + digits(*t.runs.front()->optimum, 4) + ")";
     if (const std::vector<double> accuracies = t.accuracies(); !accuracies.empty())
       text += ", accuracy " + digits(100 * mean_of(accuracies), 4) + " %";
+    if (const std::vector<double> distances = t.distances(); !distances.empty())
+      text += ", Frechet distance " + digits(mean_of(distances), 3);
     if (const double skipped = mean_of(t.of(skipped_in)); skipped > 0)
       text += ", " + digits(skipped, 3) + (skipped == 1 ? " step" : " steps") + " skipped";
     const std::vector<TrainFinding> of_first = one_of_each(*t.runs.front());
@@ -285,9 +359,11 @@ std::vector<reports::Finding> train_findings(const std::vector<RunResult>& runs,
 
 studies::StudyResult run(const TrainRequest& request, const studies::Progress& progress) {
   const TrainStudy study = resolve(request);
-  const std::vector<RunResult> runs = train_all(study, {.threads = request.threads}, progress);
+  TrainAll all{.run = {.threads = request.threads}};
+  if (progress) all.progress = [&](const TrainProgress& at) { progress(at.done, at.of); };
+  const std::vector<RunResult> runs = train_all(study, all);
   std::vector<reports::Table> tables = train_tables(runs);
-  tables.back().name = "train_findings";  // a report has findings.csv of all its studies
+  tables[3].name = "train_findings";  // a report has findings.csv of all its studies
   const bool failed = study.expect.empty() && std::any_of(runs.begin(), runs.end(), [](const auto& r) { return r.diverged; });
   return {.tables = std::move(tables),
           .findings = train_findings(runs, study.expect),

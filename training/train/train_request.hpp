@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -31,15 +32,35 @@ struct TrainRequest {
 /// The study, with what the request changes of it. @throws ulpscope::Error
 TrainStudy resolve(const TrainRequest& request);
 
-/// All runs, by recipe and seed; `options.progress` is not asked. @throws ulpscope::Error
-std::vector<RunResult> train_all(const TrainStudy& study, const RunOptions& options, const studies::Progress& progress);
+/// What a request trains, but for the number of threads and which recipes and seeds: the study's text, steps, and the program's
+/// version. A saved run goes on under the same one alone. @throws ulpscope::Error
+std::string identity_of(const TrainRequest& request);
+
+/// How far the runs are.
+struct TrainProgress {
+  std::string run;                 ///< `fp16_amp-0`: recipe and seed
+  std::uint64_t done = 0, of = 0;  ///< steps of all runs
+  std::uint64_t skipped = 0;       ///< steps of this run that the scaler skipped
+  TrainStep step = {};             ///< the last one
+};
+
+/// How runs are made.
+struct TrainAll {
+  RunOptions run = {};                                      ///< of each; `progress` and `saved` are set here
+  std::string saved = {};                                   ///< folder of runs that are on their way; empty: none is saved
+  std::function<void(const TrainProgress&)> progress = {};  ///< asked behind each step
+};
+
+/// All runs, by recipe and seed. @throws ulpscope::Error
+std::vector<RunResult> train_all(const TrainStudy& study, const TrainAll& options);
 
 /// Writes what the runs recorded below a folder: weights/RECIPE-SEED-STEP.safetensors, whose names and shapes are torch's, and
 /// gradients/RECIPE-SEED.safetensors, a trace for `ulpscope scale`. @throws ulpscope::Error
 void write_recorded(const std::string& folder, const std::vector<RunResult>& runs);
 
 /// curves.csv: `recipe,seed,step,loss,grad_norm,scale,skipped,lost_updates`; summary.csv: a row a recipe; tensors.csv: what
-/// roundings did, in about ten steps of each run; findings.csv: `recipe,seed,step,layer,place,finding,value,threshold`.
+/// roundings did, in about ten steps of each run; findings.csv: `recipe,seed,step,layer,place,finding,value,threshold`;
+/// where the study asks for it evaluations.csv.
 std::vector<reports::Table> train_tables(const std::vector<RunResult>& runs);
 
 /// A sentence for each recipe, with the mechanism of what went wrong.

@@ -26,9 +26,9 @@ struct Sizes {
 };
 const std::map<std::string, Sizes>& layer_kinds() {
   static const std::map<std::string, Sizes> kinds{
-      {"linear", {2, 2}},  {"conv", {3, 4}}, {"layer_norm", {1, 1}}, {"rms_norm", {1, 1}}, {"max_pool", {1, 1}},
-      {"reshape", {3, 3}}, {"flatten", {}},  {"relu", {}},           {"gelu", {}},         {"silu", {}},
-      {"sigmoid", {}},     {"tanh", {}},     {"softmax", {}},
+      {"linear", {2, 2}},   {"conv", {3, 4}},    {"layer_norm", {1, 1}}, {"rms_norm", {1, 1}}, {"batch_norm", {1, 1}},
+      {"max_pool", {1, 1}}, {"reshape", {3, 3}}, {"flatten", {}},        {"relu", {}},         {"gelu", {}},
+      {"silu", {}},         {"sigmoid", {}},     {"tanh", {}},           {"softmax", {}},
   };
   return kinds;
 }
@@ -71,12 +71,12 @@ Layer layer_of(const TomlValue& value) {
   return layer;
 }
 
-std::vector<Layer> perceptron(const ModelSpec& model) {
+std::vector<Layer> perceptron(const std::vector<std::uint64_t>& widths, const std::string& activation) {
   std::vector<Layer> layers;
-  if (model.widths.size() < 2) throw Error("[model] widths: give two or more");
-  for (std::size_t i = 0; i + 1 < model.widths.size(); ++i) {
-    if (i > 0) layers.push_back({model.activation, {}});
-    layers.push_back({"linear", {model.widths[i], model.widths[i + 1]}});
+  if (widths.size() < 2) throw Error("[model] widths: give two or more");
+  for (std::size_t i = 0; i + 1 < widths.size(); ++i) {
+    if (i > 0) layers.push_back({activation, {}});
+    layers.push_back({"linear", {widths[i], widths[i + 1]}});
   }
   return layers;
 }
@@ -93,7 +93,12 @@ void read_model(ModelSpec& model, const TomlValue& value) {
   const TomlValue* const layers = value.table().find("layers");
   if ((model.kind == "layers") != (layers != nullptr))
     throw Error(value.place + ": [model] layers: give them with kind \"layers\", and with no other");
-  if (model.kind == "mlp") model.layers = perceptron(model);
+  if (model.kind == "mlp" || model.kind == "gan") model.layers = perceptron(model.widths, model.activation);
+  if (model.kind == "gan") {
+    model.discriminator = perceptron(model.discriminator_widths, model.activation);
+    if (model.widths.back() != model.discriminator_widths.front() || model.discriminator_widths.back() != 1)
+      throw Error(value.place + ": [model] discriminator_widths: begin with the generator's last width, end with 1");
+  }
   if (model.kind == "cnn") model.layers = convolutions(model);
   if (layers == nullptr) return;
   if (!layers->is_list() || layers->list().empty()) throw Error(layers->place + ": [model] layers: give a list of layers");
@@ -101,11 +106,28 @@ void read_model(ModelSpec& model, const TomlValue& value) {
 }
 
 template <class Spec>
-void read_section(const TomlTable& file, const char* section, Spec& spec) {
+void read_section(const TomlTable& file, const char* section, Spec& spec, const std::vector<std::string>& others = {}) {
   const TomlValue* const value = file.find(section);
   if (value == nullptr) return;
   requests::Fields fields = requests::fields_of(spec);
-  requests::set_from(fields, *value, {});
+  requests::set_from(fields, *value, others);
+}
+
+/// `[optimizer]`, and of a gan the two below it, which take from it what they do not say.
+void read_optimizers(TrainStudy& study, const TomlTable& file) {
+  const std::vector<std::string> parts{"generator", "discriminator"};
+  read_section(file, "optimizer", study.optimizer, parts);
+  study.generator = study.discriminator = study.optimizer;
+  const TomlValue* const value = file.find("optimizer");
+  if (value == nullptr) return;
+  for (const std::string& part : parts)
+    if (const TomlValue* const found = value->table().find(part); found != nullptr) {
+      if (!found->is_table()) throw Error(found->place + ": write [optimizer." + part + "]");
+      if (study.model.kind != "gan")
+        throw Error(found->place + ": [optimizer." + part + "]: only [model] kind \"gan\" has two optimizers");
+    }
+  read_section(value->table(), "generator", study.generator);
+  read_section(value->table(), "discriminator", study.discriminator);
 }
 
 /// A section of one key, `kind`.
@@ -117,13 +139,19 @@ struct Kind {
 }  // namespace
 
 void ModelSpec::describe(requests::Fields& fields) {
-  fields.add("kind", kind, "layers, mlp, cnn (of 8 by 8 pixels), or gpt").checked(among({"layers", "mlp", "cnn", "gpt"}));
+  fields.add("kind", kind, "layers, mlp, cnn (of 8 by 8 pixels), gpt, lstm, or gan")
+      .checked(among({"layers", "mlp", "cnn", "gpt", "lstm", "gan"}));
   fields.add("init", init, "a .safetensors file of torch's names, or kaiming_uniform, torch's own, from the seed");
-  fields.add("widths", widths, "of mlp: inputs, hidden units, outputs").whole({1, 1 << 20}).as_commas();
-  fields.add("activation", activation, "of mlp and cnn").checked(among({"relu", "gelu", "silu", "sigmoid", "tanh"}));
-  fields.add("vocabulary", vocabulary, "of gpt: how many tokens there are").whole({2, 1 << 16});
-  fields.add("context", context, "of gpt: tokens of a sequence").whole({1, 1 << 16});
-  fields.add("width", width, "of gpt: numbers that stand for a token").whole({1, 1 << 16});
+  fields.add("widths", widths, "of mlp: inputs, hidden units, outputs; of gan the generator's, from random numbers to a sample")
+      .whole({1, 1 << 20})
+      .as_commas();
+  fields.add("discriminator_widths", discriminator_widths, "of gan: from a sample to one number")
+      .whole({1, 1 << 20})
+      .as_commas();
+  fields.add("activation", activation, "of mlp, cnn and gan").checked(among({"relu", "gelu", "silu", "sigmoid", "tanh"}));
+  fields.add("vocabulary", vocabulary, "of gpt and lstm: how many tokens there are").whole({2, 1 << 16});
+  fields.add("context", context, "of gpt and lstm: tokens of a sequence").whole({1, 1 << 16});
+  fields.add("width", width, "of gpt and lstm: numbers that stand for a token").whole({1, 1 << 16});
   fields.add("heads", heads, "of gpt: a divisor of width").whole({1, 1 << 16});
   fields.add("blocks", blocks, "of gpt: attention and perceptron, one after the other").whole({1, 1 << 10});
 }
@@ -132,11 +160,14 @@ void DataSpec::describe(requests::Fields& fields) {
   fields.add("inputs", inputs, "a tensor: samples first");
   fields.add("targets", targets, "a tensor: classes, or what the loss compares with");
   fields
-      .add("table", table, "digits: pixels and classes in studies/data; markov: sequences for gpt, drawn with a known optimum")
-      .checked(among({"digits", "markov"}));
+      .add(
+          "table", table,
+          "digits: pixels and classes in studies/data; markov: sequences for gpt and lstm, drawn with a known optimum; normal: "
+          "points of a plane for gan")
+      .checked(among({"digits", "markov", "normal"}));
   fields.add("order", order, "fixed, or shuffled in every epoch").checked(among({"fixed", "shuffled"}));
   fields.add("batch", batch, "samples of a step; 0: all");
-  fields.add("samples", samples, "sequences of markov that are drawn").whole({1, 1 << 24});
+  fields.add("samples", samples, "sequences of markov, points of normal that are drawn").whole({1, 1 << 24});
   fields.add("held_back", held_back, "samples at the end that are not trained on, for the accuracy");
 }
 
@@ -178,13 +209,55 @@ void RunSpec::describe(requests::Fields& fields) {
   fields.add("accumulate", accumulate, "batches whose gradients one step adds up").whole({.least = 1});
   fields.add("warmup", warmup, "steps in which the learning rate grows from 0");
   fields.add("schedule", schedule, "constant, or cosine to 0").checked(among({"constant", "cosine"}));
+  fields.add("workers", workers, "that have a batch each and add up their gradients").whole({1, 1 << 10});
+  fields.add("all_reduce", all_reduce, "in which order they add up: ring or tree").checked(among({"ring", "tree"}));
+  fields.add("checkpoint_activations", checkpoint_activations,
+             "keep layers' results alone, compute the rest again: the same bits");
+  fields.add("evaluate", evaluate, "recipes that the trained weights are evaluated under, beside their own").as_commas();
+  fields.add("reload_at", reload_at, "a step at which the run is saved, loses reload_loses, and goes on");
+  fields.add("reload_loses", reload_loses, "master_weights, moments, scaler: what is not saved").as_commas();
   fields.add("seeds", seeds, "a run for each").as_commas();
   fields.add("recipes", recipes, "a run for each").as_commas();
   fields.add("clip_norm", clip_norm, "greatest norm of all gradients together").real({.least = 0});
   fields.add("clip_value", clip_value, "greatest magnitude of a gradient").real({.least = 0});
   fields.add("clip", clip, "after_unscale, or before_unscale, which is wrong: the limit is that over the scale")
       .checked(among({"after_unscale", "before_unscale"}));
+  fields.add("unscale", unscale, "before_step, or never, which is wrong: steps are larger by the scale")
+      .checked(among({"before_step", "never"}));
+  fields.add("on_overflow", on_overflow, "skip, or step, which is wrong: infinite gradients reach the weights")
+      .checked(among({"skip", "step"}));
 }
+
+namespace {
+
+/// What belongs together does.
+void check(const TrainStudy& study, const std::string& name) {
+  const ModelSpec& model = study.model;
+  const RunSpec& run = study.run;
+  if ((run.steps == 0) == (run.epochs == 0)) throw Error(name + ": [run] steps or epochs: give one of them");
+  if (study.data.inputs.empty() == study.data.table.empty()) throw Error(name + ": [data] inputs or table: give one of them");
+  const bool wants_targets = study.loss != "sum" && model.kind != "gan";
+  if (study.data.inputs.empty() != study.data.targets.empty() && wants_targets)
+    throw Error(name + ": [data] targets: give them with inputs; only loss \"sum\" and kind \"gan\" need none");
+  const bool sequences = model.kind == "gpt" || model.kind == "lstm";
+  if (sequences != (study.data.table == "markov"))
+    throw Error(name + ": [model] kinds \"gpt\" and \"lstm\" and [data] table \"markov\" go together");
+  if (study.data.table == "normal" && model.kind != "gan")
+    throw Error(name + ": [data] table \"normal\" is for [model] kind \"gan\"");
+  if (model.kind == "gan" && (study.data.table == "digits" || run.accumulate > 1))
+    throw Error(name + ": [model] kind \"gan\" takes inputs or table \"normal\", and no accumulate");
+  if (model.kind == "gpt" && model.width % model.heads != 0)
+    throw Error(name + ": [model] heads: " + std::to_string(model.heads) + " does not divide width " +
+                std::to_string(model.width));
+  if (run.reload_at.has_value() == run.reload_loses.empty())
+    throw Error(name + ": [run] reload_at and reload_loses go together");
+  for (const std::string& word : run.reload_loses) one_of(word, {"master_weights", "moments", "scaler"});
+  for (const std::string& word : run.recipes) recipes::wider_of(recipes::open_recipe(word));
+  for (const std::string& word : run.evaluate) recipes::open_recipe(word);
+  for (const OptimizerSpec* const spec : {&study.optimizer, &study.generator, &study.discriminator}) spec->settings();
+}
+
+}  // namespace
 
 TrainStudy parse_train_study(std::string_view text, const std::string& name) {
   const TomlValue file = requests::parse_toml(text, name);
@@ -201,7 +274,7 @@ TrainStudy parse_train_study(std::string_view text, const std::string& name) {
   if (model == nullptr) throw Error(name + ": [model] is missing");
   read_model(study.model, *model);
   read_section(table, "data", study.data);
-  read_section(table, "optimizer", study.optimizer);
+  read_optimizers(study, table);
   read_section(table, "run", study.run);
   Kind loss{"cross_entropy"}, scaler{""};
   read_section(table, "loss", loss);
@@ -215,17 +288,8 @@ TrainStudy parse_train_study(std::string_view text, const std::string& name) {
     if (word == nullptr || *word != "diverges") throw Error(expect->place + ": expect: give \"diverges\", or leave it away");
     study.expect = *word;
   }
-  if ((study.run.steps == 0) == (study.run.epochs == 0)) throw Error(name + ": [run] steps or epochs: give one of them");
-  if (study.data.inputs.empty() == study.data.table.empty()) throw Error(name + ": [data] inputs or table: give one of them");
-  if (study.data.inputs.empty() != study.data.targets.empty() && study.loss != "sum")
-    throw Error(name + ": [data] targets: give them with inputs; only loss \"sum\" needs none");
-  if ((study.model.kind == "gpt") != (study.data.table == "markov"))
-    throw Error(name + ": [model] kind \"gpt\" and [data] table \"markov\" go together");
-  if (study.model.kind == "gpt" && study.model.width % study.model.heads != 0)
-    throw Error(name + ": [model] heads: " + std::to_string(study.model.heads) + " does not divide width " +
-                std::to_string(study.model.width));
-  for (const std::string& word : study.run.recipes) recipes::open_recipe(word);
-  study.optimizer.settings();
+  study.model.checkpoint = study.run.checkpoint_activations;
+  check(study, name);
   return study;
 }
 

@@ -29,8 +29,11 @@ struct ModelSpec {
   std::vector<std::uint64_t> widths{64, 128, 10};
   std::string activation = "relu";
   std::uint64_t vocabulary = 16, context = 32, width = 64, heads = 4, blocks = 2;
+  std::vector<std::uint64_t> discriminator_widths{2, 32, 32, 1};
   ///@}
-  std::vector<Layer> layers = {};  ///< of kind `layers`; of the others what the kind is made of
+  std::vector<Layer> layers = {};         ///< of kind `layers`; of the others what the kind is made of; of gan the generator's
+  std::vector<Layer> discriminator = {};  ///< of gan
+  bool checkpoint = false;                ///< of [run] checkpoint_activations
 
   /// Names the members.
   void describe(requests::Fields& fields);
@@ -68,11 +71,13 @@ struct OptimizerSpec {
 struct RunSpec {
   /// What the fields of these names say.
   ///@{
-  std::uint64_t steps = 0, epochs = 0, accumulate = 1, warmup = 0;
+  std::uint64_t steps = 0, epochs = 0, accumulate = 1, warmup = 0, workers = 1;
   std::vector<std::uint64_t> seeds{0};
-  std::vector<std::string> recipes{"float32"};
+  std::vector<std::string> recipes{"float32"}, evaluate{}, reload_loses{};
   std::optional<double> clip_norm, clip_value;
-  std::string schedule = "constant", clip = "after_unscale";
+  std::optional<std::uint64_t> reload_at;
+  std::string schedule = "constant", clip = "after_unscale", unscale = "before_step", on_overflow = "skip", all_reduce = "ring";
+  bool checkpoint_activations = false;
   ///@}
 
   /// Names the members.
@@ -81,13 +86,14 @@ struct RunSpec {
 
 /// All of it.
 struct TrainStudy {
-  ModelSpec model;          ///< `[model]`
-  DataSpec data;            ///< `[data]`
-  std::string loss;         ///< kind of `[loss]`
-  OptimizerSpec optimizer;  ///< `[optimizer]`
-  std::string scaler;       ///< kind of `[scaler]`; empty: none
-  RunSpec run;              ///< `[run]`
-  std::string expect;       ///< `diverges`, where a run that does is none that failed
+  ModelSpec model;                         ///< `[model]`
+  DataSpec data;                           ///< `[data]`
+  std::string loss;                        ///< kind of `[loss]`
+  OptimizerSpec optimizer;                 ///< `[optimizer]`
+  OptimizerSpec generator, discriminator;  ///< of gan `[optimizer.generator]` and `[optimizer.discriminator]`
+  std::string scaler;                      ///< kind of `[scaler]`; empty: none
+  RunSpec run;                             ///< `[run]`
+  std::string expect;                      ///< `diverges`, where a run that does is none that failed
 };
 
 /// @throws ulpscope::Error with file and line

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// A small LSTM (Hochreiter and Schmidhuber 1997, with the forget gate of Gers et al. 2000): an embedding, one layer, and a
+// product onto the vocabulary.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "training/tape/tape.hpp"
+#include "training/train/model.hpp"
+
+namespace ulpscope::training {
+
+/// `embedding.weight`, torch.nn.LSTM's `lstm.weight_ih_l0`, `lstm.weight_hh_l0`, `lstm.bias_ih_l0`, `lstm.bias_hh_l0` (gates in
+/// the order i, f, g, o), `head.weight`, `head.bias`.
+std::vector<ParameterShape> lstm_parameters(const ModelSpec& model);
+
+/// Names of its layers that have products.
+std::vector<std::string> lstm_product_layers();
+
+/// Logits (sequences * context, vocabulary) of `tokens`, sequence after sequence; state and cell begin at zero. Layers are
+/// named `embedding`, `lstm`, `head`; the two products of a step are the operation `linear`.
+template <class Real>
+Variable lstm_outputs(Tape<Real>& tape, const ModelSpec& model, const std::vector<Variable>& parameters,
+                      const std::vector<std::size_t>& tokens);
+
+}  // namespace ulpscope::training

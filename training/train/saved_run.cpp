@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs to files and back.
+#include "training/train/saved_run.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <utility>
+
+#include "emu/catalogue.hpp"
+#include "emu/encode.hpp"
+#include "emu/error.hpp"
+#include "emu/names.hpp"
+#include "tensors/tensor.hpp"
+#include "tensors/write.hpp"
+
+namespace ulpscope::training {
+namespace {
+
+using nlohmann::json;
+
+const char* const kind = "ulpscope training run";
+
+/// Takes numbers one after the other.
+class Taken {
+ public:
+  explicit Taken(const std::vector<double>& all) : all_(all) {}
+  double number() {
+    if (next_ >= all_.size()) throw Error("a saved run ends too early");
+    return all_[next_++];
+  }
+  std::uint64_t whole() { return static_cast<std::uint64_t>(number()); }
+  bool is_left() const { return next_ < all_.size(); }
+
+ private:
+  const std::vector<double>& all_;
+  std::size_t next_ = 0;
+};
+
+double number(std::uint64_t x) { return static_cast<double>(x); }
+
+void save_recorded(const std::string& name, const std::vector<RecordedWeights>& all, SavedRun& run) {
+  std::vector<double>& steps = run.numbers[name];
+  for (const RecordedWeights& recorded : all) {
+    steps.push_back(number(recorded.step));
+    for (std::size_t i = 0; i < recorded.values.size(); ++i)
+      run.numbers[name + "/" + std::to_string(recorded.step) + "/" + std::to_string(i)] = recorded.values[i];
+  }
+}
+
+void restore_recorded(const std::string& name, std::size_t parameters, const SavedRun& run, std::vector<RecordedWeights>& all) {
+  all.clear();
+  for (const double step : run.at(name)) {
+    RecordedWeights& recorded = all.emplace_back();
+    recorded.step = static_cast<std::uint64_t>(step);
+    for (std::size_t i = 0; i < parameters; ++i)
+      recorded.values.push_back(run.at(name + "/" + std::to_string(recorded.step) + "/" + std::to_string(i)));
+  }
+}
+
+}  // namespace
+
+const std::vector<double>& SavedRun::at(const std::string& name) const {
+  const auto found = numbers.find(name);
+  if (found == numbers.end()) throw Error("a saved run without " + name);
+  return found->second;
+}
+
+void write_saved_run(const std::string& path, const SavedRun& run) {
+  std::vector<tensors::NamedCodes> all;
+  for (const auto& [name, values] : run.numbers)
+    all.push_back({name, emu::float64, {values.size()}, [&values](std::uint64_t first, std::span<emu::Code> out) {
+                     for (std::size_t i = 0; i < out.size(); ++i)
+                       out[i] = emu::encode(emu::float64, values[static_cast<std::size_t>(first) + i]);
+                   }});
+  json words(run.words);
+  words["kind"] = kind;
+  tensors::write_safetensors(path, all, {.copied = {}, .metadata = words.dump()});
+}
+
+SavedRun read_saved_run(const std::string& path) {
+  SavedRun run;
+  const json words = json::parse(tensors::metadata(path), nullptr, false);
+  if (!words.is_object() || words.value("kind", "") != kind) throw Error(path + ": is no saved training run");
+  for (const auto& [name, word] : words.items())
+    if (word.is_string()) run.words[name] = word.get<std::string>();
+  for (const tensors::Tensor& tensor : tensors::open(path)) {
+    std::vector<double>& values = run.numbers[tensor.name];
+    values.resize(tensor.count());
+    if (!values.empty()) tensor.source->read(0, std::span<double>(values));
+  }
+  return run;
+}
+
+void save_result(const RunResult& result, SavedRun& run) {
+  std::vector<double>& steps = run.numbers["result/steps"];
+  for (const TrainStep& s : result.steps)
+    for (const double x : {number(s.step), s.loss, s.grad_norm, s.scale, s.skipped ? 1.0 : 0.0, number(s.wanted),
+                           number(s.lost), s.other_loss, s.other_skipped ? 1.0 : 0.0})
+      steps.push_back(x);
+  json places = json::array(), findings = json::array(), evaluations = json::array();
+  std::vector<double>& counts = run.numbers["result/places"];
+  for (const WatchedPlace& w : result.places) {
+    const PlaceCounts& c = w.counts;
+    places.push_back({w.place.layer, w.place.operation, w.place.place, emu::format_name(c.format)});
+    for (const double x : {number(w.step), number(c.count), number(c.to_zero), number(c.subnormal), number(c.overflow),
+                           number(c.nonfinite), c.signal, c.noise})
+      counts.push_back(x);
+  }
+  std::vector<double>& values = run.numbers["result/findings"];
+  for (const TrainFinding& f : result.findings) {
+    findings.push_back({f.layer, f.place, f.finding});
+    for (const double x : {number(f.step), f.value, f.threshold}) values.push_back(x);
+  }
+  std::vector<double>& evaluated = run.numbers["result/evaluations"];
+  for (const Evaluation& e : result.evaluations) {
+    evaluations.push_back(e.recipe);
+    for (const double x : {e.loss, e.accuracy ? 1.0 : 0.0, e.accuracy.value_or(0)}) evaluated.push_back(x);
+  }
+  run.words["places"] = places.dump(), run.words["findings"] = findings.dump(), run.words["evaluations"] = evaluations.dump();
+  save_recorded("recorded", result.recorded, run);
+  save_recorded("gradients", result.gradients, run);
+  run.numbers["result/all"] = {result.diverged ? 1.0 : 0.0, result.accuracy ? 1.0 : 0.0,     result.accuracy.value_or(0),
+                               result.distance ? 1.0 : 0.0, result.distance.value_or(0),     result.bytes_per_parameter,
+                               result.bytes_per_activation, number(result.activation_bytes), number(result.all_reduce_bytes)};
+}
+
+namespace {
+
+void restore(const SavedRun& run, RunResult& result) {
+  const auto words = [&](const char* name) {
+    const auto found = run.words.find(name);
+    const json list = found == run.words.end() ? json() : json::parse(found->second, nullptr, false);
+    if (!list.is_array()) throw Error(std::string("a saved run without ") + name);
+    return list;
+  };
+  const auto optional_of = [](Taken& taken) {
+    const bool is_there = taken.number() != 0;
+    const double value = taken.number();
+    return is_there ? std::optional(value) : std::nullopt;
+  };
+  result.steps.clear();
+  for (Taken taken(run.at("result/steps")); taken.is_left();) {
+    TrainStep& s = result.steps.emplace_back();
+    s.step = taken.whole(), s.loss = taken.number(), s.grad_norm = taken.number(), s.scale = taken.number();
+    s.skipped = taken.number() != 0, s.wanted = taken.whole(), s.lost = taken.whole();
+    s.other_loss = taken.number(), s.other_skipped = taken.number() != 0;
+  }
+  result.places.clear();
+  Taken counts(run.at("result/places"));
+  for (const json& place : words("places")) {
+    WatchedPlace& w = result.places.emplace_back();
+    w.place = {place.at(0), place.at(1), place.at(2)};
+    const auto format = emu::parse_format(place.at(3).get<std::string>());
+    if (!format) throw Error("a saved run of format " + place.at(3).get<std::string>());
+    PlaceCounts& c = w.counts;
+    c.format = *format, w.step = counts.whole(), c.count = counts.whole(), c.to_zero = counts.whole();
+    c.subnormal = counts.whole(), c.overflow = counts.whole(), c.nonfinite = counts.whole();
+    c.signal = counts.number(), c.noise = counts.number();
+  }
+  result.findings.clear();
+  Taken values(run.at("result/findings"));
+  for (const json& finding : words("findings")) {
+    TrainFinding& f = result.findings.emplace_back();
+    f.layer = finding.at(0), f.place = finding.at(1), f.finding = finding.at(2);
+    f.step = values.whole(), f.value = values.number(), f.threshold = values.number();
+  }
+  result.evaluations.clear();
+  Taken evaluated(run.at("result/evaluations"));
+  for (const json& recipe : words("evaluations")) {
+    Evaluation& e = result.evaluations.emplace_back();
+    e.recipe = recipe, e.loss = evaluated.number(), e.accuracy = optional_of(evaluated);
+  }
+  restore_recorded("recorded", result.parameters.size(), run, result.recorded);
+  restore_recorded("gradients", result.parameters.size(), run, result.gradients);
+  Taken all(run.at("result/all"));
+  result.diverged = all.number() != 0, result.accuracy = optional_of(all), result.distance = optional_of(all);
+  result.bytes_per_parameter = all.number(), result.bytes_per_activation = all.number();
+  result.activation_bytes = all.whole(), result.all_reduce_bytes = all.whole();
+}
+
+}  // namespace
+
+void restore_result(const SavedRun& run, RunResult& result) {
+  try {
+    restore(run, result);
+  } catch (const json::exception&) {
+    throw Error("a saved run whose words are not ours");
+  }
+}
+
+}  // namespace ulpscope::training

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// A run on its way, as a .safetensors file: from it the run goes on with the same bits.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "training/train/run.hpp"
+
+namespace ulpscope::training {
+
+/// Everything by name: float64 tensors, which hold every number of a run exactly, and words.
+struct SavedRun {
+  std::map<std::string, std::vector<double>> numbers = {};  ///< of one dimension
+  std::map<std::string, std::string> words = {};            ///< the file's metadata
+
+  /// @throws ulpscope::Error where there is no such entry
+  const std::vector<double>& at(const std::string& name) const;
+};
+
+/// The file appears whole or not at all. @throws ulpscope::Error
+void write_saved_run(const std::string& path, const SavedRun& run);
+/// @throws ulpscope::Error where the file is no saved run
+SavedRun read_saved_run(const std::string& path);
+
+/// What a run has come to so far, into and out of a saved one.
+///@{
+void save_result(const RunResult& result, SavedRun& run);
+void restore_result(const SavedRun& run, RunResult& result);
+///@}
+
+}  // namespace ulpscope::training
