@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -192,6 +194,28 @@ TEST_CASE("what is recorded begins another run, and is a trace of gradients", "[
   REQUIRE(scaled.replays[0].steps.size() == 5);
   CHECK(scaled.replays[0].steps[1].number == 2);
   CHECK(scaled.elements == 5 * (35 + 7 + 21 + 3));
+}
+
+TEST_CASE("moments are stored as the recipe says", "[training]") {
+  TemporaryDirectory folder;
+  const auto after = [&](const std::string& state) {
+    const std::string path = folder.file("mine.toml");
+    std::ofstream(path) << "[state]\n"
+                        << state << "[[rule]]\ninput = \"float32\"\nweight = \"float32\"\noutput = \"float32\"\n"
+                        << "grad_output = \"float32\"\ngrad_input = \"float32\"\ngrad_weight = \"float32\"\n"
+                        << "accumulate = \"float32\"\n";
+    const Network network{&folder};
+    return run_of(network.study("steps = 4\n", "[optimizer]\nkind = \"adam\"\n"), path).recorded.back().values;
+  };
+  const std::string eight = "first_moment = \"dynamic8\"\nsecond_moment = \"dynamic8\"\n";
+  const auto plain = after("");
+  CHECK(after(eight) != plain);
+  CHECK(after(eight + "moments_from = 36\n") == plain);
+  const auto mixed = after(eight + "moments_from = 35\n");  // the first weight alone
+  CHECK(mixed[0] != plain[0]);
+  CHECK(after("second_moment = \"e4m3\"\nsecond_moment_scaling = \"1x128\"\n") != plain);
+  CHECK_THROWS_WITH(after("first_moment = \"e4m3\"\nfirst_moment_scaling = \"1x256\"\n"),
+                    Catch::Matchers::StartsWith("recipe mine: first_moment: scaling '1x256': give a positive number"));
 }
 
 TEST_CASE("tables have the columns that scripts rely on", "[training]") {

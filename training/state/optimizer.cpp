@@ -156,8 +156,8 @@ UpdateCounts optimizer_step(const OptimizerSettings& settings, const StateStorag
   Steps<Real> steps(settings, learning_rate, state);
   if (settings.kind != OptimizerKind::sgd) steps.correct();
   std::vector<Real> next = settings.kind == OptimizerKind::sgd ? steps.sgd(weights, gradient) : steps.adam(weights, gradient);
-  store(state.first, storage.first);
-  store(state.second, storage.second);
+  store_moment(state.first, storage.first, MapSigns::both);
+  store_moment(state.second, storage.second, MapSigns::positive);
 
   const std::vector<Real> before = weights;
   UpdateCounts counts{.elements = weights.size()};

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "training/state/moments.hpp"
 #include "training/tape/array.hpp"
 #include "training/tape/precision.hpp"
 
@@ -57,7 +58,7 @@ struct OptimizerSettings {
 /// What weights and states are stored in. The step itself is computed in float32, in float64 where an array is of doubles.
 struct StateStorage {
   Storage weights = {};                             ///< the weights that are updated: the master weights where there are some
-  Storage first = {}, second = {};                  ///< momentum or m, and v
+  MomentStorage first = {}, second = {};            ///< momentum or m, and v
   UpdateRounding update = UpdateRounding::nearest;  ///< of the weights
 };
 

@@ -102,9 +102,16 @@ Precision precision_of(const Recipe& recipe, DelayedScales& delayed) {
 
 StateStorage state_storage_of(const Recipe& recipe) {
   const recipes::RecipeState& state = recipe.state;
+  const auto moment = [&](const char* name, const std::string& format, const std::string& scaling) {
+    try {
+      return parse_moment_storage(format, scaling, static_cast<std::size_t>(state.moments_from));
+    } catch (const Error& error) {
+      throw Error("recipe " + recipe.name + ": " + name + ": " + error.what());
+    }
+  };
   return {.weights = {parse_format(state.weights), {}},
-          .first = {parse_format(state.first_moment), {}},
-          .second = {parse_format(state.second_moment), {}},
+          .first = moment("first_moment", state.first_moment, state.first_moment_scaling),
+          .second = moment("second_moment", state.second_moment, state.second_moment_scaling),
           .update = parse_update_rounding(state.update)};
 }
 

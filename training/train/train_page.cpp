@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <tuple>
 #include <utility>
 
 #include "emu/names.hpp"
@@ -124,11 +126,14 @@ reports::Table places_table(const TrainStudy& study) {
     }
     if (study.loss != "sum") operation("loss", study.loss);
     const recipes::RecipeState& state = recipe.state;
-    for (const auto& [place, format] : {std::pair{"weights", state.weights},
-                                        {"gradients", state.gradients},
-                                        {"first_moment", state.first_moment},
-                                        {"second_moment", state.second_moment}})
-      table.rows.push_back({word, "", "state", place, emu::format_name(*emu::parse_format(format)), "", ""});
+    for (const auto& [place, format, scaling] : {std::tuple{"weights", state.weights, std::string()},
+                                                 {"gradients", state.gradients, ""},
+                                                 {"first_moment", state.first_moment, state.first_moment_scaling},
+                                                 {"second_moment", state.second_moment, state.second_moment_scaling}}) {
+      const std::optional<emu::Format> known = emu::parse_format(format);
+      table.rows.push_back({word, "", "state", place, known ? emu::format_name(*known) : format,
+                            scaling == "none" ? std::string() : scaling, ""});
+    }
   }
   return table;
 }
