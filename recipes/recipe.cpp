@@ -92,6 +92,7 @@ void RecipeState::describe(requests::Fields& fields) {
   fields.add("second_moment_scaling", second_moment_scaling, "the same of the second").as_value("SCALE");
   fields.add("moments_from", moments_from, "elements of the smallest tensor whose moments are so stored");
   fields.add("update", update, "how updated weights are rounded: nearest, stochastic or kahan").checked(check_update);
+  format("orthogonal", orthogonal, "format in which Muon makes a momentum orthogonal");
 }
 
 RecipeRule resolve(const Recipe& recipe, std::string_view operation, const std::string& layer) {

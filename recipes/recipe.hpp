@@ -47,7 +47,7 @@ struct RecipeState {
   std::string weights = "float32", gradients = "float32", first_moment = "float32", second_moment = "float32";
   std::string first_moment_scaling = "none", second_moment_scaling = "none";
   std::uint64_t moments_from = 0;
-  std::string update = "nearest";
+  std::string update = "nearest", orthogonal = "bf16";
   ///@}
 
   /// Names the members, for TOML.

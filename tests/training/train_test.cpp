@@ -196,6 +196,22 @@ TEST_CASE("what is recorded begins another run, and is a trace of gradients", "[
   CHECK(scaled.elements == 5 * (35 + 7 + 21 + 3));
 }
 
+TEST_CASE("Muon trains weights of two dimensions, with torch's momentum without a word of it", "[training]") {
+  TemporaryDirectory folder;
+  const Network network{&folder};
+  const auto after = [&](const std::string& optimizer, const std::string& recipe) {
+    return run_of(network.study("steps = 3\n", "[optimizer]\nlr = 0.1\n" + optimizer), recipe).recorded.back().values;
+  };
+  const auto muon = after("kind = \"muon\"\n", "float32"), adamw = after("kind = \"adamw\"\n", "float32");
+  CHECK(muon ==
+        after("kind = \"muon\"\nmomentum = 0.95\nnesterov = true\nns_steps = 5\nadjust_lr = \"original\"\n", "float32"));
+  CHECK(muon != after("kind = \"muon\"\nmomentum = 0.9\n", "float32"));
+  CHECK(muon != after("kind = \"muon\"\nnesterov = false\n", "float32"));
+  CHECK(muon != after("kind = \"muon\"\nadjust_lr = \"match_rms_adamw\"\n", "float32"));
+  CHECK(muon != after("kind = \"muon\"\n", "tf32"));  // whose iteration is in bfloat16
+  CHECK(muon[0] != adamw[0]);
+}
+
 TEST_CASE("moments are stored as the recipe says", "[training]") {
   TemporaryDirectory folder;
   const auto after = [&](const std::string& state) {
@@ -260,6 +276,9 @@ TEST_CASE("studies that cannot be run are refused with file and line", "[trainin
   CHECK(message("[model]\nkind = \"mlp\"\n[scaler]\nkind = \"pytorh\"\n" + data).find("unknown scaler") != std::string::npos);
   CHECK(message("[model]\nkind = \"mlp\"\n" + data + "recipes = [\"fp61_amp\"]\n").find("unknown recipe") != std::string::npos);
   CHECK(message("[model]\nkind = \"mlp\"\n[optimizer]\nbetas = [0.9]\n" + data) == "[optimizer] betas: give two");
+  CHECK(message("[model]\nkind = \"mlp\"\n[optimizer]\nns_steps = 100\n" + data).starts_with("s.toml:4: "));
+  CHECK(message("[model]\nkind = \"mlp\"\n[optimizer]\nkind = \"muon\"\nadjust_lr = \"rms\"\n" + data)
+            .find("known are original, match_rms_adamw") != std::string::npos);
   CHECK(message("expect = \"fails\"\n[model]\nkind = \"mlp\"\n" + data).starts_with("s.toml:1: expect"));
   CHECK(message("[model]\nkind = \"gpt\"\n" + data).find("go together") != std::string::npos);
   CHECK(message("[model]\nkind = \"gpt\"\nheads = 3\n[data]\ntable = \"markov\"\n[run]\nsteps = 1\n")

@@ -112,7 +112,8 @@ StateStorage state_storage_of(const Recipe& recipe) {
   return {.weights = {parse_format(state.weights), {}},
           .first = moment("first_moment", state.first_moment, state.first_moment_scaling),
           .second = moment("second_moment", state.second_moment, state.second_moment_scaling),
-          .update = parse_update_rounding(state.update)};
+          .update = parse_update_rounding(state.update),
+          .orthogonal = parse_format(state.orthogonal)};
 }
 
 bool is_wide(const Recipe& recipe) { return !emu::fits_float(parse_format(recipe.state.weights)); }

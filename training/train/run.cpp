@@ -203,8 +203,9 @@ class Trainer {
 
   void update(std::uint64_t step, std::uint64_t steps, const Tensors& gradients, TrainStep& row) {
     for (std::size_t i = 0; i < weights_.size(); ++i) {
-      const UpdateCounts counts = optimizer_step(settings_, storage_, learning_rate(step, steps), weights_[i], gradients[i],
-                                                 states_[i], key_of(seed_, 2), next_random_);
+      const UpdateCounts counts =
+          optimizer_step(settings_, storage_, learning_rate(step, steps), weights_[i], gradients[i], states_[i],
+                         key_of(seed_, 2), next_random_, result_.parameters[i].shape, options_.threads);
       next_random_ += weights_[i].size();
       row.wanted += counts.wanted;
       row.lost += counts.lost;

@@ -129,7 +129,8 @@ reports::Table places_table(const TrainStudy& study) {
     for (const auto& [place, format, scaling] : {std::tuple{"weights", state.weights, std::string()},
                                                  {"gradients", state.gradients, ""},
                                                  {"first_moment", state.first_moment, state.first_moment_scaling},
-                                                 {"second_moment", state.second_moment, state.second_moment_scaling}}) {
+                                                 {"second_moment", state.second_moment, state.second_moment_scaling},
+                                                 {"orthogonal", state.orthogonal, ""}}) {
       const std::optional<emu::Format> known = emu::parse_format(format);
       table.rows.push_back({word, "", "state", place, known ? emu::format_name(*known) : format,
                             scaling == "none" ? std::string() : scaling, ""});

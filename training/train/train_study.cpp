@@ -108,6 +108,14 @@ void read_section(const TomlTable& file, const char* section, Spec& spec) {
   requests::set_from(fields, *value, {});
 }
 
+/// What a study leaves out is as torch has it, which depends on the kind.
+void read_optimizer(const TomlTable& file, OptimizerSpec& optimizer) {
+  read_section(file, "optimizer", optimizer);
+  if (optimizer.kind != "muon") return;
+  optimizer = {.momentum = 0.95, .nesterov = true};
+  read_section(file, "optimizer", optimizer);
+}
+
 /// A section of one key, `kind`.
 struct Kind {
   std::string kind;
@@ -141,16 +149,18 @@ void DataSpec::describe(requests::Fields& fields) {
 }
 
 void OptimizerSpec::describe(requests::Fields& fields) {
-  fields.add("kind", kind, "sgd, adam or adamw").checked(among({"sgd", "adam", "adamw"}));
+  fields.add("kind", kind, "sgd, adam, adamw or muon").checked(among({"sgd", "adam", "adamw", "muon"}));
   fields.add("lr", lr, "learning rate").real({.least = 0});
-  fields.add("momentum", momentum, "of sgd").real({.least = 0, .most = 1});
+  fields.add("momentum", momentum, "of sgd, and of muon, 0.95 there without it").real({.least = 0, .most = 1});
   fields.add("dampening", dampening, "of sgd").real({.least = 0, .most = 1});
-  fields.add("nesterov", nesterov, "of sgd: Nesterov's momentum");
+  fields.add("nesterov", nesterov, "of sgd and muon: Nesterov's momentum, which muon has without it");
   fields.add("weight_decay", weight_decay, "times the weight").real({.least = 0});
-  fields.add("betas", betas, "of adam and adamw").as_commas();
-  fields.add("eps", eps, "of adam and adamw").real({.least = 0});
+  fields.add("betas", betas, "of adam, adamw and what muon leaves to it").as_commas();
+  fields.add("eps", eps, "of adam, adamw and what muon leaves to it").real({.least = 0});
   fields.add("eps_placement", eps_placement, "torch, inside_step or bitsandbytes")
       .checked(among({"torch", "inside_step", "bitsandbytes"}));
+  fields.add("adjust_lr", adjust_lr, "of muon: original, or match_rms_adamw").checked(among({"original", "match_rms_adamw"}));
+  fields.add("ns_steps", ns_steps, "of muon: steps of its iteration").whole({1, 99});
 }
 
 OptimizerSettings OptimizerSpec::settings() const {
@@ -169,7 +179,9 @@ OptimizerSettings OptimizerSpec::settings() const {
           .beta1 = numbers[0],
           .beta2 = numbers[1],
           .eps = eps,
-          .eps_placement = parse_epsilon_placement(eps_placement)};
+          .eps_placement = parse_epsilon_placement(eps_placement),
+          .adjust_lr = parse_rate_adjustment(adjust_lr),
+          .ns_steps = ns_steps};
 }
 
 void RunSpec::describe(requests::Fields& fields) {
@@ -201,7 +213,7 @@ TrainStudy parse_train_study(std::string_view text, const std::string& name) {
   if (model == nullptr) throw Error(name + ": [model] is missing");
   read_model(study.model, *model);
   read_section(table, "data", study.data);
-  read_section(table, "optimizer", study.optimizer);
+  read_optimizer(table, study.optimizer);
   read_section(table, "run", study.run);
   Kind loss{"cross_entropy"}, scaler{""};
   read_section(table, "loss", loss);

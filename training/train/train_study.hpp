@@ -52,9 +52,10 @@ struct DataSpec {
 struct OptimizerSpec {
   /// What the fields of these names say.
   ///@{
-  std::string kind = "sgd", eps_placement = "torch";
+  std::string kind = "sgd", eps_placement = "torch", adjust_lr = "original";
   double lr = 0.01, momentum = 0, dampening = 0, weight_decay = 0, eps = 1e-8;
   bool nesterov = false;
+  std::uint64_t ns_steps = 5;
   std::vector<std::string> betas{"0.9", "0.999"};
   ///@}
 
