@@ -83,6 +83,7 @@ void RecipeState::describe(requests::Fields& fields) {
     fields.add(name, variable, help).as_value("F").checked(check_plain_format);
   };
   format("weights", weights, "format of the weights that are updated");
+  format("average", average, "format of the weights' moving average");
   format("gradients", gradients, "format of the gradients that the optimizer is given, and in which micro-batches add up");
   fields.add("first_moment", first_moment, "format of momentum, and of Adam's m; or dynamic8")
       .as_value("F")

@@ -45,6 +45,7 @@ struct RecipeState {
   /// What the fields of these names say.
   ///@{
   std::string weights = "float32", gradients = "float32", first_moment = "float32", second_moment = "float32";
+  std::string average = "float32";
   std::string first_moment_scaling = "none", second_moment_scaling = "none";
   std::uint64_t moments_from = 0;
   std::string update = "nearest", orthogonal = "bf16";

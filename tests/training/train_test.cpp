@@ -212,6 +212,46 @@ TEST_CASE("Muon trains weights of two dimensions, with torch's momentum without 
   CHECK(muon[0] != adamw[0]);
 }
 
+TEST_CASE("a moving average of the weights is recorded, and found where it stands still", "[training]") {
+  TemporaryDirectory folder;
+  const Network network{&folder};
+  const std::string more = "[optimizer]\nlr = 0.5\n";
+  const auto averaged = [&](const std::string& recipe) {
+    return run_of(network.study("steps = 20\naverage = 0.9999\n", more), recipe, {.record_every = 1});
+  };
+  const auto stands_still = [](const RunResult& run) {
+    const std::vector<TrainFinding> all = watched_findings(run);
+    return std::any_of(all.begin(), all.end(), [](const auto& f) { return f.finding == "average_stagnation"; });
+  };
+  const RunResult wide = averaged("float64"), narrow = averaged("bf16_pure");
+  std::vector<std::vector<double>> expected = wide.recorded[0].values;
+  for (const RecordedWeights& step : wide.recorded)
+    for (std::size_t p = 0; p < 4; ++p)
+      for (std::size_t i = 0; i < expected[p].size(); ++i) {
+        expected[p][i] = 0.9999 * expected[p][i] + 0.0001 * step.values[p][i];
+        REQUIRE(std::fabs(step.averages[p][i] - expected[p][i]) < 1e-14);
+      }
+  CHECK_FALSE(stands_still(wide));
+  CHECK_FALSE(stands_still(averaged("float32")));
+  CHECK(stands_still(narrow));
+  int moved = 0;  // but for weights so near to 0 that they are far from their average
+  for (std::size_t p = 0; p < 4; ++p)
+    for (std::size_t i = 0; i < expected[p].size(); ++i)
+      moved += narrow.recorded.back().averages[p][i] != narrow.recorded[0].values[p][i] ? 1 : 0;
+  CHECK(moved <= 1);
+  CHECK(narrow.recorded.back().values != narrow.recorded[0].values);
+  CHECK(narrow.average_format == emu::bfloat16);
+  CHECK(wide.steps[0].average_wanted == 0);
+
+  // What is recorded begins another run as it did, and has the average beside it.
+  write_recorded(folder.path(), {narrow});
+  const std::string path = folder.file("weights/bf16_pure-0-20.safetensors");
+  CHECK(tensors::open_one(path + ":average.0.weight").dtype.format == emu::bfloat16);
+  const RunResult without = run_of(network.study("steps = 20\n", more), "bf16_pure");
+  CHECK(without.recorded.back().averages.empty());
+  CHECK(without.recorded.back().values == narrow.recorded.back().values);
+}
+
 TEST_CASE("moments are stored as the recipe says", "[training]") {
   TemporaryDirectory folder;
   const auto after = [&](const std::string& state) {
@@ -232,6 +272,9 @@ TEST_CASE("moments are stored as the recipe says", "[training]") {
   CHECK(after("second_moment = \"e4m3\"\nsecond_moment_scaling = \"1x128\"\n") != plain);
   CHECK_THROWS_WITH(after("first_moment = \"e4m3\"\nfirst_moment_scaling = \"1x256\"\n"),
                     Catch::Matchers::StartsWith("recipe mine: first_moment: scaling '1x256': give a positive number"));
+  CHECK_THROWS_WITH(
+      after("orthogonal = \"float64\"\n"),
+      "recipe mine: orthogonal: float64 is wider than float32, in which steps of weights in float32 are computed");
 }
 
 TEST_CASE("tables have the columns that scripts rely on", "[training]") {

@@ -71,6 +71,7 @@ struct StateStorage {
   Storage weights = {};                             ///< the weights that are updated: the master weights where there are some
   MomentStorage first = {}, second = {};            ///< momentum or m, and v
   UpdateRounding update = UpdateRounding::nearest;  ///< of the weights
+  Storage average = {};                             ///< the weights' moving average (average.hpp)
   emu::Format orthogonal = emu::bfloat16;           ///< what Muon's iteration is computed in, by its authors in bfloat16
 };
 

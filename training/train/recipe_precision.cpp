@@ -4,6 +4,7 @@
 
 #include "emu/bulk.hpp"
 #include "emu/error.hpp"
+#include "emu/names.hpp"
 #include "requests/parts.hpp"
 
 namespace ulpscope::training {
@@ -109,10 +110,19 @@ StateStorage state_storage_of(const Recipe& recipe) {
       throw Error("recipe " + recipe.name + ": " + name + ": " + error.what());
     }
   };
+  for (const auto& [name, word] : {std::pair{"average", state.average},
+                                   {"gradients", state.gradients},
+                                   {"first_moment", state.first_moment},
+                                   {"second_moment", state.second_moment},
+                                   {"orthogonal", state.orthogonal}})
+    if (const auto format = emu::parse_format(word); format && !emu::fits_float(*format) && !is_wide(recipe))
+      throw Error("recipe " + recipe.name + ": " + name + ": " + word +
+                  " is wider than float32, in which steps of weights in " + state.weights + " are computed");
   return {.weights = {parse_format(state.weights), {}},
           .first = moment("first_moment", state.first_moment, state.first_moment_scaling),
           .second = moment("second_moment", state.second_moment, state.second_moment_scaling),
           .update = parse_update_rounding(state.update),
+          .average = {parse_format(state.average), {}},
           .orthogonal = parse_format(state.orthogonal)};
 }
 

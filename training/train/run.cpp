@@ -12,6 +12,7 @@
 #include "emu/math.hpp"
 #include "recipes/scaler.hpp"
 #include "requests/parts.hpp"
+#include "training/state/average.hpp"
 #include "training/tape/operations.hpp"
 #include "training/train/recipe_precision.hpp"
 
@@ -59,7 +60,7 @@ class Trainer {
       throw Error("[scaler] " + study.scaler + ": scales tensors, not losses; a recipe's rule has it as its scaling");
     result.parameters = parameters_of(study.model);
     if (study.data.table == "markov") result.optimum = markov_optimum(study.model.context, study.model.vocabulary);
-    result.weights_format = storage_.weights.format;
+    result.weights_format = storage_.weights.format, result.average_format = storage_.average.format;
     weights_ = initial_parameters<Real>(study.model, result.parameters, key_of(seed, 1));
     for (auto& values : weights_) store(values, storage_.weights);
     states_.resize(weights_.size());
@@ -210,6 +211,9 @@ class Trainer {
       row.wanted += counts.wanted;
       row.lost += counts.lost;
     }
+    if (!study_.run.average) return;
+    const UpdateCounts of_average = follow(average_, weights_, *study_.run.average, storage_.average);
+    row.average_wanted = of_average.wanted, row.average_lost = of_average.lost;
   }
 
   void finding(std::uint64_t step, const std::optional<Place>& place, const char* what, double value, double threshold) {
@@ -223,7 +227,7 @@ class Trainer {
     return all;
   }
 
-  void record(std::uint64_t step) { result_.recorded.push_back({step, widened(weights_)}); }
+  void record(std::uint64_t step) { result_.recorded.push_back({step, widened(weights_), widened(average_.tensors)}); }
 
   double accuracy() {
     constexpr std::size_t at_once = 256;
@@ -260,6 +264,7 @@ class Trainer {
   std::optional<recipes::Scaler> scaler_;
   Tensors weights_;
   std::vector<OptimizerState<Real>> states_;
+  WeightAverage<Real> average_;
   Monitor monitor_;
 };
 

@@ -127,6 +127,7 @@ reports::Table places_table(const TrainStudy& study) {
     if (study.loss != "sum") operation("loss", study.loss);
     const recipes::RecipeState& state = recipe.state;
     for (const auto& [place, format, scaling] : {std::tuple{"weights", state.weights, std::string()},
+                                                 {"average", state.average, ""},
                                                  {"gradients", state.gradients, ""},
                                                  {"first_moment", state.first_moment, state.first_moment_scaling},
                                                  {"second_moment", state.second_moment, state.second_moment_scaling},

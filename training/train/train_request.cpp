@@ -169,8 +169,8 @@ std::string mechanism(const TrainFinding& found) {
 
 /// Of the findings of a run one of each kind, the most telling first.
 std::vector<TrainFinding> one_of_each(const RunResult& run) {
-  const std::vector<std::string> order{"non_finite", "scaler_raised", "stagnation", "exploding",
-                                       "spike",      "vanishing",     "overflow",   "gradient_underflow"};
+  const std::vector<std::string> order{"non_finite", "scaler_raised",      "stagnation", "exploding",         "spike",
+                                       "vanishing",  "average_stagnation", "overflow",   "gradient_underflow"};
   std::vector<TrainFinding> findings;
   std::set<std::string> seen;
   for (const std::string& kind : order)
@@ -236,6 +236,8 @@ void write_recorded(const std::string& folder, const std::vector<RunResult>& run
       std::vector<tensors::NamedCodes> all;
       for (std::size_t i = 0; i < weights.values.size(); ++i)
         all.push_back(named(run.parameters[i], "", run.weights_format, weights.values[i]));
+      for (std::size_t i = 0; i < weights.averages.size(); ++i)
+        all.push_back(named(run.parameters[i], "average.", run.average_format, weights.averages[i]));
       write("weights", of_run + "-" + std::to_string(weights.step), all);
     }
     std::vector<tensors::NamedCodes> gradients;

@@ -194,6 +194,8 @@ void RunSpec::describe(requests::Fields& fields) {
   fields.add("recipes", recipes, "a run for each").as_commas();
   fields.add("clip_norm", clip_norm, "greatest norm of all gradients together").real({.least = 0});
   fields.add("clip_value", clip_value, "greatest magnitude of a gradient").real({.least = 0});
+  fields.add("average", average, "decay of the weights' moving average; without it there is none")
+      .real({.least = 0, .most = 1});
   fields.add("clip", clip, "after_unscale, or before_unscale, which is wrong: the limit is that over the scale")
       .checked(among({"after_unscale", "before_unscale"}));
 }

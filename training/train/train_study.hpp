@@ -72,7 +72,7 @@ struct RunSpec {
   std::uint64_t steps = 0, epochs = 0, accumulate = 1, warmup = 0;
   std::vector<std::uint64_t> seeds{0};
   std::vector<std::string> recipes{"float32"};
-  std::optional<double> clip_norm, clip_value;
+  std::optional<double> clip_norm, clip_value, average;
   std::string schedule = "constant", clip = "after_unscale";
   ///@}
 
