@@ -10,6 +10,7 @@
 
 #include "emu/catalogue.hpp"
 #include "emu/error.hpp"
+#include "training/state/lerp.hpp"
 
 namespace ulpscope::training {
 namespace {
@@ -65,6 +66,13 @@ TEST_CASE("averages in float64 follow the formula for every decay", "[training]"
   for (std::size_t i = 0; i < expected.size(); ++i)
     CHECK(std::fabs(static_cast<long double>(average.tensors[0][i]) - expected[i]) < 1e-15L);
   CHECK(average.tensors[1].empty());
+}
+
+TEST_CASE("a step is taken from the nearer end, as torch takes it", "[training]") {
+  CHECK(lerp(0x1p30F, 1.0F, 1.0F) == 1);
+  CHECK(lerp(1.0F, 0x1p30F, 0.0F) == 1);
+  CHECK(lerp(0x1p30F, 1.0F, 0.5F) == 0x1p29F);
+  CHECK(lerp(1.0, 3.0, 0.25) == 1.5);
 }
 
 TEST_CASE("averages begin as the stored weights, and know their sizes", "[training]") {

@@ -237,6 +237,15 @@ TEST_CASE("moments under the rules of scales, over the tensor as one row", "[tra
     const float block = amax_of(i / 32 * 32, 32), unit = std::exp2(std::ceil(std::log2(block / 448.0F)));
     CHECK(mx[i] == rounded(emu::e4m3, before[i] / unit) * unit);
   }
+  // MX clamps: 1.9999 2^127 is beyond bfloat16. A block of NVFP4 whose scale rounds to 0 becomes 0.
+  std::vector<float> clamped(32, 0x1.fffp0F);
+  store_moment(clamped, parse_moment_storage("bf16", "mx:floor", 0), MapSigns::both);
+  CHECK(clamped == std::vector<float>(32, 0x1.fep0F));
+  std::vector<float> faint(32, 6);
+  std::fill(faint.begin() + 16, faint.end(), 1e-6F);
+  store_moment(faint, parse_moment_storage("e2m1", "nvfp4", 0), MapSigns::both);
+  CHECK(faint[0] == 6);
+  CHECK(std::all_of(faint.begin() + 16, faint.end(), [](float x) { return x == 0; }));
   // Without a scale 8 bits saturate; m and v as small as most are become 0.
   std::vector<float> large{1000, -1000, 1e-4F};
   store_moment(large, parse_moment_storage("e4m3", "none", 0), MapSigns::both);
@@ -294,6 +303,23 @@ TEST_CASE("Adam with stored moments follows Adam as far as its moments are exact
   CHECK(distance_from_float32(blocks, {}) < bound_of_distance(16.0 / 448, 0) + rounding);
   // float32 itself, said with every word, is the same.
   CHECK(same_of("float32", "none") == 0);
+}
+
+TEST_CASE("bits that moments take, with their scales", "[training]") {
+  const auto bits = [](const char* format, const char* scaling, std::size_t elements, std::size_t least = 0) {
+    return stored_bits(parse_moment_storage(format, scaling, least), elements);
+  };
+  CHECK(bits("float32", "none", 1000) == 32000);
+  CHECK(bits("bf16", "none", 1000) == 16000);
+  CHECK(bits("dynamic8", "none", 8192, 4096) == 8192 * 8 + 32 * 32);
+  CHECK(bits("dynamic8", "none", 8193) == 8193 * 8 + 33 * 32);
+  CHECK(bits("dynamic8", "none", 4095, 4096) == 4095 * 32);
+  CHECK(bits("e4m3", "blocks256", 512) == 512 * 8 + 2 * 32);
+  CHECK(bits("e4m3", "blocks256", 511) == 511 * 32);
+  CHECK(bits("e4m3", "amax", 300) == 300 * 8 + 32);
+  CHECK(bits("e4m3", "1x128", 300) == 300 * 8 + 3 * 32);
+  CHECK(bits("e4m3", "mx:rceil", 300) == 300 * 8 + 10 * 8);
+  CHECK(bits("e2m1", "nvfp4", 300) == 300 * 4 + 19 * 8 + 32);
 }
 
 TEST_CASE("words of moments, and words that are none", "[training]") {

@@ -20,6 +20,11 @@ namespace {
 constexpr std::size_t block_size = 256;  // of both packages, by default
 constexpr float least_amax = 1e-12F;     // torchao's, under which a block keeps its scale
 
+/// Whether a tensor of so many elements stays as it was computed.
+bool is_left(const MomentStorage& storage, std::size_t elements) noexcept {
+  return elements < storage.least || (storage.codes == MomentCodes::blocks256 && elements % block_size != 0);
+}
+
 template <class Real>
 void round_in_place(std::span<Real> values, const MomentStorage& storage) {
   emu::round_to(storage.format, std::span<const Real>(values), values, storage.options);
@@ -96,13 +101,35 @@ MomentStorage parse_moment_storage(const std::string& format, const std::string&
   return storage;
 }
 
+std::uint64_t stored_bits(const MomentStorage& storage, std::size_t elements) noexcept {
+  using studies::ScaleRule;
+  const auto bits = [&](int of_each, int of_scale, std::size_t block) {
+    const std::size_t scales = block == 0 ? 1 : (elements + block - 1) / block;
+    return elements * static_cast<std::uint64_t>(of_each) + scales * static_cast<std::uint64_t>(of_scale);
+  };
+  if (is_left(storage, elements)) return bits(emu::float32.bits(), 0, 0);
+  if (storage.codes == MomentCodes::dynamic8) return bits(8, emu::float32.bits(), block_size);
+  if (storage.codes == MomentCodes::blocks256) return bits(storage.format.bits(), emu::float32.bits(), block_size);
+  const int of_scale = studies::scale_bits(storage.scaling.rule);
+  switch (storage.scaling.rule) {
+    case ScaleRule::none:
+    case ScaleRule::number:
+    case ScaleRule::amax:
+    case ScaleRule::pow2:
+    case ScaleRule::row: return bits(storage.format.bits(), of_scale, 0);
+    case ScaleRule::tile_1x128:
+    case ScaleRule::tile_128x128: return bits(storage.format.bits(), of_scale, 128);
+    case ScaleRule::nvfp4: return bits(storage.format.bits(), of_scale, 16) + static_cast<std::uint64_t>(emu::float32.bits());
+    default: return bits(storage.format.bits(), of_scale, 32);
+  }
+}
+
 template <class Real>
 void store_moment(std::vector<Real>& values, const MomentStorage& storage, MapSigns signs) {
   const std::span<Real> all(values);
-  if (values.empty() || values.size() < storage.least) return;
+  if (values.empty() || is_left(storage, values.size())) return;
   if (storage.codes == MomentCodes::format)
     return storage.scaling.rule == studies::ScaleRule::none ? round_in_place(all, storage) : store_scaled(all, storage);
-  if (storage.codes == MomentCodes::blocks256 && values.size() % block_size != 0) return;
   for (std::size_t first = 0; first < values.size(); first += block_size) {
     const std::span<Real> block = all.subspan(first, std::min(block_size, values.size() - first));
     storage.codes == MomentCodes::dynamic8 ? store_in_map(block, signs) : store_divided(block, storage);

@@ -42,6 +42,9 @@ struct MomentStorage {
 /// saturate. @throws ulpscope::Error
 MomentStorage parse_moment_storage(const std::string& format, const std::string& scaling, std::size_t least);
 
+/// Bits that one tensor of so many elements takes, with its scales; float32 where it is left as it was computed.
+std::uint64_t stored_bits(const MomentStorage& storage, std::size_t elements) noexcept;
+
 /// Stores a moment: rounds `values`, one tensor, and takes the scales out again. A block of blocks256 or dynamic8 that holds
 /// an infinity or NaN becomes NaN. `signs` says which table dynamic8 takes. It keeps the signs of negative numbers: those
 /// nearest to 0 become the greatest negative number, as in bitsandbytes' kernel.
