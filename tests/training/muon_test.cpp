@@ -215,9 +215,14 @@ TEST_CASE("Muon's steps in float64 follow the formulas", "[training]") {
   const Shape shape = GENERATE(Shape{6, 4}, Shape{3, 8}, Shape{4, 2, 3, 3});
   const bool nesterov = GENERATE(true, false);
   const auto adjust = GENERATE(RateAdjustment::original, RateAdjustment::match_rms_adamw);
+  const int ns_steps = GENERATE(5, 2);
   const std::size_t rows = shape[0], count = count_of(shape), columns = count / rows;
-  const OptimizerSettings settings{
-      .kind = OptimizerKind::muon, .momentum = 0.95, .nesterov = nesterov, .weight_decay = 0.1, .adjust_lr = adjust};
+  const OptimizerSettings settings{.kind = OptimizerKind::muon,
+                                   .momentum = 0.95,
+                                   .nesterov = nesterov,
+                                   .weight_decay = 0.1,
+                                   .adjust_lr = adjust,
+                                   .ns_steps = static_cast<std::uint64_t>(ns_steps)};
   const StateStorage storage{
       .weights = {emu::float64, {}}, .first = {emu::float64, {}}, .second = {emu::float64, {}}, .orthogonal = emu::float64};
   Matrix w = gaussian(rows, columns, 4), momentum(rows, std::vector<long double>(columns));
@@ -235,7 +240,7 @@ TEST_CASE("Muon's steps in float64 follow the formulas", "[training]") {
         momentum[i][j] = 0.95L * momentum[i][j] + 0.05L * g[i][j];
         update[i][j] = nesterov ? 0.05L * g[i][j] + 0.95L * momentum[i][j] : momentum[i][j];
       }
-    update = newton_schulz(update, 5);
+    update = newton_schulz(update, ns_steps);
     for (std::size_t i = 0; i < rows; ++i)
       for (std::size_t j = 0; j < columns; ++j) w[i][j] = w[i][j] * (1 - 0.02L * 0.1L) - 0.02L * factor * update[i][j];
   }

@@ -208,7 +208,8 @@ TEST_CASE("Muon trains weights of two dimensions, with torch's momentum without 
   CHECK(muon != after("kind = \"muon\"\nmomentum = 0.9\n", "float32"));
   CHECK(muon != after("kind = \"muon\"\nnesterov = false\n", "float32"));
   CHECK(muon != after("kind = \"muon\"\nadjust_lr = \"match_rms_adamw\"\n", "float32"));
-  CHECK(muon != after("kind = \"muon\"\n", "tf32"));  // whose iteration is in bfloat16
+  CHECK(muon == after("kind = \"muon\"\n", with_states(folder, "orthogonal = \"float32\"\n")));
+  CHECK(muon != after("kind = \"muon\"\n", with_states(folder, "")));  // whose iteration is in bfloat16
   CHECK(muon[0] != adamw[0]);
 }
 
@@ -242,6 +243,12 @@ TEST_CASE("a moving average of the weights is recorded, and found where it stand
   CHECK(narrow.recorded.back().values != narrow.recorded[0].values);
   CHECK(narrow.average_format == emu::bfloat16);
   CHECK(wide.steps[0].average_wanted == 0);
+  // An average in bfloat16 of weights in float32, of which none stands still.
+  const RunResult mixed = averaged(with_states(folder, "average = \"bf16\"\n"));
+  CHECK(stands_still(mixed));
+  CHECK(mixed.steps.back().lost == 0);
+  write_recorded(folder.path(), {mixed});
+  CHECK(tensors::open_one(folder.file("weights/mine-0-20.safetensors") + ":average.0.weight").dtype.format == emu::bfloat16);
 
   // What is recorded begins another run as it did, and has the average beside it.
   write_recorded(folder.path(), {narrow});
@@ -255,13 +262,10 @@ TEST_CASE("a moving average of the weights is recorded, and found where it stand
 TEST_CASE("moments are stored as the recipe says", "[training]") {
   TemporaryDirectory folder;
   const auto after = [&](const std::string& state) {
-    const std::string path = folder.file("mine.toml");
-    std::ofstream(path) << "[state]\n"
-                        << state << "[[rule]]\ninput = \"float32\"\nweight = \"float32\"\noutput = \"float32\"\n"
-                        << "grad_output = \"float32\"\ngrad_input = \"float32\"\ngrad_weight = \"float32\"\n"
-                        << "accumulate = \"float32\"\n";
     const Network network{&folder};
-    return run_of(network.study("steps = 4\n", "[optimizer]\nkind = \"adam\"\n"), path).recorded.back().values;
+    return run_of(network.study("steps = 4\n", "[optimizer]\nkind = \"adam\"\n"), with_states(folder, state))
+        .recorded.back()
+        .values;
   };
   const std::string eight = "first_moment = \"dynamic8\"\nsecond_moment = \"dynamic8\"\n";
   const auto plain = after("");
@@ -269,7 +273,9 @@ TEST_CASE("moments are stored as the recipe says", "[training]") {
   CHECK(after(eight + "moments_from = 36\n") == plain);
   const auto mixed = after(eight + "moments_from = 35\n");  // the first weight alone
   CHECK(mixed[0] != plain[0]);
-  CHECK(after("second_moment = \"e4m3\"\nsecond_moment_scaling = \"1x128\"\n") != plain);
+  const auto bare = after("second_moment = \"e4m3\"\n");
+  CHECK(bare != plain);
+  CHECK(after("second_moment = \"e4m3\"\nsecond_moment_scaling = \"1x128\"\n") != bare);
   CHECK_THROWS_WITH(after("first_moment = \"e4m3\"\nfirst_moment_scaling = \"1x256\"\n"),
                     Catch::Matchers::StartsWith("recipe mine: first_moment: scaling '1x256': give a positive number"));
   CHECK_THROWS_WITH(
