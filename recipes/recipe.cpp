@@ -23,6 +23,10 @@ void check_format(const std::string& word) {
   if (word != "keep") requests::parse_format(word);
 }
 void check_plain_format(const std::string& word) { requests::parse_format(word); }
+/// A format, or bitsandbytes' 8-bit tables.
+void check_moment(const std::string& word) {
+  if (word != "dynamic8") requests::parse_format(word);
+}
 void check_rounding(const std::string& word) { requests::parse_rounding(word); }
 void check_promote(const std::string& word) {
   std::string number = word;
@@ -113,12 +117,19 @@ void RecipeState::describe(requests::Fields& fields) {
     fields.add(name, variable, help).as_value("F").checked(check_plain_format);
   };
   format("weights", weights, "format of the weights that are updated");
+  format("average", average, "format of the weights' moving average");
   format("gradients", gradients, "format of the gradients that the optimizer is given, and in which micro-batches add up");
-  format("first_moment", first_moment, "format of momentum, and of Adam's m");
-  format("second_moment", second_moment, "format of Adam's v");
+  fields.add("first_moment", first_moment, "format of momentum, and of Adam's m; or dynamic8")
+      .as_value("F")
+      .checked(check_moment);
+  fields.add("second_moment", second_moment, "format of Adam's v; or dynamic8").as_value("F").checked(check_moment);
+  fields.add("first_moment_scaling", first_moment_scaling, "how its scales are chosen, or blocks256").as_value("SCALE");
+  fields.add("second_moment_scaling", second_moment_scaling, "the same of the second").as_value("SCALE");
+  fields.add("moments_from", moments_from, "elements of the smallest tensor whose moments are so stored");
   format("statistics", statistics, "format of the running statistics of batch norms");
   format("all_reduce", all_reduce, "format in which workers add up gradients; that of gradients where it is not given");
   fields.add("update", update, "how updated weights are rounded: nearest, stochastic or kahan").checked(check_update);
+  format("orthogonal", orthogonal, "format in which Muon makes a momentum orthogonal");
 }
 
 RecipeRule resolve(const Recipe& recipe, std::string_view operation, const std::string& layer, Depth depth) {

@@ -48,14 +48,15 @@ struct RecipeRule {
   void describe(requests::Fields& fields);
 };
 
-/// What is kept from step to step. Formats, but for `update`.
+/// What is kept from step to step. Formats, but for `update` and what belongs to the moments.
 struct RecipeState {
   /// What the fields of these names say.
   ///@{
   std::string weights = "float32", gradients = "float32", first_moment = "float32", second_moment = "float32";
-  std::string update = "nearest";
-  std::string statistics = "float32";
-  std::string all_reduce;
+  std::string average = "float32";
+  std::string first_moment_scaling = "none", second_moment_scaling = "none";
+  std::uint64_t moments_from = 0;
+  std::string update = "nearest", orthogonal = "bf16", statistics = "float32", all_reduce = "";
   ///@}
 
   /// Names the members, for TOML.

@@ -46,6 +46,17 @@ TEST_CASE("autocast's lists", "[recipes]") {
   CHECK(resolve(open_recipe("fp8_deepseek"), "matmul", "3").input == "bf16");
 }
 
+TEST_CASE("moments of 8 bits", "[recipes]") {
+  const RecipeState eight = open_recipe("adam_8bit").state, fp8 = open_recipe("adam_fp8").state;
+  CHECK(eight.weights == "float32");
+  CHECK(eight.first_moment == "dynamic8");
+  CHECK(eight.second_moment == "dynamic8");
+  CHECK(eight.moments_from == 4096);
+  CHECK(fp8.first_moment == "e4m3");
+  CHECK(fp8.second_moment_scaling == "blocks256");
+  CHECK(open_recipe("float32").state.moments_from == 0);
+}
+
 TEST_CASE("the last rule that matches counts, field by field", "[recipes]") {
   const Recipe recipe = parse_recipe(R"(# A recipe
 # of two lines.
@@ -86,6 +97,8 @@ TEST_CASE("what is wrong in a recipe is told with its line", "[recipes]") {
   CHECK(message("[[rule]]\ninput = \"fp61\"\n").starts_with("r.toml:2: "));
   CHECK(message("[[rule]]\ninputs = \"fp16\"\n").starts_with("r.toml:2: "));
   CHECK(message("[state]\nupdate = \"up\"\n[[rule]]\n").find("known: nearest, stochastic, kahan") != std::string::npos);
+  CHECK(message("[state]\nfirst_moment = \"dynamic9\"\n[[rule]]\n").starts_with("r.toml:2: "));
+  CHECK(message("[state]\nmoments_from = -1\n[[rule]]\n").starts_with("r.toml:2: "));
   CHECK(message("[[rule]]\npromote = \"x\"\n").starts_with("r.toml:2: "));
   CHECK(message("[rules]\ninput = \"fp16\"\n") == "r.toml:1: unknown key 'rules'; known: state, dynamic, rule");
   CHECK(message("rule = 3\n") == "r.toml:1: rule: write [[rule]]");

@@ -62,7 +62,8 @@ TEST_CASE("a run that is interrupted goes on with the same bits", "[training]") 
   TemporaryDirectory folder;
   const std::string recipe = GENERATE("float64", "bf16_kahan", "fp8_delayed", "nvfp4");
   CAPTURE(recipe);
-  const std::string text = layers_study(folder, "steps = 9\nevaluate = [\"float32\"]\n", "[scaler]\nkind = \"megatron\"\n");
+  const std::string text =
+      layers_study(folder, "steps = 9\nevaluate = [\"float32\"]\naverage = 0.9\n", "[scaler]\nkind = \"megatron\"\n");
   const RunOptions plain{.gradients_every = 2, .record_every = 4};
   const RunResult whole = run_of(text, recipe, plain);
   struct Interrupted {};
@@ -79,6 +80,8 @@ TEST_CASE("a run that is interrupted goes on with the same bits", "[training]") 
     const RunResult resumed = run_of(text, recipe, options);
     CHECK(same_bits(whole, resumed));
     CHECK(same_roundings(whole, resumed));
+    CHECK(resumed.recorded.back().averages == whole.recorded.back().averages);
+    CHECK(resumed.steps.back().average_wanted == whole.steps.back().average_wanted);
     REQUIRE(resumed.gradients.size() == whole.gradients.size());
     for (std::size_t i = 0; i < whole.gradients.size(); ++i) CHECK(resumed.gradients[i].values == whole.gradients[i].values);
     CHECK(resumed.evaluations.size() == 2);

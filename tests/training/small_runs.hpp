@@ -109,6 +109,16 @@ struct Plain {
 
 inline std::vector<long double> wide(const Numbers& values) { return {values.begin(), values.end()}; }
 
+/// A recipe in float32 but for its states.
+inline std::string with_states(const TemporaryDirectory& folder, const std::string& state) {
+  const std::string path = folder.file("mine.toml");
+  std::ofstream(path) << "[state]\n"
+                      << state << "[[rule]]\ninput = \"float32\"\nweight = \"float32\"\noutput = \"float32\"\n"
+                      << "grad_output = \"float32\"\ngrad_input = \"float32\"\ngrad_weight = \"float32\"\n"
+                      << "accumulate = \"float32\"\n";
+  return path;
+}
+
 /// A study of that network in a folder.
 struct Network {
   TemporaryDirectory* folder;

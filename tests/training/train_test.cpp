@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -194,6 +196,93 @@ TEST_CASE("what is recorded begins another run, and is a trace of gradients", "[
   CHECK(scaled.elements == 5 * (35 + 7 + 21 + 3));
 }
 
+TEST_CASE("Muon trains weights of two dimensions, with torch's momentum without a word of it", "[training]") {
+  TemporaryDirectory folder;
+  const Network network{&folder};
+  const auto after = [&](const std::string& optimizer, const std::string& recipe) {
+    return run_of(network.study("steps = 3\n", "[optimizer]\nlr = 0.1\n" + optimizer), recipe).recorded.back().values;
+  };
+  const auto muon = after("kind = \"muon\"\n", "float32"), adamw = after("kind = \"adamw\"\n", "float32");
+  CHECK(muon ==
+        after("kind = \"muon\"\nmomentum = 0.95\nnesterov = true\nns_steps = 5\nadjust_lr = \"original\"\n", "float32"));
+  CHECK(muon != after("kind = \"muon\"\nmomentum = 0.9\n", "float32"));
+  CHECK(muon != after("kind = \"muon\"\nnesterov = false\n", "float32"));
+  CHECK(muon != after("kind = \"muon\"\nadjust_lr = \"match_rms_adamw\"\n", "float32"));
+  CHECK(muon == after("kind = \"muon\"\n", with_states(folder, "orthogonal = \"float32\"\n")));
+  CHECK(muon != after("kind = \"muon\"\n", with_states(folder, "")));  // whose iteration is in bfloat16
+  CHECK(muon[0] != adamw[0]);
+}
+
+TEST_CASE("a moving average of the weights is recorded, and found where it stands still", "[training]") {
+  TemporaryDirectory folder;
+  const Network network{&folder};
+  const std::string more = "[optimizer]\nlr = 0.5\n";
+  const auto averaged = [&](const std::string& recipe) {
+    return run_of(network.study("steps = 20\naverage = 0.9999\n", more), recipe, {.record_every = 1});
+  };
+  const auto stands_still = [](const RunResult& run) {
+    const std::vector<TrainFinding> all = watched_findings(run);
+    return std::any_of(all.begin(), all.end(), [](const auto& f) { return f.finding == "average_stagnation"; });
+  };
+  const RunResult wide = averaged("float64"), narrow = averaged("bf16_pure");
+  std::vector<std::vector<double>> expected = wide.recorded[0].values;
+  for (const RecordedWeights& step : wide.recorded)
+    for (std::size_t p = 0; p < 4; ++p)
+      for (std::size_t i = 0; i < expected[p].size(); ++i) {
+        expected[p][i] = 0.9999 * expected[p][i] + 0.0001 * step.values[p][i];
+        REQUIRE(std::fabs(step.averages[p][i] - expected[p][i]) < 1e-14);
+      }
+  CHECK_FALSE(stands_still(wide));
+  CHECK_FALSE(stands_still(averaged("float32")));
+  CHECK(stands_still(narrow));
+  int moved = 0;  // but for weights so near to 0 that they are far from their average
+  for (std::size_t p = 0; p < 4; ++p)
+    for (std::size_t i = 0; i < expected[p].size(); ++i)
+      moved += narrow.recorded.back().averages[p][i] != narrow.recorded[0].values[p][i] ? 1 : 0;
+  CHECK(moved <= 1);
+  CHECK(narrow.recorded.back().values != narrow.recorded[0].values);
+  CHECK(narrow.average_format == emu::bfloat16);
+  CHECK(wide.steps[0].average_wanted == 0);
+  // An average in bfloat16 of weights in float32, of which none stands still.
+  const RunResult mixed = averaged(with_states(folder, "average = \"bf16\"\n"));
+  CHECK(stands_still(mixed));
+  CHECK(mixed.steps.back().lost == 0);
+  write_recorded(folder.path(), {mixed});
+  CHECK(tensors::open_one(folder.file("weights/mine-0-20.safetensors") + ":average.0.weight").dtype.format == emu::bfloat16);
+
+  // What is recorded begins another run as it did, and has the average beside it.
+  write_recorded(folder.path(), {narrow});
+  const std::string path = folder.file("weights/bf16_pure-0-20.safetensors");
+  CHECK(tensors::open_one(path + ":average.0.weight").dtype.format == emu::bfloat16);
+  const RunResult without = run_of(network.study("steps = 20\n", more), "bf16_pure");
+  CHECK(without.recorded.back().averages.empty());
+  CHECK(without.recorded.back().values == narrow.recorded.back().values);
+}
+
+TEST_CASE("moments are stored as the recipe says", "[training]") {
+  TemporaryDirectory folder;
+  const auto after = [&](const std::string& state) {
+    const Network network{&folder};
+    return run_of(network.study("steps = 4\n", "[optimizer]\nkind = \"adam\"\n"), with_states(folder, state))
+        .recorded.back()
+        .values;
+  };
+  const std::string eight = "first_moment = \"dynamic8\"\nsecond_moment = \"dynamic8\"\n";
+  const auto plain = after("");
+  CHECK(after(eight) != plain);
+  CHECK(after(eight + "moments_from = 36\n") == plain);
+  const auto mixed = after(eight + "moments_from = 35\n");  // the first weight alone
+  CHECK(mixed[0] != plain[0]);
+  const auto bare = after("second_moment = \"e4m3\"\n");
+  CHECK(bare != plain);
+  CHECK(after("second_moment = \"e4m3\"\nsecond_moment_scaling = \"1x128\"\n") != bare);
+  CHECK_THROWS_WITH(after("first_moment = \"e4m3\"\nfirst_moment_scaling = \"1x256\"\n"),
+                    Catch::Matchers::StartsWith("recipe mine: first_moment: scaling '1x256': give a positive number"));
+  CHECK_THROWS_WITH(
+      after("orthogonal = \"float64\"\n"),
+      "recipe mine: orthogonal: float64 is wider than float32, in which steps of weights in float32 are computed");
+}
+
 TEST_CASE("tables have the columns that scripts rely on", "[training]") {
   TemporaryDirectory folder;
   const RunResult result = run_of(one_weight(folder, 300, 300, "", 5), "fp16_amp");
@@ -236,6 +325,9 @@ TEST_CASE("studies that cannot be run are refused with file and line", "[trainin
   CHECK(message("[model]\nkind = \"mlp\"\n[scaler]\nkind = \"pytorh\"\n" + data).find("unknown scaler") != std::string::npos);
   CHECK(message("[model]\nkind = \"mlp\"\n" + data + "recipes = [\"fp61_amp\"]\n").find("unknown recipe") != std::string::npos);
   CHECK(message("[model]\nkind = \"mlp\"\n[optimizer]\nbetas = [0.9]\n" + data) == "[optimizer] betas: give two");
+  CHECK(message("[model]\nkind = \"mlp\"\n[optimizer]\nns_steps = 100\n" + data).starts_with("s.toml:4: "));
+  CHECK(message("[model]\nkind = \"mlp\"\n[optimizer]\nkind = \"muon\"\nadjust_lr = \"rms\"\n" + data)
+            .find("known are original, match_rms_adamw") != std::string::npos);
   CHECK(message("expect = \"fails\"\n[model]\nkind = \"mlp\"\n" + data).starts_with("s.toml:1: expect"));
   CHECK(message("[model]\nkind = \"gpt\"\n" + data).find("go together") != std::string::npos);
   CHECK(message("[model]\nkind = \"gpt\"\nheads = 3\n[data]\ntable = \"markov\"\n[run]\nsteps = 1\n")

@@ -11,28 +11,34 @@
 #include "emu/error.hpp"
 #include "emu/names.hpp"
 #include "emu/suggestions.hpp"
+#include "training/state/lerp.hpp"
+#include "training/state/orthogonal.hpp"
 
 namespace ulpscope::training {
 namespace {
 
-template <class Value>
-using Names = std::array<std::pair<std::string_view, Value>, 3>;
+template <class Value, std::size_t count>
+using Names = std::array<std::pair<std::string_view, Value>, count>;
 
-constexpr Names<OptimizerKind> kinds{
-    {{"sgd", OptimizerKind::sgd}, {"adam", OptimizerKind::adam}, {"adamw", OptimizerKind::adamw}}};
-constexpr Names<EpsilonPlacement> placements{{{"torch", EpsilonPlacement::torch},
-                                              {"inside_step", EpsilonPlacement::inside_step},
-                                              {"bitsandbytes", EpsilonPlacement::bitsandbytes}}};
-constexpr Names<UpdateRounding> roundings{
+constexpr Names<OptimizerKind, 4> kinds{{{"sgd", OptimizerKind::sgd},
+                                         {"adam", OptimizerKind::adam},
+                                         {"adamw", OptimizerKind::adamw},
+                                         {"muon", OptimizerKind::muon}}};
+constexpr Names<RateAdjustment, 2> adjustments{
+    {{"original", RateAdjustment::original}, {"match_rms_adamw", RateAdjustment::match_rms_adamw}}};
+constexpr Names<EpsilonPlacement, 3> placements{{{"torch", EpsilonPlacement::torch},
+                                                 {"inside_step", EpsilonPlacement::inside_step},
+                                                 {"bitsandbytes", EpsilonPlacement::bitsandbytes}}};
+constexpr Names<UpdateRounding, 3> roundings{
     {{"nearest", UpdateRounding::nearest}, {"stochastic", UpdateRounding::stochastic}, {"kahan", UpdateRounding::kahan}}};
 
-template <class Value>
-std::string_view name_in(const Names<Value>& names, Value value) {
+template <class Value, std::size_t count>
+std::string_view name_in(const Names<Value, count>& names, Value value) {
   return std::find_if(names.begin(), names.end(), [&](const auto& entry) { return entry.second == value; })->first;
 }
 
-template <class Value>
-Value parse_in(const Names<Value>& names, std::string_view word, const std::string& what) {
+template <class Value, std::size_t count>
+Value parse_in(const Names<Value, count>& names, std::string_view word, const std::string& what) {
   std::vector<std::string> known;
   for (const auto& [name, value] : names) {
     if (name == word) return value;
@@ -81,7 +87,7 @@ class Steps {
 
   std::vector<Real> adam(const std::vector<Real>& weights, const std::vector<Real>& gradient) {
     if (state_.steps == 1) state_.first.assign(weights.size(), 0), state_.second.assign(weights.size(), 0);
-    const bool decoupled = settings_.kind == OptimizerKind::adamw;
+    const bool decoupled = settings_.kind != OptimizerKind::adam;
     const bool behind = settings_.eps_placement == EpsilonPlacement::bitsandbytes;
     const auto decay = real(settings_.weight_decay), kept = real(1 - rate_ * settings_.weight_decay);
     const bool decays = settings_.weight_decay != 0;
@@ -90,12 +96,26 @@ class Steps {
       const Real g = decays && !decoupled ? gradient[i] + decay * weights[i] : gradient[i];
       Real& m = state_.first[i];
       Real& v = state_.second[i];
-      m = m + real(1 - settings_.beta1) * (g - m);
+      m = lerp(m, g, real(1 - settings_.beta1));
       v = v * real(settings_.beta2) + real(1 - settings_.beta2) * g * g;
       Real w = decays && decoupled && !behind ? weights[i] * kept : weights[i];
       w = w - step(m, v);
       next[i] = decays && decoupled && behind ? w * kept : w;
     }
+    return next;
+  }
+
+  std::vector<Real> muon(const std::vector<Real>& weights, const std::vector<Real>& gradient, const MatrixExtents& extents,
+                         emu::Format format, int threads) {
+    if (state_.steps == 1) state_.first.assign(weights.size(), 0);
+    const auto taken = real(1 - settings_.momentum), momentum = real(settings_.momentum);
+    for (std::size_t i = 0; i < weights.size(); ++i) state_.first[i] = lerp(state_.first[i], gradient[i], taken);
+    std::vector<Real> next = state_.first;
+    if (settings_.nesterov)
+      for (std::size_t i = 0; i < weights.size(); ++i) next[i] = lerp(gradient[i], next[i], momentum);
+    next = orthogonalized(std::move(next), extents, format, settings_.ns_steps, threads);
+    const auto kept = real(1 - rate_ * settings_.weight_decay), rate = real(rate_ * adjustment(extents));
+    for (std::size_t i = 0; i < weights.size(); ++i) next[i] = weights[i] * kept - rate * next[i];
     return next;
   }
 
@@ -107,6 +127,11 @@ class Steps {
 
  private:
   static Real real(double x) { return static_cast<Real>(x); }
+  double adjustment(const MatrixExtents& extents) const {
+    const auto rows = static_cast<double>(extents.rows), columns = static_cast<double>(extents.columns);
+    return settings_.adjust_lr == RateAdjustment::original ? std::sqrt(std::max(1.0, rows / columns))
+                                                           : 0.2 * std::sqrt(std::max(rows, columns));
+  }
   Real step(Real m, Real v) const {
     if (settings_.eps_placement == EpsilonPlacement::torch)
       return real(rate_ / c1_) * (m / (std::sqrt(v) / real(root_c2_) + real(settings_.eps)));
@@ -118,6 +143,12 @@ class Steps {
   double rate_, c1_ = 1, root_c2_ = 1;
   OptimizerState<Real>& state_;
 };
+
+/// A weight as a matrix: the first extent counts the rows, the others together the columns, as Jordan's code has filters.
+MatrixExtents extents_of(const Shape& shape) {
+  const std::size_t rows = shape.front();
+  return {rows, rows == 0 ? 0 : count_of(shape) / rows};
+}
 
 /// Stores the sum of weight and step, and what is left of the step.
 template <class Real>
@@ -139,25 +170,35 @@ void add_by_kahan(std::vector<Real>& weights, const std::vector<Real>& next, std
 }  // namespace
 
 std::string_view name_of(OptimizerKind kind) noexcept { return name_in(kinds, kind); }
+std::string_view name_of(RateAdjustment adjustment) noexcept { return name_in(adjustments, adjustment); }
 std::string_view name_of(EpsilonPlacement placement) noexcept { return name_in(placements, placement); }
 std::string_view name_of(UpdateRounding rounding) noexcept { return name_in(roundings, rounding); }
 OptimizerKind parse_optimizer(std::string_view word) { return parse_in(kinds, word, "optimizer"); }
+RateAdjustment parse_rate_adjustment(std::string_view word) { return parse_in(adjustments, word, "adjust_lr"); }
 EpsilonPlacement parse_epsilon_placement(std::string_view word) { return parse_in(placements, word, "eps_placement"); }
 UpdateRounding parse_update_rounding(std::string_view word) { return parse_in(roundings, word, "update rounding"); }
 
 template <class Real>
 UpdateCounts optimizer_step(const OptimizerSettings& settings, const StateStorage& storage, double learning_rate,
                             std::vector<Real>& weights, const std::vector<Real>& gradient, OptimizerState<Real>& state,
-                            std::uint64_t seed, std::uint64_t first) {
+                            std::uint64_t seed, std::uint64_t first, const Shape& shape, int threads) {
   if (gradient.size() != weights.size())
     throw Error("a gradient of " + std::to_string(gradient.size()) + " elements for " + std::to_string(weights.size()) +
                 " weights");
+  if (settings.kind == OptimizerKind::muon && count_of(shape) != weights.size())
+    throw Error("muon: " + std::to_string(weights.size()) + " weights of shape " + words_of(shape));
   ++state.steps;
   Steps<Real> steps(settings, learning_rate, state);
-  if (settings.kind != OptimizerKind::sgd) steps.correct();
-  std::vector<Real> next = settings.kind == OptimizerKind::sgd ? steps.sgd(weights, gradient) : steps.adam(weights, gradient);
-  store(state.first, storage.first);
-  store(state.second, storage.second);
+  const auto taken = [&] {
+    if (settings.kind == OptimizerKind::sgd) return steps.sgd(weights, gradient);
+    if (settings.kind == OptimizerKind::muon && shape.size() > 1)
+      return steps.muon(weights, gradient, extents_of(shape), storage.orthogonal, threads);
+    steps.correct();
+    return steps.adam(weights, gradient);
+  };
+  std::vector<Real> next = taken();
+  store_moment(state.first, storage.first, MapSigns::both);
+  store_moment(state.second, storage.second, MapSigns::positive);
 
   const std::vector<Real> before = weights;
   UpdateCounts counts{.elements = weights.size()};
@@ -176,8 +217,10 @@ UpdateCounts optimizer_step(const OptimizerSettings& settings, const StateStorag
 }
 
 template UpdateCounts optimizer_step(const OptimizerSettings&, const StateStorage&, double, std::vector<float>&,
-                                     const std::vector<float>&, OptimizerState<float>&, std::uint64_t, std::uint64_t);
+                                     const std::vector<float>&, OptimizerState<float>&, std::uint64_t, std::uint64_t,
+                                     const Shape&, int);
 template UpdateCounts optimizer_step(const OptimizerSettings&, const StateStorage&, double, std::vector<double>&,
-                                     const std::vector<double>&, OptimizerState<double>&, std::uint64_t, std::uint64_t);
+                                     const std::vector<double>&, OptimizerState<double>&, std::uint64_t, std::uint64_t,
+                                     const Shape&, int);
 
 }  // namespace ulpscope::training

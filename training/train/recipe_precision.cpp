@@ -7,6 +7,7 @@
 
 #include "emu/bulk.hpp"
 #include "emu/error.hpp"
+#include "emu/names.hpp"
 #include "requests/parts.hpp"
 
 namespace ulpscope::training {
@@ -181,10 +182,27 @@ Precision precision_of(const Recipe& recipe, DelayedScales& delayed, std::vector
 
 StateStorage state_storage_of(const Recipe& recipe) {
   const recipes::RecipeState& state = recipe.state;
+  const auto moment = [&](const char* name, const std::string& format, const std::string& scaling) {
+    try {
+      return parse_moment_storage(format, scaling, static_cast<std::size_t>(state.moments_from));
+    } catch (const Error& error) {
+      throw Error("recipe " + recipe.name + ": " + name + ": " + error.what());
+    }
+  };
+  for (const auto& [name, word] : {std::pair{"average", state.average},
+                                   {"gradients", state.gradients},
+                                   {"first_moment", state.first_moment},
+                                   {"second_moment", state.second_moment},
+                                   {"orthogonal", state.orthogonal}})
+    if (const auto format = emu::parse_format(word); format && !emu::fits_float(*format) && !is_wide(recipe))
+      throw Error("recipe " + recipe.name + ": " + name + ": " + word +
+                  " is wider than float32, in which steps of weights in " + state.weights + " are computed");
   return {.weights = {parse_format(state.weights), {}},
-          .first = {parse_format(state.first_moment), {}},
-          .second = {parse_format(state.second_moment), {}},
-          .update = parse_update_rounding(state.update)};
+          .first = moment("first_moment", state.first_moment, state.first_moment_scaling),
+          .second = moment("second_moment", state.second_moment, state.second_moment_scaling),
+          .update = parse_update_rounding(state.update),
+          .average = {parse_format(state.average), {}},
+          .orthogonal = parse_format(state.orthogonal)};
 }
 
 bool is_wide(const Recipe& recipe) { return !emu::fits_float(parse_format(recipe.state.weights)); }

@@ -15,6 +15,7 @@
 #include "recipes/scaler.hpp"
 #include "requests/parts.hpp"
 #include "training/state/all_reduce.hpp"
+#include "training/state/average.hpp"
 #include "training/train/gan.hpp"
 #include "training/train/objective.hpp"
 #include "training/train/recipe_precision.hpp"
@@ -88,7 +89,7 @@ class Trainer {
       throw Error("[scaler] " + study.scaler + ": scales tensors, not losses; a recipe's rule has it as its scaling");
     result.parameters = parameters_of(study.model);
     if (study.data.table == "markov") result.optimum = markov_optimum(study.model.context, study.model.vocabulary);
-    result.weights_format = storage_.weights.format;
+    result.weights_format = storage_.weights.format, result.average_format = storage_.average.format;
     for (const Objective& objective : objectives_of(study, result.parameters))
       parts_.push_back({objective, objective.optimizer.settings()});
     weights_ = initial_parameters<Real>(study.model, result.parameters, key_of(seed, 1));
@@ -270,6 +271,10 @@ class Trainer {
       all.found_inf |= seen.found_inf;
       if (seen.upper) all.upper = std::max(all.upper.value_or(0), *seen.upper);
     }
+    if (study_.run.average && !(row.skipped && (parts_.size() == 1 || row.other_skipped))) {
+      const UpdateCounts of_average = follow(average_, weights_, *study_.run.average, storage_.average);
+      row.average_wanted = of_average.wanted, row.average_lost = of_average.lost;
+    }
     delayed_.step();
     result_.all_reduce_bytes = reduced_bytes_;
     const bool raised = scaler_ && scaler_->step(all).raised;
@@ -287,7 +292,7 @@ class Trainer {
     for (std::size_t i = part.objective.begin; i < part.objective.end; ++i) {
       const UpdateCounts counts =
           optimizer_step(part.settings, storage_, rate, weights_[i], gradients[i - part.objective.begin], states_[i],
-                         key_of(seed_, 2), next_random_);
+                         key_of(seed_, 2), next_random_, result_.parameters[i].shape, options_.threads);
       next_random_ += weights_[i].size();
       row.wanted += counts.wanted;
       row.lost += counts.lost;
@@ -338,6 +343,7 @@ class Trainer {
     RecordedWeights& recorded = result_.recorded.emplace_back();
     recorded.step = step;
     for (const auto& values : weights_) recorded.values.push_back(wide(values));
+    for (const auto& values : average_.tensors) recorded.averages.push_back(wide(values));
   }
 
   /// Saved in narrow types and read again, or without what a checkpoint must have: what that costs is found.
@@ -380,7 +386,7 @@ class Trainer {
         bits += numbers * static_cast<std::uint64_t>(format.bits());
       };
       add(weights_[i].size(), storage_.weights.format), add(weights_[i].size(), gradients_.format);
-      add(states_[i].first.size(), storage_.first.format), add(states_[i].second.size(), storage_.second.format);
+      bits += stored_bits(storage_.first, states_[i].first.size()) + stored_bits(storage_.second, states_[i].second.size());
       add(states_[i].compensation.size(), storage_.weights.format);
       count += weights_[i].size();
     }
@@ -462,6 +468,7 @@ class Trainer {
       run.numbers["first/" + name] = wide(state.first), run.numbers["second/" + name] = wide(state.second);
       run.numbers["compensation/" + name] = wide(state.compensation);
       run.numbers["updates/" + name] = {static_cast<double>(state.steps)};
+      if (!average_.tensors.empty()) run.numbers["average/" + name] = wide(average_.tensors[i]);
     }
     if (scaler_)
       for (const auto& [name, values] : scaler_->state()) run.numbers["scaler/" + name] = values;
@@ -501,6 +508,7 @@ class Trainer {
       OptimizerState<Real>& state = states_[i];
       state.first = narrow<Real>(run.at("first/" + name)), state.second = narrow<Real>(run.at("second/" + name));
       state.compensation = narrow<Real>(run.at("compensation/" + name));
+      if (run.numbers.contains("average/" + name)) average_.tensors.push_back(narrow<Real>(run.at("average/" + name)));
       if (run.at("updates/" + name).size() == 1) state.steps = static_cast<std::uint64_t>(run.at("updates/" + name)[0]);
     }
     if (scaler_) {
@@ -539,6 +547,7 @@ class Trainer {
   std::optional<recipes::Scaler> scaler_;
   Tensors weights_;
   std::vector<OptimizerState<Real>> states_;
+  WeightAverage<Real> average_;
   Monitor monitor_;
 };
 

@@ -19,14 +19,15 @@ namespace ulpscope::training {
 
 /// A step of the optimizer.
 struct TrainStep {
-  std::uint64_t step = 0;              ///< from 0
-  double loss = 0;                     ///< mean over the batches of the step, unscaled
-  double grad_norm = 0;                ///< of all unscaled gradients together, before they are clipped
-  double scale = 1;                    ///< of the loss
-  bool skipped = false;                ///< by the scaler
-  std::uint64_t wanted = 0, lost = 0;  ///< weights whose step was not zero; of these, that are as before
-  double other_loss = 0;               ///< of gan: the discriminator's; `loss` is the generator's
-  bool other_skipped = false;          ///< and whether its optimizer did not step
+  std::uint64_t step = 0;                              ///< from 0
+  double loss = 0;                                     ///< mean over the batches of the step, unscaled
+  double grad_norm = 0;                                ///< of all unscaled gradients together, before they are clipped
+  double scale = 1;                                    ///< of the loss
+  bool skipped = false;                                ///< by the scaler
+  std::uint64_t wanted = 0, lost = 0;                  ///< weights whose step was not zero; of these, that are as before
+  std::uint64_t average_wanted = 0, average_lost = 0;  ///< the same of the weights' moving average
+  double other_loss = 0;                               ///< of gan: the discriminator's; `loss` is the generator's
+  bool other_skipped = false;                          ///< and whether its optimizer did not step
 };
 
 /// The roundings of a step that was looked at.
@@ -46,8 +47,9 @@ struct TrainFinding {
 
 /// The weights after a step, as numbers of the recipe's stored weights.
 struct RecordedWeights {
-  std::uint64_t step = 0;                   ///< updates that were made; of gradients the step
-  std::vector<std::vector<double>> values;  ///< by parameter
+  std::uint64_t step = 0;                          ///< updates that were made; of gradients the step
+  std::vector<std::vector<double>> values;         ///< by parameter
+  std::vector<std::vector<double>> averages = {};  ///< by parameter, where there is a moving average; of gradients none
 };
 
 /// The unscaled gradients of a step, before they are clipped.
@@ -66,6 +68,7 @@ struct RunResult {
   std::uint64_t seed = 0;                     ///< of init, order and stochastic rounding
   std::vector<ParameterShape> parameters;     ///< of the model
   emu::Format weights_format = emu::float32;  ///< of the stored weights
+  emu::Format average_format = emu::float32;  ///< of their moving average
   std::vector<TrainStep> steps;               ///< in order
   std::vector<WatchedPlace> places;           ///< of the steps that were looked at
   std::vector<TrainFinding> findings;         ///< in order of steps

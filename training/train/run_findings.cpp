@@ -33,13 +33,15 @@ void add_places(const RunResult& run, std::vector<TrainFinding>& findings) {
   }
 }
 
-void add_stagnation(const RunResult& run, std::vector<TrainFinding>& findings) {
+/// Of what is counted in these members of a step.
+void add_stagnation(const RunResult& run, const char* place, const char* what, std::uint64_t TrainStep::* of_wanted,
+                    std::uint64_t TrainStep::* of_lost, std::vector<TrainFinding>& findings) {
   const std::size_t last = std::max<std::size_t>(1, run.steps.size() / 10);
   std::uint64_t wanted = 0, lost = 0;
   for (std::size_t i = run.steps.size() - std::min(last, run.steps.size()); i < run.steps.size(); ++i)
-    wanted += run.steps[i].wanted, lost += run.steps[i].lost;
+    wanted += run.steps[i].*of_wanted, lost += run.steps[i].*of_lost;
   const double share = wanted == 0 ? 0 : static_cast<double>(lost) / static_cast<double>(wanted);
-  if (share > notable_loss) findings.push_back({run.steps.back().step, "", "weights", "stagnation", share, notable_loss});
+  if (share > notable_loss) findings.push_back({run.steps.back().step, "", place, what, share, notable_loss});
 }
 
 void add_curves(const RunResult& run, std::vector<TrainFinding>& findings) {
@@ -70,7 +72,8 @@ std::vector<TrainFinding> watched_findings(const RunResult& run) {
   std::vector<TrainFinding> findings = run.findings;
   if (run.steps.empty()) return findings;
   add_places(run, findings);
-  add_stagnation(run, findings);
+  add_stagnation(run, "weights", "stagnation", &TrainStep::wanted, &TrainStep::lost, findings);
+  add_stagnation(run, "average", "average_stagnation", &TrainStep::average_wanted, &TrainStep::average_lost, findings);
   add_curves(run, findings);
   std::stable_sort(findings.begin(), findings.end(), [](const auto& a, const auto& b) { return a.step < b.step; });
   return findings;

@@ -45,6 +45,8 @@ void save_recorded(const std::string& name, const std::vector<RecordedWeights>& 
     steps.push_back(number(recorded.step));
     for (std::size_t i = 0; i < recorded.values.size(); ++i)
       run.numbers[name + "/" + std::to_string(recorded.step) + "/" + std::to_string(i)] = recorded.values[i];
+    for (std::size_t i = 0; i < recorded.averages.size(); ++i)
+      run.numbers[name + "/average/" + std::to_string(recorded.step) + "/" + std::to_string(i)] = recorded.averages[i];
   }
 }
 
@@ -55,6 +57,10 @@ void restore_recorded(const std::string& name, std::size_t parameters, const Sav
     recorded.step = static_cast<std::uint64_t>(step);
     for (std::size_t i = 0; i < parameters; ++i)
       recorded.values.push_back(run.at(name + "/" + std::to_string(recorded.step) + "/" + std::to_string(i)));
+    for (std::size_t i = 0; i < parameters; ++i) {
+      const auto average = run.numbers.find(name + "/average/" + std::to_string(recorded.step) + "/" + std::to_string(i));
+      if (average != run.numbers.end()) recorded.averages.push_back(average->second);
+    }
   }
 }
 
@@ -95,8 +101,9 @@ SavedRun read_saved_run(const std::string& path) {
 void save_result(const RunResult& result, SavedRun& run) {
   std::vector<double>& steps = run.numbers["result/steps"];
   for (const TrainStep& s : result.steps)
-    for (const double x : {number(s.step), s.loss, s.grad_norm, s.scale, s.skipped ? 1.0 : 0.0, number(s.wanted),
-                           number(s.lost), s.other_loss, s.other_skipped ? 1.0 : 0.0})
+    for (const double x :
+         {number(s.step), s.loss, s.grad_norm, s.scale, s.skipped ? 1.0 : 0.0, number(s.wanted), number(s.lost), s.other_loss,
+          s.other_skipped ? 1.0 : 0.0, number(s.average_wanted), number(s.average_lost)})
       steps.push_back(x);
   json places = json::array(), findings = json::array(), evaluations = json::array();
   std::vector<double>& counts = run.numbers["result/places"];
@@ -145,6 +152,7 @@ void restore(const SavedRun& run, RunResult& result) {
     s.step = taken.whole(), s.loss = taken.number(), s.grad_norm = taken.number(), s.scale = taken.number();
     s.skipped = taken.number() != 0, s.wanted = taken.whole(), s.lost = taken.whole();
     s.other_loss = taken.number(), s.other_skipped = taken.number() != 0;
+    s.average_wanted = taken.whole(), s.average_lost = taken.whole();
   }
   result.places.clear();
   Taken counts(run.at("result/places"));

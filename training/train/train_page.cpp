@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -154,13 +156,19 @@ reports::Table places_table(const TrainStudy& study) {
         table.rows.push_back({word, layer, operation, place, emu::format_name(storage.format), "", p.engine});
     }
     const recipes::RecipeState& state = recipe.state;
-    for (const auto& [place, format] : {std::pair{"weights", state.weights},
-                                        {"gradients", state.gradients},
-                                        {"first_moment", state.first_moment},
-                                        {"second_moment", state.second_moment},
-                                        {"statistics", state.statistics},
-                                        {"all_reduce", state.all_reduce.empty() ? state.gradients : state.all_reduce}})
-      table.rows.push_back({word, "", "state", place, emu::format_name(*emu::parse_format(format)), "", ""});
+    for (const auto& [place, format, scaling] :
+         {std::tuple{"weights", state.weights, std::string()},
+          {"average", state.average, ""},
+          {"gradients", state.gradients, ""},
+          {"first_moment", state.first_moment, state.first_moment_scaling},
+          {"second_moment", state.second_moment, state.second_moment_scaling},
+          {"orthogonal", state.orthogonal, ""},
+          {"statistics", state.statistics, ""},
+          {"all_reduce", state.all_reduce.empty() ? state.gradients : state.all_reduce, ""}}) {
+      const std::optional<emu::Format> known = emu::parse_format(format);
+      table.rows.push_back({word, "", "state", place, known ? emu::format_name(*known) : format,
+                            scaling == "none" ? std::string() : scaling, ""});
+    }
   }
   return table;
 }

@@ -211,9 +211,9 @@ std::string mechanism(const TrainFinding& found) {
 /// Of the findings of a run one of each kind, the most telling first.
 std::vector<TrainFinding> one_of_each(const RunResult& run) {
   const std::vector<std::string> order{
-      "non_finite",  "scaler_raised", "reload_lost",        "stagnation",           "exploding",
-      "spike",       "vanishing",     "scaler_on_floor",    "scaler_on_cap",        "exploding_tensor",
-      "moved_wider", "overflow",      "gradient_underflow", "statistics_stagnation"};
+      "non_finite",  "scaler_raised", "reload_lost",        "stagnation",         "exploding",
+      "spike",       "vanishing",     "scaler_on_floor",    "scaler_on_cap",      "exploding_tensor",
+      "moved_wider", "overflow",      "gradient_underflow", "average_stagnation", "statistics_stagnation"};
   std::vector<TrainFinding> findings;
   std::set<std::string> seen;
   for (const std::string& kind : order)
@@ -306,6 +306,8 @@ void write_recorded(const std::string& folder, const std::vector<RunResult>& run
       std::vector<tensors::NamedCodes> all;
       for (std::size_t i = 0; i < weights.values.size(); ++i)
         all.push_back(named(run.parameters[i], "", run.weights_format, weights.values[i]));
+      for (std::size_t i = 0; i < weights.averages.size(); ++i)
+        all.push_back(named(run.parameters[i], "average.", run.average_format, weights.averages[i]));
       write("weights", of_run + "-" + std::to_string(weights.step), all);
     }
     std::vector<tensors::NamedCodes> gradients;

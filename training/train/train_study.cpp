@@ -117,6 +117,11 @@ void read_section(const TomlTable& file, const char* section, Spec& spec, const 
 void read_optimizers(TrainStudy& study, const TomlTable& file) {
   const std::vector<std::string> parts{"generator", "discriminator"};
   read_section(file, "optimizer", study.optimizer, parts);
+  // What a study leaves out is as torch has it, which depends on the kind.
+  if (study.optimizer.kind == "muon") {
+    study.optimizer = {.momentum = 0.95, .nesterov = true};
+    read_section(file, "optimizer", study.optimizer, parts);
+  }
   study.generator = study.discriminator = study.optimizer;
   const TomlValue* const value = file.find("optimizer");
   if (value == nullptr) return;
@@ -172,16 +177,18 @@ void DataSpec::describe(requests::Fields& fields) {
 }
 
 void OptimizerSpec::describe(requests::Fields& fields) {
-  fields.add("kind", kind, "sgd, adam or adamw").checked(among({"sgd", "adam", "adamw"}));
+  fields.add("kind", kind, "sgd, adam, adamw or muon").checked(among({"sgd", "adam", "adamw", "muon"}));
   fields.add("lr", lr, "learning rate").real({.least = 0});
-  fields.add("momentum", momentum, "of sgd").real({.least = 0, .most = 1});
+  fields.add("momentum", momentum, "of sgd, and of muon, 0.95 there without it").real({.least = 0, .most = 1});
   fields.add("dampening", dampening, "of sgd").real({.least = 0, .most = 1});
-  fields.add("nesterov", nesterov, "of sgd: Nesterov's momentum");
+  fields.add("nesterov", nesterov, "of sgd and muon: Nesterov's momentum, which muon has without it");
   fields.add("weight_decay", weight_decay, "times the weight").real({.least = 0});
-  fields.add("betas", betas, "of adam and adamw").as_commas();
-  fields.add("eps", eps, "of adam and adamw").real({.least = 0});
+  fields.add("betas", betas, "of adam, adamw and what muon leaves to it").as_commas();
+  fields.add("eps", eps, "of adam, adamw and what muon leaves to it").real({.least = 0});
   fields.add("eps_placement", eps_placement, "torch, inside_step or bitsandbytes")
       .checked(among({"torch", "inside_step", "bitsandbytes"}));
+  fields.add("adjust_lr", adjust_lr, "of muon: original, or match_rms_adamw").checked(among({"original", "match_rms_adamw"}));
+  fields.add("ns_steps", ns_steps, "of muon: steps of its iteration").whole({1, 99});
 }
 
 OptimizerSettings OptimizerSpec::settings() const {
@@ -200,7 +207,9 @@ OptimizerSettings OptimizerSpec::settings() const {
           .beta1 = numbers[0],
           .beta2 = numbers[1],
           .eps = eps,
-          .eps_placement = parse_epsilon_placement(eps_placement)};
+          .eps_placement = parse_epsilon_placement(eps_placement),
+          .adjust_lr = parse_rate_adjustment(adjust_lr),
+          .ns_steps = ns_steps};
 }
 
 void RunSpec::describe(requests::Fields& fields) {
@@ -220,6 +229,8 @@ void RunSpec::describe(requests::Fields& fields) {
   fields.add("recipes", recipes, "a run for each").as_commas();
   fields.add("clip_norm", clip_norm, "greatest norm of all gradients together").real({.least = 0});
   fields.add("clip_value", clip_value, "greatest magnitude of a gradient").real({.least = 0});
+  fields.add("average", average, "decay of the weights' moving average; without it there is none")
+      .real({.least = 0, .most = 1});
   fields.add("clip", clip, "after_unscale, or before_unscale, which is wrong: the limit is that over the scale")
       .checked(among({"after_unscale", "before_unscale"}));
   fields.add("unscale", unscale, "before_step, or never, which is wrong: steps are larger by the scale")

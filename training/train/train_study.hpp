@@ -55,9 +55,10 @@ struct DataSpec {
 struct OptimizerSpec {
   /// What the fields of these names say.
   ///@{
-  std::string kind = "sgd", eps_placement = "torch";
+  std::string kind = "sgd", eps_placement = "torch", adjust_lr = "original";
   double lr = 0.01, momentum = 0, dampening = 0, weight_decay = 0, eps = 1e-8;
   bool nesterov = false;
+  std::uint64_t ns_steps = 5;
   std::vector<std::string> betas{"0.9", "0.999"};
   ///@}
 
@@ -74,7 +75,7 @@ struct RunSpec {
   std::uint64_t steps = 0, epochs = 0, accumulate = 1, warmup = 0, workers = 1;
   std::vector<std::uint64_t> seeds{0};
   std::vector<std::string> recipes{"float32"}, evaluate{}, reload_loses{};
-  std::optional<double> clip_norm, clip_value;
+  std::optional<double> clip_norm, clip_value, average;
   std::optional<std::uint64_t> reload_at;
   std::string schedule = "constant", clip = "after_unscale", unscale = "before_step", on_overflow = "skip", all_reduce = "ring";
   bool checkpoint_activations = false;
