@@ -127,6 +127,7 @@ void RecipeState::describe(requests::Fields& fields) {
   fields.add("second_moment_scaling", second_moment_scaling, "the same of the second").as_value("SCALE");
   fields.add("moments_from", moments_from, "elements of the smallest tensor whose moments are so stored");
   format("statistics", statistics, "format of the running statistics of batch norms");
+  format("step", step, "format of each operation of an update; float32 where it is not given");
   format("all_reduce", all_reduce, "format in which workers add up gradients; that of gradients where it is not given");
   fields.add("update", update, "how updated weights are rounded: nearest, stochastic or kahan").checked(check_update);
   format("orthogonal", orthogonal, "format in which Muon makes a momentum orthogonal");

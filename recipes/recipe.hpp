@@ -56,7 +56,7 @@ struct RecipeState {
   std::string average = "float32";
   std::string first_moment_scaling = "none", second_moment_scaling = "none";
   std::uint64_t moments_from = 0;
-  std::string update = "nearest", orthogonal = "bf16", statistics = "float32", all_reduce = "";
+  std::string update = "nearest", orthogonal = "bf16", statistics = "float32", all_reduce = "", step = "";
   ///@}
 
   /// Names the members, for TOML.

@@ -22,6 +22,7 @@
 #include "studies/product_sizes/product_sizes.hpp"
 #include "studies/quantization/quantization.hpp"
 #include "training/scale/scale_study.hpp"
+#include "training/outcomes/outcomes.hpp"
 #include "training/train/train_request.hpp"
 #include "verify/check_study.hpp"
 #include "verify/conform/conform_request.hpp"
@@ -117,6 +118,8 @@ const std::vector<Kind>& kinds() {
       {"scale", "loss scalers on a recorded run", "elements", 2e7, make<training::ScaleRequest>, training::scale_figures},
       {"train", "training under recipes: curves, losses, what went wrong and where", "products", 2e8,
        make<training::TrainRequest>, training::train_figures},
+      {"outcomes", "what is known to happen to training in low precision, shown by small runs", "outcomes", 1,
+       make<training::OutcomesRequest>, studies::claims_figures},
       {"claims", "what articles say, beside the measurement", "claims", 5, make<studies::ClaimsRequest>,
        studies::claims_figures},
       {"verify matmul", "is D = A.B + C right?", "outputs", 1e6, make<verify::MatmulRequest>},

@@ -19,31 +19,13 @@
 #include "studies/breaks/breaks.hpp"
 #include "studies/census/census.hpp"
 #include "studies/census/sweep.hpp"
+#include "studies/claims/judgement.hpp"
 #include "tensors/synthetic.hpp"
 
 namespace ulpscope::studies {
 namespace {
 
-struct Verdict {
-  std::string_view name;
-  reports::Severity severity;
-};
-constexpr Verdict holds{"true", reports::Severity::good}, within_limits{"true within limits", reports::Severity::warning},
-    fails{"false", reports::Severity::bad}, unmeasured{"unmeasured", reports::Severity::warning};
-
-struct Measurement {
-  std::string what, where;
-  reports::Cell value;
-  reports::Cell threshold = "";  ///< empty text: none
-  std::string source = "";       ///< of the threshold
-};
-
-/// The first measurement is the one that decides.
-struct Judged {
-  Verdict verdict{};
-  std::string sentence;
-  std::vector<Measurement> measurements;
-};
+using verdicts::fails, verdicts::holds, verdicts::unmeasured, verdicts::within_limits;
 
 std::string number(double x) { return digits(x, 3); }
 using reports::whole;
@@ -80,7 +62,7 @@ double worst_error(emu::Format format, int exponent) {
   return worst;
 }
 
-Judged bf16_precision(const ClaimsRequest& request) {
+Judgement bf16_precision(const ClaimsRequest& request) {
   const double fp16 = emu::epsilon(emu::fp16) / 2, bf16 = emu::epsilon(emu::bf16) / 2;
   const double fp16_db = sqnr(emu::fp16, request), bf16_db = sqnr(emu::bf16, request);
   int first = 128, last = -127, finer = 0;
@@ -113,7 +95,7 @@ double decimals_kept(emu::Format format, int count, double low, double high) {
   return static_cast<double>(kept) / static_cast<double>(all);
 }
 
-Judged fp16_digits(const ClaimsRequest&) {
+Judgement fp16_digits(const ClaimsRequest&) {
   const double most = emu::max_finite(emu::fp16), normal = emu::min_normal(emu::fp16), least = emu::min_positive(emu::fp16);
   const double three = decimals_kept(emu::fp16, 3, normal, most), four = decimals_kept(emu::fp16, 4, normal, most);
   const double below = decimals_kept(emu::fp16, 3, least, normal);
@@ -130,7 +112,7 @@ Judged fp16_digits(const ClaimsRequest&) {
                            {"decimals_kept", "4 digits, normal", four}}};
 }
 
-Judged layer_norm_fp16(const ClaimsRequest& request) {
+Judgement layer_norm_fp16(const ClaimsRequest& request) {
   BreaksRequest asked;
   asked.function = {"layer_norm"};
   asked.formats.to = {"fp16"};
@@ -160,7 +142,7 @@ Judged layer_norm_fp16(const ClaimsRequest& request) {
           .measurements = measurements};
 }
 
-Judged bf16_loss_scaling(const ClaimsRequest& request) {
+Judgement bf16_loss_scaling(const ClaimsRequest& request) {
   const std::string gradients = "lognormal:-14,4:65536";
   const auto lost = [&](emu::Format format) {
     const ErrorSums sums = rounded(gradients, format, request);
@@ -189,7 +171,7 @@ double product_error(emu::Format format, const ClaimsRequest& request) {
   return accumulate(config).front().errors.rounding;
 }
 
-Judged fp8_loss(const ClaimsRequest& request) {
+Judgement fp8_loss(const ClaimsRequest& request) {
   const double error = product_error(emu::e4m3, request), allowed = std::sqrt(2e-3);
   const std::uint64_t lost = powers_lost(emu::e4m3), lost_e5m2 = powers_lost(emu::e5m2);
   const double e4m3_db = sqnr(emu::e4m3, request), fp16_db = sqnr(emu::fp16, request);
@@ -229,7 +211,7 @@ std::vector<double> speedups(const std::string& path) {
   return all;
 }
 
-Judged fp16_speed(const ClaimsRequest& request) {
+Judgement fp16_speed(const ClaimsRequest& request) {
   constexpr double claimed = 16;  // 312 and 19.5 teraflops: NVIDIA A100 datasheet, FP16 Tensor Core and FP32
   const std::vector<double> all = request.cost.empty() ? std::vector<double>() : speedups(request.cost);
   if (all.empty())
@@ -250,7 +232,7 @@ Judged fp16_speed(const ClaimsRequest& request) {
 
 struct Claim {
   std::string_view name, statement;
-  Judged (*judge)(const ClaimsRequest& request);
+  Judgement (*judge)(const ClaimsRequest& request);
 };
 constexpr std::array claims{Claim{"bf16_precision", "bf16 is more precise than fp16", bf16_precision},
                             Claim{"fp16_digits", "fp16 holds +-65504 with 3 to 4 digits", fp16_digits},
@@ -282,28 +264,12 @@ void ClaimsRequest::describe(requests::Fields& fields) {
 }
 
 StudyResult run(const ClaimsRequest& request, const Progress& progress) {
-  reports::Table table{"claims", {"claim", "statement", "verdict", "sentence"}, {}};
-  reports::Table numbers{"measurements", {"claim", "what", "where", "value", "threshold", "source"}, {}};
-  std::vector<reports::Finding> findings;
-  std::string answer = "Of " + std::to_string(request.claim.size()) + " claims";
+  std::vector<Statement> statements;
   for (const std::string& name : request.claim) {
     const Claim& claim = find_claim(name);
-    const Judged judged = claim.judge(request);
-    table.rows.push_back({name, std::string(claim.statement), std::string(judged.verdict.name), judged.sentence});
-    for (const Measurement& m : judged.measurements)
-      numbers.rows.push_back({name, m.what, m.where, m.value, m.threshold, m.source});
-    const Measurement& first = judged.measurements.front();
-    findings.push_back(
-        {first.what, name + ", " + first.where, first.value, first.threshold, first.source, judged.verdict.severity,
-         "\"" + std::string(claim.statement) + "\": " + std::string(judged.verdict.name) + ". " + judged.sentence});
-    if (progress) progress(findings.size(), request.claim.size());
+    statements.push_back({name, std::string(claim.statement), [&claim, &request] { return claim.judge(request); }});
   }
-  for (const Verdict& verdict : {holds, within_limits, fails, unmeasured}) {
-    const auto count = std::count_if(table.rows.begin(), table.rows.end(),
-                                     [&](const auto& row) { return row[2] == reports::Cell(std::string(verdict.name)); });
-    answer += (verdict.name == holds.name ? ": " : ", ") + std::to_string(count) + " " + std::string(verdict.name);
-  }
-  return {.tables = {table, numbers}, .findings = findings, .remarks = {answer + "."}};
+  return judge_all(statements, "claims", progress);
 }
 
 Work work_of(const ClaimsRequest& request) {

@@ -6,9 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "reports/page.hpp"
 #include "requests/field.hpp"
-#include "studies/study.hpp"
+#include "studies/claims/judgement.hpp"
 
 namespace ulpscope::studies {
 
@@ -31,8 +30,6 @@ struct ClaimsRequest {
 
 /// claims.csv: a row a claim; claims_measurements.csv: the numbers. @throws ulpscope::Error
 StudyResult run(const ClaimsRequest& request, const Progress& progress);
-/// From its tables, or tables with more columns in front: each claim's measurements, and which of them decides.
-std::vector<reports::Figure> claims_figures(const std::vector<reports::Table>& tables);
 /// What it will cost, without running it. @throws ulpscope::Error
 Work work_of(const ClaimsRequest& request);
 

@@ -5,7 +5,7 @@
 
 #include "reports/columns.hpp"
 #include "studies/census/sweep.hpp"
-#include "studies/claims/claims.hpp"
+#include "studies/claims/judgement.hpp"
 
 namespace ulpscope::studies {
 namespace {

@@ -186,6 +186,8 @@ class Commands:
         yield ["train", "studies/training/digits.toml", "--seed", "0", "--steps", "3", "-o", "training", "--record", "weights", "--recipe",
                ",".join(self.recipes)]
         yield ["train", "studies/training/gpt.toml", "--steps", "2", "--recipe", "bf16_amp", "-o", "gpt"]
+        yield ["train", "studies/training/lstm.toml", "--steps", "2", "--recipe", "fp16_amp,fp8_dynamic,adam_8bit", "-o", "lstm"]
+        yield ["train", "studies/training/gan.toml", "--steps", "3", "--recipe", "fp16_amp,nvfp4", "-o", "gan", "--record", "gradients"]
         for study in ("coarse.toml", "ranked.toml", "claims"):
             yield ["run", study, "-o", "report"]
 

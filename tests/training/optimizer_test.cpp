@@ -194,4 +194,31 @@ TEST_CASE("words of optimizers, and words that are none", "[training]") {
 }
 
 }  // namespace
+TEST_CASE("every operation of a step may be rounded to a narrow format", "[training]") {
+  const auto half = [](double x) { return emu::round_to(emu::float16, x).value; };
+  std::vector<float> weight{1};
+  OptimizerState<float> state;
+  // SGD with momentum and weight decay, twice, by hand: each line is one operation on a tensor.
+  const OptimizerSettings sgd{.momentum = 0.9, .nesterov = true, .weight_decay = 0.01};
+  StateStorage storage;
+  storage.step = emu::float16;
+  double w = 1, buffer = 0;
+  for (const double g : {0.3, -0.7}) {
+    double d = half(g + static_cast<double>(0.01F) * w);
+    buffer = state.steps == 0 ? d : half(half(static_cast<double>(0.9F) * buffer) + d);
+    d = half(d + static_cast<double>(0.9F) * buffer);
+    w = half(w - static_cast<double>(0.1F) * d);
+    optimizer_step(sgd, storage, 0.1, weight, {static_cast<float>(g)}, state, 0, 0);
+    CHECK(static_cast<double>(weight[0]) == w);
+  }
+  // Adam: the square of 1e-4 and an epsilon of 1e-8 are both zero in fp16.
+  weight = {1}, state = {};
+  optimizer_step({.kind = OptimizerKind::adam}, storage, 1e-3, weight, {1e-4F}, state, 0, 0);
+  CHECK(state.second[0] == 0);
+  CHECK(std::isinf(weight[0]));
+  weight = {1}, state = {};
+  optimizer_step({.kind = OptimizerKind::adam}, {}, 1e-3, weight, {1e-4F}, state, 0, 0);
+  CHECK(std::fabs(weight[0] - 0.999F) < 1e-6F);
+}
+
 }  // namespace ulpscope::training

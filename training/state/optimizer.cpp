@@ -8,6 +8,7 @@
 #include <span>
 
 #include "emu/bulk.hpp"
+#include "emu/encode.hpp"
 #include "emu/error.hpp"
 #include "emu/names.hpp"
 #include "emu/suggestions.hpp"
@@ -60,12 +61,23 @@ double power(double b, std::uint64_t n) {
   return result;
 }
 
-/// The wide values that the weights would have.
+/// Results of operations on tensors as they are computed, or rounded to a format.
 template <class Real>
+struct AsComputed {
+  Real operator()(Real x) const { return x; }
+};
+template <class Real>
+struct RoundedTo {
+  emu::Format format;
+  Real operator()(Real x) const { return static_cast<Real>(emu::round_to(format, static_cast<double>(x)).value); }
+};
+
+/// The wide values that the weights would have.
+template <class Real, class In>
 class Steps {
  public:
-  Steps(const OptimizerSettings& settings, double learning_rate, OptimizerState<Real>& state)
-      : settings_(settings), rate_(learning_rate), state_(state) {}
+  Steps(const OptimizerSettings& settings, double learning_rate, OptimizerState<Real>& state, In in)
+      : settings_(settings), rate_(learning_rate), state_(state), in_(in) {}
 
   std::vector<Real> sgd(const std::vector<Real>& weights, const std::vector<Real>& gradient) {
     const auto rate = real(rate_), decay = real(settings_.weight_decay), momentum = real(settings_.momentum);
@@ -74,13 +86,13 @@ class Steps {
     if (settings_.momentum != 0 && first) state_.first.assign(weights.size(), 0);
     std::vector<Real> next(weights.size());
     for (std::size_t i = 0; i < weights.size(); ++i) {
-      Real d = settings_.weight_decay == 0 ? gradient[i] : gradient[i] + decay * weights[i];
+      Real d = settings_.weight_decay == 0 ? gradient[i] : in_(gradient[i] + decay * weights[i]);
       if (settings_.momentum != 0) {
         Real& buffer = state_.first[i];
-        buffer = first ? d : momentum * buffer + taken * d;
-        d = settings_.nesterov ? d + momentum * buffer : buffer;
+        buffer = first ? d : in_(in_(momentum * buffer) + taken * d);
+        d = settings_.nesterov ? in_(d + momentum * buffer) : buffer;
       }
-      next[i] = weights[i] - rate * d;
+      next[i] = in_(weights[i] - rate * d);
     }
     return next;
   }
@@ -93,14 +105,14 @@ class Steps {
     const bool decays = settings_.weight_decay != 0;
     std::vector<Real> next(weights.size());
     for (std::size_t i = 0; i < weights.size(); ++i) {
-      const Real g = decays && !decoupled ? gradient[i] + decay * weights[i] : gradient[i];
+      const Real g = decays && !decoupled ? in_(gradient[i] + decay * weights[i]) : gradient[i];
       Real& m = state_.first[i];
       Real& v = state_.second[i];
-      m = lerp(m, g, real(1 - settings_.beta1));
-      v = v * real(settings_.beta2) + real(1 - settings_.beta2) * g * g;
-      Real w = decays && decoupled && !behind ? weights[i] * kept : weights[i];
-      w = w - step(m, v);
-      next[i] = decays && decoupled && behind ? w * kept : w;
+      m = in_(lerp(m, g, real(1 - settings_.beta1)));
+      v = in_(in_(v * real(settings_.beta2)) + real(1 - settings_.beta2) * g * g);
+      Real w = decays && decoupled && !behind ? in_(weights[i] * kept) : weights[i];
+      w = in_(w - step(m, v));
+      next[i] = decays && decoupled && behind ? in_(w * kept) : w;
     }
     return next;
   }
@@ -134,14 +146,15 @@ class Steps {
   }
   Real step(Real m, Real v) const {
     if (settings_.eps_placement == EpsilonPlacement::torch)
-      return real(rate_ / c1_) * (m / (std::sqrt(v) / real(root_c2_) + real(settings_.eps)));
+      return real(rate_ / c1_) * (m / in_(in_(in_(std::sqrt(v)) / real(root_c2_)) + real(settings_.eps)));
     const double eps = settings_.eps_placement == EpsilonPlacement::inside_step ? settings_.eps : settings_.eps * root_c2_;
-    return real(rate_ * root_c2_ / c1_) * (m / (std::sqrt(v) + real(eps)));
+    return real(rate_ * root_c2_ / c1_) * (m / in_(in_(std::sqrt(v)) + real(eps)));
   }
 
   const OptimizerSettings& settings_;
   double rate_, c1_ = 1, root_c2_ = 1;
   OptimizerState<Real>& state_;
+  In in_;
 };
 
 /// A weight as a matrix: the first extent counts the rows, the others together the columns, as Jordan's code has filters.
@@ -188,15 +201,15 @@ UpdateCounts optimizer_step(const OptimizerSettings& settings, const StateStorag
   if (settings.kind == OptimizerKind::muon && count_of(shape) != weights.size())
     throw Error("muon: " + std::to_string(weights.size()) + " weights of shape " + words_of(shape));
   ++state.steps;
-  Steps<Real> steps(settings, learning_rate, state);
-  const auto taken = [&] {
+  const auto taken = [&](auto in) {
+    Steps<Real, decltype(in)> steps(settings, learning_rate, state, in);
     if (settings.kind == OptimizerKind::sgd) return steps.sgd(weights, gradient);
     if (settings.kind == OptimizerKind::muon && shape.size() > 1)
       return steps.muon(weights, gradient, extents_of(shape), storage.orthogonal, threads);
     steps.correct();
     return steps.adam(weights, gradient);
   };
-  std::vector<Real> next = taken();
+  std::vector<Real> next = storage.step ? taken(RoundedTo<Real>{*storage.step}) : taken(AsComputed<Real>{});
   store_moment(state.first, storage.first, MapSigns::both);
   store_moment(state.second, storage.second, MapSigns::positive);
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -66,13 +67,17 @@ struct OptimizerSettings {
   std::uint64_t ns_steps = 5;                                ///< of muon: of its iteration (orthogonal.hpp)
 };
 
-/// What weights and states are stored in. The step itself is computed in float32, in float64 where an array is of doubles.
+/// What weights and states are stored in. The step itself is computed in float32, in float64 where an array is of doubles, or
+/// as `step` says.
 struct StateStorage {
   Storage weights = {};                             ///< the weights that are updated: the master weights where there are some
   MomentStorage first = {}, second = {};            ///< momentum or m, and v
   UpdateRounding update = UpdateRounding::nearest;  ///< of the weights
-  Storage average = {};                             ///< the weights' moving average (average.hpp)
-  emu::Format orthogonal = emu::bfloat16;           ///< what Muon's iteration is computed in, by its authors in bfloat16
+  /// Each operation on a tensor that the step is made of is rounded to this format, as torch's optimizers that are not fused
+  /// have it with narrow weights; muon's matrices are not.
+  std::optional<emu::Format> step = {};
+  Storage average = {};                    ///< the weights' moving average (average.hpp)
+  emu::Format orthogonal = emu::bfloat16;  ///< what Muon's iteration is computed in, by its authors in bfloat16
 };
 
 /// What an optimizer keeps of one tensor.

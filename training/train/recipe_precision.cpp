@@ -201,6 +201,7 @@ StateStorage state_storage_of(const Recipe& recipe) {
           .first = moment("first_moment", state.first_moment, state.first_moment_scaling),
           .second = moment("second_moment", state.second_moment, state.second_moment_scaling),
           .update = parse_update_rounding(state.update),
+          .step = state.step.empty() ? std::nullopt : std::optional(parse_format(state.step)),
           .average = {parse_format(state.average), {}},
           .orthogonal = parse_format(state.orthogonal)};
 }
