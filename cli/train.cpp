@@ -86,12 +86,14 @@ training::RunOptions options_of(const Train& train) {
   return options;
 }
 
-int run(const Train& train, const Arguments& arguments) {
+int run(const Train& train, const Arguments& arguments) try {
   const training::TrainStudy study = training::resolve(train.request);
   if (train.dry_run) return print(training::places_table(study), train.common, 4), done;
   if (!train.directory.empty()) refuse_choice(train.common, "-o " + train.directory + ": a report holds");
+  const std::unique_ptr<training::DeviceProducts> devices = training::devices_of(train.request);
   ProgressLine progress("steps");
-  const training::TrainAll all = all_of(train, options_of(train), progress);
+  training::TrainAll all = all_of(train, options_of(train), progress);
+  all.run.devices = devices.get();
   std::vector<training::RunResult> runs = training::train_all(study, all);
   const std::vector<reports::Table> tables = training::train_tables(runs);
   if (train.directory.empty()) {
@@ -112,6 +114,9 @@ int run(const Train& train, const Arguments& arguments) {
     remark(reports::terminal_escaped(finding.sentence));
   const bool diverged = std::any_of(runs.begin(), runs.end(), [](const auto& result) { return result.diverged; });
   return diverged && study.expect.empty() ? check_failed : done;
+} catch (const training::ProductDiffers& difference) {
+  remark(reports::terminal_escaped(difference.what()));
+  return check_failed;
 }
 
 }  // namespace

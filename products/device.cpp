@@ -12,20 +12,38 @@
 #include "emu/error.hpp"
 #include "emu/matmul_epilogue.hpp"
 #include "emu/names.hpp"
+#include "products/scales.hpp"
 
 namespace ulpscope::products {
 namespace {
 
-/// The columns [begin, end) of A or the rows of B as stored codes, row-major.
+/// How far a chain is filled up: with products of zeros as far as the engine's steps go, which its model has too, and to the
+/// end of the instruction with products that are -0, since those leave a sum of -0 alone (IEEE 754-2019, 6.3).
+struct Filled {
+  std::size_t positive, all;  ///< products with those added
+
+  Filled(std::size_t products, std::size_t step, std::size_t instruction)
+      : positive(up_to_multiple(products, step)), all(up_to_multiple(positive, instruction)) {}
+
+ private:
+  static std::size_t up_to_multiple(std::size_t n, std::size_t of) { return of == 0 ? n : (n + of - 1) / of * of; }
+};
+
+/// The columns [begin, end) of A or the rows of B as stored codes, row-major, filled up along K.
 template <class Float>
-std::vector<std::byte> stored_codes(const emu::EngineOperand<Float>& operand, std::size_t rows_begin, std::size_t rows_end,
-                                    std::size_t columns_begin, std::size_t columns_end) {
-  const std::size_t columns = columns_end - columns_begin;
-  std::vector<std::byte> codes((rows_end - rows_begin) * columns * gpu::bytes_per_code(operand.format));
-  for (std::size_t i = rows_begin; i < rows_end; ++i)
-    for (std::size_t j = columns_begin; j < columns_end; ++j)
-      gpu::store_code(operand.format, codes.data(), (i - rows_begin) * columns + (j - columns_begin),
-                      emu::encode(operand.format, operand.at(i, j)));
+std::vector<std::byte> stored_codes(const emu::EngineOperand<Float>& operand, std::size_t begin, std::size_t end,
+                                    const Filled& filled, MatmulSide side) {
+  const bool is_a = side == MatmulSide::a;
+  const std::size_t lines = is_a ? operand.rows() : operand.columns();
+  std::vector<std::byte> codes(lines * filled.all * gpu::bytes_per_code(operand.format));
+  const emu::Code fill = is_a ? emu::encode(operand.format, -0.0) : 0;
+  for (std::size_t line = 0; line < lines; ++line)
+    for (std::size_t k = 0; k < filled.all; ++k) {
+      const std::size_t at = is_a ? line * filled.all + k : k * lines + line;
+      const auto value = [&] { return is_a ? operand.at(line, begin + k) : operand.at(begin + k, line); };
+      const emu::Code code = k < end - begin ? emu::encode(operand.format, value()) : k < filled.positive ? 0 : fill;
+      gpu::store_code(operand.format, codes.data(), at, code);
+    }
   return codes;
 }
 
@@ -35,13 +53,15 @@ std::vector<Float> chains(const MatmulDevice& device, const emu::EngineMatmul<Fl
                           std::size_t end, std::span<const Float> c) {
   const std::size_t m = problem.a.rows(), n = problem.b.columns();
   const emu::Format accumulator = device.operation.accumulator;
-  const auto a = stored_codes(problem.a, 0, m, begin, end), b = stored_codes(problem.b, begin, end, 0, n);
+  const Filled filled(end - begin, static_cast<std::size_t>(problem.engine.products), device.operation.products);
+  const auto a = stored_codes(problem.a, begin, end, filled, MatmulSide::a),
+             b = stored_codes(problem.b, begin, end, filled, MatmulSide::b);
   std::vector<std::byte> start(c.size() * gpu::bytes_per_code(accumulator));
   for (std::size_t i = 0; i < c.size(); ++i) gpu::store_code(accumulator, start.data(), i, emu::encode(accumulator, c[i]));
   std::vector<std::byte> sums(m * n * gpu::bytes_per_code(accumulator));
   device.unit->multiply_matrices(
       device.operation,
-      {{problem.a.format, m, end - begin, a}, {problem.b.format, end - begin, n, b}, {accumulator, m, n, start}}, sums);
+      {{problem.a.format, m, filled.all, a}, {problem.b.format, filled.all, n, b}, {accumulator, m, n, start}}, sums);
   std::vector<Float> values(m * n);
   for (std::size_t i = 0; i < values.size(); ++i)
     values[i] = static_cast<Float>(emu::decode(accumulator, gpu::load_code(accumulator, sums.data(), i)));
@@ -52,7 +72,12 @@ std::vector<Float> chains(const MatmulDevice& device, const emu::EngineMatmul<Fl
 
 MatmulDevice choose_device(const std::string& id, const std::string& instruction, const emu::EngineRequest& formats,
                            const std::vector<std::string>& engines) {
-  const gpu::Device device = gpu::open_device(id);
+  return choose_device(gpu::open_device(id), instruction, formats, engines);
+}
+
+MatmulDevice choose_device(const gpu::Device& device, const std::string& instruction, const emu::EngineRequest& formats,
+                           const std::vector<std::string>& engines) {
+  const std::string& id = device.description.id;
   if (device.unit == nullptr) throw Error(id + " multiplies no matrices");
   std::vector<gpu::Operation> fitting;
   std::set<std::string> others;

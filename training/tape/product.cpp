@@ -147,6 +147,13 @@ std::vector<float> transposed(const TakenOut& scales) {
   return out;
 }
 
+/// Which result it is, by the places of the operands.
+std::string_view result_of(std::string_view a, std::string_view b) {
+  constexpr std::string_view gradient = "grad_output";
+  if (a != gradient && b != gradient) return "output";
+  return a == "weight" || b == "weight" ? "grad_input" : "grad_weight";
+}
+
 std::optional<products::MatmulScales> scales_of(const TakenOut& scales, const Block& block) {
   if (scales.values.empty()) return std::nullopt;
   products::MatmulScales out;
@@ -188,9 +195,13 @@ void multiply(const ProductOperand<Real>& a, const ProductOperand<Real>& b, cons
       .beta = {},
       .out = sums.accumulate,
       .threads = sums.threads};
-  if (lines_a == m && lines_b == n) return emu::engine_matmul(problem, d);
+  const auto form = [&](std::span<Real> out) {
+    if (sums.multiplier == nullptr) return emu::engine_matmul(problem, out);
+    sums.multiplier->multiply({sums.operation, sums.layer, result_of(a.place, b.place), engine, problem}, out);
+  };
+  if (lines_a == m && lines_b == n) return form(d);
   std::vector<Real> whole(lines_a * lines_b);
-  emu::engine_matmul(problem, std::span<Real>(whole));
+  form(whole);
   for (std::size_t i = 0; i < m; ++i) std::copy_n(whole.data() + i * lines_b, n, d.data() + i * n);
 }
 

@@ -8,7 +8,7 @@
 #include <span>
 #include <string_view>
 
-#include "emu/exact_matmul.hpp"
+#include "training/tape/multiplier.hpp"
 #include "training/tape/precision.hpp"
 
 namespace ulpscope::training {
@@ -38,7 +38,9 @@ struct ProductSums {
   emu::Format accumulate;
   std::size_t promote = 0;
   int threads = 0;
-  bool hadamard = false;  ///< both operands are multiplied by S H / 4 along the sum first, see product.cpp
+  bool hadamard = false;             ///< both operands are multiplied by S H / 4 along the sum first, see product.cpp
+  Multiplier* multiplier = nullptr;  ///< null: the emulated engine
+  std::string_view operation = {}, layer = {};  ///< for the multiplier
 };
 
 /// Stores numbers of an operand: rounds them in place.

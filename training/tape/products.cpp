@@ -20,7 +20,14 @@ struct ProductContext {
 
   void multiply(const ProductOperand<Real>& a, const ProductOperand<Real>& b, std::span<Real> d, bool of_weight = false) const {
     const bool hadamard = of_weight && precision.hadamard;
-    const ProductSums sums{precision.engine, precision.accumulate, precision.promote, tape.threads(), hadamard};
+    const ProductSums sums{.engine = precision.engine,
+                           .accumulate = precision.accumulate,
+                           .promote = precision.promote,
+                           .threads = tape.threads(),
+                           .hadamard = hadamard,
+                           .multiplier = tape.multiplier(),
+                           .operation = operation,
+                           .layer = layer};
     training::multiply<Real>(
         a, b, sums,
         [this](std::span<Real> values, const Storage& storage, std::string_view place) {

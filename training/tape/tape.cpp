@@ -159,7 +159,7 @@ template <class Real>
 Tape<Real> Tape<Real>::on_its_own(const std::vector<Variable>& inputs, std::uint64_t first_random,
                                   std::vector<Variable>& own) const {
   Tape tape(precision_, seed_, threads_);
-  tape.layer_ = layer_, tape.next_random_ = first_random;
+  tape.layer_ = layer_, tape.next_random_ = first_random, tape.multiplier_ = multiplier_;
   for (const Variable v : inputs) own.push_back(tape.input(value(v), format(v), has_gradient(v)));
   return tape;
 }

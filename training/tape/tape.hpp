@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "training/tape/array.hpp"
+#include "training/tape/multiplier.hpp"
 #include "training/tape/precision.hpp"
 
 namespace ulpscope::training {
@@ -42,6 +43,11 @@ class Tape {
 
   /// Told of every rounding from now on; of what is stored as it is, too.
   void on_stored(std::function<void(const Stored<Real>&)> told) { told_ = std::move(told); }
+
+  /// Products are formed by it from now on, which must outlive the tape; null: by the emulated engines.
+  void multiply_by(Multiplier* multiplier) { multiplier_ = multiplier; }
+  /// What forms products, or null.
+  Multiplier* multiplier() const { return multiplier_; }
 
   /// A value that was computed elsewhere, numbers of `format`. With `trained` it has a gradient.
   Variable input(Array<Real> value, emu::Format format, bool trained);
@@ -124,6 +130,7 @@ class Tape {
   std::string layer_;
   std::vector<Node> nodes_;
   std::function<void(const Stored<Real>&)> told_;
+  Multiplier* multiplier_ = nullptr;
 };
 
 }  // namespace ulpscope::training

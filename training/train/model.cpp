@@ -167,6 +167,8 @@ Variable apply_stretch(Tape<Real>& tape, const std::vector<Layer>& layers, Stret
     tape.enter(name);
     try {
       x = apply_one(tape, layers[i], order.take(parameters_taken(layers[i])), x, buffers);
+    } catch (const ProductError&) {
+      throw;
     } catch (const Error& error) {
       throw Error("layer " + name + ": " + error.what());
     }

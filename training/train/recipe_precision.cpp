@@ -180,6 +180,16 @@ Precision precision_of(const Recipe& recipe, DelayedScales& delayed, std::vector
           }};
 }
 
+Precision on_engine(Precision precision, const std::string& engine) {
+  if (engine.empty()) return precision;
+  return {std::move(precision.operation),
+          [product = std::move(precision.product), engine](std::string_view operation, const std::string& layer) {
+            ProductPrecision p = product(operation, layer);
+            p.engine = engine;
+            return p;
+          }};
+}
+
 StateStorage state_storage_of(const Recipe& recipe) {
   const recipes::RecipeState& state = recipe.state;
   const auto moment = [&](const char* name, const std::string& format, const std::string& scaling) {

@@ -78,6 +78,9 @@ class DynamicLayers {
 Precision precision_of(const recipes::Recipe& recipe, DelayedScales& delayed, std::vector<std::string> layers,
                        const DynamicLayers* dynamic = nullptr);
 
+/// The same with all products on one engine; of an empty word, as it is.
+Precision on_engine(Precision precision, const std::string& engine);
+
 /// What weights and states are stored in. @throws ulpscope::Error
 StateStorage state_storage_of(const recipes::Recipe& recipe);
 

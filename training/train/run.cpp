@@ -76,7 +76,7 @@ class Trainer {
         options_(options),
         result_(result),
         dynamic_(recipe.dynamic),
-        precision_(precision_of(recipe, delayed_, product_layers(study.model), &dynamic_)),
+        precision_(on_engine(precision_of(recipe, delayed_, product_layers(study.model), &dynamic_), study.run.engine)),
         storage_(state_storage_of(recipe)),
         gradients_{requests::parse_format(recipe.state.gradients), {}},
         reduced_{recipe.state.all_reduce.empty() ? gradients_.format : requests::parse_format(recipe.state.all_reduce), {}},
@@ -103,7 +103,9 @@ class Trainer {
     for (std::uint64_t step = next_step_; step < steps && !result_.diverged; ++step) {
       if (study_.run.reload_at == step) reload(step);
       monitor_.clear();
+      enter("step " + std::to_string(step));
       one_step(step, steps);
+      count_products();
       for (const LayerMove& move : dynamic_.look(step, monitor_.places()))
         result_.findings.push_back(
             {step, move.layer, move.place, move.wider ? "moved_wider" : "moved_back", move.value, move.threshold});
@@ -114,7 +116,9 @@ class Trainer {
       next_step_ = step + 1;
       if (options_.save_now && options_.save_now()) save();
     }
+    enter("evaluation");
     if (!done_) finish();
+    count_products();
     done_ = true;
     save();
   }
@@ -124,6 +128,23 @@ class Trainer {
 
   static void store(std::vector<Real>& values, const Storage& storage) {
     emu::round_to(storage.format, std::span<const Real>(values), std::span<Real>(values), storage.options, {});
+  }
+
+  Tape<Real> tape_of(const Precision& precision, std::uint64_t key) const {
+    Tape<Real> tape(precision, key, options_.threads);
+    tape.multiply_by(options_.devices);
+    return tape;
+  }
+
+  /// Says to devices where the run is.
+  void enter(const std::string& when) const {
+    if (options_.devices != nullptr) options_.devices->enter(result_.recipe, "seed " + std::to_string(seed_) + ", " + when);
+  }
+
+  /// What devices have multiplied.
+  void count_products() {
+    if (options_.devices == nullptr) return;
+    for (const auto& [what, count] : options_.devices->take_counts()) result_.products[what] += count;
   }
 
   std::vector<Variable> parameters_on(Tape<Real>& tape, std::size_t begin, std::size_t end) const {
@@ -139,7 +160,7 @@ class Trainer {
     const Objective& objective = parts_[part].objective;
     const std::vector<std::size_t> batch = batches_.at(index);
     const std::uint64_t own = index * parts_.size() + part;
-    Tape<Real> tape(precision_, key_of(seed_, 2 * own + 3), options_.threads);
+    Tape<Real> tape = tape_of(precision_, key_of(seed_, 2 * own + 3));
     tape.on_stored([this](const Stored<Real>& stored) { monitor_.add(stored); });
     const std::vector<Variable> variables = parameters_on(tape, objective.begin, objective.end);
     const Variable result = loss_of(tape, study_, objective, variables, samples_, batch, key_of(seed_, 2 * own + 6), buffers_);
@@ -408,7 +429,7 @@ class Trainer {
       const recipes::Recipe other = recipes::open_recipe(word);
       if (other.name == recipe_.name) continue;
       DelayedScales delayed;
-      const Precision precision = precision_of(other, delayed, product_layers(study_.model));
+      const Precision precision = on_engine(precision_of(other, delayed, product_layers(study_.model)), study_.run.engine);
       evaluate(precision, "", 1);  // from which delayed scales are made
       delayed.step();
       result_.evaluations.push_back(evaluate(precision, word));
@@ -417,7 +438,7 @@ class Trainer {
 
   double distance() {
     constexpr std::size_t points = 4096;
-    Tape<Real> tape(precision_, key_of(seed_, 4), options_.threads);
+    Tape<Real> tape = tape_of(precision_, key_of(seed_, 4));
     const Variable made = gan_samples(tape, study_.model, parameters_on(tape, 0, 0), points, key_of(seed_, 0), buffers_);
     return frechet_distance(wide(tape.value(made).values), samples_.inputs);
   }
@@ -434,7 +455,7 @@ class Trainer {
     for (std::size_t begin = first; begin < end; begin += at_once) {
       std::vector<std::size_t> batch;
       for (std::size_t i = begin; i < std::min(end, begin + at_once); ++i) batch.push_back(i);
-      Tape<Real> tape(precision, key_of(seed_, 4), options_.threads);
+      Tape<Real> tape = tape_of(precision, key_of(seed_, 4));
       const std::vector<Variable> parameters = parameters_on(tape, 0, 0);
       const Variable outputs = apply(tape, study_.model, parameters, samples_, batch, buffers_);
       const Variable loss = loss_of_outputs(tape, study_, outputs, samples_, batch);

@@ -10,6 +10,7 @@
 
 #include "recipes/recipe.hpp"
 #include "training/state/optimizer.hpp"
+#include "training/train/device_products.hpp"
 #include "training/train/model.hpp"
 #include "training/train/monitor.hpp"
 #include "training/train/samples.hpp"
@@ -82,6 +83,7 @@ struct RunResult {
   double bytes_per_parameter = 0;             ///< of weights, gradients and optimizer states
   double bytes_per_activation = 0;            ///< of a number that is kept from the forward pass to the backward pass
   std::uint64_t activation_bytes = 0;         ///< of all that a batch keeps
+  ProductCounts products;                     ///< where they ran; empty: nobody asked for devices
   std::uint64_t all_reduce_bytes = 0;         ///< that workers send in a step
 };
 
@@ -91,6 +93,7 @@ struct RunOptions {
   std::uint64_t gradients_every = 0;  ///< gradients are recorded at every so many steps, from the first on; 0: at none
   std::uint64_t record_every = 0;     ///< weights are recorded after so many steps; 0: after the last one alone
   std::function<void(const TrainStep&)> progress = {};
+  DeviceProducts* devices = nullptr;  ///< they form the products; null: the emulated engines
   /// Where the run is saved; none: nowhere. One that is there is gone on from with `resume`, with the same bits.
   std::string saved = {};
   bool resume = false;                  ///< without it, what is there is written over

@@ -125,6 +125,10 @@ void save_result(const RunResult& result, SavedRun& run) {
     for (const double x : {e.loss, e.accuracy ? 1.0 : 0.0, e.accuracy.value_or(0)}) evaluated.push_back(x);
   }
   run.words["places"] = places.dump(), run.words["findings"] = findings.dump(), run.words["evaluations"] = evaluations.dump();
+  json products = json::array();
+  std::vector<double>& counted = run.numbers["result/products"];
+  for (const auto& [what, count] : result.products) products.push_back(what), counted.push_back(number(count));
+  run.words["products"] = products.dump();
   save_recorded("recorded", result.recorded, run);
   save_recorded("gradients", result.gradients, run);
   run.numbers["result/all"] = {result.diverged ? 1.0 : 0.0, result.accuracy ? 1.0 : 0.0,     result.accuracy.value_or(0),
@@ -179,6 +183,9 @@ void restore(const SavedRun& run, RunResult& result) {
     Evaluation& e = result.evaluations.emplace_back();
     e.recipe = recipe, e.loss = evaluated.number(), e.accuracy = optional_of(evaluated);
   }
+  result.products.clear();
+  Taken counted(run.at("result/products"));
+  for (const json& what : words("products")) result.products[what.get<std::string>()] = counted.whole();
   restore_recorded("recorded", result.parameters.size(), run, result.recorded);
   restore_recorded("gradients", result.parameters.size(), run, result.gradients);
   Taken all(run.at("result/all"));

@@ -135,7 +135,7 @@ reports::Table places_table(const TrainStudy& study) {
   for (const std::string& word : study.run.recipes) {
     const recipes::Recipe recipe = recipes::open_recipe(word);
     DelayedScales delayed;
-    const Precision precision = precision_of(recipe, delayed, product_layers(study.model));
+    const Precision precision = on_engine(precision_of(recipe, delayed, product_layers(study.model)), study.run.engine);
     for (const auto& [layer, operation] : operations_of(study)) {
       if (!is_product(operation)) {
         const OperationPrecision p = precision.operation(operation, layer);

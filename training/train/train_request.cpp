@@ -229,6 +229,16 @@ void TrainRequest::describe(requests::Fields& fields) {
   fields.add("recipe", recipe, "in place of the study's").as_commas().as_value("RECIPE,...");
   fields.add("seed", seed, "in place of the study's").as_commas().as_value("N,...").whole();
   fields.add("steps", steps, "in place of the study's").whole();
+  fields.add("engine", engine, "of all products, in place of the recipes'").as_value("E");
+  const auto of_machine = [&](requests::Field& field) -> requests::Field& { return field.in(requests::Scope::machine); };
+  of_machine(
+      fields.add("device", device, "multiply on it: cuda:0, cpu:avx512_bf16, emulated:sm_90; of several the first that can"))
+      .as_commas()
+      .as_value("D,...");
+  of_machine(fields.add("instruction", instruction, "with --device: a part of the name of the one to use, whatever its claim"))
+      .as_value("TEXT");
+  of_machine(fields.add("check", check, "with --device: compare each product with the model's; end at the first that differs"));
+  of_machine(fields.add("emulate_rest", emulate_rest, "with --device: emulate products that no device can form"));
   requests::Field& threads_field = fields.add("threads", threads, "0: all cores; the results are the same");
   threads_field.whole({.most = 4096}).in(requests::Scope::machine);
 }
@@ -238,15 +248,28 @@ TrainStudy resolve(const TrainRequest& request) {
   if (!request.recipe.empty()) study.run.recipes = request.recipe;
   if (!request.seed.empty()) study.run.seeds = request.seed;
   if (request.steps > 0) study.run.steps = request.steps, study.run.epochs = 0;
+  if (!request.engine.empty()) study.run.engine = request.engine;
   for (const std::string& word : study.run.recipes) recipes::open_recipe(word);
   return study;
+}
+
+std::unique_ptr<DeviceProducts> devices_of(const TrainRequest& request) {
+  if (request.device.empty() && (!request.instruction.empty() || request.check || request.emulate_rest))
+    throw Error("--instruction, --check and --emulate-rest: --device is missing");
+  if (request.device.empty()) return nullptr;
+  std::vector<gpu::Device> devices;
+  for (const std::string& id : request.device) devices.push_back(gpu::open_device(id));
+  return std::make_unique<DeviceProducts>(
+      std::move(devices),
+      DeviceOptions{.instruction = request.instruction, .checked = request.check, .rest_emulated = request.emulate_rest});
 }
 
 std::string identity_of(const TrainRequest& request) {
   std::ifstream file(request.study, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   if (!file) throw Error(request.study + ": cannot be read");
-  return reports::version() + "\n" + std::to_string(request.steps) + "\n" + text;
+  return reports::version() + "\n" + std::to_string(request.steps) + "\n" + request.engine + "\n" + request.instruction + "\n" +
+         text;
 }
 
 namespace {
@@ -256,11 +279,23 @@ std::string name_of(const std::string& recipe, std::uint64_t seed) {
   return std::filesystem::path(recipe).stem().string() + "-" + std::to_string(seed);
 }
 
+/// A step of each recipe whose products are zeros: all instructions are chosen, and what is refused is so before hours of
+/// training.
+void rehearse(const TrainStudy& study, const Samples& samples, DeviceProducts& devices) {
+  TrainStudy first = study;
+  first.run.steps = 1, first.run.epochs = 0;
+  devices.rehearse(true);
+  for (const std::string& recipe : study.run.recipes)
+    train(first, samples, recipe, study.run.seeds.front(), {.devices = &devices});
+  devices.rehearse(false);
+}
+
 }  // namespace
 
 std::vector<RunResult> train_all(const TrainStudy& study, const TrainAll& wanted) {
   const Samples samples = read_samples(study);
   const std::uint64_t steps = steps_of(study, samples), all = steps * study.run.recipes.size() * study.run.seeds.size();
+  if (wanted.run.devices != nullptr) rehearse(study, samples, *wanted.run.devices);
   if (!wanted.saved.empty()) {
     std::error_code error;
     std::filesystem::create_directories(wanted.saved, error);
@@ -343,6 +378,10 @@ std::vector<reports::Finding> train_findings(const std::vector<RunResult>& runs,
       text += ", Frechet distance " + digits(mean_of(distances), 3);
     if (const double skipped = mean_of(t.of(skipped_in)); skipped > 0)
       text += ", " + digits(skipped, 3) + (skipped == 1 ? " step" : " steps") + " skipped";
+    ProductCounts products;
+    for (const RunResult* const one : t.runs)
+      for (const auto& [what, count] : one->products) products[what] += count;
+    if (!products.empty()) text += "; " + words_of(products);
     const std::vector<TrainFinding> of_first = one_of_each(*t.runs.front());
     for (std::size_t i = 0; i < std::min<std::size_t>(3, of_first.size()); ++i) text += "; " + mechanism(of_first[i]);
     const bool expected = expect == "diverges";
@@ -362,6 +401,8 @@ std::vector<reports::Finding> train_findings(const std::vector<RunResult>& runs,
 studies::StudyResult run(const TrainRequest& request, const studies::Progress& progress) {
   const TrainStudy study = resolve(request);
   TrainAll all{.run = {.threads = request.threads}};
+  const std::unique_ptr<DeviceProducts> devices = devices_of(request);
+  all.run.devices = devices.get();
   if (progress) all.progress = [&](const TrainProgress& at) { progress(at.done, at.of); };
   const std::vector<RunResult> runs = train_all(study, all);
   std::vector<reports::Table> tables = train_tables(runs);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,10 @@ struct TrainRequest {
   std::vector<std::string> recipe;
   std::vector<std::uint64_t> seed;
   std::uint64_t steps = 0;
+  std::string engine;
+  std::vector<std::string> device;
+  std::string instruction;
+  bool check = false, emulate_rest = false;
   int threads = 0;
   ///@}
 
@@ -32,8 +37,11 @@ struct TrainRequest {
 /// The study, with what the request changes of it. @throws ulpscope::Error
 TrainStudy resolve(const TrainRequest& request);
 
-/// What a request trains, but for the number of threads and which recipes and seeds: the study's text, steps, and the program's
-/// version. A saved run goes on under the same one alone. @throws ulpscope::Error
+/// The devices of the request; null where it names none. @throws ulpscope::Error, gpu::NoDevice where there is no such device
+std::unique_ptr<DeviceProducts> devices_of(const TrainRequest& request);
+
+/// What a request trains, but for the number of threads and which recipes and seeds: the study's text, steps, engine
+/// and instruction, and the program's version. A saved run goes on under the same one alone. @throws ulpscope::Error
 std::string identity_of(const TrainRequest& request);
 
 /// How far the runs are.
@@ -51,7 +59,7 @@ struct TrainAll {
   std::function<void(const TrainProgress&)> progress = {};  ///< asked behind each step
 };
 
-/// All runs, by recipe and seed. @throws ulpscope::Error
+/// All runs, by recipe and seed. What devices refuse is found before the first one. @throws ulpscope::Error
 std::vector<RunResult> train_all(const TrainStudy& study, const TrainAll& options);
 
 /// Writes what the runs recorded below a folder: weights/RECIPE-SEED-STEP.safetensors, whose names and shapes are torch's, and

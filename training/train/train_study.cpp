@@ -227,6 +227,7 @@ void RunSpec::describe(requests::Fields& fields) {
   fields.add("reload_loses", reload_loses, "master_weights, moments, scaler: what is not saved").as_commas();
   fields.add("seeds", seeds, "a run for each").as_commas();
   fields.add("recipes", recipes, "a run for each").as_commas();
+  fields.add("engine", engine, "of all products, in place of the recipes'");
   fields.add("clip_norm", clip_norm, "greatest norm of all gradients together").real({.least = 0});
   fields.add("clip_value", clip_value, "greatest magnitude of a gradient").real({.least = 0});
   fields.add("average", average, "decay of the weights' moving average; without it there is none")

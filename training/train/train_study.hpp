@@ -77,7 +77,8 @@ struct RunSpec {
   std::vector<std::string> recipes{"float32"}, evaluate{}, reload_loses{};
   std::optional<double> clip_norm, clip_value, average;
   std::optional<std::uint64_t> reload_at;
-  std::string schedule = "constant", clip = "after_unscale", unscale = "before_step", on_overflow = "skip", all_reduce = "ring";
+  std::string schedule = "constant", clip = "after_unscale", unscale = "before_step", on_overflow = "skip", all_reduce = "ring",
+              engine = {};
   bool checkpoint_activations = false;
   ///@}
 
