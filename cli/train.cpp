@@ -89,7 +89,10 @@ training::RunOptions options_of(const Train& train) {
 int run(const Train& train, const Arguments& arguments) try {
   const training::TrainStudy study = training::resolve(train.request);
   if (train.dry_run) return print(training::places_table(study), train.common, 4), done;
-  if (!train.directory.empty()) refuse_choice(train.common, "-o " + train.directory + ": a report holds");
+  if (!train.directory.empty()) {
+    refuse_choice(train.common, "-o " + train.directory + ": a report holds");
+    reports::check_report_folder(train.directory);
+  }
   const std::unique_ptr<training::DeviceProducts> devices = training::devices_of(train.request);
   ProgressLine progress("steps");
   training::TrainAll all = all_of(train, options_of(train), progress);
@@ -100,13 +103,16 @@ int run(const Train& train, const Arguments& arguments) try {
     print(tables[1], train.common, 1);
   } else {
     reports::Page page = training::train_page(runs, study);
-    page.command = command_line(arguments);
-    reports::write_page_report(train.directory, tables, page, {.arguments = arguments, .texts = {}});
+    // Of a run that went on the report is that of one that was never interrupted.
+    Arguments words = arguments;
+    std::erase(words, "--resume");
+    page.command = command_line(words);
     const bool weights =
         std::any_of(train.record.begin(), train.record.end(), [](const auto& w) { return w.starts_with("weights"); });
     if (!weights)
       for (training::RunResult& result : runs) result.recorded.clear();
-    training::write_recorded(reports::report_folder(train.directory), runs);
+    reports::write_page_report(train.directory, tables, page,
+                               {.arguments = words, .texts = training::recorded_files(runs)});
     std::filesystem::remove_all(all.saved);
     remark_report(train.directory);
   }

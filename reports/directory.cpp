@@ -135,9 +135,13 @@ std::set<std::string> files_of_former_report(const fs::path& directory) {
 std::set<std::string> owned_files(const fs::path& directory) {
   const auto listed = files_of_former_report(directory);
   std::set<std::string> present;
-  for (const auto& entry : fs::directory_iterator(directory)) {
-    const std::string name = entry.path().filename().string();
-    const bool left_over = name.starts_with('.') && name.find(temporary_mark) != std::string::npos;
+  for (const auto& entry : fs::recursive_directory_iterator(directory)) {
+    const std::string name = entry.path().lexically_relative(directory).generic_string();
+    const bool is_listed_folder =
+        std::any_of(listed.begin(), listed.end(), [&](const auto& l) { return l.starts_with(name + "/"); });
+    if (fs::is_directory(entry.symlink_status()) && is_listed_folder) continue;
+    const std::string own = entry.path().filename().string();
+    const bool left_over = own.starts_with('.') && own.find(temporary_mark) != std::string::npos;
     if (!entry.is_regular_file() || !(left_over || listed.contains(name))) {
       throw Error(fmt::format("{} holds {}, which is not part of a report: name a new or an empty directory",
                               directory.string(), name));
@@ -189,6 +193,14 @@ const WriteElsewhere::Folders* WriteElsewhere::present() { return elsewhere ? &*
 
 std::string report_folder(const std::string& directory) { return elsewhere ? elsewhere->to : directory; }
 
+void check_report_folder(const std::string& asked) {
+  const std::string directory = report_folder(asked);
+  std::error_code ignored;
+  if (!fs::exists(directory, ignored)) return;
+  if (!fs::is_directory(directory, ignored)) fail(directory, "it is not a directory");
+  owned_files(directory);
+}
+
 void write_report(const std::string& asked, const std::vector<Table>& tables, const std::string& html,
                   const Provenance& provenance) {
   const std::string directory = report_folder(asked);
@@ -205,14 +217,22 @@ void write_report(const std::string& asked, const std::vector<Table>& tables, co
   files.emplace_back(manifest_name, manifest);
   try {
     std::vector<Part> parts;
-    for (const auto& [name, bytes] : files) parts.emplace_back((fs::path(directory) / name).string(), bytes);
+    for (const auto& [name, bytes] : files) {
+      const fs::path path = fs::path(directory) / name;
+      fs::create_directories(path.parent_path(), error);
+      parts.emplace_back(path.string(), bytes);
+    }
     for (Part& part : parts) part.commit();
   } catch (const Error&) {
     if (made) fs::remove(directory, error);
     throw;
   }
   for (const auto& [name, bytes] : files) superseded.erase(name);
-  for (const auto& name : superseded) fs::remove(fs::path(directory) / name, error);
+  for (const auto& name : superseded) {
+    fs::remove(fs::path(directory) / name, error);
+    // A folder that nothing is left in goes, too.
+    if (const fs::path folder = fs::path(name).parent_path(); !folder.empty()) fs::remove(fs::path(directory) / folder, error);
+  }
 }
 
 }  // namespace ulpscope::reports

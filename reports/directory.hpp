@@ -24,7 +24,8 @@ struct Provenance {
   std::uint64_t seed = 0;                                       ///< of the command; 0 where it takes none
   std::vector<std::pair<std::string, std::string>> extra = {};  ///< e.g. input files and their SHA-256
   std::string gpu = "none";                                     ///< the device that took part
-  std::vector<std::pair<std::string, std::string>> texts = {};  ///< more files of the report: name and content
+  std::vector<std::pair<std::string, std::string>> texts =
+      {};  ///< more files of the report: name, of one in a folder `FOLDER/NAME`, and content
 };
 
 /// While it lives, the report of one folder is written to another: to make a report again beside itself. One at a time.
@@ -46,6 +47,10 @@ class WriteElsewhere {
 
 /// Where a report for `directory` is written now.
 std::string report_folder(const std::string& directory);
+
+/// Whether a report can be written there, before the work for it is done. @throws ulpscope::Error where the directory holds
+/// files that are no report's
+void check_report_folder(const std::string& directory);
 
 /// Creates `directory` if need be and writes NAME.csv for each table, index.html with `html`, and last manifest.json: version,
 /// commit, compiler, CPU, GPU (or "none"), seed, arguments, SHA-256 of each file. Rewriting an existing report replaces it.

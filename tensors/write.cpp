@@ -171,7 +171,11 @@ void write_npy_codes(const std::string& path, const std::vector<std::uint64_t>& 
   file.commit();
 }
 
-void write_safetensors(const std::string& path, const std::vector<NamedCodes>& tensors, const Beside& beside) {
+namespace {
+
+/// All bytes of a file, in order, to `put`; `path` is for messages.
+template <class Put>
+void put_safetensors(const std::string& path, const std::vector<NamedCodes>& tensors, const Beside& beside, Put put) {
   std::vector<Entry> entries;
   for (const NamedCodes& tensor : tensors) entries.push_back(entry_of(path, tensor));
   for (const Tensor& tensor : beside.copied) entries.push_back(entry_of(path, tensor));
@@ -192,12 +196,23 @@ void write_safetensors(const std::string& path, const std::vector<NamedCodes>& t
   std::string prefix;
   append_bytes(prefix, text.size(), 8);
 
-  NewFile file(path);
-  file.write(prefix + text);
+  put(prefix + text);
   for (const Entry& entry : entries)
-    produce<emu::Code>(entry.words, entry.codes,
-                       [&](std::span<const emu::Code> part) { file.write(stored(part, entry.word_bits)); });
+    produce<emu::Code>(entry.words, entry.codes, [&](std::span<const emu::Code> part) { put(stored(part, entry.word_bits)); });
+}
+
+}  // namespace
+
+void write_safetensors(const std::string& path, const std::vector<NamedCodes>& tensors, const Beside& beside) {
+  NewFile file(path);
+  put_safetensors(path, tensors, beside, [&](const std::string& bytes) { file.write(bytes); });
   file.commit();
+}
+
+std::string safetensors_bytes(const std::string& name, const std::vector<NamedCodes>& tensors, const Beside& beside) {
+  std::string all;
+  put_safetensors(name, tensors, beside, [&](const std::string& bytes) { all += bytes; });
+  return all;
 }
 
 }  // namespace ulpscope::tensors

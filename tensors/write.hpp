@@ -41,5 +41,7 @@ struct Beside {
 /// One .safetensors file; F4 and F6 are packed as the format description says. Wider elements come first, which aligns them all
 /// (libraries that map such files want that), otherwise tensors keep their order.
 void write_safetensors(const std::string& path, const std::vector<NamedCodes>& tensors, const Beside& beside = {});
+/// The same bytes in memory; `name` is for messages. @throws ulpscope::Error
+std::string safetensors_bytes(const std::string& name, const std::vector<NamedCodes>& tensors, const Beside& beside = {});
 
 }  // namespace ulpscope::tensors

@@ -133,6 +133,11 @@ std::set<std::string> tables_of(const Manifest& manifest) {
 
 /// A name that stays in its folder.
 bool is_plain(const std::string& name) { return !name.empty() && name[0] != '.' && name.find('/') == std::string::npos; }
+/// A plain name, or two with a slash between them: reports have no deeper folders.
+bool is_within(const std::string& name) {
+  const std::size_t slash = name.find('/');
+  return slash == std::string::npos ? is_plain(name) : is_plain(name.substr(0, slash)) && is_plain(name.substr(slash + 1));
+}
 
 }  // namespace
 
@@ -151,7 +156,7 @@ Manifest read_manifest(const std::string& directory) {
     throw bad();
   }
   for (const auto& [name, hash] : manifest.files)
-    if (!is_plain(name)) throw Error(path + ": names the file '" + name + "', which is not in its folder");
+    if (!is_within(name)) throw Error(path + ": names the file '" + name + "', which is not in its folder");
   return manifest;
 }
 

@@ -65,8 +65,8 @@ class Folder(unittest.TestCase):
 
     def digests(self, folder):
         """Of every file but manifest.json, which tells the machine."""
-        return {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in sorted((self.path / folder).iterdir())
-                if p.name != "manifest.json"}
+        return {str(p.relative_to(self.path / folder)): hashlib.sha256(p.read_bytes()).hexdigest()
+                for p in sorted((self.path / folder).rglob("*")) if p.is_file() and p.name != "manifest.json"}
 
 
 class Grids(Folder):
@@ -229,9 +229,47 @@ class Reports(Folder):
         self.assertGreater(weights.stat().st_size, 0)
         weights.write_text("planted")
 
-        self.run_program("report", "check", "out")
+        self.run_program("report", "check", "out", code=1)
 
         self.assertEqual(weights.read_text(), "planted")
+
+    def test_a_training_report_is_written_over_and_a_planted_file_is_not(self):
+        (self.path / "t.toml").write_text('[model]\nkind = "layers"\nlayers = [{linear = [2, 1]}]\n[data]\ninputs = "normal:0,1:4x2"\n'
+                                          '[loss]\nkind = "sum"\n[run]\nsteps = 2\n')
+        words = ("train", "t.toml", "-o", "out", "--record")
+        self.run_program(*words, "weights:1")
+        listed = json.loads((self.path / "out/manifest.json").read_text())["files"]
+        self.assertIn("weights/float32-0-1.safetensors", listed)
+        self.run_program(*words, "weights")
+        self.assertEqual([p.name for p in (self.path / "out/weights").iterdir()], ["float32-0-2.safetensors"])
+        self.run_program(*words[:-1])
+        self.assertFalse((self.path / "out/weights").exists())
+        self.run_program(*words, "weights")
+        (self.path / "out/weights/mine").write_text("")
+        self.run_program(*words, "weights", code=2)
+        self.assertTrue((self.path / "out/weights/mine").exists())
+
+    def test_a_training_run_that_is_killed_goes_on_to_the_same_report(self):
+        shutil.copytree(ROOT / "studies", self.path / "studies")
+        words = ("train", "studies/training/digits.toml", "--seed", "0,1", "--recipe", "float32,bf16_stochastic,fp8_delayed", "-o", "out",
+                 "--record", "weights")
+        self.run_program(*words)
+        whole = self.digests("out")
+        shutil.rmtree(self.path / "out")
+        # It is saved whenever a run is done, and every five seconds.
+        child = subprocess.Popen([PROGRAM, *words], cwd=self.path, stderr=subprocess.DEVNULL)
+        unfinished = self.path / "out.unfinished"
+        for _ in range(6000):
+            if unfinished.exists() and list(unfinished.glob("*.safetensors")):
+                break
+            time.sleep(0.01)
+        child.kill()
+        child.wait(timeout=60)
+        self.assertTrue(unfinished.exists(), "it was not killed on its way")
+        self.run_program(*words, code=2)
+        self.run_program(*words, "--resume")
+        self.assertEqual(self.digests("out"), whole)
+        self.assertFalse(unfinished.exists())
 
     def test_a_report_made_again_is_the_same(self):
         self.run_program("run", "grid.toml", "-o", "out")

@@ -163,4 +163,13 @@ inline std::string one_weight(const TemporaryDirectory& folder, double x, double
 
 inline double weight_of(const RunResult& result) { return result.recorded.back().values[0][0]; }
 
+/// Files of what runs recorded, below a folder.
+inline void write_recorded(const std::string& folder, const std::vector<RunResult>& runs) {
+  for (const auto& [name, bytes] : recorded_files(runs)) {
+    const std::filesystem::path path = std::filesystem::path(folder) / name;
+    std::filesystem::create_directories(path.parent_path());
+    std::ofstream(path, std::ios::binary) << bytes;
+  }
+}
+
 }  // namespace ulpscope::training

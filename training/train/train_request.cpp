@@ -318,7 +318,8 @@ std::vector<RunResult> train_all(const TrainStudy& study, const TrainAll& wanted
   return runs;
 }
 
-void write_recorded(const std::string& folder, const std::vector<RunResult>& runs) {
+std::vector<std::pair<std::string, std::string>> recorded_files(const std::vector<RunResult>& runs) {
+  std::vector<std::pair<std::string, std::string>> files;
   for (const RunResult& run : runs) {
     const auto named = [&](const ParameterShape& parameter, const std::string& prefix, emu::Format format,
                            const std::vector<double>& values) {
@@ -331,10 +332,8 @@ void write_recorded(const std::string& folder, const std::vector<RunResult>& run
                                  }};
     };
     const auto write = [&](const std::string& part, const std::string& name, const std::vector<tensors::NamedCodes>& all) {
-      std::error_code error;
-      std::filesystem::create_directories(folder + "/" + part, error);
-      if (error) throw Error(folder + "/" + part + ": " + error.message());
-      tensors::write_safetensors(folder + "/" + part + "/" + name + ".safetensors", all);
+      const std::string file = part + "/" + name + ".safetensors";
+      files.emplace_back(file, tensors::safetensors_bytes(file, all));
     };
     const std::string of_run = name_of(run.recipe, run.seed);
     for (const RecordedWeights& weights : run.recorded) {
@@ -352,6 +351,7 @@ void write_recorded(const std::string& folder, const std::vector<RunResult>& run
         gradients.push_back(named(run.parameters[i], std::to_string(step.step) + "/", wide, step.values[i]));
     if (!gradients.empty()) write("gradients", of_run, gradients);
   }
+  return files;
 }
 
 std::vector<reports::Table> train_tables(const std::vector<RunResult>& runs) {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "reports/page.hpp"
@@ -62,9 +63,9 @@ struct TrainAll {
 /// All runs, by recipe and seed. What devices refuse is found before the first one. @throws ulpscope::Error
 std::vector<RunResult> train_all(const TrainStudy& study, const TrainAll& options);
 
-/// Writes what the runs recorded below a folder: weights/RECIPE-SEED-STEP.safetensors, whose names and shapes are torch's, and
-/// gradients/RECIPE-SEED.safetensors, a trace for `ulpscope scale`. @throws ulpscope::Error
-void write_recorded(const std::string& folder, const std::vector<RunResult>& runs);
+/// What the runs recorded, as files of a report, name and content: weights/RECIPE-SEED-STEP.safetensors, whose names and shapes
+/// are torch's, and gradients/RECIPE-SEED.safetensors, a trace for `ulpscope scale`. @throws ulpscope::Error
+std::vector<std::pair<std::string, std::string>> recorded_files(const std::vector<RunResult>& runs);
 
 /// curves.csv: `recipe,seed,step,loss,grad_norm,scale,skipped,lost_updates`; summary.csv: a row a recipe; tensors.csv: what
 /// roundings did, in about ten steps of each run; findings.csv: `recipe,seed,step,layer,place,finding,value,threshold`;
