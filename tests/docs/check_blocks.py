@@ -46,7 +46,8 @@ def matches(expected, actual):
 def run(command, binaries, root):
     environment = dict(os.environ, PATH=os.pathsep.join([*binaries, os.environ["PATH"]]), COLUMNS="110", LC_ALL="C.UTF-8")
     done = subprocess.run(["bash", "-c", command], cwd=root, env=environment, stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300)
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          timeout=300 * (20 if os.environ.get("ULPSCOPE_EMULATED") else 1))
     return [line.rstrip() for line in done.stdout.decode().splitlines()]
 
 
