@@ -104,14 +104,15 @@ void Tape<Real>::store(std::span<Real> values, const Storage& storage, std::stri
                        std::string_view place) {
   const emu::Format own = sizeof(Real) == sizeof(float) ? emu::float32 : emu::float64;
   const bool as_it_is = storage.format == own && !storage.options.flush_subnormals && !storage.options.subnormals_are_zero;
-  if (as_it_is && !told_) return;
+  if (as_it_is) {
+    if (told_) told_({operation, layer, place, storage.format, values, values});
+    return;
+  }
   std::vector<Real> before;
   if (told_) before.assign(values.begin(), values.end());
-  if (!as_it_is) {
-    emu::RandomBits random{seed_, 0};
-    if (storage.options.rounding == emu::Rounding::stochastic) random.first = take_random(values.size());
-    emu::round_to(storage.format, std::span<const Real>(values), values, storage.options, random);
-  }
+  emu::RandomBits random{seed_, 0};
+  if (storage.options.rounding == emu::Rounding::stochastic) random.first = take_random(values.size());
+  emu::round_to(storage.format, std::span<const Real>(values), values, storage.options, random);
   if (told_) told_({operation, layer, place, storage.format, before, values});
 }
 

@@ -32,7 +32,7 @@ struct Stored {
   std::string_view layer;
   std::string_view place;  ///< `output`, `gradient`, `input`, `weight`, `grad_output`, `grad_input`, `grad_weight`
   emu::Format format;
-  std::span<const Real> before, after;
+  std::span<const Real> before, after;  ///< the same memory where nothing was rounded
 };
 
 template <class Real>

@@ -115,9 +115,10 @@ void Monitor::add(const Stored<Real>& stored) {
     counts.to_zero += few.to_zero, counts.subnormal += few.subnormal;
     counts.overflow += few.overflow, counts.nonfinite += few.nonfinite;
     lost_finite |= few.lost != 0;
+    const bool some = few.lost != 0;  // numbers that are not finite do not count
     const auto square = [&](std::size_t i, std::size_t part) {
-      const bool both = magnitude(before[i]) < infinite<Real> && magnitude(after[i]) < infinite<Real>;
-      const double of = both ? static_cast<double>(before[i]) : 0, change = both ? of - static_cast<double>(after[i]) : 0;
+      double of = static_cast<double>(before[i]), change = of - static_cast<double>(after[i]);
+      if (some && !(std::isfinite(of) && std::isfinite(change))) of = change = 0;
       squares.signal[part] += of * of, squares.noise[part] += change * change;
     };
     std::size_t i = first;
