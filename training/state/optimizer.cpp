@@ -79,11 +79,18 @@ class Steps {
   Steps(const OptimizerSettings& settings, double learning_rate, OptimizerState<Real>& state, In in)
       : settings_(settings), rate_(learning_rate), state_(state), in_(in) {}
 
+  /// A state that was restored may be another tensor's.
+  void check(const std::vector<Real>& moment, std::size_t elements) const {
+    if (moment.size() != elements)
+      throw Error("a state of " + std::to_string(moment.size()) + " elements for " + std::to_string(elements) + " weights");
+  }
+
   std::vector<Real> sgd(const std::vector<Real>& weights, const std::vector<Real>& gradient) {
     const auto rate = real(rate_), decay = real(settings_.weight_decay), momentum = real(settings_.momentum);
     const auto taken = real(1 - settings_.dampening);
     const bool first = state_.steps == 1;
     if (settings_.momentum != 0 && first) state_.first.assign(weights.size(), 0);
+    if (settings_.momentum != 0) check(state_.first, weights.size());
     std::vector<Real> next(weights.size());
     for (std::size_t i = 0; i < weights.size(); ++i) {
       Real d = settings_.weight_decay == 0 ? gradient[i] : in_(gradient[i] + decay * weights[i]);
@@ -99,6 +106,7 @@ class Steps {
 
   std::vector<Real> adam(const std::vector<Real>& weights, const std::vector<Real>& gradient) {
     if (state_.steps == 1) state_.first.assign(weights.size(), 0), state_.second.assign(weights.size(), 0);
+    check(state_.first, weights.size()), check(state_.second, weights.size());
     const bool decoupled = settings_.kind != OptimizerKind::adam;
     const bool behind = settings_.eps_placement == EpsilonPlacement::bitsandbytes;
     const auto decay = real(settings_.weight_decay), kept = real(1 - rate_ * settings_.weight_decay);
@@ -120,6 +128,7 @@ class Steps {
   std::vector<Real> muon(const std::vector<Real>& weights, const std::vector<Real>& gradient, const MatrixExtents& extents,
                          emu::Format format, int threads) {
     if (state_.steps == 1) state_.first.assign(weights.size(), 0);
+    check(state_.first, weights.size());
     const auto taken = real(1 - settings_.momentum), momentum = real(settings_.momentum);
     for (std::size_t i = 0; i < weights.size(); ++i) state_.first[i] = lerp(state_.first[i], gradient[i], taken);
     std::vector<Real> next = state_.first;

@@ -271,6 +271,8 @@ Variable batch_norm_by(Tape<Real>& tape, Variable of, Variable weight, Variable 
   const Variable x = taken(tape, of, precision);
   const Shape shape = tape.shape(x);
   check_channels(tape, shape, weight, bias);
+  if (statistics.mean.size() != shape[1] || statistics.variance.size() != shape[1])
+    throw Error("batch_norm: statistics of " + std::to_string(statistics.mean.size()) + " channels for " + words_of(shape));
   const Split split(shape, 1);
   Array<Real> y = tape.value(x);
   for (std::size_t i = 0; i < y.count(); ++i) {

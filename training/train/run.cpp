@@ -16,9 +16,11 @@
 #include "requests/parts.hpp"
 #include "training/state/all_reduce.hpp"
 #include "training/state/average.hpp"
+#include "training/train/evaluation.hpp"
 #include "training/train/gan.hpp"
 #include "training/train/objective.hpp"
 #include "training/train/recipe_precision.hpp"
+#include "training/train/run_state.hpp"
 #include "training/train/saved_run.hpp"
 
 namespace ulpscope::training {
@@ -52,19 +54,6 @@ struct Part {
 
 std::vector<double> wide(const std::vector<float>& values) { return {values.begin(), values.end()}; }
 std::vector<double> wide(const std::vector<double>& values) { return values; }
-template <class Real>
-std::vector<Real> narrow(const std::vector<double>& values) {
-  return {values.begin(), values.end()};
-}
-
-/// Names before `prefix/`, without it.
-std::map<std::string, std::vector<double>> below(const SavedRun& run, const std::string& prefix) {
-  std::map<std::string, std::vector<double>> found;
-  for (const auto& [name, values] : run.numbers)
-    if (name.starts_with(prefix)) found[name.substr(prefix.size())] = values;
-  return found;
-}
-
 template <class Real>
 class Trainer {
  public:
@@ -443,63 +432,23 @@ class Trainer {
     return frechet_distance(wide(tape.value(made).values), samples_.inputs);
   }
 
-  /// The samples held back, or all where none are, of `batches` batches where that is not 0.
   Evaluation evaluate(const Precision& precision, const std::string& recipe, std::size_t batches = 0) {
-    constexpr std::size_t at_once = 256;
-    const std::size_t first = trained_ < samples_.count ? trained_ : 0;
-    std::size_t right = 0, all = 0, end = samples_.count;
-    if (batches != 0) end = std::min(end, first + batches * at_once);
-    Evaluation evaluation;
+    const TrainedModel<Real> model{.study = study_,
+                                   .samples = samples_,
+                                   .first = trained_ < samples_.count ? trained_ : 0,
+                                   .tape = [&] { return tape_of(precision, key_of(seed_, 4)); },
+                                   .parameters = [&](Tape<Real>& tape) { return parameters_on(tape, 0, 0); },
+                                   .buffers = buffers_};
+    Evaluation evaluation = training::evaluate(model, batches);
     evaluation.recipe = recipe;
-    buffers_.training = false;
-    for (std::size_t begin = first; begin < end; begin += at_once) {
-      std::vector<std::size_t> batch;
-      for (std::size_t i = begin; i < std::min(end, begin + at_once); ++i) batch.push_back(i);
-      Tape<Real> tape = tape_of(precision, key_of(seed_, 4));
-      const std::vector<Variable> parameters = parameters_on(tape, 0, 0);
-      const Variable outputs = apply(tape, study_.model, parameters, samples_, batch, buffers_);
-      const Variable loss = loss_of_outputs(tape, study_, outputs, samples_, batch);
-      evaluation.loss += static_cast<double>(tape.value(loss).values[0]) * static_cast<double>(batch.size()) /
-                         static_cast<double>(end - first);
-      if (study_.loss != "cross_entropy") continue;
-      const auto& values = tape.value(outputs).values;
-      const std::vector<std::size_t> wanted = samples_.classes_of(batch);
-      const std::size_t classes = values.size() / wanted.size();
-      for (std::size_t i = 0; i < wanted.size(); ++i) {
-        const auto row = values.begin() + static_cast<std::ptrdiff_t>(i * classes);
-        const auto best = static_cast<std::size_t>(std::max_element(row, row + static_cast<std::ptrdiff_t>(classes)) - row);
-        right += best == wanted[i] ? 1 : 0;
-      }
-      all += wanted.size();
-    }
-    buffers_.training = true;
-    if (all > 0) evaluation.accuracy = static_cast<double>(right) / static_cast<double>(all);
     return evaluation;
   }
 
-  void save() const {
+  void save() {
     if (options_.saved.empty()) return;
     SavedRun run;
     run.words["identity"] = options_.identity;
-    run.numbers["run"] = {static_cast<double>(next_step_), static_cast<double>(next_random_), done_ ? 1.0 : 0.0};
-    for (std::size_t i = 0; i < weights_.size(); ++i) {
-      const std::string& name = result_.parameters[i].name;
-      const OptimizerState<Real>& state = states_[i];
-      run.numbers["weights/" + name] = wide(weights_[i]);
-      run.numbers["first/" + name] = wide(state.first), run.numbers["second/" + name] = wide(state.second);
-      run.numbers["compensation/" + name] = wide(state.compensation);
-      run.numbers["updates/" + name] = {static_cast<double>(state.steps)};
-      if (!average_.tensors.empty()) run.numbers["average/" + name] = wide(average_.tensors[i]);
-    }
-    if (scaler_)
-      for (const auto& [name, values] : scaler_->state()) run.numbers["scaler/" + name] = values;
-    for (const auto& [name, values] : delayed_.state()) run.numbers["delayed/" + name] = values;
-    for (const auto& [name, values] : dynamic_.state()) run.numbers["dynamic/" + name] = values;
-    for (const auto& [name, kept] : buffers_.kept) {
-      run.numbers["mean/" + name] = wide(kept.statistics.mean);
-      run.numbers["variance/" + name] = wide(kept.statistics.variance);
-      run.numbers["changes/" + name] = {static_cast<double>(kept.wanted), static_cast<double>(kept.lost)};
-    }
+    save_state(state(), run);
     save_result(result_, run);
     write_saved_run(options_.saved, run);
   }
@@ -510,43 +459,17 @@ class Trainer {
       const auto identity = run.words.find("identity");
       if (identity == run.words.end() || identity->second != options_.identity)
         throw Error("saved by another study or version: remove it to begin anew");
-      restore_from(run);
+      restore_state(run, state());
+      restore_result(run, result_);
     } catch (const Error& error) {
       throw Error(options_.saved + ": " + error.what());
     }
   }
 
-  void restore_from(const SavedRun& run) {
-    const std::vector<double>& numbers = run.at("run");
-    if (numbers.size() != 3) throw Error("a saved run without its steps");
-    next_step_ = static_cast<std::uint64_t>(numbers[0]), next_random_ = static_cast<std::uint64_t>(numbers[1]);
-    done_ = numbers[2] != 0;
-    for (std::size_t i = 0; i < weights_.size(); ++i) {
-      const std::string& name = result_.parameters[i].name;
-      std::vector<Real> weights = narrow<Real>(run.at("weights/" + name));
-      if (weights.size() != weights_[i].size()) throw Error("another number of weights " + name);
-      weights_[i] = std::move(weights);
-      OptimizerState<Real>& state = states_[i];
-      state.first = narrow<Real>(run.at("first/" + name)), state.second = narrow<Real>(run.at("second/" + name));
-      state.compensation = narrow<Real>(run.at("compensation/" + name));
-      if (run.numbers.contains("average/" + name)) average_.tensors.push_back(narrow<Real>(run.at("average/" + name)));
-      if (run.at("updates/" + name).size() == 1) state.steps = static_cast<std::uint64_t>(run.at("updates/" + name)[0]);
-    }
-    if (scaler_) {
-      auto state = scaler_->state();
-      for (auto& [name, values] : state) values = run.at("scaler/" + name);
-      scaler_->set_state(state);
-    }
-    delayed_.set_state(below(run, "delayed/"));
-    dynamic_.set_state(below(run, "dynamic/"));
-    for (const auto& [name, mean] : below(run, "mean/")) {
-      RunningStatistics<Real>& kept = buffers_.kept.try_emplace(name, mean.size()).first->second;
-      kept.statistics = {narrow<Real>(mean), narrow<Real>(run.at("variance/" + name))};
-      const std::vector<double>& changes = run.at("changes/" + name);
-      if (changes.size() == 2)
-        kept.wanted = static_cast<std::uint64_t>(changes[0]), kept.lost = static_cast<std::uint64_t>(changes[1]);
-    }
-    restore_result(run, result_);
+  /// What changes from step to step.
+  RunState<Real> state() {
+    return {next_step_, next_random_, done_,    result_.parameters, weights_, states_,
+            average_,   scaler_,      delayed_, dynamic_,           buffers_};
   }
 
   const TrainStudy& study_;

@@ -50,16 +50,22 @@ void save_recorded(const std::string& name, const std::vector<RecordedWeights>& 
   }
 }
 
-void restore_recorded(const std::string& name, std::size_t parameters, const SavedRun& run, std::vector<RecordedWeights>& all) {
+void restore_recorded(const std::string& name, const std::vector<ParameterShape>& parameters, const SavedRun& run,
+                      std::vector<RecordedWeights>& all) {
   all.clear();
   for (const double step : run.at(name)) {
     RecordedWeights& recorded = all.emplace_back();
     recorded.step = static_cast<std::uint64_t>(step);
-    for (std::size_t i = 0; i < parameters; ++i)
-      recorded.values.push_back(run.at(name + "/" + std::to_string(recorded.step) + "/" + std::to_string(i)));
-    for (std::size_t i = 0; i < parameters; ++i) {
-      const auto average = run.numbers.find(name + "/average/" + std::to_string(recorded.step) + "/" + std::to_string(i));
-      if (average != run.numbers.end()) recorded.averages.push_back(average->second);
+    const auto sized = [&](const std::string& entry, std::size_t i) {
+      const std::vector<double>& values = run.at(entry);
+      if (values.size() != count_of(parameters[i].shape))
+        throw Error(entry + ": " + std::to_string(values.size()) + " numbers");
+      return values;
+    };
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      const std::string entry = std::to_string(recorded.step) + "/" + std::to_string(i);
+      recorded.values.push_back(sized(name + "/" + entry, i));
+      if (run.numbers.contains(name + "/average/" + entry)) recorded.averages.push_back(sized(name + "/average/" + entry, i));
     }
   }
 }
@@ -186,8 +192,8 @@ void restore(const SavedRun& run, RunResult& result) {
   result.products.clear();
   Taken counted(run.at("result/products"));
   for (const json& what : words("products")) result.products[what.get<std::string>()] = counted.whole();
-  restore_recorded("recorded", result.parameters.size(), run, result.recorded);
-  restore_recorded("gradients", result.parameters.size(), run, result.gradients);
+  restore_recorded("recorded", result.parameters, run, result.recorded);
+  restore_recorded("gradients", result.parameters, run, result.gradients);
   Taken all(run.at("result/all"));
   result.diverged = all.number() != 0, result.accuracy = optional_of(all), result.distance = optional_of(all);
   result.bytes_per_parameter = all.number(), result.bytes_per_activation = all.number();
