@@ -178,7 +178,8 @@ reports::Page train_page(const std::vector<RunResult>& runs, const TrainStudy& s
   std::string model = study.model.kind;
   if (model == "layers") model = std::to_string(study.model.layers.size()) + " layers";
   reports::Page page{.title = "What training loses, by recipe",
-                     .settings = "Model " + model + ", loss " + study.loss + ", optimizer " + study.optimizer.kind +
+                     .settings = "Model " + model + ", loss " + (model == "gan" ? "bce_with_logits" : study.loss) +
+                                 ", optimizer " + study.optimizer.kind +
                                  (study.scaler.empty() ? "" : ", scaler " + study.scaler) + ".",
                      .command = {},
                      .blocks = {},
