@@ -111,9 +111,8 @@ int run(const Train& train, const Arguments& arguments) try {
         std::any_of(train.record.begin(), train.record.end(), [](const auto& w) { return w.starts_with("weights"); });
     if (!weights)
       for (training::RunResult& result : runs) result.recorded.clear();
-    reports::write_page_report(train.directory, tables, page,
-                               {.arguments = words, .texts = training::recorded_files(runs)});
-    std::filesystem::remove_all(all.saved);
+    reports::write_page_report(train.directory, tables, page, {.arguments = words, .texts = training::recorded_files(runs)});
+    training::remove_saved(study, all.saved);
     remark_report(train.directory);
   }
   for (const reports::Finding& finding : training::train_findings(runs, study.expect))

@@ -92,17 +92,7 @@ TEST_CASE("an LSTM follows its equations, and its gradients are the differences 
     const Variable of = outputs_of(other, again);
     return other.value(cross_entropy(other, of, samples.classes_of({0, 1}))).values[0];
   };
-  for (std::size_t p = 0; p < weights.size(); ++p)
-    for (std::size_t i = 0; i < weights[p].size(); i += std::max<std::size_t>(1, weights[p].size() / 5)) {
-      CAPTURE(shapes[p].name, i);
-      const double kept = weights[p][i], h = 1e-5;
-      weights[p][i] = kept + h;
-      const double up = loss();
-      weights[p][i] = kept - h;
-      const double down = loss();
-      weights[p][i] = kept;
-      CHECK(std::fabs((up - down) / (2 * h) - tape.gradient(variables[p]).values[i]) < 1e-8);
-    }
+  check_gradients(weights, 5, loss, [&](std::size_t p) { return tape.gradient(variables[p]).values; });
 }
 
 TEST_CASE("two networks are trained in turn, each by its own loss", "[training]") {

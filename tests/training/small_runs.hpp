@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -170,6 +171,22 @@ inline void write_recorded(const std::string& folder, const std::vector<RunResul
     std::filesystem::create_directories(path.parent_path());
     std::ofstream(path, std::ios::binary) << bytes;
   }
+}
+
+/// Every so many-th gradient beside the central difference of the loss, which reads `weights`.
+template <class Loss, class Gradient>
+void check_gradients(std::vector<Numbers>& weights, std::size_t of_each, const Loss& loss, const Gradient& gradient) {
+  for (std::size_t p = 0; p < weights.size(); ++p)
+    for (std::size_t i = 0; i < weights[p].size(); i += std::max<std::size_t>(1, weights[p].size() / of_each)) {
+      CAPTURE(p, i);
+      const double kept = weights[p][i], h = 1e-5;
+      weights[p][i] = kept + h;
+      const double up = loss();
+      weights[p][i] = kept - h;
+      const double down = loss();
+      weights[p][i] = kept;
+      CHECK(std::fabs((up - down) / (2 * h) - gradient(p)[i]) < 1e-8);
+    }
 }
 
 }  // namespace ulpscope::training

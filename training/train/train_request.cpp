@@ -292,6 +292,14 @@ void rehearse(const TrainStudy& study, const Samples& samples, DeviceProducts& d
 
 }  // namespace
 
+void remove_saved(const TrainStudy& study, const std::string& folder) {
+  std::error_code ignored;
+  for (const std::string& recipe : study.run.recipes)
+    for (const std::uint64_t seed : study.run.seeds)
+      std::filesystem::remove(folder + "/" + name_of(recipe, seed) + ".safetensors", ignored);
+  std::filesystem::remove(folder, ignored);
+}
+
 std::vector<RunResult> train_all(const TrainStudy& study, const TrainAll& wanted) {
   const Samples samples = read_samples(study);
   const std::uint64_t steps = steps_of(study, samples), all = steps * study.run.recipes.size() * study.run.seeds.size();

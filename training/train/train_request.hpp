@@ -60,6 +60,9 @@ struct TrainAll {
   std::function<void(const TrainProgress&)> progress = {};  ///< asked behind each step
 };
 
+/// Removes the saved runs of a study, and their folder where nothing else is in it.
+void remove_saved(const TrainStudy& study, const std::string& folder);
+
 /// All runs, by recipe and seed. What devices refuse is found before the first one. @throws ulpscope::Error
 std::vector<RunResult> train_all(const TrainStudy& study, const TrainAll& options);
 
