@@ -9,11 +9,8 @@
 #include "cli/command.hpp"
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
-#include "emu/error.hpp"
-#include "emu/names.hpp"
-#include "reports/render.hpp"
-#include "tensors/tensor.hpp"
 #include "verify/audit/audit_request.hpp"
+#include "verify/audit/audit_text.hpp"
 
 namespace ulpscope::cli {
 namespace {
@@ -30,72 +27,14 @@ verify::Rule parse_rule(const verify::AuditRequest& request, const std::string& 
   return program_rule(word, {split_words(word.substr(program.size())), request.timeout});
 }
 
-/// @throws ulpscope::Error where a rule has no verdict about the correct output: what it says of mutants is worth nothing.
-void check_unbroken(const verify::AuditResult& result) {
-  for (std::size_t rule = 0; rule < result.rules.size(); ++rule)
-    if (result.breaks_on_correct(rule))
-      throw Error("rule '" + result.rules[rule] + "': on the correct output it " + result.correct[rule].broken);
-}
-
-std::string heading(const verify::AuditConfig& config, const products::MatmulShape& shape) {
-  const products::Product& p = config.product;
-  std::string text = "A  " + p.a.input.words() + ", " + emu::format_name(p.a.rounding.format) + "\n";
-  text += "B  " + p.b.input.words() + ", " + emu::format_name(p.b.rounding.format) + "\n";
-  if (p.c) text += "C  " + p.c->label + " (" + tensors::shape_text(p.c->shape) + "), " + emu::format_name(p.acc) + "\n";
-  text += "D  " + tensors::shape_text(shape.d) + ", K = " + std::to_string(shape.k) + ", engine " + p.engine +
-          ", accumulator " + emu::format_name(p.acc) + ", out " + emu::format_name(p.out) + "\n";
-  const bool exact = config.reference == verify::AuditReference::exact;
-  return text + "Compared with " + (exact ? "the exact product, rounded once" : "the engine's own product") + ".\n\n";
-}
-
-std::string mutant_word(const verify::Mutant& mutant) {
-  const std::string severity = mutant.severity_word();
-  return std::string(mutant.kind->name) + (severity.empty() ? "" : " " + severity);
-}
-
-/// What a rule makes of right outputs.
-std::string of_right_outputs(const verify::AuditResult& result, std::size_t rule) {
-  const verify::RuleVerdict& verdict = result.correct[rule];
-  const verify::FalseAlarms& alarms = result.false_alarms[rule];
-  std::string text = result.rules[rule] + (verdict.passes ? ": accepts" : ": REJECTS") + " the correct output (" +
-                     reports::shortest(verdict.figure) + ", limit " + reports::shortest(verdict.limit) + ")";
-  if (alarms.trials == 0) return text + ".\n";
-  text += "; rejects " + std::to_string(alarms.alarms) + " of " + std::to_string(alarms.trials) +
-          " correct computations in other orders";
-  if (alarms.alarms == 0) text += " (rate below " + reports::shortest(alarms.most_where_none()) + " at 95 % confidence)";
-  if (alarms.alarms != 0) text += ", the first: " + alarms.first;
-  if (alarms.broken != 0) text += ", gives no verdict on " + std::to_string(alarms.broken);
-  return text + ".\n";
-}
-
-/// What it makes of the mutants that every check must reject.
-std::string of_required(const verify::AuditResult& result, std::size_t rule) {
-  const auto living = result.required_that_live(rule);
-  if (living.empty()) return result.rules[rule] + ": every required mutant that is not equivalent is killed.\n";
-  std::string text = result.rules[rule] + ": " + std::to_string(living.size()) + " required mutants LIVE:";
-  for (const verify::AuditedMutant* mutant : living)
-    text += (mutant == living.front() ? " " : ", ") + mutant_word(mutant->mutant) +
-            (mutant->fate(rule) == verify::Fate::broken ? " (no verdict: the rule " + mutant->verdicts[rule].broken + ")" : "");
-  return text + ".\n";
-}
-
 void print_text(const verify::AuditConfig& config, const Audit& audit, const verify::AuditResult& result) {
-  print(heading(config, products::matmul_shape(config.product.a.input, config.product.b.input)));
+  print(verify::audit_heading(config));
   print(verify::audit_summary(result), audit.common, 2);
-  std::string text = "\n";
-  for (std::size_t rule = 0; rule < result.rules.size(); ++rule) text += of_right_outputs(result, rule);
-  text += "\n";
-  for (std::size_t rule = 0; rule < result.rules.size(); ++rule) text += of_required(result, rule);
-  print(text);
+  print(verify::audit_sentences(result));
 }
 
-ExitCode exit_code_of(const verify::AuditResult& result) {
-  ExitCode code = done;
-  for (std::size_t rule = 0; rule < result.rules.size(); ++rule) {
-    if (result.rejects_correct(rule)) return check_failed;
-    if (!result.required_that_live(rule).empty()) code = vacuous;
-  }
-  return code;
+ExitCode exit_code_of(verify::Outcome outcome) {
+  return outcome == verify::Outcome::pass ? done : outcome == verify::Outcome::fail ? check_failed : vacuous;
 }
 
 int run(const Audit& audit) {
@@ -107,13 +46,13 @@ int run(const Audit& audit) {
     config.progress = progress.callback();
     result = verify::audit(config);
   }
-  check_unbroken(result);
+  verify::check_unbroken(result);
   if (rendering_of(audit.common) == Rendering::text) {
     print_text(config, audit, result);
   } else {
     print(verify::audit_table(result), audit.common, 2);
   }
-  return exit_code_of(result);
+  return exit_code_of(verify::outcome_of(result));
 }
 
 void add_matmul_audit(Command& parent, int& exit_code) {

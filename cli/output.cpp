@@ -25,17 +25,6 @@ std::int64_t now_ms() {
   return duration_cast<milliseconds>(steady_clock::now().time_since_epoch()).count();
 }
 
-/// A word as a shell reads it.
-std::string quoted(const std::string& word) {
-  const bool plain = !word.empty() && word.find_first_not_of(
-                                          "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                          "_-+=:,./@%") == std::string::npos;
-  if (plain) return word;
-  std::string out = "'";
-  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
-
 }  // namespace
 
 std::size_t terminal_width() {
@@ -121,12 +110,6 @@ std::function<void(std::uint64_t, std::uint64_t, double)> CellProgress::callback
     std::fprintf(stderr, "\r\033[K%llu of %llu cells, %.0f s left", static_cast<unsigned long long>(cells),
                  static_cast<unsigned long long>(of), static_cast<double>(elapsed) / 1000 * (1 - done) / done);
   };
-}
-
-std::string command_line(const std::vector<std::string>& arguments) {
-  std::string out = "ulpscope";
-  for (const std::string& argument : arguments) out += " " + quoted(argument);
-  return out;
 }
 
 }  // namespace ulpscope::cli

@@ -11,6 +11,7 @@
 
 #include "cli/options.hpp"
 #include "reports/table.hpp"
+#include "requests/command_line.hpp"
 
 namespace ulpscope::cli {
 
@@ -35,8 +36,7 @@ std::size_t terminal_width();
 /// Writes to standard output whole. @throws ulpscope::Error
 void print(std::string_view text);
 
-/// The command as it could be typed into a shell; `arguments` are without the program's name.
-std::string command_line(const std::vector<std::string>& arguments);
+using requests::command_line;
 
 /// A line on standard error.
 void remark(const std::string& line);

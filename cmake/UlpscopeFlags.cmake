@@ -3,11 +3,15 @@ add_library(ulpscope_numerics INTERFACE)
 add_library(ulpscope::numerics ALIAS ulpscope_numerics)
 set_target_properties(ulpscope_numerics PROPERTIES EXPORT_NAME numerics)
 target_compile_features(ulpscope_numerics INTERFACE cxx_std_20)
+# The libraries are part of the program and of a Python module, which is shared.
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 # Contraction of a*b+c is on by default in GCC and Clang wherever the target has FMA.
 target_compile_options(ulpscope_numerics INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>)
 
 add_library(ulpscope_flags INTERFACE)
 target_link_libraries(ulpscope_flags INTERFACE ulpscope_numerics)
+# Position-independent code of GCC is else compiled as if another library could replace each function.
+target_compile_options(ulpscope_flags INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fno-semantic-interposition>)
 target_compile_options(ulpscope_flags INTERFACE -Wall -Wextra -Wconversion -Wshadow
   # GCC 12 reports std::string concatenation (bug 105651)
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>

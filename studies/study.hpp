@@ -29,6 +29,7 @@ struct StudyResult {
   std::vector<reports::Finding> findings = {};  ///< what is to be said of them
   std::vector<std::string> remarks = {};        ///< what was left out of the inputs, or is to be known of them
   StudyOutcome outcome = StudyOutcome::done;    ///< whether it holds
+  std::string text = {};                        ///< what the command prints as text, where that is more than tables
 };
 
 /// What a study will do, before it does it: in its own elementary operations.

@@ -3,6 +3,7 @@
 #include "study_files/kinds.hpp"
 
 #include <algorithm>
+#include <concepts>
 
 #include "emu/error.hpp"
 #include "emu/names.hpp"
@@ -21,12 +22,13 @@
 #include "studies/probe/probe_request.hpp"
 #include "studies/product_sizes/product_sizes.hpp"
 #include "studies/quantization/quantization.hpp"
-#include "training/scale/scale_study.hpp"
 #include "training/outcomes/outcomes.hpp"
+#include "training/scale/scale_study.hpp"
 #include "training/train/train_request.hpp"
 #include "verify/check_study.hpp"
 #include "verify/conform/conform_request.hpp"
 #include "verify/evidence/evidence_request.hpp"
+#include "verify/explain/explain_request.hpp"
 #include "verify/matmul_request.hpp"
 #include "verify/operations/operation_requests.hpp"
 
@@ -34,7 +36,9 @@ namespace ulpscope::study_files {
 namespace {
 
 template <class Request>
-constexpr bool is_check = requires(const Request& request) { verify::resolve(request); };
+constexpr bool is_check = requires(const Request& request) {
+  { verify::resolve(request) } -> std::convertible_to<const verify::ResolvedCheck&>;
+};
 
 // Each request's own functions, wherever they are.
 template <class Request>
@@ -122,6 +126,7 @@ const std::vector<Kind>& kinds() {
        make<training::OutcomesRequest>, studies::claims_figures},
       {"claims", "what articles say, beside the measurement", "claims", 5, make<studies::ClaimsRequest>,
        studies::claims_figures},
+      {"explain matmul", "why is D = A.B + C not what it claims to be?", "outputs", 1e4, make<verify::ExplainRequest>},
       {"verify matmul", "is D = A.B + C right?", "outputs", 1e6, make<verify::MatmulRequest>},
       {"verify softmax", "is a softmax right?", "outputs", 1e6, make<verify::SoftmaxRequest>},
       {"verify layer_norm", "is a layer normalisation right?", "outputs", 1e6, make<verify::LayerNormRequest>},

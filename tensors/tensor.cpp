@@ -15,6 +15,7 @@
 #include "emu/names.hpp"
 #include "emu/suggestions.hpp"
 #include "tensors/elements.hpp"
+#include "tensors/held.hpp"
 #include "tensors/mapped_file.hpp"
 #include "tensors/readers.hpp"
 #include "tensors/synthetic.hpp"
@@ -130,6 +131,7 @@ bool DType::fits_float() const {
 std::uint64_t Tensor::count() const { return element_count(shape).value_or(0); }
 
 std::vector<Tensor> open(const std::string& input, const OpenOptions& options) {
+  if (auto tensor = held(input)) return {*std::move(tensor)};
   if (exists(input)) return open_file(input, options.dtype);
   if (is_synthetic(input)) return {synthetic(input, options.seed)};
   const auto parts = split(input);

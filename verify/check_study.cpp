@@ -39,16 +39,21 @@ studies::StudyResult judged(const ResolvedCheck& check, const OutputRequest& out
   if (!output.is_against_file()) {
     const Verdict verdict = verify(*check.expectation, check.output, options);
     VerdictTables tables = tables_of(verdict);
+    std::string text = verdict_text(check.heading, verdict, tables);
     return {.tables = {std::move(tables.counts), std::move(tables.histogram), std::move(tables.worst)},
             .findings = {finding_of(check, verdict.outcome(), verdict.sentence())},
-            .outcome = outcome_of(verdict.outcome())};
+            .outcome = outcome_of(verdict.outcome()),
+            .text = std::move(text)};
   }
   if (!(output.at_most > 0)) throw Error("--at-most: a factor above 0, e.g. 1.1");
   const tensors::Tensor baseline = output.open(output.against, check.expectation->out());
   const BaselineVerdict verdict = verify_against_baseline(*check.expectation, check.output, baseline, options, output.at_most);
-  return {.tables = {baseline_table(verdict)},
+  reports::Table table = baseline_table(verdict);
+  std::string text = verdict_text(check.heading, verdict, table);
+  return {.tables = {std::move(table)},
           .findings = {finding_of(check, verdict.outcome(), verdict.sentence())},
-          .outcome = outcome_of(verdict.outcome())};
+          .outcome = outcome_of(verdict.outcome()),
+          .text = std::move(text)};
 }
 
 }  // namespace ulpscope::verify

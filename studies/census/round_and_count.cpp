@@ -151,8 +151,9 @@ class Counter {
 
   /// At most `block` values.
   template <class Float>
-  void unscale(std::span<const Float> values, std::uint64_t first, std::span<double> out) {
+  void unscale(std::span<const Float> values, std::uint64_t first, std::span<double> out, std::span<emu::Code> codes) {
     round(values, first);
+    if (!codes.empty()) emu::encode(format_, std::span<const double>(value_.data(), values.size()), codes);
     for_each_run(values.size(), first, [&](std::size_t begin, std::size_t end, const ElementScale& scale) {
       for (std::size_t i = begin; i < end; ++i) out[i] = unscaled(value_[i], scale);
     });
@@ -298,18 +299,19 @@ ErrorSums round_and_count(std::span<const Float> values, std::uint64_t first, Fo
 
 template <class Float>
 void round_and_unscale(std::span<const Float> values, std::uint64_t first, Format format, const ScaleMap& scales,
-                       const tensors::DType& dtype, const RoundingOptions& options, std::uint64_t seed, std::span<double> out) {
+                       const tensors::DType& dtype, const RoundingOptions& options, std::uint64_t seed, std::span<double> out,
+                       std::span<emu::Code> codes) {
   Counter counter(format, scales, dtype, options, seed);
   for (std::size_t i = 0; i < values.size(); i += Counter::block) {
     const std::size_t size = std::min(Counter::block, values.size() - i);
-    counter.unscale(values.subspan(i, size), first + i, out.subspan(i, size));
+    counter.unscale(values.subspan(i, size), first + i, out.subspan(i, size), codes.empty() ? codes : codes.subspan(i, size));
   }
 }
 
 template void round_and_unscale<float>(std::span<const float>, std::uint64_t, Format, const ScaleMap&, const tensors::DType&,
-                                       const RoundingOptions&, std::uint64_t, std::span<double>);
+                                       const RoundingOptions&, std::uint64_t, std::span<double>, std::span<emu::Code>);
 template void round_and_unscale<double>(std::span<const double>, std::uint64_t, Format, const ScaleMap&, const tensors::DType&,
-                                        const RoundingOptions&, std::uint64_t, std::span<double>);
+                                        const RoundingOptions&, std::uint64_t, std::span<double>, std::span<emu::Code>);
 template ErrorSums round_and_count<float>(std::span<const float>, std::uint64_t, Format, const ScaleMap&, const tensors::DType&,
                                           const RoundingOptions&, std::uint64_t);
 template ErrorSums round_and_count<double>(std::span<const double>, std::uint64_t, Format, const ScaleMap&,

@@ -17,10 +17,11 @@ template <class Float>
 ErrorSums round_and_count(std::span<const Float> values, std::uint64_t first, emu::Format format, const ScaleMap& scales,
                           const tensors::DType& dtype, const emu::RoundingOptions& options, std::uint64_t seed);
 
-/// What `values` become: rounded under their scales and divided by them again. `out` is as long.
+/// What `values` become: rounded under their scales and divided by them again. `out` is as long, and so is `codes`, of what was
+/// rounded, unless it is empty.
 template <class Float>
 void round_and_unscale(std::span<const Float> values, std::uint64_t first, emu::Format format, const ScaleMap& scales,
                        const tensors::DType& dtype, const emu::RoundingOptions& options, std::uint64_t seed,
-                       std::span<double> out);
+                       std::span<double> out, std::span<emu::Code> codes = {});
 
 }  // namespace ulpscope::studies

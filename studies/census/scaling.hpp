@@ -63,6 +63,10 @@ class ScaleMap {
   /// Reads the whole tensor once where the rule needs magnitudes.
   ScaleMap(const Scaling& scaling, emu::Format format, const tensors::Tensor& tensor);
 
+  /// Rows of blocks, and blocks in a row: block (i, j) has the scale number i * blocks_per_row() + j.
+  std::size_t blocks_per_row() const noexcept { return static_cast<std::size_t>(blocks_per_row_); }
+  /// A scale by its number.
+  const ElementScale& block(std::size_t number) const noexcept { return scales_[number]; }
   /// How many scales there are.
   std::size_t blocks() const noexcept { return scales_.size(); }
   /// Whether all elements have one scale.

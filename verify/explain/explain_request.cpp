@@ -7,6 +7,7 @@
 
 #include "emu/error.hpp"
 #include "emu/names.hpp"
+#include "requests/command_line.hpp"
 #include "studies/matmul/matmul_request.hpp"
 
 namespace ulpscope::verify {
@@ -51,6 +52,33 @@ ExplainConfig resolve(const ExplainRequest& request) {
                        request.at_least};
   if (request.product.out.empty() && d.dtype.format && d.dtype.format != emu::float64) config.product.out = *d.dtype.format;
   return config;
+}
+
+studies::StudyResult run(const ExplainRequest& request, const studies::Progress&) {
+  const ExplainResult result = explain(resolve(request));
+  const std::string sentence = request.output + ": " + verdict_sentence(result);
+  studies::StudyResult study;
+  study.tables.push_back(explain_table(result, [&](const Hypothesis& hypothesis) {
+    const std::vector<std::string> words = replaying_words(request, result.claim, hypothesis);
+    return words.empty() ? std::string() : requests::command_line(words);
+  }));
+  const bool holds = result.verdict == ExplainVerdict::holds;
+  study.findings.push_back({.what = "verdict",
+                            .where = request.output,
+                            .value = std::string(name_of(result.verdict)),
+                            .threshold = std::string(name_of(ExplainVerdict::holds)),
+                            .source = {},
+                            .severity = holds ? reports::Severity::good : reports::Severity::bad,
+                            .sentence = sentence});
+  study.text = sentence + ".\n";
+  for (const std::string& line : remarks(result)) study.remarks.push_back(line), study.text += line + ".\n";
+  if (!holds)
+    study.outcome = result.verdict == ExplainVerdict::vacuous ? studies::StudyOutcome::vacuous : studies::StudyOutcome::failed;
+  return study;
+}
+
+studies::Work work_of(const ExplainRequest& request) {
+  return {.operations = tensors::open_one(request.output, {}).count(), .rows = 10};
 }
 
 std::vector<std::string> replaying_words(const ExplainRequest& request, const Claim& claim, const Hypothesis& hypothesis) {

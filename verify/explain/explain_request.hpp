@@ -7,6 +7,7 @@
 
 #include "products/request.hpp"
 #include "requests/field.hpp"
+#include "studies/study.hpp"
 #include "verify/explain/explain.hpp"
 #include "verify/explain/hypotheses.hpp"
 
@@ -27,6 +28,11 @@ struct ExplainRequest {
 
 /// Opens inputs and output. @throws ulpscope::Error
 ExplainConfig resolve(const ExplainRequest& request);
+
+/// explain.csv, the verdict as a finding. @throws ulpscope::Error
+studies::StudyResult run(const ExplainRequest& request, const studies::Progress& progress);
+/// What it will cost, without running it. @throws ulpscope::Error
+studies::Work work_of(const ExplainRequest& request);
 
 /// The words behind `ulpscope` that compute a hypothesis; none where its parts do not fit its engine.
 std::vector<std::string> replaying_words(const ExplainRequest& request, const Claim& claim, const Hypothesis& hypothesis);

@@ -25,25 +25,7 @@ struct OperationRequest {
   ///@}
 
   /// Names the formats, the seed and the threads.
-  /// Names the formats, the seed and the threads.
-  /// Names the formats, the seed and the threads.
-  /// Names the formats, the seed and the threads.
-  /// Names the formats, the seed and the threads.
-  /// Names the formats, the seed and the threads.
-  /// Names the formats, the seed and the threads.
-  /// Names the formats, the seed and the threads.
-  /// Names the formats, the seed and the threads.
-  /// Names the formats, the seed and the threads.
   void describe_input(requests::Fields& fields);
-  /// Names the output and how it is judged.
-  /// Names the output and how it is judged.
-  /// Names the output and how it is judged.
-  /// Names the output and how it is judged.
-  /// Names the output and how it is judged.
-  /// Names the output and how it is judged.
-  /// Names the output and how it is judged.
-  /// Names the output and how it is judged.
-  /// Names the output and how it is judged.
   /// Names the output and how it is judged.
   void describe_output(requests::Fields& fields);
 };
@@ -58,23 +40,7 @@ struct ArithmeticRequest {
   ///@}
 
   /// Names what concerns sums.
-  /// Names what concerns sums.
-  /// Names what concerns sums.
-  /// Names what concerns sums.
-  /// Names what concerns sums.
-  /// Names what concerns sums.
-  /// Names what concerns sums.
-  /// Names what concerns sums.
-  /// Names what concerns sums.
   void describe_sums(requests::Fields& fields);
-  /// Names what concerns functions.
-  /// Names what concerns functions.
-  /// Names what concerns functions.
-  /// Names what concerns functions.
-  /// Names what concerns functions.
-  /// Names what concerns functions.
-  /// Names what concerns functions.
-  /// Names what concerns functions.
   /// Names what concerns functions.
   void describe_functions(requests::Fields& fields);
   /// The same, understood. @throws ulpscope::Error
@@ -140,14 +106,11 @@ struct RmsNormRequest : OperationRequest, ArithmeticRequest {
   double eps = 1e-5;
   ///@}
   /// Names the members, for the command line, study files and the schema.
-  /// Names the members, for the command line, study files and the schema.
   void describe(requests::Fields& fields);
 
  protected:
   /// Names the inputs.
-  /// Names the inputs.
   void describe_own(requests::Fields& fields);
-  /// Names what follows the inputs.
   /// Names what follows the inputs.
   void describe_rest(requests::Fields& fields);
 };

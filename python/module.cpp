@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// The module ulpscope._core: the rooms as Python calls them. What people call is in python/ulpscope/.
+#include "emu/error.hpp"
+#include "python/bindings.hpp"
+#include "reports/build_info.hpp"
+
+NB_MODULE(_core, m) {
+  using namespace ulpscope;
+  m.doc() = "The rooms of ulpscope. Use the package ulpscope.";
+  m.attr("version") = reports::version();
+  nanobind::exception<Error>(m, "Error", PyExc_ValueError);
+  python::add_numbers(m);
+  python::add_facts(m);
+  python::add_requests(m);
+  python::add_checks(m);
+  python::add_scalers(m);
+}

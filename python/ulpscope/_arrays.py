@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arrays of numpy, torch, jax and plain Python as the module takes them, and results as what was given."""
+import sys
+
+import numpy as np
+
+from . import _core
+
+#: dtypes of one byte or two that numpy itself does not have are seen as integers of their width
+_UNSIGNED = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
+
+
+def _is_torch(x):
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(x, torch.Tensor)
+
+
+def _word(name):
+    """The name of a dtype for the module: a format's, `int8` to `uint64`, `bool`."""
+    return _core.format_of_dtype(name) or _core.format_of_dtype("ml_dtypes." + name) or name
+
+
+def as_numpy(x):
+    """(array, word): a C-contiguous array of numpy in main memory, copied only where it must be, and its dtype's word.
+
+    Floats of dtypes that numpy does not have are unsigned integers there. Raises TypeError for what is no array of numbers."""
+    if _is_torch(x):
+        import torch
+
+        x = x.detach().cpu().contiguous()
+        word = _word(str(x.dtype))
+        if x.dtype == torch.bfloat16 or "float8" in str(x.dtype):
+            return x.view(torch.int16 if x.element_size() == 2 else torch.uint8).numpy(), word
+        return x.numpy(), word
+    array = np.asarray(x)
+    if array.dtype == object or array.dtype.kind in "cOSUMm":
+        raise TypeError(f"{type(x).__name__} of dtype {array.dtype} is no array of real numbers")
+    array = np.ascontiguousarray(array).reshape(array.shape)
+    word = _word(array.dtype.name)
+    if array.dtype.kind == "V" or array.dtype.name not in np.sctypeDict:
+        array = array.view(_UNSIGNED[array.dtype.itemsize])
+    return array, word
+
+
+def hold(x, label, word=None):
+    """A tensor over the memory of `x` that requests find by its `.word`, as long as it lives. `word`: codes of that format."""
+    array, own = as_numpy(x)
+    flat = array.reshape(-1).view(np.uint8)
+    return _core.hold(flat, word or own, array.dtype.itemsize, list(array.shape), label)
+
+
+def like(values, x):
+    """`values`, an array of numpy, as the type, dtype and device of `x`. Raises ValueError where its dtype cannot hold them."""
+    if isinstance(x, (bool, int, float)):
+        return float(values)
+    if _is_torch(x):
+        import torch
+
+        if not x.dtype.is_floating_point:
+            return torch.from_numpy(values).to(x.device)
+        whole = torch.from_numpy(values)
+        out = whole.to(x.dtype)
+        _check_held(whole.numpy(), out.to(whole.dtype).numpy(), str(x.dtype))
+        return out.to(x.device)
+    dtype = getattr(x, "dtype", values.dtype)
+    if isinstance(x, np.ndarray) or not hasattr(x, "dtype"):
+        if np.dtype(dtype).kind in "iub":
+            return values
+        with np.errstate(over="ignore", invalid="ignore"):
+            out = values.astype(dtype)
+        _check_held(values, out.astype(values.dtype), str(dtype))
+        return out
+    if "jax" in sys.modules:
+        import jax
+
+        if isinstance(x, jax.Array):
+            out = jax.numpy.asarray(values, dtype=x.dtype)
+            _check_held(values, np.asarray(out).astype(values.dtype), str(x.dtype))
+            return out
+    return values
+
+
+def _check_held(values, back, dtype):
+    same = (values == back) | (np.isnan(values) & np.isnan(back))
+    if not np.all(same):
+        raise ValueError(f"{dtype} cannot hold {np.count_nonzero(~same)} of {same.size} results; give the input as float32")

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Requests: keywords of Python as the fields that the command line, study files and this package share."""
+import difflib
+import functools
+import inspect
+
+from . import _core
+from ._arrays import hold
+from ._table import Table
+
+
+@functools.cache
+def fields(kind):
+    """The fields of a request by the names that keywords have: those of the command's options with `_` for `-`; `in` is `in_`."""
+    return {keyword(field["name"]): field for field in _core.fields(kind)}
+
+
+def keyword(name):
+    """The keyword of a field."""
+    return name + "_" if name in ("in", "from") else name
+
+
+def _one_word(value):
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float):
+        return _core.shortest(value)
+    name = getattr(value, "name", None)
+    if isinstance(name, str):
+        return name
+    if hasattr(value, "item") and getattr(value, "ndim", None) == 0:
+        return _one_word(value.item())
+    raise TypeError(f"{value!r} is no word, number or format")
+
+
+class Asked:
+    """Words of a request, and the arrays that some of them name, which live as long as it does."""
+
+    def __init__(self, kind, values):
+        self.kind, self.held, self.values = kind, [], []
+        known = fields(kind)
+        for key, value in values.items():
+            if key not in known:
+                near = difflib.get_close_matches(key, known, 3, 0.4)
+                raise TypeError(f"{kind}: there is no '{key}'" + (f"; nearest: {', '.join(near)}" if near else ""))
+            if value is None or (known[key]["flag"] and value is False):
+                continue
+            self.values.append((known[key]["name"], self._words(known[key], value)))
+
+    def _words(self, field, value):
+        if isinstance(value, str) or isinstance(value, (bool, int, float)):
+            return [_one_word(value)]
+        if isinstance(value, dict):
+            return [self._hold(array, name) for name, array in value.items()]
+        if isinstance(value, (list, tuple)) and field["list"]:
+            label = field["name"]
+            many = len(value) > 1
+            return [
+                self._hold(one, f"{label}{i}" if many else label) if _is_array(one) else _one_word(one)
+                for i, one in enumerate(value)
+            ]
+        if _is_array(value):
+            return [self._hold(value, field["name"])]
+        return [_one_word(value)]
+
+    def _hold(self, array, label):
+        if isinstance(array, str):
+            return array
+        self.held.append((hold(array, label), label))
+        return self.held[-1][0].word
+
+    def named(self, value):
+        """A result with the arrays' names in the place of the words they are held under."""
+        if isinstance(value, str):
+            for held, label in self.held:
+                value = value.replace(held.word, label)
+            return value
+        if isinstance(value, (list, tuple)):
+            return type(value)(self.named(one) for one in value)
+        return value
+
+    def call(self, function, *more):
+        """`function(values, ...)`, whose errors name the arrays. Raises ulpscope.Error."""
+        try:
+            return function(self.values, *more)
+        except _core.Error as error:
+            raise _core.Error(self.named(str(error))) from None
+
+
+def _is_array(value):
+    return hasattr(value, "__array__") or hasattr(value, "__dlpack__") or isinstance(value, (list, tuple))
+
+
+class Result:
+    """What a study gave: `tables` (Table each), `findings` (a Table), `remarks` (list of str), `outcome` and `text`."""
+
+    def __init__(self, asked, out):
+        self.tables = [Table(*asked.named(table)) for table in out["tables"]]
+        self.findings = Table(*asked.named(out["findings"]))
+        self.remarks = asked.named(out["remarks"])
+        self.outcome, self.text = out["outcome"], asked.named(out["text"])
+
+
+def study(kind, values, progress=None):
+    """Runs a request that a study file may name. `progress(done, total)` is called now and then, in the calling thread."""
+    asked = Asked(kind, values)
+    return Result(asked, asked.call(lambda given: _core.run(kind, given, progress)))
+
+
+def documented(kind, function, positional=(), of_fields=None):
+    """`function` with a signature and help made of the fields of a request. `positional` come first, in this order; they stand
+    for the fields `of_fields`, by default those of the same names."""
+    known = fields(kind)
+    parameters = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in positional]
+    lines = []
+    for name, field in known.items():
+        if name in (positional if of_fields is None else of_fields):
+            continue
+        lines.append(f"    {name}: {field['help']}")
+        standard = False if field["flag"] else None
+        if field["words"] and not field["flag"]:
+            number = int if field["whole"] else float if field["real"] else str
+            words = [number(word) for word in field["words"]]
+            standard = words if field["list"] else words[0]
+        parameters.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=standard))
+    function.__signature__ = inspect.Signature(parameters)
+    function.__doc__ = (function.__doc__ or "").rstrip() + "\n\n" + "\n".join(lines) + "\n"
+    return function

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Assertions for tests of kernels: one for every operation of `ulpscope verify`, and audits of the test's own check."""
+from . import _core, verify
+from ._arrays import as_numpy
+from ._requests import Asked
+from ._table import Table
+
+
+def _assertion(name):
+    operation = getattr(verify, name)
+
+    def check(output, *operands, **options):
+        __tracebackhide__ = True
+        verdict = operation(output, *operands, **options)
+        if not verdict.passed:
+            raise AssertionError(verdict.sentence.removeprefix("FAIL: ") + "\n\n" + verdict.text)
+
+    check.__name__ = check.__qualname__ = "assert_" + name
+    check.__module__ = __name__
+    check.__doc__ = f"Raises AssertionError, with the census, where ulpscope.verify.{name} does not pass."
+    check.__signature__ = operation.__signature__
+    return check
+
+
+for _name in verify.OPERATIONS:
+    globals()["assert_" + _name] = _assertion(_name)
+
+
+class Audit:
+    """What a check of one's own lets through: `outcome` (`pass`; `fail`: it rejects the correct output; `vacuous`: an output
+    that every check must reject is accepted), `text`, `table`."""
+
+    def __init__(self, outcome, text, table):
+        self.outcome, self.text, self.table = outcome, text, table
+        self.passed = outcome == "pass"
+
+    def __bool__(self):
+        return self.passed
+
+    def __repr__(self):
+        return self.text
+
+
+def audit(check, a, b, c=None, **options):
+    """Can `check` fail? It is asked about wrong products of A and B, and about right ones summed in other orders.
+
+    `check(reference, output)` gets float64 arrays of the shape of D; it returns whether it accepts, or raises AssertionError.
+    Returns an Audit."""
+    shape = [*as_numpy(a)[0].shape[:-1], *as_numpy(b)[0].shape[-1:]]
+
+    def asked_of(reference, output):
+        try:
+            accepts = check(reference.reshape(shape), output.reshape(shape)) if reference.size == _count(shape) else check(reference, output)
+        except AssertionError:
+            return False
+        return accepts is None or bool(accepts)
+
+    asked = Asked("audit matmul", {"engine": "fma", "a": a, "b": b, "c": c, **options, "rule": ["check"]})
+    out = asked.call(_core.audit, asked_of, None)
+    return Audit(out["outcome"], asked.named(out["text"]), Table(*asked.named(out["table"])))
+
+
+def _count(shape):
+    count = 1
+    for extent in shape:
+        count *= extent
+    return count

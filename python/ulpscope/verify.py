@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Is a kernel's output right? A function for every operation of `ulpscope verify`, each of which returns a Verdict."""
+from . import _core
+from ._requests import documented, fields, study
+
+
+class Verdict:
+    """What is to be said of an output: `passed`, `outcome` (`pass`, `fail`, `vacuous`), `sentence`, `text`, `tables`.
+
+    A check that could not have failed is vacuous and does not pass."""
+
+    def __init__(self, result):
+        self.outcome, self.text, self.tables = result.outcome, result.text, result.tables
+        self.sentence = result.findings["sentence"][0]
+        self.passed = result.outcome == "pass"
+
+    def table(self):
+        """The counts: the row that `ulpscope verify --csv` prints."""
+        return self.tables[0]
+
+    def __bool__(self):
+        return self.passed
+
+    def __repr__(self):
+        return self.text
+
+
+def _operation(kind):
+    name = kind.split(" ", 1)[1]
+    inputs = [key for key, field in fields(kind).items() if field["input"]]
+
+    def check(output, *operands, **options):
+        if len(operands) > len(inputs):
+            raise TypeError(f"verify.{name}: takes an output and {', '.join(inputs)}")
+        return Verdict(study(kind, {"output": output, **dict(zip(inputs, operands)), **options}))
+
+    check.__name__, check.__qualname__, check.__module__ = name, name, __name__
+    check.__doc__ = f"{dict(_core.kinds())[kind]} The kernel's output, then the operands; returns a Verdict."
+    return documented(kind, check, ("output", *inputs))
+
+
+OPERATIONS = [kind.split(" ", 1)[1] for kind, _ in _core.kinds() if kind.startswith("verify ")]
+for _name in OPERATIONS:
+    globals()[_name] = _operation("verify " + _name)

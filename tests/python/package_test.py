@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The Python package beside the program: the same bits, the same tables, errors of one line.
+
+usage: package_test.py ULPSCOPE, with the package on PYTHONPATH"""
+import csv
+import io
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import numpy as np
+import ulpscope as us
+import ulpscope.testing
+
+PROGRAM = sys.argv.pop(1)
+RANDOM = np.random.default_rng(7)
+
+
+def numbers(*shape):
+    """Of all sizes, with zeros, infinities and NaN among them."""
+    x = (RANDOM.standard_normal(shape) * np.exp2(RANDOM.integers(-30, 30, shape))).astype(np.float32)
+    x.reshape(-1)[:4] = [0, np.inf, -np.inf, np.nan]
+    return x
+
+
+class BesideTheProgram(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def file(self, name, array=None):
+        path = pathlib.Path(self.folder.name) / (name + ".npy")
+        if array is not None:
+            np.save(path, array)
+        return str(path)
+
+    def program(self, *words):
+        return subprocess.run([PROGRAM, *words], capture_output=True, text=True, timeout=300)
+
+    def rows(self, *words):
+        ran = self.program(*words, "--csv")
+        self.assertIn(ran.returncode, (0, 1, 3), ran.stderr)
+        return list(csv.reader(io.StringIO(ran.stdout)))
+
+    def same_table(self, table, rows):
+        mine = list(csv.reader(io.StringIO(table.to_csv())))
+        self.assertEqual([row[1:] for row in mine], [row[1:] for row in rows])
+        self.assertGreater(len(mine), 1)
+
+    def test_round_and_encode_are_cast(self):
+        x = numbers(33, 41)
+        np.testing.assert_array_equal(us.round(x, "float64"), x)  # which the program writes no file of
+        for to in us.formats()["name"][1:]:
+            for options in ({}, {"rounding": "stochastic", "seed": 3}, {"rounding": "toward_zero", "policy": "saturating"}):
+                words = [word for key, value in options.items() for word in (f"--{key}", str(value))]
+                with self.subTest(to=to, **options):
+                    self.assertEqual(self.program("cast", self.file("x", x), "--to", to, *words, "-o", self.file("y")).returncode, 0)
+                    np.testing.assert_array_equal(us.round(x, to, **options), np.load(self.file("y")))
+                    self.program("cast", self.file("x", x), "--to", to, *words, "--codes", "-o", self.file("c"))
+                    codes = us.encode(x, to, **options)
+                    np.testing.assert_array_equal(codes, np.load(self.file("c")))
+                    np.testing.assert_array_equal(us.decode(codes, to), us.round(x, to, **options))
+
+    def test_types_and_shapes_stay(self):
+        for dtype in (np.float16, np.float32, np.float64):
+            for shape in ((), (3,), (2, 0), (2, 3, 4)):
+                self.assertEqual(us.round(np.ones(shape, dtype), "e4m3").dtype, dtype)
+                self.assertEqual(us.round(np.ones(shape, dtype), "e4m3").shape, shape)
+        self.assertIsInstance(us.round(1.1, "e4m3"), float)
+        across = np.arange(12, dtype=np.float32).reshape(3, 4)
+        np.testing.assert_array_equal(us.round(across.T, "e4m3"), us.round(across, "e4m3").T)
+        np.testing.assert_array_equal(us.round(across[::2, ::-1], "e4m3"), us.round(across, "e4m3")[::2, ::-1])
+        with self.assertRaisesRegex(ValueError, "float16 cannot hold 1 of 1"):
+            us.round(np.array([65504], np.float16), "bf16")
+
+    def test_census_and_sweep(self):
+        x = numbers(64, 65)
+        self.same_table(us.census(x, to=["fp16", "e4m3", "int8"], scale="amax"),
+                        self.rows("census", self.file("x", x), "--to", "fp16,e4m3,int8", "--scale", "amax"))
+        self.same_table(us.sweep(x, to="e5m2", log2_scale=range(-3, 4)),
+                        self.rows("sweep", self.file("x", x), "--to", "e5m2", "--log2-scale=-3:3"))
+
+    def test_quantize_is_what_a_census_measures(self):
+        x = RANDOM.standard_normal((130, 256)).astype(np.float32)
+        for scale in ("none", "0.25", "amax", "pow2", "row", "1x128", "128x128", "mx:floor", "mx:rceil", "nvfp4"):
+            with self.subTest(scale=scale):
+                to = "e2m1" if scale == "nvfp4" else "e4m3"
+                quantized = us.quantize(x, to, scale=scale)
+                error = np.abs(quantized.dequantize() - x.astype(np.float64)).max()
+                self.assertEqual(error, us.census(x, to=to, scale=scale)["max_abs_error"][0])
+                if scale.startswith("mx"):
+                    blocks = np.repeat(quantized.scales.astype(np.float64), 32, axis=1)
+                    np.testing.assert_array_equal(us.decode(quantized.codes, to) * blocks, quantized.dequantize())
+
+    def test_matmul_and_its_checks(self):
+        a, b = RANDOM.standard_normal((17, 96)).astype(np.float32), RANDOM.standard_normal((96, 19)).astype(np.float32)
+        for engine, to in (("sm_90", "e4m3"), ("sm_80", "bf16"), ("fma", "fp16")):
+            self.program("matmul", self.file("a", a), self.file("b", b), "--engine", engine, "--in", to, "-o", self.file("d"))
+            d = us.matmul(a, b, engine=engine, in_=to)
+            np.testing.assert_array_equal(d, np.load(self.file("d")))
+            self.same_table(us.verify.matmul(d, a, b, in_=to, engine=engine).table(),
+                            self.rows("verify", "matmul", self.file("a"), self.file("b"), "--output", self.file("d"), "--in", to,
+                                      "--engine", engine))
+            self.assertIn("all 323 elements", us.explain.matmul(d, a, b, in_=to, engine=engine).text)
+            wrong = d.copy()
+            wrong[3, 4] += 1
+            with self.assertRaisesRegex(AssertionError, "^1 of 323 elements"):
+                us.testing.assert_matmul(wrong, a, b, in_=to, engine=engine)
+            us.testing.assert_matmul(d, a, b, in_=to, engine=engine)
+
+    def test_every_operation_has_an_assertion(self):
+        x = RANDOM.standard_normal((8, 32)).astype(np.float32)
+        us.testing.assert_elementwise(np.exp(x.astype(np.float64)).astype(np.float32), "exp", x)
+        us.testing.assert_sum(x.astype(np.float64).sum(-1).astype(np.float32), x)
+        us.testing.assert_cast(us.round(x, "bf16"), x, out="bf16")
+        with self.assertRaises(AssertionError):
+            us.testing.assert_sum(x.sum(-1) + 1, x)
+        for name in us.verify.OPERATIONS:
+            self.assertTrue(callable(getattr(us.testing, "assert_" + name)))
+
+    def test_an_audit_tells_checks_apart(self):
+        a, b = RANDOM.standard_normal((16, 64)).astype(np.float32), RANDOM.standard_normal((64, 16)).astype(np.float32)
+        asked = dict(in_="bf16", engine="sm_90")
+        self.assertEqual(us.testing.audit(lambda reference, output: True, a, b, **asked).outcome, "vacuous")
+        self.assertEqual(us.testing.audit(lambda reference, output: False, a, b, **asked).outcome, "fail")
+        close = us.testing.audit(lambda reference, output: np.allclose(reference, output, rtol=1e-2, atol=1e-2), a, b, **asked)
+        self.assertEqual(close.outcome, "pass", close.text)
+        with self.assertRaisesRegex(ZeroDivisionError, "division"):
+            us.testing.audit(lambda reference, output: 1 / 0, a, b, **asked)
+
+    def test_scalers(self):
+        scaler = us.scaler("pytorch:init_scale=8,growth_interval=2")
+        self.assertEqual([(scaler.step(found), scaler.scale) for found in (False, False, True)], [(False, 8), (False, 16), (True, 8)])
+        other = us.scaler("pytorch:init_scale=8,growth_interval=2")
+        other.load_state_dict(scaler.state_dict())
+        self.assertEqual(other.scale, 8)
+
+    def test_bad_input_is_one_line(self):
+        for fails, kind, words in ((lambda: us.round(1.0, "e4m9x"), us.Error, "nearest"),
+                                   (lambda: us.census(np.ones(3), too=1), TypeError, "nearest: to"),
+                                   (lambda: us.matmul(np.ones((2, 3)), np.ones((2, 3))), us.Error, "a \\(2x3\\) by b"),
+                                   (lambda: us.round(np.array(["a"]), "e4m3"), TypeError, "no array of real numbers"),
+                                   (lambda: us.scaler("pytorhc"), us.Error, "nearest"),
+                                   (lambda: us.decode(np.ones(2, np.float32), "e4m3"), us.Error, "unsigned integers")):
+            with self.assertRaisesRegex(kind, words) as raised:
+                fails()
+            self.assertNotIn("\n", str(raised.exception))
+
+
+if __name__ == "__main__":
+    unittest.main()
