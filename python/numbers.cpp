@@ -120,7 +120,7 @@ nb::object values_of(const tensors::Tensor& tensor) {
 nb::object decode(const std::string& word) { return values_of(tensors::open_one(word)); }
 
 nb::object quantize(const Values& values, const std::string& scale) {
-  studies::Quantized quantized;
+  studies::QuantizedTensor quantized;
   {
     const nb::gil_scoped_release released;
     const Casting casting(values);

@@ -16,7 +16,7 @@ constexpr std::uint64_t piece = 1 << 16;
 
 template <class Float>
 void round_all(const tensors::Tensor& tensor, const ScaleMap& scales, const emu::RoundingOptions& options, std::uint64_t seed,
-               Quantized& out) {
+               QuantizedTensor& out) {
   std::vector<Float> values(piece);
   for (std::uint64_t first = 0; first < tensor.count(); first += piece) {
     const auto at = static_cast<std::size_t>(first);
@@ -30,17 +30,17 @@ void round_all(const tensors::Tensor& tensor, const ScaleMap& scales, const emu:
 
 }  // namespace
 
-Quantized quantize(const tensors::Tensor& tensor, emu::Format format, const emu::RoundingOptions& options,
-                   const Scaling& scaling, std::uint64_t seed) {
+QuantizedTensor quantize(const tensors::Tensor& tensor, emu::Format format, const emu::RoundingOptions& options,
+                         const Scaling& scaling, std::uint64_t seed) {
   const auto count = static_cast<std::size_t>(tensor.count());
   const ScaleMap map(scaling, format, tensor);
-  Quantized out{.format = format,
-                .shape = tensor.shape,
-                .codes = std::vector<emu::Code>(count),
-                .values = std::vector<double>(count),
-                .scale_format = {},
-                .scale_shape = {},
-                .scales = {}};
+  QuantizedTensor out{.format = format,
+                      .shape = tensor.shape,
+                      .codes = std::vector<emu::Code>(count),
+                      .values = std::vector<double>(count),
+                      .scale_format = {},
+                      .scale_shape = {},
+                      .scales = {}};
   if (tensor.dtype.fits_float())
     round_all<float>(tensor, map, options, seed, out);
   else

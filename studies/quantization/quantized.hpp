@@ -14,7 +14,7 @@
 namespace ulpscope::studies {
 
 /// Codes under scales. An element's value is decode(code) times the scale of its block, in nvfp4 divided by `tensor_scale`.
-struct Quantized {
+struct QuantizedTensor {
   emu::Format format;                      ///< of the codes
   std::vector<std::uint64_t> shape;        ///< of the tensor
   std::vector<emu::Code> codes;            ///< row-major
@@ -27,7 +27,7 @@ struct Quantized {
 
 /// Multiplies by the scales of `scaling` and rounds, element by element as census does. Stochastic rounding: element i takes
 /// rounding_bits(seed, i). @throws ulpscope::Error
-Quantized quantize(const tensors::Tensor& tensor, emu::Format format, const emu::RoundingOptions& options,
-                   const Scaling& scaling, std::uint64_t seed);
+QuantizedTensor quantize(const tensors::Tensor& tensor, emu::Format format, const emu::RoundingOptions& options,
+                         const Scaling& scaling, std::uint64_t seed);
 
 }  // namespace ulpscope::studies
