@@ -133,9 +133,9 @@ def sweep(x, log2_scale=None, **options):
     return study("sweep", {"inputs": _inputs(x), "log2_scale": log2_scale, **options}).tables[0]
 
 
-def diff(a, b, **options):
-    """How two arrays of one shape differ. Returns a Table."""
-    return study("diff", {"a": hold_as_array(a), "b": hold_as_array(b), **options}).tables[0]
+def diff(reference, output, **options):
+    """How an output differs from a reference of its shape. Returns a Table."""
+    return study("diff", {"reference": hold_as_array(reference), "output": hold_as_array(output), **options}).tables[0]
 
 
 class Scaler:
@@ -183,4 +183,5 @@ def scalers(name=""):
 documented("cast", round, ("x", "to"), ("input", "to"))
 documented("census", census, ("x",), ("inputs",))
 documented("sweep", sweep, ("x",), ("inputs",))
+documented("diff", diff, ("reference", "output"))
 documented("product", matmul, ("a", "b"))

@@ -45,9 +45,10 @@ class BesideTheProgram(unittest.TestCase):
         self.assertIn(ran.returncode, (0, 1, 3), ran.stderr)
         return list(csv.reader(io.StringIO(ran.stdout)))
 
-    def same_table(self, table, rows):
+    def same_table(self, table, rows, names=1):
+        """All cells are equal, but for the tensors' names in the first columns."""
         mine = list(csv.reader(io.StringIO(table.to_csv())))
-        self.assertEqual([row[1:] for row in mine], [row[1:] for row in rows])
+        self.assertEqual([row[names:] for row in mine], [row[names:] for row in rows])
         self.assertGreater(len(mine), 1)
 
     def test_round_and_encode_are_cast(self):
@@ -82,6 +83,20 @@ class BesideTheProgram(unittest.TestCase):
                         self.rows("census", self.file("x", x), "--to", "fp16,e4m3,int8", "--scale", "amax"))
         self.same_table(us.sweep(x, to="e5m2", log2_scale=range(-3, 4)),
                         self.rows("sweep", self.file("x", x), "--to", "e5m2", "--log2-scale=-3:3"))
+
+    def test_diff(self):
+        x, y = RANDOM.standard_normal((2, 5, 7)).astype(np.float32)
+        self.same_table(us.diff(x, y), self.rows("diff", self.file("x", x), self.file("y", y)), names=2)
+
+    def test_the_documentation_runs(self):
+        page = (pathlib.Path(__file__).parents[2] / "docs/python.md").read_text()
+        blocks = [block.split("```")[0] for block in page.split("```python\n")[1:]]
+        self.assertEqual(len(blocks), 2)
+        a, b = RANDOM.standard_normal((2, 32, 32)).astype(np.float32)
+        d = us.matmul(a, b, in_="bf16")
+        names = dict(x=a, w=a, g=b, a=a, b=b, d=d, codes=us.encode(a, "e4m3"))
+        for block in blocks:
+            exec(block, names)  # each line of it stands for itself
 
     def test_quantize_is_what_a_census_measures(self):
         x = RANDOM.standard_normal((130, 256)).astype(np.float32)
