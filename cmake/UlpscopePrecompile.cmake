@@ -11,3 +11,10 @@ function(ulpscope_precompile target)
   # GCC 12 reports std::string concatenation (bug 105651) by these names then.
   target_compile_options(${target} PRIVATE "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-stringop-overflow;-Wno-array-bounds>")
 endfunction()
+
+# ulpscope_alone(FILE...): files that are compiled each by itself where others are compiled several together (CMAKE_UNITY_BUILD, as the
+# presets `program`, `release` and `arm64` ask, which halves the time): kernels, which are compiled once for every vector target, and
+# files whose own names would meet those of another file of their room. The other presets compile every file by itself.
+function(ulpscope_alone)
+  set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+endfunction()
