@@ -3,7 +3,6 @@
 #include "study_files/run.hpp"
 
 #include <algorithm>
-#include <filesystem>
 #include <memory>
 #include <optional>
 
@@ -15,9 +14,9 @@
 #include "emu/error.hpp"
 #include "reports/directory.hpp"
 #include "reports/escape.hpp"
-#include "reports/page_html.hpp"
 #include "requests/toml.hpp"
 #include "study_files/built_in.hpp"
+#include "study_files/report.hpp"
 #include "study_files/schema.hpp"
 
 namespace ulpscope::cli {
@@ -59,19 +58,10 @@ void tell(const std::vector<reports::Finding>& findings) {
 
 int write(const Run& run, const std::vector<study_files::StudyOutput>& outputs, const std::string& text,
           const Arguments& arguments) {
-  std::vector<reports::Table> tables;
-  for (const study_files::StudyOutput& output : outputs) {
-    tables.insert(tables.end(), output.tables.begin(), output.tables.end());
+  for (const study_files::StudyOutput& output : outputs)
     for (const std::string& line : output.remarks) remark(reports::terminal_escaped(line));
-  }
-  const std::vector<reports::Finding> findings = study_files::findings_of(outputs);
-  if (reports::WriteElsewhere::present() == nullptr) tell(findings);
-  tables.push_back(reports::findings_table(findings));
-  const std::string title = std::filesystem::path(run.study).stem().string();
-  reports::Page page = study_files::page_of(title, outputs, command_line(reproducing(arguments)));
-  page.settings = requests::leading_comment(text);
-  reports::write_page_report(run.directory, tables, page,
-                             {.arguments = reproducing(arguments), .texts = {{"study.toml", text}}});
+  if (reports::WriteElsewhere::present() == nullptr) tell(study_files::findings_of(outputs));
+  study_files::write_report(run.directory, outputs, {.study = run.study, .text = text, .arguments = reproducing(arguments)});
   remark_report(run.directory);
   return exit_code_of(study_files::outcome_of(outputs));
 }

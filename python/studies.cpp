@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every request that a study file may name, by its name.
+#include <fmt/ranges.h>
+
 #include <map>
 #include <memory>
 
 #include "emu/error.hpp"
 #include "python/bindings.hpp"
 #include "python/requests.hpp"
+#include "reports/directory.hpp"
+#include "requests/toml.hpp"
 #include "studies/cast/cast.hpp"
+#include "study_files/built_in.hpp"
 #include "study_files/kinds.hpp"
+#include "study_files/report.hpp"
 #include "tensors/elements.hpp"
 #include "tensors/held.hpp"
 #include "verify/audit/audit_request.hpp"
@@ -33,6 +39,19 @@ std::string word_of(studies::StudyOutcome outcome) {
   return "vacuous";
 }
 
+nb::dict as_python(const std::vector<reports::Table>& all, const std::vector<reports::Finding>& findings,
+                   const std::vector<std::string>& remarks, studies::StudyOutcome outcome, const std::string& text) {
+  nb::list tables;
+  for (const reports::Table& table : all) tables.append(python::as_python(table));
+  nb::dict out;
+  out["tables"] = tables;
+  out["findings"] = python::as_python(reports::findings_table(findings));
+  out["remarks"] = remarks;
+  out["outcome"] = word_of(outcome);
+  out["text"] = text;
+  return out;
+}
+
 nb::object run(const std::string& name, const Values& values, const nb::object& shown) {
   studies::StudyResult result;
   work_apart(shown, [&](const Told& told) {
@@ -41,15 +60,32 @@ nb::object run(const std::string& name, const Values& values, const nb::object& 
     set_fields(all, values);
     result = study->run(told);
   });
-  nb::list tables, findings;
-  for (const reports::Table& table : result.tables) tables.append(as_python(table));
-  nb::dict out;
-  out["tables"] = tables;
-  out["findings"] = as_python(reports::findings_table(result.findings));
-  out["remarks"] = result.remarks;
-  out["outcome"] = word_of(result.outcome);
-  out["text"] = result.text;
-  return out;
+  return as_python(result.tables, result.findings, result.remarks, result.outcome, result.text);
+}
+
+/// Runs a study file, a built-in one or a path, and writes its report as `ulpscope run` does: the same bytes. Gives each
+/// study's name and what it came to. @throws ulpscope::Error
+nb::list run_file(const std::string& word, const std::string& directory, const std::vector<std::string>& only, bool resume,
+                  const nb::object& shown) {
+  std::vector<study_files::StudyOutput> outputs;
+  work_apart(shown, [&](const Told& told) {
+    const study_files::StudyText study = study_files::open_study(word);
+    const auto planned = study_files::plan(requests::parse_toml(study.text, study.name), only);
+    using Existing = study_files::CellStore::Existing;
+    const study_files::CellStore store(reports::report_folder(directory), resume ? Existing::resume : Existing::refuse);
+    study_files::forecast(planned, &store, 0);
+    const auto progress = [&](std::uint64_t cells, std::uint64_t of, double) { told(cells, of); };
+    outputs = study_files::run(planned, store, {.progress = progress});
+    std::vector<std::string> arguments = {"run", word};
+    if (!only.empty()) arguments.insert(arguments.end(), {"--only", fmt::format("{}", fmt::join(only, ","))});
+    arguments.insert(arguments.end(), {"-o", directory});
+    study_files::write_report(directory, outputs, {.study = word, .text = study.text, .arguments = arguments});
+    store.remove();
+  });
+  nb::list all;
+  for (const study_files::StudyOutput& output : outputs)
+    all.append(nb::make_tuple(output.name, as_python(output.tables, output.findings, output.remarks, output.outcome, "")));
+  return all;
 }
 
 /// The words behind `ulpscope` of the same request from files. @throws ulpscope::Error
@@ -80,6 +116,8 @@ void add_requests(nb::module_& m) {
   m.def("fields", &fields);
   m.def("kinds", &kinds);
   m.def("run", &run, nb::arg("kind"), nb::arg("values"), nb::arg("shown").none());
+  m.def("run_file", &run_file, nb::arg("study"), nb::arg("directory"), nb::arg("only"), nb::arg("resume"),
+        nb::arg("shown").none());
   m.def("words", &words);
 }
 

@@ -5,13 +5,13 @@ Arrays may be numpy's, torch's, jax's or plain numbers. Words (formats, engines,
 `ulpscope`, and so are results, to the last bit. Errors are `ulpscope.Error`, a ValueError of one line."""
 from . import _core, explain, verify
 from ._arrays import as_numpy, hold, like
-from ._requests import Asked, documented, study
+from ._requests import Asked, documented, run, study
 from ._table import Table
 from ._core import Error
 
 __version__ = _core.version
 __all__ = ["Error", "Format", "Quantized", "Scaler", "Table", "census", "decode", "diff", "encode", "engines", "explain",
-           "formats", "matmul", "quantize", "recipes", "round", "scaler", "scalers", "study", "sweep", "verify"]
+           "formats", "matmul", "quantize", "recipes", "round", "run", "scaler", "scalers", "study", "sweep", "verify"]
 
 
 class Format:

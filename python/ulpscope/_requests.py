@@ -60,10 +60,10 @@ class Asked:
             label = field["name"]
             many = len(value) > 1
             return [
-                self._hold(one, f"{label}{i}" if many else label) if _is_array(one) else _one_word(one)
+                self._hold(one, f"{label}{i}" if many else label) if is_array(one) else _one_word(one)
                 for i, one in enumerate(value)
             ]
-        if _is_array(value):
+        if is_array(value):
             return [self._hold(value, field["name"])]
         return [_one_word(value)]
 
@@ -91,24 +91,35 @@ class Asked:
             raise _core.Error(self.named(str(error))) from None
 
 
-def _is_array(value):
+def is_array(value):
+    """Whether a value is an array, or lists of numbers, and no word."""
     return hasattr(value, "__array__") or hasattr(value, "__dlpack__") or isinstance(value, (list, tuple))
 
 
 class Result:
     """What a study gave: `tables` (Table each), `findings` (a Table), `remarks` (list of str), `outcome` and `text`."""
 
-    def __init__(self, asked, out):
-        self.tables = [Table(*asked.named(table)) for table in out["tables"]]
-        self.findings = Table(*asked.named(out["findings"]))
-        self.remarks = asked.named(out["remarks"])
-        self.outcome, self.text = out["outcome"], asked.named(out["text"])
+    def __init__(self, out, named=lambda value: value):
+        self.tables = [Table(*named(table)) for table in out["tables"]]
+        self.findings = Table(*named(out["findings"]))
+        self.remarks = named(out["remarks"])
+        self.outcome, self.text = out["outcome"], named(out["text"])
 
 
 def study(kind, values, progress=None):
     """Runs a request that a study file may name. `progress(done, total)` is called now and then, in the calling thread."""
     asked = Asked(kind, values)
-    return Result(asked, asked.call(lambda given: _core.run(kind, given, progress)))
+    return Result(asked.call(lambda given: _core.run(kind, given, progress)), asked.named)
+
+
+def run(study, directory, only=(), resume=False, progress=None):
+    """Runs a study file, a path or the name of a built-in study, and writes its report into `directory`: the bytes that
+    `ulpscope run STUDY -o DIR` writes. `only`: the studies of these names; `resume`: go on where a run was ended;
+    `progress(done, total)`: told of cells, in the calling thread. Returns a dictionary of each study's name and Result.
+
+    Raises ulpscope.Error; then nothing is written but the cells that are done, from which `resume` goes on."""
+    out = _core.run_file(str(study), str(directory), [only] if isinstance(only, str) else list(only), resume, progress)
+    return {name: Result(one) for name, one in out}
 
 
 def documented(kind, function, positional=(), of_fields=None):

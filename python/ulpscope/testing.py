@@ -1,9 +1,48 @@
 # SPDX-License-Identifier: Apache-2.0
 """Assertions for tests of kernels: one for every operation of `ulpscope verify`, and audits of the test's own check."""
-from . import _core, verify
+import json
+import pathlib
+
+import numpy as np
+
+from . import Format, _core, decode, verify
 from ._arrays import as_numpy
-from ._requests import Asked
+from ._requests import Asked, fields, is_array
 from ._table import Table
+
+
+class Failure:
+    """What a failed assertion asked, and its `verdict`; the attribute `ulpscope` of the AssertionError."""
+
+    def __init__(self, kind, values, verdict):
+        self.kind, self.values, self.verdict = kind, values, verdict
+
+    def save(self, folder):
+        """Writes the arrays into `folder`, which is made, and returns the line of shell that repeats the check on them."""
+        folder = pathlib.Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        known = fields(self.kind)
+        values = {
+            key: str(_save(folder / key, value)) if is_array(value) and not known[key]["list"] else value
+            for key, value in self.values.items()
+        }
+        return _core.command_line([*self.kind.split(), *_core.words(self.kind, Asked(self.kind, values).values)])
+
+
+def _save(path, array):
+    """.npy of what numpy has a dtype for, else .safetensors; .npy of the numbers where that has none either."""
+    array, word = as_numpy(array)
+    dtype = None if array.dtype.name == word else Format(word).safetensors
+    if not dtype:
+        path = path.with_name(path.name + ".npy")
+        np.save(path, array if dtype is None else decode(array, word))
+        return path
+    path = path.with_name(path.name + ".safetensors")
+    shape = {"dtype": dtype, "shape": list(array.shape), "data_offsets": [0, array.nbytes]}
+    header = json.dumps({path.stem: shape}).encode()
+    header += b" " * (-len(header) % 8)
+    path.write_bytes(len(header).to_bytes(8, "little") + header + array.tobytes())
+    return path
 
 
 def _assertion(name):
@@ -13,7 +52,9 @@ def _assertion(name):
         __tracebackhide__ = True
         verdict = operation(output, *operands, **options)
         if not verdict.passed:
-            raise AssertionError(verdict.sentence.removeprefix("FAIL: ") + "\n\n" + verdict.text)
+            error = AssertionError(verdict.sentence.removeprefix("FAIL: ") + "\n\n" + verdict.text)
+            error.ulpscope = Failure("verify " + name, {"output": output, **dict(zip(verify.inputs_of(name), operands)), **options}, verdict)
+            raise error
 
     check.__name__ = check.__qualname__ = "assert_" + name
     check.__module__ = __name__

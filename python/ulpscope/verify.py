@@ -25,9 +25,14 @@ class Verdict:
         return self.text
 
 
+def inputs_of(name):
+    """The operands of an operation, in their order."""
+    return [key for key, field in fields("verify " + name).items() if field["input"]]
+
+
 def _operation(kind):
     name = kind.split(" ", 1)[1]
-    inputs = [key for key, field in fields(kind).items() if field["input"]]
+    inputs = inputs_of(name)
 
     def check(output, *operands, **options):
         if len(operands) > len(inputs):

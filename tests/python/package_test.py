@@ -3,8 +3,10 @@
 """The Python package beside the program: the same bits, the same tables, errors of one line.
 
 usage: package_test.py ULPSCOPE, with the package on PYTHONPATH"""
+import contextlib
 import csv
 import io
+import os
 import pathlib
 import subprocess
 import sys
@@ -15,7 +17,7 @@ import numpy as np
 import ulpscope as us
 import ulpscope.testing
 
-PROGRAM = sys.argv.pop(1)
+PROGRAM = os.path.abspath(sys.argv.pop(1))
 RANDOM = np.random.default_rng(7)
 
 
@@ -163,6 +165,110 @@ class BesideTheProgram(unittest.TestCase):
             with self.assertRaisesRegex(kind, words) as raised:
                 fails()
             self.assertNotIn("\n", str(raised.exception))
+
+
+class StudyFiles(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def path(self, name):
+        return pathlib.Path(self.folder.name) / name
+
+    def test_a_report_has_the_bytes_of_the_programs(self):
+        text = """# Two engines.
+[[study]]
+name = "sums"
+kind = "accumulation"
+engine = ["fma", "sm_90"]
+k = [64, 128]
+
+[[study]]
+name = "other"
+kind = "accumulation"
+engine = "fma"
+k = 32
+"""
+        self.path("two.toml").write_text(text)
+        for only in ((), ("sums",), ("sums", "other")):
+            words = ["--only", ",".join(only)] if only else []
+            command = [PROGRAM, "run", "two.toml", *words, "-o", "report"]
+            subprocess.run(command, cwd=self.folder.name, check=True, capture_output=True, timeout=300)
+            expected = {file.name: file.read_bytes() for file in self.path("report").iterdir()}
+            told = []
+            with _within(self.folder.name):
+                out = us.run("two.toml", "report", only=only, progress=lambda done, total: told.append((done, total)))
+            self.assertEqual({file.name: file.read_bytes() for file in self.path("report").iterdir()}, expected)
+            self.assertEqual(list(out), list(only) or ["sums", "other"])
+            self.assertEqual(out["sums"].tables[0].to_csv(), expected["sums.csv"].decode())
+
+    def test_errors_write_nothing(self):
+        self.path("bad.toml").write_text('[[study]]\nkind = "accumulaton"\n')
+        with self.assertRaisesRegex(us.Error, "accumulation"):
+            us.run(self.path("bad.toml"), self.path("report"))
+        with self.assertRaisesRegex(us.Error, "no_such"):
+            us.run("no_such", self.path("report"))
+        self.assertFalse(self.path("report").exists())
+
+
+class PytestPlugin(unittest.TestCase):
+    TESTS = """
+import ml_dtypes, numpy as np
+from ulpscope import testing
+
+def product(wrong):
+    random = np.random.default_rng(1)
+    a = random.standard_normal((5, 64)).astype(ml_dtypes.bfloat16)
+    b = random.standard_normal((64, 7)).astype(ml_dtypes.bfloat16)
+    d = a.astype(np.float32) @ b.astype(np.float32)
+    d[1, 2] += wrong
+    return d, a, b
+
+def test_right():
+    testing.assert_matmul(*product(0), in_="bf16")
+
+def test_wrong():
+    testing.assert_matmul(*product(1), in_="bf16")
+
+def test_other():
+    assert False
+"""
+
+    def test_a_failed_check_shows_its_census_and_can_be_repeated(self):
+        try:
+            import ml_dtypes  # noqa: F401
+            import pytest  # noqa: F401
+        except ImportError as error:
+            self.skipTest(str(error))
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "test_kernel.py"
+            file.write_text(self.TESTS)
+            command = [sys.executable, "-m", "pytest", "-p", "ulpscope.pytest_plugin", "-q", "-p", "no:cacheprovider", str(file)]
+            plain = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
+            self.assertIn("2 failed, 1 passed", plain.stdout, plain.stdout + plain.stderr)
+            self.assertEqual(plain.stdout.count("ulpscope verify matmul"), 1)
+            self.assertIn("--ulpscope-save DIR", plain.stdout)
+            self.assertIn("1 of 35 elements", plain.stdout)
+            self.assertEqual(sorted(pathlib.Path(folder).glob("*/")), sorted(pathlib.Path(folder).glob("__pycache__")))
+            saved = subprocess.run(
+                [*command, "--ulpscope-save", "kept"], cwd=folder, capture_output=True, text=True, timeout=300
+            )
+            line = next(line for line in saved.stdout.splitlines() if line.startswith("repeat: "))
+            command = line.removeprefix("repeat: ").replace("ulpscope", PROGRAM, 1)
+            repeated = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=300)
+            self.assertEqual(repeated.returncode, 1, line + repeated.stdout + repeated.stderr)
+            self.assertIn("1 of 35 elements", repeated.stdout + repeated.stderr)
+            self.assertEqual(len(list((pathlib.Path(folder) / "kept").iterdir())), 1)
+
+
+@contextlib.contextmanager
+def _within(folder):
+    before = os.getcwd()
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.chdir(before)
 
 
 if __name__ == "__main__":

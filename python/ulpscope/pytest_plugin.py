@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The plugin of pytest: failed assertions of ulpscope.testing show their census, and with --ulpscope-save DIR their arrays
+are kept, with the line of shell that repeats the check.
+
+It imports the package only where a test has done so."""
+import pathlib
+import re
+import sys
+
+import pytest
+
+
+def pytest_addoption(parser):
+    parser.getgroup("ulpscope").addoption(
+        "--ulpscope-save", metavar="DIR", help="keep the arrays of failed checks of ulpscope.testing in DIR/TEST"
+    )
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = (yield).get_result()
+    failure = getattr(call.excinfo.value, "ulpscope", None) if call.excinfo else None
+    if failure is None or "ulpscope.testing" not in sys.modules:
+        return
+    table = failure.verdict.table()
+    lines = [f"{column}: {value}" for column, value in zip(table.columns, table.rows[0]) if value != ""]
+    folder = item.config.getoption("--ulpscope-save")
+    if folder:
+        name = re.sub(r"[^A-Za-z0-9_.-]+", "_", item.nodeid).strip("._")
+        try:
+            lines.append("repeat: " + failure.save(pathlib.Path(folder).absolute() / name))
+        except OSError as error:
+            lines.append(f"not saved: {error}")
+    else:
+        lines.append("--ulpscope-save DIR keeps the arrays and says how to repeat the check on them")
+    report.sections.append(("ulpscope " + failure.kind, "\n".join(lines)))
