@@ -48,6 +48,25 @@ Numbers plain_lstm(const ModelSpec& model, const std::vector<Numbers>& p, const 
   return logits;
 }
 
+/// What the discriminator [2, 16, 1] says of points, by its matrices: a logit each.
+Numbers plain_logits(const std::vector<Numbers>& p, const Numbers& points) {
+  Numbers logits;
+  for (std::size_t i = 0; i + 1 < points.size(); i += 2) {
+    double sum = p[7][0];
+    for (std::size_t h = 0; h < 16; ++h)
+      sum += p[6][h] * std::fmax(0.0, p[4][2 * h] * points[i] + p[4][2 * h + 1] * points[i + 1] + p[5][h]);
+    logits.push_back(sum);
+  }
+  return logits;
+}
+
+/// The mean of -log of the probability of being real, or of being made.
+double plain_loss(const Numbers& logits, bool real) {
+  double sum = 0;
+  for (const double z : logits) sum -= std::log(real ? logistic_of(z) : 1 - logistic_of(z));
+  return sum / static_cast<double>(logits.size());
+}
+
 std::string gan_study(const std::string& more, const std::string& run) {
   return "[model]\nkind = \"gan\"\nwidths = [4, 16, 2]\ndiscriminator_widths = [2, 16, 1]\n[data]\ntable = \"normal\"\nsamples "
          "= "
@@ -115,6 +134,36 @@ TEST_CASE("two networks are trained in turn, each by its own loss", "[training]"
   CHECK(before.steps[0].other_loss > 1.2);  // about 2 log 2: it cannot tell yet
   CHECK(before.steps[0].other_loss < 1.6);
   CHECK(std::fabs(before.steps[0].loss - std::log(2.0)) < 0.2);
+}
+
+TEST_CASE("a GAN's losses are cross-entropies: real and made for the discriminator, made as real for the generator",
+          "[training]") {
+  // Goodfellow et al., Generative Adversarial Nets, 2014, algorithm 1, with the generator's loss that does not saturate
+  // (section 3).
+  const TrainStudy study = parse_train_study(gan_study("", "steps = 1\n"), "s.toml");
+  const std::vector<ParameterShape> shapes = parameters_of(study.model);
+  auto weights = initial_parameters<double>(study.model, shapes, 3);
+  for (auto& values : weights)
+    for (double& x : values) x *= 2;
+  Samples samples;
+  samples.count = 3;
+  samples.shape = {2};
+  samples.inputs = {0.5, -1, 2, 0.25, -0.75, 1.5};
+  const std::vector<std::size_t> batch = {2, 0, 1};
+  Tape<double> tape(uniform_precision(emu::float64), 0, 1);
+  std::vector<Variable> variables;
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    variables.push_back(tape.input(Array<double>(shapes[i].shape, weights[i]), emu::float64, true));
+  Buffers<double> buffers;
+  const auto loss_of = [&](GanPart part) {
+    return tape.value(gan_loss(tape, study.model, part, variables, samples, batch, 5, buffers)).values[0];
+  };
+  const auto& made = tape.value(gan_samples(tape, study.model, variables, batch.size(), 5, buffers)).values;
+  const Numbers of_made = plain_logits(weights, Numbers(made.begin(), made.end()));
+  const Numbers of_real = plain_logits(weights, Numbers(samples.inputs.begin(), samples.inputs.end()));
+  CHECK(std::fabs(plain_loss(of_made, true) - plain_loss(of_made, false)) > 0.01);
+  CHECK(std::fabs(loss_of(GanPart::generator) - plain_loss(of_made, true)) < 1e-14);
+  CHECK(std::fabs(loss_of(GanPart::discriminator) - (plain_loss(of_real, true) + plain_loss(of_made, false))) < 1e-14);
 }
 
 TEST_CASE("a scaler of two optimizers skips the one that overflowed, and backs off once", "[training]") {
