@@ -33,17 +33,17 @@ class Format:
         return hash(self.name)
 
 
-def formats(*words):
+def formats(*words) -> "Table":
     """The table of `ulpscope formats`: of all named formats, or of these."""
     return Table(*_core.formats(list(words)))
 
 
-def engines():
+def engines() -> "list[str]":
     """Names of all emulated engines."""
     return _core.engines()
 
 
-def recipes():
+def recipes() -> "dict[str, str]":
     """The recipes that come with the program: a dictionary of names and TOML texts."""
     return dict(_core.recipes())
 
@@ -85,7 +85,7 @@ class Quantized:
         return self._values
 
 
-def quantize(x, to, scale="none", **options):
+def quantize(x, to, scale="none", **options) -> "Quantized":
     """`x` as a quantizer stores it in the format `to`: every rule of `--scale`. Returns Quantized."""
     asked = Asked("cast", {"input": hold_as_array(x), "to": to, **options})
     return Quantized(asked.call(_core.quantize, scale))
@@ -119,12 +119,12 @@ def _inputs(x):
     return x if isinstance(x, (dict, list, tuple, str)) else {"x": x}
 
 
-def census(x, **options):
+def census(x, **options) -> "Table":
     """What formats do to `x`: an array, a dictionary of arrays by name, or words of the command line. Returns a Table."""
     return study("census", {"inputs": _inputs(x), **options}).tables[0]
 
 
-def sweep(x, log2_scale=None, **options):
+def sweep(x, log2_scale=None, **options) -> "Table":
     """The same at every loss scale 2^k; `log2_scale`: a range of Python, or LO:HI[:STEP], HI included. Returns a Table."""
     if isinstance(log2_scale, range):
         if len(log2_scale) == 0 or log2_scale.step < 1:
@@ -133,7 +133,7 @@ def sweep(x, log2_scale=None, **options):
     return study("sweep", {"inputs": _inputs(x), "log2_scale": log2_scale, **options}).tables[0]
 
 
-def diff(reference, output, **options):
+def diff(reference, output, **options) -> "Table":
     """How an output differs from a reference of its shape. Returns a Table."""
     return study("diff", {"reference": hold_as_array(reference), "output": hold_as_array(output), **options}).tables[0]
 
@@ -170,12 +170,12 @@ class Scaler:
         return f"<scaler {self.words}, scale {_core.shortest(self.scale)}>"
 
 
-def scaler(words, to="fp16"):
+def scaler(words, to="fp16") -> "Scaler":
     """A loss scaler: `pytorch:growth_interval=100`, `megatron`, ... Raises ulpscope.Error naming the nearest."""
     return Scaler(words, to)
 
 
-def scalers(name=""):
+def scalers(name="") -> "Table":
     """The table of `ulpscope scalers`: all, or the parameters of one."""
     return Table(*_core.scalers(name))
 

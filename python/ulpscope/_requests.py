@@ -126,18 +126,33 @@ def documented(kind, function, positional=(), of_fields=None):
     """`function` with a signature and help made of the fields of a request. `positional` come first, in this order; they stand
     for the fields `of_fields`, by default those of the same names."""
     known = fields(kind)
-    parameters = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in positional]
+    needless = [name for name in positional if name in known and known[name]["input"] and not known[name]["required"]]
+    parameters = [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.POSITIONAL_OR_KEYWORD,
+            default=None if name in needless else inspect.Parameter.empty,
+        )
+        for name in positional
+    ]
     lines = []
     for name, field in known.items():
         if name in (positional if of_fields is None else of_fields):
             continue
         lines.append(f"    {name}: {field['help']}")
         standard = False if field["flag"] else None
+        kind_of = "bool" if field["flag"] else "int" if field["whole"] else "float" if field["real"] else "str"
+        kind_of = f"{kind_of} | Sequence[{kind_of}]" if field["list"] else kind_of
+        if field["input"]:
+            kind_of = "Any"  # an array, or a word
         if field["words"] and not field["flag"]:
             number = int if field["whole"] else float if field["real"] else str
             words = [number(word) for word in field["words"]]
             standard = words if field["list"] else words[0]
-        parameters.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=standard))
-    function.__signature__ = inspect.Signature(parameters)
+        parameters.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=standard, annotation=kind_of))
+        if standard is None:
+            parameters[-1] = parameters[-1].replace(annotation=kind_of if kind_of == "Any" else kind_of + " | None")
+    result = function.__annotations__.get("return", inspect.Signature.empty)
+    function.__signature__ = inspect.Signature(parameters, return_annotation=result)
     function.__doc__ = (function.__doc__ or "").rstrip() + "\n\n" + "\n".join(lines) + "\n"
     return function

@@ -3,7 +3,7 @@
 from ._requests import documented, study
 
 
-def matmul(d, a, b, c=None, **options):
+def matmul(d, a, b, c=None, **options) -> "Any":
     """What D = A.B + C may have been computed by, ranked. Returns a Result whose `text` is the verdict."""
     return study("explain matmul", {"output": d, "a": a, "b": b, "c": c, **options})
 

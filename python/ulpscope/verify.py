@@ -34,7 +34,7 @@ def _operation(kind):
     name = kind.split(" ", 1)[1]
     inputs = inputs_of(name)
 
-    def check(output, *operands, **options):
+    def check(output, *operands, **options) -> "Verdict":
         if len(operands) > len(inputs):
             raise TypeError(f"verify.{name}: takes an output and {', '.join(inputs)}")
         return Verdict(study(kind, {"output": output, **dict(zip(inputs, operands)), **options}))

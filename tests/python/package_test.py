@@ -3,8 +3,10 @@
 """The Python package beside the program: the same bits, the same tables, errors of one line.
 
 usage: package_test.py ULPSCOPE, with the package on PYTHONPATH"""
+import ast
 import contextlib
 import csv
+import inspect
 import io
 import os
 import pathlib
@@ -209,6 +211,27 @@ k = 32
         with self.assertRaisesRegex(us.Error, "no_such"):
             us.run("no_such", self.path("report"))
         self.assertFalse(self.path("report").exists())
+
+
+class Stubs(unittest.TestCase):
+    """What editors and type checkers are told is what the functions take."""
+
+    def test_every_public_name_has_its_signature(self):
+        for word, module in (("__init__", us), ("verify", us.verify), ("testing", ulpscope.testing), ("explain", us.explain)):
+            path = pathlib.Path(us.__file__).with_name(word + ".pyi")
+            tree = ast.parse(path.read_text())
+            told = {node.name: node for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+            for name, value in vars(module).items():
+                if name.startswith("_") or not inspect.isfunction(value) or (word != "__init__" and value.__module__ != module.__name__):
+                    continue
+                if word == "__init__" and name not in us.__all__:
+                    continue
+                given = inspect.signature(value).parameters.values()
+                names = [one.name for one in given if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)]
+                arguments = told[name].args
+                self.assertEqual([one.arg for one in arguments.args + arguments.kwonlyargs], names, name)
+        self.assertIn("def assert_softmax(", path.with_name("testing.pyi").read_text())
+        self.assertTrue(path.with_name("py.typed").exists())
 
 
 class PytestPlugin(unittest.TestCase):
