@@ -213,6 +213,52 @@ k = 32
         self.assertFalse(self.path("report").exists())
 
 
+class ArraysOfOtherLibraries(unittest.TestCase):
+    """Codes and numbers go in and out under the dtypes that each library has, by the names of docs/formats.md."""
+
+    def test_ml_dtypes(self):
+        try:
+            import ml_dtypes
+        except ImportError as error:
+            self.skipTest(str(error))
+        tried = 0
+        for word, name in zip(us.formats()["name"], us.formats()["numpy"]):
+            if not name.startswith("ml_dtypes."):
+                continue
+            dtype = np.dtype(getattr(ml_dtypes, name.removeprefix("ml_dtypes.")))
+            bits = us.Format(word).bits
+            every = np.arange(2**bits, dtype=np.uint16 if bits > 8 else np.uint8)
+            own = every.view(dtype)
+            mine = us.decode(own)
+            theirs = own.astype(np.float32)
+            np.testing.assert_array_equal(np.isnan(mine), np.isnan(theirs))
+            np.testing.assert_array_equal(mine[~np.isnan(mine)].view(np.uint32), theirs[~np.isnan(mine)].view(np.uint32))
+            rounded = us.round(own, word)
+            self.assertEqual(rounded.dtype, dtype)
+            tried += 1
+        self.assertGreater(tried, 8)
+
+    def test_torch(self):
+        try:
+            import torch
+        except ImportError as error:
+            self.skipTest(str(error))
+        for word, name in zip(us.formats()["name"], us.formats()["torch"]):
+            dtype = getattr(torch, name.removeprefix("torch."), None) if name else None
+            if dtype is None or us.Format(word).bits not in (8, 16):
+                continue
+            bits = us.Format(word).bits
+            every = np.arange(2**bits, dtype=np.uint16 if bits == 16 else np.uint8)
+            own = torch.from_numpy(every.view(np.int16) if bits == 16 else every).view(dtype)
+            mine, theirs = us.decode(own), own.to(torch.float32).numpy()
+            np.testing.assert_array_equal(mine[~np.isnan(theirs)].view(np.uint32), theirs[~np.isnan(theirs)].view(np.uint32))
+            np.testing.assert_array_equal(np.isnan(mine), np.isnan(theirs))
+            x = torch.linspace(-3, 3, 100).reshape(4, 25)
+            y = us.round(x, word)
+            self.assertEqual((type(y), y.dtype, y.shape), (torch.Tensor, torch.float32, x.shape))
+            np.testing.assert_array_equal(y.numpy(), us.round(x.numpy(), word))
+
+
 class Stubs(unittest.TestCase):
     """What editors and type checkers are told is what the functions take."""
 
