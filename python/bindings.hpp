@@ -5,6 +5,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/function.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -76,6 +77,7 @@ using Told = std::function<void(std::uint64_t done, std::uint64_t total)>;
 void work_apart(const nb::object& shown, const std::function<void(const Told& told)>& work);
 
 // The parts of the module.
+void add_emulation(nb::module_& m);
 void add_numbers(nb::module_& m);
 void add_facts(nb::module_& m);
 void add_requests(nb::module_& m);

@@ -14,4 +14,5 @@ NB_MODULE(_core, m) {
   python::add_requests(m);
   python::add_checks(m);
   python::add_scalers(m);
+  python::add_emulation(m);
 }

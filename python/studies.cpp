@@ -39,13 +39,13 @@ std::string word_of(studies::StudyOutcome outcome) {
   return "vacuous";
 }
 
-nb::dict as_python(const std::vector<reports::Table>& all, const std::vector<reports::Finding>& findings,
+nb::dict result_of(const std::vector<reports::Table>& all, const std::vector<reports::Finding>& findings,
                    const std::vector<std::string>& remarks, studies::StudyOutcome outcome, const std::string& text) {
   nb::list tables;
-  for (const reports::Table& table : all) tables.append(python::as_python(table));
+  for (const reports::Table& table : all) tables.append(as_python(table));
   nb::dict out;
   out["tables"] = tables;
-  out["findings"] = python::as_python(reports::findings_table(findings));
+  out["findings"] = as_python(reports::findings_table(findings));
   out["remarks"] = remarks;
   out["outcome"] = word_of(outcome);
   out["text"] = text;
@@ -60,7 +60,7 @@ nb::object run(const std::string& name, const Values& values, const nb::object& 
     set_fields(all, values);
     result = study->run(told);
   });
-  return as_python(result.tables, result.findings, result.remarks, result.outcome, result.text);
+  return result_of(result.tables, result.findings, result.remarks, result.outcome, result.text);
 }
 
 /// Runs a study file, a built-in one or a path, and writes its report as `ulpscope run` does: the same bytes. Gives each
@@ -84,7 +84,7 @@ nb::list run_file(const std::string& word, const std::string& directory, const s
   });
   nb::list all;
   for (const study_files::StudyOutput& output : outputs)
-    all.append(nb::make_tuple(output.name, as_python(output.tables, output.findings, output.remarks, output.outcome, "")));
+    all.append(nb::make_tuple(output.name, result_of(output.tables, output.findings, output.remarks, output.outcome, "")));
   return all;
 }
 

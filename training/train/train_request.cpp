@@ -176,30 +176,6 @@ reports::Table evaluations_table(const std::vector<RunResult>& runs) {
   return table;
 }
 
-reports::Table tensors_table(const std::vector<RunResult>& runs) {
-  reports::Table table{"tensors",
-                       {"recipe", "seed", "step", "layer", "operation", "place", "format", "count", "to_zero", "subnormal",
-                        "overflow", "nonfinite", "sqnr_db"},
-                       {}};
-  for (const RunResult& run : runs)
-    for (const WatchedPlace& watched : run.places) {
-      const PlaceCounts& c = watched.counts;
-      table.rows.push_back({run.recipe, whole(run.seed), whole(watched.step), watched.place.layer, watched.place.operation,
-                            watched.place.place, emu::format_name(c.format), whole(c.count), whole(c.to_zero),
-                            whole(c.subnormal), whole(c.overflow), whole(c.nonfinite), c.sqnr_db()});
-    }
-  return table;
-}
-
-reports::Table findings_table(const std::vector<RunResult>& runs) {
-  reports::Table table{"findings", {"recipe", "seed", "step", "layer", "place", "finding", "value", "threshold"}, {}};
-  for (const RunResult& run : runs)
-    for (const TrainFinding& found : watched_findings(run))
-      table.rows.push_back({run.recipe, whole(run.seed), whole(found.step), found.layer, found.place, found.finding,
-                            found.value, found.threshold});
-  return table;
-}
-
 /// `layer 2, linear grad_output: gradient_underflow (0.31 at step 0)`.
 std::string mechanism(const TrainFinding& found) {
   const std::string where =
@@ -223,6 +199,30 @@ std::vector<TrainFinding> one_of_each(const RunResult& run) {
 }
 
 }  // namespace
+
+reports::Table tensors_table(const std::vector<RunResult>& runs) {
+  reports::Table table{"tensors",
+                       {"recipe", "seed", "step", "layer", "operation", "place", "format", "count", "to_zero", "subnormal",
+                        "overflow", "nonfinite", "sqnr_db"},
+                       {}};
+  for (const RunResult& run : runs)
+    for (const WatchedPlace& watched : run.places) {
+      const PlaceCounts& c = watched.counts;
+      table.rows.push_back({run.recipe, whole(run.seed), whole(watched.step), watched.place.layer, watched.place.operation,
+                            watched.place.place, emu::format_name(c.format), whole(c.count), whole(c.to_zero),
+                            whole(c.subnormal), whole(c.overflow), whole(c.nonfinite), c.sqnr_db()});
+    }
+  return table;
+}
+
+reports::Table findings_table(const std::vector<RunResult>& runs) {
+  reports::Table table{"findings", {"recipe", "seed", "step", "layer", "place", "finding", "value", "threshold"}, {}};
+  for (const RunResult& run : runs)
+    for (const TrainFinding& found : watched_findings(run))
+      table.rows.push_back({run.recipe, whole(run.seed), whole(found.step), found.layer, found.place, found.finding,
+                            found.value, found.threshold});
+  return table;
+}
 
 void TrainRequest::describe(requests::Fields& fields) {
   fields.add("study", study, "a TOML file: [model], [data], [loss], [optimizer], [scaler], [run]").as_input("STUDY").needed();

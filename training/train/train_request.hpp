@@ -75,6 +75,12 @@ std::vector<std::pair<std::string, std::string>> recorded_files(const std::vecto
 /// where the study asks for it evaluations.csv.
 std::vector<reports::Table> train_tables(const std::vector<RunResult>& runs);
 
+/// tensors.csv and findings.csv of train_tables() alone.
+///@{
+reports::Table tensors_table(const std::vector<RunResult>& runs);
+reports::Table findings_table(const std::vector<RunResult>& runs);
+///@}
+
 /// A sentence for each recipe, with the mechanism of what went wrong.
 std::vector<reports::Finding> train_findings(const std::vector<RunResult>& runs, const std::string& expect);
 
