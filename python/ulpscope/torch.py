@@ -213,17 +213,12 @@ def _elementwise(name, *functions, inplace=()):
             return NotImplemented
         if _is_numbers(x, y):
             return run._apply(name, [x, y])
-        tensor, number = (x, y) if isinstance(x, torch.Tensor) else (y, x)
-        if not _is_numbers(tensor) or not isinstance(number, numbers.Real):
+        if not _is_numbers(x) or not isinstance(y, numbers.Real):
             return NotImplemented
-        if tensor is x:
-            both = {"add": (1, number), "subtract": (1, -number), "multiply": (number, 0)}.get(name)
-        else:
-            both = {"add": (1, number), "subtract": (-1, number), "multiply": (number, 0)}.get(name)
-        if both is None:  # a quotient rounds once, a product with the reciprocal twice
-            number = torch.tensor(float(number), device=tensor.device)
-            return run._apply(name, [x, number] if tensor is x else [number, y])
-        return run._apply("affine", [tensor], factor=both[0], summand=both[1])
+        if name == "divide":  # a quotient rounds once, a product with the reciprocal twice
+            return run._apply(name, [x, torch.tensor(float(y), device=x.device)])
+        factor, summand = {"add": (1, y), "subtract": (1, -y), "multiply": (y, 0)}[name]
+        return run._apply("affine", [x], factor=factor, summand=summand)
 
     def compute_in_place(run, x, y, *more, **options):
         out = compute(run, x, y, *more, **options)

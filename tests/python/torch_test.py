@@ -189,6 +189,22 @@ class Emulated(unittest.TestCase):
             for place in ("input", "weight", "grad_output"):
                 self.assertEqual(places[(1, layer, place)], "float8_e4m3fn")
 
+        layers = {}
+        for layer, operation in zip(table["layer"], table["operation"]):
+            layers.setdefault(operation, set()).add(layer)
+        self.assertEqual(layers["cross_entropy"], {""})  # it is in no module
+        self.assertEqual(layers["gelu"], {"encoder.layers.0", "encoder.layers.1"})
+        self.assertEqual(layers["gather"], {"embedding"})
+
+    def test_gradients_are_there_after_the_step(self):
+        layer = nn.Linear(3, 2)
+        own = OPTIMIZERS["adam"](layer.parameters())
+        with us.torch.emulate("bf16_amp"):
+            layer(torch.ones(1, 3)).sum().backward()
+            before = layer.weight.grad.clone()
+            own.step()
+        self.assertTrue(torch.equal(layer.weight.grad, before))
+
     def test_what_overflows_is_found(self):
         torch.manual_seed(1)
         layer = nn.Linear(8, 8)
