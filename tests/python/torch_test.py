@@ -234,5 +234,63 @@ class Emulated(unittest.TestCase):
         self.assertEqual(len(torch.nn.modules.module._global_forward_pre_hooks), 0)
 
 
+class Watched(unittest.TestCase):
+    def run_of(self, watched, steps=5):
+        model, x, y = transformer()
+        own = OPTIMIZERS["sgd"](model.parameters())
+        seen = us.torch.watch(model, every=2, weights="bf16") if watched else None
+        kept = {}
+        for step in range(steps):
+            own.zero_grad()
+            loss = nn.functional.cross_entropy(model(x).reshape(-1, 50), y)
+            loss.backward()
+            kept[step] = [model.head.weight.detach().numpy().copy(), model.head.weight.grad.numpy().copy()]
+            own.step()
+            kept[step].append(model.head.weight.detach().numpy().copy())
+        if watched:
+            seen.end()
+        return loss.item(), kept, seen
+
+    def test_it_changes_nothing(self):
+        self.assertEqual(self.run_of(True)[0], self.run_of(False)[0])
+
+    def test_counts_are_those_of_the_numbers(self):
+        _, kept, seen = self.run_of(True)
+        table = seen.table()
+        self.assertEqual(sorted(set(table["step"])), [0, 2, 4])
+        rows = {(r[0], r[1], r[2]): dict(zip(table.columns, r)) for r in table.rows}
+        binades = {}
+        for step, layer, place, exponent, count in seen.binades().rows:
+            binades.setdefault((step, layer, place), {})[exponent] = count
+        for step in (0, 2, 4):
+            before, gradient, after = kept[step]
+            for place, values in (("weight", before), ("grad_weight", gradient)):
+                row = rows[step, "head", place]
+                self.assertEqual((row["count"], row["zeros"], row["nonfinite"]), (values.size, int((values == 0).sum()), 0))
+                self.assertEqual(row["amax"], float(np.abs(values).max()))
+                exponents, counts = np.unique(np.floor(np.log2(np.abs(values[values != 0]).astype(np.float64))), return_counts=True)
+                self.assertEqual(binades[step, "head", place], dict(zip(exponents.astype(int).tolist(), counts.tolist())))
+            below = 0
+            for w, change in zip(before.ravel().astype(np.float64), (after - before).ravel()):
+                ulp = 2.0 ** (np.floor(np.log2(abs(w))) - 7) if w else 0.0
+                below += 0 < abs(float(change)) < ulp / 2
+            row = rows[step, "head", "weight"]
+            self.assertEqual((row["wanted"], row["below_half_ulp"]), (int((after != before).sum()), below))
+            self.assertGreater(below, 0)
+            self.assertIn((step, "encoder.layers.0.linear1", "grad_output"), rows)
+            self.assertIn((step, "encoder.layers.0.linear1", "input"), rows)
+
+    def test_nonfinite_numbers_and_bad_words(self):
+        layer = nn.Linear(2, 2)
+        with us.torch.watch(layer, every=1) as seen:
+            layer(torch.tensor([[1.0, float("nan")], [float("inf"), 0.0]]))
+        row = dict(zip(seen.table().columns, seen.table().rows[0]))
+        self.assertEqual((row["place"], row["nonfinite"], row["zeros"], row["amax"]), ("input", 2, 1, 1.0))
+        with self.assertRaisesRegex(us.Error, "bf17"):
+            us.torch.watch(layer, weights="bf17")
+        with self.assertRaisesRegex(ValueError, "every 0"):
+            us.torch.watch(layer, every=0)
+
+
 if __name__ == "__main__":
     unittest.main()
