@@ -6,10 +6,12 @@
 #include "emu/names.hpp"
 #include "python/bindings.hpp"
 #include "recipes/recipe.hpp"
+#include "reports/page_html.hpp"
 #include "reports/render.hpp"
 #include "reports/svg.hpp"
 #include "requests/command_line.hpp"
 #include "requests/parts.hpp"
+#include "studies/census/sweep_figures.hpp"
 #include "studies/facts/formats.hpp"
 
 namespace ulpscope::python {
@@ -64,6 +66,12 @@ void add_facts(nb::module_& m) {
   m.def("to_text",
         [](const std::string& name, const std::vector<std::string>& columns, const nb::list& rows, std::size_t most,
            std::size_t width) { return reports::to_text(table_of(name, columns, rows), {.width = width, .max_rows = most}); });
+  m.def("sweep_figures", [](const std::string& name, const std::vector<std::string>& columns, const nb::list& rows) {
+    std::vector<std::string> texts;
+    for (const auto& [file, text] : reports::figure_files(studies::sweep_figures(table_of(name, columns, rows))))
+      texts.push_back(text);
+    return texts;
+  });
   m.def("shortest", &reports::shortest);
   m.def("command_line", &requests::command_line);
 }

@@ -41,6 +41,8 @@ class Table:
         return _core.to_text(self.name, self.columns, self.rows, 40, 120)
 
     def _repr_html_(self):
+        """What notebooks show: of a sweep its figures first."""
+
         def row(tag, cells):
             return "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells) + "</tr>"
 
@@ -48,4 +50,5 @@ class Table:
             return _core.shortest(cell) if isinstance(cell, float) else str(cell)
 
         body = "".join(row("td", [word(cell) for cell in cells]) for cells in self.rows)
-        return f"<table><thead>{row('th', self.columns)}</thead><tbody>{body}</tbody></table>"
+        figures = "".join(_core.sweep_figures(self.name, self.columns, self.rows)) if self.name == "sweep" else ""
+        return f"{figures}<table><thead>{row('th', self.columns)}</thead><tbody>{body}</tbody></table>"

@@ -234,6 +234,33 @@ class Emulated(unittest.TestCase):
         self.assertEqual(len(torch.nn.modules.module._global_forward_pre_hooks), 0)
 
 
+class Scalers(unittest.TestCase):
+    def test_the_scaler_of_pytorch_is_torchs(self):
+        """torch.amp.GradScaler itself, over steps some of whose gradients are infinite or NaN."""
+        random = np.random.default_rng(3)
+        for options in ({}, {"growth_interval": 3}, {"init_scale": 2.0**20, "growth_factor": 4.0, "backoff_factor": 0.25, "growth_interval": 1}):
+            theirs = torch.amp.GradScaler("cpu", **options)
+            words = ",".join(f"{key}={value:g}" if value < 1e6 else f"{key}=2^20" for key, value in options.items())
+            ours = us.scaler("pytorch" + (":" + words if words else ""))
+            weight = torch.ones(3, requires_grad=True)
+            optimizer = torch.optim.SGD([weight], lr=1e-9)
+            skipped = 0
+            for step in range(60):
+                optimizer.zero_grad()
+                theirs.scale((weight * 1e-3).sum()).backward()
+                bad = random.random() < 0.3
+                if bad:
+                    weight.grad[step % 3] = [float("inf"), float("nan"), -float("inf")][step % 3]
+                self.assertEqual(ours.scale, theirs.get_scale(), (options, step))
+                before = weight.detach().clone()
+                theirs.step(optimizer)
+                theirs.update()
+                skips = ours.step(found_inf=bad)
+                self.assertEqual(skips, bool(torch.equal(weight.detach(), before)) and bad)
+                skipped += skips
+            self.assertGreater(skipped, 5)
+
+
 class Watched(unittest.TestCase):
     def run_of(self, watched, steps=5):
         model, x, y = transformer()
