@@ -13,7 +13,7 @@ function(ulpscope_precompile target)
 endfunction()
 
 # ulpscope_alone(FILE...): files that are compiled each by itself where others are compiled several together (CMAKE_UNITY_BUILD, as the
-# presets `program`, `release` and `arm64` ask, which halves the time): kernels, which are compiled once for every vector target, and
+# presets `program` and `release` ask, which takes a third less time): kernels, which are compiled once for every vector target, and
 # files whose own names would meet those of another file of their room. The other presets compile every file by itself.
 function(ulpscope_alone)
   set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)

@@ -259,6 +259,26 @@ class ArraysOfOtherLibraries(unittest.TestCase):
             np.testing.assert_array_equal(y.numpy(), us.round(x.numpy(), word))
 
 
+class Examples(unittest.TestCase):
+    def test_the_kernels_test_passes(self):
+        try:
+            import pytest  # noqa: F401
+        except ImportError as error:
+            self.skipTest(str(error))
+        file = pathlib.Path(__file__).parents[2] / "examples" / "python" / "test_kernel.py"
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(file)]
+        out = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        self.assertEqual(out.returncode, 0, out.stdout + out.stderr)
+        self.assertIn("2 passed", out.stdout)
+
+    def test_a_sweep_in_a_notebook_has_its_figure(self):
+        table = us.sweep(np.float32([1e-6, 1e-5, 3e-4]), log2_scale=range(0, 20, 5), to=["fp16"])
+        page = table._repr_html_()
+        self.assertIn("<svg", page)
+        self.assertIn("log2 of the loss scale", page)
+        self.assertNotIn("<svg", us.formats()._repr_html_())
+
+
 class Stubs(unittest.TestCase):
     """What editors and type checkers are told is what the functions take."""
 

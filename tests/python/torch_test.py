@@ -3,6 +3,8 @@
 """Models of torch under a recipe. Without torch it is skipped by name (exit code 4).
 
 usage: torch_test.py, with the package on PYTHONPATH"""
+import pathlib
+import subprocess
 import sys
 import unittest
 import warnings
@@ -232,6 +234,15 @@ class Emulated(unittest.TestCase):
             raise KeyError
         self.assertTrue(torch.equal(model(x), before))
         self.assertEqual(len(torch.nn.modules.module._global_forward_pre_hooks), 0)
+
+
+class Examples(unittest.TestCase):
+    def test_the_example_says_what_nvfp4_loses(self):
+        file = pathlib.Path(__file__).parents[2] / "examples" / "python" / "emulate_a_model.py"
+        out = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, timeout=300)
+        self.assertEqual(out.returncode, 0, out.stderr)
+        self.assertEqual([line.split(":")[0] for line in out.stdout.splitlines() if not line.startswith(" ")], ["float32", "fp8_deepseek", "nvfp4"])
+        self.assertIn("gradient_underflow", out.stdout)
 
 
 class Scalers(unittest.TestCase):
