@@ -1,4 +1,4 @@
-# Headers below include/ulpscope/, the libraries, the program, and a package for find_package(ulpscope): the numbers without any
+# Headers below include/ulpscope/, the libraries, the program, the licence, and a package for find_package(ulpscope): the numbers without any
 # dependency but Highway, and as components what needs more: `verify`, the libraries that judge kernels, and `program`.
 include(CMakePackageConfigHelpers)
 set(ulpscope_package ${CMAKE_INSTALL_LIBDIR}/cmake/ulpscope)
@@ -36,6 +36,7 @@ if(TARGET ulpscope)
     endif()
   endforeach()
 endif()
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 configure_package_config_file(cmake/ulpscopeConfig.cmake.in ulpscopeConfig.cmake INSTALL_DESTINATION ${ulpscope_package})
 write_basic_package_version_file(ulpscopeConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/ulpscopeConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/ulpscopeConfigVersion.cmake

@@ -15,3 +15,5 @@ foreach(file bash-completion/completions/ulpscope zsh/site-functions/_ulpscope f
     message(FATAL_ERROR "share/${file} is not installed")
   endif()
 endforeach()
+file(READ ${WORK}/prefix/share/doc/ulpscope/LICENSE licence)
+prints("${licence}" "Apache License")
