@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The commands that write what shells and man(1) read.
-#include <filesystem>
 #include <memory>
 
 #include "cli/command.hpp"
@@ -8,8 +7,9 @@
 #include "cli/description.hpp"
 #include "cli/output.hpp"
 #include "emu/error.hpp"
+#include "files/folder.hpp"
+#include "files/new_file.hpp"
 #include "reports/build_info.hpp"
-#include "reports/directory.hpp"
 
 namespace ulpscope::cli {
 namespace {
@@ -23,11 +23,10 @@ std::string completion_for(const std::string& shell, const CommandDescription& p
 
 /// `ulpscope verify matmul` is described in ulpscope-verify-matmul.1.
 void write_pages(const std::string& folder, const CommandDescription& program) {
-  std::error_code failed;
-  std::filesystem::create_directories(folder, failed);
-  if (failed) throw Error(folder + ": cannot be made: " + failed.message());
+  files::NewFolder made(folder);
   for (const CommandDescription* command : with_all_below(program))
-    reports::write_file(folder + "/" + command->page() + ".1", manual_page(*command, reports::version()));
+    files::write_file(folder + "/" + command->page() + ".1", manual_page(*command, reports::version()));
+  made.keep();
 }
 
 }  // namespace

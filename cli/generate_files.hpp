@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "emu/format.hpp"
+#include "reports/listed_folder.hpp"
 
 namespace ulpscope::cli {
 
@@ -30,11 +31,10 @@ struct CaseTensor {
 /// A directory that holds a case and nothing else.
 class CaseDirectory {
  public:
-  /// Creates it. @throws ulpscope::Error where it cannot be, or where it holds a file that is not among `tensors` and case.json
   CaseDirectory(std::string path, Storage storage, const std::vector<CaseTensor>& tensors);
 
-  /// Writes the tensors, then case.json: `description` and `files` with the SHA-256 of each. Where one cannot be written, none
-  /// of the case remains. @throws ulpscope::Error
+  /// Writes the tensors and case.json: `description` and `files` with the SHA-256 of each; all of them or none. A former case is
+  /// replaced. @throws ulpscope::Error also where the directory holds anything else
   void write(nlohmann::ordered_json description) const;
 
   /// A tensor as commands open it: `DIR/a.npy`, `DIR/case.safetensors:a`.
@@ -42,8 +42,7 @@ class CaseDirectory {
   std::vector<std::string> file_names() const;
 
  private:
-  void write_files(nlohmann::ordered_json description) const;
-  void write_tensors() const;
+  void add_tensors(reports::ListedFolder& folder) const;
 
   std::string path_;
   Storage storage_;

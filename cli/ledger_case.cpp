@@ -15,7 +15,7 @@
 #include "emu/catalogue.hpp"
 #include "emu/error.hpp"
 #include "emu/names.hpp"
-#include "reports/directory.hpp"
+#include "reports/sha256.hpp"
 #include "verify/verdict.hpp"
 
 namespace ulpscope::cli {

@@ -12,7 +12,7 @@
 #include "emu/error.hpp"
 #include "emu/names.hpp"
 #include "emu/suggestions.hpp"
-#include "reports/directory.hpp"
+#include "files/new_file.hpp"
 #include "reports/escape.hpp"
 #include "reports/junit.hpp"
 #include "verify/ledger/ledger_compare.hpp"
@@ -65,7 +65,7 @@ void write_junit(const Verdicts& options, const std::vector<CaseComparison>& cas
     if (fails(c, options, uncompared)) test.failure = c.sentence(), test.type = std::string(name_of(c.status));
     tests.push_back(std::move(test));
   }
-  reports::write_file(options.junit, reports::to_junit("ulpscope ledger", tests));
+  files::write_file(options.junit, reports::to_junit("ulpscope ledger", tests));
 }
 
 void show(const Verdicts& options, const std::vector<CaseComparison>& cases) {

@@ -2,21 +2,17 @@
 // Reads and writes the ledger under a lock, and keeps its outputs by their digests.
 #include "cli/ledger_file.hpp"
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
+#include <chrono>
 #include <filesystem>
+#include <string_view>
 
 #include "cli/ledger_case.hpp"
-#include "cli/options.hpp"
-#include "cli/output.hpp"
 #include "emu/bulk.hpp"
 #include "emu/error.hpp"
-#include "reports/directory.hpp"
+#include "files/file_lock.hpp"
+#include "files/new_file.hpp"
+#include "files/read_file.hpp"
 #include "tensors/write.hpp"
 
 namespace ulpscope::cli {
@@ -25,65 +21,72 @@ namespace {
 namespace fs = std::filesystem;
 using verify::LedgerEntry;
 
-/// Held while a ledger is read, changed and written: a lock on its folder, which leaves no file behind.
-class FolderLock {
+/// Held while a ledger is read, changed and written, which takes no time: another process waits for a while.
+class LedgerLock {
  public:
-  explicit FolderLock(const std::string& file) {
-    const std::string parent = fs::path(file).parent_path().string(), folder = parent.empty() ? "." : parent;
-    descriptor_ = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (descriptor_ < 0) throw Error(file + ": cannot be written: " + folder + ": " + std::strerror(errno));
-    while (::flock(descriptor_, LOCK_EX) != 0) {
-      if (errno == EINTR) continue;
-      remark(folder + ": this file system has no locks: do not record into " + file + " twice at a time");
-      return;
-    }
+  explicit LedgerLock(const std::string& path) try : lock_(folder_of(path), name_for(path), path, patience) {
+  } catch (const Error& error) {
+    const std::string sentence = error.what();
+    throw Error(sentence.starts_with(path + ": ") ? sentence : path + ": cannot be written: " + sentence);
   }
-  ~FolderLock() { ::close(descriptor_); }
-  FolderLock(const FolderLock&) = delete;
-  FolderLock& operator=(const FolderLock&) = delete;
+  void release() { lock_.release(); }
 
  private:
-  int descriptor_;
+  static constexpr std::chrono::seconds patience{10};
+  static files::Folder folder_of(const std::string& path) { return files::Folder(fs::path(path).parent_path().string()); }
+  static std::string name_for(const std::string& path) { return "." + fs::path(path).filename().string() + ".lock"; }
+
+  files::FileLock lock_;
 };
 
 std::string outputs_of(const std::string& path) { return path + ".outputs"; }
 
+std::string output_name(const std::string& sha256) { return sha256 + ".npy"; }
+
 std::string output_file(const std::string& path, const std::string& sha256) {
-  return (fs::path(outputs_of(path)) / (sha256 + ".npy")).string();
+  return (fs::path(outputs_of(path)) / output_name(sha256)).string();
 }
 
+/// Into the folder of outputs, which is no link.
 void keep_output(const std::string& path, const LedgerEntry& entry, const tensors::Tensor& output) {
-  std::error_code error;
-  fs::create_directories(outputs_of(path), error);
-  if (error) throw Error(outputs_of(path) + ": cannot be made: " + error.message());
   const emu::Format format = requests::parse_format(entry.output.format);
-  tensors::write_npy_codes(output_file(path, entry.output.sha256), output.shape, format,
-                           [&](std::uint64_t first, std::span<emu::Code> codes) {
-                             std::vector<double> values(codes.size());
-                             output.source->read(first, std::span(values));
-                             emu::encode(format, std::span<const double>(values), codes);
-                           });
+  const auto codes = [&](std::uint64_t first, std::span<emu::Code> out) {
+    std::vector<double> values(out.size());
+    output.source->read(first, std::span(values));
+    emu::encode(format, std::span<const double>(values), out);
+  };
+  files::NewFolder made(outputs_of(path));
+  const files::Folder beside(fs::path(path).parent_path().string());
+  files::NewFile file(files::Folder(beside, fs::path(outputs_of(path)).filename().string()), output_name(entry.output.sha256));
+  tensors::put_npy_codes({output_file(path, entry.output.sha256), [&](std::string_view bytes) { file.write(bytes); }},
+                         output.shape, format, codes);
+  file.commit();
+  made.keep();
 }
 
 /// Removes the output of a former entry that no entry has any more, and the folder with the last of them.
 void forget_output(const std::string& path, const std::string& sha256, const std::vector<LedgerEntry>& entries) {
   const auto has = [&](const LedgerEntry& entry) { return entry.output.sha256 == sha256; };
   if (std::any_of(entries.begin(), entries.end(), has)) return;
-  std::error_code ignored;
-  fs::remove(output_file(path, sha256), ignored);
-  fs::remove(outputs_of(path), ignored);
+  std::error_code failed;
+  fs::remove(output_file(path, sha256), failed);
+  if (failed) throw Error(output_file(path, sha256) + ": cannot be removed: " + failed.message());
+  fs::remove(outputs_of(path), failed);  // if it is empty
 }
 
 }  // namespace
 
 std::vector<LedgerEntry> read_ledger(const std::string& path) {
-  return verify::parse_ledger(read_text(path, "`ulpscope ledger record` begins a ledger"), path);
+  std::error_code ignored;
+  if (!fs::exists(path, ignored)) throw Error(path + ": no such file; `ulpscope ledger record` begins a ledger");
+  return verify::parse_ledger(files::read_file(path), path);
 }
 
 bool record_entry(const std::string& path, const LedgerEntry& entry, const tensors::Tensor& output, Keep keep) {
-  const FolderLock lock(path);
+  LedgerLock lock(path);
   std::vector<LedgerEntry> entries;
   if (fs::exists(path)) entries = read_ledger(path);
+  const std::vector<LedgerEntry> former_entries = entries;
   const auto former = std::ranges::find(entries, entry.name, &LedgerEntry::name);
   const bool replaces = former != entries.end();
   const std::string former_sha256 = replaces ? former->output.sha256 : "";
@@ -92,9 +95,15 @@ bool record_entry(const std::string& path, const LedgerEntry& entry, const tenso
   else
     entries.push_back(entry);
   const std::string text = verify::ledger_text(entries);
-  if (keep == Keep::output) keep_output(path, entry, output);
-  reports::write_file(path, text);
+  try {
+    if (keep == Keep::output) keep_output(path, entry, output);
+    files::write_file(path, text);
+  } catch (...) {
+    forget_output(path, entry.output.sha256, former_entries);
+    throw;
+  }
   if (replaces) forget_output(path, former_sha256, entries);
+  lock.release();
   return replaces;
 }
 

@@ -73,7 +73,7 @@ study_files::CellStore store_of(const Run& run) {
 
 int forecast(const Run& run, const std::vector<study_files::PlannedStudy>& planned) {
   std::optional<study_files::CellStore> kept;
-  if (run.resume && !run.directory.empty()) kept.emplace(run.directory, study_files::CellStore::Existing::resume);
+  if (run.resume && !run.directory.empty()) kept.emplace(run.directory, study_files::CellStore::Existing::look);
   print(study_files::forecast_table(study_files::forecast(planned, kept ? &*kept : nullptr, run.common.threads)), run.common,
         1);
   return done;
@@ -89,7 +89,8 @@ int run_all(const Run& run, const Arguments& arguments) {
       study_files::plan(requests::parse_toml(study.text, study.name), run.only);
   if (run.dry_run) return forecast(run, planned);
   if (run.directory.empty()) throw Error("-o DIR is missing: the report's folder");
-  const study_files::CellStore store = store_of(run);
+  reports::check_report_folder(run.directory);
+  study_files::CellStore store = store_of(run);
   study_files::forecast(planned, &store, run.common.threads);  // what is wrong with inputs is told before the work
   std::vector<study_files::StudyOutput> outputs;
   {

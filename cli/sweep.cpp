@@ -10,7 +10,7 @@
 #include "cli/precision_text.hpp"
 #include "cli/rows.hpp"
 #include "emu/error.hpp"
-#include "reports/directory.hpp"
+#include "files/new_file.hpp"
 #include "reports/page_html.hpp"
 #include "studies/census/census_request.hpp"
 #include "studies/census/sweep_figures.hpp"
@@ -36,7 +36,7 @@ std::string sentences(const std::vector<std::vector<studies::SweepRow>>& rows) {
 void write_figure(const std::string& path, const reports::Table& table) {
   const auto files = reports::figure_files(studies::sweep_figures(table));
   if (files.empty()) throw Error("--svg " + path + ": nothing is lost at any scale, there is nothing to draw");
-  reports::write_file(path, files.front().second);
+  files::write_file(path, files.front().second);
   remark(path + " written");
 }
 

@@ -2,8 +2,8 @@
 // The command `train`: a training study under its recipes and seeds.
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -13,6 +13,7 @@
 #include "cli/output.hpp"
 #include "cli/rows.hpp"
 #include "emu/error.hpp"
+#include "files/work_folder.hpp"
 #include "reports/directory.hpp"
 #include "reports/escape.hpp"
 #include "reports/page_html.hpp"
@@ -32,10 +33,12 @@ struct Train {
 };
 
 /// Where runs are saved while they are on their way: beside the report, which is written when they are all done.
-std::string unfinished(const std::string& directory) {
-  std::string folder = reports::report_folder(directory);
-  while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
-  return folder + ".unfinished";
+std::unique_ptr<files::WorkFolder> work_folder(const Train& train) {
+  if (train.directory.empty()) return nullptr;
+  using files::WorkFolder;
+  return std::make_unique<WorkFolder>(WorkFolder::beside(reports::report_folder(train.directory), ".unfinished"),
+                                      train.resume ? WorkFolder::Existing::resume : WorkFolder::Existing::refuse,
+                                      "holds runs that were interrupted: go on with --resume, or remove it");
 }
 
 /// `fp16_amp-0: loss 2.31, scale 65536, 1 skipped`.
@@ -46,14 +49,13 @@ std::string words_of(const training::TrainProgress& at) {
 }
 
 /// Runs are saved every so often; reports are the same without it.
-training::TrainAll all_of(const Train& train, training::RunOptions options, ProgressLine& progress) {
+training::TrainAll all_of(const Train& train, const files::WorkFolder* folder, training::RunOptions options,
+                          ProgressLine& progress) {
   using Clock = std::chrono::steady_clock;
   training::TrainAll all{.run = std::move(options)};
   all.progress = [&progress](const training::TrainProgress& at) { progress.show(at.done, at.of, words_of(at)); };
-  if (train.directory.empty()) return all;
-  all.saved = unfinished(train.directory);
-  if (!train.resume && std::filesystem::exists(all.saved))
-    throw Error(all.saved + " holds runs that were interrupted: go on with --resume, or remove it");
+  if (folder == nullptr) return all;
+  all.saved = folder->path();
   all.run.resume = train.resume;
   all.run.identity = training::identity_of(train.request);
   for (const std::string& word : train.record) all.run.identity += "\n" + word;
@@ -95,7 +97,9 @@ int run(const Train& train, const Arguments& arguments) try {
   }
   const std::unique_ptr<training::DeviceProducts> devices = training::devices_of(train.request);
   ProgressLine progress("steps");
-  training::TrainAll all = all_of(train, options_of(train), progress);
+  const training::RunOptions options = options_of(train);
+  const std::unique_ptr<files::WorkFolder> folder = work_folder(train);
+  training::TrainAll all = all_of(train, folder.get(), options, progress);
   all.run.devices = devices.get();
   std::vector<training::RunResult> runs = training::train_all(study, all);
   const std::vector<reports::Table> tables = training::train_tables(runs);
@@ -112,7 +116,8 @@ int run(const Train& train, const Arguments& arguments) try {
     if (!weights)
       for (training::RunResult& result : runs) result.recorded.clear();
     reports::write_page_report(train.directory, tables, page, {.arguments = words, .texts = training::recorded_files(runs)});
-    training::remove_saved(study, all.saved);
+    const std::set<std::string> saved = training::saved_files(study);
+    folder->remove([&](const std::string& name) { return saved.contains(name); });
     remark_report(train.directory);
   }
   for (const reports::Finding& finding : training::train_findings(runs, study.expect))

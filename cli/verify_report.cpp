@@ -2,15 +2,18 @@
 // What `ulpscope verify` prints, writes and keeps.
 #include <algorithm>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <span>
 
 #include "cli/output.hpp"
 #include "cli/rows.hpp"
 #include "cli/verify.hpp"
 #include "emu/error.hpp"
-#include "reports/directory.hpp"
+#include "files/new_file.hpp"
+#include "reports/build_info.hpp"
 #include "reports/escape.hpp"
 #include "reports/junit.hpp"
+#include "reports/listed_folder.hpp"
 #include "reports/render.hpp"
 #include "tensors/write.hpp"
 #include "verify/baseline.hpp"
@@ -35,30 +38,37 @@ std::string json_of(const verify::ResolvedCheck& check, const verify::Verdict& v
          ",\n\"worst\": " + reports::to_json(tables.worst) + more + "}\n";
 }
 
+const reports::Listed kept{.manifest = "kept.json", .noun = "a case that was kept"};
+
 /// As .npy: float32, or float64 where that is needed.
-void save_tensor(const fs::path& path, const tensors::Tensor& tensor) {
+void put_tensor(const tensors::Destination& to, const tensors::Tensor& tensor) {
   if (tensor.dtype.fits_float())
-    tensors::write_npy(path.string(), tensor.shape, tensors::Producer<float>([&](std::uint64_t first, std::span<float> out) {
-                         tensor.source->read(first, out);
-                       }));
+    tensors::put_npy(to, tensor.shape, tensors::Producer<float>([&](std::uint64_t first, std::span<float> out) {
+                       tensor.source->read(first, out);
+                     }));
   else
-    tensors::write_npy(path.string(), tensor.shape, tensors::Producer<double>([&](std::uint64_t first, std::span<double> out) {
-                         tensor.source->read(first, out);
-                       }));
+    tensors::put_npy(to, tensor.shape, tensors::Producer<double>([&](std::uint64_t first, std::span<double> out) {
+                       tensor.source->read(first, out);
+                     }));
+}
+
+/// kept.json: which files are of the case.
+std::string manifest_of(const reports::ListedFolder& folder) {
+  nlohmann::ordered_json manifest{{"program", "ulpscope"}, {"version", reports::version()}};
+  for (const auto& [name, hash] : folder.hashes()) manifest["files"][name] = hash;
+  return manifest.dump(2) + "\n";
 }
 
 /// Keeps what a failure needs to be looked at again; returns the command that does.
-std::string save_case(const VerifyCase& checked, const std::string& folder) {
+std::string save_case(const VerifyCase& checked, const std::string& directory) {
   const verify::ResolvedCheck& check = checked.check;
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) throw Error("--save " + folder + ": " + error.message());
+  reports::ListedFolder folder(directory, kept);
   Arguments arguments = checked.arguments;
   const auto keep = [&](const std::string& word, const tensors::Tensor& tensor, const std::string& name) {
-    const fs::path path = fs::path(folder) / (name + ".npy");
-    save_tensor(path, tensor);
-    std::replace(arguments.begin(), arguments.end(), word, path.string());
-    std::replace(arguments.begin(), arguments.end(), "--output=" + word, "--output=" + path.string());
+    const std::string path = (fs::path(directory) / (name + ".npy")).string();
+    folder.add(name + ".npy", [&](const reports::WriteBytes& write) { put_tensor({path, write}, tensor); });
+    std::replace(arguments.begin(), arguments.end(), word, path);
+    std::replace(arguments.begin(), arguments.end(), "--output=" + word, "--output=" + path);
   };
   for (std::size_t i = 0; i < check.inputs.size(); ++i)
     keep(check.inputs[i].word, check.inputs[i].tensor, "input" + std::to_string(i));
@@ -68,7 +78,8 @@ std::string save_case(const VerifyCase& checked, const std::string& folder) {
     arguments.erase(option, option + std::min<std::ptrdiff_t>(2, arguments.end() - option));
   arguments.insert(arguments.end(), check.stated.begin(), check.stated.end());
   const std::string command = command_line(arguments);
-  reports::write_file((fs::path(folder) / "command.txt").string(), command + "\n");
+  folder.add("command.txt", command + "\n");
+  folder.commit(manifest_of(folder));
   return command;
 }
 
@@ -91,7 +102,7 @@ struct Shown {
 };
 
 void write_junit(const std::string& file, const VerifyCase& checked, const Shown& shown) {
-  reports::write_file(
+  files::write_file(
       file, reports::to_junit("ulpscope verify", {{.classname = "ulpscope.verify." + checked.check.operation,
                                                    .name = checked.output.output,
                                                    .failure = shown.outcome == verify::Outcome::pass ? "" : shown.sentence,
@@ -150,6 +161,7 @@ Shown shown_of(const VerifyCase& checked, const verify::BaselineVerdict& verdict
 int report_verdict(const VerifyCase& checked, const VerdictOutput& output) {
   const verify::OutputRequest& words = checked.output;
   const verify::Expectation& expectation = *checked.check.expectation;
+  if (!output.save.empty()) reports::check_listed_folder(output.save, kept);
   const Shown shown = [&] {
     ProgressLine progress;
     const verify::VerdictOptions options{

@@ -1,5 +1,5 @@
-# Headers below include/ulpscope/, the libraries, the program, the licence, and a package for find_package(ulpscope): the numbers without any
-# dependency but Highway, and as components what needs more: `verify`, the libraries that judge kernels, and `program`.
+# Headers below include/ulpscope/, the libraries, the program, the licence, and a package for find_package(ulpscope): the numbers
+# without any dependency but Highway, and as components what needs more: `verify`, the libraries that judge kernels, and `program`.
 include(CMakePackageConfigHelpers)
 set(ulpscope_package ${CMAKE_INSTALL_LIBDIR}/cmake/ulpscope)
 
@@ -21,8 +21,8 @@ endfunction()
 
 ulpscope_install("" ulpscope_numerics ulpscope_emu HEADERS emu)
 if(TARGET ulpscope)
-  ulpscope_install(Verify ulpscope_gpu ulpscope_reports ulpscope_tensors ulpscope_requests ulpscope_products ulpscope_studies ulpscope_verify
-    HEADERS gpu reports tensors requests products studies verify)
+  ulpscope_install(Verify ulpscope_files ulpscope_gpu ulpscope_reports ulpscope_tensors ulpscope_requests ulpscope_products ulpscope_studies ulpscope_verify
+    HEADERS files gpu reports tensors requests products studies verify)
   ulpscope_install(Program ulpscope)
   if(ulpscope_manual)
     install(FILES ${ulpscope_manual}/completion/ulpscope DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)

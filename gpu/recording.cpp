@@ -4,18 +4,15 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
-#include <filesystem>
-#include <fstream>
-#include <system_error>
 
+#include "files/new_file.hpp"
+#include "files/read_file.hpp"
 #include "gpu/crc64.hpp"
 #include "gpu/recording_header.hpp"
 
 namespace ulpscope::gpu {
 namespace {
 
-namespace fs = std::filesystem;
 using emu::Code;
 using emu::Format;
 
@@ -149,31 +146,14 @@ Recording parse_recording(std::span<const std::byte> bytes, const std::string& n
 void write_recording(const std::string& path, const Recording& recording) {
   const std::vector<std::byte> bytes = recording_bytes(recording);
   if (bytes.size() > most_recording_bytes) throw Error(path + ": a recording of this size could not be read again");
-  const std::string temporary = path + ".partial";
-  std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
-  file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  file.close();
-  std::error_code error;
-  if (file) fs::rename(temporary, path, error);
-  if (file && !error) return;
-  std::error_code ignored;
-  fs::remove(temporary, ignored);
-  throw Error(path + ": cannot be written" + (error ? ": " + error.message() : ""));
+  files::NewFile file(path);
+  file.write(bytes.data(), bytes.size());
+  file.commit();
 }
 
 Recording read_recording(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::vector<std::byte> bytes;
-  constexpr std::size_t portion = std::size_t{1} << 20;
-  while (file) {
-    const std::size_t before = bytes.size();
-    if (before > most_recording_bytes) throw Error(path + ": is no recording: it is too large");
-    bytes.resize(before + portion);
-    file.read(reinterpret_cast<char*>(bytes.data() + before), portion);
-    bytes.resize(before + static_cast<std::size_t>(file.gcount()));
-  }
-  if (!file.eof()) throw Error(path + ": cannot be read");
-  return parse_recording(bytes, path);
+  const std::string bytes = files::read_file(path, most_recording_bytes);
+  return parse_recording(std::as_bytes(std::span(bytes)), path);
 }
 
 }  // namespace ulpscope::gpu

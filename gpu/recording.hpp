@@ -66,8 +66,7 @@ std::vector<std::byte> recording_bytes(const Recording& recording);
 /// @throws Error in one line where a byte is not what recording_bytes() writes.
 Recording parse_recording(std::span<const std::byte> bytes, const std::string& name);
 
-/// Through a temporary file beside it, renamed at the end.
-/// @throws Error where it cannot be written; a file of that name is as before then.
+/// Whole or not at all (files::NewFile). @throws Error where it cannot be written; a file of that name is as before then.
 void write_recording(const std::string& path, const Recording& recording);
 /// @throws Error as parse_recording, or where the file cannot be read.
 Recording read_recording(const std::string& path);

@@ -72,7 +72,7 @@ nb::list run_file(const std::string& word, const std::string& directory, const s
     const study_files::StudyText study = study_files::open_study(word);
     const auto planned = study_files::plan(requests::parse_toml(study.text, study.name), only);
     using Existing = study_files::CellStore::Existing;
-    const study_files::CellStore store(reports::report_folder(directory), resume ? Existing::resume : Existing::refuse);
+    study_files::CellStore store(reports::report_folder(directory), resume ? Existing::resume : Existing::refuse);
     study_files::forecast(planned, &store, 0);
     const auto progress = [&](std::uint64_t cells, std::uint64_t of, double) { told(cells, of); };
     outputs = study_files::run(planned, store, {.progress = progress});

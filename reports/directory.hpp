@@ -11,13 +11,6 @@
 
 namespace ulpscope::reports {
 
-/// Writes `bytes` to `path` through a temporary file beside it and a rename: the file is there whole or as it was before. A
-/// link is followed; a device or a pipe is written to. @throws ulpscope::Error with path and reason.
-void write_file(const std::string& path, const std::string& bytes);
-
-/// SHA-256 in lower-case hex.
-std::string sha256(const std::string& bytes);
-
 /// What the manifest of a report says of its making.
 struct Provenance {
   std::vector<std::string> arguments;                           ///< the command line
@@ -54,8 +47,8 @@ void check_report_folder(const std::string& directory);
 
 /// Creates `directory` if need be and writes NAME.csv for each table, index.html with `html`, and last manifest.json: version,
 /// commit, compiler, CPU, GPU (or "none"), seed, arguments, SHA-256 of each file. Rewriting an existing report replaces it.
-/// A directory that holds files which are not a report's is refused. Where one file cannot be written, none is.
-/// @throws ulpscope::Error
+/// A directory is refused that holds a link, or a file which is not a report's or no longer as its manifest lists it, or to
+/// which another process writes. Where one file cannot be written, none is (files::NewFiles). @throws ulpscope::Error
 void write_report(const std::string& directory, const std::vector<Table>& tables, const std::string& html,
                   const Provenance& provenance);
 

@@ -2,24 +2,28 @@
 // Cells of a grid as files named by a digest of their request.
 #include "study_files/cells.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
+#include <string_view>
+#include <system_error>
 
 #include "emu/error.hpp"
+#include "files/new_file.hpp"
+#include "files/read_file.hpp"
 #include "reports/build_info.hpp"
-#include "reports/directory.hpp"
+#include "reports/sha256.hpp"
 
 namespace ulpscope::study_files {
 namespace {
 
-namespace fs = std::filesystem;
 using Json = nlohmann::json;
 using reports::Cell;
 using reports::Finding;
 using reports::Table;
+
+constexpr std::string_view ending = ".json";
 
 /// A number as its bits: nothing is lost, and NaN and infinities need no words.
 Json json_of(const Cell& cell) {
@@ -103,39 +107,34 @@ std::optional<studies::StudyResult> result_of_json(const std::string& text) {
   }
 }
 
-CellStore::CellStore(const std::string& report_directory, Existing existing) {
-  std::string stem = report_directory;
-  while (stem.size() > 1 && stem.ends_with('/')) stem.pop_back();
-  folder_ = stem + ".partial";
-  std::error_code error;
-  if (fs::exists(folder_, error) && existing == Existing::refuse)
-    throw Error(folder_ + ": holds cells of a run that was ended; --resume goes on with it, or remove it");
-  fs::create_directories(folder_, error);
-  if (error) throw Error(folder_ + ": " + error.message());
-}
-
-CellStore::~CellStore() {
-  std::error_code ignored;
-  fs::remove(folder_, ignored);
+CellStore::CellStore(const std::string& report_directory, Existing existing)
+    : path_(files::WorkFolder::beside(report_directory, ".partial")) {
+  if (existing == Existing::look) return;
+  using files::WorkFolder;
+  folder_.emplace(path_, existing == Existing::resume ? WorkFolder::Existing::resume : WorkFolder::Existing::refuse,
+                  "holds cells of a run that was ended; --resume goes on with it, or remove it");
 }
 
 std::string CellStore::path_of(const GridCell& cell) const {
-  return folder_ + "/" + reports::sha256(reports::version() + "\n" + reports::commit() + "\n" + cell.request) + ".json";
+  return path_ + "/" + reports::sha256(reports::version() + "\n" + reports::commit() + "\n" + cell.request) + std::string(ending);
 }
 
 std::optional<studies::StudyResult> CellStore::find(const GridCell& cell) const {
-  std::ifstream file(path_of(cell), std::ios::binary);
-  if (!file) return std::nullopt;
-  return result_of_json({std::istreambuf_iterator<char>(file), {}});
+  const std::string path = path_of(cell);
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) return std::nullopt;
+  return result_of_json(files::read_file(path));
 }
 
 void CellStore::keep(const GridCell& cell, const studies::StudyResult& result) const {
-  reports::write_file(path_of(cell), to_json(result));
+  files::write_file(path_of(cell), to_json(result));
 }
 
-void CellStore::remove() const {
-  std::error_code ignored;
-  fs::remove_all(folder_, ignored);
+void CellStore::remove() {
+  folder_->remove([](const std::string& name) {
+    const std::size_t digits = name.size() - std::min(name.size(), ending.size());
+    return digits == 64 && name.ends_with(ending) && name.find_first_not_of("0123456789abcdef") == digits;
+  });
 }
 
 }  // namespace ulpscope::study_files

@@ -5,34 +5,33 @@
 #include <optional>
 #include <string>
 
+#include "files/work_folder.hpp"
 #include "studies/study.hpp"
 #include "study_files/plan.hpp"
 
 namespace ulpscope::study_files {
 
-/// A folder beside the report, `DIR.partial`, until the report is written.
+/// A folder beside the report, `DIR.partial`, until the report is written. A folder in which nothing is kept goes.
 class CellStore {
  public:
-  enum class Existing : std::uint8_t { refuse, resume };
+  /// What to do with a folder that is there. `look`: nothing is made or kept.
+  enum class Existing : std::uint8_t { refuse, resume, look };
 
-  /// @throws ulpscope::Error where the folder is there and not to be resumed, or cannot be made
+  /// @throws ulpscope::Error where the folder is there and not to be resumed, cannot be made, or is another process's
   CellStore(const std::string& report_directory, Existing existing);
-  CellStore(const CellStore&) = delete;
-  CellStore& operator=(const CellStore&) = delete;
-  ~CellStore();  ///< a folder in which nothing is kept goes
 
   /// What is kept of a cell: of the same request by the same version of the program; nothing where there is none or it is no
   /// such file.
   std::optional<studies::StudyResult> find(const GridCell& cell) const;
   /// @throws ulpscope::Error
   void keep(const GridCell& cell, const studies::StudyResult& result) const;
-  /// The report is written: the folder goes.
-  void remove() const;
-  const std::string& folder() const { return folder_; }
+  /// The report is written: the cells go, and their folder. @throws ulpscope::Error
+  void remove();
 
  private:
   std::string path_of(const GridCell& cell) const;
-  std::string folder_;
+  std::string path_;
+  std::optional<files::WorkFolder> folder_;
 };
 
 /// A result as JSON that holds every bit of every number, and back; nothing where it is no such text.

@@ -11,8 +11,8 @@
 #include "emu/catalogue.hpp"
 #include "emu/decode.hpp"
 #include "emu/error.hpp"
+#include "files/new_file.hpp"
 #include "tensors/elements.hpp"
-#include "tensors/new_file.hpp"
 #include "tensors/safetensors_dtypes.hpp"
 
 namespace ulpscope::tensors {
@@ -94,12 +94,18 @@ Producer<emu::Code> file_codes(emu::Format format, const Producer<emu::Code>& co
 }
 
 template <class Float>
-void write_values(const char* descr, const std::string& path, const std::vector<std::uint64_t>& shape,
-                  const Producer<Float>& values) {
-  NewFile file(path);
-  file.write(npy_header(descr, shape));
-  produce<Float>(count_of(path, shape), values,
-                 [&](std::span<const Float> part) { file.write(part.data(), part.size_bytes()); });
+void put_values(const char* descr, const Destination& to, const std::vector<std::uint64_t>& shape, const Producer<Float>& values) {
+  to.write(npy_header(descr, shape));
+  produce<Float>(count_of(to.name, shape), values, [&](std::span<const Float> part) {
+    to.write({reinterpret_cast<const char*>(part.data()), part.size_bytes()});
+  });
+}
+
+/// Calls act(destination) for a file that appears whole or not at all.
+template <class Act>
+void to_file(const std::string& path, Act act) {
+  files::NewFile file(path);
+  act(Destination{path, [&](std::string_view bytes) { file.write(bytes); }});
   file.commit();
 }
 
@@ -153,29 +159,34 @@ Entry entry_of(const std::string& path, const Tensor& tensor) {
 
 }  // namespace
 
+void put_npy(const Destination& to, const std::vector<std::uint64_t>& shape, const Producer<float>& values) {
+  put_values("<f4", to, shape, values);
+}
+void put_npy(const Destination& to, const std::vector<std::uint64_t>& shape, const Producer<double>& values) {
+  put_values("<f8", to, shape, values);
+}
 void write_npy(const std::string& path, const std::vector<std::uint64_t>& shape, const Producer<float>& values) {
-  write_values("<f4", path, shape, values);
+  to_file(path, [&](const Destination& to) { put_npy(to, shape, values); });
 }
 void write_npy(const std::string& path, const std::vector<std::uint64_t>& shape, const Producer<double>& values) {
-  write_values("<f8", path, shape, values);
+  to_file(path, [&](const Destination& to) { put_npy(to, shape, values); });
+}
+
+void put_npy_codes(const Destination& to, const std::vector<std::uint64_t>& shape, emu::Format format,
+                   const Producer<emu::Code>& codes) {
+  const int bits = whole_bytes(format);
+  to.write(npy_header((bits == 8 ? "|" : "<") + std::string(format.is_integer() ? "i" : "u") + std::to_string(bits / 8), shape));
+  produce<emu::Code>(count_of(to.name, shape), file_codes(format, codes, bits),
+                     [&](std::span<const emu::Code> part) { to.write(stored(part, bits)); });
 }
 
 void write_npy_codes(const std::string& path, const std::vector<std::uint64_t>& shape, emu::Format format,
                      const Producer<emu::Code>& codes) {
-  const int bits = whole_bytes(format);
-  NewFile file(path);
-  file.write(
-      npy_header((bits == 8 ? "|" : "<") + std::string(format.is_integer() ? "i" : "u") + std::to_string(bits / 8), shape));
-  produce<emu::Code>(count_of(path, shape), file_codes(format, codes, bits),
-                     [&](std::span<const emu::Code> part) { file.write(stored(part, bits)); });
-  file.commit();
+  to_file(path, [&](const Destination& to) { put_npy_codes(to, shape, format, codes); });
 }
 
-namespace {
-
-/// All bytes of a file, in order, to `put`; `path` is for messages.
-template <class Put>
-void put_safetensors(const std::string& path, const std::vector<NamedCodes>& tensors, const Beside& beside, Put put) {
+void put_safetensors(const Destination& to, const std::vector<NamedCodes>& tensors, const Beside& beside) {
+  const std::string& path = to.name;
   std::vector<Entry> entries;
   for (const NamedCodes& tensor : tensors) entries.push_back(entry_of(path, tensor));
   for (const Tensor& tensor : beside.copied) entries.push_back(entry_of(path, tensor));
@@ -196,22 +207,19 @@ void put_safetensors(const std::string& path, const std::vector<NamedCodes>& ten
   std::string prefix;
   append_bytes(prefix, text.size(), 8);
 
-  put(prefix + text);
+  to.write(prefix + text);
   for (const Entry& entry : entries)
-    produce<emu::Code>(entry.words, entry.codes, [&](std::span<const emu::Code> part) { put(stored(part, entry.word_bits)); });
+    produce<emu::Code>(entry.words, entry.codes,
+                       [&](std::span<const emu::Code> part) { to.write(stored(part, entry.word_bits)); });
 }
 
-}  // namespace
-
 void write_safetensors(const std::string& path, const std::vector<NamedCodes>& tensors, const Beside& beside) {
-  NewFile file(path);
-  put_safetensors(path, tensors, beside, [&](const std::string& bytes) { file.write(bytes); });
-  file.commit();
+  to_file(path, [&](const Destination& to) { put_safetensors(to, tensors, beside); });
 }
 
 std::string safetensors_bytes(const std::string& name, const std::vector<NamedCodes>& tensors, const Beside& beside) {
   std::string all;
-  put_safetensors(name, tensors, beside, [&](const std::string& bytes) { all += bytes; });
+  put_safetensors({name, [&](std::string_view bytes) { all += bytes; }}, tensors, beside);
   return all;
 }
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensor files out. A file appears whole or not at all: it is written beside its name and renamed.
+// Tensor files out. A file appears whole or not at all (files::NewFile).
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "emu/format.hpp"
@@ -17,6 +18,12 @@ namespace ulpscope::tensors {
 template <class T>
 using Producer = std::function<void(std::uint64_t first, std::span<T> out)>;
 
+/// Where the bytes of a file go, in their order.
+struct Destination {
+  std::string name;                                    ///< for messages
+  std::function<void(std::string_view bytes)> write;  ///< takes the next of them
+};
+
 /// .npy 1.0, `<f4`, C order. @throws ulpscope::Error when the file cannot be written.
 void write_npy(const std::string& path, const std::vector<std::uint64_t>& shape, const Producer<float>& values);
 /// The same with `<f8`.
@@ -25,6 +32,14 @@ void write_npy(const std::string& path, const std::vector<std::uint64_t>& shape,
 /// integers as signed ones, in two's complement.
 void write_npy_codes(const std::string& path, const std::vector<std::uint64_t>& shape, emu::Format format,
                      const Producer<emu::Code>& codes);
+
+/// The bytes of the same files, for one that appears together with others. @throws ulpscope::Error
+///@{
+void put_npy(const Destination& to, const std::vector<std::uint64_t>& shape, const Producer<float>& values);
+void put_npy(const Destination& to, const std::vector<std::uint64_t>& shape, const Producer<double>& values);
+void put_npy_codes(const Destination& to, const std::vector<std::uint64_t>& shape, emu::Format format,
+                   const Producer<emu::Code>& codes);
+///@}
 
 /// A tensor to be written.
 struct NamedCodes {
@@ -41,6 +56,8 @@ struct Beside {
 /// One .safetensors file; F4 and F6 are packed as the format description says. Wider elements come first, which aligns them all
 /// (libraries that map such files want that), otherwise tensors keep their order.
 void write_safetensors(const std::string& path, const std::vector<NamedCodes>& tensors, const Beside& beside = {});
+/// The bytes of the same file. @throws ulpscope::Error
+void put_safetensors(const Destination& to, const std::vector<NamedCodes>& tensors, const Beside& beside = {});
 /// The same bytes in memory; `name` is for messages. @throws ulpscope::Error
 std::string safetensors_bytes(const std::string& name, const std::vector<NamedCodes>& tensors, const Beside& beside = {});
 

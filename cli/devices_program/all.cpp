@@ -19,6 +19,8 @@
 #include "cli/devices_program/parts.hpp"
 #include "cli/devices_program/phases.hpp"
 #include "emu/error.hpp"
+#include "files/folder.hpp"
+#include "files/new_file.hpp"
 
 namespace ulpscope::cli {
 namespace {
@@ -83,7 +85,7 @@ class PhaseRun {
         file_((folder / phase.file).string()),
         journal_((folder / (std::string(phase.name) + ".journal")).string()),
         log_(folder / (std::string(phase.name) + ".log")) {
-    fs::remove(journal_);
+    for (const fs::path& own : {fs::path(journal_), log_}) fs::remove(own);  // a link of this name is not followed
   }
 
   /// `share` and `limit` in seconds: what the phase is asked to be done within, and when it is stopped.
@@ -131,7 +133,7 @@ class PhaseRun {
 
 /// All phases, one after the other. @returns the worst exit code.
 int run_phases(const DevicesOptions& options, const fs::path& folder) {
-  std::ofstream summary(folder / "summary.txt");
+  std::string summary;
   int worst = done;
   // A phase is asked to be done within its share, and stopped when it takes twice as long, or when time is up for all.
   constexpr double patience = 2, grace = 30;
@@ -145,36 +147,41 @@ int run_phases(const DevicesOptions& options, const fs::path& folder) {
     const PhaseEnd end = run.run(share, std::min(patience * share + grace, left));
     const std::string line = outcome(phase, end, run.log());
     std::printf("%s\n", line.c_str());
-    summary << line << '\n' << std::flush;
+    summary += line + '\n';
+    files::write_file((folder / "summary.txt").string(), summary);
     if (end.child.interrupted_by != 0) return own_error;
     if (end.code() == no_hardware && &phase == &phases().front()) return no_hardware;
     if (end.code() == vacuous) continue;  // the device has nothing of what the phase asks for
     const bool failed = end.code() != done && end.code() != check_failed;
     worst = std::max<int>(worst, failed ? own_error : end.code());
   }
-  if (!summary) throw Error((folder / "summary.txt").string() + ": cannot be written");
   return worst;
 }
 
 /// FOLDER.tar.gz, to be carried away in one piece.
 void archive(const fs::path& folder) {
   const std::string file = folder.string() + ".tar.gz";
+  const std::string on_its_way = (folder.parent_path() / files::temporary_name(folder.filename().string())).string();
   constexpr double patience = 60;
-  const ChildEnd end =
-      run_child({"tar", "-czf", file, "-C", folder.parent_path().string(), folder.filename().string()}, "/dev/null", patience);
-  if (end.exit_code.value_or(own_error) != done) throw Error(file + ": tar could not write it");
-  std::printf("everything is in %s\n", file.c_str());
+  const ChildEnd end = run_child(
+      {"tar", "-czf", on_its_way, "-C", folder.parent_path().string(), folder.filename().string()}, "/dev/null", patience);
+  std::error_code failed;
+  if (end.exit_code.value_or(own_error) == done) fs::rename(on_its_way, file, failed);  // a link of this name is replaced
+  if (!failed && end.exit_code.value_or(own_error) == done) {
+    std::printf("everything is in %s\n", file.c_str());
+    return;
+  }
+  std::error_code ignored;
+  fs::remove(on_its_way, ignored);
+  throw Error(file + ": tar could not write it");
 }
-
 }  // namespace
 
 int run_all(const DevicesOptions& options) {
   if (options.output.empty()) throw Error("all: give -o FOLDER");
   fs::path folder = fs::absolute(options.output).lexically_normal();
   if (folder.filename().empty()) folder = folder.parent_path();
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) throw Error(options.output + ": cannot be made: " + error.message());
+  files::NewFolder(folder.string()).keep();
   const int worst = run_phases(options, folder);
   try {
     archive(folder);

@@ -4,10 +4,10 @@
 #pragma once
 
 #include <cstddef>
-#include <fstream>
 #include <set>
 #include <string>
 
+#include "files/descriptor.hpp"
 #include "studies/devices/device_work.hpp"
 
 namespace ulpscope::cli {
@@ -15,7 +15,7 @@ namespace ulpscope::cli {
 class Journal final : public studies::WorkLog {
  public:
   /// What processes before this one wrote to the file, and goes on writing. `section` is one word and tells pieces of the same
-  /// number apart.
+  /// number apart. @throws ulpscope::Error where it cannot be written, as the members do
   Journal(std::string path, std::string section);
 
   bool has_ended(std::size_t piece) const override { return ended_.contains(piece); }
@@ -30,9 +30,9 @@ class Journal final : public studies::WorkLog {
  private:
   void add(const char* what, std::size_t piece);
 
-  std::string section_;
+  std::string path_, section_;
   std::set<std::size_t> begun_, ended_;
-  std::ofstream file_;
+  files::Descriptor file_;
 };
 
 /// What a journal says to those who start processes.

@@ -2,12 +2,13 @@
 // Joins recordings and tables of several processes in the order of their pieces.
 #include "cli/devices_program/parts.hpp"
 
+#include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
-#include <vector>
+#include <utility>
 
-#include "emu/error.hpp"
+#include "files/new_file.hpp"
+#include "files/read_file.hpp"
 #include "gpu/recording.hpp"
 
 namespace ulpscope::cli {
@@ -24,12 +25,9 @@ void join_recordings(const std::string& whole, const std::string& part) {
 }
 
 void join_tables(const std::string& whole, const std::string& part) {
-  std::ifstream more(part, std::ios::binary);
-  std::string header;
-  std::getline(more, header);
-  std::ofstream all(whole, std::ios::binary | std::ios::app);
-  if (more.peek() != std::ifstream::traits_type::eof()) all << more.rdbuf() << std::flush;
-  if (!all) throw Error(whole + ": cannot be written");
+  const std::string more = files::read_file(part);
+  const std::size_t header = std::min(more.find('\n'), more.size() - 1) + 1;
+  files::write_file(whole, files::read_file(whole) + more.substr(header));
 }
 
 }  // namespace

@@ -2,28 +2,18 @@
 // Writes each result file anew whenever rows arrive.
 #include "cli/devices_program/phase_output.hpp"
 
-#include <algorithm>
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
-#include <system_error>
 
 #include "emu/error.hpp"
+#include "files/new_file.hpp"
 #include "reports/render.hpp"
 
 namespace ulpscope::cli {
 
 void write_table(const reports::Table& table, const DevicesOptions& options) {
-  const std::string csv = reports::to_csv(table), &path = options.output, whole = path + ".new";
-  if (path.empty()) {
-    std::fputs(csv.c_str(), stdout);
-    return;
-  }
-  std::ofstream out(whole, std::ios::binary);
-  out << csv << std::flush;
-  std::error_code error;
-  if (out) std::filesystem::rename(whole, path, error);
-  if (!out || error) throw Error(path + ": cannot be written");
+  const std::string csv = reports::to_csv(table);
+  if (!options.output.empty()) return files::write_file(options.output, csv);
+  if (std::fputs(csv.c_str(), stdout) < 0 || std::fflush(stdout) != 0) throw Error("standard output cannot be written");
 }
 
 void write_so_far(const reports::Table& table, const DevicesOptions& options) {

@@ -6,26 +6,27 @@
 #include <charconv>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
+#include <system_error>
 
 #include "emu/error.hpp"
+#include "files/read_file.hpp"
 #include "reports/compare/csv_file.hpp"
-#include "reports/directory.hpp"
+#include "reports/sha256.hpp"
 
 namespace ulpscope::reports {
 namespace {
 
 namespace fs = std::filesystem;
 
+/// Nothing where there is none. @throws ulpscope::Error where it is no file
 std::optional<std::string> bytes_of(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return std::nullopt;
-  return std::string{std::istreambuf_iterator<char>(file), {}};
+  std::error_code ignored;
+  if (!fs::exists(path, ignored)) return std::nullopt;
+  return files::read_file(path.string());
 }
 
 std::optional<double> number(const std::string& word) {
@@ -74,16 +75,17 @@ class Comparison {
  public:
   explicit Comparison(const ReportTolerance& tolerance) : tolerance_(tolerance) {}
 
-  void files(const std::string& name, const fs::path& a, const fs::path& b) {
+  void tables(const std::string& name, const fs::path& a, const fs::path& b) {
     const bool in_a = fs::exists(a), in_b = fs::exists(b);
     if (!in_a || !in_b) return add(name, "", "", in_a ? "present" : "", in_b ? "present" : "");
-    tables(name, read_csv(a.string()), read_csv(b.string()));
+    for (const fs::path& path : {a, b}) files::open_file(path.string());  // a pipe would be waited for
+    rows(name, read_csv(a.string()), read_csv(b.string()));
   }
 
   Table result{"diff", {"file", "row", "column", "a", "b", "difference", "relative"}, {}};
 
  private:
-  void tables(const std::string& name, const CsvFile& a, const CsvFile& b) {
+  void rows(const std::string& name, const CsvFile& a, const CsvFile& b) {
     const std::size_t keys = key_columns(a, b);
     for (const std::string& column : a.columns)
       if (std::find(b.columns.begin(), b.columns.end(), column) == b.columns.end()) add(name, "", column, "present", "");
@@ -179,7 +181,7 @@ Table compare_reports(const std::string& a, const std::string& b, const ReportTo
   std::set<std::string> names = tables_of(read_manifest(a));
   names.merge(tables_of(read_manifest(b)));
   Comparison comparison(tolerance);
-  for (const std::string& name : names) comparison.files(name, fs::path(a) / name, fs::path(b) / name);
+  for (const std::string& name : names) comparison.tables(name, fs::path(a) / name, fs::path(b) / name);
   return comparison.result;
 }
 

@@ -303,7 +303,7 @@ class Devices(unittest.TestCase):
         bad.write_bytes(good.replace(b"count 100\n", b"count 4000000000\n", 1))
         self.expect_error(self.run_program("replay", bad), 2, "the file ends before the codes of ")
         self.expect_error(self.run_program("replay", self.folder / "none"), 2, "cannot be read")
-        self.expect_error(self.run_program("replay", self.folder), 2, "cannot be read")
+        self.expect_error(self.run_program("replay", self.folder), 2, "is a directory, not a file")
 
 
 unittest.main()

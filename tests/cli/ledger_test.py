@@ -314,7 +314,7 @@ class Ledger(unittest.TestCase):
         verify = ("record", "L", "matmul", "a.npy", "b.npy", "--in", "bf16", "--output", "d.npy")
         expected = {
             ("check", "none", "gemm", "--output", "d.npy"): "none: no such file; `ulpscope ledger record` begins a ledger",
-            ("check", ".", "gemm", "--output", "d.npy"): ".: is a folder",
+            ("check", ".", "gemm", "--output", "d.npy"): ".: is a directory, not a file",
             ("check", "L", "gem-64", "--output", "d.npy"): "unknown case 'gem-64'; nearest: gemm-64",
             ("check", "L", "gemm-64"): "give a CASE and its --output, or a --manifest",
             ("check", "L", "gemm-64", "--output", "e.npy"): "e.npy: no such file",

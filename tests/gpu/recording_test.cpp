@@ -262,8 +262,10 @@ TEST_CASE("a recording is written whole or not at all") {
 TEST_CASE("what cannot be read is one line") {
   const Folder folder;
   CHECK_THROWS_WITH(gpu::read_recording(folder.file("none")), ContainsSubstring("cannot be read"));
-  CHECK_THROWS_WITH(gpu::read_recording(folder.path.string()), ContainsSubstring("cannot be read"));
+  CHECK_THROWS_WITH(gpu::read_recording(folder.path.string()), ContainsSubstring("is a directory"));
   std::ofstream(folder.file("empty"));
   CHECK_THROWS_WITH(gpu::read_recording(folder.file("empty")), ContainsSubstring("is no recording"));
-  CHECK_THROWS_WITH(gpu::read_recording("/dev/zero"), ContainsSubstring("too large"));
+  fs::resize_file(folder.file("empty"), gpu::most_recording_bytes + 1);
+  CHECK_THROWS_WITH(gpu::read_recording(folder.file("empty")), ContainsSubstring("too large"));
+  CHECK_THROWS_WITH(gpu::read_recording("/dev/zero"), ContainsSubstring("is a device, not a file"));
 }

@@ -3,6 +3,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cstdlib>
 
+#include "files/new_file.hpp"
 #include "reports/page_html.hpp"
 #include "tests/reports/sample_page.hpp"
 #include "tests/reports/temporary_directory.hpp"
@@ -36,7 +37,7 @@ TEST_CASE("the page opens in Chromium with all its sentences and no console mess
   if (!is_installed("chromium")) SKIP("chromium is not installed");
   const TemporaryDirectory directory;
   const auto page = sample_page();
-  write_file(directory.file("index.html"), to_html(page));
+  ulpscope::files::write_file(directory.file("index.html"), to_html(page));
 
   const auto loaded = load(directory, directory.file("index.html"));
 
@@ -55,7 +56,7 @@ TEST_CASE("the page's script is the one that its policy allows: it runs in Chrom
   Table table{.name = "t", .columns = {"x"}, .rows = {}};
   for (std::int64_t i = 0; i < 20; ++i) table.rows.push_back({i});
   page.blocks.emplace_back(table);
-  write_file(directory.file("index.html"), to_html(page));
+  ulpscope::files::write_file(directory.file("index.html"), to_html(page));
 
   const auto loaded = load(directory, directory.file("index.html"));
 
@@ -82,7 +83,7 @@ TEST_CASE("a click on a column's head sorts its rows by value, and words in the 
     const rows = [...document.querySelectorAll("tbody tr")];
     document.title = rows.filter(r => !r.hidden).map(r => r.cells[1].textContent).join(" ");
     </script>)");
-  write_file(directory.file("index.html"), html);
+  ulpscope::files::write_file(directory.file("index.html"), html);
 
   const auto loaded = load(directory, directory.file("index.html"));
 
@@ -95,7 +96,7 @@ TEST_CASE("a console message would be seen") {
   const TemporaryDirectory directory;
   auto html = to_html(sample_page());
   html.insert(html.find("</body>"), "<script>1</script>");
-  write_file(directory.file("index.html"), html);
+  ulpscope::files::write_file(directory.file("index.html"), html);
 
   CHECK(load(directory, directory.file("index.html")).log.find("CONSOLE") != std::string::npos);
 }

@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Report directories and files that are written whole or not at all.
+// Report directories, which are written whole or not at all, and in which nothing is followed or removed that is not theirs.
 #include "reports/directory.hpp"
 
-#include <sys/resource.h>
-
 #include <catch2/catch_test_macros.hpp>
-#include <csignal>
+#include <catch2/generators/catch_generators.hpp>
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <string>
 
 #include "emu/error.hpp"
+#include "files/file_lock.hpp"
+#include "files/new_file.hpp"
 #include "reports/render.hpp"
+#include "reports/sha256.hpp"
+#include "tests/files/file_size_limit.hpp"
 #include "tests/reports/temporary_directory.hpp"
 
 using namespace ulpscope::reports;
@@ -20,26 +25,6 @@ namespace {
 const Table census{.name = "census", .columns = {"tensor", "x"}, .rows = {{"a", 0.5}}};
 const Table sweep{.name = "sweep", .columns = {"tensor", "x"}, .rows = {}};
 
-/// Files may not grow beyond `bytes` while this lives: a disk that is full.
-class FileSizeLimit {
- public:
-  explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
-    ::getrlimit(RLIMIT_FSIZE, &before_);
-    const rlimit limit{bytes, before_.rlim_max};
-    ::setrlimit(RLIMIT_FSIZE, &limit);
-  }
-  ~FileSizeLimit() {
-    ::setrlimit(RLIMIT_FSIZE, &before_);
-    std::signal(SIGXFSZ, handler_);
-  }
-  FileSizeLimit(const FileSizeLimit&) = delete;
-  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
-
- private:
-  rlimit before_{};
-  void (*handler_)(int);
-};
-
 }  // namespace
 
 TEST_CASE("SHA-256 gives the published answers") {
@@ -49,59 +34,6 @@ TEST_CASE("SHA-256 gives the published answers") {
   CHECK(sha256("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq") ==
         "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
   CHECK(sha256(std::string(1000000, 'a')) == "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
-}
-
-TEST_CASE("a file is written whole and replaced whole") {
-  const TemporaryDirectory directory;
-  const auto path = directory.file("x");
-
-  write_file(path, "first");
-  write_file(path, std::string("se\0cond", 7));
-
-  CHECK(bytes_of(path) == std::string("se\0cond", 7));
-  CHECK(directory.names() == std::set<std::string>{"x"});
-}
-
-TEST_CASE("a failed write leaves the former file and nothing else") {
-  const TemporaryDirectory directory;
-  const auto path = directory.file("x");
-  write_file(path, "former");
-
-  {
-    const FileSizeLimit limit(4096);
-    CHECK_THROWS_AS(write_file(path, std::string(100000, 'x')), Error);
-  }
-
-  CHECK(bytes_of(path) == "former");
-  CHECK(directory.names() == std::set<std::string>{"x"});
-}
-
-TEST_CASE("a write that cannot be done names the path and the reason") {
-  const TemporaryDirectory directory;
-
-  try {
-    write_file(directory.file("absent/x"), "bytes");
-    FAIL("written");
-  } catch (const Error& error) {
-    const std::string message = error.what();
-    CHECK(message.find("absent/x") != std::string::npos);
-    CHECK(message.find("No such file") != std::string::npos);
-  }
-  CHECK_THROWS_AS(write_file(directory.path(), "bytes"), Error);
-}
-
-TEST_CASE("a link is followed and a device stays a device") {
-  const TemporaryDirectory directory;
-  write_file(directory.file("target"), "former");
-  std::filesystem::create_symlink(directory.file("target"), directory.file("link"));
-  std::filesystem::create_symlink("/dev/null", directory.file("null"));
-
-  write_file(directory.file("link"), "new");
-  write_file(directory.file("null"), "new");
-
-  CHECK(std::filesystem::is_symlink(directory.file("link")));
-  CHECK(bytes_of(directory.file("target")) == "new");
-  CHECK(std::filesystem::is_character_file("/dev/null"));
 }
 
 TEST_CASE("a report is its tables, its page, and a manifest with the hash of each") {
@@ -159,13 +91,13 @@ TEST_CASE("a report of which one file does not fit leaves the former one, or no 
 
 TEST_CASE("a directory with anything foreign is refused and left as it is") {
   const TemporaryDirectory directory;
-  SECTION("an empty one with a stranger") { write_file(directory.file("thesis.tex"), "years of work"); }
-  SECTION("a file named like a table, without a manifest") { write_file(directory.file("census.csv"), "years of work"); }
-  SECTION("a manifest of another program") { write_file(directory.file("manifest.json"), R"({"files": {"x": 1}})"); }
-  SECTION("a manifest that is no JSON") { write_file(directory.file("manifest.json"), "PK"); }
+  SECTION("an empty one with a stranger") { ulpscope::files::write_file(directory.file("thesis.tex"), "years of work"); }
+  SECTION("a file named like a table, without a manifest") { ulpscope::files::write_file(directory.file("census.csv"), "years of work"); }
+  SECTION("a manifest of another program") { ulpscope::files::write_file(directory.file("manifest.json"), R"({"files": {"x": 1}})"); }
+  SECTION("a manifest that is no JSON") { ulpscope::files::write_file(directory.file("manifest.json"), "PK"); }
   SECTION("a former report with a stranger") {
     write_report(directory.path(), {sweep}, "page", {});
-    write_file(directory.file("notes.txt"), "mine");
+    ulpscope::files::write_file(directory.file("notes.txt"), "mine");
   }
   SECTION("a former report with a directory") {
     write_report(directory.path(), {sweep}, "page", {});
@@ -181,9 +113,79 @@ TEST_CASE("a directory with anything foreign is refused and left as it is") {
 TEST_CASE("what an interrupted write left behind is not foreign") {
   const TemporaryDirectory directory;
   write_report(directory.path(), {census}, "page", {});
-  write_file(directory.file(".index.html.ulpscope-part-1-0"), "half a pa");
+  ulpscope::files::write_file(directory.file(ulpscope::files::temporary_name("index.html")), "half a pa");
+  std::filesystem::create_directory(directory.file("weights"));
+  ulpscope::files::write_file(directory.file("weights/" + ulpscope::files::temporary_name("w")), "some");
+  ulpscope::files::write_file(directory.file(ulpscope::files::folder_lock), "");
 
   write_report(directory.path(), {census}, "page", {});
 
   CHECK(directory.names() == std::set<std::string>{"census.csv", "index.html", "manifest.json"});
+}
+
+TEST_CASE("a report that was being replaced when the program was killed is replaced again") {
+  const TemporaryDirectory directory, other;
+  write_report(directory.path(), {census, sweep}, "page", {});
+  write_report(other.path(), {census}, "new page", {});
+  // The former manifest is set aside, the new one has its temporary name, one file of two is new.
+  std::filesystem::rename(directory.file("manifest.json"), directory.file(ulpscope::files::temporary_name("manifest.json")));
+  std::filesystem::copy_file(other.file("manifest.json"), directory.file(ulpscope::files::temporary_name("manifest.json")));
+  ulpscope::files::write_file(directory.file("index.html"), "new page");
+
+  write_report(directory.path(), {census}, "third page", {});
+
+  CHECK(directory.names() == std::set<std::string>{"census.csv", "index.html", "manifest.json"});
+  CHECK(bytes_of(directory.file("index.html")) == "third page");
+}
+
+TEST_CASE("what a manifest names is removed or replaced only if its SHA-256 is the listed one") {
+  const TemporaryDirectory directory;
+  write_report(directory.path(), {census, sweep}, "page", {});
+  const auto* const changed = GENERATE("sweep.csv", "index.html");
+  ulpscope::files::write_file(directory.file(changed), "years of work");
+  const auto before = directory.names();
+
+  CHECK_THROWS_AS(check_report_folder(directory.path()), Error);
+  CHECK_THROWS_AS(write_report(directory.path(), {census}, "new page", {}), Error);
+
+  CHECK(directory.names() == before);
+  CHECK(bytes_of(directory.file(changed)) == "years of work");
+  CHECK(bytes_of(directory.file("census.csv")) == to_csv(census));
+}
+
+TEST_CASE("no link in a report's directory is followed") {
+  const TemporaryDirectory outside, directory;
+  ulpscope::files::write_file(outside.file("victim"), "years of work");
+  write_report(directory.path(), {census}, "page", {.arguments = {}, .texts = {{"weights/a", "numbers"}}});
+  SECTION("a table's") {
+    std::filesystem::remove(directory.file("census.csv"));
+    std::filesystem::create_symlink(outside.file("victim"), directory.file("census.csv"));
+  }
+  SECTION("the manifest's") {
+    std::filesystem::copy_file(directory.file("manifest.json"), outside.file("manifest.json"));
+    std::filesystem::remove(directory.file("manifest.json"));
+    std::filesystem::create_symlink(outside.file("manifest.json"), directory.file("manifest.json"));
+  }
+  SECTION("a folder's") {
+    std::filesystem::rename(directory.file("weights"), outside.file("weights"));
+    std::filesystem::create_directory_symlink(outside.file("weights"), directory.file("weights"));
+  }
+  SECTION("the lock's") { std::filesystem::create_symlink(outside.file("victim"), directory.file(ulpscope::files::folder_lock)); }
+  const auto before = outside.names();
+
+  CHECK_THROWS_AS(write_report(directory.path(), {census}, "new", {.arguments = {}, .texts = {{"weights/a", "new"}}}), Error);
+
+  CHECK(outside.names() == before);
+  CHECK(bytes_of(outside.file("victim")) == "years of work");
+  CHECK(bytes_of(directory.file("index.html")) == "page");
+}
+
+TEST_CASE("a report that another process writes is not written") {
+  const TemporaryDirectory directory;
+  write_report(directory.path(), {census}, "page", {});
+  const ulpscope::files::FileLock lock(ulpscope::files::Folder(directory.path()), ulpscope::files::folder_lock, "x");
+
+  CHECK_THROWS_AS(write_report(directory.path(), {sweep}, "new page", {}), Error);
+
+  CHECK(bytes_of(directory.file("index.html")) == "page");
 }

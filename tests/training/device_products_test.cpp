@@ -23,7 +23,7 @@
 #include "emu/error.hpp"
 #include "gpu/device.hpp"
 #include "recipes/recipe.hpp"
-#include "reports/directory.hpp"
+#include "reports/sha256.hpp"
 #include "small_runs.hpp"
 
 namespace ulpscope::training {

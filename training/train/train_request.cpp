@@ -274,6 +274,8 @@ std::string identity_of(const TrainRequest& request) {
 
 namespace {
 
+constexpr const char* saved_ending = ".safetensors";
+
 /// `fp8_current-0` of a run: its files' name.
 std::string name_of(const std::string& recipe, std::uint64_t seed) {
   return std::filesystem::path(recipe).stem().string() + "-" + std::to_string(seed);
@@ -292,29 +294,23 @@ void rehearse(const TrainStudy& study, const Samples& samples, DeviceProducts& d
 
 }  // namespace
 
-void remove_saved(const TrainStudy& study, const std::string& folder) {
-  std::error_code ignored;
+std::set<std::string> saved_files(const TrainStudy& study) {
+  std::set<std::string> names;
   for (const std::string& recipe : study.run.recipes)
-    for (const std::uint64_t seed : study.run.seeds)
-      std::filesystem::remove(folder + "/" + name_of(recipe, seed) + ".safetensors", ignored);
-  std::filesystem::remove(folder, ignored);
+    for (const std::uint64_t seed : study.run.seeds) names.insert(name_of(recipe, seed) + saved_ending);
+  return names;
 }
 
 std::vector<RunResult> train_all(const TrainStudy& study, const TrainAll& wanted) {
   const Samples samples = read_samples(study);
   const std::uint64_t steps = steps_of(study, samples), all = steps * study.run.recipes.size() * study.run.seeds.size();
   if (wanted.run.devices != nullptr) rehearse(study, samples, *wanted.run.devices);
-  if (!wanted.saved.empty()) {
-    std::error_code error;
-    std::filesystem::create_directories(wanted.saved, error);
-    if (error) throw Error(wanted.saved + ": " + error.message());
-  }
   std::vector<RunResult> runs;
   for (const std::string& recipe : study.run.recipes)
     for (const std::uint64_t seed : study.run.seeds) {
       const std::uint64_t before = steps * runs.size();
       RunOptions options = wanted.run;
-      if (!wanted.saved.empty()) options.saved = wanted.saved + "/" + name_of(recipe, seed) + ".safetensors";
+      if (!wanted.saved.empty()) options.saved = wanted.saved + "/" + name_of(recipe, seed) + saved_ending;
       std::uint64_t skipped = 0;
       if (wanted.progress)
         options.progress = [&](const TrainStep& step) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -56,12 +57,12 @@ struct TrainProgress {
 /// How runs are made.
 struct TrainAll {
   RunOptions run = {};                                      ///< of each; `progress` and `saved` are set here
-  std::string saved = {};                                   ///< folder of runs that are on their way; empty: none is saved
+  std::string saved = {};                                   ///< folder, which is there, of runs on their way; empty: none is saved
   std::function<void(const TrainProgress&)> progress = {};  ///< asked behind each step
 };
 
-/// Removes the saved runs of a study, and their folder where nothing else is in it.
-void remove_saved(const TrainStudy& study, const std::string& folder);
+/// The names of the saved runs of a study.
+std::set<std::string> saved_files(const TrainStudy& study);
 
 /// All runs, by recipe and seed. What devices refuse is found before the first one. @throws ulpscope::Error
 std::vector<RunResult> train_all(const TrainStudy& study, const TrainAll& options);

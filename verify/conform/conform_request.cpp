@@ -8,7 +8,7 @@
 
 #include "emu/error.hpp"
 #include "emu/names.hpp"
-#include "tensors/new_file.hpp"
+#include "files/new_file.hpp"
 #include "verify/conform/conform_presets.hpp"
 
 namespace ulpscope::verify {
@@ -129,7 +129,7 @@ void write_inputs(const ConformRequest& request, const std::string& path) {
   const Asked asked(request);
   const Questions& questions = asked.questions;
   constexpr std::uint64_t at_once = std::uint64_t{1} << 20;
-  tensors::NewFile file(path);
+  files::NewFile file(path);
   Words words(questions.inputs.format(), 0);
   for (std::uint64_t first = questions.first; first < questions.end; first += at_once) {
     words.resize(static_cast<std::size_t>(std::min(at_once, questions.end - first)));

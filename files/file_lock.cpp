@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// flock() on a file of its own: it works over networks, too, where folders have no locks, and whoever cannot write to the folder
+// cannot hold it.
+#include "files/file_lock.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstring>
+#include <thread>
+#include <utility>
+
+#include "emu/error.hpp"
+
+namespace ulpscope::files {
+
+FileLock::FileLock(const Folder& folder, const std::string& name, const std::string& what, std::chrono::milliseconds patience)
+    : folder_(folder), name_(name) {
+  constexpr std::chrono::milliseconds pause(5);
+  const auto limit = std::chrono::steady_clock::now() + patience;
+  while (!take(what)) {
+    if (std::chrono::steady_clock::now() >= limit) throw Error(what + ": another process is writing to it");
+    std::this_thread::sleep_for(pause);
+  }
+}
+
+FileLock::~FileLock() {
+  if (file_.is_open()) ::unlinkat(folder_.descriptor(), name_.c_str(), 0);
+}
+
+void FileLock::release() {
+  if (::unlinkat(folder_.descriptor(), name_.c_str(), 0) != 0)
+    throw Error(folder_.path_of(name_) + ": cannot be removed: " + std::strerror(errno));
+  file_.close();
+}
+
+/// Another process may have removed the file between our opening and our locking it.
+bool FileLock::is_the_one_in_the_folder() const noexcept {
+  struct stat own {}, there {};
+  return ::fstat(file_.value(), &own) == 0 &&
+         ::fstatat(folder_.descriptor(), name_.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0 && own.st_dev == there.st_dev &&
+         own.st_ino == there.st_ino;
+}
+
+bool FileLock::take(const std::string& what) {
+  const std::string path = folder_.path_of(name_);
+  const Kind kind = folder_.kind(name_);
+  if (kind != Kind::none && kind != Kind::file) throw Error(path + ": is " + words_of(kind) + ", and no lock");
+  for (;;) {
+    Descriptor file(::openat(folder_.descriptor(), name_.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600));
+    if (!file.is_open()) throw Error(what + ": cannot be written: " + path + ": " + std::strerror(errno));
+    if (::flock(file.value(), LOCK_EX | LOCK_NB) == 0) {
+      std::swap(file_, file);
+      if (is_the_one_in_the_folder()) return true;
+      file_.close();
+    } else if (errno == EWOULDBLOCK) {
+      return false;
+    } else if (errno != EINTR) {
+      const int reason = errno;
+      ::unlinkat(folder_.descriptor(), name_.c_str(), 0);
+      throw Error(what + ": cannot be written: its file system has no locks (" + std::strerror(reason) + ")");
+    }
+  }
+}
+
+}  // namespace ulpscope::files

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole files into memory, and only files: a pipe would be waited for.
+#pragma once
+
+#include <cstddef>
+#include <limits>
+#include <string>
+
+#include "files/descriptor.hpp"
+#include "files/folder.hpp"
+
+namespace ulpscope::files {
+
+/// A file that is open for reading.
+struct OpenFile {
+  Descriptor descriptor;  ///< closes it
+  std::size_t bytes;      ///< its size when it was opened
+};
+
+/// A regular file, by a path whose links are followed. @throws ulpscope::Error
+OpenFile open_file(const std::string& path);
+/// One in a folder, and no link. @throws ulpscope::Error
+OpenFile open_file(const Folder& folder, const std::string& name);
+
+/// Up to `size` bytes of a file into `to`; how many there were, 0 at its end. `path` is for messages. @throws ulpscope::Error
+std::size_t read_some(const OpenFile& file, char* to, std::size_t size, const std::string& path);
+/// All of them. @throws ulpscope::Error also where there are more than `most`
+std::string read_whole(const OpenFile& file, const std::string& path, std::size_t most = std::numeric_limits<std::size_t>::max());
+/// open_file() and read_whole().
+std::string read_file(const std::string& path, std::size_t most = std::numeric_limits<std::size_t>::max());
+
+}  // namespace ulpscope::files

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Makes the folder, locks it, and removes what is ours.
+#include "files/work_folder.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "emu/error.hpp"
+#include "files/new_file.hpp"
+
+namespace ulpscope::files {
+
+std::string WorkFolder::beside(const std::string& report, const std::string& suffix) {
+  std::string stem = report;
+  while (stem.size() > 1 && stem.ends_with('/')) stem.pop_back();
+  return stem + suffix;
+}
+
+WorkFolder::WorkFolder(const std::string& path, Existing existing, const std::string& advice) : path_(path), made_(path) {
+  const std::filesystem::path whole(path);
+  const Folder above(whole.parent_path().string());
+  const std::string name = whole.filename().string();
+  if (const Kind kind = above.kind(name); kind != Kind::folder)
+    throw Error(path + ": is " + words_of(kind) + "; remove it, or name another folder for the report");
+  folder_.emplace(above, name);
+  lock_.emplace(*folder_, folder_lock, path);
+  if (!made_.is_new() && existing == Existing::refuse) throw Error(path + ": " + advice);
+  made_.keep();
+}
+
+WorkFolder::~WorkFolder() {
+  if (!lock_) return;
+  lock_.reset();
+  ::rmdir(path_.c_str());  // if it is empty
+}
+
+void WorkFolder::remove(const std::function<bool(const std::string&)>& is_ours) {
+  const auto fail = [](const std::string& path) { throw Error(path + ": cannot be removed: " + std::strerror(errno)); };
+  for (const FolderEntry& entry : folder_->entries()) {
+    const bool goes = entry.kind == Kind::file && (is_ours(entry.name) || is_temporary_name(entry.name));
+    if (goes && ::unlinkat(folder_->descriptor(), entry.name.c_str(), 0) != 0) fail(folder_->path_of(entry.name));
+  }
+  lock_->release();
+  lock_.reset();
+  if (::rmdir(path_.c_str()) != 0 && errno != ENOTEMPTY && errno != EEXIST) fail(path_);
+}
+
+}  // namespace ulpscope::files

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// Several files appear together; where one cannot, what was there is put back.
+#include "files/new_files.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <filesystem>
+#include <set>
+#include <string>
+
+#include "emu/error.hpp"
+#include "tests/reports/temporary_directory.hpp"
+
+using namespace ulpscope::files;
+using ulpscope::Error;
+namespace fs = std::filesystem;
+
+namespace {
+
+void write(const TemporaryDirectory& directory, const std::set<std::string>& names, const std::string& bytes) {
+  NewFiles files{Folder(directory.path())};
+  for (const std::string& name : names) files.add(name).write(bytes);
+  files.commit();
+}
+
+}  // namespace
+
+TEST_CASE("files appear together, in folders too") {
+  const TemporaryDirectory directory;
+  {
+    NewFiles files{Folder(directory.path())};
+    files.add("a").write("1");
+    files.add("sub/b").write("2");
+    CHECK_FALSE(fs::exists(directory.file("a")));
+    files.add("z").write("3");
+
+    files.commit();
+  }
+  CHECK(directory.names() == std::set<std::string>{"a", "sub", "z"});
+  CHECK(bytes_of(directory.file("sub/b")) == "2");
+  CHECK(std::distance(fs::directory_iterator(directory.file("sub")), fs::directory_iterator()) == 1);
+}
+
+TEST_CASE("without a commit nothing is there, no folder either") {
+  const TemporaryDirectory directory;
+
+  {
+    NewFiles files{Folder(directory.path())};
+    files.add("sub/b").write("2");
+    files.add("z").write("3");
+  }
+
+  CHECK(directory.names().empty());
+}
+
+TEST_CASE("what is superseded goes, and its folder") {
+  const TemporaryDirectory directory;
+  write(directory, {"a", "old", "sub/b"}, "former");
+
+  NewFiles files{Folder(directory.path())};
+  files.supersede("old");
+  files.supersede("sub/b");
+  files.add("a").write("new");
+  files.commit();
+
+  CHECK(directory.names() == std::set<std::string>{"a"});
+  CHECK(bytes_of(directory.file("a")) == "new");
+}
+
+TEST_CASE("a name that cannot be taken leaves all as it was") {
+  const TemporaryDirectory directory;
+  write(directory, {"a", "old", "z"}, "former");
+
+  {
+    NewFiles files{Folder(directory.path())};
+    files.supersede("old");
+    for (const auto* name : {"a", "c", "d", "z"}) files.add(name).write("new");
+    fs::create_directory(directory.file("d"));
+    CHECK_THROWS_AS(files.commit(), Error);
+  }
+
+  CHECK(directory.names() == std::set<std::string>{"a", "d", "old", "z"});
+  for (const auto* name : {"a", "old", "z"}) CHECK(bytes_of(directory.file(name)) == "former");
+}
+
+TEST_CASE("no link among the folders is followed") {
+  const TemporaryDirectory outside, directory;
+  fs::create_directory_symlink(outside.path(), directory.file("sub"));
+
+  NewFiles files{Folder(directory.path())};
+  CHECK_THROWS_AS(files.add("sub/b"), Error);
+
+  CHECK(outside.names().empty());
+}

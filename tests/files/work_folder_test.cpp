@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// The folder of a run on its way: one process's, no link, and gone with the last that is kept in it.
+#include "files/work_folder.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <filesystem>
+#include <set>
+#include <string>
+
+#include "emu/error.hpp"
+#include "files/new_file.hpp"
+#include "tests/reports/temporary_directory.hpp"
+
+using namespace ulpscope::files;
+using Catch::Matchers::ContainsSubstring;
+using Existing = WorkFolder::Existing;
+
+TEST_CASE("it lies beside the report, and goes when it is empty") {
+  const TemporaryDirectory directory;
+  const std::string path = WorkFolder::beside(directory.file("out//"), ".partial");
+  CHECK(path == directory.file("out.partial"));
+
+  { const WorkFolder folder(path, Existing::refuse, "advice"); }
+  CHECK(directory.names().empty());
+  {
+    const WorkFolder folder(path, Existing::refuse, "advice");
+    write_file(path + "/a", "kept");
+  }
+  CHECK_THROWS_WITH(WorkFolder(path, Existing::refuse, "advice"), ContainsSubstring("out.partial: advice"));
+  CHECK(bytes_of(path + "/a") == "kept");
+  WorkFolder folder(path, Existing::resume, "advice");
+  folder.remove([](const std::string& name) { return name == "a"; });
+  CHECK(directory.names().empty());
+}
+
+TEST_CASE("what is not its own stays") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.file("out.partial");
+  {
+    WorkFolder folder(path, Existing::refuse, "advice");
+    for (const auto& name : {std::string("a"), std::string("mine"), temporary_name("a")}) write_file(path + "/" + name, "kept");
+    folder.remove([](const std::string& name) { return name == "a"; });
+  }
+  std::set<std::string> left;
+  for (const auto& entry : std::filesystem::directory_iterator(path)) left.insert(entry.path().filename().string());
+  CHECK(left == std::set<std::string>{"mine"});
+}
+
+TEST_CASE("a second process is refused, whether it goes on or not") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.file("out.partial");
+  const WorkFolder folder(path, Existing::refuse, "advice");
+
+  for (const Existing existing : {Existing::refuse, Existing::resume})
+    CHECK_THROWS_WITH(WorkFolder(path, existing, "advice"), ContainsSubstring("another process is writing to it"));
+
+  CHECK(std::filesystem::exists(path));
+}
+
+TEST_CASE("a link is refused") {
+  const TemporaryDirectory outside, directory;
+  const std::string path = directory.file("out.partial");
+  std::filesystem::create_directory_symlink(outside.path(), path);
+
+  CHECK_THROWS_WITH(WorkFolder(path, Existing::resume, "advice"), ContainsSubstring("is a link"));
+
+  CHECK(outside.names().empty());
+}
