@@ -13,12 +13,12 @@
 #include <system_error>
 #include <vector>
 
-#include "cli/child_process.hpp"
 #include "cli/commands.hpp"
 #include "cli/devices_program/journal.hpp"
 #include "cli/devices_program/parts.hpp"
 #include "cli/devices_program/phases.hpp"
 #include "emu/error.hpp"
+#include "verify/child_process.hpp"
 
 namespace ulpscope::cli {
 namespace {
@@ -44,7 +44,7 @@ std::string seconds_words(double seconds) {
 }
 
 struct PhaseEnd {
-  ChildEnd child;
+  verify::ChildEnd child;
   double seconds;
   std::size_t processes;
 
@@ -95,7 +95,7 @@ class PhaseRun {
     for (bool again = true; again;) {
       const double passed = since(begin);
       const std::string part = end.processes == 0 ? file_ : file_ + ".part" + fs::path(file_).extension().string();
-      end.child = run_child(words(part, share - passed), log_, std::max(limit - passed, 1.0));
+      end.child = verify::run_child(words(part, share - passed), std::max(limit - passed, 1.0), log_);
       if (++end.processes > 1) join_parts(file_, part);
       const JournalEnd after = end_of_journal(journal_);
       again = !after.finished && after.lines > before.lines && end.child.interrupted_by == 0 && since(begin) < limit;
@@ -160,8 +160,8 @@ int run_phases(const DevicesOptions& options, const fs::path& folder) {
 void archive(const fs::path& folder) {
   const std::string file = folder.string() + ".tar.gz";
   constexpr double patience = 60;
-  const ChildEnd end =
-      run_child({"tar", "-czf", file, "-C", folder.parent_path().string(), folder.filename().string()}, "/dev/null", patience);
+  const verify::ChildEnd end =
+      verify::run_child({"tar", "-czf", file, "-C", folder.parent_path().string(), folder.filename().string()}, patience);
   if (end.exit_code.value_or(own_error) != done) throw Error(file + ": tar could not write it");
   std::printf("everything is in %s\n", file.c_str());
 }
