@@ -20,6 +20,7 @@
 #include <set>
 
 #include "emu/error.hpp"
+#include "emu/json_input.hpp"
 #include "reports/build_info.hpp"
 #include "reports/render.hpp"
 
@@ -121,8 +122,14 @@ std::string compiler() {
 /// What the manifest of a former report says it consists of; nothing when there is none that can be read.
 std::set<std::string> files_of_former_report(const fs::path& directory) {
   std::ifstream file(directory / manifest_name, std::ios::binary);
-  const auto manifest = ordered_json::parse(file, nullptr, false);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
   std::set<std::string> names;
+  ordered_json manifest;
+  try {
+    manifest = emu::parse_json<ordered_json>(text);
+  } catch (const emu::BadJson&) {
+    return names;
+  }
   if (!manifest.is_object() || manifest.value("program", ordered_json()) != "ulpscope") return names;
   const auto files = manifest.find("files");
   if (files == manifest.end() || !files->is_object()) return names;
