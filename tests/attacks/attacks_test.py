@@ -68,7 +68,8 @@ class DeepJson(Attack):
 
     def test_in_a_ledger(self):
         head = '{"ulpscope_ledger":1}\n'
-        for line in (hostile.nested(self.DEPTH), '{"case":' + "[" * self.DEPTH + "]" * self.DEPTH + "}",
+        case = hostile.ledger("case").decode().splitlines()[1]
+        for line in (case.replace('{"case"', '{"x":' + hostile.nested(self.DEPTH) + ',"case"'), hostile.nested(self.DEPTH), '{"case":' + "[" * self.DEPTH + "]" * self.DEPTH + "}",
                      '{"' + "x" + '":' + "[" * self.DEPTH):
             self.write("deep.ledger", head + line + "\n")
             for words in (["show", "deep.ledger"], ["diff", "deep.ledger", "deep.ledger"],
@@ -81,11 +82,15 @@ class DeepJson(Attack):
 
     def test_in_the_manifest_of_a_folder_for_a_report(self):
         (self.path / "report").mkdir()
-        self.write("report/manifest.json", '{"program":"ulpscope","files":' + hostile.nested(130_000) + "}")
-        for words in (["sweep", "normal:0,1:8", "--to", "e4m3", "-o", "report"], ["census", "normal:0,1:8", "--to", "e4m3", "-o", "report"]):
-            self.assertIn("report holds manifest.json, which is not part of a report", self.refused(*words))
-        self.assertIn("report/manifest.json: is no manifest of a report by ulpscope: JSON is nested more than 64 deep",
-                      self.refused("report", "diff", "report", "report"))
+        depth = 130_000
+        for manifest in ('{"program":"ulpscope","x":' + "[" * depth + "]" * depth + ',"files":{}}', '{"program":' + hostile.nested(depth) + "}",
+                         '{"program":"ulpscope","files":' + hostile.nested(depth) + "}"):
+            self.write("report/manifest.json", manifest)
+            for command in ("sweep", "census"):
+                self.assertIn("report holds manifest.json, which is not part of a report",
+                              self.refused(command, "normal:0,1:8", "--to", "e4m3", "-o", "report"))
+            self.assertIn("report/manifest.json: is no manifest of a report by ulpscope: JSON is nested more than 64 deep",
+                          self.refused("report", "diff", "report", "report"))
 
     def test_in_the_header_of_a_tensor_file(self):
         for header in (hostile.nested(self.DEPTH), '{"a":' + "[" * self.DEPTH, '{"__metadata__":' + hostile.nested(self.DEPTH) + "}"):
