@@ -7,17 +7,16 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <memory>
 #include <utility>
 
-#include "cli/child_process.hpp"
 #include "cli/scratch_folder.hpp"
 #include "emu/catalogue.hpp"
 #include "emu/encode.hpp"
 #include "emu/error.hpp"
 #include "reports/render.hpp"
 #include "tensors/write.hpp"
+#include "verify/child_process.hpp"
 
 namespace ulpscope::cli {
 namespace {
@@ -47,16 +46,6 @@ void write_codes(const std::string& path, const verify::RuleProblem& problem, st
   });
 }
 
-/// The last line that is not empty of what a program printed, cut to what fits into a message.
-std::string last_line(const std::string& path) {
-  std::ifstream file(path);
-  std::string line, last;
-  while (std::getline(file, line))
-    if (line.find_first_not_of(" \t\r") != std::string::npos) last = line;
-  constexpr std::size_t longest = 200;
-  return last.substr(0, longest);
-}
-
 /// One program and its files, for one product.
 class ProgramJudge {
  public:
@@ -65,7 +54,7 @@ class ProgramJudge {
   verify::RuleVerdict operator()(std::span<const double> reference, std::span<const double> output) const {
     write("{ref}", "{ref_codes}", reference);
     write("{out}", "{out_codes}", output);
-    const ChildEnd end = run_child(words(), folder_.file("printed"), program_.timeout_s);
+    const verify::ChildEnd end = verify::run_child(words(), program_.timeout_s);
     if (end.interrupted_by != 0) {
       folder_.remove();
       ::signal(end.interrupted_by, SIG_DFL);
@@ -95,8 +84,8 @@ class ProgramJudge {
         }
     return filled;
   }
-  std::string reason(const ChildEnd& end) const {
-    const std::string said = last_line(folder_.file("printed")), tail = said.empty() ? "" : ": " + said;
+  std::string reason(const verify::ChildEnd& end) const {
+    const std::string tail = end.last_line.empty() ? "" : ": " + end.last_line;
     if (end.timed_out) return "was still running after " + reports::shortest(program_.timeout_s) + " s" + tail;
     if (!end.exit_code)
       return std::string("was ended by signal ") + std::to_string(end.signal) + " (" + ::strsignal(end.signal) + ")" + tail;

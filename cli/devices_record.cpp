@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <iterator>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "cli/devices.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
+#include "emu/engines.hpp"
 #include "emu/error.hpp"
 #include "requests/parts.hpp"
 #include "studies/devices/device_record.hpp"
@@ -53,11 +55,25 @@ struct Replay {
   std::string engine;
 };
 
+/// A recording may bring the engine that it is compared with: whoever wrote it chose what would be found right.
+void remark_own_engines(const std::string& file, const gpu::Recording& recording) {
+  const std::vector<std::string> names = emu::engine_names();
+  std::set<std::string> own;
+  for (const gpu::RecordedProducts& set : recording.products)
+    if (const std::string& engine = set.operation.engine; !engine.empty() && std::ranges::find(names, engine) == names.end())
+      own.insert(engine);
+  if (own.empty()) return;
+  const std::string more = own.size() == 1 ? "" : " and " + std::to_string(own.size() - 1) + " more";
+  remark(file + ": is compared with an engine of its own description (" + *own.begin() + more + "); --engine E compares with another");
+}
+
 int run(const Replay& options) {
   studies::require_engine(options.engine);
   std::vector<studies::DeviceRow> rows;
   for (const std::string& file : options.files) {
-    auto own = studies::replay(gpu::read_recording(file), options.engine, options.common.threads);
+    const gpu::Recording recording = gpu::read_recording(file);
+    if (options.engine.empty()) remark_own_engines(file, recording);
+    auto own = studies::replay(recording, options.engine, options.common.threads);
     std::move(own.begin(), own.end(), std::back_inserter(rows));
   }
   return report(studies::result_of(rows, "devices_replay"), options.common);

@@ -11,7 +11,7 @@
 #include "cli/output.hpp"
 #include "cli/rows.hpp"
 #include "emu/error.hpp"
-#include "reports/escape.hpp"
+#include "emu/visible.hpp"
 
 namespace ulpscope::cli {
 namespace {
@@ -83,7 +83,7 @@ int run(const Record& record) {
   judged.entry.declared = declared;
   const Keep keep = record.keep_output ? Keep::output : Keep::figures;
   const bool replaced = record_entry(record.ledger, judged.entry, judged.output, keep);
-  remark(reports::terminal_escaped(record.name) + ": " + (replaced ? "replaced" : "added") + " in " + record.ledger + "; " +
+  remark(emu::visible(record.name) + ": " + (replaced ? "replaced" : "added") + " in " + record.ledger + "; " +
          judged.sentence);
   print_ledger({judged.entry}, record.common);
   const std::string& verdict = judged.entry.figures.verdict;

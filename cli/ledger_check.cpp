@@ -9,11 +9,12 @@
 #include "cli/ledger_case.hpp"
 #include "cli/ledger_file.hpp"
 #include "cli/output.hpp"
+#include "emu/engines.hpp"
 #include "emu/error.hpp"
 #include "emu/names.hpp"
 #include "emu/suggestions.hpp"
+#include "emu/visible.hpp"
 #include "files/new_file.hpp"
-#include "reports/escape.hpp"
 #include "reports/junit.hpp"
 #include "verify/ledger/ledger_compare.hpp"
 #include "verify/ledger/ledger_manifest.hpp"
@@ -55,7 +56,7 @@ int exit_code_of(const std::vector<CaseComparison>& cases, const Verdicts& optio
   return any([](C c) { return c.untold(); }) ? vacuous : done;
 }
 
-std::string sentence_of(const CaseComparison& c) { return reports::terminal_escaped(c.sentence()); }
+std::string sentence_of(const CaseComparison& c) { return emu::visible(c.sentence()); }
 
 void write_junit(const Verdicts& options, const std::vector<CaseComparison>& cases, Uncompared uncompared) {
   std::vector<reports::JUnitCase> tests;
@@ -75,7 +76,7 @@ void show(const Verdicts& options, const std::vector<CaseComparison>& cases) {
     for (const CaseComparison& c : cases) {
       text += sentence_of(c) + "\n";
       if (!c.compared()) continue;
-      for (const std::string& change : c.changes) text += "  " + reports::terminal_escaped(change) + "\n";
+      for (const std::string& change : c.changes) text += "  " + emu::visible(change) + "\n";
     }
     print(text + (cases.empty() ? "" : "\n"));
     if (const reports::Table figures = verify::figures_table(cases); !figures.rows.empty())
@@ -96,7 +97,8 @@ int report(const Verdicts& options, const std::vector<CaseComparison>& cases, Un
 }
 
 const LedgerEntry& entry_of(const std::vector<LedgerEntry>& entries, const std::string& name) {
-  const auto at = std::ranges::find(entries, name, &LedgerEntry::name);
+  const auto is_it = [&](const LedgerEntry& entry) { return entry.name == name || emu::visible(entry.name) == name; };
+  const auto at = std::ranges::find_if(entries, is_it);
   if (at != entries.end()) return *at;
   std::vector<std::string> known;
   for (const LedgerEntry& entry : entries) known.push_back(entry.name);
@@ -104,7 +106,17 @@ const LedgerEntry& entry_of(const std::vector<LedgerEntry>& entries, const std::
   throw Error("unknown case '" + name + "'; nearest: " + nearest);
 }
 
+/// A case may bring the engine by which it is judged: whoever recorded it chose what would be found right.
+void remark_own_engine(const std::string& ledger, const LedgerEntry& recorded) {
+  const auto engine = recorded.options.find("engine");
+  if (engine == recorded.options.end()) return;
+  const std::vector<std::string> names = emu::engine_names();
+  if (std::ranges::find(names, engine->second) != names.end()) return;
+  remark(emu::visible(recorded.name + ": is judged by an engine that " + ledger + " describes itself (" + engine->second + ")"));
+}
+
 CaseComparison compare(const std::string& ledger, const LedgerEntry& recorded, const GivenAgain& given) {
+  remark_own_engine(ledger, recorded);
   const JudgedCase now = judge_again(recorded, given);
   LedgerEntry entry = now.entry;
   entry.declared = recorded.declared;
@@ -165,7 +177,7 @@ void remark_rest(const std::vector<LedgerEntry>& entries, const std::vector<Case
   std::string names;
   for (const LedgerEntry& entry : entries)
     if (!checked.contains(entry.name)) names += (names.empty() ? "" : ", ") + entry.name;
-  if (!names.empty()) remark("in the ledger, but not checked: " + reports::terminal_escaped(names));
+  if (!names.empty()) remark("in the ledger, but not checked: " + emu::visible(names));
 }
 
 int run(const Check& check) {

@@ -4,6 +4,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -11,6 +14,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "cli/command.hpp"
@@ -20,16 +24,17 @@
 #include "cli/unknown_word.hpp"
 #include "emu/error.hpp"
 #include "emu/simd.hpp"
+#include "emu/visible.hpp"
 #include "gpu/unit.hpp"
 #include "reports/build_info.hpp"
-#include "reports/escape.hpp"
+#include "tensors/memory_limit.hpp"
 
 namespace {
 
 using namespace ulpscope;
 
 int fail(const std::string& message, int code) {
-  std::fprintf(stderr, "ulpscope: %s\n", reports::terminal_escaped(message).c_str());
+  std::fprintf(stderr, "ulpscope: %s\n", cli::shortened(emu::visible(message)).c_str());
   return code;
 }
 
@@ -60,6 +65,35 @@ void choose_simd_path() {
   } catch (const Error& error) {
     throw Error(std::string("environment variable ULPSCOPE_SIMD: ") + error.what());
   }
+}
+
+constexpr std::string_view memory_option = "--max-memory";
+
+/// `8G`: a whole number, and K, M, G or T for powers of 1024.
+std::uint64_t parse_size(const std::string& word) {
+  std::uint64_t size = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), size);
+  const std::string_view unit(end, static_cast<std::size_t>(word.data() + word.size() - end));
+  const std::size_t power = unit.empty() ? 0 : std::string_view("KMGT").find(unit) + 1;
+  const bool known = error == std::errc() && unit.size() <= 1 && (unit.empty() || power != 0);
+  if (!known || size == 0 || size > (~std::uint64_t{0} >> (10 * power)))
+    throw Error(std::string(memory_option) + ": '" + word + "': give bytes, such as 500M or 8G");
+  return size << (10 * power);
+}
+
+/// Takes the option that all commands have out of their words: no result depends on it, so that no report has to know it.
+std::vector<std::string> without_memory_limit(std::vector<std::string> arguments) {
+  for (std::size_t i = 0; i < arguments.size() && arguments[i] != "--"; ++i) {
+    const std::string word = arguments[i];
+    const bool has_value = word.starts_with(std::string(memory_option) + "=");
+    if (word != memory_option && !has_value) continue;
+    if (!has_value && i + 1 == arguments.size()) throw Error(std::string(memory_option) + ": give bytes, such as 500M or 8G");
+    tensors::set_memory_limit(parse_size(has_value ? word.substr(memory_option.size() + 1) : arguments[i + 1]));
+    const auto first = arguments.begin() + static_cast<std::ptrdiff_t>(i);
+    arguments.erase(first, first + (has_value ? 1 : 2));
+    --i;
+  }
+  return arguments;
 }
 
 int run(const std::vector<std::string>& arguments);
@@ -138,6 +172,9 @@ int run(const std::vector<std::string>& arguments) {
   CLI::App app("what low-precision floating point does to numbers, to the last bit", "ulpscope");
   app.set_help_flag("-h,--help", "what a command does, and how it is used");
   app.set_version_flag("--version", "ulpscope " + reports::version(), "the version");
+  std::string declared;  // for help; without_memory_limit() has read it
+  app.add_option(std::string(memory_option), declared, "bytes that the tensors of files may take, such as 8G; half of what there is")
+      ->type_name("SIZE");
   app.require_subcommand(1);
   app.footer(
       "The environment variable ULPSCOPE_SIMD chooses the vector instructions; results do not depend on it.\n"
@@ -172,7 +209,7 @@ int main(int count, char** words) {
   ::signal(SIGPIPE, SIG_IGN);
   ::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow any more is an error of the write
   try {
-    const std::vector<std::string> arguments(words + 1, words + count);
+    const std::vector<std::string> arguments = without_memory_limit({words + 1, words + count});
     choose_simd_path();
     return run(arguments);
   } catch (const gpu::NoDevice& error) {

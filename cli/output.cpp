@@ -11,9 +11,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <sstream>
 
 #include "cli/rows.hpp"
 #include "emu/error.hpp"
+#include "emu/visible.hpp"
 #include "reports/directory.hpp"
 #include "reports/render.hpp"
 
@@ -59,14 +61,30 @@ std::string json_of(const reports::Table& chosen, const CommonOptions& options) 
   return reports::to_json(first_rows(chosen, most_rows(options, 0)));
 }
 
-void print(std::string_view text) {
+void print(std::string_view whole) {
+  const std::string text = emu::visible_lines(whole);
   const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
   if (written) return;
   if (errno == EPIPE) std::_Exit(0);  // the reader has what it wanted
   throw Error(std::string("standard output cannot be written: ") + std::strerror(errno));
 }
 
-void remark(const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); }
+void remark(const std::string& text) {
+  std::istringstream lines(emu::visible_lines(text));
+  std::string shown;
+  for (std::string line; std::getline(lines, line);) shown += shortened(line) + "\n";
+  std::fputs(shown.c_str(), stderr);
+}
+
+std::string shortened(const std::string& line) {
+  constexpr std::size_t most = 4000, kept = 1500;
+  if (line.size() <= most) return line;
+  const auto begins = [&](std::size_t at) { return (static_cast<unsigned char>(line[at]) & 0xc0U) != 0x80; };  // a character
+  std::size_t first = kept, last = line.size() - kept;
+  while (!begins(first)) --first;
+  while (!begins(last)) ++last;
+  return line.substr(0, first) + " ... " + line.substr(last);
+}
 
 void remark_report(const std::string& directory) {
   if (reports::WriteElsewhere::present() == nullptr) remark(directory + "/index.html written");

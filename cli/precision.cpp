@@ -6,14 +6,14 @@
 #include <utility>
 
 #include "cli/output.hpp"
-#include "reports/escape.hpp"
+#include "emu/visible.hpp"
 #include "reports/page_html.hpp"
 #include "studies/census/census_page.hpp"
 
 namespace ulpscope::cli {
 std::vector<tensors::Tensor> opened(const studies::PrecisionRequest& request) {
   tensors::Inputs inputs = request.open();
-  for (const std::string& line : tensors::left_out(inputs)) remark(reports::terminal_escaped(line));
+  for (const std::string& line : tensors::left_out(inputs)) remark(emu::visible(line));
   return std::move(inputs.kept);
 }
 

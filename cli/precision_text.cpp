@@ -10,7 +10,7 @@
 #include "cli/output.hpp"
 #include "cli/rows.hpp"
 #include "cli/worst_first.hpp"
-#include "reports/escape.hpp"
+#include "emu/visible.hpp"
 #include "reports/render.hpp"
 #include "studies/census/census_findings.hpp"
 
@@ -38,8 +38,9 @@ struct Lines {
 
 /// FILE of a label FILE:NAME; nothing for what is no file of several tensors.
 std::optional<std::string> file_of(const tensors::Tensor& tensor) {
-  if (tensor.name.empty() || !tensor.label.ends_with(":" + tensor.name)) return std::nullopt;
-  return tensor.label.substr(0, tensor.label.size() - tensor.name.size() - 1);
+  const std::string ending = ":" + emu::visible(tensor.name);
+  if (tensor.name.empty() || !tensor.label.ends_with(ending)) return std::nullopt;
+  return tensor.label.substr(0, tensor.label.size() - ending.size());
 }
 
 /// Names of tensors in which each file is named once: in `file`, if it is that of all tensors, else by a number that `legend`
@@ -62,7 +63,7 @@ class ShortNames {
   std::string legend() const {
     std::string text;
     for (std::size_t i = 0; i < files_.size(); ++i)
-      text += (alone_ ? "file " : std::to_string(i + 1) + ": ") + reports::terminal_escaped(files_[i]) + "\n";
+      text += (alone_ ? "file " : std::to_string(i + 1) + ": ") + emu::visible(files_[i]) + "\n";
     return text;
   }
 

@@ -12,8 +12,8 @@
 #include "cli/options.hpp"
 #include "cli/output.hpp"
 #include "emu/error.hpp"
+#include "emu/visible.hpp"
 #include "reports/directory.hpp"
-#include "reports/escape.hpp"
 #include "requests/toml.hpp"
 #include "study_files/built_in.hpp"
 #include "study_files/report.hpp"
@@ -52,14 +52,14 @@ Arguments reproducing(const Arguments& arguments) {
 /// The first of them, each on a line.
 void tell(const std::vector<reports::Finding>& findings) {
   constexpr std::size_t most = 100;
-  for (std::size_t i = 0; i < std::min(most, findings.size()); ++i) remark(reports::terminal_escaped(findings[i].sentence));
+  for (std::size_t i = 0; i < std::min(most, findings.size()); ++i) remark(emu::visible(findings[i].sentence));
   if (findings.size() > most) remark(std::to_string(findings.size() - most) + " more findings are in findings.csv");
 }
 
 int write(const Run& run, const std::vector<study_files::StudyOutput>& outputs, const std::string& text,
           const Arguments& arguments) {
   for (const study_files::StudyOutput& output : outputs)
-    for (const std::string& line : output.remarks) remark(reports::terminal_escaped(line));
+    for (const std::string& line : output.remarks) remark(emu::visible(line));
   if (reports::WriteElsewhere::present() == nullptr) tell(study_files::findings_of(outputs));
   study_files::write_report(run.directory, outputs, {.study = run.study, .text = text, .arguments = reproducing(arguments)});
   remark_report(run.directory);

@@ -7,7 +7,7 @@
 #include "cli/options.hpp"
 #include "cli/output.hpp"
 #include "cli/rows.hpp"
-#include "reports/escape.hpp"
+#include "emu/visible.hpp"
 #include "reports/page_html.hpp"
 #include "training/scale/scale_study.hpp"
 
@@ -37,7 +37,7 @@ void run(const Scale& scale, const Arguments& arguments) {
   const bool text = rendering_of(scale.common) == Rendering::text;
   if (text) print("\n");
   for (const reports::Finding& finding : findings) {
-    const std::string line = reports::terminal_escaped(finding.sentence);
+    const std::string line = emu::visible(finding.sentence);
     if (text)
       print(line + "\n");
     else if (finding.severity == reports::Severity::bad)

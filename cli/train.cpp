@@ -13,9 +13,9 @@
 #include "cli/output.hpp"
 #include "cli/rows.hpp"
 #include "emu/error.hpp"
+#include "emu/visible.hpp"
 #include "files/work_folder.hpp"
 #include "reports/directory.hpp"
-#include "reports/escape.hpp"
 #include "reports/page_html.hpp"
 #include "requests/numbers.hpp"
 #include "studies/census/sweep.hpp"
@@ -121,11 +121,11 @@ int run(const Train& train, const Arguments& arguments) try {
     remark_report(train.directory);
   }
   for (const reports::Finding& finding : training::train_findings(runs, study.expect))
-    remark(reports::terminal_escaped(finding.sentence));
+    remark(emu::visible(finding.sentence));
   const bool diverged = std::any_of(runs.begin(), runs.end(), [](const auto& result) { return result.diverged; });
   return diverged && study.expect.empty() ? check_failed : done;
 } catch (const training::ProductDiffers& difference) {
-  remark(reports::terminal_escaped(difference.what()));
+  remark(emu::visible(difference.what()));
   return check_failed;
 }
 

@@ -3,8 +3,12 @@
 #include "gpu/plugin.hpp"
 
 #include <dlfcn.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <map>
 #include <mutex>
@@ -34,14 +38,43 @@ std::string last_failure() {
   return words == nullptr ? "no reason given" : words;
 }
 
+/// Why somebody else could have written what lies there; empty where nobody could.
+std::string distrust(const fs::path& path) {
+  struct stat facts {};
+  if (::stat(path.c_str(), &facts) != 0) return path.string() + ": " + std::strerror(errno);
+  if (facts.st_uid != 0 && facts.st_uid != ::geteuid())
+    return path.string() + " belongs neither to root nor to the user who runs this program";
+  // Root's group, and the group that a user has alone, which has the user's number.
+  const bool private_group = facts.st_gid == 0 || facts.st_gid == facts.st_uid;
+  const mode_t others = private_group ? S_IWOTH : S_IWOTH | S_IWGRP;
+  return (facts.st_mode & others) == 0 ? std::string() : path.string() + " can be written by others";
+}
+
+void check_trusted(const std::string& plugin, const fs::path& folder, const fs::path& file) {
+  for (const fs::path& path : {folder, file.parent_path(), file})
+    if (const std::string why = distrust(path); !why.empty()) throw NoDevice(plugin + " is not opened: " + why);
+}
+
+/// The first thing that is asked of a plugin.
+void check_build(const std::string& plugin, void* handle) {
+  const auto* const build = static_cast<const char*>(dlsym(handle, build_symbol));
+  if (build != nullptr && std::strcmp(build, ULPSCOPE_PLUGIN_BUILD) == 0) return;
+  constexpr std::size_t longest = 200;
+  const std::string is = build == nullptr ? "does not say which build it is of" : "is of " + std::string(build, ::strnlen(build, longest));
+  throw NoDevice(plugin + " is not used: it " + is + ", this program of " ULPSCOPE_PLUGIN_BUILD "; build them together");
+}
+
 void* opened(const std::string& plugin) {
   std::string searched;
   for (const fs::path& folder : plugin_folders()) {
     const fs::path file = folder / ("lib" + plugin + ".so");
     std::error_code unknown;
     if (fs::exists(file, unknown)) {
-      void* const handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+      const fs::path real = fs::canonical(file, unknown);
+      check_trusted(plugin, folder, real);
+      void* const handle = dlopen(real.c_str(), RTLD_NOW | RTLD_LOCAL);
       if (handle == nullptr) throw NoDevice(plugin + " cannot be opened: " + last_failure());
+      check_build(plugin, handle);
       return handle;
     }
     searched += (searched.empty() ? "" : ", ") + folder.string();

@@ -6,13 +6,16 @@
 #include <cstdint>
 #include <variant>
 
+#include "emu/visible.hpp"
 #include "reports/render.hpp"
 
 namespace ulpscope::reports {
 namespace {
 
-std::string quoted_if_needed(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+/// Without control characters, a record is one line. A field that GitHub would take for a command at the beginning of one is quoted.
+std::string quoted_if_needed(const std::string& raw) {
+  const std::string text = emu::visible(raw);
+  if (text.find_first_of(",\"") == std::string::npos && !emu::is_command_line(text)) return text;
   std::string quoted = "\"";
   for (const char c : text) {
     if (c == '"') quoted += '"';

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string_view>
 
+#include "emu/visible.hpp"
 #include "reports/escape.hpp"
 #include "reports/page_style.hpp"
 #include "reports/percent.hpp"
@@ -60,7 +61,7 @@ double number(const Cell& cell) {
 }
 
 std::string plain(const Cell& cell) {
-  if (const auto* text = std::get_if<std::string>(&cell)) return html_escaped(*text);
+  if (const auto* text = std::get_if<std::string>(&cell)) return html_escaped(emu::visible(*text));
   if (const auto* count = std::get_if<std::int64_t>(&cell)) return std::to_string(*count);
   const double value = std::get<double>(cell);
   return std::isfinite(value) ? fmt::format("{:.4g}", value) : shortest(value);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text of the outside world made harmless in JSON, HTML and on a terminal.
+// Text of the outside world made harmless in JSON and HTML. What acts on readers and terminals is visible in both, as
+// emu/visible.hpp says: whoever prints what a parser returns is not surprised.
 #pragma once
 
 #include <string>
@@ -7,13 +8,10 @@
 
 namespace ulpscope::reports {
 
-/// The quoted JSON string; bytes that are not UTF-8 become U+FFFD.
-std::string json_string(const std::string& text);
+/// The quoted JSON string of the visible text.
+std::string json_string(std::string_view text);
 
-/// For HTML text and quoted attribute values; control characters become U+FFFD.
+/// For HTML and XML text, and quoted attribute values. Line feeds and tabs stay.
 std::string html_escaped(std::string_view text);
-
-/// Control characters as backslash, x and two hexadecimal digits, so that a name cannot move the cursor or break a line.
-std::string terminal_escaped(std::string_view text);
 
 }  // namespace ulpscope::reports

@@ -4,6 +4,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <string_view>
+
+#include "emu/visible.hpp"
 #include "reports/escape.hpp"
 
 namespace ulpscope::reports {
@@ -41,10 +45,14 @@ std::string group_html(const HeatMap& map, const HeatMap::Group& group) {
 }  // namespace
 
 std::string breakable(const std::string& name) {
+  constexpr std::string_view breaks = "/:._";
+  const std::string shown = emu::visible(name);
   std::string html;
-  for (const char c : name) {
-    html += html_escaped(std::string_view(&c, 1));
-    if (c == '/' || c == ':' || c == '.' || c == '_') html += "<wbr>";
+  for (std::string_view rest = shown; !rest.empty();) {
+    const std::size_t end = std::min(rest.find_first_of(breaks), rest.size() - 1) + 1;
+    html += html_escaped(rest.substr(0, end));
+    if (breaks.find(rest[end - 1]) != breaks.npos) html += "<wbr>";
+    rest.remove_prefix(end);
   }
   return html;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "emu/visible.hpp"
 #include "reports/escape.hpp"
 
 namespace ulpscope::reports {
@@ -11,7 +12,7 @@ namespace ulpscope::reports {
 std::string to_junit(const std::string& suite, const std::vector<JUnitCase>& cases) {
   const auto failures = std::count_if(cases.begin(), cases.end(), [](const JUnitCase& c) { return !c.failure.empty(); });
   const auto attribute = [](const char* name, const std::string& value) {
-    return std::string(" ") + name + "=\"" + html_escaped(value) + "\"";
+    return std::string(" ") + name + "=\"" + html_escaped(emu::visible(value)) + "\"";
   };
   const std::string totals = attribute("tests", std::to_string(cases.size())) +
                              attribute("failures", std::to_string(failures)) + attribute("errors", "0");

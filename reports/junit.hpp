@@ -15,7 +15,7 @@ struct JUnitCase {
   std::string output;           ///< what the check printed
 };
 
-/// The document. Characters that XML 1.0 cannot hold become U+FFFD. No time and no host: the same bytes every time.
+/// The document. What XML 1.0 cannot hold is escaped, as emu/visible.hpp says. No time and no host: the same bytes every time.
 std::string to_junit(const std::string& suite, const std::vector<JUnitCase>& cases);
 
 }  // namespace ulpscope::reports

@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "emu/error.hpp"
+#include "emu/json_input.hpp"
 #include "files/new_file.hpp"
 #include "files/read_file.hpp"
 #include "reports/sha256.hpp"
@@ -25,8 +26,13 @@ constexpr std::size_t most_manifest_bytes = std::size_t{1} << 26;
 /// What a manifest lists; nothing where it is none of ours.
 Hashes listed_in(const std::string& bytes) {
   using nlohmann::json;
-  const json manifest = json::parse(bytes, nullptr, false);
+  json manifest;
   Hashes hashes;
+  try {
+    manifest = emu::parse_json(bytes);
+  } catch (const emu::BadJson&) {
+    return hashes;
+  }
   if (!manifest.is_object() || (manifest.value("program", json()) != "ulpscope" && !manifest.contains("ulpscope"))) return hashes;
   const auto listed = manifest.find("files");
   if (listed == manifest.end() || !listed->is_object()) return hashes;

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <string_view>
 
-#include "reports/escape.hpp"
+#include "emu/visible.hpp"
 #include "reports/percent.hpp"
 #include "reports/render.hpp"
 
@@ -17,7 +17,7 @@ constexpr std::size_t gap = 2;  // spaces between columns
 
 /// A cell of the column `name`.
 std::string text_cell(const Cell& cell, std::string_view name) {
-  if (const auto* text = std::get_if<std::string>(&cell)) return terminal_escaped(*text);
+  if (const auto* text = std::get_if<std::string>(&cell)) return emu::visible(*text);
   if (const auto* count = std::get_if<std::int64_t>(&cell)) return std::to_string(*count);
   const double number = std::get<double>(cell);
   if (std::isnan(number)) return "nan";
@@ -45,7 +45,7 @@ struct Column {
 };
 
 Column column_of(const Table& table, std::size_t index, std::size_t shown) {
-  Column column{.name = terminal_escaped(table.columns[index]), .cells = {}};
+  Column column{.name = emu::visible(table.columns[index]), .cells = {}};
   column.width = width_of(column.name);
   bool all_same = !table.rows.empty();
   for (std::size_t i = 0; i < table.rows.size(); ++i) {

@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <charconv>
 #include <limits>
+#include <new>
 #include <string_view>
 
 #include "emu/catalogue.hpp"
 #include "emu/error.hpp"
+#include "emu/visible.hpp"
+#include "tensors/memory_limit.hpp"
 #include "tensors/readers.hpp"
 
 namespace ulpscope::tensors {
@@ -36,6 +39,7 @@ struct Table {
   std::size_t columns = 0, row = 0, column = 0;
   bool first_row_is_names = false;
   std::string problem;
+  HeldMemory memory{"its numbers"};
 
   void field(std::string_view text) {
     if (!problem.empty()) return;
@@ -50,7 +54,7 @@ struct Table {
     }
     if (!value)
       problem = place() + "'" + std::string(text.substr(0, 40)) + "' is not a number";
-    else
+    else if (has_room())
       values.push_back(*value);
   }
   void end_row() {
@@ -65,6 +69,21 @@ struct Table {
   }
 
  private:
+  /// Makes room for another number, if it may. No exception leaves: libcsv is C.
+  bool has_room() {
+    if (values.size() < values.capacity()) return true;
+    const std::size_t more = std::max<std::size_t>(1024, 2 * values.capacity());
+    try {
+      memory.grow((values.capacity() + more) * sizeof(double));
+      values.reserve(more);
+      return true;
+    } catch (const Error& error) {
+      problem = error.what();
+    } catch (const std::bad_alloc&) {
+      problem = "its numbers: out of memory";
+    }
+    return false;
+  }
   std::string place() const { return "row " + std::to_string(row + 1) + ", column " + std::to_string(column) + ": "; }
 };
 
@@ -82,11 +101,6 @@ std::span<const std::byte> text_of(const FileBytes& file) {
 
 }  // namespace
 
-std::string without_nul(std::string text) {
-  for (std::size_t at = 0; (at = text.find('\0', at)) != std::string::npos;) text.replace(at, 1, "\\x00");
-  return text;
-}
-
 Tensor read_csv(const FileBytes& file) {
   const std::span<const std::byte> text = text_of(file);
   csv_parser parser;
@@ -101,7 +115,7 @@ Tensor read_csv(const FileBytes& file) {
   }
   if (table.problem.empty() && csv_fini(&parser, on_field, on_row, &table) != 0)
     table.problem = "row " + std::to_string(table.row + 1) + ": " + csv_strerror(csv_error(&parser));
-  if (!table.problem.empty()) throw Error(without_nul(file.name + ": " + table.problem));
+  if (!table.problem.empty()) throw Error(emu::visible(file.name + ": " + table.problem));
   if (table.values.empty()) throw Error(file.name + ": holds no numbers");
   const std::uint64_t rows = table.values.size() / table.columns;
   return from_values(file.name, {rows, table.columns}, std::move(table.values));

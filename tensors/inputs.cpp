@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "emu/error.hpp"
+#include "emu/visible.hpp"
 
 namespace ulpscope::tensors {
 namespace {
@@ -13,7 +14,7 @@ namespace {
 /// Whether the input can mean no other tensor.
 bool is_named_alone(const std::string& input, const std::vector<Tensor>& opened) {
   const Tensor& first = opened.front();
-  return opened.size() == 1 && (first.label == input || first.label == input + ":" + first.name);
+  return opened.size() == 1 && (first.label == emu::visible(input) || first.label == emu::visible(input + ":" + first.name));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "emu/error.hpp"
 #include "emu/names.hpp"
 #include "tensors/elements.hpp"
+#include "tensors/npy.hpp"
 #include "tensors/readers.hpp"
 
 namespace ulpscope::tensors {
@@ -169,36 +170,61 @@ Element element_of(const std::string& name, const Header& header, std::optional<
 
 }  // namespace
 
-Tensor read_npy(const FileBytes& file, std::optional<emu::Format> dtype) {
+std::size_t npy_header_bytes(const std::string& name, std::span<const std::byte> start) {
   constexpr std::string_view magic = "\x93NUMPY";
-  const auto text = std::string_view(reinterpret_cast<const char*>(file.bytes.data()), file.bytes.size());
-  if (!text.starts_with(magic)) throw Error(file.name + ": is not a .npy file (it does not begin with \\x93NUMPY)");
-  if (text.size() < 10) throw Error(file.name + ": is cut off in the .npy header");
+  const auto text = std::string_view(reinterpret_cast<const char*>(start.data()), start.size());
+  if (!text.starts_with(magic)) throw Error(name + ": is not a .npy file (it does not begin with \\x93NUMPY)");
+  if (text.size() < 10) throw Error(name + ": is cut off in the .npy header");
   const int version = static_cast<unsigned char>(text[6]);
   if (version < 1 || version > 3)
-    throw Error(file.name + ": .npy version " + std::to_string(version) + " is not known; 1, 2 and 3 are");
-  const std::size_t length_bytes = version == 1 ? 2 : 4;
-  const std::size_t prefix = magic.size() + 2 + length_bytes;
-  if (text.size() < prefix) throw Error(file.name + ": is cut off in the .npy header");
+    throw Error(name + ": .npy version " + std::to_string(version) + " is not known; 1, 2 and 3 are");
+  const std::size_t length_bytes = version == 1 ? 2 : 4, prefix = magic.size() + 2 + length_bytes;
+  if (text.size() < prefix) throw Error(name + ": is cut off in the .npy header");
   std::size_t length = 0;
   for (std::size_t i = 0; i < length_bytes; ++i) length |= std::size_t{static_cast<unsigned char>(text[8 + i])} << (8 * i);
-  if (length > text.size() - prefix) throw Error(file.name + ": is cut off in the .npy header");
+  if (length > longest_npy_header)
+    throw Error(name + ": the .npy header has " + std::to_string(length) + " bytes; at most " +
+                std::to_string(longest_npy_header) + " are read");
+  return prefix + length;
+}
 
-  const Header header = HeaderParser(file.name, text.substr(prefix, length)).parse();
-  const Element element = element_of(file.name, header, dtype);
+NpyHeader parse_npy_header(const std::string& name, std::span<const std::byte> start, std::optional<emu::Format> dtype) {
+  const std::size_t bytes = npy_header_bytes(name, start.first(std::min(start.size(), npy_start_bytes)));
+  if (bytes > start.size()) throw Error(name + ": is cut off in the .npy header");
+  const auto text = std::string_view(reinterpret_cast<const char*>(start.data()), bytes);
+  const Header header = HeaderParser(name, text.substr(text[6] == 1 ? 10 : 12)).parse();
+  Element element = element_of(name, header, dtype);
   const auto count = element_count(header.shape);
   const auto size = count ? byte_size(*count, element.layout) : std::nullopt;
-  const std::size_t available = text.size() - prefix - length;
-  if (!size) throw Error(file.name + ": the extents of the shape overflow when multiplied");
-  if (*size > available)
-    throw Error(file.name + ": the header promises " + std::to_string(*size) + " bytes of data, the file holds " +
+  if (!size) throw Error(name + ": the extents of the shape overflow when multiplied");
+  return {bytes, std::move(element.dtype), element.layout, header.shape, header.fortran_order && *count > 1, *size};
+}
+
+void check_npy_size(const std::string& name, const NpyHeader& header, std::uint64_t available) {
+  if (header.data_bytes > available)
+    throw Error(name + ": the header promises " + std::to_string(header.data_bytes) + " bytes of data, the file holds " +
                 std::to_string(available));
-  if (*size < available)
-    throw Error(file.name + ": " + std::to_string(available - *size) + " bytes follow the data that the header promises");
-  StoredElements elements{file.owner, file.bytes.subspan(prefix + length, *size), element.dtype, element.layout, {},
-                          file.check};
-  if (header.fortran_order && *count > 1) elements.column_major = header.shape;
-  return {file.name, {}, element.dtype, header.shape, make_source(std::move(elements))};
+  if (header.data_bytes < available)
+    throw Error(name + ": " + std::to_string(available - header.data_bytes) +
+                " bytes follow the data that the header promises");
+}
+
+StoredElements npy_elements(const NpyHeader& header) {
+  StoredElements elements;
+  elements.dtype = header.dtype;
+  elements.layout = header.layout;
+  if (header.fortran_order) elements.column_major = header.shape;
+  return elements;
+}
+
+Tensor read_npy(const FileBytes& file, std::optional<emu::Format> dtype) {
+  const NpyHeader header = parse_npy_header(file.name, file.bytes, dtype);
+  check_npy_size(file.name, header, file.bytes.size() - header.bytes);
+  StoredElements elements = npy_elements(header);
+  elements.owner = file.owner;
+  elements.bytes = file.bytes.subspan(header.bytes);
+  elements.check = file.check;
+  return {file.name, {}, header.dtype, header.shape, make_source(std::move(elements))};
 }
 
 }  // namespace ulpscope::tensors

@@ -24,9 +24,6 @@ struct FileBytes {
   std::function<void()> check = nullptr;  ///< see StoredElements
 };
 
-/// Text for a message, which would end at a NUL: `\x00` in its place.
-std::string without_nul(std::string text);
-
 /// The dtype of an array is not known; all else about it is.
 class UnknownDType : public Error {
  public:
@@ -42,8 +39,13 @@ class UnknownDType : public Error {
 /// NumPy's format description, versions 1.0 to 3.0 (numpy.lib.format). `dtype`: what codes are.
 /// @throws ulpscope::Error, UnknownDType among them.
 Tensor read_npy(const FileBytes& file, std::optional<emu::Format> dtype);
-/// A zip archive of .npy members, stored or deflated; opaque where the dtype is not known. @throws ulpscope::Error
-std::vector<Tensor> read_npz(const FileBytes& file, std::optional<emu::Format> dtype);
+/// Which of the tensors of these names are wanted, by their indices.
+using Choose = std::function<std::vector<std::size_t>(const std::vector<std::string>& names)>;
+/// All of them.
+std::vector<std::size_t> choose_all(const std::vector<std::string>& names);
+/// A zip archive of .npy members, stored or deflated; opaque where the dtype is not known. Headers of those that are chosen are
+/// read, data when they are asked for, and never more than a header promises. @throws ulpscope::Error
+std::vector<Tensor> read_npz(const FileBytes& file, std::optional<emu::Format> dtype, const Choose& choose = choose_all);
 /// The safetensors format description; tensors in the order of their data, opaque where the dtype is not known.
 /// @throws ulpscope::Error
 std::vector<Tensor> read_safetensors(const FileBytes& file);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The .safetensors reader: a strict parse of the header, and checks that the data have no holes.
 #include <algorithm>
-#include <nlohmann/json.hpp>
-#include <set>
 #include <string_view>
 
 #include "emu/error.hpp"
+#include "emu/json_input.hpp"
+#include "emu/visible.hpp"
 #include "tensors/elements.hpp"
+#include "tensors/memory_limit.hpp"
 #include "tensors/readers.hpp"
 #include "tensors/safetensors_dtypes.hpp"
 
@@ -17,59 +18,14 @@ using nlohmann::json;
 
 constexpr std::uint64_t length_bytes = 8;
 constexpr std::uint64_t longest_header = 100'000'000;  // the limit of the reference implementation
+// Three bytes of text are `{},`, a value of nlohmann-json and the map that it points to: some ninety bytes.
+constexpr std::uint64_t memory_of_a_byte = 32;
 
 struct Entry {
   std::string name, dtype;               ///< as the header has them
   std::optional<SafetensorsDType> type;  ///< absent for a dtype that is not known
   std::vector<std::uint64_t> shape;
   std::uint64_t begin, end;
-};
-
-/// Refuses what the parser would accept but a header may not hold: depth (the parser recurses when a value is destroyed) and
-/// keys that occur twice.
-class HeaderCheck final : public nlohmann::json_sax<json> {
- public:
-  std::string problem;
-
-  bool null() override { return true; }
-  bool boolean(bool) override { return true; }
-  bool number_integer(json::number_integer_t) override { return true; }
-  bool number_unsigned(json::number_unsigned_t) override { return true; }
-  bool number_float(json::number_float_t, const std::string&) override { return true; }
-  bool string(std::string&) override { return true; }
-  bool binary(json::binary_t&) override { return true; }
-  bool start_object(std::size_t) override {
-    keys_.emplace_back();
-    return deeper();
-  }
-  bool end_object() override {
-    keys_.pop_back();
-    --depth_;
-    return true;
-  }
-  bool start_array(std::size_t) override { return deeper(); }
-  bool end_array() override {
-    --depth_;
-    return true;
-  }
-  bool key(std::string& word) override {
-    if (keys_.back().insert(word).second) return true;
-    problem = "the key '" + word + "' occurs twice";
-    return false;
-  }
-  bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception&) override {
-    problem = "invalid JSON at byte " + std::to_string(position);
-    return false;
-  }
-
- private:
-  bool deeper() {
-    if (++depth_ <= 4) return true;
-    problem = "JSON nested too deeply";
-    return false;
-  }
-  int depth_ = 0;
-  std::vector<std::set<std::string>> keys_;
 };
 
 class Reader {
@@ -96,7 +52,7 @@ class Reader {
   }
 
  private:
-  [[noreturn]] void fail(const std::string& why) const { throw Error(without_nul(file_.name + ": " + why)); }
+  [[noreturn]] void fail(const std::string& why) const { throw Error(emu::visible(file_.name + ": " + why)); }
 
   Tensor tensor_of(const Entry& entry) const {
     StoredElements elements;
@@ -115,7 +71,7 @@ class Reader {
       tensor.dtype.name = entry.dtype;
       const std::string why = "dtype " + entry.dtype + " is not known; known are " + safetensors_words();
       tensor.opaque = Opaque{.why = why, .bytes = entry.end - entry.begin};
-      tensor.source = make_opaque_source(std::move(elements), without_nul(tensor.label + ": " + why));
+      tensor.source = make_opaque_source(std::move(elements), emu::visible(tensor.label + ": " + why));
     }
     return tensor;
   }
@@ -128,13 +84,27 @@ class Reader {
     if (length > longest_header || length > bytes.size() - length_bytes)
       fail("the header's length " + std::to_string(length) + " does not fit the file of " + std::to_string(bytes.size()) +
            " bytes; is it a safetensors file, and complete?");
+    if (length > memory_limit() / memory_of_a_byte)
+      fail("a header of " + std::to_string(length) + " bytes may take " + std::to_string(memory_of_a_byte) +
+           " times as much memory, and tensors may take " + std::to_string(memory_limit()) + "; --max-memory SIZE allows more");
     const auto text = std::string_view(reinterpret_cast<const char*>(bytes.data()) + length_bytes, length);
     data_ = bytes.subspan(length_bytes + length);
-    HeaderCheck check;
-    if (!json::sax_parse(text, &check)) fail("malformed safetensors header: " + check.problem);
-    json header = json::parse(text, nullptr, false);
-    if (!header.is_object()) fail("malformed safetensors header: not a JSON object");
-    return header;
+    if (!text.starts_with('{')) fail("malformed safetensors header: it does not begin with {");
+    try {
+      json header = emu::parse_json(text);
+      check_metadata(header);
+      return header;
+    } catch (const emu::BadJson& problem) {
+      fail(std::string("malformed safetensors header: ") + problem.what());
+    }
+  }
+
+  /// `__metadata__` maps words to words (format description).
+  void check_metadata(const json& header) const {
+    const auto found = header.find(safetensors_metadata);
+    if (found == header.end()) return;
+    const bool is_map = found->is_object() && std::all_of(found->begin(), found->end(), [](const json& value) { return value.is_string(); });
+    if (!is_map) fail(std::string("malformed safetensors header: ") + safetensors_metadata + " is no map from words to words");
   }
 
   std::uint64_t whole_number(const std::string& name, const json& value, const char* what) const {

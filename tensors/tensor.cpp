@@ -13,7 +13,9 @@
 #include "emu/catalogue.hpp"
 #include "emu/error.hpp"
 #include "emu/names.hpp"
+#include "emu/shell_word.hpp"
 #include "emu/suggestions.hpp"
+#include "emu/visible.hpp"
 #include "tensors/elements.hpp"
 #include "tensors/held.hpp"
 #include "tensors/mapped_file.hpp"
@@ -54,13 +56,27 @@ auto read_mapped(const std::string& path, Read read) {
   }
 }
 
-std::vector<Tensor> open_file(const std::string& path, std::optional<emu::Format> dtype) {
+/// A command for a shell. Loading a pickle runs what it says, unless it may hold nothing but weights.
+std::string converter_of(const std::string& pickle, const std::string& converted) {
+  return "python3 -c \"import sys, torch, safetensors.torch as s; "
+         "s.save_file(torch.load(sys.argv[1], map_location='cpu', weights_only=True), sys.argv[2])\" " +
+         emu::shell_word(pickle) + " " + emu::shell_word(converted);
+}
+
+/// Those that are chosen.
+std::vector<Tensor> chosen_of(std::vector<Tensor> all, const Choose& choose) {
+  std::vector<std::string> names;
+  for (const Tensor& tensor : all) names.push_back(tensor.name);
+  std::vector<Tensor> tensors;
+  for (const std::size_t i : choose(names)) tensors.push_back(std::move(all[i]));
+  return tensors;
+}
+
+std::vector<Tensor> open_file(const std::string& path, std::optional<emu::Format> dtype, const Choose& choose = choose_all) {
   const std::string extension = extension_of(path);
   if (extension == ".pt" || extension == ".pth")
-    throw Error(
-        path +
-        ": is a PyTorch pickle; convert it: python3 -c \"import torch, safetensors.torch as s; s.save_file(torch.load('" +
-        path + "', map_location='cpu'), '" + path.substr(0, path.size() - extension.size()) + ".safetensors')\"");
+    throw Error(path + ": is a PyTorch pickle; convert it: " +
+                converter_of(path, path.substr(0, path.size() - extension.size()) + ".safetensors"));
   const bool known = extension == ".npy" || extension == ".npz" || extension == ".safetensors" || extension == ".csv";
   if (!known && is_regular(path))
     throw Error(path + ": the name ends in none of .npy .npz .safetensors .csv, which are the formats read");
@@ -72,10 +88,10 @@ std::vector<Tensor> open_file(const std::string& path, std::optional<emu::Format
   }
   return read_mapped(path, [&](const FileBytes& file) -> std::vector<Tensor> {
     if (extension == ".npy") return {read_npy(file, dtype)};
-    if (extension == ".npz") return read_npz(file, dtype);
+    if (extension == ".npz") return read_npz(file, dtype, choose);
     if (dtype) throw Error(path + ": --dtype is for codes in .npy and .npz files; this file says what it holds");
     if (extension == ".csv") return {read_csv(file)};
-    return read_safetensors(file);
+    return chosen_of(read_safetensors(file), choose);
   });
 }
 
@@ -90,24 +106,40 @@ std::optional<std::pair<std::string, std::string>> split(const std::string& inpu
 }
 
 Tensor known(Tensor tensor) {
-  if (tensor.opaque) throw Error(without_nul(tensor.label + ": " + tensor.opaque->why));
+  if (tensor.opaque) throw Error(emu::visible(tensor.label + ": " + tensor.opaque->why));
   return tensor;
 }
 
-/// The tensor of that name; where none has it, those whose names the glob matches, in their order.
-std::vector<Tensor> named(std::vector<Tensor> all, const std::string& path, const std::string& wanted) {
-  std::vector<Tensor> matching;
-  std::vector<std::string> names;
-  for (Tensor& tensor : all) {
-    if (tensor.name == wanted) return {known(std::move(tensor))};
-    names.push_back(tensor.name);
-    if (::fnmatch(wanted.c_str(), tensor.name.c_str(), 0) == 0) matching.push_back(std::move(tensor));
+/// Which tensors of a file are wanted.
+struct Chosen {
+  std::vector<std::size_t> indices;  ///< in the file's order
+  bool is_one = false;               ///< named, not matched by a glob
+};
+
+/// The tensor of that name, as it is or as it is printed; where none has it, those whose names the glob matches.
+Chosen choose(const std::vector<std::string>& names, const std::string& path, const std::string& wanted) {
+  Chosen matching;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (names[i] == wanted || emu::visible(names[i]) == wanted) return {{i}, true};
+    if (::fnmatch(wanted.c_str(), names[i].c_str(), 0) == 0) matching.indices.push_back(i);
   }
-  if (!matching.empty()) return matching;
+  if (!matching.indices.empty()) return matching;
   const std::string nearest = emu::comma_separated(emu::closest_words(wanted, names));
   const bool is_glob = wanted.find_first_of("*?[") != std::string::npos;
-  throw Error(without_nul(path + ": " + (is_glob ? "no tensor matches '" : "holds no tensor '") + wanted + "'; nearest of " +
-                          std::to_string(names.size()) + ": " + nearest));
+  throw Error(emu::visible(path + ": " + (is_glob ? "no tensor matches '" : "holds no tensor '") + wanted + "'; nearest of " +
+                           std::to_string(names.size()) + ": " + nearest));
+}
+
+std::vector<Tensor> open_named(const std::string& path, std::optional<emu::Format> dtype, const std::string& wanted) {
+  bool is_one = false;
+  const Choose wanted_of = [&](const std::vector<std::string>& names) {
+    Chosen chosen = choose(names, path, wanted);
+    is_one = chosen.is_one;
+    return std::move(chosen.indices);
+  };
+  std::vector<Tensor> tensors = open_file(path, dtype, wanted_of);
+  if (is_one) tensors.front() = known(std::move(tensors.front()));
+  return tensors;
 }
 
 template <class Float>
@@ -130,13 +162,26 @@ bool DType::fits_float() const {
 
 std::uint64_t Tensor::count() const { return element_count(shape).value_or(0); }
 
-std::vector<Tensor> open(const std::string& input, const OpenOptions& options) {
+namespace {
+
+std::vector<Tensor> opened(const std::string& input, const OpenOptions& options) {
   if (auto tensor = held(input)) return {*std::move(tensor)};
   if (exists(input)) return open_file(input, options.dtype);
   if (is_synthetic(input)) return {synthetic(input, options.seed)};
   const auto parts = split(input);
   if (!parts) return open_file(input, options.dtype);
-  return named(open_file(parts->first, options.dtype), parts->first, parts->second);
+  return open_named(parts->first, options.dtype, parts->second);
+}
+
+}  // namespace
+
+std::vector<Tensor> open(const std::string& input, const OpenOptions& options) {
+  std::vector<Tensor> tensors = opened(input, options);
+  for (Tensor& tensor : tensors) {
+    tensor.label = emu::visible(tensor.label);
+    if (tensor.opaque) tensor.opaque->why = emu::visible(tensor.opaque->why);
+  }
+  return tensors;
 }
 
 Tensor open_one(const std::string& input, const OpenOptions& options) {
@@ -168,9 +213,10 @@ Tensor from_values(std::string label, std::vector<std::uint64_t> shape, std::vec
 }
 
 std::string shape_text(const std::vector<std::uint64_t>& shape) {
+  constexpr std::size_t most = 64;  // as many as NumPy has
   std::string text;
-  for (const std::uint64_t extent : shape) text += (text.empty() ? "" : "x") + std::to_string(extent);
-  return text;
+  for (std::size_t i = 0; i < std::min(shape.size(), most); ++i) text += (i == 0 ? "" : "x") + std::to_string(shape[i]);
+  return text + (shape.size() > most ? "x... (" + std::to_string(shape.size()) + " extents)" : "");
 }
 
 }  // namespace ulpscope::tensors

@@ -13,7 +13,6 @@
 #include <system_error>
 #include <vector>
 
-#include "cli/child_process.hpp"
 #include "cli/commands.hpp"
 #include "cli/devices_program/journal.hpp"
 #include "cli/devices_program/parts.hpp"
@@ -21,6 +20,7 @@
 #include "emu/error.hpp"
 #include "files/folder.hpp"
 #include "files/new_file.hpp"
+#include "verify/child_process.hpp"
 
 namespace ulpscope::cli {
 namespace {
@@ -46,7 +46,7 @@ std::string seconds_words(double seconds) {
 }
 
 struct PhaseEnd {
-  ChildEnd child;
+  verify::ChildEnd child;
   double seconds;
   std::size_t processes;
 
@@ -97,7 +97,7 @@ class PhaseRun {
     for (bool again = true; again;) {
       const double passed = since(begin);
       const std::string part = end.processes == 0 ? file_ : file_ + ".part" + fs::path(file_).extension().string();
-      end.child = run_child(words(part, share - passed), log_, std::max(limit - passed, 1.0));
+      end.child = verify::run_child(words(part, share - passed), std::max(limit - passed, 1.0), log_);
       if (++end.processes > 1) join_parts(file_, part);
       const JournalEnd after = end_of_journal(journal_);
       again = !after.finished && after.lines > before.lines && end.child.interrupted_by == 0 && since(begin) < limit;
@@ -163,8 +163,8 @@ void archive(const fs::path& folder) {
   const std::string file = folder.string() + ".tar.gz";
   const std::string on_its_way = (folder.parent_path() / files::temporary_name(folder.filename().string())).string();
   constexpr double patience = 60;
-  const ChildEnd end = run_child(
-      {"tar", "-czf", on_its_way, "-C", folder.parent_path().string(), folder.filename().string()}, "/dev/null", patience);
+  const verify::ChildEnd end = verify::run_child(
+      {"tar", "-czf", on_its_way, "-C", folder.parent_path().string(), folder.filename().string()}, patience);
   std::error_code failed;
   if (end.exit_code.value_or(own_error) == done) fs::rename(on_its_way, file, failed);  // a link of this name is replaced
   if (!failed && end.exit_code.value_or(own_error) == done) {
@@ -175,6 +175,7 @@ void archive(const fs::path& folder) {
   fs::remove(on_its_way, ignored);
   throw Error(file + ": tar could not write it");
 }
+
 }  // namespace
 
 int run_all(const DevicesOptions& options) {

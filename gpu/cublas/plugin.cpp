@@ -6,6 +6,7 @@
 
 using Libraries = std::vector<std::shared_ptr<const ulpscope::gpu::Library>>;
 
+ULPSCOPE_EXPORT_PLUGIN_BUILD;
 extern "C" __attribute__((visibility("default"))) void ulpscope_cublas_libraries(int ordinal, Libraries& libraries);
 
 void ulpscope_cublas_libraries(int ordinal, Libraries& libraries) {

@@ -13,6 +13,7 @@
 #include "gpu/cuda/runtime.hpp"
 #include "gpu/cuda/unit.hpp"
 
+ULPSCOPE_EXPORT_PLUGIN_BUILD;
 extern "C" void ulpscope_cuda_devices(ulpscope::gpu::DeviceSearch& search);
 
 namespace {

@@ -13,6 +13,7 @@
 #include <system_error>
 
 #include "emu/error.hpp"
+#include "emu/json_input.hpp"
 #include "files/read_file.hpp"
 #include "reports/compare/csv_file.hpp"
 #include "reports/sha256.hpp"
@@ -147,8 +148,14 @@ Manifest read_manifest(const std::string& directory) {
   const std::string path = directory + "/manifest.json";
   const auto bytes = bytes_of(path);
   if (!bytes) throw Error(directory + ": holds no manifest.json; give the folder of a report");
-  const auto json = nlohmann::ordered_json::parse(*bytes, nullptr, false);
-  const auto bad = [&] { return Error(path + ": is no manifest of a report by ulpscope"); };
+  const auto bad = [&](const std::string& why = "") { return Error(path + ": is no manifest of a report by ulpscope" + why); };
+  const auto json = [&] {
+    try {
+      return emu::parse_json<nlohmann::ordered_json>(*bytes);
+    } catch (const emu::BadJson& problem) {
+      throw bad(std::string(": ") + problem.what());
+    }
+  }();
   if (!json.is_object() || json.value("program", nlohmann::ordered_json()) != "ulpscope") throw bad();
   Manifest manifest;
   try {

@@ -4,6 +4,8 @@
 
 #include <string_view>
 
+#include "emu/visible.hpp"
+
 namespace ulpscope::studies {
 
 using emu::Outcome;
@@ -51,9 +53,9 @@ std::string power_of_two_words(int exponent) { return "2^" + std::to_string(expo
 std::uint64_t lost_elements(const ErrorSums& sums) { return sums.of(Outcome::overflow) + sums.of(Outcome::to_zero); }
 
 NameParts parts_of(const tensors::Tensor& tensor) {
-  if (tensor.name.empty() || !tensor.label.ends_with(":" + tensor.name)) return {"Other inputs", "", tensor.label};
-  NameParts parts{
-      .file = tensor.label.substr(0, tensor.label.size() - tensor.name.size() - 1), .layer = {}, .leaf = tensor.name};
+  const std::string ending = ":" + emu::visible(tensor.name);
+  if (tensor.name.empty() || !tensor.label.ends_with(ending)) return {"Other inputs", "", tensor.label};
+  NameParts parts{.file = tensor.label.substr(0, tensor.label.size() - ending.size()), .layer = {}, .leaf = tensor.name};
   constexpr std::string_view separators = "./", digits = "0123456789";
   for (auto at = tensor.name.find_first_of(separators); at != std::string::npos;
        at = tensor.name.find_first_of(separators, at + 1)) {

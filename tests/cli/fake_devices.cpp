@@ -78,6 +78,7 @@ void add_fragile_device(gpu::DeviceSearch& search) {
 
 }  // namespace
 
+ULPSCOPE_EXPORT_PLUGIN_BUILD;
 extern "C" void ulpscope_cuda_devices(gpu::DeviceSearch& search);
 
 void ulpscope_cuda_devices(gpu::DeviceSearch& search) {

@@ -6,23 +6,23 @@
 #include <iterator>
 #include <string>
 
-#include "tests/fuzz/read_everything.hpp"
-#include "tests/fuzz/read_recording.hpp"
+#include "tests/fuzz/targets.hpp"
 
 int main(int count, char** words) {
-  using namespace ulpscope::tensors;
   if (count != 2) return 2;
+  const std::filesystem::path corpus = words[1];
+  for (const ulpscope::fuzz::Target& target : ulpscope::fuzz::targets)
+    if (!std::filesystem::is_directory(corpus / target.name)) {
+      std::printf("%s: has no corpus\n", std::string(target.name).c_str());
+      return 1;
+    }
   int files = 0;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(words[1])) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(corpus)) {
     if (!entry.is_regular_file()) continue;
     std::ifstream in(entry.path(), std::ios::binary);
     const std::string bytes((std::istreambuf_iterator<char>(in)), {});
-    const auto* const data = reinterpret_cast<const std::uint8_t*>(bytes.data());
-    read_everything(data, bytes.size(), [](const FileBytes& file) { return read_npy(file, {}); });
-    read_everything(data, bytes.size(), [](const FileBytes& file) { return read_npz(file, {}); });
-    read_everything(data, bytes.size(), read_safetensors_whole);
-    read_everything(data, bytes.size(), [](const FileBytes& file) { return read_csv(file); });
-    read_recording_input(data, bytes.size());
+    for (const ulpscope::fuzz::Target& target : ulpscope::fuzz::targets)
+      target.read(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
     ++files;
   }
   std::printf("%d files\n", files);

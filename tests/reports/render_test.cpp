@@ -71,11 +71,11 @@ TEST_CASE("CSV is header and rows with line feeds, and quotes only what needs it
                     .columns = {"tensor", "count", "a,b"},
                     .rows = {{"plain text", std::int64_t{-3}, 0.5}, {"say \"hi\", you\n", std::int64_t{0}, not_a_number}}};
 
-  CHECK(to_csv(table) == "tensor,count,\"a,b\"\nplain text,-3,0.5\n\"say \"\"hi\"\", you\n\",0,nan\n");
+  CHECK(to_csv(table) == "tensor,count,\"a,b\"\nplain text,-3,0.5\n\"say \"\"hi\"\", you\\x0a\",0,nan\n");
 }
 
 TEST_CASE("CSV fields read back as they were") {
-  const std::string text = GENERATE("", " ", ",", "\"", "\"\"", "a\rb", "a\nb\n", "\xc3\xa9", "'", "=1+1");
+  const std::string text = GENERATE("", " ", ",", "\"", "\"\"", "\xc3\xa9", "'", "=1+1", "::error ::x", "a\\nb");
   CAPTURE(text);
 
   const auto records = read_csv(to_csv({.name = "t", .columns = {"x", text}, .rows = {{text, std::int64_t{1}}}}));
@@ -83,7 +83,10 @@ TEST_CASE("CSV fields read back as they were") {
   CHECK(records == std::vector<std::vector<std::string>>{{"x", text}, {text, "1"}});
 }
 
-TEST_CASE("a lone carriage return is quoted") { CHECK(to_csv(one_cell("a\rb")) == "x\n\"a\rb\"\n"); }
+TEST_CASE("a record is one line, and what GitHub would take for a command at its beginning is quoted") {
+  CHECK(to_csv(one_cell("a\rb\nc")) == "x\na\\x0db\\x0ac\n");
+  CHECK(to_csv(one_cell(" ::error ::x")) == "x\n\" ::error ::x\"\n");
+}
 
 TEST_CASE("a CSV record of one empty field is not an empty line") { CHECK(to_csv(one_cell("")) == "x\n\"\"\n"); }
 
@@ -97,7 +100,7 @@ TEST_CASE("JSON reads back with its types, in column order, one object a line") 
 
   CHECK(std::count(text.begin(), text.end(), '\n') == 4);
   CHECK(json[0].items().begin().key() == "z");
-  CHECK(json[0]["z"] == "q\"\\\n</script>");
+  CHECK(json[0]["z"] == "q\"\\\\x0a</script>");
   CHECK(json[0]["a"] == 9007199254740993);
   CHECK(json[0]["n"] == 0.1);
   CHECK(json[1]["n"] == "-inf");
@@ -105,6 +108,6 @@ TEST_CASE("JSON reads back with its types, in column order, one object a line") 
 
 TEST_CASE("JSON keeps the sign of zero and stays valid for text that is not UTF-8") {
   CHECK(std::signbit(nlohmann::json::parse(to_json(one_cell(-0.0)))[0]["x"].get<double>()));
-  CHECK(nlohmann::json::parse(to_json(one_cell("\xff")))[0]["x"] == "\xef\xbf\xbd");
+  CHECK(nlohmann::json::parse(to_json(one_cell("\xff\x1b")))[0]["x"] == "\\xff\\x1b");
   CHECK(to_json({.name = "t", .columns = {"x"}, .rows = {}}) == "[]\n");
 }

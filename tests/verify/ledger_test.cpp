@@ -103,7 +103,7 @@ TEST_CASE("a damaged ledger is answered with its line", "[verify][ledger]") {
   CHECK(problem_of(damaged(two, "\"b\",\"operation", "\"a\",\"operation")) == "L: line 3: case \"a\" is in line 2 too");
   CHECK(problem_of(damaged(two, "\"bound\"", "\"bond\"")) == "L: line 2: 'bound' is missing");
   CHECK(problem_of(damaged(two, "\"bound\"", "\"note\":1,\"bound\"")) == "L: line 2: '/note' is nothing a ledger holds");
-  CHECK(problem_of(damaged(two, "\"equal\":1", "\"equal\":1,\"equal\":1")) == "L: line 2: 'equal' is there twice");
+  CHECK(problem_of(damaged(two, "\"equal\":1", "\"equal\":1,\"equal\":1")) == "L: line 2: the key 'equal' occurs twice");
   CHECK(problem_of(damaged(two, "\"equal\":1", "\"equal\":-1")) == "L: line 2: 'equal' is no count");
   CHECK(problem_of(damaged(two, "\"equal\":1", "\"equal\":2")) ==
         "L: line 2: the counts add up to 5, the output has 4 elements");

@@ -10,6 +10,7 @@
 #include "emu/catalogue.hpp"
 #include "emu/encode.hpp"
 #include "emu/error.hpp"
+#include "emu/json_input.hpp"
 #include "emu/names.hpp"
 #include "tensors/tensor.hpp"
 #include "tensors/write.hpp"
@@ -20,6 +21,15 @@ namespace {
 using nlohmann::json;
 
 const char* const kind = "ulpscope training run";
+
+/// Null where the text is no JSON that is read.
+json json_of(const std::string& text) {
+  try {
+    return emu::parse_json(text);
+  } catch (const emu::BadJson&) {
+    return {};
+  }
+}
 
 /// Takes numbers one after the other.
 class Taken {
@@ -92,7 +102,7 @@ void write_saved_run(const std::string& path, const SavedRun& run) {
 
 SavedRun read_saved_run(const std::string& path) {
   SavedRun run;
-  const json words = json::parse(tensors::metadata(path), nullptr, false);
+  const json words = json_of(tensors::metadata(path));
   if (!words.is_object() || words.value("kind", "") != kind) throw Error(path + ": is no saved training run");
   for (const auto& [name, word] : words.items())
     if (word.is_string()) run.words[name] = word.get<std::string>();
@@ -147,7 +157,7 @@ namespace {
 void restore(const SavedRun& run, RunResult& result) {
   const auto words = [&](const char* name) {
     const auto found = run.words.find(name);
-    const json list = found == run.words.end() ? json() : json::parse(found->second, nullptr, false);
+    const json list = found == run.words.end() ? json() : json_of(found->second);
     if (!list.is_array()) throw Error(std::string("a saved run without ") + name);
     return list;
   };

@@ -87,7 +87,7 @@ Questions questions_of(const ConformRequest& request, const Inputs& inputs, emu:
 }
 
 std::unique_ptr<Subject> subject_of(const ConformRequest& request, const Questions& questions) {
-  if (!request.program.empty()) return start_program(request.program, questions);
+  if (!request.program.empty()) return start_program({request.program, request.timeout}, questions);
   if (!request.dump.empty()) return open_dump(request.dump, questions);
   return open_library({.library = request.library,
                        .symbol = request.symbol,
@@ -99,6 +99,7 @@ std::unique_ptr<Subject> subject_of(const ConformRequest& request, const Questio
 void check_subject(const ConformRequest& request) {
   const int given = (request.program.empty() ? 0 : 1) + (request.dump.empty() ? 0 : 1) + (request.library.empty() ? 0 : 1);
   if (given != 1) throw Error("what is to be checked? give one of --library LIB --symbol NAME, --program CMD, --dump FILE");
+  if (!(request.timeout > 0)) throw Error("--timeout: give a number of seconds above 0");
   if (!request.library.empty() && request.symbol.empty())
     throw Error("--library " + request.library + ": add --symbol NAME, the function");
   if (request.library.empty() &&
@@ -185,6 +186,7 @@ void ConformRequest::describe(requests::Fields& fields) {
   fields.add("subject_threads", subject_threads, "call the function from at most N threads; 0: any number")
       .whole({.most = 4096});
   fields.add("program", program, "shell command: inputs on its standard input, results on its standard output").as_value("CMD");
+  fields.add("timeout", timeout, "seconds that a program may give no result").real({.least = 0}).shown();
   fields.add("dump", dump, "file of results, one per input: raw words, or .npy of unsigned integers").as_value("FILE");
   fields.add("from", from, "format of the inputs").as_value("F");
   fields.add("to", to, "format of the results").as_value("F");

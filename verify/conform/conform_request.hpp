@@ -20,6 +20,7 @@ struct ConformRequest {
   std::string library, symbol, signature = "batch", program, dump;
   int subject_threads = 0;
   std::string from, to, op, preset, nan, range;
+  double timeout = 60;
   std::uint64_t ulp = 0, examples = 3;
   requests::RoundingRequest rounding;
   std::uint64_t seed = 0;  ///< of the inputs, where they are a sample

@@ -53,9 +53,15 @@ struct LibraryCall {
 /// @throws ulpscope::Error when the library or the symbol is not there, or the signature does not fit the formats.
 std::unique_ptr<Subject> open_library(const LibraryCall& call, const Questions& questions);
 
-/// Runs `command` with the shell; it gets all inputs as words on its standard input, and writes the results as words to its
-/// standard output. @throws ulpscope::Error when it cannot be started.
-std::unique_ptr<Subject> start_program(const std::string& command, const Questions& questions);
+/// A program and the patience with it.
+struct ProgramCall {
+  std::string command;            ///< for the shell
+  double longest_silence_s = 60;  ///< after so long without a result it is ended
+};
+
+/// Runs the command; it gets all inputs as words on its standard input, and writes the results as words to its standard output.
+/// Nothing that it starts is left when the subject is gone. @throws ulpscope::Error when it cannot be started.
+std::unique_ptr<Subject> start_program(const ProgramCall& call, const Questions& questions);
 
 /// Result i of the file is that of input questions.first + i: raw words, or an .npy of unsigned integers of the size of a word.
 /// @throws ulpscope::Error when the file has another number of results.

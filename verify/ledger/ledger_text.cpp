@@ -6,10 +6,9 @@
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <optional>
-#include <set>
 
 #include "emu/error.hpp"
+#include "emu/json_input.hpp"
 #include "emu/names.hpp"
 #include "verify/ledger/ledger.hpp"
 
@@ -155,27 +154,15 @@ LedgerEntry entry_of(const json& object) {
   return entry;
 }
 
-/// One line. nlohmann-json keeps the last of two equal keys: they are looked for here.
-json object_of(std::string_view line) {
-  std::vector<std::set<std::string>> keys;
-  std::optional<std::string> twice;
-  const auto watch = [&](int, json::parse_event_t event, json& value) {
-    if (event == json::parse_event_t::object_start) keys.emplace_back();
-    if (event == json::parse_event_t::object_end) keys.pop_back();
-    if (event == json::parse_event_t::key && !keys.back().insert(value.get<std::string>()).second)
-      twice = value.get<std::string>();
-    return true;
-  };
-  try {
-    json object = json::parse(line, watch);
-    if (twice) throw Malformed{fmt::format("'{}' is there twice", *twice)};
-    if (!object.is_object()) throw Malformed{"is no JSON object"};
-    return object;
-  } catch (const json::parse_error& error) {
-    throw Malformed{fmt::format("is no JSON at byte {}: cut short, or changed by hand or by a merge", error.byte)};
-  } catch (const json::exception&) {
-    throw Malformed{"holds a number that is too large"};
-  }
+/// One line.
+json object_of(std::string_view line) try {
+  json object = emu::parse_json(line);
+  if (!object.is_object()) throw Malformed{"is no JSON object"};
+  return object;
+} catch (const emu::NoJson& problem) {
+  throw Malformed{fmt::format("{}: cut short, or changed by hand or by a merge", problem.what())};
+} catch (const emu::BadJson& problem) {
+  throw Malformed{problem.what()};
 }
 
 void check_version(const json& object) {

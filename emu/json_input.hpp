@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// JSON that others have written. Every reader of JSON begins here: one limit of depth, no key twice, nothing behind the value.
+// Opt in: it includes nlohmann-json.
+#pragma once
+
+#include <cstddef>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "emu/error.hpp"
+
+namespace ulpscope::emu {
+
+/// Objects and arrays in each other deeper than this are refused before any is made: values are compared, copied, printed and
+/// destroyed by functions that call themselves. The files that are read have at most five levels.
+inline constexpr std::size_t deepest_json = 64;
+
+/// Why a text is refused, in words that follow the name of the file.
+class BadJson : public Error {
+ public:
+  using Error::Error;
+};
+
+/// The text is no JSON at all, from a byte on.
+class NoJson : public BadJson {
+ public:
+  using BadJson::BadJson;
+};
+
+namespace detail {
+
+/// Hears of every value before there is one.
+class JsonCheck final : public nlohmann::json_sax<nlohmann::json> {
+ public:
+  using Json = nlohmann::json;
+
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(Json::number_integer_t) override { return true; }
+  bool number_unsigned(Json::number_unsigned_t) override { return true; }
+  bool number_float(Json::number_float_t, const std::string&) override { return true; }
+  bool string(std::string&) override { return true; }
+  bool binary(Json::binary_t&) override { return true; }
+  bool start_object(std::size_t) override {
+    keys_.emplace_back();
+    return deeper();
+  }
+  bool end_object() override {
+    keys_.pop_back();
+    return --depth_, true;
+  }
+  bool start_array(std::size_t) override { return deeper(); }
+  bool end_array() override { return --depth_, true; }
+  bool key(std::string& word) override {
+    if (keys_.back().insert(word).second) return true;
+    throw BadJson("the key '" + word + "' occurs twice");
+  }
+  bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception& error) override {
+    if (dynamic_cast<const nlohmann::detail::out_of_range*>(&error) != nullptr) throw BadJson("holds a number that is too large");
+    throw NoJson("is no JSON at byte " + std::to_string(position));
+  }
+
+ private:
+  bool deeper() {
+    if (++depth_ <= deepest_json) return true;
+    throw BadJson("JSON is nested more than " + std::to_string(deepest_json) + " deep");
+  }
+  std::size_t depth_ = 0;
+  std::vector<std::set<std::string>> keys_;
+};
+
+}  // namespace detail
+
+/// The value, of nlohmann::json or ordered_json. @throws BadJson, which names no file
+template <class Json = nlohmann::json>
+Json parse_json(std::string_view text) {
+  // nlohmann-json takes a NUL for the end of the text.
+  if (const std::size_t nul = text.find('\0'); nul != text.npos) throw NoJson("is no JSON at byte " + std::to_string(nul + 1));
+  detail::JsonCheck check;
+  nlohmann::json::sax_parse(text, &check);
+  return Json::parse(text, nullptr, false);
+}
+
+}  // namespace ulpscope::emu

@@ -1,0 +1,299 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Hostile files, read under a limit of address space: refused in one line with exit code 2, or read within their means; and nothing
+that a file says acts on a terminal or a CI system. usage: attacks_test.py PROGRAM [--sanitized]"""
+import json
+import os
+import pathlib
+import re
+import resource
+import shlex
+import stat
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree
+import zipfile
+
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent.parent / "cli")]
+from emulation import is_emulated  # noqa: E402
+from time_limit import LIMIT  # noqa: E402
+
+import hostile_files as hostile  # noqa: E402
+
+SANITIZED = "--sanitized" in sys.argv and (sys.argv.remove("--sanitized") or True)
+PROGRAM = os.path.abspath(sys.argv.pop(1))
+FREE = SANITIZED or is_emulated(PROGRAM)  # of the limit: they reserve more address space than there is memory
+MEBIBYTE = 1 << 20
+# C0, DEL, C1, what changes the direction of text, separators of lines; in files of our own, tabs and line feeds are ours.
+ACTING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\u2028\u2029]")
+COMMAND = re.compile(r"^[ \t]*::|##(\[|[a-z]+\[)", re.MULTILINE)
+
+
+class Attack(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.path = pathlib.Path(scratch.name)
+
+    def write(self, name, data):
+        (self.path / name).write_bytes(data if isinstance(data, bytes) else data.encode())
+        return name
+
+    def run_here(self, *words, memory=1024 * MEBIBYTE, env=None):
+        """(exit code, standard output, standard error), of at most so much address space"""
+        def before():
+            if not FREE and memory is not None:
+                resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+        done = subprocess.run([PROGRAM, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self.path,
+                              timeout=LIMIT, preexec_fn=before, env={**os.environ, **(env or {})})
+        return done.returncode, done.stdout.decode(), done.stderr.decode()  # all of it is UTF-8
+
+    def refused(self, *words, **more):
+        code, out, err = self.run_here(*words, **more)
+        self.assertEqual((code, out, err.count("\n"), err[:10]), (2, "", 1, "ulpscope: "), (words, code, out[:200], err[:500]))
+        self.assertLess(len(err), 5000)
+        self.harmless(err)
+        return err[10:-1]
+
+    def harmless(self, text):
+        self.assertIsNone(ACTING.search(text), repr(text[:2000]))
+        self.assertIsNone(COMMAND.search(text), repr(text[:2000]))
+
+
+class DeepJson(Attack):
+    DEPTH = 140_000
+
+    def test_in_a_ledger(self):
+        head = '{"ulpscope_ledger":1}\n'
+        case = hostile.ledger("case").decode().splitlines()[1]
+        for line in (case.replace('{"case"', '{"x":' + hostile.nested(self.DEPTH) + ',"case"'), hostile.nested(self.DEPTH), '{"case":' + "[" * self.DEPTH + "]" * self.DEPTH + "}",
+                     '{"' + "x" + '":' + "[" * self.DEPTH):
+            self.write("deep.ledger", head + line + "\n")
+            for words in (["show", "deep.ledger"], ["diff", "deep.ledger", "deep.ledger"],
+                          ["check", "deep.ledger", "case", "--output", "a.npy"]):
+                self.assertEqual(self.refused("ledger", *words), "deep.ledger: line 2: JSON is nested more than 64 deep")
+        self.write("deep.ledger", head + hostile.nested(70) + "\n")
+        self.assertIn("nested more than 64 deep", self.refused("ledger", "show", "deep.ledger"))
+        self.write("deep.ledger", head + hostile.nested(60) + "\n")
+        self.assertNotIn("nested", self.refused("ledger", "show", "deep.ledger"))
+
+    def test_in_the_manifest_of_a_folder_for_a_report(self):
+        (self.path / "report").mkdir()
+        depth = 130_000
+        for manifest in ('{"program":"ulpscope","x":' + "[" * depth + "]" * depth + ',"files":{}}', '{"program":' + hostile.nested(depth) + "}",
+                         '{"program":"ulpscope","files":' + hostile.nested(depth) + "}"):
+            self.write("report/manifest.json", manifest)
+            for command in ("sweep", "census"):
+                self.assertIn("report holds manifest.json, which is not part of a report",
+                              self.refused(command, "normal:0,1:8", "--to", "e4m3", "-o", "report"))
+            self.assertIn("report/manifest.json: is no manifest of a report by ulpscope: JSON is nested more than 64 deep",
+                          self.refused("report", "diff", "report", "report"))
+
+    def test_in_the_header_of_a_tensor_file(self):
+        for header in (hostile.nested(self.DEPTH), '{"a":' + "[" * self.DEPTH, '{"__metadata__":' + hostile.nested(self.DEPTH) + "}"):
+            self.write("deep.safetensors", hostile.safetensors(header.encode()))
+            self.assertEqual(self.refused("info", "deep.safetensors"),
+                             "deep.safetensors: malformed safetensors header: JSON is nested more than 64 deep")
+
+
+class Injection(Attack):
+    """What files name is printed, and what is printed obeys nobody."""
+
+    def outputs(self, *words):
+        """What a command says in each rendering, as it leaves and as a parser of it gives it."""
+        for rendering in ("--text", "--csv", "--json"):
+            code, out, err = self.run_here(*words, rendering)
+            yield rendering, code, out, err
+            if rendering == "--json" and out:
+                rows = json.loads(out)
+                yield "parsed", code, json.dumps(rows, ensure_ascii=False), err
+
+    def assert_harmless(self, *words, shown):
+        for rendering, code, out, err in self.outputs(*words):
+            self.assertEqual(code, 0, (words, err))
+            self.harmless(out)
+            self.harmless(err)
+            if rendering in ("--csv", "parsed"):
+                self.assertIn(shown, out.replace("\\\\", "\\"))
+                self.assertIn("\u00e9 \u91cd", out)
+
+    def test_names_and_dtypes_of_tensors(self):
+        self.write("names.safetensors", hostile.one_tensor(hostile.NAME))
+        # libzip refuses archives of names with most control characters.
+        self.write("names.npz", hostile.npz({re.sub("[\x00-\x1f]", "", hostile.NAME) + ".npy": hostile.npy()}))
+        for file, shown in (("names.safetensors", r"\x1b[31m"), ("names.npz", r"\u009b31m")):
+            self.assert_harmless("info", file, shown=shown)
+            self.assert_harmless("census", file, "--to", "e4m3", shown=shown)
+            self.assert_harmless("sweep", file, "--to", "e4m3", shown=shown)
+        self.write("dtypes.safetensors", hostile.one_tensor("w", "F7" + hostile.NAME))
+        for words in (["census", "dtypes.safetensors", "--to", "e4m3"], ["info", "dtypes.safetensors:w"],
+                      ["cast", "dtypes.safetensors", "--to", "e4m3", "-o", "x.npy"]):
+            self.assertIn(r"\x1b[31m", self.refused(*words))
+        self.assertIn(r"\x1b[31m", self.refused("info", "names.safetensors:other"))
+        two = {name: {"dtype": "F32", "shape": [1], "data_offsets": [4 * i, 4 * i + 4]} for i, name in enumerate((hostile.NAME, "b"))}
+        self.write("two.safetensors", hostile.safetensors(two, bytes(8)))
+        self.assertIn(r"\x1b[31m", self.refused("matmul", "two.safetensors", "two.safetensors", "--engine", "fma"))
+
+    def test_a_printed_name_selects_its_tensor(self):
+        self.write("names.safetensors", hostile.one_tensor(hostile.NAME))
+        _, out, _ = self.run_here("info", "names.safetensors", "--json")
+        label = json.loads(out)[0]["tensor"]
+        self.assertEqual(self.run_here("info", label, "--json")[:2], (0, out))
+        self.assertEqual(self.run_here("cast", "names.safetensors", "--to", "bf16", "-o", "cast.safetensors")[0], 0)
+        raw = (self.path / "cast.safetensors").read_bytes()
+        size, = struct.unpack("<Q", raw[:8])
+        self.assertEqual(list(json.loads(raw[8:8 + size])), [hostile.NAME])  # data keep their names
+
+    def test_commands_at_the_beginning_of_a_line(self):
+        for name in hostile.COMMANDS:
+            self.write("commands.ledger", hostile.ledger(name))
+            for words in (["show", "commands.ledger"], ["diff", "commands.ledger", "commands.ledger", "--junit", "j.xml"]):
+                for rendering, code, out, err in self.outputs("ledger", *words):
+                    self.assertEqual(code, 0, err)
+                    self.harmless(out if rendering != "parsed" else "")
+                    self.harmless(err)
+            self.harmless((self.path / "j.xml").read_text())
+        _, out, _ = self.run_here("ledger", "show", "commands.ledger", "--csv")
+        self.assertTrue(out.splitlines()[1].startswith(r"\x23#vso[task"), out)
+
+    def test_plain_names_stay_as_they_are(self):
+        for name in ("layer.0/weight", "\u00e9t\u00e9::\u91cd\u307f", "a b", "# 1", "::", "x::y", "emoji \U0001f389", "##"):
+            self.write("plain.safetensors", hostile.one_tensor(name))
+            _, out, _ = self.run_here("info", "plain.safetensors", "--csv")
+            self.assertIn(f"plain.safetensors:{name},", out)
+
+    def test_reports_and_their_pages(self):
+        self.write("names.safetensors", hostile.one_tensor(hostile.NAME))
+        self.assertEqual(self.run_here("sweep", "names.safetensors", "--to", "e4m3", "-o", "report")[0], 0)
+        for name in ("index.html", "sweep.csv"):
+            self.harmless((self.path / "report" / name).read_text())
+
+    def test_junit_of_names_that_are_no_text(self):
+        self.write("bytes.ledger", hostile.ledger(hostile.NAME))
+        code, _, err = self.run_here("ledger", "diff", "bytes.ledger", "bytes.ledger", "--junit", "j.xml")
+        self.assertEqual(code, 0, err)
+        tree = xml.etree.ElementTree.parse(self.path / "j.xml")
+        self.assertIn(r"\x1b[31m", tree.find(".//testcase").attrib["name"])
+        name = b"\xff\xfe\x9b31m.npy"
+        (self.path / os.fsdecode(name)).write_bytes(hostile.npy(shape="(1, 1)"))
+        code, out, err = self.run_here("verify", "matmul", "uniform:0,0:1x1", "uniform:0,0:1x1", "--in", "fp32", "--out", "fp32", "--output",
+                                       os.fsdecode(name), "--junit", "j.xml", "--csv")
+        self.assertIn(code, (0, 3), err)
+        self.harmless(out + err)
+        xml.etree.ElementTree.parse(self.path / "j.xml")
+
+    def test_long_lists_are_cut_in_messages(self):
+        self.write("a.safetensors", hostile.one_tensor(shape=[1] * 1_000_000))
+        self.write("b.npy", hostile.npy(shape="(2,)", data=bytes(8)))
+        self.refused("diff", "a.safetensors", "b.npy")
+        self.refused("matmul", "a.safetensors", "b.npy", "--engine", "fma", "--in", "fp32")
+        code, out, err = self.run_here("info", "a.safetensors", "--csv")
+        self.assertEqual(code, 0, err)
+        self.assertIn("(1000000 extents)", out)
+        self.assertLess(len(out), 2000)
+        self.write("long.safetensors", hostile.one_tensor("n" * 5_000_000, "F7"))
+        self.refused("census", "long.safetensors", "--to", "e4m3")
+
+
+class Memory(Attack):
+    """Small files that promise much."""
+
+    def test_members_that_are_not_asked_for_are_not_inflated(self):
+        bomb = hostile.zeros_deflated(200 * MEBIBYTE, hostile.npy_start(f"({50 * MEBIBYTE},)"))
+        self.write("bomb.npz", bomb)
+        with zipfile.ZipFile(self.path / "bomb.npz", "a") as archive:
+            archive.writestr("small.npy", hostile.npy())
+        self.assertLess((self.path / "bomb.npz").stat().st_size, MEBIBYTE)
+        code, out, err = self.run_here("info", "bomb.npz:small", "--csv", memory=180 * MEBIBYTE)
+        self.assertEqual((code, "bomb.npz:small" in out), (0, True), err)
+
+    def test_a_member_is_held_once(self):
+        self.write("w.npz", hostile.zeros_deflated(128 * MEBIBYTE, hostile.npy_start(f"({32 * MEBIBYTE},)")))
+        code, out, err = self.run_here("info", "w.npz", "--csv", "--max-memory", "130M", memory=280 * MEBIBYTE)
+        self.assertEqual(code, 0, err)
+        self.assertIn(f"{32 * MEBIBYTE}", out)
+
+    def test_more_than_may_be_taken_is_refused_in_one_line(self):
+        self.write("w.npz", hostile.zeros_deflated(64 * MEBIBYTE, hostile.npy_start(f"({16 * MEBIBYTE},)")))
+        self.assertEqual(self.refused("info", "w.npz", "--max-memory", "1M"),
+                         f"w.npz:w: {64 * MEBIBYTE} bytes of memory are needed, and 1048576 of the 1048576 that tensors may take are left; "
+                         "--max-memory SIZE allows more")
+        self.assertIn("--max-memory", self.refused("info", "w.npz", memory=100 * MEBIBYTE) if not FREE else "--max-memory")
+        self.write("long.csv", "0\n" * 400_000)
+        self.assertIn("--max-memory", self.refused("info", "long.csv", "--max-memory=2M"))
+        self.assertIn("--max-memory", self.refused("info", self.write("many.safetensors", hostile.safetensors(b"{" + b" " * 200_000 + b"}")),
+                                                   "--max-memory", "1M"))
+        for word in ("", "x", "1X", "-1", "0", "1GB", "99999999999G"):
+            self.assertIn("give bytes", self.refused("info", "w.npz", "--max-memory", word))
+
+    def test_contradictions_are_refused_before_anything_is_inflated(self):
+        lies = {
+            "more zeros than the header promises": hostile.zeros_deflated(200 * MEBIBYTE, hostile.npy_start("(1,)")),
+            "fewer": hostile.zeros_deflated(4, hostile.npy_start(f"({100 * MEBIBYTE},)")),
+            "a size that the archive alone claims": hostile.zeros_deflated(4, hostile.npy_start("(1000000000,)"), claimed=4_000_000_128),
+            "no header": hostile.zeros_deflated(200 * MEBIBYTE),
+            "a header of 4 GB": hostile.zeros_deflated(0, b"\x93NUMPY\x02\x00" + struct.pack("<I", 0xffffffff)),
+        }
+        for what, data in lies.items():
+            with self.subTest(what):
+                self.write("lie.npz", data)
+                self.refused("info", "lie.npz", memory=150 * MEBIBYTE)
+        # Sizes that agree, data that are shorter or longer than both.
+        for count in (10, 1000):
+            start = hostile.npy_start("(100,)")
+            self.write("lie.npz", hostile.zeros_deflated(count, start, claimed=len(start) + 400))
+            self.assertIn("damaged member", self.refused("info", "lie.npz"))
+
+    def test_compressions_that_are_not_read(self):
+        self.write("x.npz", hostile.npz({"w.npy": hostile.npy()}, zipfile.ZIP_LZMA))
+        self.assertIn("is compressed by method 14", self.refused("info", "x.npz"))
+
+    def test_a_header_of_many_values(self):
+        self.write("many.safetensors", hostile.safetensors(b'{"a":[' + b"{}," * 2_000_000 + b"{}]}"))
+        said = self.refused("info", "many.safetensors", memory=256 * MEBIBYTE)
+        if not FREE:
+            self.assertIn("may take 32 times as much memory", said)
+
+
+class Headers(Attack):
+    """What the description of the format forbids. The reference implementation (safetensors 0.8.0 on PyPI) refuses the same but for
+    blanks before the header."""
+
+    def test_they_are_refused(self):
+        good = json.dumps({"w": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}})
+        self.write("x.safetensors", hostile.safetensors(good.encode(), bytes(4)))
+        self.assertEqual(self.run_here("info", "x.safetensors")[0], 0)
+        self.write("x.safetensors", hostile.safetensors((good + "   ").encode(), bytes(4)))  # the writer's own padding
+        self.assertEqual(self.run_here("info", "x.safetensors")[0], 0)
+        for bad in (b"\xef\xbb\xbf" + good.encode(), b" " + good.encode(), b"\n" + good.encode(), good.encode() + b"\0garbage",
+                    good.encode() + b"\0", good.encode() + b"x", good.encode() + good.encode(), b"[" + good.encode() + b"]",
+                    good.replace('"w"', '"w\xff"').encode("latin-1"), good.replace("[0, 4]", "[0.0, 4]").encode(),
+                    *(good.replace("{", '{"__metadata__":' + other + ",", 1).encode()
+                      for other in ("1", "[]", '"a"', '{"a":1}', '{"a":null}', '{"a":{"b":"c"}}'))):
+            self.write("x.safetensors", hostile.safetensors(bad, bytes(4)))
+            self.refused("info", "x.safetensors")
+
+
+class Advice(Attack):
+    def test_a_pickle_is_not_run_and_its_name_is_quoted(self):
+        os.mkdir(self.path / "bin")
+        python = self.path / "bin" / "python3"
+        python.write_text("#!/bin/sh\nprintf '%s\\n' \"$@\" > said\n")
+        python.chmod(python.stat().st_mode | stat.S_IXUSR)
+        for name in ("m.pt", "m$(touch X)').pt", "a b.pth", "`touch X`.pt", "new\nline.pt", "./-c.pt", "q\"'\\.pt"):
+            self.write(name, b"PK")
+            said = self.refused("census", name, "--to", "e4m3")
+            command = said[said.index("python3 -c"):]
+            self.assertIn("weights_only=True", command)
+            subprocess.run(["bash", "-c", command], cwd=self.path, check=True, timeout=LIMIT, env={**os.environ, "PATH": f"{self.path}/bin:{os.environ['PATH']}"})
+            words = (self.path / "said").read_text()
+            self.assertTrue(words.startswith("-c\n"), words)
+            self.assertTrue(words.endswith(f"\n{name}\n{name.rsplit('.', 1)[0]}.safetensors\n"), words)
+            self.assertNotIn(name, shlex.split(command)[2])
+        self.assertFalse((self.path / "X").exists())
+
+
+unittest.main()

@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Which shared objects the program opens: none that others could have written, none of another build.
+usage: plugins_test.py PROGRAM FAKE_PLUGIN_FOLDER"""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from emulation import not_emulated
+from time_limit import LIMIT
+
+PLUGIN = pathlib.Path(sys.argv.pop(2)) / "libulpscope_cuda.so"
+PROGRAM = os.path.abspath(sys.argv.pop(1))
+NAME = PLUGIN.name
+
+
+class Plugins(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.path = pathlib.Path(scratch.name)
+        self.folder = self.path / "plugins"
+        self.folder.mkdir(0o755)
+        self.plugin = self.folder / NAME
+        shutil.copy(PLUGIN, self.plugin)
+        self.plugin.chmod(0o755)
+
+    def remarks(self, program=PROGRAM, plugins=None):
+        """What is said of the plugin; empty where it is used."""
+        environment = {key: value for key, value in os.environ.items() if key != "ULPSCOPE_PLUGINS"}
+        if plugins != "none":
+            environment["ULPSCOPE_PLUGINS"] = str(plugins or self.folder)
+        done = subprocess.run([program, "devices", "--csv"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True, env=environment, timeout=LIMIT, cwd=self.path)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        said = [line for line in done.stderr.splitlines() if line.startswith("cuda: ") and "GPU 1 is no fake" not in line]
+        self.assertEqual("Fake GPU" in done.stdout, not said, done.stderr)
+        return "\n".join(said)
+
+    def test_one_of_this_build_and_this_user_is_used(self):
+        self.assertEqual(self.remarks(), "")
+
+    def test_one_that_others_can_write_is_not(self):
+        for path, mode in ((self.plugin, 0o757), (self.plugin, 0o777), (self.folder, 0o757), (self.folder, 0o777), (self.folder, 0o1777)):
+            before = path.stat().st_mode
+            path.chmod(mode)
+            self.assertIn(f"ulpscope_cuda is not opened: {path} can be written by others", self.remarks(), oct(mode))
+            path.chmod(before)
+        self.assertEqual(self.remarks(), "")
+
+    @unittest.skipIf(os.geteuid() != 0, "only root gives files away")
+    def test_one_of_another_user_or_group_is_not(self):
+        for path in (self.plugin, self.folder):
+            os.chown(path, 54321, -1)
+            self.assertIn(f"{path} belongs neither to root nor to the user who runs this program", self.remarks())
+            os.chown(path, 0, 54321)
+            self.assertEqual(self.remarks(), "")
+            path.chmod(0o775)
+            self.assertIn(f"{path} can be written by others", self.remarks())
+            path.chmod(0o755)
+            os.chown(path, 0, 0)
+
+    def test_a_link_is_judged_by_what_it_leads_to(self):
+        links = self.path / "links"
+        links.mkdir(0o755)
+        (links / NAME).symlink_to(self.plugin)
+        self.assertEqual(self.remarks(plugins=links), "")
+        self.folder.chmod(0o777)
+        self.assertIn("can be written by others", self.remarks(plugins=links))
+        self.folder.chmod(0o755)
+        links.chmod(0o777)
+        self.assertIn(f"{links} can be written by others", self.remarks(plugins=links))
+
+    @not_emulated(PROGRAM, "it does not lie where the emulator does")
+    def test_the_folder_beside_the_program_is_judged_too(self):
+        for folder in ("bin", "lib/ulpscope"):
+            (self.path / folder).mkdir(0o755, parents=True)
+        program = self.path / "bin" / "ulpscope"
+        shutil.copy(PROGRAM, program)
+        shutil.copy(PLUGIN, self.path / "lib/ulpscope" / NAME)
+        (self.path / "lib/ulpscope" / NAME).chmod(0o755)
+        self.assertEqual(self.remarks(str(program), "none"), "")
+        (self.path / "lib/ulpscope").chmod(0o777)
+        self.assertIn("lib/ulpscope can be written by others", self.remarks(str(program), "none"))
+
+    def patched(self, old, new):
+        data = PLUGIN.read_bytes()
+        self.assertEqual(len(old), len(new))
+        self.assertIn(old, data)
+        self.plugin.write_bytes(data.replace(old, new))
+
+    def test_one_of_another_build_is_not_asked_for_anything(self):
+        self.patched(b"ulpscope 0.", b"ulpscope 9.")
+        said = self.remarks()
+        self.assertIn("ulpscope_cuda is not used: it is of ulpscope 9.", said)
+        self.assertIn("build them together", said)
+        self.patched(b"ulpscope_plugin_build", b"ulpscope_plugin_bXild")
+        self.assertIn("it does not say which build it is of", self.remarks())
+
+
+unittest.main()

@@ -1,8 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-// Any bytes as an .npy: read or refused, never a crash.
-#include "tests/fuzz/read_everything.hpp"
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  read_everything(data, size, [](const ulpscope::tensors::FileBytes& file) { return ulpscope::tensors::read_npy(file, {}); });
-  return 0;
-}

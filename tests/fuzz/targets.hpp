@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every reader of what others write, under a name: any bytes are read or refused by an Error, never a crash, and what is written from
+// what was read is read again as the same. A reader that is added here has a libFuzzer target, and its corpus is replayed by a test.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace ulpscope::fuzz {
+
+/// One reader.
+struct Target {
+  std::string_view name;                                 ///< also of its corpus
+  void (*read)(const std::uint8_t* data, std::size_t size);  ///< aborts where the reader breaks its word
+};
+
+void read_csv(const std::uint8_t* data, std::size_t size);
+void read_dump(const std::uint8_t* data, std::size_t size);
+void read_eval(const std::uint8_t* data, std::size_t size);
+void read_json(const std::uint8_t* data, std::size_t size);
+void read_ledger(const std::uint8_t* data, std::size_t size);
+void read_manifest(const std::uint8_t* data, std::size_t size);
+void read_npy(const std::uint8_t* data, std::size_t size);
+void read_npz(const std::uint8_t* data, std::size_t size);
+void read_recording(const std::uint8_t* data, std::size_t size);
+void read_safetensors(const std::uint8_t* data, std::size_t size);
+void read_study(const std::uint8_t* data, std::size_t size);
+void read_text(const std::uint8_t* data, std::size_t size);
+void read_words(const std::uint8_t* data, std::size_t size);
+
+/// All of them.
+inline constexpr std::array<Target, 13> targets{{{"csv", read_csv},
+                                                 {"dump", read_dump},
+                                                 {"eval", read_eval},
+                                                 {"json", read_json},
+                                                 {"ledger", read_ledger},
+                                                 {"manifest", read_manifest},
+                                                 {"npy", read_npy},
+                                                 {"npz", read_npz},
+                                                 {"recording", read_recording},
+                                                 {"safetensors", read_safetensors},
+                                                 {"study", read_study},
+                                                 {"text", read_text},
+                                                 {"words", read_words}}};
+
+}  // namespace ulpscope::fuzz
