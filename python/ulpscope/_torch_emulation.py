@@ -36,8 +36,9 @@ class _Operation(torch.autograd.Function):
         return torch.from_numpy(out).to(tensors[0].device)
 
     @staticmethod
-    @torch.autograd.function.once_differentiable
     def backward(ctx, gradient):
+        if torch.is_grad_enabled():
+            raise _core.Error("emulate: create_graph=True; gradients of gradients are not known to recipes")
         with ctx.run._own_work():
             given = numbers_of(gradient)
             gradients = ctx.done.backward(given)
@@ -97,12 +98,13 @@ class Emulation:
         self._roots.append(root)
         has_product = (torch.nn.Linear, torch.nn.Conv1d, torch.nn.Conv2d, torch.nn.RNNBase)
         for name, module in root.named_modules():
+            name = name.replace("_orig_mod.", "").removesuffix("_orig_mod")  # of torch.compile
             self._names[id(module)] = prefix + name if name else prefix.rstrip(".")
             if isinstance(module, torch.nn.MultiheadAttention):
                 self._layers.append(f"{prefix}{name}.in_proj")
             elif isinstance(module, has_product):
                 self._layers.append(prefix + name)
-        self._parameters.update({id(p): prefix + name for name, p in root.named_parameters()})
+        self._parameters.update({id(p): prefix + name.replace("_orig_mod.", "") for name, p in root.named_parameters()})
         self._core.set_layers(self._layers)
         if self.tags:
             for p in root.parameters():

@@ -55,7 +55,7 @@ class Functions(torch.overrides.TorchFunctionMode):
         if function is torch._amp_update_scale_:
             run.scaler_updated()
         known = KNOWN.get(function)
-        if known is not None and not self._is_bookkeeping(function, args):
+        if known is not None and not self._is_bookkeeping(function, args, kwargs):
             if run.tags:
                 for t in tensors_of([*args, *kwargs.values()]):
                     if isinstance(t, torch.nn.Parameter):
@@ -70,20 +70,23 @@ class Functions(torch.overrides.TorchFunctionMode):
             self._follow(function, args, kwargs, out)
         return out
 
-    def _is_bookkeeping(self, function, args):
-        """Arithmetic that is no model's: of losses, which are single numbers, as scalers multiply them, and of moving averages."""
+    def _is_bookkeeping(self, function, args, kwargs):
+        """Arithmetic that is no model's: of whole numbers; outside of layers of losses, which are single numbers, as scalers multiply
+        them, and of moving averages."""
+        given = [t for t in tensors_of([*args, *kwargs.values()]) if t.is_floating_point()]
+        if not given:
+            return True
         if self.run._entered:
             return False
-        if function in IN_PLACE and not torch.is_grad_enabled():
-            return True
-        given = [t for t in tensors_of(args)]
-        return bool(given) and all(t.dim() == 0 for t in given)
+        return all(t.dim() == 0 for t in given) or function in IN_PLACE and not torch.is_grad_enabled()
 
     def _follow(self, function, args, kwargs, out):
         """The format of what torch made, and the name of what nobody here knows."""
         made = [t for t in tensors_of([out]) if t.is_floating_point()]
         given = [t for t in tensors_of([*args, *kwargs.values()]) if t.is_floating_point()]
         if not made or not given or getattr(function, "__name__", "") == "__get__":
+            return
+        if made[0] is given[0] and made[0].is_leaf:  # as weights are filled at first
             return
         if function in _MOVES:
             formats = {getattr(t, "_ulpscope_format", "float32") for t in given}

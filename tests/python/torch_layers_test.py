@@ -93,8 +93,8 @@ class Layers(unittest.TestCase):
                 self.both(module, x)
         norm = nn.BatchNorm1d(6)
         with us.torch.emulate("bf16_pure") as run:
-            for _ in range(40):
-                norm(torch.randn(8, 6) * 1e-3 + 5)
+            for _ in range(300):
+                norm(torch.randn(8, 6) * 0.3 + 5)
         self.assertTrue(np.array_equal(norm.running_mean, bf16(norm.running_mean)))
         self.assertIn("statistics_stagnation", run.findings()["finding"])
         norm.eval()
@@ -105,7 +105,7 @@ class Layers(unittest.TestCase):
     def test_attention_with_masks(self):
         x = torch.randn(2, 5, 8)
         padding = torch.tensor([[False] * 5, [False, False, False, True, True]])
-        for masks in ({}, {"key_padding_mask": padding}, {"key_padding_mask": padding, "attn_mask": torch.randn(5, 5)},
+        for masks in ({}, {"key_padding_mask": padding}, {"key_padding_mask": padding * -3.0, "attn_mask": torch.randn(5, 5)},
                       {"key_padding_mask": padding, "attn_mask": torch.ones(5, 5).triu(1).bool()}):  # fmt: skip
             module = nn.MultiheadAttention(8, 2, batch_first=True)
             self.both(_WithMasks(module, masks), x)
@@ -196,9 +196,10 @@ class NamedAndRefused(unittest.TestCase):
                 return torch.ops.aten.mm(g, torch.ones(2, 4))
 
         self.assertEqual(self.named(lambda: Hidden.apply(x).sum().backward()), ["aten.mm"])
-        scripted = torch.jit.trace(nn.Linear(4, 2), torch.randn(3, 4)) if sys.version_info < (3, 14) else None
-        if scripted is not None:
-            self.assertIn("aten.addmm", self.named(lambda: scripted(x)))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            traced = torch.jit.trace(nn.Linear(4, 2), torch.randn(3, 4))
+        self.assertEqual(len([name for name in self.named(lambda: traced(x)) if name.startswith("aten.")]), 1)
         self.assertEqual(self.named(lambda: nn.Linear(4, 2)(x)), [])
 
     def test_arguments_that_are_not_known(self):
@@ -206,11 +207,13 @@ class NamedAndRefused(unittest.TestCase):
         self.assertIn("conv2d", self.named(lambda: nn.functional.conv2d(image, kernel, dilation=2)))
 
     def test_compiled_models_run_uncompiled(self):
+        warnings.filterwarnings("ignore", message="Using .torch.compile")
         model, x = nn.Sequential(nn.Linear(4, 3), nn.GELU()), torch.randn(2, 4)
         with us.torch.emulate("fp8_current"):
             plain = model(x)
         with us.torch.emulate("fp8_current") as run:
             compiled = torch.compile(model, backend="eager")(x)
+        self.assertIn("0", run.census()["layer"])
         self.assertTrue(torch.equal(plain, compiled))
         self.assertEqual(run.unknown, [])
 
@@ -287,17 +290,14 @@ class NamedAndRefused(unittest.TestCase):
         def twice():
             with us.torch.emulate("bf16_amp"):
                 x = torch.ones(1, 2, requires_grad=True)
-                (first,) = torch.autograd.grad(layer(x).square().sum(), x, create_graph=True)
-                first.sum().backward()
+                torch.autograd.grad(layer(x).square().sum(), x, create_graph=True)
 
-        for fails, words in ((closed, "closure"), (narrow, "weight weight is bfloat16"), (lambda: us.torch.emulate("float64"), "float64"),
+        for fails, words in ((closed, "closure"), (twice, "create_graph"), (narrow, "weight weight is bfloat16"), (lambda: us.torch.emulate("float64"), "float64"),
                              (lambda: us.torch.emulate("bf16_amp", record="x", places=["gradient"]), "gradients, input"),
                              (lambda: us.torch.emulate("bf16_amp", every=0), "every 0")):  # fmt: skip
             with self.assertRaisesRegex(us.Error, words) as raised:
                 fails()
             self.assertNotIn("\n", str(raised.exception))
-        with self.assertRaisesRegex(RuntimeError, "twice"):
-            twice()
 
 
 def nn_weight():

@@ -36,6 +36,8 @@ def read_safetensors(path):
     dtypes = {"F32": np.float32, "F16": np.float16, "BF16": np.uint16, "U8": np.uint8}
     tensors = {}
     for name, entry in json.loads(data[8 : 8 + size]).items():
+        if name == "__metadata__":
+            continue
         first, last = entry["data_offsets"]
         tensors[name] = np.frombuffer(data[8 + size + first : 8 + size + last], dtypes[entry["dtype"]]).reshape(entry["shape"])
     return tensors
@@ -46,7 +48,8 @@ def write_safetensors(path, tensors):
 
     writer = Writer(path)
     for name, tensor in tensors.items():
-        writer.add(name, tensor.detach().numpy())
+        if tensor.is_floating_point():  # batch norms count their batches
+            writer.add(name, tensor.detach().numpy())
     writer.close()
 
 
@@ -164,7 +167,8 @@ kind = "cross_entropy"\n[optimizer]\n{optimizer}\n[run]\nsteps = {steps}\nseeds 
         self.assertEqual(ran.returncode, 0, ran.stderr)
         with open(self.path("report/curves.csv"), newline="") as file:
             rows = list(csv.DictReader(file))
-        theirs = read_safetensors(self.path(f"report/weights/{recipe}-{SEED}-{steps}.safetensors"))
+        name = pathlib.Path(recipe).stem
+        theirs = read_safetensors(self.path(f"report/weights/{name}-{SEED}-{steps}.safetensors"))
 
         own = OPTIMIZERS[optimizer](model.parameters())
         amp = None if scaler is None else torch.amp.GradScaler("cpu", **scaler)
@@ -197,8 +201,10 @@ kind = "cross_entropy"\n[optimizer]\n{optimizer}\n[run]\nsteps = {steps}\nseeds 
 
     def digits(self):
         digits = read_safetensors(ROOT / "studies/data/digits.safetensors")
-        images, labels = digits["images"].astype(np.float32) / 16, digits["labels"].astype(np.int64)
-        return torch.from_numpy(images), torch.from_numpy(labels), 'table = "digits"'
+        images, labels = digits["images"][:240].astype(np.float32) / 16, digits["labels"][:240].astype(np.int64)
+        np.save(self.path("x.npy"), images)
+        np.save(self.path("y.npy"), labels)
+        return torch.from_numpy(images), torch.from_numpy(labels), 'inputs = "x.npy"\ntargets = "y.npy"'
 
     def perceptron(self):
         return self.layers(nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 10)), 'kind = "mlp"\nwidths = [64, 32, 10]'
@@ -209,21 +215,21 @@ kind = "cross_entropy"\n[optimizer]\n{optimizer}\n[run]\nsteps = {steps}\nseeds 
             if recipe == "float64":
                 continue
             with self.subTest(recipe):
-                before = len(seen)
                 model, spec = self.perceptron()
                 optimizer = SGD if recipe.startswith(("fp16_pure", "genesis", "keras")) else list(OPTIMIZERS)[i % 3]
                 self.check(model, spec, data, recipe, optimizer)
                 seen.add(model[0].weight.detach().numpy().tobytes())
-                self.assertGreaterEqual(len(seen), before)
         self.assertGreater(len(seen), 12)  # recipes that differ
 
     def test_a_loss_scaler_that_skips_and_grows(self):
-        for recipe in ("fp16_amp", "fp16_pure", "genesis", "fp8_delayed"):
+        half = self.path("half.toml")  # in which steps that are skipped are in the histories of the operands' scales
+        pathlib.Path(half).write_text(us.recipes()["fp8_delayed"].replace('"bf16"', '"fp16"'))
+        for recipe, scale in (("fp16_amp", 2.0**24), ("fp16_pure", 2.0**20), ("genesis", 2.0**20), (half, 2.0**24)):
             with self.subTest(recipe):
                 model, spec = self.perceptron()
-                scale = 2.0**140 if recipe == "fp8_delayed" else 2.0**24 if recipe == "fp16_amp" else 2.0**18
-                skipped = self.check(model, spec, self.digits(), recipe, SGD, steps=14, scaler={"init_scale": min(scale, 2.0**126), "growth_interval": 2})
-                self.assertTrue(0 < skipped < 13 or recipe == "fp8_delayed", skipped)
+                scaler = {"init_scale": scale, "growth_interval": 2}
+                skipped = self.check(model, spec, self.digits(), recipe, SGD, steps=12, scaler=scaler)
+                self.assertTrue(1 < skipped < 10, skipped)
 
     def test_gradients_that_are_recorded(self):
         model, spec = self.perceptron()
