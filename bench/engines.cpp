@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations per second (two a product) of matrix products on emulated engines, beside OpenBLAS sgemm of the same size.
+// Operations per second (two a product) of matrix products on emulated engines, beside OpenBLAS sgemm and dgemm of the same
+// size.
 #include "emu/engines.hpp"
 
 #include <benchmark/benchmark.h>
 #include <cblas.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <random>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "emu/bulk.hpp"
@@ -28,12 +32,13 @@ using namespace ulpscope;
 constexpr int all_threads = 0;
 constexpr std::array sizes{256, 1024};
 
-std::vector<float> normal_numbers(std::size_t count, emu::Format format, unsigned seed) {
+template <class Float>
+std::vector<Float> normal_numbers(std::size_t count, emu::Format format, unsigned seed) {
   std::mt19937 random(seed);
-  std::normal_distribution<float> normal;
-  std::vector<float> out(count);
-  for (float& x : out) x = normal(random);
-  emu::round_to(format, std::span<const float>(out), std::span(out));
+  std::normal_distribution<Float> normal;
+  std::vector<Float> out(count);
+  for (Float& x : out) x = normal(random);
+  emu::round_to(format, std::span<const Float>(out), std::span(out));
   return out;
 }
 
@@ -41,43 +46,83 @@ void count_operations(benchmark::State& state, std::size_t n) {
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(2 * n * n * n));
 }
 
+/// Scales of an operand of n by n, for blocks of `each` along K.
+emu::ScaleGrid block_scales(const emu::EngineMode& mode, std::span<const float> values, std::size_t rows, std::size_t columns) {
+  emu::ScaleGrid grid;
+  if (mode.model.scales == emu::EngineScales::none) return grid;
+  grid.format = mode.scale_format;
+  grid.values = values.first(rows * columns);
+  grid.rows = rows;
+  grid.columns = columns;
+  return grid;
+}
+
+std::vector<float> powers_of_two(std::size_t count, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<float> out(count);
+  for (float& x : out) x = std::ldexp(1.0F, static_cast<int>(random() % 8) - 4);
+  return out;
+}
+
+template <class Float>
 void engine(benchmark::State& state, const emu::EngineMode& mode, emu::Format format, int threads) {
   const auto n = static_cast<std::size_t>(state.range(0));
-  const std::vector<float> a = normal_numbers(n * n, format, 1), b = normal_numbers(n * n, format, 2);
-  std::vector<float> d(n * n);
-  emu::EngineMatmul<float> problem{};
+  const auto a = normal_numbers<Float>(n * n, format, 1), b = normal_numbers<Float>(n * n, format, 2);
+  std::vector<Float> d(n * n);
+  emu::EngineMatmul<Float> problem{};
   problem.engine = mode.model;
   problem.a = {format, a, {n, n}};
   problem.b = {format, b, {n, n}};
+  problem.out = std::is_same_v<Float, double> ? emu::float64 : emu::float32;
   problem.threads = threads;
+  const std::size_t blocks = n / static_cast<std::size_t>(std::max(mode.model.scale_products, 1));
+  const std::vector<float> a_scales = powers_of_two(n * blocks, 3), b_scales = powers_of_two(n * blocks, 4);
+  problem.scale_a = block_scales(mode, a_scales, n, blocks);
+  problem.scale_b = block_scales(mode, b_scales, blocks, n);
   for (auto _ : state) {
     emu::engine_matmul(problem, std::span(d));
     benchmark::DoNotOptimize(d.data());
   }
   count_operations(state, n);
-  state.SetLabel(threads == 1 ? "sgemm" : "sgemm_all_threads");
+  state.SetLabel(std::string(mode.model.accumulator == emu::float64 ? "dgemm" : "sgemm") +
+                 (threads == 1 ? "" : "_all_threads"));
 }
 
-void sgemm(benchmark::State& state, int threads) {
+template <class Float>
+void gemm(benchmark::State& state, int threads) {
   const auto n = static_cast<std::size_t>(state.range(0));
   const auto order = static_cast<int>(n);
-  const std::vector<float> a = normal_numbers(n * n, emu::fp32, 1), b = normal_numbers(n * n, emu::fp32, 2);
-  std::vector<float> d(n * n);
+  const emu::Format format = std::is_same_v<Float, double> ? emu::float64 : emu::float32;
+  const auto a = normal_numbers<Float>(n * n, format, 1), b = normal_numbers<Float>(n * n, format, 2);
+  std::vector<Float> d(n * n);
   openblas_set_num_threads(threads == all_threads ? static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)) : threads);
   for (auto _ : state) {
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, order, order, order, 1, a.data(), order, b.data(), order, 0,
-                d.data(), order);
+    if constexpr (std::is_same_v<Float, double>)
+      cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, order, order, order, 1, a.data(), order, b.data(), order, 0,
+                  d.data(), order);
+    else
+      cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, order, order, order, 1, a.data(), order, b.data(), order, 0,
+                  d.data(), order);
     benchmark::DoNotOptimize(d.data());
   }
   count_operations(state, n);
 }
 
-/// The large size is for engines of one truncating sum and for chains in float32; others would take their time.
-bool takes_large(const emu::Engine& engine) {
-  const emu::Summing summing = engine.stages[0].summing;
-  return summing == emu::Summing::aligned ? engine.stage_count == 1
-                                          : summing == emu::Summing::sequential && engine.accumulator == emu::float32;
+/// What a mode multiplies here: its first format. Engines that take any multiply float16, those that add in float64 float64.
+emu::Format operands_of(const emu::EngineMode& mode) {
+  if (!mode.inputs.empty()) return mode.inputs.front();
+  return mode.model.accumulator == emu::float64 && mode.engine != "exact" ? emu::float64 : emu::float16;
 }
+
+/// ENGINE/INPUT/ACCUMULATOR; block scales that the engine applies join the input by a plus.
+std::string name_of(const emu::EngineMode& mode) {
+  const bool scaled = mode.model.scales != emu::EngineScales::none;
+  return std::string(mode.engine) + "/" + emu::format_name(operands_of(mode)) +
+         (scaled ? "+" + emu::format_name(mode.scale_format) : "") + "/" + emu::format_name(mode.model.accumulator);
+}
+
+/// The large size is for all but additions rounded to odd, which would take their time.
+bool takes_large(const emu::Engine& engine) { return engine.stages[0].rounding != emu::Rounding::to_odd; }
 
 void register_all() {
   const auto add = [&](const std::string& name, auto function, std::size_t count = sizes.size()) {
@@ -86,14 +131,15 @@ void register_all() {
   };
   for (const int threads : {1, all_threads}) {
     const std::string suffix = threads == 1 ? "" : "_all_threads";
-    add("sgemm" + suffix, [=](benchmark::State& s) { sgemm(s, threads); });
+    add("sgemm" + suffix, [=](benchmark::State& s) { gemm<float>(s, threads); });
+    add("dgemm" + suffix, [=](benchmark::State& s) { gemm<double>(s, threads); });
     for (const emu::EngineMode& mode : emu::engine_modes()) {
-      if (mode.model.accumulator == emu::float64 || mode.model.scales != emu::EngineScales::none) continue;
-      const emu::Format format = mode.inputs.empty() ? emu::float16 : mode.inputs.front();
+      const bool doubles = mode.model.accumulator == emu::float64;
       add(
-          "engine" + suffix + "/" + std::string(mode.engine) + "/" + emu::format_name(format) + "/" +
-              emu::format_name(mode.model.accumulator),
-          [&mode, format, threads](benchmark::State& s) { engine(s, mode, format, threads); },
+          "engine" + suffix + "/" + name_of(mode),
+          [&mode, doubles, threads](benchmark::State& s) {
+            (doubles ? engine<double> : engine<float>)(s, mode, operands_of(mode), threads);
+          },
           takes_large(mode.model) ? sizes.size() : 1);
     }
   }

@@ -11,6 +11,7 @@
 #include "emu/decode.hpp"
 #include "emu/error.hpp"
 #include "emu/matmul_epilogue.hpp"
+#include "emu/products/double_chains.hpp"
 #include "emu/products/operands.hpp"
 #include "emu/products/plan.hpp"
 #include "emu/products/tiles.hpp"
@@ -18,7 +19,6 @@
 
 namespace ulpscope::emu {
 namespace {
-
 
 std::string shape_words(std::size_t rows, std::size_t columns) {
   return std::to_string(rows) + " by " + std::to_string(columns);
@@ -54,13 +54,20 @@ std::vector<float> row_major(const EngineOperand<float>& operand) {
   return values;
 }
 
-void check_values(const char* name, const EngineOperand<double>& operand) {
-  for (std::size_t i = 0; i < operand.rows(); ++i)
-    for (std::size_t j = 0; j < operand.columns(); ++j) {
-      const double x = operand.at(i, j);
-      if (const double y = round_to(operand.format, x).value; x != y && !(std::isnan(x) && std::isnan(y)))
-        throw detail::not_of_format(name, operand.format, i, j, x);
-    }
+void check_values(const char* name, const EngineOperand<double>& operand, int threads) {
+  if (operand.values.size() < operand.shape.extent())
+    throw Error(std::string(name) + ": has " + std::to_string(operand.values.size()) + " values, its shape needs " +
+                std::to_string(operand.shape.extent()));
+  if (operand.format == float64) return;
+  for_each_task(operand.shape.rows, threads, [&](std::size_t i) {
+    const auto values = operand.values.subspan(operand.shape.at(i, 0), operand.shape.columns);
+    std::vector<double> rounded(values.size());
+    round_to(operand.format, values, std::span(rounded));
+    for (std::size_t j = 0; j < values.size(); ++j)
+      if (values[j] != rounded[j] && !(std::isnan(values[j]) && std::isnan(rounded[j])))
+        throw operand.transposed ? detail::not_of_format(name, operand.format, j, i, values[j])
+                                 : detail::not_of_format(name, operand.format, i, j, values[j]);
+  });
 }
 
 /// Everything by the reference: engines without a kernel, and float64.
@@ -138,10 +145,15 @@ void engine_matmul(const EngineMatmul<float>& problem, std::span<float> d) {
 
 void engine_matmul(const EngineMatmul<double>& problem, std::span<double> d) {
   check(problem, d.size());
-  check_values("A", problem.a);
-  check_values("B", problem.b);
+  check_values("A", problem.a, problem.threads);
+  check_values("B", problem.b, problem.threads);
   d = d.first(problem.a.rows() * problem.b.columns());
-  by_reference(problem, parts_of(problem), d);
+  const auto parts = parts_of(problem);
+  if (detail::adds_in_doubles(problem.engine)) {
+    detail::double_chains(problem, parts, d);
+  } else {
+    by_reference(problem, parts, d);
+  }
   if (problem.out != float64) round_to(problem.out, std::span<const double>(d), d);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Engines that only ever round to float32 and to nearest even, by the processor's own float arithmetic: fma chains, pairs, and
-// what x86 units make of them. Flushing is the processor's too, which judges as they do (tiny after rounding).
+// Engines that only ever round to nearest even in float32 or float16, by the processor's own float arithmetic: pairs, and what
+// x86 units make of chains. Flushing is the processor's too, which judges as they do (tiny after rounding).
 #include "emu/products/stages.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -31,12 +31,23 @@ HWY_INLINE Sums zeros() {
   for (VF& v : sums.of) v = hn::Zero(DF());
   return sums;
 }
+
+struct Single {
+  HWY_INLINE static VF rounded(VF x) { return x; }
+};
+/// Of products that are exact in float32, and of sums.
+struct Half {
+  HWY_INLINE static VF rounded(VF x) { return from_halves(halves<to_nearest_even>(x)); }
+};
+
+template <class Accumulator>
 HWY_INLINE Sums add(const Sums& x, const Sums& y) {
   Sums sums;
-  for (std::size_t v = 0; v < side_by_side; ++v) sums.of[v] = hn::Add(x.of[v], y.of[v]);
+  for (std::size_t v = 0; v < side_by_side; ++v) sums.of[v] = Accumulator::rounded(hn::Add(x.of[v], y.of[v]));
   return sums;
 }
 
+template <class Accumulator>
 class Step {
  public:
   Step(const StagesPlan& plan, const float* a, const float* b) : plan_(plan), a_(a), b_(b) {}
@@ -52,7 +63,8 @@ class Step {
  private:
   HWY_INLINE Sums product(std::size_t k) const {
     Sums product;
-    for (std::size_t v = 0; v < side_by_side; ++v) product.of[v] = hn::Mul(hn::Set(DF(), a_[k]), column(k, v));
+    for (std::size_t v = 0; v < side_by_side; ++v)
+      product.of[v] = Accumulator::rounded(hn::Mul(hn::Set(DF(), a_[k]), column(k, v)));
     return product;
   }
   HWY_INLINE Sums fused(std::size_t k, const Sums& sum) const {
@@ -82,17 +94,38 @@ class Step {
         for (; m < each; ++m) total = fused(k_of(m), total);
         out[s] = total;
       }
-      if (stage.addend != Addend::none && !first) out[s] = add(c, out[s]);
+      if (stage.addend != Addend::none && !first) out[s] = add<Accumulator>(c, out[s]);
     }
     return number;
   }
 
   template <class Index>
   Sums pairwise(const Index& k_of, std::size_t begin, std::size_t end) const {
-    if (end - begin == 1) return product(k_of(begin));
+    switch (end - begin) {
+      case 1: return halved<1>(k_of, begin);
+      case 2: return halved<2>(k_of, begin);
+      case 3: return halved<3>(k_of, begin);
+      case 4: return halved<4>(k_of, begin);
+      case 5: return halved<5>(k_of, begin);
+      case 6: return halved<6>(k_of, begin);
+      case 7: return halved<7>(k_of, begin);
+      case 8: return halved<8>(k_of, begin);
+      default: break;
+    }
     const std::size_t middle = end - (end - begin) / 2;
     const Sums left = pairwise(k_of, begin, middle);
-    return add(left, pairwise(k_of, middle, end));
+    return add<Accumulator>(left, pairwise(k_of, middle, end));
+  }
+  /// The same of a few products, which the compiler writes out.
+  template <std::size_t count, class Index>
+  HWY_INLINE Sums halved(const Index& k_of, std::size_t begin) const {
+    if constexpr (count == 1) {
+      return product(k_of(begin));
+    } else {
+      constexpr std::size_t rest = count / 2, first = count - rest;
+      const Sums left = halved<first>(k_of, begin);
+      return add<Accumulator>(left, halved<rest>(k_of, begin + first));
+    }
   }
 
   /// A later stage of one sequential sum, in place.
@@ -100,8 +133,8 @@ class Step {
     const bool first = stage.addend == Addend::first;
     std::size_t m = first || stage.starts_at_zero ? 0 : 1;
     Sums total = first ? c : (m == 0 ? zeros() : terms[stage.descending ? count - 1 : 0]);
-    for (; m < count; ++m) total = add(total, terms[stage.descending ? count - 1 - m : m]);
-    terms[0] = stage.addend == Addend::last ? add(total, c) : total;
+    for (; m < count; ++m) total = add<Accumulator>(total, terms[stage.descending ? count - 1 - m : m]);
+    terms[0] = stage.addend == Addend::last ? add<Accumulator>(total, c) : total;
     return 1;
   }
 
@@ -109,15 +142,16 @@ class Step {
   const float *a_, *b_;
 };
 
-void run(const StagesPlan& plan, const RowPanel& a, const ColumnPanel& b, std::size_t steps, float* accumulators) {
+template <class Accumulator>
+void run_as(const StagesPlan& plan, const RowPanel& a, const ColumnPanel& b, std::size_t steps, float* accumulators) {
   const bool flush = plan.engine.subnormal_results_are_zero;
   const FloatEnvironment environment(Direction::nearest, flush ? FloatEnvironment::flush : FloatEnvironment::subnormals);
   const std::size_t lanes = hn::Lanes(DF());
   for (std::size_t s = 0; s < steps; ++s)
     for (std::size_t i = 0; i < a.rows; ++i)
       for (std::size_t j = 0; j < panel_columns; j += side_by_side * lanes) {
-        const Step step(plan, a.values.data() + (s * panel_rows + i) * plan.products,
-                        b.values.data() + s * plan.products * panel_columns + j);
+        const Step<Accumulator> step(plan, a.values.data() + (s * panel_rows + i) * plan.products,
+                                     b.values.data() + s * plan.products * panel_columns + j);
         float* const at = accumulators + i * panel_columns + j;
         Sums c;
         for (std::size_t v = 0; v < side_by_side; ++v) {
@@ -127,6 +161,11 @@ void run(const StagesPlan& plan, const RowPanel& a, const ColumnPanel& b, std::s
         const Sums result = step.run(c);
         for (std::size_t v = 0; v < side_by_side; ++v) hn::StoreU(result.of[v], DF(), at + v * lanes);
       }
+}
+
+void run(const StagesPlan& plan, const RowPanel& a, const ColumnPanel& b, std::size_t steps, float* accumulators) {
+  plan.engine.accumulator == float16 ? run_as<Half>(plan, a, b, steps, accumulators)
+                                     : run_as<Single>(plan, a, b, steps, accumulators);
 }
 
 #else

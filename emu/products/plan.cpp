@@ -6,6 +6,7 @@
 #include <string>
 
 #include "emu/error.hpp"
+#include "emu/products/fused.hpp"
 
 namespace ulpscope::emu::detail {
 
@@ -44,6 +45,26 @@ std::optional<AlignedPlan> aligned_plan(const Engine& engine, Format a, Format b
   return plan;
 }
 
+bool is_fused_chain(const Engine& engine, Format accumulator) {
+  Engine fused = fma_chain(accumulator);
+  fused.nan_result = engine.nan_result;
+  fused.nan_code = engine.nan_code;
+  return engine == fused;
+}
+
+namespace {
+
+/// Whether float32 additions give an engine's sums, which are of float32, or of float16 numbers that are rounded once more:
+/// float32 has twice as many significand bits and two more, so that the second rounding is innocuous (Figueroa, ACM SIGNUM
+/// Newsletter 30 (1995), 21; sums that are subnormal in float16 are exact). Fused sums would need more bits.
+bool adds_as_processors(const StagesPlan& plan) {
+  const Engine& engine = plan.engine;
+  return engine.accumulator == float32 || (engine.stages[0].summing == Summing::pairwise && plan.exact_products &&
+                                           !engine.subnormal_inputs_are_zero && !engine.input_zeros_are_positive);
+}
+
+}  // namespace
+
 std::optional<StagesPlan> stages_plan(const Engine& engine, Format a, Format b, Format scales, std::size_t length) {
   StagesPlan plan{};
   plan.engine = engine;
@@ -51,11 +72,13 @@ std::optional<StagesPlan> stages_plan(const Engine& engine, Format a, Format b, 
   plan.b = b;
   plan.a_least = a.min_exponent();
   plan.b_least = b.min_exponent();
+  plan.exact_products = a.precision() + b.precision() <= float32.precision() &&
+                        a.min_spacing_exponent() + b.min_spacing_exponent() >= float32.min_spacing_exponent() &&
+                        a.max_exponent() + b.max_exponent() < float32.max_exponent() - 1;
   plan.products = engine.products == Stage::all ? std::max<std::size_t>(length, 1) : static_cast<std::size_t>(engine.products);
   if (engine.accumulator != float32 && engine.accumulator != float16) return std::nullopt;
 
-  plan.float_chains = engine.accumulator == float32 && engine.scales == EngineScales::none &&
-                      engine.subnormal_inputs_are_zero == engine.subnormal_results_are_zero;
+  bool chains = engine.scales == EngineScales::none && engine.subnormal_inputs_are_zero == engine.subnormal_results_are_zero;
   std::size_t terms = plan.products;
   for (int i = 0; i < engine.stage_count; ++i) {
     const Stage& stage = engine.stages[static_cast<std::size_t>(i)];
@@ -74,7 +97,7 @@ std::optional<StagesPlan> stages_plan(const Engine& engine, Format a, Format b, 
       return std::nullopt;
     const bool sums_products = i == 0 && adds_in_turn;
     const bool sums_all = i > 0 && stage.summing == Summing::sequential && each == terms;
-    plan.float_chains &= (sums_products || sums_all) && stage.rounding == Rounding::nearest_even && !stage.carried;
+    chains &= (sums_products || sums_all) && stage.rounding == Rounding::nearest_even && !stage.carried;
     terms = stage.carried ? 1 : terms / each;
   }
   if (engine.scales != EngineScales::none) {
@@ -84,6 +107,9 @@ std::optional<StagesPlan> stages_plan(const Engine& engine, Format a, Format b, 
     plan.scale_format = scales;
     plan.scale_least = scales.min_exponent();
   }
+  plan.run = chains && is_fused_chain(engine, engine.accumulator) ? fused_steps
+             : chains && adds_as_processors(plan)                 ? chains_steps
+                                                                  : stages_steps;
   return plan;
 }
 

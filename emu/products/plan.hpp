@@ -24,8 +24,7 @@ class Kernel {
   std::size_t blocks() const noexcept { return stages_ ? stages_->blocks : 0; }
   void run(const RowPanel& a, const ColumnPanel& b, std::size_t steps, float* accumulators) const {
     if (aligned_) return aligned_steps(*aligned_, a, b, steps, accumulators);
-    stages_->float_chains ? chains_steps(*stages_, a, b, steps, accumulators)
-                          : stages_steps(*stages_, a, b, steps, accumulators);
+    stages_->run(*stages_, a, b, steps, accumulators);
   }
 
  private:
@@ -35,6 +34,9 @@ class Kernel {
 
 /// The kernel of each part; nothing where only the reference can run the engine.
 std::optional<std::vector<Kernel>> kernels_of(const EngineMatmul<float>& problem, const std::vector<Part>& parts);
+
+/// Whether every product of an engine joins its sum by one fused multiply-add to nearest even, as IEEE 754 has it.
+bool is_fused_chain(const Engine& engine, Format accumulator);
 
 /// The fast kernel's plan, where the engine is a single truncating sum that fits it.
 std::optional<AlignedPlan> aligned_plan(const Engine& engine, Format a, Format b);

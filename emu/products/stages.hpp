@@ -9,12 +9,18 @@
 
 namespace ulpscope::emu::detail {
 
-/// An engine as the kernel runs it.
+struct StagesPlan;
+
+/// Continues the chains of a panel of outputs by `steps` steps, as aligned_steps() does.
+using StagesRun = void(const StagesPlan& plan, const RowPanel& a, const ColumnPanel& b, std::size_t steps, float* accumulators);
+
+/// An engine as the kernels run it.
 struct StagesPlan {
   Engine engine;
   Format a, b;
+  StagesRun* run;           ///< the kernel
   std::size_t products;     ///< of a step
-  bool float_chains;        ///< nothing but roundings to float32, to nearest even
+  bool exact_products;      ///< those of two operands are floats
   double a_least, b_least;  ///< least exponents of the operands' formats
 
   std::size_t blocks = 0;  ///< that have scales of their own, in a step; 0 where the engine has no scales
@@ -29,10 +35,10 @@ float stages_step(const StagesPlan& plan, const float* a, const float* b, const 
 
 inline constexpr std::size_t most_sums = 8;  ///< of a stage
 
-/// The same for plans with float_chains, faster.
-void chains_steps(const StagesPlan& plan, const RowPanel& a, const ColumnPanel& b, std::size_t steps, float* accumulators);
+/// Any engine that stages_plan() has a plan for.
+StagesRun stages_steps;
 
-/// Continues the chains of a panel of outputs, as aligned_steps() does.
-void stages_steps(const StagesPlan& plan, const RowPanel& a, const ColumnPanel& b, std::size_t steps, float* accumulators);
+/// Engines that do nothing but add products and sums in turn or in pairs, rounded to float32 or float16 and to nearest even.
+StagesRun chains_steps;
 
 }  // namespace ulpscope::emu::detail
