@@ -30,3 +30,12 @@ endif()
 if(ULPSCOPE_FUZZ)
   target_compile_options(ulpscope_flags INTERFACE -fsanitize=fuzzer-no-link)  # coverage guides the fuzzer
 endif()
+# The same program from every folder: no path of the sources or of the build is in it.
+foreach(folder ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
+  target_compile_options(ulpscope_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-ffile-prefix-map=${folder}/=>)
+endforeach()
+
+# ulpscope_hot(TARGET...): its loops do the arithmetic, so that subscripts of the standard library are not checked in it.
+function(ulpscope_hot)
+  set_target_properties(${ARGN} PROPERTIES ULPSCOPE_HOT ON)
+endfunction()

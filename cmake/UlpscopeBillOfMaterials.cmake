@@ -1,0 +1,100 @@
+# The libraries that are compiled into the program or linked to it, with versions and licences: ulpscope.spdx.json (SPDX 2.3, ISO/IEC
+# 5962) beside the program's documents, and the licence texts where the system has them. The test `bill_of_materials` holds it to the
+# sources' includes and to what the program is linked with.
+find_package(PkgConfig REQUIRED)
+find_package(fmt REQUIRED)
+find_package(hwy 1.0 CONFIG REQUIRED)
+find_package(nlohmann_json 3.11 REQUIRED)
+find_package(OpenSSL REQUIRED)
+find_package(TBB 2021 CONFIG REQUIRED)
+find_package(CLI11 2 CONFIG REQUIRED)
+find_package(Boost 1.81 CONFIG REQUIRED)
+pkg_check_modules(BILL_ZIP REQUIRED libzip)
+pkg_check_modules(BILL_MPFR REQUIRED mpfr)
+pkg_check_modules(BILL_GMP REQUIRED gmp)
+find_path(TOMLPLUSPLUS_INCLUDE_DIR toml++/toml.h REQUIRED)
+find_path(CSV_INCLUDE_DIR csv.h REQUIRED)
+
+# ulpscope_header_version(RESULT FILE MACRO...): the whole numbers that these macros are defined as, joined by points
+function(ulpscope_header_version result file)
+  file(READ ${file} text)
+  set(parts "")
+  foreach(macro ${ARGN})
+    string(REGEX MATCH "# *define +${macro} +([0-9]+)" found "${text}")
+    list(APPEND parts ${CMAKE_MATCH_1})
+  endforeach()
+  list(JOIN parts . version)
+  set(${result} ${version} PARENT_SCOPE)
+endfunction()
+ulpscope_header_version(csv_version ${CSV_INCLUDE_DIR}/csv.h CSV_MAJOR CSV_MINOR CSV_RELEASE)
+find_file(toml_version_header NAMES toml++/impl/version.hpp toml++/impl/version.h toml++/impl/toml_version.h
+  PATHS ${TOMLPLUSPLUS_INCLUDE_DIR} NO_DEFAULT_PATH)
+mark_as_advanced(toml_version_header)
+set(toml_version NOASSERTION)
+if(toml_version_header)
+  ulpscope_header_version(toml_version ${toml_version_header} TOML_LIB_MAJOR TOML_LIB_MINOR TOML_LIB_PATCH)
+endif()
+
+#                 name           version                     licence                        linked   Debian's package
+set(ulpscope_bill "Boost         ${Boost_VERSION}            BSL-1.0                        headers  libboost-dev"
+                  "CLI11         ${CLI11_VERSION}            BSD-3-Clause                   headers  libcli11-dev"
+                  "GMP           ${BILL_GMP_VERSION}         LGPL-3.0-or-later              gmp      libgmp-dev"
+                  "Highway       ${hwy_VERSION}              Apache-2.0                     hwy      libhwy-dev"
+                  "JSON          ${nlohmann_json_VERSION}    MIT                            headers  nlohmann-json3-dev"
+                  "MPFR          ${BILL_MPFR_VERSION}        LGPL-3.0-or-later              mpfr     libmpfr-dev"
+                  "OpenSSL       ${OPENSSL_VERSION}          Apache-2.0                     crypto   libssl-dev"
+                  "TBB           ${TBB_VERSION}              Apache-2.0                     tbb      libtbb-dev"
+                  "fmt           ${fmt_VERSION}              MIT                            fmt      libfmt-dev"
+                  "libcsv        ${csv_version}              LGPL-2.1-or-later              csv      libcsv-dev"
+                  "libzip        ${BILL_ZIP_VERSION}         BSD-3-Clause                   zip      libzip-dev"
+                  "tomlplusplus  ${toml_version}             MIT                            headers  libtomlplusplus-dev")
+
+set(packages "")
+set(relations "")
+foreach(line ${ulpscope_bill})
+  separate_arguments(words UNIX_COMMAND "${line}")
+  list(GET words 0 name)
+  list(GET words 1 version)
+  list(GET words 2 licence)
+  list(GET words 3 linked)
+  list(GET words 4 debian)
+  set(relation DYNAMIC_LINK)
+  set(file ",\n      \"packageFileName\": \"lib${linked}.so\"")
+  if(linked STREQUAL headers)
+    set(relation STATIC_LINK)
+    set(file "")
+  endif()
+  string(APPEND packages ",
+    {
+      \"SPDXID\": \"SPDXRef-${name}\",
+      \"name\": \"${name}\",
+      \"versionInfo\": \"${version}\",
+      \"licenseConcluded\": \"${licence}\",
+      \"licenseDeclared\": \"${licence}\",
+      \"copyrightText\": \"NOASSERTION\",
+      \"downloadLocation\": \"NOASSERTION\",
+      \"filesAnalyzed\": false${file}
+    }")
+  string(APPEND relations ",
+    {\"spdxElementId\": \"SPDXRef-ulpscope\", \"relationshipType\": \"${relation}\", \"relatedSpdxElement\": \"SPDXRef-${name}\"}")
+  file(GLOB text /usr/share/doc/${debian}/copyright)
+  if(NOT text AND name STREQUAL Boost)
+    file(GLOB text /usr/share/doc/libboost${Boost_VERSION_MAJOR}.${Boost_VERSION_MINOR}-dev/copyright)
+  endif()
+  if(text)
+    install(FILES ${text} DESTINATION ${CMAKE_INSTALL_DOCDIR}/licences RENAME ${name}.txt)
+  endif()
+endforeach()
+
+# The day of the commit, so that the same sources give the same file.
+find_package(Git QUIET)
+set(created "")
+if(Git_FOUND)
+  execute_process(COMMAND ${GIT_EXECUTABLE} -C ${PROJECT_SOURCE_DIR} log -1 --format=%cd --date=format-local:%Y-%m-%dT%H:%M:%SZ
+    OUTPUT_VARIABLE created OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+endif()
+if(NOT created)
+  set(created 1970-01-01T00:00:00Z)
+endif()
+configure_file(cmake/ulpscope.spdx.json.in ulpscope.spdx.json @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/ulpscope.spdx.json DESTINATION ${CMAKE_INSTALL_DOCDIR})
