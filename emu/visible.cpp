@@ -20,17 +20,17 @@ Character first_of(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned lead = byte(0);
   if (lead < 0x80) return {lead, 1};
-  const std::size_t bytes = lead >= 0xc2 && lead < 0xe0 ? 2 : lead >= 0xe0 && lead < 0xf0 ? 3 : lead >= 0xf0 && lead < 0xf5 ? 4 : 0;
-  if (bytes == 0 || text.size() < bytes) return {};
-  char32_t point = lead & (0xffU >> (bytes + 1));
-  for (std::size_t i = 1; i < bytes; ++i) {
+  const std::size_t length = lead >= 0xc2 && lead < 0xe0 ? 2 : lead >= 0xe0 && lead < 0xf0 ? 3 : lead >= 0xf0 && lead < 0xf5 ? 4 : 0;
+  if (length == 0 || text.size() < length) return {};
+  char32_t point = lead & (0xffU >> (length + 1));
+  for (std::size_t i = 1; i < length; ++i) {
     if ((byte(i) & 0xc0U) != 0x80) return {};
     point = point << 6 | (byte(i) & 0x3fU);
   }
   constexpr std::array<char32_t, 5> least{0, 0, 0x80, 0x800, 0x10000};
   const bool is_surrogate = point >= 0xd800 && point < 0xe000;
-  if (point < least[bytes] || is_surrogate || point > 0x10ffff) return {};
-  return {point, bytes};
+  if (point < least[length] || is_surrogate || point > 0x10ffff) return {};
+  return {point, length};
 }
 
 constexpr bool acts(char32_t c) {

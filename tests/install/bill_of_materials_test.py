@@ -29,7 +29,7 @@ def needed(program):
 
 def included():
     """Headers of others that the rooms of the program include."""
-    rooms = ("emu", "gpu", "reports", "tensors", "requests", "recipes", "products", "studies", "training", "verify", "study_files", "cli")
+    rooms = ("emu", "files", "gpu", "reports", "tensors", "requests", "recipes", "products", "studies", "training", "verify", "study_files", "cli")
     found = set()
     for room in rooms:
         for path in (ROOT / room).rglob("*.[ch]pp"):
