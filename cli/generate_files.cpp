@@ -13,7 +13,7 @@
 namespace ulpscope::cli {
 namespace {
 
-const reports::Listed generated{.manifest = "case.json", .noun = "a case"};
+const reports::Listed generated_case{.manifest = "case.json", .noun = "a case"};
 constexpr const char* safetensors_name = "case.safetensors";
 
 tensors::Producer<emu::Code> codes_of(const CaseTensor& tensor) {
@@ -68,7 +68,7 @@ void CaseDirectory::add_tensors(reports::ListedFolder& folder) const {
 }
 
 void CaseDirectory::write(nlohmann::ordered_json description) const {
-  reports::ListedFolder folder(path_, generated);
+  reports::ListedFolder folder(path_, generated_case);
   add_tensors(folder);
   nlohmann::ordered_json listed = nlohmann::ordered_json::array();
   for (const CaseTensor& tensor : tensors_)

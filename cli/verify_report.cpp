@@ -38,7 +38,7 @@ std::string json_of(const verify::ResolvedCheck& check, const verify::Verdict& v
          ",\n\"worst\": " + reports::to_json(tables.worst) + more + "}\n";
 }
 
-const reports::Listed kept{.manifest = "kept.json", .noun = "a case that was kept"};
+const reports::Listed kept_case{.manifest = "kept.json", .noun = "a case that was kept"};
 
 /// As .npy: float32, or float64 where that is needed.
 void put_tensor(const tensors::Destination& to, const tensors::Tensor& tensor) {
@@ -62,7 +62,7 @@ std::string manifest_of(const reports::ListedFolder& folder) {
 /// Keeps what a failure needs to be looked at again; returns the command that does.
 std::string save_case(const VerifyCase& checked, const std::string& directory) {
   const verify::ResolvedCheck& check = checked.check;
-  reports::ListedFolder folder(directory, kept);
+  reports::ListedFolder folder(directory, kept_case);
   Arguments arguments = checked.arguments;
   const auto keep = [&](const std::string& word, const tensors::Tensor& tensor, const std::string& name) {
     const std::string path = (fs::path(directory) / (name + ".npy")).string();
@@ -161,7 +161,7 @@ Shown shown_of(const VerifyCase& checked, const verify::BaselineVerdict& verdict
 int report_verdict(const VerifyCase& checked, const VerdictOutput& output) {
   const verify::OutputRequest& words = checked.output;
   const verify::Expectation& expectation = *checked.check.expectation;
-  if (!output.save.empty()) reports::check_listed_folder(output.save, kept);
+  if (!output.save.empty()) reports::check_listed_folder(output.save, kept_case);
   const Shown shown = [&] {
     ProgressLine progress;
     const verify::VerdictOptions options{

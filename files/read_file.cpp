@@ -25,7 +25,7 @@ OpenFile checked(Descriptor file, const std::string& path) {
   return {std::move(file), static_cast<std::size_t>(found.st_size)};
 }
 
-constexpr int reading = O_RDONLY | O_CLOEXEC | O_NONBLOCK;  // the last: a pipe without a writer is opened at once
+constexpr int for_reading = O_RDONLY | O_CLOEXEC | O_NONBLOCK;  // the last: a pipe without a writer is opened at once
 
 }  // namespace
 
@@ -33,13 +33,13 @@ OpenFile open_file(const std::string& path) {
   struct stat found {};
   // A socket cannot be opened, and opening a device may have effects.
   if (::stat(path.c_str(), &found) == 0 && !S_ISREG(found.st_mode)) refuse_kind(path, kind_of(found.st_mode));
-  return checked(Descriptor(::open(path.c_str(), reading)), path);
+  return checked(Descriptor(::open(path.c_str(), for_reading)), path);
 }
 
 OpenFile open_file(const Folder& folder, const std::string& name) {
   const std::string path = folder.path_of(name);
   if (const Kind kind = folder.kind(name); kind != Kind::none && kind != Kind::file) refuse_kind(path, kind);
-  return checked(Descriptor(::openat(folder.descriptor(), name.c_str(), reading | O_NOFOLLOW)), path);
+  return checked(Descriptor(::openat(folder.descriptor(), name.c_str(), for_reading | O_NOFOLLOW)), path);
 }
 
 std::size_t read_some(const OpenFile& file, char* to, std::size_t size, const std::string& path) {

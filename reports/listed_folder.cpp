@@ -18,7 +18,6 @@ namespace {
 
 using files::Folder;
 using files::FolderEntry;
-using files::Kind;
 using Hashes = std::multimap<std::string, std::string>;
 
 constexpr std::size_t most_manifest_bytes = std::size_t{1} << 26;
@@ -58,7 +57,7 @@ class Owner {
     // A process that was killed while it replaced files has left its manifest, or the former one, under a temporary name.
     const std::string on_its_way = "." + listed.manifest + std::string(files::temporary_mark);
     for (const FolderEntry& entry : folder.entries())
-      if (entry.kind == Kind::file && (entry.name == listed.manifest ||
+      if (entry.kind == files::Kind::file && (entry.name == listed.manifest ||
                                        (entry.name.starts_with(on_its_way) && files::is_temporary_name(entry.name))))
         read_manifest(entry.name);
   }
@@ -80,7 +79,7 @@ class Owner {
     for (const FolderEntry& entry : folder.entries()) {
       const std::string name = prefix + entry.name;
       if (prefix.empty() && (entry.name == files::folder_lock || files_.contains(name))) continue;
-      if (prefix.empty() && entry.kind == Kind::folder && (is_listed_folder(name) || holds_left_overs_alone(entry.name)))
+      if (prefix.empty() && entry.kind == files::Kind::folder && (is_listed_folder(name) || holds_left_overs_alone(entry.name)))
         look(Folder(folder, entry.name), name + "/");
       else
         take(folder, entry, name);
@@ -90,8 +89,8 @@ class Owner {
   void take(const Folder& folder, const FolderEntry& entry, const std::string& name) {
     const auto [first, last] = hashes_.equal_range(name);
     const bool left_over = files::is_temporary_name(entry.name);
-    if (entry.kind != Kind::file || (first == last && !left_over))
-      throw Error(folder_.path() + " holds " + name + (entry.kind == Kind::file ? "" : std::string(", ") + words_of(entry.kind)) +
+    if (entry.kind != files::Kind::file || (first == last && !left_over))
+      throw Error(folder_.path() + " holds " + name + (entry.kind == files::Kind::file ? "" : std::string(", ") + words_of(entry.kind)) +
                   ", which is not part of " + listed_.noun + ": name a new or an empty directory");
     if (!left_over) {
       const std::string hash = hash_of(folder, entry.name);

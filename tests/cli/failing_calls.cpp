@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loaded before the C library (LD_PRELOAD): makes the n-th call of a kind fail that concerns a file below a folder.
+// Loaded before the C library (LD_PRELOAD): makes the n-th call of a kind fail that concerns a file below a folder, of
+// close() one that is written.
 // FAILING_CALL is the kind (open write fsync close rename unlink mkdir link flock malloc), FAILING_NUMBER n from 1, FAILING_ERRNO what it
 // answers, FAILING_FOLDER the folder. The file FAILING_MARK appears when it has failed: without it there were fewer calls.
 // With n = 0 none fails, and the mark has their number.
@@ -105,7 +106,8 @@ FAILING int fsync(int file) {
   return static_cast<int>(::syscall(SYS_fsync, file));
 }
 FAILING int close(int file) {
-  const bool failing = fails("close", concerns(file));
+  const bool is_written = (::fcntl(file, F_GETFL) & O_ACCMODE) == O_WRONLY;
+  const bool failing = fails("close", is_written && concerns(file));
   const int reason = errno;
   const int answer = static_cast<int>(::syscall(SYS_close, file));  // it is closed all the same
   if (!failing) return answer;

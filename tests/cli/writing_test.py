@@ -187,9 +187,10 @@ class Foreign(Writing):
         self.output()
         self.run_program(*self.record("L", "one"))
         for name, words in (("L", self.record("L", "two")), ("d.npy", ("cast", "normal:0,1:9", "--to", "e4m3", "-o", "d.npy"))):
-            os.chmod(self.path / name, 0o600)
-            self.run_program(*words)
-            self.assertEqual((self.path / name).stat().st_mode & 0o777, 0o600)
+            for mode in (0o600, 0o664):
+                os.chmod(self.path / name, mode)
+                self.run_program(*words)
+                self.assertEqual((self.path / name).stat().st_mode & 0o777, mode)
 
 
 class Others(Writing):
