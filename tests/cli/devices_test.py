@@ -290,6 +290,16 @@ class Devices(unittest.TestCase):
         d = [int.from_bytes(conversion[1][i:i + 2], "little") for i in range(0, len(conversion[1]), 2)]
         self.assertEqual(d, [x + 0x7fff + (x >> 16 & 1) >> 16 for x in a])  # to nearest even, of normal numbers
 
+    def test_a_recording_of_an_engine_of_its_own_says_so(self):
+        data = self.record("r", "--device", "emulated:sm_90", "--instruction", "wgmma.f32.f16", "--tests", 2).read_bytes()
+        self.assertEqual(self.run_program("replay", "r", "--csv").stderr, "")
+        own = data[:-8].replace(b"\nengine sm_90\n", b"\nengine block:n=16,f=25,out=rz\n")
+        self.assertNotEqual(own, data[:-8])
+        (self.folder / "own").write_bytes(own + crc64_xz(own).to_bytes(8, "little"))
+        said = "own: is compared with an engine of its own description (block:n=16,f=25,out=rz); --engine E compares with another\n"
+        self.assertIn(said, self.run_program("replay", "own", "--csv").stderr)
+        self.assertNotIn("of its own", self.run_program("replay", "own", "--engine", "sm_90", "--csv").stderr)
+
     def test_damaged_recordings_are_refused_in_one_line(self):
         good = (pathlib.Path(RECORDINGS) / "avx512_bf16.recording").read_bytes()
         codes = good.index(b"\ncodes\n") + 7

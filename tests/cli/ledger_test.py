@@ -230,8 +230,15 @@ class Ledger(unittest.TestCase):
         self.record("gemm", "--against", "engine", "--engine", "SM-90", "--keep-output")
         self.assertEqual(self.lines()[1]["options"]["engine"], "sm_90")
         self.check("--output", "d.npy", code=0)
+        self.assertNotIn(b"describes itself", self.check("--output", "d.npy", "--csv", code=0).stderr)
         self.output("e.npy", {2: D[2] + ULP})
         self.check("--output", "e.npy", code=1)
+
+    def test_an_engine_of_the_ledger_s_own_is_named(self):
+        self.record("gemm", "--against", "engine", "--engine", "block:n=16,f=25,out=rz")
+        for rendering in ("--csv", "--text"):
+            self.assertIn(b"gemm: is judged by an engine that L describes itself (block:n=16,f=25,out=rz)\n",
+                          self.check("--output", "d.npy", rendering, code=0).stderr)
 
     def test_a_manifest_of_many_cases(self):
         for case in ("one", "two", "three", "four"):
