@@ -8,10 +8,13 @@
 #include <vector>
 
 #include "emu/bulk.hpp"
-#include "emu/decode.hpp"
+#include "emu/encode.hpp"
 #include "emu/error.hpp"
+#include "emu/exact_matmul.hpp"
+#include "emu/exact_sum.hpp"
 #include "emu/matmul_epilogue.hpp"
 #include "emu/products/double_chains.hpp"
+#include "emu/products/exact_tiles.hpp"
 #include "emu/products/operands.hpp"
 #include "emu/products/plan.hpp"
 #include "emu/products/tiles.hpp"
@@ -44,14 +47,6 @@ void check(const EngineMatmul<Float>& problem, std::size_t d_size) {
   };
   check_grid("scale_a", problem.scale_a, a.rows(), a.columns());
   check_grid("scale_b", problem.scale_b, b.rows(), b.columns());
-}
-
-std::vector<float> row_major(const EngineOperand<float>& operand) {
-  std::vector<float> values;
-  values.reserve(operand.rows() * operand.columns());
-  for (std::size_t i = 0; i < operand.rows(); ++i)
-    for (std::size_t j = 0; j < operand.columns(); ++j) values.push_back(operand.at(i, j));
-  return values;
 }
 
 void check_values(const char* name, const EngineOperand<double>& operand, int threads) {
@@ -92,31 +87,65 @@ void by_reference(const EngineMatmul<Float>& problem, const std::vector<Part>& p
   });
 }
 
-/// Whether every chain is one exact sum, rounded once, of numbers that the exact product takes.
-bool is_exact_product(const EngineMatmul<float>& problem) {
-  const Stage& stage = problem.engine.stages[0];
-  const int precision = std::max(problem.a.format.precision(), problem.b.format.precision());
-  return problem.engine.products == Stage::all && problem.engine.stage_count == 1 && stage.summing == Summing::exact &&
-         stage.rounded && precision <= ExactMatrix::most_precision;
+/// Whether every chain is one exact sum, rounded once.
+bool is_exact_product(const Engine& engine) {
+  Engine exact = block_fma(Stage::all, 0, engine.accumulator, engine.stages[0].rounding);
+  exact.stages[0].summing = Summing::exact;
+  exact.stages[0].keeps_minus_zero = true;
+  exact.nan_result = engine.nan_result;
+  exact.nan_code = engine.nan_code;
+  return engine == exact && engine.stages[0].rounding != Rounding::stochastic;
 }
 
-void by_exact_product(const EngineMatmul<float>& problem, const std::vector<Part>& parts, std::span<float> d) {
-  const Epilogue<float> epilogue(problem);
-  const std::size_t rows = problem.a.rows(), columns = problem.b.columns(), depth = problem.a.columns();
-  const std::vector<float> a = row_major(problem.a), b = row_major(problem.b);
+/// The codes of a part of K, row-major.
+template <class Float>
+std::vector<Code> codes_of(const EngineOperand<Float>& operand, std::size_t rows, std::size_t columns, std::size_t first_row,
+                           std::size_t first_column) {
+  std::vector<Code> codes;
+  codes.reserve(rows * columns);
+  for (std::size_t i = 0; i < rows; ++i)
+    for (std::size_t j = 0; j < columns; ++j)
+      codes.push_back(encode(operand.format, operand.at(first_row + i, first_column + j)));
+  return codes;
+}
+
+/// One part of an exact product: by bounds, and what those do not decide term by term, or all by bins where that is much.
+template <class Float>
+void exact_part(const EngineMatmul<Float>& problem, const Part& part, bool with_c, std::span<Float> d) {
+  const std::size_t rows = problem.a.rows(), columns = problem.b.columns(), depth = part.end - part.begin;
+  const auto undecided = detail::exact_sums(problem, part, with_c, d);
+  MatmulOptions options;
+  options.rounding.rounding = problem.engine.stages[0].rounding;
+  options.threads = problem.threads;
+  const bool has_bins = std::max(problem.a.format.precision(), problem.b.format.precision()) <= ExactMatrix::most_precision;
+  if (constexpr std::size_t term_by_term_costs = 16; has_bins && undecided.size() * term_by_term_costs > d.size()) {
+    const ExactMatrix left(problem.a.format, codes_of(problem.a, rows, depth, 0, part.begin), {rows, depth});
+    const ExactMatrix right(problem.b.format, codes_of(problem.b, depth, columns, part.begin, 0), {depth, columns});
+    const auto addend = [&](std::size_t i, std::size_t j) { return static_cast<double>(problem.c[i * columns + j]); };
+    exact_matmul(left, right, problem.engine.accumulator, d, options, with_c ? MatmulAddend(addend) : MatmulAddend());
+    return;
+  }
+  for_each_task(undecided.size(), problem.threads, [&](std::size_t task) {
+    const std::size_t at = undecided[task], i = at / columns, j = at % columns;
+    ExactSum sum;
+    for (std::size_t k = part.begin; k < part.end; ++k)
+      sum.add_product(problem.a.format, encode(problem.a.format, problem.a.at(i, k)), problem.b.format,
+                      encode(problem.b.format, problem.b.at(k, j)));
+    if (with_c) sum.add(static_cast<double>(problem.c[at]));
+    d[at] = static_cast<Float>(sum.rounded(problem.engine.accumulator, options.rounding).value);
+  });
+}
+
+template <class Float>
+void by_exact_product(const EngineMatmul<Float>& problem, const std::vector<Part>& parts, std::span<Float> d) {
+  const Epilogue<Float> epilogue(problem);
+  const std::size_t columns = problem.b.columns();
   const bool from_c = epilogue.chain_starts_with_c();
   const bool single = parts.size() == 1 && !software_scales(problem).along_k;
-  std::vector<Total<float>> totals;
-  for (std::size_t at = 0; at < d.size(); ++at) totals.emplace_back(from_c ? problem.c[at] : 0.0F);
+  std::vector<Total<Float>> totals;
+  for (std::size_t at = 0; !single && at < d.size(); ++at) totals.emplace_back(from_c ? problem.c[at] : Float{0});
   for (const Part& part : parts) {
-    const ExactMatrix left(problem.a.format, std::span(a).subspan(part.begin), {rows, part.end - part.begin, depth});
-    const ExactMatrix right(problem.b.format, std::span(b).subspan(part.begin * columns), {part.end - part.begin, columns});
-    MatmulOptions options;
-    options.rounding.rounding = problem.engine.stages[0].rounding;
-    options.threads = problem.threads;
-    const auto addend = [&](std::size_t i, std::size_t j) { return static_cast<double>(problem.c[i * columns + j]); };
-    const bool with_c = single && from_c;
-    exact_matmul(left, right, problem.engine.accumulator, d, options, with_c ? MatmulAddend(addend) : MatmulAddend());
+    exact_part(problem, part, single && from_c, d);
     if (!single)
       for (std::size_t at = 0; at < d.size(); ++at) totals[at].add(epilogue, part, d[at], at / columns, at % columns);
   }
@@ -130,10 +159,11 @@ void engine_matmul(const EngineMatmul<float>& problem, std::span<float> d) {
   check(problem, d.size());
   d = d.first(problem.a.rows() * problem.b.columns());
   const auto parts = parts_of(problem);
-  const auto kernels = detail::kernels_of(problem, parts);
-  if (is_exact_product(problem)) {
+  if (is_exact_product(problem.engine)) {
+    detail::CheckedOperand("A", problem.a, true, problem.threads);
+    detail::CheckedOperand("B", problem.b, false, problem.threads);
     by_exact_product(problem, parts, d);
-  } else if (kernels) {
+  } else if (const auto kernels = detail::kernels_of(problem, parts)) {
     detail::Tiles(problem, parts, *kernels, d).run();
   } else {
     detail::CheckedOperand("A", problem.a, true, problem.threads);
@@ -151,6 +181,8 @@ void engine_matmul(const EngineMatmul<double>& problem, std::span<double> d) {
   const auto parts = parts_of(problem);
   if (detail::adds_in_doubles(problem.engine)) {
     detail::double_chains(problem, parts, d);
+  } else if (is_exact_product(problem.engine)) {
+    by_exact_product(problem, parts, d);
   } else {
     by_reference(problem, parts, d);
   }

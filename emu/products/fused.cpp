@@ -13,26 +13,11 @@
 
 #include "emu/bulk/vectors-inl.hpp"
 #include "emu/float_environment.hpp"
+#include "emu/products/fused-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace ulpscope::emu::detail::HWY_NAMESPACE {
 namespace {
-
-/// sum + x * y, rounded once. Highway's portable words round twice.
-template <class D>
-HWY_INLINE hn::Vec<D> fused(D d, hn::Vec<D> x, hn::Vec<D> y, hn::Vec<D> sum) {
-  if constexpr (is_portable) {
-    using T = hn::TFromD<D>;
-    HWY_ALIGN T of_x[hn::MaxLanes(d)], of_y[hn::MaxLanes(d)], of_sum[hn::MaxLanes(d)];
-    hn::Store(x, d, of_x);
-    hn::Store(y, d, of_y);
-    hn::Store(sum, d, of_sum);
-    for (std::size_t lane = 0; lane < hn::Lanes(d); ++lane) of_sum[lane] = std::fma(of_x[lane], of_y[lane], of_sum[lane]);
-    return hn::Load(d, of_sum);
-  } else {
-    return hn::MulAdd(x, y, sum);
-  }
-}
 
 /// What a chain holds of one vector of outputs, and how a product joins it.
 template <class T>

@@ -70,9 +70,15 @@ inline int nominal_exponent(float x, int least) noexcept {
   return exponent < least ? least : exponent;
 }
 
+/// Which products a step takes, and log2 of what they are multiplied by.
+struct AlignedTerms {
+  bool every_other_pair = false;  ///< 0, 1, 4, 5, 8, ... of those that stand there
+  int scale = 0;
+};
+
 /// One step for one output, by doubles and 64-bit integers: for the ranges that the vectors leave out. a has stride 1, b has
 /// stride panel_columns. c and the result are numbers of the accumulator's format, or infinite.
-float aligned_step(const AlignedPlan& plan, const float* a, const float* b, float c) noexcept;
+float aligned_step(const AlignedPlan& plan, const float* a, const float* b, float c, AlignedTerms terms = {}) noexcept;
 
 /// Continues the chains of `rows` by panel_columns outputs, accumulators in row-major order, by `steps` steps.
 void aligned_steps(const AlignedPlan& plan, const RowPanel& a, const ColumnPanel& b, std::size_t steps, float* accumulators);

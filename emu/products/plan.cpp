@@ -78,6 +78,16 @@ std::optional<StagesPlan> stages_plan(const Engine& engine, Format a, Format b, 
   plan.products = engine.products == Stage::all ? std::max<std::size_t>(length, 1) : static_cast<std::size_t>(engine.products);
   if (engine.accumulator != float32 && engine.accumulator != float16) return std::nullopt;
 
+  if (engine.scales != EngineScales::none) {
+    plan.scale_products = static_cast<std::size_t>(engine.scale_products);
+    plan.group_products = static_cast<std::size_t>(engine.stages[0].terms);
+    plan.blocks = (plan.products + plan.scale_products - 1) / plan.scale_products;
+    plan.scale_format = scales;
+    plan.scale_least = scales.min_exponent();
+  }
+  plan.run = own_kernel(plan);
+  if (plan.run != nullptr) return plan;
+
   bool chains = engine.scales == EngineScales::none && engine.subnormal_inputs_are_zero == engine.subnormal_results_are_zero;
   std::size_t terms = plan.products;
   for (int i = 0; i < engine.stage_count; ++i) {
@@ -99,13 +109,6 @@ std::optional<StagesPlan> stages_plan(const Engine& engine, Format a, Format b, 
     const bool sums_all = i > 0 && stage.summing == Summing::sequential && each == terms;
     chains &= (sums_products || sums_all) && stage.rounding == Rounding::nearest_even && !stage.carried;
     terms = stage.carried ? 1 : terms / each;
-  }
-  if (engine.scales != EngineScales::none) {
-    plan.scale_products = static_cast<std::size_t>(engine.scale_products);
-    plan.group_products = static_cast<std::size_t>(engine.stages[0].terms);
-    plan.blocks = (plan.products + plan.scale_products - 1) / plan.scale_products;
-    plan.scale_format = scales;
-    plan.scale_least = scales.min_exponent();
   }
   plan.run = chains && is_fused_chain(engine, engine.accumulator) ? fused_steps
              : chains && adds_as_processors(plan)                 ? chains_steps

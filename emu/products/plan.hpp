@@ -20,7 +20,7 @@ class Kernel {
   explicit Kernel(const StagesPlan& plan) : stages_(plan) {}
 
   std::size_t products() const noexcept { return aligned_ ? static_cast<std::size_t>(aligned_->products) : stages_->products; }
-  bool wide() const noexcept { return !aligned_ || aligned_->wide; }
+  bool wide() const noexcept { return aligned_ ? aligned_->wide : stages_->wide; }
   std::size_t blocks() const noexcept { return stages_ ? stages_->blocks : 0; }
   void run(const RowPanel& a, const ColumnPanel& b, std::size_t steps, float* accumulators) const {
     if (aligned_) return aligned_steps(*aligned_, a, b, steps, accumulators);

@@ -18,10 +18,12 @@ using StagesRun = void(const StagesPlan& plan, const RowPanel& a, const ColumnPa
 struct StagesPlan {
   Engine engine;
   Format a, b;
-  StagesRun* run;           ///< the kernel
-  std::size_t products;     ///< of a step
-  bool exact_products;      ///< those of two operands are floats
-  double a_least, b_least;  ///< least exponents of the operands' formats
+  StagesRun* run;            ///< the kernel
+  std::size_t products;      ///< of a step
+  bool exact_products;       ///< those of two operands are floats
+  bool wide = true;          ///< panels have exponents of 16 bits, not 8
+  AlignedPlan aligned = {};  ///< of the truncating steps that half_steps and scaled_steps are made of
+  double a_least, b_least;   ///< least exponents of the operands' formats
 
   std::size_t blocks = 0;  ///< that have scales of their own, in a step; 0 where the engine has no scales
   std::size_t scale_products = 1, group_products = 1;
@@ -40,5 +42,21 @@ StagesRun stages_steps;
 
 /// Engines that do nothing but add products and sums in turn or in pairs, rounded to float32 or float16 and to nearest even.
 StagesRun chains_steps;
+
+// Kernels of engines of one kind each; own_kernel() says which.
+
+/// Two truncating steps over half of the products each, the second with the first's result, and an addition of c.
+StagesRun half_steps;
+/// Truncating steps whose products share scales that are powers of two.
+StagesRun scaled_steps;
+/// Sums of groups of small products, scaled and then aligned with c.
+StagesRun group_scaled_steps;
+/// One or two cut sums of products, floored and added to c.
+StagesRun late_addend_steps;
+/// c and a few products, added exactly.
+StagesRun exact_block_steps;
+
+/// The kernel of the kind that an engine is of, nothing where it is of none; sets what that kernel reads of the plan.
+StagesRun* own_kernel(StagesPlan& plan);
 
 }  // namespace ulpscope::emu::detail
