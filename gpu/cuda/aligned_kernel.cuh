@@ -1,62 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 // A block of threads computes 64 by 64 outputs, a thread 8 by 4 of them. For each sum of the engine it goes twice over the
-// products in shared memory: for the greatest exponent, half an instruction a product, and for the sum of the cut products, two
-// instructions each where they fit a chain (gpu/cuda/aligned_chain.hpp), else three and a half. Then each output is rounded
-// once.
+// products in shared memory: for the greatest exponent, half an instruction a product or next to none by tensor cores, and for the
+// sum of the cut products, two instructions each where they fit a chain (gpu/cuda/aligned_chain.hpp), else three and a half. Then
+// each output is rounded once. Where tensor cores can add the products, they do (gpu/cuda/aligned_tensor.cuh).
 #pragma once
 
 #include <cstdint>
 #include <type_traits>
 
 #include "gpu/cuda/aligned_chain.hpp"
+#include "gpu/cuda/aligned_outputs.cuh"
 #include "gpu/cuda/aligned_product.hpp"
 #include "gpu/cuda/aligned_shared.cuh"
 #include "gpu/cuda/aligned_step.hpp"
+#include "gpu/cuda/aligned_tensor.cuh"
 
 namespace ulpscope::gpu::cuda::aligned {
-
-/// Values of a thread's outputs; every index is known when compiled, so that they stay in registers.
-template <class T>
-using Outputs = T[side_rows][side_columns];
-
-template <class F>
-__device__ __forceinline__ void for_each_output(F f) {
-#pragma unroll
-  for (unsigned i = 0; i < thread_rows; ++i) {
-#pragma unroll
-    for (unsigned j = 0; j < thread_columns; ++j) f(i, j);
-  }
-}
-
-/// What is not to be trusted, of all outputs of a thread.
-struct Doubts {
-  std::uint32_t beyond = 0;  ///< its sign: a sum did not fit
-  float greatest = 0;        ///< result
-  Extremes extremes;
-
-  __device__ __forceinline__ bool usual(AlignedKind kind) const {
-    return static_cast<std::int32_t>(beyond) >= 0 && (!kind.half || greatest <= detail::greatest_half) &&
-           (!kind.wide || extremes.usual());
-  }
-};
 
 /// One block of products for a thread's outputs.
 template <AlignedKind kind, int block>
 class BlockSums {
  public:
-  /// k: the first product in shared memory; row and column: the thread's first ones.
+  /// k: the first product in shared memory.
   __device__ __forceinline__ BlockSums(const AlignedRule& rule, const Operands<kind, block>& a, const Operands<kind, block>& b,
-                                       int k, unsigned row, unsigned column)
-      : rule_(rule), a_(a), b_(b), k_(k), row_(row), column_(column) {}
+                                       int k, Corner corner)
+      : rule_(rule), a_(a), b_(b), k_(k), row_(corner.row), column_(corner.column) {}
 
   /// f(i, j) is the accumulator of an output, which becomes the next one.
   template <class Addend, class Result>
   __device__ __forceinline__ void run(Doubts& doubts, Addend addend, Result result) {
     Outputs<std::uint32_t> alignments;
-    align(alignments, doubts, addend);
     if constexpr (kind.chained) {
+      for_each_level<kind, block>(a_, b_, k_, [&](unsigned i, unsigned j, std::uint32_t level) {
+        alignments[i][j] = alignment_of_level<kind>(rule_, level, addend(i, j));
+      });
       chain(alignments, doubts, addend, result);
     } else {
+      align(alignments, doubts, addend);
       add(alignments, doubts, addend, result);
     }
   }
@@ -155,22 +135,25 @@ __device__ __forceinline__ std::uint32_t half_code(float value) {
   return (word >> 16 & 0x8000) | detail::bits_of(detail::float_of(word & 0x7fffffff) * 0x1p-112F) >> 13;
 }
 
+template <AlignedKind kind, int block>
+using Sums = std::conditional_t<kind.summed, TensorSums<kind, block>, BlockSums<kind, block>>;
+
 /// Blocks of threads that a multiprocessor shall have registers for, so that nothing is spilled in the loop over products.
 constexpr int blocks_at_once(AlignedKind kind, int block, bool paired, bool added) {
-  const bool many_values = added || paired || (block > 16 && !kind.chained) || (kind.half && !kind.chained);
+  const bool many_values = added || paired || kind.levelled() || (block > 16 && !kind.levelled()) || (kind.half && !kind.chained);
   return many_values ? 2 : 3;
 }
 
 /// The members of an AlignedKind one by one: nvcc cannot name a structure among a kernel's template arguments in host code.
-template <bool half, bool wide, bool chained, int block, bool paired, bool added>
-__global__ void __launch_bounds__(tile_threads, blocks_at_once({half, wide, chained}, block, paired, added))
+template <bool half, bool wide, bool chained, bool summed, int block, bool paired, bool added>
+__global__ void __launch_bounds__(tile_threads, blocks_at_once({half, wide, chained, summed}, block, paired, added))
     multiply(AlignedProduct product) {
-  constexpr AlignedKind kind{half, wide, chained};
+  constexpr AlignedKind kind{half, wide, chained, summed};
   __shared__ Operands<kind, block> a, b;
   const AlignedRule& rule = product.plan.rule;
   const std::size_t first_row = std::size_t{blockIdx.y} * tile_outputs, first_column = std::size_t{blockIdx.x} * tile_outputs;
-  const unsigned row = threadIdx.x / (tile_outputs / thread_columns) * thread_rows,
-                 column = threadIdx.x % (tile_outputs / thread_columns) * thread_columns;
+  const Corner corner = corner_of<kind>(threadIdx.x);
+  const unsigned row = corner.row, column = corner.column;
   const std::size_t rows = product.a.count, columns = product.b.count;
 
   Outputs<float> accumulators, first_sums, chains, totals;
@@ -182,7 +165,7 @@ __global__ void __launch_bounds__(tile_threads, blocks_at_once({half, wide, chai
     if (product.c != nullptr && first_row + row + i < rows && first_column + column + j < columns)
       c = kind.half ? half_value(reinterpret_cast<const std::uint16_t*>(product.c)[at])
                     : reinterpret_cast<const float*>(product.c)[at];
-    usual = usual && (added || usual_addend(c));
+    usual = usual && (added || (kind.levelled() ? usual_addend(rule, c) : usual_addend(c)));
     accumulators[i][j] = added ? 0.0F : c;
     totals[i][j] = added ? c : 0.0F;
     chains[i][j] = first_sums[i][j] = 0;
@@ -199,13 +182,13 @@ __global__ void __launch_bounds__(tile_threads, blocks_at_once({half, wide, chai
       if (paired && at % 2 == 0) {
         AlignedRule from_zero = rule;
         from_zero.least_exponent = least_alignment;
-        BlockSums<kind, block>(from_zero, a, b, at * block, row, column)
+        Sums<kind, block>(from_zero, a, b, at * block, corner)
             .run(
                 doubts, [](unsigned, unsigned) { return 0.0F; },
                 [&](unsigned i, unsigned j, float sum) { first_sums[i][j] = sum; });
         continue;
       }
-      BlockSums<kind, block>(rule, a, b, at * block, row, column)
+      Sums<kind, block>(rule, a, b, at * block, corner)
           .run(
               doubts, [&](unsigned i, unsigned j) { return paired ? first_sums[i][j] : accumulators[i][j]; },
               [&](unsigned i, unsigned j, float next) {

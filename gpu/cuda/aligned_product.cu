@@ -8,11 +8,13 @@ namespace {
 using Kernel = void (*)(AlignedProduct);
 
 template <AlignedKind kind, int block, bool paired, bool added>
-constexpr Kernel multiply = &aligned::multiply<kind.half, kind.wide, kind.chained, block, paired, added>;
+constexpr Kernel multiply = &aligned::multiply<kind.half, kind.wide, kind.chained, kind.summed, block, paired, added>;
 
 template <AlignedKind kind, bool added>
 Kernel kernel_of(const AlignedPlan& plan) {
-  if constexpr (kind.chained) {
+  if constexpr (kind.summed) {
+    return multiply<kind, 32, false, added>;
+  } else if constexpr (kind.chained) {
     return plan.block == 16 ? multiply<kind, 16, false, added> : multiply<kind, 32, false, added>;
   } else {
     if constexpr (!kind.wide)
@@ -28,6 +30,7 @@ Kernel kernel_of(const AlignedPlan& plan) {
 template <bool added>
 Kernel kernel_of(const AlignedPlan& plan) {
   const AlignedKind& kind = plan.rule.kind;
+  if (kind.summed) return kernel_of<AlignedKind{.summed = true}, added>(plan);
   if (kind.chained)
     return kind.half ? kernel_of<AlignedKind{.half = true, .chained = true}, added>(plan)
                      : kernel_of<AlignedKind{.chained = true}, added>(plan);

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "gpu/cuda/aligned_levels.hpp"
 #include "gpu/cuda/aligned_rule.hpp"
 #include "gpu/cuda/runtime.hpp"
 #include "gpu/emulated_product.hpp"
@@ -19,11 +20,13 @@ struct StoredVectors {
   std::size_t stride = 0, step = 0;  ///< code k of vector i stands at i * stride + k * step
 };
 
-/// Vectors made ready: element (k, i) of each array stands at k * padded + i, padded a multiple of the tile.
+/// Vectors made ready: element (k, i) of arrays of elements stands at k * padded + i, padded a multiple of the tile. Arrays for
+/// tensor cores hold bfloat16s, two a word; word w of tile t of products of a vector stands at (t * padded + s) * 16 + w, s its
+/// slot (gpu/cuda/aligned_tile.hpp). Null is what the plan does not ask for.
 class AlignedOperands {
  public:
   /// Memory for `blocks` blocks of each vector.
-  AlignedOperands(const AlignedPlan& plan, const StoredVectors& vectors, std::size_t blocks);
+  AlignedOperands(const AlignedPlan& plan, Side side, const StoredVectors& vectors, std::size_t blocks);
 
   /// Starts the kernel that fills it and does not wait.
   void prepare();
@@ -31,8 +34,12 @@ class AlignedOperands {
   struct View {
     const float* values;
     const std::uint32_t* exponents;  ///< of k and k + 1
-    const std::uint32_t* sides;      ///< changes of sides (gpu/cuda/aligned_chain.hpp); null where none are asked for
+    const std::uint32_t* sides;      ///< changes of sides (gpu/cuda/aligned_chain.hpp)
     const std::uint32_t* last;       ///< and the sides of the last elements of blocks
+    const std::uint32_t* greatest;   ///< levels (gpu/cuda/aligned_levels.hpp), for tensor cores
+    const std::uint32_t* lowest;     ///< levels of lowest bits, for tensor cores
+    const std::uint32_t* halves;     ///< values, for tensor cores
+    const float* norms;              ///< of blocks
     const std::uint8_t* special;     ///< of vectors: there is an infinity or a NaN
     std::size_t count, padded;
   };
@@ -40,11 +47,12 @@ class AlignedOperands {
 
  private:
   StoredVectors vectors_;
-  int block_;
-  bool paired_, chained_;
-  std::size_t padded_, depth_;
+  AlignedPlan plan_;
+  Side side_;
+  std::size_t padded_, depth_, blocks_;
   Buffer<float> values_;
-  Buffer<std::uint32_t> exponents_, sides_, last_;
+  Buffer<std::uint32_t> exponents_, sides_, last_, greatest_, lowest_, halves_;
+  Buffer<float> norms_;
   Buffer<std::uint8_t> special_;
 };
 

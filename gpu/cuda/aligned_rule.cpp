@@ -7,6 +7,7 @@
 
 #include "emu/catalogue.hpp"
 #include "gpu/cuda/aligned_chain.hpp"
+#include "gpu/cuda/aligned_levels.hpp"
 
 namespace ulpscope::gpu::cuda {
 namespace {
@@ -50,9 +51,26 @@ bool is_two_sums(const Engine& engine) {
   return engine == like;
 }
 
+/// Fraction bits with which tensor cores can add the products of most steps: fewer cut too many products.
+constexpr int least_summed_bits = 23;
+
+/// Levels where they tell apart what matters: no product has bits below the unit of the lowest one, or of the least exponent.
+void add_levels(AlignedPlan& plan, Format a, Format b) {
+  AlignedRule& rule = plan.rule;
+  const int lowest_alignment = a.max_exponent() + b.max_exponent() - levels;
+  const int lowest_bit = a.min_spacing_exponent() + b.min_spacing_exponent();
+  rule.coarsest_unit = std::max(lowest_alignment, rule.least_exponent) - rule.fraction_bits;
+  rule.lowest_level = detail::power(lowest_alignment);
+  rule.out_of_reach = detail::power(24) + detail::binades(levels + lowest_bit);
+  const bool possible = has_levels(a) && has_levels(b) && plan.block >= level_products && rule.coarsest_unit <= lowest_bit;
+  rule.kind.chained = rule.kind.chained && possible;
+  rule.kind.summed = !rule.kind.chained && possible && !rule.kind.half && plan.block == 2 * level_products &&
+                     rule.fraction_bits >= least_summed_bits;
+}
+
 }  // namespace
 
-std::optional<AlignedPlan> aligned_plan(const Engine& scaled_engine, Format a, Format b) {
+std::optional<AlignedPlan> aligned_plan(const Engine& scaled_engine, Format a, Format b, int capability) {
   const Engine engine = without_scales(scaled_engine);
   const Stage& stage = engine.stages[0];
   AlignedPlan plan;
@@ -84,12 +102,16 @@ std::optional<AlignedPlan> aligned_plan(const Engine& scaled_engine, Format a, F
   AlignedKind& kind = plan.rule.kind;
   kind.half = half;
   kind.wide = a.max_exponent() + b.max_exponent() > narrow_exponent || a.min_exponent() + b.min_exponent() < -narrow_exponent;
-  kind.chained = !plan.paired && !kind.wide && plan.block >= 16 &&
-                 plan.block * greatest_term + std::ldexp(2.0, bits) < std::ldexp(1.0, chain_bits);
+  kind.chained = plan.block * greatest_term + std::ldexp(2.0, bits) < std::ldexp(1.0, chain_bits);
   if (kind.wide && (kind.half || plan.paired)) return std::nullopt;
   plan.rule.fraction_bits = bits;
   plan.rule.least_exponent = least;
   plan.rule.result_mask = ~((1u << (fraction - kept)) - 1);
+  if (capability >= bfloat16_capability && !plan.paired && !kind.wide) {
+    add_levels(plan, a, b);
+  } else {
+    kind.chained = false;
+  }
   return plan;
 }
 

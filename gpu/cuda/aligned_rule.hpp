@@ -16,7 +16,12 @@ struct AlignedPlan {
   bool paired = false;  ///< two sums a step, k mod 4 in {0, 1} and then {2, 3}, from 0; the step's result and c are added
 };
 
-/// Nothing where only the interpreter can run the engine. Scales of the engine are left out of it: products have none.
-std::optional<AlignedPlan> aligned_plan(const emu::Engine& engine, emu::Format a, emu::Format b);
+/// The least compute capability, 10 * major + minor, whose tensor cores multiply bfloat16.
+inline constexpr int bfloat16_capability = 80;
+
+/// For a device of that capability. Nothing where only the interpreter can run the engine. Scales of the engine are left out of it:
+/// products have none.
+std::optional<AlignedPlan> aligned_plan(const emu::Engine& engine, emu::Format a, emu::Format b,
+                                        int capability = bfloat16_capability);
 
 }  // namespace ulpscope::gpu::cuda

@@ -4,7 +4,8 @@
 //
 // The terms are multiples of a unit, 2^(greatest exponent - fraction bits), once they are cut. There are two ways to add them:
 // each is multiplied by a power of two and converted to an integer; or, where the sum fits 23 bits, all go into one float32
-// (gpu/cuda/aligned_chain.hpp).
+// (gpu/cuda/aligned_chain.hpp). Narrow operands need neither where tensor cores say that nothing is cut
+// (gpu/cuda/aligned_levels.hpp).
 #pragma once
 
 #include <cstdint>
@@ -22,6 +23,10 @@ struct AlignedKind {
   bool half = false;     ///< results are float16, to nearest even; if not, float32 toward zero
   bool wide = false;     ///< products may be outside of narrow_exponent, so that every step has to look at exponents
   bool chained = false;  ///< sums fit the significand of a float32
+  bool summed = false;   ///< tensor cores add the products of most steps
+
+  /// Whether tensor cores find the exponents.
+  ULPSCOPE_HD constexpr bool levelled() const noexcept { return chained || summed; }
 };
 
 /// The constants of an engine's step.
@@ -30,6 +35,10 @@ struct AlignedRule {
   int fraction_bits = 0;          ///< kept below the greatest exponent
   int least_exponent = 0;         ///< of the alignment; least_alignment where the engine has a lower one
   std::uint32_t result_mask = 0;  ///< bits of a float32 that a result toward zero may have
+  // Of levelled kinds:
+  int coarsest_unit = 0;           ///< the exponent of the unit of the lowest level, or of the least exponent
+  std::uint32_t lowest_level = 0;  ///< bits of the power of two of the lowest level
+  std::uint32_t out_of_reach = 0;  ///< bits of 2^24 lowest bits, above the lowest level of lowest bits
 };
 
 /// Steps whose greatest exponent is outside are left to the interpreter, except those of zeros alone: within these bounds

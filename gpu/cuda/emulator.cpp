@@ -84,8 +84,8 @@ ElementInstruction find_element_instruction(int capability, const ElementOperati
 double multiply_aligned(const AlignedPlan& plan, InterpretedMatrices product) {
   const DeviceMatrices& x = product.matrices;
   const std::size_t blocks = blocks_of(plan, product.parts);
-  AlignedOperands rows(plan, {product.a_format, x.a, x.m, x.k, x.k, 1}, blocks);
-  AlignedOperands columns(plan, {product.b_format, x.b, x.n, x.k, 1, x.n}, blocks);
+  AlignedOperands rows(plan, Side::rows, {product.a_format, x.a, x.m, x.k, x.k, 1}, blocks);
+  AlignedOperands columns(plan, Side::columns, {product.b_format, x.b, x.n, x.k, 1, x.n}, blocks);
   Buffer<std::uint8_t> redo(x.m * x.n);
   const Stopwatch watch;
   rows.prepare();
@@ -204,7 +204,7 @@ void CudaEmulator::multiply(const EmulatedProduct& product, std::span<std::byte>
       product.engine, parts_of(product),      a.format,
       b.format,       result_format(product), {m, n, k, left.data(), right.data(), addend.data(), results.data()}};
 
-  const auto plan = aligned_plan(product.engine, a.format, b.format);
+  const auto plan = aligned_plan(product.engine, a.format, b.format, capability_);
   last_seconds_ = plan ? multiply_aligned(*plan, all) : multiply_by_threads(all);
   results.copy_to(d);
 }

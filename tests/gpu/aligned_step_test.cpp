@@ -17,6 +17,7 @@
 #include "emu/engines.hpp"
 #include "gpu/adversarial.hpp"
 #include "gpu/cuda/aligned_chain.hpp"
+#include "gpu/cuda/aligned_levels.hpp"
 #include "gpu/cuda/aligned_rule.hpp"
 
 namespace {
@@ -52,17 +53,40 @@ std::vector<Case> cases() {
 struct StepResult {
   float value;
   bool usual;
+  bool whole = false;  ///< tensor cores added the products
 };
 
 /// Calls f with the plan's kind as a constant.
 template <class F>
 auto by_kind(const gpu::cuda::AlignedKind& kind, F f) {
   using gpu::cuda::AlignedKind;
+  if (kind.summed) return f.template operator()<AlignedKind{.summed = true}>();
   if (kind.chained)
     return kind.half ? f.template operator()<AlignedKind{.half = true, .chained = true}>()
                      : f.template operator()<AlignedKind{.chained = true}>();
   if (kind.wide) return f.template operator()<AlignedKind{.wide = true}>();
   return kind.half ? f.template operator()<AlignedKind{.half = true}>() : f.template operator()<AlignedKind{}>();
+}
+
+/// As tensor cores find a level: of the greatest exponent, or of the lowest bit.
+std::uint32_t level(const Case& x, const std::vector<gpu::cuda::AlignedOperand>& left,
+                    const std::vector<gpu::cuda::AlignedOperand>& right, std::uint32_t gpu::cuda::OperandLevels::*which) {
+  using namespace gpu::cuda;
+  float greatest = 0;
+  for (std::size_t first = 0; first < left.size(); first += level_products) {
+    double sum = 0;
+    for (std::size_t k = first; k < first + level_products; ++k) {
+      const OperandLevels a = operand_levels(x.a, Side::rows, left[k]), b = operand_levels(x.b, Side::columns, right[k]);
+      sum += double{detail::float_of(a.*which << 16)} * double{detail::float_of(b.*which << 16)};
+    }
+    greatest = std::max(greatest, static_cast<float>(sum));
+  }
+  return level_of(detail::bits_of(greatest));
+}
+float norm(const std::vector<gpu::cuda::AlignedOperand>& operands) {
+  float squares = 0;
+  for (const auto& operand : operands) squares += operand.value * operand.value;
+  return gpu::cuda::norm_of(squares);
 }
 
 /// One step by the functions under test, as the kernel uses them.
@@ -84,8 +108,13 @@ StepResult step(const Case& x, const Code* a, const Code* b, Code c) {
   const int of_products = greater_half(greatest);
   const auto addend = static_cast<float>(emu::decode(x.engine.accumulator, c));
   return by_kind(rule.kind, [&]<AlignedKind kind>() {
-    const std::uint32_t to = alignment<kind>(rule, of_products, addend);
-    bool usual = usual_addend(addend);
+    std::uint32_t to = 0;
+    bool usual = kind.levelled() ? usual_addend(rule, addend) : usual_addend(addend);
+    if constexpr (kind.levelled()) {
+      to = alignment_of_level<kind>(rule, level(x, left, right, &OperandLevels::greatest), addend);
+    } else {
+      to = alignment<kind>(rule, of_products, addend);
+    }
     if (kind.wide) {
       Extremes extremes;
       extremes.see(of_products, addend, to);
@@ -95,7 +124,14 @@ StepResult step(const Case& x, const Code* a, const Code* b, Code c) {
     if (!usual) return StepResult{0, false};
     float value = 0;
     std::uint32_t beyond = 0;
-    if (kind.chained) {
+    const std::uint32_t grid = grid_of(rule, to);
+    const bool whole = kind.summed && is_whole(rule, grid, level(x, left, right, &OperandLevels::lowest), norm(left) * norm(right));
+    if (whole) {
+      double sum = 0;
+      for (std::size_t k = 0; k < n; ++k) sum += double{left[k].value} * double{right[k].value};
+      value = rounded_whole(rule, grid, static_cast<float>(sum), addend);
+      CHECK(double{static_cast<float>(sum)} == sum);
+    } else if (kind.chained) {
       const std::uint32_t empty = empty_chain(rule, to);
       float chain = chain_of(empty, addend);
       std::uint32_t left_side = 0, right_side = 0;
@@ -113,18 +149,19 @@ StepResult step(const Case& x, const Code* a, const Code* b, Code c) {
                      : rounded_sum<kind>(rule, to, static_cast<std::int32_t>(sum), addend, beyond);
     }
     const bool overflow = kind.half && std::fabs(value) > gpu::cuda::detail::greatest_half;
-    return StepResult{value, beyond >> 31 == 0 && !overflow};
+    return StepResult{value, beyond >> 31 == 0 && !overflow, whole};
   });
 }
 
 struct Count {
-  std::size_t trusted = 0, wrong = 0;
+  std::size_t trusted = 0, wrong = 0, whole = 0;
 };
 
 void compare(const Case& x, const Code* a, const Code* b, Code c, Count& count) {
   const StepResult result = step(x, a, b, c);
   if (!result.usual) return;
   ++count.trusted;
+  count.whole += result.whole ? 1 : 0;
   const auto n = static_cast<std::size_t>(x.plan.block);
   const Code wanted = emu::inner_product(x.engine, x.a, {a, n}, x.b, {b, n}, c);
   const Code got = emu::encode(x.engine.accumulator, result.value);
@@ -239,10 +276,83 @@ TEST_CASE("a chain takes terms of both signs to the last unit of its range") {
   }
 }
 
-TEST_CASE("steps of fp8 with 13 fraction bits are chains, and no others of the NVIDIA engines") {
+TEST_CASE("steps of narrow operands are chains or sums of tensor cores, where the device has them, and no others are") {
   for (const Case& x : cases()) {
-    CAPTURE(x.mode->engine, x.a.exponent_bits, x.b.exponent_bits, x.engine.stages[0].fraction_bits);
-    CHECK(x.plan.rule.kind.chained == (x.engine.stages[0].fraction_bits == 13));
+    const int bits = x.engine.stages[0].fraction_bits;
+    CAPTURE(x.mode->engine, x.a.exponent_bits, x.b.exponent_bits, bits);
+    CHECK(x.plan.rule.kind.chained == (bits == 13));
+    CHECK(x.plan.rule.kind.summed == (x.a.bits() <= 8 && bits == 25 && x.engine.accumulator == emu::float32));
+    const auto old = gpu::cuda::aligned_plan(x.mode->model, x.a, x.b, 75);
+    REQUIRE(old);
+    CHECK_FALSE(old->rule.kind.levelled());
+  }
+}
+
+TEST_CASE("the level of a sum is that of its greatest term, and all 16 terms of the next level are less") {
+  using namespace gpu::cuda;
+  for (const emu::Format a : {emu::e4m3, emu::e5m2, emu::e2m1})
+    for (const emu::Format b : {emu::e4m3, emu::e5m2}) {
+      REQUIRE(has_levels(a));
+      const auto level_of_operand = [](emu::Format f, Side side, int below) {
+        const float value = std::ldexp(1.0F, f.max_exponent() - below);
+        return double{detail::float_of(operand_levels(f, side, {value, f.max_exponent() - below, false}).greatest << 16)};
+      };
+      for (int i = 0; i <= a.max_exponent() - a.min_exponent(); ++i)
+        for (int j = 0; j <= b.max_exponent() - b.min_exponent(); ++j) {
+          CAPTURE(a.exponent_bits, b.exponent_bits, i, j);
+          const auto one = static_cast<float>(level_of_operand(a, Side::rows, i) * level_of_operand(b, Side::columns, j));
+          const auto of = [](float sum) { return static_cast<int>(level_of(detail::bits_of(sum)) >> 23); };
+          const int wanted = std::max(0, levels - i - j);
+          CHECK(of(one) == wanted);
+          CHECK(of(level_products * one) == wanted);
+        }
+    }
+  CHECK(level_of(0) >> 23 == 0);
+}
+
+TEST_CASE("tensor cores add nearly all steps of normal numbers") {
+  std::mt19937_64 random(7);
+  std::normal_distribution<double> normal;
+  for (const Case& x : cases()) {
+    if (x.mode->engine != "sm_100" || !x.plan.rule.kind.summed || x.a != x.b || x.a.bits() != 8) continue;
+    if (x.mode->model.scales != emu::EngineScales::none) continue;
+    Count found;
+    for (int i = 0; i < 10; ++i) {
+      Code c = 0;
+      for (int at = 0; at < 128; ++at) {  // K = 4096
+        std::vector<Code> a(32), b(32);
+        for (auto* codes : {&a, &b})
+          for (Code& code : *codes) code = emu::encode(x.a, normal(random), {.policy = emu::Policy::saturating});
+        compare(x, a.data(), b.data(), c, found);
+        c = emu::inner_product(x.engine, x.a, a, x.b, b, c);
+      }
+    }
+    CAPTURE(x.a.exponent_bits, found.whole);
+    CHECK(found.wrong == 0);
+    CHECK(found.trusted == 1280);
+    CHECK(found.whole >= (x.a == emu::e4m3 ? 1280 : 1270));
+  }
+}
+
+TEST_CASE("addends that an alignment to the lowest level would cut are not trusted") {
+  using namespace gpu::cuda;
+  for (const Case& x : cases()) {
+    const AlignedRule& rule = x.plan.rule;
+    if (!rule.kind.levelled() || x.engine.accumulator != emu::float32) continue;
+    const float alignment = std::ldexp(1.0F, rule.coarsest_unit + rule.fraction_bits), unit = std::ldexp(1.0F, rule.coarsest_unit);
+    CAPTURE(x.mode->engine, x.a.exponent_bits, x.b.exponent_bits);
+    CHECK(usual_addend(rule, 0));
+    CHECK(usual_addend(rule, std::nextafter(alignment, 1.0F)));
+    CHECK(usual_addend(rule, -alignment / 2));
+    CHECK(usual_addend(rule, 3 * unit));
+    CHECK_FALSE(usual_addend(rule, 1.5F * unit));
+    CHECK_FALSE(usual_addend(rule, std::nextafter(alignment, 0.0F)) == (rule.fraction_bits < 24));
+    const std::vector<Code> zeros(32, 0);
+    Count found;
+    for (const float c : {alignment, 3 * unit, -unit, std::nextafter(alignment, 1.0F)})
+      compare(x, zeros.data(), zeros.data(), emu::encode(emu::float32, c), found);
+    CHECK(found.wrong == 0);
+    CHECK(found.trusted == 4);
   }
 }
 

@@ -5,10 +5,10 @@
 
 namespace ulpscope::gpu::cuda::aligned {
 
-template __global__ void multiply<false, false, false, 8, false, false>(AlignedProduct);   // fp16 of sm_80
-template __global__ void multiply<false, false, false, 16, false, false>(AlignedProduct);  // fp16 of sm_90
-template __global__ void multiply<false, true, false, 16, false, false>(AlignedProduct);   // bf16 of sm_90
-template __global__ void multiply<false, false, true, 32, false, false>(AlignedProduct);   // fp8 of sm_90
-template __global__ void multiply<false, false, false, 32, false, false>(AlignedProduct);  // fp8 of sm_100
+template __global__ void multiply<false, false, false, false, 8, false, false>(AlignedProduct);   // fp16 of sm_80
+template __global__ void multiply<false, false, false, false, 16, false, false>(AlignedProduct);  // fp16 of sm_90
+template __global__ void multiply<false, true, false, false, 16, false, false>(AlignedProduct);   // bf16 of sm_90
+template __global__ void multiply<false, false, true, false, 32, false, false>(AlignedProduct);   // fp8 of sm_90
+template __global__ void multiply<false, false, false, true, 32, false, false>(AlignedProduct);   // fp8 of sm_100
 
 }  // namespace ulpscope::gpu::cuda::aligned

@@ -18,11 +18,11 @@ using namespace ulpscope;
 using testing::Code, testing::cpu_results, testing::Numbers, testing::product_problem, testing::ProductProblem,
     testing::ProductShape;
 
-std::vector<Code> device_results(const ProductProblem& problem) {
+std::vector<Code> device_results(const ProductProblem& problem, int capability = 90) {
   const emu::Format format = gpu::result_format(problem.product);
   const std::size_t count = problem.product.product.m() * problem.product.product.n();
   std::vector<std::byte> d(count * gpu::bytes_per_code(format));
-  gpu::cuda::make_device_emulator(0, 90)->multiply(problem.product, d);
+  gpu::cuda::make_device_emulator(0, capability)->multiply(problem.product, d);
   std::vector<Code> codes;
   for (std::size_t i = 0; i < count; ++i) codes.push_back(gpu::load_code(format, d.data(), i));
   return codes;
@@ -90,6 +90,16 @@ TEST_CASE("engines that keep fewer bits than their result multiply as on the CPU
     CAPTURE(products);
     check_same_bits(emu::block_fma(products, 9), emu::float16, emu::bfloat16, {9, 9, 40}, Numbers::normal);
     check_same_bits(emu::block_fma(products, 9), emu::e4m3, emu::e4m3, {9, 9, 100, true, 64}, Numbers::normal);
+  }
+}
+
+TEST_CASE("a GPU whose tensor cores do not have bfloat16 multiplies fp8 as on the CPU") {
+  for (const std::string_view engine : {"sm_90", "sm_100"}) {
+    CAPTURE(engine);
+    const ProductProblem problem =
+        product_problem(mode_of(engine, emu::e4m3).model, emu::e4m3, emu::e5m2, {5, 9, 75}, Numbers::special, 3);
+
+    CHECK(device_results(problem, 75) == cpu_results(problem));
   }
 }
 
