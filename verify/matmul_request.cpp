@@ -42,7 +42,10 @@ std::unique_ptr<Expectation> expectation_of(const products::Product& product, co
   }
   if (declared.false_alarm && !(*declared.false_alarm > 0 && *declared.false_alarm < 1))
     throw Error("--false-alarm: a probability between 0 and 1, e.g. 1e-6");
-  Arithmetic arithmetic{.engine = {}, .rounding = declared.sums, .false_alarm = declared.false_alarm};
+  Arithmetic arithmetic{.engine = {},
+                        .rounding = declared.sums,
+                        .false_alarm = declared.false_alarm,
+                        .flushes_results = declared.flushes_results};
   if (!product.engine.empty()) arithmetic.engine = products::engine_of(product);
   return expect_matmul(product, matmul_allowance(product, arithmetic));
 }
@@ -58,7 +61,8 @@ ResolvedMatmul resolve(const MatmulRequest& request) {
   check.expectation = expectation_of(product, {.bitwise = request.output.against == "engine",
                                                .order = parse_order(request.reduction_order),
                                                .sums = parse_sum_rounding(request.acc_rounding),
-                                               .false_alarm = request.output.false_alarm});
+                                               .false_alarm = request.output.false_alarm,
+                                               .flushes_results = request.output.out_flush});
   check.last = request.output.last_rounding(product.out);
   check.operation = "matmul";
   check.heading = heading_of(product);
