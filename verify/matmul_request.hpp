@@ -19,7 +19,7 @@ struct MatmulRequest {
   /// What the fields of these names say in the help of `ulpscope verify matmul`.
   ///@{
   products::ProductRequest product;
-  std::string engine, acc_rounding = "nearest_even", reduction_order = "ascending";
+  std::string engine, acc_rounding = "nearest_even", reduction_order = "ascending", acc_overflow = "wrap";
   ///@}
   OutputRequest output;  ///< the output and how it is judged
 
