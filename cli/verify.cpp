@@ -74,7 +74,7 @@ void add_verify(Command& app, const Arguments& arguments, int& exit_code) {
                                             "elementwise exp " + in + "x.npy" + out + "exp.npy", arguments, exit_code);
   add_operation<verify::GeneratedRequest>(
       command, "generated", "a case of `ulpscope generate matmul` whose kind says more than a bound: cancellation, order, ...",
-      "generated order --in fp16 --out fp32 --output YOURS.npy", arguments, exit_code);
+      "generated signed_zero --m 4 --n 3 --k 8" + out + "signed_zero.npy", arguments, exit_code);
 }
 
 }  // namespace ulpscope::cli

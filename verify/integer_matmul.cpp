@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "emu/encode.hpp"
 #include "emu/error.hpp"
 #include "emu/names.hpp"
 #include "products/shape.hpp"
@@ -118,6 +119,11 @@ void refuse(bool given, const char* option) {
 }  // namespace
 
 std::string output_name(emu::Format format) { return format == int32_values ? "int32" : emu::format_name(format); }
+
+std::string output_code(emu::Format format, double value) {
+  if (format != int32_values) return emu::hex_code(format, emu::encode(format, value));
+  return fmt::format("{:08x}", static_cast<std::uint32_t>(static_cast<std::int64_t>(value)));
+}
 
 std::unique_ptr<Expectation> expect_integer_matmul(const products::Product& product, IntegerOverflow overflow) {
   return std::make_unique<IntegerMatmul>(product, overflow);

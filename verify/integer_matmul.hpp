@@ -25,6 +25,8 @@ inline constexpr emu::Format int32_values = emu::integer(33);
 
 /// The name of an output's format: that of the format, and `int32`.
 std::string output_name(emu::Format format);
+/// The code of a number of it in hexadecimal digits: of int32 its two's complement.
+std::string output_code(emu::Format format, double value);
 
 /// D of integers of up to 16 bits; C is of int32. `product.out` is int32_values; engine, scales, alpha and beta play no part.
 /// @throws ulpscope::Error where shapes do not fit or an element is no such integer

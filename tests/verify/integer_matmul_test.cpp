@@ -113,6 +113,8 @@ TEST_CASE("int32 sums beyond the range wrap around or saturate, as declared", "[
     CHECK(judged(in, in.saturated(rising), IntegerOverflow::saturate).wrong() == 0);
     CHECK(judged(in, in.saturated(rising), IntegerOverflow::wrap).wrong() > 12);
   }
+  CHECK(verify::output_code(verify::int32_values, -1) == "ffffffff");
+  CHECK(verify::output_code(verify::int32_values, -0x1p31) == "80000000");
   // Both ends are numbers of int32, and no others are taken for them.
   const Integers ends{1, 2, 3, {1, 1, 1}, {-32768, 32767, -32768, 32767, 0, 1}, {-2147418112, 2147418112}};
   CHECK(ends.sums() == std::vector{least, greatest});
