@@ -12,6 +12,8 @@
 #include "reports/render.hpp"
 #include "verify/generate/generate.hpp"
 #include "verify/generate/generate_engine.hpp"
+#include "verify/generate/generated_output.hpp"
+#include "verify/generate/generated_request.hpp"
 
 namespace ulpscope::cli {
 namespace {
@@ -44,9 +46,19 @@ Commands commands(const GenerateMatmulWords& words, const verify::CaseRequest& r
     formats += " --dtype " + emu::format_name(request.a) + "," + emu::format_name(request.b);
     if (with_c) formats += "," + emu::format_name(request.accumulator);
   }
+  std::string check = "ulpscope verify matmul " + operands + " --output YOURS.npy" + formats;
+  if (verify::is_judged_by_kind(verify::find_case_kind(words.request.kind))) {
+    verify::GeneratedRequest generated{.made = words.request, .sums = {}, .output = {}};
+    generated.output.output = "YOURS.npy";
+    // What the case was made for, as resolved, since another command has no --engine to say it.
+    generated.made.acc = emu::format_name(request.accumulator), generated.made.out = emu::format_name(request.out);
+    std::vector<std::string> judging{"verify", "generated"};
+    const std::vector<std::string> asked = requests::words_of(generated);
+    judging.insert(judging.end(), asked.begin(), asked.end());
+    check = command_line(judging);
+  }
   const std::string engine = words.request.engine.empty() ? "fma" : words.request.engine.front();
-  return {"ulpscope matmul " + operands + formats + " --engine " + engine + " --against exact",
-          "ulpscope verify matmul " + operands + " --output YOURS.npy" + formats};
+  return {"ulpscope matmul " + operands + formats + " --engine " + engine + " --against exact", check};
 }
 
 Json facts_of(const verify::MatmulCase& made) {

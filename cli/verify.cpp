@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "verify/generate/generated_request.hpp"
 #include "verify/operations/elementwise.hpp"
 #include "verify/operations/operation_requests.hpp"
 
@@ -71,6 +72,9 @@ void add_verify(Command& app, const Arguments& arguments, int& exit_code) {
                                      arguments, exit_code);
   add_operation<verify::ElementwiseRequest>(command, "elementwise", "a function of each element: " + function_names(),
                                             "elementwise exp " + in + "x.npy" + out + "exp.npy", arguments, exit_code);
+  add_operation<verify::GeneratedRequest>(
+      command, "generated", "a case of `ulpscope generate matmul` whose kind says more than a bound: cancellation, order, ...",
+      "generated signed_zero --m 4 --n 3 --k 8" + out + "signed_zero.npy", arguments, exit_code);
 }
 
 }  // namespace ulpscope::cli

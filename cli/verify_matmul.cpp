@@ -5,7 +5,9 @@
 
 #include "cli/verify.hpp"
 #include "cli/verify_rules.hpp"
+#include "emu/error.hpp"
 #include "verify/audit/rules.hpp"
+#include "verify/integer_matmul.hpp"
 #include "verify/matmul_request.hpp"
 
 namespace ulpscope::cli {
@@ -21,6 +23,8 @@ int run(const VerifyMatmul& words, const Arguments& arguments) {
   verify::ResolvedMatmul resolved = verify::resolve(words.request);
   const products::Product product = resolved.product;
   VerifyCase checked{std::move(resolved), words.request.output, words.request.product.threads, arguments};
+  if (!words.rules.empty() && product.out == verify::int32_values)
+    throw Error("--rule: rules are about rounded numbers; with --acc int32 an element is equal or wrong");
   if (!words.rules.empty())
     checked.more = {rules_table(words.rules, product, *checked.check.expectation, checked.check.output)};
   return report_verdict(checked, words.output);

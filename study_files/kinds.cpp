@@ -29,6 +29,7 @@
 #include "verify/conform/conform_request.hpp"
 #include "verify/evidence/evidence_request.hpp"
 #include "verify/explain/explain_request.hpp"
+#include "verify/generate/generated_request.hpp"
 #include "verify/matmul_request.hpp"
 #include "verify/operations/operation_requests.hpp"
 
@@ -137,6 +138,7 @@ const std::vector<Kind>& kinds() {
       {"verify conv", "is a convolution right?", "outputs", 1e6, make<verify::ConvRequest>},
       {"verify cast", "is a conversion right?", "outputs", 1e6, make<verify::CastRequest>},
       {"verify elementwise", "is a function of each element right?", "outputs", 1e6, make<verify::ElementwiseRequest>},
+      {"verify generated", "is the output of a generated case right?", "outputs", 1e6, make<verify::GeneratedRequest>},
   };
   return all;
 }

@@ -93,7 +93,8 @@ Declaration declaration_of(const MatmulCheck& check) {
   return {.bitwise = check.against == Against::engine || check.against == Against::engine_any_order,
           .order = check.against == Against::engine_any_order ? ReductionOrder::any : ReductionOrder::ascending,
           .sums = check.acc_rounding,
-          .false_alarm = check.false_alarm};
+          .false_alarm = check.false_alarm,
+          .flushes_results = check.out_options.flush_subnormals};
 }
 
 CheckReport judge(const MatmulCheck& check, std::span<const float> output, const CheckOptions& options) {

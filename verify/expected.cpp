@@ -84,6 +84,12 @@ std::string Expectation::diagnosis(std::span<const std::uint64_t>, std::span<con
 
 namespace {
 
+/// A result that is subnormal before it is rounded may be flushed then, though it rounds to the least normal number.
+bool may_be_flushed(const Expected& expected, const LastRounding& last) {
+  const double least = std::fabs(expected.value) - expected.allowed - expected.radius;
+  return last.options.flush_subnormals && least < emu::min_normal(last.out);
+}
+
 Standing judge_number(const Expectation& expectation, std::uint64_t index, const Expected& expected, double output,
                       const LastRounding& last) {
   if (std::isnan(expected.value)) return std::isnan(output) ? Standing::equal : Standing::nonfinite;
@@ -101,6 +107,7 @@ Standing judge_number(const Expectation& expectation, std::uint64_t index, const
   std::optional<Standing> standing = decide(expected, y, last);
   if (!standing) standing = decide(expectation.precise(index), expected.allowed, y, last);
   const bool wrong = *standing == Standing::beyond || *standing == Standing::nonfinite;
+  if (wrong && y == 0 && may_be_flushed(expected, last)) return Standing::within;
   return wrong && std::isinf(y) && expected.may_overflow ? Standing::within : *standing;
 }
 

@@ -39,6 +39,8 @@ class Matmul final : public Expectation {
         beta_(problem.beta ? static_cast<double>(static_cast<Float>(*problem.beta)) : 1),
         beta_given_(problem.beta.has_value()),
         scaled_(problem.a.scales || problem.b.scales),
+        a_format_(problem.a.rounding.format),
+        b_format_(problem.b.rounding.format),
         acc_(problem.acc),
         out_(problem.out),
         allowance_(std::move(allowance)) {
@@ -53,6 +55,11 @@ class Matmul final : public Expectation {
   std::string diagnosis(std::span<const std::uint64_t> indices, std::span<const double> outputs,
                         const LastRounding& last) const override {
     if (indices.empty()) return {};
+    if (are_flushed(indices, outputs, last))
+      return fmt::format(
+          "{} wrong elements looked at are right where subnormal numbers become zero: --subnormals-are-zero of "
+          "inputs, --flush-subnormals, --out-flush of the output say so",
+          indices.size());
     for (const std::size_t tail : tails()) {
       std::size_t right = 0;
       for (std::size_t i = 0; i < indices.size(); ++i)
@@ -117,6 +124,36 @@ class Matmul final : public Expectation {
     std::sort(tails.begin(), tails.end());
     tails.erase(std::unique(tails.begin(), tails.end()), tails.end());
     return tails;
+  }
+
+  /// Whether subnormal operands, products, sums and results that are zeroed, each or all of them, make most of them right.
+  bool are_flushed(std::span<const std::uint64_t> indices, std::span<const double> outputs, LastRounding last) const {
+    last.options.flush_subnormals = true;
+    std::size_t right = 0;
+    for (std::size_t i = 0; i < indices.size(); ++i) {
+      const auto index = static_cast<std::size_t>(indices[i]);
+      Expected element;
+      expect(index, std::span(&element, 1));
+      element.allowed += lost_to_flushing(place(index));
+      const Standing standing = judge(*this, index, element, outputs[i], last);
+      right += standing == Standing::equal || standing == Standing::within ? 1 : 0;
+    }
+    return right * 10 >= indices.size() * 9;
+  }
+  /// Products of subnormal operands, and the least normal number for each product and each sum.
+  double lost_to_flushing(const Place& at) const {
+    const double least_a = emu::min_normal(a_format_), least_b = emu::min_normal(b_format_);
+    double lost = 0, largest_scale = 0;
+    for (std::size_t k = 0; k < k_; ++k) {
+      const double a = std::fabs(static_cast<double>(at.a.at(at.row, k))),
+                   b = std::fabs(static_cast<double>(at.b.at(k, at.column)));
+      const double scale =
+          std::fabs(scale_at(at.scale_a, a_.lines(), k_, at.row, k) * scale_at(at.scale_b, k_, b_.lines(), k, at.column));
+      if (a < least_a || b < least_b) lost += a * b * scale;
+      largest_scale = std::max(largest_scale, scale);
+    }
+    const double whole = std::fabs(static_cast<double>(at.scale_a.whole) * static_cast<double>(at.scale_b.whole) * alpha_);
+    return (lost + (2 * static_cast<double>(k_) + 1) * emu::min_normal(acc_) * largest_scale) * whole;
   }
 
   bool is_right_without(std::size_t tail, std::size_t index, double output, const LastRounding& last) const {
@@ -231,7 +268,7 @@ class Matmul final : public Expectation {
   std::vector<Float> c_;
   double alpha_, beta_;
   bool beta_given_, scaled_;
-  emu::Format acc_, out_;
+  emu::Format a_format_, b_format_, acc_, out_;
   Allowance allowance_;
   std::vector<ColumnPanels> panels_;
 };

@@ -60,11 +60,20 @@ emu::Chain chain_of(const products::Product& problem, const Arithmetic& arithmet
   return chain;
 }
 
+bool zeroes_subnormals(const products::MatmulOperand& operand) {
+  return operand.rounding.options.flush_subnormals || operand.rounding.options.subnormals_are_zero;
+}
+
 emu::ErrorBound bound_of(const products::Product& problem, const Arithmetic& arithmetic, std::size_t k) {
   const emu::Format a = problem.a.rounding.format, b = problem.b.rounding.format;
-  const emu::Chain chain = chain_of(problem, arithmetic, k);
-  if (!arithmetic.engine)
-    return emu::any_order_bound({.a = a, .b = b, .accumulator = problem.acc, .rounding = arithmetic.rounding}, k, chain);
+  emu::Chain chain = chain_of(problem, arithmetic, k);
+  if (!arithmetic.engine) {
+    const bool flushes = arithmetic.flushes_results || zeroes_subnormals(problem.a) || zeroes_subnormals(problem.b);
+    if (flushes)
+      chain.largest_a = chain.largest_b = 0;  // operands are judged as given: those that are zeroed are zeros already
+    return emu::any_order_bound(
+        {.a = a, .b = b, .accumulator = problem.acc, .rounding = arithmetic.rounding, .flushes_subnormals = flushes}, k, chain);
+  }
   const auto bound = emu::engine_bound(arithmetic.engine->model, a, b, k, chain);
   if (!bound)
     throw Error("engine " + arithmetic.engine->word +

@@ -16,6 +16,9 @@ struct Arithmetic {
   emu::Rounding rounding = emu::Rounding::nearest_even;  ///< of those additions: nearest_even or toward_zero
   /// The probability that any element of a correct output is rejected; without it none is.
   std::optional<double> false_alarm;
+  /// Whether subnormal results become zero. Products and sums may then, too, as they may where the inputs' subnormals are
+  /// zeros.
+  bool flushes_results = false;
 };
 
 /// @throws ulpscope::Error where no bound is derived, saying what works instead.

@@ -4,6 +4,7 @@
 
 #include "emu/error.hpp"
 #include "emu/names.hpp"
+#include "verify/integer_matmul.hpp"
 #include "verify/matmul.hpp"
 #include "verify/matmul_bound.hpp"
 #include "verify/verdict_text.hpp"
@@ -21,6 +22,34 @@ std::string in_words(const products::Product& product) {
   return emu::format_name(product.a.rounding.format) + "," + emu::format_name(product.b.rounding.format);
 }
 
+IntegerOverflow parse_overflow(const std::string& word) {
+  if (word == "wrap") return IntegerOverflow::wrap;
+  if (word == "saturate") return IntegerOverflow::saturate;
+  throw Error("--acc-overflow '" + word + "': give wrap or saturate");
+}
+
+ResolvedMatmul resolve_integers(const MatmulRequest& request) {
+  if (!request.engine.empty() || request.output.against != "exact")
+    throw Error("--engine, --against: --acc int32 is judged against the exact sums, without either");
+  if (request.output.false_alarm) throw Error("--false-alarm: exact sums of integers are equal or wrong");
+  ResolvedMatmul check;
+  check.product = integer_product(request.product);
+  products::Product& product = check.product;
+  check.output = request.output.open(request.output.output, std::nullopt);
+  check.expectation = expect_integer_matmul(product, parse_overflow(request.acc_overflow));
+  check.last = {.out = int32_values};
+  check.operation = "matmul";
+  const auto line = [](const char* name, const std::string& word, const tensors::Tensor& tensor) {
+    return std::string(name) + "  " + word + " (" + tensors::shape_text(tensor.shape) + "), " + tensor.dtype.name + "\n";
+  };
+  check.heading = line("A", request.product.a, product.a.input.tensor) + line("B", request.product.b, product.b.input.tensor);
+  check.inputs = {{request.product.a, product.a.input.tensor}, {request.product.b, product.b.input.tensor}};
+  if (product.c) check.inputs.push_back({request.product.c, *product.c});
+  const products::MatmulShape shape = products::matmul_shape(product.a.input, product.b.input);
+  check.heading += "D  " + tensors::shape_text(shape.d) + ", K = " + std::to_string(shape.k) + ", accumulator int32\n";
+  return check;
+}
+
 }  // namespace
 
 void MatmulRequest::describe(requests::Fields& fields) {
@@ -28,6 +57,8 @@ void MatmulRequest::describe(requests::Fields& fields) {
   fields.add("engine", engine, "the engine that multiplied: its bound, or its bits; without it any order of additions in --acc")
       .as_value("E");
   fields.add("acc_rounding", acc_rounding, "of additions without an engine: nearest_even or toward_zero").as_value("R").shown();
+  fields.at("acc").help += "; int32: exact sums of integers";
+  fields.add("acc_overflow", acc_overflow, "what sums in int32 do beyond its range").as_value("wrap|saturate").shown();
   fields.add("reduction_order", reduction_order, "of the parts of --split-k, against an engine")
       .as_value("ascending|any")
       .shown();
@@ -42,12 +73,16 @@ std::unique_ptr<Expectation> expectation_of(const products::Product& product, co
   }
   if (declared.false_alarm && !(*declared.false_alarm > 0 && *declared.false_alarm < 1))
     throw Error("--false-alarm: a probability between 0 and 1, e.g. 1e-6");
-  Arithmetic arithmetic{.engine = {}, .rounding = declared.sums, .false_alarm = declared.false_alarm};
+  Arithmetic arithmetic{.engine = {},
+                        .rounding = declared.sums,
+                        .false_alarm = declared.false_alarm,
+                        .flushes_results = declared.flushes_results};
   if (!product.engine.empty()) arithmetic.engine = products::engine_of(product);
   return expect_matmul(product, matmul_allowance(product, arithmetic));
 }
 
 ResolvedMatmul resolve(const MatmulRequest& request) {
+  if (request.product.acc == "int32") return resolve_integers(request);
   ResolvedMatmul check;
   check.product = products::resolve(request.product, products::open(request.product), request.engine);
   products::Product& product = check.product;
@@ -58,7 +93,8 @@ ResolvedMatmul resolve(const MatmulRequest& request) {
   check.expectation = expectation_of(product, {.bitwise = request.output.against == "engine",
                                                .order = parse_order(request.reduction_order),
                                                .sums = parse_sum_rounding(request.acc_rounding),
-                                               .false_alarm = request.output.false_alarm});
+                                               .false_alarm = request.output.false_alarm,
+                                               .flushes_results = request.output.out_flush});
   check.last = request.output.last_rounding(product.out);
   check.operation = "matmul";
   check.heading = heading_of(product);

@@ -19,7 +19,7 @@ struct MatmulRequest {
   /// What the fields of these names say in the help of `ulpscope verify matmul`.
   ///@{
   products::ProductRequest product;
-  std::string engine, acc_rounding = "nearest_even", reduction_order = "ascending";
+  std::string engine, acc_rounding = "nearest_even", reduction_order = "ascending", acc_overflow = "wrap";
   ///@}
   OutputRequest output;  ///< the output and how it is judged
 
@@ -41,6 +41,7 @@ struct Declaration {
   ReductionOrder order = ReductionOrder::ascending;  ///< where `bitwise`
   emu::Rounding sums = emu::Rounding::nearest_even;  ///< of additions without an engine: nearest_even or toward_zero
   std::optional<double> false_alarm = {};            ///< probability that a correct output is rejected; none: 0
+  bool flushes_results = false;                      ///< subnormal outputs become zero, and so may sums on the way
 };
 
 /// @throws ulpscope::Error where they contradict each other

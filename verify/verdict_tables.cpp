@@ -9,6 +9,7 @@
 #include "emu/names.hpp"
 #include "studies/diff/diff.hpp"
 #include "tensors/tensor.hpp"
+#include "verify/integer_matmul.hpp"
 #include "verify/verdict.hpp"
 
 namespace ulpscope::verify {
@@ -66,7 +67,7 @@ reports::Table verdict_table(const Verdict& v) {
           {"output", "verdict", "bound", "dtype", "shape", "count", "equal", "within", "beyond", "nonfinite",
            "nonfinite_expected", "zeros_pass", "bias_ulp", "mean_abs_ulp", "max_ulp_error", "max_abs_error", "rms_error",
            "rel_frobenius_error", "max_of_bound"},
-          {{v.label, std::string(name_of(v.outcome())), v.bound, emu::format_name(v.out), tensors::shape_text(v.shape),
+          {{v.label, std::string(name_of(v.outcome())), v.bound, output_name(v.out), tensors::shape_text(v.shape),
             number(v.count), number(v.equal), number(v.within), number(v.beyond), number(v.nonfinite),
             number(v.nonfinite_expected), number(v.zeros_pass), v.bias_ulp, v.mean_abs_ulp, v.max_ulp, v.max_abs_error,
             v.rms_error, v.rel_frobenius_error, v.max_of_bound}}};
@@ -87,8 +88,7 @@ reports::Table worst_table(const Verdict& verdict) {
   reports::Table table{"worst", {"index", "standing", "out_code", "out", "exact", "error_ulp", "allowed", "of_bound"}, {}};
   for (const WorstElement& e : verdict.worst)
     table.rows.push_back({studies::place_text(e.index, verdict.shape), std::string(name_of(e.standing)),
-                          emu::hex_code(verdict.out, emu::encode(verdict.out, e.output)), e.output, e.exact, e.error_ulp,
-                          e.allowed, e.of_bound});
+                          output_code(verdict.out, e.output), e.output, e.exact, e.error_ulp, e.allowed, e.of_bound});
   return table;
 }
 

@@ -7,6 +7,7 @@
 #include "emu/names.hpp"
 #include "reports/render.hpp"
 #include "tensors/tensor.hpp"
+#include "verify/integer_matmul.hpp"
 
 namespace ulpscope::verify {
 namespace {
@@ -70,7 +71,7 @@ std::string verdict_text(const std::string& heading, const Verdict& verdict, con
   text += "\n" + verdict.sentence() + "\n";
   for (const std::string& pattern : verdict.patterns) text += "  " + pattern + "\n";
   const reports::Table counts = without(tables.counts, {"output", "verdict", "bound", "dtype", "shape"});
-  text += "\n" + table_text(counts, width, 0) + "\nerrors in ulps of " + emu::format_name(verdict.out) + "\n\n" +
+  text += "\n" + table_text(counts, width, 0) + "\nerrors in ulps of " + output_name(verdict.out) + "\n\n" +
           table_text(with_bars(tables.histogram), width);
   if (!verdict.worst.empty())
     text += std::string("\n") + (verdict.wrong() == 0 ? "the furthest from exact" : "the worst elements") + "\n\n" +

@@ -66,7 +66,8 @@ image, filters = normal(1, 2, 6, 6), normal(3, 2, 3, 3)
 scores = product(q, k.T) * F(1 / math.sqrt(q.shape[-1]))
 tensors = {"a": a, "b": b, "matmul": product(a, b), "x": x, "softmax": softmax(x), "layer_norm": layer_norm(x),
            "rms_norm": rms_norm(x), "sum": total(x), "dot": total(q * k), "exp": numpy.exp(x), "q": q, "k": k, "v": v,
-           "attention": product(softmax(scores), v), "image": image, "filters": filters, "conv": convolution(image, filters)}
+           "attention": product(softmax(scores), v), "image": image, "filters": filters, "conv": convolution(image, filters),
+           "signed_zero": numpy.repeat([[-0.0], [0.0], [0.0], [-0.0]], 3, axis=1)}
 for name, tensor in tensors.items():
     numpy.save(FOLDER / f"{name}.npy", numpy.ascontiguousarray(tensor, F))
 numpy.save(FOLDER / "cast.npy", bfloat16(tensors["softmax"]))

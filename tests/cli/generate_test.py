@@ -77,6 +77,17 @@ class Generate(unittest.TestCase):
             values = npy(self.path / kind / "expected.npy")
             self.assertEqual(values[0], (6, 5))
 
+    def test_kinds_that_a_bound_says_nothing_about_are_judged_as_printed(self):
+        for kind, words in (("cancellation", ()), ("order", ()), ("overflow_partial", ("--acc", "float16")), ("signed_zero", ())):
+            out = self.generate("matmul", kind, "--m", "8", "--n", "5", "--k", "64", "--engine", "fma", *words, "-o", kind)
+            line = next(x for x in out.splitlines() if x.startswith("ulpscope verify "))
+            self.assertIn(f"verify generated {kind} ", line)
+            header, values = (self.path / kind / "expected.npy").read_bytes()[:-160], bytes(160)  # 8x5 float32 zeros
+            (self.path / "zeros.npy").write_bytes(header + values)
+            for output, expected in ((f"{kind}/expected.npy", 0), (f"{kind}/engine-fma.npy", 0), ("zeros.npy", 1)):
+                code, shown, err = run(*shlex.split(line.replace("YOURS.npy", output))[1:], "--text", cwd=self.path)
+                self.assertEqual(code, expected, (kind, output, shown, err))
+
     def test_expected_is_what_the_exact_product_is(self):
         for kind in KINDS:
             words = ["--m", "5", "--n", "4", "--k", "50", "--in", "float32", "--out", "bf16"]

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 #include <optional>
 #include <vector>
 
@@ -257,17 +259,48 @@ TEST_CASE("attention: planted faults are beyond the bound", "[verify][attention]
   CHECK(beyond(in, swapped, right) > count / 2);
 }
 
-TEST_CASE("attention: queries without keys are NaN, hidden keys take no part, bad shapes are refused", "[verify][attention]") {
+TEST_CASE("attention: what queries without keys return is declared, hidden keys take no part, bad shapes are refused",
+          "[verify][attention]") {
   Problem in = make({.heads = 1, .kv_heads = 1, .queries = 5, .keys = 3, .causal = Causal::bottom_right}, 1, emu::float16, 7);
   in.v[2 * in.width] = no_number;  // of the last key
-  const auto exact = in.expectation({}, emu::float16);
-  std::vector<verify::Expected> all(in.queries * in.width);
-  exact->expect(0, all);
-  for (std::size_t query = 0; query < 5; ++query) {
-    CAPTURE(query);
-    CHECK(std::isnan(all[query * in.width].value) == (query < 2 || query == 4));
-    CHECK(std::isnan(all[query * in.width + 1].value) == (query < 2));
+  const auto expect = [&](verify::FullyMasked masked, std::optional<verify::Values> mask = {}) {
+    return verify::expect_attention({.q = values({5, 16}, in.q),
+                                     .k = values({3, 16}, in.k),
+                                     .v = values({3, 8}, in.v),
+                                     .mask = std::move(mask),
+                                     .causal = in.causal,
+                                     .fully_masked = masked,
+                                     .last = {emu::float16}});
+  };
+  CHECK_THROWS_WITH(expect(verify::FullyMasked::undeclared),
+                    Catch::Matchers::ContainsSubstring("query 0") && Catch::Matchers::ContainsSubstring("--fully-masked"));
+  for (const bool zero : {false, true}) {
+    const auto exact = expect(zero ? verify::FullyMasked::zero : verify::FullyMasked::nan);
+    std::vector<verify::Expected> all(in.queries * in.width);
+    exact->expect(0, all);
+    const auto standing = [&](std::size_t index, float y) {
+      return verify::judge(*exact, index, all[index], static_cast<double>(y), {emu::float16});
+    };
+    for (std::size_t query = 0; query < 5; ++query) {
+      CAPTURE(query, zero);
+      CHECK(std::isnan(all[query * in.width].value) == ((!zero && query < 2) || query == 4));
+      CHECK(std::isnan(all[query * in.width + 1].value) == (!zero && query < 2));
+      // The value of the hidden key times a weight of 0, in the column where it is NaN.
+      if (query == 2 || query == 3) {
+        CHECK(standing(query * in.width, no_number) == verify::Standing::within);
+        CHECK(standing(query * in.width + 1, no_number) == verify::Standing::nonfinite);
+      }
+    }
+    CHECK((standing(1, 0) == verify::Standing::equal) == zero);
+    CHECK((standing(1, no_number) == verify::Standing::equal) == !zero);
   }
+  in.causal = Causal::none;
+  std::vector<float> mask(15, 0.0F);
+  mask[6] = mask[7] = -infinite;
+  CHECK(expect(verify::FullyMasked::undeclared, values({5, 3}, mask)));
+  mask[8] = -infinite;
+  CHECK_THROWS_WITH(expect(verify::FullyMasked::undeclared, values({5, 3}, mask)),
+                    Catch::Matchers::ContainsSubstring("query 2"));
   in.k.pop_back();
   in.keys = 4;
   in.k.resize(4 * in.depth), in.v.resize(3 * in.width);

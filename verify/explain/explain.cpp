@@ -3,7 +3,9 @@
 #include "verify/explain/explain.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
+#include <chrono>
 #include <span>
 #include <utility>
 
@@ -11,6 +13,7 @@
 #include "tensors/parallel.hpp"
 #include "tensors/tensor.hpp"
 #include "verify/explain/explain_sample.hpp"
+#include "verify/explain/placements.hpp"
 
 namespace ulpscope::verify {
 namespace {
@@ -35,6 +38,8 @@ class Search {
   }
 
   const ReplayedOutputs& evidence() const noexcept { return evidence_; }
+  /// Hypotheses that were not tried, or not to the end, since the time was over.
+  std::size_t skipped() const noexcept { return skipped_; }
   Region sample(SampleSize size) const { return evidence_.sample(size.outputs, size.products); }
   bool explains(const Score& score) const {
     const auto enough = [&](std::uint64_t part, std::uint64_t all) {
@@ -87,9 +92,17 @@ class Search {
   }
   std::vector<Score> scored(const std::vector<Hypothesis>& hypotheses, const Region& region) const {
     std::vector<Score> scores(hypotheses.size());
-    tensors::for_each_index(hypotheses.size(), config_.product.threads,
-                            [&](std::size_t i) { scores[i] = score(hypotheses[i], region); });
+    tensors::for_each_index(hypotheses.size(), config_.product.threads, [&](std::size_t i) {
+      if (!is_over()) scores[i] = score(hypotheses[i], region);
+    });
     return scores;
+  }
+  /// Whether the time is over; one more hypothesis is skipped then.
+  bool is_over() const {
+    if (config_.seconds == 0 || std::chrono::steady_clock::now() - start_ < std::chrono::duration<double>(config_.seconds))
+      return false;
+    ++skipped_;
+    return true;
   }
 
   /// Indices by the number of elements matched; the simpler hypothesis first where it is the same.
@@ -134,6 +147,7 @@ class Search {
     std::sort(indices.begin(), indices.end());
     std::vector<Finding> findings;
     for (const std::size_t i : indices) {
+      if (is_over()) continue;
       const Score score = evidence_.score_all(hypotheses[i].kernel(claim_.kernel));
       findings.push_back({hypotheses[i], score.matched, score.matched_of_wrong, score.digest, 0, explains(score)});
     }
@@ -142,9 +156,22 @@ class Search {
 
   const ExplainConfig& config_;
   const Claim& claim_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  mutable std::atomic<std::size_t> skipped_ = 0;
   ReplayedOutputs evidence_;
   Region second_;
 };
+
+/// Placements as findings: each accounts for all of D.
+std::vector<Finding> placed_findings(const Search& search, const Claim& claim, std::size_t& tried) {
+  std::vector<Finding> findings;
+  const ReplayedOutputs& evidence = search.evidence();
+  for (Placement& placement : placements(claim, evidence.d(), evidence.claimed())) {
+    tried += static_cast<std::size_t>(placement.tried);
+    findings.push_back({Hypothesis{{std::move(placement.cause)}}, evidence.count(), evidence.wrong(), 0, 0, true});
+  }
+  return findings;
+}
 
 void number_groups(std::vector<Finding>& findings) {
   std::size_t groups = 0;
@@ -189,7 +216,8 @@ ExplainResult explain(const ExplainConfig& config) {
   const std::vector<Hypothesis> singles = single_hypotheses(result.claim);
   result.tried = singles.size();
   const Region sample = search.sample(of_singles);
-  result.findings = search.find(singles, sample);
+  result.findings = placed_findings(search, result.claim, result.tried);
+  if (result.findings.empty()) result.findings = search.find(singles, sample);
   const auto explained = [](const std::vector<Finding>& all) { return !all.empty() && all.front().explains; };
   if (!explained(result.findings)) {
     result.chance = search.median_share(singles, sample);
@@ -202,6 +230,7 @@ ExplainResult explain(const ExplainConfig& config) {
   const auto better = [](const Finding& x, const Finding& y) { return x.matched > y.matched; };
   std::stable_sort(result.findings.begin(), result.findings.end(), better);
   number_groups(result.findings);
+  result.skipped = search.skipped(), result.seconds = config.seconds;
   result.evidence_bits = search.evidence().bits(config.product.out, config.product.acc);
   if (explained(result.findings))
     result.verdict = result.evidence_bits < result.needed_bits() ? ExplainVerdict::undecided : ExplainVerdict::explained;

@@ -22,6 +22,7 @@ struct ExplainConfig {
   products::Product product;  ///< the claim, with its engine
   tensors::Tensor d;          ///< what the kernel returned
   double at_least = 0.999;    ///< share of all elements, and of those that the claim gets wrong, that explains D
+  double seconds = 0;  ///< after which no further hypothesis is tried; 0: no limit. What is found then depends on the machine
 };
 
 /// What the hypotheses say of a claim.
@@ -52,6 +53,8 @@ struct ExplainResult {
   std::uint64_t count = 0, wrong = 0;                    ///< elements of D, and those that the claim does not reproduce
   std::vector<Finding> findings;    ///< those that explain D, the simplest first; without any the best ones
   std::size_t tried = 0;            ///< hypotheses
+  std::size_t skipped = 0;          ///< of them not tried, or not to the end, since the time was over
+  double seconds = 0;               ///< the time they had; 0: no limit
   std::size_t distinct = 0;         ///< ways to sum that differ from the claim on the sample, where the claim holds
   std::size_t sums = 0;             ///< ways to sum that were tried, where the claim holds
   std::uint64_t evidence_bits = 0;  ///< over all wrong elements: bits of the distance from the claim, counted in codes

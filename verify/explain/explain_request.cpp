@@ -42,14 +42,15 @@ void ExplainRequest::describe(requests::Fields& fields) {
   fields.add("engine", engine, "what is claimed: engine, or block:n=16,f=25,out=rz (default fma)").as_value("E");
   fields.add("output", output, "what the kernel returned: a tensor file, or codes of --out").as_value("D.npy").needed();
   fields.add("at_least", at_least, "share of the elements, and of the wrong ones, that explains D").real({0, 1}).shown();
+  fields.add("seconds", seconds, "after which no further hypothesis is tried; 0: no limit").real({.least = 0}).shown();
 }
 
 ExplainConfig resolve(const ExplainRequest& request) {
   if (!(request.at_least > 0 && request.at_least <= 1))
     throw Error("--at-least: is a share of the elements, above 0 and up to 1");
   const tensors::Tensor d = open_output(request);
-  ExplainConfig config{products::resolve(request.product, products::open(request.product), request.engine), d,
-                       request.at_least};
+  ExplainConfig config{products::resolve(request.product, products::open(request.product), request.engine), d, request.at_least,
+                       request.seconds};
   if (request.product.out.empty() && d.dtype.format && d.dtype.format != emu::float64) config.product.out = *d.dtype.format;
   return config;
 }

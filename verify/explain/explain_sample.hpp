@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "verify/explain/hypotheses.hpp"
@@ -30,6 +31,11 @@ class ReplayedOutputs {
 
   /// Elements of D.
   std::uint64_t count() const noexcept { return d_.size(); }
+  /// What the kernel returned, and what the claim returns.
+  ///@{
+  std::span<const double> d() const noexcept { return d_; }
+  std::span<const double> claimed() const noexcept { return claimed_; }
+  ///@}
   /// Elements that the claim does not reproduce.
   std::uint64_t wrong() const noexcept { return wrong_; }
 

@@ -2,6 +2,7 @@
 // What an explanation says: a sentence, remarks, a table.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "emu/catalogue.hpp"
@@ -75,8 +76,9 @@ std::string verdict_sentence(const ExplainResult& r) {
           percent(r.equal(), r.count), r.count, r.findings.front().hypothesis.sentence());
     case ExplainVerdict::unexplained: break;
   }
-  std::string text = fmt::format("claims {}, which reproduces {} of {} elements; none of the {} hypotheses explains the rest",
-                                 claim, percent(r.equal(), r.count), r.count, r.tried);
+  std::string text = fmt::format("claims {}, which reproduces {} of {} elements; none of the {} hypotheses {}explains the rest",
+                                 claim, percent(r.equal(), r.count), r.count, r.tried - std::min(r.skipped, r.tried),
+                                 r.skipped != 0 ? "tried in time " : "");
   if (r.findings.empty()) return text;
   const Finding& best = r.findings.front();
   return text + fmt::format(": the best, {}, reproduces {} (chance level {:.2f}%)", best.hypothesis.sentence(),
@@ -87,6 +89,9 @@ std::vector<std::string> remarks(const ExplainResult& r) {
   std::vector<std::string> lines;
   if (r.verdict == ExplainVerdict::holds)
     lines.push_back(fmt::format("{} of {} other ways to sum would have been seen on this data", r.distinct, r.sums));
+  if (r.skipped != 0)
+    lines.push_back(fmt::format("stopped after {:g} seconds: {} of {} hypotheses were not tried, or not to the end", r.seconds,
+                                r.skipped, r.tried));
   if (r.verdict != ExplainVerdict::explained && r.verdict != ExplainVerdict::undecided) return lines;
   if (const std::size_t same = group_size(r); same > 1)
     lines.push_back(

@@ -60,6 +60,8 @@ void add_scales(std::vector<Cause>& causes, const Claim& claim) {
   };
   add("scales=none", "scales not applied", ScaleUse::none);
   add("scales=reciprocal", "divided by the scales, not multiplied", ScaleUse::reciprocal);
+  if (claim.config.a.scales) add("scales=twice/a", "the scales of A applied twice", ScaleUse::twice_a);
+  if (claim.config.b.scales) add("scales=twice/b", "the scales of B applied twice", ScaleUse::twice_b);
   if (claim.shape.m == claim.shape.n) add("scales=swapped", "scales of rows and columns exchanged", ScaleUse::swapped);
   add("scales=one-by-one", "the two scales multiplied on one after the other", ScaleUse::one_by_one);
   add("scales=by-inverse", "divided by the rounded inverse of the scale", ScaleUse::by_inverse);

@@ -202,6 +202,26 @@ std::vector<Cause> part_causes(const Claim& claim) {
                         "promotion every " + to_string(length) + " products",
                         {{"--promote", to_string(length)}},
                         [length](Kernel& kernel) { kernel.parts.promote = length; }});
+  for (const Format narrow : {emu::bfloat16, emu::float16}) {
+    const std::string name = emu::format_name(narrow);
+    for (const std::size_t split : std::initializer_list<std::size_t>{2, 3, 4, 8, 16, 32})
+      if (split <= k)
+        causes.push_back({"split-k=" + to_string(split) + "/" + name,
+                          "split-K = " + to_string(split) + ", the parts rounded to " + name,
+                          {},
+                          [split, narrow](Kernel& kernel) {
+                            kernel.parts = {.split = split, .promote = kernel.parts.promote, .sum_format = narrow};
+                          }});
+    for (const std::size_t run : std::initializer_list<std::size_t>{8, 16, 32, 64, 128})
+      if (run < k && run % claim.step() == 0 && claim.kernel.parts.promote == 0)
+        causes.push_back({"accumulator=" + name + "x" + to_string(run),
+                          "the sum rounded to " + name + " every " + to_string(run) + " products",
+                          {},
+                          [run, narrow](Kernel& kernel) {
+                            kernel.parts.promote = run;
+                            kernel.parts.carried = narrow;
+                          }});
+  }
   for (const Reduction reduction : {Reduction::ascending, Reduction::pairwise})
     for (const std::size_t lanes : std::initializer_list<std::size_t>{2, 4, 8, 16, 32})
       if (lanes <= k) causes.push_back(lanes_cause(lanes, 1, reduction));
@@ -252,8 +272,12 @@ std::vector<Cause> end_causes(const Claim& claim) {
              kernel.order.skipped_first = n;
            }});
     }
-  causes.push_back(
-      {"last-twice", "the last product of K taken twice", {}, [](Kernel& kernel) { kernel.order.last_twice = true; }});
+  for (const std::size_t n : std::initializer_list<std::size_t>{1, 4, 8, 16, 32, 64, 128})
+    if (n <= k)
+      causes.push_back({n == 1 ? "last-twice" : "last-twice:" + to_string(n),
+                        "the last " + products(n) + " of K taken twice",
+                        {},
+                        [n](Kernel& kernel) { kernel.order.twice_last = n; }});
   return causes;
 }
 

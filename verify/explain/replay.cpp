@@ -79,7 +79,7 @@ class Replay {
     const std::size_t step = engine ? static_cast<std::size_t>(std::max(engine->products, 1)) : 1;
     const std::vector<ChainPieces> chains = cut(order, kernel_.parts, step, block());
     const std::vector<Float> start = starts_from_c() ? c_ : std::vector<Float>(region_.count());
-    if (chains.size() == 1 && chains.front().size() == 1 && block() == 0)
+    if (chains.size() == 1 && chains.front().size() == 1 && block() == 0 && !kernel_.parts.sum_format)
       return chain_sums(kernel_.chain, operands_, chains.front().front(), start);
     std::vector<std::vector<Float>> sums;
     for (const ChainPieces& chain : chains) sums.push_back(sum_of(chain));
@@ -89,13 +89,22 @@ class Replay {
   std::vector<Float> sum_of(const ChainPieces& pieces) const {
     std::vector<Float> sum(region_.count());
     for (const auto& piece : pieces) {
+      if (kernel_.parts.carried) {
+        sum = chain_sums(kernel_.chain, operands_, piece, sum);
+        round_to(*kernel_.parts.carried, sum);
+        continue;
+      }
       const std::vector<Float> part = chain_sums(kernel_.chain, operands_, piece, {});
       for (std::size_t at = 0; at < sum.size(); ++at) {
         const std::size_t i = at / operands_.columns, j = at % operands_.columns;
         sum[at] = block() == 0 ? sum[at] + part[at] : scaled_onto(sum[at], part[at], i, j, piece.front());
       }
     }
+    if (kernel_.parts.sum_format) round_to(*kernel_.parts.sum_format, sum);
     return sum;
+  }
+  static void round_to(emu::Format format, std::vector<Float>& sum) {
+    for (Float& x : sum) x = static_cast<Float>(emu::round_to(format, static_cast<double>(x)).value);
   }
 
   /// The scales of an output, those of A and of B, at index k.
@@ -105,6 +114,8 @@ class Replay {
     const auto of_a = [&](std::size_t line) { return static_cast<Float>(data_.scale_a.at(shape.a_of[matrix], line, k)); };
     const auto of_b = [&](std::size_t line) { return static_cast<Float>(data_.scale_b.at(shape.b_of[matrix], line, k)); };
     if (use() == ScaleUse::swapped) return {of_a(column), of_b(row)};
+    if (use() == ScaleUse::twice_a) return {of_a(row) * of_a(row), of_b(column)};
+    if (use() == ScaleUse::twice_b) return {of_a(row), of_b(column) * of_b(column)};
     if (use() == ScaleUse::reciprocal) return {1 / of_a(row), 1 / of_b(column)};
     return {of_a(row), of_b(column)};
   }

@@ -47,7 +47,7 @@ struct Chain {
 };
 
 /// What becomes of the scales that software applies.
-enum class ScaleUse : std::uint8_t { declared, none, reciprocal, swapped, one_by_one, by_inverse };
+enum class ScaleUse : std::uint8_t { declared, none, reciprocal, swapped, one_by_one, by_inverse, twice_a, twice_b };
 
 /// Where C enters.
 enum class CUse : std::uint8_t {

@@ -59,7 +59,7 @@ std::vector<std::size_t> indices(const KOrder& order, std::size_t k) {
   const std::size_t first = std::min(order.skipped_first, k), end = std::max(first, k - std::min(order.skipped_last, k));
   std::vector<std::size_t> ks;
   for (std::size_t i = first; i < end; ++i) ks.push_back(i);
-  if (order.last_twice && k > 0) ks.push_back(k - 1);
+  for (std::size_t i = k - std::min(order.twice_last, k); i < k; ++i) ks.push_back(i);
   switch (order.kind) {
     case KOrder::Kind::ascending: return ks;
     case KOrder::Kind::descending: std::reverse(ks.begin(), ks.end()); return ks;

@@ -4,9 +4,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "emu/format.hpp"
 #include "emu/product_chains.hpp"
 
 namespace ulpscope::verify {
@@ -24,7 +26,7 @@ struct KOrder {
   Kind kind = Kind::ascending;                      ///< the order
   std::size_t n = 1;                                ///< of the kinds that have blocks
   std::size_t skipped_first = 0, skipped_last = 0;  ///< products left out at the ends, before the order is changed
-  bool last_twice = false;                          ///< product K - 1 is taken twice
+  std::size_t twice_last = 0;                       ///< as many last products are taken twice
 };
 /// The products of a chain of length k, in the order of their addition.
 std::vector<std::size_t> indices(const KOrder& order, std::size_t k);
@@ -38,6 +40,8 @@ struct Parts {
   std::size_t run = 1;      ///< for `lanes`
   std::size_t promote = 0;  ///< each chain begins anew after this many products; its pieces are added ascending; 0: never
   Reduction reduction = Reduction::ascending;  ///< how sums of chains are added
+  std::optional<emu::Format> sum_format = {};  ///< what the sum of a chain is rounded to
+  std::optional<emu::Format> carried = {};     ///< with `promote`: a piece starts from the sum so far, rounded to this
 };
 
 /// A chain: pieces, each summed from zero.

@@ -60,6 +60,27 @@ class AttentionExpectation final : public RowExpectation {
                        name(op_.probabilities));
   }
 
+  /// The first query that sees no key; none where every one sees some.
+  std::optional<std::uint64_t> fully_masked() const {
+    for (std::uint64_t query = 0; query < shape_.queries; ++query) {
+      const std::uint64_t visible = shape_.visible(op_.causal, query);
+      std::uint64_t key = 0;
+      while (key < visible && is_hidden(mask(query, key))) ++key;
+      if (key == visible) return query;
+    }
+    return std::nullopt;
+  }
+
+  /// A weight of 0 times a value that is NaN or infinite is NaN, where a kernel multiplies hidden keys too.
+  bool admits(std::uint64_t index, double output) const override {
+    if (!std::isnan(output)) return false;
+    const std::uint64_t row = index / shape_.width, visible = shape_.visible(op_.causal, row % shape_.queries);
+    for (std::uint64_t key = 0; key < shape_.keys; ++key)
+      if ((key >= visible || is_hidden(mask(row, key))) && !std::isfinite(value_at(row, key, index % shape_.width)))
+        return true;
+    return false;
+  }
+
  private:
   std::uint64_t kv_matrix(std::uint64_t row) const { return shape_.kv_of(row / shape_.queries); }
   double mask(std::uint64_t row, std::uint64_t key) const {
@@ -100,13 +121,12 @@ class AttentionExpectation final : public RowExpectation {
     Scores out;
     const Ball factor = scale();
     for (std::uint64_t j = 0; j < visible; ++j) add_score(out, j, dots[j], sizes[j], factor, mask(row, j));
-    out.undefined = out.undefined || out.each.empty();
     return out;
   }
 
   void add_score(Scores& out, std::uint64_t key, double dot, double size, const Ball& factor, double added) const {
     const double s = dot * factor.value + added;
-    if (added == -std::numeric_limits<double>::infinity()) return;
+    if (is_hidden(added)) return;
     if (std::isnan(s) || s == std::numeric_limits<double>::infinity()) out.undefined = true;
     if (!std::isfinite(s)) return;
     const double u = unit(op_.arithmetic.format), tiny = underflow(op_.arithmetic.format);
@@ -156,15 +176,17 @@ class AttentionExpectation final : public RowExpectation {
 
   void row(std::uint64_t index, std::span<Expected> elements) const override {
     Scores scores = scores_of(index);
-    std::fill(elements.begin(), elements.end(), undefined());
-    if (scores.undefined) return;
+    const bool masked = !scores.undefined && scores.each.empty(), zero = op_.fully_masked == FullyMasked::zero;
+    std::fill(elements.begin(), elements.end(), masked && zero ? Expected{} : undefined());
+    if (scores.undefined || masked) return;
     const Ball greatest = greatest_of(scores.each);
     // Parts of the keys may be put together by their log-sum-exp, whose size is that of the greatest score.
     const double u = unit(op_.arithmetic.format);
     const double merged = 4 * u * (upper(greatest) + emu::log(static_cast<double>(scores.each.size())) + 1);
     for (double& error : scores.errors) error += merged;
     const auto weights = exponentials<Ball>(scores.each, greatest);
-    const auto errors = exponential_errors(op_.arithmetic, weights, scores.each, greatest, scores.errors, op_.block);
+    const ExponentialArithmetic how{.arithmetic = op_.arithmetic, .sums = op_.arithmetic, .block = op_.block};
+    const auto errors = exponential_errors(how, weights, scores.each, greatest, scores.errors);
     const auto columns = weighted(index, scores, weights, rounded_errors(weights, errors.each));
     double relative_radius = 0, least_radius = 0;
     for (const Ball& e : weights.each) {
@@ -211,8 +233,11 @@ class AttentionExpectation final : public RowExpectation {
     return out;
   }
 
+  static bool is_hidden(double added) { return added == -std::numeric_limits<double>::infinity(); }
+
   Precise precise_element(std::uint64_t index, std::uint64_t column) const override {
     const Scores seen = scores_of(index);
+    if (seen.each.empty()) return precise_of(Real(0), last());
     const std::vector<Real> scores = precise_scores(index, seen.keys);
     const auto weights = exponentials<Real>(scores, greatest_of(scores));
     Real sum = 0;
@@ -231,7 +256,12 @@ std::unique_ptr<Expectation> expect_attention(Attention operation) {
   if (operation.block == 0) throw Error("the block of an online softmax has at least 1 key");
   if (operation.scale && !std::isfinite(*operation.scale)) throw Error("the scale of the scores is a finite number");
   AttentionShape shape = attention_shape(operation);
-  return std::make_unique<AttentionExpectation>(std::move(operation), std::move(shape));
+  const bool declared = operation.fully_masked != FullyMasked::undeclared;
+  auto expectation = std::make_unique<AttentionExpectation>(std::move(operation), std::move(shape));
+  if (const auto query = expectation->fully_masked(); query && !declared)
+    throw Error(fmt::format(
+        "query {} sees no key: say with --fully-masked what such rows hold, nan (the formula's 0/0) or zero", *query));
+  return expectation;
 }
 
 }  // namespace ulpscope::verify

@@ -34,8 +34,10 @@ class ElementwiseExpectation final : public Expectation {
   std::vector<std::uint64_t> shape() const override { return op_.x.shape; }
   emu::Format out() const override { return op_.last.out; }
   std::string bound() const override {
-    if (op_.arithmetic.function_ulp == 0) return fmt::format("{}, rounded once to {}", function_.name, format());
-    return fmt::format("{} to {:g} ulp of {}", function_.name, op_.arithmetic.function_ulp, format());
+    const double ulp = op_.arithmetic.function_ulp, absolute = op_.arithmetic.function_abs;
+    const std::string beside = absolute == 0 ? "" : fmt::format(" and {:g}", absolute);
+    if (ulp == 0) return fmt::format("{}, rounded once to {}{}", function_.name, format(), beside);
+    return fmt::format("{} to {:g} ulp of {}{}", function_.name, ulp, format(), beside);
   }
   std::string refusal() const override {
     if (function_relative(op_.arithmetic) < 1) return {};
@@ -64,9 +66,10 @@ class ElementwiseExpectation final : public Expectation {
 
   double allowed(double x, double y) const {
     const KernelArithmetic& a = op_.arithmetic;
-    if (y == 0 || (a.function_ulp == 0 && a.format == op_.last.out)) return 0;
+    if (is_exact(y) && (a.function_abs == 0 || function_.name == "relu")) return 0;
+    if (a.function_ulp == 0 && a.function_abs == 0 && a.format == op_.last.out) return 0;
     if (function_.error && a.function_ulp != 0) return function_.error(a, x, y);
-    return function_relative(a) * std::abs(y) + underflow(a.format);
+    return function_error(a, y) + underflow(a.format);
   }
 
   Elementwise op_;

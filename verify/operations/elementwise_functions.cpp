@@ -53,7 +53,7 @@ double of_gelu(const KernelArithmetic& a, double x, double y) {
   constexpr double two_over_root_pi = 1.1283791670955126;  // 2/sqrt(pi), DLMF 7.2.1
   const double z = x * 0.7071067811865476, f = emu::erf(z), u = unit(a.format);
   const double slope = two_over_root_pi * emu::exp(-z * z * (1 - 4 * u));
-  return of_gate(a, x, function_relative(a) * std::abs(f) + 2 * u * std::abs(z) * slope * (1 + 0x1p-20), f, y);
+  return of_gate(a, x, function_error(a, f) + 2 * u * std::abs(z) * slope * (1 + 0x1p-20), f, y);
 }
 
 /// z = c (x + 0.044715 x^3), of two constants, three products and a sum, all of one sign. tanh' = 1 - tanh^2 <= 4 e^-2|z|.
@@ -61,21 +61,24 @@ double of_gelu_tanh(const KernelArithmetic& a, double x, double y) {
   const double u = unit(a.format), z = 0.7978845608028654 * (x + 0.044715 * x * x * x);  // sqrt(2/pi)
   const double f = emu::tanh(z), of_z = 7 * u * std::abs(z);
   const double slope = std::fmin(1, 4 * emu::exp(-2 * (std::abs(z) - of_z)));
-  return of_gate(a, x, function_relative(a) * std::abs(f) + of_z * slope * (1 + 0x1p-20), f, y);
+  return of_gate(a, x, function_error(a, f) + of_z * slope * (1 + 0x1p-20), f, y);
 }
 
-/// 1/(1 + e^-x), and x times it. e^-x may overflow: the result is 0 then.
-double of_sigmoid(const KernelArithmetic& a, double x, double y) {
+/// 1/(1 + e^-x), or x times it, `factor` being 1 or |x|. e^-x may overflow: the result is 0 then. An absolute error of the
+/// exponential, of a tanh in (1 + tanh(x/2))/2 or of all of it is multiplied by 1 at most.
+double of_quotient(const KernelArithmetic& a, double x, double y, double factor) {
   const double u = unit(a.format), f = function_relative(a), e = emu::exp(-x);
   if (e * (1 + f) >= largest(a.format)) return std::abs(y) + underflow(a.format);
   const double inherited = 1.0625 * f * e / (1 + e);  // of e, relatively; to second order while f < 1/16
-  return std::abs(y) * (inherited + 2 * f + 4 * u) + (1 + std::abs(x)) * underflow(a.format);
+  return std::abs(y) * (inherited + 2 * f + 4 * u) + (1 + std::abs(x)) * underflow(a.format) + factor * a.function_abs;
 }
+double of_sigmoid(const KernelArithmetic& a, double x, double y) { return of_quotient(a, x, y, 1); }
+double of_silu(const KernelArithmetic& a, double x, double y) { return of_quotient(a, x, y, std::abs(x)); }
 
 /// max(x, 0) + log1p(e^-|x|), or log1p(e^x).
 double of_softplus(const KernelArithmetic& a, double x, double y) {
   const double u = unit(a.format), f = function_relative(a), e = emu::exp(x < 0 ? x : -x);
-  return y * (2.125 * f + 4 * u) + (x > 0 ? e * f : 0) + underflow(a.format);
+  return y * (2.125 * f + 4 * u) + (x > 0 ? e * f : 0) + underflow(a.format) + 2 * a.function_abs;
 }
 
 double exactly(const KernelArithmetic&, double, double) { return 0; }
@@ -104,7 +107,7 @@ constexpr std::array all{
     Function{"relu", rectified, rectified, exactly},
     Function{"rsqrt", in_float64<emu::rsqrt>, in_mpfr<mpfr_rec_sqrt>},
     Function{"sigmoid", in_float64<emu::sigmoid>, sigmoid, of_sigmoid},
-    Function{"silu", in_float64<emu::silu>, [](const Real& x) { return Real(x * sigmoid(x)); }, of_sigmoid},
+    Function{"silu", in_float64<emu::silu>, [](const Real& x) { return Real(x * sigmoid(x)); }, of_silu},
     Function{"sin", in_float64<emu::sin>, in_mpfr<mpfr_sin>},
     Function{"sinh", in_float64<emu::sinh>, in_mpfr<mpfr_sinh>},
     Function{"softplus", in_float64<emu::softplus>, [](const Real& x) { return in_mpfr<mpfr_log1p>(exp(x)); }, of_softplus},

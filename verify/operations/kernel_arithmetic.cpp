@@ -49,6 +49,10 @@ double function_relative(const KernelArithmetic& arithmetic) {
   return arithmetic.function_ulp == 0 ? unit(arithmetic.format) : 2 * unit(arithmetic.format) * arithmetic.function_ulp;
 }
 
+double function_error(const KernelArithmetic& arithmetic, double y) {
+  return function_relative(arithmetic) * std::abs(y) + arithmetic.function_abs;
+}
+
 std::string words_of_sum(const KernelArithmetic& arithmetic, std::uint64_t terms) {
   const double u = sum_unit(arithmetic);
   const std::string order =

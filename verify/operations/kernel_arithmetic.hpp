@@ -20,6 +20,8 @@ struct KernelArithmetic {
   /// Error of exp, a division, a square root and the like, in ulp of `format`; 0 stands for a correct rounding. Two is the
   /// documented maximum of expf (CUDA C++ Programming Guide, "Mathematical Functions", table of single-precision functions).
   double function_ulp = 2;
+  /// What is added to it whatever the size of the result, as polynomials for erf are rated.
+  double function_abs = 0;
 };
 
 /// Half an ulp of 1: a result in the normal range, rounded to nearest, is within unit * |result|.
@@ -39,6 +41,9 @@ double gamma(double n, double u);
 double sum_relative(const KernelArithmetic& arithmetic, std::uint64_t terms);
 /// Relative error of one function or division.
 double function_relative(const KernelArithmetic& arithmetic);
+
+/// Of a function whose value is y.
+double function_error(const KernelArithmetic& arithmetic, double y);
 
 /// Upper bounds are computed in float64 from fewer than 2^22 nonnegative terms: relative errors below 2^-30, made up for here.
 constexpr double loosened(double bound) { return bound * (1 + 0x1p-30); }

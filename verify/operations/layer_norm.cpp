@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Moments of a row as balls, and exactly where balls are too wide.
+// Elements of a norm with what a kernel may differ by, and rows whose squares leave the accumulator's range.
 #include "verify/operations/layer_norm.hpp"
 
 #include <fmt/format.h>
@@ -10,53 +10,19 @@
 #include <utility>
 #include <vector>
 
+#include "emu/encode.hpp"
 #include "emu/error.hpp"
-#include "emu/exact_sum.hpp"
+#include "emu/names.hpp"
 #include "verify/operations/ball.hpp"
 #include "verify/operations/layer_norm_errors.hpp"
+#include "verify/operations/norm_moments.hpp"
+#include "verify/operations/random_sums.hpp"
 #include "verify/operations/real.hpp"
 
 namespace ulpscope::verify {
 namespace {
 
-Ball mean_of(std::span<const float> x) {
-  emu::ExactSum sum;
-  for (const float v : x) sum.add(v);
-  const double value = sum.value();
-  return Ball(value, std::abs(value) * 0x1p-53) / Ball(static_cast<double>(x.size()));
-}
-
-/// A row without its mean, and what it is divided by.
-template <class T>
-struct Moments {
-  std::vector<T> centred;
-  T squares = T(0.0);  ///< sum of centred^2
-  T variance = T(0.0);
-};
-
-void centre(Norm norm, std::span<const float> x, std::vector<Ball>& out) {
-  const Ball mean = norm == Norm::layer ? mean_of(x) : Ball();
-  for (const float v : x)
-    out.push_back(norm == Norm::layer ? Ball(static_cast<double>(v)) - mean : Ball(static_cast<double>(v)));
-}
-/// n x - sum x is exact.
-void centre(Norm norm, std::span<const float> x, std::vector<Real>& out) {
-  const double n = static_cast<double>(x.size());
-  Real sum = 0;
-  if (norm == Norm::layer)
-    for (const float v : x) sum += static_cast<double>(v);
-  for (const float v : x) out.push_back((Real(static_cast<double>(v)) * n - sum) / n);
-}
-
-template <class T>
-Moments<T> moments(Norm norm, std::span<const float> x) {
-  Moments<T> out;
-  out.centred.reserve(x.size());
-  centre(norm, x, out.centred);
-  for (const T& c : out.centred) out.squares = out.squares + c * c;
-  out.variance = out.squares / T(static_cast<double>(x.size()));
-  return out;
-}
+constexpr double infinity = std::numeric_limits<double>::infinity();
 
 template <class T>
 T normalised(const T& centred, const T& root, double weight, double bias) {
@@ -66,56 +32,104 @@ T normalised(const T& centred, const T& root, double weight, double bias) {
 bool all_finite(std::span<const float> x) {
   return std::all_of(x.begin(), x.end(), [](float v) { return std::isfinite(v); });
 }
+bool any_nan(std::span<const float> x) {
+  return std::any_of(x.begin(), x.end(), [](float v) { return std::isnan(v); });
+}
+
+/// What all elements of a row share.
+struct RowErrors {
+  MomentErrors moments;
+  Ball root;               ///< of variance + eps
+  double inverse = 0;      ///< an upper bound of 1/root
+  double mean = 0;         ///< |m| as a kernel may have it
+  double of_root = 0;      ///< relative error of the computed 1/root, without the linear part of `linear`
+  double linear = 0;       ///< relative: half of what random errors of the squares come to
+  bool overflows = false;  ///< sums may leave the accumulator's range
+};
 
 class LayerNormExpectation final : public RowExpectation {
  public:
   explicit LayerNormExpectation(LayerNorm operation)
-      : RowExpectation(operation.x.shape, operation.last), op_(std::move(operation)) {}
+      : RowExpectation(operation.x.shape, operation.last), op_(std::move(operation)) {
+    for (std::uint64_t i = 0; i < op_.x.rows(); ++i) overflowing_.push_back(may_overflow(op_.x.row(i)) ? 1 : 0);
+  }
 
   std::string bound() const override {
-    const char* how =
-        op_.variance == Variance::centred ? "variance of x - mean" : "variance as mean of squares - square of mean";
-    return fmt::format("{}; {}; {}", words_of_sum(op_.arithmetic, op_.x.columns()), words_of_functions(op_.arithmetic),
-                       op_.norm == Norm::layer ? how : "mean of squares");
+    return fmt::format("{}; {}; {}{}{}", words_of_sum(op_.arithmetic, op_.x.columns()), words_of_functions(op_.arithmetic),
+                       op_.norm == Norm::layer ? words_of_variance() : "mean of squares",
+                       op_.normalized ? "; rounded to " + emu::format_name(*op_.normalized) + " before the weight" : "",
+                       op_.false_alarm ? words_of_false_alarm(*op_.false_alarm) : "");
+  }
+
+  /// Squares that overflow make the root infinite and the quotient 0.
+  bool admits(std::uint64_t index, double output) const override {
+    const std::uint64_t columns = op_.x.columns();
+    if (overflowing_[static_cast<std::size_t>(index / columns)] == 0 || !all_finite(op_.x.row(index / columns))) return false;
+    const Expected left = zero_times_weight(static_cast<std::size_t>(index % columns));
+    const auto rounded = [&](double x) { return emu::round_to(last().out, x, last().options).value; };
+    return rounded(left.value - left.allowed) <= output && output <= rounded(left.value + left.allowed);
   }
 
  private:
+  const char* words_of_variance() const {
+    switch (op_.variance) {
+      case Variance::centred: return "variance of x - mean";
+      case Variance::two_pass: return "variance of x - mean, the mean first";
+      case Variance::one_pass: break;
+    }
+    return "variance as mean of squares - square of mean";
+  }
   double weight(std::size_t i) const { return op_.weight ? static_cast<double>(op_.weight->elements[i]) : 1; }
   double bias(std::size_t i) const { return op_.bias ? static_cast<double>(op_.bias->elements[i]) : 0; }
+  double columns() const { return static_cast<double>(op_.x.columns()); }
 
   /// Nothing to divide by: sums of squares are zero exactly when each of them is.
   bool is_undefined(std::span<const float> x) const {
-    if (!all_finite(x)) return true;
+    if (any_nan(x) || (op_.norm == Norm::layer && !all_finite(x))) return true;
     const float same = op_.norm == Norm::layer ? x.front() : 0.0F;
     return op_.eps == 0 && std::all_of(x.begin(), x.end(), [&](float v) { return v == same; });
+  }
+
+  /// Whether a sum of squares, or of magnitudes, may be infinite in some order.
+  bool may_overflow(std::span<const float> x) const {
+    double squares = 0, magnitudes = 0;
+    for (const float v : x) {
+      const double size = std::abs(static_cast<double>(v));
+      magnitudes += size, squares += size * size;
+    }
+    // (x - m)^2 sum up to the sum of x^2 at most, the square of a difference of two means to 4 times as much; each difference
+    // and square is rounded, and so are their sums.
+    if (op_.norm == Norm::layer) squares *= 4;
+    const double grown = (1 + sum_relative(op_.arithmetic, x.size())) * (1 + 8 * sum_unit(op_.arithmetic));
+    return !(std::max(squares, magnitudes) * grown <= largest(op_.arithmetic.format));
   }
 
   void row(std::uint64_t index, std::span<Expected> elements) const override {
     const auto x = op_.x.row(index);
     std::fill(elements.begin(), elements.end(), undefined());
     if (is_undefined(x)) return;
+    if (!all_finite(x)) return of_infinite_root(x, elements);
     Moments<Ball> exact = moments<Ball>(op_.norm, x);
     Ball divisor = exact.variance + Ball(op_.eps);
     if (!(divisor.value > 2 * divisor.radius)) {
       exact = narrowed(moments<Real>(op_.norm, x));
       divisor = exact.variance + Ball(op_.eps);
     }
-    fill(x, exact, divisor, elements);
+    const RowErrors errors = errors_of(index, x, exact, divisor);
+    for (std::size_t i = 0; i < x.size(); ++i) elements[i] = element(i, static_cast<double>(x[i]), exact.centred[i], errors);
   }
 
-  /// Where float64 cannot tell the variance from zero.
-  static Moments<Ball> narrowed(const Moments<Real>& exact) {
-    const auto ball = [](const Real& v) {
-      const double value = v.convert_to<double>();
-      return Ball(value, std::abs(value) * 0x1p-53 + std::numeric_limits<double>::denorm_min());
-    };
-    Moments<Ball> out{.centred = {}, .squares = ball(exact.squares), .variance = ball(exact.variance)};
-    for (const Real& c : exact.centred) out.centred.push_back(ball(c));
-    return out;
+  /// x / infinity is 0, infinity / infinity NaN.
+  void of_infinite_root(std::span<const float> x, std::span<Expected> elements) const {
+    for (std::size_t i = 0; i < x.size(); ++i)
+      if (std::isfinite(x[i])) elements[i] = zero_times_weight(i);
+  }
+  Expected zero_times_weight(std::size_t i) const {
+    return within(bias(i), 0, unit(op_.arithmetic.format) * std::abs(bias(i)), std::abs(bias(i)));
   }
 
   RowSums sums_of(std::span<const float> x, const Moments<Ball>& exact) const {
-    RowSums sums{.n = static_cast<double>(x.size()), .centred = upper(exact.squares)};
+    RowSums sums{.n = static_cast<double>(x.size()), .centred = upper(exact.squares), .mean = upper(exact.mean)};
     for (const float v : x) {
       sums.magnitudes += std::abs(static_cast<double>(v));
       sums.squares += static_cast<double>(v) * static_cast<double>(v);
@@ -123,48 +137,78 @@ class LayerNormExpectation final : public RowExpectation {
     return sums;
   }
 
-  void fill(std::span<const float> x, const Moments<Ball>& exact, const Ball& divisor, std::span<Expected> elements) const {
+  /// The better one of the certain bound and, where the roundings are random, of the probable one.
+  MomentErrors moment_errors(const RowSums& sums, std::span<const float> x, const Moments<Ball>& exact) const {
+    const MomentErrors worst = worst_errors(op_.arithmetic, sums, op_.norm, op_.variance);
+    const bool modelled = op_.variance != Variance::one_pass || op_.norm == Norm::rms;
+    if (!op_.false_alarm || !modelled || !(sum_relative(op_.arithmetic, x.size()) < 1) || repeats_itself(x)) return worst;
+    // Events: of each row the sum of squares and the mean, of each element both together.
+    const double rows = static_cast<double>(op_.x.rows());
+    const double events = op_.norm == Norm::rms ? rows : rows * (2 + columns());
+    std::vector<double> centred;
+    for (const Ball& c : exact.centred) centred.push_back(upper(c));
+    const MomentErrors random =
+        random_errors(op_.arithmetic, sums, op_.norm, op_.variance, x, centred, deviations(events, *op_.false_alarm));
+    return random.squares + random.random_squares < worst.squares ? random : worst;
+  }
+
+  RowErrors errors_of(std::uint64_t index, std::span<const float> x, const Moments<Ball>& exact, const Ball& divisor) const {
     const double u = unit(op_.arithmetic.format), tiny = underflow(op_.arithmetic.format);
     const RowSums sums = sums_of(x, exact);
-    const bool layer = op_.norm == Norm::layer;
-    const double of_mean = layer ? mean_error(op_.arithmetic, sums) : 0;
-    const double of_squares = layer ? centred_error(op_.arithmetic, sums, op_.variance) : squares_error(op_.arithmetic, sums);
+    RowErrors out{.moments = moment_errors(sums, x, exact), .root = sqrt(divisor)};
+    const double of_squares = out.moments.squares + out.moments.random_squares;
     // The division by n, eps in the format, and the addition round once each.
     const double inherited = of_squares / sums.n + 3 * u * (upper(divisor) + of_squares / sums.n) + tiny;
-    const double lowest = divisor.value - divisor.radius;
-    const double ratio = inherited / lowest;
-    const double infinity = std::numeric_limits<double>::infinity();
+    const double lowest = divisor.value - divisor.radius, ratio = inherited / lowest;
+    out.inverse = 1 / (std::sqrt(lowest) * (1 - 0x1p-50));
+    out.linear = out.moments.random_squares / sums.n / lowest / 2;
     const double f = 2 * function_relative(op_.arithmetic);  // a root and a division
-    const bool overflows = layer && op_.variance == Variance::centred
-                               ? std::max(sums.centred + of_squares, sums.magnitudes) > largest(op_.arithmetic.format)
-                               : std::max(sums.squares, sums.magnitudes) * (1 + u) > largest(op_.arithmetic.format);
-    // An overflowing variance makes the quotient 0, which no bound covers.
-    const double of_root = ratio < 1 && !overflows ? (1 / std::sqrt(1 - ratio)) * (1 + f) - 1 : infinity;  // relative
-    const Ball root = sqrt(divisor);
-    const double least_root = std::sqrt(lowest) * (1 - 0x1p-50), mean = sums.magnitudes / sums.n;
-    for (std::size_t i = 0; i < x.size(); ++i) {
-      const Ball y = normalised<Ball>(exact.centred[i], root, weight(i), bias(i));
-      const double c = upper(exact.centred[i]), scale = std::abs(weight(i)) / least_root,
-                   v = std::abs(static_cast<double>(x[i]));
-      // x - m may be left for later: x r + (b - m r). Its terms round four times each.
-      const double of_centred = layer ? of_mean + 4 * u * (v + mean + of_mean) : 0;
-      const double of_product = (c + of_centred) * (1 + of_root) - c;
-      const double size = c * scale + std::abs(bias(i)) + of_product * scale;
-      const double allowed = of_product * scale + 4 * u * size + 4 * tiny * (1 + std::abs(weight(i)) + scale);
-      elements[i] = within(y.value, y.radius, allowed, c * scale + std::abs(bias(i)));
-      elements[i].may_overflow = overflows || size > largest(op_.arithmetic.format);
-    }
+    out.of_root = ratio < 1 ? (1 / std::sqrt(1 - ratio)) * (1 + f) - 1 - out.linear : infinity;
+    out.mean = op_.norm == Norm::layer ? upper(exact.mean) + out.moments.mean + out.moments.random_mean : 0;
+    out.overflows = overflowing_[static_cast<std::size_t>(index)] != 0;
+    return out;
+  }
+
+  /// (x - m) r w + b, or x (r w) + (b - m (r w)): how often each part is rounded. Without weight or bias some are not.
+  double own_roundings(std::size_t i, double x, double centred, const RowErrors& errors) const {
+    const double u = unit(op_.arithmetic.format), b = std::abs(bias(i));
+    const double scale = errors.inverse * std::abs(weight(i)) * (1 + errors.of_root + errors.linear);
+    const double w = op_.weight ? 1 : 0, biased = op_.bias ? 1 : 0;
+    const bool layer = op_.norm == Norm::layer;
+    const double at_once = (layer ? 2 : 1) + w + biased;
+    const double subtracted = at_once * centred * scale + biased * b;
+    const double fused = (2 + w) * std::abs(x) * scale + (2 + w + biased) * errors.mean * scale + 2 * biased * b;
+    return u * (1 + 8 * u) * (layer ? std::max(subtracted, fused) : subtracted);
+  }
+
+  Expected element(std::size_t i, double x, const Ball& centred, const RowErrors& errors) const {
+    const Ball y = normalised<Ball>(centred, errors.root, weight(i), bias(i));
+    const double c = upper(centred), w = std::abs(weight(i)), scale = w * errors.inverse, b = std::abs(bias(i));
+    const double tiny = underflow(op_.arithmetic.format);
+    const MomentErrors& m = errors.moments;
+    // Independent random errors add up by their squares.
+    const double random = m.independent ? std::hypot(c * errors.linear, m.random_mean) : c * errors.linear + m.random_mean;
+    const double shifted = c + m.mean + m.random_mean;
+    double off = random + m.mean + shifted * errors.of_root + (shifted - c) * errors.linear;
+    if (op_.normalized) off += unit(*op_.normalized) * (c + off) + underflow(*op_.normalized) / errors.inverse;
+    const double size = c * scale + b + off * scale;
+    const double allowed = off * scale + own_roundings(i, x, c + off, errors) + 4 * tiny * (1 + w + scale);
+    Expected out = within(y.value, y.radius, allowed, c * scale + b);
+    out.may_overflow = size > largest(op_.arithmetic.format) || (errors.overflows && op_.norm == Norm::layer);
+    return out;
   }
 
   Precise precise_element(std::uint64_t index, std::uint64_t column) const override {
     const auto x = op_.x.row(index);
+    const auto i = static_cast<std::size_t>(column);
+    if (!all_finite(x)) return precise_of(Real(bias(i)), last());
     const auto exact = moments<Real>(op_.norm, x);
     const Real root = sqrt(Real(exact.variance + op_.eps));
-    const auto i = static_cast<std::size_t>(column);
     return precise_of(normalised<Real>(exact.centred[i], root, weight(i), bias(i)), last());
   }
 
   LayerNorm op_;
+  std::vector<char> overflowing_;  ///< of each row whether its sums may leave the accumulator's range
 };
 
 void require_columns(const char* name, const std::optional<Values>& values, const Values& x) {
@@ -183,6 +227,7 @@ std::unique_ptr<Expectation> expect_layer_norm(LayerNorm operation) {
   require_columns("weight", operation.weight, operation.x);
   require_columns("bias", operation.bias, operation.x);
   if (!(operation.eps >= 0) || !std::isfinite(operation.eps)) throw Error("eps is a finite number of 0 or more");
+  require_random(operation.arithmetic, operation.false_alarm);
   return std::make_unique<LayerNormExpectation>(std::move(operation));
 }
 

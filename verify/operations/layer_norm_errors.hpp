@@ -2,6 +2,9 @@
 // How far the moments of a row, as a kernel computes them, may be from the exact ones. docs/verify-operations.md derives this.
 #pragma once
 
+#include <optional>
+#include <span>
+
 #include "verify/operations/kernel_arithmetic.hpp"
 #include "verify/operations/layer_norm.hpp"
 
@@ -13,15 +16,23 @@ struct RowSums {
   double magnitudes = 0;  ///< of |x|
   double squares = 0;     ///< of x^2
   double centred = 0;     ///< of (x - m)^2; RMS norm: of x^2
+  double mean = 0;        ///< |m|; RMS norm: 0
 };
 
-/// Of the computed mean.
-double mean_error(const KernelArithmetic& arithmetic, const RowSums& sums);
+/// How far the computed mean and the computed sum of (x - m)^2, or of x^2, may be off. The error of each is at most the sum of
+/// both members; `random_` ones are what random roundings come to, but for the declared probability.
+struct MomentErrors {
+  double mean = 0, squares = 0;                ///< certain bounds
+  double random_mean = 0, random_squares = 0;  ///< 0 where none is taken as random
+  /// Whether no rounding takes part in both random errors, so that the squares of their effects add up.
+  bool independent = false;
+};
 
-/// Of the computed sum of (x - m)^2.
-double centred_error(const KernelArithmetic& arithmetic, const RowSums& sums, Variance variance);
+/// For any roundings.
+MomentErrors worst_errors(const KernelArithmetic& arithmetic, const RowSums& sums, Norm norm, Variance variance);
 
-/// Of the computed sum of x^2.
-double squares_error(const KernelArithmetic& arithmetic, const RowSums& sums);
+/// For random ones (verify/operations/random_sums.hpp), `lambda` deviations of them. `centred`: the elements less the mean.
+MomentErrors random_errors(const KernelArithmetic& arithmetic, const RowSums& sums, Norm norm, Variance variance,
+                           std::span<const float> x, std::span<const double> centred, double lambda);
 
 }  // namespace ulpscope::verify

@@ -82,12 +82,19 @@ void CastRequest::describe(requests::Fields& fields) {
 void ElementwiseRequest::describe(requests::Fields& fields) {
   fields.add("function", function, "which").as_input("FUNCTION").needed();
   fields.add("x", x, "its arguments").as_input("X").needed();
-  describe_input(fields), describe_sums(fields), describe_functions(fields), describe_output(fields);
+  describe_input(fields), describe_sums(fields), describe_functions(fields);
+  fields.add("function_abs", function_abs, "absolute error of it, or of the erf, tanh, exp in it, beside --function-ulp")
+      .real({.least = 0});
+  describe_output(fields);
 }
 
 void SoftmaxRequest::describe(requests::Fields& fields) {
   fields.add("x", x, "the rows").as_input("X").needed();
   describe_block(fields, block);
+  fields.add("shifted", shifted, "the format x - max x is rounded to").as_value("F");
+  fields.add("exponentials", exponentials, "the format exponentials are rounded to before they are added and divided")
+      .as_value("F");
+  fields.add("sums", sums, "the format their sum is kept in (default: --acc)").as_value("F");
   describe_input(fields), describe_sums(fields), describe_functions(fields), describe_output(fields);
 }
 
@@ -96,6 +103,7 @@ void RmsNormRequest::describe_own(requests::Fields& fields) {
   fields.add("weight", weight, "a factor for each column").as_value("FILE");
   fields.add("bias", bias, "a summand for each column").as_value("FILE");
   fields.add("eps", eps, "added to the variance").real({.least = 0}).shown();
+  fields.add("normalized", normalized, "the format the quotient is rounded to before the weight").as_value("F");
 }
 
 void RmsNormRequest::describe_rest(requests::Fields& fields) {
@@ -106,7 +114,9 @@ void RmsNormRequest::describe(requests::Fields& fields) { describe_own(fields), 
 
 void LayerNormRequest::describe(requests::Fields& fields) {
   describe_own(fields);
-  fields.add("variance", variance, "centred: two passes, Welford").as_value("centred|one_pass").shown();
+  fields.add("variance", variance, "centred: two passes, Welford; two_pass: the mean first")
+      .as_value("centred|two_pass|one_pass")
+      .shown();
   describe_rest(fields);
 }
 
@@ -119,6 +129,8 @@ void AttentionRequest::describe(requests::Fields& fields) {
   fields.add("causal", causal, "where the diagonal begins behind which queries see nothing")
       .as_value("none|top_left|bottom_right")
       .shown();
+  fields.add("fully_masked", fully_masked, "what a query without keys returns; without it none may be there")
+      .as_value("nan|zero");
   fields.add("scores", scores, "the format Q K^T is rounded to").as_value("F");
   fields.add("probabilities", probabilities, "the format probabilities are rounded to").as_value("F");
   describe_block(fields, block);

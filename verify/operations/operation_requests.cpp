@@ -2,6 +2,7 @@
 // From an operation's request to its open files and what is expected of its output.
 #include "verify/operations/operation_requests.hpp"
 
+#include <cstdint>
 #include <utility>
 
 #include "emu/catalogue.hpp"
@@ -18,15 +19,20 @@
 namespace ulpscope::verify {
 namespace {
 
+/// Whether there is a bound for random roundings.
+enum class RandomRoundings : std::uint8_t { derived, not_derived };
+
 /// A check in the making: the output is open, inputs are read one by one.
 class Making {
  public:
-  Making(const OperationRequest& request, std::string operation) : request_(request) {
+  Making(const OperationRequest& request, std::string operation, RandomRoundings random = RandomRoundings::not_derived)
+      : request_(request) {
     check_.operation = std::move(operation);
     if (request.output.against == "engine")
       throw Error("--against engine: engines are models of matrix products; " + check_.operation +
                   " is judged against exact or a FILE");
-    if (request.output.false_alarm) throw Error("--false-alarm: no probabilistic bound is derived for " + check_.operation);
+    if (request.output.false_alarm && random == RandomRoundings::not_derived)
+      throw Error("--false-alarm: no probabilistic bound is derived for " + check_.operation);
     const auto out = request.out.empty() ? std::nullopt : std::optional(requests::parse_format(request.out));
     check_.output = request.output.open(request.output.output, out);
     if (!out && !check_.output.dtype.format)
@@ -73,8 +79,9 @@ Axis parse_axis(const std::string& word) {
 
 Variance parse_variance(const std::string& word) {
   if (word == "centred") return Variance::centred;
+  if (word == "two_pass") return Variance::two_pass;
   if (word == "one_pass") return Variance::one_pass;
-  throw Error("--variance '" + word + "': give centred or one_pass");
+  throw Error("--variance '" + word + "': give centred, two_pass or one_pass");
 }
 
 Causal parse_causal(const std::string& word) {
@@ -84,12 +91,19 @@ Causal parse_causal(const std::string& word) {
   throw Error("--causal '" + word + "': give none, top_left or bottom_right");
 }
 
+FullyMasked parse_fully_masked(const std::string& word) {
+  if (word.empty()) return FullyMasked::undeclared;
+  if (word == "nan") return FullyMasked::nan;
+  if (word == "zero") return FullyMasked::zero;
+  throw Error("--fully-masked '" + word + "': give nan or zero");
+}
+
 std::optional<emu::Format> format_if_given(const std::string& word) {
   return word.empty() ? std::nullopt : std::optional(requests::parse_format(word));
 }
 
 ResolvedCheck resolve_norm(const RmsNormRequest& request, Norm norm, Variance variance) {
-  Making making(request, norm == Norm::layer ? "layer_norm" : "rms_norm");
+  Making making(request, norm == Norm::layer ? "layer_norm" : "rms_norm", RandomRoundings::derived);
   Values x = making.read("X", request.x);
   auto weight = making.read_if_given("weight", request.weight), bias = making.read_if_given("bias", request.bias);
   return making.made(expect_layer_norm({.x = std::move(x),
@@ -99,6 +113,8 @@ ResolvedCheck resolve_norm(const RmsNormRequest& request, Norm norm, Variance va
                                         .norm = norm,
                                         .variance = variance,
                                         .arithmetic = request.arithmetic(),
+                                        .normalized = format_if_given(request.normalized),
+                                        .false_alarm = request.output.false_alarm,
                                         .last = making.last()}));
 }
 
@@ -145,15 +161,23 @@ ResolvedCheck resolve(const CastRequest& request) {
 ResolvedCheck resolve(const ElementwiseRequest& request) {
   Making making(request, request.function);
   Values x = making.read("X", request.x);
-  return making.made(expect_elementwise(
-      {.function = request.function, .x = std::move(x), .arithmetic = request.arithmetic(), .last = making.last()}));
+  KernelArithmetic arithmetic = request.arithmetic();
+  arithmetic.function_abs = request.function_abs;
+  return making.made(
+      expect_elementwise({.function = request.function, .x = std::move(x), .arithmetic = arithmetic, .last = making.last()}));
 }
 
 ResolvedCheck resolve(const SoftmaxRequest& request) {
-  Making making(request, "softmax");
+  Making making(request, "softmax", RandomRoundings::derived);
   Values x = making.read("X", request.x);
-  return making.made(
-      expect_softmax({.x = std::move(x), .arithmetic = request.arithmetic(), .last = making.last(), .block = request.block}));
+  return making.made(expect_softmax({.x = std::move(x),
+                                     .arithmetic = request.arithmetic(),
+                                     .last = making.last(),
+                                     .block = request.block,
+                                     .shifted = format_if_given(request.shifted),
+                                     .exponentials = format_if_given(request.exponentials),
+                                     .sums = format_if_given(request.sums),
+                                     .false_alarm = request.output.false_alarm}));
 }
 
 ResolvedCheck resolve(const RmsNormRequest& request) { return resolve_norm(request, Norm::rms, Variance::centred); }
@@ -175,6 +199,7 @@ ResolvedCheck resolve(const AttentionRequest& request) {
                                        .arithmetic = request.arithmetic(),
                                        .scores = format_if_given(request.scores),
                                        .probabilities = format_if_given(request.probabilities),
+                                       .fully_masked = parse_fully_masked(request.fully_masked),
                                        .block = request.block,
                                        .last = making.last()}));
 }

@@ -83,6 +83,7 @@ struct CastRequest : OperationRequest {
 /// `ulpscope verify elementwise`
 struct ElementwiseRequest : OperationRequest, ArithmeticRequest {
   std::string function, x;  ///< as its help says
+  double function_abs = 0;  ///< as its help says
   /// Names the members, for the command line, study files and the schema.
   void describe(requests::Fields& fields);
 };
@@ -91,7 +92,7 @@ struct ElementwiseRequest : OperationRequest, ArithmeticRequest {
 struct SoftmaxRequest : OperationRequest, ArithmeticRequest {
   /// As its help says.
   ///@{
-  std::string x;
+  std::string x, shifted, exponentials, sums;
   std::uint64_t block = 16;
   ///@}
   /// Names the members, for the command line, study files and the schema.
@@ -102,7 +103,7 @@ struct SoftmaxRequest : OperationRequest, ArithmeticRequest {
 struct RmsNormRequest : OperationRequest, ArithmeticRequest {
   /// As its help says.
   ///@{
-  std::string x, weight, bias;
+  std::string x, weight, bias, normalized;
   double eps = 1e-5;
   ///@}
   /// Names the members, for the command line, study files and the schema.
@@ -126,7 +127,7 @@ struct LayerNormRequest : RmsNormRequest {
 struct AttentionRequest : OperationRequest, ArithmeticRequest {
   /// As its help says.
   ///@{
-  std::string q, k, v, mask, causal = "none", scores, probabilities;
+  std::string q, k, v, mask, causal = "none", scores, probabilities, fully_masked;
   std::optional<double> scale;
   std::uint64_t block = 16;
   ///@}

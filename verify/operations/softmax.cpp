@@ -11,7 +11,9 @@
 #include <vector>
 
 #include "emu/error.hpp"
+#include "emu/names.hpp"
 #include "verify/operations/ball.hpp"
+#include "verify/operations/random_sums.hpp"
 #include "verify/operations/real.hpp"
 #include "verify/operations/softmax_weights.hpp"
 
@@ -51,11 +53,26 @@ class SoftmaxExpectation final : public RowExpectation {
       : RowExpectation(operation.x.shape, operation.last), op_(std::move(operation)) {}
 
   std::string bound() const override {
-    return fmt::format("{}; {}; an online maximum changes at most once in {} elements",
-                       words_of_sum(op_.arithmetic, op_.x.columns()), words_of_functions(op_.arithmetic), op_.block);
+    std::string words = fmt::format("{}; {}; an online maximum changes at most once in {} elements",
+                                    words_of_sum(sums(), op_.x.columns()), words_of_functions(op_.arithmetic), op_.block);
+    if (op_.shifted) words += "; x - max x in " + emu::format_name(*op_.shifted);
+    if (op_.exponentials) words += "; exponentials in " + emu::format_name(*op_.exponentials);
+    if (op_.false_alarm) words += words_of_false_alarm(*op_.false_alarm);
+    return words;
   }
 
  private:
+  KernelArithmetic sums() const {
+    KernelArithmetic arithmetic = op_.arithmetic;
+    if (op_.sums) arithmetic.format = *op_.sums;
+    return arithmetic;
+  }
+  /// One event for each row; none where an element repeats so often that its roundings are not random.
+  double lambda(std::span<const float> x) const {
+    if (!op_.false_alarm || repeats_itself(x)) return 0;
+    return deviations(static_cast<double>(op_.x.rows()), *op_.false_alarm);
+  }
+
   void row(std::uint64_t index, std::span<Expected> elements) const override {
     const FinitePart part = finite_part(op_.x.row(index));
     std::fill(elements.begin(), elements.end(), part.undefined ? undefined() : Expected{});
@@ -64,7 +81,13 @@ class SoftmaxExpectation final : public RowExpectation {
     const Ball greatest(*std::max_element(part.values.begin(), part.values.end()));
     const auto exact = exponentials<Ball>(scores, greatest);
     const std::vector<double> exact_scores(scores.size(), 0.0);
-    const auto errors = exponential_errors(op_.arithmetic, exact, scores, greatest, exact_scores, op_.block);
+    const ExponentialArithmetic how{.arithmetic = op_.arithmetic,
+                                    .sums = sums(),
+                                    .shifted = op_.shifted,
+                                    .exponentials = op_.exponentials,
+                                    .block = op_.block,
+                                    .lambda = lambda(op_.x.row(index))};
+    const auto errors = exponential_errors(how, exact, scores, greatest, exact_scores);
     for (std::size_t j = 0; j < scores.size(); ++j) {
       const Ball y = exact.each[j] / exact.sum;
       const double allowed = quotient_error(op_.arithmetic, y, exact.sum, errors.each[j], errors.sum);
@@ -91,6 +114,9 @@ std::unique_ptr<Expectation> expect_softmax(Softmax operation) {
   if (operation.x.shape.empty() || operation.x.columns() == 0)
     throw Error("softmax needs rows of at least one element, not " + words_of_shape(operation.x.shape));
   if (operation.block == 0) throw Error("the block of an online softmax has at least 1 element");
+  KernelArithmetic sums = operation.arithmetic;
+  if (operation.sums) sums.format = *operation.sums;
+  require_random(sums, operation.false_alarm);
   return std::make_unique<SoftmaxExpectation>(std::move(operation));
 }
 

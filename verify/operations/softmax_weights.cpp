@@ -2,32 +2,52 @@
 // Errors of exponentials and of quotients.
 #include "verify/operations/softmax_weights.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
-namespace ulpscope::verify {
+#include "verify/operations/random_sums.hpp"
 
-ExponentialErrors exponential_errors(const KernelArithmetic& arithmetic, const Exponentials<Ball>& exact,
-                                     std::span<const Ball> scores, const Ball& greatest, std::span<const double> score_errors,
-                                     std::uint64_t block) {
+namespace ulpscope::verify {
+namespace {
+
+/// What the additions of numerators of these sizes lose: in any case, or where their roundings are random. An online softmax
+/// adds them at the scale of the maximum so far.
+double sum_error(const ExponentialArithmetic& how, const std::vector<double>& sizes, double sum) {
+  const double worst = sum_relative(how.sums, sizes.size()) * sum;
+  if (how.lambda == 0 || !(worst < sum)) return worst;
+  return std::min(worst, how.lambda * random_sum_error(how.sums, sizes, TermScale::any));
+}
+
+}  // namespace
+
+ExponentialErrors exponential_errors(const ExponentialArithmetic& how, const Exponentials<Ball>& exact,
+                                     std::span<const Ball> scores, const Ball& greatest, std::span<const double> score_errors) {
+  const KernelArithmetic& arithmetic = how.arithmetic;
   const double u = unit(arithmetic.format), f = function_relative(arithmetic), tiny = underflow(arithmetic.format);
   const double n = static_cast<double>(scores.size());
   // Whatever maximum a kernel subtracts cancels in the quotient. The arguments of all exponentials on the way of a term, its
   // own and those that rescale it, have one sign and add up to t = s - max s: the subtraction, the product with log2(e) and
   // that constant's rounding cost u|t| each. Every rescaling costs another exponential and a product.
-  const double rescalings = std::ceil(n / static_cast<double>(block));
+  const double rescalings = std::ceil(n / static_cast<double>(how.block));
   const double factors = f * (1 + rescalings) + u * rescalings;
   ExponentialErrors out;
   out.each.reserve(scores.size());
+  const double u_shifted = how.shifted ? unit(*how.shifted) : 0, u_each = how.exponentials ? unit(*how.exponentials) : 0;
+  const double tiny_each = how.exponentials ? underflow(*how.exponentials) : 0;
+  std::vector<double> sizes;
   double sum = 0, of_terms = 0;
   for (std::size_t j = 0; j < scores.size(); ++j) {
-    const double of_argument = score_errors[j] + 4 * u * upper(scores[j] - greatest);
-    const double error = upper(exact.each[j]) * emu::expm1(of_argument + factors) * (1 + 0x1p-40) + tiny;
+    const double of_argument = score_errors[j] + (4 * u + u_shifted) * upper(scores[j] - greatest);
+    const double size = upper(exact.each[j]);
+    const double computed = size * emu::expm1(of_argument + factors) * (1 + 0x1p-40) + tiny;
+    const double error = computed + u_each * (size + computed) + tiny_each;
     out.each.push_back(error);
     of_terms += error;
-    sum += upper(exact.each[j]) + error;
+    sum += size + error;
+    sizes.push_back(size + error);
   }
-  out.sum = of_terms + sum_relative(arithmetic, scores.size()) * sum;
+  out.sum = of_terms + sum_error(how, sizes, sum);
   return out;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -38,11 +39,19 @@ struct ExponentialErrors {
   double sum = 0;            ///< relative
 };
 
-/// `score_errors`: of the scores that a kernel takes the exponentials of. `block`: keys for which the maximum of an online
-/// softmax changes at most once.
-ExponentialErrors exponential_errors(const KernelArithmetic& arithmetic, const Exponentials<Ball>& exact,
-                                     std::span<const Ball> scores, const Ball& greatest, std::span<const double> score_errors,
-                                     std::uint64_t block);
+/// How the numerators of a softmax are found and added.
+struct ExponentialArithmetic {
+  KernelArithmetic arithmetic = {};              ///< of functions, products and divisions
+  KernelArithmetic sums = {};                    ///< of the additions of the numerators
+  std::optional<emu::Format> shifted = {};       ///< what a score less the maximum is rounded to
+  std::optional<emu::Format> exponentials = {};  ///< what a numerator is rounded to before it is added and divided
+  std::uint64_t block = 16;                      ///< keys for which the maximum of an online softmax changes at most once
+  double lambda = 0;  ///< deviations of random roundings of the sum (random_sums.hpp); 0: any roundings
+};
+
+/// `score_errors`: of the scores that a kernel takes the exponentials of.
+ExponentialErrors exponential_errors(const ExponentialArithmetic& how, const Exponentials<Ball>& exact,
+                                     std::span<const Ball> scores, const Ball& greatest, std::span<const double> score_errors);
 
 /// Of a quotient n / d, |d computed - d| <= d_error < d; infinite where d_error is not below d. `n_error` likewise.
 double quotient_error(const KernelArithmetic& arithmetic, const Ball& quotient, const Ball& d, double n_error, double d_error);

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// One rule for each kind of case whose results are known beyond a bound.
+#include "verify/generate/generated_output.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "emu/bulk.hpp"
+#include "emu/encode.hpp"
+#include "emu/error.hpp"
+#include "emu/exact_sum.hpp"
+#include "emu/names.hpp"
+#include "verify/operations/random_sums.hpp"
+#include "verify/operations/rows.hpp"
+
+namespace ulpscope::verify {
+namespace {
+
+double fact(const MatmulCase& made, std::string_view name) {
+  for (const CaseFact& known : made.facts)
+    if (known.name == name) return known.value;
+  throw Error("case without " + std::string(name));
+}
+
+/// Elements that are the expected ones, or what the kind admits beside them.
+class GeneratedExpectation : public Expectation {
+ public:
+  GeneratedExpectation(const CaseRequest& request, MatmulCase made) : request_(request), made_(std::move(made)) {}
+
+  std::vector<std::uint64_t> shape() const final { return {request_.m, request_.n}; }
+  emu::Format out() const final { return request_.out; }
+  std::string refusal() const override { return {}; }
+  void expect(std::uint64_t first, std::span<Expected> elements) const override {
+    for (Expected& element : elements) {
+      const double value = expected(first++);
+      element = {.value = value, .magnitude = std::abs(value)};
+    }
+  }
+  Precise precise(std::uint64_t index) const override { return {expected(index), 0, expected(index)}; }
+
+ protected:
+  double expected(std::uint64_t index) const { return static_cast<double>(made_.expected[static_cast<std::size_t>(index)]); }
+  std::uint64_t row_of(std::uint64_t index) const { return index / request_.n; }
+  std::uint64_t column_of(std::uint64_t index) const { return index % request_.n; }
+  const CaseRequest& request() const { return request_; }
+  const MatmulCase& made() const { return made_; }
+
+ private:
+  CaseRequest request_;
+  MatmulCase made_;
+};
+
+class SignedZeros final : public GeneratedExpectation {
+ public:
+  using GeneratedExpectation::GeneratedExpectation;
+  std::string bound() const override { return "expected.npy to the bit, the signs of zeros included: the sum starts from C"; }
+  bool is_bitwise() const override { return true; }
+};
+
+/// L, small terms s each a quarter of its last bit, -L. What is added to L becomes a multiple of its last bit or is lost, and
+/// what is added beside it is exact: a sum of K - 3 terms s is a multiple of s, rounds up to twice itself at most, and has
+/// their sign. In even rows L comes first, in odd ones in the middle, so that one order that is the same for both does not lose
+/// all terms of both, unless it interleaves the halves of K.
+class AnyOrder final : public GeneratedExpectation {
+ public:
+  AnyOrder(const CaseRequest& request, MatmulCase made)
+      : GeneratedExpectation(request, std::move(made)),
+        small_(std::ldexp(1.0, static_cast<int>(fact(this->made(), "small_log2")))),
+        terms_(fact(this->made(), "small_terms")) {}
+  std::string bound() const override {
+    return fmt::format(
+        "a multiple of the small term {:g}, of its sign, up to twice the sum of {:g} of them; 0 in even rows only", small_,
+        terms_);
+  }
+  bool admits(std::uint64_t index, double output) const override {
+    if (output == 0) return row_of(index) % 2 == 0;
+    const double sign = std::copysign(1.0, static_cast<double>(made().b[static_cast<std::size_t>(column_of(index))]));
+    const double multiple = output * sign / small_;
+    const double rounded = emu::round_to(out(), 2 * terms_ * small_).value / small_;
+    const bool is_whole = multiple == std::floor(multiple) || emu::spacing_exponent(out(), output) > std::ilogb(small_);
+    return multiple > 0 && multiple <= rounded && is_whole;
+  }
+
+ private:
+  double small_, terms_;
+};
+
+/// Large products, their negatives and a small one. A sum that leaves the accumulator's range is infinite, and NaN where both
+/// infinities meet; one that does not may lose the small product while large ones are there.
+class PartialOverflow final : public GeneratedExpectation {
+ public:
+  PartialOverflow(const CaseRequest& request, MatmulCase made, emu::Format promised)
+      : GeneratedExpectation(request, std::move(made)),
+        promised_(promised),
+        largest_log2_(fact(this->made(), "largest_partial_sum_log2")),
+        every_row_(fact(this->made(), "overflowing_rows") == static_cast<double>(request.m)) {}
+  std::string bound() const override {
+    const std::string name = emu::format_name(promised_);
+    if (!overflows())
+      return fmt::format("expected.npy: no partial sum leaves the range of {}{}", name, may_lose() ? ", or 0" : "");
+    return fmt::format("expected.npy; or infinity or NaN in rows whose sums leave the range of {}, and in others 0", name);
+  }
+  bool admits(std::uint64_t index, double output) const override {
+    const bool leaves = overflows() && (every_row_ || row_of(index) % 2 == 0);
+    if (leaves) return !std::isfinite(output);
+    return may_lose() && output == 0;
+  }
+
+ private:
+  /// The sums of 1.5 times the large products, as many as there are, may be a binade beyond.
+  bool overflows() const { return largest_log2_ + 1 >= static_cast<double>(promised_.max_exponent() + 1); }
+  /// The small product is 1 or 1.5.
+  bool may_lose() const { return overflows() || largest_log2_ + 2 > static_cast<double>(promised_.precision()); }
+
+  emu::Format promised_;
+  double largest_log2_;
+  bool every_row_;
+};
+
+/// Sums that cancel, with random roundings: half an ulp of each partial sum, none of which is greater than the sum of the terms
+/// of one sign. That is worth something where the bound for any roundings allows zeros.
+class Cancelling final : public GeneratedExpectation {
+ public:
+  Cancelling(const CaseRequest& request, MatmulCase made, emu::Format promised, double false_alarm)
+      : GeneratedExpectation(request, std::move(made)),
+        arithmetic_{.format = promised},
+        lambda_(deviations(static_cast<double>(request.m * request.n), false_alarm)),
+        false_alarm_(false_alarm) {}
+  std::string bound() const override {
+    return fmt::format("sums of {} products in {}, in any order{}", request().k, emu::format_name(arithmetic_.format),
+                       words_of_false_alarm(false_alarm_));
+  }
+  void expect(std::uint64_t first, std::span<Expected> elements) const override {
+    for (Expected& element : elements) {
+      std::vector<double> products = terms(first++);
+      emu::ExactSum sum;
+      double size = 0, own = 0;
+      for (const double term : products) {
+        sum.add(term);
+        const double rounded = emu::round_to(arithmetic_.format, term).value - term;
+        size += std::abs(term), own += rounded * rounded;
+      }
+      const double value = sum.value();
+      const double off = lambda_ * std::hypot(random_sum_error(arithmetic_, products, TermScale::own), std::sqrt(own));
+      element = within(value, std::abs(value) * 0x1p-52, off + static_cast<double>(request().k) * underflow(arithmetic_.format),
+                       size);
+    }
+  }
+  Precise precise(std::uint64_t index) const override {
+    emu::ExactSum sum;
+    for (const double term : terms(index)) sum.add(term);
+    const double high = sum.value(), rounded = sum.rounded(out()).value;
+    sum.subtract(high);
+    return {high, sum.value(), rounded};
+  }
+
+ private:
+  /// Products of two float32 are doubles.
+  std::vector<double> terms(std::uint64_t index) const {
+    const auto row = static_cast<std::size_t>(row_of(index)), column = static_cast<std::size_t>(column_of(index));
+    std::vector<double> out(request().k);
+    for (std::size_t k = 0; k < out.size(); ++k)
+      out[k] = static_cast<double>(made().a[row * request().k + k]) * static_cast<double>(made().b[k * request().n + column]);
+    return out;
+  }
+
+  KernelArithmetic arithmetic_;
+  double lambda_, false_alarm_;
+};
+
+}  // namespace
+
+bool is_judged_by_kind(const CaseKind& kind) {
+  return kind.name == "signed_zero" || kind.name == "order" || kind.name == "overflow_partial" || kind.name == "cancellation";
+}
+
+std::unique_ptr<Expectation> expect_generated(const CaseKind& kind, const CaseRequest& request, emu::Format promised,
+                                              double false_alarm) {
+  if (!is_judged_by_kind(kind))
+    throw Error(std::string(kind.name) + ": is judged by `ulpscope verify matmul`, which `ulpscope generate` prints");
+  if (!(false_alarm > 0 && false_alarm < 1)) throw Error("--false-alarm: a probability between 0 and 1, e.g. 1e-6");
+  MatmulCase made = generate_case(kind, request);
+  if (kind.name == "signed_zero") return std::make_unique<SignedZeros>(request, std::move(made));
+  if (kind.name == "order") return std::make_unique<AnyOrder>(request, std::move(made));
+  if (kind.name == "overflow_partial") return std::make_unique<PartialOverflow>(request, std::move(made), promised);
+  return std::make_unique<Cancelling>(request, std::move(made), promised, false_alarm);
+}
+
+}  // namespace ulpscope::verify
