@@ -109,13 +109,58 @@ class Step {
   const float *a_, *b_;
 };
 
+/// Whether every product joins the addend by a fused multiply-add, in ascending order: then the steps make no difference.
+bool is_fused_chain(const StagesPlan& plan) {
+  const Engine& engine = plan.engine;
+  const Stage& stage = engine.stages[0];
+  const bool one_sum = stage.terms == Stage::all || static_cast<std::size_t>(stage.terms) == plan.products;
+  const bool in_order = stage.run == 0 || stage.run == stage.terms;
+  return engine.stage_count == 1 && stage.summing == Summing::sequential && stage.addend == Addend::first && one_sum &&
+         in_order && !stage.descending && !engine.input_zeros_are_positive;
+}
+
+/// Such chains of `rows` rows, the first of which is row i, from column j on: the sums stay in registers.
+template <std::size_t rows>
+HWY_INLINE void fused_chains(const RowPanel& a, const ColumnPanel& b, std::size_t products, std::size_t steps, std::size_t i,
+                             std::size_t j, float* accumulators) {
+  const DF df;
+  const std::size_t lanes = hn::Lanes(df);
+  const float *const of_a = a.values.data(), *const of_b = b.values.data() + j;
+  float* const at = accumulators + i * panel_columns + j;
+  VF sums[rows][side_by_side];
+  for (std::size_t r = 0; r < rows; ++r)
+    for (std::size_t v = 0; v < side_by_side; ++v) sums[r][v] = hn::LoadU(df, at + r * panel_columns + v * lanes);
+  for (std::size_t s = 0; s < steps; ++s)
+    for (std::size_t p = 0; p < products; ++p) {
+      const float* const columns = of_b + (s * products + p) * panel_columns;
+      const float* const factors = of_a + (s * panel_rows + i) * products + p;
+      for (std::size_t v = 0; v < side_by_side; ++v) {
+        const VF column = hn::LoadU(df, columns + v * lanes);
+        for (std::size_t r = 0; r < rows; ++r) sums[r][v] = hn::MulAdd(hn::Set(df, factors[r * products]), column, sums[r][v]);
+      }
+    }
+  for (std::size_t r = 0; r < rows; ++r)
+    for (std::size_t v = 0; v < side_by_side; ++v) hn::StoreU(sums[r][v], df, at + r * panel_columns + v * lanes);
+}
+
+void run_fused(const StagesPlan& plan, const RowPanel& a, const ColumnPanel& b, std::size_t steps, float* accumulators) {
+  constexpr std::size_t together = 4;
+  const std::size_t at_once = side_by_side * hn::Lanes(DF());
+  for (std::size_t j = 0; j < b.columns; j += at_once) {
+    std::size_t i = 0;
+    for (; i + together <= a.rows; i += together) fused_chains<together>(a, b, plan.products, steps, i, j, accumulators);
+    for (; i < a.rows; ++i) fused_chains<1>(a, b, plan.products, steps, i, j, accumulators);
+  }
+}
+
 void run(const StagesPlan& plan, const RowPanel& a, const ColumnPanel& b, std::size_t steps, float* accumulators) {
   const bool flush = plan.engine.subnormal_results_are_zero;
   const FloatEnvironment environment(Direction::nearest, flush ? FloatEnvironment::flush : FloatEnvironment::subnormals);
+  if (is_fused_chain(plan)) return run_fused(plan, a, b, steps, accumulators);
   const std::size_t lanes = hn::Lanes(DF());
   for (std::size_t s = 0; s < steps; ++s)
     for (std::size_t i = 0; i < a.rows; ++i)
-      for (std::size_t j = 0; j < panel_columns; j += side_by_side * lanes) {
+      for (std::size_t j = 0; j < b.columns; j += side_by_side * lanes) {
         const Step step(plan, a.values.data() + (s * panel_rows + i) * plan.products,
                         b.values.data() + s * plan.products * panel_columns + j);
         float* const at = accumulators + i * panel_columns + j;
