@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,9 @@
 #include "emu/products/exact_tiles.hpp"
 #include "emu/products/operands.hpp"
 #include "emu/products/plan.hpp"
+#include "emu/products/prepared.hpp"
 #include "emu/products/tiles.hpp"
+#include "emu/products/workspace.hpp"
 #include "emu/tasks.hpp"
 
 namespace ulpscope::emu {
@@ -155,25 +158,40 @@ void by_exact_product(const EngineMatmul<Float>& problem, const std::vector<Part
 
 }  // namespace
 
-void engine_matmul(const EngineMatmul<float>& problem, std::span<float> d) {
+PreparedOperand::PreparedOperand(const EngineMatmul<float>& problem, MatmulOperand which) {
+  check(problem, problem.a.rows() * problem.b.columns());
+  panels_ = std::make_unique<const detail::Prepared>(problem, which);
+}
+PreparedOperand::~PreparedOperand() = default;
+PreparedOperand::PreparedOperand(PreparedOperand&&) noexcept = default;
+PreparedOperand& PreparedOperand::operator=(PreparedOperand&&) noexcept = default;
+
+MatmulWorkspace::MatmulWorkspace() : memory_(std::make_unique<detail::Workspace>()) {}
+MatmulWorkspace::~MatmulWorkspace() = default;
+MatmulWorkspace::MatmulWorkspace(MatmulWorkspace&&) noexcept = default;
+MatmulWorkspace& MatmulWorkspace::operator=(MatmulWorkspace&&) noexcept = default;
+
+void engine_matmul(const EngineMatmul<float>& problem, std::span<float> d, MatmulWorkspace& workspace) {
   check(problem, d.size());
   d = d.first(problem.a.rows() * problem.b.columns());
-  const auto parts = parts_of(problem);
+  detail::Workspace& memory = workspace.memory();
+  const detail::MatmulPlan& plan = memory.plans.of(problem);
   if (is_exact_product(problem.engine)) {
-    detail::CheckedOperand("A", problem.a, true, problem.threads);
-    detail::CheckedOperand("B", problem.b, false, problem.threads);
-    by_exact_product(problem, parts, d);
-  } else if (const auto kernels = detail::kernels_of(problem, parts)) {
-    detail::Tiles(problem, parts, *kernels, d).run();
+    memory.a.check("A", problem.a, true, problem.threads);
+    memory.b.check("B", problem.b, false, problem.threads);
+    by_exact_product(problem, plan.parts, d);
+  } else if (plan.kernels) {
+    const auto panels = [](const PreparedOperand* operand) { return operand == nullptr ? nullptr : &operand->panels(); };
+    detail::Tiles(problem, plan, panels(problem.prepared_a), panels(problem.prepared_b), d, memory).run();
   } else {
-    detail::CheckedOperand("A", problem.a, true, problem.threads);
-    detail::CheckedOperand("B", problem.b, false, problem.threads);
-    by_reference(problem, parts, d);
+    memory.a.check("A", problem.a, true, problem.threads);
+    memory.b.check("B", problem.b, false, problem.threads);
+    by_reference(problem, plan.parts, d);
   }
   if (problem.out != float32) round_to(problem.out, std::span<const float>(d), d);
 }
 
-void engine_matmul(const EngineMatmul<double>& problem, std::span<double> d) {
+void engine_matmul(const EngineMatmul<double>& problem, std::span<double> d, MatmulWorkspace&) {
   check(problem, d.size());
   check_values("A", problem.a, problem.threads);
   check_values("B", problem.b, problem.threads);
@@ -187,6 +205,16 @@ void engine_matmul(const EngineMatmul<double>& problem, std::span<double> d) {
     by_reference(problem, parts, d);
   }
   if (problem.out != float64) round_to(problem.out, std::span<const double>(d), d);
+}
+
+void engine_matmul(const EngineMatmul<float>& problem, std::span<float> d) {
+  MatmulWorkspace workspace;
+  engine_matmul(problem, d, workspace);
+}
+
+void engine_matmul(const EngineMatmul<double>& problem, std::span<double> d) {
+  MatmulWorkspace workspace;
+  engine_matmul(problem, d, workspace);
 }
 
 }  // namespace ulpscope::emu

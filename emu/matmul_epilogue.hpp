@@ -43,14 +43,34 @@ class Epilogue {
   Float finish(Float total, std::size_t i, std::size_t j) const noexcept {
     Float x = scales_.any && !scales_.along_k ? total * scale(i, j, 0) : total;
     if (whole_ != 1) x *= static_cast<Float>(whole_);
-    const bool adds_c = !problem_.c.empty() && !chain_starts_with_c();
-    if (!adds_c) return problem_.alpha == 1 ? x : problem_.alpha * x;
+    if (!adds_c()) return problem_.alpha == 1 ? x : problem_.alpha * x;
     const Float c = problem_.c[i * problem_.b.columns() + j];
     const Float source = problem_.beta ? *problem_.beta * c : c;
     return std::fma(problem_.alpha, x, source);
   }
 
+  /// The same of `count` elements of row i, the first in column j; a scale that they share is looked up once.
+  void finish_row(const Float* totals, std::size_t count, std::size_t i, std::size_t j, Float* out) const noexcept {
+    const ScaleGrid& of_b = problem_.scale_b;
+    if (adds_c() || (scales_.any && !scales_.along_k && of_b.columns > 1)) {
+      for (std::size_t x = 0; x < count; ++x) out[x] = finish(totals[x], i, j + x);
+      return;
+    }
+    const bool scaled = scales_.any && !scales_.along_k;
+    if (!scaled && whole_ == 1 && problem_.alpha == 1) {
+      for (std::size_t x = 0; x < count; ++x) out[x] = totals[x];
+      return;
+    }
+    const Float factor = scaled ? scale(i, j, 0) : Float{1}, whole = static_cast<Float>(whole_), alpha = problem_.alpha;
+    for (std::size_t x = 0; x < count; ++x) {
+      const Float total = scaled ? totals[x] * factor : totals[x], scaled_whole = whole != 1 ? total * whole : total;
+      out[x] = alpha == 1 ? scaled_whole : alpha * scaled_whole;
+    }
+  }
+
  private:
+  bool adds_c() const noexcept { return !problem_.c.empty() && !chain_starts_with_c(); }
+
   const EngineMatmul<Float>& problem_;
   SoftwareScales scales_;
   float whole_;

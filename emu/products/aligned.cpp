@@ -19,22 +19,23 @@ namespace ulpscope::emu::detail::HWY_NAMESPACE {
 namespace {
 
 template <class Exponent, StepKind kind>
-void steps(const AlignedPlan& plan, const RowPanel& a, const float* b, const Exponent* b_exponents, std::size_t count,
+void steps(const AlignedPlan& plan, const RowPanel& a, const ColumnPanel& b, const Exponent* b_exponents, std::size_t count,
            float* accumulators) {
   const auto products = static_cast<std::size_t>(plan.products);
-  const std::size_t columns = hn::Lanes(VectorTag<Exponent>());
+  const std::size_t at_once = hn::Lanes(VectorTag<Exponent>()), columns = b.columns;
+  const float* const b_values = b.values.data();
   for (std::size_t s = 0; s < count; ++s)
     for (std::size_t i = 0; i < a.rows; ++i) {
       const std::size_t at = (s * panel_rows + i) * products, step_of_b = s * products * panel_columns;
-      for (std::size_t j = 0; j < panel_columns; j += columns)
-        step<Exponent, kind>(plan, a.values.data() + at, a.exponents.data() + at, b + step_of_b + j,
+      for (std::size_t j = 0; j < columns; j += at_once)
+        step<Exponent, kind>(plan, a.values.data() + at, a.exponents.data() + at, b_values + step_of_b + j,
                              b_exponents + step_of_b + j, accumulators + i * panel_columns + j);
     }
 }
 
 /// The steps that hardware has are loops of known length.
 template <class Exponent, bool half>
-void steps(const AlignedPlan& plan, const RowPanel& a, const float* b, const Exponent* exponents, std::size_t count,
+void steps(const AlignedPlan& plan, const RowPanel& a, const ColumnPanel& b, const Exponent* exponents, std::size_t count,
            float* out) {
   switch (plan.products) {
     case 4: return steps<Exponent, {half, 4}>(plan, a, b, exponents, count, out);
@@ -45,7 +46,7 @@ void steps(const AlignedPlan& plan, const RowPanel& a, const float* b, const Exp
   }
 }
 template <class Exponent>
-void steps(const AlignedPlan& plan, const RowPanel& a, const float* b, const Exponent* exponents, std::size_t count,
+void steps(const AlignedPlan& plan, const RowPanel& a, const ColumnPanel& b, const Exponent* exponents, std::size_t count,
            float* out) {
   plan.half_results ? steps<Exponent, true>(plan, a, b, exponents, count, out)
                     : steps<Exponent, false>(plan, a, b, exponents, count, out);
@@ -53,9 +54,8 @@ void steps(const AlignedPlan& plan, const RowPanel& a, const float* b, const Exp
 
 void run(const AlignedPlan& plan, const RowPanel& a, const ColumnPanel& b, std::size_t count, float* accumulators) {
   const FloatEnvironment toward_zero(Direction::zero);
-  const float* const values = b.values.data();
-  plan.wide ? steps(plan, a, values, b.exponents16.data(), count, accumulators)
-            : steps(plan, a, values, b.exponents8.data(), count, accumulators);
+  plan.wide ? steps(plan, a, b, b.exponents16.data(), count, accumulators)
+            : steps(plan, a, b, b.exponents8.data(), count, accumulators);
 }
 
 }  // namespace

@@ -149,7 +149,7 @@ void run_as(const StagesPlan& plan, const RowPanel& a, const ColumnPanel& b, std
   const std::size_t lanes = hn::Lanes(DF());
   for (std::size_t s = 0; s < steps; ++s)
     for (std::size_t i = 0; i < a.rows; ++i)
-      for (std::size_t j = 0; j < panel_columns; j += side_by_side * lanes) {
+      for (std::size_t j = 0; j < b.columns; j += side_by_side * lanes) {
         const Step<Accumulator> step(plan, a.values.data() + (s * panel_rows + i) * plan.products,
                                      b.values.data() + s * plan.products * panel_columns + j);
         float* const at = accumulators + i * panel_columns + j;

@@ -115,10 +115,10 @@ void run_panels(const FusedPanels<typename Chain::Element>& panels, typename Cha
     const auto *const a = panels.a + k * panel_rows, *const b = panels.b + k * panel_columns;
     std::size_t i = 0;
     for (; i + together <= panels.rows; i += together)
-      for (std::size_t j = 0; j < panel_columns; j += width)
+      for (std::size_t j = 0; j < panels.columns; j += width)
         block<Chain, together, vectors_at_once>(a + i, b + j, depth, sums, i * panel_columns + j);
     for (; i < panels.rows; ++i)
-      for (std::size_t j = 0; j < panel_columns; j += width)
+      for (std::size_t j = 0; j < panels.columns; j += width)
         block<Chain, 1, vectors_at_once>(a + i, b + j, depth, sums, i * panel_columns + j);
   }
 }
@@ -135,7 +135,7 @@ void run_brackets(const FusedPanels<double>& panels, double* low, double* negate
 }
 
 void run_steps(const StagesPlan& plan, const RowPanel& a, const ColumnPanel& b, std::size_t steps, float* accumulators) {
-  const FusedPanels<float> panels{a.values.data(), b.values.data(), a.rows, steps};
+  const FusedPanels<float> panels{a.values.data(), b.values.data(), a.rows, steps, b.columns};
   if (plan.engine.accumulator == float32) {
     const FloatEnvironment environment(Direction::nearest);
     return run_panels<Nearest<float>>(panels, &accumulators);

@@ -15,8 +15,9 @@ template <class T>
 struct FusedPanels {
   const T* a;
   const T* b;
-  std::size_t rows;   ///< of A that count; sums of others are not touched
-  std::size_t depth;  ///< products
+  std::size_t rows;                     ///< of A that count; sums of others are not touched
+  std::size_t depth;                    ///< products
+  std::size_t columns = panel_columns;  ///< of B that count; anything may become of the sums of others
 };
 
 /// sum = fma(a, b, sum) for every k, ascending, to nearest even.

@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
-#include <mutex>
+#include <limits>
 #include <sstream>
 #include <type_traits>
 
 #include "emu/bulk.hpp"
+#include "emu/encode.hpp"
 #include "emu/names.hpp"
 #include "emu/tasks.hpp"
 
@@ -40,6 +42,18 @@ Exponent packed_exponent(float x, int least_exponent) noexcept {
 void pack(const float* values, std::size_t count, const Packing& packing, float* out) noexcept {
   for (std::size_t i = 0; i < count; ++i) out[i] = packing(values[i]);
 }
+
+/// Copies a block of `lines` by `depth` turned round: element k of line i, which stands at from[i * distance + k], to
+/// out[k * width + i].
+void pack_turned(const float* from, std::size_t distance, std::size_t lines, std::size_t depth, const Packing& packing,
+                 float* out, std::size_t width) noexcept {
+  constexpr std::size_t at_once = 16;  // k whose lines of `out` stay in the nearest cache
+  for (std::size_t first = 0; first < depth; first += at_once) {
+    const std::size_t end = std::min(depth, first + at_once);
+    for (std::size_t i = 0; i < lines; ++i)
+      for (std::size_t k = first; k < end; ++k) out[k * width + i] = packing(from[i * distance + k]);
+  }
+}
 template <class Exponent, class Out>
 void pack_exponents(const float* values, std::size_t count, int least_exponent, Out repeat, Out* out) noexcept {
   for (std::size_t i = 0; i < count; ++i) {
@@ -63,40 +77,91 @@ Error not_of_format(const char* name, Format format, std::size_t row, std::size_
   return Error(message.str());
 }
 
-CheckedOperand::CheckedOperand(const char* name, const EngineOperand<float>& operand, bool along_rows, int threads)
-    : operand_(operand),
-      least_exponent_(operand.format.min_exponent()),
-      lines_(along_rows ? operand.rows() : operand.columns()) {
+namespace {
+
+/// What a look at a run of elements saw.
+struct Seen {
+  bool other = false;    ///< an element is no value of the format, or NaN
+  bool special = false;  ///< an element is infinite or NaN
+};
+
+Seen look(Format format, std::span<const float> values) {
+  constexpr std::size_t chunk = 1024;
+  std::array<float, chunk> rounded;
+  std::uint32_t other = 0, special = 0;
+  for (std::size_t first = 0; first < values.size(); first += chunk) {
+    const std::span<const float> some = values.subspan(first, std::min(chunk, values.size() - first));
+    round_to(format, some, std::span(rounded).first(some.size()));
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      other |= some[i] == rounded[i] ? 0U : 1U;
+      special |= (bit_cast<std::uint32_t>(some[i]) & 0x7f800000U) == 0x7f800000U ? 1U : 0U;
+    }
+  }
+  return {other != 0, special != 0};
+}
+
+/// The first element that is no value of the format, or how many there are.
+std::size_t first_other(Format format, std::span<const float> values) {
+  const auto is_value = [&](float x) {
+    const double wide{x}, rounded = round_to(format, wide).value;
+    return wide == rounded || (std::isnan(wide) && std::isnan(rounded));
+  };
+  return static_cast<std::size_t>(std::find_if_not(values.begin(), values.end(), is_value) - values.begin());
+}
+
+}  // namespace
+
+void CheckedOperand::check(const char* name, const EngineOperand<float>& operand, bool along_rows, int threads) {
+  operand_ = operand;
+  least_exponent_ = operand.format.min_exponent();
+  lines_ = along_rows ? operand.rows() : operand.columns();
+  specials_.clear();
   if (operand.values.size() < operand.shape.extent())
     throw Error(std::string(name) + ": has " + std::to_string(operand.values.size()) + " values, its shape needs " +
                 std::to_string(operand.shape.extent()));
-  const bool lines_are_rows = along_rows != operand.transposed;
-  std::mutex listing;
-  for_each_task(operand.shape.rows, threads, [&](std::size_t i) {
-    constexpr std::size_t chunk = 1024;
-    std::array<float, chunk> rounded;
-    for (std::size_t j = 0; j < operand.shape.columns; j += chunk) {
-      const std::size_t count = std::min(chunk, operand.shape.columns - j);
-      const auto values = operand.values.subspan(operand.shape.at(i, j), count);
-      round_to(operand.format, values, std::span(rounded).first(count));
-      for (std::size_t x = 0; x < count; ++x) {
-        const bool same = values[x] == rounded[x] || (std::isnan(values[x]) && std::isnan(rounded[x]));
-        if (!same)
-          throw operand.transposed ? not_of_format(name, operand.format, j + x, i, double{values[x]})
-                                   : not_of_format(name, operand.format, i, j + x, double{values[x]});
-        if (std::isfinite(values[x])) continue;
-        const std::lock_guard lock(listing);
-        specials_.resize(lines_);
-        specials_[lines_are_rows ? i : j + x].push_back(static_cast<std::uint32_t>(lines_are_rows ? j + x : i));
-      }
+  // Rows that follow one another without a gap are looked at together.
+  const MatrixShape& shape = operand.shape;
+  constexpr std::size_t worth_a_thread = std::size_t{1} << 16;
+  const std::size_t at_once = std::max<std::size_t>(worth_a_thread / std::max<std::size_t>(shape.columns, 1), 1);
+  constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
+  std::atomic<std::size_t> first_bad{none};
+  std::atomic<bool> any_special{false};
+  const auto see = [&](std::size_t row, std::size_t column, std::size_t count) {
+    const std::span<const float> values = operand.values.subspan(shape.at(row, column), count);
+    const Seen seen = look(operand.format, values);
+    if (seen.special) any_special = true;
+    if (!seen.other) return;
+    const std::size_t bad = first_other(operand.format, values);
+    if (bad == count) return;
+    const std::size_t place = row * shape.columns + column + bad;
+    for (std::size_t least = first_bad; place < least && !first_bad.compare_exchange_weak(least, place);) {
     }
+  };
+  for_each_task((shape.rows + at_once - 1) / at_once, threads, [&](std::size_t task) {
+    const std::size_t begin = task * at_once, end = std::min(shape.rows, begin + at_once);
+    if (shape.columns == 0) return;
+    if (shape.stride == shape.columns) return see(begin, 0, (end - begin) * shape.columns);
+    for (std::size_t i = begin; i < end; ++i) see(i, 0, shape.columns);
   });
-  for (auto& line : specials_) std::sort(line.begin(), line.end());
+  if (const std::size_t bad = first_bad; bad != none) {
+    const std::size_t i = bad / shape.columns, j = bad % shape.columns;
+    const double value{operand.values[shape.at(i, j)]};
+    throw operand.transposed ? not_of_format(name, operand.format, j, i, value)
+                             : not_of_format(name, operand.format, i, j, value);
+  }
+  if (any_special) list_specials(along_rows != operand.transposed);
 }
 
-const std::vector<std::uint32_t>& CheckedOperand::specials(std::size_t line) const noexcept {
-  static const std::vector<std::uint32_t> none;
-  return specials_.empty() ? none : specials_[line];
+void CheckedOperand::list_specials(bool lines_are_rows) {
+  specials_.resize(lines_);
+  for (std::size_t i = 0; i < operand_.shape.rows; ++i)
+    for (std::size_t j = 0; j < operand_.shape.columns; ++j)
+      if (!std::isfinite(operand_.values[operand_.shape.at(i, j)]))
+        specials_[lines_are_rows ? i : j].push_back(static_cast<std::uint32_t>(lines_are_rows ? j : i));
+}
+
+std::span<const std::uint32_t> CheckedOperand::specials(std::size_t line) const noexcept {
+  return specials_.empty() ? std::span<const std::uint32_t>() : specials_[line];
 }
 
 void CheckedOperand::add_special(std::size_t line, std::size_t k) {
@@ -110,27 +175,37 @@ const float* CheckedOperand::stored(std::size_t i, std::size_t j) const noexcept
 
 void CheckedOperand::pack_rows(const PanelLayout& layout, std::size_t row, std::size_t begin, std::size_t end,
                                RowPanel& panel) const {
-  const std::size_t products = layout.products, steps = (end - begin + products - 1) / products;
+  const std::size_t products = layout.products, count = end - begin, steps = (count + products - 1) / products;
   panel.rows = std::min(panel_rows, operand_.rows() - row);
   panel.values.resize(steps * panel_rows * products);
-  panel.exponents.resize(steps * panel_rows * products);
-  const std::size_t stride = operand_.transposed ? operand_.shape.stride : 1;
+  float* const values = panel.values.data();
   const Packing packing = packing_of(layout, least_exponent_);
-  std::vector<float> line(steps * products), values(steps * products);
-  std::vector<std::uint32_t> exponents(steps * products);
-  for (std::size_t i = 0; i < panel.rows; ++i) {
-    const float* const from = stored(row + i, begin);
-    for (std::size_t k = 0; k < end - begin; ++k) line[k] = from[k * stride];
-    pack(line.data(), line.size(), packing, values.data());
-    if (layout.wide)
-      pack_exponents<std::int16_t>(values.data(), values.size(), least_exponent_, std::uint32_t{0x10001}, exponents.data());
-    else
-      pack_exponents<std::int8_t>(values.data(), values.size(), least_exponent_, std::uint32_t{0x1010101}, exponents.data());
+  const float* const from = stored(row, begin);
+  const std::size_t stride = operand_.transposed ? operand_.shape.stride : 1;
+  const std::size_t distance = operand_.transposed ? 1 : operand_.shape.stride;
+  if (products == 1 && stride == 1) {
+    pack_turned(from, distance, panel.rows, count, packing, values, panel_rows);
+  } else if (products == 1) {
+    for (std::size_t k = 0; k < count; ++k) pack(from + k * stride, panel.rows, packing, values + k * panel_rows);
+  } else {
     for (std::size_t s = 0; s < steps; ++s) {
-      const std::size_t to = (s * panel_rows + i) * products;
-      std::copy_n(values.data() + s * products, products, panel.values.data() + to);
-      std::copy_n(exponents.data() + s * products, products, panel.exponents.data() + to);
+      const std::size_t first = s * products, there = std::min(products, count - first);
+      for (std::size_t i = 0; i < panel.rows; ++i) {
+        float* const to = values + (s * panel_rows + i) * products;
+        for (std::size_t p = 0; p < there; ++p) to[p] = packing(from[i * distance + (first + p) * stride]);
+        std::fill(to + there, to + products, 0.0F);
+      }
     }
+  }
+  if (!layout.exponents) return;
+  panel.exponents.resize(steps * panel_rows * products);
+  for (std::size_t s = 0; s < steps; ++s) {
+    const std::size_t at = s * panel_rows * products, size = panel.rows * products;
+    std::uint32_t* const exponents = panel.exponents.data() + at;
+    if (layout.wide)
+      pack_exponents<std::int16_t>(values + at, size, least_exponent_, std::uint32_t{0x10001}, exponents);
+    else
+      pack_exponents<std::int8_t>(values + at, size, least_exponent_, std::uint32_t{0x1010101}, exponents);
   }
 }
 
@@ -138,18 +213,16 @@ void CheckedOperand::pack_columns(const PanelLayout& layout, std::size_t column,
                                   ColumnPanel& panel) const {
   const std::size_t depth = (end - begin + layout.products - 1) / layout.products * layout.products;
   const std::size_t columns = std::min(panel_columns, operand_.columns() - column), count = depth * panel_columns;
+  panel.columns = columns;
   panel.values.resize(count);
   float* const values = panel.values.data();
   const Packing packing = packing_of(layout, least_exponent_);
   if (columns < panel_columns || end - begin < depth) std::fill_n(values, count, 0.0F);
-  if (operand_.transposed) {
-    for (std::size_t j = 0; j < columns; ++j) {
-      const float* const from = stored(begin, column + j);
-      for (std::size_t k = 0; k < end - begin; ++k) values[k * panel_columns + j] = packing(from[k]);
-    }
-  } else {
+  if (operand_.transposed)
+    pack_turned(stored(begin, column), operand_.shape.stride, columns, end - begin, packing, values, panel_columns);
+  else
     for (std::size_t k = 0; k < end - begin; ++k) pack(stored(begin + k, column), columns, packing, values + k * panel_columns);
-  }
+  if (!layout.exponents) return;
   if (layout.wide) {
     panel.exponents16.resize(count);
     pack_exponents<std::int16_t>(values, count, least_exponent_, std::int16_t{1}, panel.exponents16.data());

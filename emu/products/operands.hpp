@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "emu/engine_matmul.hpp"
@@ -15,22 +16,27 @@ namespace ulpscope::emu::detail {
 /// How operands lie in panels.
 struct PanelLayout {
   std::size_t products;  ///< of a step
+  bool exponents;        ///< whether there are any
   bool wide;             ///< exponents of 16 bits
   bool flush;            ///< subnormal operands count as zero
   bool positive_zeros;   ///< and zeros have no sign
+
+  friend bool operator==(const PanelLayout&, const PanelLayout&) = default;
 };
 
 Error not_of_format(const char* name, Format format, std::size_t row, std::size_t column, double value);
 
-/// An operand whose elements are values of its format. @throws Error at the first that is not
+/// An operand whose elements are values of its format.
 class CheckedOperand {
  public:
+  CheckedOperand() = default;
   /// `name` is what the error calls the matrix. `along_rows`: K runs along the rows (A), else down the columns (B).
-  CheckedOperand(const char* name, const EngineOperand<float>& operand, bool along_rows, int threads);
+  /// @throws Error at the first element, as stored, that is no value of the format
+  void check(const char* name, const EngineOperand<float>& operand, bool along_rows, int threads);
 
   const EngineOperand<float>& operand() const noexcept { return operand_; }
   /// Values of k whose element of row (or column) `line` is infinite or NaN, ascending.
-  const std::vector<std::uint32_t>& specials(std::size_t line) const noexcept;
+  std::span<const std::uint32_t> specials(std::size_t line) const noexcept;
   /// Has `k` looked at for this line although its element is finite.
   void add_special(std::size_t line, std::size_t k);
   bool has_specials() const noexcept { return !specials_.empty(); }
@@ -43,10 +49,11 @@ class CheckedOperand {
 
  private:
   const float* stored(std::size_t i, std::size_t j) const noexcept;
+  void list_specials(bool lines_are_rows);
 
-  EngineOperand<float> operand_;
-  int least_exponent_;
-  std::size_t lines_;
+  EngineOperand<float> operand_ = {};
+  int least_exponent_ = 0;
+  std::size_t lines_ = 0;
   std::vector<std::vector<std::uint32_t>> specials_;  ///< by line; empty where no line has any
 };
 

@@ -43,6 +43,7 @@ bool takes_half_steps(StagesPlan& plan) {
   const auto aligned = aligned_plan(half, plan.a, plan.b);
   if (engine != expected || !aligned) return false;
   plan.aligned = *aligned;
+  plan.exponents = true;
   plan.wide = aligned->wide;
   return true;
 }
@@ -59,6 +60,7 @@ bool takes_scaled_steps(StagesPlan& plan) {
   const auto aligned = aligned_plan(unscaled, plan.a, plan.b);
   if (!aligned) return false;
   plan.aligned = *aligned;
+  plan.exponents = true;
   plan.wide = aligned->wide;
   return true;
 }
@@ -117,10 +119,12 @@ bool takes_late_addends(StagesPlan& plan) {
   // Cut sums are integers of 31 bits; the last sum has less than 53.
   const int bits = sum.fraction_bits, shift = last.fraction_bits - bits;
   const double greatest = 4.0 * engine.products * power_of_two(bits);
-  const bool fits = bits <= 28 && greatest <= power_of_two(30) && shift >= 0 && shift <= 16 && last.addend_fraction_bits >= 23 &&
-                    last.addend_fraction_bits <= last.fraction_bits && last.fraction_bits <= 31 && engine.products % 2 == 0;
+  const bool fits = bits <= 28 && greatest <= power_of_two(30) && shift >= 0 && shift <= 16 &&
+                    last.addend_fraction_bits >= 23 && last.addend_fraction_bits <= last.fraction_bits &&
+                    last.fraction_bits <= 31 && engine.products % 2 == 0;
   if (!fits || !(plan.exact_products || plan.a.precision() + plan.b.precision() <= 24)) return false;
   if (std::max(plan.a.max_exponent(), plan.b.max_exponent()) > 127) return false;
+  plan.exponents = true;
   plan.wide = !are_narrow(plan);
   return engine.stage_count == 2 || !plan.wide;
 }

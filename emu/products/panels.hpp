@@ -60,7 +60,8 @@ struct ColumnPanel {
   Lines<float> values;
   Lines<std::int8_t> exponents8;
   Lines<std::int16_t> exponents16;
-  Lines<double> scales;  ///< (step * blocks of a step + block) * panel_columns + j
+  Lines<double> scales;     ///< (step * blocks of a step + block) * panel_columns + j
+  std::size_t columns = 0;  ///< that are wanted; those beyond are zeros
 };
 
 /// The exponent by which an alignment judges x: that of its format's least normal number for subnormals.
@@ -80,7 +81,8 @@ struct AlignedTerms {
 /// stride panel_columns. c and the result are numbers of the accumulator's format, or infinite.
 float aligned_step(const AlignedPlan& plan, const float* a, const float* b, float c, AlignedTerms terms = {}) noexcept;
 
-/// Continues the chains of `rows` by panel_columns outputs, accumulators in row-major order, by `steps` steps.
+/// Continues the chains of `rows` by `columns` outputs, accumulators in rows of panel_columns, by `steps` steps. What becomes
+/// of outputs beyond these columns is not said.
 void aligned_steps(const AlignedPlan& plan, const RowPanel& a, const ColumnPanel& b, std::size_t steps, float* accumulators);
 
 }  // namespace ulpscope::emu::detail

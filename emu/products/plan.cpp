@@ -116,17 +116,55 @@ std::optional<StagesPlan> stages_plan(const Engine& engine, Format a, Format b, 
   return plan;
 }
 
+namespace {
+
+Format scale_format(const EngineMatmul<float>& problem) noexcept {
+  return problem.scale_a.empty() ? problem.scale_b.format : problem.scale_a.format;
+}
+
+}  // namespace
+
 std::optional<std::vector<Kernel>> kernels_of(const EngineMatmul<float>& problem, const std::vector<Part>& parts) {
-  const Format scales = problem.scale_a.empty() ? problem.scale_b.format : problem.scale_a.format;
   const auto aligned = aligned_plan(problem.engine, problem.a.format, problem.b.format);
   std::vector<Kernel> kernels;
   for (const Part& part : parts) {
     const auto stages =
-        aligned ? std::nullopt : stages_plan(problem.engine, problem.a.format, problem.b.format, scales, part.end - part.begin);
+        aligned ? std::nullopt
+                : stages_plan(problem.engine, problem.a.format, problem.b.format, scale_format(problem), part.end - part.begin);
     if (!aligned && !stages) return std::nullopt;
     kernels.push_back(aligned ? Kernel(*aligned) : Kernel(*stages));
   }
   return kernels;
+}
+
+MatmulPlan plan_of(const EngineMatmul<float>& problem) {
+  constexpr std::size_t longest = 512;  // products of a stretch
+  MatmulPlan plan{parts_of(problem), {}, {}};
+  plan.kernels = kernels_of(problem, plan.parts);
+  for (std::size_t p = 0; p < plan.parts.size() && plan.kernels; ++p) {
+    const std::size_t products = (*plan.kernels)[p].products(), end = plan.parts[p].end;
+    const std::size_t distance = std::max(longest / products, std::size_t{1}) * products;
+    for (std::size_t begin = plan.parts[p].begin; begin < end; begin += distance) {
+      const std::size_t stop = std::min(end, begin + distance);
+      plan.stretches.push_back({p, begin, stop, (stop - begin + products - 1) / products});
+    }
+  }
+  return plan;
+}
+
+Plans::Kind Plans::kind_of(const EngineMatmul<float>& problem) noexcept {
+  return {problem.engine,  problem.a.format, problem.b.format,        scale_format(problem), problem.a.columns(),
+          problem.promote, problem.split_k,  problem.scale_a.columns, problem.scale_b.rows};
+}
+
+const MatmulPlan& Plans::of(const EngineMatmul<float>& problem) {
+  constexpr std::size_t most = 32;  // kinds of products that a training step takes in turn
+  const Kind kind = kind_of(problem);
+  for (const auto& known : known_)
+    if (known->kind == kind) return known->plan;
+  if (known_.size() == most) known_.erase(known_.begin());
+  known_.push_back(std::make_unique<const Known>(Known{kind, plan_of(problem)}));
+  return known_.back()->plan;
 }
 
 }  // namespace ulpscope::emu::detail

@@ -204,7 +204,7 @@ void run(const StagesPlan& plan, const RowPanel& a, const ColumnPanel& b, std::s
     for (std::size_t i = 0; i < a.rows; ++i) {
       const float* const row = a.values.data() + (s * panel_rows + i) * plan.products;
       const double* const row_scales = plan.blocks == 0 ? nullptr : a.scales.data() + (s * panel_rows + i) * plan.blocks;
-      for (std::size_t j = 0; j < panel_columns; j += lanes) {
+      for (std::size_t j = 0; j < b.columns; j += lanes) {
         const float* const columns = b.values.data() + s * plan.products * panel_columns + j;
         const double* const column_scales = plan.blocks == 0 ? nullptr : b.scales.data() + s * plan.blocks * panel_columns + j;
         float* const at = accumulators + i * panel_columns + j;

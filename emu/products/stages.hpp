@@ -21,7 +21,8 @@ struct StagesPlan {
   StagesRun* run;            ///< the kernel
   std::size_t products;      ///< of a step
   bool exact_products;       ///< those of two operands are floats
-  bool wide = true;          ///< panels have exponents of 16 bits, not 8
+  bool exponents = false;    ///< panels have them
+  bool wide = false;         ///< of 16 bits, not 8
   AlignedPlan aligned = {};  ///< of the truncating steps that half_steps and scaled_steps are made of
   double a_least, b_least;   ///< least exponents of the operands' formats
 

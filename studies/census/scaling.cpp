@@ -13,6 +13,7 @@
 #include "emu/catalogue.hpp"
 #include "emu/encode.hpp"
 #include "emu/error.hpp"
+#include "emu/magnitude.hpp"
 #include "emu/names.hpp"
 
 namespace ulpscope::studies {
@@ -145,15 +146,14 @@ std::optional<int> ScaleMap::log2_uniform() const noexcept {
   return exponent;
 }
 
-ScaleMap::ScaleMap(const Scaling& scaling, emu::Format format, const tensors::Tensor& tensor) {
-  const std::uint64_t count = tensor.count();
-  columns_ = std::max<std::uint64_t>(tensor.shape.empty() ? 1 : tensor.shape.back(), 1);
+bool ScaleMap::lay_out(const Scaling& scaling, std::uint64_t count, std::uint64_t columns) {
+  columns_ = std::max<std::uint64_t>(columns, 1);
   const std::uint64_t rows = std::max<std::uint64_t>(count / columns_, 1);
   block_rows_ = rows;
   block_columns_ = columns_;
   switch (scaling.rule) {
-    case ScaleRule::none: scales_ = {ElementScale{}}; return;
-    case ScaleRule::number: scales_ = {plain(scaling.number)}; return;
+    case ScaleRule::none: scales_ = {ElementScale{}}; return false;
+    case ScaleRule::number: scales_ = {plain(scaling.number)}; return false;
     case ScaleRule::amax:
     case ScaleRule::pow2: break;
     case ScaleRule::row: block_rows_ = 1; break;
@@ -162,13 +162,34 @@ ScaleMap::ScaleMap(const Scaling& scaling, emu::Format format, const tensors::Te
     case ScaleRule::nvfp4: block_rows_ = 1, block_columns_ = 16; break;
     default: block_rows_ = 1, block_columns_ = 32; break;
   }
-  in_float_ = tensor.dtype.fits_float();
   blocks_per_row_ = (columns_ + block_columns_ - 1) / block_columns_;
   const std::uint64_t blocks = (rows + block_rows_ - 1) / block_rows_ * blocks_per_row_;
   scales_.resize(static_cast<std::size_t>(blocks), ElementScale{0});  // `multiply` holds the block's amax until the end
+  return true;
+}
 
-  std::vector<double> chunk(1 << 16);
+void ScaleMap::scale_by_amax(ScaleRule rule, emu::Format format) {
   double tensor_amax = 0;
+  for (const ElementScale& scale : scales_) tensor_amax = std::max(tensor_amax, scale.multiply);
+  const float tensor_scale = nvfp4_tensor_scale(format, tensor_amax);
+  for (ElementScale& scale : scales_) {
+    const double amax = scale.multiply;
+    if (rule == ScaleRule::nvfp4)
+      scale = nvfp4_scale(format, tensor_scale, amax);
+    else if (clamps(rule))
+      scale = mx_scale(rule, format, amax);
+    else if (rule == ScaleRule::pow2)
+      scale = plain(emu::power_of_two(floor_log2(static_cast<double>(amax_scale(format, amax)))));
+    else
+      scale = plain(static_cast<double>(amax_scale(format, amax)));
+  }
+}
+
+ScaleMap::ScaleMap(const Scaling& scaling, emu::Format format, const tensors::Tensor& tensor) {
+  const std::uint64_t count = tensor.count();
+  if (!lay_out(scaling, count, tensor.shape.empty() ? 1 : tensor.shape.back())) return;
+  in_float_ = tensor.dtype.fits_float();
+  std::vector<double> chunk(static_cast<std::size_t>(std::min<std::uint64_t>(count, 1 << 16)));
   for (std::uint64_t first = 0; first < count; first += chunk.size()) {
     const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(chunk.size(), count - first));
     tensor.source->read(first, std::span(chunk.data(), size));
@@ -176,21 +197,21 @@ ScaleMap::ScaleMap(const Scaling& scaling, emu::Format format, const tensors::Te
       double& amax = scales_[block_of(first + i)].multiply;
       const auto end = i + static_cast<std::size_t>(std::min<std::uint64_t>(run(first + i).count, size - i));
       for (; i < end; ++i) amax = std::max(amax, std::fabs(chunk[i]));  // a NaN is passed over, as by fmaxf
-      tensor_amax = std::max(tensor_amax, amax);
     }
   }
-  const float tensor_scale = nvfp4_tensor_scale(format, tensor_amax);
-  for (ElementScale& scale : scales_) {
-    const double amax = scale.multiply;
-    if (scaling.rule == ScaleRule::nvfp4)
-      scale = nvfp4_scale(format, tensor_scale, amax);
-    else if (clamps(scaling.rule))
-      scale = mx_scale(scaling.rule, format, amax);
-    else if (scaling.rule == ScaleRule::pow2)
-      scale = plain(emu::power_of_two(floor_log2(static_cast<double>(amax_scale(format, amax)))));
-    else
-      scale = plain(static_cast<double>(amax_scale(format, amax)));
+  scale_by_amax(scaling.rule, format);
+}
+
+ScaleMap::ScaleMap(const Scaling& scaling, emu::Format format, std::span<const float> values, std::size_t columns) {
+  if (!lay_out(scaling, values.size(), columns)) return;
+  in_float_ = true;
+  for (std::size_t first = 0; first < values.size();) {
+    const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(run(first).count, values.size() - first));
+    double& amax = scales_[block_of(first)].multiply;
+    amax = std::max(amax, static_cast<double>(emu::greatest_magnitude(values.subspan(first, size))));
+    first += size;
   }
+  scale_by_amax(scaling.rule, format);
 }
 
 }  // namespace ulpscope::studies

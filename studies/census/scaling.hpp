@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -62,6 +63,8 @@ class ScaleMap {
  public:
   /// Reads the whole tensor once where the rule needs magnitudes.
   ScaleMap(const Scaling& scaling, emu::Format format, const tensors::Tensor& tensor);
+  /// The same of numbers in memory, row-major, in rows of `columns`.
+  ScaleMap(const Scaling& scaling, emu::Format format, std::span<const float> values, std::size_t columns);
 
   /// Rows of blocks, and blocks in a row: block (i, j) has the scale number i * blocks_per_row() + j.
   std::size_t blocks_per_row() const noexcept { return static_cast<std::size_t>(blocks_per_row_); }
@@ -89,6 +92,10 @@ class ScaleMap {
 
  private:
   std::size_t block_of(std::uint64_t index) const noexcept;
+  /// Lays blocks out over rows of `columns`. @returns whether their scales follow from the elements
+  bool lay_out(const Scaling& scaling, std::uint64_t count, std::uint64_t columns);
+  /// Scales from the greatest magnitudes that stand in their places.
+  void scale_by_amax(ScaleRule rule, emu::Format format);
 
   std::uint64_t columns_ = 1, block_rows_ = 1, block_columns_ = 1, blocks_per_row_ = 1;
   bool in_float_ = false;

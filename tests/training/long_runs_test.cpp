@@ -309,6 +309,7 @@ TEST_CASE("a Hadamard matrix on both sides leaves the product as it was", "[trai
   // Each row of the orthogonal matrix, by the definition: signs times (-1)^(bits in common) / 4.
   const std::vector<int> signs{1, 1, 1, -1, 1, -1, -1, -1, -1, -1, -1, 1, -1, 1, -1, -1};
   const emu::Format wide = emu::float64;
+  Workspace<double> workspace;
   for (std::size_t one = 0; one < 16; ++one) {
     Numbers a(16), b(256), d(16);
     a[one] = 1;
@@ -321,7 +322,7 @@ TEST_CASE("a Hadamard matrix on both sides leaves the product as it was", "[trai
         [&](std::span<double> values, const Storage&, std::string_view place) {
           if (place == "input") told.emplace_back(values.begin(), values.end());
         },
-        d);
+        workspace, d);
     REQUIRE(told.size() == 1);
     for (std::size_t j = 0; j < 16; ++j) {
       const int parity = __builtin_popcount(static_cast<unsigned>(one & j)) % 2 == 0 ? 1 : -1;

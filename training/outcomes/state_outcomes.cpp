@@ -101,10 +101,11 @@ double mean_error(std::size_t k, std::size_t promote, int threads) {
     stored.emplace_back(values.begin(), values.end());
   };
   std::vector<float> d(extent * extent);
+  Workspace<float> workspace;
   const OperandPrecision operand{.storage = e4m3};
   const ProductOperand<float> left{{a, extent, k}, operand, "input"}, right{{b, k, extent, true}, operand, "weight"};
   multiply<float>(left, right, {.engine = "sm_90", .accumulate = emu::float32, .promote = promote, .threads = threads}, store,
-                  std::span<float>(d));
+                  workspace, std::span<float>(d));
   double mean = 0;
   for (std::size_t i = 0; i < extent; ++i)
     for (std::size_t j = 0; j < extent; ++j) {

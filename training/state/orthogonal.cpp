@@ -35,7 +35,7 @@ class Iteration {
     return one[0];
   }
 
-  Values product(const MatrixView<Real>& x, const MatrixView<Real>& y) const {
+  Values product(const MatrixView<Real>& x, const MatrixView<Real>& y) {
     const auto operand = [&](const MatrixView<Real>& matrix, std::string_view place) {
       return ProductOperand<Real>{matrix, {.storage = {format_, {}}}, place};
     };
@@ -43,7 +43,7 @@ class Iteration {
     Values d(x.rows * y.columns);
     multiply<Real>(operand(x, "input"), operand(y, "weight"),
                    {.engine = "fma", .accumulate = emu::fits_float(format_) ? emu::float32 : emu::float64, .threads = threads_},
-                   as_it_is, std::span<Real>(d));
+                   as_it_is, workspace_, std::span<Real>(d));
     store(d);
     return d;
   }
@@ -70,7 +70,7 @@ class Iteration {
     store(x);
   }
 
-  Values step(const Values& x, const MatrixExtents& extents) const {
+  Values step(const Values& x, const MatrixExtents& extents) {
     const MatrixView<Real> matrix{x, extents.rows, extents.columns};
     const Values gram = product(matrix, matrix.t()), scaled = times(c, gram);
     const auto square = [&](const Values& values) { return MatrixView<Real>{values, extents.rows, extents.rows}; };
@@ -81,6 +81,7 @@ class Iteration {
  private:
   emu::Format format_;
   int threads_;
+  Workspace<Real> workspace_;
 };
 
 template <class Real>
@@ -104,7 +105,7 @@ std::vector<Real> orthogonalized(std::vector<Real> values, MatrixExtents extents
     values = transposed(values, extents);
     std::swap(extents.rows, extents.columns);
   }
-  const Iteration<Real> iteration(format, threads);
+  Iteration<Real> iteration(format, threads);
   iteration.store(values);
   iteration.normalize(values);
   for (std::uint64_t i = 0; i < steps; ++i) values = iteration.step(values, extents);

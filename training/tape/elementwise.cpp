@@ -13,23 +13,25 @@
 namespace ulpscope::training {
 namespace {
 
-constexpr std::size_t cost_of_function = 32;
+/// Of a function, in additions: arithmetic and a choice, or a series.
+constexpr std::size_t cost_of_arithmetic = 1, cost_of_function = 32;
 
 /// y = f(x); dx = dy * slope(x, y), y being the number that was stored.
 template <class Real, class Function, class Slope>
-Variable map(Tape<Real>& tape, std::string_view name, Variable of, Function f, Slope slope) {
+Variable map(Tape<Real>& tape, std::string_view name, Variable of, std::size_t cost, Function f, Slope slope) {
   const OperationPrecision precision = tape.precision_of(name);
   const Variable x = taken(tape, of, precision);
-  Array<Real> y(tape.shape(x));
-  for_each_part(y.count(), tape.threads(), cost_of_function, [&, &from = tape.value(x)](std::size_t i, std::size_t end) {
+  Array<Real> y = tape.array(tape.shape(x));
+  for_each_part(y.count(), tape.threads(), cost, [&, &from = tape.value(x)](std::size_t i, std::size_t end) {
     for (; i < end; ++i) y.values[i] = f(from.values[i]);
   });
   const Variable out = tape.next();
-  return tape.record(name, {x}, std::move(y), precision.output, [&tape, x, out, slope](const Array<Real>& gradient) {
-    std::vector<Array<Real>> of_inputs(1, Array<Real>(gradient.shape));
+  return tape.record(name, {x}, std::move(y), precision.output, [&tape, x, out, cost, slope](const Array<Real>& gradient) {
+    std::vector<Array<Real>> of_inputs;
+    of_inputs.push_back(tape.array(gradient.shape));
     const auto& xs = tape.value(x).values;
     const auto& ys = tape.value(out).values;
-    for_each_part(gradient.count(), tape.threads(), cost_of_function, [&](std::size_t i, std::size_t end) {
+    for_each_part(gradient.count(), tape.threads(), cost, [&](std::size_t i, std::size_t end) {
       for (; i < end; ++i) of_inputs[0].values[i] = gradient.values[i] * slope(xs[i], ys[i]);
     });
     return of_inputs;
@@ -72,8 +74,8 @@ Shape common_shape(std::string_view name, const Shape& x, const Shape& y) {
 
 /// The gradient of an operand: that of the result times `factor`, summed over what was repeated, in ascending order in float64.
 template <class Real, class Factor>
-Array<Real> reduced(const Array<Real>& gradient, const Shape& shape, Factor factor) {
-  Array<Real> out(shape);
+Array<Real> reduced(const Tape<Real>& tape, const Array<Real>& gradient, const Shape& shape, Factor factor) {
+  Array<Real> out = tape.array(shape);
   if (gradient.shape == shape) {
     for (std::size_t i = 0; i < gradient.count(); ++i) out.values[i] = gradient.values[i] * factor(i);
     return out;
@@ -92,7 +94,7 @@ Variable combine(Tape<Real>& tape, std::string_view name, Variable of_x, Variabl
                  SlopeY slope_y) {
   const OperationPrecision precision = tape.precision_of(name);
   const Variable x = taken(tape, of_x, precision), y = taken(tape, of_y, precision);
-  Array<Real> z(common_shape(name, tape.shape(x), tape.shape(y)));
+  Array<Real> z = tape.array(common_shape(name, tape.shape(x), tape.shape(y)));
   const Broadcast in_x(tape.shape(x), z.shape), in_y(tape.shape(y), z.shape);
   const bool same = tape.shape(x) == z.shape && tape.shape(y) == z.shape;
   const auto& xs = tape.value(x).values;
@@ -104,20 +106,26 @@ Variable combine(Tape<Real>& tape, std::string_view name, Variable of_x, Variabl
       for (; i < end; ++i) z.values[i] = f(xs[in_x(i)], ys[in_y(i)]);
     }
   });
-  return tape.record(
-      name, {x, y}, std::move(z), precision.output, [&tape, x, y, slope_x, slope_y](const Array<Real>& gradient) {
-        const auto& from_x = tape.value(x).values;
-        const auto& from_y = tape.value(y).values;
-        const Broadcast at_x(tape.shape(x), gradient.shape), at_y(tape.shape(y), gradient.shape);
-        std::vector<Array<Real>> of_inputs(2);
-        if (tape.has_gradient(x))
-          of_inputs[0] =
-              reduced(gradient, tape.shape(x), [&](std::size_t i) { return slope_x(from_x[at_x(i)], from_y[at_y(i)]); });
-        if (tape.has_gradient(y))
-          of_inputs[1] =
-              reduced(gradient, tape.shape(y), [&](std::size_t i) { return slope_y(from_x[at_x(i)], from_y[at_y(i)]); });
-        return of_inputs;
-      });
+  return tape.record(name, {x, y}, std::move(z), precision.output,
+                     [&tape, x, y, slope_x, slope_y](const Array<Real>& gradient) {
+                       const auto& from_x = tape.value(x).values;
+                       const auto& from_y = tape.value(y).values;
+                       std::vector<Array<Real>> of_inputs(2);
+                       const auto reduce = [&](const auto& at_x, const auto& at_y) {
+                         if (tape.has_gradient(x))
+                           of_inputs[0] = reduced(tape, gradient, tape.shape(x),
+                                                  [&](std::size_t i) { return slope_x(from_x[at_x(i)], from_y[at_y(i)]); });
+                         if (tape.has_gradient(y))
+                           of_inputs[1] = reduced(tape, gradient, tape.shape(y),
+                                                  [&](std::size_t i) { return slope_y(from_x[at_x(i)], from_y[at_y(i)]); });
+                       };
+                       const auto in_place = [](std::size_t i) { return i; };
+                       if (tape.shape(x) == gradient.shape && tape.shape(y) == gradient.shape)
+                         reduce(in_place, in_place);
+                       else
+                         reduce(Broadcast(tape.shape(x), gradient.shape), Broadcast(tape.shape(y), gradient.shape));
+                       return of_inputs;
+                     });
 }
 
 }  // namespace
@@ -125,7 +133,8 @@ Variable combine(Tape<Real>& tape, std::string_view name, Variable of_x, Variabl
 template <class Real>
 Variable add(Tape<Real>& tape, Variable x, Variable y) {
   const auto one = [](Real, Real) { return Real{1}; };
-  return combine(tape, "add", x, y, [](Real a, Real b) { return a + b; }, one, one);
+  return combine(
+      tape, "add", x, y, [](Real a, Real b) { return a + b; }, one, one);
 }
 
 template <class Real>
@@ -151,52 +160,58 @@ Variable divide(Tape<Real>& tape, Variable x, Variable y) {
 
 template <class Real>
 Variable affine(Tape<Real>& tape, Variable x, Real factor, Real summand) {
-  return map(tape, "affine", x, [=](Real a) { return a * factor + summand; }, [=](Real, Real) { return factor; });
+  return map(
+      tape, "affine", x, cost_of_arithmetic, [=](Real a) { return a * factor + summand; }, [=](Real, Real) { return factor; });
 }
 
 template <class Real>
 Variable exp(Tape<Real>& tape, Variable x) {
-  return map(tape, "exp", x, [](Real a) { return exponential(a); }, [](Real, Real y) { return y; });
+  return map(
+      tape, "exp", x, cost_of_function, [](Real a) { return exponential(a); }, [](Real, Real y) { return y; });
 }
 
 template <class Real>
 Variable log(Tape<Real>& tape, Variable x) {
-  return map(tape, "log", x, [](Real a) { return logarithm(a); }, [](Real a, Real) { return 1 / a; });
+  return map(
+      tape, "log", x, cost_of_function, [](Real a) { return logarithm(a); }, [](Real a, Real) { return 1 / a; });
 }
 
 template <class Real>
 Variable sqrt(Tape<Real>& tape, Variable x) {
-  return map(tape, "sqrt", x, [](Real a) { return std::sqrt(a); }, [](Real, Real y) { return 1 / (2 * y); });
+  return map(
+      tape, "sqrt", x, cost_of_arithmetic, [](Real a) { return std::sqrt(a); }, [](Real, Real y) { return 1 / (2 * y); });
 }
 
 template <class Real>
 Variable square(Tape<Real>& tape, Variable x) {
-  return map(tape, "square", x, [](Real a) { return a * a; }, [](Real a, Real) { return 2 * a; });
+  return map(
+      tape, "square", x, cost_of_arithmetic, [](Real a) { return a * a; }, [](Real a, Real) { return 2 * a; });
 }
 
 template <class Real>
 Variable relu(Tape<Real>& tape, Variable x) {
   return map(
-      tape, "relu", x, [](Real a) { return a > 0 || std::isnan(a) ? a : Real{0}; },
+      tape, "relu", x, cost_of_arithmetic, [](Real a) { return a <= 0 ? Real{0} : a; },
       [](Real, Real y) { return y > 0 ? Real{1} : Real{0}; });
 }
 
 template <class Real>
 Variable sigmoid(Tape<Real>& tape, Variable x) {
-  return map(tape, "sigmoid", x, [](Real a) { return logistic(a); }, [](Real, Real y) { return y * (1 - y); });
+  return map(
+      tape, "sigmoid", x, cost_of_function, [](Real a) { return logistic(a); }, [](Real, Real y) { return y * (1 - y); });
 }
 
 template <class Real>
 Variable tanh(Tape<Real>& tape, Variable x) {
   return map(
-      tape, "tanh", x, [](Real a) { return static_cast<Real>(emu::tanh(static_cast<double>(a))); },
+      tape, "tanh", x, cost_of_function, [](Real a) { return static_cast<Real>(emu::tanh(static_cast<double>(a))); },
       [](Real, Real y) { return 1 - y * y; });
 }
 
 template <class Real>
 Variable gelu(Tape<Real>& tape, Variable x) {
   return map(
-      tape, "gelu", x,
+      tape, "gelu", x, cost_of_function,
       [](Real a) {
         const auto wide = static_cast<double>(a);
         return static_cast<Real>(wide * normal_distribution(wide));
@@ -210,7 +225,7 @@ Variable gelu(Tape<Real>& tape, Variable x) {
 template <class Real>
 Variable silu(Tape<Real>& tape, Variable x) {
   return map(
-      tape, "silu", x, [](Real a) { return a * logistic(a); },
+      tape, "silu", x, cost_of_function, [](Real a) { return a * logistic(a); },
       [](Real a, Real) {
         const Real s = logistic(a);
         return s * (1 + a * (1 - s));
@@ -219,8 +234,12 @@ Variable silu(Tape<Real>& tape, Variable x) {
 
 template <class Real>
 Variable cast(Tape<Real>& tape, Variable x, const Storage& storage) {
-  return tape.record("cast", {x}, tape.value(x), storage,
-                     [](const Array<Real>& gradient) { return std::vector<Array<Real>>{gradient}; });
+  return tape.record("cast", {x}, tape.copy(tape.shape(x), tape.value(x).values), storage,
+                     [&tape](const Array<Real>& gradient) {
+                       std::vector<Array<Real>> of_inputs;
+                       of_inputs.push_back(tape.copy(gradient.shape, gradient.values));
+                       return of_inputs;
+                     });
 }
 
 #define ULPSCOPE_OPERATIONS(Real)                              \

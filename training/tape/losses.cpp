@@ -73,7 +73,7 @@ Variable mean_squared_error(Tape<Real>& tape, Variable of, Variable target) {
                        const Real each = 2 * gradient.values[0] / static_cast<Real>(count);
                        const auto& a = tape.value(x).values;
                        const auto& t = tape.value(target).values;
-                       out[0] = Array<Real>(tape.shape(x));
+                       out[0] = tape.array(tape.shape(x));
                        for (std::size_t i = 0; i < count; ++i) out[0].values[i] = each * (a[i] - t[i]);
                        if (tape.has_gradient(target)) {
                          out[1] = out[0];
@@ -102,10 +102,10 @@ Variable binary_cross_entropy_with_logits(Tape<Real>& tape, Variable of, Variabl
                        const Real each = gradient.values[0] / static_cast<Real>(count);
                        const auto& a = tape.value(x).values;
                        const auto& t = tape.value(target).values;
-                       out[0] = Array<Real>(tape.shape(x));
+                       out[0] = tape.array(tape.shape(x));
                        for (std::size_t i = 0; i < count; ++i) out[0].values[i] = each * (logistic(a[i]) - t[i]);
                        if (tape.has_gradient(target)) {
-                         out[1] = Array<Real>(tape.shape(x));
+                         out[1] = tape.array(tape.shape(x));
                          for (std::size_t i = 0; i < count; ++i) out[1].values[i] = -each * a[i];
                        }
                        return out;

@@ -13,13 +13,16 @@ namespace {
 /// Result element i is input element from[i].
 template <class Real>
 Variable moved(Tape<Real>& tape, std::string_view name, Variable x, Shape shape, std::vector<std::size_t> from) {
-  Array<Real> y(std::move(shape));
-  for (std::size_t i = 0; i < y.count(); ++i) y.values[i] = tape.value(x).values[from[i]];
-  return tape.record_moved(name, x, std::move(y), [of = tape.shape(x), from = std::move(from)](const Array<Real>& gradient) {
-    std::vector<Array<Real>> out(1, Array<Real>(of));
-    for (std::size_t i = 0; i < from.size(); ++i) out[0].values[from[i]] = gradient.values[i];
-    return out;
-  });
+  Array<Real> y = tape.array(std::move(shape));
+  const auto& xs = tape.value(x).values;
+  for (std::size_t i = 0; i < y.count(); ++i) y.values[i] = xs[from[i]];
+  return tape.record_moved(name, x, std::move(y),
+                           [&tape, of = tape.shape(x), from = std::move(from)](const Array<Real>& gradient) {
+                             std::vector<Array<Real>> out;
+                             out.push_back(tape.zeros(of));
+                             for (std::size_t i = 0; i < from.size(); ++i) out[0].values[from[i]] = gradient.values[i];
+                             return out;
+                           });
 }
 
 std::vector<std::size_t> strides_of(const Shape& shape) {
@@ -34,9 +37,12 @@ template <class Real>
 Variable reshape(Tape<Real>& tape, Variable x, Shape shape) {
   if (count_of(shape) != tape.value(x).count())
     throw Error("reshape: " + words_of(tape.shape(x)) + " has not as many elements as " + words_of(shape));
-  return tape.record_moved(
-      "reshape", x, Array<Real>(std::move(shape), tape.value(x).values),
-      [of = tape.shape(x)](const Array<Real>& gradient) { return std::vector<Array<Real>>{Array<Real>(of, gradient.values)}; });
+  return tape.record_moved("reshape", x, tape.copy(std::move(shape), tape.value(x).values),
+                           [&tape, of = tape.shape(x)](const Array<Real>& gradient) {
+                             std::vector<Array<Real>> out;
+                             out.push_back(tape.copy(of, gradient.values));
+                             return out;
+                           });
 }
 
 template <class Real>
@@ -91,7 +97,7 @@ Variable concatenate(Tape<Real>& tape, const std::vector<Variable>& parts, std::
   std::size_t before = 1, after = 1;
   for (std::size_t d = 0; d < shape.size(); ++d)
     if (d != dimension) (d < dimension ? before : after) *= shape[d];
-  Array<Real> y(shape);
+  Array<Real> y = tape.array(shape);
   std::vector<std::size_t> extents;
   for (std::size_t offset = 0; const Variable part : parts) {
     const std::size_t run = tape.shape(part)[dimension] * after;
@@ -110,7 +116,7 @@ Variable concatenate(Tape<Real>& tape, const std::vector<Variable>& parts, std::
                      [&tape, parts, extents, before, whole](const Array<Real>& gradient) {
                        std::vector<Array<Real>> out;
                        for (std::size_t offset = 0, k = 0; k < parts.size(); offset += extents[k++]) {
-                         out.emplace_back(tape.shape(parts[k]));
+                         out.push_back(tape.array(tape.shape(parts[k])));
                          for (std::size_t b = 0; b < before; ++b)
                            std::copy_n(gradient.values.begin() + static_cast<std::ptrdiff_t>(b * whole + offset), extents[k],
                                        out.back().values.begin() + static_cast<std::ptrdiff_t>(b * extents[k]));
@@ -123,17 +129,18 @@ template <class Real>
 Variable gather(Tape<Real>& tape, Variable table, const std::vector<std::size_t>& rows) {
   const Shape of = tape.shape(table);
   if (of.size() != 2) throw Error("gather: rows of a table, not of " + words_of(of));
-  Array<Real> y({rows.size(), of[1]});
+  Array<Real> y = tape.array({rows.size(), of[1]});
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (rows[i] >= of[0]) throw Error("gather: row " + std::to_string(rows[i]) + " of " + words_of(of));
     std::copy_n(tape.value(table).values.begin() + static_cast<std::ptrdiff_t>(rows[i] * of[1]), of[1],
                 y.values.begin() + static_cast<std::ptrdiff_t>(i * of[1]));
   }
-  return tape.record_moved("gather", table, std::move(y), [of, rows](const Array<Real>& gradient) {
+  return tape.record_moved("gather", table, std::move(y), [&tape, of, rows](const Array<Real>& gradient) {
     std::vector<double> sums(count_of(of), 0.0);
     for (std::size_t i = 0; i < rows.size(); ++i)
       for (std::size_t j = 0; j < of[1]; ++j) sums[rows[i] * of[1] + j] += static_cast<double>(gradient.values[i * of[1] + j]);
-    std::vector<Array<Real>> out(1, Array<Real>(of));
+    std::vector<Array<Real>> out;
+    out.push_back(tape.array(of));
     for (std::size_t i = 0; i < sums.size(); ++i) out[0].values[i] = static_cast<Real>(sums[i]);
     return out;
   });
@@ -167,11 +174,12 @@ Variable mask_future(Tape<Real>& tape, Variable x, Real value) {
   if (shape.size() < 2) throw Error("mask_future: " + words_of(shape) + " has no rows and columns");
   const std::size_t columns = shape.back(), rows = shape[shape.size() - 2];
   const auto hidden = [rows, columns](std::size_t i) { return i % columns > i / columns % rows; };
-  Array<Real> y(shape, tape.value(x).values);
+  Array<Real> y = tape.copy(shape, tape.value(x).values);
   for (std::size_t i = 0; i < y.count(); ++i)
     if (hidden(i)) y.values[i] = value;
-  return tape.record("mask_future", {x}, std::move(y), std::nullopt, [hidden](const Array<Real>& gradient) {
-    std::vector<Array<Real>> out{gradient};
+  return tape.record("mask_future", {x}, std::move(y), std::nullopt, [&tape, hidden](const Array<Real>& gradient) {
+    std::vector<Array<Real>> out;
+    out.push_back(tape.copy(gradient.shape, gradient.values));
     for (std::size_t i = 0; i < out[0].count(); ++i)
       if (hidden(i)) out[0].values[i] = 0;
     return out;

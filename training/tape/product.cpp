@@ -4,15 +4,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <limits>
-#include <optional>
+#include <string>
 #include <vector>
 
 #include "emu/engine_matmul.hpp"
 #include "emu/error.hpp"
+#include "emu/magnitude.hpp"
 #include "products/engine.hpp"
-#include "tensors/tensor.hpp"
 
 namespace ulpscope::training {
 namespace {
@@ -42,52 +40,70 @@ bool is_scaled(const OperandPrecision& precision) { return precision.scaling.rul
 
 std::size_t up_to_multiple(std::size_t n, std::size_t of) { return of == 0 ? n : (n + of - 1) / of * of; }
 
-/// Lines of an operand (rows of A, columns of B) by products of a sum, with zeros up to whole blocks.
+/// Copies a matrix whose stored columns are its rows: lines of `out` have `products` elements.
 template <class Real>
-struct Lines {
-  std::vector<Real> values;
-  std::size_t lines, products;
-};
-
-template <class Real>
-Lines<Real> lines_of(const MatrixView<Real>& matrix, std::size_t lines, std::size_t products) {
-  Lines<Real> out{std::vector<Real>(lines * products), lines, products};
-  for (std::size_t i = 0; i < matrix.rows; ++i)
-    for (std::size_t j = 0; j < matrix.columns; ++j) out.values[i * products + j] = matrix.at(i, j);
-  return out;
+void turn(const MatrixView<Real>& matrix, std::size_t products, Real* out) {
+  constexpr std::size_t at_once = 16;  // a block of lines stays in the nearest cache
+  for (std::size_t i = 0; i < matrix.rows; i += at_once) {
+    const std::size_t end = std::min(matrix.rows, i + at_once);
+    for (std::size_t j = 0; j < matrix.columns; ++j)
+      for (std::size_t line = i; line < end; ++line) out[line * products + j] = matrix.values[j * matrix.rows + line];
+  }
 }
 
-/// Factors by which sums are multiplied to take the scales out, a grid of lines by products.
-struct TakenOut {
-  emu::Format format = emu::float32;
-  std::vector<float> values;
-  std::size_t lines = 0, products = 0;
-  float whole = 1;
-};
-
+/// Lays a matrix out line by line, zeros being added up to so many lines and products.
 template <class Real>
-struct Quantized {
-  Lines<Real> lines;
-  TakenOut scales;
-};
+void lay_out(const MatrixView<Real>& matrix, std::size_t lines, std::size_t products, QuantizedOperand<Real>& out) {
+  out.lines = lines, out.products = products;
+  out.values.resize(lines * products);
+  Real* const to = out.values.data();
+  if (lines != matrix.rows || products != matrix.columns) std::fill(out.values.begin(), out.values.end(), Real{0});
+  if (matrix.transposed) return turn(matrix, products, to);
+  for (std::size_t i = 0; i < matrix.rows; ++i)
+    std::copy_n(matrix.values.data() + i * matrix.columns, matrix.columns, to + i * products);
+}
 
-TakenOut taken_out(ScaleRule rule, const studies::ScaleMap& map, std::size_t lines, std::size_t products) {
+ScaleLayout layout_of(ScaleRule rule, std::size_t lines, std::size_t products) {
   const Block block = block_of(rule);
-  TakenOut out;
-  out.lines = block.across == 0 ? 1 : lines / block.across;
-  out.products = block.along == 0 ? 1 : products / block.along;
-  const bool nvfp4 = rule == ScaleRule::nvfp4;
-  out.format = nvfp4 ? emu::e4m3 : studies::clamps(rule) ? emu::float8_e8m0fnu : emu::float32;
-  out.values.reserve(out.lines * out.products);
-  for (std::size_t i = 0; i < out.lines; ++i) {
-    for (std::size_t j = 0; j < out.products; ++j) {
-      const studies::ElementScale& scale = map.at(i * std::max<std::size_t>(block.across, 1) * products + j * block.along);
-      if (nvfp4) out.whole = 1.0F / static_cast<float>(scale.denominator);
-      const double factor = nvfp4 ? scale.numerator : scale.numerator / scale.denominator;
-      out.values.push_back(static_cast<float>(factor));
-    }
+  return {.format = rule == ScaleRule::nvfp4 ? emu::e4m3
+                    : studies::clamps(rule)  ? emu::float8_e8m0fnu
+                                             : emu::float32,
+          .lines = block.across == 0 ? 1 : lines / block.across,
+          .products = block.along == 0 ? 1 : products / block.along,
+          .line_block = block.across,
+          .product_block = block.along};
+}
+
+/// The map's scales are in the order of the blocks of a layout.
+void take_out(ScaleRule rule, const studies::ScaleMap& map, const ScaleLayout& layout, TakenOut& out) {
+  out.layout = layout, out.whole = 1;
+  out.values.resize(layout.lines * layout.products);
+  for (std::size_t i = 0; i < out.values.size(); ++i) {
+    const studies::ElementScale& scale = map.block(i);
+    if (rule == ScaleRule::nvfp4) out.whole = 1.0F / static_cast<float>(scale.denominator);
+    out.values[i] = static_cast<float>(rule == ScaleRule::nvfp4 ? scale.numerator : scale.numerator / scale.denominator);
   }
-  return out;
+}
+
+/// Multiplies the elements of every block by its factor.
+template <class Real>
+void scale_blocks(const studies::ScaleMap& map, const ScaleLayout& layout, QuantizedOperand<Real>& operand) {
+  const std::size_t lines = layout.line_block == 0 ? operand.lines : layout.line_block;
+  const std::size_t along = layout.product_block == 0 ? operand.products : layout.product_block;
+  for (std::size_t i = 0; i < operand.lines; ++i)
+    for (std::size_t block = 0; block < layout.products; ++block) {
+      const auto factor = static_cast<Real>(map.block(i / lines * layout.products + block).multiply);
+      Real* const x = operand.values.data() + i * operand.products + block * along;
+      for (std::size_t k = 0; k < along; ++k) x[k] *= factor;
+    }
+}
+
+studies::ScaleMap map_of(const OperandPrecision& precision, const QuantizedOperand<float>& operand) {
+  return {precision.scaling, precision.storage.format, std::span<const float>(operand.values), operand.products};
+}
+studies::ScaleMap map_of(const OperandPrecision& precision, const QuantizedOperand<double>& operand) {
+  const std::vector<float> floats(operand.values.begin(), operand.values.end());
+  return {precision.scaling, precision.storage.format, std::span<const float>(floats), operand.products};
 }
 
 constexpr std::size_t hadamard_size = 16;
@@ -98,9 +114,9 @@ constexpr std::array<int, hadamard_size> hadamard_signs{1, 1, 1, -1, 1, -1, -1, 
 /// matrix, which spreads outliers over its block and leaves the sums of products as they were (arXiv 2509.25149, section 4).
 /// Each sum of the fast transform is rounded to nearest even in Real.
 template <class Real>
-void transform(Lines<Real>& lines) {
-  for (std::size_t first = 0; first < lines.values.size(); first += hadamard_size) {
-    Real* const x = lines.values.data() + first;
+void transform(std::vector<Real>& lines) {
+  for (std::size_t first = 0; first < lines.size(); first += hadamard_size) {
+    Real* const x = lines.data() + first;
     for (std::size_t i = 0; i < hadamard_size; ++i) x[i] *= static_cast<Real>(hadamard_signs[i]);
     for (std::size_t apart = 1; apart < hadamard_size; apart *= 2)
       for (std::size_t i = 0; i < hadamard_size; ++i)
@@ -113,38 +129,39 @@ void transform(Lines<Real>& lines) {
 }
 
 template <class Real>
-Quantized<Real> quantized(const ProductOperand<Real>& operand, const MatrixView<Real>& by_lines, std::size_t products,
-                          bool hadamard, const Store<Real>& store) {
+void quantize(const ProductOperand<Real>& operand, const MatrixView<Real>& by_lines, std::size_t products, bool hadamard,
+              const Store<Real>& store, QuantizedOperand<Real>& out) {
   const OperandPrecision& precision = operand.precision;
   const ScaleRule rule = precision.scaling.rule;
-  Quantized<Real> out{lines_of(by_lines, up_to_multiple(by_lines.rows, block_of(rule).across), products), {}};
+  lay_out(by_lines, up_to_multiple(by_lines.rows, block_of(rule).across), products, out);
   Storage storage = precision.storage;
-  if (hadamard) transform(out.lines);
+  if (hadamard) transform(out.values);
   if (precision.amax)
-    for (const Real x : out.lines.values) *precision.amax = std::max(*precision.amax, std::fabs(static_cast<double>(x)));
+    *precision.amax =
+        std::max(*precision.amax, static_cast<double>(emu::greatest_magnitude(std::span<const Real>(out.values))));
+  out.scales.layout = {}, out.scales.values.clear(), out.scales.whole = 1;
   if (is_scaled(precision)) {
-    const tensors::Tensor tensor = tensors::from_values(std::string(operand.place), {out.lines.lines, out.lines.products},
-                                                        std::vector<float>(out.lines.values.begin(), out.lines.values.end()));
-    const studies::ScaleMap map(precision.scaling, storage.format, tensor);
-    for (std::size_t i = 0; i < out.lines.values.size();) {
-      const studies::ScaleMap::Run run = map.run(i);
-      const std::size_t end = i + static_cast<std::size_t>(std::min<std::uint64_t>(run.count, out.lines.values.size() - i));
-      const Real factor = static_cast<Real>(run.scale.multiply);
-      for (; i < end; ++i) out.lines.values[i] *= factor;
-    }
-    out.scales = taken_out(rule, map, out.lines.lines, out.lines.products);
+    const studies::ScaleMap map = map_of(precision, out);
+    const ScaleLayout layout = layout_of(rule, out.lines, out.products);
+    scale_blocks(map, layout, out);
+    take_out(rule, map, layout, out.scales);
     if (studies::clamps(rule)) storage.options.policy = emu::Policy::saturating;
   }
-  store(out.lines.values, storage, operand.place);
-  return out;
+  store(out.values, storage, operand.place);
 }
 
-/// As emu::ScaleGrid has it: over A as it is, over B products by columns.
-std::vector<float> transposed(const TakenOut& scales) {
-  std::vector<float> out(scales.values.size());
-  for (std::size_t i = 0; i < scales.lines; ++i)
-    for (std::size_t j = 0; j < scales.products; ++j) out[j * scales.lines + i] = scales.values[i * scales.products + j];
-  return out;
+/// A grid over A, whose lines are rows.
+emu::ScaleGrid grid_of(const TakenOut& scales, std::span<const float> values, std::size_t rows, std::size_t columns) {
+  if (scales.layout.products == 0) return {};
+  return {scales.layout.format, values, rows, columns, scales.whole};
+}
+
+/// Products by lines.
+void turn_round(const TakenOut& scales, std::vector<float>& out) {
+  const std::size_t lines = scales.layout.lines, products = scales.layout.products;
+  out.resize(lines * products);
+  for (std::size_t i = 0; i < lines; ++i)
+    for (std::size_t j = 0; j < products; ++j) out[j * lines + i] = scales.values[i * products + j];
 }
 
 /// Which result it is, by the places of the operands.
@@ -154,60 +171,49 @@ std::string_view result_of(std::string_view a, std::string_view b) {
   return a == "weight" || b == "weight" ? "grad_input" : "grad_weight";
 }
 
-std::optional<products::MatmulScales> scales_of(const TakenOut& scales, const Block& block) {
-  if (scales.values.empty()) return std::nullopt;
-  products::MatmulScales out;
-  out.format = scales.format;
-  out.values = scales.values;
-  out.for_lines = scales.lines, out.for_k = scales.products;
-  out.line_block = block.across, out.k_block = block.along;
-  out.whole = scales.whole;
-  return out;
-}
-
 }  // namespace
 
 template <class Real>
 void multiply(const ProductOperand<Real>& a, const ProductOperand<Real>& b, const ProductSums& sums, const Store<Real>& store,
-              std::span<Real> d) {
+              Workspace<Real>& workspace, std::span<Real> d) {
   const std::size_t m = a.matrix.rows, n = b.matrix.columns, k = a.matrix.columns;
   if (k != b.matrix.rows)
     throw Error("a product of matrices with " + std::to_string(k) + " columns and " + std::to_string(b.matrix.rows) + " rows");
   const Block block_a = block_of(a.precision.scaling.rule), block_b = block_of(b.precision.scaling.rule);
   const std::size_t blocks = up_to_multiple(k, std::max(block_a.along, block_b.along));
   const std::size_t padded = sums.hadamard ? up_to_multiple(blocks, hadamard_size) : blocks;
-  const Quantized<Real> left = quantized(a, a.matrix, padded, sums.hadamard, store);
-  const Quantized<Real> right = quantized(b, b.matrix.t(), padded, sums.hadamard, store);
+  QuantizedOperand<Real>&left = workspace.left, &right = workspace.right;
+  quantize(a, a.matrix, padded, sums.hadamard, store, left);
+  quantize(b, b.matrix.t(), padded, sums.hadamard, store, right);
+  turn_round(right.scales, workspace.right_scales);
 
   const emu::Format format_a = a.precision.storage.format, format_b = b.precision.storage.format;
-  const auto engine = products::choose_engine(sums.engine, {format_a, format_b, sums.accumulate}, padded,
-                                              scales_of(left.scales, block_a), scales_of(right.scales, block_b));
-  const std::vector<float> scales_b = transposed(right.scales);
-  const std::size_t lines_a = left.lines.lines, lines_b = right.lines.lines;
-  emu::EngineMatmul<Real> problem{
-      .engine = engine.model,
-      .a = {format_a, left.lines.values, {lines_a, padded}, false},
-      .b = {format_b, right.lines.values, {lines_b, padded}, true},
-      .c = {},
-      .scale_a = {left.scales.format, left.scales.values, left.scales.lines, left.scales.products, left.scales.whole},
-      .scale_b = {right.scales.format, scales_b, right.scales.products, right.scales.lines, right.scales.whole},
-      .promote = sums.promote >= padded ? 0 : sums.promote,
-      .beta = {},
-      .out = sums.accumulate,
-      .threads = sums.threads};
+  const ScaleLayout &of_a = left.scales.layout, &of_b = right.scales.layout;
+  const products::ChosenEngine& engine =
+      workspace.engines.of({sums.engine, format_a, format_b, sums.accumulate, padded, of_a, of_b});
+  emu::EngineMatmul<Real> problem{.engine = engine.model,
+                                  .a = {format_a, left.values, {left.lines, padded}, false},
+                                  .b = {format_b, right.values, {right.lines, padded}, true},
+                                  .c = {},
+                                  .scale_a = grid_of(left.scales, left.scales.values, of_a.lines, of_a.products),
+                                  .scale_b = grid_of(right.scales, workspace.right_scales, of_b.products, of_b.lines),
+                                  .promote = sums.promote >= padded ? 0 : sums.promote,
+                                  .beta = {},
+                                  .out = sums.accumulate,
+                                  .threads = sums.threads};
   const auto form = [&](std::span<Real> out) {
-    if (sums.multiplier == nullptr) return emu::engine_matmul(problem, out);
+    if (sums.multiplier == nullptr) return emu::engine_matmul(problem, out, workspace.products);
     sums.multiplier->multiply({sums.operation, sums.layer, result_of(a.place, b.place), engine, problem}, out);
   };
-  if (lines_a == m && lines_b == n) return form(d);
-  std::vector<Real> whole(lines_a * lines_b);
-  form(whole);
-  for (std::size_t i = 0; i < m; ++i) std::copy_n(whole.data() + i * lines_b, n, d.data() + i * n);
+  if (left.lines == m && right.lines == n) return form(d);
+  workspace.whole.resize(left.lines * right.lines);
+  form(workspace.whole);
+  for (std::size_t i = 0; i < m; ++i) std::copy_n(workspace.whole.data() + i * right.lines, n, d.data() + i * n);
 }
 
 template void multiply(const ProductOperand<float>&, const ProductOperand<float>&, const ProductSums&, const Store<float>&,
-                       std::span<float>);
+                       Workspace<float>&, std::span<float>);
 template void multiply(const ProductOperand<double>&, const ProductOperand<double>&, const ProductSums&, const Store<double>&,
-                       std::span<double>);
+                       Workspace<double>&, std::span<double>);
 
 }  // namespace ulpscope::training

@@ -10,6 +10,7 @@
 
 #include "training/tape/multiplier.hpp"
 #include "training/tape/precision.hpp"
+#include "training/tape/workspace.hpp"
 
 namespace ulpscope::training {
 
@@ -21,7 +22,6 @@ struct MatrixView {
   bool transposed = false;    ///< stored columns by rows
 
   MatrixView t() const noexcept { return {values, columns, rows, !transposed}; }
-  Real at(std::size_t i, std::size_t j) const noexcept { return values[transposed ? j * rows + i : i * columns + j]; }
 };
 
 /// An operand, and how it is to be stored before it is multiplied.
@@ -51,6 +51,6 @@ using Store = std::function<void(std::span<Real> values, const Storage& storage,
 /// name them have it (studies/census/scaling.hpp); whoever multiplies takes them out again. @throws ulpscope::Error
 template <class Real>
 void multiply(const ProductOperand<Real>& a, const ProductOperand<Real>& b, const ProductSums& sums, const Store<Real>& store,
-              std::span<Real> d);
+              Workspace<Real>& workspace, std::span<Real> d);
 
 }  // namespace ulpscope::training

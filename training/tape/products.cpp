@@ -33,7 +33,7 @@ struct ProductContext {
         [this](std::span<Real> values, const Storage& storage, std::string_view place) {
           tape.store(values, storage, operation, layer, place);
         },
-        d);
+        tape.workspace(), d);
   }
   void store(std::span<Real> values, const Storage& storage, std::string_view place) const {
     tape.store(values, storage, operation, layer, place);
@@ -60,10 +60,18 @@ std::span<Real> part(Array<Real>& x, std::size_t index, std::size_t size) {
 template <class Real>
 Array<Real> column_sums(const Array<Real>& x, std::size_t columns, const Shape& shape) {
   std::vector<double> sums(columns, 0.0);
-  for (std::size_t i = 0; i < x.count(); ++i) sums[i % columns] += static_cast<double>(x.values[i]);
+  for (std::size_t first = 0; first < x.count(); first += columns)
+    for (std::size_t j = 0; j < columns; ++j) sums[j] += static_cast<double>(x.values[first + j]);
   Array<Real> out(shape);
   for (std::size_t j = 0; j < columns; ++j) out.values[j] = static_cast<Real>(sums[j]);
   return out;
+}
+
+/// Adds `row` to every row of a matrix.
+template <class Real>
+void add_to_rows(std::vector<Real>& matrix, const std::vector<Real>& row) {
+  for (std::size_t first = 0; first < matrix.size(); first += row.size())
+    for (std::size_t j = 0; j < row.size(); ++j) matrix[first + j] += row[j];
 }
 
 }  // namespace
@@ -88,7 +96,7 @@ Variable matmul(Tape<Real>& tape, Variable x, Variable y, Transpose transpose, s
   const auto matrix_y = [transposed, k, n](const Array<Real>& values, std::size_t i) {
     return transposed ? matrix(values, i, n, k).t() : matrix(values, i, k, n);
   };
-  Array<Real> out(shape);
+  Array<Real> out = tape.array(shape);
   for (std::size_t i = 0; i < batch; ++i)
     context.multiply({matrix(tape.value(x), i, m, k), context.precision.input, "input"},
                      {matrix_y(tape.value(y), i), context.precision.weight, "weight"}, part(out, i, m * n));
@@ -98,14 +106,14 @@ Variable matmul(Tape<Real>& tape, Variable x, Variable y, Transpose transpose, s
                        const ProductPrecision& p = context.precision;
                        std::vector<Array<Real>> grads(2);
                        if (own.has_gradient(x)) {
-                         grads[0] = Array<Real>(of_x);
+                         grads[0] = own.array(of_x);
                          for (std::size_t i = 0; i < batch; ++i)
                            context.multiply({matrix(gradient, i, m, n), p.grad_output, "grad_output"},
                                             {matrix_y(own.value(y), i).t(), p.weight, "weight"}, part(grads[0], i, m * k));
                          context.store(grads[0].values, p.grad_input, "grad_input");
                        }
                        if (own.has_gradient(y)) {
-                         grads[1] = Array<Real>(of_y);
+                         grads[1] = own.array(of_y);
                          for (std::size_t i = 0; i < batch; ++i) {
                            const ProductOperand<Real> of_output{matrix(gradient, i, m, n), p.grad_output, "grad_output"};
                            const ProductOperand<Real> of_input{matrix(own.value(x), i, m, k), p.input, "input"};
@@ -136,14 +144,14 @@ Variable linear(Tape<Real>& tape, Variable x, Variable weight, std::optional<Var
   shape.back() = n;
 
   const ProductContext<Real> context = context_of(tape, "linear");
-  Array<Real> out(shape);
+  Array<Real> out = tape.array(shape);
   context.multiply({matrix(tape.value(x), 0, m, k), context.precision.input, "input"},
                    {matrix(tape.value(weight), 0, n, k).t(), context.precision.weight, "weight"}, out.values);
   // The bias is stored as the weight is, and joins the sum in its own format: cuBLASLt's epilogue.
   if (bias) {
     std::vector<Real> stored = tape.value(*bias).values;
     context.store(stored, context.precision.output, "bias");
-    for (std::size_t i = 0; i < out.count(); ++i) out.values[i] += stored[i % n];
+    add_to_rows(out.values, stored);
   }
   std::vector<Variable> inputs{x, weight};
   if (bias) inputs.push_back(*bias);
@@ -154,13 +162,13 @@ Variable linear(Tape<Real>& tape, Variable x, Variable weight, std::optional<Var
                        std::vector<Array<Real>> grads(inputs.size());
                        const MatrixView<Real> of_output = matrix(gradient, 0, m, n);
                        if (own.has_gradient(inputs[0])) {
-                         grads[0] = Array<Real>(of_x);
+                         grads[0] = own.array(of_x);
                          context.multiply({of_output, p.grad_output, "grad_output"},
                                           {matrix(own.value(inputs[1]), 0, n, k), p.weight, "weight"}, grads[0].values);
                          context.store(grads[0].values, p.grad_input, "grad_input");
                        }
                        if (own.has_gradient(inputs[1])) {
-                         grads[1] = Array<Real>(of_w);
+                         grads[1] = own.array(of_w);
                          context.multiply({of_output.t(), p.grad_output, "grad_output"},
                                           {matrix(own.value(inputs[0]), 0, m, k), p.input, "input"}, grads[1].values, true);
                          context.store(grads[1].values, p.grad_weight, "grad_weight");
@@ -250,7 +258,7 @@ Variable convolution(Tape<Real>& tape, Variable x, Variable weight, std::optiona
   if (bias) {
     std::vector<Real> stored = tape.value(*bias).values;
     context.store(stored, context.precision.output, "bias");
-    for (std::size_t i = 0; i < by_pixels.size(); ++i) by_pixels[i] += stored[i % channels];
+    add_to_rows(by_pixels, stored);
   }
   Array<Real> out({patches.n, channels, patches.oh, patches.ow}, channels_moved(by_pixels, patches.n, channels, pixels, false));
   std::vector<Variable> inputs{x, weight};
@@ -272,13 +280,13 @@ Variable convolution(Tape<Real>& tape, Variable x, Variable weight, std::optiona
             patches.for_each(row, [&](std::size_t element, std::size_t to) {
               sums[to] += static_cast<double>(of_patches[row * length + element]);
             });
-          grads[0] = Array<Real>(of_x);
+          grads[0] = own.array(of_x);
           for (std::size_t i = 0; i < sums.size(); ++i) grads[0].values[i] = static_cast<Real>(sums[i]);
           context.store(grads[0].values, p.grad_input, "grad_input");
         }
         if (own.has_gradient(inputs[1])) {
           const std::vector<Real> taken = gathered(patches, own.value(inputs[0]), own.threads());
-          grads[1] = Array<Real>(of_w);
+          grads[1] = own.array(of_w);
           context.multiply({of_output.t(), p.grad_output, "grad_output"}, {{taken, rows, length}, p.input, "input"},
                            grads[1].values, true);
           context.store(grads[1].values, p.grad_weight, "grad_weight");

@@ -54,7 +54,7 @@ Variable sum_times(Tape<Real>& tape, std::string_view name, Variable of, std::op
   const Split split(shape, dimension);
   Shape out_shape;
   if (dimension) (out_shape = shape)[*dimension] = 1;
-  Array<Real> y(out_shape);
+  Array<Real> y = tape.array(out_shape);
   const double divisor = mean ? static_cast<double>(split.along) : 1;
   for (std::size_t b = 0; b < split.before; ++b) {
     for (std::size_t a = 0; a < split.after; ++a) {
@@ -64,8 +64,9 @@ Variable sum_times(Tape<Real>& tape, std::string_view name, Variable of, std::op
       y.values[b * split.after + a] = static_cast<Real>(sum / divisor);
     }
   }
-  return tape.record(name, {x}, std::move(y), precision.output, [shape, split, divisor](const Array<Real>& gradient) {
-    std::vector<Array<Real>> of_inputs(1, Array<Real>(shape));
+  return tape.record(name, {x}, std::move(y), precision.output, [&tape, shape, split, divisor](const Array<Real>& gradient) {
+    std::vector<Array<Real>> of_inputs;
+    of_inputs.push_back(tape.array(shape));
     for (std::size_t b = 0; b < split.before; ++b)
       for (std::size_t i = 0; i < split.along; ++i)
         for (std::size_t a = 0; a < split.after; ++a)
@@ -106,17 +107,22 @@ template <class Real>
 Variable softmax(Tape<Real>& tape, Variable of) {
   const OperationPrecision precision = tape.precision_of("softmax");
   const Variable x = taken(tape, of, precision), out = tape.next();
-  Array<Real> y(tape.shape(x));
+  Array<Real> y = tape.array(tape.shape(x));
   const Rows rows(y.shape);
   const auto& xs = tape.value(x).values;
   for_each_row(rows, tape.threads(), 64, [&](std::size_t, std::size_t first) {
     const Real* const row = xs.data() + first;
     const Real most = largest(row, rows.length);
-    const Real sum = static_cast<Real>(sum_of_exponentials(row, rows.length, most));
-    for (std::size_t i = 0; i < rows.length; ++i) y.values[first + i] = exponential(row[i] - most) / sum;
+    Real* const to = y.values.data() + first;
+    for (std::size_t i = 0; i < rows.length; ++i) to[i] = exponential(row[i] - most);
+    double total = 0;
+    for (std::size_t i = 0; i < rows.length; ++i) total += static_cast<double>(to[i]);
+    const Real sum = static_cast<Real>(total);
+    for (std::size_t i = 0; i < rows.length; ++i) to[i] /= sum;
   });
   return tape.record("softmax", {x}, std::move(y), precision.output, [&tape, out, rows](const Array<Real>& gradient) {
-    std::vector<Array<Real>> of_inputs(1, Array<Real>(gradient.shape));
+    std::vector<Array<Real>> of_inputs;
+    of_inputs.push_back(tape.array(gradient.shape));
     const auto& ys = tape.value(out).values;
     for_each_row(rows, tape.threads(), 4, [&](std::size_t, std::size_t first) {
       double dot = 0;
@@ -133,7 +139,7 @@ template <class Real>
 Variable log_softmax(Tape<Real>& tape, Variable of) {
   const OperationPrecision precision = tape.precision_of("log_softmax");
   const Variable x = taken(tape, of, precision), out = tape.next();
-  Array<Real> y(tape.shape(x));
+  Array<Real> y = tape.array(tape.shape(x));
   const Rows rows(y.shape);
   const auto& xs = tape.value(x).values;
   for_each_row(rows, tape.threads(), 64, [&](std::size_t, std::size_t first) {
@@ -143,7 +149,8 @@ Variable log_softmax(Tape<Real>& tape, Variable of) {
     for (std::size_t i = 0; i < rows.length; ++i) y.values[first + i] = row[i] - most - log_sum;
   });
   return tape.record("log_softmax", {x}, std::move(y), precision.output, [&tape, out, rows](const Array<Real>& gradient) {
-    std::vector<Array<Real>> of_inputs(1, Array<Real>(gradient.shape));
+    std::vector<Array<Real>> of_inputs;
+    of_inputs.push_back(tape.array(gradient.shape));
     const auto& ys = tape.value(out).values;
     for_each_row(rows, tape.threads(), 64, [&](std::size_t, std::size_t first) {
       double total = 0;
@@ -178,6 +185,14 @@ void normalised_backward(const Real* gradient, const Real* x_hat, Real reciproca
   for (std::size_t i = 0; i < size; ++i) out[i] = reciprocal * (gradient[i] - mean - x_hat[i] * mean_dot);
 }
 
+/// Each sum rounded once.
+template <class Real>
+Array<Real> rounded_sums(const std::vector<double>& sums, const Shape& shape) {
+  Array<Real> out(shape);
+  for (std::size_t i = 0; i < sums.size(); ++i) out.values[i] = static_cast<Real>(sums[i]);
+  return out;
+}
+
 /// Norms of rows: x_hat * weight + bias.
 template <class Real>
 Variable row_norm(Tape<Real>& tape, std::string_view name, Variable of, Variable weight, std::optional<Variable> bias,
@@ -189,7 +204,7 @@ Variable row_norm(Tape<Real>& tape, std::string_view name, Variable of, Variable
   if (tape.value(weight).count() != rows.length)
     throw Error(std::string(name) + ": a weight of " + words_of(tape.shape(weight)) + " for rows of " +
                 std::to_string(rows.length));
-  Array<Real> y(tape.shape(x));
+  Array<Real> y = tape.array(tape.shape(x));
   auto kept = std::make_shared<Normalised<Real>>();
   kept->x_hat.resize(y.count()), kept->reciprocal.resize(rows.count);
   const auto& xs = tape.value(x).values;
@@ -218,25 +233,22 @@ Variable row_norm(Tape<Real>& tape, std::string_view name, Variable of, Variable
                      [&tape, weight, inputs, rows, kept, centered](const Array<Real>& gradient) {
                        std::vector<Array<Real>> out(inputs.size());
                        const auto& weights = tape.value(weight).values;
-                       out[0] = Array<Real>(gradient.shape);
+                       out[0] = tape.array(gradient.shape);
                        for_each_row(rows, tape.threads(), 8, [&](std::size_t row, std::size_t first) {
                          std::vector<Real> of_x_hat(rows.length);
                          for (std::size_t i = 0; i < rows.length; ++i) of_x_hat[i] = gradient.values[first + i] * weights[i];
                          normalised_backward(of_x_hat.data(), kept->x_hat.data() + first, kept->reciprocal[row], rows.length,
                                              centered, out[0].values.data() + first);
                        });
-                       out[1] = Array<Real>(tape.shape(weight));
-                       if (inputs.size() > 2) out[2] = Array<Real>(tape.shape(inputs[2]));
-                       for (std::size_t i = 0; i < rows.length; ++i) {
-                         double of_weight = 0, of_bias = 0;
-                         for (std::size_t row = 0; row < rows.count; ++row) {
-                           const Real g = gradient.values[row * rows.length + i];
-                           of_weight += static_cast<double>(static_cast<Real>(g * kept->x_hat[row * rows.length + i]));
-                           of_bias += static_cast<double>(g);
+                       std::vector<double> of_weight(rows.length, 0.0), of_bias(rows.length, 0.0);
+                       for (std::size_t first = 0; first < gradient.count(); first += rows.length)
+                         for (std::size_t i = 0; i < rows.length; ++i) {
+                           const Real g = gradient.values[first + i];
+                           of_weight[i] += static_cast<double>(static_cast<Real>(g * kept->x_hat[first + i]));
+                           of_bias[i] += static_cast<double>(g);
                          }
-                         out[1].values[i] = static_cast<Real>(of_weight);
-                         if (inputs.size() > 2) out[2].values[i] = static_cast<Real>(of_bias);
-                       }
+                       out[1] = rounded_sums<Real>(of_weight, tape.shape(weight));
+                       if (inputs.size() > 2) out[2] = rounded_sums<Real>(of_bias, tape.shape(inputs[2]));
                        return out;
                      });
 }
@@ -297,7 +309,7 @@ Variable batch_norm(Tape<Real>& tape, Variable of, Variable weight, Variable bia
   const auto place = [split](std::size_t channel, std::size_t i) {
     return (i / split.after * split.along + channel) * split.after + i % split.after;
   };
-  Array<Real> y(shape);
+  Array<Real> y = tape.array(shape);
   auto kept = std::make_shared<Normalised<Real>>();  // x_hat by channels
   kept->x_hat.resize(y.count()), kept->reciprocal.resize(split.along);
   if (statistics != nullptr) statistics->mean.resize(split.along), statistics->variance.resize(split.along);

@@ -20,7 +20,9 @@ std::string words_of(const Shape& shape) {
 Precision uniform_precision(emu::Format format) {
   const Storage storage{format, {}};
   const OperandPrecision operand{storage, {}};
-  return {[storage](std::string_view, const std::string&) { return OperationPrecision{std::nullopt, storage}; },
+  return {[storage](std::string_view, const std::string&) {
+            return OperationPrecision{std::nullopt, storage};
+          },
           [storage, operand](std::string_view, const std::string&) {
             return ProductPrecision{.input = operand,
                                     .weight = operand,
@@ -45,8 +47,33 @@ emu::Format wider(emu::Format x, emu::Format y) {
 }  // namespace
 
 template <class Real>
-Tape<Real>::Tape(Precision precision, std::uint64_t seed, int threads)
-    : precision_(std::move(precision)), seed_(seed), threads_(threads) {}
+Tape<Real>::Tape(Precision precision, std::uint64_t seed, int threads, std::shared_ptr<Workspace<Real>> workspace)
+    : precision_(std::move(precision)),
+      seed_(seed),
+      threads_(threads),
+      workspace_(workspace ? std::move(workspace) : std::make_shared<Workspace<Real>>()) {}
+
+template <class Real>
+Tape<Real>::~Tape() {
+  for (Node& node : nodes_) {
+    workspace_->arrays.give_back(std::move(node.value.values));
+    workspace_->arrays.give_back(std::move(node.gradient.values));
+  }
+}
+
+template <class Real>
+Array<Real> Tape<Real>::zeros(Shape shape) const {
+  Array<Real> out = array(std::move(shape));
+  std::fill(out.values.begin(), out.values.end(), Real{0});
+  return out;
+}
+
+template <class Real>
+Array<Real> Tape<Real>::copy(Shape shape, std::span<const Real> values) const {
+  Array<Real> out = array(std::move(shape));
+  std::copy(values.begin(), values.end(), out.values.begin());
+  return out;
+}
 
 template <class Real>
 Variable Tape<Real>::add_node(Node node) {
@@ -57,6 +84,11 @@ Variable Tape<Real>::add_node(Node node) {
 template <class Real>
 Variable Tape<Real>::input(Array<Real> value, emu::Format format, bool trained) {
   return add_node({"input", layer_, std::move(value), {}, format, trained, {}, {}});
+}
+
+template <class Real>
+Variable Tape<Real>::input(const Shape& shape, std::span<const Real> values, emu::Format format, bool trained) {
+  return input(copy(shape, values), format, trained);
 }
 
 template <class Real>
@@ -108,7 +140,7 @@ void Tape<Real>::store(std::span<Real> values, const Storage& storage, std::stri
     if (told_) told_({operation, layer, place, storage.format, values, values});
     return;
   }
-  std::vector<Real> before;
+  std::vector<Real>& before = workspace_->before;
   if (told_) before.assign(values.begin(), values.end());
   emu::RandomBits random{seed_, 0};
   if (storage.options.rounding == emu::Rounding::stochastic) random.first = take_random(values.size());
@@ -130,6 +162,7 @@ void Tape<Real>::add_gradient(Variable to, Array<Real> gradient, const Node& fro
     return;
   }
   for (std::size_t i = 0; i < gradient.count(); ++i) node.gradient.values[i] += gradient.values[i];
+  workspace_->arrays.give_back(std::move(gradient.values));
   store(node.gradient.values, storage, from.operation, from.layer, "gradient");
 }
 
@@ -159,9 +192,9 @@ void Tape<Real>::carry_back(Variable from) {
 template <class Real>
 Tape<Real> Tape<Real>::on_its_own(const std::vector<Variable>& inputs, std::uint64_t first_random,
                                   std::vector<Variable>& own) const {
-  Tape tape(precision_, seed_, threads_);
+  Tape tape(precision_, seed_, threads_, workspace_);
   tape.layer_ = layer_, tape.next_random_ = first_random, tape.multiplier_ = multiplier_;
-  for (const Variable v : inputs) own.push_back(tape.input(value(v), format(v), has_gradient(v)));
+  for (const Variable v : inputs) own.push_back(tape.input(shape(v), value(v).values, format(v), has_gradient(v)));
   return tape;
 }
 

@@ -8,15 +8,18 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "training/tape/array.hpp"
 #include "training/tape/multiplier.hpp"
 #include "training/tape/precision.hpp"
+#include "training/tape/workspace.hpp"
 
 namespace ulpscope::training {
 
@@ -38,8 +41,12 @@ struct Stored {
 template <class Real>
 class Tape {
  public:
-  /// `seed` is the key of stochastic rounding; the same computation gives the same bits.
-  Tape(Precision precision, std::uint64_t seed, int threads);
+  /// `seed` is the key of stochastic rounding; the same computation gives the same bits. Tapes that follow one another share
+  /// a workspace, and with it memory; without one it is the tape's own.
+  Tape(Precision precision, std::uint64_t seed, int threads, std::shared_ptr<Workspace<Real>> workspace = {});
+  ~Tape();
+  Tape(Tape&&) noexcept = default;
+  Tape& operator=(Tape&&) = delete;
 
   /// Told of every rounding from now on; of what is stored as it is, too.
   void on_stored(std::function<void(const Stored<Real>&)> told) { told_ = std::move(told); }
@@ -51,6 +58,8 @@ class Tape {
 
   /// A value that was computed elsewhere, numbers of `format`. With `trained` it has a gradient.
   Variable input(Array<Real> value, emu::Format format, bool trained);
+  /// The same of numbers that are copied.
+  Variable input(const Shape& shape, std::span<const Real> values, emu::Format format, bool trained);
 
   const Array<Real>& value(Variable v) const { return nodes_[v.index].value; }
   emu::Format format(Variable v) const { return nodes_[v.index].format; }
@@ -58,6 +67,8 @@ class Tape {
   /// After backward(); empty where nothing depends on it, or it has none.
   const Array<Real>& gradient(Variable v) const { return nodes_[v.index].gradient; }
   bool has_gradient(Variable v) const { return nodes_[v.index].needs_gradient; }
+  /// The same, which is the caller's from then on.
+  std::vector<Real> take_gradient(Variable v) { return std::exchange(nodes_[v.index].gradient, {}).values; }
 
   /// Gradients of all values that `of` depends on, `of` being a single number. `scale` is what its own gradient is: the loss
   /// scale. @throws ulpscope::Error
@@ -87,6 +98,15 @@ class Tape {
   int threads() const { return threads_; }
 
   // For operations (training/tape/operations.hpp).
+
+  /// Memory and engines.
+  Workspace<Real>& workspace() const { return *workspace_; }
+  /// An array whose numbers may be anything; with zeros; with these numbers.
+  ///@{
+  Array<Real> array(Shape shape) const { return workspace_->arrays.take(std::move(shape)); }
+  Array<Real> zeros(Shape shape) const;
+  Array<Real> copy(Shape shape, std::span<const Real> values) const;
+  ///@}
 
   /// The gradients of an operation's inputs, one each, empty for those that have none, from that of its result.
   using Backward = std::function<std::vector<Array<Real>>(const Array<Real>& gradient)>;
@@ -133,6 +153,7 @@ class Tape {
   std::uint64_t seed_, next_random_ = 0;
   int threads_;
   std::string layer_;
+  std::shared_ptr<Workspace<Real>> workspace_;
   std::vector<Node> nodes_;
   std::function<void(const Stored<Real>&)> told_;
   Multiplier* multiplier_ = nullptr;

@@ -9,10 +9,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <type_traits>
+#include <string>
 
 #include "emu/decode.hpp"
 #include "emu/encode.hpp"
+#include "emu/magnitude.hpp"
 #include "emu/math.hpp"
 
 namespace ulpscope::training {
@@ -31,42 +32,38 @@ double PlaceCounts::lost_share() const {
 }
 
 void Monitor::clear() {
-  places_.clear();
+  for (auto& [place, watched] : places_) watched.counts = {}, watched.is_seen = false;
   first_.reset();
+}
+
+std::map<Place, PlaceCounts> Monitor::places() const {
+  std::map<Place, PlaceCounts> seen;
+  for (const auto& [place, watched] : places_)
+    if (watched.is_seen) seen.emplace_hint(seen.end(), place, watched.counts);
+  return seen;
 }
 
 namespace {
 
-/// Magnitudes as unsigned integers, which are ordered as they are; infinity is the least that is not finite.
 template <class Real>
-using Word = std::conditional_t<sizeof(Real) == sizeof(float), std::uint32_t, std::uint64_t>;
+using Word = emu::MagnitudeWord<Real>;
 template <class Real>
-Word<Real> magnitude(Real x) {
-  return std::bit_cast<Word<Real>>(x) & (~Word<Real>{0} >> 1);
-}
-template <class Real>
-constexpr Word<Real> infinite = std::bit_cast<Word<Real>>(std::numeric_limits<Real>::infinity());
+constexpr Word<Real> infinite = emu::infinite_magnitude<Real>;
 
-/// Where the classes of a format begin.
 template <class Real>
-struct Limits {
-  Word<Real> normal;     ///< the least normal number
-  Word<Real> largest;    ///< the largest finite one
-  Word<Real> overflows;  ///< the least magnitude that rounding alone makes infinite or NaN
-
-  explicit Limits(emu::Format format)
-      : normal(magnitude(static_cast<Real>(emu::min_normal(format)))),
-        largest(magnitude(static_cast<Real>(emu::max_finite(format)))),
-        overflows(infinite<Real>) {
-    const auto is_finite = [&](Word<Real> word) {
-      return std::isfinite(emu::round_to(format, static_cast<double>(std::bit_cast<Real>(word))).value);
-    };
-    for (Word<Real> below = largest; overflows - below > 1;) {
-      const Word<Real> middle = below + (overflows - below) / 2;
-      (is_finite(middle) ? below : overflows) = middle;
-    }
+FormatLimits limits_of(emu::Format format) {
+  const auto magnitude = [](double x) { return emu::magnitude_word(static_cast<Real>(x)); };
+  const auto is_finite = [&](Word<Real> word) {
+    return std::isfinite(emu::round_to(format, static_cast<double>(std::bit_cast<Real>(word))).value);
+  };
+  Word<Real> below = magnitude(emu::max_finite(format)), overflows = infinite<Real>;
+  const Word<Real> largest = below;
+  while (overflows - below > 1) {
+    const Word<Real> middle = below + (overflows - below) / 2;
+    (is_finite(middle) ? below : overflows) = middle;
   }
-};
+  return {format, sizeof(Real) == sizeof(double), magnitude(emu::min_normal(format)), largest, overflows};
+}
 
 /// Sums of squares in eight interleaved parts, which are added at the end: the same on every machine.
 constexpr std::size_t parts = 8;
@@ -78,57 +75,123 @@ struct Squares {
   }
 };
 
-/// Of a few numbers, so that 32 bits count them.
+/// What is seen of a few numbers, so that 32 bits count them.
 template <class Real>
 struct FewCounts {
   Word<Real> to_zero = 0, subnormal = 0, overflow = 0, nonfinite = 0, lost = 0;
-
-  void add(Real of_before, Real of_after, const Limits<Real>& limits) {
-    const Word<Real> before = magnitude(of_before), after = magnitude(of_after);
-    const Word<Real> was_finite = before < infinite<Real>, is_finite = after < infinite<Real>;
-    const Word<Real> clamped = (after == limits.largest) & (before >= limits.overflows);
-    nonfinite += was_finite ^ 1U;
-    overflow += was_finite & ((is_finite ^ 1U) | clamped);
-    to_zero += Word<Real>{after == 0} & Word<Real>{before != 0} & was_finite;
-    subnormal += Word<Real>{after != 0} & Word<Real>{after < limits.normal} & was_finite;
-    lost += (was_finite ^ 1U) | (is_finite ^ 1U);
-  }
 };
+
+/// Of `count` numbers before and after; the limits are those of their format.
+template <class Real>
+struct Few {
+  const Real *before, *after;
+  std::size_t count;
+  Word<Real> normal, largest, overflows;
+};
+
+// The loops are inlined, as they may be compiled once more for a processor with longer vectors.
+template <class Real>
+[[gnu::always_inline]] inline FewCounts<Real> counts_of(const Few<Real>& few) {
+  FewCounts<Real> counts;
+  const Word<Real> normal = few.normal, largest = few.largest, overflows = few.overflows;
+  for (std::size_t i = 0; i < few.count; ++i) {
+    const Word<Real> before = emu::magnitude_word(few.before[i]), after = emu::magnitude_word(few.after[i]);
+    const Word<Real> was_finite = before < infinite<Real>, is_finite = after < infinite<Real>;
+    const Word<Real> clamped = (after == largest) & (before >= overflows);
+    counts.nonfinite += was_finite ^ 1;
+    counts.overflow += was_finite & ((is_finite ^ 1) | clamped);
+    counts.to_zero += Word<Real>{after == 0} & Word<Real>{before != 0} & was_finite;
+    counts.subnormal += Word<Real>{after != 0} & Word<Real>{after < normal} & was_finite;
+    counts.lost += (was_finite ^ 1) | (is_finite ^ 1);
+  }
+  return counts;
+}
+
+template <class Real>
+[[gnu::always_inline]] inline void square(Real of_before, Real of_after, double& signal, double& noise) {
+  const auto before = static_cast<double>(of_before);
+  const double change = before - static_cast<double>(of_after);
+  signal += before * before, noise += change * change;
+}
+
+/// All numbers being finite.
+template <class Real>
+[[gnu::always_inline]] inline void add_squares(const Few<Real>& few, Squares& squares) {
+  std::array<double, parts> signal = squares.signal, noise = squares.noise;
+  std::size_t i = 0;
+  for (; i + parts <= few.count; i += parts)
+    for (std::size_t part = 0; part < parts; ++part)
+      square(few.before[i + part], few.after[i + part], signal[part], noise[part]);
+  for (; i < few.count; ++i) square(few.before[i], few.after[i], signal[i % parts], noise[i % parts]);
+  squares.signal = signal, squares.noise = noise;
+}
+
+/// The same where some are not, which do not count.
+template <class Real>
+void add_finite_squares(const Few<Real>& few, Squares& squares) {
+  for (std::size_t i = 0; i < few.count; ++i)
+    if (std::isfinite(few.before[i]) && std::isfinite(few.after[i]))
+      square(few.before[i], few.after[i], squares.signal[i % parts], squares.noise[i % parts]);
+}
+
+template <class Real>
+[[gnu::always_inline]] inline FewCounts<Real> look_at(const Few<Real>& few, Squares& squares) {
+  const FewCounts<Real> counts = counts_of(few);
+  counts.lost == 0 ? add_squares(few, squares) : add_finite_squares(few, squares);
+  return counts;
+}
+
+#if defined(__x86_64__)
+template <class Real>
+__attribute__((target("avx2"))) FewCounts<Real> look_by_avx2(const Few<Real>& few, Squares& squares) {
+  return look_at(few, squares);
+}
+template <class Real>
+FewCounts<Real> look(const Few<Real>& few, Squares& squares) {
+  static const bool has_avx2 = __builtin_cpu_supports("avx2");
+  return has_avx2 ? look_by_avx2(few, squares) : look_at(few, squares);
+}
+#else
+template <class Real>
+FewCounts<Real> look(const Few<Real>& few, Squares& squares) {
+  return look_at(few, squares);
+}
+#endif
 
 }  // namespace
 
 template <class Real>
 void Monitor::add(const Stored<Real>& stored) {
-  PlaceCounts& counts = places_[{std::string(stored.layer), std::string(stored.operation), std::string(stored.place)}];
+  const Key key{stored.layer, stored.operation, stored.place};
+  auto found = places_.find(key);
+  if (found == places_.end())
+    found = places_.try_emplace({std::string(stored.layer), std::string(stored.operation), std::string(stored.place)}).first;
+  Watched& watched = found->second;
+  PlaceCounts& counts = watched.counts;
+  watched.is_seen = true;
   counts.format = stored.format;
   const std::size_t count = stored.after.size();
   counts.count += count;
-  const Limits<Real> limits(stored.format);
-  const Real *const before = stored.before.data(), *const after = stored.after.data();
+  if (!watched.limits || !(watched.limits->format == stored.format) ||
+      watched.limits->of_doubles != (sizeof(Real) == sizeof(double)))
+    watched.limits = limits_of<Real>(stored.format);
+  const FormatLimits& limits = *watched.limits;
   Squares squares;
-  bool lost_finite = false;
+  Word<Real> lost = 0;
   constexpr std::size_t at_once = 4096;
   for (std::size_t first = 0; first < count; first += at_once) {
-    const std::size_t end = std::min(count, first + at_once);
-    FewCounts<Real> few;
-    for (std::size_t i = first; i < end; ++i) few.add(before[i], after[i], limits);
-    counts.to_zero += few.to_zero, counts.subnormal += few.subnormal;
-    counts.overflow += few.overflow, counts.nonfinite += few.nonfinite;
-    lost_finite |= few.lost != 0;
-    const bool some = few.lost != 0;  // numbers that are not finite do not count
-    const auto square = [&](std::size_t i, std::size_t part) {
-      double of = static_cast<double>(before[i]), change = of - static_cast<double>(after[i]);
-      if (some && !(std::isfinite(of) && std::isfinite(change))) of = change = 0;
-      squares.signal[part] += of * of, squares.noise[part] += change * change;
-    };
-    std::size_t i = first;
-    for (; i + parts <= end; i += parts)
-      for (std::size_t part = 0; part < parts; ++part) square(i + part, part);
-    for (; i < end; ++i) square(i, i % parts);
+    const FewCounts<Real> few =
+        look(Few<Real>{stored.before.data() + first, stored.after.data() + first, std::min(at_once, count - first),
+                       static_cast<Word<Real>>(limits.normal), static_cast<Word<Real>>(limits.largest),
+                       static_cast<Word<Real>>(limits.overflows)},
+             squares);
+    const auto add = [](std::uint64_t& to, Word<Real> more) { to += static_cast<std::uint64_t>(more); };
+    add(counts.to_zero, few.to_zero), add(counts.subnormal, few.subnormal);
+    add(counts.overflow, few.overflow), add(counts.nonfinite, few.nonfinite);
+    lost |= few.lost;
   }
   squares.add_to(counts);
-  if (lost_finite && !first_)
-    first_ = Place{std::string(stored.layer), std::string(stored.operation), std::string(stored.place)};
+  if (lost != 0 && !first_) first_ = found->first;
 }
 
 template void Monitor::add(const Stored<float>&);

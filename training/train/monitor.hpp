@@ -7,7 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <tuple>
+#include <string_view>
 
 #include "emu/format.hpp"
 #include "training/tape/tape.hpp"
@@ -40,6 +40,15 @@ struct PlaceCounts {
   double lost_share() const;
 };
 
+/// Where the classes of a format begin, as magnitudes (emu::magnitude_word).
+struct FormatLimits {
+  emu::Format format;      ///< the one
+  bool of_doubles;         ///< words of doubles, else of floats
+  std::int64_t normal;     ///< the least normal number
+  std::int64_t largest;    ///< the largest finite one
+  std::int64_t overflows;  ///< the least magnitude that rounding alone makes infinite or NaN
+};
+
 /// Told of every number that a tape stores.
 class Monitor {
  public:
@@ -49,12 +58,30 @@ class Monitor {
   void add(const Stored<Real>& stored);
 
   /// By place, in alphabetical order.
-  const std::map<Place, PlaceCounts>& places() const { return places_; }
+  std::map<Place, PlaceCounts> places() const;
   /// Where a number became infinite or NaN first, since the last clear().
   const std::optional<Place>& first_nonfinite() const { return first_; }
 
  private:
-  std::map<Place, PlaceCounts> places_;
+  /// A place as it is looked for, in the order of places.
+  struct Key {
+    std::string_view layer, operation, place;
+
+    auto operator<=>(const Key&) const = default;
+  };
+  struct Order {
+    using is_transparent = void;
+    static Key key_of(const Place& place) { return {place.layer, place.operation, place.place}; }
+    static Key key_of(const Key& key) { return key; }
+    bool operator()(const auto& x, const auto& y) const { return key_of(x) < key_of(y); }
+  };
+  /// A place stays when its counts are forgotten: the next step has it, too.
+  struct Watched {
+    PlaceCounts counts;
+    bool is_seen = false;                     ///< since the last clear()
+    std::optional<FormatLimits> limits = {};  ///< of the format of the counts
+  };
+  std::map<Place, Watched, Order> places_;
   std::optional<Place> first_;
 };
 

@@ -125,7 +125,7 @@ bool DynamicLayers::is_wide(const std::string& layer) const {
 
 std::vector<LayerMove> DynamicLayers::look(std::uint64_t step, const std::map<Place, PlaceCounts>& places) {
   std::vector<LayerMove> moves;
-  if (dynamic_.wider.empty() || (step + 1) % dynamic_.every != 0) return moves;
+  if (!looks_at(step)) return moves;
   std::map<std::string, std::optional<LayerMove>> worst;  // of each layer that has products
   for (const auto& [place, counts] : places) {
     if (place.place != "input" && place.place != "weight" && place.place != "grad_output") continue;

@@ -55,6 +55,8 @@ class DynamicLayers {
   explicit DynamicLayers(recipes::RecipeDynamic dynamic = {}) : dynamic_(std::move(dynamic)) {}
 
   bool is_wide(const std::string& layer) const;
+  /// Whether layers are judged behind this step.
+  bool looks_at(std::uint64_t step) const { return !dynamic_.wider.empty() && (step + 1) % dynamic_.every == 0; }
   /// What became of the operands of products in a step; every few steps layers are judged by it. @returns those that moved
   std::vector<LayerMove> look(std::uint64_t step, const std::map<Place, PlaceCounts>& places);
 

@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <memory>
 #include <span>
 #include <utility>
 
 #include "emu/bulk.hpp"
 #include "emu/error.hpp"
+#include "emu/magnitude.hpp"
 #include "emu/math.hpp"
 #include "recipes/scaler.hpp"
 #include "requests/parts.hpp"
@@ -30,9 +32,7 @@ constexpr std::uint64_t steps_watched = 10;  // about so many of a run have thei
 
 template <class Real>
 bool all_finite(const std::vector<std::vector<Real>>& all) {
-  return std::all_of(all.begin(), all.end(), [](const auto& values) {
-    return std::all_of(values.begin(), values.end(), [](Real x) { return std::isfinite(x); });
-  });
+  return std::all_of(all.begin(), all.end(), [](const auto& values) { return emu::all_finite(std::span<const Real>(values)); });
 }
 
 template <class Real>
@@ -92,9 +92,10 @@ class Trainer {
       enter("step " + std::to_string(step));
       one_step(step, steps);
       count_products();
-      for (const LayerMove& move : dynamic_.look(step, monitor_.places()))
-        result_.findings.push_back(
-            {step, move.layer, move.place, move.wider ? "moved_wider" : "moved_back", move.value, move.threshold});
+      if (dynamic_.looks_at(step))
+        for (const LayerMove& move : dynamic_.look(step, monitor_.places()))
+          result_.findings.push_back(
+              {step, move.layer, move.place, move.wider ? "moved_wider" : "moved_back", move.value, move.threshold});
       if (step % watched == 0 || result_.diverged || step + 1 == steps)
         for (const auto& [place, counts] : monitor_.places()) result_.places.push_back({step, place, counts});
       if (options_.progress) options_.progress(result_.steps.back());
@@ -117,7 +118,7 @@ class Trainer {
   }
 
   Tape<Real> tape_of(const Precision& precision, std::uint64_t key) const {
-    Tape<Real> tape(precision, key, options_.threads);
+    Tape<Real> tape(precision, key, options_.threads, workspace_);
     tape.multiply_by(options_.devices);
     return tape;
   }
@@ -136,8 +137,7 @@ class Trainer {
   std::vector<Variable> parameters_on(Tape<Real>& tape, std::size_t begin, std::size_t end) const {
     std::vector<Variable> variables;
     for (std::size_t i = 0; i < weights_.size(); ++i)
-      variables.push_back(
-          tape.input(Array<Real>(result_.parameters[i].shape, weights_[i]), storage_.weights.format, begin <= i && i < end));
+      variables.push_back(tape.input(result_.parameters[i].shape, weights_[i], storage_.weights.format, begin <= i && i < end));
     return variables;
   }
 
@@ -156,7 +156,7 @@ class Trainer {
     tape.backward(result, static_cast<Real>(scale * share));
     Tensors all;
     for (std::size_t i = objective.begin; i < objective.end; ++i) {
-      std::vector<Real> gradient = tape.gradient(variables[i]).values;
+      std::vector<Real> gradient = tape.take_gradient(variables[i]);
       if (gradient.empty()) gradient.assign(weights_[i].size(), 0);
       store(gradient, gradients_);
       all.push_back(std::move(gradient));
@@ -180,8 +180,14 @@ class Trainer {
         for (std::size_t j = 0; j < all[i].size(); ++j) all[i][j] += gradients[i][j];
         store(all[i], gradients_);
       }
+      forget(std::move(gradients));
     }
     return all;
+  }
+
+  /// Memory that comes back to tapes.
+  void forget(Tensors tensors) const {
+    for (auto& values : tensors) workspace_->arrays.give_back(std::move(values));
   }
 
   /// Of all workers; `loss` gets the mean.
@@ -266,6 +272,7 @@ class Trainer {
     if (scaler_ && study_.run.on_overflow == "skip") skipped = recipes::Scaler(*scaler_).step(seen).skipped;
     (is_last ? row.skipped : row.other_skipped) = skipped;
     if (!skipped) update(step, steps, parts_[part], gradients, row);
+    forget(std::move(gradients));
     return seen;
   }
 
@@ -310,8 +317,7 @@ class Trainer {
   void look_for_explosions(std::uint64_t step, const Part& part, const Tensors& gradients) {
     constexpr double exploding = 1e4;
     for (std::size_t i = 0; i < gradients.size(); ++i) {
-      double largest = 0;
-      for (const Real x : gradients[i]) largest = std::max(largest, std::fabs(static_cast<double>(x)));
+      const auto largest = static_cast<double>(emu::greatest_magnitude(std::span<const Real>(gradients[i])));
       if (largest > exploding && std::isfinite(largest))
         find_once(
             {step, result_.parameters[part.objective.begin + i].name, "gradient", "exploding_tensor", largest, exploding});
@@ -481,6 +487,7 @@ class Trainer {
   Storage gradients_, reduced_;  // of a worker, and of those that travel
   Buffers<Real> buffers_;
   std::vector<Part> parts_;
+  std::shared_ptr<Workspace<Real>> workspace_ = std::make_shared<Workspace<Real>>();
   std::uint64_t seed_, next_random_ = 0, next_step_ = 0, reduced_bytes_ = 0;
   bool done_ = false;
   std::size_t trained_;
