@@ -228,7 +228,7 @@ TEST_CASE("norms: rows of one number, whose roundings have one sign, are held to
   CHECK(rows.judged(operation, [&](auto x) { return norm_of(x, Norm::rms, deep[0], Fault::none); }).wrong() == 0);
 }
 
-// torch 2.9: x = torch.arange(1., 9.).reshape(1, 8); x[0, 2] = inf; F.rms_norm(x, (8,), None, 1e-5), and F.layer_norm
+// In torch: x = torch.arange(1., 9.).reshape(1, 8); x[0, 2] = inf; F.rms_norm(x, (8,), None, 1e-5), and F.layer_norm
 TEST_CASE("norms: an infinity makes an RMS norm 0 elsewhere and NaN there, a layer norm NaN", "[verify][layer_norm]") {
   for (const Terms& ends : {Terms{infinite, 4}, Terms{-infinite, 4}, Terms{infinite, -infinite}}) {
     const Rows rows{4, {1, ends[0], -3, ends[1]}};
