@@ -61,6 +61,13 @@ std::string replaced(std::string_view text, Character c) {
   return is_command(text) ? escape('x', '#', 2) : std::string();
 }
 
+/// Whether it is printable ASCII in lines without a command: nearly all that is printed is, and much is printed.
+bool is_plain(std::string_view text) {
+  const bool printable =
+      std::all_of(text.begin(), text.end(), [](char c) { return (c >= ' ' && c <= '~') || c == '\n' || c == '\t'; });
+  return printable && text.find("##") == text.npos && text.find("::") == text.npos;
+}
+
 }  // namespace
 
 bool is_command_line(std::string_view line) {
@@ -82,6 +89,7 @@ std::string visible(std::string_view text) {
 }
 
 std::string visible_lines(std::string_view text) {
+  if (is_plain(text)) return std::string(text);
   std::string out;
   out.reserve(text.size());
   while (!text.empty()) {
