@@ -78,13 +78,13 @@ TEST_CASE("softmax: exponentials and their sum in 16 bits have a bound that says
   std::mt19937_64 random(6);
   constexpr std::size_t n = 1024;
   const std::vector<float> x = normals(random, 4 * n, 2, bf16);
-  const auto kernel = [&](emu::Format each, emu::Format sums) {
+  const auto kernel = [&](emu::Format shifted, emu::Format each, emu::Format sums) {
     std::vector<float> y;
     for (std::size_t i = 0; i < x.size(); i += n) {
       const float most =
           *std::max_element(x.begin() + static_cast<std::ptrdiff_t>(i), x.begin() + static_cast<std::ptrdiff_t>(i + n));
       std::vector<float> e, tree;
-      for (std::size_t j = 0; j < n; ++j) e.push_back(as(each, std::exp(as(each, x[i + j] - most))));
+      for (std::size_t j = 0; j < n; ++j) e.push_back(as(each, std::exp(as(shifted, x[i + j] - most))));
       for (tree = e; tree.size() > 1; tree.resize(tree.size() / 2))
         for (std::size_t j = 0; j < tree.size() / 2; ++j) tree[j] = as(sums, tree[j] + tree[tree.size() / 2 + j]);
       for (const float v : e) y.push_back(as(bf16, v / tree[0]));
@@ -97,9 +97,14 @@ TEST_CASE("softmax: exponentials and their sum in 16 bits have a bound that says
     CHECK(exact->refusal().empty());
     return judge_all(*exact, y, to_bf16);
   };
-  const std::vector<float> narrow = kernel(bf16, emu::float32), narrow_sums = kernel(bf16, bf16);
+  const std::vector<float> narrow = kernel(bf16, bf16, emu::float32), narrow_sums = kernel(bf16, bf16, bf16),
+                           wide = kernel(emu::float32, bf16, emu::float32);
   CHECK(judged(narrow).wrong() > n);
-  operation.shifted = bf16, operation.exponentials = bf16;
+  CHECK(judged(wide).wrong() > n / 4);
+  operation.exponentials = bf16;
+  CHECK(judged(wide).wrong() == 0);
+  CHECK(judged(narrow).wrong() > n / 4);
+  operation.shifted = bf16;
   CHECK(judged(narrow).wrong() == 0);
   CHECK(judged(narrow).closest > 0.2);
   operation.arithmetic.depth = 10, operation.sums = bf16;

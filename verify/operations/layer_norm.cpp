@@ -22,7 +22,7 @@
 namespace ulpscope::verify {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double unbounded = std::numeric_limits<double>::infinity();
 
 template <class T>
 T normalised(const T& centred, const T& root, double weight, double bias) {
@@ -163,7 +163,7 @@ class LayerNormExpectation final : public RowExpectation {
     out.inverse = 1 / (std::sqrt(lowest) * (1 - 0x1p-50));
     out.linear = out.moments.random_squares / sums.n / lowest / 2;
     const double f = 2 * function_relative(op_.arithmetic);  // a root and a division
-    out.of_root = ratio < 1 ? (1 / std::sqrt(1 - ratio)) * (1 + f) - 1 - out.linear : infinity;
+    out.of_root = ratio < 1 ? (1 / std::sqrt(1 - ratio)) * (1 + f) - 1 - out.linear : unbounded;
     out.mean = op_.norm == Norm::layer ? upper(exact.mean) + out.moments.mean + out.moments.random_mean : 0;
     out.overflows = overflowing_[static_cast<std::size_t>(index)] != 0;
     return out;
