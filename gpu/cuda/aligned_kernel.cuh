@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A block of threads computes 64 by 64 outputs, a thread 8 by 4 of them. For each sum of the engine it goes twice over the
-// products in shared memory: for the greatest exponent, half an instruction a product or next to none by tensor cores, and for the
-// sum of the cut products, two instructions each where they fit a chain (gpu/cuda/aligned_chain.hpp), else three and a half. Then
-// each output is rounded once. Where tensor cores can add the products, they do (gpu/cuda/aligned_tensor.cuh).
+// products in shared memory: for the greatest exponent, half an instruction a product or next to none by tensor cores, and for
+// the sum of the cut products, two instructions each where they fit a chain (gpu/cuda/aligned_chain.hpp), else three and a
+// half. Then each output is rounded once. Where tensor cores can add the products, they do (gpu/cuda/aligned_tensor.cuh).
 #pragma once
 
 #include <cstdint>
@@ -140,7 +140,8 @@ using Sums = std::conditional_t<kind.summed, TensorSums<kind, block>, BlockSums<
 
 /// Blocks of threads that a multiprocessor shall have registers for, so that nothing is spilled in the loop over products.
 constexpr int blocks_at_once(AlignedKind kind, int block, bool paired, bool added) {
-  const bool many_values = added || paired || kind.levelled() || (block > 16 && !kind.levelled()) || (kind.half && !kind.chained);
+  const bool many_values =
+      added || paired || kind.levelled() || (block > 16 && !kind.levelled()) || (kind.half && !kind.chained);
   return many_values ? 2 : 3;
 }
 

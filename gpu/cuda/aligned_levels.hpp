@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exponents from tensor cores: the greatest exponent among the products of a step is found by a sum of products. A level is five
-// binades. An operand that is `below` the greatest exponent of its format stands for its exponent with a bfloat16, the power of
-// two so many levels down; a zero stands for itself:
+// Exponents from tensor cores: the greatest exponent among the products of a step is found by a sum of products. A level is
+// five binades. An operand that is `below` the greatest exponent of its format stands for its exponent with a bfloat16, the
+// power of two so many levels down; a zero stands for itself:
 //
 //   a product, `below` levels down    one power of two, 2^(123 - 5 below)
 //   16 of them, added                 |LLLLL|LLLLL|LLLLL|...  a level holds 16 of its powers: they never reach the next one
@@ -9,8 +9,8 @@
 // So the level of the sum is that of its greatest term, whatever the order and the rounding of float32 additions. What is 50
 // levels down, or more, is like zero. The lowest bit among the products is found likewise: the lower, the higher its level.
 //
-// Where no product has bits below the unit of a step, and the sum of the magnitudes has no more than 24 bits above the lowest one,
-// float32 sums of the products in any order are the sum of the cut products.
+// Where no product has bits below the unit of a step, and the sum of the magnitudes has no more than 24 bits above the lowest
+// one, float32 sums of the products in any order are the sum of the cut products.
 #pragma once
 
 #include <cmath>
@@ -67,8 +67,8 @@ ULPSCOPE_INLINE OperandLevels operand_levels(emu::Format format, Side side, cons
           detail::power(highest - level_binades * (lowest_bit(x.value) - format.min_spacing_exponent())) >> 16};
 }
 
-/// In the field of a float's exponent: the level of a sum, `levels` less how far down it is. The bits below mean nothing. The sum
-/// is given by its bits, by which sums that are not negative compare.
+/// In the field of a float's exponent: the level of a sum, `levels` less how far down it is. The bits below mean nothing. The
+/// sum is given by its bits, by which sums that are not negative compare.
 ULPSCOPE_INLINE std::uint32_t level_of(std::uint32_t sum) noexcept {
   constexpr std::uint32_t fifth = 858993460;  // 2^32 / 5 or more: what is a multiple of five stays whole
   static_assert(std::uint64_t{fifth} * level_binades >= std::uint64_t{1} << 32);
@@ -79,12 +79,13 @@ ULPSCOPE_INLINE std::uint32_t level_of(std::uint32_t sum) noexcept {
 #endif
 }
 
-/// What an addend of the first step may be, as usual_addend() of aligned_step.hpp: its own exponent keeps the alignment above the
-/// lowest level, or an alignment to that level cuts nothing of it. Sums are multiples of their units: so it is for later addends.
+/// What an addend of the first step may be, as usual_addend() of aligned_step.hpp: its own exponent keeps the alignment above
+/// the lowest level, or an alignment to that level cuts nothing of it. Sums are multiples of their units: so it is for later
+/// addends.
 ULPSCOPE_INLINE bool usual_addend(const AlignedRule& rule, float c) noexcept {
   const std::uint32_t magnitude = detail::bits_of(c) & 0x7fffffff;
-  return usual_addend(c) && (c == 0 || magnitude >= detail::power(rule.coarsest_unit + rule.fraction_bits) ||
-                             lowest_bit(c) >= rule.coarsest_unit);
+  return usual_addend(c) &&
+         (c == 0 || magnitude >= detail::power(rule.coarsest_unit + rule.fraction_bits) || lowest_bit(c) >= rule.coarsest_unit);
 }
 
 /// The bits of the power of two that a step aligns to.
@@ -107,8 +108,8 @@ ULPSCOPE_INLINE float cut_addend(std::uint32_t grid, float c) noexcept {
   return (detail::bits_of(c) & 0x7fffffff) < grid ? cut : c;
 }
 
-/// Whether the float32 sum of the products is that of the cut products. `lowest`: the level of the lowest bit among them; `bound`:
-/// no less than the sum of the magnitudes.
+/// Whether the float32 sum of the products is that of the cut products. `lowest`: the level of the lowest bit among them;
+/// `bound`: no less than the sum of the magnitudes.
 ULPSCOPE_INLINE bool is_whole(const AlignedRule& rule, std::uint32_t grid, std::uint32_t lowest, float bound) noexcept {
   // In multiples of the lowest bit, 2^23 units and the bound are less than 2^24.
   const std::uint32_t reach = detail::larger(detail::bits_of(bound), grid);

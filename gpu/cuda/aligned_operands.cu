@@ -124,13 +124,13 @@ void AlignedOperands::prepare() {
   if (threads == 0) return;
   launch("the preparation of operands", &fill, dim3(static_cast<unsigned>((threads + 255) / 256)), dim3(256), 0,
          Lines{vectors_, side_, plan_.block, plan_.paired}, blocks_,
-         Prepared{values_.data(), exponents_.data(), sides_.data(), last_.data(), greatest_.data(),
-                  lowest_.data(), halves_.data(), norms_.data(), special_.data(), padded_});
+         Prepared{values_.data(), exponents_.data(), sides_.data(), last_.data(), greatest_.data(), lowest_.data(),
+                  halves_.data(), norms_.data(), special_.data(), padded_});
 }
 
 AlignedOperands::View AlignedOperands::view() const noexcept {
-  return {values_.data(), exponents_.data(), sides_.data(),  last_.data(),  greatest_.data(), lowest_.data(),
-          halves_.data(), norms_.data(),     special_.data(),   vectors_.count,   padded_};
+  return {values_.data(), exponents_.data(), sides_.data(),   last_.data(),   greatest_.data(), lowest_.data(),
+          halves_.data(), norms_.data(),     special_.data(), vectors_.count, padded_};
 }
 
 }  // namespace ulpscope::gpu::cuda

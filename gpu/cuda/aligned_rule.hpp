@@ -19,8 +19,8 @@ struct AlignedPlan {
 /// The least compute capability, 10 * major + minor, whose tensor cores multiply bfloat16.
 inline constexpr int bfloat16_capability = 80;
 
-/// For a device of that capability. Nothing where only the interpreter can run the engine. Scales of the engine are left out of it:
-/// products have none.
+/// For a device of that capability. Nothing where only the interpreter can run the engine. Scales of the engine are left out of
+/// it: products have none.
 std::optional<AlignedPlan> aligned_plan(const emu::Engine& engine, emu::Format a, emu::Format b,
                                         int capability = bfloat16_capability);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tensor cores tell a thread of its outputs (gpu/cuda/aligned_levels.hpp), and the blocks of products that they add. Such a
-// block takes six products of tensor cores for 4 outputs, two each for the greatest exponent, the lowest bit and the sum, and then
-// some twenty instructions an output. Where a product of an output would be cut, that output is done again term by term.
+// What tensor cores tell a thread of its outputs (gpu/cuda/aligned_levels.hpp), and the blocks of products that they add. Such
+// a block takes six products of tensor cores for 4 outputs, two each for the greatest exponent, the lowest bit and the sum, and
+// then some twenty instructions an output. Where a product of an output would be cut, that output is done again term by term.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct Fragments {
   static constexpr int words = block / 8;
   std::uint32_t at[count][words];
 
-  /// slots: of the first one; those that follow are eight slots further each. first: the first word of the block.
+  /// slot: of the first one, the others are eight slots further each. first: the first word of the block.
   __device__ __forceinline__ Fragments(const Words& from, unsigned slot, unsigned first) {
     const unsigned part = threadIdx.x % 4;
 #pragma unroll

@@ -19,9 +19,10 @@ static_assert(tile_threads * thread_rows * thread_columns == tile_outputs * tile
 /// Words of a vector in a tile of bfloat16s.
 inline constexpr unsigned tile_words = tile_products / 2;
 
-// A warp's products on tensor cores (m16n8k16) are 64 rows by 16 columns. A thread, 4 * group + part, gets those outputs that are its
-// own: rows 8 * group + i are rows `group` and 8 + group of four products, columns 4 * part + i are columns 2 * part and 2 * part + 1
-// of two. What the groups read at a time, rows or columns of one product, are neighbouring slots of shared memory.
+// A warp's products on tensor cores (m16n8k16) are 64 rows by 16 columns. A thread, 4 * group + part, gets those outputs that
+// are its own: rows 8 * group + i are rows `group` and 8 + group of four products, columns 4 * part + i are columns 2 * part
+// and 2 * part + 1 of two. What the groups read at a time, rows or columns of one product, are neighbouring slots of shared
+// memory.
 inline constexpr unsigned warp_columns = 16;
 
 /// The slot of a vector. Rows: i * 8 + group; columns: eight of one product, then those of the next.

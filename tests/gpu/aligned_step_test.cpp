@@ -125,7 +125,8 @@ StepResult step(const Case& x, const Code* a, const Code* b, Code c) {
     float value = 0;
     std::uint32_t beyond = 0;
     const std::uint32_t grid = grid_of(rule, to);
-    const bool whole = kind.summed && is_whole(rule, grid, level(x, left, right, &OperandLevels::lowest), norm(left) * norm(right));
+    const bool whole =
+        kind.summed && is_whole(rule, grid, level(x, left, right, &OperandLevels::lowest), norm(left) * norm(right));
     if (whole) {
       double sum = 0;
       for (std::size_t k = 0; k < n; ++k) sum += double{left[k].value} * double{right[k].value};
@@ -339,7 +340,8 @@ TEST_CASE("addends that an alignment to the lowest level would cut are not trust
   for (const Case& x : cases()) {
     const AlignedRule& rule = x.plan.rule;
     if (!rule.kind.levelled() || x.engine.accumulator != emu::float32) continue;
-    const float alignment = std::ldexp(1.0F, rule.coarsest_unit + rule.fraction_bits), unit = std::ldexp(1.0F, rule.coarsest_unit);
+    const float alignment = std::ldexp(1.0F, rule.coarsest_unit + rule.fraction_bits),
+                unit = std::ldexp(1.0F, rule.coarsest_unit);
     CAPTURE(x.mode->engine, x.a.exponent_bits, x.b.exponent_bits);
     CHECK(usual_addend(rule, 0));
     CHECK(usual_addend(rule, std::nextafter(alignment, 1.0F)));

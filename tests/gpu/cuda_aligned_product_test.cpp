@@ -53,7 +53,7 @@ TEST_CASE("the fast kernel does ordinary numbers without the interpreter") {
     for (const Numbers numbers : {Numbers::normal, Numbers::wide}) {
       CAPTURE(engine, format.exponent_bits, format.fraction_bits, accumulator.exponent_bits, static_cast<int>(numbers));
       if (numbers == Numbers::wide && accumulator == emu::float16) continue;  // they overflow
-      if (numbers == Numbers::wide && format == emu::e5m2) continue;  // some of C is below the lowest level
+      if (numbers == Numbers::wide && format == emu::e5m2) continue;          // some of C is below the lowest level
       const emu::Engine model = emu::find_engine(engine, {.a = format, .b = format, .accumulator = accumulator}).model;
       const ProductProblem problem = testing::product_problem(model, format, format, {67, 66, 96}, numbers, 3);
       const FastResults results = fast_results(problem);

@@ -41,7 +41,9 @@ inline float sum_of(const double (&row)[16], const double (&column)[16], float c
 
 /// The registers of a warp: those of A are rows 0-7 and 8-15 of the first eight k, then of the others.
 inline void multiply_warp(std::span<TensorPart* const> warp) {
-  const auto half = [](std::uint32_t word, int i) { return double{std::bit_cast<float>(i == 0 ? word << 16 : word & 0xffff0000)}; };
+  const auto half = [](std::uint32_t word, int i) {
+    return double{std::bit_cast<float>(i == 0 ? word << 16 : word & 0xffff0000)};
+  };
   double rows[16][16], columns[8][16];
   for (unsigned lane = 0; lane < 32; ++lane)
     for (unsigned word = 0; word < 4; ++word)
