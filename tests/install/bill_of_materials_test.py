@@ -23,7 +23,7 @@ SYSTEM_HEADER = re.compile(r"^(sys/|cuda|cublas|[a-z_0-9]+(\.h)?$|[a-z]*intrin\.
 
 
 def needed(program):
-    said = subprocess.run(["readelf", "-d", program], stdout=subprocess.PIPE, text=True, check=True).stdout
+    said = subprocess.run(["readelf", "-d", program], stdout=subprocess.PIPE, text=True, check=True, timeout=60).stdout
     return set(re.findall(r"\(NEEDED\).*\[(.*)\]", said))
 
 

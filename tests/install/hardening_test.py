@@ -16,7 +16,7 @@ PROGRAM, SOURCE, BUILD = sys.argv.pop(1), sys.argv.pop(1), sys.argv.pop(1)
 
 
 def readelf(*options):
-    return subprocess.run(["readelf", "-W", *options, PROGRAM], stdout=subprocess.PIPE, text=True, check=True).stdout
+    return subprocess.run(["readelf", "-W", *options, PROGRAM], stdout=subprocess.PIPE, text=True, check=True, timeout=60).stdout
 
 
 @unittest.skipUnless(HARDENED, "skipped: not a hardened build")
