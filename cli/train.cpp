@@ -115,8 +115,7 @@ int run(const Train& train, const Arguments& arguments) try {
     training::remove_saved(study, all.saved);
     remark_report(train.directory);
   }
-  for (const reports::Finding& finding : training::train_findings(runs, study.expect))
-    remark(emu::visible(finding.sentence));
+  for (const reports::Finding& finding : training::train_findings(runs, study.expect)) remark(emu::visible(finding.sentence));
   const bool diverged = std::any_of(runs.begin(), runs.end(), [](const auto& result) { return result.diverged; });
   return diverged && study.expect.empty() ? check_failed : done;
 } catch (const training::ProductDiffers& difference) {
