@@ -64,7 +64,8 @@ void remark_own_engines(const std::string& file, const gpu::Recording& recording
       own.insert(engine);
   if (own.empty()) return;
   const std::string more = own.size() == 1 ? "" : " and " + std::to_string(own.size() - 1) + " more";
-  remark(file + ": is compared with an engine of its own description (" + *own.begin() + more + "); --engine E compares with another");
+  remark(file + ": is compared with an engine of its own description (" + *own.begin() + more +
+         "); --engine E compares with another");
 }
 
 int run(const Replay& options) {

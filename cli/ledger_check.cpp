@@ -112,7 +112,8 @@ void remark_own_engine(const std::string& ledger, const LedgerEntry& recorded) {
   if (engine == recorded.options.end()) return;
   const std::vector<std::string> names = emu::engine_names();
   if (std::ranges::find(names, engine->second) != names.end()) return;
-  remark(emu::visible(recorded.name + ": is judged by an engine that " + ledger + " describes itself (" + engine->second + ")"));
+  remark(
+      emu::visible(recorded.name + ": is judged by an engine that " + ledger + " describes itself (" + engine->second + ")"));
 }
 
 CaseComparison compare(const std::string& ledger, const LedgerEntry& recorded, const GivenAgain& given) {

@@ -173,7 +173,8 @@ int run(const std::vector<std::string>& arguments) {
   app.set_help_flag("-h,--help", "what a command does, and how it is used");
   app.set_version_flag("--version", "ulpscope " + reports::version(), "the version");
   std::string declared;  // for help; without_memory_limit() has read it
-  app.add_option(std::string(memory_option), declared, "bytes that the tensors of files may take, such as 8G; half of what there is")
+  app.add_option(std::string(memory_option), declared,
+                 "bytes that the tensors of files may take, such as 8G; half of what there is")
       ->type_name("SIZE");
   app.require_subcommand(1);
   app.footer(

@@ -120,8 +120,7 @@ int run(const Train& train, const Arguments& arguments) try {
     folder->remove([&](const std::string& name) { return saved.contains(name); });
     remark_report(train.directory);
   }
-  for (const reports::Finding& finding : training::train_findings(runs, study.expect))
-    remark(emu::visible(finding.sentence));
+  for (const reports::Finding& finding : training::train_findings(runs, study.expect)) remark(emu::visible(finding.sentence));
   const bool diverged = std::any_of(runs.begin(), runs.end(), [](const auto& result) { return result.diverged; });
   return diverged && study.expect.empty() ? check_failed : done;
 } catch (const training::ProductDiffers& difference) {

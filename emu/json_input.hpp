@@ -59,7 +59,8 @@ class JsonCheck final : public nlohmann::json_sax<nlohmann::json> {
     throw BadJson("the key '" + word + "' occurs twice");
   }
   bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception& error) override {
-    if (dynamic_cast<const nlohmann::detail::out_of_range*>(&error) != nullptr) throw BadJson("holds a number that is too large");
+    if (dynamic_cast<const nlohmann::detail::out_of_range*>(&error) != nullptr)
+      throw BadJson("holds a number that is too large");
     throw NoJson("is no JSON at byte " + std::to_string(position));
   }
 

@@ -20,7 +20,10 @@ Character first_of(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned lead = byte(0);
   if (lead < 0x80) return {lead, 1};
-  const std::size_t length = lead >= 0xc2 && lead < 0xe0 ? 2 : lead >= 0xe0 && lead < 0xf0 ? 3 : lead >= 0xf0 && lead < 0xf5 ? 4 : 0;
+  const std::size_t length = lead >= 0xc2 && lead < 0xe0   ? 2
+                             : lead >= 0xe0 && lead < 0xf0 ? 3
+                             : lead >= 0xf0 && lead < 0xf5 ? 4
+                                                           : 0;
   if (length == 0 || text.size() < length) return {};
   char32_t point = lead & (0xffU >> (length + 1));
   for (std::size_t i = 1; i < length; ++i) {
@@ -35,7 +38,8 @@ Character first_of(std::string_view text) {
 
 constexpr bool acts(char32_t c) {
   const bool is_control = c < 0x20 || (c >= 0x7f && c < 0xa0);
-  const bool is_directional = c == 0x61c || c == 0x200e || c == 0x200f || (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
+  const bool is_directional =
+      c == 0x61c || c == 0x200e || c == 0x200f || (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
   const bool is_separator = c == 0x2028 || c == 0x2029;
   return is_control || is_directional || is_separator;
 }

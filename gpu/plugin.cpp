@@ -60,7 +60,8 @@ void check_build(const std::string& plugin, void* handle) {
   const auto* const build = static_cast<const char*>(dlsym(handle, build_symbol));
   if (build != nullptr && std::strcmp(build, ULPSCOPE_PLUGIN_BUILD) == 0) return;
   constexpr std::size_t longest = 200;
-  const std::string is = build == nullptr ? "does not say which build it is of" : "is of " + std::string(build, ::strnlen(build, longest));
+  const std::string is =
+      build == nullptr ? "does not say which build it is of" : "is of " + std::string(build, ::strnlen(build, longest));
   throw NoDevice(plugin + " is not used: it " + is + ", this program of " ULPSCOPE_PLUGIN_BUILD "; build them together");
 }
 

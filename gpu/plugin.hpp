@@ -21,13 +21,13 @@ using LibrariesOfPlugin = void (*)(int ordinal, std::vector<std::shared_ptr<cons
 inline constexpr const char* libraries_plugin = "ulpscope_cublas";            ///< file name without prefix and extension
 inline constexpr const char* libraries_symbol = "ulpscope_cublas_libraries";  ///< what it exports
 
-/// Every plugin exports under this name the text ULPSCOPE_PLUGIN_BUILD of its own build. Nothing else of it is looked at before the
-/// text is compared: objects of C++ pass between program and plugin, which another version or compiler lays out otherwise.
+/// Every plugin exports under this name the text ULPSCOPE_PLUGIN_BUILD of its own build. Nothing else of it is looked at before
+/// the text is compared: objects of C++ pass between program and plugin, which another version or compiler lays out otherwise.
 inline constexpr const char* build_symbol = "ulpscope_plugin_build";
 
 /// The symbol of a plugin, looked for beside the program and in its ../lib/ulpscope; the folder named by the environment
-/// variable ULPSCOPE_PLUGINS comes first. A plugin stays open. One that somebody else could have written is not opened: file and
-/// folder belong to root or to the user who runs the program, and nobody else may write to them.
+/// variable ULPSCOPE_PLUGINS comes first. A plugin stays open. One that somebody else could have written is not opened: file
+/// and folder belong to root or to the user who runs the program, and nobody else may write to them.
 /// @throws NoDevice where there is none, or it is not opened.
 void* plugin_symbol(const std::string& plugin, const char* symbol);
 
@@ -42,9 +42,9 @@ void* plugin_symbol(const std::string& plugin, const char* symbol);
 #define ULPSCOPE_PLUGIN_BUILD "ulpscope " ULPSCOPE_PLUGIN_VERSION ", " ULPSCOPE_PLUGIN_COMPILER
 
 /// A plugin says this once, outside of namespaces.
-#define ULPSCOPE_EXPORT_PLUGIN_BUILD                                                       \
-  extern "C" {                                                                             \
-  __attribute__((visibility("default"))) extern const char ulpscope_plugin_build[];        \
-  const char ulpscope_plugin_build[] = ULPSCOPE_PLUGIN_BUILD;                              \
-  }                                                                                        \
+#define ULPSCOPE_EXPORT_PLUGIN_BUILD                                                \
+  extern "C" {                                                                      \
+  __attribute__((visibility("default"))) extern const char ulpscope_plugin_build[]; \
+  const char ulpscope_plugin_build[] = ULPSCOPE_PLUGIN_BUILD;                       \
+  }                                                                                 \
   static_assert(true, "so that a semicolon follows")

@@ -3,8 +3,8 @@
 #include "requests/toml.hpp"
 
 #define TOML_HEADER_ONLY 1  // of its many users none has the compiled library at run time for it
-// toml++ asserts what a file may break (`[[#`) a line before it says what is wrong there. No assertion ends the program, and none is
-// made an assumption of Clang's, which is what it becomes with NDEBUG.
+// toml++ asserts what a file may break (`[[#`) a line before it says what is wrong there. No assertion ends the program, and
+// none is made an assumption of Clang's, which is what it becomes with NDEBUG.
 #undef NDEBUG
 #define TOML_ASSERT(expr) static_assert(true)
 #include <toml++/toml.h>

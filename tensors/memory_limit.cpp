@@ -16,7 +16,8 @@ namespace {
 
 /// What this process could have.
 std::uint64_t memory_here() {
-  std::uint64_t most = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  std::uint64_t most =
+      static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   std::uint64_t of_group = 0;
   if (std::ifstream file("/sys/fs/cgroup/memory.max"); file >> of_group) most = std::min(most, of_group);  // `max` is no number
   rlimit address_space{};

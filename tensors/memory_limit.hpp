@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much memory the tensors of files may take beside the files' own pages. A small file can promise much: who opens it says what
-// the machine has for it.
+// How much memory the tensors of files may take beside the files' own pages. A small file can promise much: who opens it says
+// what the machine has for it.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace ulpscope::tensors {
 
-/// Bytes that all tensors of files may take together; at first half of what this process could have: of the machine's memory, its
-/// control group's or its address space's (ulimit -v), whichever is least.
+/// Bytes that all tensors of files may take together; at first half of what this process could have: of the machine's memory,
+/// its control group's or its address space's (ulimit -v), whichever is least.
 std::uint64_t memory_limit();
 /// Safe to call while tensors are opened: those that are there keep what they have.
 void set_memory_limit(std::uint64_t bytes);
@@ -23,7 +23,8 @@ class HeldMemory {
   HeldMemory(const HeldMemory&) = delete;
   HeldMemory& operator=(const HeldMemory&) = delete;
 
-  /// From now on it is so much, which is not less than before. @throws ulpscope::Error in one line where that is more than the limit
+  /// From now on it is so much, which is not less than before. @throws ulpscope::Error in one line where that is more than the
+  /// limit
   void grow(std::uint64_t bytes);
 
  private:

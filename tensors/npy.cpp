@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The .npy reader: the header's dictionary, the descr, and the elements behind it.
+#include "tensors/npy.hpp"
+
 #include <algorithm>
 #include <charconv>
 #include <cstring>
@@ -9,7 +11,6 @@
 #include "emu/error.hpp"
 #include "emu/names.hpp"
 #include "tensors/elements.hpp"
-#include "tensors/npy.hpp"
 #include "tensors/readers.hpp"
 
 namespace ulpscope::tensors {

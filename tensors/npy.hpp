@@ -29,7 +29,8 @@ struct NpyHeader {
   std::uint64_t data_bytes = 0;
 };
 
-/// Bytes before the data, by the beginning of a file: npy_start_bytes of it, or all where there are fewer. @throws ulpscope::Error
+/// Bytes before the data, by the beginning of a file: npy_start_bytes of it, or all where there are fewer. @throws
+/// ulpscope::Error
 std::size_t npy_header_bytes(const std::string& name, std::span<const std::byte> start);
 
 /// `start` holds the header at least. `dtype`: what codes are. @throws ulpscope::Error, UnknownDType among them

@@ -137,8 +137,8 @@ std::uint64_t size_of(zip_t* archive, zip_uint64_t index, const std::string& nam
     throw Error(name + ": is compressed by method " + std::to_string(stat.comp_method) + "; members are stored or deflated");
   const std::uint64_t most = stat.comp_method == ZIP_CM_STORE ? 1 : most_of_deflate;
   if (stat.size / most > stat.comp_size)
-    throw Error(name + ": " + std::to_string(stat.comp_size) + " bytes in the archive cannot hold the " + std::to_string(stat.size) +
-                " that it promises");
+    throw Error(name + ": " + std::to_string(stat.comp_size) + " bytes in the archive cannot hold the " +
+                std::to_string(stat.size) + " that it promises");
   return stat.size;
 }
 

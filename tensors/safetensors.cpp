@@ -103,7 +103,8 @@ class Reader {
   void check_metadata(const json& header) const {
     const auto found = header.find(safetensors_metadata);
     if (found == header.end()) return;
-    const bool is_map = found->is_object() && std::all_of(found->begin(), found->end(), [](const json& value) { return value.is_string(); });
+    const bool is_map =
+        found->is_object() && std::all_of(found->begin(), found->end(), [](const json& value) { return value.is_string(); });
     if (!is_map) fail(std::string("malformed safetensors header: ") + safetensors_metadata + " is no map from words to words");
   }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The process between this one and a program that it starts. It is forked from a process with threads, so that all it does until it
-// ends is asynchronous-signal-safe (POSIX.1-2017, 2.4.3): no memory is taken.
+// The process between this one and a program that it starts. It is forked from a process with threads, so that all it does
+// until it ends is asynchronous-signal-safe (POSIX.1-2017, 2.4.3): no memory is taken.
 #pragma once
 
 #include <sys/types.h>

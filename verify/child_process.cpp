@@ -158,11 +158,13 @@ std::optional<ChildEnd> Child::wait(std::chrono::milliseconds time) {
   const Clock::time_point deadline = Clock::now() + time;
   pollfd ended{report_.get(), POLLIN, 0};
   int ready = 0;
-  while ((ready = ::poll(&ended, 1, left_ms(deadline))) < 0 && errno == EINTR) {}
+  while ((ready = ::poll(&ended, 1, left_ms(deadline))) < 0 && errno == EINTR) {
+  }
   if (ready <= 0) return std::nullopt;
   detail::KeeperReport report{};
   ssize_t got = 0;
-  while ((got = ::read(report_.get(), &report, sizeof report)) < 0 && errno == EINTR) {}
+  while ((got = ::read(report_.get(), &report, sizeof report)) < 0 && errno == EINTR) {
+  }
   ChildEnd end;
   if (got != static_cast<ssize_t>(sizeof report))
     end.signal = SIGKILL;  // of the keeper
@@ -179,7 +181,8 @@ std::optional<ChildEnd> Child::wait(std::chrono::milliseconds time) {
 void Child::end() noexcept {
   life_.close();
   if (keeper_ <= 0) return;
-  while (::waitpid(keeper_, nullptr, 0) < 0 && errno == EINTR) {}
+  while (::waitpid(keeper_, nullptr, 0) < 0 && errno == EINTR) {
+  }
   keeper_ = -1;
 }
 
@@ -205,7 +208,8 @@ ChildEnd run_child(const std::vector<std::string>& words, double timeout_s, cons
     break;
   }
   child.end();
-  for (int i = 0; log.empty() && i < 64 && printed.read(child.output.get()); ++i) {}
+  for (int i = 0; log.empty() && i < 64 && printed.read(child.output.get()); ++i) {
+  }
   end.last_line = printed.last_line();
   return end;
 } catch (const Error& error) {

@@ -43,11 +43,11 @@ TEST_CASE("bytes that are no UTF-8 are escaped one by one, and what follows is r
   CHECK(visible("\xff") == "\\xff");
   CHECK(visible("\xe9t\xe9") == "\\xe9t\\xe9");
   CHECK(visible("\x9b\x1b\xc2\x9b") == "\\x9b\\x1b\\u009b");
-  CHECK(visible("\xc0\xaf") == "\\xc0\\xaf");                                  // overlong
-  CHECK(visible("\xe0\x80\xaf") == "\\xe0\\x80\\xaf");                         // overlong
-  CHECK(visible("\xed\xa0\x80") == "\\xed\\xa0\\x80");                         // a surrogate
-  CHECK(visible("\xf4\x90\x80\x80") == "\\xf4\\x90\\x80\\x80");                // beyond U+10FFFF
-  CHECK(visible("\xe2\x82") == "\\xe2\\x82");                                  // cut short
+  CHECK(visible("\xc0\xaf") == "\\xc0\\xaf");                    // overlong
+  CHECK(visible("\xe0\x80\xaf") == "\\xe0\\x80\\xaf");           // overlong
+  CHECK(visible("\xed\xa0\x80") == "\\xed\\xa0\\x80");           // a surrogate
+  CHECK(visible("\xf4\x90\x80\x80") == "\\xf4\\x90\\x80\\x80");  // beyond U+10FFFF
+  CHECK(visible("\xe2\x82") == "\\xe2\\x82");                    // cut short
   CHECK(visible("\xe2\x82\xac\xe2\x82") == "\xe2\x82\xac\\xe2\\x82");
   CHECK(visible(std::string("a\0b", 3)) == "a\\x00b");
 }

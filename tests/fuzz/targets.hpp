@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every reader of what others write, under a name: any bytes are read or refused by an Error, never a crash, and what is written from
-// what was read is read again as the same. A reader that is added here has a libFuzzer target, and its corpus is replayed by a test.
+// Every reader of what others write, under a name: any bytes are read or refused by an Error, never a crash, and what is
+// written from what was read is read again as the same. A reader that is added here has a libFuzzer target, and its corpus is
+// replayed by a test.
 #pragma once
 
 #include <array>
@@ -12,7 +13,7 @@ namespace ulpscope::fuzz {
 
 /// One reader.
 struct Target {
-  std::string_view name;                                 ///< also of its corpus
+  std::string_view name;                                     ///< also of its corpus
   void (*read)(const std::uint8_t* data, std::size_t size);  ///< aborts where the reader breaks its word
 };
 

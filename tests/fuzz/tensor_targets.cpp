@@ -19,12 +19,14 @@ constexpr std::array<std::optional<emu::Format>, 5> dtypes{std::nullopt, emu::fl
 }  // namespace
 
 void read_npy(const std::uint8_t* data, std::size_t size) {
-  for (const auto& dtype : dtypes) read_everything(data, size, [&](const FileBytes& file) { return tensors::read_npy(file, dtype); });
+  for (const auto& dtype : dtypes)
+    read_everything(data, size, [&](const FileBytes& file) { return tensors::read_npy(file, dtype); });
 }
 
 void read_npz(const std::uint8_t* data, std::size_t size) {
   tensors::set_memory_limit(std::uint64_t{1} << 26);
-  for (const auto& dtype : dtypes) read_everything(data, size, [&](const FileBytes& file) { return tensors::read_npz(file, dtype); });
+  for (const auto& dtype : dtypes)
+    read_everything(data, size, [&](const FileBytes& file) { return tensors::read_npz(file, dtype); });
 }
 
 void read_safetensors(const std::uint8_t* data, std::size_t size) { read_everything(data, size, read_safetensors_whole); }

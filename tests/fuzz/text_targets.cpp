@@ -69,7 +69,8 @@ void read_study(const std::uint8_t* data, std::size_t size) {
 void read_eval(const std::uint8_t* data, std::size_t size) {
   const std::string text = text_of(data, size);
   for (const cli::OperationFacts& facts : cli::operations) {
-    const cli::Evaluation evaluation{facts.operation, emu::float16, facts.operation == cli::Operation::convert ? emu::float8_e5m2 : emu::float16, {}, 0};
+    const cli::Evaluation evaluation{
+        facts.operation, emu::float16, facts.operation == cli::Operation::convert ? emu::float8_e5m2 : emu::float16, {}, 0};
     std::vector<char> out(cli::results_bound(evaluation, text.size()));
     const cli::Evaluated done = cli::evaluate_lines(evaluation, text, 1, out);
     require(done.bytes <= text.size() && done.results.size() <= out.size());
@@ -94,11 +95,12 @@ void read_words(const std::uint8_t* data, std::size_t size) {
     unless_refused([&] { static_cast<void>(emu::parse_engine(word, {format, format})); });
   if (const auto typed = cli::parse_typed(word)) cli::round_typed(emu::bfloat16, *typed, {}, 0);
   unless_refused([&] { static_cast<void>(cli::parse_operation(word)); });
-  if (tensors::is_synthetic(word)) unless_refused([&] {
-    const tensors::Tensor tensor = tensors::synthetic(word, 1);
-    constexpr std::uint64_t most = std::uint64_t{1} << 20;
-    if (tensor.count() <= most) touch(tensor);
-  });
+  if (tensors::is_synthetic(word))
+    unless_refused([&] {
+      const tensors::Tensor tensor = tensors::synthetic(word, 1);
+      constexpr std::uint64_t most = std::uint64_t{1} << 20;
+      if (tensor.count() <= most) touch(tensor);
+    });
 }
 
 }  // namespace ulpscope::fuzz

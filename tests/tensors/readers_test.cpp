@@ -138,8 +138,7 @@ TEST_CASE("a safetensors file whose header lies is refused", "[tensors]") {
         "w.safetensors: malformed safetensors header: the key 'a' occurs twice");
   CHECK(safetensors_refusal(safetensors("{\"a\":" + std::string(1'000'000, '['), 0)) ==
         "w.safetensors: malformed safetensors header: JSON is nested more than 64 deep");
-  CHECK(
-      safetensors_refusal(safetensors("{\"a\":", 0)).starts_with("w.safetensors: malformed safetensors header: is no JSON"));
+  CHECK(safetensors_refusal(safetensors("{\"a\":", 0)).starts_with("w.safetensors: malformed safetensors header: is no JSON"));
   CHECK(safetensors_refusal("abc") == "w.safetensors: is too short for a safetensors file");
   CHECK(safetensors_refusal(std::string(8, '\xff')).starts_with("w.safetensors: the header's length 18446744073709551615"));
 }

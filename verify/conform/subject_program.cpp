@@ -53,8 +53,7 @@ class Program final : public Subject {
 
   void finish() override {
     std::byte more;
-    if (read_some({&more, 1}) != 0)
-      throw Error(named() + "wrote more than the " + asked_bytes() + " that were asked for");
+    if (read_some({&more, 1}) != 0) throw Error(named() + "wrote more than the " + asked_bytes() + " that were asked for");
     const std::string end = ending();
     writer_.join();
     if (!end.empty()) throw Error(named() + "wrote every result, but " + end);
@@ -93,7 +92,8 @@ class Program final : public Subject {
     const double most_ms = std::min(1000 * longest_silence_s_, 2e9);
     const int ready = ::poll(&output, 1, static_cast<int>(most_ms));
     if (ready == 0)
-      throw Error(named() + "gave nothing for " + requests::shortest(longest_silence_s_) + " s and was ended; --timeout allows more");
+      throw Error(named() + "gave nothing for " + requests::shortest(longest_silence_s_) +
+                  " s and was ended; --timeout allows more");
   }
   std::string named() const { return "--program '" + command_ + "': "; }
   /// How the program ended, empty if well; some time after the end of its output it is ended.
@@ -117,8 +117,7 @@ class Program final : public Subject {
   std::string short_of(std::uint64_t bytes) {
     child_.output.close();
     const std::string end = ending();
-    return named() + "wrote " + std::to_string(bytes) + " of " + asked_bytes() + " and " +
-           (end.empty() ? "ended" : end);
+    return named() + "wrote " + std::to_string(bytes) + " of " + asked_bytes() + " and " + (end.empty() ? "ended" : end);
   }
 
   std::string command_;
