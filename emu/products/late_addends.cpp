@@ -26,6 +26,9 @@ constexpr int greatest_late = 120, least_late = -90, least_product = -100;
 /// A sum of products: an integer times 2^(exponent - fraction bits).
 struct CutSum {
   VI sum, exponent;
+
+  HWY_INLINE CutSum() {}  // written out: what the compiler adds itself is not compiled for the target
+  HWY_INLINE CutSum(VI x, VI greatest) : sum(x), exponent(greatest) {}
 };
 
 /// 2^exponent as floats; 2^-126 for less, which leaves nothing but signs of what it multiplies. No exponent is beyond 127.

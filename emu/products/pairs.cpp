@@ -25,6 +25,8 @@ constexpr std::size_t pair_vectors = is_portable ? 1 : 2;
 /// One row by neighbouring vectors of columns.
 struct PairSums {
   hn::Vec<PairsTag> of[pair_vectors];
+
+  HWY_INLINE PairSums() {}  // written out: what the compiler adds itself is not compiled for the target
 };
 
 /// The sum of `count` products by halves, the first of which may be the longer one.
