@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -156,6 +157,12 @@ void by_exact_product(const EngineMatmul<Float>& problem, const std::vector<Part
     d[at] = epilogue.finish(single ? d[at] : totals[at].value(), at / columns, at % columns);
 }
 
+/// Processors differ in the sign and payload of NaNs that their additions make: every NaN is what decode() gives.
+template <class Float>
+void make_nans_alike(std::span<Float> d) {
+  for (Float& x : d) x = x == x ? x : std::numeric_limits<Float>::quiet_NaN();
+}
+
 }  // namespace
 
 PreparedOperand::PreparedOperand(const EngineMatmul<float>& problem, MatmulOperand which) {
@@ -188,6 +195,7 @@ void engine_matmul(const EngineMatmul<float>& problem, std::span<float> d, Matmu
     memory.b.check("B", problem.b, false, problem.threads);
     by_reference(problem, plan.parts, d);
   }
+  make_nans_alike(d);
   if (problem.out != float32) round_to(problem.out, std::span<const float>(d), d);
 }
 
@@ -204,6 +212,7 @@ void engine_matmul(const EngineMatmul<double>& problem, std::span<double> d, Mat
   } else {
     by_reference(problem, parts, d);
   }
+  make_nans_alike(d);
   if (problem.out != float64) round_to(problem.out, std::span<const double>(d), d);
 }
 

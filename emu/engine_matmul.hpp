@@ -114,7 +114,8 @@ class MatmulWorkspace {
   std::unique_ptr<detail::Workspace> memory_;
 };
 
-/// D in row-major order, numbers of `problem.out`; NaNs are quiet. A workspace serves one product at a time.
+/// D in row-major order, numbers of `problem.out`; every NaN is the quiet one with neither sign nor payload. A workspace serves
+/// one product at a time.
 /// @throws Error where shapes, parts or scales do not fit, an operand was prepared for another product, or at the first element
 /// that is not a value of its format.
 ///@{

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <array>
-#include <cmath>
+#include <bit>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -61,9 +61,8 @@ class Random {
   std::uint64_t seed_, next_ = 0;
 };
 
-inline bool same(float x, float y) {
-  return (std::isnan(x) && std::isnan(y)) || (x == y && std::signbit(x) == std::signbit(y));
-}
+/// In every bit, NaNs too.
+inline bool same(float x, float y) { return std::bit_cast<std::uint32_t>(x) == std::bit_cast<std::uint32_t>(y); }
 
 struct Problem {
   const EngineMode* mode;
