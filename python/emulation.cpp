@@ -3,18 +3,25 @@
 // that the laboratory trains with.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
+#include <utility>
 
+#include "emu/bulk.hpp"
 #include "emu/error.hpp"
 #include "emu/names.hpp"
 #include "python/bindings.hpp"
+#include "python/operations.hpp"
 #include "recipes/recipe.hpp"
 #include "requests/parts.hpp"
 #include "training/state/optimizer.hpp"
-#include "training/tape/operations.hpp"
+#include "training/state/running_statistics.hpp"
 #include "training/train/monitor.hpp"
+#include "training/train/random_keys.hpp"
 #include "training/train/recipe_precision.hpp"
 #include "training/train/run_findings.hpp"
 #include "training/train/train_request.hpp"
@@ -22,92 +29,17 @@
 namespace ulpscope::python {
 namespace {
 
-using training::Variable;
-using Tape = training::Tape<float>;
-using Variables = std::vector<Variable>;
 using Floats = nb::ndarray<const float, nb::c_contig, nb::device::cpu>;
-
-/// Numbers of an operation that are no tensors: `eps`, `stride`, classes. Those that are missing have no default here.
-class Settings {
- public:
-  explicit Settings(std::map<std::string, std::vector<double>> values) : values_(std::move(values)) {}
-  const std::vector<double>& list(const std::string& key) const {
-    const auto found = values_.find(key);
-    if (found == values_.end()) throw Error("emulate: an operation without '" + key + "'");
-    return found->second;
-  }
-  double number(const std::string& key) const { return list(key).at(0); }
-  float real(const std::string& key) const { return static_cast<float>(number(key)); }
-  std::size_t whole(const std::string& key) const { return static_cast<std::size_t>(number(key)); }
-  std::vector<std::size_t> wholes(const std::string& key) const { return {list(key).begin(), list(key).end()}; }
-  std::optional<std::size_t> dimension() const {
-    return values_.contains("dimension") ? std::optional(whole("dimension")) : std::nullopt;
-  }
-
- private:
-  std::map<std::string, std::vector<double>> values_;
-};
-
-using Operation = std::function<Variable(Tape&, const Variables&, const Settings&)>;
-
-std::optional<Variable> third(const Variables& x) { return x.size() > 2 ? std::optional(x[2]) : std::nullopt; }
-
-Operation of_one(Variable (*function)(Tape&, Variable)) {
-  return [function](Tape& tape, const Variables& x, const Settings&) { return function(tape, x[0]); };
-}
-Operation of_two(Variable (*function)(Tape&, Variable, Variable)) {
-  return [function](Tape& tape, const Variables& x, const Settings&) { return function(tape, x[0], x[1]); };
-}
-
-/// By the names that recipes' rules have for them, or those of training/tape/operations.hpp.
-const std::map<std::string, Operation>& operations() {
-  namespace t = training;
-  static const std::map<std::string, Operation> all = {
-      {"add", of_two(t::add<float>)},
-      {"subtract", of_two(t::subtract<float>)},
-      {"multiply", of_two(t::multiply<float>)},
-      {"divide", of_two(t::divide<float>)},
-      {"affine", [](Tape& tape, const Variables& x,
-                    const Settings& s) { return t::affine(tape, x[0], s.real("factor"), s.real("summand")); }},
-      {"exp", of_one(t::exp<float>)},
-      {"log", of_one(t::log<float>)},
-      {"sqrt", of_one(t::sqrt<float>)},
-      {"square", of_one(t::square<float>)},
-      {"relu", of_one(t::relu<float>)},
-      {"sigmoid", of_one(t::sigmoid<float>)},
-      {"tanh", of_one(t::tanh<float>)},
-      {"gelu", of_one(t::gelu<float>)},
-      {"silu", of_one(t::silu<float>)},
-      {"sum", [](Tape& tape, const Variables& x, const Settings& s) { return t::sum(tape, x[0], s.dimension()); }},
-      {"mean", [](Tape& tape, const Variables& x, const Settings& s) { return t::mean(tape, x[0], s.dimension()); }},
-      {"softmax", of_one(t::softmax<float>)},
-      {"log_softmax", of_one(t::log_softmax<float>)},
-      {"layer_norm",
-       [](Tape& tape, const Variables& x, const Settings& s) { return t::layer_norm(tape, x[0], x[1], x[2], s.real("eps")); }},
-      {"rms_norm",
-       [](Tape& tape, const Variables& x, const Settings& s) { return t::rms_norm(tape, x[0], x[1], s.real("eps")); }},
-      {"gather", [](Tape& tape, const Variables& x, const Settings& s) { return t::gather(tape, x[0], s.wholes("rows")); }},
-      {"max_pool", [](Tape& tape, const Variables& x, const Settings& s) { return t::max_pool(tape, x[0], s.whole("size")); }},
-      {"mask_future",
-       [](Tape& tape, const Variables& x, const Settings& s) { return t::mask_future(tape, x[0], s.real("value")); }},
-      {"matmul", [](Tape& tape, const Variables& x, const Settings&) { return t::matmul(tape, x[0], x[1]); }},
-      {"linear", [](Tape& tape, const Variables& x, const Settings&) { return t::linear(tape, x[0], x[1], third(x)); }},
-      {"convolution",
-       [](Tape& tape, const Variables& x, const Settings& s) {
-         return t::convolution(tape, x[0], x[1], third(x), {.stride = s.whole("stride"), .padding = s.whole("padding")});
-       }},
-      {"cross_entropy",
-       [](Tape& tape, const Variables& x, const Settings& s) { return t::cross_entropy(tape, x[0], s.wholes("classes")); }},
-      {"mean_squared_error", of_two(t::mean_squared_error<float>)},
-      {"binary_cross_entropy_with_logits", of_two(t::binary_cross_entropy_with_logits<float>)},
-  };
-  return all;
-}
 
 training::Array<float> array_of(const Floats& array) {
   training::Shape shape;
   for (std::size_t i = 0; i < array.ndim(); ++i) shape.push_back(array.shape(i));
   return {std::move(shape), std::vector<float>(array.data(), array.data() + array.size())};
+}
+
+/// In place, to nearest even.
+void round_floats(std::vector<float>& values, emu::Format format) {
+  if (format != emu::float32) emu::round_to(format, std::span<const float>(values), std::span<float>(values), {}, {});
 }
 
 nb::object numpy_of(const training::Array<float>& array) {
@@ -131,8 +63,27 @@ class Emulation : public std::enable_shared_from_this<Emulation> {
   void set_layers(std::vector<std::string> layers) {
     precision_ = training::precision_of(recipe_, delayed_, std::move(layers), &dynamic_);
   }
-  training::Precision precision() const { return *precision_; }
-  std::uint64_t next_key() { return (seed_ << 32U) + operation_++; }
+  /// A tape for the next operation: its stochastic roundings go on where the last one's ended, as those of one tape of the
+  /// laboratory for all of a step.
+  Tape tape() {
+    const std::scoped_lock lock(mutex_);
+    Tape made(*precision_, training::batch_key(seed_, step_), 0);
+    made.go_on_from(random_);
+    return made;
+  }
+  /// The same for the gradients of an operation: the words of its tape from now on, and what it left.
+  ///@{
+  void give_random_to(Tape& tape) {
+    const std::scoped_lock lock(mutex_);
+    tape.go_on_from(random_);
+  }
+  void take_random_from(const Tape& tape) {
+    const std::scoped_lock lock(mutex_);
+    random_ = tape.next_random();
+  }
+  ///@}
+  emu::Format weights_format() const { return storage_.weights.format; }
+  emu::Format gradients_format() const { return requests::parse_format(recipe_.state.gradients); }
   void count(const training::Stored<float>& stored) {
     const std::scoped_lock lock(mutex_);
     monitor_.add(stored);
@@ -146,6 +97,7 @@ class Emulation : public std::enable_shared_from_this<Emulation> {
           {step_, move.layer, move.place, move.wider ? "wider" : "narrower", move.value, move.threshold});
     delayed_.step();
     monitor_.clear();
+    random_ = 0;
     ++step_;
   }
   /// What became of the numbers of each layer, operation and place, by step; what monitors of a run of the laboratory say of
@@ -164,9 +116,23 @@ class Emulation : public std::enable_shared_from_this<Emulation> {
       all.steps.back().step = step, all.steps.back().skipped = true;
       if (step < updates_.size()) all.steps.back().wanted = updates_[step].wanted, all.steps.back().lost = updates_[step].lost;
     }
+    constexpr double notable_loss = 0.5;  // of changes to a running statistic, as the laboratory has it
+    for (const auto& [layer, kept] : statistics_)
+      if (const double lost = static_cast<double>(kept.lost) / static_cast<double>(std::max<std::uint64_t>(kept.wanted, 1));
+          lost > notable_loss)
+        all.findings.push_back({step_, layer, "batch_norm", "statistics_stagnation", lost, notable_loss});
     return training::findings_table({all});
   }
   ///@}
+  /// Mean and variance of a layer's batch norm behind a batch.
+  training::BatchStatistics<float> follow(const std::string& layer, training::BatchStatistics<float> kept,
+                                          const training::BatchStatistics<float>& batch, double momentum) {
+    const std::scoped_lock lock(mutex_);
+    training::RunningStatistics<float>& running = statistics_.try_emplace(layer, kept.mean.size()).first->second;
+    running.statistics = std::move(kept);
+    training::follow(running, batch, {requests::parse_format(recipe_.state.statistics), {}}, momentum);
+    return running.statistics;
+  }
   /// What became of a tensor's updates in the present step.
   void count_updates(const training::UpdateCounts& counts) {
     const std::scoped_lock lock(mutex_);
@@ -174,8 +140,12 @@ class Emulation : public std::enable_shared_from_this<Emulation> {
     updates_[step_].wanted += counts.wanted, updates_[step_].lost += counts.lost;
   }
   const training::StateStorage& storage() const { return storage_; }
-  std::uint64_t steps() const { return step_; }
   std::uint64_t seed() const { return seed_; }
+  /// Random words for the update of so many weights: where they begin.
+  std::uint64_t take_update_words(std::size_t count) {
+    const std::scoped_lock lock(mutex_);
+    return std::exchange(update_words_, update_words_ + count);
+  }
 
  private:
   training::RunResult so_far() {
@@ -186,7 +156,7 @@ class Emulation : public std::enable_shared_from_this<Emulation> {
   void take() { result_ = so_far(); }
 
   recipes::Recipe recipe_;
-  std::uint64_t seed_, operation_ = 0, step_ = 0;
+  std::uint64_t seed_, random_ = 0, update_words_ = 0, step_ = 0;
   training::StateStorage storage_;
   training::DelayedScales delayed_;
   training::DynamicLayers dynamic_;
@@ -195,6 +165,7 @@ class Emulation : public std::enable_shared_from_this<Emulation> {
   training::Monitor monitor_;
   training::RunResult result_;
   std::vector<training::UpdateCounts> updates_;  // by step
+  std::map<std::string, training::RunningStatistics<float>> statistics_;
 };
 
 /// One operation that was done, until its gradients are asked for.
@@ -202,7 +173,7 @@ class Done {
  public:
   Done(std::shared_ptr<Emulation> by, const std::string& operation, const std::string& layer, const std::vector<Floats>& arrays,
        const std::vector<std::string>& formats, const std::vector<bool>& trained, const Settings& settings)
-      : by_(std::move(by)), tape_(by_->precision(), by_->next_key(), 0) {
+      : by_(std::move(by)), tape_(by_->tape()), made_(Variables{}) {
     const auto found = operations().find(operation);
     if (found == operations().end()) throw Error("emulate: there is no operation " + operation);
     std::vector<training::Array<float>> values;
@@ -210,21 +181,33 @@ class Done {
     const nb::gil_scoped_release released;
     tape_.on_stored([to = by_.get()](const training::Stored<float>& stored) { to->count(stored); });
     tape_.enter(layer);
-    for (std::size_t i = 0; i < values.size(); ++i)
-      inputs_.push_back(tape_.input(std::move(values[i]), requests::parse_format(formats.at(i)), trained.at(i)));
-    output_ = found->second(tape_, inputs_, settings);
+    Variables inputs;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const emu::Format format = requests::parse_format(formats.at(i));
+      // Weights may come as torch has them, before their first step.
+      if (format == by_->weights_format()) round_floats(values[i].values, format);
+      inputs.push_back(tape_.input(std::move(values[i]), format, trained.at(i)));
+    }
+    made_ = found->second(tape_, inputs, settings);
+    by_->take_random_from(tape_);
+    inputs_ = std::move(inputs);
   }
-  nb::object output() const { return numpy_of(tape_.value(output_)); }
-  std::string format() const { return emu::format_name(tape_.format(output_)); }
+  nb::object output() const { return numpy_of(tape_.value(made_.variables.back())); }
+  std::vector<std::string> formats() const {
+    std::vector<std::string> all;
+    for (const Variable v : made_.variables) all.push_back(emu::format_name(tape_.format(v)));
+    return all;
+  }
   /// An array for each input, None where it has no gradient.
   nb::list backward(const Floats& gradient) {
-    if (back_) throw Error("emulate: the gradients of an operation can be asked for once");
-    back_ = true;
+    const Variable of = made_.variables.back();
     training::Array<float> seed = array_of(gradient);
-    seed.shape = tape_.shape(output_);
+    seed.shape = tape_.shape(of);
     {
       const nb::gil_scoped_release released;
-      tape_.backward(output_, std::move(seed));
+      by_->give_random_to(tape_);
+      tape_.backward(of, std::move(seed));
+      by_->take_random_from(tape_);
     }
     nb::list all;
     for (const Variable input : inputs_) {
@@ -235,18 +218,25 @@ class Done {
     }
     return all;
   }
+  /// Of a batch norm: running mean and variance behind this batch.
+  nb::object follow(const std::string& layer, const Floats& mean, const Floats& variance, double momentum) {
+    const training::BatchStatistics<float> kept =
+        by_->follow(layer, {array_of(mean).values, array_of(variance).values}, made_.statistics, momentum);
+    const training::Shape shape{kept.mean.size()};
+    return nb::make_tuple(numpy_of(training::Array<float>(shape, kept.mean)),
+                          numpy_of(training::Array<float>(shape, kept.variance)));
+  }
 
  private:
   std::shared_ptr<Emulation> by_;
   Tape tape_;
   Variables inputs_;
-  Variable output_;
-  bool back_ = false;
+  Made made_;
 };
 
 /// One tensor's step by the recipe's storage: its new weights.
 nb::object step_of(Emulation& by, const std::string& kind, const std::map<std::string, double>& numbers, const Floats& weights,
-                   const Floats& gradient, training::OptimizerState<float>& state, std::uint64_t tensor) {
+                   const Floats& gradient, training::OptimizerState<float>& state) {
   training::OptimizerSettings settings;
   settings.kind = training::parse_optimizer(kind);
   const auto number = [&](const char* key, double standard) {
@@ -257,14 +247,17 @@ nb::object step_of(Emulation& by, const std::string& kind, const std::map<std::s
   settings.nesterov = number("nesterov", 0) != 0, settings.weight_decay = number("weight_decay", 0);
   settings.beta1 = number("beta1", settings.beta1), settings.beta2 = number("beta2", settings.beta2);
   settings.eps = number("eps", settings.eps);
+  settings.ns_steps = static_cast<std::uint64_t>(number("ns_steps", static_cast<double>(settings.ns_steps)));
+  settings.adjust_lr = number("match_rms_adamw", 0) != 0 ? training::RateAdjustment::match_rms_adamw
+                                                         : training::RateAdjustment::original;
   training::Array<float> now = array_of(weights);
+  round_floats(now.values, by.weights_format());
   const training::Array<float> by_gradient = array_of(gradient);
   training::UpdateCounts counts;
   {
     const nb::gil_scoped_release released;
-    const std::uint64_t key = (by.seed() << 32U) ^ (by.steps() << 16U) ^ tensor ^ 0x9e3779b97f4a7c15U;
-    counts = training::optimizer_step(settings, by.storage(), number("lr", 0), now.values, by_gradient.values, state, key, 0,
-                                      now.shape);
+    counts = training::optimizer_step(settings, by.storage(), number("lr", 0), now.values, by_gradient.values, state,
+                                      training::update_key(by.seed()), by.take_update_words(now.count()), now.shape);
   }
   by.count_updates(counts);
   return numpy_of(now);
@@ -277,6 +270,8 @@ void add_emulation(nb::module_& m) {
   nb::class_<Emulation>(m, "Emulation")
       .def(nb::new_([](const std::string& recipe, std::uint64_t seed) { return std::make_shared<Emulation>(recipe, seed); }))
       .def("set_layers", &Emulation::set_layers)
+      .def_prop_ro("weights_format", [](const Emulation& self) { return emu::format_name(self.weights_format()); })
+      .def_prop_ro("gradients_format", [](const Emulation& self) { return emu::format_name(self.gradients_format()); })
       .def("step", &Emulation::step)
       .def("tensors", [](Emulation& self) { return as_python(self.tensors()); })
       .def("findings", [](Emulation& self) { return as_python(self.findings()); })
@@ -289,8 +284,14 @@ void add_emulation(nb::module_& m) {
              new (self) Done(std::move(by), operation, layer, arrays, formats, trained, Settings(std::move(settings)));
            })
       .def_prop_ro("output", &Done::output)
-      .def_prop_ro("format", &Done::format)
-      .def("backward", &Done::backward);
+      .def_prop_ro("formats", &Done::formats)
+      .def("backward", &Done::backward)
+      .def("follow", &Done::follow);
+  m.def("rounded", [](const Floats& numbers, const std::string& format) {
+    training::Array<float> all = array_of(numbers);
+    round_floats(all.values, requests::parse_format(format));
+    return numpy_of(all);
+  });
 }
 
 }  // namespace ulpscope::python

@@ -4,7 +4,6 @@ import torch
 from torch import nn
 
 import ulpscope as us
-import ulpscope.torch
 
 
 def train(recipe, steps=20):

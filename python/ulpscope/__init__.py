@@ -2,7 +2,11 @@
 """Low-precision numerics, bit for bit: formats, rounding, emulated matrix engines, and checks of kernels.
 
 Arrays may be numpy's, torch's, jax's or plain numbers. Words (formats, engines, scale rules) are those of the program
-`ulpscope`, and so are results, to the last bit. Errors are `ulpscope.Error`, a ValueError of one line."""
+`ulpscope`, and so are results, to the last bit. Errors are `ulpscope.Error`, a ValueError of one line.
+
+`ulpscope.testing` has assertions for tests of kernels, `ulpscope.torch` (where torch is installed) models under recipes."""
+import importlib
+
 from . import _core, explain, verify
 from ._arrays import as_numpy, hold, like
 from ._requests import Asked, documented, run, study
@@ -14,10 +18,18 @@ __all__ = ["Error", "Format", "Quantized", "Scaler", "Table", "census", "decode"
            "formats", "matmul", "quantize", "recipes", "round", "run", "scaler", "scalers", "study", "sweep", "verify"]
 
 
-class Format:
-    """A format's facts: an attribute for each column of `ulpscope formats` (`max_finite`, `bits`, `epsilon`, ...).
+def __getattr__(name):
+    """`ulpscope.torch` and `ulpscope.testing`, where they are asked for first."""
+    if name in ("torch", "testing"):
+        return importlib.import_module("." + name, __name__)
+    raise AttributeError(f"module 'ulpscope' has no attribute '{name}'")
 
-    Raises ulpscope.Error naming the nearest formats."""
+
+class Format:
+    """A format's facts: an attribute for each column of `ulpscope formats` (`bits`, `bias`, `max_finite`, `min_normal`, `epsilon`,
+    ...), numbers as float or int, words as str; docs/numerics.md says what each is.
+
+    word: a name (`e4m3fn`, `bf16`, `float8_e5m2`), or a made one such as `e3m2`. Raises ulpscope.Error naming the nearest."""
 
     def __init__(self, word):
         _, columns, rows = _core.formats([word])
@@ -34,12 +46,12 @@ class Format:
 
 
 def formats(*words) -> "Table":
-    """The table of `ulpscope formats`: of all named formats, or of these."""
+    """The table of `ulpscope formats`: a row for each named format, or for each of these words. Raises ulpscope.Error."""
     return Table(*_core.formats(list(words)))
 
 
 def engines() -> "list[str]":
-    """Names of all emulated engines."""
+    """Names of all emulated matrix engines: what `engine=` takes (docs/engines.md says what each is and how it is known)."""
     return _core.engines()
 
 
@@ -49,19 +61,28 @@ def recipes() -> "dict[str, str]":
 
 
 def round(x, to, **options):
-    """`x` rounded to the format `to`: the type, shape, dtype and device of `x`; of integers float32 or float64."""
+    """`x` rounded to the format `to`.
+
+    x: numbers of any shape: an array of numpy, torch or jax, lists, a float, or a word of the command line. to: a format.
+    Returns what `x` is: its type, shape, dtype and device; of integers and lists float32, or float64 where it needs that.
+    Raises ulpscope.Error for words that there are not, ValueError where the dtype of `x` cannot hold a result. Rounding is
+    IEEE 754-2019, section 4.3, and what docs/numerics.md adds."""
     asked = Asked("cast", {"input": hold_as_array(x), "to": to, **options})
     return like(asked.call(_core.round), x)
 
 
 def encode(x, to, **options):
-    """Codes of `x` in the format `to`: the least unsigned integers of numpy that have its bits, in the shape of `x`."""
+    """Codes of `x` in the format `to`: an array of numpy in the shape of `x`, of the least of uint8, uint16, uint32 and uint64 that
+    has the format's bits, which stand lowest. Raises ulpscope.Error."""
     asked = Asked("cast", {"input": hold_as_array(x), "to": to, **options})
     return asked.call(_core.encode)
 
 
 def decode(codes, to=None):
-    """Values of codes of the format `to`, float32 where all fit, else float64. Without `to` the dtype of `codes` says it."""
+    """Values of codes: an array of numpy in their shape, float32 where every number of the format fits, else float64.
+
+    codes: unsigned integers, or an array whose dtype says the format by itself (bfloat16 and float8 of ml_dtypes, torch and jax),
+    without `to`. to: a format. Raises ulpscope.Error where the dtype is another format's, or a code has more bits."""
     word = None if to is None else _core.format_name(_word(to))
     own = as_numpy(codes)[1]
     if word is not None and own != word and not own.startswith("uint"):
@@ -86,13 +107,19 @@ class Quantized:
 
 
 def quantize(x, to, scale="none", **options) -> "Quantized":
-    """`x` as a quantizer stores it in the format `to`: every rule of `--scale`. Returns Quantized."""
+    """`x` as a quantizer stores it: codes of the format `to` under scales of the rule `scale`.
+
+    x: numbers of any shape; blocks lie along the last dimension. scale: a word of `--scale` (`none`, `amax`, `row`, `1x128`,
+    `mx:rceil`, `nvfp4`, a number, ...; docs/matmul.md, "Scales"). Returns Quantized. Raises ulpscope.Error."""
     asked = Asked("cast", {"input": hold_as_array(x), "to": to, **options})
     return Quantized(asked.call(_core.quantize, scale))
 
 
 def matmul(a, b, c=None, **options):
-    """D = A.B + C on an emulated engine: float32, float64 where D is; a torch tensor where `a` is one."""
+    """D = A.B + C on an emulated engine, to the last bit of what that hardware is known to give.
+
+    a: (M, K). b: (K, N). c: (M, N), or None for zero. Returns an array (M, N) of numpy, float32, float64 where D is; a tensor of
+    torch on the device of `a` where `a` is one. Raises ulpscope.Error where shapes, formats or the engine do not fit together."""
     asked = Asked("product", {"a": hold_as_array(a), "b": hold_as_array(b), "c": c if c is None else hold_as_array(c), **options})
     d = asked.call(_core.matmul)
     if type(a).__module__.split(".")[0] == "torch":
@@ -120,12 +147,18 @@ def _inputs(x):
 
 
 def census(x, **options) -> "Table":
-    """What formats do to `x`: an array, a dictionary of arrays by name, or words of the command line. Returns a Table."""
+    """What formats do to numbers: a row for each tensor and format, with counts of what becomes zero, subnormal, saturated or
+    infinite, errors, and the SQNR in dB: the Table of `ulpscope census`.
+
+    x: an array of any shape, a dictionary of arrays by name, a list of them, or words of the command line. Raises ulpscope.Error."""
     return study("census", {"inputs": _inputs(x), **options}).tables[0]
 
 
 def sweep(x, log2_scale=None, **options) -> "Table":
-    """The same at every loss scale 2^k; `log2_scale`: a range of Python, or LO:HI[:STEP], HI included. Returns a Table."""
+    """What formats do to numbers at every loss scale 2^k: the Table of `ulpscope sweep`, which a notebook shows as its figure.
+
+    x: as census() has it. log2_scale: a range of Python, or LO:HI[:STEP] with HI included; None: the default below.
+    Raises ulpscope.Error."""
     if isinstance(log2_scale, range):
         if len(log2_scale) == 0 or log2_scale.step < 1:
             raise Error(f"log2_scale: {log2_scale} has no scales in ascending order")
@@ -134,18 +167,22 @@ def sweep(x, log2_scale=None, **options) -> "Table":
 
 
 def diff(reference, output, **options) -> "Table":
-    """How an output differs from a reference of its shape. Returns a Table."""
+    """How an output differs from a reference of its shape, in ulp and relatively: the Table of `ulpscope diff`. Raises
+    ulpscope.Error where shapes differ."""
     return study("diff", {"reference": hold_as_array(reference), "output": hold_as_array(output), **options}).tables[0]
 
 
 class Scaler:
-    """A loss scaler by its published semantics. `scale` is for the next step."""
+    """A loss scaler, step by step as its framework has it (docs/training.md, "Loss scalers"). `scale` is for the next step."""
 
     def __init__(self, words, to="fp16"):
         self._scaler = _core.Scaler(words, _word(to))
 
     def step(self, found_inf=False, amax=None, upper=None):
-        """Goes one step on; returns whether the optimizer skips it."""
+        """Goes one step on; returns whether the optimizer skips it.
+
+        found_inf: whether a scaled gradient was infinite or NaN. amax: the largest magnitude, for scalers of tensors (`te_delayed`,
+        `te_current`, `ms_amp`), 0 or more. upper: the share of magnitudes above popart's edge, 0 to 1."""
         return self._scaler.step(bool(found_inf), amax, upper).skipped
 
     @property
@@ -171,12 +208,16 @@ class Scaler:
 
 
 def scaler(words, to="fp16") -> "Scaler":
-    """A loss scaler: `pytorch:growth_interval=100`, `megatron`, ... Raises ulpscope.Error naming the nearest."""
+    """A loss scaler: `pytorch:growth_interval=100`, `megatron`, ...; scalers() lists them.
+
+    to: the format of the gradients, of which scalers of tensors take the largest number. Raises ulpscope.Error naming the nearest
+    scaler or parameter."""
     return Scaler(words, to)
 
 
 def scalers(name="") -> "Table":
-    """The table of `ulpscope scalers`: all, or the parameters of one."""
+    """The table of `ulpscope scalers`: name, parameters, rule and source of all; with a name the parameters of one. Raises
+    ulpscope.Error."""
     return Table(*_core.scalers(name))
 
 

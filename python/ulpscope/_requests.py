@@ -6,6 +6,7 @@ import inspect
 
 from . import _core
 from ._arrays import hold
+from ._progress import shown
 from ._table import Table
 
 
@@ -97,7 +98,8 @@ def is_array(value):
 
 
 class Result:
-    """What a study gave: `tables` (Table each), `findings` (a Table), `remarks` (list of str), `outcome` and `text`."""
+    """What a study gave: `tables` (a list of Table, what the command writes as CSV), `findings` (a Table: what is to be said of
+    it), `remarks` (list of str), `outcome` (`pass`, `fail`, `vacuous`: the command's exit codes 0, 1 and 3) and `text` (str)."""
 
     def __init__(self, out, named=lambda value: value):
         self.tables = [Table(*named(table)) for table in out["tables"]]
@@ -107,18 +109,26 @@ class Result:
 
 
 def study(kind, values, progress=None):
-    """Runs a request that a study file may name. `progress(done, total)` is called now and then, in the calling thread."""
+    """Runs a request that a study file may name, its fields by name: study("accumulation", {"k": "64"}). `progress`: None, which
+    shows it where somebody may look; True and False, which do and do not; or a function (done, total) that is called now and
+    then, in the calling thread. Returns a Result: tables, findings, remarks, outcome, text.
+
+    Raises ulpscope.Error where a value is wrong, TypeError where there is no such field."""
+    values = dict(values)
+    progress = values.pop("progress", progress)
     asked = Asked(kind, values)
-    return Result(asked.call(lambda given: _core.run(kind, given, progress)), asked.named)
+    with shown(kind, progress) as told:
+        return Result(asked.call(lambda given: _core.run(kind, given, told)), asked.named)
 
 
 def run(study, directory, only=(), resume=False, progress=None):
     """Runs a study file, a path or the name of a built-in study, and writes its report into `directory`: the bytes that
     `ulpscope run STUDY -o DIR` writes. `only`: the studies of these names; `resume`: go on where a run was ended;
-    `progress(done, total)`: told of cells, in the calling thread. Returns a dictionary of each study's name and Result.
+    `progress`: as study() has it, told of cells. Returns a dictionary of each study's name and Result.
 
     Raises ulpscope.Error; then nothing is written but the cells that are done, from which `resume` goes on."""
-    out = _core.run_file(str(study), str(directory), [only] if isinstance(only, str) else list(only), resume, progress)
+    with shown(str(study), progress) as told:
+        out = _core.run_file(str(study), str(directory), [only] if isinstance(only, str) else list(only), resume, told)
     return {name: Result(one) for name, one in out}
 
 
@@ -152,6 +162,9 @@ def documented(kind, function, positional=(), of_fields=None):
         parameters.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=standard, annotation=kind_of))
         if standard is None:
             parameters[-1] = parameters[-1].replace(annotation=kind_of if kind_of == "Any" else kind_of + " | None")
+    if kind not in ("cast", "product"):  # which are no studies
+        parameters.append(inspect.Parameter("progress", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="Any"))
+        lines.append("    progress: as ulpscope.study has it")
     result = function.__annotations__.get("return", inspect.Signature.empty)
     function.__signature__ = inspect.Signature(parameters, return_annotation=result)
     function.__doc__ = (function.__doc__ or "").rstrip() + "\n\n" + "\n".join(lines) + "\n"

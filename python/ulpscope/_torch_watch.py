@@ -1,30 +1,52 @@
 # SPDX-License-Identifier: Apache-2.0
 """Looking on while a model of torch is trained."""
+import math
+import os
+from typing import Any, Union
+
 import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
+from ._safetensors import Writer
 from ._table import Table
 
 
 class watch:
-    """Looks on while a model is trained, and changes nothing: every `every` steps of an optimizer that has its weights it counts
-    binades, amax, zeros, infinities and NaN of the inputs, weights and gradients of every layer that has weights of its own, and
-    the updates that are below half an ulp of the weight in the format `weights`. It counts on the tensors' device; nothing is
-    copied to main memory before `table()` or `binades()`. `end()` ends it, as does the end of a `with` block.
+    """Looks on while a model is trained, and changes nothing.
 
-    Raises ulpscope.Error where there is no such format, ValueError where `every` is not positive."""
+        with us.torch.watch(model, every=100, weights="bf16", scaler=scaler, record="gradients.safetensors") as seen:
+            train(model)
+        seen.table(); seen.binades(); seen.trace("trace.csv")
+
+    Every `every` steps of an optimizer that has the model's weights it counts binades, amax, zeros, infinities and NaN of the inputs,
+    weights and gradients of every layer that has weights of its own, and the updates that are below half an ulp of the weight. It
+    counts on the tensors' device; nothing is copied to main memory before it is asked for.
+
+    model: a torch.nn.Module.
+    every: steps from one look to the next, 1 or more; the steps 0, `every`, ... are looked at.
+    weights: the format whose ulp updates are held to.
+    scaler: the torch.amp.GradScaler of the run, so that the trace has the steps that it skips.
+    record: a .safetensors file that gets the parameters' gradients, float32 and unscaled, of the steps that are looked at, named
+        STEP/PARAMETER, as `ulpscope scale`, `census` and `sweep` read them. It is written by end().
+
+    end() ends it, as does the end of a `with` block. Raises ulpscope.Error where there is no such format, ValueError where `every`
+    is not positive."""
 
     _LEAST = -1080  # below every exponent of float64
 
-    def __init__(self, model, every=100, weights="bfloat16"):
+    def __init__(self, model: torch.nn.Module, every: int = 100, weights: str = "bfloat16", scaler: Any = None,
+                 record: "Union[str, os.PathLike[str], None]" = None) -> None:
         from . import Format
 
         if every < 1:
             raise ValueError(f"watch: every {every} steps; give 1 or more")
         facts = Format(weights)
         self._fraction_bits, self._least_exponent = facts.fraction_bits, 2 - facts.bias  # of frexp, whose mantissas are below 1
-        self.step, self._every, self._counts, self._updates, self._hooks, self._before = 0, every, {}, {}, [], {}
-        self._parameters = {}
+        self.step, self._every, self._counts, self._updates, self._before = 0, every, {}, {}, {}
+        self._hooks: "list[Any]" = []
+        self._parameters: "dict[tuple[str, str], Any]" = {}
+        self._scaler, self._events = scaler, []  # ("step", amax), ("scale", scale), as they came
+        self._recorder = None if record is None else Writer(record)
         for name, module in model.named_modules():
             own = dict(module.named_parameters(recurse=False))
             if not own:
@@ -32,22 +54,53 @@ class watch:
             self._parameters.update({(name, key): parameter for key, parameter in own.items()})
             self._hooks.append(module.register_forward_pre_hook(self._forward(name)))
             self._hooks.append(module.register_forward_hook(self._backward(name)))
+        if scaler is not None:
+            self._hooks.append(model.register_forward_pre_hook(self._look_at_scale))
         self._hooks.append(register_optimizer_step_pre_hook(self._before_step))
         self._hooks.append(register_optimizer_step_post_hook(self._after_step))
 
-    def end(self):
-        """Looks no more; what was counted stays."""
+    def end(self) -> None:
+        """Looks no more; what was counted stays, what was recorded is written."""
+        if self._hooks and self._scaler is not None:
+            self._look_at_scale()
         for hook in self._hooks:
             hook.remove()
         self._hooks = []
+        if self._recorder is not None:
+            self._recorder.close()
 
-    def __enter__(self):
+    def __enter__(self) -> "watch":
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         self.end()
 
-    def table(self):
+    def trace(self, path: "Union[str, os.PathLike[str], None]" = None) -> Table:
+        """A row for every step, looked at or not: `step`, `amax` (the largest magnitude of all unscaled gradients; nan where one of
+        them is) and `found_inf` (0 or 1). With `path` it is written there, as CSV: what `ulpscope scale` replays loss scalers on.
+        A step that the scaler skipped has the amax inf: what its gradients were is not known."""
+        rows, scale = [], None
+        for i, (what, value) in enumerate(self._events):
+            number = float(value)
+            if what == "step":
+                rows.append([len(rows), number, int(not math.isfinite(number))])
+            else:
+                if scale is not None and number < scale and not any(kind == "step" for kind, _ in self._since_scale(i)):
+                    rows.append([len(rows), math.inf, 1])
+                scale = number
+        table = Table("trace", ["step", "amax", "found_inf"], rows)
+        if path is not None:
+            table.to_csv(path)
+        return table
+
+    def _since_scale(self, index):
+        """Events since the scale was looked at last."""
+        first = index
+        while first > 0 and self._events[first - 1][0] != "scale":
+            first -= 1
+        return self._events[first:index]
+
+    def table(self) -> Table:
         """A row for each step, layer and place: count, zeros, nonfinite, amax, least and greatest exponent (of powers of two below
         the numbers), and of weights how many updates were wanted, and below half an ulp."""
         rows = []
@@ -62,7 +115,7 @@ class watch:
         columns = "step layer place count zeros nonfinite amax least_exponent greatest_exponent wanted below_half_ulp"
         return Table("watch", columns.split(), rows)
 
-    def binades(self):
+    def binades(self) -> Table:
         """A row for each step, layer, place and power of two 2^exponent: how many numbers are in [2^exponent, 2^(exponent+1))."""
         rows = []
         for where, (*_, binades) in self._counts.items():
@@ -110,10 +163,38 @@ class watch:
         own = {id(p) for group in optimizer.param_groups for p in group["params"]}
         return {where: p for where, p in self._parameters.items() if id(p) in own}
 
+    @torch.no_grad()
+    def _look_at_scale(self, *_):
+        """Between two steps; a scale that shrank with no step of the optimizer is a step that was skipped."""
+        scale = getattr(self._scaler, "_scale", None)
+        self._event("scale", torch.tensor(self._scaler.get_scale()) if scale is None else scale.detach().clone())
+
+    def _event(self, what, value):
+        self._events.append((what, value))
+        together = 512  # in one piece of memory, on the device
+        if len(self._events) % together == 0:
+            last = self._events[-together:]
+            values = torch.stack([value.reshape(()).float().to(last[-1][1].device) for _, value in last])
+            self._events[-together:] = [(what, values[i]) for i, (what, _) in enumerate(last)]
+
+    @torch.no_grad()
     def _before_step(self, optimizer, *_):
         own = self._of(optimizer)
-        if not own or not self._looks:
+        if not own:
             return
+        given = [p.grad for p in own.values() if p.grad is not None and not p.grad.is_sparse]
+        scale = getattr(optimizer, "grad_scale", None)  # of an optimizer that unscales by itself
+        if given:
+            amax = torch.stack([one.to(given[0].device) for one in torch._foreach_norm(given, math.inf)]).max()
+            self._event("step", amax if scale is None else amax / scale)
+        if not self._looks:
+            return
+        if self._recorder is not None:
+            for (layer, key), p in own.items():
+                if p.grad is not None:
+                    gradient = p.grad if scale is None else p.grad / scale
+                    name = f"{layer}.{key}" if layer else key
+                    self._recorder.add(f"{self.step}/{name}", gradient.detach().to("cpu", torch.float32).contiguous().numpy())
         for (layer, key), p in own.items():
             self._count(layer, key, p)
             if p.grad is not None:

@@ -4,7 +4,10 @@ from ._requests import documented, study
 
 
 def matmul(d, a, b, c=None, **options) -> "Any":
-    """What D = A.B + C may have been computed by, ranked. Returns a Result whose `text` is the verdict."""
+    """What an output D = A.B + C may have been computed by, the likeliest first: engines, orders of the sum, roundings of operands.
+
+    d: (M, N), the output. a: (M, K). b: (K, N). Returns a Result whose `text` is the verdict. Raises ulpscope.Error where shapes do
+    not fit together."""
     return study("explain matmul", {"output": d, "a": a, "b": b, "c": c, **options})
 
 

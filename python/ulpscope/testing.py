@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """Assertions for tests of kernels: one for every operation of `ulpscope verify`, and audits of the test's own check."""
-import json
 import pathlib
 
 import numpy as np
@@ -8,6 +7,7 @@ import numpy as np
 from . import Format, _core, decode, verify
 from ._arrays import as_numpy
 from ._requests import Asked, fields, is_array
+from ._safetensors import header
 from ._table import Table
 
 
@@ -38,10 +38,7 @@ def _save(path, array):
         np.save(path, array if dtype is None else decode(array, word))
         return path
     path = path.with_name(path.name + ".safetensors")
-    shape = {"dtype": dtype, "shape": list(array.shape), "data_offsets": [0, array.nbytes]}
-    header = json.dumps({path.stem: shape}).encode()
-    header += b" " * (-len(header) % 8)
-    path.write_bytes(len(header).to_bytes(8, "little") + header + array.tobytes())
+    path.write_bytes(header([(path.stem, dtype, array.shape, array.nbytes)]) + array.tobytes())
     return path
 
 
@@ -51,6 +48,7 @@ def _assertion(name):
     def check(output, *operands, **options):
         __tracebackhide__ = True
         verdict = operation(output, *operands, **options)
+        options.pop("progress", None)
         if not verdict.passed:
             error = AssertionError(verdict.sentence.removeprefix("FAIL: ") + "\n\n" + verdict.text)
             error.ulpscope = Failure("verify " + name, {"output": output, **dict(zip(verify.inputs_of(name), operands)), **options}, verdict)

@@ -1,234 +1,92 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models of torch under a recipe, unmodified: `with ulpscope.torch.emulate("fp8_deepseek") as run: ...`."""
-import warnings
+"""Models of torch under a recipe, unmodified: `with ulpscope.torch.emulate("fp8_deepseek") as run: ...`, and `watch`, which looks
+on at real runs."""
+import os
+from types import TracebackType
+from typing import Any, Optional, Sequence, Type, Union
 
 import torch
-import torch.nn.functional as F
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
 from . import _core
-from ._table import Table
-from ._torch_functions import KNOWN
+from ._safetensors import Writer
+from ._torch_emulation import PLACES, Emulation
+from ._torch_modes import Functions, Operations
 from ._torch_watch import watch
 
 __all__ = ["Emulation", "emulate", "watch"]
 
-# What carries numbers along as they are: torch does it, and the format goes with them.
-_MOVES = {
-    getattr(torch.Tensor, name)
-    for name in """reshape view view_as transpose permute contiguous unsqueeze squeeze expand expand_as flatten unflatten repeat t
-    chunk split unbind narrow select __getitem__ clone to float detach masked_fill movedim swapaxes index_select gather type_as
-    cpu cuda""".split()
-} | {
-    getattr(torch, name)
-    for name in """reshape transpose permute unsqueeze squeeze flatten chunk split unbind narrow select clone cat concat stack
-    masked_fill movedim swapaxes index_select gather dropout where tril triu""".split()
-} | {F.pad, F.dropout}
-
-# What gives no numbers that anybody computes with, or is asked of the model's results.
-_SEEN = {
-    getattr(torch.Tensor, name)
-    for name in """backward size dim numel item tolist numpy argmax eq ne gt lt ge le __eq__ __ne__ __gt__ __lt__ __ge__ __le__
-    is_floating_point zero_ copy_ register_hook retain_grad requires_grad_ data_ptr stride is_contiguous isfinite isnan any all
-    __len__ __bool__ __repr__ __format__ __hash__ __setitem__ new_zeros new_ones new_full new_empty bool long int masked_fill_
-    fill_ normal_ uniform_ set_ __iter__ __array__ element_size is_complex get_device nelement untyped_storage""".split()
-} | {torch.isfinite, torch.isnan, torch.argmax, torch.is_floating_point, torch.zeros_like, torch.ones_like, torch.empty_like,
-     torch.is_tensor, torch.equal, torch.allclose}
-
-
-class _Operation(torch.autograd.Function):
-    """One operation on the recipe's engine, forward and backward."""
-
-    @staticmethod
-    def forward(ctx, run, name, settings, *tensors):
-        arrays = [t.detach().to("cpu", torch.float32).contiguous().numpy() for t in tensors]
-        trained = [t.requires_grad for t in tensors]
-        formats = [getattr(t, "_ulpscope_format", "float32") for t in tensors]
-        ctx.done = _core.Done(run._core, name, run.layer, arrays, formats, trained, settings)
-        ctx.inputs = [(t.dtype, t.device, t.shape) for t in tensors]
-        run._made = ctx.done.format
-        return torch.from_numpy(ctx.done.output).to(tensors[0].device)
-
-    @staticmethod
-    def backward(ctx, gradient):
-        gradients = ctx.done.backward(gradient.detach().to("cpu", torch.float32).contiguous().numpy())
-        back = [
-            None if one is None else torch.from_numpy(one).reshape(shape).to(device, dtype)
-            for one, (dtype, device, shape) in zip(gradients, ctx.inputs)
-        ]
-        return None, None, None, *back
-
-
-class Emulation:
-    """What `emulate` gives: `census()` and `findings()` of all that was rounded, and `unknown`, the names of operations that
-    torch computed in float32 because no recipe speaks of them."""
-
-    def __init__(self, recipe, seed):
-        self._core = _core.Emulation(str(recipe), seed)
-        self.recipe, self.layer, self.unknown = str(recipe), "", []
-        self._names, self._entered, self._made, self._states = {}, [], "float32", {}
-
-    def census(self):
-        """What became of the numbers of each layer, operation and place in each step: the Table `tensors` of `ulpscope train`."""
-        return Table(*self._core.tensors())
-
-    def findings(self):
-        """The first step at which a place loses too much, with the figure and its threshold: `findings` of `ulpscope train`."""
-        return Table(*self._core.findings())
-
-    # The layers' names: those of the outermost module that is called.
-
-    def _enter(self, module, _):
-        if not self._entered:
-            if id(module) not in self._names:
-                self._names = {id(m): name for name, m in module.named_modules()}
-                has_product = (torch.nn.Linear, torch.nn.Conv2d, torch.nn.MultiheadAttention)
-                self._core.set_layers([name for name, m in module.named_modules() if isinstance(m, has_product)])
-        self._entered.append(self.layer)
-        self.layer = self._names.get(id(module), self.layer)
-
-    def _leave(self, *_):
-        if self._entered:
-            self.layer = self._entered.pop()
-
-    def _apply(self, name, tensors, **settings):
-        settings = {key: [float(x) for x in (value if isinstance(value, list) else [value])] for key, value in settings.items()}
-        out = _Operation.apply(self, name, settings, *tensors)
-        out._ulpscope_format = self._made
-        return out
-
-    def _not_known(self, function):
-        name = getattr(function, "__name__", str(function))
-        if name not in self.unknown:
-            self.unknown.append(name)
-            warnings.warn(f"ulpscope.torch.emulate: {name} is no operation of recipes; torch computes it in float32", stacklevel=4)
-
-    # Optimizers: the steps of those that are known are made here, those of others by torch.
-
-    def _before_step(self, optimizer, *_):
-        settings = _optimizer(optimizer)
-        if settings is None:
-            self._not_known(type(optimizer).step)
-            return
-        kept = []
-        for group in optimizer.param_groups:
-            for p in group["params"]:
-                if p.grad is None:
-                    continue
-                state = self._states.setdefault(id(p), (_core.OptimizerState(), len(self._states)))
-                now = self._core.optimizer_step(*settings(group), _numbers(p), _numbers(p.grad), *state)
-                with torch.no_grad():
-                    p.copy_(torch.from_numpy(now).to(p.device, p.dtype))
-                kept.append((p, p.grad))
-                p.grad = None
-        optimizer._ulpscope_kept = kept
-
-    def _after_step(self, optimizer, *_):
-        for p, grad in getattr(optimizer, "_ulpscope_kept", ()):
-            p.grad = grad
-        optimizer._ulpscope_kept = ()
-        self._core.step()
-
-
-def _numbers(tensor):
-    return tensor.detach().to("cpu", torch.float32).contiguous().numpy()
-
-
-def _optimizer(optimizer):
-    """The settings of a parameter group as the laboratory has them, or None where it has no such optimizer."""
-    known = {torch.optim.SGD: "sgd", torch.optim.Adam: "adam", torch.optim.AdamW: "adamw"}
-    kind = known.get(type(optimizer))
-    if kind is None or any(g.get("amsgrad") or g.get("maximize") for g in optimizer.param_groups):
-        return None
-
-    def of_group(group):
-        keys = ("lr", "momentum", "dampening", "nesterov", "weight_decay", "eps")
-        found = {key: float(group[key]) for key in keys if key in group}
-        if "betas" in group:
-            found["beta1"], found["beta2"] = (float(beta) for beta in group["betas"])
-        return kind, found
-
-    return of_group
-
-
-class _Mode(torch.overrides.TorchFunctionMode):
-    def __init__(self, run):
-        super().__init__()
-        self.run = run
-
-    def __torch_function__(self, function, types_, args=(), kwargs=None):
-        kwargs = kwargs or {}
-        known = KNOWN.get(function)
-        if known is not None:
-            out = known(self.run, *args, **kwargs)
-            if out is not NotImplemented:
-                return out
-        out = function(*args, **kwargs)
-        if known is not None or function not in _SEEN:
-            self._follow(function, args, kwargs, out, known)
-        return out
-
-    def _follow(self, function, args, kwargs, out, known):
-        """The format of what torch made, and the name of what nobody here knows."""
-        made = [t for t in (out if isinstance(out, (list, tuple)) else [out]) if isinstance(t, torch.Tensor)]
-        made = [t for t in made if t.is_floating_point()]
-        given = [t for t in _tensors(args) + _tensors(list(kwargs.values())) if t.is_floating_point()]
-        if not made or not given or getattr(function, "__name__", "") == "__get__":
-            return
-        if function in _MOVES:
-            formats = {getattr(t, "_ulpscope_format", "float32") for t in given}
-            for t in made:
-                if len(formats) == 1:
-                    t._ulpscope_format = next(iter(formats))
-        elif known is not None or any(t.is_leaf is False or t.requires_grad for t in made):
-            self.run._not_known(function)
-
-
-def _tensors(values):
-    found = []
-    for value in values:
-        if isinstance(value, torch.Tensor):
-            found.append(value)
-        elif isinstance(value, (list, tuple)):
-            found += _tensors(value)
-    return found
-
 
 class emulate:
-    """Within the block every product runs on the recipe's engine with its operands rounded as the recipe says, forward and
-    backward; every other operation that recipes know rounds where they say; the steps of SGD, Adam and AdamW are taken with
-    weights and states in the recipe's formats. The model is not changed. `recipe`: a name of ulpscope.recipes(), or a TOML file;
-    `seed`: of stochastic rounding. Under "float32" torch computes as ever. Operations that recipes do not know are computed
-    by torch in float32 and named once, by a warning and in `unknown`. Compiled models run uncompiled.
+    """A block within which models of torch compute as a recipe says. No model is changed and no module replaced.
 
-    Gives an Emulation. Raises ulpscope.Error."""
+        with us.torch.emulate("fp8_deepseek") as run:
+            loss = model(x)
+            loss.backward()
+            optimizer.step()
+        run.findings()
 
-    def __init__(self, recipe, seed=0):
-        self.run = Emulation(recipe, seed)
+    Every product runs on the recipe's engine with its operands rounded as the recipe says, forward and backward; every other
+    operation that recipes know rounds where they say; SGD, Adam, AdamW and Muon step weights and states in the recipe's formats.
+    The bits are those of `ulpscope train` from the same weights and data. Under "float32" torch computes as ever, and the census
+    is empty.
+
+    recipe: a name of ulpscope.recipes(), or a TOML file. Not "float64": weights of float64 are no float32 tensors.
+    seed: of stochastic rounding, a whole number from 0.
+    record: a .safetensors file that gets tensors in float32 when the block ends, `STEP/NAME`; steps count from 0.
+    places: what is recorded. "gradients": those of the parameters as the optimizer takes them, unscaled, by parameter: a trace for
+        `ulpscope scale`. Of each product "input", "weight" and "grad_output" before they are rounded, "output", "grad_input" and
+        "grad_weight" as they were stored, as STEP/LAYER/PLACE, the second of a name with .2 behind it: for `ulpscope census` and `sweep`.
+    every: steps from one that is recorded to the next.
+
+    Gives an Emulation: census(), findings(), unknown. Tensors keep shape and device; results are float32 whose numbers are those
+    of the recipe's formats. What recipes do not know torch computes in float32, and it is named once, by a warning and in
+    `unknown`; compiled models run uncompiled. Source of every operation: training/tape/operations.hpp.
+
+    Raises ulpscope.Error, one line: no such recipe or place; float64; weights that are not float32; an optimizer that recipes do
+    not know under a recipe that stores weights in another format; optimizer.step(closure)."""
+
+    def __init__(self, recipe: "Union[str, os.PathLike[str]]", seed: int = 0, record: "Union[str, os.PathLike[str], None]" = None,
+                 places: Sequence[str] = ("gradients",), every: int = 1) -> None:
         self._plain = str(recipe) == "float32"
+        places = (places,) if isinstance(places, str) else tuple(places)
+        for place in places:
+            if place not in PLACES:
+                raise _core.Error(f"emulate: places: '{place}'; there are {', '.join(PLACES)}")
+            if self._plain and place != "gradients" and record is not None:
+                raise _core.Error(f"emulate: places: '{place}' under float32, which torch itself computes; gradients can be recorded")
+        if every < 1:
+            raise _core.Error(f"emulate: every {every} steps; give 1 or more")
+        self.run = Emulation(str(recipe), seed, None, places, every)
+        self._record = record
 
-    def __enter__(self):
-        if self._plain:
-            return self.run
+    def __enter__(self) -> Emulation:
+        run = self.run
+        if self._record is not None:
+            run._recorder = Writer(self._record)
         modules = torch.nn.modules.module
-        self._hooks = [
-            modules.register_module_forward_pre_hook(self.run._enter),
-            modules.register_module_forward_hook(self.run._leave, always_call=True),
-            register_optimizer_step_pre_hook(self.run._before_step),
-            register_optimizer_step_post_hook(self.run._after_step),
+        self._hooks: "list[Any]" = [
+            modules.register_module_forward_pre_hook(run._enter),
+            modules.register_module_forward_hook(run._leave, always_call=True),
         ]
-        self._stance = torch.compiler.set_stance("force_eager") if hasattr(torch.compiler, "set_stance") else None
-        if self._stance is not None and hasattr(self._stance, "__enter__"):
-            self._stance.__enter__()
-        self._mode = _Mode(self.run)
-        self._mode.__enter__()
-        return self.run
-
-    def __exit__(self, *error):
+        self._modes: "list[Any]" = []
         if self._plain:
-            return
-        self._mode.__exit__(*error)
-        if self._stance is not None and hasattr(self._stance, "__exit__"):
-            self._stance.__exit__(*error)
+            self._hooks.append(register_optimizer_step_pre_hook(run._look_at_step))
+            return run
+        self._hooks.append(register_optimizer_step_pre_hook(run._before_step))
+        self._hooks.append(register_optimizer_step_post_hook(run._after_step))
+        if hasattr(torch.compiler, "set_stance"):
+            self._modes.append(torch.compiler.set_stance("force_eager"))
+        self._modes += [Operations(run), Functions(run)]
+        for mode in self._modes:
+            if hasattr(mode, "__enter__"):
+                mode.__enter__()
+        return run
+
+    def __exit__(self, kind: "Optional[Type[BaseException]]", error: "Optional[BaseException]", trace: "Optional[TracebackType]") -> None:
+        for mode in reversed(self._modes):
+            if hasattr(mode, "__exit__"):
+                mode.__exit__(kind, error, trace)
         for hook in self._hooks:
             hook.remove()
+        self.run._end()

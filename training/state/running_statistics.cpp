@@ -12,8 +12,8 @@
 namespace ulpscope::training {
 
 template <class Real>
-void follow(RunningStatistics<Real>& running, const BatchStatistics<Real>& batch, const Storage& storage) {
-  constexpr double momentum = 0.1;
+void follow(RunningStatistics<Real>& running, const BatchStatistics<Real>& batch, const Storage& storage,
+            double momentum) {
   const auto follow_one = [&](std::vector<Real>& kept, const std::vector<Real>& now) {
     if (kept.size() != now.size())
       throw Error("batch_norm: statistics of " + std::to_string(now.size()) + " channels, not " + std::to_string(kept.size()));
@@ -35,7 +35,7 @@ void follow(RunningStatistics<Real>& running, const BatchStatistics<Real>& batch
   follow_one(running.statistics.variance, batch.variance);
 }
 
-template void follow(RunningStatistics<float>&, const BatchStatistics<float>&, const Storage&);
-template void follow(RunningStatistics<double>&, const BatchStatistics<double>&, const Storage&);
+template void follow(RunningStatistics<float>&, const BatchStatistics<float>&, const Storage&, double);
+template void follow(RunningStatistics<double>&, const BatchStatistics<double>&, const Storage&, double);
 
 }  // namespace ulpscope::training

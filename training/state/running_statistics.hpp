@@ -21,9 +21,10 @@ struct RunningStatistics {
   std::uint64_t lost = 0;                 ///< of these, that rounding undid
 };
 
-/// running = (1 - 0.1) running + 0.1 batch, torch's momentum, each product and the sum rounded to nearest even in Real, the
-/// result as `storage` says. @throws ulpscope::Error where the channels differ
+/// running = (1 - momentum) running + momentum batch, each product and the sum rounded to nearest even in Real, the result as
+/// `storage` says; torch's momentum is 0.1. @throws ulpscope::Error where the channels differ
 template <class Real>
-void follow(RunningStatistics<Real>& running, const BatchStatistics<Real>& batch, const Storage& storage);
+void follow(RunningStatistics<Real>& running, const BatchStatistics<Real>& batch, const Storage& storage,
+            double momentum = 0.1);
 
 }  // namespace ulpscope::training

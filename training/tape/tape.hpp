@@ -106,6 +106,11 @@ class Tape {
   /// Random words of the roundings to come: the n-th takes rounding_bits(seed, n).
   std::uint64_t take_random(std::size_t roundings);
   std::uint64_t seed() const { return seed_; }
+  /// The n of the next one; set, a computation goes on where another tape left off.
+  ///@{
+  std::uint64_t next_random() const { return next_random_; }
+  void go_on_from(std::uint64_t next_random) { next_random_ = next_random; }
+  ///@}
 
  private:
   struct Node {

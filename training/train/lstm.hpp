@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,18 @@ std::vector<ParameterShape> lstm_parameters(const ModelSpec& model);
 
 /// Names of its layers that have products.
 std::vector<std::string> lstm_product_layers();
+
+/// What a layer gives: a state (sequences, 1, width) for each step, and the last cell (sequences, width).
+struct LstmStates {
+  std::vector<Variable> outputs;
+  Variable cell;
+};
+
+/// The steps of a layer. `inputs` (sequences, context, 4 width): the products of the inputs with their bias, gates in the order
+/// i, f, g, o; `h` and `c` (sequences, width): where state and cell begin, without `c` at zero.
+template <class Real>
+LstmStates lstm_layer(Tape<Real>& tape, Variable inputs, Variable of_state, std::optional<Variable> bias_state, Variable h,
+                      std::optional<Variable> c);
 
 /// Logits (sequences * context, vocabulary) of `tokens`, sequence after sequence; state and cell begin at zero. Layers are
 /// named `embedding`, `lstm`, `head`; the two products of a step are the operation `linear`.

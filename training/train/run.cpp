@@ -18,6 +18,7 @@
 #include "training/train/evaluation.hpp"
 #include "training/train/gan.hpp"
 #include "training/train/objective.hpp"
+#include "training/train/random_keys.hpp"
 #include "training/train/recipe_precision.hpp"
 #include "training/train/run_state.hpp"
 #include "training/train/saved_run.hpp"
@@ -26,9 +27,6 @@ namespace ulpscope::training {
 namespace {
 
 constexpr std::uint64_t steps_watched = 10;  // about so many of a run have their roundings in tensors.csv
-
-/// Each step, and each of its batches, has a key of its own.
-std::uint64_t key_of(std::uint64_t seed, std::uint64_t index) { return (seed + 1) * 0x9e3779b97f4a7c15U + index * 2; }
 
 template <class Real>
 bool all_finite(const std::vector<std::vector<Real>>& all) {
@@ -148,7 +146,7 @@ class Trainer {
     const Objective& objective = parts_[part].objective;
     const std::vector<std::size_t> batch = batches_.at(index);
     const std::uint64_t own = index * parts_.size() + part;
-    Tape<Real> tape = tape_of(precision_, key_of(seed_, 2 * own + 3));
+    Tape<Real> tape = tape_of(precision_, batch_key(seed_, own));
     tape.on_stored([this](const Stored<Real>& stored) { monitor_.add(stored); });
     const std::vector<Variable> variables = parameters_on(tape, objective.begin, objective.end);
     const Variable result = loss_of(tape, study_, objective, variables, samples_, batch, key_of(seed_, 2 * own + 6), buffers_);
@@ -301,7 +299,7 @@ class Trainer {
     for (std::size_t i = part.objective.begin; i < part.objective.end; ++i) {
       const UpdateCounts counts =
           optimizer_step(part.settings, storage_, rate, weights_[i], gradients[i - part.objective.begin], states_[i],
-                         key_of(seed_, 2), next_random_, result_.parameters[i].shape, options_.threads);
+                         update_key(seed_), next_random_, result_.parameters[i].shape, options_.threads);
       next_random_ += weights_[i].size();
       row.wanted += counts.wanted;
       row.lost += counts.lost;

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What sees the calls of torch while a model is emulated: functions, which the laboratory computes, and beside them the
+operations below that torch is left with."""
+import torch
+import torch.nn.functional as F
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from . import _torch_layers, _torch_products  # noqa: F401: they fill KNOWN
+from ._torch_functions import IN_PLACE, KNOWN
+
+# What carries numbers along as they are: torch does it, and the format goes with them.
+_MOVES = {
+    getattr(torch.Tensor, name)
+    for name in """reshape view view_as transpose permute contiguous unsqueeze squeeze expand expand_as flatten unflatten repeat t
+    chunk split unbind narrow select __getitem__ clone to float detach masked_fill movedim swapaxes index_select gather type_as
+    cpu cuda flip repeat_interleave roll""".split()
+} | {
+    getattr(torch, name)
+    for name in """reshape transpose permute unsqueeze squeeze flatten chunk split unbind narrow select clone cat concat stack
+    masked_fill movedim swapaxes index_select gather dropout where tril triu flip repeat_interleave roll""".split()
+} | {F.pad, F.dropout}
+
+# What gives no numbers that anybody computes with, or is asked of the model's results.
+_SEEN = {
+    getattr(torch.Tensor, name)
+    for name in """backward size dim numel item tolist numpy argmax eq ne gt lt ge le __eq__ __ne__ __gt__ __lt__ __ge__ __le__
+    is_floating_point zero_ copy_ register_hook retain_grad requires_grad_ data_ptr stride is_contiguous isfinite isnan any all
+    __len__ __bool__ __repr__ __format__ __hash__ __setitem__ new_zeros new_ones new_full new_empty bool long int masked_fill_
+    fill_ normal_ uniform_ set_ __iter__ __array__ element_size is_complex get_device nelement untyped_storage""".split()
+} | {torch.isfinite, torch.isnan, torch.argmax, torch.is_floating_point, torch.zeros_like, torch.ones_like, torch.empty_like,
+     torch.is_tensor, torch.equal, torch.allclose}
+
+# Products of torch's own: operations of aten that multiply and add, and how the names of others begin.
+_PRODUCTS = set(
+    """mm bmm addmm addmm_ baddbmm addbmm addmv mv dot vdot addr linear linear_backward mkldnn_linear convolution _convolution
+    convolution_backward convolution_overrideable mkldnn_convolution mkldnn_rnn_layer mkldnn_rnn_layer_backward _trilinear
+    _int_mm _scaled_mm _grouped_mm _scaled_grouped_mm _thnn_fused_lstm_cell _thnn_fused_gru_cell _native_multi_head_attention
+    _transformer_encoder_layer_fwd _cdist_forward""".split()
+)
+_PREFIXES = ("_scaled_dot_product", "_flash_attention", "_efficient_attention", "_cudnn_attention", "_weight_int", "_cslt_sparse",
+             "_sparse_mm", "_sparse_addmm", "cudnn_convolution", "miopen_convolution")
+
+
+class Functions(torch.overrides.TorchFunctionMode):
+    """Functions of torch that recipes speak of are computed by the run."""
+
+    def __init__(self, run):
+        super().__init__()
+        self.run = run
+
+    def __torch_function__(self, function, types_, args=(), kwargs=None):
+        kwargs, run = kwargs or {}, self.run
+        if run._busy:
+            return function(*args, **kwargs)
+        if function is torch._amp_update_scale_:
+            run.scaler_updated()
+        known = KNOWN.get(function)
+        if known is not None and not self._is_bookkeeping(function, args, kwargs):
+            if run.tags:
+                for t in tensors_of([*args, *kwargs.values()]):
+                    if isinstance(t, torch.nn.Parameter):
+                        run.tag(t)
+            out = known(run, *args, **kwargs)
+            if out is not NotImplemented:
+                return out
+            run._not_known(function.__name__, "with these arguments is no operation of recipes; torch computes it in float32")
+            return function(*args, **kwargs)
+        out = function(*args, **kwargs)
+        if known is None and function not in _SEEN:
+            self._follow(function, args, kwargs, out)
+        return out
+
+    def _is_bookkeeping(self, function, args, kwargs):
+        """Arithmetic that is no model's: of whole numbers; outside of layers of losses, which are single numbers, as scalers multiply
+        them, and of moving averages."""
+        given = [t for t in tensors_of([*args, *kwargs.values()]) if t.is_floating_point()]
+        if not given:
+            return True
+        if self.run._entered:
+            return False
+        return all(t.dim() == 0 for t in given) or function in IN_PLACE and not torch.is_grad_enabled()
+
+    def _follow(self, function, args, kwargs, out):
+        """The format of what torch made, and the name of what nobody here knows."""
+        made = [t for t in tensors_of([out]) if t.is_floating_point()]
+        given = [t for t in tensors_of([*args, *kwargs.values()]) if t.is_floating_point()]
+        if not made or not given or getattr(function, "__name__", "") == "__get__":
+            return
+        if made[0] is given[0] and made[0].is_leaf:  # as weights are filled at first
+            return
+        if function in _MOVES:
+            formats = {getattr(t, "_ulpscope_format", "float32") for t in given}
+            for t in made:
+                if len(formats) == 1 and t is not given[0]:
+                    t._ulpscope_format = next(iter(formats))
+        elif any(t.is_leaf is False or t.requires_grad for t in made) and not all(t.dim() == 0 for t in given):
+            self.run._not_known(getattr(function, "__name__", str(function)))
+
+
+class Operations(TorchDispatchMode):
+    """Below the functions: products that torch forms unseen are named, and gradients of a value that is used several times are
+    added in its format, rounded at each addition."""
+
+    def __init__(self, run):
+        super().__init__()
+        self.run = run
+
+    def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
+        out = operation(*args, **(kwargs or {}))
+        if self.run._busy:
+            return out
+        name = operation.overloadpacket.__name__
+        if name in _PRODUCTS or name.startswith(_PREFIXES):
+            self.run._not_known(f"aten.{name}", "is formed by torch itself, in float32 and unseen by recipes")
+        elif name in ("add", "add_") and len(args) == 2:
+            words = {getattr(t, "_ulpscope_gradient", None) for t in args}
+            word = words.pop()
+            if word is not None and not words:
+                with self.run._own_work():
+                    out.copy_(self.run._rounded(out, word))
+                    out._ulpscope_gradient = word
+        return out
+
+
+def tensors_of(values):
+    """All tensors of a list, and of lists in it."""
+    found = []
+    for value in values:
+        if isinstance(value, torch.Tensor):
+            found.append(value)
+        elif isinstance(value, (list, tuple)):
+            found += tensors_of(value)
+    return found

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Optimizers of torch as those of the laboratory."""
+import torch
+
+from . import _core
+
+_KNOWN = {torch.optim.SGD: "sgd", torch.optim.Adam: "adam", torch.optim.AdamW: "adamw"}
+if hasattr(torch.optim, "Muon"):
+    _KNOWN[torch.optim.Muon] = "muon"
+_ITERATION = (3.4445, -4.7750, 2.0315, 1e-7)  # Muon's coefficients, and what its norm is at least: its authors' and torch's
+
+
+def settings_of(optimizer, weights, recipe):
+    """A function that gives a parameter group's kind and settings as the laboratory has them; where it has no such optimizer the
+    optimizer's name. Raises ulpscope.Error there where the recipe's weights are not float32, in which torch would leave them."""
+    kind = _KNOWN.get(type(optimizer))
+    unknown = None if kind else type(optimizer).__name__
+    if kind and any(group.get("amsgrad") for group in optimizer.param_groups):
+        unknown = f"{type(optimizer).__name__} with amsgrad"
+    if kind == "muon" and any((*group["ns_coefficients"], group["eps"]) != _ITERATION for group in optimizer.param_groups):
+        unknown = "Muon with another iteration"
+    if unknown and weights != "float32":
+        known = ", ".join(sorted({one.__name__ for one in _KNOWN}))
+        raise _core.Error(f"emulate: {unknown} is no optimizer of recipes, and {recipe} stores weights in {weights}; there are {known}")
+    if unknown:
+        return unknown
+
+    def of_group(group):
+        keys = ("lr", "momentum", "dampening", "nesterov", "weight_decay", "eps", "ns_steps")
+        found = {key: float(group[key]) for key in keys if key in group}
+        if "betas" in group:
+            found["beta1"], found["beta2"] = (float(beta) for beta in group["betas"])
+        if kind == "muon":
+            found.pop("eps")  # of the norm that the iteration begins with
+            found["match_rms_adamw"] = float(group["adjust_lr_fn"] == "match_rms_adamw")
+        return "adamw" if kind == "adam" and group.get("decoupled_weight_decay") else kind, found
+
+    return of_group
+
+
+def unscaled(optimizer, gradient):
+    """The gradient, divided by the scale that a loss scaler gave to an optimizer that divides by itself (`fused`)."""
+    scale = getattr(optimizer, "grad_scale", None)
+    return gradient if scale is None else gradient / scale

@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Looking on at a run of torch: it changes nothing, and what it counts and records is what was there. Without torch it is skipped
+by name (exit code 4).
+
+usage: torch_watch_test.py ULPSCOPE, with the package on PYTHONPATH"""
+import csv
+import io
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+try:
+    import torch
+except ImportError:
+    print("python_torch_watch: skipped: no torch")
+    sys.exit(4)
+import numpy as np
+import ulpscope as us
+from torch import nn
+
+PROGRAM = os.path.abspath(sys.argv.pop(1))
+torch.set_num_threads(2)
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embedding = nn.Embedding(50, 32)
+        self.encoder = nn.TransformerEncoderLayer(32, 4, 64, dropout=0.0, batch_first=True, activation="gelu")
+        self.head = nn.Linear(32, 50)
+
+    def forward(self, x):
+        return self.head(self.encoder(self.embedding(x)))
+
+
+def program(*words):
+    ran = subprocess.run([PROGRAM, *words, "--csv"], capture_output=True, text=True, timeout=300)
+    assert ran.returncode == 0, ran.stderr
+    return list(csv.DictReader(io.StringIO(ran.stdout)))
+
+
+class Watched(unittest.TestCase):
+    def run_of(self, watched, steps=5):
+        torch.manual_seed(0)
+        model, x, y = Model(), torch.randint(0, 50, (4, 8)), torch.randint(0, 50, (32,))
+        own = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9, weight_decay=1e-3)
+        seen = us.torch.watch(model, every=2, weights="bf16") if watched else None
+        kept = {}
+        for step in range(steps):
+            own.zero_grad()
+            loss = nn.functional.cross_entropy(model(x).reshape(-1, 50), y)
+            loss.backward()
+            amax = max(float(p.grad.abs().max()) for p in model.parameters())
+            kept[step] = [model.head.weight.detach().numpy().copy(), model.head.weight.grad.numpy().copy()]
+            own.step()
+            kept[step] += [model.head.weight.detach().numpy().copy(), amax]
+        if watched:
+            seen.end()
+        return loss.item(), kept, seen
+
+    def test_it_changes_nothing(self):
+        self.assertEqual(self.run_of(True)[0], self.run_of(False)[0])
+
+    def test_counts_are_those_of_the_numbers(self):
+        _, kept, seen = self.run_of(True)
+        table = seen.table()
+        self.assertEqual(sorted(set(table["step"])), [0, 2, 4])
+        rows = {(r[0], r[1], r[2]): dict(zip(table.columns, r)) for r in table.rows}
+        binades = {}
+        for step, layer, place, exponent, count in seen.binades().rows:
+            binades.setdefault((step, layer, place), {})[exponent] = count
+        for step in (0, 2, 4):
+            before, gradient, after, _ = kept[step]
+            for place, values in (("weight", before), ("grad_weight", gradient)):
+                row = rows[step, "head", place]
+                self.assertEqual((row["count"], row["zeros"], row["nonfinite"]), (values.size, int((values == 0).sum()), 0))
+                self.assertEqual(row["amax"], float(np.abs(values).max()))
+                exponents, counts = np.unique(np.floor(np.log2(np.abs(values[values != 0]).astype(np.float64))), return_counts=True)
+                self.assertEqual(binades[step, "head", place], dict(zip(exponents.astype(int).tolist(), counts.tolist())))
+            below = 0
+            for w, change in zip(before.ravel().astype(np.float64), (after - before).ravel()):
+                ulp = 2.0 ** (np.floor(np.log2(abs(w))) - 7) if w else 0.0
+                below += 0 < abs(float(change)) < ulp / 2
+            row = rows[step, "head", "weight"]
+            self.assertEqual((row["wanted"], row["below_half_ulp"]), (int((after != before).sum()), below))
+            self.assertGreater(below, 0)
+            self.assertIn((step, "encoder.linear1", "grad_output"), rows)
+            self.assertIn((step, "encoder.linear1", "input"), rows)
+
+    def test_nonfinite_numbers_and_bad_words(self):
+        layer = nn.Linear(2, 2)
+        with us.torch.watch(layer, every=1) as seen:
+            layer(torch.tensor([[1.0, float("nan")], [float("inf"), 0.0]]))
+        row = dict(zip(seen.table().columns, seen.table().rows[0]))
+        self.assertEqual((row["place"], row["nonfinite"], row["zeros"], row["amax"]), ("input", 2, 1, 1.0))
+        with self.assertRaisesRegex(us.Error, "bf17"):
+            us.torch.watch(layer, weights="bf17")
+        with self.assertRaisesRegex(ValueError, "every 0"):
+            us.torch.watch(layer, every=0)
+
+    def test_a_trace_has_every_step(self):
+        _, kept, seen = self.run_of(True)
+        table = seen.trace()
+        self.assertEqual((table["step"], table["found_inf"]), ([0, 1, 2, 3, 4], [0] * 5))
+        for step, amax in enumerate(table["amax"]):
+            self.assertGreaterEqual(amax, float(np.abs(kept[step][1]).max()))
+        self.assertEqual(table["amax"], [kept[step][3] for step in range(5)])
+
+    def test_the_program_replays_scalers_on_a_trace(self):
+        """With steps that torch's scaler skipped, and one whose gradients are NaN; the scales are torch's own."""
+        torch.manual_seed(0)
+        layer = nn.Linear(3, 2)
+        own = torch.optim.SGD(layer.parameters(), lr=1e-3)
+        scaler = torch.amp.GradScaler("cpu", init_scale=4.0, growth_interval=2)
+        bad, scales, expected = {0: math.inf, 3: math.nan, 6: -math.inf, 7: math.inf}, [], []
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "trace.csv")
+            with us.torch.watch(layer, every=3, scaler=scaler) as seen:
+                for step in range(10):
+                    own.zero_grad()
+                    scaler.scale(layer(torch.randn(4, 3)).square().mean()).backward()
+                    scales.append(scaler.get_scale())
+                    if step in bad:
+                        layer.weight.grad[1, 2] = bad[step]
+                    scaler.unscale_(own)
+                    expected.append(math.inf if step in bad else max(float(p.grad.abs().max()) for p in layer.parameters()))
+                    scaler.step(own)
+                    scaler.update()
+            table = seen.trace(path)
+            self.assertEqual(table["amax"], expected)
+            self.assertEqual(table["found_inf"], [int(step in bad) for step in range(10)])
+            rows = program("scale", path, "--scaler", "pytorch:init_scale=4,growth_interval=2")
+            self.assertEqual([float(row["scale"]) for row in rows], scales)
+            self.assertEqual([int(row["skipped"]) for row in rows], table["found_inf"])
+
+    def test_a_nan_without_a_scaler_is_in_the_trace(self):
+        layer = nn.Linear(2, 1)
+        own = torch.optim.SGD(layer.parameters(), lr=1e-3)
+        with us.torch.watch(layer) as seen:
+            for x in (1.0, float("nan"), float("inf")):
+                own.zero_grad()
+                layer(torch.tensor([[x, 1.0]])).sum().backward()
+                own.step()
+        self.assertEqual(seen.trace()["found_inf"], [0, 1, 1])
+        self.assertTrue(math.isnan(seen.trace()["amax"][1]))
+
+    def test_the_program_reads_what_is_recorded(self):
+        torch.manual_seed(0)
+        layer = nn.Linear(5, 3)
+        own = torch.optim.SGD(layer.parameters(), lr=1e-3)
+        kept = {}
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "gradients.safetensors")
+            with us.torch.watch(layer, every=2, record=path):
+                for step in range(5):
+                    own.zero_grad()
+                    layer(torch.randn(4, 5)).square().mean().mul(1e-5).backward()
+                    kept[step] = layer.weight.grad.numpy().copy()
+                    own.step()
+                self.assertFalse(os.path.exists(path))
+            self.assertEqual(os.listdir(folder), ["gradients.safetensors"])
+            rows = program("census", path, "--to", "e4m3,fp16")
+            self.assertEqual({row["tensor"].split(":")[-1] for row in rows}, {f"{s}/{n}" for s in (0, 2, 4) for n in ("weight", "bias")})
+            for step in (0, 2, 4):
+                mine = us.census(kept[step], to=["e4m3"])
+                row = next(row for row in rows if row["tensor"].endswith(f"{step}/weight") and row["format"] == mine["format"][0])
+                self.assertEqual(row["max_abs_error"], us._core.shortest(mine["max_abs_error"][0]))
+            swept = program("sweep", path, "--to", "fp16", "--log2-scale", "0:2")
+            self.assertEqual(len(swept), 6 * 3)
+            replayed = program("scale", path, "--scaler", "static:2^4")
+            self.assertEqual([row["step"] for row in replayed], ["0", "2", "4"])
+
+
+if __name__ == "__main__":
+    unittest.main()
