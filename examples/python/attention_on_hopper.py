@@ -45,3 +45,4 @@ for name, product in (
     off = output - exact
     relative = np.linalg.norm(off) / np.linalg.norm(exact)
     print(f"{name:32} {np.abs(scores - exact_scores).max():12.1e} {relative:17.1e} {np.mean(off * np.sign(exact)):18.1e}")
+print(f"a score is a sum of {HEAD} products, which promotion leaves as it is; an output is one of {TOKENS}, each of which cuts off bits")

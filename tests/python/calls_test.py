@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Long calls: Ctrl-C ends them, progress shows where somebody looks, and nothing is written unasked.
+
+usage: calls_test.py, with the package on PYTHONPATH"""
+import io
+import os
+import pathlib
+import pty
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from unittest import mock
+
+import ulpscope as us
+
+# An hour's work, in a process of its own that says when it begins and how it ended.
+LONG = """
+import sys, time, ulpscope as us
+print("begun", flush=True)
+try:
+    {call}
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+CALLS = {
+    "census": 'us.census("normal:0,1:30000x100000", to=["e4m3", "fp16", "bf16"], scale="row")',
+    "study": 'us.study("accumulation", {"engine": "sm_90", "in_": "e4m3", "k": "4194304"})',
+    "run": 'us.run("long.toml", "report")',
+}
+
+
+class Interrupted(unittest.TestCase):
+    def test_within_a_second(self):
+        for name, call in CALLS.items():
+            with self.subTest(name), tempfile.TemporaryDirectory() as folder:
+                text = '[[study]]\nname = "a"\nkind = "accumulation"\nengine = "sm_90"\nin = "e4m3"\nk = [4194304, 4194305]\n'
+                pathlib.Path(folder, "long.toml").write_text(text)
+                self.assertTrue(any(self.seconds(call, folder) < 1 for _ in range(3)), name)  # other programs may hold it up
+
+    def seconds(self, call, folder):
+        command = [sys.executable, "-c", LONG.format(call=call)]
+        with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            self.assertEqual(process.stdout.readline(), "begun\n")
+            time.sleep(0.5)
+            self.assertIsNone(process.poll())
+            begun = time.monotonic()
+            process.send_signal(signal.SIGINT)
+            self.assertEqual(process.stdout.readline(), "interrupted\n")
+            spent = time.monotonic() - begun
+            process.kill()
+            self.assertEqual(process.stderr.read(), "")
+        return spent
+
+
+class Shown(unittest.TestCase):
+    def call(self, **options):
+        us.sweep("normal:0,1:512x1024", to="e4m3", log2_scale=range(3), **options)
+
+    def test_nothing_unasked(self):
+        with mock.patch("sys.stderr", io.StringIO()) as err, mock.patch("sys.stdout", io.StringIO()) as out:
+            self.call()
+            self.call(progress=False)
+        self.assertEqual(err.getvalue() + out.getvalue(), "")
+
+    def test_a_line_that_goes(self):
+        with mock.patch("sys.stderr", io.StringIO()) as err, mock.patch("sys.stdout", io.StringIO()) as out:
+            us.study("accumulation", {"engine": "sm_90", "in_": "e4m3", "k": ["64", "1024", "4096"]}, progress=True)
+        self.assertEqual(out.getvalue(), "")
+        lines = err.getvalue().split("\r")
+        for line in lines:
+            self.assertRegex(line, r"^(accumulation: \d+ %(, about \d+ s left)? *| *)$")
+        self.assertEqual(lines[-1].strip(), "")
+
+    def test_a_terminal_is_shown_what_takes_longer_than_a_second(self):
+        main, other = pty.openpty()
+        code = f"import ulpscope as us\n{CALLS['census']}"
+        with subprocess.Popen([sys.executable, "-c", code], stderr=other, stdout=subprocess.PIPE) as process:
+            os.close(other)
+            seen, until = b"", time.monotonic() + 60
+            while b" %" not in seen and time.monotonic() < until:
+                seen += os.read(main, 1000)
+            process.send_signal(signal.SIGINT)
+            self.assertRegex(seen.decode(), r"census: \d+ %")
+            process.kill()
+            self.assertEqual(process.stdout.read(), b"")
+        os.close(main)
+
+    def test_a_function_is_told(self):
+        told = []
+        us.study("accumulation", {"engine": "sm_90", "in_": "e4m3", "k": "64"}, progress=lambda done, total: told.append((done, total)))
+        self.assertTrue(all(0 <= done <= total for done, total in told))
+
+
+if __name__ == "__main__":
+    unittest.main()
