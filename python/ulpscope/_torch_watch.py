@@ -11,10 +11,26 @@ from ._safetensors import Writer
 from ._table import Table
 
 
+_NOT_FINITE = 2199  # the bin of infinities and NaN; bin 0 is that of zeros, the others are those of binades
+
+
+def _bins(x, least):
+    """The bin of each number: its binade's exponent less `least`."""
+    if x.dtype == torch.float64:
+        exponents = torch.frexp(x)[1] - 1
+        zero, finite = x == 0, x.isfinite()
+    else:  # from the bits, which is many times faster; subnormals are made normal first
+        small = x.abs() < 2.0**-126
+        bits = torch.where(small, x * 2.0**24, x).view(torch.int32) >> 23 & 255
+        exponents = bits - torch.where(small, 127 + 24, 127).to(torch.int32)
+        zero, finite = bits == 0, bits != 255
+    return torch.where(finite, (exponents - least).masked_fill(zero, 0), _NOT_FINITE)
+
+
 class watch:
     """Looks on while a model is trained, and changes nothing.
 
-        with us.torch.watch(model, every=100, weights="bf16", scaler=scaler, record="gradients.safetensors") as seen:
+        with us.torch.watch(model, every=100, weights="bf16", trace=True, record="gradients.safetensors") as seen:
             train(model)
         seen.table(); seen.binades(); seen.trace("trace.csv")
 
@@ -25,7 +41,8 @@ class watch:
     model: a torch.nn.Module.
     every: steps from one look to the next, 1 or more; the steps 0, `every`, ... are looked at.
     weights: the format whose ulp updates are held to.
-    scaler: the torch.amp.GradScaler of the run, so that the trace has the steps that it skips.
+    trace: the largest gradient of every step, too, for trace().
+    scaler: the torch.amp.GradScaler of the run, so that the trace has the steps that it skips; with it there is a trace.
     record: a .safetensors file that gets the parameters' gradients, float32 and unscaled, of the steps that are looked at, named
         STEP/PARAMETER, as `ulpscope scale`, `census` and `sweep` read them. It is written by end().
 
@@ -34,7 +51,7 @@ class watch:
 
     _LEAST = -1080  # below every exponent of float64
 
-    def __init__(self, model: torch.nn.Module, every: int = 100, weights: str = "bfloat16", scaler: Any = None,
+    def __init__(self, model: torch.nn.Module, every: int = 100, weights: str = "bfloat16", trace: bool = False, scaler: Any = None,
                  record: "Union[str, os.PathLike[str], None]" = None) -> None:
         from . import Format
 
@@ -44,8 +61,9 @@ class watch:
         self._fraction_bits, self._least_exponent = facts.fraction_bits, 2 - facts.bias  # of frexp, whose mantissas are below 1
         self.step, self._every, self._counts, self._updates, self._before = 0, every, {}, {}, {}
         self._hooks: "list[Any]" = []
+        self._optimizers: "dict[int, Any]" = {}
         self._parameters: "dict[tuple[str, str], Any]" = {}
-        self._scaler, self._events = scaler, []  # ("step", amax), ("scale", scale), as they came
+        self._scaler, self._traces, self._events = scaler, trace or scaler is not None, []  # ("step", amax), ("scale", scale), as they came
         self._recorder = None if record is None else Writer(record)
         for name, module in model.named_modules():
             own = dict(module.named_parameters(recurse=False))
@@ -78,7 +96,9 @@ class watch:
     def trace(self, path: "Union[str, os.PathLike[str], None]" = None) -> Table:
         """A row for every step, looked at or not: `step`, `amax` (the largest magnitude of all unscaled gradients; nan where one of
         them is) and `found_inf` (0 or 1). With `path` it is written there, as CSV: what `ulpscope scale` replays loss scalers on.
-        A step that the scaler skipped has the amax inf: what its gradients were is not known."""
+        A step that the scaler skipped has the amax inf: what its gradients were is not known. Raises ValueError without `trace` and `scaler`."""
+        if not self._traces:
+            raise ValueError("watch: there is no trace; watch(model, trace=True) keeps one")
         rows, scale = [], None
         for i, (what, value) in enumerate(self._events):
             number = float(value)
@@ -104,12 +124,13 @@ class watch:
         """A row for each step, layer and place: count, zeros, nonfinite, amax, least and greatest exponent (of powers of two below
         the numbers), and of weights how many updates were wanted, and below half an ulp."""
         rows = []
-        for (step, layer, place), (count, zeros, nonfinite, amax, binades) in self._counts.items():
-            found = torch.nonzero(binades).flatten() + self._LEAST
-            ends = ["", ""] if len(found) == 0 else [int(found[0]), int(found[-1])]
-            updates = self._updates.get((step, layer, place), ("", ""))
+        for where, (bins, amax) in self._counts.items():
+            bins = bins.cpu()
+            found = (torch.nonzero(bins[1:_NOT_FINITE]).flatten() + 1 + self._LEAST).tolist()
+            ends = [found[0], found[-1]] if found else ["", ""]
+            updates = self._updates.get(where, ("", ""))
             rows.append(
-                [step, layer, place, count, int(zeros), int(nonfinite), float(amax), *ends]
+                [*where, int(bins.sum()), int(bins[0]), int(bins[_NOT_FINITE]), float(amax), *ends]
                 + [one if one == "" else int(one) for one in updates]
             )
         columns = "step layer place count zeros nonfinite amax least_exponent greatest_exponent wanted below_half_ulp"
@@ -118,9 +139,10 @@ class watch:
     def binades(self) -> Table:
         """A row for each step, layer, place and power of two 2^exponent: how many numbers are in [2^exponent, 2^(exponent+1))."""
         rows = []
-        for where, (*_, binades) in self._counts.items():
-            for at in torch.nonzero(binades).flatten().tolist():
-                rows.append([*where, at + self._LEAST, int(binades[at])])
+        for where, (bins, _) in self._counts.items():
+            bins = bins.cpu()
+            for at in (torch.nonzero(bins[1:_NOT_FINITE]).flatten() + 1).tolist():
+                rows.append([*where, at + self._LEAST, int(bins[at])])
         return Table("binades", ["step", "layer", "place", "exponent", "count"], rows)
 
     @property
@@ -133,16 +155,12 @@ class watch:
             return
         x = x.detach()
         x = x if x.dtype in (torch.float32, torch.float64) else x.float()
-        finite = torch.isfinite(x)
-        counted = torch.where(finite, x, 0)
-        nonzero = counted != 0
-        exponents = (torch.frexp(counted)[1] - 1 - self._LEAST)[nonzero]
-        now = [x.numel(), (x == 0).sum(), (~finite).sum(), counted.abs().max(), torch.bincount(exponents, minlength=2200)]
+        bins = torch.bincount(_bins(x, self._LEAST).flatten(), minlength=_NOT_FINITE + 1)
+        amax = torch.where(x.isfinite(), x, 0).abs().max()
         before = self._counts.get((self.step, layer, place))
         if before is not None:  # a layer that is called twice
-            now = [a + b for a, b in zip(now, before)]
-            now[3] = torch.maximum(counted.abs().max(), before[3])
-        self._counts[self.step, layer, place] = now
+            bins, amax = bins + before[0], torch.maximum(amax, before[1])
+        self._counts[self.step, layer, place] = (bins, amax)
 
     def _forward(self, name):
         def look(module, inputs):
@@ -160,8 +178,14 @@ class watch:
         return look
 
     def _of(self, optimizer):
-        own = {id(p) for group in optimizer.param_groups for p in group["params"]}
-        return {where: p for where, p in self._parameters.items() if id(p) in own}
+        """Those of the model's parameters that the optimizer has."""
+        count = sum(len(group["params"]) for group in optimizer.param_groups)
+        known = self._optimizers.get(id(optimizer))
+        if known is None or known[0] != count:
+            own = {id(p) for group in optimizer.param_groups for p in group["params"]}
+            known = (count, {where: p for where, p in self._parameters.items() if id(p) in own}, optimizer)
+            self._optimizers[id(optimizer)] = known
+        return known[1]
 
     @torch.no_grad()
     def _look_at_scale(self, *_):
@@ -179,13 +203,16 @@ class watch:
 
     @torch.no_grad()
     def _before_step(self, optimizer, *_):
+        if not self._looks and not self._traces:
+            return
         own = self._of(optimizer)
         if not own:
             return
         given = [p.grad for p in own.values() if p.grad is not None and not p.grad.is_sparse]
         scale = getattr(optimizer, "grad_scale", None)  # of an optimizer that unscales by itself
-        if given:
-            amax = torch.stack([one.to(given[0].device) for one in torch._foreach_norm(given, math.inf)]).max()
+        if given and self._traces:
+            ends = [torch.stack(torch.aminmax(one)).to(given[0].device, torch.float32) for one in given]
+            amax = torch.stack(ends).abs().max()
             self._event("step", amax if scale is None else amax / scale)
         if not self._looks:
             return

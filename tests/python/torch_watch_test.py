@@ -48,7 +48,7 @@ class Watched(unittest.TestCase):
         torch.manual_seed(0)
         model, x, y = Model(), torch.randint(0, 50, (4, 8)), torch.randint(0, 50, (32,))
         own = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9, weight_decay=1e-3)
-        seen = us.torch.watch(model, every=2, weights="bf16") if watched else None
+        seen = us.torch.watch(model, every=2, weights="bf16", trace=True) if watched else None
         kept = {}
         for step in range(steps):
             own.zero_grad()
@@ -97,10 +97,23 @@ class Watched(unittest.TestCase):
             layer(torch.tensor([[1.0, float("nan")], [float("inf"), 0.0]]))
         row = dict(zip(seen.table().columns, seen.table().rows[0]))
         self.assertEqual((row["place"], row["nonfinite"], row["zeros"], row["amax"]), ("input", 2, 1, 1.0))
+        with self.assertRaisesRegex(ValueError, "trace=True"):
+            seen.trace()
         with self.assertRaisesRegex(us.Error, "bf17"):
             us.torch.watch(layer, weights="bf17")
         with self.assertRaisesRegex(ValueError, "every 0"):
             us.torch.watch(layer, every=0)
+
+    def test_binades_of_all_kinds_of_numbers(self):
+        layer = nn.Linear(1, 1)
+        for dtype in (torch.float32, torch.float64, torch.bfloat16, torch.float16):
+            exponents = {torch.float32: [-149, -127, -126, 0, 127], torch.float64: [-1074, -1022, 0, 1023]}.get(dtype, [-14, 0, 15])
+            x = torch.tensor([1.5 * 2.0**e if e > exponents[0] else 2.0**e for e in exponents] + [0.0, -0.0], dtype=dtype)
+            seen = us.torch.watch(layer, every=1)
+            seen._count("", "input", x)
+            self.assertEqual(seen.binades().rows, [[0, "", "input", e, 1] for e in exponents], dtype)
+            self.assertEqual(seen.table()["zeros"], [2])
+            seen.end()
 
     def test_a_trace_has_every_step(self):
         _, kept, seen = self.run_of(True)
@@ -140,7 +153,7 @@ class Watched(unittest.TestCase):
     def test_a_nan_without_a_scaler_is_in_the_trace(self):
         layer = nn.Linear(2, 1)
         own = torch.optim.SGD(layer.parameters(), lr=1e-3)
-        with us.torch.watch(layer) as seen:
+        with us.torch.watch(layer, trace=True) as seen:
             for x in (1.0, float("nan"), float("inf")):
                 own.zero_grad()
                 layer(torch.tensor([[x, 1.0]])).sum().backward()
