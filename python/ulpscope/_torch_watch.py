@@ -27,6 +27,33 @@ def _bins(x, least):
     return torch.where(finite, (exponents - least).masked_fill(zero, 0), _NOT_FINITE)
 
 
+def _counted(x, least):
+    """How many numbers are in each bin, and the largest finite magnitude; on the tensor's device."""
+    if x.dtype == torch.float32 and x.device.type == "cpu":  # few passes, where there are neither subnormals nor infinities
+        binades = torch.bincount((x.view(torch.int32) >> 23 & 255).flatten(), minlength=256)
+        if not binades[255] and (not binades[0] or binades[0] == x.numel() - torch.count_nonzero(x)):
+            bins = torch.zeros(_NOT_FINITE + 1, dtype=torch.int64)
+            bins[0] = binades[0]
+            bins[1 - 127 - least : 255 - 127 - least] = binades[1:255]
+            return bins, torch.stack(torch.aminmax(x)).abs().max()
+    bins = torch.bincount(_bins(x, least).flatten(), minlength=_NOT_FINITE + 1)
+    return bins, torch.where(x.isfinite(), x, 0).abs().max()
+
+
+def _below_half_ulp(before, now, fraction_bits, least_exponent):
+    """How many numbers changed, and how many by less than half an ulp of a format with so many bits of fraction and that exponent
+    of its least normal numbers."""
+    update = (now - before).abs_()
+    wanted = torch.count_nonzero(update)
+    if before.dtype == torch.float32 and least_exponent >= -126:
+        power = ((before.view(torch.int32) >> 23 & 255).clamp_(min=least_exponent + 127) << 23).view(torch.float32)
+    else:
+        exponent = (torch.frexp(before)[1] - 1).clamp(min=least_exponent)
+        power = torch.ldexp(torch.ones_like(before), exponent)
+    small = update.mul_(2.0 ** (1 + fraction_bits)) < power
+    return wanted, small.sum() - (update.numel() - wanted)
+
+
 class watch:
     """Looks on while a model is trained, and changes nothing.
 
@@ -58,7 +85,7 @@ class watch:
         if every < 1:
             raise ValueError(f"watch: every {every} steps; give 1 or more")
         facts = Format(weights)
-        self._fraction_bits, self._least_exponent = facts.fraction_bits, 2 - facts.bias  # of frexp, whose mantissas are below 1
+        self._fraction_bits, self._least_exponent = facts.fraction_bits, 1 - facts.bias
         self.step, self._every, self._counts, self._updates, self._before = 0, every, {}, {}, {}
         self._hooks: "list[Any]" = []
         self._optimizers: "dict[int, Any]" = {}
@@ -155,8 +182,7 @@ class watch:
             return
         x = x.detach()
         x = x if x.dtype in (torch.float32, torch.float64) else x.float()
-        bins = torch.bincount(_bins(x, self._LEAST).flatten(), minlength=_NOT_FINITE + 1)
-        amax = torch.where(x.isfinite(), x, 0).abs().max()
+        bins, amax = _counted(x, self._LEAST)
         before = self._counts.get((self.step, layer, place))
         if before is not None:  # a layer that is called twice
             bins, amax = bins + before[0], torch.maximum(amax, before[1])
@@ -234,10 +260,8 @@ class watch:
             return
         for (layer, key), before in self._before.items():
             with torch.no_grad():
-                update = (self._parameters[layer, key].detach() - before).abs()
-                exponent = torch.frexp(before)[1].clamp(min=self._least_exponent)
-                half_ulp = torch.ldexp(torch.ones_like(before), exponent - 2 - self._fraction_bits)
-                wanted = update > 0
-                self._updates[self.step, layer, key] = (wanted.sum(), (wanted & (update < half_ulp)).sum())
+                now = self._parameters[layer, key].detach()
+                found = _below_half_ulp(before, now, self._fraction_bits, self._least_exponent)
+                self._updates[self.step, layer, key] = found
         self._before = {}
         self.step += 1
