@@ -4,8 +4,7 @@ import warnings
 
 import torch
 
-from . import _core
-from ._table import Table
+from . import Table, _core
 from ._torch_optimizers import settings_of, unscaled
 
 #: operands and results of products that `record` may keep beside the parameters' gradients

@@ -7,9 +7,8 @@ from typing import Any, Union
 import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
+from . import Table
 from ._safetensors import Writer
-from ._table import Table
-
 
 _NOT_FINITE = 2199  # the bin of infinities and NaN; bin 0 is that of zeros, the others are those of binades
 

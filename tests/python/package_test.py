@@ -271,6 +271,20 @@ class Examples(unittest.TestCase):
         self.assertEqual(out.returncode, 0, out.stdout + out.stderr)
         self.assertIn("2 passed", out.stdout)
 
+    def test_promotion_mends_the_bias_of_attention_on_hopper(self):
+        file = pathlib.Path(__file__).parents[2] / "examples" / "python" / "attention_on_hopper.py"
+        out = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, timeout=300)
+        self.assertEqual(out.returncode, 0, out.stderr)
+        exact, hopper, promoted = ([float(word) for word in line.split()[-3:]] for line in out.stdout.splitlines()[2:5])
+        self.assertLess(exact[1], 1e-6)
+        self.assertEqual(hopper[0], promoted[0])
+        self.assertGreater(abs(hopper[2]), 2 * abs(promoted[2]))
+
+    def test_parts_of_the_package_come_when_asked_for(self):
+        code = "import sys, ulpscope as us; assert 'ulpscope.testing' not in sys.modules; us.testing.assert_cast; us.no_such_name"
+        out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+        self.assertIn("module 'ulpscope' has no attribute 'no_such_name'", out.stderr)
+
     def test_a_sweep_in_a_notebook_has_its_figure(self):
         table = us.sweep(np.float32([1e-6, 1e-5, 3e-4]), log2_scale=range(0, 20, 5), to=["fp16"])
         page = table._repr_html_()

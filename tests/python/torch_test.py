@@ -250,12 +250,21 @@ class Emulated(unittest.TestCase):
 
 
 class Examples(unittest.TestCase):
-    def test_the_example_says_what_nvfp4_loses(self):
-        file = pathlib.Path(__file__).parents[2] / "examples" / "python" / "emulate_a_model.py"
+    def lines(self, name):
+        file = pathlib.Path(__file__).parents[2] / "examples" / "python" / name
         out = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, timeout=300)
         self.assertEqual(out.returncode, 0, out.stderr)
-        self.assertEqual([line.split(":")[0] for line in out.stdout.splitlines() if not line.startswith(" ")], ["float32", "fp8_deepseek", "nvfp4"])
-        self.assertIn("gradient_underflow", out.stdout)
+        return out.stdout.splitlines()
+
+    def test_nvfp4_loses_gradients(self):
+        lines = self.lines("emulate_a_model.py")
+        self.assertEqual([line.split(":")[0] for line in lines if not line.startswith(" ")], ["float32", "fp8_deepseek", "nvfp4"])
+        self.assertIn("gradient_underflow", "\n".join(lines))
+
+    def test_the_layer_with_outliers_does_not_survive_fp8(self):
+        lines = self.lines("layers_that_survive_fp8.py")
+        self.assertRegex(lines[1], r"^encoder.layers.1.linear1 +[23]\d\.\d % +[56]\d\.\d %  input in step 0$")
+        self.assertEqual(len(lines), 1 + 9 + 1)
 
 
 class Scalers(unittest.TestCase):
