@@ -248,8 +248,8 @@ nb::object step_of(Emulation& by, const std::string& kind, const std::map<std::s
   settings.beta1 = number("beta1", settings.beta1), settings.beta2 = number("beta2", settings.beta2);
   settings.eps = number("eps", settings.eps);
   settings.ns_steps = static_cast<std::uint64_t>(number("ns_steps", static_cast<double>(settings.ns_steps)));
-  settings.adjust_lr = number("match_rms_adamw", 0) != 0 ? training::RateAdjustment::match_rms_adamw
-                                                         : training::RateAdjustment::original;
+  settings.adjust_lr =
+      number("match_rms_adamw", 0) != 0 ? training::RateAdjustment::match_rms_adamw : training::RateAdjustment::original;
   training::Array<float> now = array_of(weights);
   round_floats(now.values, by.weights_format());
   const training::Array<float> by_gradient = array_of(gradient);

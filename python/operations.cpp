@@ -75,14 +75,10 @@ const std::map<std::string, Operation>& operations() {
       {"mask_future",
        [](Tape& tape, const Variables& x, const Settings& s) { return t::mask_future(tape, x[0], s.real("value")); }},
       {"matmul", [](Tape& tape, const Variables& x, const Settings&) { return t::matmul(tape, x[0], x[1]); }},
-      {"attention_scores",
-       [](Tape& tape, const Variables& x, const Settings&) {
-         return t::matmul(tape, x[0], x[1], t::Transpose::yes, "attention");
-       }},
-      {"attention_mean",
-       [](Tape& tape, const Variables& x, const Settings&) {
-         return t::matmul(tape, x[0], x[1], t::Transpose::no, "attention");
-       }},
+      {"attention_scores", [](Tape& tape, const Variables& x,
+                              const Settings&) { return t::matmul(tape, x[0], x[1], t::Transpose::yes, "attention"); }},
+      {"attention_mean", [](Tape& tape, const Variables& x,
+                            const Settings&) { return t::matmul(tape, x[0], x[1], t::Transpose::no, "attention"); }},
       {"lstm", lstm},
       {"batch_norm", batch_norm},
       {"batch_norm_by", batch_norm_by},

@@ -44,7 +44,7 @@ class emulate:
     `unknown`; compiled models run uncompiled. Source of every operation: training/tape/operations.hpp.
 
     Raises ulpscope.Error, one line: no such recipe or place; float64; weights that are not float32; an optimizer that recipes do
-    not know under a recipe that stores weights in another format; optimizer.step(closure)."""
+    not know under a recipe that stores weights in another format; optimizer.step(closure); create_graph=True."""
 
     def __init__(self, recipe: "Union[str, os.PathLike[str]]", seed: int = 0, record: "Union[str, os.PathLike[str], None]" = None,
                  places: Sequence[str] = ("gradients",), every: int = 1) -> None:

@@ -12,8 +12,7 @@
 namespace ulpscope::training {
 
 template <class Real>
-void follow(RunningStatistics<Real>& running, const BatchStatistics<Real>& batch, const Storage& storage,
-            double momentum) {
+void follow(RunningStatistics<Real>& running, const BatchStatistics<Real>& batch, const Storage& storage, double momentum) {
   const auto follow_one = [&](std::vector<Real>& kept, const std::vector<Real>& now) {
     if (kept.size() != now.size())
       throw Error("batch_norm: statistics of " + std::to_string(now.size()) + " channels, not " + std::to_string(kept.size()));

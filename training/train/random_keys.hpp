@@ -7,9 +7,7 @@
 namespace ulpscope::training {
 
 /// Key number `index` of a run.
-constexpr std::uint64_t key_of(std::uint64_t seed, std::uint64_t index) {
-  return (seed + 1) * 0x9e3779b97f4a7c15U + index * 2;
-}
+constexpr std::uint64_t key_of(std::uint64_t seed, std::uint64_t index) { return (seed + 1) * 0x9e3779b97f4a7c15U + index * 2; }
 
 /// Of the stochastic roundings of a run's n-th batch, forward and backward.
 constexpr std::uint64_t batch_key(std::uint64_t seed, std::uint64_t batch) { return key_of(seed, 2 * batch + 3); }
