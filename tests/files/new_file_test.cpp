@@ -115,7 +115,7 @@ TEST_CASE("permissions are those of the file that is replaced, or what the umask
   write_file(path, "first");
   CHECK(mode_of(path) == 0644);
 
-  for (const mode_t mode : {0600, 0640, 0666, 0755, 0444}) {
+  for (const mode_t mode : {0600U, 0640U, 0666U, 0755U, 0444U}) {
     REQUIRE(::chmod(path.c_str(), mode) == 0);
     write_file(path, "next");
     CHECK(mode_of(path) == mode);
