@@ -191,9 +191,14 @@ void multiply(const ProductOperand<Real>& a, const ProductOperand<Real>& b, cons
   const ScaleLayout &of_a = left.scales.layout, &of_b = right.scales.layout;
   const products::ChosenEngine& engine =
       workspace.engines.of({sums.engine, format_a, format_b, sums.accumulate, padded, of_a, of_b});
+  // Lines that fill up a block are multiplied only where another block begins behind it, or a device takes whole blocks.
+  const auto lines_of = [&](const QuantizedOperand<Real>& operand, std::size_t wanted) {
+    return sums.multiplier == nullptr && operand.scales.layout.lines <= 1 ? wanted : operand.lines;
+  };
+  const std::size_t lines_a = lines_of(left, m), lines_b = lines_of(right, n);
   emu::EngineMatmul<Real> problem{.engine = engine.model,
-                                  .a = {format_a, left.values, {left.lines, padded}, false},
-                                  .b = {format_b, right.values, {right.lines, padded}, true},
+                                  .a = {format_a, left.values, {lines_a, padded}, false},
+                                  .b = {format_b, right.values, {lines_b, padded}, true},
                                   .c = {},
                                   .scale_a = grid_of(left.scales, left.scales.values, of_a.lines, of_a.products),
                                   .scale_b = grid_of(right.scales, workspace.right_scales, of_b.products, of_b.lines),
@@ -205,10 +210,10 @@ void multiply(const ProductOperand<Real>& a, const ProductOperand<Real>& b, cons
     if (sums.multiplier == nullptr) return emu::engine_matmul(problem, out, workspace.products);
     sums.multiplier->multiply({sums.operation, sums.layer, result_of(a.place, b.place), engine, problem}, out);
   };
-  if (left.lines == m && right.lines == n) return form(d);
-  workspace.whole.resize(left.lines * right.lines);
+  if (lines_a == m && lines_b == n) return form(d);
+  workspace.whole.resize(lines_a * lines_b);
   form(workspace.whole);
-  for (std::size_t i = 0; i < m; ++i) std::copy_n(workspace.whole.data() + i * right.lines, n, d.data() + i * n);
+  for (std::size_t i = 0; i < m; ++i) std::copy_n(workspace.whole.data() + i * lines_b, n, d.data() + i * n);
 }
 
 template void multiply(const ProductOperand<float>&, const ProductOperand<float>&, const ProductSums&, const Store<float>&,
