@@ -19,7 +19,7 @@
 namespace ulpscope::studies {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, ScaleRule>, 11> rule_words{{{"none", ScaleRule::none},
+constexpr std::array<std::pair<std::string_view, ScaleRule>, 12> rule_words{{{"none", ScaleRule::none},
                                                                              {"amax", ScaleRule::amax},
                                                                              {"pow2", ScaleRule::pow2},
                                                                              {"row", ScaleRule::row},
@@ -29,7 +29,8 @@ constexpr std::array<std::pair<std::string_view, ScaleRule>, 11> rule_words{{{"n
                                                                              {"mx:ceil", ScaleRule::mx_ceil},
                                                                              {"mx:rceil", ScaleRule::mx_rceil},
                                                                              {"mx:even", ScaleRule::mx_even},
-                                                                             {"nvfp4", ScaleRule::nvfp4}}};
+                                                                             {"nvfp4", ScaleRule::nvfp4},
+                                                                             {"nvfp4:16x16", ScaleRule::nvfp4_16x16}}};
 
 constexpr float float_max = std::numeric_limits<float>::max();
 
@@ -115,7 +116,7 @@ std::vector<std::string> scaling_words() {
 
 int scale_bits(ScaleRule rule) noexcept {
   if (rule == ScaleRule::none || rule == ScaleRule::number) return 0;
-  if (rule == ScaleRule::nvfp4) return emu::e4m3.bits();
+  if (is_nvfp4(rule)) return emu::e4m3.bits();
   return clamps(rule) ? emu::e8m0.bits() : emu::float32.bits();
 }
 
@@ -160,6 +161,7 @@ bool ScaleMap::lay_out(const Scaling& scaling, std::uint64_t count, std::uint64_
     case ScaleRule::tile_1x128: block_rows_ = 1, block_columns_ = 128; break;
     case ScaleRule::tile_128x128: block_rows_ = 128, block_columns_ = 128; break;
     case ScaleRule::nvfp4: block_rows_ = 1, block_columns_ = 16; break;
+    case ScaleRule::nvfp4_16x16: block_rows_ = 16, block_columns_ = 16; break;
     default: block_rows_ = 1, block_columns_ = 32; break;
   }
   blocks_per_row_ = (columns_ + block_columns_ - 1) / block_columns_;
@@ -174,7 +176,7 @@ void ScaleMap::scale_by_amax(ScaleRule rule, emu::Format format) {
   const float tensor_scale = nvfp4_tensor_scale(format, tensor_amax);
   for (ElementScale& scale : scales_) {
     const double amax = scale.multiply;
-    if (rule == ScaleRule::nvfp4)
+    if (is_nvfp4(rule))
       scale = nvfp4_scale(format, tensor_scale, amax);
     else if (clamps(rule))
       scale = mx_scale(rule, format, amax);

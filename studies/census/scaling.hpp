@@ -32,12 +32,16 @@ enum class ScaleRule : std::uint8_t {
   row,     ///< amax for each row (the last dimension)
   tile_1x128,
   tile_128x128,
-  mx_floor,  ///< blocks of 32 of a row, e8m0 scale: OCP MX 1.0, 6.3; torchao FLOOR
-  mx_ceil,   ///< torchao CEIL
-  mx_rceil,  ///< 2^ceil(log2(amax / largest finite)): Transformer Engine MXFP8, torchao RCEIL
-  mx_even,   ///< amax rounded to the element's precision first: torchao EVEN
-  nvfp4,     ///< blocks of 16 with an e4m3 scale and one float32 scale for the tensor: Transformer Engine NVFP4
+  mx_floor,     ///< blocks of 32 of a row, e8m0 scale: OCP MX 1.0, 6.3; torchao FLOOR
+  mx_ceil,      ///< torchao CEIL
+  mx_rceil,     ///< 2^ceil(log2(amax / largest finite)): Transformer Engine MXFP8, torchao RCEIL
+  mx_even,      ///< amax rounded to the element's precision first: torchao EVEN
+  nvfp4,        ///< blocks of 16 with an e4m3 scale and one float32 scale for the tensor: Transformer Engine NVFP4
+  nvfp4_16x16,  ///< the same with blocks of 16 by 16, as Transformer Engine has for weights (NVFP4BlockScaling)
 };
+
+/// Whether it is one of the two of NVFP4.
+constexpr bool is_nvfp4(ScaleRule rule) noexcept { return rule == ScaleRule::nvfp4 || rule == ScaleRule::nvfp4_16x16; }
 
 /// A rule, and its number.
 struct Scaling {

@@ -68,7 +68,7 @@ Quantized measure(const tensors::Tensor& tensor, const Quantizer& quantizer, std
   Quantized row{.tensor = tensor.label, .format = quantizer.format, .scaling = quantizer.scaling};
   row.count = sums.count();
   const double stored = scale_bits(quantizer.scaling.rule) * static_cast<double>(scales.blocks()) +
-                        (quantizer.scaling.rule == ScaleRule::nvfp4 ? emu::float32.bits() : 0);
+                        (is_nvfp4(quantizer.scaling.rule) ? emu::float32.bits() : 0);
   row.bits_per_element = quantizer.format.bits() + (row.count == 0 ? 0 : stored / static_cast<double>(row.count));
   row.to_zero = sums.of(emu::Outcome::to_zero);
   row.overflow = sums.of(emu::Outcome::overflow);
@@ -117,7 +117,8 @@ bool is_used_with(emu::Format format, ScaleRule rule) noexcept {
     case ScaleRule::number:
     case ScaleRule::amax:
     case ScaleRule::pow2: return true;
-    case ScaleRule::nvfp4: return format == emu::e2m1;
+    case ScaleRule::nvfp4:
+    case ScaleRule::nvfp4_16x16: return format == emu::e2m1;
     default: return format.bits() <= most_element_bits;
   }
 }

@@ -46,16 +46,16 @@ QuantizedTensor quantize(const tensors::Tensor& tensor, emu::Format format, cons
   else
     round_all<double>(tensor, map, options, seed, out);
   if (scaling.rule == ScaleRule::none) return out;
-  const bool is_nvfp4 = scaling.rule == ScaleRule::nvfp4;
-  out.scale_format = emu::format_name(is_nvfp4 ? emu::e4m3 : clamps(scaling.rule) ? emu::float8_e8m0fnu : emu::float32);
+  const bool two_levels = is_nvfp4(scaling.rule);
+  out.scale_format = emu::format_name(two_levels ? emu::e4m3 : clamps(scaling.rule) ? emu::float8_e8m0fnu : emu::float32);
   if (map.blocks() != 1 || tensor.shape.size() > 1)
     out.scale_shape = {map.blocks() / map.blocks_per_row(), map.blocks_per_row()};
   if (map.is_uniform() && scaling.rule <= ScaleRule::pow2) out.scale_shape.clear();
   for (std::size_t i = 0; i < map.blocks(); ++i) {
     const ElementScale& scale = map.block(i);
-    out.scales.push_back(is_nvfp4 ? static_cast<float>(scale.numerator)
-                                  : static_cast<float>(scale.numerator / scale.denominator));
-    if (is_nvfp4) out.tensor_scale = static_cast<float>(scale.denominator);
+    out.scales.push_back(two_levels ? static_cast<float>(scale.numerator)
+                                    : static_cast<float>(scale.numerator / scale.denominator));
+    if (two_levels) out.tensor_scale = static_cast<float>(scale.denominator);
   }
   return out;
 }

@@ -216,7 +216,7 @@ class Commands:
 ROUNDINGS = ["nearest_even", "nearest_away", "toward_zero", "upward", "downward", "to_odd", "stochastic"]
 POLICIES = ["nonsaturating", "saturating"]
 CUSTOM = ["e3m4", "e5m3", "e4m3b11fnuz", "e6m9", "e8m1", "e2m5finite", "e5m10b20"]
-SCALES = ["none", "3.7", "amax", "pow2", "row", "1x128", "128x128", "mx:floor", "mx:ceil", "mx:rceil", "mx:even", "nvfp4"]
+SCALES = ["none", "3.7", "amax", "pow2", "row", "1x128", "128x128", "mx:floor", "mx:ceil", "mx:rceil", "mx:even", "nvfp4", "nvfp4:16x16"]
 OPTIONS = [[], ["--promote", "32"], ["--split-k", "3"], ["--alpha", "1.7"], ["--out", "bf16"], ["--rounding", "toward_zero"],
            ["--scale-a", "0.37"], ["--scale-a", "normal:1,0.1:17x1", "--scale-b", "normal:1,0.1:1x19"], ["--policy", "saturating"]]
 BLOCKS = ["block:n=16,f=25,out=rz", "block:n=4,f=13", "block:n=12,f=17,out=rz,least=-40"]

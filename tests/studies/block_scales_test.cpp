@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // What becomes of elements whose block has an extreme scale.
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
+#include <cmath>
+#include <cstdint>
 #include <limits>
 #include <vector>
 
 #include "emu/catalogue.hpp"
 #include "studies/census/census.hpp"
+#include "studies/quantization/quantized.hpp"
 
 using namespace ulpscope;
 using emu::Outcome;
@@ -20,6 +24,42 @@ studies::ErrorSums census_of(std::vector<float> values, const char* scale, emu::
   config.formats = {format};
   config.options.policy = policy;
   return studies::census(tensor, studies::parse_scaling(scale), config).front().sums;
+}
+
+/// The number of a list (ascending, even codes first) that is nearest to x; of two the one with the even place.
+float nearest_of(const std::vector<float>& numbers, float x) {
+  const float magnitude = std::min(std::fabs(x), numbers.back());
+  std::size_t best = 0;
+  for (std::size_t i = 1; i < numbers.size(); ++i) {
+    const double now = std::fabs(double{numbers[i]} - double{magnitude}),
+                 before = std::fabs(double{numbers[best]} - double{magnitude});
+    if (now < before || (now == before && i % 2 == 0)) best = i;
+  }
+  return std::copysign(numbers[best], x);
+}
+
+std::vector<float> numbers_of_e4m3() {
+  std::vector<float> numbers;
+  for (int exponent = 0; exponent < 16; ++exponent)
+    for (int fraction = 0; fraction < (exponent == 15 ? 7 : 8); ++fraction)
+      numbers.push_back(exponent == 0 ? std::ldexp(static_cast<float>(fraction), -9)
+                                      : std::ldexp(1.0F + static_cast<float>(fraction) / 8, exponent - 7));
+  return numbers;
+}
+
+std::vector<float> some_numbers(std::size_t count) {
+  std::vector<float> numbers;
+  std::uint32_t state = 12345;
+  for (std::size_t i = 0; i < count; ++i) {
+    state = state * 1664525 + 1013904223;
+    numbers.push_back((static_cast<float>(state >> 8) / 0x1p24F - 0.5F) * std::ldexp(1.0F, static_cast<int>(i % 41) / 8));
+  }
+  return numbers;
+}
+
+studies::QuantizedTensor in_nvfp4_tiles(std::uint64_t rows, std::uint64_t columns, std::vector<float> values) {
+  return studies::quantize(tensors::from_values("t", {rows, columns}, std::move(values)), emu::e2m1,
+                           {.policy = emu::Policy::saturating}, studies::parse_scaling("nvfp4:16x16"), 0);
 }
 
 constexpr float infinity = std::numeric_limits<float>::infinity(), not_a_number = std::numeric_limits<float>::quiet_NaN();
@@ -73,4 +113,42 @@ TEST_CASE("mx blocks at the ends of e8m0 count what they lose", "[studies]") {
   CHECK(sums.of(Outcome::overflow) == 31);  // finite numbers that become NaN
   CHECK(sums.lost == 31);
   CHECK(sums.lost_when_saturating == 31);
+}
+
+TEST_CASE("nvfp4 in blocks of 16 by 16 follows the published formula", "[studies]") {
+  // Transformer Engine's: S = 448 * 6 / amax of the tensor; a block's scale is e4m3(amax * (S * (1 / 6))); elements are
+  // multiplied by 1 / (scale * (1 / S)).
+  constexpr std::size_t rows = 20, columns = 33, across = 3;
+  const std::vector<float> x = some_numbers(rows * columns), e4m3 = numbers_of_e4m3(), e2m1{0, 0.5F, 1, 1.5F, 2, 3, 4, 6};
+  float amax = 0, of_block[2 * across] = {};
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    float& block = of_block[i / columns / 16 * across + i % columns / 16];
+    block = std::max(block, std::fabs(x[i])), amax = std::max(amax, std::fabs(x[i]));
+  }
+  const float tensor_scale = 448.0F * 6.0F / amax;
+
+  const studies::QuantizedTensor got = in_nvfp4_tiles(rows, columns, x);
+
+  CHECK(got.scale_format == "float8_e4m3fn");
+  CHECK(got.scale_shape == std::vector<std::uint64_t>{2, across});
+  CHECK(got.tensor_scale == tensor_scale);
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const std::size_t block = i / columns / 16 * across + i % columns / 16;
+    const float scale = nearest_of(e4m3, of_block[block] * (tensor_scale * (1.0F / 6.0F)));
+    const float rounded = nearest_of(e2m1, x[i] * (1.0F / (scale * (1.0F / tensor_scale))));
+    wrong += got.scales[block] != scale || got.values[i] != double{rounded} * double{scale} / double{tensor_scale} ? 1 : 0;
+  }
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("nvfp4 in blocks of 16 by 16 gives a matrix and its transpose the same numbers", "[studies]") {
+  constexpr std::size_t rows = 32, columns = 48;
+  const std::vector<float> x = some_numbers(rows * columns);
+  std::vector<float> turned(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) turned[i % columns * rows + i / columns] = x[i];
+
+  const auto of_rows = in_nvfp4_tiles(rows, columns, x).values, of_columns = in_nvfp4_tiles(columns, rows, turned).values;
+
+  for (std::size_t i = 0; i < x.size(); ++i) CHECK(of_rows[i] == of_columns[i % columns * rows + i / columns]);
 }

@@ -117,7 +117,9 @@ std::uint64_t stored_bits(const MomentStorage& storage, std::size_t elements) no
     case ScaleRule::row: return bits(storage.format.bits(), of_scale, 0);
     case ScaleRule::tile_1x128:
     case ScaleRule::tile_128x128: return bits(storage.format.bits(), of_scale, 128);
-    case ScaleRule::nvfp4: return bits(storage.format.bits(), of_scale, 16) + static_cast<std::uint64_t>(emu::float32.bits());
+    case ScaleRule::nvfp4:
+    case ScaleRule::nvfp4_16x16:
+      return bits(storage.format.bits(), of_scale, 16) + static_cast<std::uint64_t>(emu::float32.bits());
     default: return bits(storage.format.bits(), of_scale, 32);
   }
 }

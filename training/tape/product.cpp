@@ -32,6 +32,7 @@ Block block_of(ScaleRule rule) {
     case ScaleRule::tile_1x128: return {128, 1};
     case ScaleRule::tile_128x128: return {128, 128};
     case ScaleRule::nvfp4: return {16, 1};
+    case ScaleRule::nvfp4_16x16: return {16, 16};
     default: return {32, 1};
   }
 }
@@ -65,23 +66,26 @@ void lay_out(const MatrixView<Real>& matrix, std::size_t lines, std::size_t prod
 
 ScaleLayout layout_of(ScaleRule rule, std::size_t lines, std::size_t products) {
   const Block block = block_of(rule);
-  return {.format = rule == ScaleRule::nvfp4 ? emu::e4m3
-                    : studies::clamps(rule)  ? emu::float8_e8m0fnu
-                                             : emu::float32,
+  return {.format = studies::is_nvfp4(rule) ? emu::e4m3
+                    : studies::clamps(rule) ? emu::float8_e8m0fnu
+                                            : emu::float32,
           .lines = block.across == 0 ? 1 : lines / block.across,
           .products = block.along == 0 ? 1 : products / block.along,
           .line_block = block.across,
           .product_block = block.along};
 }
 
-/// The map's scales are in the order of the blocks of a layout.
-void take_out(ScaleRule rule, const studies::ScaleMap& map, const ScaleLayout& layout, TakenOut& out) {
+/// The map's scales are in the order of the blocks of a layout. Instructions take a scale for each line of a block of NVFP4.
+void take_out(ScaleRule rule, const studies::ScaleMap& map, const ScaleLayout& layout, std::size_t lines, TakenOut& out) {
+  const bool two_levels = studies::is_nvfp4(rule), by_line = rule == ScaleRule::nvfp4_16x16;
   out.layout = layout, out.whole = 1;
-  out.values.resize(layout.lines * layout.products);
+  if (by_line) out.layout.lines = lines, out.layout.line_block = 1;
+  out.values.resize(out.layout.lines * layout.products);
   for (std::size_t i = 0; i < out.values.size(); ++i) {
-    const studies::ElementScale& scale = map.block(i);
-    if (rule == ScaleRule::nvfp4) out.whole = 1.0F / static_cast<float>(scale.denominator);
-    out.values[i] = static_cast<float>(rule == ScaleRule::nvfp4 ? scale.numerator : scale.numerator / scale.denominator);
+    const std::size_t line = i / layout.products, column = i % layout.products;
+    const studies::ElementScale& scale = map.block((by_line ? line / layout.line_block : line) * layout.products + column);
+    if (two_levels) out.whole = 1.0F / static_cast<float>(scale.denominator);
+    out.values[i] = static_cast<float>(two_levels ? scale.numerator : scale.numerator / scale.denominator);
   }
 }
 
@@ -144,7 +148,7 @@ void quantize(const ProductOperand<Real>& operand, const MatrixView<Real>& by_li
     const studies::ScaleMap map = map_of(precision, out);
     const ScaleLayout layout = layout_of(rule, out.lines, out.products);
     scale_blocks(map, layout, out);
-    take_out(rule, map, layout, out.scales);
+    take_out(rule, map, layout, out.lines, out.scales);
     if (studies::clamps(rule)) storage.options.policy = emu::Policy::saturating;
   }
   store(out.values, storage, operand.place);
