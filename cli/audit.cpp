@@ -33,7 +33,7 @@ void print_text(const verify::AuditConfig& config, const Audit& audit, const ver
   print(verify::audit_sentences(result));
 }
 
-ExitCode exit_code_of(verify::Outcome outcome) {
+ExitCode exit_code_of_audit(verify::Outcome outcome) {
   return outcome == verify::Outcome::pass ? done : outcome == verify::Outcome::fail ? check_failed : vacuous;
 }
 
@@ -52,7 +52,7 @@ int run(const Audit& audit) {
   } else {
     print(verify::audit_table(result), audit.common, 2);
   }
-  return exit_code_of(verify::outcome_of(result));
+  return exit_code_of_audit(verify::outcome_of(result));
 }
 
 void add_matmul_audit(Command& parent, int& exit_code) {
