@@ -72,7 +72,10 @@ struct EngineMatmul {
 
   /// A and B as they were prepared for products of this kind; null where they were not. Products in float64, and those on
   /// engines that have no kernel, take the operands themselves.
-  const PreparedOperand *prepared_a = nullptr, *prepared_b = nullptr;
+  ///@{
+  const PreparedOperand* prepared_a = nullptr;
+  const PreparedOperand* prepared_b = nullptr;
+  ///@}
 };
 
 /// Which of the two.

@@ -33,11 +33,14 @@ void* plugin_symbol(const std::string& plugin, const char* symbol);
 
 }  // namespace ulpscope::gpu
 
+/// The compiler and its version.
+///@{
 #if defined(__clang__)
 #define ULPSCOPE_PLUGIN_COMPILER "Clang " __clang_version__
 #else
 #define ULPSCOPE_PLUGIN_COMPILER "GCC " __VERSION__
 #endif
+///@}
 /// What must be the same. The version is known to files named to ulpscope_plugin_source() (cmake/UlpscopePlugins.cmake).
 #define ULPSCOPE_PLUGIN_BUILD "ulpscope " ULPSCOPE_PLUGIN_VERSION ", " ULPSCOPE_PLUGIN_COMPILER
 

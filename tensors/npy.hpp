@@ -21,12 +21,12 @@ constexpr std::size_t longest_npy_header = std::size_t{1} << 20;
 
 /// What a header says.
 struct NpyHeader {
-  std::size_t bytes = 0;  ///< of the file before the data
-  DType dtype;
-  Layout layout;
-  std::vector<std::uint64_t> shape;
-  bool fortran_order = false;
-  std::uint64_t data_bytes = 0;
+  std::size_t bytes = 0;             ///< of the file before the data
+  DType dtype;                       ///< of the elements
+  Layout layout;                     ///< how they are stored
+  std::vector<std::uint64_t> shape;  ///< extents
+  bool fortran_order = false;        ///< the first index runs fastest
+  std::uint64_t data_bytes = 0;      ///< that follow
 };
 
 /// Bytes before the data, by the beginning of a file: npy_start_bytes of it, or all where there are fewer. @throws

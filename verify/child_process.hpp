@@ -26,15 +26,19 @@ struct ChildEnd {
 class Descriptor {
  public:
   Descriptor() = default;
+  /// Of an open file, which it closes; -1 for none.
   explicit Descriptor(int value) : value_(value) {}
   ~Descriptor() { close(); }
   Descriptor(const Descriptor&) = delete;
+  /// Closes its own, takes the other's.
   Descriptor& operator=(Descriptor&& other) noexcept {
     close();
     value_ = std::exchange(other.value_, -1);
     return *this;
   }
+  /// The open file, or -1.
   int get() const noexcept { return value_; }
+  /// Closes it now.
   void close() noexcept;
 
  private:
