@@ -27,7 +27,7 @@ TEST_CASE("the monitor tells classes apart", "[training]") {
   const float inf = HUGE_VALF, nan = std::nanf("");
   told("output", emu::float16, {0, -0.0F, 0x1p-30F, 0x1p-24F, 0x1p-14F, 1, 70000, inf, nan},
        {0, -0.0F, 0, 0x1p-24F, 0x1p-14F, 1, inf, inf, nan});
-  const PlaceCounts& counts = monitor.places().at({"3", "linear", "output"});
+  const PlaceCounts counts = monitor.places().at({"3", "linear", "output"});
   CHECK(counts.count == 9);
   CHECK(counts.to_zero == 1);
   CHECK(counts.subnormal == 1);
