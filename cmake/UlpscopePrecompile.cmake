@@ -8,6 +8,19 @@ function(ulpscope_precompile target)
   endif()
   target_precompile_headers(${target} PRIVATE <algorithm> <array> <cmath> <cstdint> <functional> <map> <memory> <optional> <span>
     <string> <string_view> <utility> <vector> ${ARGN})
+  ulpscope_precompiled_warnings(${target})
+endfunction()
+
+# ulpscope_precompile_as(TARGET OTHER): the headers that OTHER, compiled with the same options, has read.
+function(ulpscope_precompile_as target other)
+  get_target_property(headers ${other} PRECOMPILE_HEADERS)
+  if(headers)
+    target_precompile_headers(${target} REUSE_FROM ${other})
+    ulpscope_precompiled_warnings(${target})
+  endif()
+endfunction()
+
+function(ulpscope_precompiled_warnings target)
   # GCC 12 reports std::string concatenation (bug 105651) by these names then.
   target_compile_options(${target} PRIVATE "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-stringop-overflow;-Wno-array-bounds>")
 endfunction()
@@ -19,8 +32,13 @@ function(ulpscope_alone)
   set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
 
-# ulpscope_optimise_less(TARGET): for code that waits for people, files and processes, or that calls what is to be fast: without the
-# slower passes it takes a third less time to compile in release builds.
+# ulpscope_optimise_less(TARGET [EXCEPT FILE...]): for code that waits for people, files and processes, or that calls what is to be
+# fast: without the slower passes it takes a third less time to compile in release builds. Not so the files named, which are compiled
+# each by itself.
 function(ulpscope_optimise_less target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "EXCEPT")
   target_compile_options(${target} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O1>)
+  if(arg_EXCEPT)
+    set_source_files_properties(${arg_EXCEPT} PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-O3> SKIP_PRECOMPILE_HEADERS ON)
+  endif()
 endfunction()

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operands that are prepared once, and memory that products share: the bits of a product that has neither, and no allocation
 // where all of it is there.
-#include <algorithm>
-#include <atomic>
 #include <catch2/catch_test_macros.hpp>
 #include <cstddef>
-#include <cstdlib>
-#include <new>
 #include <span>
 #include <vector>
 
@@ -15,30 +11,8 @@
 #include "emu/error.hpp"
 #include "emu/names.hpp"
 #include "emu/products/plan.hpp"
+#include "tests/emu/counted_allocations.hpp"
 #include "tests/emu/engine_problems.hpp"
-
-namespace {
-
-std::atomic<std::size_t> allocations{0};
-
-void* allocated(std::size_t size, std::size_t alignment) {
-  ++allocations;
-  void* const memory = std::aligned_alloc(alignment, (std::max<std::size_t>(size, 1) + alignment - 1) / alignment * alignment);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-
-}  // namespace
-
-// Every allocation of C++ in this program is counted.
-void* operator new(std::size_t size) { return allocated(size, alignof(std::max_align_t)); }
-void* operator new(std::size_t size, std::align_val_t alignment) {
-  return allocated(size, static_cast<std::size_t>(alignment));
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
 
 namespace {
 
@@ -138,11 +112,11 @@ TEST_CASE("a product like one before it allocates nothing, prepared or not") {
     for (const PreparedOperand* const prepared : {static_cast<const PreparedOperand*>(nullptr), &b}) {
       request.prepared_b = prepared;
       engine_matmul(request, std::span(d), workspace);
-      const std::size_t before = allocations;
+      const std::size_t before = allocations_so_far();
 
       engine_matmul(request, std::span(d), workspace);
 
-      const std::size_t during = allocations - before;
+      const std::size_t during = allocations_so_far() - before;
       CAPTURE(mode.engine, mode.instruction, prepared != nullptr);
       CHECK(during == 0);
     }
