@@ -54,8 +54,6 @@ std::optional<StagesPlan> stages_plan(const Engine& engine, Format a, Format b, 
 struct Stretch {
   std::size_t part, begin, end;  ///< products [begin, end) of the part
   std::size_t steps;             ///< of the kernel
-
-  friend bool operator==(const Stretch&, const Stretch&) = default;
 };
 
 /// All that follows from the kind of a product, which its numbers play no part in.

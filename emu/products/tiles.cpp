@@ -60,33 +60,22 @@ void add_scaled_to(float* sums, const float* more, float of_row, const float* of
 
 }  // namespace
 
-Tiles::Tiles(const EngineMatmul<float>& problem, const MatmulPlan& plan, const Prepared* a, const Prepared* b,
-             std::span<float> d, Workspace& workspace)
+Tiles::Tiles(const EngineMatmul<float>& problem, const MatmulPlan& plan, std::span<float> d, Workspace& workspace)
     : problem_(problem),
       plan_(plan),
-      prepared_a_(a),
-      prepared_b_(b),
       d_(d),
       workspace_(workspace),
-      a_(a != nullptr ? a->checked() : workspace.a),
-      b_(b != nullptr ? b->checked() : workspace.b),
+      a_(workspace.a),
+      b_(workspace.b),
       epilogue_(problem),
       reference_(problem),
       single_(plan.parts.size() == 1 && !software_scales(problem).along_k),
       tile_(tile_for(problem, plan.parts.empty() ? 1 : plan.kernels->front().products())) {
-  const bool scaled = problem.engine.scales != EngineScales::none;
-  if (a != nullptr) {
-    a->check(problem, plan, MatmulOperand::a);
-  } else {
-    workspace.a.check("A", problem.a, true, problem.threads);
-    if (scaled) look_at_scales(problem.engine, problem.scale_a, true, workspace.a);
-  }
-  if (b != nullptr) {
-    b->check(problem, plan, MatmulOperand::b);
-  } else {
-    workspace.b.check("B", problem.b, false, problem.threads);
-    if (scaled) look_at_scales(problem.engine, problem.scale_b, false, workspace.b);
-  }
+  workspace.a.check("A", problem.a, true, problem.threads);
+  workspace.b.check("B", problem.b, false, problem.threads);
+  if (problem.engine.scales == EngineScales::none) return;
+  look_at_scales(problem.engine, problem.scale_a, true, workspace.a);
+  look_at_scales(problem.engine, problem.scale_b, false, workspace.b);
 }
 
 void Tiles::run() const {
@@ -188,24 +177,19 @@ void Tiles::run_stretch(std::size_t number, Tile& tile) const {
   const Kernel& kernel = (*plan_.kernels)[stretch.part];
   const PanelLayout layout = kernel.layout(engine);
   const bool scaled = kernel.blocks() > 0;
-  for (std::size_t r = 0; r < tile.row_panels && prepared_a_ == nullptr; ++r) {
+  for (std::size_t r = 0; r < tile.row_panels; ++r) {
     const std::size_t row = tile.row + r * panel_rows;
     a_.pack_rows(layout, row, stretch.begin, stretch.end, tile.a[r]);
     if (scaled) pack_row_scales(engine, kernel, stretch, problem_.scale_a, problem_.a, row, tile.a[r]);
   }
-  for (std::size_t q = 0; q < tile.column_panels && prepared_b_ == nullptr; ++q) {
+  for (std::size_t q = 0; q < tile.column_panels; ++q) {
     const std::size_t column = tile.column + q * panel_columns;
     b_.pack_columns(layout, column, stretch.begin, stretch.end, tile.b[q]);
     if (scaled) pack_column_scales(engine, kernel, stretch, problem_.scale_b, problem_.b, column, tile.b[q]);
   }
-  for (std::size_t q = 0; q < tile.column_panels; ++q) {
-    const ColumnPanel& columns =
-        prepared_b_ == nullptr ? tile.b[q] : prepared_b_->columns(number, tile.column + q * panel_columns);
-    for (std::size_t r = 0; r < tile.row_panels; ++r) {
-      const RowPanel& rows = prepared_a_ == nullptr ? tile.a[r] : prepared_a_->rows(number, tile.row + r * panel_rows);
-      kernel.run(rows, columns, stretch.steps, tile.chains.data() + tile.square_at(r, q));
-    }
-  }
+  for (std::size_t q = 0; q < tile.column_panels; ++q)
+    for (std::size_t r = 0; r < tile.row_panels; ++r)
+      kernel.run(tile.a[r], tile.b[q], stretch.steps, tile.chains.data() + tile.square_at(r, q));
 }
 
 /// The result of a chain whose infinite and NaN operands the panels have left out as zeros.

@@ -10,17 +10,14 @@
 #include "emu/matmul_epilogue.hpp"
 #include "emu/products/operands.hpp"
 #include "emu/products/plan.hpp"
-#include "emu/products/prepared.hpp"
 #include "emu/products/workspace.hpp"
 
 namespace ulpscope::emu::detail {
 
 class Tiles {
  public:
-  /// A plan with kernels. All but d is kept by reference; `a` and `b` are null where they were not prepared.
-  /// @throws Error at an element that is no value of its format
-  Tiles(const EngineMatmul<float>& problem, const MatmulPlan& plan, const Prepared* a, const Prepared* b, std::span<float> d,
-        Workspace& workspace);
+  /// A plan with kernels. All but d is kept by reference. @throws Error at an element that is no value of its format
+  Tiles(const EngineMatmul<float>& problem, const MatmulPlan& plan, std::span<float> d, Workspace& workspace);
 
   void run() const;
 
@@ -39,7 +36,6 @@ class Tiles {
 
   const EngineMatmul<float>& problem_;
   const MatmulPlan& plan_;
-  const Prepared *prepared_a_, *prepared_b_;
   std::span<float> d_;
   Workspace& workspace_;
   const CheckedOperand &a_, &b_;
