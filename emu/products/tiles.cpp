@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -25,8 +24,7 @@ std::size_t panels_in(std::size_t extent, std::size_t panel) { return (extent + 
 std::size_t tile_for(const EngineMatmul<float>& problem, std::size_t products) {
   constexpr std::size_t largest = 256, least = panel_rows;
   if (products > 1024) return least;  // panels of whole chains
-  const std::size_t threads =
-      problem.threads > 0 ? static_cast<std::size_t>(problem.threads) : std::thread::hardware_concurrency();
+  const std::size_t threads = threads_wanted(problem.threads);
   std::size_t tile = largest;
   while (tile > least && panels_in(problem.a.rows(), tile) * panels_in(problem.b.columns(), tile) < 2 * threads) tile /= 2;
   return tile;
