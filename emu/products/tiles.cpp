@@ -99,12 +99,16 @@ void Tiles::begin(const Tile& tile, float* sums) const {
   tile.for_each_output([&](std::size_t i, std::size_t j, std::size_t at) { sums[at] = start_of(i, j); });
 }
 
-void Tiles::finish(const Tile& tile, const float* totals) const {
+void Tiles::finish(Tile& tile, const float* totals) const {
   const std::size_t columns = problem_.b.columns();
+  const bool scales_columns = epilogue_.scales_columns();
+  if (scales_columns) tile.of_columns.resize(tile.columns);
+  for (std::size_t j = 0; scales_columns && j < tile.columns; ++j) tile.of_columns[j] = epilogue_.column_scale(tile.column + j);
   for (std::size_t i = 0; i < tile.rows; ++i)
     for (std::size_t q = 0; q < tile.column_panels; ++q) {
-      const std::size_t row = tile.row + i, column = tile.column + q * panel_columns;
-      epilogue_.finish_row(totals + tile.row_at(i, q), tile.columns_of(q), row, column, d_.data() + row * columns + column);
+      const std::size_t row = tile.row + i, first = q * panel_columns, column = tile.column + first;
+      epilogue_.finish_row(totals + tile.row_at(i, q), tile.columns_of(q), row, column,
+                           scales_columns ? tile.of_columns.data() + first : nullptr, d_.data() + row * columns + column);
     }
 }
 

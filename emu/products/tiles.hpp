@@ -28,7 +28,7 @@ class Tiles {
   /// Adds the chains of a part, scaled, to what those before came to.
   void join(std::size_t part, Tile& tile) const;
   void begin(const Tile& tile, float* sums) const;
-  void finish(const Tile& tile, const float* totals) const;
+  void finish(Tile& tile, const float* totals) const;
   bool has_specials() const noexcept { return a_.has_specials() || b_.has_specials(); }
   float with_specials(std::size_t i, std::size_t j, const Part& part, float start, float finite) const;
   float factor(const EngineOperand<float>& operand, std::size_t i, std::size_t j) const noexcept;
