@@ -30,8 +30,8 @@ struct ProductContext {
                            .layer = layer};
     training::multiply<Real>(
         a, b, sums,
-        [this](std::span<Real> values, const Storage& storage, std::string_view place) {
-          tape.store(values, storage, operation, layer, place);
+        [this](std::span<Real> values, const Storage& storage, std::string_view place, const Padding& padding) {
+          tape.store(values, storage, operation, layer, place, padding);
         },
         tape.workspace(), d);
   }

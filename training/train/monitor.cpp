@@ -171,25 +171,28 @@ void Monitor::add(const Stored<Real>& stored) {
   watched.is_seen = true;
   counts.format = stored.format;
   const std::size_t count = stored.after.size();
-  counts.count += count;
+  counts.count += count + stored.padding.zeros;
   if (!watched.limits || !(watched.limits->format == stored.format) ||
       watched.limits->of_doubles != (sizeof(Real) == sizeof(double)))
     watched.limits = limits_of<Real>(stored.format);
   const FormatLimits& limits = *watched.limits;
   Squares squares;
   Word<Real> lost = 0;
-  constexpr std::size_t at_once = 4096;
-  for (std::size_t first = 0; first < count; first += at_once) {
+  const auto look_at = [&](std::size_t first, std::size_t of) {
     const FewCounts<Real> few =
-        look(Few<Real>{stored.before.data() + first, stored.after.data() + first, std::min(at_once, count - first),
-                       static_cast<Word<Real>>(limits.normal), static_cast<Word<Real>>(limits.largest),
-                       static_cast<Word<Real>>(limits.overflows)},
+        look(Few<Real>{stored.before.data() + first, stored.after.data() + first, of, static_cast<Word<Real>>(limits.normal),
+                       static_cast<Word<Real>>(limits.largest), static_cast<Word<Real>>(limits.overflows)},
              squares);
     const auto add = [](std::uint64_t& to, Word<Real> more) { to += static_cast<std::uint64_t>(more); };
     add(counts.to_zero, few.to_zero), add(counts.subnormal, few.subnormal);
     add(counts.overflow, few.overflow), add(counts.nonfinite, few.nonfinite);
     lost |= few.lost;
-  }
+  };
+  // Each number joins the part of the squares that it would join if the padding were there.
+  constexpr std::size_t most = 4096;
+  const std::size_t line = stored.padding.zeros == 0 ? 0 : stored.padding.line;
+  const std::size_t at_once = line % parts == 0 ? most : line;
+  for (std::size_t first = 0; first < count; first += at_once) look_at(first, std::min(at_once, count - first));
   squares.add_to(counts);
   if (lost != 0 && !first_) first_ = found->first;
 }
