@@ -35,7 +35,8 @@ struct Case {
   emu::Format format;
   std::size_t promote;
   emu::Rounding rounding;
-  bool leaves_out;  ///< fewer numbers are stored than whole blocks have
+  bool leaves_out;        ///< fewer numbers are stored than whole blocks have
+  bool hadamard = false;  ///< of the weight's gradient
 };
 
 ProductPrecision precision_of(const Case& of) {
@@ -48,6 +49,7 @@ ProductPrecision precision_of(const Case& of) {
           .engine = of.engine,
           .accumulate = emu::float32,
           .promote = of.promote,
+          .hadamard = of.hadamard,
           .output = {emu::bfloat16, {}},
           .grad_input = {emu::bfloat16, {}},
           .grad_weight = {emu::float32, {}}};
@@ -104,6 +106,8 @@ TEST_CASE("zeros that fill up blocks change no bit of a product and are counted,
       {"1x128", "128x128", "sm_90", emu::float8_e4m3fn, 128, Rounding::nearest_even, true},
       {"1x128", "128x128", "sm_90", emu::float8_e5m2, 64, Rounding::nearest_even, true},
       {"1x128", "128x128", "sm_90", emu::float8_e4m3fn, 0, Rounding::stochastic, true},
+      {"1x128", "1x128", "block:n=8,f=13,out=rz", emu::float8_e4m3fn, 0, Rounding::nearest_even, false},
+      {"1x128", "1x128", "sm_90", emu::float8_e4m3fn, 0, Rounding::nearest_even, true, true},
       {"1x128", "128x128", "fma", emu::float8_e4m3fn, 0, Rounding::nearest_even, true},
       {"128x128", "row", "sm_80", emu::float16, 0, Rounding::nearest_even, true},
       {"mx:rceil", "mx:rceil", "sm_90", emu::float8_e4m3fn, 0, Rounding::nearest_even, false},

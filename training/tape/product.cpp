@@ -237,9 +237,8 @@ void multiply(const ProductOperand<Real>& a, const ProductOperand<Real>& b, cons
   const bool may_leave_out = sums.multiplier == nullptr && !sums.hadamard;
   for (Quantizing<Real>* const of : {&from_a, &from_b})
     if (may_leave_out && stores_zeros(of->operand.precision) && of->layout().lines <= 1) of->kept.lines = of->matrix.rows;
-  const bool promotes = sums.promote != 0 && sums.promote < padded;
-  if (may_leave_out && !promotes && stores_zeros(a.precision) && stores_zeros(b.precision) && of_a.products <= 1 &&
-      of_b.products <= 1 && emu::detail::zeros_keep_sums(engine.model, format_a, format_b))
+  if (may_leave_out && stores_zeros(a.precision) && stores_zeros(b.precision) && of_a.products <= 1 && of_b.products <= 1 &&
+      emu::detail::zeros_keep_sums(engine.model, format_a, format_b))
     from_a.kept.products = from_b.kept.products = k;
 
   QuantizedOperand<Real>&left = workspace.left, &right = workspace.right;
@@ -257,7 +256,7 @@ void multiply(const ProductOperand<Real>& a, const ProductOperand<Real>& b, cons
                                   .c = {},
                                   .scale_a = grid_of(left.scales, left.scales.values, of_a.lines, of_a.products),
                                   .scale_b = grid_of(right.scales, workspace.right_scales, of_b.products, of_b.lines),
-                                  .promote = promotes ? sums.promote : 0,
+                                  .promote = sums.promote >= padded ? 0 : sums.promote,
                                   .beta = {},
                                   .out = sums.accumulate,
                                   .threads = sums.threads};
