@@ -92,15 +92,12 @@ void engine(benchmark::State& state, const emu::EngineMode& mode, emu::Format fo
 /// Seconds of the processor for a product of 32 by 32 by `depth`, called again and again: the least of several rounds.
 class SmallProduct {
  public:
-  SmallProduct(const emu::EngineMode& mode, emu::Format format, std::size_t depth, bool prepared)
+  SmallProduct(const emu::EngineMode& mode, emu::Format format, std::size_t depth)
       : a_(normal_numbers<float>(extent * depth, format, 1)), b_(normal_numbers<float>(depth * extent, format, 2)) {
     problem_.engine = mode.model;
     problem_.a = {format, a_, {extent, depth}};
     problem_.b = {format, b_, {extent, depth}, true};
     problem_.threads = 1;
-    if (!prepared) return;
-    ready_.emplace_back(problem_, emu::MatmulOperand::a), ready_.emplace_back(problem_, emu::MatmulOperand::b);
-    problem_.prepared_a = &ready_[0], problem_.prepared_b = &ready_[1];
   }
   void call() {
     emu::engine_matmul(problem_, std::span(d_), workspace_);
@@ -121,13 +118,12 @@ class SmallProduct {
   static constexpr std::size_t extent = 32;
   std::vector<float> a_, b_, d_ = std::vector<float>(extent * extent);
   emu::EngineMatmul<float> problem_{};
-  std::vector<emu::PreparedOperand> ready_{};
   emu::MatmulWorkspace workspace_{};
 };
 
 /// A call at 32 by 32 by 32, and what of it would be there without any products: twice the time of K = 32 less that of 64.
-void small_call(benchmark::State& state, const emu::EngineMode& mode, emu::Format format, bool prepared) {
-  SmallProduct product(mode, format, 32, prepared), twice(mode, format, 64, prepared);
+void small_call(benchmark::State& state, const emu::EngineMode& mode, emu::Format format) {
+  SmallProduct product(mode, format, 32), twice(mode, format, 64);
   for (auto _ : state) product.call();
   state.counters["overhead_us"] = 1e6 * (2 * product.seconds() - twice.seconds());
 }
@@ -175,10 +171,9 @@ void register_all() {
   };
   for (const char* const name : {"fma", "sm_80", "sm_90"}) {
     const emu::EngineMode& mode = emu::find_engine(name, {emu::float16, emu::float16});
-    for (const bool prepared : {false, true})
-      benchmark::RegisterBenchmark((std::string("call/") + name + (prepared ? "/prepared" : "/each_time")).c_str(),
-                                   [&mode, prepared](benchmark::State& s) { small_call(s, mode, emu::float16, prepared); })
-          ->Unit(benchmark::kMicrosecond);
+    benchmark::RegisterBenchmark((std::string("call/") + name).c_str(), [&mode](benchmark::State& s) {
+      small_call(s, mode, emu::float16);
+    })->Unit(benchmark::kMicrosecond);
   }
   for (const int threads : {1, all_threads}) {
     const std::string suffix = threads == 1 ? "" : "_all_threads";

@@ -19,7 +19,11 @@
 #include "reports/page_html.hpp"
 #include "requests/numbers.hpp"
 #include "studies/census/sweep.hpp"
+#include "training/train/train_all.hpp"
+#include "training/train/train_findings.hpp"
+#include "training/train/train_page.hpp"
 #include "training/train/train_request.hpp"
+#include "training/train/train_tables.hpp"
 
 namespace ulpscope::cli {
 namespace {

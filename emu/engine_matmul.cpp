@@ -19,7 +19,6 @@
 #include "emu/products/exact_tiles.hpp"
 #include "emu/products/operands.hpp"
 #include "emu/products/plan.hpp"
-#include "emu/products/prepared.hpp"
 #include "emu/products/tiles.hpp"
 #include "emu/products/workspace.hpp"
 #include "emu/tasks.hpp"
@@ -165,14 +164,6 @@ void make_nans_alike(std::span<Float> d) {
 
 }  // namespace
 
-PreparedOperand::PreparedOperand(const EngineMatmul<float>& problem, MatmulOperand which) {
-  check(problem, problem.a.rows() * problem.b.columns());
-  panels_ = std::make_unique<const detail::Prepared>(problem, which);
-}
-PreparedOperand::~PreparedOperand() = default;
-PreparedOperand::PreparedOperand(PreparedOperand&&) noexcept = default;
-PreparedOperand& PreparedOperand::operator=(PreparedOperand&&) noexcept = default;
-
 MatmulWorkspace::MatmulWorkspace() : memory_(std::make_unique<detail::Workspace>()) {}
 MatmulWorkspace::~MatmulWorkspace() = default;
 MatmulWorkspace::MatmulWorkspace(MatmulWorkspace&&) noexcept = default;
@@ -188,8 +179,7 @@ void engine_matmul(const EngineMatmul<float>& problem, std::span<float> d, Matmu
     memory.b.check("B", problem.b, false, problem.threads);
     by_exact_product(problem, plan.parts, d);
   } else if (plan.kernels) {
-    const auto panels = [](const PreparedOperand* operand) { return operand == nullptr ? nullptr : &operand->panels(); };
-    detail::Tiles(problem, plan, panels(problem.prepared_a), panels(problem.prepared_b), d, memory).run();
+    detail::Tiles(problem, plan, d, memory).run();
   } else {
     memory.a.check("A", problem.a, true, problem.threads);
     memory.b.check("B", problem.b, false, problem.threads);

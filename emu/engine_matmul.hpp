@@ -47,8 +47,6 @@ struct ScaleGrid {
   constexpr bool empty() const noexcept { return values.empty(); }
 };
 
-class PreparedOperand;
-
 /// D = A * B on an engine.
 ///
 /// The chain starts from C, unless `beta` is given. Where K is cut in parts (by `promote`, by `split_k`, or because scales that
@@ -69,38 +67,11 @@ struct EngineMatmul {
   Format out = float32;            ///< of D: one rounding to nearest even
 
   int threads = 0;  ///< 0: as many as the machine runs at once
-
-  /// A and B as they were prepared for products of this kind; null where they were not. Products in float64, and those on
-  /// engines that have no kernel, take the operands themselves.
-  ///@{
-  const PreparedOperand* prepared_a = nullptr;
-  const PreparedOperand* prepared_b = nullptr;
-  ///@}
 };
-
-/// Which of the two.
-enum class MatmulOperand : std::uint8_t { a, b };
 
 namespace detail {
-class Prepared;
 class Workspace;
 }  // namespace detail
-
-/// An operand that is checked and laid out once, for several products that are alike but for the other operand, C and what
-/// becomes of the sums: with the same engine, formats, K, `promote`, `split_k` and scales.
-class PreparedOperand {
- public:
-  /// Prepares A or B of `problem`, whose numbers and scales must stay where and what they are.
-  /// @throws Error as engine_matmul() does
-  PreparedOperand(const EngineMatmul<float>& problem, MatmulOperand which);
-  ~PreparedOperand();                                                   ///< Forgets it.
-  PreparedOperand(PreparedOperand&&) noexcept;                          ///< Takes the other's place.
-  PreparedOperand& operator=(PreparedOperand&&) noexcept;               ///< Takes the other's place.
-  const detail::Prepared& panels() const noexcept { return *panels_; }  ///< For engine_matmul().
-
- private:
-  std::unique_ptr<const detail::Prepared> panels_;
-};
 
 /// Memory that products use one after the other. A product of a kind that came before, and of no larger extents, allocates
 /// nothing where it runs in one thread, its numbers are finite, and the engine has a kernel: no exact sum, and not the
@@ -119,8 +90,7 @@ class MatmulWorkspace {
 
 /// D in row-major order, numbers of `problem.out`; every NaN is the quiet one with neither sign nor payload. A workspace serves
 /// one product at a time.
-/// @throws Error where shapes, parts or scales do not fit, an operand was prepared for another product, or at the first element
-/// that is not a value of its format.
+/// @throws Error where shapes, parts or scales do not fit, or at the first element that is not a value of its format.
 ///@{
 void engine_matmul(const EngineMatmul<float>& problem, std::span<float> d);
 void engine_matmul(const EngineMatmul<double>& problem, std::span<double> d);

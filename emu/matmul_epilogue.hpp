@@ -49,23 +49,32 @@ class Epilogue {
     return std::fma(problem_.alpha, x, source);
   }
 
-  /// The same of `count` elements of row i, the first in column j; a scale that they share is looked up once.
-  void finish_row(const Float* totals, std::size_t count, std::size_t i, std::size_t j, Float* out) const noexcept {
-    const ScaleGrid& of_b = problem_.scale_b;
-    if (adds_c() || (scales_.any && !scales_.along_k && of_b.columns > 1)) {
+  /// Whether columns have scales of their own here, which finish_row() is given.
+  bool scales_columns() const noexcept { return scales_.any && !scales_.along_k && problem_.scale_b.columns > 1; }
+  /// That of column j.
+  float column_scale(std::size_t j) const noexcept {
+    return scale_at(problem_.scale_b, problem_.b.rows(), problem_.b.columns(), 0, j);
+  }
+
+  /// The same of `count` elements of row i, the first in column j. `of_columns` are the scales of as many columns; null where
+  /// they have none.
+  void finish_row(const Float* totals, std::size_t count, std::size_t i, std::size_t j, const float* of_columns,
+                  Float* out) const noexcept {
+    if (adds_c()) {
       for (std::size_t x = 0; x < count; ++x) out[x] = finish(totals[x], i, j + x);
       return;
     }
+    // Factors of 1 change no number.
     const bool scaled = scales_.any && !scales_.along_k;
-    if (!scaled && whole_ == 1 && problem_.alpha == 1) {
-      for (std::size_t x = 0; x < count; ++x) out[x] = totals[x];
+    const Float whole = static_cast<Float>(whole_), alpha = problem_.alpha;
+    if (of_columns == nullptr) {
+      const Float factor = scaled ? scale(i, j, 0) : Float{1};
+      for (std::size_t x = 0; x < count; ++x) out[x] = alpha * (totals[x] * factor * whole);
       return;
     }
-    const Float factor = scaled ? scale(i, j, 0) : Float{1}, whole = static_cast<Float>(whole_), alpha = problem_.alpha;
-    for (std::size_t x = 0; x < count; ++x) {
-      const Float total = scaled ? totals[x] * factor : totals[x], scaled_whole = whole != 1 ? total * whole : total;
-      out[x] = alpha == 1 ? scaled_whole : alpha * scaled_whole;
-    }
+    const auto of_row = static_cast<Float>(
+        problem_.scale_a.empty() ? 1.0F : scale_at(problem_.scale_a, problem_.a.rows(), problem_.a.columns(), i, 0));
+    for (std::size_t x = 0; x < count; ++x) out[x] = alpha * (totals[x] * (of_row * static_cast<Float>(of_columns[x])) * whole);
   }
 
  private:

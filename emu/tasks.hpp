@@ -12,11 +12,18 @@
 
 namespace ulpscope::emu {
 
+/// `threads`, or, where it is 0, as many as the machine runs at once. Its system is asked a single time: the answer takes files
+/// to find, which costs more than a small product.
+inline std::size_t threads_wanted(int threads) {
+  static const std::size_t all = std::max(1U, std::thread::hardware_concurrency());
+  return threads > 0 ? static_cast<std::size_t>(threads) : all;
+}
+
 /// Calls work(0) to work(count - 1) from `threads` threads (0: as many as the machine runs at once); rethrows the first
 /// exception.
 template <class Work>
 void for_each_task(std::size_t count, int threads, Work work) {
-  const unsigned wanted = threads > 0 ? static_cast<unsigned>(threads) : std::max(1U, std::thread::hardware_concurrency());
+  const std::size_t wanted = threads_wanted(threads);
   std::atomic<std::size_t> next{0};
   std::mutex failing;
   std::exception_ptr failure;
@@ -31,7 +38,7 @@ void for_each_task(std::size_t count, int threads, Work work) {
   };
   {
     std::vector<std::jthread> others;
-    for (std::size_t i = 1; i < std::min<std::size_t>(wanted, count); ++i) others.emplace_back(loop);
+    for (std::size_t i = 1; i < std::min(wanted, count); ++i) others.emplace_back(loop);
     loop();
   }
   if (failure) std::rethrow_exception(failure);

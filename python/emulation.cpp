@@ -24,7 +24,7 @@
 #include "training/train/random_keys.hpp"
 #include "training/train/recipe_precision.hpp"
 #include "training/train/run_findings.hpp"
-#include "training/train/train_request.hpp"
+#include "training/train/train_tables.hpp"
 
 namespace ulpscope::python {
 namespace {

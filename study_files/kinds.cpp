@@ -24,6 +24,7 @@
 #include "studies/quantization/quantization.hpp"
 #include "training/outcomes/outcomes.hpp"
 #include "training/scale/scale_study.hpp"
+#include "training/train/train_page.hpp"
 #include "training/train/train_request.hpp"
 #include "verify/check_study.hpp"
 #include "verify/conform/conform_request.hpp"

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <thread>
 #include <vector>
 
 #include "emu/engine_matmul.hpp"
@@ -96,8 +95,7 @@ class DoubleTile {
 template <class Float, class Work>
 void for_each_double_tile(const EngineMatmul<Float>& problem, std::size_t largest, const Work& work) {
   const std::size_t rows = problem.a.rows(), columns = problem.b.columns();
-  const std::size_t threads =
-      problem.threads > 0 ? static_cast<std::size_t>(problem.threads) : std::thread::hardware_concurrency();
+  const std::size_t threads = threads_wanted(problem.threads);
   std::size_t extent = largest;
   const auto tiles_in = [&](std::size_t size) { return (size + extent - 1) / extent; };
   while (extent > panel_rows && threads > 1 && tiles_in(rows) * tiles_in(columns) < 2 * threads) extent /= 2;

@@ -20,8 +20,6 @@ struct PanelLayout {
   bool wide;             ///< exponents of 16 bits
   bool flush;            ///< subnormal operands count as zero
   bool positive_zeros;   ///< and zeros have no sign
-
-  friend bool operator==(const PanelLayout&, const PanelLayout&) = default;
 };
 
 Error not_of_format(const char* name, Format format, std::size_t row, std::size_t column, double value);

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -25,8 +24,7 @@ std::size_t panels_in(std::size_t extent, std::size_t panel) { return (extent + 
 std::size_t tile_for(const EngineMatmul<float>& problem, std::size_t products) {
   constexpr std::size_t largest = 256, least = panel_rows;
   if (products > 1024) return least;  // panels of whole chains
-  const std::size_t threads =
-      problem.threads > 0 ? static_cast<std::size_t>(problem.threads) : std::thread::hardware_concurrency();
+  const std::size_t threads = threads_wanted(problem.threads);
   std::size_t tile = largest;
   while (tile > least && panels_in(problem.a.rows(), tile) * panels_in(problem.b.columns(), tile) < 2 * threads) tile /= 2;
   return tile;
@@ -60,33 +58,22 @@ void add_scaled_to(float* sums, const float* more, float of_row, const float* of
 
 }  // namespace
 
-Tiles::Tiles(const EngineMatmul<float>& problem, const MatmulPlan& plan, const Prepared* a, const Prepared* b,
-             std::span<float> d, Workspace& workspace)
+Tiles::Tiles(const EngineMatmul<float>& problem, const MatmulPlan& plan, std::span<float> d, Workspace& workspace)
     : problem_(problem),
       plan_(plan),
-      prepared_a_(a),
-      prepared_b_(b),
       d_(d),
       workspace_(workspace),
-      a_(a != nullptr ? a->checked() : workspace.a),
-      b_(b != nullptr ? b->checked() : workspace.b),
+      a_(workspace.a),
+      b_(workspace.b),
       epilogue_(problem),
       reference_(problem),
       single_(plan.parts.size() == 1 && !software_scales(problem).along_k),
       tile_(tile_for(problem, plan.parts.empty() ? 1 : plan.kernels->front().products())) {
-  const bool scaled = problem.engine.scales != EngineScales::none;
-  if (a != nullptr) {
-    a->check(problem, plan, MatmulOperand::a);
-  } else {
-    workspace.a.check("A", problem.a, true, problem.threads);
-    if (scaled) look_at_scales(problem.engine, problem.scale_a, true, workspace.a);
-  }
-  if (b != nullptr) {
-    b->check(problem, plan, MatmulOperand::b);
-  } else {
-    workspace.b.check("B", problem.b, false, problem.threads);
-    if (scaled) look_at_scales(problem.engine, problem.scale_b, false, workspace.b);
-  }
+  workspace.a.check("A", problem.a, true, problem.threads);
+  workspace.b.check("B", problem.b, false, problem.threads);
+  if (problem.engine.scales == EngineScales::none) return;
+  look_at_scales(problem.engine, problem.scale_a, true, workspace.a);
+  look_at_scales(problem.engine, problem.scale_b, false, workspace.b);
 }
 
 void Tiles::run() const {
@@ -112,12 +99,16 @@ void Tiles::begin(const Tile& tile, float* sums) const {
   tile.for_each_output([&](std::size_t i, std::size_t j, std::size_t at) { sums[at] = start_of(i, j); });
 }
 
-void Tiles::finish(const Tile& tile, const float* totals) const {
+void Tiles::finish(Tile& tile, const float* totals) const {
   const std::size_t columns = problem_.b.columns();
+  const bool scales_columns = epilogue_.scales_columns();
+  if (scales_columns) tile.of_columns.resize(tile.columns);
+  for (std::size_t j = 0; scales_columns && j < tile.columns; ++j) tile.of_columns[j] = epilogue_.column_scale(tile.column + j);
   for (std::size_t i = 0; i < tile.rows; ++i)
     for (std::size_t q = 0; q < tile.column_panels; ++q) {
-      const std::size_t row = tile.row + i, column = tile.column + q * panel_columns;
-      epilogue_.finish_row(totals + tile.row_at(i, q), tile.columns_of(q), row, column, d_.data() + row * columns + column);
+      const std::size_t row = tile.row + i, first = q * panel_columns, column = tile.column + first;
+      epilogue_.finish_row(totals + tile.row_at(i, q), tile.columns_of(q), row, column,
+                           scales_columns ? tile.of_columns.data() + first : nullptr, d_.data() + row * columns + column);
     }
 }
 
@@ -188,24 +179,19 @@ void Tiles::run_stretch(std::size_t number, Tile& tile) const {
   const Kernel& kernel = (*plan_.kernels)[stretch.part];
   const PanelLayout layout = kernel.layout(engine);
   const bool scaled = kernel.blocks() > 0;
-  for (std::size_t r = 0; r < tile.row_panels && prepared_a_ == nullptr; ++r) {
+  for (std::size_t r = 0; r < tile.row_panels; ++r) {
     const std::size_t row = tile.row + r * panel_rows;
     a_.pack_rows(layout, row, stretch.begin, stretch.end, tile.a[r]);
     if (scaled) pack_row_scales(engine, kernel, stretch, problem_.scale_a, problem_.a, row, tile.a[r]);
   }
-  for (std::size_t q = 0; q < tile.column_panels && prepared_b_ == nullptr; ++q) {
+  for (std::size_t q = 0; q < tile.column_panels; ++q) {
     const std::size_t column = tile.column + q * panel_columns;
     b_.pack_columns(layout, column, stretch.begin, stretch.end, tile.b[q]);
     if (scaled) pack_column_scales(engine, kernel, stretch, problem_.scale_b, problem_.b, column, tile.b[q]);
   }
-  for (std::size_t q = 0; q < tile.column_panels; ++q) {
-    const ColumnPanel& columns =
-        prepared_b_ == nullptr ? tile.b[q] : prepared_b_->columns(number, tile.column + q * panel_columns);
-    for (std::size_t r = 0; r < tile.row_panels; ++r) {
-      const RowPanel& rows = prepared_a_ == nullptr ? tile.a[r] : prepared_a_->rows(number, tile.row + r * panel_rows);
-      kernel.run(rows, columns, stretch.steps, tile.chains.data() + tile.square_at(r, q));
-    }
-  }
+  for (std::size_t q = 0; q < tile.column_panels; ++q)
+    for (std::size_t r = 0; r < tile.row_panels; ++r)
+      kernel.run(tile.a[r], tile.b[q], stretch.steps, tile.chains.data() + tile.square_at(r, q));
 }
 
 /// The result of a chain whose infinite and NaN operands the panels have left out as zeros.

@@ -10,17 +10,14 @@
 #include "emu/matmul_epilogue.hpp"
 #include "emu/products/operands.hpp"
 #include "emu/products/plan.hpp"
-#include "emu/products/prepared.hpp"
 #include "emu/products/workspace.hpp"
 
 namespace ulpscope::emu::detail {
 
 class Tiles {
  public:
-  /// A plan with kernels. All but d is kept by reference; `a` and `b` are null where they were not prepared.
-  /// @throws Error at an element that is no value of its format
-  Tiles(const EngineMatmul<float>& problem, const MatmulPlan& plan, const Prepared* a, const Prepared* b, std::span<float> d,
-        Workspace& workspace);
+  /// A plan with kernels. All but d is kept by reference. @throws Error at an element that is no value of its format
+  Tiles(const EngineMatmul<float>& problem, const MatmulPlan& plan, std::span<float> d, Workspace& workspace);
 
   void run() const;
 
@@ -31,7 +28,7 @@ class Tiles {
   /// Adds the chains of a part, scaled, to what those before came to.
   void join(std::size_t part, Tile& tile) const;
   void begin(const Tile& tile, float* sums) const;
-  void finish(const Tile& tile, const float* totals) const;
+  void finish(Tile& tile, const float* totals) const;
   bool has_specials() const noexcept { return a_.has_specials() || b_.has_specials(); }
   float with_specials(std::size_t i, std::size_t j, const Part& part, float start, float finite) const;
   float factor(const EngineOperand<float>& operand, std::size_t i, std::size_t j) const noexcept;
@@ -39,7 +36,6 @@ class Tiles {
 
   const EngineMatmul<float>& problem_;
   const MatmulPlan& plan_;
-  const Prepared *prepared_a_, *prepared_b_;
   std::span<float> d_;
   Workspace& workspace_;
   const CheckedOperand &a_, &b_;

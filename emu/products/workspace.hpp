@@ -58,7 +58,7 @@ struct Tile {
 class Workspace {
  public:
   Plans plans;
-  CheckedOperand a, b;  ///< of the product at hand, where they were not prepared
+  CheckedOperand a, b;  ///< of the product at hand
 
   /// A tile that nobody else has until give_back().
   std::unique_ptr<Tile> take_tile() {

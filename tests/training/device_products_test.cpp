@@ -25,6 +25,7 @@
 #include "recipes/recipe.hpp"
 #include "reports/sha256.hpp"
 #include "small_runs.hpp"
+#include "training/train/train_request.hpp"
 
 namespace ulpscope::training {
 namespace {

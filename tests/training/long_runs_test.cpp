@@ -319,7 +319,7 @@ TEST_CASE("a Hadamard matrix on both sides leaves the product as it was", "[trai
     multiply<double>(
         {{a, 1, 16}, operand, "input"}, {{b, 16, 16}, operand, "weight"},
         {.engine = "fma", .accumulate = wide, .hadamard = true},
-        [&](std::span<double> values, const Storage&, std::string_view place) {
+        [&](std::span<double> values, const Storage&, std::string_view place, const Padding&) {
           if (place == "input") told.emplace_back(values.begin(), values.end());
         },
         workspace, d);

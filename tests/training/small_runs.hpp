@@ -25,7 +25,9 @@
 #include "training/tape/operations.hpp"
 #include "training/train/recipe_precision.hpp"
 #include "training/train/run_findings.hpp"
-#include "training/train/train_request.hpp"
+#include "training/train/train_all.hpp"
+#include "training/train/train_findings.hpp"
+#include "training/train/train_tables.hpp"
 
 namespace ulpscope::training {
 

@@ -13,7 +13,9 @@
 #include "reports/columns.hpp"
 #include "requests/parts.hpp"
 #include "studies/census/sweep.hpp"
-#include "training/train/train_request.hpp"
+#include "training/train/run.hpp"
+#include "training/train/train_all.hpp"
+#include "training/train/train_tables.hpp"
 
 namespace ulpscope::training {
 namespace {

@@ -96,7 +96,7 @@ double mean_error(std::size_t k, std::size_t promote, int threads) {
   const std::vector<float> a = drawn("uniform:0,1", extent * k, 1), b = drawn("uniform:0,1", extent * k, 2);
   const Storage e4m3{emu::float8_e4m3fn, {}};
   std::vector<std::vector<float>> stored;
-  const Store<float> store = [&](std::span<float> values, const Storage& storage, std::string_view) {
+  const Store<float> store = [&](std::span<float> values, const Storage& storage, std::string_view, const Padding&) {
     emu::round_to(storage.format, std::span<const float>(values), values, storage.options, {});
     stored.emplace_back(values.begin(), values.end());
   };

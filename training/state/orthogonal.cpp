@@ -39,7 +39,7 @@ class Iteration {
     const auto operand = [&](const MatrixView<Real>& matrix, std::string_view place) {
       return ProductOperand<Real>{matrix, {.storage = {format_, {}}}, place};
     };
-    const auto as_it_is = [](std::span<Real>, const Storage&, std::string_view) {};  // operands are numbers of the format
+    const auto as_it_is = [](std::span<Real>, const Storage&, std::string_view, const Padding&) {};  // operands are numbers of the format
     Values d(x.rows * y.columns);
     multiply<Real>(operand(x, "input"), operand(y, "weight"),
                    {.engine = "fma", .accumulate = emu::fits_float(format_) ? emu::float32 : emu::float64, .threads = threads_},

@@ -22,17 +22,19 @@ Variable map(Tape<Real>& tape, std::string_view name, Variable of, std::size_t c
   const OperationPrecision precision = tape.precision_of(name);
   const Variable x = taken(tape, of, precision);
   Array<Real> y = tape.array(tape.shape(x));
-  for_each_part(y.count(), tape.threads(), cost, [&, &from = tape.value(x)](std::size_t i, std::size_t end) {
-    for (; i < end; ++i) y.values[i] = f(from.values[i]);
-  });
+  for_each_part(y.count(), tape.threads(), cost,
+                [f, from = tape.value(x).values.data(), to = y.values.data()](std::size_t i, std::size_t end) {
+                  for (; i < end; ++i) to[i] = f(from[i]);
+                });
   const Variable out = tape.next();
   return tape.record(name, {x}, std::move(y), precision.output, [&tape, x, out, cost, slope](const Array<Real>& gradient) {
     std::vector<Array<Real>> of_inputs;
     of_inputs.push_back(tape.array(gradient.shape));
-    const auto& xs = tape.value(x).values;
-    const auto& ys = tape.value(out).values;
-    for_each_part(gradient.count(), tape.threads(), cost, [&](std::size_t i, std::size_t end) {
-      for (; i < end; ++i) of_inputs[0].values[i] = gradient.values[i] * slope(xs[i], ys[i]);
+    const Real *const xs = tape.value(x).values.data(), *const ys = tape.value(out).values.data();
+    const Real* const from = gradient.values.data();
+    Real* const to = of_inputs[0].values.data();
+    for_each_part(gradient.count(), tape.threads(), cost, [=](std::size_t i, std::size_t end) {
+      for (; i < end; ++i) to[i] = from[i] * slope(xs[i], ys[i]);
     });
     return of_inputs;
   });

@@ -2,7 +2,13 @@
 // Operations that move numbers and change none: their gradients move back, and meet where a number was taken twice.
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "emu/error.hpp"
 #include "training/tape/operations.hpp"
@@ -10,19 +16,40 @@
 namespace ulpscope::training {
 namespace {
 
+using Places = std::vector<std::uint32_t>;
+
+/// Places have 32 bits.
+void check_extent(std::string_view name, const Shape& shape) {
+  if (count_of(shape) > std::numeric_limits<std::uint32_t>::max())
+    throw Error(std::string(name) + ": " + words_of(shape) + " has more than 2^32 elements");
+}
+
 /// Result element i is input element from[i].
 template <class Real>
-Variable moved(Tape<Real>& tape, std::string_view name, Variable x, Shape shape, std::vector<std::size_t> from) {
+Variable moved(Tape<Real>& tape, std::string_view name, Variable x, Shape shape, std::shared_ptr<const Places> from) {
   Array<Real> y = tape.array(std::move(shape));
-  const auto& xs = tape.value(x).values;
-  for (std::size_t i = 0; i < y.count(); ++i) y.values[i] = xs[from[i]];
+  const auto move = [](const Places& places, const Real* xs, Real* ys) {
+    for (std::size_t i = 0; i < places.size(); ++i) ys[i] = xs[places[i]];
+  };
+  move(*from, tape.value(x).values.data(), y.values.data());
   return tape.record_moved(name, x, std::move(y),
                            [&tape, of = tape.shape(x), from = std::move(from)](const Array<Real>& gradient) {
                              std::vector<Array<Real>> out;
                              out.push_back(tape.zeros(of));
-                             for (std::size_t i = 0; i < from.size(); ++i) out[0].values[from[i]] = gradient.values[i];
+                             const auto back = [](const Places& places, const Real* ys, Real* xs) {
+                               for (std::size_t i = 0; i < places.size(); ++i) xs[places[i]] = ys[i];
+                             };
+                             back(*from, gradient.values.data(), out[0].values.data());
                              return out;
                            });
+}
+
+/// What a table of moves knows it by: operation, numbers, shape.
+std::vector<std::size_t> key_of(std::size_t operation, const std::vector<std::size_t>& numbers, const Shape& shape) {
+  std::vector<std::size_t> key{operation, numbers.size()};
+  key.insert(key.end(), numbers.begin(), numbers.end());
+  key.insert(key.end(), shape.begin(), shape.end());
+  return key;
 }
 
 std::vector<std::size_t> strides_of(const Shape& shape) {
@@ -55,15 +82,21 @@ Variable permute(Tape<Real>& tape, Variable x, const std::vector<std::size_t>& d
   }
   if (dimensions.size() != in.size())
     throw Error("permute: " + words_of(in) + " has " + std::to_string(in.size()) + " dimensions");
-  const std::vector<std::size_t> strides = strides_of(in);
+  check_extent("permute", in);
   Shape out;
   for (const std::size_t d : dimensions) out.push_back(in[d]);
-  std::vector<std::size_t> from(count_of(out));
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    std::size_t rest = i;
-    for (std::size_t d = out.size(); d-- > 0; rest /= out[d]) from[i] += rest % out[d] * strides[dimensions[d]];
-  }
-  return moved(tape, "permute", x, std::move(out), std::move(from));
+  const auto places = [&] {
+    const std::vector<std::size_t> strides = strides_of(in);
+    Places from(count_of(out));
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      std::size_t rest = i, place = 0;
+      for (std::size_t d = out.size(); d-- > 0; rest /= out[d]) place += rest % out[d] * strides[dimensions[d]];
+      from[i] = static_cast<std::uint32_t>(place);
+    }
+    return from;
+  };
+  const auto from = tape.workspace().moves.of(key_of(0, dimensions, in), places);
+  return moved(tape, "permute", x, std::move(out), from);
 }
 
 template <class Real>
@@ -72,12 +105,19 @@ Variable slice(Tape<Real>& tape, Variable x, std::size_t dimension, std::size_t 
   if (dimension >= shape.size() || begin >= end || end > shape[dimension])
     throw Error("slice: " + std::to_string(begin) + ":" + std::to_string(end) + " of dimension " + std::to_string(dimension) +
                 " of " + words_of(shape));
+  check_extent("slice", shape);
+  std::vector<std::size_t> key = key_of(1, {dimension, begin, end}, shape);
   const std::size_t stride = strides_of(shape)[dimension], extent = shape[dimension];
   shape[dimension] = end - begin;
-  std::vector<std::size_t> from(count_of(shape));
-  const std::size_t run = stride * (end - begin);
-  for (std::size_t i = 0; i < from.size(); ++i) from[i] = i / run * stride * extent + begin * stride + i % run;
-  return moved(tape, "slice", x, std::move(shape), std::move(from));
+  const auto places = [&] {
+    Places from(count_of(shape));
+    const std::size_t run = stride * (end - begin);
+    for (std::size_t i = 0; i < from.size(); ++i)
+      from[i] = static_cast<std::uint32_t>(i / run * stride * extent + begin * stride + i % run);
+    return from;
+  };
+  const auto from = tape.workspace().moves.of(std::move(key), places);
+  return moved(tape, "slice", x, std::move(shape), from);
 }
 
 template <class Real>
@@ -153,7 +193,8 @@ Variable max_pool(Tape<Real>& tape, Variable x, std::size_t size) {
     throw Error("max_pool: windows of " + std::to_string(size) + " in " + words_of(in));
   const Shape out{in[0], in[1], in[2] / size, in[3] / size};
   const auto& xs = tape.value(x).values;
-  std::vector<std::size_t> from(count_of(out));
+  check_extent("max_pool", in);
+  Places from(count_of(out));
   for (std::size_t i = 0; i < from.size(); ++i) {
     const std::size_t column = i % out[3] * size, row = i / out[3] % out[2] * size, plane = i / (out[3] * out[2]);
     std::size_t best = (plane * in[2] + row) * in[3] + column;
@@ -163,9 +204,9 @@ Variable max_pool(Tape<Real>& tape, Variable x, std::size_t size) {
         if (xs[at] > xs[best] || (std::isnan(xs[at]) && !std::isnan(xs[best]))) best = at;
       }
     }
-    from[i] = best;
+    from[i] = static_cast<std::uint32_t>(best);
   }
-  return moved(tape, "max_pool", x, out, std::move(from));
+  return moved(tape, "max_pool", x, out, std::make_shared<const Places>(std::move(from)));
 }
 
 template <class Real>

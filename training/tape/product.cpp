@@ -10,6 +10,7 @@
 #include "emu/engine_matmul.hpp"
 #include "emu/error.hpp"
 #include "emu/magnitude.hpp"
+#include "emu/products/plan.hpp"
 #include "products/engine.hpp"
 
 namespace ulpscope::training {
@@ -64,7 +65,9 @@ void lay_out(const MatrixView<Real>& matrix, std::size_t lines, std::size_t prod
     std::copy_n(matrix.values.data() + i * matrix.columns, matrix.columns, to + i * products);
 }
 
+/// Of the scales of so many lines of so many products, all of whole blocks.
 ScaleLayout layout_of(ScaleRule rule, std::size_t lines, std::size_t products) {
+  if (rule == ScaleRule::none) return {};
   const Block block = block_of(rule);
   return {.format = studies::is_nvfp4(rule) ? emu::e4m3
                     : studies::clamps(rule) ? emu::float8_e8m0fnu
@@ -75,11 +78,20 @@ ScaleLayout layout_of(ScaleRule rule, std::size_t lines, std::size_t products) {
           .product_block = block.along};
 }
 
-/// The map's scales are in the order of the blocks of a layout. Instructions take a scale for each line of a block of NVFP4.
-void take_out(ScaleRule rule, const studies::ScaleMap& map, const ScaleLayout& layout, std::size_t lines, TakenOut& out) {
-  const bool two_levels = studies::is_nvfp4(rule), by_line = rule == ScaleRule::nvfp4_16x16;
-  out.layout = layout, out.whole = 1;
-  if (by_line) out.layout.lines = lines, out.layout.line_block = 1;
+/// Instructions take a scale for each line of a block of NVFP4.
+bool scales_every_line(ScaleRule rule) { return rule == ScaleRule::nvfp4_16x16; }
+
+/// As whoever multiplies is given them.
+ScaleLayout given_layout_of(ScaleRule rule, std::size_t lines, std::size_t products) {
+  ScaleLayout layout = layout_of(rule, lines, products);
+  if (scales_every_line(rule)) layout.lines = lines, layout.line_block = 1;
+  return layout;
+}
+
+/// The map's scales are in the order of the blocks of a layout.
+void take_out(ScaleRule rule, const studies::ScaleMap& map, const ScaleLayout& layout, TakenOut& out) {
+  const bool two_levels = studies::is_nvfp4(rule), by_line = scales_every_line(rule);
+  out.whole = 1;
   out.values.resize(out.layout.lines * layout.products);
   for (std::size_t i = 0; i < out.values.size(); ++i) {
     const std::size_t line = i / layout.products, column = i % layout.products;
@@ -98,7 +110,8 @@ void scale_blocks(const studies::ScaleMap& map, const ScaleLayout& layout, Quant
     for (std::size_t block = 0; block < layout.products; ++block) {
       const auto factor = static_cast<Real>(map.block(i / lines * layout.products + block).multiply);
       Real* const x = operand.values.data() + i * operand.products + block * along;
-      for (std::size_t k = 0; k < along; ++k) x[k] *= factor;
+      const std::size_t end = std::min(along, operand.products - block * along);
+      for (std::size_t k = 0; k < end; ++k) x[k] *= factor;
     }
 }
 
@@ -132,26 +145,49 @@ void transform(std::vector<Real>& lines) {
   }
 }
 
+/// Lines of products, whole blocks of both operands.
+struct Extents {
+  std::size_t lines, products;
+};
+
+/// An operand on its way to an engine.
 template <class Real>
-void quantize(const ProductOperand<Real>& operand, const MatrixView<Real>& by_lines, std::size_t products, bool hadamard,
-              const Store<Real>& store, QuantizedOperand<Real>& out) {
-  const OperandPrecision& precision = operand.precision;
+struct Quantizing {
+  const ProductOperand<Real>& operand;
+  MatrixView<Real> matrix;  ///< by lines
+  Extents blocks;           ///< with the zeros that fill up its blocks
+  Extents kept = blocks;    ///< with those that are laid out
+
+  const studies::Scaling& scaling() const { return operand.precision.scaling; }
+  ScaleLayout layout() const { return given_layout_of(scaling().rule, blocks.lines, blocks.products); }
+};
+
+template <class Real>
+void quantize(const Quantizing<Real>& of, bool hadamard, const Store<Real>& store, QuantizedOperand<Real>& out) {
+  const OperandPrecision& precision = of.operand.precision;
   const ScaleRule rule = precision.scaling.rule;
-  lay_out(by_lines, up_to_multiple(by_lines.rows, block_of(rule).across), products, out);
+  lay_out(of.matrix, of.kept.lines, of.kept.products, out);
   Storage storage = precision.storage;
   if (hadamard) transform(out.values);
   if (precision.amax)
     *precision.amax =
         std::max(*precision.amax, static_cast<double>(emu::greatest_magnitude(std::span<const Real>(out.values))));
-  out.scales.layout = {}, out.scales.values.clear(), out.scales.whole = 1;
+  out.scales.layout = of.layout(), out.scales.values.clear(), out.scales.whole = 1;
   if (is_scaled(precision)) {
     const studies::ScaleMap map = map_of(precision, out);
-    const ScaleLayout layout = layout_of(rule, out.lines, out.products);
+    const ScaleLayout layout = layout_of(rule, of.blocks.lines, of.blocks.products);
     scale_blocks(map, layout, out);
-    take_out(rule, map, layout, out.lines, out.scales);
+    take_out(rule, map, layout, out.scales);
     if (studies::clamps(rule)) storage.options.policy = emu::Policy::saturating;
   }
-  store(out.values, storage, operand.place);
+  store(out.values, storage, of.operand.place,
+        {.line = of.kept.products, .zeros = of.blocks.lines * of.blocks.products - out.values.size()});
+}
+
+/// Whether zeros of an operand are stored as zeros, whatever its other numbers are, and take no random words.
+bool stores_zeros(const OperandPrecision& precision) {
+  return !studies::clamps(precision.scaling.rule) && precision.storage.options.rounding != emu::Rounding::stochastic &&
+         precision.storage.format.specials != emu::Specials::fnu;
 }
 
 /// A grid over A, whose lines are rows.
@@ -186,23 +222,37 @@ void multiply(const ProductOperand<Real>& a, const ProductOperand<Real>& b, cons
   const Block block_a = block_of(a.precision.scaling.rule), block_b = block_of(b.precision.scaling.rule);
   const std::size_t blocks = up_to_multiple(k, std::max(block_a.along, block_b.along));
   const std::size_t padded = sums.hadamard ? up_to_multiple(blocks, hadamard_size) : blocks;
-  QuantizedOperand<Real>&left = workspace.left, &right = workspace.right;
-  quantize(a, a.matrix, padded, sums.hadamard, store, left);
-  quantize(b, b.matrix.t(), padded, sums.hadamard, store, right);
-  turn_round(right.scales, workspace.right_scales);
-
+  const auto quantizing = [padded](const ProductOperand<Real>& operand, const MatrixView<Real>& lines) {
+    const std::size_t across = block_of(operand.precision.scaling.rule).across;
+    return Quantizing<Real>{operand, lines, {up_to_multiple(lines.rows, across), padded}};
+  };
+  Quantizing<Real> from_a = quantizing(a, a.matrix), from_b = quantizing(b, b.matrix.t());
   const emu::Format format_a = a.precision.storage.format, format_b = b.precision.storage.format;
-  const ScaleLayout &of_a = left.scales.layout, &of_b = right.scales.layout;
+  const ScaleLayout of_a = from_a.layout(), of_b = from_b.layout();
   const products::ChosenEngine& engine =
       workspace.engines.of({sums.engine, format_a, format_b, sums.accumulate, padded, of_a, of_b});
+
+  // Zeros that fill up a block are left out where no other block begins behind it and nothing comes of them: a device takes
+  // whole blocks, and Hadamard matrices spread numbers over them.
+  const bool may_leave_out = sums.multiplier == nullptr && !sums.hadamard;
+  for (Quantizing<Real>* const of : {&from_a, &from_b})
+    if (may_leave_out && stores_zeros(of->operand.precision) && of->layout().lines <= 1) of->kept.lines = of->matrix.rows;
+  if (may_leave_out && stores_zeros(a.precision) && stores_zeros(b.precision) && of_a.products <= 1 && of_b.products <= 1 &&
+      emu::detail::zeros_keep_sums(engine.model, format_a, format_b))
+    from_a.kept.products = from_b.kept.products = k;
+
+  QuantizedOperand<Real>&left = workspace.left, &right = workspace.right;
+  quantize(from_a, sums.hadamard, store, left);
+  quantize(from_b, sums.hadamard, store, right);
+  turn_round(right.scales, workspace.right_scales);
   // Lines that fill up a block are multiplied only where another block begins behind it, or a device takes whole blocks.
   const auto lines_of = [&](const QuantizedOperand<Real>& operand, std::size_t wanted) {
     return sums.multiplier == nullptr && operand.scales.layout.lines <= 1 ? wanted : operand.lines;
   };
-  const std::size_t lines_a = lines_of(left, m), lines_b = lines_of(right, n);
+  const std::size_t lines_a = lines_of(left, m), lines_b = lines_of(right, n), depth = left.products;
   emu::EngineMatmul<Real> problem{.engine = engine.model,
-                                  .a = {format_a, left.values, {lines_a, padded}, false},
-                                  .b = {format_b, right.values, {lines_b, padded}, true},
+                                  .a = {format_a, left.values, {lines_a, depth}, false},
+                                  .b = {format_b, right.values, {lines_b, depth}, true},
                                   .c = {},
                                   .scale_a = grid_of(left.scales, left.scales.values, of_a.lines, of_a.products),
                                   .scale_b = grid_of(right.scales, workspace.right_scales, of_b.products, of_b.lines),

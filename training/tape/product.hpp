@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "training/tape/multiplier.hpp"
+#include "training/tape/padding.hpp"
 #include "training/tape/precision.hpp"
 #include "training/tape/workspace.hpp"
 
@@ -45,7 +46,8 @@ struct ProductSums {
 
 /// Stores numbers of an operand: rounds them in place.
 template <class Real>
-using Store = std::function<void(std::span<Real> values, const Storage& storage, std::string_view place)>;
+using Store =
+    std::function<void(std::span<Real> values, const Storage& storage, std::string_view place, const Padding& padding)>;
 
 /// d = a.b, row-major, numbers of `accumulate`. Scales are those of blocks along the products of a sum, as the recipes that
 /// name them have it (studies/census/scaling.hpp); whoever multiplies takes them out again. @throws ulpscope::Error

@@ -30,8 +30,8 @@ struct ProductContext {
                            .layer = layer};
     training::multiply<Real>(
         a, b, sums,
-        [this](std::span<Real> values, const Storage& storage, std::string_view place) {
-          tape.store(values, storage, operation, layer, place);
+        [this](std::span<Real> values, const Storage& storage, std::string_view place, const Padding& padding) {
+          tape.store(values, storage, operation, layer, place, padding);
         },
         tape.workspace(), d);
   }
@@ -58,10 +58,10 @@ std::span<Real> part(Array<Real>& x, std::size_t index, std::size_t size) {
 
 /// Sums of the columns of a matrix, in ascending order in float64.
 template <class Real>
-Array<Real> column_sums(const Array<Real>& x, std::size_t columns, const Shape& shape) {
+Array<Real> column_sums(const std::vector<Real>& x, std::size_t columns, const Shape& shape) {
   std::vector<double> sums(columns, 0.0);
-  for (std::size_t first = 0; first < x.count(); first += columns)
-    for (std::size_t j = 0; j < columns; ++j) sums[j] += static_cast<double>(x.values[first + j]);
+  for (std::size_t first = 0; first < x.size(); first += columns)
+    for (std::size_t j = 0; j < columns; ++j) sums[j] += static_cast<double>(x[first + j]);
   Array<Real> out(shape);
   for (std::size_t j = 0; j < columns; ++j) out.values[j] = static_cast<Real>(sums[j]);
   return out;
@@ -173,7 +173,7 @@ Variable linear(Tape<Real>& tape, Variable x, Variable weight, std::optional<Var
                                           {matrix(own.value(inputs[0]), 0, m, k), p.input, "input"}, grads[1].values, true);
                          context.store(grads[1].values, p.grad_weight, "grad_weight");
                        }
-                       if (inputs.size() > 2) grads[2] = column_sums(gradient, n, own.shape(inputs[2]));
+                       if (inputs.size() > 2) grads[2] = column_sums(gradient.values, n, own.shape(inputs[2]));
                        return grads;
                      });
 }
@@ -213,29 +213,26 @@ Patches patches_of(const Shape& x, const Shape& w, ConvolutionShape shape) {
 }
 
 template <class Real>
-std::vector<Real> gathered(const Patches& patches, const Array<Real>& x, int threads) {
-  std::vector<Real> rows(patches.rows() * patches.length());
+void gather(const Patches& patches, const Array<Real>& x, int threads, std::vector<Real>& rows) {
   for_each_part(patches.rows(), threads, patches.length(), [&](std::size_t row, std::size_t end) {
     for (; row < end; ++row) {
       Real* const out = rows.data() + row * patches.length();
+      std::fill_n(out, patches.length(), Real{0});
       patches.for_each(row, [&](std::size_t element, std::size_t from) { out[element] = x.values[from]; });
     }
   });
-  return rows;
 }
 
 /// (N, OH, OW, O) from or to (N, O, OH, OW).
 template <class Real>
-std::vector<Real> channels_moved(const std::vector<Real>& x, std::size_t n, std::size_t channels, std::size_t pixels,
-                                 bool last) {
-  std::vector<Real> out(x.size());
+void move_channels(const std::vector<Real>& x, std::size_t n, std::size_t channels, std::size_t pixels, bool last,
+                   std::vector<Real>& out) {
   for (std::size_t image = 0; image < n; ++image)
     for (std::size_t c = 0; c < channels; ++c)
       for (std::size_t p = 0; p < pixels; ++p) {
         const std::size_t of_first = (image * channels + c) * pixels + p, of_last = (image * pixels + p) * channels + c;
         out[last ? of_last : of_first] = x[last ? of_first : of_last];
       }
-  return out;
 }
 
 }  // namespace
@@ -249,18 +246,20 @@ Variable convolution(Tape<Real>& tape, Variable x, Variable weight, std::optiona
 
   const ProductContext<Real> context = context_of(tape, "conv");
   const auto weight_matrix = [channels, length](const Array<Real>& w) { return matrix(w, 0, channels, length); };
-  std::vector<Real> by_pixels(rows * channels);
+  Array<Real> out = tape.array({patches.n, channels, patches.oh, patches.ow});
+  Scratch<Real> by_pixels(tape.workspace().arrays, rows * channels);
   {
-    const std::vector<Real> taken = gathered(patches, tape.value(x), tape.threads());
-    context.multiply({{taken, rows, length}, context.precision.input, "input"},
-                     {weight_matrix(tape.value(weight)).t(), context.precision.weight, "weight"}, by_pixels);
+    Scratch<Real> taken(tape.workspace().arrays, rows * length);
+    gather(patches, tape.value(x), tape.threads(), taken.values());
+    context.multiply({{taken.values(), rows, length}, context.precision.input, "input"},
+                     {weight_matrix(tape.value(weight)).t(), context.precision.weight, "weight"}, by_pixels.values());
   }
   if (bias) {
     std::vector<Real> stored = tape.value(*bias).values;
     context.store(stored, context.precision.output, "bias");
-    add_to_rows(by_pixels, stored);
+    add_to_rows(by_pixels.values(), stored);
   }
-  Array<Real> out({patches.n, channels, patches.oh, patches.ow}, channels_moved(by_pixels, patches.n, channels, pixels, false));
+  move_channels(by_pixels.values(), patches.n, channels, pixels, false, out.values);
   std::vector<Variable> inputs{x, weight};
   if (bias) inputs.push_back(*bias);
   return tape.record(
@@ -269,29 +268,32 @@ Variable convolution(Tape<Real>& tape, Variable x, Variable weight, std::optiona
         Tape<Real>& own = context.tape;
         const ProductPrecision& p = context.precision;
         std::vector<Array<Real>> grads(inputs.size());
-        const Array<Real> last({rows, channels}, channels_moved(gradient.values, patches.n, channels, pixels, true));
-        const MatrixView<Real> of_output = matrix(last, 0, rows, channels);
+        Scratch<Real> last(own.workspace().arrays, rows * channels);
+        move_channels(gradient.values, patches.n, channels, pixels, true, last.values());
+        const MatrixView<Real> of_output{last.values(), rows, channels};
         if (own.has_gradient(inputs[0])) {
-          std::vector<Real> of_patches(rows * length);
+          Scratch<Real> of_patches(own.workspace().arrays, rows * length);
           context.multiply({of_output, p.grad_output, "grad_output"}, {weight_matrix(own.value(inputs[1])), p.weight, "weight"},
-                           of_patches);
-          std::vector<double> sums(count_of(of_x), 0.0);
+                           of_patches.values());
+          std::vector<double>& sums = own.workspace().sums;
+          sums.assign(count_of(of_x), 0.0);
           for (std::size_t row = 0; row < rows; ++row)
-            patches.for_each(row, [&](std::size_t element, std::size_t to) {
-              sums[to] += static_cast<double>(of_patches[row * length + element]);
+            patches.for_each(row, [&, from = of_patches.values().data() + row * length](std::size_t element, std::size_t to) {
+              sums[to] += static_cast<double>(from[element]);
             });
           grads[0] = own.array(of_x);
           for (std::size_t i = 0; i < sums.size(); ++i) grads[0].values[i] = static_cast<Real>(sums[i]);
           context.store(grads[0].values, p.grad_input, "grad_input");
         }
         if (own.has_gradient(inputs[1])) {
-          const std::vector<Real> taken = gathered(patches, own.value(inputs[0]), own.threads());
+          Scratch<Real> taken(own.workspace().arrays, rows * length);
+          gather(patches, own.value(inputs[0]), own.threads(), taken.values());
           grads[1] = own.array(of_w);
-          context.multiply({of_output.t(), p.grad_output, "grad_output"}, {{taken, rows, length}, p.input, "input"},
+          context.multiply({of_output.t(), p.grad_output, "grad_output"}, {{taken.values(), rows, length}, p.input, "input"},
                            grads[1].values, true);
           context.store(grads[1].values, p.grad_weight, "grad_weight");
         }
-        if (inputs.size() > 2) grads[2] = column_sums(last, channels, own.shape(inputs[2]));
+        if (inputs.size() > 2) grads[2] = column_sums(last.values(), channels, own.shape(inputs[2]));
         return grads;
       });
 }

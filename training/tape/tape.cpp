@@ -133,11 +133,11 @@ std::uint64_t Tape<Real>::take_random(std::size_t roundings) {
 
 template <class Real>
 void Tape<Real>::store(std::span<Real> values, const Storage& storage, std::string_view operation, std::string_view layer,
-                       std::string_view place) {
+                       std::string_view place, const Padding& padding) {
   const emu::Format own = sizeof(Real) == sizeof(float) ? emu::float32 : emu::float64;
   const bool as_it_is = storage.format == own && !storage.options.flush_subnormals && !storage.options.subnormals_are_zero;
   if (as_it_is) {
-    if (told_) told_({operation, layer, place, storage.format, values, values});
+    if (told_) told_({operation, layer, place, storage.format, values, values, padding});
     return;
   }
   std::vector<Real>& before = workspace_->before;
@@ -145,7 +145,7 @@ void Tape<Real>::store(std::span<Real> values, const Storage& storage, std::stri
   emu::RandomBits random{seed_, 0};
   if (storage.options.rounding == emu::Rounding::stochastic) random.first = take_random(values.size());
   emu::round_to(storage.format, std::span<const Real>(values), values, storage.options, random);
-  if (told_) told_({operation, layer, place, storage.format, before, values});
+  if (told_) told_({operation, layer, place, storage.format, before, values, padding});
 }
 
 template <class Real>

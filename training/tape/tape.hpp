@@ -18,6 +18,7 @@
 
 #include "training/tape/array.hpp"
 #include "training/tape/multiplier.hpp"
+#include "training/tape/padding.hpp"
 #include "training/tape/precision.hpp"
 #include "training/tape/workspace.hpp"
 
@@ -36,6 +37,7 @@ struct Stored {
   std::string_view place;  ///< `output`, `gradient`, `input`, `weight`, `grad_output`, `grad_input`, `grad_weight`
   emu::Format format;
   std::span<const Real> before, after;  ///< the same memory where nothing was rounded
+  Padding padding = {};                 ///< that was stored with them
 };
 
 template <class Real>
@@ -120,9 +122,9 @@ class Tape {
   /// A result that has the numbers of its input in another place: nothing is rounded.
   Variable record_moved(std::string_view operation, Variable input, Array<Real> value, Backward backward);
 
-  /// Rounds in place.
+  /// Rounds in place. `padding` is stored with the numbers: zeros, which no rounding changes and none takes random words for.
   void store(std::span<Real> values, const Storage& storage, std::string_view operation, std::string_view layer,
-             std::string_view place);
+             std::string_view place, const Padding& padding = {});
   /// Random words of the roundings to come: the n-th takes rounding_bits(seed, n).
   std::uint64_t take_random(std::size_t roundings);
   std::uint64_t seed() const { return seed_; }

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "products/scales.hpp"
 
@@ -27,6 +28,14 @@ std::vector<Real> ArrayPool<Real>::take_values(std::size_t count) {
 
 template class ArrayPool<float>;
 template class ArrayPool<double>;
+
+MoveTable::Places MoveTable::of(std::vector<std::size_t> key, const std::function<std::vector<std::uint32_t>()>& make) {
+  constexpr std::size_t most = 256;  // shapes that change from step to step are not kept for ever
+  if (known_.size() >= most && !known_.contains(key)) known_.clear();
+  const auto [found, is_new] = known_.try_emplace(std::move(key));
+  if (is_new) found->second = std::make_shared<const std::vector<std::uint32_t>>(make());
+  return found->second;
+}
 
 struct EngineTable::Known {
   std::string word;

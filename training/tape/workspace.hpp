@@ -3,6 +3,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -36,6 +39,34 @@ class ArrayPool {
   static constexpr std::size_t least = 256;  // numbers: smaller ones are left to malloc
   static constexpr std::size_t most = 1024;  // arrays
   std::vector<std::vector<Real>> kept_;
+};
+
+/// Numbers of a pool, which go back to it: what an operation needs for a moment.
+template <class Real>
+class Scratch {
+ public:
+  /// They may be anything.
+  Scratch(ArrayPool<Real>& pool, std::size_t count) : pool_(pool), values_(pool.take_values(count)) {}
+  ~Scratch() { pool_.give_back(std::move(values_)); }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  std::vector<Real>& values() noexcept { return values_; }
+
+ private:
+  ArrayPool<Real>& pool_;
+  std::vector<Real> values_;
+};
+
+/// Which element of an input each element of a result is, for operations that move elements by their places alone: a step
+/// moves them as the step before did.
+class MoveTable {
+ public:
+  using Places = std::shared_ptr<const std::vector<std::uint32_t>>;
+  /// The places that `make` finds. They follow from `key`: the operation, its numbers, and the shape of its input.
+  Places of(std::vector<std::size_t> key, const std::function<std::vector<std::uint32_t>()>& make);
+
+ private:
+  std::map<std::vector<std::size_t>, Places> known_;
 };
 
 /// What scales of an operand a choice of an engine depends on.
@@ -85,11 +116,13 @@ template <class Real>
 struct Workspace {
   ArrayPool<Real> arrays;
   EngineTable engines;
+  MoveTable moves;
   emu::MatmulWorkspace products;
   QuantizedOperand<Real> left, right;  ///< of the product at hand
   std::vector<float> right_scales;     ///< products by lines
   std::vector<Real> whole;             ///< its result, where blocks of scales reach beyond
   std::vector<Real> before;            ///< numbers that are rounded in place, as they were
+  std::vector<double> sums;            ///< of an operation's gradients
 };
 
 }  // namespace ulpscope::training

@@ -90,6 +90,24 @@ struct Few {
 };
 
 // The loops are inlined, as they may be compiled once more for a processor with longer vectors.
+
+/// Of numbers that are finite before and after; `most` becomes the greatest magnitude, by which it is known whether they are.
+template <class Real>
+[[gnu::always_inline]] inline FewCounts<Real> counts_of_finite(const Few<Real>& few, Word<Real>& most) {
+  FewCounts<Real> counts;
+  const Word<Real> normal = few.normal, largest = few.largest, overflows = few.overflows;
+  Word<Real> greatest = 0;
+  for (std::size_t i = 0; i < few.count; ++i) {
+    const Word<Real> before = emu::magnitude_word(few.before[i]), after = emu::magnitude_word(few.after[i]);
+    greatest = std::max(greatest, std::max(before, after));
+    counts.overflow += Word<Real>{after == largest} & Word<Real>{before >= overflows};
+    counts.to_zero += Word<Real>{after == 0} & Word<Real>{before != 0};
+    counts.subnormal += Word<Real>{after != 0} & Word<Real>{after < normal};
+  }
+  most = greatest;
+  return counts;
+}
+
 template <class Real>
 [[gnu::always_inline]] inline FewCounts<Real> counts_of(const Few<Real>& few) {
   FewCounts<Real> counts;
@@ -126,6 +144,18 @@ template <class Real>
   squares.signal = signal, squares.noise = noise;
 }
 
+/// The same of numbers that rounding has left as they were.
+template <class Real>
+[[gnu::always_inline]] inline void add_signal(const Few<Real>& few, Squares& squares) {
+  std::array<double, parts> signal = squares.signal, none{};
+  std::size_t i = 0;
+  for (; i + parts <= few.count; i += parts)
+    for (std::size_t part = 0; part < parts; ++part)
+      square(few.before[i + part], few.before[i + part], signal[part], none[part]);
+  for (; i < few.count; ++i) square(few.before[i], few.before[i], signal[i % parts], none[i % parts]);
+  squares.signal = signal;
+}
+
 /// The same where some are not, which do not count.
 template <class Real>
 void add_finite_squares(const Few<Real>& few, Squares& squares) {
@@ -136,8 +166,13 @@ void add_finite_squares(const Few<Real>& few, Squares& squares) {
 
 template <class Real>
 [[gnu::always_inline]] inline FewCounts<Real> look_at(const Few<Real>& few, Squares& squares) {
-  const FewCounts<Real> counts = counts_of(few);
-  counts.lost == 0 ? add_squares(few, squares) : add_finite_squares(few, squares);
+  Word<Real> most = 0;
+  const FewCounts<Real> counts = counts_of_finite(few, most);
+  if (most >= infinite<Real>) {
+    add_finite_squares(few, squares);
+    return counts_of(few);
+  }
+  few.before == few.after ? add_signal(few, squares) : add_squares(few, squares);
   return counts;
 }
 
@@ -171,25 +206,28 @@ void Monitor::add(const Stored<Real>& stored) {
   watched.is_seen = true;
   counts.format = stored.format;
   const std::size_t count = stored.after.size();
-  counts.count += count;
+  counts.count += count + stored.padding.zeros;
   if (!watched.limits || !(watched.limits->format == stored.format) ||
       watched.limits->of_doubles != (sizeof(Real) == sizeof(double)))
     watched.limits = limits_of<Real>(stored.format);
   const FormatLimits& limits = *watched.limits;
   Squares squares;
   Word<Real> lost = 0;
-  constexpr std::size_t at_once = 4096;
-  for (std::size_t first = 0; first < count; first += at_once) {
+  const auto look_at = [&](std::size_t first, std::size_t of) {
     const FewCounts<Real> few =
-        look(Few<Real>{stored.before.data() + first, stored.after.data() + first, std::min(at_once, count - first),
-                       static_cast<Word<Real>>(limits.normal), static_cast<Word<Real>>(limits.largest),
-                       static_cast<Word<Real>>(limits.overflows)},
+        look(Few<Real>{stored.before.data() + first, stored.after.data() + first, of, static_cast<Word<Real>>(limits.normal),
+                       static_cast<Word<Real>>(limits.largest), static_cast<Word<Real>>(limits.overflows)},
              squares);
     const auto add = [](std::uint64_t& to, Word<Real> more) { to += static_cast<std::uint64_t>(more); };
     add(counts.to_zero, few.to_zero), add(counts.subnormal, few.subnormal);
     add(counts.overflow, few.overflow), add(counts.nonfinite, few.nonfinite);
     lost |= few.lost;
-  }
+  };
+  // Each number joins the part of the squares that it would join if the padding were there.
+  constexpr std::size_t most = 4096;
+  const std::size_t line = stored.padding.zeros == 0 ? 0 : stored.padding.line;
+  const std::size_t at_once = line % parts == 0 ? most : line;
+  for (std::size_t first = 0; first < count; first += at_once) look_at(first, std::min(at_once, count - first));
   squares.add_to(counts);
   if (lost != 0 && !first_) first_ = found->first;
 }

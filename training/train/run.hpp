@@ -101,9 +101,6 @@ struct RunOptions {
   std::function<bool()> save_now = {};  ///< asked behind each step; none: the run is saved when it is done
 };
 
-/// Steps of the optimizer in a run. @throws ulpscope::Error
-std::uint64_t steps_of(const TrainStudy& study, const Samples& samples);
-
 /// The same bits for any number of threads. @throws ulpscope::Error
 RunResult train(const TrainStudy& study, const Samples& samples, const std::string& recipe, std::uint64_t seed,
                 const RunOptions& options);

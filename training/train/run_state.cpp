@@ -6,12 +6,11 @@
 #include <string>
 
 #include "emu/error.hpp"
+#include "training/train/wide.hpp"
 
 namespace ulpscope::training {
 namespace {
 
-std::vector<double> wide(const std::vector<float>& values) { return {values.begin(), values.end()}; }
-std::vector<double> wide(const std::vector<double>& values) { return values; }
 template <class Real>
 std::vector<Real> narrow(const std::vector<double>& values) {
   return {values.begin(), values.end()};

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Curves of training runs, the formats of their places, and the page.
+// Curves of training runs, the formats of their places, and what is said above them.
+#include "training/train/train_page.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -13,7 +15,8 @@
 #include "reports/columns.hpp"
 #include "training/train/objective.hpp"
 #include "training/train/recipe_precision.hpp"
-#include "training/train/train_request.hpp"
+#include "training/train/train_findings.hpp"
+#include "training/train/train_tables.hpp"
 
 namespace ulpscope::training {
 namespace {

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Means and deviations over seeds.
+#include "training/train/recipe_runs.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+namespace ulpscope::training {
+
+std::vector<RecipeRuns> by_recipe(const std::vector<RunResult>& runs) {
+  std::vector<RecipeRuns> all;
+  for (const RunResult& run : runs) {
+    const auto found = std::find_if(all.begin(), all.end(), [&](const RecipeRuns& t) { return t.recipe == run.recipe; });
+    if (found == all.end())
+      all.push_back({run.recipe, {&run}});
+    else
+      found->runs.push_back(&run);
+  }
+  return all;
+}
+
+double mean_of(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double x : values) sum += x;
+  return sum / static_cast<double>(values.size());
+}
+
+double deviation_of(const std::vector<double>& values) {
+  if (values.size() < 2) return 0;
+  const double mean = mean_of(values);
+  double sum = 0;
+  for (const double x : values) sum += (x - mean) * (x - mean);
+  return std::sqrt(sum / static_cast<double>(values.size() - 1));
+}
+
+double final_loss(const RunResult& run) {
+  const std::size_t last = std::max<std::size_t>(1, run.steps.size() / 10);
+  std::vector<double> losses;
+  for (std::size_t i = run.steps.size() - last; i < run.steps.size(); ++i) losses.push_back(run.steps[i].loss);
+  return run.diverged ? std::nan("") : mean_of(losses);
+}
+
+double skipped_in(const RunResult& run) {
+  return static_cast<double>(std::count_if(run.steps.begin(), run.steps.end(), [](const TrainStep& s) { return s.skipped; }));
+}
+
+double lost_share(const RunResult& run) {
+  std::uint64_t wanted = 0, lost = 0;
+  for (const TrainStep& step : run.steps) wanted += step.wanted, lost += step.lost;
+  return wanted == 0 ? 0 : static_cast<double>(lost) / static_cast<double>(wanted);
+}
+
+double diverged(const RunResult& run) { return run.diverged ? 1 : 0; }
+
+double welch(const std::vector<double>& a, const std::vector<double>& b) {
+  const auto error = [](const std::vector<double>& values) {
+    const double deviation = deviation_of(values);
+    return deviation * deviation / static_cast<double>(values.size());
+  };
+  if (a.size() < 2 || b.size() < 2) return std::nan("");
+  return (mean_of(a) - mean_of(b)) / std::sqrt(error(a) + error(b));
+}
+
+}  // namespace ulpscope::training

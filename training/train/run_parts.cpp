@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// A run before its first step.
+#include "training/train/run_parts.hpp"
+
+#include <algorithm>
+#include <span>
+
+#include "emu/bulk.hpp"
+#include "emu/error.hpp"
+#include "requests/parts.hpp"
+#include "training/train/random_keys.hpp"
+
+namespace ulpscope::training {
+
+template <class Real>
+void round_in_place(std::vector<Real>& values, const Storage& storage) {
+  emu::round_to(storage.format, std::span<const Real>(values), std::span<Real>(values), storage.options, {});
+}
+
+template <class Real>
+RunParts<Real>::RunParts(const TrainStudy& of_study, const Samples& of_samples, const recipes::Recipe& under,
+                         std::uint64_t with_seed, const RunOptions& with_options, RunResult& into)
+    : study(of_study),
+      samples(of_samples),
+      recipe(under),
+      options(with_options),
+      result(into),
+      dynamic(recipe.dynamic),
+      precision(on_engine(precision_of(recipe, delayed, product_layers(study.model), &dynamic), study.run.engine)),
+      storage(state_storage_of(recipe)),
+      gradients{requests::parse_format(recipe.state.gradients), {}},
+      reduced{recipe.state.all_reduce.empty() ? gradients.format : requests::parse_format(recipe.state.all_reduce), {}},
+      buffers{.storage = {requests::parse_format(recipe.state.statistics), {}}},
+      seed(with_seed),
+      trained(samples.count - std::min<std::size_t>(samples.count, static_cast<std::size_t>(study.data.held_back))),
+      batches(study.data, trained, seed) {
+  if (!study.scaler.empty()) scaler.emplace(study.scaler, gradients.format);
+  if (scaler && scaler->follows_amax())
+    throw Error("[scaler] " + study.scaler + ": scales tensors, not losses; a recipe's rule has it as its scaling");
+  result.parameters = parameters_of(study.model);
+  if (study.data.table == "markov") result.optimum = markov_optimum(study.model.context, study.model.vocabulary);
+  result.weights_format = storage.weights.format, result.average_format = storage.average.format;
+  for (const Objective& objective : objectives_of(study, result.parameters))
+    parts.push_back({objective, objective.optimizer.settings()});
+  weights = initial_parameters<Real>(study.model, result.parameters, key_of(seed, 1));
+  for (auto& values : weights) round_in_place(values, storage.weights);
+  states.resize(weights.size());
+}
+
+template <class Real>
+Tape<Real> RunParts<Real>::tape_of(const Precision& of_tape, std::uint64_t key) const {
+  Tape<Real> tape(of_tape, key, options.threads, workspace);
+  tape.multiply_by(options.devices);
+  return tape;
+}
+
+template <class Real>
+std::vector<Variable> RunParts<Real>::parameters_on(Tape<Real>& tape, std::size_t begin, std::size_t end) const {
+  std::vector<Variable> variables;
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    variables.push_back(tape.input(result.parameters[i].shape, weights[i], storage.weights.format, begin <= i && i < end));
+  return variables;
+}
+
+template <class Real>
+void RunParts<Real>::enter(const std::string& when) const {
+  if (options.devices != nullptr) options.devices->enter(result.recipe, "seed " + std::to_string(seed) + ", " + when);
+}
+
+template <class Real>
+RunState<Real> RunParts<Real>::state() {
+  return {next_step, next_random, done, result.parameters, weights, states, average, scaler, delayed, dynamic, buffers};
+}
+
+template void round_in_place(std::vector<float>&, const Storage&);
+template void round_in_place(std::vector<double>&, const Storage&);
+template struct RunParts<float>;
+template struct RunParts<double>;
+
+}  // namespace ulpscope::training

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Recipe by recipe, seed by seed.
+#include "training/train/train_all.hpp"
+
+#include <cstddef>
+#include <filesystem>
+#include <span>
+
+#include "emu/bulk.hpp"
+#include "tensors/write.hpp"
+#include "training/train/schedule.hpp"
+
+namespace ulpscope::training {
+namespace {
+
+constexpr const char* saved_ending = ".safetensors";
+
+/// `fp8_current-0` of a run: its files' name.
+std::string name_of(const std::string& recipe, std::uint64_t seed) {
+  return std::filesystem::path(recipe).stem().string() + "-" + std::to_string(seed);
+}
+
+/// A step of each recipe whose products are zeros: all instructions are chosen, and what is refused is so before hours of
+/// training.
+void rehearse(const TrainStudy& study, const Samples& samples, DeviceProducts& devices) {
+  TrainStudy first = study;
+  first.run.steps = 1, first.run.epochs = 0;
+  devices.rehearse(true);
+  for (const std::string& recipe : study.run.recipes)
+    train(first, samples, recipe, study.run.seeds.front(), {.devices = &devices});
+  devices.rehearse(false);
+}
+
+}  // namespace
+
+std::set<std::string> saved_files(const TrainStudy& study) {
+  std::set<std::string> names;
+  for (const std::string& recipe : study.run.recipes)
+    for (const std::uint64_t seed : study.run.seeds) names.insert(name_of(recipe, seed) + saved_ending);
+  return names;
+}
+
+std::vector<RunResult> train_all(const TrainStudy& study, const TrainAll& wanted) {
+  const Samples samples = read_samples(study);
+  const std::uint64_t steps = steps_of(study, samples), all = steps * study.run.recipes.size() * study.run.seeds.size();
+  if (wanted.run.devices != nullptr) rehearse(study, samples, *wanted.run.devices);
+  std::vector<RunResult> runs;
+  for (const std::string& recipe : study.run.recipes)
+    for (const std::uint64_t seed : study.run.seeds) {
+      const std::uint64_t before = steps * runs.size();
+      RunOptions options = wanted.run;
+      if (!wanted.saved.empty()) options.saved = wanted.saved + "/" + name_of(recipe, seed) + saved_ending;
+      std::uint64_t skipped = 0;
+      if (wanted.progress)
+        options.progress = [&](const TrainStep& step) {
+          skipped += step.skipped ? 1 : 0;
+          wanted.progress({name_of(recipe, seed), before + step.step + 1, all, skipped, step});
+        };
+      runs.push_back(train(study, samples, recipe, seed, options));
+    }
+  return runs;
+}
+
+std::vector<std::pair<std::string, std::string>> recorded_files(const std::vector<RunResult>& runs) {
+  std::vector<std::pair<std::string, std::string>> files;
+  for (const RunResult& run : runs) {
+    const auto named = [&](const ParameterShape& parameter, const std::string& prefix, emu::Format format,
+                           const std::vector<double>& values) {
+      return tensors::NamedCodes{prefix + parameter.name,
+                                 format,
+                                 {parameter.shape.begin(), parameter.shape.end()},
+                                 [format, &values](std::uint64_t first, std::span<emu::Code> out) {
+                                   emu::encode(format, std::span(values).subspan(static_cast<std::size_t>(first), out.size()),
+                                               out);
+                                 }};
+    };
+    const auto write = [&](const std::string& part, const std::string& name, const std::vector<tensors::NamedCodes>& all) {
+      const std::string file = part + "/" + name + ".safetensors";
+      files.emplace_back(file, tensors::safetensors_bytes(file, all));
+    };
+    const std::string of_run = name_of(run.recipe, run.seed);
+    for (const RecordedWeights& weights : run.recorded) {
+      std::vector<tensors::NamedCodes> all;
+      for (std::size_t i = 0; i < weights.values.size(); ++i)
+        all.push_back(named(run.parameters[i], "", run.weights_format, weights.values[i]));
+      for (std::size_t i = 0; i < weights.averages.size(); ++i)
+        all.push_back(named(run.parameters[i], "average.", run.average_format, weights.averages[i]));
+      write("weights", of_run + "-" + std::to_string(weights.step), all);
+    }
+    std::vector<tensors::NamedCodes> gradients;
+    const emu::Format wide = emu::fits_float(run.weights_format) ? emu::float32 : emu::float64;
+    for (const RecordedGradients& step : run.gradients)
+      for (std::size_t i = 0; i < step.values.size(); ++i)
+        gradients.push_back(named(run.parameters[i], std::to_string(step.step) + "/", wide, step.values[i]));
+    if (!gradients.empty()) write("gradients", of_run, gradients);
+  }
+  return files;
+}
+
+}  // namespace ulpscope::training

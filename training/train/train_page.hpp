@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page of a training report: curves, the ranking of recipes, and the formats of all places.
+#pragma once
+
+#include <vector>
+
+#include "reports/page.hpp"
+#include "reports/table.hpp"
+#include "training/train/run.hpp"
+
+namespace ulpscope::training {
+
+/// The formats of every place of the model under each recipe: what `--dry-run` shows.
+reports::Table places_table(const TrainStudy& study);
+
+/// From train_tables(), or tables with more columns in front: losses, norms and scales over the steps.
+std::vector<reports::Figure> train_figures(const std::vector<reports::Table>& tables);
+
+/// Findings, figures, and the ranking of recipes.
+reports::Page train_page(const std::vector<RunResult>& runs, const TrainStudy& study);
+
+}  // namespace ulpscope::training
