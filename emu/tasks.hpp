@@ -10,19 +10,26 @@
 #include <thread>
 #include <vector>
 
+#include "emu/stop.hpp"
+
 namespace ulpscope::emu {
 
 /// Calls work(0) to work(count - 1) from `threads` threads (0: as many as the machine runs at once); rethrows the first
-/// exception.
+/// exception. It ends between tasks where this thread is asked to stop (emu/stop.hpp).
 template <class Work>
 void for_each_task(std::size_t count, int threads, Work work) {
   const unsigned wanted = threads > 0 ? static_cast<unsigned>(threads) : std::max(1U, std::thread::hardware_concurrency());
   std::atomic<std::size_t> next{0};
   std::mutex failing;
   std::exception_ptr failure;
+  const std::atomic<bool>* const flag = stop_flag();
   const auto loop = [&] {
+    const StopScope scope(flag);
     try {
-      for (std::size_t task = next++; task < count; task = next++) work(task);
+      for (std::size_t task = next++; task < count; task = next++) {
+        stop_if_asked();
+        work(task);
+      }
     } catch (...) {
       const std::lock_guard lock(failing);
       if (!failure) failure = std::current_exception();

@@ -12,6 +12,7 @@
 #include "emu/decode.hpp"
 #include "emu/encode.hpp"
 #include "emu/products/engine_scales.hpp"
+#include "emu/stop.hpp"
 #include "emu/tasks.hpp"
 
 namespace ulpscope::emu::detail {
@@ -202,6 +203,7 @@ void Tiles::run_stretch(std::size_t number, Tile& tile) const {
     const ColumnPanel& columns =
         prepared_b_ == nullptr ? tile.b[q] : prepared_b_->columns(number, tile.column + q * panel_columns);
     for (std::size_t r = 0; r < tile.row_panels; ++r) {
+      stop_if_asked();
       const RowPanel& rows = prepared_a_ == nullptr ? tile.a[r] : prepared_a_->rows(number, tile.row + r * panel_rows);
       kernel.run(rows, columns, stretch.steps, tile.chains.data() + tile.square_at(r, q));
     }
