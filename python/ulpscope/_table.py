@@ -5,12 +5,12 @@ import math
 
 from . import _core
 
-_MOST_ROWS = 60  # that a notebook shows
+_MOST_ROWS = 20  # that a notebook shows
 _STYLE = """<style>
 .ulpscope { overflow-x: auto; }
 .ulpscope svg { max-width: 100%; height: auto; }
 .ulpscope p { margin: .4em 0; opacity: .75; font-size: 90%; }
-.ulpscope table { border-collapse: collapse; border: none; margin: .4em 0; font-variant-numeric: tabular-nums; }
+.ulpscope table { border-collapse: collapse; border: none; margin: .4em 0; font-size: inherit; font-variant-numeric: tabular-nums; }
 .ulpscope th, .ulpscope td { padding: .15em .7em; text-align: right; white-space: nowrap; border: none; }
 .ulpscope thead th { border-bottom: 1px solid currentColor; vertical-align: bottom; }
 .ulpscope tbody tr:nth-child(even) { background: rgba(127, 127, 127, .1); }
