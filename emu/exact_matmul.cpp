@@ -9,6 +9,7 @@
 #include "emu/error.hpp"
 #include "emu/names.hpp"
 #include "emu/philox.hpp"
+#include "emu/stop.hpp"
 #include "emu/tasks.hpp"
 
 namespace ulpscope::emu {
@@ -60,8 +61,10 @@ class Product {
     const std::size_t panel = task / row_blocks_, first = task % row_blocks_ * rows_per_task;
     std::vector<std::int64_t> bins(panel_width * static_cast<std::size_t>(bins_));
     Flags flags = no_flags;
-    for (std::size_t row = first; row < std::min(first + rows_per_task, a_.rows()); ++row)
+    for (std::size_t row = first; row < std::min(first + rows_per_task, a_.rows()); ++row) {
+      stop_if_asked();
       flags = flags | run_row(row, panel, bins);
+    }
     return flags;
   }
 

@@ -10,6 +10,8 @@
 #include <thread>
 #include <vector>
 
+#include "emu/stop.hpp"
+
 namespace ulpscope::emu {
 
 /// `threads`, or, where it is 0, as many as the machine runs at once. Its system is asked a single time: the answer takes files
@@ -20,16 +22,21 @@ inline std::size_t threads_wanted(int threads) {
 }
 
 /// Calls work(0) to work(count - 1) from `threads` threads (0: as many as the machine runs at once); rethrows the first
-/// exception.
+/// exception. It ends between tasks where this thread is asked to stop (emu/stop.hpp).
 template <class Work>
 void for_each_task(std::size_t count, int threads, Work work) {
   const std::size_t wanted = threads_wanted(threads);
   std::atomic<std::size_t> next{0};
   std::mutex failing;
   std::exception_ptr failure;
+  const std::atomic<bool>* const flag = stop_flag();
   const auto loop = [&] {
+    const StopScope scope(flag);
     try {
-      for (std::size_t task = next++; task < count; task = next++) work(task);
+      for (std::size_t task = next++; task < count; task = next++) {
+        stop_if_asked();
+        work(task);
+      }
     } catch (...) {
       const std::lock_guard lock(failing);
       if (!failure) failure = std::current_exception();

@@ -11,6 +11,7 @@
 #include "emu/encode.hpp"
 #include "emu/exact_matmul.hpp"
 #include "emu/exact_sum.hpp"
+#include "emu/stop.hpp"
 #include "products/scale_grid.hpp"
 #include "tensors/parallel.hpp"
 
@@ -89,6 +90,7 @@ class Reference {
   void one_by_one(std::span<Float> d) const {
     tensors::for_each_index(m_, problem_.threads, [&](std::size_t i) {
       for (std::size_t j = 0; j < n_; ++j) {
+        emu::stop_if_asked();
         emu::ExactSum sum;
         for (std::size_t k = 0; k < k_; ++k)
           sum.add_product(static_cast<double>(problem_.a.at(i, k)) * scale_at(problem_.scale_a, m_, k_, i, k),

@@ -12,12 +12,11 @@
 
 #include "emu/error.hpp"
 #include "emu/names.hpp"
+#include "emu/stop.hpp"
 #include "tensors/elements.hpp"
 
 namespace ulpscope::python {
 namespace {
-
-struct Cancelled {};
 
 tensors::Layout layout_of(const std::string& dtype, bool floating, std::size_t item_bytes) {
   using Kind = tensors::Layout::Kind;
@@ -92,13 +91,14 @@ void work_apart(const nb::object& shown, const std::function<void(const Told& to
   std::atomic<std::uint64_t> so_far = 0, of = 0;
   std::exception_ptr failed, interrupted;  // each of its own thread
   const Told told = [&](std::uint64_t part, std::uint64_t total) {
-    if (cancelled) throw Cancelled();
+    if (cancelled) throw emu::Stopped();
     so_far = part, of = total;
   };
   std::thread worker([&] {
+    const emu::StopScope scope(&cancelled);
     try {
       work(told);
-    } catch (const Cancelled&) {
+    } catch (const emu::Stopped&) {
     } catch (...) {
       failed = std::current_exception();
     }
@@ -127,6 +127,13 @@ void work_apart(const nb::object& shown, const std::function<void(const Told& to
   }
   if (interrupted) std::rethrow_exception(interrupted);
   if (failed) std::rethrow_exception(failed);
+}
+
+void work_on(std::size_t numbers, const std::function<void()>& work) {
+  constexpr std::size_t few = 1 << 16;
+  if (numbers >= few) return work_apart(nb::none(), [&](const Told&) { work(); });
+  const nb::gil_scoped_release released;
+  work();
 }
 
 }  // namespace ulpscope::python

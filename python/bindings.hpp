@@ -11,6 +11,7 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
@@ -72,9 +73,13 @@ nb::list as_python(const requests::Fields& fields);
 /// Called with work done and all of it.
 using Told = std::function<void(std::uint64_t done, std::uint64_t total)>;
 
-/// Runs `work` on another thread while this one waits for it and for Ctrl-C, which ends it where it next tells of progress.
-/// `shown` is called now and then, in this thread. The lock of the interpreter is not held. @throws what `work` throws
+/// Runs `work` on another thread while this one waits for it and for Ctrl-C, which ends it where it next tells of progress or
+/// a loop of it looks (emu/stop.hpp). `shown` is called now and then, in this thread. The lock of the interpreter is not held.
+/// @throws what `work` throws
 void work_apart(const nb::object& shown, const std::function<void(const Told& told)>& work);
+
+/// The same of work on so many numbers, which stays in this thread where they are so few that a thread would cost more.
+void work_on(std::size_t numbers, const std::function<void()>& work);
 
 // The parts of the module.
 void add_emulation(nb::module_& m);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Formats, engines, recipes: what there is.
+// Formats, engines, recipes: what there is; tables as text, and their figures.
+#include <tuple>
+
 #include "emu/catalogue.hpp"
 #include "emu/engines.hpp"
 #include "emu/error.hpp"
@@ -8,12 +10,12 @@
 #include "python/bindings.hpp"
 #include "recipes/recipe.hpp"
 #include "reports/page_html.hpp"
+#include "reports/percent.hpp"
 #include "reports/render.hpp"
-#include "reports/svg.hpp"
 #include "requests/command_line.hpp"
 #include "requests/parts.hpp"
-#include "studies/census/sweep_figures.hpp"
 #include "studies/facts/formats.hpp"
+#include "study_files/kinds.hpp"
 
 namespace ulpscope::python {
 namespace {
@@ -49,6 +51,21 @@ reports::Table table_of(const std::string& name, const std::vector<std::string>&
   return table;
 }
 
+using NamedRows = std::tuple<std::string, std::vector<std::string>, nb::list>;
+
+/// The figures of what a study of this kind gave: title, caption, and the figure as a document of SVG.
+std::vector<std::tuple<std::string, std::string, std::string>> figures(const std::string& kind,
+                                                                       const std::vector<NamedRows>& tables) {
+  std::vector<std::tuple<std::string, std::string, std::string>> texts;
+  const study_files::Kind& of = study_files::find_kind(kind);
+  if (of.figures == nullptr || tables.empty()) return texts;
+  std::vector<reports::Table> all;
+  for (const auto& [name, columns, rows] : tables) all.push_back(table_of(name, columns, rows));
+  for (const reports::Figure& figure : of.figures(all))
+    for (const auto& [file, svg] : reports::figure_files({figure})) texts.emplace_back(figure.title, figure.caption, svg);
+  return texts;
+}
+
 }  // namespace
 
 void add_facts(nb::module_& m) {
@@ -67,12 +84,8 @@ void add_facts(nb::module_& m) {
   m.def("to_text",
         [](const std::string& name, const std::vector<std::string>& columns, const nb::list& rows, std::size_t most,
            std::size_t width) { return reports::to_text(table_of(name, columns, rows), {.width = width, .max_rows = most}); });
-  m.def("sweep_figures", [](const std::string& name, const std::vector<std::string>& columns, const nb::list& rows) {
-    std::vector<std::string> texts;
-    for (const auto& [file, text] : reports::figure_files(studies::sweep_figures(table_of(name, columns, rows))))
-      texts.push_back(text);
-    return texts;
-  });
+  m.def("figures", &figures);
+  m.def("percent_text", &reports::percent_text);
   m.def("shortest", &reports::shortest);
   m.def("visible", [](const std::string& text) { return emu::visible(text); });
   m.def("command_line", &requests::command_line);

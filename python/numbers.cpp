@@ -48,6 +48,7 @@ struct Casting {
         options(request.rounding.options()),
         tensor(tensors::open_one(request.input, request.reading.options())) {}
   tensors::Caster caster() const { return {tensor, format, options, {request.reading.seed}}; }
+  std::size_t count() const { return size_of(tensor); }
 
   studies::CastRequest request;
   emu::Format format;
@@ -55,25 +56,28 @@ struct Casting {
   tensors::Tensor tensor;
 };
 
+/// With its input opened while others have the interpreter.
+Casting opened(const Values& values) {
+  const nb::gil_scoped_release released;
+  return Casting(values);
+}
+
 /// float64 where the input or the format needs it.
 nb::object round(const Values& values) {
   const auto rounded = [&]<class Float>(const Casting& casting, Float) {
     return made<Float>(casting.tensor, [&](std::size_t first, std::span<Float> out) { casting.caster().values(first, out); });
   };
+  const Casting casting = opened(values);
+  const std::vector<std::uint64_t>& shape = casting.tensor.shape;
+  const bool wide = !casting.tensor.dtype.fits_float() || !emu::fits_float(casting.format);
   std::vector<float> floats;
   std::vector<double> doubles;
-  std::vector<std::uint64_t> shape;
-  bool wide = false;
-  {
-    const nb::gil_scoped_release released;
-    const Casting casting(values);
-    shape = casting.tensor.shape;
-    wide = !casting.tensor.dtype.fits_float() || !emu::fits_float(casting.format);
+  work_on(casting.count(), [&] {
     if (wide)
       doubles = rounded(casting, double{});
     else
       floats = rounded(casting, float{});
-  }
+  });
   return wide ? nb::cast(new_array(std::move(doubles), shape)) : nb::cast(new_array(std::move(floats), shape));
 }
 
@@ -91,27 +95,22 @@ nb::object as_integers(const std::vector<emu::Code>& codes, emu::Format format, 
 }
 
 nb::object encode(const Values& values) {
+  const Casting casting = opened(values);
   std::vector<emu::Code> codes;
-  emu::Format format;
-  std::vector<std::uint64_t> shape;
-  {
-    const nb::gil_scoped_release released;
-    const Casting casting(values);
+  work_on(casting.count(), [&] {
     codes = made<emu::Code>(casting.tensor,
                             [&](std::size_t first, std::span<emu::Code> out) { casting.caster().codes(first, out); });
-    format = casting.format, shape = casting.tensor.shape;
-  }
-  return as_integers(codes, format, shape);
+  });
+  return as_integers(codes, casting.format, casting.tensor.shape);
 }
 
 /// Values of all elements: float32 where they fit, else float64.
 nb::object values_of(const tensors::Tensor& tensor) {
   const auto read = [&]<class Float>(Float) {
     std::vector<Float> values;
-    {
-      const nb::gil_scoped_release released;
+    work_on(size_of(tensor), [&] {
       values = made<Float>(tensor, [&](std::size_t first, std::span<Float> out) { tensor.source->read(first, out); });
-    }
+    });
     return nb::cast(new_array(std::move(values), tensor.shape));
   };
   return tensor.dtype.fits_float() ? read(float{}) : read(double{});
@@ -120,15 +119,14 @@ nb::object values_of(const tensors::Tensor& tensor) {
 nb::object decode(const std::string& word) { return values_of(tensors::open_one(word)); }
 
 nb::object quantize(const Values& values, const std::string& scale) {
+  const Casting casting = opened(values);
+  const studies::Scaling scaling = studies::parse_scaling(scale);
+  emu::RoundingOptions options = casting.options;
+  if (casting.request.rounding.policy.empty() && studies::clamps(scaling.rule)) options.policy = emu::Policy::saturating;
   studies::QuantizedTensor quantized;
-  {
-    const nb::gil_scoped_release released;
-    const Casting casting(values);
-    const studies::Scaling scaling = studies::parse_scaling(scale);
-    emu::RoundingOptions options = casting.options;
-    if (casting.request.rounding.policy.empty() && studies::clamps(scaling.rule)) options.policy = emu::Policy::saturating;
+  work_on(casting.count(), [&] {
     quantized = studies::quantize(casting.tensor, casting.format, options, scaling, casting.request.reading.seed);
-  }
+  });
   nb::dict out;
   out["format"] = emu::format_name(quantized.format);
   out["codes"] = as_integers(quantized.codes, quantized.format, quantized.shape);

@@ -9,16 +9,24 @@ namespace {
 
 std::optional<Variable> third(const Variables& x) { return x.size() > 2 ? std::optional(x[2]) : std::nullopt; }
 
-Operation of_one(Variable (*function)(Tape&, Variable)) {
-  return [function](Tape& tape, const Variables& x, const Settings&) { return function(tape, x[0]); };
+template <class Real>
+Operation<Real> of_one(Variable (*function)(training::Tape<Real>&, Variable)) {
+  return [function](training::Tape<Real>& tape, const Variables& x, const Settings&) { return function(tape, x[0]); };
 }
-Operation of_two(Variable (*function)(Tape&, Variable, Variable)) {
-  return [function](Tape& tape, const Variables& x, const Settings&) { return function(tape, x[0], x[1]); };
+template <class Real>
+Operation<Real> of_two(Variable (*function)(training::Tape<Real>&, Variable, Variable)) {
+  return [function](training::Tape<Real>& tape, const Variables& x, const Settings&) { return function(tape, x[0], x[1]); };
+}
+
+template <class Real>
+Real real(const Settings& s, const std::string& key) {
+  return static_cast<Real>(s.number(key));
 }
 
 /// A layer of LSTM: inputs (sequences, context, features), where the state begins, both weights, with `bias` both biases, with
 /// `cell` where the cell begins. Made: a state, the cell, and (sequences, context + 1, width), the cell behind the states.
-Made lstm(Tape& tape, const Variables& x, const Settings& s) {
+template <class Real>
+Made<Real> lstm(training::Tape<Real>& tape, const Variables& x, const Settings& s) {
   const bool biased = s.whole("bias") != 0, has_cell = s.whole("cell") != 0;
   const auto bias = [&](std::size_t i) { return biased ? std::optional(x[4 + i]) : std::nullopt; };
   const Variable inputs = training::linear(tape, x[0], x[2], bias(0));
@@ -27,61 +35,66 @@ Made lstm(Tape& tape, const Variables& x, const Settings& s) {
   const training::Shape shape = tape.shape(states.outputs.front());
   const Variable state = states.outputs.front();
   states.outputs.push_back(training::reshape(tape, states.cell, shape));
-  return Made(Variables{state, states.cell, training::concatenate(tape, states.outputs, 1)});
+  return Made<Real>(Variables{state, states.cell, training::concatenate(tape, states.outputs, 1)});
 }
 
-Made batch_norm(Tape& tape, const Variables& x, const Settings& s) {
-  training::BatchStatistics<float> statistics;
-  Made made(training::batch_norm(tape, x[0], x[1], x[2], s.real("eps"), &statistics));
+template <class Real>
+Made<Real> batch_norm(training::Tape<Real>& tape, const Variables& x, const Settings& s) {
+  training::BatchStatistics<Real> statistics;
+  Made<Real> made(training::batch_norm(tape, x[0], x[1], x[2], real<Real>(s, "eps"), &statistics));
   made.statistics = std::move(statistics);
   return made;
 }
 
 /// By statistics that are given: mean and variance are the last two inputs. There are no gradients.
-Made batch_norm_by(Tape& tape, const Variables& x, const Settings& s) {
-  return training::batch_norm_by(tape, x[0], x[1], x[2], s.real("eps"), {tape.value(x[3]).values, tape.value(x[4]).values});
+template <class Real>
+Made<Real> batch_norm_by(training::Tape<Real>& tape, const Variables& x, const Settings& s) {
+  return training::batch_norm_by(tape, x[0], x[1], x[2], real<Real>(s, "eps"),
+                                 {tape.value(x[3]).values, tape.value(x[4]).values});
 }
 
 }  // namespace
 
-const std::map<std::string, Operation>& operations() {
+template <class Real>
+const std::map<std::string, Operation<Real>>& operations() {
   namespace t = training;
-  static const std::map<std::string, Operation> all = {
-      {"add", of_two(t::add<float>)},
-      {"subtract", of_two(t::subtract<float>)},
-      {"multiply", of_two(t::multiply<float>)},
-      {"divide", of_two(t::divide<float>)},
+  using Tape = t::Tape<Real>;
+  static const std::map<std::string, Operation<Real>> all = {
+      {"add", of_two(t::add<Real>)},
+      {"subtract", of_two(t::subtract<Real>)},
+      {"multiply", of_two(t::multiply<Real>)},
+      {"divide", of_two(t::divide<Real>)},
       {"affine", [](Tape& tape, const Variables& x,
-                    const Settings& s) { return t::affine(tape, x[0], s.real("factor"), s.real("summand")); }},
-      {"exp", of_one(t::exp<float>)},
-      {"log", of_one(t::log<float>)},
-      {"sqrt", of_one(t::sqrt<float>)},
-      {"square", of_one(t::square<float>)},
-      {"relu", of_one(t::relu<float>)},
-      {"sigmoid", of_one(t::sigmoid<float>)},
-      {"tanh", of_one(t::tanh<float>)},
-      {"gelu", of_one(t::gelu<float>)},
-      {"silu", of_one(t::silu<float>)},
+                    const Settings& s) { return t::affine(tape, x[0], real<Real>(s, "factor"), real<Real>(s, "summand")); }},
+      {"exp", of_one(t::exp<Real>)},
+      {"log", of_one(t::log<Real>)},
+      {"sqrt", of_one(t::sqrt<Real>)},
+      {"square", of_one(t::square<Real>)},
+      {"relu", of_one(t::relu<Real>)},
+      {"sigmoid", of_one(t::sigmoid<Real>)},
+      {"tanh", of_one(t::tanh<Real>)},
+      {"gelu", of_one(t::gelu<Real>)},
+      {"silu", of_one(t::silu<Real>)},
       {"sum", [](Tape& tape, const Variables& x, const Settings& s) { return t::sum(tape, x[0], s.dimension()); }},
       {"mean", [](Tape& tape, const Variables& x, const Settings& s) { return t::mean(tape, x[0], s.dimension()); }},
-      {"softmax", of_one(t::softmax<float>)},
-      {"log_softmax", of_one(t::log_softmax<float>)},
-      {"layer_norm",
-       [](Tape& tape, const Variables& x, const Settings& s) { return t::layer_norm(tape, x[0], x[1], x[2], s.real("eps")); }},
+      {"softmax", of_one(t::softmax<Real>)},
+      {"log_softmax", of_one(t::log_softmax<Real>)},
+      {"layer_norm", [](Tape& tape, const Variables& x,
+                        const Settings& s) { return t::layer_norm(tape, x[0], x[1], x[2], real<Real>(s, "eps")); }},
       {"rms_norm",
-       [](Tape& tape, const Variables& x, const Settings& s) { return t::rms_norm(tape, x[0], x[1], s.real("eps")); }},
+       [](Tape& tape, const Variables& x, const Settings& s) { return t::rms_norm(tape, x[0], x[1], real<Real>(s, "eps")); }},
       {"gather", [](Tape& tape, const Variables& x, const Settings& s) { return t::gather(tape, x[0], s.wholes("rows")); }},
       {"max_pool", [](Tape& tape, const Variables& x, const Settings& s) { return t::max_pool(tape, x[0], s.whole("size")); }},
       {"mask_future",
-       [](Tape& tape, const Variables& x, const Settings& s) { return t::mask_future(tape, x[0], s.real("value")); }},
+       [](Tape& tape, const Variables& x, const Settings& s) { return t::mask_future(tape, x[0], real<Real>(s, "value")); }},
       {"matmul", [](Tape& tape, const Variables& x, const Settings&) { return t::matmul(tape, x[0], x[1]); }},
       {"attention_scores", [](Tape& tape, const Variables& x,
                               const Settings&) { return t::matmul(tape, x[0], x[1], t::Transpose::yes, "attention"); }},
       {"attention_mean", [](Tape& tape, const Variables& x,
                             const Settings&) { return t::matmul(tape, x[0], x[1], t::Transpose::no, "attention"); }},
-      {"lstm", lstm},
-      {"batch_norm", batch_norm},
-      {"batch_norm_by", batch_norm_by},
+      {"lstm", lstm<Real>},
+      {"batch_norm", batch_norm<Real>},
+      {"batch_norm_by", batch_norm_by<Real>},
       {"linear", [](Tape& tape, const Variables& x, const Settings&) { return t::linear(tape, x[0], x[1], third(x)); }},
       {"convolution",
        [](Tape& tape, const Variables& x, const Settings& s) {
@@ -89,10 +102,13 @@ const std::map<std::string, Operation>& operations() {
        }},
       {"cross_entropy",
        [](Tape& tape, const Variables& x, const Settings& s) { return t::cross_entropy(tape, x[0], s.wholes("classes")); }},
-      {"mean_squared_error", of_two(t::mean_squared_error<float>)},
-      {"binary_cross_entropy_with_logits", of_two(t::binary_cross_entropy_with_logits<float>)},
+      {"mean_squared_error", of_two(t::mean_squared_error<Real>)},
+      {"binary_cross_entropy_with_logits", of_two(t::binary_cross_entropy_with_logits<Real>)},
   };
   return all;
 }
+
+template const std::map<std::string, Operation<float>>& operations<float>();
+template const std::map<std::string, Operation<double>>& operations<double>();
 
 }  // namespace ulpscope::python

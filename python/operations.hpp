@@ -16,7 +16,6 @@
 namespace ulpscope::python {
 
 using training::Variable;
-using Tape = training::Tape<float>;
 using Variables = std::vector<Variable>;
 
 /// Numbers of an operation that are no tensors: `eps`, `stride`, classes. Those that are missing have no default here.
@@ -29,7 +28,6 @@ class Settings {
     return found->second;
   }
   double number(const std::string& key) const { return list(key).at(0); }
-  float real(const std::string& key) const { return static_cast<float>(number(key)); }
   std::size_t whole(const std::string& key) const { return static_cast<std::size_t>(number(key)); }
   std::vector<std::size_t> wholes(const std::string& key) const { return {list(key).begin(), list(key).end()}; }
   std::optional<std::size_t> dimension() const {
@@ -42,15 +40,19 @@ class Settings {
 
 /// What an operation made: the value that gradients come to is the last; before it stand the values that it is put together of,
 /// where there are some.
+template <class Real>
 struct Made {
   Made(Variable one) : variables{one} {}  // NOLINT(google-explicit-constructor): most make one
   explicit Made(Variables all) : variables(std::move(all)) {}
   Variables variables;
-  training::BatchStatistics<float> statistics = {};  ///< of a batch norm
+  training::BatchStatistics<Real> statistics = {};  ///< of a batch norm
 };
-using Operation = std::function<Made(Tape&, const Variables&, const Settings&)>;
+template <class Real>
+using Operation = std::function<Made<Real>(training::Tape<Real>&, const Variables&, const Settings&)>;
 
-/// By the names that recipes' rules have for them, or those of training/tape/operations.hpp.
-const std::map<std::string, Operation>& operations();
+/// By the names that recipes' rules have for them, or those of training/tape/operations.hpp. Real: float, or double for recipes
+/// whose weights are wider.
+template <class Real>
+const std::map<std::string, Operation<Real>>& operations();
 
 }  // namespace ulpscope::python

@@ -13,6 +13,7 @@
 #include "emu/catalogue.hpp"
 #include "emu/decode.hpp"
 #include "emu/error.hpp"
+#include "emu/stop.hpp"
 
 namespace ulpscope::tensors {
 namespace {
@@ -80,6 +81,7 @@ class ByteSource final : public Source {
   }
   template <class Float>
   void read_values(emu::Format native, std::uint64_t first, std::span<Float> out) const {
+    emu::stop_if_asked();  // all who walk a tensor come by here, piece by piece
     if (is_native(native))
       copy(first, std::as_writable_bytes(out));
     else

@@ -15,6 +15,7 @@
 #include "emu/error.hpp"
 #include "emu/math.hpp"
 #include "emu/philox.hpp"
+#include "emu/stop.hpp"
 #include "tensors/elements.hpp"
 
 namespace ulpscope::tensors {
@@ -30,9 +31,7 @@ struct Uniform {
   double a, b;
   ULPSCOPE_INLINE double operator()(Uniforms at) const { return a + (b - a) * at.u; }
 };
-ULPSCOPE_INLINE double standard_normal(Uniforms at) {
-  return std::sqrt(-2 * emu::log_of_normal(at.u)) * emu::cos_two_pi(at.v);
-}
+ULPSCOPE_INLINE double standard_normal(Uniforms at) { return std::sqrt(-2 * emu::log_of_normal(at.u)) * emu::cos_two_pi(at.v); }
 struct Normal {
   double mean, sd;
   ULPSCOPE_INLINE double operator()(Uniforms at) const { return mean + sd * standard_normal(at); }
@@ -87,6 +86,7 @@ class Generated final : public Source {
   void fill(std::uint64_t first, std::span<T> out, Finish finish) const {
     std::array<std::uint64_t, block> words_u, words_v;
     for (std::size_t start = 0; start < out.size(); start += block) {
+      emu::stop_if_asked();
       const std::size_t count = std::min(block, out.size() - start);
       for (std::size_t i = 0; i < count; ++i) {
         const auto [word] = emu::philox4x32(seed_, first + start + i, stream);

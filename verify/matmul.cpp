@@ -14,6 +14,7 @@
 #include "emu/catalogue.hpp"
 #include "emu/decode.hpp"
 #include "emu/exact_sum.hpp"
+#include "emu/stop.hpp"
 #include "products/scale_grid.hpp"
 #include "verify/double_double.hpp"
 #include "verify/float64_sums.hpp"
@@ -75,6 +76,7 @@ class Matmul final : public Expectation {
   void expect(std::uint64_t first, std::span<Expected> elements) const override {
     const std::size_t row_length = shape_.n, at_a_time = std::max<std::size_t>(1, elements_at_a_time / b_.lines());
     for (std::size_t done = 0; done < elements.size();) {
+      emu::stop_if_asked();
       const auto at = static_cast<std::size_t>(first) + done;
       const std::size_t row = at / row_length, column = at % row_length;
       const std::size_t matrix_end = (row / shape_.m + 1) * shape_.m;

@@ -13,6 +13,7 @@
 #include "emu/encode.hpp"
 #include "emu/error.hpp"
 #include "emu/names.hpp"
+#include "emu/stop.hpp"
 #include "studies/census/error_sums.hpp"
 #include "studies/diff/diff.hpp"
 #include "tensors/parallel.hpp"
@@ -168,6 +169,7 @@ Verdict verify(const Expectation& expectation, const tensors::Tensor& output, co
     expectation.expect(first, expected);
     output.source->read(first, std::span(values));
     check_values(output, options.last.out, first, values);
+    emu::stop_if_asked();
     for (std::size_t e = 0; e < size; ++e) judge.add(parts[i], first + e, expected[e], values[e]);
     if (!options.progress) return;
     const std::lock_guard lock(telling);

@@ -10,6 +10,7 @@
 #include "emu/matmul_parts.hpp"
 #include "emu/products/fused.hpp"
 #include "emu/products/panels.hpp"
+#include "emu/stop.hpp"
 #include "emu/tasks.hpp"
 
 namespace ulpscope::emu::detail {
@@ -70,9 +71,11 @@ class DoubleTile {
     for (std::size_t q = 0; q < b_.size(); ++q)
       b_[q].pack(problem.b, false, column_ + q * panel_columns, begin, end, filled, take);
     for (std::size_t q = 0; q < b_.size(); ++q)
-      for (std::size_t r = 0; r < a_.size(); ++r)
+      for (std::size_t r = 0; r < a_.size(); ++r) {
+        stop_if_asked();
         run(r * b_.size() + q,
             FusedPanels<double>{a_[r].data(), b_[q].data(), std::min(panel_rows, rows_ - r * panel_rows), filled - begin});
+      }
   }
 
   /// act(i, j, pair, at): row and column of D, its pair of panels, and which of the pair's outputs it is.

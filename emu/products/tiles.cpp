@@ -11,6 +11,7 @@
 #include "emu/decode.hpp"
 #include "emu/encode.hpp"
 #include "emu/products/engine_scales.hpp"
+#include "emu/stop.hpp"
 #include "emu/tasks.hpp"
 
 namespace ulpscope::emu::detail {
@@ -190,8 +191,10 @@ void Tiles::run_stretch(std::size_t number, Tile& tile) const {
     if (scaled) pack_column_scales(engine, kernel, stretch, problem_.scale_b, problem_.b, column, tile.b[q]);
   }
   for (std::size_t q = 0; q < tile.column_panels; ++q)
-    for (std::size_t r = 0; r < tile.row_panels; ++r)
+    for (std::size_t r = 0; r < tile.row_panels; ++r) {
+      stop_if_asked();
       kernel.run(tile.a[r], tile.b[q], stretch.steps, tile.chains.data() + tile.square_at(r, q));
+    }
 }
 
 /// The result of a chain whose infinite and NaN operands the panels have left out as zeros.

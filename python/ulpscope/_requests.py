@@ -2,12 +2,13 @@
 """Requests: keywords of Python as the fields that the command line, study files and this package share."""
 import difflib
 import functools
+import html
 import inspect
 
 from . import _core
 from ._arrays import hold
 from ._progress import shown
-from ._table import Table
+from ._table import Table, figures, framed
 
 
 @functools.cache
@@ -98,14 +99,29 @@ def is_array(value):
 
 
 class Result:
-    """What a study gave: `tables` (a list of Table, what the command writes as CSV), `findings` (a Table: what is to be said of
+    """What a study gave, which a notebook shows with its figures: `tables` (a list of Table, what the command writes as CSV), `findings` (a Table: what is to be said of
     it), `remarks` (list of str), `outcome` (`pass`, `fail`, `vacuous`: the command's exit codes 0, 1 and 3) and `text` (str)."""
 
-    def __init__(self, out, named=lambda value: value):
+    def __init__(self, out, named=lambda value: value, kind=None):
+        self.kind = kind
         self.tables = [Table(*named(table)) for table in out["tables"]]
         self.findings = Table(*named(out["findings"]))
         self.remarks = named(out["remarks"])
         self.outcome, self.text = out["outcome"], named(out["text"])
+
+    def __repr__(self):
+        return self.text or "\n\n".join([*self._sentences(), *map(repr, self.tables)])
+
+    def _repr_html_(self):
+        parts = [f"<p>{html.escape(sentence)}</p>" for sentence in self._sentences()]
+        if self.text:
+            parts = [f"<pre>{html.escape(self.text)}</pre>"]
+        if self.kind is not None:
+            parts += figures(self.kind, self.tables)
+        return framed("".join(parts + ([] if self.text else [table.html() for table in self.tables])))
+
+    def _sentences(self):
+        return [*self.findings["sentence"], *self.remarks]
 
 
 def study(kind, values, progress=None):
@@ -118,7 +134,7 @@ def study(kind, values, progress=None):
     progress = values.pop("progress", progress)
     asked = Asked(kind, values)
     with shown(kind, progress) as told:
-        return Result(asked.call(lambda given: _core.run(kind, given, told)), asked.named)
+        return Result(asked.call(lambda given: _core.run(kind, given, told)), asked.named, kind)
 
 
 def run(study, directory, only=(), resume=False, progress=None):

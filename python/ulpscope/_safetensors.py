@@ -17,7 +17,7 @@ def header(tensors):
 
 
 class Writer:
-    """Tensors of float32, one after the other, that become the file `path` with close(); until then they are in `path`.part.
+    """Tensors of float32 or float64, one after the other, that become the file `path` with close(); until then they are in `path`.part.
 
     Raises OSError where that cannot be written."""
 
@@ -26,12 +26,12 @@ class Writer:
         self._data, self._tensors, self._names = open(self._part, "wb"), [], {}
 
     def add(self, name, array):
-        """`array`: of numpy, float32. A name that is there already gets .2, .3, ..."""
+        """`array`: of numpy. A name that is there already gets .2, .3, ..."""
         times = self._names[name] = self._names.get(name, 0) + 1
         name += f".{times}" if times > 1 else ""
         data = array.tobytes()
         self._data.write(data)
-        self._tensors.append((name, "F32", array.shape, len(data)))
+        self._tensors.append((name, f"F{8 * array.itemsize}", array.shape, len(data)))
 
     def close(self):
         """Writes the file. Once is enough."""

@@ -1,8 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tables: what studies give."""
 import html
+import math
 
 from . import _core
+
+_MOST_ROWS = 20  # that a notebook shows
+_STYLE = """<style>
+.ulpscope { overflow-x: auto; }
+.ulpscope svg { max-width: 100%; height: auto; }
+.ulpscope p { margin: .4em 0; opacity: .75; font-size: 90%; }
+.ulpscope table { border-collapse: collapse; border: none; margin: .4em 0; font-size: inherit; font-variant-numeric: tabular-nums; }
+.ulpscope th, .ulpscope td { padding: .15em .7em; text-align: right; white-space: nowrap; border: none; }
+.ulpscope thead th { border-bottom: 1px solid currentColor; vertical-align: bottom; }
+.ulpscope tbody tr:nth-child(even) { background: rgba(127, 127, 127, .1); }
+.ulpscope .words { text-align: left; }
+.ulpscope figure { margin: .6em 0; }
+.ulpscope figcaption { margin-bottom: .4em; max-width: 60em; }
+.ulpscope pre { margin: .4em 0; white-space: pre-wrap; }
+</style>"""
+
+
+def framed(content):
+    """What a notebook shows: HTML under the package's style."""
+    return f'{_STYLE}<div class="ulpscope">{content}</div>'
+
+
+def _cell(value, column):
+    """As text tables have it, with all digits as a tooltip where some are left out."""
+    if not isinstance(value, float):
+        return html.escape(str(value))
+    short = _core.percent_text(value) if column.endswith("%") and not math.isnan(value) else f"{value:.5g}"
+    exact = _core.shortest(value)
+    return short if short == exact else f'<span title="{exact}">{html.escape(short)}</span>'
 
 
 class Table:
@@ -42,13 +72,32 @@ class Table:
 
     def _repr_html_(self):
         """What notebooks show: of a sweep its figures first."""
+        return framed(("".join(figures("sweep", [self])) if self.name == "sweep" else "") + self.html())
+
+    def html(self):
+        """The table as an element of HTML: columns of one value are stated above it, of many rows the first are shown."""
+        words = [any(isinstance(cell, str) for cell in self[column]) for column in self.columns]
+        same = [len(self) > 1 and len({repr(cell) for cell in self[column]}) == 1 for column in self.columns]
+        said = ", ".join(f"{html.escape(self.columns[i])} {_cell(self.rows[0][i], self.columns[i])}" for i in range(len(same)) if same[i])
+        kept = [i for i in range(len(same)) if not same[i]]
 
         def row(tag, cells):
-            return "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+            return "<tr>" + "".join(f'<{tag}{" class=words" if words[i] else ""}>{cell}</{tag}>' for i, cell in cells) + "</tr>"
 
-        def word(cell):
-            return _core.shortest(cell) if isinstance(cell, float) else str(cell)
+        head = row("th", [(i, html.escape(self.columns[i])) for i in kept])
+        body = "".join(row("td", [(i, _cell(cells[i], self.columns[i])) for i in kept]) for cells in self.rows[:_MOST_ROWS])
+        more = len(self) - _MOST_ROWS
+        return (
+            (f"<p>{said}</p>" if said else "")
+            + f"<table><thead>{head}</thead><tbody>{body}</tbody></table>"
+            + (f"<p>... {more} more row{'s' if more > 1 else ''}: rows and to_csv() have them</p>" if more > 0 else "")
+        )
 
-        body = "".join(row("td", [word(cell) for cell in cells]) for cells in self.rows)
-        figures = "".join(_core.sweep_figures(self.name, self.columns, self.rows)) if self.name == "sweep" else ""
-        return f"{figures}<table><thead>{row('th', self.columns)}</thead><tbody>{body}</tbody></table>"
+
+def figures(kind, tables):
+    """The figures of what a study of this kind gave, as elements of HTML."""
+    drawn = _core.figures(kind, [(table.name, table.columns, table.rows) for table in tables])
+    return [
+        f"<figure><figcaption><strong>{html.escape(title)}</strong> {html.escape(caption)}</figcaption>{svg}</figure>"
+        for title, caption, svg in drawn
+    ]

@@ -12,20 +12,15 @@ PLACES = ("gradients", "input", "weight", "output", "grad_output", "grad_input",
 _PRODUCTS = ("linear", "matmul", "attention_scores", "attention_mean", "convolution")
 
 
-def numbers_of(tensor):
-    """float32, contiguous, in main memory: an array of numpy over the tensor's own memory where it is so already."""
-    return tensor.detach().to("cpu", torch.float32).contiguous().numpy()
-
-
 class _Operation(torch.autograd.Function):
     """One operation on the recipe's engine, forward and backward."""
 
     @staticmethod
     def forward(ctx, run, name, layer, settings, *tensors):
-        arrays = [numbers_of(t) for t in tensors]
+        arrays = [run.numbers_of(t) for t in tensors]
         trained = [t.requires_grad for t in tensors]
-        formats = [getattr(t, "_ulpscope_format", "float32") for t in tensors]
-        ctx.done = run._done = _core.Done(run._core, name, layer, arrays, formats, trained, settings)
+        formats = [getattr(t, "_ulpscope_format", None) or run.word for t in tensors]
+        ctx.done = run._done = run._done_type(run._core, name, layer, arrays, formats, trained, settings)
         ctx.run, ctx.inputs = run, [(t.dtype, t.device, t.shape, word) for t, word in zip(tensors, formats)]
         ctx.recorded = None
         out = ctx.done.output
@@ -39,7 +34,7 @@ class _Operation(torch.autograd.Function):
         if torch.is_grad_enabled():
             raise _core.Error("emulate: create_graph=True; gradients of gradients are not known to recipes")
         with ctx.run._own_work():
-            given = numbers_of(gradient)
+            given = ctx.run.numbers_of(gradient)
             gradients = ctx.done.backward(given)
             if ctx.recorded is not None:
                 found = {"grad_output": given, "grad_input": gradients[0], "grad_weight": gradients[1]}
@@ -47,7 +42,7 @@ class _Operation(torch.autograd.Function):
             back = []
             for one, (dtype, device, shape, word) in zip(gradients, ctx.inputs):
                 back.append(None if one is None else torch.from_numpy(one).reshape(shape).to(device, dtype))
-                if one is not None and word != "float32":
+                if one is not None and word != ctx.run.word:
                     back[-1]._ulpscope_gradient = word
         return None, None, None, None, *back
 
@@ -56,11 +51,14 @@ class Emulation:
     """What `emulate` gives.
 
     census(): what became of the numbers of each layer, operation and place. findings(): where too much was lost, and when.
-    unknown: names of what torch computed in float32 by itself, because no recipe speaks of it or because it is hidden from
+    unknown: names of what torch computed by itself, because no recipe speaks of it or because it is hidden from
     this; a list of str. recipe: as it was given. layer: the name of the layer that is running."""
 
     def __init__(self, recipe: str, seed: int, recorder: object = None, places: "tuple[str, ...]" = ("gradients",), every: int = 1):
         self._core = _core.Emulation(str(recipe), seed)
+        wide = self._core.is_wide
+        self.word, self._dtype = ("float64", torch.float64) if wide else ("float32", torch.float32)
+        self._done_type, self._state_type = (_core.WideDone, _core.WideOptimizerState) if wide else (_core.Done, _core.OptimizerState)
         self.recipe, self.layer = str(recipe), ""
         self.unknown: "list[str]" = []
         self._recorder, self._places, self._every, self._step = recorder, places, every, 0
@@ -68,7 +66,7 @@ class Emulation:
         self._states, self._tagged, self._kept = {}, {}, []
         self._busy, self._done, self._stepped = 0, None, False
         self._weights, self._gradients = self._core.weights_format, self._core.gradients_format
-        self.tags = (self._weights, self._gradients) != ("float32", "float32")
+        self.tags = (self._weights, self._gradients) != (self.word, self.word)
 
     def census(self) -> Table:
         """What became of the numbers of each layer, operation and place in each step: the Table `tensors` of `ulpscope train`.
@@ -90,9 +88,10 @@ class Emulation:
 
     def _add_root(self, root):
         for name, p in root.named_parameters():
-            if p.is_floating_point() and p.dtype != torch.float32:
+            if p.is_floating_point() and p.dtype != self._dtype:
                 kind = str(p.dtype).removeprefix("torch.")
-                raise _core.Error(f"emulate: weight {_core.visible(name)} is {kind}; recipes say what weights are stored in: give the model in float32")
+                made = "call double() on the model" if self.word == "float64" else "give the model in float32"
+                raise _core.Error(f"emulate: weight {_core.visible(name)} is {kind}; under {self.recipe} the model computes in {self.word}: {made}")
         prefix = f"model{len(self._roots) + 1}." if self._roots else ""  # of a second one, such as a discriminator
         self._roots.append(root)
         has_product = (torch.nn.Linear, torch.nn.Conv1d, torch.nn.Conv2d, torch.nn.RNNBase)
@@ -126,16 +125,16 @@ class Emulation:
         self._tagged[id(p)] = (p, hooks)
 
     def _rounded(self, tensor, word):
-        if word == "float32":
+        if word == self.word:
             return tensor
         with self._own_work():
-            return torch.from_numpy(_core.rounded(numbers_of(tensor), word)).to(tensor.device, tensor.dtype)
+            return torch.from_numpy(_core.rounded(self.numbers_of(tensor), word)).to(tensor.device, tensor.dtype)
 
     def _rounded_gradient(self, gradient):
         return self._rounded(self._rounded(gradient, self._weights), self._gradients)
 
     def _round_sum(self, p):
-        if self._gradients != "float32":
+        if self._gradients != self.word:
             with torch.no_grad(), self._own_work():
                 p.grad.copy_(self._rounded(p.grad, self._gradients))
 
@@ -149,6 +148,10 @@ class Emulation:
             self._recorder.close()
 
     # Operations.
+
+    def numbers_of(self, tensor):
+        """float32 or float64, contiguous, in main memory: an array of numpy over the tensor's own memory where it is so already."""
+        return tensor.detach().to("cpu", self._dtype).contiguous().numpy()
 
     def _own_work(self):
         return _Busy(self)
@@ -167,13 +170,14 @@ class Emulation:
                 kept, momentum = _follows
                 if momentum is None:
                     raise _core.Error(f"emulate: layer {_core.visible(layer)}: batch norm with momentum None; recipes know a number")
-                for running, now in zip(kept, done.follow(layer, *(numbers_of(t) for t in kept), float(momentum))):
+                for running, now in zip(kept, done.follow(layer, *(self.numbers_of(t) for t in kept), float(momentum))):
                     running.copy_(torch.from_numpy(now))
         return (out, words) if _formats else out
 
-    def _not_known(self, name, why="is no operation of recipes; torch computes it in float32"):
+    def _not_known(self, name, why=None):
         if name not in self.unknown:
             self.unknown.append(name)
+            why = why or f"is no operation of recipes; torch computes it in {self.word}"
             warnings.warn(f"ulpscope.torch.emulate: {name} {why}", stacklevel=5)
 
     def _record(self, layer, found):
@@ -192,15 +196,15 @@ class Emulation:
             for i, p in enumerate(group["params"]):
                 if p.grad is not None:
                     name = self._parameters.get(id(p), f"parameter{i}")
-                    self._recorder.add(f"{self._step}/{name}", numbers_of(unscaled(optimizer, p.grad)))
+                    self._recorder.add(f"{self._step}/{name}", self.numbers_of(unscaled(optimizer, p.grad)))
 
     def _before_step(self, optimizer, args, kwargs):
         if kwargs.get("closure", args[1] if len(args) > 1 else None) is not None:
             raise _core.Error("emulate: optimizer.step(closure); compute the loss and its gradients before, and give no closure")
-        settings = settings_of(optimizer, self._weights, self.recipe)
+        settings = settings_of(optimizer, self._weights, self.word, self.recipe)
         with torch.no_grad(), self._own_work():
             if isinstance(settings, str):
-                self._not_known(settings, "is no optimizer of recipes; torch takes its steps in float32")
+                self._not_known(settings, f"is no optimizer of recipes; torch takes its steps in {self.word}")
                 self._record_gradients(optimizer)
                 self._busy += 1  # until the step is over
                 optimizer._ulpscope_busy = True
@@ -227,9 +231,9 @@ class Emulation:
             for p in group["params"]:
                 if p.grad is None:
                     continue
-                state = self._states.setdefault(id(p), (_core.OptimizerState(), p))[0]
+                state = self._states.setdefault(id(p), (self._state_type(), p))[0]
                 gradient = unscaled(optimizer, -p.grad if group.get("maximize") else p.grad)
-                now = self._core.optimizer_step(kind, found, numbers_of(p), numbers_of(gradient), state)
+                now = self._core.optimizer_step(kind, found, self.numbers_of(p), self.numbers_of(gradient), state)
                 p.copy_(torch.from_numpy(now).to(p.device, p.dtype))
                 kept.append((p, p.grad))
         return kept

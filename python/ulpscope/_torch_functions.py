@@ -34,7 +34,7 @@ def _elementwise(name, *functions, inplace=()):
         if not is_numbers(x) or not isinstance(y, numbers.Real):
             return NotImplemented
         if name == "divide":  # a quotient rounds once, a product with the reciprocal twice
-            return run._apply(name, [x, torch.tensor(float(y), device=x.device)])
+            return run._apply(name, [x, torch.tensor(float(y), dtype=x.dtype, device=x.device)])
         factor, summand = {"add": (1, y), "subtract": (1, -y), "multiply": (y, 0)}[name]
         return run._apply("affine", [x], factor=factor, summand=summand)
 
@@ -58,7 +58,7 @@ _T = torch.Tensor
 
 def like(moved, source):
     """`moved`, whose numbers are those of `source`: it has their format."""
-    moved._ulpscope_format = getattr(source, "_ulpscope_format", "float32")
+    moved._ulpscope_format = getattr(source, "_ulpscope_format", None)
     return moved
 
 
@@ -80,7 +80,7 @@ def _reversed_difference(run, x, y, **options):
 
 @known(_T.__rdiv__, _T.__rtruediv__)
 def _reversed_quotient(run, x, y):
-    return NotImplemented if isinstance(y, torch.Tensor) else run._apply("divide", [torch.tensor(float(y), device=x.device), x])
+    return NotImplemented if isinstance(y, torch.Tensor) else run._apply("divide", [torch.tensor(float(y), dtype=x.dtype, device=x.device), x])
 
 
 def _unary(name, *functions):

@@ -63,7 +63,7 @@ class Functions(torch.overrides.TorchFunctionMode):
             out = known(run, *args, **kwargs)
             if out is not NotImplemented:
                 return out
-            run._not_known(function.__name__, "with these arguments is no operation of recipes; torch computes it in float32")
+            run._not_known(function.__name__, f"with these arguments is no operation of recipes; torch computes it in {run.word}")
             return function(*args, **kwargs)
         out = function(*args, **kwargs)
         if known is None and function not in _SEEN:
@@ -89,7 +89,7 @@ class Functions(torch.overrides.TorchFunctionMode):
         if made[0] is given[0] and made[0].is_leaf:  # as weights are filled at first
             return
         if function in _MOVES:
-            formats = {getattr(t, "_ulpscope_format", "float32") for t in given}
+            formats = {getattr(t, "_ulpscope_format", None) for t in given}
             for t in made:
                 if len(formats) == 1 and t is not given[0]:
                     t._ulpscope_format = next(iter(formats))
@@ -111,7 +111,7 @@ class Operations(TorchDispatchMode):
             return out
         name = operation.overloadpacket.__name__
         if name in _PRODUCTS or name.startswith(_PREFIXES):
-            self.run._not_known(f"aten.{name}", "is formed by torch itself, in float32 and unseen by recipes")
+            self.run._not_known(f"aten.{name}", f"is formed by torch itself, in {self.run.word} and unseen by recipes")
         elif name in ("add", "add_") and len(args) == 2:
             words = {getattr(t, "_ulpscope_gradient", None) for t in args}
             word = words.pop()

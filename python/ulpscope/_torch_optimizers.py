@@ -10,16 +10,16 @@ if hasattr(torch.optim, "Muon"):
 _ITERATION = (3.4445, -4.7750, 2.0315, 1e-7)  # Muon's coefficients, and what its norm is at least: its authors' and torch's
 
 
-def settings_of(optimizer, weights, recipe):
+def settings_of(optimizer, weights, word, recipe):
     """A function that gives a parameter group's kind and settings as the laboratory has them; where it has no such optimizer the
-    optimizer's name. Raises ulpscope.Error there where the recipe's weights are not float32, in which torch would leave them."""
+    optimizer's name. Raises ulpscope.Error there where the recipe's weights are not `word`, in which torch would leave them."""
     kind = _KNOWN.get(type(optimizer))
     unknown = None if kind else type(optimizer).__name__
     if kind and any(group.get("amsgrad") for group in optimizer.param_groups):
         unknown = f"{type(optimizer).__name__} with amsgrad"
     if kind == "muon" and any((*group["ns_coefficients"], group["eps"]) != _ITERATION for group in optimizer.param_groups):
         unknown = "Muon with another iteration"
-    if unknown and weights != "float32":
+    if unknown and weights != word:
         known = ", ".join(sorted({one.__name__ for one in _KNOWN}))
         raise _core.Error(f"emulate: {unknown} is no optimizer of recipes, and {recipe} stores weights in {weights}; there are {known}")
     if unknown:

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Products of torch as products of the laboratory: linear layers, matrices, convolutions, attention."""
+import math
+
 import torch
 import torch.nn.functional as F
 
@@ -171,7 +173,7 @@ def attention(run, q, k, v, attn_mask=None, dropout_p=0.0, is_causal=False, scal
     if enable_gqa and q.shape[-3] != k.shape[-3]:
         times = q.shape[-3] // k.shape[-3]
         k, v = (like(t.repeat_interleave(times, -3), t) for t in (k, v))
-    scale = q.shape[-1] ** -0.5 if scale is None else scale
+    scale = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
     scores = run._apply("affine", [matmul(run, q, k, name="attention_scores")], factor=scale, summand=0)
     if is_causal:
         scores = run._apply("mask_future", [scores], value=float("-inf"))

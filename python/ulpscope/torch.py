@@ -31,19 +31,20 @@ class emulate:
     The bits are those of `ulpscope train` from the same weights and data. Under "float32" torch computes as ever, and the census
     is empty.
 
-    recipe: a name of ulpscope.recipes(), or a TOML file. Not "float64": weights of float64 are no float32 tensors.
+    recipe: a name of ulpscope.recipes(), or a TOML file. Under "float64", or another that stores weights wider than float32, the
+        model is a double() one, and its products run on engines of float64.
     seed: of stochastic rounding, a whole number from 0.
-    record: a .safetensors file that gets tensors in float32 when the block ends, `STEP/NAME`; steps count from 0.
+    record: a .safetensors file that gets tensors when the block ends, `STEP/NAME`; steps count from 0.
     places: what is recorded. "gradients": those of the parameters as the optimizer takes them, unscaled, by parameter: a trace for
         `ulpscope scale`. Of each product "input", "weight" and "grad_output" before they are rounded, "output", "grad_input" and
         "grad_weight" as they were stored, as STEP/LAYER/PLACE, the second of a name with .2 behind it: for `ulpscope census` and `sweep`.
     every: steps from one that is recorded to the next.
 
-    Gives an Emulation: census(), findings(), unknown. Tensors keep shape and device; results are float32 whose numbers are those
-    of the recipe's formats. What recipes do not know torch computes in float32, and it is named once, by a warning and in
+    Gives an Emulation: census(), findings(), unknown. Tensors keep shape and device; results are float32 (float64) whose numbers are those
+    of the recipe's formats. What recipes do not know torch computes in that, and it is named once, by a warning and in
     `unknown`; compiled models run uncompiled. Source of every operation: training/tape/operations.hpp.
 
-    Raises ulpscope.Error, one line: no such recipe or place; float64; weights that are not float32; an optimizer that recipes do
+    Raises ulpscope.Error, one line: no such recipe or place; weights that are not float32 (float64); an optimizer that recipes do
     not know under a recipe that stores weights in another format; optimizer.step(closure); create_graph=True."""
 
     def __init__(self, recipe: "Union[str, os.PathLike[str]]", seed: int = 0, record: "Union[str, os.PathLike[str], None]" = None,

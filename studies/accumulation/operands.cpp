@@ -5,6 +5,7 @@
 #include <span>
 
 #include "emu/bulk.hpp"
+#include "emu/stop.hpp"
 #include "studies/census/error_sums.hpp"
 #include "tensors/synthetic.hpp"
 
@@ -28,6 +29,7 @@ std::vector<double> float64_product(const std::vector<float>& a, emu::MatrixShap
   std::vector<double> sums(of_a.rows * of_b.columns);
   for (std::size_t i = 0; i < of_a.rows; ++i)
     for (std::size_t k = 0; k < of_a.columns; ++k) {
+      if (k % 1024 == 0) emu::stop_if_asked();
       const auto x = static_cast<double>(a[of_a.at(i, k)]);
       const float* const row = &b[of_b.at(k, 0)];
       double* const out = &sums[i * of_b.columns];

@@ -9,6 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include "emu/stop.hpp"
+
 namespace ulpscope::studies {
 
 void for_each_portion(std::uint64_t total, std::uint64_t most, int threads, const std::function<void(const Portion&)>& act) {
@@ -17,8 +19,11 @@ void for_each_portion(std::uint64_t total, std::uint64_t most, int threads, cons
   std::mutex mutex;
   std::exception_ptr failure;
   const std::uint64_t portions = (total + most - 1) / most;
+  const std::atomic<bool>* const flag = emu::stop_flag();
   const auto work = [&] {
+    const emu::StopScope scope(flag);
     for (std::uint64_t i = next++; i < portions && !failed; i = next++) try {
+        emu::stop_if_asked();
         act({i * most, std::min(most, total - i * most)});
       } catch (...) {
         const std::lock_guard lock(mutex);

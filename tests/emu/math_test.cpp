@@ -11,6 +11,7 @@
 #include <random>
 #include <vector>
 
+#include "emu/hypotenuse.hpp"
 #include "tests/emu/ulp_laws.hpp"
 
 using namespace ulpscope;
@@ -293,4 +294,30 @@ TEST_CASE("the compiler computes the same bits as the program", "[emu][math]") {
                                 emu::exp(hidden), emu::expm1(hidden), emu::cos_two_pi(hidden)};
 
   CHECK(std::equal(std::begin(at_compile_time), std::end(at_compile_time), std::begin(at_run_time)));
+}
+
+TEST_CASE("a hypotenuse is within an ulp wherever it lies, and has no order", "[emu][math]") {
+  std::mt19937_64 random(3);
+  Real truth, other;
+  double worst = 0;
+  for (int i = 0; i < 10 * many; ++i) {
+    const double x = std::bit_cast<double>(random() % (std::uint64_t{0x7fd} << 52));
+    const int apart = static_cast<int>(random() % 60);
+    const double y = std::min(std::ldexp(x, apart - 30) * (1 + static_cast<double>(random() >> 12) * 0x1p-52), 0x1p1022);
+    const double length = emu::hypotenuse(x, y);
+    mpfr_set_d(truth.value, x, MPFR_RNDN), mpfr_set_d(other.value, y, MPFR_RNDN);
+    mpfr_hypot(truth.value, truth.value, other.value, MPFR_RNDN);
+    worst = std::max(worst, error_in_ulp(length, truth));
+    if (emu::hypotenuse(-y, x) != length) FAIL(x << ", " << y);
+  }
+  CHECK(worst < 1);
+
+  CHECK(emu::hypotenuse(0, -0.0) == 0);
+  CHECK(emu::hypotenuse(0x1p-1074, 0) == 0x1p-1074);
+  CHECK(emu::hypotenuse(3, -4) == 5);
+  CHECK(emu::hypotenuse(3 * 0x1p-1074, 4 * 0x1p-1074) == 5 * 0x1p-1074);
+  CHECK(emu::hypotenuse(3 * 0x1p1020, 4 * 0x1p1020) == 5 * 0x1p1020);
+  CHECK(emu::hypotenuse(infinite, 1) == infinite);
+  CHECK(std::isnan(emu::hypotenuse(not_a_number, 1)));
+  CHECK(std::isnan(emu::hypotenuse(1, not_a_number)));
 }

@@ -34,6 +34,7 @@ PLANTED = [  # checker, file, appended line, what the report must name
     (SOURCES, "emu/planted.hpp", "#pragma once", "emu/planted.hpp"),
     (SOURCES, "emu/planted.hpp", "// SPDX-License-Identifier: Apache-2.0\n#pragma once", "emu/planted.hpp"),
     (SOURCES, "studies/census/census.cpp", "const double planted = std::log10(2.0);", "studies/census/census.cpp"),
+    (SOURCES, "verify/planted.cpp", "// " + LICENCE + "\nconst double planted = std::hypot(2.0, 3.0);", "verify/planted.cpp:2"),
     (SOURCES, "training/planted.cpp", "// " + LICENCE + "\nconst double planted = std::exp(2.0);", "training/planted.cpp:2"),
     (SOURCES, "emu/names.hpp", "inline int planted(int x) { return std::clamp(x, 0, 1); }", "emu/names.hpp"),
     (SOURCES, "gpu/element_model.hpp", "using Real = emu::detail::Real<int>;", "gpu/element_model.hpp"),

@@ -31,6 +31,13 @@ CALLS = {
     "census": 'us.census("normal:0,1:30000x100000", to=["e4m3", "fp16", "bf16"])',
     "sweep": 'us.sweep("normal:0,1:30000x100000", to=["e4m3"])',
     "run": 'us.run("long.toml", "report")',
+    "one cell": 'us.study("accumulation", {"engine": "sm_90", "in_": "e4m3", "k": str(2**15), "shape": "1024x1024"})',
+    "scales of rows": 'us.census("normal:0,1:30000x100000", to=["e4m3"], scale="row")',
+    "product": 'us.matmul("normal:0,1:4096x4096", "normal:0,2:4096x65536", in_="bf16", engine="sm_90")',
+    "exact product": 'us.matmul("normal:0,1:2048x4096", "normal:0,2:4096x4096", in_="float32", engine="exact")',
+    "quantized": 'us.quantize("normal:0,1:5000x20000", "e2m1", scale="nvfp4")',
+    "check": 'us.verify.matmul("normal:0,1:4096x4096", "normal:0,1:4096x4096", "normal:0,2:4096x4096", in_="bf16")',
+    "explanation": 'us.explain.matmul("normal:0,1:1024x1024", "normal:0,1:1024x4096", "normal:0,2:4096x1024", in_="bf16", engine="sm_90")',
 }
 
 
@@ -46,7 +53,7 @@ class Interrupted(unittest.TestCase):
         command = [sys.executable, "-c", LONG.format(call=call)]
         with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
             self.assertEqual(process.stdout.readline(), "begun\n")
-            time.sleep(0.5)
+            time.sleep(0.3)
             self.assertIsNone(process.poll())
             begun = time.monotonic()
             process.send_signal(signal.SIGINT)

@@ -6,6 +6,7 @@ usage: package_test.py ULPSCOPE, with the package on PYTHONPATH"""
 import ast
 import contextlib
 import csv
+import html
 import inspect
 import io
 import os
@@ -300,6 +301,32 @@ class Examples(unittest.TestCase):
         self.assertIn("<svg", page)
         self.assertIn("log2 of the loss scale", page)
         self.assertNotIn("<svg", us.formats()._repr_html_())
+
+    def test_a_table_in_a_notebook(self):
+        rows = [[f"<layer {i}>", i, i / 3, "same", 100.0 * i / 99] for i in range(100)]
+        table = us.Table("made", ["name", "count", "error", "format", "lost%"], rows)
+        page = table._repr_html_()
+        self.assertIn("<p>format same</p>", page)
+        self.assertEqual(page.count("<td"), 20 * 4)  # of a column that is the same everywhere there are no cells
+        self.assertIn("... 80 more rows", page)
+        self.assertIn("&lt;layer 7&gt;", page)
+        self.assertNotIn("<layer", page)
+        self.assertIn('<span title="0.3333333333333333">0.33333</span>', page)
+        self.assertIn(">1.01</span>", page)  # percentages as text tables have them
+        self.assertEqual(us.Table("none", ["a"], [])._repr_html_().count("<td"), 0)
+
+    def test_a_result_in_a_notebook_has_its_figures_and_sentences(self):
+        result = us.study("accumulation", {"engine": ["sm_90", "fma"], "in_": "e4m3", "k": "64:256"})
+        page = result._repr_html_()
+        self.assertIn("<svg", page)
+        self.assertIn("<table", page)
+        for sentence in result.findings["sentence"]:
+            self.assertIn(html.escape(sentence), page)
+            self.assertIn(sentence, repr(result))
+        a = np.ones((2, 2), np.float32)
+        explained = us.explain.matmul(2 * a, a, a)
+        self.assertEqual(repr(explained), explained.text)
+        self.assertIn(html.escape(explained.text), explained._repr_html_())
 
 
 class Stubs(unittest.TestCase):

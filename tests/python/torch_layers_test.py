@@ -293,7 +293,11 @@ class NamedAndRefused(unittest.TestCase):
                 x = torch.ones(1, 2, requires_grad=True)
                 torch.autograd.grad(layer(x).square().sum(), x, create_graph=True)
 
-        for fails, words in ((closed, "closure"), (twice, "create_graph"), (narrow, "weight weight is bfloat16"), (lambda: us.torch.emulate("float64"), "float64"),
+        def not_wide():
+            with us.torch.emulate("float64"):
+                nn.Linear(2, 2)(torch.ones(1, 2))
+
+        for fails, words in ((closed, "closure"), (twice, "create_graph"), (narrow, "weight weight is bfloat16"), (not_wide, r"is float32; under float64 .* call double\(\)"),
                              (lambda: us.torch.emulate("bf16_amp", record="x", places=["gradient"]), "gradients, input"),
                              (lambda: us.torch.emulate("bf16_amp", every=0), "every 0")):  # fmt: skip
             with self.assertRaisesRegex(us.Error, words) as raised:

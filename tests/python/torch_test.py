@@ -173,8 +173,6 @@ class Emulated(unittest.TestCase):
             self.assertEqual(first[0], again[0], recipe)
             self.assertTrue(all(torch.equal(a, b) for a, b in zip(first[1], again[1])), recipe)
             self.assertEqual(first[2].unknown, [])
-        with self.assertRaisesRegex(us.Error, "float64"):
-            us.torch.emulate("float64")
         with self.assertRaisesRegex(us.Error, "fp8_deepseek"):
             us.torch.emulate("fp8_deepsek")
 

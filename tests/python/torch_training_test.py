@@ -30,10 +30,10 @@ torch.set_num_threads(2)
 
 
 def read_safetensors(path):
-    """Names and arrays of a file of F32, F16, BF16 and U8, which are codes where numpy has no such numbers."""
+    """Names and arrays of a file of F64, F32, F16, BF16 and U8, which are codes where numpy has no such numbers."""
     data = pathlib.Path(path).read_bytes()
     size = int.from_bytes(data[:8], "little")
-    dtypes = {"F32": np.float32, "F16": np.float16, "BF16": np.uint16, "U8": np.uint8}
+    dtypes = {"F64": np.float64, "F32": np.float32, "F16": np.float16, "BF16": np.uint16, "U8": np.uint8}
     tensors = {}
     for name, entry in json.loads(data[8 : 8 + size]).items():
         if name == "__metadata__":
@@ -155,6 +155,9 @@ class BesideTheLaboratory(unittest.TestCase):
     def check(self, model, spec, data, recipe, optimizer, steps=6, batch=16, scaler=None, run="", record=None):
         """Trains both, compares all weights and losses; returns skipped steps. `data`: inputs, classes, and the section of them."""
         inputs, classes, section = data
+        if recipe == "float64":
+            model.double()
+            inputs = inputs.double() if inputs.is_floating_point() else inputs
         write_safetensors(self.path("init.safetensors"), model.state_dict())
         study = f"""[model]\n{spec}\ninit = "init.safetensors"\n[data]\n{section}\nbatch = {batch}\norder = "fixed"\n[loss]
 kind = "cross_entropy"\n[optimizer]\n{optimizer}\n[run]\nsteps = {steps}\nseeds = [{SEED}]\nrecipes = ["{recipe}"]\n{run}"""
@@ -212,8 +215,6 @@ kind = "cross_entropy"\n[optimizer]\n{optimizer}\n[run]\nsteps = {steps}\nseeds 
     def test_a_perceptron_under_every_recipe(self):
         data, seen = self.digits(), set()
         for i, recipe in enumerate(us.recipes()):
-            if recipe == "float64":
-                continue
             with self.subTest(recipe):
                 model, spec = self.perceptron()
                 optimizer = SGD if recipe.startswith(("fp16_pure", "genesis", "keras")) else list(OPTIMIZERS)[i % 3]
@@ -232,16 +233,20 @@ kind = "cross_entropy"\n[optimizer]\n{optimizer}\n[run]\nsteps = {steps}\nseeds 
                 self.assertTrue(1 < skipped < 10, skipped)
 
     def test_gradients_that_are_recorded(self):
-        model, spec = self.perceptron()
-        self.check(model, spec, self.digits(), "fp16_amp", ADAM, scaler={"init_scale": 2.0**10}, record=self.path("mine.safetensors"))
-        mine = read_safetensors(self.path("mine.safetensors"))
-        theirs = read_safetensors(self.path(f"report/gradients/fp16_amp-{SEED}.safetensors"))
-        self.assertEqual(len(mine), 6 * 4)
-        self.assertEqual({name: one.tobytes() for name, one in mine.items()}, {name: one.tobytes() for name, one in theirs.items()})
+        for recipe, scaler in (("fp16_amp", {"init_scale": 2.0**10}), ("float64", None)):
+            with self.subTest(recipe):
+                model, spec = self.perceptron()
+                self.check(model, spec, self.digits(), recipe, ADAM, scaler=scaler, record=self.path("mine.safetensors"))
+                mine = read_safetensors(self.path("mine.safetensors"))
+                theirs = read_safetensors(self.path(f"report/gradients/{recipe}-{SEED}.safetensors"))
+                self.assertEqual(len(mine), 6 * 4)
+                for name, one in theirs.items():
+                    self.assertEqual((mine[name].dtype, mine[name].tobytes()), (one.dtype, one.tobytes()), name)
+                self.assertEqual(set(mine), set(theirs))
 
     def test_convolutions_and_norms(self):
         data = self.digits()
-        for recipe in ("bf16_amp", "fp8_deepseek", "bf16_pure"):
+        for recipe in ("float64", "bf16_amp", "fp8_deepseek", "bf16_pure"):
             with self.subTest(recipe):
                 model = self.layers(
                     nn.Unflatten(1, (1, 8, 8)), nn.Conv2d(1, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2),
@@ -255,7 +260,7 @@ layers = [{reshape = [1, 8, 8]}, {conv = [1, 4, 3, 1]}, {batch_norm = [4]}, "rel
     def test_a_gpt(self):
         tokens, classes = markov(64, 12, 16)
         data = tokens, classes, 'table = "markov"\nsamples = 64'
-        for recipe in ("float32", "bf16_amp", "fp8_deepseek", "mxfp8", "nvfp4", "bf16_stochastic"):
+        for recipe in ("float32", "float64", "bf16_amp", "fp8_deepseek", "mxfp8", "nvfp4", "bf16_stochastic"):
             with self.subTest(recipe):
                 torch.manual_seed(2)
                 model = Gpt(16, 12, 32, 4, 2)
@@ -265,7 +270,7 @@ layers = [{reshape = [1, 8, 8]}, {conv = [1, 4, 3, 1]}, {batch_norm = [4]}, "rel
     def test_an_lstm(self):
         tokens, classes = markov(64, 10, 8)
         data = tokens, classes, 'table = "markov"\nsamples = 64'
-        for recipe in ("float32", "fp16_amp", "fp8_current", "fp8_delayed", "bf16_pure"):
+        for recipe in ("float32", "float64", "fp16_amp", "fp8_current", "fp8_delayed", "bf16_pure"):
             with self.subTest(recipe):
                 torch.manual_seed(3)
                 model = Lstm(8, 24)

@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "emu/error.hpp"
+#include "emu/hypotenuse.hpp"
 #include "emu/names.hpp"
 #include "emu/suggestions.hpp"
 #include "recipes/scaler.hpp"
@@ -131,7 +132,7 @@ std::vector<Losses> losses_of(const TrainStudy& study, int threads) {
 }
 
 /// How many standard errors two means are apart.
-double apart(const Losses& a, const Losses& b) { return std::fabs(a.mean - b.mean) / std::hypot(a.error, b.error); }
+double apart(const Losses& a, const Losses& b) { return std::fabs(a.mean - b.mean) / emu::hypotenuse(a.error, b.error); }
 
 constexpr double far_apart = 3.7;  // Student's t, 6 degrees of freedom, two-sided 1%
 const char* const student = "Student's t, 6 degrees of freedom, 1%";

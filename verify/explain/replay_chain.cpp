@@ -9,6 +9,7 @@
 #include "emu/bulk.hpp"
 #include "emu/catalogue.hpp"
 #include "emu/engine_matmul.hpp"
+#include "emu/stop.hpp"
 
 namespace ulpscope::verify {
 namespace {
@@ -99,6 +100,7 @@ std::vector<Float> native_sums(const ChainOperands<Float>& operands, std::span<c
 template <class Float>
 std::vector<Float> chain_sums(const Chain& chain, const ChainOperands<Float>& operands, std::span<const std::size_t> ks,
                               const std::vector<Float>& start) {
+  emu::stop_if_asked();
   if (chain.engine) return engine_sums(*chain.engine, operands, ks, start);
   const bool plain = chain.accumulator == storage<Float> && chain.rounding == emu::RoundingOptions{};
   if (plain && chain.products == emu::Products::rounded) return native_sums(operands, ks, start);

@@ -14,6 +14,7 @@
 #include "emu/encode.hpp"
 #include "emu/error.hpp"
 #include "emu/exact_sum.hpp"
+#include "emu/hypotenuse.hpp"
 #include "emu/names.hpp"
 #include "verify/operations/random_sums.hpp"
 #include "verify/operations/rows.hpp"
@@ -146,7 +147,7 @@ class Cancelling final : public GeneratedExpectation {
         size += std::abs(term), own += rounded * rounded;
       }
       const double value = sum.value();
-      const double off = lambda_ * std::hypot(random_sum_error(arithmetic_, products, TermScale::own), std::sqrt(own));
+      const double off = lambda_ * emu::hypotenuse(random_sum_error(arithmetic_, products, TermScale::own), std::sqrt(own));
       element = within(value, std::abs(value) * 0x1p-52, off + static_cast<double>(request().k) * underflow(arithmetic_.format),
                        size);
     }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "emu/stop.hpp"
 #include "verify/operations/convolution_shape.hpp"
 #include "verify/operations/product_sum.hpp"
 #include "verify/operations/products.hpp"
@@ -26,7 +27,10 @@ class ConvolutionExpectation final : public Expectation {
     return bound() + " is 1 or more: a wider accumulator or a smaller depth of the sums makes it worth something";
   }
   void expect(std::uint64_t first, std::span<Expected> elements) const override {
-    for (Expected& element : elements) element = over<ProductSum>(first++).expected(op_.arithmetic);
+    for (Expected& element : elements) {
+      emu::stop_if_asked();
+      element = over<ProductSum>(first++).expected(op_.arithmetic);
+    }
   }
   Precise precise(std::uint64_t index) const override { return over<ExactProductSum>(index).precise(op_.last); }
 

@@ -12,6 +12,7 @@
 
 #include "emu/encode.hpp"
 #include "emu/error.hpp"
+#include "emu/hypotenuse.hpp"
 #include "emu/names.hpp"
 #include "verify/operations/ball.hpp"
 #include "verify/operations/layer_norm_errors.hpp"
@@ -187,7 +188,7 @@ class LayerNormExpectation final : public RowExpectation {
     const double tiny = underflow(op_.arithmetic.format);
     const MomentErrors& m = errors.moments;
     // Independent random errors add up by their squares.
-    const double random = m.independent ? std::hypot(c * errors.linear, m.random_mean) : c * errors.linear + m.random_mean;
+    const double random = m.independent ? emu::hypotenuse(c * errors.linear, m.random_mean) : c * errors.linear + m.random_mean;
     const double shifted = c + m.mean + m.random_mean;
     double off = random + m.mean + shifted * errors.of_root + (shifted - c) * errors.linear;
     if (op_.normalized) off += unit(*op_.normalized) * (c + off) + underflow(*op_.normalized) / errors.inverse;

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "emu/hypotenuse.hpp"
 #include "emu/math.hpp"
 #include "verify/operations/random_sums.hpp"
 
@@ -137,13 +138,13 @@ MomentErrors random_errors(const KernelArithmetic& arithmetic, const RowSums& su
   const std::vector<double> squares = squared(centred);
   const double own = (norm == Norm::rms ? 1 : 3) * u * root_of_squares(squares);
   const double of_sum = random_sum_error(arithmetic, squares, TermScale::own);
-  errors.random_squares = lambda * std::hypot(of_sum, own) * (1 + g);
+  errors.random_squares = lambda * emu::hypotenuse(of_sum, own) * (1 + g);
   errors.squares = n * underflow(arithmetic.format);
   if (norm == Norm::rms) return errors;
   const std::vector<double> terms(x.begin(), x.end());
   const bool merges = updates(norm, variance);
   const double of_merges = merges ? 3 * u * std::sqrt(sums.centred / n) : 0;  // (n_small d)^2 <= n b: n S in all
-  errors.random_mean = lambda * std::hypot(random_sum_error(arithmetic, terms, TermScale::own) / n, of_merges) * (1 + g);
+  errors.random_mean = lambda * emu::hypotenuse(random_sum_error(arithmetic, terms, TermScale::own) / n, of_merges) * (1 + g);
   errors.mean = of_division(arithmetic, sums.mean + errors.random_mean);
   const double of_mean = errors.mean + errors.random_mean;
   errors.squares += n * of_mean * of_mean * (1 + own_roundings(arithmetic) + g);

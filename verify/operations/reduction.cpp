@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "emu/error.hpp"
+#include "emu/stop.hpp"
 #include "verify/operations/product_sum.hpp"
 #include "verify/operations/products.hpp"
 
@@ -28,7 +29,10 @@ class ReductionExpectation final : public Expectation {
     return bound() + " is 1 or more: a wider accumulator or a smaller depth of the sums makes it worth something";
   }
   void expect(std::uint64_t first, std::span<Expected> elements) const override {
-    for (Expected& element : elements) element = over<ProductSum>(first++).expected(op_.arithmetic);
+    for (Expected& element : elements) {
+      emu::stop_if_asked();
+      element = over<ProductSum>(first++).expected(op_.arithmetic);
+    }
   }
   Precise precise(std::uint64_t index) const override { return over<ExactProductSum>(index).precise(op_.last); }
 

@@ -15,6 +15,7 @@
 #include "emu/catalogue.hpp"
 #include "emu/error.hpp"
 #include "emu/names.hpp"
+#include "emu/stop.hpp"
 #include "verify/operations/kernel_arithmetic.hpp"
 
 namespace ulpscope::verify {
@@ -64,6 +65,7 @@ RowExpectation::RowExpectation(std::vector<std::uint64_t> shape, const LastRound
 void RowExpectation::expect(std::uint64_t first, std::span<Expected> elements) const {
   std::vector<Expected> whole;
   while (!elements.empty()) {
+    emu::stop_if_asked();
     const std::uint64_t index = first / columns_, start = first % columns_;
     const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(columns_ - start, elements.size()));
     if (count == columns_) {
