@@ -47,10 +47,6 @@ bool is_fused_chain(const Engine& engine, Format accumulator);
 /// The fast kernel's plan, where the engine is a single truncating sum that fits it.
 std::optional<AlignedPlan> aligned_plan(const Engine& engine, Format a, Format b);
 
-/// Whether products of zeros, added behind those of a sum, leave it as it was, whatever the sum: known of engines of one
-/// truncating sum that cuts results where it cuts terms, or before, for formats whose products are never subnormal.
-bool zeros_keep_sums(const Engine& engine, Format a, Format b);
-
 /// The plan of the general kernel for chains of `length` products, where the engine is one that it can run.
 std::optional<StagesPlan> stages_plan(const Engine& engine, Format a, Format b, Format scales, std::size_t length);
 

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "emu/engine_matmul.hpp"
+#include "emu/engine_padding.hpp"
 #include "emu/engines.hpp"
 #include "emu/names.hpp"
-#include "emu/products/plan.hpp"
 #include "tests/emu/engine_problems.hpp"
 
 namespace {
@@ -50,7 +50,7 @@ TEST_CASE("zeros keep the sums of the engines of which it is said") {
     if (mode.model.accumulator != float32) continue;
     for (const Kind kind : {Kind::ordinary, Kind::any_code, Kind::tiny, Kind::huge, Kind::sparse}) {
       const Problem p = problem_of(mode, kind, random, {.m = 20, .n = 70, .k = 100});
-      if (!detail::zeros_keep_sums(mode.model, p.a_format, p.b_format)) continue;
+      if (!zeros_keep_sums(mode.model, p.a_format, p.b_format)) continue;
       ++known;
       has_hopper |= mode.engine == "sm_90" && p.a_format.bits() == 8;
       CAPTURE(mode.engine, mode.instruction, format_name(p.a_format), static_cast<int>(kind), p.m, p.n, p.k);
@@ -74,7 +74,7 @@ TEST_CASE("it is not said of sums that zeros change") {
     format = bfloat16, kind = Kind::tiny;
   }
   mode.inputs = std::span(&format, 1);
-  CHECK_FALSE(detail::zeros_keep_sums(mode.model, format, format));
+  CHECK_FALSE(zeros_keep_sums(mode.model, format, format));
   std::size_t changed = 0;
   for (int turn = 0; turn < 20; ++turn) {
     Problem p = problem_of(mode, kind, random, {.m = 20, .n = 70, .k = 100});

@@ -58,8 +58,10 @@ ProductPrecision precision_of(const Case& of) {
 Array<float> some_numbers(const Shape& shape, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   Array<float> out(shape);
-  for (float& x : out.values)
-    x = std::ldexp(static_cast<float>(random() >> 40) * 0x1p-23F - 1, static_cast<int>(random() % 12));
+  for (float& x : out.values) {
+    const float unit = static_cast<float>(random() >> 40) * 0x1p-23F - 1;
+    x = std::ldexp(unit, static_cast<int>(random() % 12));
+  }
   return out;
 }
 

@@ -120,6 +120,45 @@ TEST_CASE("all that is stored is told, with its place", "[training]") {
   CHECK(places["sum"] == std::set<std::string>{"output", "gradient"});
 }
 
+TEST_CASE("nvfp4 weights in blocks of 16 by 16 have the scale of their block in both directions", "[training]") {
+  // Numbers of E2M1 times a power of two for each block, and 6 times the identity: all is exact but the scales of whole
+  // operands, 1/448 each. They are rounded, so are their product and that with the sum: four times half of 2^-23.
+  const std::size_t n = 48, k = 32;
+  const std::vector<float> e2m1{0, 0.5F, 1, 1.5F, 2, 3, 4, 6};
+  std::mt19937_64 random(5);
+  Array<float> w({n, k}), x({k, k}), seed({n, n});
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j < k; ++j) {
+      const float number = i % 16 == 0 && j % 16 == 0 ? 6 : e2m1[random() % e2m1.size()];
+      w.values[i * k + j] = std::ldexp(number, -static_cast<int>(i / 16 * (k / 16) + j / 16));
+    }
+  for (std::size_t i = 0; i < k; ++i) x.values[i * k + i] = 6;
+  for (std::size_t i = 0; i < n; ++i) seed.values[i * n + i] = 6;
+  const OperandPrecision rows{{emu::e2m1, {}}, studies::parse_scaling("nvfp4")};
+  const Storage wide{emu::float32, {}};
+  Tape<float> tape(precision_of({}, {.input = rows,
+                                     .weight = {{emu::e2m1, {}}, studies::parse_scaling("nvfp4:16x16")},
+                                     .grad_output = rows,
+                                     .engine = "sm_100",
+                                     .output = wide,
+                                     .grad_input = wide,
+                                     .grad_weight = wide}),
+                   0, 1);
+  const Variable of_w = tape.input(w, emu::float32, false);
+  const Variable y = training::linear(tape, tape.input(x, emu::float32, false), of_w, {});
+  const Variable z = tape.input(Array<float>({n, k}, 1.0F), emu::float32, true);
+  tape.backward(training::linear(tape, z, of_w, {}), seed);
+
+  std::size_t differing = 0;
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j < k; ++j) {
+      const float expected = 6 * w.values[i * k + j], bound = 0x1p-22F * expected;
+      differing += std::fabs(tape.value(y).values[j * n + i] - expected) <= bound ? 0 : 1;
+      differing += std::fabs(tape.gradient(z).values[i * k + j] - expected) <= bound ? 0 : 1;
+    }
+  CHECK(differing == 0);
+}
+
 TEST_CASE("a block-scaled product is that of its blocks, promoted", "[training]") {
   // Written out: blocks of 128 products, each a chain of the engine of 32 products a step from 0, times both scales, added.
   const std::size_t m = 3, k = 256, n = 5;

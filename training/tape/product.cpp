@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "emu/engine_matmul.hpp"
+#include "emu/engine_padding.hpp"
 #include "emu/error.hpp"
 #include "emu/magnitude.hpp"
-#include "emu/products/plan.hpp"
 #include "products/engine.hpp"
 
 namespace ulpscope::training {
@@ -238,7 +238,7 @@ void multiply(const ProductOperand<Real>& a, const ProductOperand<Real>& b, cons
   for (Quantizing<Real>* const of : {&from_a, &from_b})
     if (may_leave_out && stores_zeros(of->operand.precision) && of->layout().lines <= 1) of->kept.lines = of->matrix.rows;
   if (may_leave_out && stores_zeros(a.precision) && stores_zeros(b.precision) && of_a.products <= 1 && of_b.products <= 1 &&
-      emu::detail::zeros_keep_sums(engine.model, format_a, format_b))
+      emu::zeros_keep_sums(engine.model, format_a, format_b))
     from_a.kept.products = from_b.kept.products = k;
 
   QuantizedOperand<Real>&left = workspace.left, &right = workspace.right;
