@@ -8,6 +8,7 @@ NB_MODULE(_core, m) {
   using namespace ulpscope;
   m.doc() = "The rooms of ulpscope. Use the package ulpscope.";
   m.attr("version") = reports::version();
+  nanobind::set_leak_warnings(false);  // at the end of a program a loss may still hold its graph, which is no fault of anybody
   nanobind::exception<Error>(m, "Error", PyExc_ValueError);
   python::add_numbers(m);
   python::add_facts(m);

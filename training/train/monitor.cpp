@@ -15,6 +15,7 @@
 #include "emu/encode.hpp"
 #include "emu/magnitude.hpp"
 #include "emu/math.hpp"
+#include "emu/stop.hpp"
 
 namespace ulpscope::training {
 
@@ -180,6 +181,7 @@ void Monitor::add(const Stored<Real>& stored) {
   Word<Real> lost = 0;
   constexpr std::size_t at_once = 4096;
   for (std::size_t first = 0; first < count; first += at_once) {
+    emu::stop_if_asked();
     const FewCounts<Real> few =
         look(Few<Real>{stored.before.data() + first, stored.after.data() + first, std::min(at_once, count - first),
                        static_cast<Word<Real>>(limits.normal), static_cast<Word<Real>>(limits.largest),
