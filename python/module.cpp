@@ -24,6 +24,7 @@ NB_MODULE(_core, m) {
   using namespace ulpscope;
   m.doc() = "The rooms of ulpscope. Use the package ulpscope.";
   m.attr("version") = reports::version();
+  nanobind::set_leak_warnings(false);  // at the end of a program a loss may still hold its graph, which is no fault of anybody
   nanobind::exception<Error> error(m, "Error", PyExc_ValueError);
   nanobind::register_exception_translator(raise_visible, error.ptr());
   python::add_numbers(m);

@@ -101,6 +101,10 @@ class Quantized:
         self.format, self.codes, self.scales = out["format"], out["codes"], out["scales"]
         self.scale_format, self.tensor_scale, self._values = out["scale_format"], out["tensor_scale"], out["values"]
 
+    def __repr__(self):
+        scales = "" if self.scales is None else f" under scales {self.scale_format} {self.scales.shape}"
+        return f"<{self.format} {self.codes.shape}{scales}>"
+
     def dequantize(self):
         """float64, in the shape of what was quantized."""
         return self._values

@@ -78,6 +78,9 @@ class Emulation:
         the threshold it passed: the Table `findings` of `ulpscope train`."""
         return Table(*self._core.findings())
 
+    def __repr__(self) -> str:
+        return f"<{self.recipe}: {self._step} steps, {len(self.findings())} findings>"
+
     # The layers' names: those of the outermost module that is called.
 
     def _enter(self, module, _):

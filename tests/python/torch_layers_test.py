@@ -6,6 +6,7 @@ name (exit code 4).
 usage: torch_layers_test.py, with the package on PYTHONPATH"""
 import copy
 import os
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -308,6 +309,17 @@ class NamedAndRefused(unittest.TestCase):
 def nn_weight():
     torch.manual_seed(0)
     return nn.Linear(4, 3).weight.detach()
+
+
+class Ends(unittest.TestCase):
+    def test_a_program_that_ends_with_its_graph_says_nothing(self):
+        code = """import torch, ulpscope as us
+layer = torch.nn.Linear(8, 8)
+with us.torch.emulate("bf16_amp") as run:
+    loss = layer(torch.ones(2, 8)).sum()
+print(run)"""
+        out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+        self.assertEqual((out.stdout, out.stderr), ("<bf16_amp: 0 steps, 0 findings>\n", ""))
 
 
 class Recorded(unittest.TestCase):

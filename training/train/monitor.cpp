@@ -15,6 +15,7 @@
 #include "emu/encode.hpp"
 #include "emu/magnitude.hpp"
 #include "emu/math.hpp"
+#include "emu/stop.hpp"
 
 namespace ulpscope::training {
 
@@ -214,6 +215,7 @@ void Monitor::add(const Stored<Real>& stored) {
   Squares squares;
   Word<Real> lost = 0;
   const auto look_at = [&](std::size_t first, std::size_t of) {
+    emu::stop_if_asked();
     const FewCounts<Real> few =
         look(Few<Real>{stored.before.data() + first, stored.after.data() + first, of, static_cast<Word<Real>>(limits.normal),
                        static_cast<Word<Real>>(limits.largest), static_cast<Word<Real>>(limits.overflows)},
