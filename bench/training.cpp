@@ -106,7 +106,7 @@ void sgemm(benchmark::State& state) {
 
 void sizes(benchmark::internal::Benchmark* const bench) {
   bench->ArgNames({"in", "hidden", "out", "samples"})->Unit(benchmark::kMillisecond);
-  bench->Args({64, 128, 10, 64})->Args({128, 128, 128, 256})->Args({1024, 1024, 1024, 256});
+  bench->Args({64, 128, 10, 64})->Args({128, 128, 128, 256})->Args({256, 256, 256, 256})->Args({1024, 1024, 1024, 256});
 }
 BENCHMARK(sgemm)->Apply(sizes);
 BENCHMARK_CAPTURE(recipe, float32, "float32")->Apply(sizes);
