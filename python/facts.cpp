@@ -4,6 +4,7 @@
 #include "emu/engines.hpp"
 #include "emu/error.hpp"
 #include "emu/names.hpp"
+#include "emu/visible.hpp"
 #include "python/bindings.hpp"
 #include "recipes/recipe.hpp"
 #include "reports/page_html.hpp"
@@ -73,6 +74,7 @@ void add_facts(nb::module_& m) {
     return texts;
   });
   m.def("shortest", &reports::shortest);
+  m.def("visible", [](const std::string& text) { return emu::visible(text); });
   m.def("command_line", &requests::command_line);
 }
 

@@ -1,14 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 // The module ulpscope._core: the rooms as Python calls them. What people call is in python/ulpscope/.
+#include <exception>
+
 #include "emu/error.hpp"
+#include "emu/visible.hpp"
 #include "python/bindings.hpp"
 #include "reports/build_info.hpp"
+
+namespace {
+
+/// Errors name files and tensors: what others wrote is printed in tracebacks, too.
+void raise_visible(const std::exception_ptr& thrown, void* type) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const ulpscope::Error& error) {
+    PyErr_SetString(static_cast<PyObject*>(type), ulpscope::emu::visible(error.what()).c_str());
+  }
+}
+
+}  // namespace
 
 NB_MODULE(_core, m) {
   using namespace ulpscope;
   m.doc() = "The rooms of ulpscope. Use the package ulpscope.";
   m.attr("version") = reports::version();
-  nanobind::exception<Error>(m, "Error", PyExc_ValueError);
+  nanobind::exception<Error> error(m, "Error", PyExc_ValueError);
+  nanobind::register_exception_translator(raise_visible, error.ptr());
   python::add_numbers(m);
   python::add_facts(m);
   python::add_requests(m);

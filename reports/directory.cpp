@@ -44,7 +44,8 @@ std::string manifest_of(const std::vector<std::pair<std::string, std::string>>& 
   for (const auto& [key, value] : provenance.extra) manifest["extra"][key] = value;
   manifest["files"] = ordered_json::object();
   for (const auto& [name, hash] : hashes) manifest["files"][name] = hash;
-  return manifest.dump(2, ' ', false, ordered_json::error_handler_t::replace) + '\n';
+  constexpr bool all_ascii = true;  // by the escapes of JSON: what would act on a terminal is the same to a reader, and inert
+  return manifest.dump(2, ' ', all_ascii, ordered_json::error_handler_t::replace) + '\n';
 }
 
 std::optional<WriteElsewhere::Folders> elsewhere;

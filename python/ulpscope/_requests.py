@@ -89,7 +89,7 @@ class Asked:
         try:
             return function(self.values, *more)
         except _core.Error as error:
-            raise _core.Error(self.named(str(error))) from None
+            raise _core.Error(_core.visible(self.named(str(error)))) from None
 
 
 def is_array(value):

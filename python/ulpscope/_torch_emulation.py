@@ -92,7 +92,7 @@ class Emulation:
         for name, p in root.named_parameters():
             if p.is_floating_point() and p.dtype != torch.float32:
                 kind = str(p.dtype).removeprefix("torch.")
-                raise _core.Error(f"emulate: weight {name} is {kind}; recipes say what weights are stored in: give the model in float32")
+                raise _core.Error(f"emulate: weight {_core.visible(name)} is {kind}; recipes say what weights are stored in: give the model in float32")
         prefix = f"model{len(self._roots) + 1}." if self._roots else ""  # of a second one, such as a discriminator
         self._roots.append(root)
         has_product = (torch.nn.Linear, torch.nn.Conv1d, torch.nn.Conv2d, torch.nn.RNNBase)
@@ -166,7 +166,7 @@ class Emulation:
             if _follows is not None and _follows[0]:
                 kept, momentum = _follows
                 if momentum is None:
-                    raise _core.Error(f"emulate: layer {layer}: batch norm with momentum None; recipes know a number")
+                    raise _core.Error(f"emulate: layer {_core.visible(layer)}: batch norm with momentum None; recipes know a number")
                 for running, now in zip(kept, done.follow(layer, *(numbers_of(t) for t in kept), float(momentum))):
                     running.copy_(torch.from_numpy(now))
         return (out, words) if _formats else out

@@ -170,6 +170,11 @@ class Injection(Attack):
         self.assertEqual(self.run_here("sweep", "names.safetensors", "--to", "e4m3", "-o", "report")[0], 0)
         for name in ("index.html", "sweep.csv"):
             self.harmless((self.path / "report" / name).read_text())
+        file = self.write("\u009b31m\u202e\x7f \u00e9.npy", hostile.npy())
+        self.assertEqual(self.run_here("sweep", file, "--to", "e4m3", "-o", "of a file")[0], 0)
+        manifest = (self.path / "of a file/manifest.json").read_text()
+        self.harmless(manifest)
+        self.assertIn(file, json.loads(manifest)["arguments"])  # which asks for the same again
 
     def test_junit_of_names_that_are_no_text(self):
         self.write("bytes.ledger", hostile.ledger(hostile.NAME))

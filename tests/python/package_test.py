@@ -168,6 +168,15 @@ class BesideTheProgram(unittest.TestCase):
                 fails()
             self.assertNotIn("\n", str(raised.exception))
 
+    def test_what_others_named_is_visible_in_errors(self):
+        acting, shown = "w\x1b[31m\u009b\u202e\n::error::", r"w\x1b[31m\u009b\u202e\x0a::error::"
+        for fails in (lambda: us.census(acting + ".npy", to="e4m3"), lambda: us.matmul({acting: np.ones((2, 3))}, np.ones((2, 3))),
+                      lambda: us.census(np.ones(2), to={acting: np.ones(2)}), lambda: us.round(1.0, acting)):
+            with self.assertRaises(us.Error) as raised:
+                fails()
+            self.assertIn(shown, str(raised.exception))
+            self.assertNotRegex(str(raised.exception), "[\x00-\x1f\x7f-\x9f\u202e]")
+
 
 class StudyFiles(unittest.TestCase):
     def setUp(self):
