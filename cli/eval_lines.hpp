@@ -3,6 +3,7 @@
 // format of Berkeley TestFloat 3e (testfloat_gen, testfloat_ver).
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -55,7 +56,7 @@ constexpr std::size_t hex_digits(emu::Format format) { return static_cast<std::s
 
 /// The most that the results of `text_bytes` bytes of lines can take.
 constexpr std::size_t results_bound(const Evaluation& evaluation, std::size_t text_bytes) {
-  const std::size_t operands = facts_of(evaluation.operation).operands;
+  const std::size_t operands = std::max<std::size_t>(facts_of(evaluation.operation).operands, 1);  // as each has
   const std::size_t shortest = 2 * operands;  // a digit each, and what ends it
   const std::size_t result = operands * (hex_digits(evaluation.from) + 1) + hex_digits(evaluation.to) + sizeof(" 00\n") - 1;
   return text_bytes / shortest * result;

@@ -90,7 +90,7 @@ NewFile::NewFile(NewFile&& other) noexcept
     : path_(std::move(other.path_)),
       name_(std::move(other.name_)),
       temporary_(std::exchange(other.temporary_, {})),
-      folder_(other.folder_),
+      folder_(std::move(other.folder_)),  // what has no temporary name asks for it no more
       place_(other.place_),
       mode_(other.mode_),
       group_(other.group_),
@@ -125,13 +125,15 @@ void NewFile::begin(Kind former) {
   file_ = Descriptor(::openat(folder_.descriptor(), ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, at_first));
   if (file_.is_open() && ::access(descriptor_path(file_.value()).c_str(), F_OK) == 0) return;
   place_ = Place::temporary;
+  int reason = 0;  // of this call: file_ may close another descriptor when it takes the new one
   do {
     temporary_ = temporary_name(name_);
-    file_ = Descriptor(
-        ::openat(folder_.descriptor(), temporary_.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY | O_CLOEXEC, at_first));
-  } while (!file_.is_open() && errno == EEXIST);
-  if (file_.is_open()) return;
-  const int reason = errno;
+    const int opened =
+        ::openat(folder_.descriptor(), temporary_.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY | O_CLOEXEC, at_first);
+    reason = opened < 0 ? errno : 0;
+    file_ = Descriptor(opened);
+  } while (reason == EEXIST);
+  if (reason == 0) return;
   temporary_.clear();
   fail(reason);
 }

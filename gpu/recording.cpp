@@ -96,7 +96,7 @@ void take_set(std::span<const std::byte>& bytes, Set& set, std::size_t count, co
 /// Takes the bytes of a set from those that are left. @throws Error where fewer are.
 template <class Set>
 void reserve(std::size_t& left, const Set& set, std::size_t count, const std::string& name) {
-  const std::size_t each = bytes_of_one(set);
+  const std::size_t each = std::max<std::size_t>(bytes_of_one(set), 1);  // a result has a byte at least
   if (count > left / each)
     throw Error(name + ": the file ends before the codes of " + set.operation.instruction + ", which are " +
                 std::to_string(count) + " times " + std::to_string(each) + " bytes");

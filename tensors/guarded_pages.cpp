@@ -38,6 +38,7 @@ extern "C" void replace_lost_pages(int signal, siginfo_t* info, void*) {
     const std::uintptr_t start = range->start.load();
     if (address - start >= size) continue;
     range->lost.store(true);  // before anyone can read a zero
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): an integer compares with any address
     void* const zeros = ::mmap(reinterpret_cast<void*>(start), size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
     if (zeros == MAP_FAILED) break;
     errno = error;

@@ -29,10 +29,11 @@ void read_recording(const std::uint8_t* data, std::size_t size);
 void read_safetensors(const std::uint8_t* data, std::size_t size);
 void read_study(const std::uint8_t* data, std::size_t size);
 void read_text(const std::uint8_t* data, std::size_t size);
+void read_toml(const std::uint8_t* data, std::size_t size);
 void read_words(const std::uint8_t* data, std::size_t size);
 
 /// All of them.
-inline constexpr std::array<Target, 13> targets{{{"csv", read_csv},
+inline constexpr std::array<Target, 14> targets{{{"csv", read_csv},
                                                  {"dump", read_dump},
                                                  {"eval", read_eval},
                                                  {"json", read_json},
@@ -44,6 +45,7 @@ inline constexpr std::array<Target, 13> targets{{{"csv", read_csv},
                                                  {"safetensors", read_safetensors},
                                                  {"study", read_study},
                                                  {"text", read_text},
+                                                 {"toml", read_toml},
                                                  {"words", read_words}}};
 
 }  // namespace ulpscope::fuzz

@@ -73,6 +73,11 @@ class Systems(unittest.TestCase):
             self.assertEqual((result.returncode, result.stdout), (1, ""))
             self.assertRegex(result.stderr, f"^bootstrap: .*{expected}.*\n$")
 
+    def test_check_says_in_one_line_what_it_has_no_part_of(self):
+        result = self.bootstrap("check", "fuzzy", ID="debian", VERSION_ID="12")
+
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (2, "", "check: fuzzy: give sanitize, tidy, fuzz or changed\n"))
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -170,8 +170,9 @@ TEST_CASE("what is wrong in TOML is told with its line and what is right", "[req
 }
 
 TEST_CASE("characters that are not ASCII stand in quotes and comments of TOML, and nowhere else", "[requests]") {
-  for (const std::string wrong : {"C\xcc\x8d[[study]]", "text_of_it =\xc2\xa0\"x\"", "text_of_it = \"x\"\xc3\xa9", "text_of_it = 0\"\xc3\xa9\"",
-                                  "text_of_it = 'x'\xe3\x81\x82", "text_of_it = \"\\\xc3\xa9\"", "\xc3\xa9 = 1", "text_of_it = \xff"})
+  for (const std::string wrong :
+       {"C\xcc\x8d[[study]]", "text_of_it =\xc2\xa0\"x\"", "text_of_it = \"x\"\xc3\xa9", "text_of_it = 0\"\xc3\xa9\"",
+        "text_of_it = 'x'\xe3\x81\x82", "text_of_it = \"\\\xc3\xa9\"", "\xc3\xa9 = 1", "text_of_it = \xff"})
     CHECK_THAT(refusal(wrong), Catch::Matchers::StartsWith("f.toml:1: "));
 
   CHECK(refusal("\xef\xbb\xbftext_of_it = \"\xc3\xa9 # \\\" '\" # \xc3\xa9 \" '") == "accepted");

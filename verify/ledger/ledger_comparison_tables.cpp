@@ -54,9 +54,8 @@ void add_pair(std::vector<Cell>& row, const CaseComparison& c, Member figure) {
   for (const auto* side : {&c.before, &c.after}) {
     if (!*side) {
       row.emplace_back(std::string());
-    } else if constexpr (std::is_same_v<Member, double LedgerFigures::*>) {
-      row.emplace_back((**side).*figure);
-    } else if constexpr (std::is_same_v<Member, std::string LedgerFigures::*>) {
+    } else if constexpr (std::is_same_v<Member, double LedgerFigures::*> ||
+                         std::is_same_v<Member, std::string LedgerFigures::*>) {
       row.emplace_back((**side).*figure);
     } else {
       row.push_back(number((**side).*figure));

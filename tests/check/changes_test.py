@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What a change reaches, in a tree made for it and in our own.   usage: changes_test.py ROOT"""
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+import changes  # noqa: E402
+
+ROOT = pathlib.Path(sys.argv.pop())
+
+
+class Changes(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.root = pathlib.Path(scratch.name)
+        self.write("a/own.hpp", "")
+        self.write("a/deep.hpp", "")
+        self.write("a/through.hpp", '#include "a/deep.hpp"\n')
+        self.write("a/first.cpp", '#include "a/own.hpp"\n  #  include "a/through.hpp"\n')
+        self.write("a/own.cpp", '#include "a/own.hpp"\n')
+        self.write("a/other.cpp", "#include <vector>\n")
+
+    def write(self, name, text):
+        (self.root / name).parent.mkdir(exist_ok=True)
+        (self.root / name).write_text(text)
+
+    def compiled(self, *names):
+        return changes.to_compile(self.root, ["a/first.cpp", "a/other.cpp", "a/own.cpp"], names)
+
+    def test_sources_stand_for_themselves_and_headers_have_one_that_sees_them(self):
+        self.assertEqual(self.compiled("a/other.cpp"), ["a/other.cpp"])
+        self.assertEqual(self.compiled("a/own.hpp"), ["a/own.cpp"])
+        self.assertEqual(self.compiled("a/deep.hpp", "a/through.hpp"), ["a/first.cpp"])
+        self.assertEqual(self.compiled("a/none.hpp", "a/none.cpp", "README.md"), [])
+
+    @unittest.skipUnless(shutil.which("git"), "no git")
+    def test_files_that_differ_from_a_commit(self):
+        def git(*words):
+            subprocess.run(["git", "-c", "user.name=x", "-c", "user.email=x", *words], cwd=self.root, check=True, capture_output=True, timeout=60)
+        git("init"), git("add", "."), git("commit", "-m", "first")
+        self.write("a/own.hpp", "// new")
+        self.write("a/other.cpp", "// new")
+        git("commit", "-a", "-m", "second")
+        self.write("a/own.cpp", "// not committed")
+        (self.root / "a/first.cpp").unlink()
+        self.assertEqual(changes.changed(self.root, "HEAD^"), ["a/other.cpp", "a/own.cpp", "a/own.hpp"])
+
+    def test_every_target_of_the_fuzzer_has_its_files_which_exist(self):
+        readers = changes.readers(ROOT)
+        targets = re.findall(r'\{"(\w+)", read_\w+\}', (ROOT / "tests/fuzz/targets.hpp").read_text())
+        self.assertGreater(len(targets), 10)
+        self.assertEqual(sorted(readers), sorted(targets))
+        self.assertEqual([part for parts in readers.values() for part in parts if not (ROOT / part).is_file()], [])
+
+    def test_readers_are_fuzzed_for_their_files_headers_and_seeds(self):
+        self.assertEqual(changes.to_fuzz(ROOT, ["requests/toml.hpp"]), ["study", "toml"])
+        self.assertEqual(changes.to_fuzz(ROOT, ["tests/fuzz/corpus/csv/new.csv", "tests/fuzz/dictionaries/npz.dict"]), ["csv", "npz"])
+        self.assertEqual(changes.to_fuzz(ROOT, ["tests/fuzz/target.cpp"]), sorted(changes.readers(ROOT)))
+        self.assertEqual(changes.to_fuzz(ROOT, ["README.md", "cli/main.cpp"]), [])
+
+
+class Arguments(unittest.TestCase):
+    def check(self, *words):
+        done = subprocess.run([sys.executable, ROOT / "tests/check/check.py", *words, "--arguments-only"], capture_output=True, text=True,
+                              timeout=60)
+        return done.returncode, done.stderr
+
+    def test_what_is_asked_wrongly_is_told_in_one_line(self):
+        self.assertEqual(self.check("fuzzy"), (2, "check: fuzzy: give sanitize, tidy, fuzz or changed\n"))
+        self.assertEqual(self.check("--since", "no commit"), (2, "check: --since no commit: is no commit here\n"))
+        self.assertEqual(self.check("tidy", "--only", "files"), (0, ""))
+
+
+unittest.main()

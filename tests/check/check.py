@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What a person runs before a release, or a CI system for a change: sanitizers, clang-tidy, fuzzing. One line a part at the end;
+exit code 1 if one failed.
+
+usage: ./bootstrap check [PART...] [--since COMMIT] [--only PATH] [--seconds N] [--minutes N] [--jobs N]
+
+PART       sanitize  the sanitized build and its default tests
+           tidy      clang-tidy over all sources
+           fuzz      every corpus given to every reader, then each target fuzzed for --seconds (60)
+           changed   tidy and fuzz of what changed since a commit, for CI: tidy ends after --minutes (3) and says what it left
+           all but `changed` if none is named
+--since    a commit: tidy and fuzz only what differs from it; of `changed` HEAD^ unless given
+--only     tidy files below a folder, or a file; may be repeated
+--minutes  tidy begins no file after so many minutes, and says how many it left out; without it there is no limit
+--jobs     compilations, tests and files at once; the processors
+"""
+import argparse
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import time
+
+import changes
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+BUILD = ROOT / "build"
+TIDY = ["clang-tidy-19", "--quiet", "--warnings-as-errors=*", "--extra-arg=-Wno-unknown-warning-option"]
+PARTS = ("sanitize", "tidy", "fuzz")
+LIMIT = 6 * 3600  # seconds of one command, on any machine
+
+
+class Failed(Exception):
+    """A part found something, or could not be done; the text says what in one line."""
+
+
+def say(text):
+    print(f"== {text}", flush=True)
+
+
+def run(command, log, what):
+    """Runs a command into a log; what it said last is shown where it fails."""
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with open(log, "a") as out:
+        code = subprocess.run([str(word) for word in command], cwd=ROOT, stdout=out, stderr=subprocess.STDOUT, timeout=LIMIT).returncode
+    if code != 0:
+        sys.stdout.writelines(log.read_text(errors="replace").splitlines(keepends=True)[-60:])
+        raise Failed(f"{what} failed (log: {log.relative_to(ROOT)})")
+
+
+def log_of(part):
+    log = BUILD / "check" / f"{part}.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    log.write_text("")
+    return log
+
+
+def sanitize(options):
+    log = log_of("sanitize")
+    say(f"building build/sanitize (log: {log.relative_to(ROOT)})")
+    run(["cmake", "--preset", "sanitize"], log, "configuring")
+    run(["cmake", "--build", "--preset", "sanitize", "-j", options.jobs], log, "the build")
+    say("running its default tests")
+    run(["ctest", "--preset", "sanitize", "-j", options.jobs], log, "a test")
+    return re.findall(r"^\d+% tests passed, \d+ tests? failed out of \d+", log.read_text(errors="replace"), re.MULTILINE)[-1]
+
+
+def commands(log):
+    """A compile command for each source of the tree, in a folder of their own: file -> command."""
+    run(["cmake", "--preset", "tidy"], log, "configuring")
+    known = {}
+    for command in json.loads((BUILD / "tidy/compile_commands.json").read_text()):
+        path = pathlib.Path(command["directory"], command["file"])
+        if path.is_relative_to(ROOT) and not path.is_relative_to(BUILD) and path.suffix == ".cpp":
+            known.setdefault(str(path.relative_to(ROOT)), command)  # one that is compiled in several ways is seen in the first
+    (BUILD / "check/compile_commands.json").write_text(json.dumps(list(known.values())))
+    return known
+
+
+def tidy(options):
+    log = log_of("tidy")
+    sources = list(commands(log))
+    chosen = sources if options.since is None else changes.to_compile(ROOT, sources, changes.changed(ROOT, options.since))
+    if options.only:
+        chosen = [name for name in chosen if any(name == only or name.startswith(only.rstrip("/") + "/") for only in options.only)]
+    say(f"clang-tidy over {len(chosen)} of {len(sources)} sources (log: {log.relative_to(ROOT)})")
+    end = time.monotonic() + 60 * options.minutes if options.minutes else None
+
+    def look(name):
+        if end and time.monotonic() > end:
+            return name, None, ""
+        done = subprocess.run([*TIDY, "-p", BUILD / "check", name], cwd=ROOT, capture_output=True, text=True, timeout=LIMIT)
+        return name, done.returncode, done.stdout
+
+    wrong, left = [], []
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool, open(log, "a") as out:
+        for name, code, said in pool.map(look, chosen):
+            left += [name] if code is None else []
+            if code:
+                wrong.append(name)
+                print(said, end="", flush=True)
+            out.write(f"{name}: {'not looked at' if code is None else code}\n{said}")
+    rest = f", {len(left)} left for want of time" if left else ""
+    if wrong:
+        raise Failed(f"findings in {len(wrong)} of {len(chosen) - len(left)} files{rest}: {' '.join(wrong)}")
+    return f"{len(chosen) - len(left)} files without findings{rest}"
+
+
+def fuzz(options):
+    log = log_of("fuzz")
+    targets = list(changes.readers(ROOT)) if options.since is None else changes.to_fuzz(ROOT, changes.changed(ROOT, options.since))
+    say(f"fuzzing, after the corpora: {' '.join(targets) or 'nothing changed'} (log: {log.relative_to(ROOT)})")
+    # `study` needs every room built with sanitizers, four times what the other readers need: of a change only where it is one of it.
+    replayed = [name for name in changes.readers(ROOT) if options.since is None or name != "study" or name in targets]
+    run(["tests/fuzz/run", "--replay", *replayed], log, "a corpus")
+    if targets:
+        run(["tests/fuzz/run", "--seconds", options.seconds, *targets], log, "fuzzing")
+    counts = re.findall(r"^(\w+): (\d+) inputs$", log.read_text(errors="replace"), re.MULTILINE)
+    fuzzed = ", ".join(f"{name} {count}" for name, count in counts) or "none, no reader changed"
+    return f"{len(replayed)} corpora replayed; inputs: {fuzzed}"
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="./bootstrap check", usage=__doc__.split("usage: ")[1].rstrip(), add_help=False)
+    parser.add_argument("parts", nargs="*")
+    parser.add_argument("--since")
+    parser.add_argument("--only", action="append", default=[])
+    parser.add_argument("--seconds", type=int, default=60)
+    parser.add_argument("--minutes", type=float)
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--arguments-only", action="store_true", help=argparse.SUPPRESS)  # before anything is installed
+    options = parser.parse_args()
+    parts = options.parts or PARTS
+    for part in parts:
+        if part not in (*PARTS, "changed"):
+            parser.exit(2, f"check: {part}: give {', '.join(PARTS)} or changed\n")
+    if "changed" in parts:
+        parts = [part for name in parts for part in (("fuzz", "tidy") if name == "changed" else (name,))]
+        options.since, options.minutes = options.since or "HEAD^", options.minutes or 3
+    if options.since:
+        known = subprocess.run(["git", "rev-parse", "--verify", "--quiet", options.since + "^{commit}"], cwd=ROOT, stdout=subprocess.DEVNULL,
+                               timeout=LIMIT)
+        if known.returncode != 0:
+            parser.exit(2, f"check: --since {options.since}: is no commit here\n")
+    if options.arguments_only:
+        return 0
+
+    lines, failed = [], False
+    for part in dict.fromkeys(parts):
+        begin = time.monotonic()
+        try:
+            state, said = "ok", {"sanitize": sanitize, "tidy": tidy, "fuzz": fuzz}[part](options)
+        except Failed as failure:
+            state, said, failed = "FAILED", str(failure), True
+        lines.append(f"{part:9} {state:6} {(time.monotonic() - begin) / 60:5.1f} min  {said}")
+    print("\n".join(lines))
+    return int(failed)
+
+
+sys.exit(main())
