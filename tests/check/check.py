@@ -8,11 +8,12 @@ usage: ./bootstrap check [PART...] [--since COMMIT] [--only PATH] [--seconds N] 
 PART       sanitize  the sanitized build and its default tests
            tidy      clang-tidy over all sources
            fuzz      every corpus given to every reader, then each target fuzzed for --seconds (60)
-           changed   tidy and fuzz of what changed since a commit, for CI: tidy ends after --minutes (3) and says what it left
+           changed   tidy and fuzz of what changed since a commit, for CI: within twice --minutes (3), builds apart
            all but `changed` if none is named
 --since    a commit: tidy and fuzz only what differs from it; of `changed` HEAD^ unless given
 --only     tidy files below a folder, or a file; may be repeated
---minutes  tidy begins no file after so many minutes, and says how many it left out; without it there is no limit
+--minutes  tidy begins no file after so many minutes, and says how many it left out, and fuzzing takes so many for all targets
+           together; without it there is no limit
 --jobs     compilations, tests and files at once; the processors
 """
 import argparse
@@ -118,7 +119,8 @@ def fuzz(options):
     replayed = [name for name in changes.readers(ROOT) if options.since is None or name != "study" or name in targets]
     run(["tests/fuzz/run", "--replay", *replayed], log, "a corpus")
     if targets:
-        run(["tests/fuzz/run", "--seconds", options.seconds, *targets], log, "fuzzing")
+        seconds = min(options.seconds, max(1, int(60 * options.minutes) // len(targets))) if options.minutes else options.seconds
+        run(["tests/fuzz/run", "--seconds", seconds, *targets], log, "fuzzing")
     counts = re.findall(r"^(\w+): (\d+) inputs$", log.read_text(errors="replace"), re.MULTILINE)
     fuzzed = ", ".join(f"{name} {count}" for name, count in counts) or "none, no reader changed"
     return f"{len(replayed)} corpora replayed; inputs: {fuzzed}"
