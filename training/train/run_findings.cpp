@@ -14,7 +14,7 @@ constexpr double notable_underflow = 0.05;          // share of the numbers of a
 constexpr double notable_overflow = 0;              // any
 constexpr double notable_loss = 0.5;                // share of updates that change no weight, over the last tenth of a run
 constexpr double spike_ratio = 10;                  // largest over smallest loss of the last 100 steps
-constexpr double vanishing = 1e-7, exploding = 10;  // norm of all gradients
+constexpr double vanishing_norm = 1e-7, exploding_norm = 10;  // of all gradients
 
 bool is_gradient(const std::string& place) { return place.starts_with("grad"); }
 
@@ -48,13 +48,13 @@ void add_curves(const RunResult& run, std::vector<TrainFinding>& findings) {
   bool spiked = false, vanished = false, exploded = false;
   for (std::size_t i = 0; i < run.steps.size(); ++i) {
     const TrainStep& step = run.steps[i];
-    if (!step.skipped && !vanished && step.grad_norm < vanishing) {
+    if (!step.skipped && !vanished && step.grad_norm < vanishing_norm) {
       vanished = true;
-      findings.push_back({step.step, "", "gradients", "vanishing", step.grad_norm, vanishing});
+      findings.push_back({step.step, "", "gradients", "vanishing", step.grad_norm, vanishing_norm});
     }
-    if (!step.skipped && !exploded && step.grad_norm > exploding) {
+    if (!step.skipped && !exploded && step.grad_norm > exploding_norm) {
       exploded = true;
-      findings.push_back({step.step, "", "gradients", "exploding", step.grad_norm, exploding});
+      findings.push_back({step.step, "", "gradients", "exploding", step.grad_norm, exploding_norm});
     }
     double least = step.loss;
     for (std::size_t k = i - std::min<std::size_t>(i, 99); k < i; ++k) least = std::min(least, run.steps[k].loss);
