@@ -32,7 +32,7 @@ TEST_CASE("scales of rows and columns multiply sums when they are done, each pro
   const std::vector<float> sums = product(problem);
 
   // Grids of one scale, of one for some, and of one for each.
-  const std::size_t rows = GENERATE(0, 1, 13, 130), columns = GENERATE(0, 1, 10, 200);
+  const std::size_t rows = GENERATE(as<std::size_t>{}, 0, 1, 13, 130), columns = GENERATE(as<std::size_t>{}, 0, 1, 10, 200);
   const bool whole = GENERATE(false, true);
   const std::vector<float> of_rows = random.matrix(float32, Kind::ordinary, rows),
                            of_columns = random.matrix(float32, Kind::ordinary, columns);
