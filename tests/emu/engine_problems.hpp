@@ -4,6 +4,7 @@
 
 #include <array>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -141,6 +142,20 @@ inline std::optional<std::string> first_difference(const Problem& p, const std::
         return "(" + std::to_string(i) + ", " + std::to_string(j) + "): " + std::to_string(d[i * p.n + j]) + " for " +
                std::to_string(exact);
   return std::nullopt;
+}
+
+/// D of a product, in memory of its own.
+inline std::vector<float> product(const EngineMatmul<float>& problem) {
+  std::vector<float> d(problem.a.rows() * problem.b.columns());
+  engine_matmul(problem, std::span(d));
+  return d;
+}
+
+/// Numbers that are not the same, NaN and the sign of zero included.
+inline std::size_t differing(const std::vector<float>& x, const std::vector<float>& y) {
+  std::size_t count = 0;
+  for (std::size_t at = 0; at < x.size(); ++at) count += same(x[at], y[at]) ? 0 : 1;
+  return count;
 }
 
 class ChosenPath {

@@ -10,17 +10,7 @@
 #include "emu/engines.hpp"
 #include "tests/emu/engine_problems.hpp"
 
-namespace {
-
 using namespace ulpscope::test;
-
-std::vector<float> product(const EngineMatmul<float>& problem) {
-  std::vector<float> d(problem.a.rows() * problem.b.columns());
-  engine_matmul(problem, std::span(d));
-  return d;
-}
-
-}  // namespace
 
 TEST_CASE("scales of rows and columns multiply sums when they are done, each product rounded") {
   Random random(31);

@@ -15,12 +15,6 @@ namespace {
 
 using namespace ulpscope::test;
 
-std::vector<float> product(const EngineMatmul<float>& problem) {
-  std::vector<float> d(problem.a.rows() * problem.b.columns());
-  engine_matmul(problem, std::span(d));
-  return d;
-}
-
 /// A with `zeros` more columns, B with as many rows.
 std::vector<float> product_with(std::size_t zeros, Problem p) {
   std::vector<float> wider;
@@ -32,12 +26,6 @@ std::vector<float> product_with(std::size_t zeros, Problem p) {
   p.a = wider, p.k += zeros;
   p.b.resize(p.k * p.n, 0.0F);
   return product(p.request());
-}
-
-std::size_t differing(const std::vector<float>& x, const std::vector<float>& y) {
-  std::size_t count = 0;
-  for (std::size_t at = 0; at < x.size(); ++at) count += same(x[at], y[at]) ? 0 : 1;
-  return count;
 }
 
 }  // namespace

@@ -19,12 +19,6 @@ using namespace ulpscope::test;
 
 bool has_kernel(const EngineMatmul<float>& problem) { return detail::plan_of(problem).kernels.has_value(); }
 
-std::size_t differing(const std::vector<float>& x, const std::vector<float>& y) {
-  std::size_t count = 0;
-  for (std::size_t at = 0; at < x.size(); ++at) count += same(x[at], y[at]) ? 0 : 1;
-  return count;
-}
-
 }  // namespace
 
 TEST_CASE("memory used again gives the bits of a product that has its own") {
