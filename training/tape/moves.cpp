@@ -21,7 +21,7 @@ using Places = std::vector<std::uint32_t>;
 /// Places have 32 bits.
 void check_extent(std::string_view name, const Shape& shape) {
   if (count_of(shape) > std::numeric_limits<std::uint32_t>::max())
-    throw Error(std::string(name) + ": " + words_of(shape) + " has more than 2^32 elements");
+    throw Error(std::string(name) + ": " + words_of(shape) + " has 2^32 elements or more");
 }
 
 /// Result element i is input element from[i].
