@@ -26,13 +26,13 @@ struct Products {
 
 studies::ProductShape parse_shape(const std::string& word) {
   studies::ProductShape shape;
-  const char *next = word.data(), *const end = word.data() + word.size();
+  const char *next = word.data(), *const stop = word.data() + word.size();
   for (std::size_t* const size : {&shape.m, &shape.n, &shape.k}) {
-    const auto [last, error] = std::from_chars(next, end, *size);
-    const bool ends = size == &shape.k ? last == end : last != end && *last == 'x';
+    const auto [last, error] = std::from_chars(next, stop, *size);
+    const bool ends = size == &shape.k ? last == stop : last != stop && *last == 'x';
     if (error != std::errc() || !ends || *size == 0 || *size > 1 << 16)
       throw Error("--shape '" + word + "': give MxNxK, each from 1 to 65536");
-    next = last + (last == end ? 0 : 1);
+    next = last + (last == stop ? 0 : 1);
   }
   return shape;
 }

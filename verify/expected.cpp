@@ -18,13 +18,13 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// The last rounding as a monotone function: an overflow that becomes NaN counts as infinite.
-double rounded(const LastRounding& last, double x, emu::Rounding direction) {
+double last_rounded(const LastRounding& last, double x, emu::Rounding direction) {
   emu::RoundingOptions options = last.options;
   options.rounding = direction;
   const double y = emu::round_to(last.out, x, options).value;
   return std::isnan(y) && !std::isnan(x) ? std::copysign(infinity, x) : y;
 }
-double rounded(const LastRounding& last, double x) { return rounded(last, x, last.options.rounding); }
+double last_rounded(const LastRounding& last, double x) { return last_rounded(last, x, last.options.rounding); }
 
 /// The doubles next to x + y outside and inside of an interval that ends there.
 double below(double x, double y) { return std::nextafter(x + y, -infinity); }
@@ -36,8 +36,8 @@ struct Interval {
   bool has(double y) const { return low <= y && y <= high; }
 };
 Interval results(const LastRounding& last, double low, double high) {
-  if (last.options.rounding != emu::Rounding::stochastic) return {rounded(last, low), rounded(last, high)};
-  return {rounded(last, low, emu::Rounding::downward), rounded(last, high, emu::Rounding::upward)};
+  if (last.options.rounding != emu::Rounding::stochastic) return {last_rounded(last, low), last_rounded(last, high)};
+  return {last_rounded(last, low, emu::Rounding::downward), last_rounded(last, high, emu::Rounding::upward)};
 }
 
 /// Without an allowance there is one right result, at ties too, which the doubles beside the exact value round away from.
@@ -47,7 +47,7 @@ Standing wrong(double y) { return std::isinf(y) ? Standing::nonfinite : Standing
 /// What `expect` knows of an element; nothing where its radius leaves it open.
 std::optional<Standing> decide(const Expected& expected, double y, const LastRounding& last) {
   const double v = expected.value, r = expected.radius, a = expected.allowed;
-  const double low = rounded(last, r == 0 ? v : below(v, -r)), high = rounded(last, r == 0 ? v : above(v, r));
+  const double low = last_rounded(last, r == 0 ? v : below(v, -r)), high = last_rounded(last, r == 0 ? v : above(v, r));
   if (low == high && y == low) return Standing::equal;
   if (a == 0 && r == 0 && decides(last)) return wrong(y);
   if (low != high && low <= y && y <= high) return std::nullopt;
@@ -63,7 +63,7 @@ std::optional<Standing> decide(const Expected& expected, double y, const LastRou
 
 Standing decide(const Precise& exact, double allowed, double y, const LastRounding& last) {
   const bool narrow = emu::fits_float(last.out);
-  if (y == (narrow ? rounded(last, rounded_to_odd({exact.high, exact.low})) : exact.rounded)) return Standing::equal;
+  if (y == (narrow ? last_rounded(last, rounded_to_odd({exact.high, exact.low})) : exact.rounded)) return Standing::equal;
   if (allowed == 0 && decides(last)) return wrong(y);
   const Interval all = results(last, below(exact.high, exact.low - allowed), above(exact.high, exact.low + allowed));
   if (all.has(y)) return Standing::within;
@@ -96,12 +96,12 @@ Standing judge_number(const Expectation& expectation, std::uint64_t index, const
   double y = output;
   if (std::isnan(output)) {
     // Formats without infinity: an overflow is a NaN, which has the sign of neither side.
-    const double edge = rounded(last, std::copysign(infinity, expected.value));
+    const double edge = last_rounded(last, std::copysign(infinity, expected.value));
     if (!last.out.has_infinity() && std::isinf(edge)) y = edge;
     if (std::isnan(y)) return expected.may_overflow ? Standing::within : Standing::nonfinite;
   }
   if (std::isinf(expected.value)) {
-    if (y == rounded(last, expected.value)) return Standing::equal;
+    if (y == last_rounded(last, expected.value)) return Standing::equal;
     return expected.may_overflow && std::isinf(y) ? Standing::within : Standing::nonfinite;
   }
   std::optional<Standing> standing = decide(expected, y, last);

@@ -24,13 +24,13 @@
 namespace ulpscope::verify {
 namespace {
 
-constexpr std::size_t rows = 6, columns = 6, trials_at_a_time = 64;
+constexpr std::size_t problem_rows = 6, problem_columns = 6, trials_at_a_time = 64;
 constexpr int most_k_log2 = 9;
 
 /// Random words of one trial, in order.
-class Draw {
+class Uniforms {
  public:
-  Draw(std::uint64_t seed, std::uint64_t trial) : seed_(seed), trial_(trial) {}
+  Uniforms(std::uint64_t seed, std::uint64_t trial) : seed_(seed), trial_(trial) {}
   std::uint32_t operator()() { return emu::philox4x32(seed_, trial_, ++count_).word[0]; }
   /// Below `count`.
   std::size_t below(std::size_t count) { return static_cast<std::size_t>(std::uint64_t{(*this)()} * count >> 32); }
@@ -73,18 +73,18 @@ tensors::Tensor operand(const std::string& words, std::uint64_t seed, std::vecto
 
 /// The second half of K takes back what the first adds, except the last product.
 void cancel(products::Product& problem, std::size_t k) {
-  std::vector<float> a(rows * k), b(k * columns);
+  std::vector<float> a(problem_rows * k), b(k * problem_columns);
   problem.a.input.tensor.source->read(0, std::span(a));
   problem.b.input.tensor.source->read(0, std::span(b));
   for (std::size_t half = k / 2, j = 0; j + 1 < half; ++j) {
-    for (std::size_t i = 0; i < rows; ++i) a[i * k + half + j] = -a[i * k + j];
-    for (std::size_t i = 0; i < columns; ++i) b[(half + j) * columns + i] = b[j * columns + i];
+    for (std::size_t i = 0; i < problem_rows; ++i) a[i * k + half + j] = -a[i * k + j];
+    for (std::size_t i = 0; i < problem_columns; ++i) b[(half + j) * problem_columns + i] = b[j * problem_columns + i];
   }
-  problem.a.input.tensor = tensors::from_values("cancelling", {rows, k}, std::move(a));
-  problem.b.input.tensor = tensors::from_values("cancelling", {k, columns}, std::move(b));
+  problem.a.input.tensor = tensors::from_values("cancelling", {problem_rows, k}, std::move(a));
+  problem.b.input.tensor = tensors::from_values("cancelling", {k, problem_columns}, std::move(b));
 }
 
-products::Product problem_of(const Tested& by, Draw& draw, std::uint64_t seed) {
+products::Product problem_of(const Tested& by, Uniforms& draw, std::uint64_t seed) {
   constexpr std::array distributions{"normal:0,1",    "uniform:0,1",   "studentt:1",     "lognormal:0,4",
                                      "normal:0,1e-3", "normal:0,1e-6", "normal:0,1e-30", "normal:0,1"};
   const std::size_t least_k = std::size_t{1} << draw.below(most_k_log2);
@@ -97,8 +97,8 @@ products::Product problem_of(const Tested& by, Draw& draw, std::uint64_t seed) {
     return products::MatmulOperand{{operand(distributions[kind], key + salt, std::move(shape), by.in)}, {by.in}, {}};
   };
   products::Product problem{.engine = {},
-                            .a = of({rows, k}, 0),
-                            .b = of({k, columns}, 1),
+                            .a = of({problem_rows, k}, 0),
+                            .b = of({k, problem_columns}, 1),
                             .c = {},
                             .acc = by.mode == nullptr ? emu::float32 : by.mode->model.accumulator,
                             .out = emu::float32,
@@ -115,14 +115,14 @@ products::Product problem_of(const Tested& by, Draw& draw, std::uint64_t seed) {
 }
 
 /// Sums of products rounded to float32, in an order drawn at random.
-tensors::Tensor sums_in_order(const products::Product& problem, Tested::Order order, Draw& draw) {
+tensors::Tensor sums_in_order(const products::Product& problem, Tested::Order order, Uniforms& draw) {
   const auto k = static_cast<std::size_t>(problem.a.input.tensor.shape[1]);
-  std::vector<float> a(rows * k), b(k * columns), d(rows * columns);
+  std::vector<float> a(problem_rows * k), b(k * problem_columns), d(problem_rows * problem_columns);
   problem.a.input.tensor.source->read(0, std::span(a));
   problem.b.input.tensor.source->read(0, std::span(b));
   for (std::size_t e = 0; e < d.size(); ++e) {
     std::vector<float> terms(k);
-    for (std::size_t j = 0; j < k; ++j) terms[j] = a[e / columns * k + j] * b[j * columns + e % columns];
+    for (std::size_t j = 0; j < k; ++j) terms[j] = a[e / problem_columns * k + j] * b[j * problem_columns + e % problem_columns];
     for (std::size_t j = k; j > 1; --j) std::swap(terms[j - 1], terms[draw.below(j)]);
     if (order == Tested::Order::blocks) {
       std::vector<float> sums((k + 7) / 8);
@@ -140,11 +140,11 @@ tensors::Tensor sums_in_order(const products::Product& problem, Tested::Order or
     for (std::size_t j = 1; j < terms.size(); ++j) sum += terms[j];
     d[e] = sum;
   }
-  return tensors::from_values("d", {rows, columns}, std::move(d));
+  return tensors::from_values("d", {problem_rows, problem_columns}, std::move(d));
 }
 
 void judge_trial(const FalseAlarmConfig& config, const Tested& by, std::uint64_t trial, FalseAlarmRow& row) {
-  Draw draw(config.seed, trial);
+  Uniforms draw(config.seed, trial);
   const products::Product problem = problem_of(by, draw, config.seed);
   Arithmetic arithmetic{.engine = {}, .false_alarm = {}};
   tensors::Tensor output;

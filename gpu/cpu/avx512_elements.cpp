@@ -20,7 +20,7 @@ using Zmm = ElementVectors<64>;
 #define ULPSCOPE_AVX512 __attribute__((target(ULPSCOPE_AVX512_FP16 ",avx512bf16")))
 
 template <class Vector>
-ULPSCOPE_AVX512 __m512i load(const Vector& vector) {
+ULPSCOPE_AVX512 __m512i load_512(const Vector& vector) {
   return _mm512_loadu_si512(vector.data());
 }
 
@@ -28,7 +28,7 @@ ULPSCOPE_AVX512 __m512i load(const Vector& vector) {
 #define ULPSCOPE_TWO_OPERANDS(instruction)                                                   \
   ULPSCOPE_AVX512 void instruction(Zmm& v) {                                                 \
     __m512i d;                                                                               \
-    __asm__ volatile(#instruction " %2, %1, %0" : "=v"(d) : "v"(load(v.a)), "v"(load(v.b))); \
+    __asm__ volatile(#instruction " %2, %1, %0" : "=v"(d) : "v"(load_512(v.a)), "v"(load_512(v.b))); \
     _mm512_storeu_si512(v.d.data(), d);                                                      \
   }
 ULPSCOPE_TWO_OPERANDS(vaddph)
@@ -44,8 +44,8 @@ ULPSCOPE_TWO_OPERANDS(vmulpd)
 
 #define ULPSCOPE_FMA(instruction)                                                            \
   ULPSCOPE_AVX512 void instruction(Zmm& v) {                                                 \
-    __m512i d = load(v.c);                                                                   \
-    __asm__ volatile(#instruction " %2, %1, %0" : "+v"(d) : "v"(load(v.a)), "v"(load(v.b))); \
+    __m512i d = load_512(v.c);                                                                   \
+    __asm__ volatile(#instruction " %2, %1, %0" : "+v"(d) : "v"(load_512(v.a)), "v"(load_512(v.b))); \
     _mm512_storeu_si512(v.d.data(), d);                                                      \
   }
 ULPSCOPE_FMA(vfmadd231ph)

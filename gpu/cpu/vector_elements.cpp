@@ -17,20 +17,20 @@ using Xmm = ElementVectors<16>;
 using Ymm = ElementVectors<32>;
 
 template <class Vector>
-__m128i load(const Vector& vector) {
+__m128i load_128(const Vector& vector) {
   return _mm_loadu_si128(reinterpret_cast<const __m128i*>(vector.data()));
 }
 template <class Vector>
-void store(Vector& vector, __m128i words) {
+void store_128(Vector& vector, __m128i words) {
   _mm_storeu_si128(reinterpret_cast<__m128i*>(vector.data()), words);
 }
 
 // Of two operands: the first one is destination and first source.
 #define ULPSCOPE_TWO_OPERANDS(instruction)                               \
   void instruction(Xmm& v) {                                             \
-    __m128i d = load(v.a);                                               \
-    __asm__ volatile(#instruction " %1, %0" : "+x"(d) : "x"(load(v.b))); \
-    store(v.d, d);                                                       \
+    __m128i d = load_128(v.a);                                               \
+    __asm__ volatile(#instruction " %1, %0" : "+x"(d) : "x"(load_128(v.b))); \
+    store_128(v.d, d);                                                       \
   }
 ULPSCOPE_TWO_OPERANDS(addps)
 ULPSCOPE_TWO_OPERANDS(subps)
@@ -43,8 +43,8 @@ ULPSCOPE_TWO_OPERANDS(mulpd)
 #define ULPSCOPE_CONVERSION(instruction)                                 \
   void instruction(Xmm& v) {                                             \
     __m128i d;                                                           \
-    __asm__ volatile(#instruction " %1, %0" : "=x"(d) : "x"(load(v.a))); \
-    store(v.d, d);                                                       \
+    __asm__ volatile(#instruction " %1, %0" : "=x"(d) : "x"(load_128(v.a))); \
+    store_128(v.d, d);                                                       \
   }
 ULPSCOPE_CONVERSION(cvtpd2ps)
 ULPSCOPE_CONVERSION(cvtps2pd)
@@ -56,11 +56,11 @@ __attribute__((target("avx,f16c"))) void vcvtps2ph(Ymm& v) {
   const __m256i a = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(v.a.data()));
   __m128i d;
   __asm__ volatile("vcvtps2ph %2, %1, %0" : "=x"(d) : "x"(a), "i"(imm8));
-  store(v.d, d);
+  store_128(v.d, d);
 }
 __attribute__((target("avx,f16c"))) void vcvtph2ps(Ymm& v) {
   __m256i d;
-  __asm__ volatile("vcvtph2ps %1, %0" : "=x"(d) : "x"(load(v.a)));
+  __asm__ volatile("vcvtph2ps %1, %0" : "=x"(d) : "x"(load_128(v.a)));
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(v.d.data()), d);
 }
 

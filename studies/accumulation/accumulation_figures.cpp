@@ -24,7 +24,7 @@ using reports::Growth;
 constexpr std::size_t rounding_colour = 7;  ///< grey: no engine's
 
 /// What one curve is of.
-struct Curve {
+struct ErrorCurve {
   std::string engine, in, acc, evidence;
   std::int64_t promote = 0;
 
@@ -43,12 +43,12 @@ class Curves {
   explicit Curves(const reports::Table& table) {
     const Columns columns(table);
     for (const auto& row : table.rows) {
-      const Curve curve{columns.text(row, "engine"), columns.text(row, "in"), columns.text(row, "acc"),
+      const ErrorCurve curve{columns.text(row, "engine"), columns.text(row, "in"), columns.text(row, "acc"),
                         columns.text(row, "evidence"), static_cast<std::int64_t>(columns.number(row, "promote"))};
       lengths_.insert(columns.number(row, "k"));
       const std::size_t d = reports::place_of(distributions_, columns.text(row, "distribution"));
       reports::place_of(engines_, curve.engine), reports::place_of(formats_, curve.in);
-      auto at = std::find_if(curves_.begin(), curves_.end(), [&](const Curve& other) { return other.key() == curve.key(); });
+      auto at = std::find_if(curves_.begin(), curves_.end(), [&](const ErrorCurve& other) { return other.key() == curve.key(); });
       if (at == curves_.end()) at = curves_.insert(curves_.end(), curve);
       const auto index = static_cast<std::size_t>(at - curves_.begin());
       values_[{index, d, columns.number(row, "k")}] = {columns.number(row, "rel_frobenius_error"),
@@ -56,7 +56,7 @@ class Curves {
     }
   }
 
-  const std::vector<Curve>& all() const { return curves_; }
+  const std::vector<ErrorCurve>& all() const { return curves_; }
 
   Growth empty(const std::string& y_label) const {
     Growth growth;
@@ -68,7 +68,7 @@ class Curves {
   }
 
   Growth::Line line(std::size_t curve) const {
-    const Curve& of = curves_[curve];
+    const ErrorCurve& of = curves_[curve];
     return {.name = of.words(),
             .colour = place(engines_, of.engine) % rounding_colour,
             .dash = of.promote != 0 ? Growth::Dash::dashed : Growth::Dash::solid,
@@ -109,7 +109,7 @@ class Curves {
     return panels;
   }
 
-  std::vector<Curve> curves_;
+  std::vector<ErrorCurve> curves_;
   std::vector<std::string> distributions_, engines_, formats_;
   std::set<double> lengths_;
   std::map<std::tuple<std::size_t, std::size_t, double>, Values> values_;
@@ -169,7 +169,7 @@ void float32_figure(const Curves& curves, std::vector<Figure>& figures) {
   std::optional<std::size_t> fma;
   std::vector<std::size_t> of_figure;
   for (std::size_t i = 0; i < curves.all().size(); ++i) {
-    const Curve& curve = curves.all()[i];
+    const ErrorCurve& curve = curves.all()[i];
     if (curve.narrow() || curve.acc == "float16") continue;
     of_figure.push_back(i);
     if (curve.engine == "fma" && curve.promote == 0 && !fma) fma = i;

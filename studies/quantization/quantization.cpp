@@ -73,9 +73,9 @@ Quantized measure(const tensors::Tensor& tensor, const Quantizer& quantizer, std
   row.to_zero = sums.of(emu::Outcome::to_zero);
   row.overflow = sums.of(emu::Outcome::overflow);
   row.finite = sums.finite();
-  constexpr double infinity = std::numeric_limits<double>::infinity(), unknown = std::numeric_limits<double>::quiet_NaN();
-  row.sqnr_db = row.finite == 0 ? unknown : sums.lost == 0 ? decibels(sums.input, sums.error) : -infinity;
-  row.max_relative_error = sums.nonzero == 0 ? unknown : sums.lost == 0 ? sums.max_rel : infinity;
+  constexpr double unlimited = std::numeric_limits<double>::infinity(), unknown = std::numeric_limits<double>::quiet_NaN();
+  row.sqnr_db = row.finite == 0 ? unknown : sums.lost == 0 ? decibels(sums.input, sums.error) : -unlimited;
+  row.max_relative_error = sums.nonzero == 0 ? unknown : sums.lost == 0 ? sums.max_rel : unlimited;
   const Numbers errors = [&](const std::function<void(std::span<const float>)>& use) {
     for_relative_errors(tensor, quantizer, scales, seed, use);
   };

@@ -7,18 +7,17 @@
 #include <limits>
 #include <utility>
 
-#include "emu/decode.hpp"
 #include "emu/encode.hpp"
 #include "emu/error.hpp"
 #include "verify/audit/mutant_makers.hpp"
+#include "verify/audit/rule_kinds.hpp"
 
 namespace ulpscope::verify {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 double always(const MutationSource&) { return 0; }
-double never(const MutationSource&) { return infinity; }
+double never(const MutationSource&) { return std::numeric_limits<double>::infinity(); }
 
 /// 128 products, or half of a K that is not longer than that, by powers of two.
 double k_required_from(const MutationSource& source) {
@@ -84,13 +83,6 @@ std::vector<double> values_of(const tensors::Tensor& tensor) {
   return values;
 }
 
-/// Spacings of `format` at the correct number.
-double ulps_between(emu::Format format, double correct, double other) {
-  if (correct == other || (std::isnan(correct) && std::isnan(other))) return 0;
-  if (!std::isfinite(correct) || !std::isfinite(other)) return infinity;
-  return std::ldexp(std::fabs(other - correct), -emu::spacing_exponent(format, correct));
-}
-
 }  // namespace
 
 MutationSource mutation_source(const products::Product& config, std::uint64_t seed) {
@@ -131,7 +123,8 @@ Mutant make_mutant(const MutationSource& source, const MutantKind& kind, double 
   const emu::Format out = source.config.out;
   for (std::size_t i = 0; i < mutant.output.size(); ++i) {
     mutant.changed += emu::encode(out, source.correct[i]) != emu::encode(out, mutant.output[i]);
-    mutant.max_error_ulp = std::max(mutant.max_error_ulp, ulps_between(out, source.correct[i], mutant.output[i]));
+    if (!std::isnan(source.correct[i]) || !std::isnan(mutant.output[i]))
+      mutant.max_error_ulp = std::max(mutant.max_error_ulp, ulps_between(out, source.correct[i], mutant.output[i]));
   }
   return mutant;
 }

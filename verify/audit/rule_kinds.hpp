@@ -27,6 +27,9 @@ struct MatchedRatio {
 /// The share of elements with |output - reference| <= atol + rtol |output| is `ratio` or more, and all of both are finite.
 RuleVerdict judge_matched_ratio(const MatchedRatio& rule, std::span<const double> reference, std::span<const double> output);
 
+/// |output - reference| in spacings of `out` at the reference; infinite where they differ and one of them is no finite number.
+double ulps_between(emu::Format out, double reference, double output);
+
 /// |output - reference| <= most spacings of `out` at the reference.
 RuleVerdict judge_ulp(emu::Format out, double most, std::span<const double> reference, std::span<const double> output);
 

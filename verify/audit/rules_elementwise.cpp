@@ -28,13 +28,13 @@ double share_of_allowed(CloseTolerance tolerance, double value, double of) {
   return std::isfinite(value) && std::isfinite(of) ? share : infinity;
 }
 
+}  // namespace
+
 double ulps_between(emu::Format out, double reference, double output) {
   if (output == reference) return 0;
   if (!std::isfinite(reference) || !std::isfinite(output)) return infinity;
   return std::ldexp(std::fabs(output - reference), -emu::spacing_exponent(out, reference));
 }
-
-}  // namespace
 
 CloseTolerance assert_close_tolerance(emu::Format format) {
   // torch/testing/_comparison.py, _DTYPE_PRECISIONS: {dtype: (rtol, atol)}.

@@ -104,10 +104,10 @@ double root_of_squares(std::span<const double> x) {
 
 /// The levels of merging() one sum at a time, the greatest sums of squares first.
 double random_merging(const KernelArithmetic& arithmetic, const RowSums& sums, const std::vector<double>& squares) {
-  const std::vector<double> greatest = greatest_sums(squares);
+  const std::vector<double> largest = greatest_sums(squares);
   double total = 0;
-  for (std::size_t j = 1; j < greatest.size(); ++j) {
-    const double of_sum = 2 * greatest[j] + 2 * sums.mean * std::sqrt(static_cast<double>(j + 1) * greatest[j]);
+  for (std::size_t j = 1; j < largest.size(); ++j) {
+    const double of_sum = 2 * largest[j] + 2 * sums.mean * std::sqrt(static_cast<double>(j + 1) * largest[j]);
     total += of_sum * of_sum;
   }
   const double most = of_level(sums);
