@@ -12,6 +12,7 @@
 #include "emu/error.hpp"
 #include "files/file_lock.hpp"
 #include "files/new_file.hpp"
+#include "files/own_files.hpp"
 #include "files/read_file.hpp"
 #include "tensors/write.hpp"
 
@@ -77,6 +78,7 @@ void forget_output(const std::string& path, const std::string& sha256, const std
 }  // namespace
 
 std::vector<LedgerEntry> read_ledger(const std::string& path) {
+  if (const auto own = files::own_file(path)) return verify::parse_ledger(*own, path);
   std::error_code ignored;
   if (!fs::exists(path, ignored)) throw Error(path + ": no such file; `ulpscope ledger record` begins a ledger");
   return verify::parse_ledger(files::read_file(path), path);

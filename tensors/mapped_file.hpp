@@ -14,7 +14,7 @@
 
 namespace ulpscope::tensors {
 
-/// A file in memory, read as its pages are asked for.
+/// A file in memory, read as its pages are asked for; one that comes with the program (files::own_file) is there already.
 class MappedFile {
  public:
   /// Returns at once for pipes and whatever else has no end. @throws ulpscope::Error naming the file and the reason.
@@ -34,7 +34,7 @@ class MappedFile {
   std::string path_;
   struct stat opened_{};
   std::span<const std::byte> bytes_;
-  std::optional<GuardedPages> guarded_;
+  std::optional<GuardedPages> guarded_;  ///< none: the program's own bytes
 };
 
 }  // namespace ulpscope::tensors

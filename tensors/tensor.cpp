@@ -16,6 +16,7 @@
 #include "emu/shell_word.hpp"
 #include "emu/suggestions.hpp"
 #include "emu/visible.hpp"
+#include "files/own_files.hpp"
 #include "tensors/elements.hpp"
 #include "tensors/held.hpp"
 #include "tensors/mapped_file.hpp"
@@ -27,7 +28,7 @@ namespace {
 
 bool exists(const std::string& path) {
   std::error_code error;
-  return std::filesystem::exists(path, error);
+  return std::filesystem::exists(path, error) || files::own_file(path);
 }
 
 bool is_regular(const std::string& path) {

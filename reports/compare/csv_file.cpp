@@ -8,13 +8,23 @@
 #include <iterator>
 
 #include "emu/error.hpp"
+#include "files/own_files.hpp"
 
 namespace ulpscope::reports {
 
-CsvFile read_csv(const std::string& path) {
+namespace {
+
+std::string read_bytes(const std::string& path) {
+  if (const auto own = files::own_file(path)) return std::string(*own);
   std::ifstream stream(path, std::ios::binary);
   if (!stream) throw Error(path + ": cannot be read");
-  const std::string bytes{std::istreambuf_iterator<char>(stream), {}};
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+}  // namespace
+
+CsvFile read_csv(const std::string& path) {
+  const std::string bytes = read_bytes(path);
   std::vector<std::vector<std::string>> rows(1);
   csv_parser parser;
   if (csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI) != 0) throw Error(path + ": libcsv cannot be started");

@@ -114,7 +114,18 @@ class Grids(Folder):
         self.assertGreaterEqual(len(listed), 3)
         for row in listed:
             self.assertTrue(row["question"].endswith("?"), row)
-            self.run_program("run", row["study"], "--dry-run", cwd=ROOT)  # some read files of the tree
+            self.run_program("run", row["study"], "--dry-run")  # what they read comes with the program
+
+    def test_a_study_that_comes_with_the_program_is_that_of_the_tree(self):
+        words = ("train", "studies/training/digits.toml", "--seed", "0", "--steps", "2", "--recipe", "float32")
+        self.assertEqual(self.run_program(*words).stdout, self.run_program(*words, cwd=ROOT).stdout)
+        for file in sorted((ROOT / "studies/data").glob("*.[sc]*")) + sorted((ROOT / "examples/tensors").glob("*.npy")):
+            words_of_data = ("info", str(file.relative_to(ROOT)), "--csv")
+            self.assertEqual(self.run_program(*words_of_data).stdout, self.run_program(*words_of_data, cwd=ROOT).stdout)
+        folder = self.path / "studies/training"
+        folder.mkdir(parents=True)
+        (folder / "digits.toml").write_text("nonsense = 1\n")  # a file that lies there is meant
+        self.assertIn("studies/training/digits.toml:1: ", self.run_program(*words, code=2).stderr)
 
 
 class Refusals(Folder):

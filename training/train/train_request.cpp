@@ -3,8 +3,6 @@
 #include "training/train/train_request.hpp"
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <utility>
 
 #include "emu/error.hpp"
@@ -58,11 +56,8 @@ std::unique_ptr<DeviceProducts> devices_of(const TrainRequest& request) {
 }
 
 std::string identity_of(const TrainRequest& request) {
-  std::ifstream file(request.study, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file) throw Error(request.study + ": cannot be read");
   return reports::version() + "\n" + std::to_string(request.steps) + "\n" + request.engine + "\n" + request.instruction + "\n" +
-         text;
+         train_study_text(request.study);
 }
 
 studies::StudyResult run(const TrainRequest& request, const studies::Progress& progress) {

@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
-#include <iterator>
 #include <map>
 
 #include "emu/error.hpp"
 #include "emu/names.hpp"
 #include "emu/suggestions.hpp"
+#include "files/own_files.hpp"
+#include "files/read_file.hpp"
 #include "recipes/recipe.hpp"
 #include "recipes/scaler.hpp"
 #include "requests/toml.hpp"
@@ -305,11 +305,11 @@ TrainStudy parse_train_study(std::string_view text, const std::string& name) {
   return study;
 }
 
-TrainStudy read_train_study(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file) throw Error(path + ": cannot be read");
-  return parse_train_study(text, path);
+std::string train_study_text(const std::string& path) {
+  if (const auto own = files::own_file(path)) return std::string(*own);
+  return files::read_file(path);
 }
+
+TrainStudy read_train_study(const std::string& path) { return parse_train_study(train_study_text(path), path); }
 
 }  // namespace ulpscope::training

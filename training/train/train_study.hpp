@@ -100,7 +100,9 @@ struct TrainStudy {
 
 /// @throws ulpscope::Error with file and line
 TrainStudy parse_train_study(std::string_view text, const std::string& name);
-/// The same of a file.
+/// The text of a study: of a file, or of one that comes with the program (files::own_file). @throws ulpscope::Error
+std::string train_study_text(const std::string& path);
+/// parse_train_study() of it.
 TrainStudy read_train_study(const std::string& path);
 
 }  // namespace ulpscope::training
