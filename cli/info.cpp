@@ -19,7 +19,7 @@ void add_info(Command& app, int&) {
   };
   auto info = std::make_shared<Info>();
   Command& command = *app.add_subcommand("info", "name, dtype, shape, range, counts of zero, subnormal, infinite, NaN");
-  command.add_option("FILE", info->inputs, "tensor files, FILE:NAME, or synthetic tensors")->required();
+  command.add_option("FILE", info->inputs, "tensor files, FILE:NAME, checkpoints, or synthetic tensors")->required();
   info->common.add_input(command);
   info->common.add_output(command);
   command.footer(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that come with the program, in the program itself: what its built-in studies and the examples of its help read, wherever it
-// is started.
+// Files that come with the program, in the program itself: what its built-in studies and the examples of its help read,
+// wherever it is started.
 #pragma once
 
 #include <optional>

@@ -11,10 +11,11 @@
 namespace ulpscope::tensors {
 namespace {
 
-/// Whether the input can mean no other tensor.
-bool is_named_alone(const std::string& input, const std::vector<Tensor>& opened) {
-  const Tensor& first = opened.front();
-  return opened.size() == 1 && (first.label == emu::visible(input) || first.label == emu::visible(input + ":" + first.name));
+/// Whether the input has the tensor's name in it, which no glob does, or means no other.
+bool is_named(const std::string& input, const Tensor& tensor, const std::vector<Tensor>& opened) {
+  const std::string word = emu::visible(input), name = emu::visible(tensor.name);
+  if (!name.empty() && word.ends_with(":" + name)) return true;
+  return opened.size() == 1 && (tensor.label == word || tensor.label == word + ":" + name);
 }
 
 }  // namespace
@@ -36,8 +37,8 @@ Inputs sort_inputs(const std::vector<std::string>& inputs, const OpenOptions& op
   Inputs sorted;
   for (const std::string& input : inputs) {
     std::vector<Tensor> opened = open(input, options);
-    const bool keeps_integers = integers == Integers::include || is_named_alone(input, opened);
     for (Tensor& tensor : opened) {
+      const bool keeps_integers = integers == Integers::include || is_named(input, tensor, opened);
       std::vector<Tensor>& group = tensor.opaque                            ? sorted.opaque
                                    : tensor.is_integer() && !keeps_integers ? sorted.integers
                                                                             : sorted.kept;

@@ -20,7 +20,7 @@ struct Inputs {
   std::vector<Tensor> opaque;    ///< of a dtype that is not known
 };
 
-/// Opens every input. A tensor named alone is kept: `FILE:NAME`, and the one tensor of a file.
+/// Opens every input. A tensor that is named is kept: `FILE:NAME`, and the one tensor of a file.
 /// @throws ulpscope::Error as open(), and where none is kept; `advice` says what to do if there are integers.
 Inputs sort_inputs(const std::vector<std::string>& inputs, const OpenOptions& options, Integers integers,
                    const std::string& advice);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -17,6 +18,7 @@
 #include "emu/suggestions.hpp"
 #include "emu/visible.hpp"
 #include "files/own_files.hpp"
+#include "tensors/checkpoint.hpp"
 #include "tensors/elements.hpp"
 #include "tensors/held.hpp"
 #include "tensors/mapped_file.hpp"
@@ -96,12 +98,15 @@ std::vector<Tensor> open_file(const std::string& path, std::optional<emu::Format
   });
 }
 
-/// FILE and NAME of `FILE:NAME`, split behind a name that ends like a file of several tensors and exists.
+/// FILE and NAME of `FILE:NAME`, split behind a name that ends like a file of several tensors, or is a folder's.
 std::optional<std::pair<std::string, std::string>> split(const std::string& input) {
   for (std::size_t colon = input.find(':'); colon != std::string::npos; colon = input.find(':', colon + 1)) {
     const std::string path = input.substr(0, colon);
     const std::string extension = extension_of(path);
-    if (extension == ".safetensors" || extension == ".npz") return std::pair(path, input.substr(colon + 1));
+    std::error_code ignored;
+    if (extension == ".safetensors" || extension == ".npz" || path.ends_with(".safetensors.index.json") ||
+        std::filesystem::is_directory(path, ignored))
+      return std::pair(path, input.substr(colon + 1));
   }
   return std::nullopt;
 }
@@ -117,13 +122,16 @@ struct Chosen {
   bool is_one = false;               ///< named, not matched by a glob
 };
 
-/// The tensor of that name, as it is or as it is printed; where none has it, those whose names the glob matches.
+/// The tensor of that name, as it is or as it is printed, in each file that has one; where none has it, those whose names the
+/// glob matches.
 Chosen choose(const std::vector<std::string>& names, const std::string& path, const std::string& wanted) {
-  Chosen matching;
+  Chosen same, matching;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    if (names[i] == wanted || emu::visible(names[i]) == wanted) return {{i}, true};
+    if (names[i] == wanted || emu::visible(names[i]) == wanted) same.indices.push_back(i);
     if (::fnmatch(wanted.c_str(), names[i].c_str(), 0) == 0) matching.indices.push_back(i);
   }
+  same.is_one = same.indices.size() == 1;
+  if (!same.indices.empty()) return same;
   if (!matching.indices.empty()) return matching;
   const std::string nearest = emu::comma_separated(emu::closest_words(wanted, names));
   const bool is_glob = wanted.find_first_of("*?[") != std::string::npos;
@@ -140,6 +148,36 @@ std::vector<Tensor> open_named(const std::string& path, std::optional<emu::Forma
   };
   std::vector<Tensor> tensors = open_file(path, dtype, wanted_of);
   if (is_one) tensors.front() = known(std::move(tensors.front()));
+  return tensors;
+}
+
+/// The name that a tensor of a checkpoint is chosen by: its own, or its file's without the ending.
+std::string name_of(const Tensor& tensor, const std::string& file) {
+  return tensor.name.empty() ? std::filesystem::path(file).stem().string() : tensor.name;
+}
+
+std::vector<Tensor> open_checkpoint(const std::string& path, const Checkpoint& checkpoint, std::optional<emu::Format> dtype,
+                                    const std::optional<std::string>& wanted) {
+  std::vector<Tensor> all;
+  std::vector<std::string> names;
+  for (const std::string& file : checkpoint.files)
+    for (Tensor& tensor : open_file(file, dtype)) {
+      const auto listed = checkpoint.file_of.find(tensor.name);
+      if (!checkpoint.index.empty() && (listed == checkpoint.file_of.end() || listed->second != file)) continue;
+      names.push_back(name_of(tensor, file));
+      all.push_back(std::move(tensor));
+    }
+  if (!checkpoint.index.empty() && all.size() != checkpoint.file_of.size()) {
+    const std::set<std::string> found(names.begin(), names.end());
+    const auto missing = std::ranges::find_if(checkpoint.file_of, [&](const auto& of) { return !found.contains(of.first); });
+    throw Error(emu::visible(checkpoint.index + ": names tensor '" + missing->first + "' of " + missing->second +
+                             ", which does not hold it"));
+  }
+  if (!wanted) return all;
+  const Chosen chosen = choose(names, path, *wanted);
+  std::vector<Tensor> tensors;
+  for (const std::size_t i : chosen.indices) tensors.push_back(std::move(all[i]));
+  if (chosen.is_one) tensors.front() = known(std::move(tensors.front()));
   return tensors;
 }
 
@@ -167,11 +205,12 @@ namespace {
 
 std::vector<Tensor> opened(const std::string& input, const OpenOptions& options) {
   if (auto tensor = held(input)) return {*std::move(tensor)};
-  if (exists(input)) return open_file(input, options.dtype);
-  if (is_synthetic(input)) return {synthetic(input, options.seed)};
-  const auto parts = split(input);
-  if (!parts) return open_file(input, options.dtype);
-  return open_named(parts->first, options.dtype, parts->second);
+  if (is_synthetic(input) && !exists(input)) return {synthetic(input, options.seed)};
+  const auto parts = exists(input) ? std::nullopt : split(input);
+  const std::string& path = parts ? parts->first : input;
+  const std::optional<std::string> wanted = parts ? std::optional(parts->second) : std::nullopt;
+  if (const auto checkpoint = checkpoint_of(path)) return open_checkpoint(path, *checkpoint, options.dtype, wanted);
+  return wanted ? open_named(path, options.dtype, *wanted) : open_file(path, options.dtype);
 }
 
 }  // namespace
@@ -202,8 +241,16 @@ Tensor open_one(const std::string& input, const OpenOptions& options) {
 std::string metadata(const std::string& input) {
   const auto parts = exists(input) ? std::nullopt : split(input);
   const std::string path = parts ? parts->first : input;
-  if (extension_of(path) != ".safetensors" || !exists(path)) return {};
-  return read_mapped(path, read_safetensors_metadata);
+  if (held(input) || is_synthetic(path)) return {};
+  const auto checkpoint = checkpoint_of(path);
+  std::optional<std::string> of_all;
+  for (const std::string& file : checkpoint ? checkpoint->files : std::vector{path}) {
+    if (extension_of(file) != ".safetensors" || !exists(file)) return {};
+    const std::string of_file = read_mapped(file, read_safetensors_metadata);
+    if (of_all && *of_all != of_file) return {};
+    of_all = of_file;
+  }
+  return of_all.value_or("");
 }
 
 Tensor from_values(std::string label, std::vector<std::uint64_t> shape, std::vector<float> values) {

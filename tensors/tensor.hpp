@@ -69,8 +69,10 @@ struct OpenOptions {
 
 /// Opens an input as typed: a file (`.npy`, `.npz`, `.safetensors`, `.csv`), `FILE:NAME` for one tensor of it, `FILE:GLOB` for
 /// those whose names match (POSIX.1, fnmatch() without flags: `*` matches dots and slashes too; a tensor of just that name
-/// is meant before any glob), or a synthetic tensor (`normal:MEAN,SD:ROWSxCOLS`, ...). Tensors come in the file's order
-/// (.safetensors: by offset), those of a dtype that is not known among them; named alone, such a one is an error.
+/// is meant before any glob), where FILE may also be a checkpoint: a folder, an index, a pattern of file names (checkpoint_of();
+/// an .npy among its files is chosen by its file's name without the ending); or a synthetic tensor
+/// (`normal:MEAN,SD:ROWSxCOLS`, ...). Tensors come in the file's order (.safetensors: by offset), those of a dtype that is not
+/// known among them; named alone, such a one is an error.
 /// @throws ulpscope::Error in one line naming the file, what is wrong and what would be right.
 std::vector<Tensor> open(const std::string& input, const OpenOptions& options = {});
 
@@ -78,7 +80,8 @@ std::vector<Tensor> open(const std::string& input, const OpenOptions& options = 
 /// @throws ulpscope::Error as open(), and where there are several.
 Tensor open_one(const std::string& input, const OpenOptions& options = {});
 
-/// `__metadata__` of the .safetensors file that an input names, as JSON; empty where there is none. @throws ulpscope::Error
+/// `__metadata__` of the .safetensors file that an input names, as JSON; empty where there is none, or files of a checkpoint
+/// have unlike ones. @throws ulpscope::Error
 std::string metadata(const std::string& input);
 
 /// `2x3`; empty for a scalar.

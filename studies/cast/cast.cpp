@@ -53,7 +53,7 @@ std::vector<std::string> write_all(const CastRequest& request, const std::string
 }  // namespace
 
 void CastRequest::describe(requests::Fields& fields) {
-  fields.add("input", input, "tensor file, FILE:NAME, or synthetic tensor").as_input("IN").needed();
+  fields.add("input", input, "tensor file, FILE:NAME, checkpoint, or synthetic tensor").as_input("IN").needed();
   fields.add("to", to, "the format; symmetric integers intN").as_value("F").needed();
   rounding.describe(fields);
   requests::describe_seed(fields, reading.seed, "key of stochastic rounding and of synthetic tensors");

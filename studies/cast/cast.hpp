@@ -12,7 +12,7 @@ namespace ulpscope::studies {
 
 /// The members mean what their fields' help says.
 struct CastRequest {
-  std::string input;                   ///< tensor file, FILE:NAME, or synthetic tensor
+  std::string input;                   ///< tensor file, FILE:NAME, checkpoint, or synthetic tensor
   std::string to;                      ///< the format
   requests::RoundingRequest rounding;  ///< how
   requests::ReadingRequest reading;    ///< what is read

@@ -29,7 +29,7 @@ CensusConfig PrecisionRequest::config_with(emu::Policy policy) const {
 }
 
 void CensusRequest::describe(requests::Fields& fields) {
-  fields.add("inputs", inputs, "tensor files, FILE:NAME, or synthetic tensors such as normal:0,1:4096x512")
+  fields.add("inputs", inputs, "tensor files, FILE:NAME, checkpoints, or synthetic tensors such as normal:0,1:4096x512")
       .as_input("INPUT")
       .needed();
   formats.describe(fields);
@@ -46,7 +46,7 @@ CensusConfig CensusRequest::config() const {
 }
 
 void SweepRequest::describe(requests::Fields& fields) {
-  fields.add("inputs", inputs, "tensor files, FILE:NAME, or synthetic tensors").as_input("INPUT").needed();
+  fields.add("inputs", inputs, "tensor files, FILE:NAME, checkpoints, or synthetic tensors").as_input("INPUT").needed();
   formats.describe(fields);
   fields.add("log2_scale", log2_scale, "the scales 2^LO to 2^HI").as_value("LO:HI[:STEP]").shown();
   describe_tail(fields);

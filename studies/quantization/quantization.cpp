@@ -96,7 +96,7 @@ void rank(std::vector<Quantized>& rows) {
 }  // namespace
 
 void QuantizationRequest::describe(requests::Fields& fields) {
-  fields.add("inputs", inputs, "tensor files, FILE:NAME, or synthetic tensors").as_input("INPUT").needed();
+  fields.add("inputs", inputs, "tensor files, FILE:NAME, checkpoints, or synthetic tensors").as_input("INPUT").needed();
   formats.describe(fields);
   fields.add("scale", scale, "rules of scales, as census has them").as_commas().as_value("SCALE,...").shown();
   fields

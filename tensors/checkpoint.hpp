@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files of tensors that belong together: the shards of a checkpoint.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ulpscope::tensors {
+
+/// What one input names, where that is no single file.
+struct Checkpoint {
+  std::vector<std::string> files;                ///< to be read, by name
+  std::map<std::string, std::string> file_of{};  ///< of each tensor of an index; empty where all tensors of the files are meant
+  std::string index{};                           ///< the index, for messages; empty where there is none
+};
+
+/// A folder (its index, if it has one; else its `.safetensors`; else its `.npz` and `.npy`), an index
+/// (`*.safetensors.index.json`, as transformers writes it: `weight_map` from tensors to files beside it), or a pattern of file
+/// names (POSIX.1, glob()). Nothing where `path` is none of these. @throws ulpscope::Error naming what is wrong with it
+std::optional<Checkpoint> checkpoint_of(const std::string& path);
+
+}  // namespace ulpscope::tensors
