@@ -34,6 +34,7 @@ std::string unknown_words(const std::vector<Tensor>& tensors) {
 
 Inputs sort_inputs(const std::vector<std::string>& inputs, const OpenOptions& options, Integers integers,
                    const std::string& advice) {
+  if (inputs.empty()) throw Error("no tensors are given");
   Inputs sorted;
   for (const std::string& input : inputs) {
     std::vector<Tensor> opened = open(input, options);

@@ -9,7 +9,7 @@ import importlib
 
 from . import _core, explain, verify
 from ._arrays import as_numpy, hold, like
-from ._requests import Asked, documented, run, study
+from ._requests import Asked, _one_word, documented, run, study
 from ._table import Table
 from ._core import Error
 
@@ -84,9 +84,15 @@ def decode(codes, to=None):
     codes: unsigned integers, or an array whose dtype says the format by itself (bfloat16 and float8 of ml_dtypes, torch and jax),
     without `to`. to: a format. Raises ulpscope.Error where the dtype is another format's, or a code has more bits."""
     word = None if to is None else _core.format_name(_word(to))
-    own = as_numpy(codes)[1]
+    array, own = as_numpy(codes)
     if word is not None and own != word and not own.startswith("uint"):
         raise Error(f"codes: are {own}; codes of {word} are unsigned integers")
+    if word is None and array.dtype.name == own and not own.startswith("float"):
+        raise Error(f"codes: {own} says no format; give `to`")
+    if word is not None and own.startswith("uint") and array.size:
+        bits, largest = Format(word).bits, int(array.max())
+        if largest >> bits:
+            raise Error(f"codes: {largest:#x} has more than the {bits} bits of {word}")
     held = hold(codes, "codes", word)
     return _core.decode(held.word)
 
@@ -116,7 +122,7 @@ def quantize(x, to, scale="none", **options) -> "Quantized":
     x: numbers of any shape; blocks lie along the last dimension. scale: a word of `--scale` (`none`, `amax`, `row`, `1x128`,
     `mx:rceil`, `nvfp4`, a number, ...; docs/matmul.md, "Scales"). Returns Quantized. Raises ulpscope.Error."""
     asked = Asked("cast", {"input": hold_as_array(x), "to": to, **options})
-    return Quantized(asked.call(_core.quantize, scale))
+    return Quantized(asked.call(_core.quantize, scale if isinstance(scale, str) else _one_word(scale)))
 
 
 def matmul(a, b, c=None, **options):

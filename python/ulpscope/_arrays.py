@@ -17,7 +17,7 @@ def _is_torch(x):
 
 def _word(name):
     """The name of a dtype for the module: a format's, `int8` to `uint64`, `bool`."""
-    return _core.format_of_dtype(name) or _core.format_of_dtype("ml_dtypes." + name) or name
+    return _core.format_of_dtype(name) or _core.format_of_dtype("ml_dtypes." + name) or name.removeprefix("torch.")
 
 
 def as_numpy(x):
@@ -35,6 +35,8 @@ def as_numpy(x):
     array = np.asarray(x)
     if array.dtype == object or array.dtype.kind in "cOSUMm":
         raise TypeError(f"{type(x).__name__} of dtype {array.dtype} is no array of real numbers")
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
     array = np.ascontiguousarray(array).reshape(array.shape)
     word = _word(array.dtype.name)
     if array.dtype.kind == "V" or array.dtype.name not in np.sctypeDict:

@@ -5,6 +5,8 @@ import functools
 import html
 import inspect
 
+import numpy as np
+
 from . import _core
 from ._arrays import hold
 from ._progress import shown
@@ -54,8 +56,9 @@ class Asked:
             self.values.append((known[key]["name"], self._words(known[key], value)))
 
     def _words(self, field, value):
-        if isinstance(value, str) or isinstance(value, (bool, int, float)):
-            return [_one_word(value)]
+        is_number = isinstance(value, np.generic) and not field["input"]
+        if isinstance(value, (str, bool, int, float)) or is_number:
+            return [_one_word(value.item() if is_number else value)]
         if isinstance(value, dict):
             return [self._hold(array, name) for name, array in value.items()]
         if isinstance(value, (list, tuple)) and field["list"]:

@@ -87,7 +87,11 @@ def _unary(name, *functions):
     def compute(run, x, inplace=False, approximate="none", **options):
         if options or approximate != "none" or not is_numbers(x):
             return NotImplemented
-        return run._apply(name, [x])
+        if not inplace:
+            return run._apply(name, [x])
+        out = run._apply(name, [like(x.clone(), x)])  # whose numbers the gradient needs, when x has other ones
+        x.copy_(out)
+        return like(x, out)
 
     for function in functions:
         KNOWN[function] = compute
@@ -117,8 +121,12 @@ def _reduction(name, *functions):
         if not is_numbers(x) or dtype not in (None, x.dtype) or out is not None:
             return NotImplemented
         if dim is None or isinstance(dim, (list, tuple)) and len(dim) == 0:
-            return single(run._apply(name, [x]))
-        dims = sorted({d % x.dim() for d in (dim if isinstance(dim, (list, tuple)) else [dim])})
+            out = run._apply(name, [x])
+            return like(out.reshape([1] * x.dim()), out) if keepdim else single(out)
+        dims = [dim] if isinstance(dim, int) else list(dim)
+        if not all(-x.dim() <= d < x.dim() for d in dims):
+            return NotImplemented  # an error of torch
+        dims = sorted({d % x.dim() for d in dims})
         if len(dims) == 1:
             out = run._apply(name, [x], dimension=dims[0])
         else:  # the dimensions that are summed as one, the last
@@ -138,7 +146,7 @@ _reduction("mean", torch.mean, _T.mean)
 
 def _last(name):
     def compute(run, x, dim=None, _stacklevel=3, dtype=None, **options):
-        if options or dtype is not None or not is_numbers(x) or dim is None:
+        if options or dtype is not None or not is_numbers(x) or dim is None or not -x.dim() <= dim < x.dim():
             return NotImplemented
         dim %= x.dim()
         if dim == x.dim() - 1:

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What sees the calls of torch while a model is emulated: functions, which the laboratory computes, and beside them the
 operations below that torch is left with."""
+import functools
+import inspect
+
 import torch
 import torch.nn.functional as F
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -41,6 +44,36 @@ _PREFIXES = ("_scaled_dot_product", "_flash_attention", "_efficient_attention", 
              "_sparse_mm", "_sparse_addmm", "cudnn_convolution", "miopen_convolution")
 
 
+# Which operand torch means by a keyword, where functions here have another name for it; of products with a summand one later.
+_OPERANDS = {"input": 0, "self": 0, "query": 0, "other": 1, "key": 1, "value": 2, "target": 1, "exponent": 1, "tensor": 1, "vec": 1,
+             "vec2": 1, "mat1": 1, "batch1": 1, "batch2": 2, "mat2": 1}
+
+
+@functools.cache
+def _signature(known):
+    """What a function of KNOWN takes behind the run."""
+    return inspect.Signature(list(inspect.signature(known).parameters.values())[1:])
+
+
+def computed(run, known, args, kwargs):
+    """What `known` makes of a call of torch; NotImplemented also where it takes no such arguments."""
+    signature = _signature(known)
+    names = list(signature.parameters)
+    given = {}
+    for key, value in kwargs.items():
+        if key not in names:
+            at = _OPERANDS.get(key)
+            if key == "mat2" and ("mat1" in kwargs or len(args) > 1):
+                at = 2
+            key = "dim" if key == "axis" else names[at] if at is not None and at < len(names) else key
+        given[key] = value
+    try:
+        signature.bind(*args, **given)
+    except TypeError:
+        return NotImplemented
+    return known(run, *args, **given)
+
+
 class Functions(torch.overrides.TorchFunctionMode):
     """Functions of torch that recipes speak of are computed by the run."""
 
@@ -60,7 +93,7 @@ class Functions(torch.overrides.TorchFunctionMode):
                 for t in tensors_of([*args, *kwargs.values()]):
                     if isinstance(t, torch.nn.Parameter):
                         run.tag(t)
-            out = known(run, *args, **kwargs)
+            out = computed(run, known, args, kwargs)
             if out is not NotImplemented:
                 return out
             run._not_known(function.__name__, f"with these arguments is no operation of recipes; torch computes it in {run.word}")

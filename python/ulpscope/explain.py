@@ -3,12 +3,12 @@
 from ._requests import documented, study
 
 
-def matmul(d, a, b, c=None, **options) -> "Any":
+def matmul(output, a, b, c=None, **options) -> "Any":
     """What an output D = A.B + C may have been computed by, the likeliest first: engines, orders of the sum, roundings of operands.
 
-    d: (M, N), the output. a: (M, K). b: (K, N). Returns a Result whose `text` is the verdict. Raises ulpscope.Error where shapes do
+    output: (M, N). a: (M, K). b: (K, N). Returns a Result whose `text` is the verdict. Raises ulpscope.Error where shapes do
     not fit together."""
-    return study("explain matmul", {"output": d, "a": a, "b": b, "c": c, **options})
+    return study("explain matmul", {"output": output, "a": a, "b": b, "c": c, **options})
 
 
 documented("explain matmul", matmul, ("output", "a", "b"))

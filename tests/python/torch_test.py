@@ -227,6 +227,69 @@ class Emulated(unittest.TestCase):
             layer(torch.full((4, 8), 1e3)).sum().backward()
         self.assertIn("overflow", run.findings()["finding"])
 
+    def test_operands_by_keyword(self):
+        x, w, q, c = torch.randn(4, 16), torch.randn(8, 16), torch.randn(2, 2, 5, 8), torch.randn(8)
+        image, kernel = torch.randn(1, 2, 8, 8), torch.randn(3, 2, 3, 3)
+        for named, plain in (
+                (lambda: x.sum(axis=1), lambda: x.sum(1)),
+                (lambda: torch.mean(x, axis=(0, 1)), lambda: torch.mean(x, (0, 1))),
+                (lambda: nn.functional.linear(input=x, weight=w), lambda: nn.functional.linear(x, w)),
+                (lambda: nn.functional.scaled_dot_product_attention(query=q, key=q, value=q),
+                 lambda: nn.functional.scaled_dot_product_attention(q, q, q)),
+                (lambda: torch.matmul(input=x, other=w.t()), lambda: torch.matmul(x, w.t())),
+                (lambda: torch.mm(x, mat2=w.t()), lambda: torch.mm(x, w.t())),
+                (lambda: torch.addmm(c, x, mat2=w.t()), lambda: torch.addmm(c, x, w.t())),
+                (lambda: torch.addmm(input=c, mat1=x, mat2=w.t()), lambda: torch.addmm(c, x, w.t())),
+                (lambda: nn.functional.conv2d(input=image, weight=kernel), lambda: nn.functional.conv2d(image, kernel)),
+                (lambda: torch.softmax(input=x, dim=-1), lambda: torch.softmax(x, -1)),
+                (lambda: x.sub(other=x + 1), lambda: x.sub(x + 1))):
+            with us.torch.emulate("bf16_amp") as run:
+                out = named(), plain()
+            self.assertEqual(run.unknown, [])
+            self.assertTrue(torch.equal(*out))
+
+    def test_errors_of_torch_stay_errors(self):
+        x = torch.randn(4, 16)
+        with us.torch.emulate("bf16_amp"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for call in (lambda: x.sum(7), lambda: x.softmax(5), lambda: nn.functional.linear(x, nonsense=1)):
+                with self.assertRaises((IndexError, TypeError)):
+                    call()
+            self.assertEqual(x.mean(dim=None, keepdim=True).shape, (1, 1))
+
+    def test_activations_in_place_write_there(self):
+        class Before(nn.Module):
+            def __init__(self, activation):
+                super().__init__()
+                self.activation, self.linear = activation, nn.Linear(16, 16)
+
+            def forward(self, x):
+                x = x + 0.0
+                return x + self.linear(self.activation(x))
+
+        for activation in nn.ReLU(inplace=True), nn.SiLU(inplace=True):
+            model, x = Before(activation), torch.randn(4, 16, requires_grad=True)
+            gradients = []
+            for _ in range(2):
+                out = model(x)
+                gradients.append(torch.autograd.grad(out.square().sum(), x)[0])
+                with us.torch.emulate("tf32") as run:
+                    emulated = model(x)
+                    gradients.append(torch.autograd.grad(emulated.square().sum(), x)[0])
+                self.assertEqual(run.unknown, [])
+                torch.testing.assert_close(emulated, out, rtol=1e-2, atol=1e-2)
+            torch.testing.assert_close(gradients[1], gradients[0], rtol=1e-2, atol=5e-2)
+
+    def test_whole_numbers_of_torch_are_taken(self):
+        self.assertEqual(us.decode(torch.tensor([0x38], dtype=torch.uint8), "e4m3").tolist(), [1])
+        self.assertEqual(us.round(torch.tensor([17]), "e4m3").tolist(), [16])
+        a, b = torch.randint(-128, 128, (8, 16), dtype=torch.int8), torch.randint(-128, 128, (16, 8), dtype=torch.int8)
+        d = a.int() @ b.int()
+        self.assertTrue(us.verify.matmul(d, a, b, acc="int32").passed)
+        d[1, 2] += 1
+        self.assertFalse(us.verify.matmul(d, a, b, acc="int32").passed)
+        self.assertEqual(len(us.census(nn.BatchNorm1d(2).state_dict(), to="fp16").rows), 4)
+
     def test_what_nobody_knows_is_named_once(self):
         warnings.simplefilter("always")
         x = torch.randn(4, 4, requires_grad=True)
