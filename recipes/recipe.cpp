@@ -133,12 +133,15 @@ void RecipeState::describe(requests::Fields& fields) {
   format("orthogonal", orthogonal, "format in which Muon makes a momentum orthogonal");
 }
 
+bool is_for(const RecipeRule& rule, std::string_view operation, const std::string& layer) {
+  return matches(rule.operations, std::string(operation)) && matches(rule.layers, layer);
+}
+
 RecipeRule resolve(const Recipe& recipe, std::string_view operation, const std::string& layer, Depth depth) {
   RecipeRule all;
   requests::Fields fields = requests::fields_of(all);
   for (RecipeRule rule : recipe.rules) {
-    if (!matches(rule.operations, std::string(operation)) || !matches(rule.layers, layer) || !is_within(rule.depth, depth))
-      continue;
+    if (!is_for(rule, operation, layer) || !is_within(rule.depth, depth)) continue;
     for (const requests::Field& field : requests::fields_of(rule))
       if (!field.is_list() && !field.words().empty()) fields.at(field.name).set(field.words());
   }
@@ -149,7 +152,7 @@ RecipeRule resolve(const Recipe& recipe, std::string_view operation, const std::
 Recipe parse_recipe(std::string_view text, const std::string& name) {
   const requests::TomlValue file = requests::parse_toml(text, name);
   const requests::TomlTable& table = file.table();
-  Recipe recipe{.name = std::filesystem::path(name).stem().string(), .what = requests::leading_comment(text), .rules = {}};
+  Recipe recipe{.name = name_of(name), .what = requests::leading_comment(text), .rules = {}};
   for (const auto& [key, value] : table.entries)
     if (key != "state" && key != "rule" && key != "dynamic")
       throw Error(value.place + ": unknown key '" + key + "'; known: state, dynamic, rule");
@@ -181,17 +184,31 @@ std::optional<Recipe> wider_of(const Recipe& recipe) {
   return wider;
 }
 
-Recipe open_recipe(const std::string& word) {
+namespace {
+
+bool is_file(const std::string& word) {
   std::error_code ignored;
-  if (word.ends_with(".toml") || std::filesystem::is_regular_file(word, ignored)) {
+  return word.ends_with(".toml") || std::filesystem::is_regular_file(word, ignored);
+}
+
+}  // namespace
+
+std::string name_of(const std::string& word) { return std::filesystem::path(word).stem().string(); }
+
+Recipe open_recipe(const std::string& word) {
+  return parse_recipe(recipe_text(word), is_file(word) ? word : "recipes/presets/" + word + ".toml");
+}
+
+std::string recipe_text(const std::string& word) {
+  if (is_file(word)) {
     std::ifstream file(word, std::ios::binary);
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    std::string text{std::istreambuf_iterator<char>(file), {}};
     if (!file) throw Error(word + ": cannot be read");
-    return parse_recipe(text, word);
+    return text;
   }
   std::vector<std::string> names;
   for (const requests::BuiltInFile& preset : recipe_presets()) {
-    if (preset.name == word) return parse_recipe(preset.text, "recipes/presets/" + word + ".toml");
+    if (preset.name == word) return std::string(preset.text);
     names.emplace_back(preset.name);
   }
   throw Error("unknown recipe '" + word + "'; nearest: " + emu::comma_separated(emu::closest_words(word, names)) +

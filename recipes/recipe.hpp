@@ -93,6 +93,8 @@ struct Depth {
 
 /// All that the rules say of one operation in one layer. @throws ulpscope::Error where they say too little of a product
 RecipeRule resolve(const Recipe& recipe, std::string_view operation, const std::string& layer, Depth depth = {});
+/// Whether a rule is for an operation in a layer, at some depth.
+bool is_for(const RecipeRule& rule, std::string_view operation, const std::string& layer);
 
 /// The recipes that come with the program, in alphabetical order.
 const std::vector<requests::BuiltInFile>& recipe_presets();
@@ -105,5 +107,9 @@ std::optional<Recipe> wider_of(const Recipe& recipe);
 
 /// A file, or the preset of that name. @throws ulpscope::Error naming the nearest
 Recipe open_recipe(const std::string& word);
+/// What is in it. @throws ulpscope::Error naming the nearest
+std::string recipe_text(const std::string& word);
+/// Its name: a file's without folder and ending.
+std::string name_of(const std::string& word);
 
 }  // namespace ulpscope::recipes

@@ -27,6 +27,7 @@
 #include "training/train/run_findings.hpp"
 #include "training/train/train_all.hpp"
 #include "training/train/train_findings.hpp"
+#include "training/train/train_page.hpp"
 #include "training/train/train_tables.hpp"
 
 namespace ulpscope::training {

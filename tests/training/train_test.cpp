@@ -160,6 +160,86 @@ TEST_CASE("a run that becomes infinite ends with the operation that made it so",
   CHECK_FALSE(run_of(one_weight(folder, 300, 300, "", 5), "float32").diverged);
 }
 
+TEST_CASE("a run whose update is infinite names the weight, and leaves no checkpoint", "[training]") {
+  TemporaryDirectory folder;
+  std::string study = one_weight(folder, 1, 1, "", 5);
+  const std::string rate = "lr = 1\n";
+  study.replace(study.find(rate), rate.size(), "lr = 1e39\n");
+  const RunResult result = run_of(study, "float32");
+  CHECK(result.diverged);
+  CHECK(result.recorded.empty());
+  REQUIRE(result.findings.size() == 1);
+  CHECK(result.findings[0].finding == "non_finite");
+  CHECK(result.findings[0].layer == "0");
+  CHECK(result.findings[0].place == "weight");
+  CHECK(std::isinf(result.findings[0].value));
+}
+
+TEST_CASE("runs have names of their own, and settings that train something", "[training]") {
+  TemporaryDirectory folder;
+  using Catch::Matchers::ContainsSubstring;
+  const auto parsed = [&](const std::string& run, const std::string& optimizer = "") {
+    return parse_train_study(one_weight(folder, 1, 1, optimizer) + run, "study.toml");
+  };
+  for (const char* const where : {"a", "b"}) {
+    std::filesystem::create_directories(folder.file(where));
+    std::ofstream(folder.file(where) + "/mine.toml") << recipes::recipe_text("float32");
+  }
+  const std::string a = folder.file("a/mine.toml"), b = folder.file("b/mine.toml");
+  CHECK(parsed("recipes = [\"float32\", \"" + a + "\"]\nseeds = [0, 1]\n").run.recipes.size() == 2);
+  CHECK_THROWS_WITH(parsed("recipes = [\"" + a + "\", \"" + b + "\"]\n"), ContainsSubstring("have one name, mine,"));
+  CHECK_THROWS_WITH(parsed("recipes = [\"tf32\", \"tf32\"]\n"), ContainsSubstring("have one name, tf32,"));
+  CHECK_THROWS_WITH(parsed("recipes = []\n"), ContainsSubstring("recipes: give one or more"));
+  CHECK_THROWS_WITH(parsed("seeds = []\n"), ContainsSubstring("seeds: give one or more"));
+  CHECK_THROWS_WITH(parsed("seeds = [3, 1, 3]\n"), ContainsSubstring("seed 3 is given twice"));
+  CHECK_THROWS_WITH(parsed("", "nesterov = true\n"), ContainsSubstring("nesterov: needs momentum"));
+  CHECK_THROWS_WITH(parsed("", "nesterov = true\nmomentum = 0.9\ndampening = 0.1\n"), ContainsSubstring("no dampening"));
+  CHECK_THROWS_WITH(parsed("", "betas = [0.9, 1]\n"), ContainsSubstring("betas: 1: give numbers below 1"));
+}
+
+TEST_CASE("a run does not go on under a recipe that was written to meanwhile", "[training]") {
+  TemporaryDirectory folder;
+  const std::string recipe = folder.file("mine.toml");
+  std::ofstream(recipe) << recipes::recipe_text("float32");
+  TrainStudy study = parse_train_study(one_weight(folder, 1, 1, ""), "study.toml");
+  study.run.recipes = {recipe};
+  TrainAll all{.run = {}, .saved = folder.path()};
+  train_all(study, all);
+  all.run.resume = true;
+  CHECK_NOTHROW(train_all(study, all));
+  std::ofstream(recipe) << recipes::recipe_text("bf16_pure");
+  CHECK_THROWS_WITH(train_all(study, all), Catch::Matchers::ContainsSubstring("saved by another study or version"));
+}
+
+TEST_CASE("a rule that is for nothing in the model is named", "[training]") {
+  TemporaryDirectory folder;
+  const auto idle = [&](const std::string& rule) {
+    const std::string recipe = folder.file("mine.toml");
+    std::ofstream(recipe) << recipes::recipe_text("float32") << "\n[[rule]]\n" << rule << "\ninput = \"bf16\"\n";
+    TrainStudy study = parse_train_study(one_weight(folder, 1, 1, ""), "study.toml");
+    study.run.recipes = {recipe, "fp8_current"};
+    return idle_rules(study).size();
+  };
+  CHECK(idle("operations = [\"linear\"]") == 0);
+  CHECK(idle("layers = [\"0\"]") == 0);
+  CHECK(idle("operations = [\"conv2d\"]") == 1);
+  CHECK(idle("layers = [\"encoder.*\"]") == 1);
+  CHECK(idle("operations = [\"linear\"]\nlayers = [\"1\"]") == 1);
+}
+
+TEST_CASE("scaling \"current\" is that by the present amax", "[training]") {
+  TemporaryDirectory folder;
+  const auto of = [&](const std::string& scaling) {
+    const std::string recipe = folder.file("mine.toml");
+    std::string text = recipes::recipe_text("fp8_current");
+    const std::string word = "scaling = \"amax\"";
+    std::ofstream(recipe) << text.replace(text.find(word), word.size(), "scaling = \"" + scaling + "\"");
+    return run_of(one_weight(folder, 0.3, 0.7, "", 5), recipe);
+  };
+  CHECK(same_bits(of("current"), of("amax")));
+  CHECK_FALSE(same_bits(of("current"), of("none")));
+}
+
 TEST_CASE("the classes of every rounding are counted", "[training]") {
   TemporaryDirectory folder;
   // 2^-26 is zero as an operand of fp16, 2^-20 subnormal.

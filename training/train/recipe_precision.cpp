@@ -63,7 +63,7 @@ OperandPrecision operand(DelayedScales& delayed, const std::string& layer, const
   Storage storage{format, {.rounding = requests::parse_rounding(rounding)}};
   if (format.bits() <= 8) storage.options.policy = emu::Policy::saturating;
   if (scaling == "delayed") return delayed.operand(layer, place, storage);
-  return {storage, studies::parse_scaling(scaling), {}};
+  return {storage, studies::parse_scaling(scaling == "current" ? "amax" : scaling), {}};  // its name among fp8 recipes
 }
 
 ProductPrecision product(Rules& rules, DelayedScales& delayed, std::string_view operation, const std::string& layer) {

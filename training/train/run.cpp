@@ -51,7 +51,8 @@ class Trainer {
     if (is_watched || result_.diverged || is_last)
       for (const auto& [place, counts] : run_.monitor.places()) result_.places.push_back({step, place, counts});
     if (options_.progress) options_.progress(result_.steps.back());
-    if ((options_.record_every > 0 && (step + 1) % options_.record_every == 0) || is_last) record(step + 1);
+    const bool is_asked_for = options_.record_every > 0 && (step + 1) % options_.record_every == 0;
+    if ((is_asked_for || is_last) && !result_.diverged) record(step + 1);  // what is no number is no checkpoint
     run_.next_step = step + 1;
     if (options_.save_now && options_.save_now()) save();
   }

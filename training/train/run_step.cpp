@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -22,6 +23,26 @@ namespace {
 template <class Real>
 bool all_finite(const Tensors<Real>& all) {
   return std::all_of(all.begin(), all.end(), [](const auto& values) { return emu::all_finite(std::span<const Real>(values)); });
+}
+
+/// A weight that an update made infinite or NaN.
+struct BadWeight {
+  std::string layer, parameter;  ///< `0` and `weight`
+  double value;
+};
+
+/// The first of them; there is one.
+template <class Real>
+BadWeight first_bad_weight(const RunParts<Real>& run) {
+  for (std::size_t i = 0; i < run.weights.size(); ++i)
+    for (const Real x : run.weights[i])
+      if (!std::isfinite(x)) {
+        const std::string& name = run.result.parameters[i].name;
+        const std::size_t dot = name.rfind('.');
+        if (dot == std::string::npos) return {"", name, static_cast<double>(x)};
+        return {name.substr(0, dot), name.substr(dot + 1), static_cast<double>(x)};
+      }
+  return {};
 }
 
 template <class Real>
@@ -165,8 +186,14 @@ void one_step(RunParts<Real>& run, std::uint64_t step, std::uint64_t steps) {
   const bool bad_loss = !std::isfinite(losses), bad_weights = !all_finite(run.weights);
   if (bad_loss || bad_weights) {
     const std::optional<Place>& place = run.monitor.first_nonfinite();
-    result.findings.push_back({step, place ? place->layer : "", place ? place->operation + " " + place->place : "",
-                               "non_finite", bad_loss ? losses : std::nan(""), 0});
+    TrainFinding found{
+        step, place ? place->layer : "", place ? place->operation + " " + place->place : "", "non_finite", losses, 0};
+    if (!bad_loss) {
+      const BadWeight bad = first_bad_weight(run);
+      found.value = bad.value;
+      if (!place) found.layer = bad.layer, found.place = bad.parameter;
+    }
+    result.findings.push_back(found);
   }
   result.diverged = raised || bad_loss || bad_weights;
 }

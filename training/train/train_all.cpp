@@ -3,10 +3,10 @@
 #include "training/train/train_all.hpp"
 
 #include <cstddef>
-#include <filesystem>
 #include <span>
 
 #include "emu/bulk.hpp"
+#include "recipes/recipe.hpp"
 #include "tensors/write.hpp"
 #include "training/train/schedule.hpp"
 
@@ -17,7 +17,7 @@ constexpr const char* saved_ending = ".safetensors";
 
 /// `fp8_current-0` of a run: its files' name.
 std::string name_of(const std::string& recipe, std::uint64_t seed) {
-  return std::filesystem::path(recipe).stem().string() + "-" + std::to_string(seed);
+  return recipes::name_of(recipe) + "-" + std::to_string(seed);
 }
 
 /// A step of each recipe whose products are zeros: all instructions are chosen, and what is refused is so before hours of
@@ -50,6 +50,7 @@ std::vector<RunResult> train_all(const TrainStudy& study, const TrainAll& wanted
       const std::uint64_t before = steps * runs.size();
       RunOptions options = wanted.run;
       if (!wanted.saved.empty()) options.saved = wanted.saved + "/" + name_of(recipe, seed) + saved_ending;
+      options.identity += "\n" + recipes::recipe_text(recipe);  // a file that was written to since then is another recipe
       std::uint64_t skipped = 0;
       if (wanted.progress)
         options.progress = [&](const TrainStep& step) {

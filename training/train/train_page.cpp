@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "emu/names.hpp"
+#include "emu/suggestions.hpp"
 #include "reports/columns.hpp"
 #include "training/train/objective.hpp"
 #include "training/train/recipe_precision.hpp"
@@ -134,7 +135,7 @@ std::vector<reports::Figure> train_figures(const std::vector<reports::Table>& ta
 }
 
 reports::Table places_table(const TrainStudy& study) {
-  reports::Table table{"places", {"recipe", "layer", "operation", "place", "format", "scaling", "engine"}, {}};
+  reports::Table table{"places", {"recipe", "layer", "operation", "place", "format", "scaling", "rounding", "engine"}, {}};
   for (const std::string& word : study.run.recipes) {
     const recipes::Recipe recipe = recipes::open_recipe(word);
     DelayedScales delayed;
@@ -145,18 +146,22 @@ reports::Table places_table(const TrainStudy& study) {
         const auto format = [](const std::optional<Storage>& s) {
           return s ? emu::format_name(s->format) : std::string("keep");
         };
-        table.rows.push_back({word, layer, operation, "input", format(p.input), "", ""});
-        table.rows.push_back({word, layer, operation, "output", format(p.output), "", ""});
+        table.rows.push_back({word, layer, operation, "input", format(p.input), "", "", ""});
+        table.rows.push_back({word, layer, operation, "output", format(p.output), "", "", ""});
         continue;
       }
       const ProductPrecision p = precision.product(operation, layer);
       const auto operand = [&](const char* place, const OperandPrecision& o) {
-        table.rows.push_back({word, layer, operation, place, emu::format_name(o.storage.format), o.scaling.word, p.engine});
+        table.rows.push_back({word, layer, operation, place, emu::format_name(o.storage.format), o.scaling.word,
+                              std::string(emu::name_of(o.storage.options.rounding)), p.engine});
       };
       operand("input", p.input), operand("weight", p.weight), operand("grad_output", p.grad_output);
+      const std::string promoted = p.promote == 0 ? "" : "promoted every " + std::to_string(p.promote);
+      table.rows.push_back({word, layer, operation, "accumulate", emu::format_name(p.accumulate), promoted, "", p.engine});
+      if (p.hadamard) table.rows.push_back({word, layer, operation, "grad_weight operands", "", "hadamard", "", p.engine});
       for (const auto& [place, storage] :
            {std::pair{"output", p.output}, {"grad_input", p.grad_input}, {"grad_weight", p.grad_weight}})
-        table.rows.push_back({word, layer, operation, place, emu::format_name(storage.format), "", p.engine});
+        table.rows.push_back({word, layer, operation, place, emu::format_name(storage.format), "", "", p.engine});
     }
     const recipes::RecipeState& state = recipe.state;
     for (const auto& [place, format, scaling] :
@@ -170,10 +175,26 @@ reports::Table places_table(const TrainStudy& study) {
           {"all_reduce", state.all_reduce.empty() ? state.gradients : state.all_reduce, ""}}) {
       const std::optional<emu::Format> known = emu::parse_format(format);
       table.rows.push_back({word, "", "state", place, known ? emu::format_name(*known) : format,
-                            scaling == "none" ? std::string() : scaling, ""});
+                            scaling == "none" ? std::string() : scaling, place == std::string("weights") ? state.update : "",
+                            ""});
     }
   }
   return table;
+}
+
+std::vector<std::string> idle_rules(const TrainStudy& study) {
+  std::vector<std::string> sentences;
+  for (const std::string& word : study.run.recipes) {
+    if (!word.ends_with(".toml")) continue;  // presets are for every model
+    for (const recipes::RecipeRule& rule : recipes::open_recipe(word).rules) {
+      const auto all = operations_of(study);
+      if (std::any_of(all.begin(), all.end(), [&](const auto& o) { return recipes::is_for(rule, o.second, o.first); }))
+        continue;
+      sentences.push_back(word + ": the rule for operations " + emu::comma_separated(rule.operations) + " in layers " +
+                          emu::comma_separated(rule.layers) + " is for nothing in this model; --dry-run shows what there is");
+    }
+  }
+  return sentences;
 }
 
 reports::Page train_page(const std::vector<RunResult>& runs, const TrainStudy& study) {

@@ -19,7 +19,7 @@ void TrainRequest::describe(requests::Fields& fields) {
   fields.add("study", study, "a TOML file: [model], [data], [loss], [optimizer], [scaler], [run]").as_input("STUDY").needed();
   fields.add("recipe", recipe, "in place of the study's").as_commas().as_value("RECIPE,...");
   fields.add("seed", seed, "in place of the study's").as_commas().as_value("N,...").whole();
-  fields.add("steps", steps, "in place of the study's").whole();
+  fields.add("steps", steps, "in place of the study's").whole({.least = 1});
   fields.add("engine", engine, "of all products, in place of the recipes'").as_value("E");
   const auto of_machine = [&](requests::Field& field) -> requests::Field& { return field.in(requests::Scope::machine); };
   of_machine(
@@ -38,8 +38,9 @@ TrainStudy resolve(const TrainRequest& request) {
   TrainStudy study = read_train_study(request.study);
   if (!request.recipe.empty()) study.run.recipes = request.recipe;
   if (!request.seed.empty()) study.run.seeds = request.seed;
-  if (request.steps > 0) study.run.steps = request.steps, study.run.epochs = 0;
+  if (request.steps) study.run.steps = *request.steps, study.run.epochs = 0;
   if (!request.engine.empty()) study.run.engine = request.engine;
+  check_runs(study.run);
   for (const std::string& word : study.run.recipes) recipes::open_recipe(word);
   return study;
 }
@@ -56,8 +57,8 @@ std::unique_ptr<DeviceProducts> devices_of(const TrainRequest& request) {
 }
 
 std::string identity_of(const TrainRequest& request) {
-  return reports::version() + "\n" + std::to_string(request.steps) + "\n" + request.engine + "\n" + request.instruction + "\n" +
-         train_study_text(request.study);
+  return reports::version() + "\n" + std::to_string(request.steps.value_or(0)) + "\n" + request.engine + "\n" +
+         request.instruction + "\n" + train_study_text(request.study);
 }
 
 studies::StudyResult run(const TrainRequest& request, const studies::Progress& progress) {

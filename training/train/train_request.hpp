@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,7 @@ struct TrainRequest {
   std::string study;
   std::vector<std::string> recipe;
   std::vector<std::uint64_t> seed;
-  std::uint64_t steps = 0;
+  std::optional<std::uint64_t> steps;
   std::string engine;
   std::vector<std::string> device;
   std::string instruction;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 
 #include "emu/error.hpp"
 #include "emu/names.hpp"
@@ -193,11 +194,14 @@ void OptimizerSpec::describe(requests::Fields& fields) {
 
 OptimizerSettings OptimizerSpec::settings() const {
   if (betas.size() != 2) throw Error("[optimizer] betas: give two");
+  if (nesterov && kind == "sgd" && (momentum == 0 || dampening != 0))
+    throw Error("[optimizer] nesterov: needs momentum, and no dampening");
   std::array<double, 2> numbers{};
   for (std::size_t i = 0; i < 2; ++i) {
     if (const std::string wrong = requests::read_real(betas[i], {.least = 0, .most = 1}); !wrong.empty())
       throw Error("[optimizer] betas: " + wrong);
     numbers[i] = requests::real_of(betas[i]);
+    if (numbers[i] == 1) throw Error("[optimizer] betas: 1: give numbers below 1");
   }
   return {.kind = parse_optimizer(kind),
           .momentum = momentum,
@@ -264,6 +268,7 @@ void check(const TrainStudy& study, const std::string& name) {
   if (run.reload_at.has_value() == run.reload_loses.empty())
     throw Error(name + ": [run] reload_at and reload_loses go together");
   for (const std::string& word : run.reload_loses) one_of(word, {"master_weights", "moments", "scaler"});
+  check_runs(run);
   for (const std::string& word : run.recipes) recipes::wider_of(recipes::open_recipe(word));
   for (const std::string& word : run.evaluate) recipes::open_recipe(word);
   for (const OptimizerSpec* const spec : {&study.optimizer, &study.generator, &study.discriminator}) spec->settings();
@@ -303,6 +308,21 @@ TrainStudy parse_train_study(std::string_view text, const std::string& name) {
   study.model.checkpoint = study.run.checkpoint_activations;
   check(study, name);
   return study;
+}
+
+void check_runs(const RunSpec& run) {
+  if (run.recipes.empty()) throw Error("recipes: give one or more");
+  if (run.seeds.empty()) throw Error("seeds: give one or more");
+  std::map<std::string, std::string> words;
+  for (const std::string& word : run.recipes) {
+    const auto [other, is_new] = words.emplace(recipes::name_of(word), word);
+    if (!is_new)
+      throw Error("recipes '" + other->second + "' and '" + word + "' have one name, " + other->first +
+                  ", and so would their files");
+  }
+  std::set<std::uint64_t> seeds;
+  for (const std::uint64_t seed : run.seeds)
+    if (!seeds.insert(seed).second) throw Error("seed " + std::to_string(seed) + " is given twice: its runs would be the same");
 }
 
 std::string train_study_text(const std::string& path) {

@@ -102,6 +102,8 @@ struct TrainStudy {
 TrainStudy parse_train_study(std::string_view text, const std::string& name);
 /// The text of a study: of a file, or of one that comes with the program (files::own_file). @throws ulpscope::Error
 std::string train_study_text(const std::string& path);
+/// Whether there are runs, and each has a name of its own: its files have it. @throws ulpscope::Error
+void check_runs(const RunSpec& run);
 /// parse_train_study() of it.
 TrainStudy read_train_study(const std::string& path);
 
