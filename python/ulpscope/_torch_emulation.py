@@ -63,7 +63,7 @@ class Emulation:
         self.unknown: "list[str]" = []
         self._recorder, self._places, self._every, self._step = recorder, places, every, 0
         self._roots, self._names, self._parameters, self._entered, self._layers = [], {}, {}, [], []
-        self._states, self._tagged, self._kept = {}, {}, []
+        self._tagged, self._kept = {}, []
         self._busy, self._done, self._stepped = 0, None, False
         self._weights, self._gradients = self._core.weights_format, self._core.gradients_format
         self.tags = (self._weights, self._gradients) != (self.word, self.word)
@@ -228,18 +228,29 @@ class Emulation:
         self._step += 1
 
     def _step_of(self, optimizer, settings):
-        kept = []
+        kept, states = [], self._states_of(optimizer)
         for group in optimizer.param_groups:
             kind, found = settings(group)
             for p in group["params"]:
                 if p.grad is None:
                     continue
-                state = self._states.setdefault(id(p), (self._state_type(), p))[0]
+                state = states.setdefault(id(p), (self._state_type(), p))[0]
                 gradient = unscaled(optimizer, -p.grad if group.get("maximize") else p.grad)
                 now = self._core.optimizer_step(kind, found, self.numbers_of(p), self.numbers_of(gradient), state)
                 p.copy_(torch.from_numpy(now).to(p.device, p.dtype))
                 kept.append((p, p.grad))
         return kept
+
+    def _states_of(self, optimizer):
+        """Moments by weight. They stay with the optimizer from block to block; those of torch, or of another recipe, are in other
+        formats and places, so that it begins anew there."""
+        recipe, states = getattr(optimizer, "_ulpscope_states", (self.recipe, {}))
+        if recipe != self.recipe or (not states and any(optimizer.state.values())):
+            before = "torch" if recipe == self.recipe else recipe
+            warnings.warn(f"ulpscope.torch.emulate: the optimizer begins anew: its moments are those of {before}", stacklevel=2)
+            states = {}
+        optimizer._ulpscope_states = self.recipe, states
+        return states
 
     def _after_step(self, optimizer, *_):
         for p, grad in getattr(optimizer, "_ulpscope_kept", ()):
