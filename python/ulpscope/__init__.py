@@ -6,6 +6,7 @@ Arrays may be numpy's, torch's, jax's or plain numbers. Words (formats, engines,
 
 `ulpscope.testing` has assertions for tests of kernels, `ulpscope.torch` (where torch is installed) models under recipes."""
 import importlib
+import math
 
 from . import _core, explain, verify
 from ._arrays import as_numpy, hold, like
@@ -186,13 +187,23 @@ class Scaler:
     """A loss scaler, step by step as its framework has it (docs/training.md, "Loss scalers"). `scale` is for the next step."""
 
     def __init__(self, words, to="fp16"):
-        self._scaler = _core.Scaler(words, _word(to))
+        self._to = _word(to)
+        self._scaler = _core.Scaler(words, self._to)
 
     def step(self, found_inf=False, amax=None, upper=None):
         """Goes one step on; returns whether the optimizer skips it.
 
-        found_inf: whether a scaled gradient was infinite or NaN. amax: the largest magnitude, for scalers of tensors (`te_delayed`,
-        `te_current`, `ms_amp`), 0 or more. upper: the share of magnitudes above popart's edge, 0 to 1."""
+        found_inf: whether a scaled gradient was infinite or NaN. amax: the largest magnitude of the unscaled gradients, 0 or more:
+        scalers of tensors (`te_delayed`, `te_current`, `ms_amp`) follow it, for others the step overflows where it does in `to`, times
+        the scale. upper: the share of magnitudes above popart's edge, 0 to 1. Raises ulpscope.Error."""
+        if amax is not None:
+            if not amax >= 0:
+                raise Error(f"amax: {amax}: give a magnitude, 0 or more")
+            if not self._scaler.follows_amax:
+                scaled = float(amax) * self.scale
+                found_inf = found_inf or not math.isfinite(round(scaled, self._to))
+                if upper is None and self._scaler.bin_edge is not None:
+                    upper = float(scaled > self._scaler.bin_edge)
         return self._scaler.step(bool(found_inf), amax, upper).skipped
 
     @property

@@ -158,6 +158,24 @@ class BesideTheProgram(unittest.TestCase):
         other.load_state_dict(scaler.state_dict())
         self.assertEqual(other.scale, 8)
 
+    def test_scalers_of_amax_are_those_of_the_program(self):
+        amax = np.exp2(RANDOM.uniform(-4, 4, 100))
+        trace = pathlib.Path(self.folder.name) / "trace.csv"
+        trace.write_text("amax\n" + "\n".join(map(repr, map(float, amax))) + "\n")
+        for words, to in (("pytorch:growth_interval=3", "fp16"), ("megatron:growth_interval=2", "e5m2"), ("popart", "fp16"),
+                          ("every_step", "e4m3")):
+            scaler, steps = us.scaler(words, to), []
+            for x in amax:
+                scale = scaler.scale
+                steps.append((scale, scaler.step(amax=x), scaler.scale))
+            columns, *rows = self.rows("scale", str(trace), "--scaler", words, "--to", to)
+            rows = [dict(zip(columns, row)) for row in rows]
+            self.assertEqual(steps, [(float(r["scale"]), r["skipped"] == "1", float(r["next_scale"])) for r in rows], words)
+            self.assertGreater(len({scale for scale, _, _ in steps}), 3)
+        for amax in -5.0, float("nan"):
+            with self.assertRaisesRegex(us.Error, "amax: .*: give a magnitude, 0 or more"):
+                us.scaler("te_delayed").step(amax=amax)
+
     def test_bad_input_is_one_line(self):
         for fails, kind, words in ((lambda: us.round(1.0, "e4m9x"), us.Error, "nearest"),
                                    (lambda: us.census(np.ones(3), too=1), TypeError, "nearest: to"),
