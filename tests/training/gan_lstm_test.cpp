@@ -231,6 +231,26 @@ TEST_CASE("running statistics follow the batches, and stop in a format without r
   CHECK_THROWS_AS(follow(running, BatchStatistics<double>{{1, 2}, {1, 2}}, Storage{emu::float64, {}}), Error);
 }
 
+TEST_CASE("running statistics are recorded with the weights, and a run begins with those of its init", "[training]") {
+  TemporaryDirectory folder;
+  write_npy(folder.file("x.npy"), {30, 3}, numbers(90, 5));
+  write_npy(folder.file("t.npy"), {30}, Numbers(30, 1));
+  const auto text = [&](int steps, const std::string& init) {
+    return "[model]\nkind = \"layers\"\nlayers = [{batch_norm = 3}, {linear = [3, 2]}]\n" + init + "[data]\ninputs = \"" +
+           folder.file("x.npy") + "\"\ntargets = \"" + folder.file("t.npy") + "\"\nbatch = 10\n[run]\nsteps = " +
+           std::to_string(steps) + "\n";
+  };
+  const RunResult whole = run_of(text(6, ""), "float64"), half = run_of(text(3, ""), "float64");
+  REQUIRE(whole.recorded.back().statistics.size() == 2);
+  CHECK(whole.recorded.back().statistics.at("0.running_mean") != half.recorded.back().statistics.at("0.running_mean"));
+  write_recorded(folder.file("out"), {half});
+  const std::string file = folder.file("out") + "/weights/float64-0-3.safetensors";
+  CHECK(tensors::open(file + ":0.running_var").front().shape == std::vector<std::uint64_t>{3});
+  const RunResult other = run_of(text(3, "init = \"" + file + "\"\n"), "float64");
+  CHECK(other.recorded.back().values == whole.recorded.back().values);
+  CHECK(other.recorded.back().statistics == whole.recorded.back().statistics);
+}
+
 TEST_CASE("a model with batch norms is evaluated by its running statistics", "[training]") {
   TemporaryDirectory folder;
   write_npy(folder.file("x.npy"), {40, 3}, numbers(120, 5));

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -219,9 +220,29 @@ Variable apply(Tape<Real>& tape, const ModelSpec& model, const std::vector<Varia
   return x;
 }
 
+template <class Real>
+void initial_statistics(const ModelSpec& model, Buffers<Real>& buffers) {
+  if (model.init == "kaiming_uniform") return;
+  std::set<std::string> names;
+  for (const tensors::Tensor& tensor : tensors::open(model.init)) names.insert(tensor.name);
+  const auto read_all = [&](const std::vector<Layer>& layers, const std::string& prefix) {
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+      const std::string name = prefix + std::to_string(i);
+      if (layers[i].kind != "batch_norm" || !names.contains(name + running_mean)) continue;
+      const Shape shape{layers[i].sizes[0]};
+      const auto read = [&](const char* which) { return read_parameter<Real>(model.init, {name + which, shape}); };
+      RunningStatistics<Real>& kept = buffers.kept.try_emplace(name, shape[0]).first->second;
+      kept.statistics = {read(running_mean), read(running_variance)};
+    }
+  };
+  read_all(model.layers, model.kind == "gan" ? "generator." : "");
+  read_all(model.discriminator, "discriminator.");
+}
+
 #define ULPSCOPE_MODELS(Real)                                                                                           \
   template std::vector<std::vector<Real>> initial_parameters(const ModelSpec&, const std::vector<ParameterShape>&,      \
                                                              std::uint64_t);                                            \
+  template void initial_statistics(const ModelSpec&, Buffers<Real>&);                                                   \
   template Variable apply_layers(Tape<Real>&, const std::vector<Layer>&, const std::string&, std::span<const Variable>, \
                                  Variable, Buffers<Real>&, bool);                                                       \
   template Variable apply(Tape<Real>&, const ModelSpec&, const std::vector<Variable>&, const Samples&,                  \

@@ -49,6 +49,13 @@ struct Buffers {
   std::map<std::string, RunningStatistics<Real>> kept = {};  ///< of batch norms, by the names of their layers
 };
 
+/// What torch names the running statistics of a batch norm, behind its layer's name.
+inline constexpr const char *running_mean = ".running_mean", *running_variance = ".running_var";
+
+/// The running statistics that the model's `init` holds, as they are there. @throws ulpscope::Error
+template <class Real>
+void initial_statistics(const ModelSpec& model, Buffers<Real>& buffers);
+
 /// Layers one after the other, on parameters in the order of layer_parameters(). With `checkpoint` nothing but their results is
 /// kept. @throws ulpscope::Error naming the layer that the shapes do not fit
 template <class Real>

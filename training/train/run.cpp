@@ -68,6 +68,10 @@ class Trainer {
     recorded.step = step;
     for (const auto& values : run_.weights) recorded.values.push_back(wide(values));
     for (const auto& values : run_.average.tensors) recorded.averages.push_back(wide(values));
+    for (const auto& [layer, kept] : run_.buffers.kept) {
+      recorded.statistics[layer + running_mean] = wide(kept.statistics.mean);
+      recorded.statistics[layer + running_variance] = wide(kept.statistics.variance);
+    }
   }
 
   void save() {

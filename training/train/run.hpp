@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -48,8 +49,9 @@ struct TrainFinding {
 
 /// The weights after a step, as numbers of the recipe's stored weights.
 struct RecordedWeights {
-  std::uint64_t step = 0;                          ///< updates that were made; of gradients the step
-  std::vector<std::vector<double>> values;         ///< by parameter
+  std::uint64_t step = 0;                                   ///< updates that were made; of gradients the step
+  std::vector<std::vector<double>> values;                  ///< by parameter
+  std::map<std::string, std::vector<double>> statistics{};  ///< of batch norms: `2.running_mean`, `2.running_var`
   std::vector<std::vector<double>> averages = {};  ///< by parameter, where there is a moving average; of gradients none
 };
 
@@ -65,26 +67,27 @@ struct Evaluation {
 
 /// What came of a run.
 struct RunResult {
-  std::string recipe;                         ///< as asked for
-  std::uint64_t seed = 0;                     ///< of init, order and stochastic rounding
-  std::vector<ParameterShape> parameters;     ///< of the model
-  emu::Format weights_format = emu::float32;  ///< of the stored weights
-  emu::Format average_format = emu::float32;  ///< of their moving average
-  std::vector<TrainStep> steps;               ///< in order
-  std::vector<WatchedPlace> places;           ///< of the steps that were looked at
-  std::vector<TrainFinding> findings;         ///< in order of steps
-  std::vector<RecordedWeights> recorded;      ///< what was asked for, and the last ones
-  std::vector<RecordedGradients> gradients;   ///< of the steps that were asked for
-  bool diverged = false;                      ///< loss or weights became infinite or NaN, or the scaler raised
-  std::optional<double> accuracy;             ///< on the samples held back
-  std::optional<double> optimum;              ///< least loss that any model has on average, where it is known
-  std::optional<double> distance;             ///< of gan: frechet_distance() of its points to those of the data
-  std::vector<Evaluation> evaluations;        ///< under the recipe itself and those of [run] evaluate; empty where none are
-  double bytes_per_parameter = 0;             ///< of weights, gradients and optimizer states
-  double bytes_per_activation = 0;            ///< of a number that is kept from the forward pass to the backward pass
-  std::uint64_t activation_bytes = 0;         ///< of all that a batch keeps
-  ProductCounts products;                     ///< where they ran; empty: nobody asked for devices
-  std::uint64_t all_reduce_bytes = 0;         ///< that workers send in a step
+  std::string recipe;                            ///< as asked for
+  std::uint64_t seed = 0;                        ///< of init, order and stochastic rounding
+  std::vector<ParameterShape> parameters;        ///< of the model
+  emu::Format weights_format = emu::float32;     ///< of the stored weights
+  emu::Format average_format = emu::float32;     ///< of their moving average
+  emu::Format statistics_format = emu::float32;  ///< of the running statistics of batch norms
+  std::vector<TrainStep> steps;                  ///< in order
+  std::vector<WatchedPlace> places;              ///< of the steps that were looked at
+  std::vector<TrainFinding> findings;            ///< in order of steps
+  std::vector<RecordedWeights> recorded;         ///< what was asked for, and the last ones
+  std::vector<RecordedGradients> gradients;      ///< of the steps that were asked for
+  bool diverged = false;                         ///< loss or weights became infinite or NaN, or the scaler raised
+  std::optional<double> accuracy;                ///< on the samples held back
+  std::optional<double> optimum;                 ///< least loss that any model has on average, where it is known
+  std::optional<double> distance;                ///< of gan: frechet_distance() of its points to those of the data
+  std::vector<Evaluation> evaluations;           ///< under the recipe itself and those of [run] evaluate; empty where none are
+  double bytes_per_parameter = 0;                ///< of weights, gradients and optimizer states
+  double bytes_per_activation = 0;               ///< of a number that is kept from the forward pass to the backward pass
+  std::uint64_t activation_bytes = 0;            ///< of all that a batch keeps
+  ProductCounts products;                        ///< where they ran; empty: nobody asked for devices
+  std::uint64_t all_reduce_bytes = 0;            ///< that workers send in a step
 };
 
 /// What a run is told beside its study.

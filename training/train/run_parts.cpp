@@ -40,10 +40,14 @@ RunParts<Real>::RunParts(const TrainStudy& of_study, const Samples& of_samples, 
   result.parameters = parameters_of(study.model);
   if (study.data.table == "markov") result.optimum = markov_optimum(study.model.context, study.model.vocabulary);
   result.weights_format = storage.weights.format, result.average_format = storage.average.format;
+  result.statistics_format = buffers.storage.format;
   for (const Objective& objective : objectives_of(study, result.parameters))
     parts.push_back({objective, objective.optimizer.settings()});
   weights = initial_parameters<Real>(study.model, result.parameters, key_of(seed, 1));
   for (auto& values : weights) round_in_place(values, storage.weights);
+  initial_statistics(study.model, buffers);
+  for (auto& [layer, kept] : buffers.kept)
+    for (auto* const values : {&kept.statistics.mean, &kept.statistics.variance}) round_in_place(*values, buffers.storage);
   states.resize(weights.size());
 }
 

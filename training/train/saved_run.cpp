@@ -57,6 +57,8 @@ void save_recorded(const std::string& name, const std::vector<RecordedWeights>& 
       run.numbers[name + "/" + std::to_string(recorded.step) + "/" + std::to_string(i)] = recorded.values[i];
     for (std::size_t i = 0; i < recorded.averages.size(); ++i)
       run.numbers[name + "/average/" + std::to_string(recorded.step) + "/" + std::to_string(i)] = recorded.averages[i];
+    for (const auto& [of_layer, values] : recorded.statistics)
+      run.numbers[name + "/statistics/" + std::to_string(recorded.step) + "/" + of_layer] = values;
   }
 }
 
@@ -77,6 +79,9 @@ void restore_recorded(const std::string& name, const std::vector<ParameterShape>
       recorded.values.push_back(sized(name + "/" + entry, i));
       if (run.numbers.contains(name + "/average/" + entry)) recorded.averages.push_back(sized(name + "/average/" + entry, i));
     }
+    const std::string statistics = name + "/statistics/" + std::to_string(recorded.step) + "/";
+    for (const auto& [entry, values] : run.numbers)
+      if (entry.starts_with(statistics)) recorded.statistics[entry.substr(statistics.size())] = values;
   }
 }
 

@@ -86,6 +86,8 @@ std::vector<std::pair<std::string, std::string>> recorded_files(const std::vecto
         all.push_back(named(run.parameters[i], "", run.weights_format, weights.values[i]));
       for (std::size_t i = 0; i < weights.averages.size(); ++i)
         all.push_back(named(run.parameters[i], "average.", run.average_format, weights.averages[i]));
+      for (const auto& [name, values] : weights.statistics)
+        all.push_back(named({.name = name, .shape = {values.size()}}, "", run.statistics_format, values));
       write("weights", of_run + "-" + std::to_string(weights.step), all);
     }
     std::vector<tensors::NamedCodes> gradients;
