@@ -175,6 +175,28 @@ TEST_CASE("a run whose update is infinite names the weight, and leaves no checkp
   CHECK(std::isinf(result.findings[0].value));
 }
 
+TEST_CASE("stagnation is found at the step from which on updates are lost", "[training]") {
+  RunResult run;
+  for (std::uint64_t i = 0; i < 100; ++i)
+    run.steps.push_back({.step = i, .loss = 1, .grad_norm = 1, .wanted = 10, .lost = i < 37 || i == 60 ? 0U : 9U});
+  const auto since = [&] {
+    for (const TrainFinding& finding : watched_findings(run))
+      if (finding.finding == "stagnation") return static_cast<int>(finding.step);
+    return -1;
+  };
+  CHECK(since() == 61);
+  run.steps[60].lost = 6;
+  CHECK(since() == 37);
+  run.steps[50].wanted = run.steps[50].lost = 0;  // a skipped step says nothing
+  CHECK(since() == 37);
+  run.steps[95].lost = 0;  // still most of the last tenth is lost
+  CHECK(since() == 96);
+  run.steps[99].lost = 0;
+  CHECK(since() == 90);
+  for (std::uint64_t i = 90; i < 100; ++i) run.steps[i].lost = 5;
+  CHECK(since() == -1);
+}
+
 TEST_CASE("runs have names of their own, and settings that train something", "[training]") {
   TemporaryDirectory folder;
   using Catch::Matchers::ContainsSubstring;

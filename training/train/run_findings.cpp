@@ -4,16 +4,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <set>
 
 namespace ulpscope::training {
 namespace {
 
 // Chosen, but for those of the loss and of gradients, which monitors of training runs use.
-constexpr double notable_underflow = 0.05;          // share of the numbers of a gradient that become zero
-constexpr double notable_overflow = 0;              // any
-constexpr double notable_loss = 0.5;                // share of updates that change no weight, over the last tenth of a run
-constexpr double spike_ratio = 10;                  // largest over smallest loss of the last 100 steps
+constexpr double notable_underflow = 0.05;  // share of the numbers of a gradient that become zero
+constexpr double notable_overflow = 0;      // any
+constexpr double notable_loss = 0.5;        // share of updates that change no weight, over the last tenth of a run
+constexpr double spike_ratio = 10;          // largest over smallest loss of the last 100 steps
 constexpr double vanishing_norm = 1e-7, exploding_norm = 10;  // of all gradients
 
 bool is_gradient(const std::string& place) { return place.starts_with("grad"); }
@@ -34,14 +35,25 @@ void add_places(const RunResult& run, std::vector<TrainFinding>& findings) {
 }
 
 /// Of what is counted in these members of a step.
-void add_stagnation(const RunResult& run, const char* place, const char* what, std::uint64_t TrainStep::* of_wanted,
-                    std::uint64_t TrainStep::* of_lost, std::vector<TrainFinding>& findings) {
-  const std::size_t last = std::max<std::size_t>(1, run.steps.size() / 10);
+void add_stagnation(const RunResult& run, const char* place, const char* what, std::uint64_t TrainStep::*of_wanted,
+                    std::uint64_t TrainStep::*of_lost, std::vector<TrainFinding>& findings) {
+  const std::size_t last = std::max<std::size_t>(1, run.steps.size() / 10), begin = run.steps.size() - last;
+  const auto share_of = [](std::uint64_t lost, std::uint64_t wanted) {
+    return wanted == 0 ? 0 : static_cast<double>(lost) / static_cast<double>(wanted);
+  };
   std::uint64_t wanted = 0, lost = 0;
-  for (std::size_t i = run.steps.size() - std::min(last, run.steps.size()); i < run.steps.size(); ++i)
-    wanted += run.steps[i].*of_wanted, lost += run.steps[i].*of_lost;
-  const double share = wanted == 0 ? 0 : static_cast<double>(lost) / static_cast<double>(wanted);
-  if (share > notable_loss) findings.push_back({run.steps.back().step, "", place, what, share, notable_loss});
+  for (std::size_t i = begin; i < run.steps.size(); ++i) wanted += run.steps[i].*of_wanted, lost += run.steps[i].*of_lost;
+  const double share = share_of(lost, wanted);
+  if (share <= notable_loss) return;
+  // Since when it has been so at every step; where it was not so at the last, since the last tenth began.
+  std::optional<std::uint64_t> since;
+  for (std::size_t i = run.steps.size(); i-- > 0;) {
+    const TrainStep& step = run.steps[i];
+    if (step.*of_wanted == 0) continue;
+    if (share_of(step.*of_lost, step.*of_wanted) <= notable_loss) break;
+    since = step.step;
+  }
+  findings.push_back({since.value_or(run.steps[begin].step), "", place, what, share, notable_loss});
 }
 
 void add_curves(const RunResult& run, std::vector<TrainFinding>& findings) {
