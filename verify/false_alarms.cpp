@@ -122,7 +122,8 @@ tensors::Tensor sums_in_order(const products::Product& problem, Tested::Order or
   problem.b.input.tensor.source->read(0, std::span(b));
   for (std::size_t e = 0; e < d.size(); ++e) {
     std::vector<float> terms(k);
-    for (std::size_t j = 0; j < k; ++j) terms[j] = a[e / problem_columns * k + j] * b[j * problem_columns + e % problem_columns];
+    for (std::size_t j = 0; j < k; ++j)
+      terms[j] = a[e / problem_columns * k + j] * b[j * problem_columns + e % problem_columns];
     for (std::size_t j = k; j > 1; --j) std::swap(terms[j - 1], terms[draw.below(j)]);
     if (order == Tested::Order::blocks) {
       std::vector<float> sums((k + 7) / 8);

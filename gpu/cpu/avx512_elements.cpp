@@ -25,11 +25,11 @@ ULPSCOPE_AVX512 __m512i load_512(const Vector& vector) {
 }
 
 // The second of AT&T's operands is the first source.
-#define ULPSCOPE_TWO_OPERANDS(instruction)                                                   \
-  ULPSCOPE_AVX512 void instruction(Zmm& v) {                                                 \
-    __m512i d;                                                                               \
+#define ULPSCOPE_TWO_OPERANDS(instruction)                                                           \
+  ULPSCOPE_AVX512 void instruction(Zmm& v) {                                                         \
+    __m512i d;                                                                                       \
     __asm__ volatile(#instruction " %2, %1, %0" : "=v"(d) : "v"(load_512(v.a)), "v"(load_512(v.b))); \
-    _mm512_storeu_si512(v.d.data(), d);                                                      \
+    _mm512_storeu_si512(v.d.data(), d);                                                              \
   }
 ULPSCOPE_TWO_OPERANDS(vaddph)
 ULPSCOPE_TWO_OPERANDS(vsubph)
@@ -42,11 +42,11 @@ ULPSCOPE_TWO_OPERANDS(vsubpd)
 ULPSCOPE_TWO_OPERANDS(vmulpd)
 #undef ULPSCOPE_TWO_OPERANDS
 
-#define ULPSCOPE_FMA(instruction)                                                            \
-  ULPSCOPE_AVX512 void instruction(Zmm& v) {                                                 \
-    __m512i d = load_512(v.c);                                                                   \
+#define ULPSCOPE_FMA(instruction)                                                                    \
+  ULPSCOPE_AVX512 void instruction(Zmm& v) {                                                         \
+    __m512i d = load_512(v.c);                                                                       \
     __asm__ volatile(#instruction " %2, %1, %0" : "+v"(d) : "v"(load_512(v.a)), "v"(load_512(v.b))); \
-    _mm512_storeu_si512(v.d.data(), d);                                                      \
+    _mm512_storeu_si512(v.d.data(), d);                                                              \
   }
 ULPSCOPE_FMA(vfmadd231ph)
 ULPSCOPE_FMA(vfmadd231ps)

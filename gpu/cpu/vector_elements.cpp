@@ -26,8 +26,8 @@ void store_128(Vector& vector, __m128i words) {
 }
 
 // Of two operands: the first one is destination and first source.
-#define ULPSCOPE_TWO_OPERANDS(instruction)                               \
-  void instruction(Xmm& v) {                                             \
+#define ULPSCOPE_TWO_OPERANDS(instruction)                                   \
+  void instruction(Xmm& v) {                                                 \
     __m128i d = load_128(v.a);                                               \
     __asm__ volatile(#instruction " %1, %0" : "+x"(d) : "x"(load_128(v.b))); \
     store_128(v.d, d);                                                       \
@@ -40,9 +40,9 @@ ULPSCOPE_TWO_OPERANDS(subpd)
 ULPSCOPE_TWO_OPERANDS(mulpd)
 #undef ULPSCOPE_TWO_OPERANDS
 
-#define ULPSCOPE_CONVERSION(instruction)                                 \
-  void instruction(Xmm& v) {                                             \
-    __m128i d;                                                           \
+#define ULPSCOPE_CONVERSION(instruction)                                     \
+  void instruction(Xmm& v) {                                                 \
+    __m128i d;                                                               \
     __asm__ volatile(#instruction " %1, %0" : "=x"(d) : "x"(load_128(v.a))); \
     store_128(v.d, d);                                                       \
   }

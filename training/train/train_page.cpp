@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <string>
@@ -184,10 +185,13 @@ reports::Table places_table(const TrainStudy& study) {
 
 std::vector<std::string> idle_rules(const TrainStudy& study) {
   std::vector<std::string> sentences;
-  for (const std::string& word : study.run.recipes) {
-    if (!word.ends_with(".toml")) continue;  // presets are for every model
+  std::vector<std::string> own;  // presets are for every model
+  std::ranges::copy_if(study.run.recipes, std::back_inserter(own),
+                       [](const std::string& word) { return word.ends_with(".toml"); });
+  if (own.empty()) return sentences;
+  const auto all = operations_of(study);
+  for (const std::string& word : own) {
     for (const recipes::RecipeRule& rule : recipes::open_recipe(word).rules) {
-      const auto all = operations_of(study);
       if (std::any_of(all.begin(), all.end(), [&](const auto& o) { return recipes::is_for(rule, o.second, o.first); }))
         continue;
       sentences.push_back(word + ": the rule for operations " + emu::comma_separated(rule.operations) + " in layers " +

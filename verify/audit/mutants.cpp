@@ -15,7 +15,6 @@
 namespace ulpscope::verify {
 namespace {
 
-
 double always(const MutationSource&) { return 0; }
 double never(const MutationSource&) { return std::numeric_limits<double>::infinity(); }
 
