@@ -24,6 +24,7 @@ void run(const Scale& scale, const Arguments& arguments) {
   if (!scale.directory.empty()) refuse_choice(scale.common, "-o " + scale.directory + ": a report holds");
   ProgressLine progress("steps");
   const training::ScaleResult result = training::replay(scale.request, progress.callback());
+  if (!result.remark.empty()) remark(emu::visible(result.remark));
   std::vector<reports::Table> tables = training::scale_tables(result);
   const std::vector<reports::Finding> findings = training::scale_findings(result);
   if (!scale.directory.empty()) {

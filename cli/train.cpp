@@ -94,6 +94,7 @@ training::RunOptions options_of(const Train& train) {
 
 int run(const Train& train, const Arguments& arguments) try {
   const training::TrainStudy study = training::resolve(train.request);
+  for (const std::string& sentence : study.idle) remark(emu::visible(sentence));
   for (const std::string& sentence : training::idle_rules(study)) remark(emu::visible(sentence));
   if (train.dry_run) return print(training::places_table(study), train.common, 4), done;
   if (!train.directory.empty()) {
@@ -125,6 +126,9 @@ int run(const Train& train, const Arguments& arguments) try {
     folder->remove([&](const std::string& name) { return saved.contains(name); });
     remark_report(train.directory);
   }
+  if (const auto at = study.run.reload_at; at && *at >= runs.front().steps.size() && !runs.front().diverged)
+    remark("[run] reload_at " + std::to_string(*at) + ": the run ended after " + std::to_string(runs.front().steps.size()) +
+           " steps, and lost nothing");
   for (const reports::Finding& finding : training::train_findings(runs, study.expect)) remark(emu::visible(finding.sentence));
   const bool diverged = std::any_of(runs.begin(), runs.end(), [](const auto& result) { return result.diverged; });
   return diverged && study.expect.empty() ? check_failed : done;

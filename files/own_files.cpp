@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "files/read_file.hpp"
+
 namespace ulpscope::files {
 
 std::optional<std::string_view> own_file(const std::string& path) {
@@ -13,6 +15,11 @@ std::optional<std::string_view> own_file(const std::string& path) {
   std::error_code ignored;
   if (found == all.end() || std::filesystem::exists(path, ignored)) return std::nullopt;
   return found->bytes;
+}
+
+std::string read_file_or_own(const std::string& path) {
+  if (const auto own = own_file(path)) return std::string(*own);
+  return read_file(path);
 }
 
 }  // namespace ulpscope::files

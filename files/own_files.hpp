@@ -22,4 +22,7 @@ const std::vector<OwnFile>& own_files();
 /// The bytes of the own file of this path, where no file lies there; else nothing, and the file is to be read.
 std::optional<std::string_view> own_file(const std::string& path);
 
+/// What is at the path: of an own file, or by read_file(). @throws ulpscope::Error
+std::string read_file_or_own(const std::string& path);
+
 }  // namespace ulpscope::files

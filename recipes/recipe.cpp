@@ -193,7 +193,10 @@ bool is_file(const std::string& word) {
 
 }  // namespace
 
-std::string name_of(const std::string& word) { return std::filesystem::path(word).stem().string(); }
+std::string name_of(const std::string& word) {
+  const std::filesystem::path path(word);
+  return (path.extension() == ".toml" ? path.stem() : path.filename()).string();
+}
 
 Recipe open_recipe(const std::string& word) {
   return parse_recipe(recipe_text(word), is_file(word) ? word : "recipes/presets/" + word + ".toml");

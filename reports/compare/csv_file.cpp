@@ -6,6 +6,7 @@
 
 #include <fstream>
 #include <iterator>
+#include <string_view>
 
 #include "emu/error.hpp"
 #include "files/own_files.hpp"
@@ -24,7 +25,8 @@ std::string read_bytes(const std::string& path) {
 }  // namespace
 
 CsvFile read_csv(const std::string& path) {
-  const std::string bytes = read_bytes(path);
+  std::string bytes = read_bytes(path);
+  if (constexpr std::string_view mark = "\xef\xbb\xbf"; bytes.starts_with(mark)) bytes.erase(0, mark.size());  // spreadsheets'
   std::vector<std::vector<std::string>> rows(1);
   csv_parser parser;
   if (csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI) != 0) throw Error(path + ": libcsv cannot be started");

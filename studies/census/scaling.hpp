@@ -43,6 +43,12 @@ enum class ScaleRule : std::uint8_t {
 /// Whether it is one of the two of NVFP4.
 constexpr bool is_nvfp4(ScaleRule rule) noexcept { return rule == ScaleRule::nvfp4 || rule == ScaleRule::nvfp4_16x16; }
 
+/// Whether a scale is for a part of one row, so that a tensor and its transpose have different scales.
+constexpr bool is_of_row_parts(ScaleRule rule) noexcept {
+  return rule == ScaleRule::tile_1x128 || rule == ScaleRule::nvfp4 ||
+         (rule >= ScaleRule::mx_floor && rule <= ScaleRule::mx_even);
+}
+
 /// A rule, and its number.
 struct Scaling {
   ScaleRule rule = ScaleRule::none;  ///< which

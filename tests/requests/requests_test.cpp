@@ -153,12 +153,12 @@ TEST_CASE("words ask for what is not standard, and for nothing else", "[requests
 TEST_CASE("what is wrong in TOML is told with its line and what is right", "[requests]") {
   CHECK(refusal("text_of_it = \"x\"") == "accepted");
   CHECK(refusal("whole = 3") == "f.toml:1: text_of_it is missing: text");
-  CHECK(refusal("text_of_it = \"x\"\nwhole = 10") == "f.toml:2: --whole: '10': give a whole number from 1 to 9");
+  CHECK(refusal("text_of_it = \"x\"\nwhole = 10") == "f.toml:2: whole: '10': give a whole number from 1 to 9");
   CHECK(refusal("text_of_it = \"x\"\n\nwhole = 1.5") == "f.toml:3: whole: give a whole number");
-  CHECK(refusal("text_of_it = \"x\"\nwhole = -1") == "f.toml:2: --whole: '-1': give a whole number from 1 to 9");
+  CHECK(refusal("text_of_it = \"x\"\nwhole = -1") == "f.toml:2: whole: '-1': give a whole number from 1 to 9");
   CHECK(refusal("text_of_it = \"x\"\nreal = \"0.5\"") == "f.toml:2: real: give a number");
-  CHECK(refusal("text_of_it = \"x\"\nreal = 2") == "f.toml:2: --real: '2': give a number from 0 to 1");
-  CHECK(refusal("text_of_it = \"x\"\nreal = nan") == "f.toml:2: --real: 'nan': give a number from 0 to 1");
+  CHECK(refusal("text_of_it = \"x\"\nreal = 2") == "f.toml:2: real: '2': give a number from 0 to 1");
+  CHECK(refusal("text_of_it = \"x\"\nreal = nan") == "f.toml:2: real: 'nan': give a number from 0 to 1");
   CHECK(refusal("text_of_it = \"x\"\nflag = 1") == "f.toml:2: flag: give true or false");
   CHECK(refusal("text_of_it = true") == "f.toml:1: text_of_it: give text in quotes");
   CHECK(refusal("text_of_it = [\"x\"]") == "f.toml:1: text_of_it: give text in quotes, not an array");

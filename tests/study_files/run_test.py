@@ -138,7 +138,7 @@ class Refusals(Folder):
                 "[[study]]\nkind = \"cencus\"\n": "bad.toml:2: unknown kind 'cencus'; nearest: census,",
                 census + "fromats = 1\n": "bad.toml:4: unknown key 'fromats'; nearest: ",
                 census + "threads = 1\n": "bad.toml:4: unknown key 'threads'; nearest: ",
-                census + "seed = -1\n": "bad.toml:4: --seed: '-1': give a whole number from 0 to ",
+                census + "seed = -1\n": "bad.toml:4: seed: '-1': give a whole number from 0 to ",
                 census + "seed = []\n": "bad.toml:4: seed: an axis without values",
                 census + "name = \"../x\"\n": "bad.toml:1: name '../x': give letters, digits, _ and -; files are named by it",
                 census + census: "bad.toml:4: two studies are named 'census': give each a name of its own",

@@ -175,50 +175,6 @@ TEST_CASE("a run whose update is infinite names the weight, and leaves no checkp
   CHECK(std::isinf(result.findings[0].value));
 }
 
-TEST_CASE("stagnation is found at the step from which on updates are lost", "[training]") {
-  RunResult run;
-  for (std::uint64_t i = 0; i < 100; ++i)
-    run.steps.push_back({.step = i, .loss = 1, .grad_norm = 1, .wanted = 10, .lost = i < 37 || i == 60 ? 0U : 9U});
-  const auto since = [&] {
-    for (const TrainFinding& finding : watched_findings(run))
-      if (finding.finding == "stagnation") return static_cast<int>(finding.step);
-    return -1;
-  };
-  CHECK(since() == 61);
-  run.steps[60].lost = 6;
-  CHECK(since() == 37);
-  run.steps[50].wanted = run.steps[50].lost = 0;  // a skipped step says nothing
-  CHECK(since() == 37);
-  run.steps[95].lost = 0;  // still most of the last tenth is lost
-  CHECK(since() == 96);
-  run.steps[99].lost = 0;
-  CHECK(since() == 90);
-  for (std::uint64_t i = 90; i < 100; ++i) run.steps[i].lost = 5;
-  CHECK(since() == -1);
-}
-
-TEST_CASE("runs have names of their own, and settings that train something", "[training]") {
-  TemporaryDirectory folder;
-  using Catch::Matchers::ContainsSubstring;
-  const auto parsed = [&](const std::string& run, const std::string& optimizer = "") {
-    return parse_train_study(one_weight(folder, 1, 1, optimizer) + run, "study.toml");
-  };
-  for (const char* const where : {"a", "b"}) {
-    std::filesystem::create_directories(folder.file(where));
-    std::ofstream(folder.file(where) + "/mine.toml") << recipes::recipe_text("float32");
-  }
-  const std::string a = folder.file("a/mine.toml"), b = folder.file("b/mine.toml");
-  CHECK(parsed("recipes = [\"float32\", \"" + a + "\"]\nseeds = [0, 1]\n").run.recipes.size() == 2);
-  CHECK_THROWS_WITH(parsed("recipes = [\"" + a + "\", \"" + b + "\"]\n"), ContainsSubstring("have one name, mine,"));
-  CHECK_THROWS_WITH(parsed("recipes = [\"tf32\", \"tf32\"]\n"), ContainsSubstring("have one name, tf32,"));
-  CHECK_THROWS_WITH(parsed("recipes = []\n"), ContainsSubstring("recipes: give one or more"));
-  CHECK_THROWS_WITH(parsed("seeds = []\n"), ContainsSubstring("seeds: give one or more"));
-  CHECK_THROWS_WITH(parsed("seeds = [3, 1, 3]\n"), ContainsSubstring("seed 3 is given twice"));
-  CHECK_THROWS_WITH(parsed("", "nesterov = true\n"), ContainsSubstring("nesterov: needs momentum"));
-  CHECK_THROWS_WITH(parsed("", "nesterov = true\nmomentum = 0.9\ndampening = 0.1\n"), ContainsSubstring("no dampening"));
-  CHECK_THROWS_WITH(parsed("", "betas = [0.9, 1]\n"), ContainsSubstring("betas: 1: give numbers below 1"));
-}
-
 TEST_CASE("a run does not go on under a recipe that was written to meanwhile", "[training]") {
   TemporaryDirectory folder;
   const std::string recipe = folder.file("mine.toml");
@@ -231,22 +187,6 @@ TEST_CASE("a run does not go on under a recipe that was written to meanwhile", "
   CHECK_NOTHROW(train_all(study, all));
   std::ofstream(recipe) << recipes::recipe_text("bf16_pure");
   CHECK_THROWS_WITH(train_all(study, all), Catch::Matchers::ContainsSubstring("saved by another study or version"));
-}
-
-TEST_CASE("a rule that is for nothing in the model is named", "[training]") {
-  TemporaryDirectory folder;
-  const auto idle = [&](const std::string& rule) {
-    const std::string recipe = folder.file("mine.toml");
-    std::ofstream(recipe) << recipes::recipe_text("float32") << "\n[[rule]]\n" << rule << "\ninput = \"bf16\"\n";
-    TrainStudy study = parse_train_study(one_weight(folder, 1, 1, ""), "study.toml");
-    study.run.recipes = {recipe, "fp8_current"};
-    return idle_rules(study).size();
-  };
-  CHECK(idle("operations = [\"linear\"]") == 0);
-  CHECK(idle("layers = [\"0\"]") == 0);
-  CHECK(idle("operations = [\"conv2d\"]") == 1);
-  CHECK(idle("layers = [\"encoder.*\"]") == 1);
-  CHECK(idle("operations = [\"linear\"]\nlayers = [\"1\"]") == 1);
 }
 
 TEST_CASE("scaling \"current\" is that by the present amax", "[training]") {
@@ -267,8 +207,9 @@ TEST_CASE("the classes of every rounding are counted", "[training]") {
   // 2^-26 is zero as an operand of fp16, 2^-20 subnormal.
   for (const auto& [x, zero, subnormal] : {std::tuple{0x1p-26, 1, 0}, {0x1p-20, 0, 1}, {0.5, 0, 0}}) {
     const RunResult result = run_of(one_weight(folder, x, 1, ""), "fp16_amp");
-    const auto found = std::find_if(result.places.begin(), result.places.end(),
-                                    [](const WatchedPlace& p) { return p.place == Place{"0", "linear", "input"}; });
+    const auto found = std::find_if(result.places.begin(), result.places.end(), [](const WatchedPlace& p) {
+      return p.place == Place{"0", "linear", "input"};
+    });
     REQUIRE(found != result.places.end());
     CHECK(found->counts.format == emu::float16);
     // Forward, and again where the weight's gradient is formed.
@@ -400,48 +341,6 @@ TEST_CASE("tables have the columns that scripts rely on", "[training]") {
   begins(tables[3], "findings", {"recipe", "seed", "step", "layer", "place", "finding", "value", "threshold"});
   CHECK(train_findings({result}, "")[0].severity == reports::Severity::bad);
   CHECK(train_findings({result}, "diverges")[0].severity == reports::Severity::warning);
-}
-
-TEST_CASE("studies that cannot be run are refused with file and line", "[training]") {
-  const auto message = [](const std::string& text) -> std::string {
-    try {
-      parse_train_study(text, "s.toml");
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "";
-  };
-  const std::string data = "[data]\ntable = \"digits\"\n[run]\nsteps = 1\n";
-  CHECK(message("[data]\ntable = \"digits\"\n") == "s.toml: [model] is missing");
-  CHECK(message("[model]\nkind = \"mlp\"\n[data]\ntable = \"digits\"\n") == "s.toml: [run] steps or epochs: give one of them");
-  CHECK(message("[model]\nkind = \"mlp\"\n[run]\nsteps = 1\n") == "s.toml: [data] inputs or table: give one of them");
-  CHECK(message("[modle]\n" + data).starts_with("s.toml:1: unknown key 'modle'; nearest: model"));
-  CHECK(message("[model]\nkind = \"rnn\"\n" + data).starts_with("s.toml:2: "));
-  CHECK(message("[model]\nkind = \"layers\"\n" + data).find("[model] layers: give them with kind \"layers\"") !=
-        std::string::npos);
-  CHECK(message("[model]\nkind = \"layers\"\nlayers = [\"rellu\"]\n" + data) ==
-        "s.toml:3: unknown layer 'rellu'; nearest: relu, gelu, silu");
-  CHECK(message("[model]\nkind = \"layers\"\nlayers = [{linear = [3]}]\n" + data) == "s.toml:3: linear has 2 sizes, not 1");
-  CHECK(message("[model]\nkind = \"layers\"\nlayers = [{linear = [3, 0]}]\n" + data) ==
-        "s.toml:3: linear: sizes are whole numbers from 1 to 16777216");
-  CHECK(message("[model]\nkind = \"mlp\"\n[scaler]\nkind = \"pytorh\"\n" + data).find("unknown scaler") != std::string::npos);
-  CHECK(message("[model]\nkind = \"mlp\"\n" + data + "recipes = [\"fp61_amp\"]\n").find("unknown recipe") != std::string::npos);
-  CHECK(message("[model]\nkind = \"mlp\"\n[optimizer]\nbetas = [0.9]\n" + data) == "[optimizer] betas: give two");
-  CHECK(message("[model]\nkind = \"mlp\"\n[optimizer]\nns_steps = 100\n" + data).starts_with("s.toml:4: "));
-  CHECK(message("[model]\nkind = \"mlp\"\n[optimizer]\nkind = \"muon\"\nadjust_lr = \"rms\"\n" + data)
-            .find("known are original, match_rms_adamw") != std::string::npos);
-  CHECK(message("expect = \"fails\"\n[model]\nkind = \"mlp\"\n" + data).starts_with("s.toml:1: expect"));
-  CHECK(message("[model]\nkind = \"gpt\"\n" + data).find("go together") != std::string::npos);
-  CHECK(message("[model]\nkind = \"gpt\"\nheads = 3\n[data]\ntable = \"markov\"\n[run]\nsteps = 1\n")
-            .find("3 does not divide width 64") != std::string::npos);
-  CHECK(message("[model]\nkind = \"mlp\"\n" + data).empty());
-
-  TemporaryDirectory folder;
-  const Network network{&folder};
-  std::string text = network.study("steps = 1\n");
-  text.replace(text.find("[7, 3]"), 6, "[8, 3]");
-  CHECK_THROWS_AS(run_of(text, "float32"), Error);
-  CHECK_THROWS_AS(run_of(one_weight(folder, 1, 1, "[scaler]\nkind = \"te_current\"\n"), "float32"), Error);
 }
 
 }  // namespace ulpscope::training

@@ -159,7 +159,7 @@ ScaleResult replay(const ScaleRequest& request, const studies::Progress& progres
   const emu::Format to = requests::parse_format(request.to);
   const Trace trace = read_trace(request.trace);
   std::vector<NamedScaler> scalers = scalers_of(request, to);
-  ScaleResult result{.replays = {}, .windows = {}, .elements = trace.elements()};
+  ScaleResult result{.replays = {}, .windows = {}, .elements = trace.elements(), .remark = trace.remark};
   for (const NamedScaler& named : scalers)
     result.replays.push_back({.scaler = named.words, .steps = {}, .floor = named.scaler.floor(), .cap = named.scaler.cap()});
   for (std::size_t s = 0; s < trace.steps.size(); ++s) {

@@ -57,6 +57,7 @@ struct ScaleResult {
   std::vector<Replay> replays;      ///< in the order of the request
   std::vector<SafeScales> windows;  ///< by step; empty where the trace says too little
   std::uint64_t elements = 0;       ///< of gradients, in all steps
+  std::string remark = {};          ///< the trace's
 };
 
 /// @throws ulpscope::Error

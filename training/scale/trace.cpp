@@ -36,6 +36,7 @@ Trace read_csv_trace(const std::string& path) {
   const std::size_t found_inf = place("found_inf"), amax = place("amax"), none = file.columns.size();
   if (found_inf == none && amax == none) throw Error(path + ": no column found_inf (0 or 1) or amax; one of them is needed");
   Trace trace;
+  std::size_t contradictions = 0;
   for (const auto& row : file.rows) {
     TraceStep step{.step = trace.steps.size()};
     const std::string where = path + ": row " + std::to_string(step.step + 2) + ": ";
@@ -48,8 +49,14 @@ Trace read_csv_trace(const std::string& path) {
         throw Error(where + "found_inf '" + row[found_inf] + "': give 0 or 1");
       step.found_inf = row[found_inf] == "1";
     }
+    if (amax != none && found_inf != none && row[found_inf] == "1" && std::isfinite(*step.amax)) ++contradictions;
     trace.steps.push_back(std::move(step));
   }
+  if (amax != none && found_inf != none)
+    trace.remark = path + ": has amax, which decides at every scale; found_inf, of the scale at that time, is not used" +
+                   (contradictions == 0 ? ""
+                                        : "; it is 1 in " + std::to_string(contradictions) +
+                                              (contradictions == 1 ? " row" : " rows") + " where amax is finite");
   return trace;
 }
 
@@ -150,7 +157,7 @@ Trace read_trace(const std::string& path) {
 ScaledGradients scale_gradients(const TraceStep& step, emu::Format to, const GradientScaling& how, int threads) {
   Sums all;
   for (const Sums& part :
-       in_pieces<Sums>(step, threads, [&](const auto& values, Sums& sums) { add_piece(values, to, how, sums); })) {
+       in_pieces<Sums>(step, threads, [&](const auto&values, Sums&sums) { add_piece(values, to, how, sums); })) {
     all.counts.to_zero += part.counts.to_zero;
     all.counts.subnormal += part.counts.subnormal;
     all.counts.overflow += part.counts.overflow;

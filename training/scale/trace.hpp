@@ -24,6 +24,7 @@ struct TraceStep {
 /// A recorded run.
 struct Trace {
   std::vector<TraceStep> steps;  ///< ascending
+  std::string remark = {};       ///< what of the file is not used; empty: nothing
   /// Whether the gradients themselves are there.
   bool has_gradients() const { return !steps.empty() && !steps.front().gradients.empty(); }
   /// Elements of all gradients.

@@ -36,7 +36,7 @@ double deviation_of(const std::vector<double>& values) {
 }
 
 double final_loss(const RunResult& run) {
-  const std::size_t last = std::max<std::size_t>(1, run.steps.size() / 10);
+  const std::size_t last = tenth_of(run.steps.size());
   std::vector<double> losses;
   for (std::size_t i = run.steps.size() - last; i < run.steps.size(); ++i) losses.push_back(run.steps[i].loss);
   return run.diverged ? std::nan("") : mean_of(losses);

@@ -110,11 +110,17 @@ void train_in(const TrainStudy& study, const Samples& samples, const recipes::Re
 
 }  // namespace
 
+std::pair<std::string, std::string> layer_and_parameter(const std::string& name) {
+  const std::size_t dot = name.rfind('.');
+  if (dot == std::string::npos) return {"", name};
+  return {name.substr(0, dot), name.substr(dot + 1)};
+}
+
 RunResult train(const TrainStudy& study, const Samples& samples, const std::string& recipe, std::uint64_t seed,
                 const RunOptions& options) {
   const recipes::Recipe opened = recipes::open_recipe(recipe);
   RunResult result;
-  result.recipe = recipe;
+  result.recipe = opened.name;
   result.seed = seed;
   (is_wide(opened) ? train_in<double> : train_in<float>)(study, samples, opened, seed, options, result);
   return result;

@@ -2,11 +2,13 @@
 // One training run: a study under one recipe and one seed, to the last bit.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "recipes/recipe.hpp"
@@ -47,6 +49,19 @@ struct TrainFinding {
   double value = 0, threshold = 0;  ///< what was held to what
 };
 
+/// What became of the updates of one parameter.
+struct ParameterUpdates {
+  std::uint64_t wanted = 0, lost = 0;       ///< in the last tenth of the steps: as TrainStep has them
+  std::optional<std::uint64_t> since = {};  ///< the step since which more than notable_loss of them were lost at each
+};
+
+/// The share of updates that change no weight from which on a weight stagnates.
+inline constexpr double notable_loss = 0.5;
+/// How many steps the last tenth of a run has.
+constexpr std::uint64_t tenth_of(std::uint64_t steps) { return std::max<std::uint64_t>(1, steps / 10); }
+/// `2.weight` as its layer and its own name.
+std::pair<std::string, std::string> layer_and_parameter(const std::string& name);
+
 /// The weights after a step, as numbers of the recipe's stored weights.
 struct RecordedWeights {
   std::uint64_t step = 0;                                   ///< updates that were made; of gradients the step
@@ -67,7 +82,7 @@ struct Evaluation {
 
 /// What came of a run.
 struct RunResult {
-  std::string recipe;                            ///< as asked for
+  std::string recipe;                            ///< its name
   std::uint64_t seed = 0;                        ///< of init, order and stochastic rounding
   std::vector<ParameterShape> parameters;        ///< of the model
   emu::Format weights_format = emu::float32;     ///< of the stored weights
@@ -75,6 +90,7 @@ struct RunResult {
   emu::Format statistics_format = emu::float32;  ///< of the running statistics of batch norms
   std::vector<TrainStep> steps;                  ///< in order
   std::vector<WatchedPlace> places;              ///< of the steps that were looked at
+  std::vector<ParameterUpdates> updates;         ///< by parameter
   std::vector<TrainFinding> findings;            ///< in order of steps
   std::vector<RecordedWeights> recorded;         ///< what was asked for, and the last ones
   std::vector<RecordedGradients> gradients;      ///< of the steps that were asked for
@@ -83,7 +99,7 @@ struct RunResult {
   std::optional<double> optimum;                 ///< least loss that any model has on average, where it is known
   std::optional<double> distance;                ///< of gan: frechet_distance() of its points to those of the data
   std::vector<Evaluation> evaluations;           ///< under the recipe itself and those of [run] evaluate; empty where none are
-  double bytes_per_parameter = 0;                ///< of weights, gradients and optimizer states
+  double bytes_per_parameter = 0;                ///< of weights, their copy for products, gradients and optimizer states
   double bytes_per_activation = 0;               ///< of a number that is kept from the forward pass to the backward pass
   std::uint64_t activation_bytes = 0;            ///< of all that a batch keeps
   ProductCounts products;                        ///< where they ran; empty: nobody asked for devices

@@ -15,6 +15,22 @@
 namespace ulpscope::training {
 namespace {
 
+/// Of the copy that products take of a parameter, where its format is not that of the stored weights: rows and columns apart
+/// where a scale is for a part of a row.
+template <class Real>
+std::uint64_t bits_of_copy(const RunParts<Real>& run, const ParameterShape& parameter) {
+  const std::vector<std::string> layers = product_layers(run.study.model);
+  const std::string of_gpt = "transformer.";  // before the names of its parameters, not of its layers
+  const std::string own = parameter.name.starts_with(of_gpt) ? parameter.name.substr(of_gpt.size()) : parameter.name;
+  const auto layer = std::find_if(layers.begin(), layers.end(), [&](const auto& name) { return own.starts_with(name + "."); });
+  if (layer == layers.end() || parameter.shape.size() < 2) return 0;
+  const OperandPrecision weight = run.precision.product(parameter.shape.size() == 4 ? "conv" : "linear", *layer).weight;
+  if (weight.storage.format == run.storage.weights.format) return 0;
+  const bool is_of_rows = studies::is_of_row_parts(weight.scaling.rule);
+  const MomentStorage copy{.format = weight.storage.format, .scaling = weight.scaling};
+  return (is_of_rows ? 2 : 1) * stored_bits(copy, count_of(parameter.shape));
+}
+
 template <class Real>
 double bytes_per_parameter(const RunParts<Real>& run) {
   std::uint64_t bits = 0, count = 0;
@@ -26,6 +42,7 @@ double bytes_per_parameter(const RunParts<Real>& run) {
     bits += stored_bits(run.storage.first, run.states[i].first.size()) +
             stored_bits(run.storage.second, run.states[i].second.size());
     add(run.states[i].compensation.size(), run.storage.weights.format);
+    bits += bits_of_copy(run, run.result.parameters[i]);
     count += run.weights[i].size();
   }
   return static_cast<double>(bits) / 8 / static_cast<double>(std::max<std::uint64_t>(count, 1));
@@ -74,7 +91,7 @@ void evaluate_all(RunParts<Real>& run) {
     const Precision precision = on_engine(precision_of(other, delayed, product_layers(run.study.model)), run.study.run.engine);
     evaluate(run, precision, "", 1);  // from which delayed scales are made
     delayed.step();
-    run.result.evaluations.push_back(evaluate(run, precision, word));
+    run.result.evaluations.push_back(evaluate(run, precision, other.name));
   }
 }
 

@@ -11,10 +11,10 @@ namespace ulpscope::training {
 namespace {
 
 // Chosen, but for those of the loss and of gradients, which monitors of training runs use.
-constexpr double notable_underflow = 0.05;  // share of the numbers of a gradient that become zero
-constexpr double notable_overflow = 0;      // any
-constexpr double notable_loss = 0.5;        // share of updates that change no weight, over the last tenth of a run
-constexpr double spike_ratio = 10;          // largest over smallest loss of the last 100 steps
+constexpr double notable_underflow = 0.05;                    // share of the numbers of a gradient that become zero
+constexpr double notable_overflow = 0;                        // any
+constexpr double spike_ratio = 10;                            // of a loss over the least of the last 50 steps
+constexpr double range_ratio = 10;                            // largest over smallest loss of the last 100 steps
 constexpr double vanishing_norm = 1e-7, exploding_norm = 10;  // of all gradients
 
 bool is_gradient(const std::string& place) { return place.starts_with("grad"); }
@@ -37,7 +37,7 @@ void add_places(const RunResult& run, std::vector<TrainFinding>& findings) {
 /// Of what is counted in these members of a step.
 void add_stagnation(const RunResult& run, const char* place, const char* what, std::uint64_t TrainStep::*of_wanted,
                     std::uint64_t TrainStep::*of_lost, std::vector<TrainFinding>& findings) {
-  const std::size_t last = std::max<std::size_t>(1, run.steps.size() / 10), begin = run.steps.size() - last;
+  const std::size_t begin = run.steps.size() - tenth_of(run.steps.size());
   const auto share_of = [](std::uint64_t lost, std::uint64_t wanted) {
     return wanted == 0 ? 0 : static_cast<double>(lost) / static_cast<double>(wanted);
   };
@@ -56,8 +56,21 @@ void add_stagnation(const RunResult& run, const char* place, const char* what, s
   findings.push_back({since.value_or(run.steps[begin].step), "", place, what, share, notable_loss});
 }
 
+/// The same by parameter.
+void add_parameters(const RunResult& run, std::vector<TrainFinding>& findings) {
+  if (run.diverged) return;
+  for (std::size_t i = 0; i < run.updates.size(); ++i) {
+    const ParameterUpdates& updates = run.updates[i];
+    const double share = static_cast<double>(updates.lost) / static_cast<double>(std::max<std::uint64_t>(updates.wanted, 1));
+    if (share <= notable_loss) continue;
+    const std::uint64_t last_tenth = run.steps.back().step + 1 - tenth_of(run.steps.size());
+    const auto [layer, parameter] = layer_and_parameter(run.parameters[i].name);
+    findings.push_back({updates.since.value_or(last_tenth), layer, parameter, "stagnation", share, notable_loss});
+  }
+}
+
 void add_curves(const RunResult& run, std::vector<TrainFinding>& findings) {
-  bool spiked = false, vanished = false, exploded = false;
+  bool spiked = false, ranged = false, vanished = false, exploded = false;
   for (std::size_t i = 0; i < run.steps.size(); ++i) {
     const TrainStep& step = run.steps[i];
     if (!step.skipped && !vanished && step.grad_norm < vanishing_norm) {
@@ -68,12 +81,20 @@ void add_curves(const RunResult& run, std::vector<TrainFinding>& findings) {
       exploded = true;
       findings.push_back({step.step, "", "gradients", "exploding", step.grad_norm, exploding_norm});
     }
-    double least = step.loss;
-    for (std::size_t k = i - std::min<std::size_t>(i, 99); k < i; ++k) least = std::min(least, run.steps[k].loss);
-    // A loss that rises: one that falls by so much is what training is for.
-    if (!spiked && least > 0 && std::isfinite(step.loss) && step.loss > spike_ratio * least) {
+    if (!std::isfinite(step.loss)) continue;
+    const auto last = [&](std::size_t count) {
+      return std::minmax_element(run.steps.begin() + static_cast<std::ptrdiff_t>(i + 1 - std::min(i + 1, count)),
+                                 run.steps.begin() + static_cast<std::ptrdiff_t>(i + 1),
+                                 [](const TrainStep& a, const TrainStep& b) { return a.loss < b.loss; });
+    };
+    if (const double least = last(50).first->loss; !spiked && least > 0 && step.loss > spike_ratio * least) {
       spiked = true;
       findings.push_back({step.step, "", "loss", "spike", step.loss / least, spike_ratio});
+    }
+    // Also of a loss that falls: fast training has it, and is not to be blamed.
+    if (const auto [least, largest] = last(100); !ranged && least->loss > 0 && largest->loss > range_ratio * least->loss) {
+      ranged = true;
+      findings.push_back({step.step, "", "loss", "loss_range", largest->loss / least->loss, range_ratio});
     }
   }
 }
@@ -86,6 +107,7 @@ std::vector<TrainFinding> watched_findings(const RunResult& run) {
   add_places(run, findings);
   add_stagnation(run, "weights", "stagnation", &TrainStep::wanted, &TrainStep::lost, findings);
   add_stagnation(run, "average", "average_stagnation", &TrainStep::average_wanted, &TrainStep::average_lost, findings);
+  add_parameters(run, findings);
   add_curves(run, findings);
   std::stable_sort(findings.begin(), findings.end(), [](const auto& a, const auto& b) { return a.step < b.step; });
   return findings;

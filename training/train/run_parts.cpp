@@ -49,6 +49,7 @@ RunParts<Real>::RunParts(const TrainStudy& of_study, const Samples& of_samples, 
   for (auto& [layer, kept] : buffers.kept)
     for (auto* const values : {&kept.statistics.mean, &kept.statistics.variance}) round_in_place(*values, buffers.storage);
   states.resize(weights.size());
+  result.updates.resize(weights.size());
 }
 
 template <class Real>

@@ -37,10 +37,8 @@ BadWeight first_bad_weight(const RunParts<Real>& run) {
   for (std::size_t i = 0; i < run.weights.size(); ++i)
     for (const Real x : run.weights[i])
       if (!std::isfinite(x)) {
-        const std::string& name = run.result.parameters[i].name;
-        const std::size_t dot = name.rfind('.');
-        if (dot == std::string::npos) return {"", name, static_cast<double>(x)};
-        return {name.substr(0, dot), name.substr(dot + 1), static_cast<double>(x)};
+        auto [layer, parameter] = layer_and_parameter(run.result.parameters[i].name);
+        return {std::move(layer), std::move(parameter), static_cast<double>(x)};
       }
   return {};
 }
@@ -84,8 +82,20 @@ double share_above(const Tensors<Real>& gradients, double edge) {
   return count == 0 ? 0 : static_cast<double>(above) / static_cast<double>(count);
 }
 
+void count(const UpdateCounts& counts, const TrainStep& row, bool is_in_last_tenth, ParameterUpdates& updates) {
+  if (is_in_last_tenth) updates.wanted += counts.wanted, updates.lost += counts.lost;
+  if (counts.wanted == 0) return;
+  if (static_cast<double>(counts.lost) <= notable_loss * static_cast<double>(counts.wanted))
+    updates.since.reset();
+  else if (!updates.since)
+    updates.since = row.step;
+}
+
 template <class Real>
-void update(RunParts<Real>& run, double rate, const OptimizedPart& part, const Tensors<Real>& gradients, TrainStep& row) {
+void update(RunParts<Real>& run, std::uint64_t steps, const OptimizedPart& part, const Tensors<Real>& gradients,
+            TrainStep& row) {
+  const double rate = learning_rate(run.study.run, part.objective.optimizer.lr, row.step, steps);
+  const bool is_in_last_tenth = row.step + tenth_of(steps) >= steps;
   for (std::size_t i = part.objective.begin; i < part.objective.end; ++i) {
     const UpdateCounts counts =
         optimizer_step(part.settings, run.storage, rate, run.weights[i], gradients[i - part.objective.begin], run.states[i],
@@ -93,6 +103,7 @@ void update(RunParts<Real>& run, double rate, const OptimizedPart& part, const T
     run.next_random += run.weights[i].size();
     row.wanted += counts.wanted;
     row.lost += counts.lost;
+    count(counts, row, is_in_last_tenth, run.result.updates[i]);
   }
 }
 
@@ -154,7 +165,7 @@ recipes::Seen one_part(RunParts<Real>& run, std::uint64_t step, std::uint64_t st
   bool skipped = false;
   if (scaler && spec.on_overflow == "skip") skipped = recipes::Scaler(*scaler).step(seen).skipped;
   (is_last ? row.skipped : row.other_skipped) = skipped;
-  if (!skipped) update(run, learning_rate(spec, objective.optimizer.lr, step, steps), run.parts[part], gradients, row);
+  if (!skipped) update(run, steps, run.parts[part], gradients, row);
   forget(run, std::move(gradients));
   return seen;
 }

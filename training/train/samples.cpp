@@ -3,6 +3,7 @@
 #include "training/train/samples.hpp"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <span>
 #include <string>
@@ -11,6 +12,7 @@
 #include "emu/error.hpp"
 #include "emu/math.hpp"
 #include "emu/philox.hpp"
+#include "files/own_files.hpp"
 #include "tensors/tensor.hpp"
 #include "training/train/gan.hpp"
 
@@ -103,6 +105,28 @@ Samples markov_samples(std::size_t count, std::size_t context, std::size_t vocab
   return samples;
 }
 
+Samples text_samples(std::string_view text, const std::string& name, std::size_t context, std::size_t vocabulary) {
+  std::array<bool, 256> occurs{};
+  for (const char c : text) occurs[static_cast<unsigned char>(c)] = true;
+  std::array<std::size_t, 256> token{};
+  std::size_t tokens = 0;
+  for (std::size_t byte = 0; byte < occurs.size(); ++byte)
+    if (occurs[byte]) token[byte] = tokens++;
+  if (tokens > vocabulary)
+    throw Error("[model] vocabulary: " + std::to_string(vocabulary) + "; " + name + " has " + std::to_string(tokens) +
+                " different bytes");
+  Samples samples;
+  samples.count = text.empty() ? 0 : (text.size() - 1) / context;  // the last token of all is a target alone
+  if (samples.count == 0)
+    throw Error(name + ": " + std::to_string(text.size()) + " bytes; a sequence of " + std::to_string(context) +
+                " and its last target need " + std::to_string(context + 1));
+  for (std::size_t i = 0; i < samples.count * context; ++i) {
+    samples.tokens.push_back(token[static_cast<unsigned char>(text[i])]);
+    samples.classes.push_back(token[static_cast<unsigned char>(text[i + 1])]);
+  }
+  return samples;
+}
+
 double markov_optimum(std::size_t context, std::size_t vocabulary) {
   const double first = emu::log(static_cast<double>(vocabulary)), others = 1.75 * emu::log(2.0);
   return (first + others * static_cast<double>(context - 1)) / static_cast<double>(context);
@@ -112,6 +136,8 @@ Samples read_samples(const TrainStudy& study) {
   const DataSpec& data = study.data;
   const std::string& loss = study.loss;
   if (data.table == "markov") return markov_samples(data.samples, study.model.context, study.model.vocabulary);
+  if (!data.text.empty())
+    return text_samples(files::read_file_or_own(data.text), data.text, study.model.context, study.model.vocabulary);
   if (data.table == "normal") {
     Samples samples;
     samples.inputs = normal_points(data.samples);

@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "training/tape/array.hpp"
@@ -39,6 +41,10 @@ Samples read_samples(const TrainStudy& study);
 /// with probability 1/2, 1/4, 1/8 and 1/8; the first two are drawn evenly. `vocabulary` is at least 4; every pair is as likely
 /// at every place. The targets are the tokens one place on.
 Samples markov_samples(std::size_t count, std::size_t context, std::size_t vocabulary);
+/// Sequences of the bytes of a text, one behind the other, as many as it has whole ones; targets are the bytes one place on.
+/// Tokens are numbered in ascending order of the bytes that occur. @throws ulpscope::Error where there are more of these than
+/// tokens, or no sequence
+Samples text_samples(std::string_view text, const std::string& name, std::size_t context, std::size_t vocabulary);
 /// The least cross-entropy that any model has on them in the mean: log(vocabulary) for the first token of a sequence, of whose
 /// predecessors one is not seen, and 7/4 log 2 for the others.
 double markov_optimum(std::size_t context, std::size_t vocabulary);

@@ -137,6 +137,10 @@ void save_result(const RunResult& result, SavedRun& run) {
          {number(s.step), s.loss, s.grad_norm, s.scale, s.skipped ? 1.0 : 0.0, number(s.wanted), number(s.lost), s.other_loss,
           s.other_skipped ? 1.0 : 0.0, number(s.average_wanted), number(s.average_lost)})
       steps.push_back(x);
+  std::vector<double>& updates = run.numbers["result/updates"];
+  for (const ParameterUpdates& u : result.updates)
+    for (const double x : {number(u.wanted), number(u.lost), u.since ? 1.0 : 0.0, number(u.since.value_or(0))})
+      updates.push_back(x);
   json places = json::array(), findings = json::array(), evaluations = json::array();
   std::vector<double>& counts = run.numbers["result/places"];
   for (const WatchedPlace& w : result.places) {
@@ -189,6 +193,13 @@ void restore(const SavedRun& run, RunResult& result) {
     s.skipped = taken.number() != 0, s.wanted = taken.whole(), s.lost = taken.whole();
     s.other_loss = taken.number(), s.other_skipped = taken.number() != 0;
     s.average_wanted = taken.whole(), s.average_lost = taken.whole();
+  }
+  Taken updates(run.at("result/updates"));
+  for (ParameterUpdates& u : result.updates) {
+    u.wanted = updates.whole(), u.lost = updates.whole();
+    const bool is_lost = updates.number() != 0;
+    const std::uint64_t since = updates.whole();
+    u.since = is_lost ? std::optional(since) : std::nullopt;
   }
   result.places.clear();
   Taken counts(run.at("result/places"));

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "emu/error.hpp"
+#include "files/own_files.hpp"
 #include "recipes/recipe.hpp"
 #include "reports/build_info.hpp"
 #include "training/train/schedule.hpp"
@@ -36,12 +37,11 @@ void TrainRequest::describe(requests::Fields& fields) {
 
 TrainStudy resolve(const TrainRequest& request) {
   TrainStudy study = read_train_study(request.study);
-  if (!request.recipe.empty()) study.run.recipes = request.recipe;
-  if (!request.seed.empty()) study.run.seeds = request.seed;
+  if (!request.recipe.empty()) study.run.recipes = request.recipe, study.recipes_place = "--recipe";
+  if (!request.seed.empty()) study.run.seeds = request.seed, study.seeds_place = "--seed";
   if (request.steps) study.run.steps = *request.steps, study.run.epochs = 0;
   if (!request.engine.empty()) study.run.engine = request.engine;
-  check_runs(study.run);
-  for (const std::string& word : study.run.recipes) recipes::open_recipe(word);
+  check_runs(study);
   return study;
 }
 
@@ -58,7 +58,7 @@ std::unique_ptr<DeviceProducts> devices_of(const TrainRequest& request) {
 
 std::string identity_of(const TrainRequest& request) {
   return reports::version() + "\n" + std::to_string(request.steps.value_or(0)) + "\n" + request.engine + "\n" +
-         request.instruction + "\n" + train_study_text(request.study);
+         request.instruction + "\n" + files::read_file_or_own(request.study);
 }
 
 studies::StudyResult run(const TrainRequest& request, const studies::Progress& progress) {

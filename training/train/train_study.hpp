@@ -43,7 +43,7 @@ struct ModelSpec {
 struct DataSpec {
   /// What the fields of these names say.
   ///@{
-  std::string inputs = {}, targets = {}, table = {}, order = "fixed";
+  std::string inputs = {}, targets = {}, table = {}, text = {}, order = "fixed";
   std::uint64_t batch = 0, held_back = 0, samples = 4096;
   ///@}
 
@@ -66,6 +66,22 @@ struct OptimizerSpec {
   void describe(requests::Fields& fields);
   /// @throws ulpscope::Error
   OptimizerSettings settings() const;
+};
+
+/// The same of the loss.
+struct LossSpec {
+  std::string kind = "cross_entropy";  ///< what its field says
+
+  /// Names the members.
+  void describe(requests::Fields& fields);
+};
+
+/// The same of the scaler.
+struct ScalerSpec {
+  std::string kind = {};  ///< what its field says
+
+  /// Names the members.
+  void describe(requests::Fields& fields);
 };
 
 /// The same of the runs.
@@ -96,15 +112,19 @@ struct TrainStudy {
   std::string scaler;                      ///< kind of `[scaler]`; empty: none
   RunSpec run;                             ///< `[run]`
   std::string expect;                      ///< `diverges`, where a run that does is none that failed
+  std::vector<std::string> idle;           ///< a sentence for each key of the file that has no effect here
+  /// Where these stand, for errors: `study.toml:12: [run] recipes`, or the option that took their place.
+  ///@{
+  std::string recipes_place = "recipes", seeds_place = "seeds";
+  ///@}
 };
 
-/// @throws ulpscope::Error with file and line
+/// Its recipes are not opened: a command may put others in their place. @throws ulpscope::Error with file and line
 TrainStudy parse_train_study(std::string_view text, const std::string& name);
-/// The text of a study: of a file, or of one that comes with the program (files::own_file). @throws ulpscope::Error
-std::string train_study_text(const std::string& path);
-/// Whether there are runs, and each has a name of its own: its files have it. @throws ulpscope::Error
-void check_runs(const RunSpec& run);
-/// parse_train_study() of it.
+/// Whether there are runs, their recipes can be read, and each has a name of its own: its files have it. @throws
+/// ulpscope::Error
+void check_runs(const TrainStudy& study);
+/// parse_train_study() of a file, or of one that comes with the program.
 TrainStudy read_train_study(const std::string& path);
 
 }  // namespace ulpscope::training

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// Training studies as files: what is refused and where, what has no effect, and texts as data.
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <filesystem>
+#include <fstream>
+
+#include "small_runs.hpp"
+
+namespace ulpscope::training {
+
+TEST_CASE("runs have names of their own, and settings that train something", "[training]") {
+  TemporaryDirectory folder;
+  using Catch::Matchers::ContainsSubstring, Catch::Matchers::Equals;
+  const auto parsed = [&](const std::string& run, const std::string& optimizer = "") {
+    TrainStudy study = parse_train_study(one_weight(folder, 1, 1, optimizer) + run, "study.toml");
+    check_runs(study);
+    return study;
+  };
+  for (const char* const where : {"a", "b"}) {
+    std::filesystem::create_directories(folder.file(where));
+    std::ofstream(folder.file(where) + "/mine.toml") << recipes::recipe_text("float32");
+  }
+  const std::string a = folder.file("a/mine.toml"), b = folder.file("b/mine.toml");
+  CHECK(parsed("recipes = [\"float32\", \"" + a + "\"]\nseeds = [0, 1]\n").run.recipes.size() == 2);
+  CHECK_THROWS_WITH(parsed("recipes = [\"" + a + "\", \"" + b + "\"]\n"), ContainsSubstring("have one name, mine,"));
+  CHECK_THROWS_WITH(parsed("recipes = [\"tf32\", \"tf32\"]\n"), ContainsSubstring("have one name, tf32,"));
+  CHECK_THROWS_WITH(parsed("recipes = []\n"), Equals("study.toml:13: [run] recipes: give one or more"));
+  CHECK_THROWS_WITH(parsed("seeds = []\n"), ContainsSubstring("[run] seeds: give one or more"));
+  CHECK_THROWS_WITH(parsed("seeds = [3, 1, 3]\n"), ContainsSubstring("[run] seeds: 3 is given twice"));
+  CHECK_THROWS_WITH(parsed("", "nesterov = true\n"), ContainsSubstring("nesterov: needs momentum"));
+  CHECK_THROWS_WITH(parsed("", "nesterov = true\nmomentum = 0.9\ndampening = 0.1\n"), ContainsSubstring("no dampening"));
+  CHECK_THROWS_WITH(parsed("", "betas = [0.9, 1]\n"), ContainsSubstring("betas: 1: give numbers below 1"));
+  // Others may stand in its place.
+  TrainStudy study = parse_train_study(one_weight(folder, 1, 1, "") + "recipes = [\"gone.toml\"]\n", "study.toml");
+  CHECK_THROWS_WITH(check_runs(study), Equals("study.toml:13: [run] recipes: gone.toml: cannot be read"));
+  study.run.recipes = {"float32"};
+  CHECK_NOTHROW(check_runs(study));
+}
+
+TEST_CASE("a rule that is for nothing in the model is named", "[training]") {
+  TemporaryDirectory folder;
+  const auto idle = [&](const std::string& rule) {
+    const std::string recipe = folder.file("mine.toml");
+    std::ofstream(recipe) << recipes::recipe_text("float32") << "\n[[rule]]\n" << rule << "\ninput = \"bf16\"\n";
+    TrainStudy study = parse_train_study(one_weight(folder, 1, 1, ""), "study.toml");
+    study.run.recipes = {recipe, "fp8_current"};
+    return idle_rules(study).size();
+  };
+  CHECK(idle("operations = [\"linear\"]") == 0);
+  CHECK(idle("layers = [\"0\"]") == 0);
+  CHECK(idle("operations = [\"conv2d\"]") == 1);
+  CHECK(idle("layers = [\"encoder.*\"]") == 1);
+  CHECK(idle("operations = [\"linear\"]\nlayers = [\"1\"]") == 1);
+}
+
+TEST_CASE("keys that have no effect are named with their lines", "[training]") {
+  const auto idle = [](const std::string& text) { return parse_train_study(text, "s.toml").idle; };
+  using Sentences = std::vector<std::string>;
+  const std::string run = "[run]\nsteps = 1\n", digits = "[data]\ntable = \"digits\"\n";
+  CHECK(idle("[model]\nkind = \"cnn\"\nwidths = [2, 3]\n" + digits + run) ==
+        Sentences{"s.toml:3: [model] widths has no effect with [model] kind \"cnn\""});
+  CHECK(idle("[model]\nkind = \"mlp\"\nheads = 2\n" + digits + run) ==
+        Sentences{"s.toml:3: [model] heads has no effect with [model] kind \"mlp\""});
+  CHECK(idle("[model]\nkind = \"mlp\"\n[optimizer]\nkind = \"adam\"\nmomentum = 0.9\n" + digits + run) ==
+        Sentences{"s.toml:5: [optimizer] momentum has no effect with kind \"adam\""});
+  CHECK(idle("[model]\nkind = \"mlp\"\n[optimizer]\neps = 1e-6\nmomentum = 0.9\n" + digits + run).size() == 1);
+  CHECK(idle("[model]\nkind = \"mlp\"\n" + digits + "samples = 9\n" + run).size() == 1);
+  CHECK(idle("[model]\nkind = \"mlp\"\n" + digits + run + "clip = \"before_unscale\"\nunscale = \"never\"\n").size() == 2);
+  // Each of these has one.
+  CHECK(idle("[model]\nkind = \"mlp\"\nwidths = [64, 10]\nactivation = \"gelu\"\n[optimizer]\nmomentum = 0.9\n" + digits +
+             "[scaler]\nkind = \"pytorch\"\n" + run + "unscale = \"never\"\nclip_norm = 1\nclip = \"before_unscale\"\n")
+            .empty());
+}
+
+TEST_CASE("the bytes of a text are tokens", "[training]") {
+  const Samples samples = text_samples("banana split", "t.txt", 4, 9);
+  // Of " abilnpst", by byte.
+  CHECK(samples.count == 2);
+  CHECK(samples.tokens == std::vector<std::size_t>{2, 1, 5, 1, 5, 1, 0, 7});
+  CHECK(samples.classes == std::vector<std::size_t>{1, 5, 1, 5, 1, 0, 7, 6});
+  CHECK(text_samples("\xff\x01\xff\x01", "t.txt", 3, 2).tokens == std::vector<std::size_t>{1, 0, 1});
+  CHECK_THROWS_WITH(text_samples("banana split", "t.txt", 4, 8), "[model] vocabulary: 8; t.txt has 9 different bytes");
+  CHECK_THROWS_WITH(text_samples("four", "t.txt", 4, 8), "t.txt: 4 bytes; a sequence of 4 and its last target need 5");
+  CHECK_THROWS_WITH(text_samples("", "t.txt", 4, 8), "t.txt: 0 bytes; a sequence of 4 and its last target need 5");
+}
+
+TEST_CASE("a small GPT learns a text by heart", "[training]") {
+  TemporaryDirectory folder;
+  std::string text;
+  for (int i = 0; i < 40; ++i) text += "abcabd";
+  std::ofstream(folder.file("t.txt")) << text;
+  const std::string study =
+      "[model]\nkind = \"gpt\"\nwidth = 16\nheads = 2\nblocks = 1\ncontext = 6\nvocabulary = 4\n[data]\ntext = \"" +
+      folder.file("t.txt") + "\"\nbatch = 8\n[optimizer]\nkind = \"adam\"\nlr = 0.01\n[run]\nsteps = 200\n";
+  const RunResult result = run_of(study, "float32");
+  CHECK(result.steps.front().loss > 1);
+  // Of each sequence of six all but the first tokens can be told from those before.
+  CHECK(result.steps.back().loss < 0.1);
+  CHECK_FALSE(result.optimum);
+  CHECK_THROWS_WITH(parse_train_study("[model]\nkind = \"mlp\"\n[data]\ntext = \"t\"\n[run]\nsteps = 1\n", "s.toml"),
+                    Catch::Matchers::StartsWith("s.toml:2: [model] kind"));
+}
+
+TEST_CASE("studies that cannot be run are refused with file and line", "[training]") {
+  const auto message = [](const std::string& text) -> std::string {
+    try {
+      parse_train_study(text, "s.toml");
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const std::string data = "[data]\ntable = \"digits\"\n[run]\nsteps = 1\n";
+  CHECK(message("[data]\ntable = \"digits\"\n") == "s.toml: [model] is missing");
+  CHECK(message("[model]\nkind = \"mlp\"\n[data]\ntable = \"digits\"\n") == "s.toml: [run] steps or epochs: give one of them");
+  CHECK(message("[model]\nkind = \"mlp\"\n[run]\nsteps = 1\n") == "s.toml: [data] inputs, table or text: give one of them");
+  CHECK(message("[modle]\n" + data).starts_with("s.toml:1: unknown key 'modle'; nearest: model"));
+  CHECK(message("[model]\nkind = \"rnn\"\n" + data).starts_with("s.toml:2: "));
+  CHECK(message("[model]\nkind = \"layers\"\n" + data).find("[model] layers: give them with kind \"layers\"") !=
+        std::string::npos);
+  CHECK(message("[model]\nkind = \"layers\"\nlayers = [\"rellu\"]\n" + data) ==
+        "s.toml:3: unknown layer 'rellu'; nearest: relu, gelu, silu");
+  CHECK(message("[model]\nkind = \"layers\"\nlayers = [{linear = [3]}]\n" + data) == "s.toml:3: linear has 2 sizes, not 1");
+  CHECK(message("[model]\nkind = \"layers\"\nlayers = [{linear = [3, 0]}]\n" + data) ==
+        "s.toml:3: linear: sizes are whole numbers from 1 to 16777216");
+  CHECK(message("[model]\nkind = \"mlp\"\n[scaler]\nkind = \"pytorh\"\n" + data).find("unknown scaler") != std::string::npos);
+  CHECK(message("[model]\nkind = \"mlp\"\n" + data + "evaluate = [\"fp61_amp\"]\n")
+            .starts_with("s.toml:7: [run] evaluate: unknown recipe 'fp61_amp'"));
+  CHECK(message("[model]\nkind = \"mlp\"\n[loss]\nkind = \"l1\"\n" + data) ==
+        "s.toml:4: kind: 'l1': known are cross_entropy, mse, bce_with_logits, sum");
+  CHECK(message("[model]\nkind = \"mlp\"\n[optimizer]\nlr = -1\n" + data) ==
+        "s.toml:4: lr: '-1': give a finite number of at least 0");
+  CHECK(message("[model]\nkind = \"mlp\"\n[optimizer]\nbetas = [0.9]\n" + data) == "s.toml:3: [optimizer] betas: give two");
+  CHECK(message("[model]\nkind = \"mlp\"\n[optimizer]\nns_steps = 100\n" + data).starts_with("s.toml:4: "));
+  CHECK(message("[model]\nkind = \"mlp\"\n[optimizer]\nkind = \"muon\"\nadjust_lr = \"rms\"\n" + data)
+            .find("known are original, match_rms_adamw") != std::string::npos);
+  CHECK(message("expect = \"fails\"\n[model]\nkind = \"mlp\"\n" + data).starts_with("s.toml:1: expect"));
+  CHECK(message("[model]\nkind = \"gpt\"\n" + data).find("go together") != std::string::npos);
+  CHECK(message("[model]\nkind = \"gpt\"\nheads = 3\n[data]\ntable = \"markov\"\n[run]\nsteps = 1\n")
+            .find("3 does not divide width 64") != std::string::npos);
+  CHECK(message("[model]\nkind = \"mlp\"\n" + data).empty());
+
+  TemporaryDirectory folder;
+  const Network network{&folder};
+  std::string text = network.study("steps = 1\n");
+  text.replace(text.find("[7, 3]"), 6, "[8, 3]");
+  CHECK_THROWS_AS(run_of(text, "float32"), Error);
+  CHECK_THROWS_AS(run_of(one_weight(folder, 1, 1, "[scaler]\nkind = \"te_current\"\n"), "float32"), Error);
+}
+
+}  // namespace ulpscope::training
