@@ -17,6 +17,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -40,7 +42,25 @@ using NewArray = nb::ndarray<nb::numpy, T, nb::c_contig>;
 tensors::Tensor tensor_of(Bytes bytes, const std::string& dtype, std::size_t item_bytes, std::vector<std::uint64_t> shape,
                           std::string label);
 
+/// So many numbers, of memory that nobody has touched: it is written to piece by piece.
+template <class T>
+struct NewNumbers {
+  explicit NewNumbers(std::size_t of) : count(of), data(std::make_unique_for_overwrite<T[]>(of)) {}
+  std::span<T> piece(std::size_t first, std::size_t size) { return {data.get() + first, size}; }
+
+  std::size_t count;          ///< of them
+  std::unique_ptr<T[]> data;  ///< all of them
+};
+
 /// Hands memory over to numpy.
+///@{
+template <class T>
+NewArray<T> new_array(NewNumbers<T> values, const std::vector<std::uint64_t>& shape) {
+  T* const data = values.data.release();
+  const nb::capsule owner(data, [](void* all) noexcept { delete[] static_cast<T*>(all); });
+  std::vector<std::size_t> extents(shape.begin(), shape.end());
+  return NewArray<T>(data, extents.size(), extents.data(), owner);
+}
 template <class T>
 NewArray<T> new_array(std::vector<T> values, const std::vector<std::uint64_t>& shape) {
   auto* const owned = new std::vector<T>(std::move(values));
@@ -48,6 +68,7 @@ NewArray<T> new_array(std::vector<T> values, const std::vector<std::uint64_t>& s
   std::vector<std::size_t> extents(shape.begin(), shape.end());
   return NewArray<T>(owned->data(), extents.size(), extents.data(), owner);
 }
+///@}
 
 /// Columns, and rows of int, float and str, as Python has them.
 nb::object as_python(const reports::Table& table);

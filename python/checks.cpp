@@ -9,16 +9,21 @@
 namespace ulpscope::python {
 namespace {
 
-/// A rule that asks a function of Python, given the reference and the output as float64 arrays; it returns whether it accepts.
+/// A rule that asks a function of Python, given the reference and the output as float64 arrays of D's shape; it returns whether
+/// it accepts. Copies are made where nobody holds the interpreter, so that they share one reference.
 verify::Rule rule_of(const std::string& word, const nb::callable& check) {
-  return verify::rule_of(word, [check](emu::Format, std::span<const double> reference, std::span<const double> output) {
-    const nb::gil_scoped_acquire held;
-    const auto array = [](std::span<const double> values) {
-      return new_array(std::vector<double>(values.begin(), values.end()), {values.size()});
-    };
-    const bool accepts = nb::cast<bool>(check(array(reference), array(output)));
-    return verify::RuleVerdict{.passes = accepts, .figure = accepts ? 0.0 : 1.0, .limit = 0, .violations = accepts ? 0u : 1u};
-  });
+  const auto shared = std::make_shared<const nb::callable>(check);
+  return {word, [shared](const verify::RuleProblem& problem) -> verify::RuleJudge {
+            return [shared, shape = problem.shape](std::span<const double> reference, std::span<const double> output) {
+              const nb::gil_scoped_acquire held;
+              const auto array = [&](std::span<const double> values) {
+                return new_array(std::vector<double>(values.begin(), values.end()), shape);
+              };
+              const bool accepts = nb::cast<bool>((*shared)(array(reference), array(output)));
+              return verify::RuleVerdict{
+                  .passes = accepts, .figure = accepts ? 0.0 : 1.0, .limit = 0, .violations = accepts ? 0u : 1u};
+            };
+          }};
 }
 
 nb::object audit(const Values& values, const nb::object& check, const nb::object& shown) {

@@ -162,7 +162,15 @@ nb::object rounded(const Numbers<Real>& numbers, const std::string& format) {
 /// What is of float32 numbers, or of float64 numbers, whose classes have other names.
 template <class Real>
 void add_of(nb::module_& m, nb::class_<Emulation>& emulation, const char* done, const char* state) {
-  nb::class_<training::OptimizerState<Real>>(m, state).def(nb::init<>());
+  using State = training::OptimizerState<Real>;
+  nb::class_<State> states(m, state);
+  states.def(nb::init<>()).def_rw("steps", &State::steps);
+  const auto add = [&](const char* name, std::vector<Real> State::*moment) {
+    states.def_prop_rw(
+        name, [moment](const State& self) { return numpy_of(training::Array<Real>({(self.*moment).size()}, self.*moment)); },
+        [moment](State& self, const Numbers<Real>& values) { self.*moment = array_of(values).values; });
+  };
+  add("first", &State::first), add("second", &State::second), add("compensation", &State::compensation);
   emulation.def("optimizer_step", &step_of<Real>);
   nb::class_<Done<Real>>(m, done)
       .def("__init__",

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The module ulpscope._core: the rooms as Python calls them. What people call is in python/ulpscope/.
 #include <exception>
+#include <new>
+#include <stdexcept>
 
 #include "emu/error.hpp"
 #include "emu/visible.hpp"
@@ -15,6 +17,10 @@ void raise_visible(const std::exception_ptr& thrown, void* type) {
     std::rethrow_exception(thrown);
   } catch (const ulpscope::Error& error) {
     PyErr_SetString(static_cast<PyObject*>(type), ulpscope::emu::visible(error.what()).c_str());
+  } catch (const std::bad_alloc&) {
+    PyErr_SetString(PyExc_MemoryError, "out of memory");
+  } catch (const std::length_error&) {  // of a container that would be larger than memory can be
+    PyErr_SetString(PyExc_MemoryError, "out of memory");
   }
 }
 

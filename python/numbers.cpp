@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rounding, codes, and products of arrays.
 #include <algorithm>
+#include <optional>
 #include <span>
 #include <type_traits>
 
@@ -33,11 +34,11 @@ void in_pieces(std::size_t count, const Act& act) {
 
 std::size_t size_of(const tensors::Tensor& tensor) { return static_cast<std::size_t>(tensor.count()); }
 
-/// Elements of a tensor, each piece made by a Caster of its own.
+/// Elements of a tensor, each piece made by itself.
 template <class T, class Make>
-std::vector<T> made(const tensors::Tensor& tensor, const Make& make) {
-  std::vector<T> out(size_of(tensor));
-  in_pieces(out.size(), [&](std::size_t first, std::size_t count) { make(first, std::span(out).subspan(first, count)); });
+NewNumbers<T> made(std::size_t count, const Make& make) {
+  NewNumbers<T> out(count);
+  in_pieces(count, [&](std::size_t first, std::size_t size) { make(first, out.piece(first, size)); });
   return out;
 }
 
@@ -62,56 +63,59 @@ Casting opened(const Values& values) {
   return Casting(values);
 }
 
-/// float64 where the input or the format needs it.
-nb::object round(const Values& values) {
-  const auto rounded = [&]<class Float>(const Casting& casting, Float) {
-    return made<Float>(casting.tensor, [&](std::size_t first, std::span<Float> out) { casting.caster().values(first, out); });
-  };
-  const Casting casting = opened(values);
-  const std::vector<std::uint64_t>& shape = casting.tensor.shape;
-  const bool wide = !casting.tensor.dtype.fits_float() || !emu::fits_float(casting.format);
-  std::vector<float> floats;
-  std::vector<double> doubles;
-  work_on(casting.count(), [&] {
-    if (wide)
-      doubles = rounded(casting, double{});
-    else
-      floats = rounded(casting, float{});
-  });
-  return wide ? nb::cast(new_array(std::move(doubles), shape)) : nb::cast(new_array(std::move(floats), shape));
+/// act(T{}) apart from the interpreter's thread, where T is the type that is wanted; numpy gets what it makes.
+template <class T, class Act>
+nb::object made_apart(std::size_t count, const std::vector<std::uint64_t>& shape, const Act& act) {
+  std::optional<NewNumbers<T>> numbers;
+  work_on(count, [&] { numbers.emplace(act()); });
+  return nb::cast(new_array(std::move(*numbers), shape));
 }
 
-/// Codes in the least unsigned integers that have their bits.
-nb::object as_integers(const std::vector<emu::Code>& codes, emu::Format format, const std::vector<std::uint64_t>& shape) {
-  const auto narrowed = [&]<class Word>(Word) {
-    std::vector<Word> out(codes.size());
-    std::transform(codes.begin(), codes.end(), out.begin(), [](emu::Code code) { return static_cast<Word>(code); });
-    return nb::cast(new_array(std::move(out), shape));
+/// act(T{}) with the least unsigned type that has the bits of a format.
+template <class Act>
+nb::object with_word(emu::Format format, const Act& act) {
+  if (format.bits() <= 8) return act(std::uint8_t{});
+  if (format.bits() <= 16) return act(std::uint16_t{});
+  if (format.bits() <= 32) return act(std::uint32_t{});
+  return act(std::uint64_t{});
+}
+
+template <class Word>
+void narrow(std::span<const emu::Code> codes, std::span<Word> out) {
+  std::transform(codes.begin(), codes.end(), out.begin(), [](emu::Code code) { return static_cast<Word>(code); });
+}
+
+/// float64 where the input or the format needs it.
+nb::object round(const Values& values) {
+  const Casting casting = opened(values);
+  const auto rounded = [&]<class Float>(Float) {
+    return made_apart<Float>(casting.count(), casting.tensor.shape, [&] {
+      return made<Float>(casting.count(),
+                         [&](std::size_t first, std::span<Float> out) { casting.caster().values(first, out); });
+    });
   };
-  if (format.bits() <= 8) return narrowed(std::uint8_t{});
-  if (format.bits() <= 16) return narrowed(std::uint16_t{});
-  if (format.bits() <= 32) return narrowed(std::uint32_t{});
-  return narrowed(std::uint64_t{});
+  return !casting.tensor.dtype.fits_float() || !emu::fits_float(casting.format) ? rounded(double{}) : rounded(float{});
 }
 
 nb::object encode(const Values& values) {
   const Casting casting = opened(values);
-  std::vector<emu::Code> codes;
-  work_on(casting.count(), [&] {
-    codes = made<emu::Code>(casting.tensor,
-                            [&](std::size_t first, std::span<emu::Code> out) { casting.caster().codes(first, out); });
+  return with_word(casting.format, [&]<class Word>(Word) {
+    return made_apart<Word>(casting.count(), casting.tensor.shape, [&] {
+      return made<Word>(casting.count(), [&](std::size_t first, std::span<Word> out) {
+        std::vector<emu::Code> codes(out.size());
+        casting.caster().codes(first, codes);
+        narrow<Word>(codes, out);
+      });
+    });
   });
-  return as_integers(codes, casting.format, casting.tensor.shape);
 }
 
 /// Values of all elements: float32 where they fit, else float64.
 nb::object values_of(const tensors::Tensor& tensor) {
   const auto read = [&]<class Float>(Float) {
-    std::vector<Float> values;
-    work_on(size_of(tensor), [&] {
-      values = made<Float>(tensor, [&](std::size_t first, std::span<Float> out) { tensor.source->read(first, out); });
+    return made_apart<Float>(size_of(tensor), tensor.shape, [&] {
+      return made<Float>(size_of(tensor), [&](std::size_t first, std::span<Float> out) { tensor.source->read(first, out); });
     });
-    return nb::cast(new_array(std::move(values), tensor.shape));
   };
   return tensor.dtype.fits_float() ? read(float{}) : read(double{});
 }
@@ -123,18 +127,25 @@ nb::object quantize(const Values& values, const std::string& scale) {
   const studies::Scaling scaling = studies::parse_scaling(scale);
   emu::RoundingOptions options = casting.options;
   if (casting.request.rounding.policy.empty() && studies::clamps(scaling.rule)) options.policy = emu::Policy::saturating;
-  studies::QuantizedTensor quantized;
-  work_on(casting.count(), [&] {
-    quantized = studies::quantize(casting.tensor, casting.format, options, scaling, casting.request.reading.seed);
-  });
+  std::optional<studies::QuantizedTensor> quantized;
+  NewNumbers<double> of_codes(casting.count());
   nb::dict out;
-  out["format"] = emu::format_name(quantized.format);
-  out["codes"] = as_integers(quantized.codes, quantized.format, quantized.shape);
-  out["values"] = nb::cast(new_array(std::move(quantized.values), quantized.shape));
-  out["scale_format"] = quantized.scale_format;
-  out["tensor_scale"] = quantized.tensor_scale;
-  const bool none = quantized.scales.empty();
-  out["scales"] = none ? nb::none() : nb::cast(new_array(std::move(quantized.scales), quantized.scale_shape));
+  out["codes"] = with_word(casting.format, [&]<class Word>(Word) {
+    return made_apart<Word>(casting.count(), casting.tensor.shape, [&] {
+      quantized.emplace(casting.tensor, casting.format, options, scaling, casting.request.reading.seed);
+      return made<Word>(casting.count(), [&](std::size_t first, std::span<Word> narrowed) {
+        std::vector<emu::Code> codes(narrowed.size());
+        quantized->read(first, of_codes.piece(first, narrowed.size()), codes);
+        narrow<Word>(codes, narrowed);
+      });
+    });
+  });
+  out["format"] = emu::format_name(casting.format);
+  out["values"] = nb::cast(new_array(std::move(of_codes), casting.tensor.shape));
+  out["scale_format"] = quantized->scale_format();
+  out["tensor_scale"] = quantized->tensor_scale();
+  const bool none = quantized->scales().empty();
+  out["scales"] = none ? nb::none() : nb::cast(new_array(std::vector(quantized->scales()), quantized->scale_shape()));
   return out;
 }
 

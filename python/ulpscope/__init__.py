@@ -33,7 +33,7 @@ class Format:
     word: a name (`e4m3fn`, `bf16`, `float8_e5m2`), or a made one such as `e3m2`. Raises ulpscope.Error naming the nearest."""
 
     def __init__(self, word):
-        _, columns, rows = _core.formats([word])
+        _, columns, rows = _core.formats([_word(word)])
         self.__dict__.update(zip(columns, rows[0]))
 
     def __repr__(self):
@@ -48,7 +48,7 @@ class Format:
 
 def formats(*words) -> "Table":
     """The table of `ulpscope formats`: a row for each named format, or for each of these words. Raises ulpscope.Error."""
-    return Table(*_core.formats(list(words)))
+    return Table(*_core.formats([_word(word) for word in words]))
 
 
 def engines() -> "list[str]":
@@ -65,7 +65,8 @@ def round(x, to, **options):
     """`x` rounded to the format `to`.
 
     x: numbers of any shape: an array of numpy, torch or jax, lists, a float, or a word of the command line. to: a format.
-    Returns what `x` is: its type, shape, dtype and device; of integers and lists float32, or float64 where it needs that.
+    Returns what `x` is: its type, shape, dtype and device; of integers float32, or float64 where it needs that; of lists, whose
+    numbers are float64, an array of float64.
     Raises ulpscope.Error for words that there are not, ValueError where the dtype of `x` cannot hold a result. Rounding is
     IEEE 754-2019, section 4.3, and what docs/numerics.md adds."""
     asked = Asked("cast", {"input": hold_as_array(x), "to": to, **options})
@@ -141,7 +142,11 @@ def matmul(a, b, c=None, **options):
 
 
 def _word(to):
-    return to if isinstance(to, str) else to.name
+    """A format's word. Raises TypeError, one line."""
+    word = getattr(to, "name", to)
+    if not isinstance(word, str):
+        raise TypeError(f"{to!r} is no format and no format's name")
+    return word
 
 
 def hold_as_array(x):
@@ -154,7 +159,13 @@ def hold_as_array(x):
 
 
 def _inputs(x):
-    return x if isinstance(x, (dict, list, tuple, str)) else {"x": x}
+    if isinstance(x, dict):
+        return {str(name): one for name, one in x.items()}
+    if isinstance(x, (list, tuple)) and any(isinstance(one, (bool, int, float, list, tuple)) for one in x):
+        import numpy
+
+        return {"x": numpy.asarray(x, float)}  # numbers, not inputs
+    return x if isinstance(x, (list, tuple, str)) else {"x": x}
 
 
 def census(x, **options) -> "Table":
@@ -188,6 +199,8 @@ class Scaler:
 
     def __init__(self, words, to="fp16"):
         self._to = _word(to)
+        if not isinstance(words, str):
+            raise TypeError(f"{words!r} is no scaler's name")
         self._scaler = _core.Scaler(words, self._to)
 
     def step(self, found_inf=False, amax=None, upper=None):

@@ -6,6 +6,8 @@ import numpy as np
 
 from . import _core
 
+#: integers of ml_dtypes that take a byte each
+_NARROW_INTEGERS = ("int1", "int2", "int4", "uint1", "uint2", "uint4")
 #: dtypes of one byte or two that numpy itself does not have are seen as integers of their width
 _UNSIGNED = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 
@@ -27,7 +29,9 @@ def as_numpy(x):
     if _is_torch(x):
         import torch
 
-        x = x.detach().cpu().contiguous()
+        if x.layout != torch.strided:
+            raise TypeError(f"a tensor of layout {x.layout}; give its to_dense()")
+        x = x.detach().cpu().contiguous().resolve_neg()
         word = _word(str(x.dtype))
         if x.dtype == torch.bfloat16 or "float8" in str(x.dtype):
             return x.view(torch.int16 if x.element_size() == 2 else torch.uint8).numpy(), word
@@ -35,6 +39,8 @@ def as_numpy(x):
     array = np.asarray(x)
     if array.dtype == object or array.dtype.kind in "cOSUMm":
         raise TypeError(f"{type(x).__name__} of dtype {array.dtype} is no array of real numbers")
+    if array.dtype.name in _NARROW_INTEGERS:
+        array = array.astype(array.dtype.name.rstrip("0123456789") + "8")
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
     array = np.ascontiguousarray(array).reshape(array.shape)
@@ -53,7 +59,7 @@ def hold(x, label, word=None):
 
 def like(values, x):
     """`values`, an array of numpy, as the type, dtype and device of `x`. Raises ValueError where its dtype cannot hold them."""
-    if isinstance(x, (bool, int, float)):
+    if isinstance(x, (bool, int, float)) and not isinstance(x, np.generic):
         return float(values)
     if _is_torch(x):
         import torch
@@ -65,18 +71,21 @@ def like(values, x):
         _check_held(whole.numpy(), out.to(whole.dtype).numpy(), str(x.dtype))
         return out.to(x.device)
     dtype = getattr(x, "dtype", values.dtype)
-    if isinstance(x, np.ndarray) or not hasattr(x, "dtype"):
-        if np.dtype(dtype).kind in "iub":
-            return values
+    if isinstance(x, (np.ndarray, np.generic)) or not hasattr(x, "dtype"):
+        if np.dtype(dtype).kind in "iub" or np.dtype(dtype).name in _NARROW_INTEGERS:
+            return values[()] if isinstance(x, np.generic) else values
         with np.errstate(over="ignore", invalid="ignore"):
             out = values.astype(dtype)
         _check_held(values, out.astype(values.dtype), str(dtype))
-        return out
+        return out[()] if isinstance(x, np.generic) else out
     if "jax" in sys.modules:
         import jax
 
         if isinstance(x, jax.Array):
-            out = jax.numpy.asarray(values, dtype=x.dtype)
+            if not jax.numpy.issubdtype(x.dtype, jax.numpy.floating):
+                return jax.numpy.asarray(values)
+            with np.errstate(over="ignore", invalid="ignore"):
+                out = jax.numpy.asarray(values, dtype=x.dtype)
             _check_held(values, np.asarray(out).astype(values.dtype), str(x.dtype))
             return out
     return values

@@ -4,6 +4,7 @@ import difflib
 import functools
 import html
 import inspect
+import os
 
 import numpy as np
 
@@ -51,6 +52,8 @@ class Asked:
             if key not in known:
                 near = difflib.get_close_matches(key, known, 3, 0.4)
                 raise TypeError(f"{kind}: there is no '{key}'" + (f"; nearest: {', '.join(near)}" if near else ""))
+            if value is None and known[key]["required"]:
+                raise TypeError(f"{kind}: {key} is missing: {known[key]['help']}")
             if value is None or (known[key]["flag"] and value is False):
                 continue
             self.values.append((known[key]["name"], self._words(known[key], value)))
@@ -133,6 +136,9 @@ def study(kind, values, progress=None):
     then, in the calling thread. Returns a Result: tables, findings, remarks, outcome, text.
 
     Raises ulpscope.Error where a value is wrong, TypeError where there is no such field."""
+    if kind not in dict(_core.kinds()):
+        near = difflib.get_close_matches(str(kind), dict(_core.kinds()), 3, 0.4)
+        raise _core.Error(f"there is no study '{_core.visible(str(kind))}'" + (f"; nearest: {', '.join(near)}" if near else ""))
     values = dict(values)
     progress = values.pop("progress", progress)
     asked = Asked(kind, values)
@@ -147,7 +153,7 @@ def run(study, directory, only=(), resume=False, progress=None):
 
     Raises ulpscope.Error; then nothing is written but the cells that are done, from which `resume` goes on."""
     with shown(str(study), progress) as told:
-        out = _core.run_file(str(study), str(directory), [only] if isinstance(only, str) else list(only), resume, told)
+        out = _core.run_file(os.fspath(study), os.fspath(directory), [only] if isinstance(only, str) else list(only), resume, told)
     return {name: Result(one) for name, one in out}
 
 

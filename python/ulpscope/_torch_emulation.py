@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """A recipe at work: operations on its engines, forward and backward, layers' names, the optimizers' steps, what is recorded."""
+import threading
 import warnings
 
 import torch
 
 from . import Table, _core
-from ._torch_optimizers import settings_of, unscaled
+from ._torch_optimizers import give_moments, settings_of, take_moments, unscaled
 
 #: operands and results of products that `record` may keep beside the parameters' gradients
 PLACES = ("gradients", "input", "weight", "output", "grad_output", "grad_input", "grad_weight")
@@ -65,6 +66,7 @@ class Emulation:
         self._roots, self._names, self._parameters, self._entered, self._layers = [], {}, {}, [], []
         self._tagged, self._kept = {}, []
         self._busy, self._done, self._stepped = 0, None, False
+        self._suspended, self._thread = 0, threading.get_ident()
         self._weights, self._gradients = self._core.weights_format, self._core.gradients_format
         self.tags = (self._weights, self._gradients) != (self.word, self.word)
 
@@ -81,9 +83,25 @@ class Emulation:
     def __repr__(self) -> str:
         return f"<{self.recipe}: {self._step} steps, {len(self.findings())} findings>"
 
+    def suspend(self):
+        """Until resume() torch computes as ever: another block is within this one's."""
+        self._busy, self._suspended = self._busy + 1, self._suspended + 1
+
+    def resume(self):
+        self._busy, self._suspended = self._busy - 1, self._suspended - 1
+
+    def _is_elsewhere(self):
+        """Whether this is another thread than the one that entered the block, of which torch shows the others nothing."""
+        if threading.get_ident() == self._thread:
+            return False
+        self._not_known("another thread", "computes by torch itself: a block is for the thread that enters it")
+        return True
+
     # The layers' names: those of the outermost module that is called.
 
     def _enter(self, module, _):
+        if self._suspended or self._is_elsewhere():
+            return
         if not self._entered and id(module) not in self._names:
             self._add_root(module)
         self._entered.append(self.layer)
@@ -112,7 +130,7 @@ class Emulation:
                 self.tag(p)
 
     def _leave(self, *_):
-        if self._entered:
+        if self._entered and not self._suspended and threading.get_ident() == self._thread:
             self.layer = self._entered.pop()
 
     # Weights that are stored in narrow formats, and their gradients.
@@ -134,10 +152,12 @@ class Emulation:
             return torch.from_numpy(_core.rounded(self.numbers_of(tensor), word)).to(tensor.device, tensor.dtype)
 
     def _rounded_gradient(self, gradient):
+        if self._suspended:
+            return gradient
         return self._rounded(self._rounded(gradient, self._weights), self._gradients)
 
     def _round_sum(self, p):
-        if self._gradients != self.word:
+        if self._gradients != self.word and not self._suspended:
             with torch.no_grad(), self._own_work():
                 p.grad.copy_(self._rounded(p.grad, self._gradients))
 
@@ -202,6 +222,8 @@ class Emulation:
                     self._recorder.add(f"{self._step}/{name}", self.numbers_of(unscaled(optimizer, p.grad)))
 
     def _before_step(self, optimizer, args, kwargs):
+        if self._suspended or self._is_elsewhere():
+            return
         if kwargs.get("closure", args[1] if len(args) > 1 else None) is not None:
             raise _core.Error("emulate: optimizer.step(closure); compute the loss and its gradients before, and give no closure")
         settings = settings_of(optimizer, self._weights, self.word, self.recipe)
@@ -224,35 +246,30 @@ class Emulation:
 
     def _look_at_step(self, optimizer, *_):
         """Under float32, where torch does it all."""
+        if self._suspended:
+            return
         self._record_gradients(optimizer)
         self._step += 1
 
     def _step_of(self, optimizer, settings):
-        kept, states = [], self._states_of(optimizer)
+        kept = []
         for group in optimizer.param_groups:
             kind, found = settings(group)
             for p in group["params"]:
                 if p.grad is None:
                     continue
-                state = states.setdefault(id(p), (self._state_type(), p))[0]
+                state = self._state_type()
+                take_moments(state, kind, optimizer.state[p], self.numbers_of)
                 gradient = unscaled(optimizer, -p.grad if group.get("maximize") else p.grad)
                 now = self._core.optimizer_step(kind, found, self.numbers_of(p), self.numbers_of(gradient), state)
+                give_moments(state, kind, optimizer.state[p], p)
                 p.copy_(torch.from_numpy(now).to(p.device, p.dtype))
                 kept.append((p, p.grad))
         return kept
 
-    def _states_of(self, optimizer):
-        """Moments by weight. They stay with the optimizer from block to block; those of torch, or of another recipe, are in other
-        formats and places, so that it begins anew there."""
-        recipe, states = getattr(optimizer, "_ulpscope_states", (self.recipe, {}))
-        if recipe != self.recipe or (not states and any(optimizer.state.values())):
-            before = "torch" if recipe == self.recipe else recipe
-            warnings.warn(f"ulpscope.torch.emulate: the optimizer begins anew: its moments are those of {before}", stacklevel=2)
-            states = {}
-        optimizer._ulpscope_states = self.recipe, states
-        return states
-
     def _after_step(self, optimizer, *_):
+        if self._suspended or threading.get_ident() != self._thread:
+            return
         for p, grad in getattr(optimizer, "_ulpscope_kept", ()):
             p.grad = grad
         optimizer._ulpscope_kept = ()

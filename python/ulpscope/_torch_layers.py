@@ -29,7 +29,7 @@ def _mean_of_images(run, x, output_size):
 
 @known(F.embedding)
 def _embedding(run, indices, table, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
-    if max_norm is not None or padding_idx not in (None, -1) or scale_grad_by_freq or sparse:
+    if max_norm is not None or padding_idx not in (None, -1) or scale_grad_by_freq or sparse or indices.is_floating_point():
         return NotImplemented
     out = run._apply("gather", [table], rows=indices.reshape(-1).tolist())
     return like(out.reshape(*indices.shape, table.shape[-1]), out)

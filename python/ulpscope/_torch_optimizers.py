@@ -38,6 +38,33 @@ def settings_of(optimizer, weights, word, recipe):
     return of_group
 
 
+#: torch's names of moments, by kind
+_MOMENTS = {"sgd": {"first": "momentum_buffer"}, "muon": {"first": "momentum_buffer"}}
+_OF_ADAM = {"first": "exp_avg", "second": "exp_avg_sq"}
+
+
+def _names_of(kind):
+    return {**_MOMENTS.get(kind, _OF_ADAM), "compensation": "compensation"}
+
+
+def take_moments(state, kind, kept, numbers_of):
+    """Fills a state of the laboratory from torch's own of a weight: what another block, torch itself or a checkpoint left there."""
+    found = {name: kept[key] for name, key in _names_of(kind).items() if kept.get(key) is not None}
+    for name, moment in found.items():
+        setattr(state, name, numbers_of(moment).reshape(-1))
+    state.steps = int(kept["step"]) if "step" in kept else int("first" in found)
+
+
+def give_moments(state, kind, kept, weight):
+    """The other way: they are in the optimizer's state_dict(), and torch can go on from them."""
+    for name, key in _names_of(kind).items():
+        moment = torch.from_numpy(getattr(state, name))
+        if moment.numel() == weight.numel():
+            kept[key] = moment.reshape(weight.shape).to(weight.device)
+    if kind not in _MOMENTS:
+        kept["step"] = torch.tensor(float(state.steps))
+
+
 def unscaled(optimizer, gradient):
     """The gradient, divided by the scale that a loss scaler gave to an optimizer that divides by itself (`fused`)."""
     scale = getattr(optimizer, "grad_scale", None)

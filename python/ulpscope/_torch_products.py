@@ -165,7 +165,8 @@ def _convolution_of_lines(run, x, weight, bias=None, stride=1, padding=0, dilati
 
 @known(F.scaled_dot_product_attention)
 def attention(run, q, k, v, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False, shares_to=None):
-    """`shares_to`: a list that gets the shares of the values."""
+    """`shares_to`: a list that gets the shares of the values. Where all of a row is masked these are 0, as torch has them; with
+    `shares_to` NaN, as F.multi_head_attention_forward has them where it gives them."""
     if not is_numbers(q, k, v):
         return NotImplemented
     if is_causal and q.shape[-2] != k.shape[-2]:
@@ -182,7 +183,16 @@ def attention(run, q, k, v, attn_mask=None, dropout_p=0.0, is_causal=False, scal
             scores = like(scores.masked_fill(~attn_mask, float("-inf")), scores)
         else:
             scores = run._apply("add", [scores, attn_mask])
+    empty = None
+    if attn_mask is not None and shares_to is None:
+        empty = torch.isneginf(scores.detach()).all(-1, keepdim=True)
+        if not bool(empty.any()):
+            empty = None
+        else:
+            scores = like(scores.masked_fill(empty, 0), scores)
     shares = run._apply("softmax", [scores])
+    if empty is not None:
+        shares = like(shares.masked_fill(empty, 0), shares)
     if dropout_p:
         shares = like(torch.dropout(shares, dropout_p, True), shares)
     if shares_to is not None:
@@ -215,7 +225,7 @@ def _multi_head_attention(
         ]
     q, k, v = (like(y.reshape(y.shape[0], batch, heads, width // heads).permute(1, 2, 0, 3), y) for y in projected)
     mask = _mask_of_heads(attn_mask, key_padding_mask, batch, heads)
-    kept = []
+    kept = [] if need_weights else None
     causal = is_causal and attn_mask is None
     out = attention(run, q, k, v, mask, dropout_p if training else 0.0, causal, shares_to=kept)
     if out is NotImplemented:

@@ -2,6 +2,7 @@
 """Looking on while a model of torch is trained."""
 import math
 import os
+import warnings
 from typing import Any, Union
 
 import torch
@@ -53,6 +54,17 @@ def _below_half_ulp(before, now, fraction_bits, least_exponent):
     return wanted, small.sum() - (update.numel() - wanted)
 
 
+def _tensors_in(value):
+    """All tensors of a value: of tuples, lists and dictionaries those within."""
+    if isinstance(value, torch.Tensor):
+        return [value]
+    if isinstance(value, dict):
+        value = value.values()
+    elif not isinstance(value, (list, tuple)):
+        return []
+    return [x for one in value for x in _tensors_in(one)]
+
+
 class watch:
     """Looks on while a model is trained, and changes nothing.
 
@@ -86,6 +98,7 @@ class watch:
         facts = Format(weights)
         self._fraction_bits, self._least_exponent = facts.fraction_bits, 1 - facts.bias
         self.step, self._every, self._counts, self._updates, self._before = 0, every, {}, {}, {}
+        self._called = self._warned = False
         self._hooks: "list[Any]" = []
         self._optimizers: "dict[int, Any]" = {}
         self._parameters: "dict[tuple[str, str], Any]" = {}
@@ -96,7 +109,7 @@ class watch:
             if not own:
                 continue
             self._parameters.update({(name, key): parameter for key, parameter in own.items()})
-            self._hooks.append(module.register_forward_pre_hook(self._forward(name)))
+            self._hooks.append(module.register_forward_pre_hook(self._forward(name), with_kwargs=True))
             self._hooks.append(module.register_forward_hook(self._backward(name)))
         if scaler is not None:
             self._hooks.append(model.register_forward_pre_hook(self._look_at_scale))
@@ -188,17 +201,20 @@ class watch:
         self._counts[self.step, layer, place] = (bins, amax)
 
     def _forward(self, name):
-        def look(module, inputs):
+        def look(module, inputs, named):
+            self._called = True
             if self._looks and torch.is_grad_enabled():
-                for x in inputs:
+                for x in _tensors_in([*inputs, *named.values()]):
                     self._count(name, "input", x)
 
         return look
 
     def _backward(self, name):
         def look(module, _, output):
-            if self._looks and isinstance(output, torch.Tensor) and output.requires_grad:
-                output.register_hook(lambda gradient: self._count(name, "grad_output", gradient))
+            if self._looks:
+                for x in _tensors_in(output):
+                    if x.requires_grad:
+                        x.register_hook(lambda gradient: self._count(name, "grad_output", gradient))
 
         return look
 
@@ -263,4 +279,11 @@ class watch:
                 found = _below_half_ulp(before, now, self._fraction_bits, self._least_exponent)
                 self._updates[self.step, layer, key] = found
         self._before = {}
+        if not self._called and not self._warned:
+            self._warned = True
+            warnings.warn(
+                "ulpscope.torch.watch: no layer was seen at work, as in a model that torch.compile has compiled before: weights, gradients "
+                "of weights and updates are counted, inputs and gradients of outputs are not; watch it first",
+                stacklevel=3,
+            )
         self.step += 1

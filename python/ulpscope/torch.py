@@ -2,6 +2,7 @@
 """Models of torch under a recipe, unmodified: `with ulpscope.torch.emulate("fp8_deepseek") as run: ...`, and `watch`, which looks
 on at real runs."""
 import os
+import threading
 from types import TracebackType
 from typing import Any, Optional, Sequence, Type, Union
 
@@ -16,6 +17,9 @@ from ._torch_watch import watch
 
 __all__ = ["Emulation", "emulate", "watch"]
 
+#: runs of the blocks that are entered, the innermost last
+_entered: "list[Emulation]" = []
+
 
 class emulate:
     """A block within which models of torch compute as a recipe says. No model is changed and no module replaced.
@@ -29,7 +33,8 @@ class emulate:
     Every product runs on the recipe's engine with its operands rounded as the recipe says, forward and backward; every other
     operation that recipes know rounds where they say; SGD, Adam, AdamW and Muon step weights and states in the recipe's formats.
     The bits are those of `ulpscope train` from the same weights and data. Under "float32" torch computes as ever, and the census
-    is empty.
+    is empty. A block is for the thread that enters it; within another block it alone counts. Moments are the optimizer's own: in its
+    state_dict(), and where torch or a checkpoint left some they go on.
 
     recipe: a name of ulpscope.recipes(), or a TOML file. Under "float64", or another that stores weights wider than float32, the
         model is a double() one, and its products run on engines of float64.
@@ -58,6 +63,10 @@ class emulate:
                 raise _core.Error(f"emulate: places: '{place}' under float32, which torch itself computes; gradients can be recorded")
         if every < 1:
             raise _core.Error(f"emulate: every {every} steps; give 1 or more")
+        if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**64:
+            raise _core.Error(f"emulate: seed {seed!r}; give a whole number from 0 to {2**64 - 1}")
+        if not isinstance(recipe, (str, os.PathLike)):
+            raise TypeError(f"emulate: {recipe!r} is no recipe's name or path")
         self.run = Emulation(str(recipe), seed, None, places, every)
         self._record = record
 
@@ -65,6 +74,10 @@ class emulate:
         run = self.run
         if self._record is not None:
             run._recorder = Writer(self._record)
+        run._thread = threading.get_ident()
+        for outer in _entered:
+            outer.suspend()
+        _entered.append(run)
         modules = torch.nn.modules.module
         self._hooks: "list[Any]" = [
             modules.register_module_forward_pre_hook(run._enter),
@@ -90,4 +103,7 @@ class emulate:
                 mode.__exit__(kind, error, trace)
         for hook in self._hooks:
             hook.remove()
+        _entered.remove(self.run)
+        for outer in _entered:
+            outer.resume()
         self.run._end()

@@ -15,6 +15,7 @@
 #include "emu/error.hpp"
 #include "emu/magnitude.hpp"
 #include "emu/names.hpp"
+#include "emu/stop.hpp"
 
 namespace ulpscope::studies {
 namespace {
@@ -193,6 +194,7 @@ ScaleMap::ScaleMap(const Scaling& scaling, emu::Format format, const tensors::Te
   in_float_ = tensor.dtype.fits_float();
   std::vector<double> chunk(static_cast<std::size_t>(std::min<std::uint64_t>(count, 1 << 16)));
   for (std::uint64_t first = 0; first < count; first += chunk.size()) {
+    emu::stop_if_asked();
     const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(chunk.size(), count - first));
     tensor.source->read(first, std::span(chunk.data(), size));
     for (std::size_t i = 0; i < size;) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,20 +15,36 @@
 namespace ulpscope::studies {
 
 /// Codes under scales. An element's value is decode(code) times the scale of its block, in nvfp4 divided by `tensor_scale`.
-struct QuantizedTensor {
-  emu::Format format;                      ///< of the codes
-  std::vector<std::uint64_t> shape;        ///< of the tensor
-  std::vector<emu::Code> codes;            ///< row-major
-  std::vector<double> values;              ///< what the codes stand for, scales taken out: what a census measures
-  std::string scale_format;                ///< `float32`, `float8_e8m0fnu`, `float8_e4m3fn`; empty: there are no scales
-  std::vector<std::uint64_t> scale_shape;  ///< rows (of all dimensions but the last) and blocks of a row; empty: one scale
-  std::vector<float> scales;               ///< of each block, row-major: numbers of scale_format
-  float tensor_scale = 1;                  ///< of nvfp4: what every value is divided by
-};
+class QuantizedTensor {
+ public:
+  /// Finds the scales. Elements are multiplied by them and rounded as census does it, when they are read. Stochastic rounding:
+  /// element i takes rounding_bits(seed, i). @throws ulpscope::Error
+  QuantizedTensor(const tensors::Tensor& tensor, emu::Format format, const emu::RoundingOptions& options,
+                  const Scaling& scaling, std::uint64_t seed);
 
-/// Multiplies by the scales of `scaling` and rounds, element by element as census does. Stochastic rounding: element i takes
-/// rounding_bits(seed, i). @throws ulpscope::Error
-QuantizedTensor quantize(const tensors::Tensor& tensor, emu::Format format, const emu::RoundingOptions& options,
-                         const Scaling& scaling, std::uint64_t seed);
+  /// Elements from `first` on, row-major, as many as `codes` has: codes, and what they stand for, scales taken out, which is
+  /// what a census measures. For any number of threads at once.
+  void read(std::uint64_t first, std::span<double> values, std::span<emu::Code> codes) const;
+
+  /// `float32`, `float8_e8m0fnu` or `float8_e4m3fn`; empty: there are no scales.
+  const std::string& scale_format() const noexcept { return scale_format_; }
+  /// Rows (of all dimensions but the last) and blocks of a row; empty: one scale.
+  const std::vector<std::uint64_t>& scale_shape() const noexcept { return scale_shape_; }
+  /// Of each block, row-major: numbers of scale_format().
+  const std::vector<float>& scales() const noexcept { return scales_; }
+  /// Of nvfp4: what every value is divided by.
+  float tensor_scale() const noexcept { return tensor_scale_; }
+
+ private:
+  tensors::Tensor tensor_;
+  emu::Format format_;
+  emu::RoundingOptions options_;
+  ScaleMap map_;
+  std::uint64_t seed_;
+  std::string scale_format_ = {};
+  std::vector<std::uint64_t> scale_shape_ = {};
+  std::vector<float> scales_ = {};
+  float tensor_scale_ = 1;
+};
 
 }  // namespace ulpscope::studies

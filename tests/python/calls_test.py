@@ -39,6 +39,8 @@ CALLS = {
     "product": 'us.matmul("normal:0,1:4096x4096", "normal:0,2:4096x65536", in_="bf16", engine="sm_90")',
     "exact product": 'us.matmul("normal:0,1:2048x4096", "normal:0,2:4096x4096", in_="float32", engine="exact")',
     "quantized": 'us.quantize("normal:0,1:5000x20000", "e2m1", scale="nvfp4")',
+    "encoded": 'import numpy; x = numpy.ones(10**8, "f4"); [us.encode(x, "e4m3", rounding="stochastic") for _ in range(1000)]',
+    "decoded": 'import numpy; x = numpy.ones(10**8, "u1"); [us.decode(x, "e4m3") for _ in range(1000)]',
     "check": 'us.verify.matmul("normal:0,1:4096x4096", "normal:0,1:4096x4096", "normal:0,2:4096x4096", in_="bf16")',
     "explanation": 'us.explain.matmul("normal:0,1:1024x1024", "normal:0,1:1024x4096", "normal:0,2:4096x1024", in_="bf16", engine="sm_90")',
 }

@@ -6,6 +6,7 @@ usage: jax_test.py, with the package on PYTHONPATH"""
 import os
 import sys
 import unittest
+import warnings
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 try:
@@ -37,8 +38,12 @@ class Arrays(unittest.TestCase):
             self.assertIsInstance(out, jax.Array)
             self.assertEqual((out.dtype, out.shape), (given.dtype, given.shape))
             np.testing.assert_array_equal(np.asarray(out).astype(np.float32), us.round(np.asarray(given).astype(np.float32), "e4m3"))
-        with self.assertRaisesRegex(ValueError, "float16 cannot hold 1 of 2"):
+        with self.assertRaisesRegex(ValueError, "float16 cannot hold 1 of 2"), warnings.catch_warnings():
+            warnings.simplefilter("error")
             us.round(jnp.asarray([65504, 1], jnp.float16), "bf16")
+        whole = us.round(jnp.asarray([17, 3], jnp.int16), "e4m3")
+        self.assertIsInstance(whole, jax.Array)
+        self.assertEqual((whole.dtype, whole.tolist()), (jnp.float32, [16, 3]))
 
     def test_codes_of_every_narrow_dtype(self):
         tried = set()

@@ -176,59 +176,6 @@ class BesideTheProgram(unittest.TestCase):
             with self.assertRaisesRegex(us.Error, "amax: .*: give a magnitude, 0 or more"):
                 us.scaler("te_delayed").step(amax=amax)
 
-    def test_bad_input_is_one_line(self):
-        for fails, kind, words in ((lambda: us.round(1.0, "e4m9x"), us.Error, "nearest"),
-                                   (lambda: us.census(np.ones(3), too=1), TypeError, "nearest: to"),
-                                   (lambda: us.matmul(np.ones((2, 3)), np.ones((2, 3))), us.Error, "a \\(2x3\\) by b"),
-                                   (lambda: us.round(np.array(["a"]), "e4m3"), TypeError, "no array of real numbers"),
-                                   (lambda: us.scaler("pytorhc"), us.Error, "nearest"),
-                                   (lambda: us.decode(np.ones(2, np.float32), "e4m3"), us.Error, "unsigned integers")):
-            with self.assertRaisesRegex(kind, words) as raised:
-                fails()
-            self.assertNotIn("\n", str(raised.exception))
-
-    def test_no_input_is_an_error_too(self):
-        for call in (lambda: us.census({}), lambda: us.census([]), lambda: us.sweep({}), lambda: us.study("census", {"inputs": []})):
-            with self.assertRaisesRegex(us.Error, "^no tensors are given$"):
-                call()
-
-    def test_codes_that_are_none_are_refused(self):
-        for codes, to, wanted in ((np.array([0x138], np.uint16), "e4m3", "0x138 has more than the 8 bits of float8_e4m3fn"),
-                                  (np.array([0x13], np.uint8), "e2m1", "0x13 has more than the 4 bits of float4_e2m1fn"),
-                                  (np.array([0x38], np.uint8), None, "uint8 says no format; give `to`")):
-            with self.assertRaisesRegex(us.Error, wanted):
-                us.decode(codes, to)
-
-    def test_either_byte_order_is_read(self):
-        for dtype in ">f4", ">f8", ">f2", ">i4", ">u2":
-            x = np.array([1, 2, 3], dtype)
-            np.testing.assert_array_equal(us.round(x, "fp16"), [1, 2, 3])
-        self.assertEqual(us.round(np.array([1.3], ">f4"), "e4m3").dtype, np.dtype(">f4"))
-        self.assertEqual(us.census(np.array([1, 3], ">f4"), to="fp16")["max_abs_input"], [3])
-        np.testing.assert_array_equal(us.matmul(np.eye(3, dtype=">f4"), np.eye(3, dtype="f4")), np.eye(3))
-        self.assertEqual(us.decode(np.array([0x3C00], ">u2"), "fp16").tolist(), [1])
-
-    def test_options_are_numbers_of_numpy_too(self):
-        self.assertEqual(us.round(1.3, "e4m3", rounding="stochastic", seed=np.int64(3)),
-                         us.round(1.3, "e4m3", rounding="stochastic", seed=3))
-        self.assertEqual(us.quantize(np.ones(4, np.float32), "e4m3", scale=2.0).codes.tolist(), [64] * 4)
-
-    def test_a_check_of_the_output_alone(self):
-        a, b = numbers(4, 8), numbers(8, 4)
-        a[:], b[:] = 1, 2
-        alone = us.testing.audit(lambda output: bool(np.isfinite(output).all()), a, b, in_="bf16")
-        both = us.testing.audit(lambda reference, output: bool(np.isfinite(output).all()), a, b, in_="bf16")
-        self.assertEqual((alone.outcome, alone.text), (both.outcome, both.text))
-
-    def test_what_others_named_is_visible_in_errors(self):
-        acting, shown = "w\x1b[31m\u009b\u202e\n::error::", r"w\x1b[31m\u009b\u202e\x0a::error::"
-        for fails in (lambda: us.census(acting + ".npy", to="e4m3"), lambda: us.matmul({acting: np.ones((2, 3))}, np.ones((2, 3))),
-                      lambda: us.census(np.ones(2), to={acting: np.ones(2)}), lambda: us.round(1.0, acting)):
-            with self.assertRaises(us.Error) as raised:
-                fails()
-            self.assertIn(shown, str(raised.exception))
-            self.assertNotRegex(str(raised.exception), "[\x00-\x1f\x7f-\x9f\u202e]")
-
 
 class StudyFiles(unittest.TestCase):
     def setUp(self):

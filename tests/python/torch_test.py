@@ -227,31 +227,6 @@ class Emulated(unittest.TestCase):
             layer(torch.full((4, 8), 1e3)).sum().backward()
         self.assertIn("overflow", run.findings()["finding"])
 
-    def test_moments_stay_from_block_to_block(self):
-        def trained(steps_of_blocks, recipe="bf16_amp", before=0):
-            torch.manual_seed(0)
-            model, x, y = nn.Linear(16, 4), torch.randn(8, 16), torch.randint(0, 4, (8,))
-            optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
-
-            def step():
-                optimizer.zero_grad()
-                nn.functional.cross_entropy(model(x), y).backward()
-                optimizer.step()
-
-            for _ in range(before):
-                step()
-            for steps in steps_of_blocks:
-                with us.torch.emulate(recipe):
-                    for _ in range(steps):
-                        step()
-            return model.weight.detach().clone()
-
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            self.assertTrue(torch.equal(trained([4]), trained([1, 1, 2])))
-        with self.assertWarnsRegex(UserWarning, "the optimizer begins anew: its moments are those of torch"):
-            trained([1], before=3)
-
     def test_operands_by_keyword(self):
         x, w, q, c = torch.randn(4, 16), torch.randn(8, 16), torch.randn(2, 2, 5, 8), torch.randn(8)
         image, kernel = torch.randn(1, 2, 8, 8), torch.randn(3, 2, 3, 3)

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import warnings
 
 try:
     import torch
@@ -90,6 +91,41 @@ class Watched(unittest.TestCase):
             self.assertGreater(below, 0)
             self.assertIn((step, "encoder.linear1", "grad_output"), rows)
             self.assertIn((step, "encoder.linear1", "input"), rows)
+
+    def test_layers_that_give_tuples_and_take_keywords(self):
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.lstm, self.attention, self.head = nn.LSTM(6, 8, batch_first=True), nn.MultiheadAttention(8, 2, batch_first=True), nn.Linear(8, 3)
+
+            def forward(self, x):
+                y, _ = self.lstm(input=x)
+                y, _ = self.attention(query=y, key=y, value=y)
+                return self.head(input=y)
+
+        model = Net()
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        with us.torch.watch(model, every=1) as seen:
+            model(torch.ones(2, 5, 6)).square().sum().backward()
+            optimizer.step()
+        counts = {(row[1], row[2]): row[3] for row in seen.table().rows}
+        self.assertEqual(counts["lstm", "input"], 60)
+        self.assertEqual(counts["lstm", "grad_output"], 80)
+        self.assertEqual(counts["attention", "input"], 3 * 80)
+        self.assertEqual(counts["attention", "grad_output"], 80)
+        self.assertEqual(counts["head", "input"], 80)
+
+    def test_layers_that_are_not_seen_are_said_to_be(self):
+        model = nn.Linear(3, 2)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        model.weight.grad = torch.ones(2, 3)
+        with us.torch.watch(model, every=1) as seen:
+            with self.assertWarnsRegex(UserWarning, "no layer was seen at work"):
+                optimizer.step()
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                optimizer.step()
+        self.assertEqual({row[2] for row in seen.table().rows}, {"weight", "bias", "grad_weight"})
 
     def test_nonfinite_numbers_and_bad_words(self):
         layer = nn.Linear(2, 2)

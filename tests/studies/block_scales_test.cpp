@@ -58,8 +58,18 @@ std::vector<float> some_numbers(std::size_t count) {
 }
 
 studies::QuantizedTensor in_nvfp4_tiles(std::uint64_t rows, std::uint64_t columns, std::vector<float> values) {
-  return studies::quantize(tensors::from_values("t", {rows, columns}, std::move(values)), emu::e2m1,
-                           {.policy = emu::Policy::saturating}, studies::parse_scaling("nvfp4:16x16"), 0);
+  return {tensors::from_values("t", {rows, columns}, std::move(values)),
+          emu::e2m1,
+          {.policy = emu::Policy::saturating},
+          studies::parse_scaling("nvfp4:16x16"),
+          0};
+}
+
+std::vector<double> values_of(const studies::QuantizedTensor& tensor, std::size_t count) {
+  std::vector<double> values(count);
+  std::vector<emu::Code> codes(count);
+  tensor.read(0, values, codes);
+  return values;
 }
 
 constexpr float infinity = std::numeric_limits<float>::infinity(), not_a_number = std::numeric_limits<float>::quiet_NaN();
@@ -129,15 +139,16 @@ TEST_CASE("nvfp4 in blocks of 16 by 16 follows the published formula", "[studies
 
   const studies::QuantizedTensor got = in_nvfp4_tiles(rows, columns, x);
 
-  CHECK(got.scale_format == "float8_e4m3fn");
-  CHECK(got.scale_shape == std::vector<std::uint64_t>{2, across});
-  CHECK(got.tensor_scale == tensor_scale);
+  CHECK(got.scale_format() == "float8_e4m3fn");
+  CHECK(got.scale_shape() == std::vector<std::uint64_t>{2, across});
+  CHECK(got.tensor_scale() == tensor_scale);
+  const std::vector<double> values = values_of(got, x.size());
   std::size_t wrong = 0;
   for (std::size_t i = 0; i < x.size(); ++i) {
     const std::size_t block = i / columns / 16 * across + i % columns / 16;
     const float scale = nearest_of(e4m3, of_block[block] * (tensor_scale * (1.0F / 6.0F)));
     const float rounded = nearest_of(e2m1, x[i] * (1.0F / (scale * (1.0F / tensor_scale))));
-    wrong += got.scales[block] != scale || got.values[i] != double{rounded} * double{scale} / double{tensor_scale} ? 1 : 0;
+    wrong += got.scales()[block] != scale || values[i] != double{rounded} * double{scale} / double{tensor_scale} ? 1 : 0;
   }
   CHECK(wrong == 0);
 }
@@ -148,7 +159,8 @@ TEST_CASE("nvfp4 in blocks of 16 by 16 gives a matrix and its transpose the same
   std::vector<float> turned(x.size());
   for (std::size_t i = 0; i < x.size(); ++i) turned[i % columns * rows + i / columns] = x[i];
 
-  const auto of_rows = in_nvfp4_tiles(rows, columns, x).values, of_columns = in_nvfp4_tiles(columns, rows, turned).values;
+  const auto of_rows = values_of(in_nvfp4_tiles(rows, columns, x), x.size()),
+             of_columns = values_of(in_nvfp4_tiles(columns, rows, turned), x.size());
 
   for (std::size_t i = 0; i < x.size(); ++i) CHECK(of_rows[i] == of_columns[i % columns * rows + i / columns]);
 }

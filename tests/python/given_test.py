@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What the package is given: arrays and numbers of every kind, what is refused in one line, and what a failed check keeps.
+
+usage: given_test.py ULPSCOPE, with the package on PYTHONPATH"""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import numpy as np
+import ulpscope as us
+import ulpscope.testing
+
+PROGRAM = os.path.abspath(sys.argv.pop(1))
+
+
+class Given(unittest.TestCase):
+    def test_bad_input_is_one_line(self):
+        for fails, kind, words in ((lambda: us.round(1.0, "e4m9x"), us.Error, "nearest"),
+                                   (lambda: us.census(np.ones(3), too=1), TypeError, "nearest: to"),
+                                   (lambda: us.matmul(np.ones((2, 3)), np.ones((2, 3))), us.Error, "a \\(2x3\\) by b"),
+                                   (lambda: us.round(np.array(["a"]), "e4m3"), TypeError, "no array of real numbers"),
+                                   (lambda: us.scaler("pytorhc"), us.Error, "nearest"),
+                                   (lambda: us.decode(np.ones(2, np.float32), "e4m3"), us.Error, "unsigned integers"),
+                                   (lambda: us.Format(None), TypeError, "^None is no format and no format's name$"),
+                                   (lambda: us.decode(np.ones(2, np.uint8), 5), TypeError, "^5 is no format"),
+                                   (lambda: us.scaler(None), TypeError, "^None is no scaler's name$"),
+                                   (lambda: us.study(None, {}), us.Error, "^there is no study 'None'"),
+                                   (lambda: us.study("cencus", {}), us.Error, "nearest: census"),
+                                   (lambda: us.matmul(None, np.ones((2, 2))), TypeError, "^product: a is missing: "),
+                                   (lambda: us.census(None, to="e4m3"), TypeError, "^NoneType of dtype object is no array of real numbers$"),
+                                   (lambda: us.run("digits.toml", None), TypeError, "os.PathLike"),
+                                   (lambda: us.matmul("normal:0,1:2000000x2000000", "normal:0,1:2000000x2000000"), MemoryError, "^out of memory$")):
+            with self.assertRaisesRegex(kind, words) as raised:
+                fails()
+            self.assertNotIn("\n", str(raised.exception))
+
+    def test_no_input_is_an_error_too(self):
+        for call in (lambda: us.census({}), lambda: us.census([]), lambda: us.sweep({}), lambda: us.study("census", {"inputs": []})):
+            with self.assertRaisesRegex(us.Error, "^no tensors are given$"):
+                call()
+
+    def test_codes_that_are_none_are_refused(self):
+        for codes, to, wanted in ((np.array([0x138], np.uint16), "e4m3", "0x138 has more than the 8 bits of float8_e4m3fn"),
+                                  (np.array([0x13], np.uint8), "e2m1", "0x13 has more than the 4 bits of float4_e2m1fn"),
+                                  (np.array([0x38], np.uint8), None, "uint8 says no format; give `to`")):
+            with self.assertRaisesRegex(us.Error, wanted):
+                us.decode(codes, to)
+
+    def test_either_byte_order_is_read(self):
+        for dtype in ">f4", ">f8", ">f2", ">i4", ">u2":
+            x = np.array([1, 2, 3], dtype)
+            np.testing.assert_array_equal(us.round(x, "fp16"), [1, 2, 3])
+        self.assertEqual(us.round(np.array([1.3], ">f4"), "e4m3").dtype, np.dtype(">f4"))
+        self.assertEqual(us.census(np.array([1, 3], ">f4"), to="fp16")["max_abs_input"], [3])
+        np.testing.assert_array_equal(us.matmul(np.eye(3, dtype=">f4"), np.eye(3, dtype="f4")), np.eye(3))
+        self.assertEqual(us.decode(np.array([0x3C00], ">u2"), "fp16").tolist(), [1])
+
+    def test_options_are_numbers_of_numpy_too(self):
+        self.assertEqual(us.round(1.3, "e4m3", rounding="stochastic", seed=np.int64(3)),
+                         us.round(1.3, "e4m3", rounding="stochastic", seed=3))
+        self.assertEqual(us.quantize(np.ones(4, np.float32), "e4m3", scale=2.0).codes.tolist(), [64] * 4)
+
+    def test_a_check_of_the_output_alone(self):
+        a, b = np.ones((4, 8), np.float32), np.full((8, 4), 2, np.float32)
+        alone = us.testing.audit(lambda output: bool(np.isfinite(output).all()), a, b, in_="bf16")
+        both = us.testing.audit(lambda reference, output: bool(np.isfinite(output).all()), a, b, in_="bf16")
+        self.assertEqual((alone.outcome, alone.text), (both.outcome, both.text))
+
+    def test_what_others_named_is_visible_in_errors(self):
+        acting, shown = "w\x1b[31m\u009b\u202e\n::error::", r"w\x1b[31m\u009b\u202e\x0a::error::"
+        for fails in (lambda: us.census(acting + ".npy", to="e4m3"), lambda: us.matmul({acting: np.ones((2, 3))}, np.ones((2, 3))),
+                      lambda: us.census(np.ones(2), to={acting: np.ones(2)}), lambda: us.round(1.0, acting)):
+            with self.assertRaises(us.Error) as raised:
+                fails()
+            self.assertIn(shown, str(raised.exception))
+            self.assertNotRegex(str(raised.exception), "[\x00-\x1f\x7f-\x9f\u202e]")
+
+    def test_names_and_lists_of_numbers(self):
+        self.assertEqual(us.census({1: np.ones(3)}, to="fp16")["tensor"], ["1"])
+        self.assertEqual(us.census([1.0, 2.0, 65536], to="fp16")["count"], [3])
+        self.assertEqual(us.census([[1, 2], [3, 4]], to="fp16")["count"], [4])
+        self.assertEqual(us.census([np.ones(3), np.ones(4)], to="fp16")["count"], [3, 4])
+
+    def test_a_scalar_of_numpy_stays_one(self):
+        for kind in np.float16, np.float32, np.float64:
+            self.assertIs(type(us.round(kind(1.3), "e4m3")), kind)
+        self.assertIs(type(us.round(np.int16(17), "e4m3")), np.float32)
+
+    def test_narrow_integers_are_numbers(self):
+        try:
+            import ml_dtypes
+        except ImportError as error:
+            self.skipTest(str(error))
+        x = np.array([-8, 7, 3], ml_dtypes.int4)
+        self.assertEqual(us.round(x, "e2m1").tolist(), [-6, 6, 3])
+        self.assertEqual(us.round(np.array([15, 5], ml_dtypes.uint4), "e4m3").tolist(), [15, 5])
+
+    def test_an_audits_check_has_the_products_shape(self):
+        shapes = []
+
+        def check(reference, output):
+            shapes.append((reference.shape, output.shape))
+            return bool(np.allclose(reference, output, rtol=1e-2, atol=1e-2))
+
+        a, b = np.ones((64, 4), np.float32), np.ones((64, 6), np.float32)
+        for operands, options, shape in (((a.T, b), {}, (4, 6)), ((a, b), {"transpose_a": True}, (4, 6)),
+                                         ((a.T, b.T), {"transpose_b": True}, (4, 6)),
+                                         ((np.stack([a.T] * 3), b), {}, (3, 4, 6)),
+                                         (("normal:0,1:5x64", "normal:0,2:64x7"), {}, (5, 7))):
+            shapes.clear()
+            us.testing.audit(check, *operands, in_="bf16", **options)
+            self.assertEqual(set(shapes), {(shape, shape)})
+
+
+class Kept(unittest.TestCase):
+    def test_what_failed_can_be_repeated_from_its_files(self):
+        """Scales, lists of arrays, and codes of fewer than 8 bits."""
+        random = np.random.default_rng(1)
+        a, b = random.standard_normal((5, 64)).astype(np.float32), random.standard_normal((64, 7)).astype(np.float32)
+        wrong = a @ b + 1
+        cases = [{"in_": "e4m3", "scale_a": np.ones(5, np.float32), "scale_b": np.ones(7, np.float32)}]
+        operands = [(a, b)]
+        try:
+            import ml_dtypes
+        except ImportError:
+            pass
+        else:
+            cases.append({"in_": "e2m1"})
+            operands.append((a.astype(ml_dtypes.float4_e2m1fn), b.astype(ml_dtypes.float4_e2m1fn)))
+            cases.append({"in_": "e2m3"})
+            operands.append((a.astype(ml_dtypes.float6_e2m3fn), b.astype(ml_dtypes.float6_e2m3fn)))
+        for options, (left, right) in zip(cases, operands):
+            with self.subTest(**options), tempfile.TemporaryDirectory() as folder:
+                with self.assertRaises(AssertionError) as raised:
+                    us.testing.assert_matmul(wrong, left, right, **options)
+                command = raised.exception.ulpscope.save(pathlib.Path(folder) / "kept")
+                self.assertNotIn("memory:", command)
+                ran = subprocess.run(command.replace("ulpscope", PROGRAM, 1), shell=True, capture_output=True, text=True, timeout=300)
+                self.assertEqual(ran.returncode, 1, command + ran.stdout + ran.stderr)
+                self.assertIn(str(raised.exception).splitlines()[0], ran.stdout + ran.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
