@@ -77,6 +77,7 @@ nb::list as_python(const requests::Fields& fields) {
     one["name"] = field.name, one["help"] = field.help, one["option"] = field.option();
     one["value"] = field.value, one["words"] = field.words();
     one["input"] = field.is_input(), one["flag"] = field.is_flag(), one["list"] = field.is_list();
+    one["commas"] = field.is_list() && (field.form == requests::ListForm::commas || field.form == requests::ListForm::either);
     one["whole"] = field.is_whole(), one["real"] = field.is_real(), one["required"] = field.required;
     all.append(one);
   }

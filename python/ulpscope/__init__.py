@@ -9,7 +9,7 @@ import importlib
 import math
 
 from . import _core, explain, verify
-from ._arrays import as_numpy, hold, like
+from ._arrays import BUFFERS, as_numpy, hold, like
 from ._requests import Asked, _one_word, documented, run, study
 from ._table import Table
 from ._core import Error
@@ -69,14 +69,14 @@ def round(x, to, **options):
     numbers are float64, an array of float64.
     Raises ulpscope.Error for words that there are not, ValueError where the dtype of `x` cannot hold a result. Rounding is
     IEEE 754-2019, section 4.3, and what docs/numerics.md adds."""
-    asked = Asked("cast", {"input": hold_as_array(x), "to": to, **options})
+    asked = Asked("cast", {"input": hold_as_array(x), "to": to, **options}, "round")
     return like(asked.call(_core.round), x)
 
 
 def encode(x, to, **options):
     """Codes of `x` in the format `to`: an array of numpy in the shape of `x`, of the least of uint8, uint16, uint32 and uint64 that
     has the format's bits, which stand lowest. Raises ulpscope.Error."""
-    asked = Asked("cast", {"input": hold_as_array(x), "to": to, **options})
+    asked = Asked("cast", {"input": hold_as_array(x), "to": to, **options}, "encode")
     return asked.call(_core.encode)
 
 
@@ -123,7 +123,7 @@ def quantize(x, to, scale="none", **options) -> "Quantized":
 
     x: numbers of any shape; blocks lie along the last dimension. scale: a word of `--scale` (`none`, `amax`, `row`, `1x128`,
     `mx:rceil`, `nvfp4`, a number, ...; docs/matmul.md, "Scales"). Returns Quantized. Raises ulpscope.Error."""
-    asked = Asked("cast", {"input": hold_as_array(x), "to": to, **options})
+    asked = Asked("cast", {"input": hold_as_array(x), "to": to, **options}, "quantize")
     return Quantized(asked.call(_core.quantize, scale if isinstance(scale, str) else _one_word(scale)))
 
 
@@ -132,7 +132,7 @@ def matmul(a, b, c=None, **options):
 
     a: (M, K). b: (K, N). c: (M, N), or None for zero. Returns an array (M, N) of numpy, float32, float64 where D is; a tensor of
     torch on the device of `a` where `a` is one. Raises ulpscope.Error where shapes, formats or the engine do not fit together."""
-    asked = Asked("product", {"a": hold_as_array(a), "b": hold_as_array(b), "c": c if c is None else hold_as_array(c), **options})
+    asked = Asked("product", {"a": hold_as_array(a), "b": hold_as_array(b), "c": c if c is None else hold_as_array(c), **options}, "matmul")
     d = asked.call(_core.matmul)
     if type(a).__module__.split(".")[0] == "torch":
         import torch
@@ -151,7 +151,7 @@ def _word(to):
 
 def hold_as_array(x):
     """Numbers and lists as arrays; words (files, synthetic tensors) and arrays as they are."""
-    if isinstance(x, (bool, int, float, list, tuple)):
+    if isinstance(x, (bool, int, float, list, tuple, *BUFFERS)):
         import numpy
 
         return numpy.asarray(x)
@@ -235,7 +235,14 @@ class Scaler:
 
     def load_state_dict(self, state):
         """Sets what state_dict() gave. Raises ulpscope.Error where names or sizes are others."""
-        self._scaler.set_state(list(state.items()))
+        if not isinstance(state, dict):
+            raise TypeError(f"{type(state).__name__} is no state_dict() of a scaler")
+        words = {str(name): values if isinstance(values, (list, tuple)) else [values] for name, values in state.items()}
+        try:
+            given = [(name, [float(one) for one in values]) for name, values in words.items()]
+        except (TypeError, ValueError):
+            raise TypeError("a scaler's state has numbers and lists of numbers") from None
+        self._scaler.set_state(given)
 
     def __repr__(self):
         return f"<scaler {self.words}, scale {_core.shortest(self.scale)}>"
@@ -255,8 +262,10 @@ def scalers(name="") -> "Table":
     return Table(*_core.scalers(name))
 
 
-documented("cast", round, ("x", "to"), ("input", "to"))
+for _function in (round, encode):
+    documented("cast", _function, ("x", "to"), ("input", "to"))
+documented("cast", quantize, ("x", "to"), ("input", "to"), {"scale": "none"})
 documented("census", census, ("x",), ("inputs",))
 documented("sweep", sweep, ("x",), ("inputs",))
 documented("diff", diff, ("reference", "output"))
-documented("product", matmul, ("a", "b"))
+documented("product", matmul, ("a", "b", "c"))

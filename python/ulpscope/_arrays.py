@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arrays of numpy, torch, jax and plain Python as the module takes them, and results as what was given."""
 import sys
+from array import array as _Array
 
 import numpy as np
 
@@ -10,6 +11,10 @@ from . import _core
 _NARROW_INTEGERS = ("int1", "int2", "int4", "uint1", "uint2", "uint4")
 #: dtypes of one byte or two that numpy itself does not have are seen as integers of their width
 _UNSIGNED = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
+
+
+#: plain memory that numpy reads as arrays
+BUFFERS = (memoryview, _Array)
 
 
 def _is_torch(x):
@@ -29,6 +34,8 @@ def as_numpy(x):
     if _is_torch(x):
         import torch
 
+        if "x2" in str(x.dtype):
+            raise TypeError(f"{x.dtype} holds two codes in a byte; give these as unsigned integers of their own")
         if x.layout != torch.strided:
             raise TypeError(f"a tensor of layout {x.layout}; give its to_dense()")
         x = x.detach().cpu().contiguous().resolve_neg()
@@ -36,7 +43,9 @@ def as_numpy(x):
         if x.dtype == torch.bfloat16 or "float8" in str(x.dtype):
             return x.view(torch.int16 if x.element_size() == 2 else torch.uint8).numpy(), word
         return x.numpy(), word
-    array = np.asarray(x)
+    if isinstance(x, np.ma.MaskedArray) and np.ma.is_masked(x):
+        raise TypeError("masked elements have no value; give filled()")
+    array = np.from_dlpack(x) if hasattr(x, "__dlpack__") and not hasattr(x, "__array__") else np.asarray(x)
     if array.dtype == object or array.dtype.kind in "cOSUMm":
         raise TypeError(f"{type(x).__name__} of dtype {array.dtype} is no array of real numbers")
     if array.dtype.name in _NARROW_INTEGERS:
@@ -83,7 +92,9 @@ def like(values, x):
 
         if isinstance(x, jax.Array):
             if not jax.numpy.issubdtype(x.dtype, jax.numpy.floating):
-                return jax.numpy.asarray(values)
+                out = jax.numpy.asarray(values)
+                _check_held(values, np.asarray(out).astype(values.dtype), str(out.dtype))
+                return out
             with np.errstate(over="ignore", invalid="ignore"):
                 out = jax.numpy.asarray(values, dtype=x.dtype)
             _check_held(values, np.asarray(out).astype(values.dtype), str(x.dtype))

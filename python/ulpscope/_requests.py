@@ -4,12 +4,13 @@ import difflib
 import functools
 import html
 import inspect
+import operator
 import os
 
 import numpy as np
 
 from . import _core
-from ._arrays import hold
+from ._arrays import BUFFERS, hold
 from ._progress import shown
 from ._table import Table, figures, framed
 
@@ -42,37 +43,62 @@ def _one_word(value):
     raise TypeError(f"{value!r} is no word, number or format")
 
 
-class Asked:
-    """Words of a request, and the arrays that some of them name, which live as long as it does."""
+def whole(value, what, least, error):
+    """A whole number below 2^64, of numpy or torch too. Raises `error` in one line."""
+    try:
+        number = -1 if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        number = -1
+    if not least <= number < 2**64:
+        raise error(f"{what} {value!r}; give a whole number from {least} to {2**64 - 1}")
+    return number
 
-    def __init__(self, kind, values):
+
+def takes_array(field):
+    """Whether a field names a tensor: an operand, an output, scales, a mask."""
+    return field["input"] or any(word in field["value"] for word in ("FILE", ".npy")) or field["value"] == "S"
+
+
+class Asked:
+    """Words of a request, and the arrays that some of them name, which live as long as it does. `called`: what errors call it."""
+
+    def __init__(self, kind, values, called=None):
         self.kind, self.held, self.values = kind, [], []
-        known = fields(kind)
+        called, known = called or kind, fields(kind)
+        for key, field in known.items():
+            if field["required"] and values.get(key) is None:
+                raise TypeError(f"{called}: {key} is missing" + (f": {field['help']}" if field["help"] else ""))
         for key, value in values.items():
             if key not in known:
                 near = difflib.get_close_matches(key, known, 3, 0.4)
-                raise TypeError(f"{kind}: there is no '{key}'" + (f"; nearest: {', '.join(near)}" if near else ""))
-            if value is None and known[key]["required"]:
-                raise TypeError(f"{kind}: {key} is missing: {known[key]['help']}")
+                raise TypeError(f"{called}: there is no '{key}'" + (f"; nearest: {', '.join(near)}" if near else ""))
             if value is None or (known[key]["flag"] and value is False):
                 continue
             self.values.append((known[key]["name"], self._words(known[key], value)))
 
     def _words(self, field, value):
-        is_number = isinstance(value, np.generic) and not field["input"]
-        if isinstance(value, (str, bool, int, float)) or is_number:
-            return [_one_word(value.item() if is_number else value)]
+        label = field["name"]
+        if isinstance(value, str):
+            return value.split(",") if field["commas"] else [value]
+        is_number = isinstance(value, (bool, int, float, np.generic))
+        if is_number and not (takes_array(field) and not field["list"]):
+            return [_one_word(value.item() if isinstance(value, np.generic) else value)]
         if isinstance(value, dict):
             return [self._hold(array, name) for name, array in value.items()]
-        if isinstance(value, (list, tuple)) and field["list"]:
-            label = field["name"]
-            many = len(value) > 1
-            return [
-                self._hold(one, f"{label}{i}" if many else label) if is_array(one) else _one_word(one)
-                for i, one in enumerate(value)
-            ]
-        if is_array(value):
-            return [self._hold(value, field["name"])]
+        if isinstance(value, (list, tuple, range)):
+            are_numbers = len(value) > 0 and all(isinstance(one, (bool, int, float, list, tuple)) for one in value)
+            if takes_array(field) and are_numbers:
+                return [self._hold(np.asarray(value, float), label)]
+            if not field["list"] and not takes_array(field):
+                return [",".join(map(_one_word, value))]
+            if field["list"]:
+                many = len(value) > 1
+                return [
+                    self._hold(one, f"{label}{i}" if many else label) if is_array(one) else _one_word(one)
+                    for i, one in enumerate(value)
+                ]
+        if is_number or is_array(value):
+            return [self._hold(value, label)]
         return [_one_word(value)]
 
     def _hold(self, array, label):
@@ -101,7 +127,7 @@ class Asked:
 
 def is_array(value):
     """Whether a value is an array, or lists of numbers, and no word."""
-    return hasattr(value, "__array__") or hasattr(value, "__dlpack__") or isinstance(value, (list, tuple))
+    return hasattr(value, "__array__") or hasattr(value, "__dlpack__") or isinstance(value, (list, tuple, *BUFFERS))
 
 
 class Result:
@@ -157,9 +183,9 @@ def run(study, directory, only=(), resume=False, progress=None):
     return {name: Result(one) for name, one in out}
 
 
-def documented(kind, function, positional=(), of_fields=None):
+def documented(kind, function, positional=(), of_fields=None, more=None):
     """`function` with a signature and help made of the fields of a request. `positional` come first, in this order; they stand
-    for the fields `of_fields`, by default those of the same names."""
+    for the fields `of_fields`, by default those of the same names. `more`: keywords of its own, and their defaults."""
     known = fields(kind)
     needless = [name for name in positional if name in known and known[name]["input"] and not known[name]["required"]]
     parameters = [
@@ -170,6 +196,9 @@ def documented(kind, function, positional=(), of_fields=None):
         )
         for name in positional
     ]
+    parameters += [
+        inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=standard) for name, standard in (more or {}).items()
+    ]
     lines = []
     for name, field in known.items():
         if name in (positional if of_fields is None else of_fields):
@@ -178,7 +207,7 @@ def documented(kind, function, positional=(), of_fields=None):
         standard = False if field["flag"] else None
         kind_of = "bool" if field["flag"] else "int" if field["whole"] else "float" if field["real"] else "str"
         kind_of = f"{kind_of} | Sequence[{kind_of}]" if field["list"] else kind_of
-        if field["input"]:
+        if takes_array(field):
             kind_of = "Any"  # an array, or a word
         if field["words"] and not field["flag"]:
             number = int if field["whole"] else float if field["real"] else str

@@ -38,7 +38,8 @@ def _cell(value, column):
 class Table:
     """Rows of str, int and float under named columns: what the command of that name writes as CSV.
 
-    `name`, `columns` (list of str) and `rows` (list of lists) may be read. `table["column"]` is a list of its cells."""
+    `name`, `columns` (list of str) and `rows` (list of lists) may be read. `table["column"]` is a list of its cells,
+    `"column" in table` whether there is one; iteration gives rows."""
 
     def __init__(self, name, columns, rows):
         self.name, self.columns, self.rows = name, list(columns), rows
@@ -51,6 +52,12 @@ class Table:
 
     def __len__(self):
         return len(self.rows)
+
+    def __iter__(self):
+        return iter(self.rows)
+
+    def __contains__(self, column):
+        return column in self.columns
 
     def to_csv(self, path=None):
         """The bytes that the command line writes (RFC 4180 with LF), as str; with `path` written there."""

@@ -6,7 +6,7 @@ import warnings
 import torch
 
 from . import Table, _core
-from ._torch_optimizers import give_moments, settings_of, take_moments, unscaled
+from ._torch_optimizers import give_moments, has_closure, settings_of, take_moments, unscaled
 
 #: operands and results of products that `record` may keep beside the parameters' gradients
 PLACES = ("gradients", "input", "weight", "output", "grad_output", "grad_input", "grad_weight")
@@ -25,6 +25,7 @@ class _Operation(torch.autograd.Function):
         ctx.run, ctx.inputs = run, [(t.dtype, t.device, t.shape, word) for t, word in zip(tensors, formats)]
         ctx.recorded = None
         out = ctx.done.output
+        ctx.shape = out.shape
         if run._recorder is not None and name in _PRODUCTS:
             ctx.recorded = layer
             run._record(layer, {"input": arrays[0], "weight": arrays[1], "output": out})
@@ -35,13 +36,17 @@ class _Operation(torch.autograd.Function):
         if torch.is_grad_enabled():
             raise _core.Error("emulate: create_graph=True; gradients of gradients are not known to recipes")
         with ctx.run._own_work():
+            if gradient is None:  # of nothing
+                gradient = torch.zeros(ctx.shape)
             given = ctx.run.numbers_of(gradient)
             gradients = ctx.done.backward(given)
             if ctx.recorded is not None:
                 found = {"grad_output": given, "grad_input": gradients[0], "grad_weight": gradients[1]}
                 ctx.run._record(ctx.recorded, {place: one for place, one in found.items() if one is not None})
             back = []
-            for one, (dtype, device, shape, word) in zip(gradients, ctx.inputs):
+            for one, (dtype, device, shape, word), is_wanted in zip(gradients, ctx.inputs, ctx.needs_input_grad[4:]):
+                if one is None and is_wanted:  # of a result without elements
+                    one = torch.zeros(shape, dtype=ctx.run._dtype).numpy()
                 back.append(None if one is None else torch.from_numpy(one).reshape(shape).to(device, dtype))
                 if one is not None and word != ctx.run.word:
                     back[-1]._ulpscope_gradient = word
@@ -66,7 +71,7 @@ class Emulation:
         self._roots, self._names, self._parameters, self._entered, self._layers = [], {}, {}, [], []
         self._tagged, self._kept = {}, []
         self._busy, self._done, self._stepped = 0, None, False
-        self._suspended, self._thread = 0, threading.get_ident()
+        self._suspended, self._thread, self._torchs_step = 0, threading.get_ident(), False
         self._weights, self._gradients = self._core.weights_format, self._core.gradients_format
         self.tags = (self._weights, self._gradients) != (self.word, self.word)
 
@@ -102,6 +107,7 @@ class Emulation:
     def _enter(self, module, _):
         if self._suspended or self._is_elsewhere():
             return
+        self._end_of_torchs_step()
         if not self._entered and id(module) not in self._names:
             self._add_root(module)
         self._entered.append(self.layer)
@@ -224,15 +230,15 @@ class Emulation:
     def _before_step(self, optimizer, args, kwargs):
         if self._suspended or self._is_elsewhere():
             return
-        if kwargs.get("closure", args[1] if len(args) > 1 else None) is not None:
+        self._end_of_torchs_step()
+        if has_closure(args, kwargs):
             raise _core.Error("emulate: optimizer.step(closure); compute the loss and its gradients before, and give no closure")
         settings = settings_of(optimizer, self._weights, self.word, self.recipe)
         with torch.no_grad(), self._own_work():
             if isinstance(settings, str):
                 self._not_known(settings, f"is no optimizer of recipes; torch takes its steps in {self.word}")
                 self._record_gradients(optimizer)
-                self._busy += 1  # until the step is over
-                optimizer._ulpscope_busy = True
+                self._busy, self._torchs_step = self._busy + 1, True  # until the step is over
                 return
             found_inf = getattr(optimizer, "found_inf", None)  # of a scaler, for optimizers that skip by themselves
             if found_inf is not None and bool(found_inf):
@@ -244,12 +250,16 @@ class Emulation:
                 p.grad = None
         optimizer._ulpscope_kept = kept
 
-    def _look_at_step(self, optimizer, *_):
-        """Under float32, where torch does it all."""
-        if self._suspended:
-            return
-        self._record_gradients(optimizer)
-        self._step += 1
+    def _look_at_step(self, optimizer, args, kwargs):
+        """Under float32, where torch does it all. Gradients of a closure are there behind the step."""
+        if not self._suspended and not has_closure(args, kwargs):
+            self._record_gradients(optimizer)
+
+    def _look_behind_step(self, optimizer, args, kwargs):
+        if not self._suspended:
+            if has_closure(args, kwargs):
+                self._record_gradients(optimizer)
+            self._step += 1
 
     def _step_of(self, optimizer, settings):
         kept = []
@@ -273,11 +283,14 @@ class Emulation:
         for p, grad in getattr(optimizer, "_ulpscope_kept", ()):
             p.grad = grad
         optimizer._ulpscope_kept = ()
-        if getattr(optimizer, "_ulpscope_busy", False):
-            self._busy -= 1
-            optimizer._ulpscope_busy = False
+        self._end_of_torchs_step()
         self.next_step()
         self._stepped = True
+
+    def _end_of_torchs_step(self):
+        """Also of one that raised, when a layer is called or an optimizer steps next."""
+        if self._torchs_step:
+            self._busy, self._torchs_step = self._busy - 1, False
 
     def next_step(self):
         """The step is over: scales of past steps follow it, and stochastic roundings begin anew."""

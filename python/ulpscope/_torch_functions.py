@@ -144,9 +144,12 @@ _reduction("sum", torch.sum, _T.sum)
 _reduction("mean", torch.mean, _T.mean)
 
 
-def _last(name):
-    def compute(run, x, dim=None, _stacklevel=3, dtype=None, **options):
-        if options or dtype is not None or not is_numbers(x) or dim is None or not -x.dim() <= dim < x.dim():
+def _last(name, place):
+    def of_functional(run, x, dim=None, _stacklevel=3, dtype=None):
+        return compute(run, x, dim, dtype)
+
+    def compute(run, x, dim=None, dtype=None):
+        if not is_numbers(x) or dtype not in (None, x.dtype) or dim is None or not -x.dim() <= dim < x.dim():
             return NotImplemented
         dim %= x.dim()
         if dim == x.dim() - 1:
@@ -154,12 +157,12 @@ def _last(name):
         out = run._apply(name, [like(x.transpose(dim, -1), x)])
         return like(out.transpose(dim, -1), out)
 
-    return compute
+    return of_functional if place is F else compute
 
 
 for _name in ("softmax", "log_softmax"):
     for _place in (torch, _T, F):
-        KNOWN[getattr(_place, _name)] = _last(_name)
+        KNOWN[getattr(_place, _name)] = _last(_name, _place)
 
 
 @known(F.layer_norm, torch.layer_norm)

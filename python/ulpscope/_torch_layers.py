@@ -29,10 +29,14 @@ def _mean_of_images(run, x, output_size):
 
 @known(F.embedding)
 def _embedding(run, indices, table, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
-    if max_norm is not None or padding_idx not in (None, -1) or scale_grad_by_freq or sparse or indices.is_floating_point():
+    if max_norm is not None or scale_grad_by_freq or sparse or indices.is_floating_point():
         return NotImplemented
-    out = run._apply("gather", [table], rows=indices.reshape(-1).tolist())
-    return like(out.reshape(*indices.shape, table.shape[-1]), out)
+    gathered = run._apply("gather", [table], rows=indices.reshape(-1).tolist())
+    out = like(gathered.reshape(*indices.shape, table.shape[-1]), gathered)
+    if padding_idx is not None:  # a row that is not trained
+        is_padding = (indices == padding_idx % table.shape[0]).unsqueeze(-1)
+        out = like(torch.where(is_padding, out.detach(), out), out)
+    return out
 
 
 def _layers(weights, biased, layers, bidirectional):

@@ -3,6 +3,7 @@
 operations below that torch is left with."""
 import functools
 import inspect
+import types
 
 import torch
 import torch.nn.functional as F
@@ -74,20 +75,55 @@ def computed(run, known, args, kwargs):
     return known(run, *args, **given)
 
 
+def _run_under(mode, function):
+    """A function of torch.autograd whose engine runs under `mode`, as if its caller's modes were not set aside for it: hooks, functions
+    of autograd and what is computed again for a gradient are seen, too."""
+    scope = dict(function.__globals__)
+    engine = scope.get("_engine_run_backward")
+
+    def under(*args, **kwargs):
+        mode.backwards += 1
+        try:
+            with mode:
+                return engine(*args, **kwargs)
+        finally:
+            mode.backwards -= 1
+
+    if engine is None:
+        return function
+    scope["_engine_run_backward"] = under
+    made = types.FunctionType(function.__code__, scope, function.__name__, function.__defaults__, function.__closure__)
+    made.__kwdefaults__ = function.__kwdefaults__
+    return made
+
+
 class Functions(torch.overrides.TorchFunctionMode):
     """Functions of torch that recipes speak of are computed by the run."""
 
     def __init__(self, run):
         super().__init__()
         self.run = run
+        self.backwards = 0  # that are under way
+        self._backward, self._grad = (_run_under(self, f) for f in (torch.autograd.backward, torch.autograd.grad))
 
     def __torch_function__(self, function, types_, args=(), kwargs=None):
         kwargs, run = kwargs or {}, self.run
         if run._busy:
             return function(*args, **kwargs)
+        if function is torch.Tensor.backward:
+            given = inspect.signature(function).bind(*args, **kwargs)
+            given.apply_defaults()
+            tensor, gradient, *more = given.args
+            return self._backward(tensor, gradient, *more[:2], inputs=given.arguments["inputs"])
+        if function is torch.autograd.backward:
+            return self._backward(*args, **kwargs)
+        if function is torch.autograd.grad:
+            return self._grad(*args, **kwargs)
         if function is torch._amp_update_scale_:
             run.scaler_updated()
         known = KNOWN.get(function)
+        if function in IN_PLACE and run.tags and isinstance(args[0], torch.nn.Parameter) and not torch.is_grad_enabled():
+            run._not_known(function.__name__, f"of a weight is no optimizer of recipes; torch leaves it in {run.word}")
         if known is not None and not self._is_bookkeeping(function, args, kwargs):
             if run.tags:
                 for t in tensors_of([*args, *kwargs.values()]):
@@ -126,7 +162,11 @@ class Functions(torch.overrides.TorchFunctionMode):
             for t in made:
                 if len(formats) == 1 and t is not given[0]:
                     t._ulpscope_format = next(iter(formats))
-        elif any(t.is_leaf is False or t.requires_grad for t in made) and not all(t.dim() == 0 for t in given):
+        elif all(t.dim() == 0 for t in given):
+            return
+        elif isinstance(function, (torch._ops.OpOverload, torch._ops.OpOverloadPacket)):
+            return  # which Operations sees
+        elif self.run._entered or self.backwards or any(not t.is_leaf or t.requires_grad for t in made) or any(_is_computed(t) for t in given):
             self.run._not_known(getattr(function, "__name__", str(function)))
 
 
@@ -153,6 +193,11 @@ class Operations(TorchDispatchMode):
                     out.copy_(self.run._rounded(out, word))
                     out._ulpscope_gradient = word
         return out
+
+
+def _is_computed(tensor):
+    """Whether it is an operation's result, and no weight."""
+    return hasattr(tensor, "_ulpscope_format") and not isinstance(tensor, torch.nn.Parameter)
 
 
 def tensors_of(values):

@@ -65,6 +65,11 @@ def give_moments(state, kind, kept, weight):
         kept["step"] = torch.tensor(float(state.steps))
 
 
+def has_closure(args, kwargs):
+    """Whether optimizer.step(), of whose hooks these are the arguments, was given a closure."""
+    return kwargs.get("closure", args[1] if len(args) > 1 else None) is not None
+
+
 def unscaled(optimizer, gradient):
     """The gradient, divided by the scale that a loss scaler gave to an optimizer that divides by itself (`fused`)."""
     scale = getattr(optimizer, "grad_scale", None)

@@ -9,7 +9,9 @@ import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
 from . import Table
+from ._requests import whole
 from ._safetensors import Writer
+from ._torch_optimizers import has_closure
 
 _NOT_FINITE = 2199  # the bin of infinities and NaN; bin 0 is that of zeros, the others are those of binades
 
@@ -93,8 +95,9 @@ class watch:
                  record: "Union[str, os.PathLike[str], None]" = None) -> None:
         from . import Format
 
-        if every < 1:
-            raise ValueError(f"watch: every {every} steps; give 1 or more")
+        if not isinstance(model, torch.nn.Module):
+            raise TypeError(f"watch: {type(model).__name__} is no torch.nn.Module")
+        every = whole(every, "watch: every", 1, ValueError)
         facts = Format(weights)
         self._fraction_bits, self._least_exponent = facts.fraction_bits, 1 - facts.bias
         self.step, self._every, self._counts, self._updates, self._before = 0, every, {}, {}, {}
@@ -108,7 +111,9 @@ class watch:
             own = dict(module.named_parameters(recurse=False))
             if not own:
                 continue
-            self._parameters.update({(name, key): parameter for key, parameter in own.items()})
+            name = name.replace("_orig_mod.", "").removesuffix("_orig_mod")  # of torch.compile
+            known = {id(p) for p in self._parameters.values()}  # a weight that two layers have is the first one's
+            self._parameters.update({(name, key): p for key, p in own.items() if id(p) not in known})
             self._hooks.append(module.register_forward_pre_hook(self._forward(name), with_kwargs=True))
             self._hooks.append(module.register_forward_hook(self._backward(name)))
         if scaler is not None:
@@ -243,12 +248,21 @@ class watch:
             self._events[-together:] = [(what, values[i]) for i, (what, _) in enumerate(last)]
 
     @torch.no_grad()
-    def _before_step(self, optimizer, *_):
+    def _before_step(self, optimizer, args, kwargs):
         if not self._looks and not self._traces:
             return
         own = self._of(optimizer)
         if not own:
             return
+        if self._looks:
+            for (layer, key), p in own.items():
+                self._count(layer, key, p)
+                self._before[layer, key] = p.detach().clone()
+        if not has_closure(args, kwargs):
+            self._look_at_gradients(optimizer, own)
+
+    @torch.no_grad()
+    def _look_at_gradients(self, optimizer, own):
         given = [p.grad for p in own.values() if p.grad is not None and not p.grad.is_sparse]
         scale = getattr(optimizer, "grad_scale", None)  # of an optimizer that unscales by itself
         if given and self._traces:
@@ -264,15 +278,15 @@ class watch:
                     name = f"{layer}.{key}" if layer else key
                     self._recorder.add(f"{self.step}/{name}", gradient.detach().to("cpu", torch.float32).contiguous().numpy())
         for (layer, key), p in own.items():
-            self._count(layer, key, p)
             if p.grad is not None:
                 self._count(layer, "grad_" + key, p.grad)
-            self._before[layer, key] = p.detach().clone()
 
-    def _after_step(self, optimizer, *_):
+    def _after_step(self, optimizer, args, kwargs):
         own = self._of(optimizer)
         if not own:
             return
+        if has_closure(args, kwargs) and (self._looks or self._traces):
+            self._look_at_gradients(optimizer, own)
         for (layer, key), before in self._before.items():
             with torch.no_grad():
                 now = self._parameters[layer, key].detach()

@@ -9,6 +9,8 @@ import sys
 
 import pytest
 
+_FOLDERS = pytest.StashKey()
+
 
 def pytest_addoption(parser):
     parser.getgroup("ulpscope").addoption(
@@ -26,11 +28,21 @@ def pytest_runtest_makereport(item, call):
     lines = [f"{column}: {value}" for column, value in zip(table.columns, table.rows[0]) if value != ""]
     folder = item.config.getoption("--ulpscope-save")
     if folder:
-        name = re.sub(r"[^A-Za-z0-9_.-]+", "_", item.nodeid).strip("._")
         try:
-            lines.append("repeat: " + failure.save(pathlib.Path(folder).absolute() / name))
+            lines.append("repeat: " + failure.save(pathlib.Path(folder).absolute() / _folder_of(item)))
         except OSError as error:
             lines.append(f"not saved: {error}")
     else:
         lines.append("--ulpscope-save DIR keeps the arrays and says how to repeat the check on them")
     report.sections.append(("ulpscope " + failure.kind, "\n".join(lines)))
+
+
+def _folder_of(item):
+    """The name of a test as that of a folder; a second test of the same one gets -2."""
+    names = item.config.stash.setdefault(_FOLDERS, {})
+    name = re.sub(r"[^A-Za-z0-9_.-]+", "_", item.nodeid).strip("._")
+    own = names.setdefault(name, [])
+    if item.nodeid not in own:
+        own.append(item.nodeid)
+    at = own.index(item.nodeid)
+    return name + (f"-{at + 1}" if at else "")

@@ -7,7 +7,7 @@ import numpy as np
 
 from . import Format, _core, decode, verify
 from ._arrays import as_numpy
-from ._requests import Asked, fields, is_array
+from ._requests import Asked, documented, fields, is_array
 from ._safetensors import header
 from ._table import Table
 
@@ -121,3 +121,6 @@ def audit(check, a, b, c=None, **options):
     asked = Asked("audit matmul", {"engine": "fma", "a": a, "b": b, "c": c, **options, "rule": ["check"]})
     out = asked.call(_core.audit, asked_of, None)
     return Audit(out["outcome"], asked.named(out["text"]), Table(*asked.named(out["table"])))
+
+
+documented("audit matmul", audit, ("check", "a", "b", "c"), ("rule", "a", "b", "c"))

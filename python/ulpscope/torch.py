@@ -10,6 +10,7 @@ import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
 from . import _core
+from ._requests import whole
 from ._safetensors import Writer
 from ._torch_emulation import PLACES, Emulation
 from ._torch_modes import Functions, Operations
@@ -61,10 +62,8 @@ class emulate:
                 raise _core.Error(f"emulate: places: '{place}'; there are {', '.join(PLACES)}")
             if self._plain and place != "gradients" and record is not None:
                 raise _core.Error(f"emulate: places: '{place}' under float32, which torch itself computes; gradients can be recorded")
-        if every < 1:
-            raise _core.Error(f"emulate: every {every} steps; give 1 or more")
-        if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**64:
-            raise _core.Error(f"emulate: seed {seed!r}; give a whole number from 0 to {2**64 - 1}")
+        every = whole(every, "emulate: every", 1, _core.Error)
+        seed = whole(seed, "emulate: seed", 0, _core.Error)
         if not isinstance(recipe, (str, os.PathLike)):
             raise TypeError(f"emulate: {recipe!r} is no recipe's name or path")
         self.run = Emulation(str(recipe), seed, None, places, every)
@@ -72,7 +71,11 @@ class emulate:
 
     def __enter__(self) -> Emulation:
         run = self.run
+        if run in _entered:
+            raise _core.Error("emulate: the block is entered already; make another one")
         if self._record is not None:
+            if run._recorder is not None:
+                raise _core.Error(f"emulate: record: {os.fspath(self._record)} was written by this block before; make another one")
             run._recorder = Writer(self._record)
         run._thread = threading.get_ident()
         for outer in _entered:
@@ -86,6 +89,7 @@ class emulate:
         self._modes: "list[Any]" = []
         if self._plain:
             self._hooks.append(register_optimizer_step_pre_hook(run._look_at_step))
+            self._hooks.append(register_optimizer_step_post_hook(run._look_behind_step))
             return run
         self._hooks.append(register_optimizer_step_pre_hook(run._before_step))
         self._hooks.append(register_optimizer_step_post_hook(run._after_step))

@@ -37,6 +37,8 @@ def _operation(kind):
     def check(output, *operands, **options) -> "Verdict":
         if len(operands) > len(inputs):
             raise TypeError(f"verify.{name}: takes an output and {', '.join(inputs)}")
+        for twice in [key for key, _ in zip(inputs, operands) if key in options]:
+            raise TypeError(f"verify.{name}: {twice} is given twice")
         return Verdict(study(kind, {"output": output, **dict(zip(inputs, operands)), **options}))
 
     check.__name__, check.__qualname__, check.__module__ = name, name, __name__

@@ -3,6 +3,7 @@
 """What the package is given: arrays and numbers of every kind, what is refused in one line, and what a failed check keeps.
 
 usage: given_test.py ULPSCOPE, with the package on PYTHONPATH"""
+import array
 import os
 import pathlib
 import subprocess
@@ -30,8 +31,15 @@ class Given(unittest.TestCase):
                                    (lambda: us.scaler(None), TypeError, "^None is no scaler's name$"),
                                    (lambda: us.study(None, {}), us.Error, "^there is no study 'None'"),
                                    (lambda: us.study("cencus", {}), us.Error, "nearest: census"),
-                                   (lambda: us.matmul(None, np.ones((2, 2))), TypeError, "^product: a is missing: "),
+                                   (lambda: us.matmul(None, np.ones((2, 2))), TypeError, "^matmul: a is missing: "),
                                    (lambda: us.census(None, to="e4m3"), TypeError, "^NoneType of dtype object is no array of real numbers$"),
+                                   (lambda: us.matmul(np.ones((2, 2)), np.ones((2, 2)), engin=1), TypeError, "^matmul: there is no 'engin'"),
+                                   (lambda: us.verify.sum(np.ones(3)), TypeError, "^verify sum: x is missing"),
+                                   (lambda: us.verify.sum(np.ones(3), np.ones((3, 2)), x=np.ones((3, 2))), TypeError, "^verify.sum: x is given twice$"),
+                                   (lambda: us.scaler("pytorch").load_state_dict(None), TypeError, "^NoneType is no state_dict"),
+                                   (lambda: us.scaler("pytorch").load_state_dict({"scale": "x"}), TypeError, "^a scaler's state has numbers"),
+                                   (lambda: us.scaler("pytorch").load_state_dict({"sacle": 1.0}), us.Error, "^scaler pytorch: a state of another scaler$"),
+                                   (lambda: us.round(np.ma.array([1.0, 2], mask=[0, 1]), "e4m3"), TypeError, "masked"),
                                    (lambda: us.run("digits.toml", None), TypeError, "os.PathLike"),
                                    (lambda: us.matmul("normal:0,1:2000000x2000000", "normal:0,1:2000000x2000000"), MemoryError, "^out of memory$")):
             with self.assertRaisesRegex(kind, words) as raised:
@@ -84,6 +92,56 @@ class Given(unittest.TestCase):
         self.assertEqual(us.census([1.0, 2.0, 65536], to="fp16")["count"], [3])
         self.assertEqual(us.census([[1, 2], [3, 4]], to="fp16")["count"], [4])
         self.assertEqual(us.census([np.ones(3), np.ones(4)], to="fp16")["count"], [3, 4])
+
+    def test_outputs_that_are_single_numbers(self):
+        x = np.ones((3, 4), np.float32)
+        us.testing.assert_sum(x.sum(), x, axis="all")
+        us.testing.assert_dot(np.dot(x[0], x[0]), x[0], x[0])
+        us.testing.assert_dot(float(np.dot(x[0], x[0])), x[0], x[0], out="float32")
+        us.testing.assert_matmul(x[0] @ x[0], x[0], x[0])
+        self.assertTrue(us.verify.elementwise(np.float32(1.0), "exp", np.float32(0.0)))
+        with self.assertRaisesRegex(AssertionError, "^1 of 1 elements"):
+            us.testing.assert_sum(x.sum() + 1, x, axis="all")
+
+    def test_lists_and_words_of_the_program(self):
+        a, b = np.ones((4, 8), np.float32), np.ones((8, 4), np.float32)
+        np.testing.assert_array_equal(us.matmul(a, b, in_="e4m3,e5m2", scale_a=[1.0, 2.0, 4.0, 8.0]),
+                                      us.matmul(a, b, in_=["e4m3", "e5m2"], scale_a=np.array([1, 2, 4, 8], np.float32)))
+        self.assertEqual(us.census(a, to="fp16,e4m3").to_csv(), us.census(a, to=["fp16", "e4m3"]).to_csv())
+        wanted = {"engine": "fma", "k": 64, "shape": "2x2"}
+        self.assertEqual(us.study("accumulation", {**wanted, "acc": ["float32", "fp16"]}).tables[0].to_csv(),
+                         us.study("accumulation", {**wanted, "acc": "float32,fp16"}).tables[0].to_csv())
+        np.testing.assert_array_equal(us.matmul(a, b, np.eye(4, dtype=np.float32)), 8 + np.eye(4))
+
+    def test_memory_of_others(self):
+        class Packed:
+            def __init__(self, array):
+                self.array = array
+
+            def __dlpack__(self, **options):
+                return self.array.__dlpack__(**options)
+
+            def __dlpack_device__(self):
+                return self.array.__dlpack_device__()
+
+        x = np.array([1.3, 2.7])
+        for given in memoryview(x), array.array("d", x), Packed(x):
+            self.assertEqual(us.round(given, "e4m3").tolist(), [1.25, 2.75])
+            self.assertEqual(us.census({"x": given}, to="e4m3")["count"], [2])
+            self.assertEqual(us.encode(given, "e4m3").tolist(), us.encode(x, "e4m3").tolist())
+
+    def test_a_scalers_state_of_plain_numbers(self):
+        scaler = us.scaler("pytorch:growth_interval=3")
+        scaler.step()
+        other = us.scaler("pytorch:growth_interval=3")
+        other.load_state_dict({name: values[0] for name, values in scaler.state_dict().items()})
+        self.assertEqual(other.state_dict(), scaler.state_dict())
+
+    def test_tables_are_walked_by_row_and_asked_for_columns(self):
+        table = us.census(np.ones(3), to="fp16")
+        self.assertEqual(list(table), table.rows)
+        self.assertIn("count", table)
+        self.assertNotIn("cuont", table)
 
     def test_a_scalar_of_numpy_stays_one(self):
         for kind in np.float16, np.float32, np.float64:

@@ -44,6 +44,8 @@ class Arrays(unittest.TestCase):
         whole = us.round(jnp.asarray([17, 3], jnp.int16), "e4m3")
         self.assertIsInstance(whole, jax.Array)
         self.assertEqual((whole.dtype, whole.tolist()), (jnp.float32, [16, 3]))
+        with self.assertRaisesRegex(ValueError, "float32 cannot hold 1 of 1"):
+            us.round(jnp.array([2**24 + 1], jnp.int32), "float64")
 
     def test_codes_of_every_narrow_dtype(self):
         tried = set()

@@ -370,6 +370,14 @@ def test_wrong():
 def test_other():
     assert False
 """
+    LIKE_NAMES = """
+import numpy as np, pytest
+from ulpscope import testing
+
+@pytest.mark.parametrize("x", [1.0, 2.0], ids=["<", ">"])
+def test_sum(x):
+    testing.assert_sum(np.float32(9), np.full(3, x, np.float32), axis="all")
+"""
 
     def test_a_failed_check_shows_its_census_and_can_be_repeated(self):
         try:
@@ -396,6 +404,21 @@ def test_other():
             self.assertEqual(repeated.returncode, 1, line + repeated.stdout + repeated.stderr)
             self.assertIn("1 of 35 elements", repeated.stdout + repeated.stderr)
             self.assertEqual(len(list((pathlib.Path(folder) / "kept").iterdir())), 1)
+
+
+    def test_tests_of_like_names_keep_their_own(self):
+        try:
+            import pytest  # noqa: F401
+        except ImportError as error:
+            self.skipTest(str(error))
+        with tempfile.TemporaryDirectory() as folder:
+            (pathlib.Path(folder) / "test_kernel.py").write_text(self.LIKE_NAMES)
+            command = [sys.executable, "-m", "pytest", "-p", "ulpscope.pytest_plugin", "-q", "-p", "no:cacheprovider", "--ulpscope-save", "kept"]
+            ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
+            self.assertIn("2 failed", ran.stdout, ran.stdout + ran.stderr)
+            lines = [line.removeprefix("repeat: ") for line in ran.stdout.splitlines() if line.startswith("repeat: ")]
+            inputs = [np.load(next(word for word in line.split() if word.endswith("x.npy"))) for line in lines]
+            self.assertEqual([x.tolist() for x in inputs], [[1, 1, 1], [2, 2, 2]])
 
 
 @contextlib.contextmanager

@@ -5,6 +5,7 @@ torch it is skipped by name (exit code 4).
 
 usage: torch_blocks_test.py, with the package on PYTHONPATH"""
 import sys
+import tempfile
 import threading
 import unittest
 import warnings
@@ -139,6 +140,58 @@ class Blocks(unittest.TestCase):
         self.assertEqual(len([one for one in caught if "a block is for the thread that enters it" in one]), 1)
         self.assertTrue(torch.equal(trained.weight, torchs.weight))
 
+    def test_a_block_is_entered_once_at_a_time(self):
+        block, model = us.torch.emulate("bf16_pure"), nn.Linear(2, 2)
+        with block:
+            with self.assertRaisesRegex(us.Error, "^emulate: the block is entered already"), block:
+                pass
+            model(torch.ones(1, 2))
+        self.assertEqual(len(torch.nn.modules.module._global_forward_pre_hooks), 0)
+        x = torch.randn(1, 2)
+        with block:
+            inside = model(x)
+        self.assertFalse(torch.equal(inside, model(x)))
+
+    def test_a_recording_is_written_once(self):
+        with tempfile.TemporaryDirectory() as folder:
+            block = us.torch.emulate("bf16_amp", record=folder + "/g.safetensors")
+            with block:
+                Trained("adam").step()
+            with self.assertRaisesRegex(us.Error, "^emulate: record: .*g.safetensors was written by this block before"), block:
+                pass
+
+    def test_an_optimizer_that_raises_ends_its_step(self):
+        class Raises(torch.optim.SGD):
+            def step(self, closure=None):
+                raise ZeroDivisionError("of mine")
+
+        trained, x = Trained("adam"), torch.randn(8, 16)
+        optimizer = Raises(trained.model.parameters(), lr=1.0)
+        with us.torch.emulate("bf16_amp") as run, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            expected = trained.model(x)
+            with self.assertRaises(ZeroDivisionError):
+                optimizer.step()
+            self.assertTrue(torch.equal(trained.model(x), expected))
+        self.assertEqual((run.unknown, run._busy), (["Raises"], 0))
+
+    def test_gradients_of_a_closure_are_those_of_its_step(self):
+        layer = nn.Linear(4, 1, bias=False)
+        optimizer = torch.optim.SGD(layer.parameters(), lr=0.0)
+        with tempfile.TemporaryDirectory() as folder:
+            path = folder + "/g.safetensors"
+            with us.torch.emulate("float32", record=path):
+                for k in range(3):
+                    def closure():
+                        optimizer.zero_grad()
+                        loss = (layer(torch.ones(1, 4)) * (k + 1)).sum()
+                        loss.backward()
+                        return loss
+
+                    optimizer.step(closure)
+            table = us.census(path, to="fp16")
+            self.assertEqual((table["tensor"], table["max_abs_input"]), ([f"{path}:{k}/weight" for k in range(3)], [1, 2, 3]))
+
     def test_bad_words(self):
         for call in (lambda: us.torch.emulate("bf16_amp", seed=-1), lambda: us.torch.emulate("bf16_amp", seed=None),
                      lambda: us.torch.emulate("bf16_amp", seed=1.5), lambda: us.torch.emulate("bf16_amp", seed=2**64)):
@@ -146,6 +199,137 @@ class Blocks(unittest.TestCase):
                 call()
         with self.assertRaisesRegex(TypeError, "^emulate: None is no recipe's name or path$"):
             us.torch.emulate(None)
+
+
+class Backward(unittest.TestCase):
+    """What is computed while gradients are."""
+
+    def setUp(self):
+        warnings.simplefilter("error")
+
+    def gradient(self, recipe, call):
+        torch.manual_seed(0)
+        model = nn.Sequential(nn.LayerNorm(16), nn.Linear(16, 16), nn.GELU(), nn.Softmax(-1))
+        x, v = torch.randn(2, 8, 16)
+        x.requires_grad_()
+        with us.torch.emulate(recipe) as run:
+            call(model, x, v)
+        return [x.grad, *(p.grad for p in model.parameters())], run
+
+    def same(self, a, b):
+        return all(torch.equal(x, y) for x, y in zip(a, b))
+
+    def test_checkpoints_are_computed_again_as_they_were(self):
+        from torch.utils.checkpoint import checkpoint
+
+        for recipe in "bf16_pure", "fp8_current", "mxfp8":
+            plain, _ = self.gradient(recipe, lambda model, x, v: model(x).backward(v))
+            for reentrant in True, False:
+                again, run = self.gradient(recipe, lambda model, x, v: checkpoint(model, x, use_reentrant=reentrant).backward(v))
+                self.assertEqual(run.unknown, [])
+                self.assertTrue(self.same(plain, again), (recipe, reentrant))
+        self.assertFalse(self.same(plain, self.gradient("float32", lambda model, x, v: model(x).backward(v))[0]))
+
+    def test_every_way_to_ask_for_gradients(self):
+        plain, _ = self.gradient("bf16_pure", lambda model, x, v: model(x).backward(v))
+
+        def by_grad(model, x, v):
+            wanted = [x, *model.parameters()]
+            for p, gradient in zip(wanted, torch.autograd.grad([model(x)], wanted, grad_outputs=[v])):
+                p.grad = gradient
+
+        def in_parts(model, x, v):
+            y = model(x)
+            y.backward(gradient=v, retain_graph=True, inputs=[x])
+            torch.autograd.backward([y], [v], inputs=list(model.parameters()))
+
+        self.assertTrue(self.same(plain, self.gradient("bf16_pure", in_parts)[0]))
+        self.assertTrue(torch.equal(plain[0], self.gradient("bf16_pure", by_grad)[0][0]))
+
+    def test_functions_of_ones_own_and_hooks_are_seen(self):
+        class Own(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                ctx.save_for_backward(x)
+                return x.clone()
+
+            @staticmethod
+            def backward(ctx, g):
+                (x,) = ctx.saved_tensors
+                return g * torch.tanh(x)
+
+        x = torch.randn(8, 8, requires_grad=True)
+        with us.torch.emulate("bf16_pure") as run, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            y = Own.apply(x)
+            y.register_hook(lambda g: torch.sinh(g))
+            y.backward(torch.ones(8, 8))
+        self.assertIn("sinh", run.unknown)
+        self.assertIn("tanh", run.census()["operation"])
+
+    def test_nothing_at_all(self):
+        for call in (lambda m, x: m(x).sum(), lambda m, x: nn.functional.linear(x, m.weight).sum(), lambda m, x: m(x).softmax(-1).mean(0).sum(),
+                     lambda m, x: torch.zeros(3, 4).index_add(0, torch.zeros(0, dtype=torch.long), m(x)).sum()):
+            found = []
+            for recipe in "float32", "bf16_pure":
+                torch.manual_seed(0)
+                layer = nn.Linear(4, 4)
+                with us.torch.emulate(recipe), warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    loss = call(layer, torch.zeros(0, 4))
+                    loss.backward()
+                found.append([p.grad for p in layer.parameters()])
+            for plain, emulated in zip(*found):
+                self.assertEqual(plain is None, emulated is None)
+                if plain is not None:
+                    torch.testing.assert_close(emulated, plain, equal_nan=True)
+
+    def test_a_row_of_padding_is_not_trained(self):
+        for padding in -1, 0, 4:
+            gradients = []
+            for recipe in "float32", "bf16_pure":
+                torch.manual_seed(0)
+                table = torch.randn(5, 4, requires_grad=True)
+                with us.torch.emulate(recipe) as run:
+                    nn.functional.embedding(torch.tensor([[4, 1], [0, 1]]), table, padding_idx=padding).sum().backward()
+                gradients.append(table.grad)
+                self.assertEqual(run.unknown, [])
+            self.assertTrue(torch.equal(*gradients), padding)
+
+    def test_what_nobody_knows_is_named_without_gradients_too(self):
+        model = nn.Sequential(nn.Linear(10, 16), nn.ELU(), nn.Linear(16, 3))
+        with us.torch.emulate("bf16_pure") as run, torch.no_grad(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model(torch.randn(8, 10)).abs()
+        self.assertEqual(run.unknown, ["elu", "abs"])
+
+    def test_a_softmax_of_another_type_is_torchs(self):
+        x = torch.randn(2, 3)
+        with us.torch.emulate("bf16_pure") as run, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for softmax in (lambda dtype: torch.softmax(x, -1, dtype), lambda dtype: x.softmax(-1, dtype), lambda dtype: nn.functional.softmax(x, -1, dtype=dtype)):
+                self.assertEqual(softmax(torch.float64).dtype, torch.float64)
+                self.assertTrue(torch.equal(softmax(torch.float32), softmax(None)))
+        self.assertEqual(run.unknown, ["softmax"])
+
+    def test_weights_that_the_user_changes_are_said_to_be_torchs(self):
+        layer = nn.Linear(4, 4)
+        with us.torch.emulate("bf16_pure") as run, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            layer(torch.ones(2, 4)).sum().backward()
+            with torch.no_grad():
+                layer.weight.sub_(layer.weight.grad)
+        self.assertEqual(run.unknown, ["sub_"])
+
+
+class Tensorfloat(unittest.TestCase):
+    def test_operands_are_cut_as_by_the_tensor_core(self):
+        torch.manual_seed(0)
+        x, w = torch.randn(16, 64), torch.randn(32, 64)
+        with us.torch.emulate("tf32"):
+            out = nn.functional.linear(x, w)
+        for word, same in (("tf32", True), ("tf32:nearest", False)):
+            self.assertEqual(torch.equal(us.matmul(x, w, transpose_b=True, in_=word, engine="sm_80"), out), same, word)
 
 
 class Masked(unittest.TestCase):

@@ -115,6 +115,31 @@ class Watched(unittest.TestCase):
         self.assertEqual(counts["attention", "grad_output"], 80)
         self.assertEqual(counts["head", "input"], 80)
 
+    def test_gradients_of_a_closure_and_weights_that_two_layers_have(self):
+        model = nn.Sequential(nn.Linear(4, 4, bias=False), nn.Linear(4, 4, bias=False))
+        model[1].weight = model[0].weight
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
+        amax = []
+        with us.torch.watch(model, every=1, trace=True) as seen:
+            for k in range(3):
+                def closure():
+                    optimizer.zero_grad()
+                    loss = (model(torch.ones(1, 4)) * (k + 1)).sum()
+                    loss.backward()
+                    return loss
+
+                optimizer.step(closure)
+                amax.append(float(model[0].weight.grad.abs().max()))
+        self.assertEqual([row[1] for row in seen.trace().rows], amax)
+        rows = [row for row in seen.table().rows if row[2] in ("weight", "grad_weight")]
+        self.assertEqual([(row[0], row[1], row[2]) for row in rows], [(k, "0", place) for k in range(3) for place in ("weight", "grad_weight")])
+        self.assertEqual([row[6] for row in rows if row[2] == "grad_weight"], amax)
+        for bad in "2", 1.5, 0:
+            with self.assertRaisesRegex(ValueError, "^watch: every .*; give a whole number from 1"):
+                us.torch.watch(model, every=bad)
+        with self.assertRaisesRegex(TypeError, "^watch: NoneType is no torch.nn.Module$"):
+            us.torch.watch(None)
+
     def test_layers_that_are_not_seen_are_said_to_be(self):
         model = nn.Linear(3, 2)
         optimizer = torch.optim.SGD(model.parameters(), lr=0.1)

@@ -68,10 +68,12 @@ OperandPrecision operand(DelayedScales& delayed, const std::string& layer, const
 
 ProductPrecision product(Rules& rules, DelayedScales& delayed, std::string_view operation, const std::string& layer) {
   const RecipeRule& rule = rules.of(operation, layer);
-  const std::string none = "none", nearest = "nearest_even";
-  const auto place = [&](const char* name, const std::string& format, const std::string& scaling, const std::string& rounding) {
-    return operand(delayed, layer, name, named(rules, operation, name, format), first_said(scaling, rule.scaling, none),
-                   first_said(rounding, rule.rounding, nearest));
+  // Tensor cores leave out the last bits of a float32 operand.
+  const std::string none = "none", nearest = "nearest_even", cut = "toward_zero";
+  const auto place = [&](const char* name, const std::string& word, const std::string& scaling, const std::string& rounding) {
+    const emu::Format format = named(rules, operation, name, word);
+    return operand(delayed, layer, name, format, first_said(scaling, rule.scaling, none),
+                   first_said(rounding, rule.rounding, format == emu::tf32 ? cut : nearest));
   };
   const auto stored = [&](const char* name, const std::string& format) {
     return Storage{named(rules, operation, name, format), {}};
