@@ -29,7 +29,7 @@ template <class Real>
 Made<Real> lstm(training::Tape<Real>& tape, const Variables& x, const Settings& s) {
   const bool biased = s.whole("bias") != 0, has_cell = s.whole("cell") != 0;
   const auto bias = [&](std::size_t i) { return biased ? std::optional(x[4 + i]) : std::nullopt; };
-  const Variable inputs = training::linear(tape, x[0], x[2], bias(0));
+  const Variable inputs = training::lstm_inputs(tape, x[0], x[2], bias(0));
   training::LstmStates states =
       training::lstm_layer(tape, inputs, x[3], bias(1), x[1], has_cell ? std::optional(x.back()) : std::nullopt);
   const training::Shape shape = tape.shape(states.outputs.front());

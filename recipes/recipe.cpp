@@ -78,7 +78,9 @@ std::vector<requests::TomlValue> tables_of(const requests::TomlTable& table, std
 void RecipeRule::describe(requests::Fields& fields) {
   fields.add("operations", operations, "globs of operations that the rule is for").as_commas();
   fields.add("layers", layers, "globs of layers").as_commas();
-  fields.add("depth", depth, "first:N or last:N: of the layers that have products").as_commas();
+  fields.add("depth", depth, "first:N or last:N: of the layers that have products")
+      .as_commas()
+      .checked([](const std::string& word) { layers_of(word); });
   const auto format = [&](const char* name, std::string& variable, const char* help) {
     fields.add(name, variable, help).as_value("F").checked(check_format);
   };
@@ -171,7 +173,6 @@ Recipe parse_recipe(std::string_view text, const std::string& name) {
     RecipeRule& rule = recipe.rules.emplace_back();
     requests::Fields fields = requests::fields_of(rule);
     requests::set_from(fields, value, {});
-    for (const std::string& word : rule.depth) layers_of(word);
   }
   if (recipe.rules.empty()) throw Error(name + ": a recipe needs at least one [[rule]]");
   return recipe;

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <limits>
+#include <set>
 #include <type_traits>
 
 #include "emu/decode.hpp"
@@ -98,12 +100,21 @@ Scaler::Scaler(std::string_view words, emu::Format to) : to_(to) {
   rule_ = find_maker(name).make();
   requests::Fields fields;
   rule_->describe(fields);
+  std::set<std::string> given;
   for (std::string rest = parameters; !rest.empty();) {
     auto [first, others] = cut(rest, ',');
     set_parameter(fields, name, first);
+    if (const std::string key = cut(first, '=').first; !given.insert(key).second)
+      throw Error("scaler " + name + ": " + key + " is given twice");
     rest = std::move(others);
   }
   rule_->start(emu::max_finite(to));
+  if (!(scale() > 0 && std::isfinite(scale())))
+    throw Error("scaler " + name + ": its first scale would be " + requests::shortest(scale()) +
+                ": give one between the least and the largest float32 number");
+  if (floor() > cap())
+    throw Error("scaler " + name + ": its least scale, " + requests::shortest(floor()) + ", is above its greatest, " +
+                requests::shortest(cap()));
 }
 
 Scaler::Scaler(const Scaler& other) : name_(other.name_), to_(other.to_), rule_(other.rule_->copy()) {}

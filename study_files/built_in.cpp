@@ -3,6 +3,7 @@
 #include "study_files/built_in.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -10,8 +11,30 @@
 #include "emu/error.hpp"
 #include "emu/names.hpp"
 #include "emu/suggestions.hpp"
+#include "requests/toml.hpp"
+#include "training/train/train_request.hpp"
 
 namespace ulpscope::study_files {
+namespace {
+
+/// Whether it is what `ulpscope train` takes.
+bool is_train_file(const std::string& text, const std::string& name) {
+  const requests::TomlValue file = requests::parse_toml(text, name);
+  return file.table().find("model") != nullptr && file.table().find("study") == nullptr;
+}
+
+/// A study file with that one study, named as the file.
+std::string study_of_train_file(const std::string& path) {
+  std::string name = std::filesystem::path(path).stem().string();
+  for (char& c : name)
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '_' && c != '-') c = '_';
+  training::TrainRequest request, standard;
+  request.study = path;
+  return "[[study]]\nkind = \"train\"\nname = \"" + name + "\"\n" +
+         requests::to_toml(requests::fields_of(request), requests::fields_of(standard));
+}
+
+}  // namespace
 
 StudyText open_study(const std::string& word) {
   std::error_code ignored;
@@ -20,7 +43,7 @@ StudyText open_study(const std::string& word) {
     std::ifstream file(word, std::ios::binary);
     std::string text{std::istreambuf_iterator<char>(file), {}};
     if (!file) throw Error(word + ": cannot be read");
-    return {word, std::move(text)};
+    return {word, is_train_file(text, word) ? study_of_train_file(word) : std::move(text)};
   }
   std::vector<std::string> names;
   for (const requests::BuiltInFile& built_in : built_in_studies()) {

@@ -121,12 +121,14 @@ class Emulation:
                 raise _core.Error(f"emulate: weight {_core.visible(name)} is {kind}; under {self.recipe} the model computes in {self.word}: {made}")
         prefix = f"model{len(self._roots) + 1}." if self._roots else ""  # of a second one, such as a discriminator
         self._roots.append(root)
-        has_product = (torch.nn.Linear, torch.nn.Conv1d, torch.nn.Conv2d, torch.nn.RNNBase)
+        has_product = (torch.nn.Linear, torch.nn.Conv1d, torch.nn.Conv2d, torch.nn.RNN, torch.nn.GRU)
         for name, module in root.named_modules():
             name = name.replace("_orig_mod.", "").removesuffix("_orig_mod")  # of torch.compile
             self._names[id(module)] = prefix + name if name else prefix.rstrip(".")
             if isinstance(module, torch.nn.MultiheadAttention):
                 self._layers.append(f"{prefix}{name}.in_proj")
+            elif isinstance(module, torch.nn.LSTM):
+                self._layers += [f"{prefix}{name}.ih", f"{prefix}{name}.hh"]
             elif isinstance(module, has_product):
                 self._layers.append(prefix + name)
         self._parameters.update({id(p): prefix + name.replace("_orig_mod.", "") for name, p in root.named_parameters()})

@@ -276,6 +276,28 @@ TEST_CASE("words make scalers, and scalers words", "[recipes]") {
   CHECK(split_scalers("").empty());
 }
 
+TEST_CASE("parameters that contradict each other are refused", "[recipes]") {
+  const auto refusal = [](const char* words) -> std::string {
+    try {
+      Scaler{words};
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  for (const char* const words :
+       {"pytorch:init_scale=1e300", "megatron:initial_scale=1e39", "keras:initial_scale=1e300", "popart:lossScaling=1e39"})
+    CHECK(refusal(words).find("its first scale would be inf: give one between the least and the largest float32 number") !=
+          std::string::npos);
+  CHECK(refusal("pytorch:init_scale=1e-300").find("its first scale would be 0: ") != std::string::npos);
+  CHECK(refusal("every_step:min_scale=2^30,max_scale=2") ==
+        "scaler every_step: its least scale, 1073741824, is above its greatest, 2");
+  CHECK(refusal("apex:min_loss_scale=2^20,max_loss_scale=2") ==
+        "scaler apex: its least scale, 1048576, is above its greatest, 2");
+  CHECK(refusal("pytorch:init_scale=4,init_scale=8") == "scaler pytorch: init_scale is given twice");
+  CHECK(refusal("pytorch:init_scale=4,growth_interval=8").empty());
+}
+
 TEST_CASE("what is no scaler is refused in words", "[recipes]") {
   const auto message = [](const std::string& words) -> std::string {
     try {

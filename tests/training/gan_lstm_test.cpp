@@ -176,6 +176,11 @@ TEST_CASE("a scaler of two optimizers skips the one that overflowed, and backs o
   REQUIRE(split + 1 != result.steps.end());
   CHECK((split + 1)->scale == split->scale / 2);
   CHECK(split->wanted > 0);
+  const reports::Table summary = train_tables({result})[1];
+  const auto others = std::count_if(result.steps.begin(), result.steps.end(), [](const TrainStep& s) { return s.other_skipped; });
+  CHECK(others > 0);
+  CHECK(summary.rows[0][summary.column("discriminator_skipped_steps")] == reports::Cell(static_cast<double>(others)));
+  CHECK(train_findings({result}, "")[0].sentence.find(" of the discriminator skipped") != std::string::npos);
   const auto both =
       std::find_if(result.steps.begin(), result.steps.end(), [](const TrainStep& s) { return !s.skipped && !s.other_skipped; });
   REQUIRE(both != result.steps.end());

@@ -32,7 +32,11 @@ TEST_CASE("the monitor tells classes apart", "[training]") {
   CHECK(counts.to_zero == 1);
   CHECK(counts.subnormal == 1);
   CHECK(counts.overflow == 1);
-  CHECK(counts.nonfinite == 2);
+  CHECK(counts.infinite == 1);
+  CHECK(counts.nan == 1);
+  CHECK(counts.zero == 2);
+  CHECK(counts.exact == 2);
+  CHECK(counts.rounded() == 0);
   CHECK(monitor.first_nonfinite() == Place{"3", "linear", "output"});
   CHECK(words_of(*monitor.first_nonfinite()) == "layer 3, linear, output");
 
@@ -45,14 +49,14 @@ TEST_CASE("the monitor tells classes apart", "[training]") {
 TEST_CASE("delayed scales are made of the steps before", "[training]") {
   DelayedScales delayed;
   const Storage e4m3{emu::float8_e4m3fn, {}};
-  const OperandPrecision first = delayed.operand("0", "input", e4m3);
+  const OperandPrecision first = delayed.operand("0", "input", e4m3, "");
   CHECK(first.scaling.number == 1);
   *first.amax = 2;
-  CHECK(delayed.operand("0", "input", e4m3).scaling.number == 1);
+  CHECK(delayed.operand("0", "input", e4m3, "").scaling.number == 1);
   delayed.step();
-  CHECK(delayed.operand("0", "input", e4m3).scaling.number == 224);
-  CHECK(delayed.operand("0", "weight", e4m3).scaling.number == 1);
-  CHECK(*delayed.operand("0", "input", e4m3).amax == 0);
+  CHECK(delayed.operand("0", "input", e4m3, "").scaling.number == 224);
+  CHECK(delayed.operand("0", "weight", e4m3, "").scaling.number == 1);
+  CHECK(*delayed.operand("0", "input", e4m3, "").amax == 0);
 
   // 0.3 as a weight of e4m3: 0.3125 at scale 1, and 448 / scale from the second step on.
   TemporaryDirectory folder;

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the monitor finds in curves and counts.
+#include <algorithm>
+#include <array>
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
 #include <optional>
 
+#include "emu/names.hpp"
 #include "small_runs.hpp"
 
 namespace ulpscope::training {
@@ -101,6 +105,108 @@ TEST_CASE("bytes of a parameter: weights, what products copy of them, gradients 
   CHECK(bytes("bf16_pure") == 8);
   // A float32 scale for each tensor, or one of 8 bits for each begun block of a row: seven rows of 5, three of 7, and columns.
   CHECK(bytes("fp8_current") == 16 + (of_products + 2 * 4) / all);
+}
+
+TEST_CASE("the monitor's classes are those of rounding", "[training]") {
+  const std::vector<float> values = [] {
+    std::vector<float> all{0, -0.0F, HUGE_VALF, -HUGE_VALF, std::nanf("")};
+    for (const double x : numbers(20000, 5))
+      all.push_back(static_cast<float>(std::ldexp(x, static_cast<int>(all.size() % 70) - 40)));
+    return all;
+  }();
+  for (const emu::Format format : {emu::float16, emu::bfloat16, emu::float8_e4m3fn, emu::float8_e5m2, emu::float4_e2m1fn})
+    for (const emu::Policy policy : {emu::Policy::saturating, emu::Policy::nonsaturating})
+      for (const std::size_t first : {std::size_t{0}, std::size_t{5}}) {                     // all, and those that are finite
+        if (format == emu::float4_e2m1fn && policy == emu::Policy::nonsaturating) continue;  // which has nothing beyond
+        const std::vector<float> before(values.begin() + static_cast<std::ptrdiff_t>(first), values.end());
+        std::vector<float> after;
+        std::array<std::uint64_t, emu::outcome_count> expected{};
+        for (const float x : before) {
+          const auto rounded = emu::round_to(format, static_cast<double>(x), {.policy = policy});
+          after.push_back(static_cast<float>(rounded.value));
+          ++expected[static_cast<std::size_t>(rounded.outcome)];
+        }
+        Monitor monitor;
+        monitor.add(Stored<float>{"linear", "0", "input", format, before, after});
+        const PlaceCounts c = monitor.places().begin()->second;
+        const std::array<std::uint64_t, emu::outcome_count> counted{c.nan,       c.infinite,  c.zero,    c.exact,
+                                                                    c.rounded(), c.subnormal, c.to_zero, c.overflow};
+        CAPTURE(emu::format_name(format), policy == emu::Policy::saturating, first);
+        CHECK(counted == expected);
+      }
+}
+
+TEST_CASE("updates that are kept for later, or taken by chance, do not stagnate", "[training]") {
+  TemporaryDirectory folder;
+  const std::string study = one_weight(folder, 0x1p-10, 1, "", 40);
+  const auto stagnates = [](const RunResult& run) {
+    const std::vector<TrainFinding> all = watched_findings(run);
+    return std::any_of(all.begin(), all.end(), [](const auto& f) { return f.finding == "stagnation"; });
+  };
+  for (const auto& [recipe, lost] : {std::pair{"bf16_pure", true}, {"bf16_kahan", false}, {"bf16_stochastic", false}}) {
+    CAPTURE(recipe);
+    const RunResult run = run_of(study, recipe);
+    CHECK(stagnates(run) == lost);
+    CHECK(run.steps[0].lost == (lost ? 1 : 0));
+    CHECK(run.steps[0].small == 1);
+  }
+}
+
+TEST_CASE("a reload finds what the scaler has lost beside its scale", "[training]") {
+  TemporaryDirectory folder;
+  const auto lost = [&](const std::string& scaler, int at) {
+    const RunResult run =
+        run_of(one_weight(folder, 1, 1, scaler, 30) + "reload_at = " + std::to_string(at) + "\nreload_loses = [\"scaler\"]\n",
+               "float32");
+    return std::any_of(run.findings.begin(), run.findings.end(), [](const auto& f) { return f.finding == "reload_lost"; });
+  };
+  CHECK(lost("[scaler]\nkind = \"pytorch:growth_interval=40\"\n", 20));  // steps that were counted
+  CHECK_FALSE(lost("[scaler]\nkind = \"static:4\"\n", 20));
+  CHECK_FALSE(lost("", 20));
+}
+
+TEST_CASE("what unscaling or an update makes infinite is named", "[training]") {
+  TemporaryDirectory folder;
+  std::string text = one_weight(folder, 1, 1e-38, "[scaler]\nkind = \"static:2^-10\"\n");
+  write_npy(folder.file("x.npy"), {4, 1}, Numbers(4, static_cast<double>(3e38F)));  // their sum is no float32, a part of it is
+  const RunResult unscaled = run_of(text + "on_overflow = \"step\"\n", "float32");
+  REQUIRE(unscaled.findings.size() == 1);
+  CHECK(unscaled.findings[0].finding == "non_finite");
+  CHECK(unscaled.findings[0].layer == "0");
+  CHECK(unscaled.findings[0].place == "unscale grad_weight");
+  CHECK(std::isinf(unscaled.findings[0].value));
+  text = one_weight(folder, 1, 1, "");
+  const RunResult updated = run_of(text.replace(text.find("lr = 1"), 6, "lr = 1e300"), "float32");
+  REQUIRE(updated.findings.size() == 1);
+  CHECK(updated.findings[0].layer == "0");
+  CHECK(updated.findings[0].place == "update weight");
+}
+
+TEST_CASE("losses of classes have an accuracy at each step, one run no deviation", "[training]") {
+  const RunResult run = run_of(
+      "[model]\nkind = \"mlp\"\nwidths = [64, 10]\n[data]\ntable = \"digits\"\nbatch = 100\n[optimizer]\nlr = 0.5\n"
+      "[run]\nsteps = 30\n",
+      "float32");
+  CHECK(run.steps[0].asked == 100);
+  CHECK(run.steps[0].right < 40);
+  CHECK(run.steps[29].right > 60);
+  const std::vector<reports::Table> tables = train_tables({run});
+  CHECK(std::get<double>(tables[0].rows[29][tables[0].column("accuracy")]) == static_cast<double>(run.steps[29].right) / 100);
+  CHECK(tables[1].rows[0][tables[1].column("final_loss_sd")] == reports::Cell(std::string()));
+  TemporaryDirectory folder;
+  const std::vector<std::string> others = train_tables({run_of(one_weight(folder, 1, 1, ""), "float32")})[0].columns;
+  CHECK(std::find(others.begin(), others.end(), "accuracy") == others.end());
+}
+
+TEST_CASE("Genesis clips before it looks for infinities", "[training]") {
+  TemporaryDirectory folder;
+  const auto skipped = [&](const std::string& clip) {
+    return run_of(one_weight(folder, 60000, 0.001, "[scaler]\nkind = \"genesis:init_scale=2\"\n", 1) + clip, "fp16_amp")
+        .steps[0]
+        .skipped;
+  };
+  CHECK(skipped(""));
+  CHECK_FALSE(skipped("clip_value = 1.0\n"));
 }
 
 }  // namespace ulpscope::training

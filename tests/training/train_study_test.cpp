@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "small_runs.hpp"
+#include "training/train/saved_run.hpp"
 
 namespace ulpscope::training {
 
@@ -68,6 +69,10 @@ TEST_CASE("keys that have no effect are named with their lines", "[training]") {
   CHECK(idle("[model]\nkind = \"mlp\"\n[optimizer]\neps = 1e-6\nmomentum = 0.9\n" + digits + run).size() == 1);
   CHECK(idle("[model]\nkind = \"mlp\"\n" + digits + "samples = 9\n" + run).size() == 1);
   CHECK(idle("[model]\nkind = \"mlp\"\n" + digits + run + "clip = \"before_unscale\"\nunscale = \"never\"\n").size() == 2);
+  const std::string sequences = "[model]\nkind = \"lstm\"\n[data]\ntable = \"markov\"\n" + run;
+  CHECK(idle(sequences + "checkpoint_activations = true\n") ==
+        Sentences{"s.toml:7: [run] checkpoint_activations has no effect with [model] kind \"lstm\""});
+  CHECK(idle(sequences + "reload_at = 0\nreload_loses = [\"scaler\"]\n").size() == 1);
   // Each of these has one.
   CHECK(idle("[model]\nkind = \"mlp\"\nwidths = [64, 10]\nactivation = \"gelu\"\n[optimizer]\nmomentum = 0.9\n" + digits +
              "[scaler]\nkind = \"pytorch\"\n" + run + "unscale = \"never\"\nclip_norm = 1\nclip = \"before_unscale\"\n")
@@ -140,6 +145,13 @@ TEST_CASE("studies that cannot be run are refused with file and line", "[trainin
   CHECK(message("[model]\nkind = \"gpt\"\n" + data).find("go together") != std::string::npos);
   CHECK(message("[model]\nkind = \"gpt\"\nheads = 3\n[data]\ntable = \"markov\"\n[run]\nsteps = 1\n")
             .find("3 does not divide width 64") != std::string::npos);
+  for (const char* const kind : {"gpt", "lstm"})
+    CHECK(message("[model]\nkind = \"" + std::string(kind) +
+                  "\"\n[data]\ntable = \"markov\"\n[loss]\nkind = \"mse\"\n[run]\nsteps = 1\n") ==
+          "s.toml:6: [loss] kind: \"mse\" compares numbers; of tokens there are cross_entropy and sum");
+  CHECK(message("[model]\nkind = \"mlp\"\n" + data + "accumulate = 4611686018427387904\n")
+            .starts_with("s.toml:7: accumulate: '4611686018427387904': give a whole number from 1 to "));
+  CHECK(message("[model]\nkind = \"mlp\"\nwidths = [3]\n" + data) == "s.toml:1: [model] widths: give two or more");
   CHECK(message("[model]\nkind = \"mlp\"\n" + data).empty());
 
   TemporaryDirectory folder;
@@ -148,6 +160,57 @@ TEST_CASE("studies that cannot be run are refused with file and line", "[trainin
   text.replace(text.find("[7, 3]"), 6, "[8, 3]");
   CHECK_THROWS_AS(run_of(text, "float32"), Error);
   CHECK_THROWS_AS(run_of(one_weight(folder, 1, 1, "[scaler]\nkind = \"te_current\"\n"), "float32"), Error);
+}
+
+TEST_CASE("every product has a delayed scale of its own", "[training]") {
+  TemporaryDirectory folder;
+  const auto layers = [&](const std::string& model) {
+    const std::string saved = folder.file("run.safetensors");
+    run_of("[model]\n" + model + "width = 16\ncontext = 8\n[data]\ntable = \"markov\"\nsamples = 8\n[run]\nsteps = 1\n",
+           "fp8_delayed", {.saved = saved});
+    std::set<std::string> found;
+    for (const auto& [name, values] : read_saved_run(saved).numbers)
+      if (const std::string start = "delayed/"; name.starts_with(start))
+        found.insert(name.substr(start.size(), name.find('/', start.size()) - start.size()));
+    return found;
+  };
+  using Layers = std::set<std::string>;
+  const std::string block = "transformer.h.0.";
+  CHECK(layers("kind = \"gpt\"\nblocks = 1\nheads = 2\n") ==
+        Layers{"lm_head", block + "attn.c_attn", block + "attn.c_proj", block + "mlp.c_fc", block + "mlp.c_proj"});
+  CHECK(layers("kind = \"lstm\"\n") == Layers{"head", "lstm.hh", "lstm.ih"});
+}
+
+TEST_CASE("scales of rules are words of their own", "[training]") {
+  TemporaryDirectory folder;
+  const auto under = [&](const std::string& scaling) {
+    const std::string recipe = folder.file("mine.toml");
+    std::ofstream(recipe) << recipes::recipe_text("float32")
+                          << "\n[[rule]]\noperations = [\"linear\"]\ninput = \"e4m3\"\nscaling = \"" << scaling << "\"\n";
+    return run_of(one_weight(folder, 0.3, 0.7, "", 5), recipe);
+  };
+  CHECK(same_bits(under("delayed"), under("delayed:amax_history_len=1024")));
+  CHECK_FALSE(same_bits(under("delayed"), under("delayed:margin=6")));
+  CHECK_THROWS_WITH(under("te_delayed"),
+                    Catch::Matchers::StartsWith("layer 0: recipe mine: linear: scaling 'te_delayed': give a number, "
+                                                "current, delayed with its parameters, or one of none, "));
+  CHECK_THROWS_WITH(under("delayed:marign=6"), Catch::Matchers::ContainsSubstring("unknown parameter 'marign'"));
+  std::ofstream(folder.file("deep.toml")) << recipes::recipe_text("float32") << "\n[[rule]]\ndepth = [\"first:0\"]\n";
+  CHECK_THROWS_WITH(recipes::open_recipe(folder.file("deep.toml")),
+                    Catch::Matchers::EndsWith(": depth: 'first:0': a depth is first:N or last:N") &&
+                        Catch::Matchers::ContainsSubstring("deep.toml:"));
+}
+
+TEST_CASE("a batch norm is not trained on one number", "[training]") {
+  TemporaryDirectory folder;
+  write_npy(folder.file("x.npy"), {2, 3}, numbers(6, 1));
+  const auto study = [&](int batch) {
+    return "[model]\nkind = \"layers\"\nlayers = [{batch_norm = [3]}]\n[data]\ninputs = \"" + folder.file("x.npy") +
+           "\"\nbatch = " + std::to_string(batch) + "\n[loss]\nkind = \"sum\"\n[run]\nsteps = 1\n";
+  };
+  CHECK_NOTHROW(run_of(study(2), "float32"));
+  CHECK_THROWS_WITH(run_of(study(1), "float32"),
+                    "layer 0: batch_norm: one number for each channel, of which there is no variance");
 }
 
 }  // namespace ulpscope::training

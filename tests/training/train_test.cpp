@@ -171,7 +171,7 @@ TEST_CASE("a run whose update is infinite names the weight, and leaves no checkp
   REQUIRE(result.findings.size() == 1);
   CHECK(result.findings[0].finding == "non_finite");
   CHECK(result.findings[0].layer == "0");
-  CHECK(result.findings[0].place == "weight");
+  CHECK(result.findings[0].place == "update weight");
   CHECK(std::isinf(result.findings[0].value));
 }
 

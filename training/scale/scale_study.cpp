@@ -127,7 +127,8 @@ reports::Finding finding_of(const Replay& replay, std::uint64_t elements) {
   if (taken > 0) text += "; " + std::to_string(taken) + " taken though they overflowed";
   if (elements > 0)
     text += "; of the elements of the steps that were taken " + std::to_string(to_zero) + " became zero and " +
-            std::to_string(overflow) + " were beyond the format, of " + std::to_string(elements) + " recorded";
+            std::to_string(overflow) + " were beyond the format: " + studies::percent(to_zero + overflow, elements) +
+            " of the " + std::to_string(elements) + " recorded";
   text += "; the last scale is " + scale_words(steps.back().step.next_scale);
   if (on_floor > 0) text += "; " + times(on_floor) + " on its floor, " + scale_words(replay.floor);
   if (on_cap > 0) text += "; " + times(on_cap) + " on its cap, " + scale_words(replay.cap);

@@ -225,16 +225,31 @@ UpdateCounts optimizer_step(const OptimizerSettings& settings, const StateStorag
   const std::vector<Real> before = weights;
   UpdateCounts counts{.elements = weights.size()};
   for (std::size_t i = 0; i < before.size(); ++i) counts.wanted += next[i] != before[i] ? 1 : 0;
-  if (storage.update == UpdateRounding::kahan) {
-    add_by_kahan(weights, next, state.compensation, storage.weights);
-  } else {
-    Storage stored = storage.weights;
-    if (storage.update == UpdateRounding::stochastic) stored.options.rounding = emu::Rounding::stochastic;
-    store(next, stored, {seed, first});
-    weights = next;
+  const auto same_as_before = [&](const std::vector<Real>& now) {  // of weights whose step was not zero
+    std::uint64_t same = 0;
+    for (std::size_t i = 0; i < before.size(); ++i) same += now[i] == before[i] ? 1 : 0;
+    return same - std::min(same, counts.elements - counts.wanted);
+  };
+  if (storage.update == UpdateRounding::nearest) {
+    store(next, storage.weights, {seed, first});
+    weights = std::move(next);
+    counts.lost = counts.small = same_as_before(weights);
+    return counts;
   }
-  for (std::size_t i = 0; i < before.size(); ++i) counts.lost += weights[i] == before[i] ? 1 : 0;
-  counts.lost -= std::min(counts.lost, counts.elements - counts.wanted);
+  std::vector<Real> to_nearest = next;
+  store(to_nearest, storage.weights, {seed, first});
+  counts.small = same_as_before(to_nearest);
+  if (storage.update == UpdateRounding::kahan) {
+    const std::vector<Real> kept = state.compensation;
+    add_by_kahan(weights, next, state.compensation, storage.weights);
+    for (std::size_t i = 0; i < before.size(); ++i)
+      counts.lost += next[i] != before[i] && weights[i] == before[i] && state.compensation[i] == (kept.empty() ? 0 : kept[i]);
+    return counts;
+  }
+  Storage stored = storage.weights;  // no step is lost that may be taken
+  stored.options.rounding = emu::Rounding::stochastic;
+  store(next, stored, {seed, first});
+  weights = std::move(next);
   return counts;
 }
 

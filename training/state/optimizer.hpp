@@ -94,7 +94,8 @@ struct OptimizerState {
 struct UpdateCounts {
   std::uint64_t elements = 0;  ///< of the tensor
   std::uint64_t wanted = 0;    ///< whose step was not zero
-  std::uint64_t lost = 0;      ///< whose weight is as before nevertheless
+  std::uint64_t lost = 0;      ///< that are lost: the weight is as before, and what remembers the step, if anything does, too
+  std::uint64_t small = 0;     ///< below half an ulp: to nearest the weight would be as before
 };
 
 /// One step: `weights` becomes new numbers of storage.weights. Every elementary operation rounds to nearest even in Real;

@@ -305,7 +305,8 @@ Variable batch_norm(Tape<Real>& tape, Variable of, Variable weight, Variable bia
   const Shape shape = tape.shape(x);
   check_channels(tape, shape, weight, bias);
   const Split split(shape, 1);
-  const std::size_t size = split.before * split.after;  // numbers of a channel
+  const std::size_t size = split.before * split.after;                                                   // numbers of a channel
+  if (size == 1) throw Error("batch_norm: one number for each channel, of which there is no variance");  // as torch says
   const auto place = [split](std::size_t channel, std::size_t i) {
     return (i / split.after * split.along + channel) * split.after + i % split.after;
   };

@@ -24,15 +24,8 @@ Evaluation evaluate(const TrainedModel<Real>& model, std::size_t batches) {
     evaluation.loss += static_cast<double>(tape.value(loss).values[0]) * static_cast<double>(batch.size()) /
                        static_cast<double>(end - model.first);
     if (model.study.loss != "cross_entropy") continue;
-    const auto& values = tape.value(outputs).values;
     const std::vector<std::size_t> wanted = model.samples.classes_of(batch);
-    const std::size_t classes = values.size() / wanted.size();
-    for (std::size_t i = 0; i < wanted.size(); ++i) {
-      const auto row = values.begin() + static_cast<std::ptrdiff_t>(i * classes);
-      const auto best = static_cast<std::size_t>(std::max_element(row, row + static_cast<std::ptrdiff_t>(classes)) - row);
-      right += best == wanted[i] ? 1 : 0;
-    }
-    all += wanted.size();
+    right += right_of(tape.value(outputs).values, wanted), all += wanted.size();
   }
   model.buffers.training = true;
   if (all > 0) evaluation.accuracy = static_cast<double>(right) / static_cast<double>(all);

@@ -12,6 +12,8 @@
 namespace ulpscope::training {
 namespace {
 
+std::string block_name(std::size_t i) { return "transformer.h." + std::to_string(i); }
+
 constexpr double epsilon = 1e-5;
 
 /// (sequences * context, width) as (sequences * heads, context, width / heads), and back.
@@ -28,12 +30,21 @@ Variable by_tokens(Tape<Real>& tape, Variable x, std::size_t sequences, std::siz
                  {sequences * context, heads * each});
 }
 
+/// `linear` as the layer of its parameters.
 template <class Real>
-Variable attention(Tape<Real>& tape, ParametersInOrder& taken, Variable x, std::size_t sequences, std::size_t context,
-                   std::size_t heads) {
-  const std::size_t width = tape.shape(x).back();
+Variable linear_of(Tape<Real>& tape, const std::string& layer, ParametersInOrder& taken, Variable x) {
+  tape.enter(layer);
   const Variable weight = taken.next(), bias = taken.next();
-  const Variable all = linear(tape, x, weight, std::optional(bias));
+  return linear(tape, x, weight, std::optional(bias));
+}
+
+/// `layer`: the block's attention, which is that of its two products, too.
+template <class Real>
+Variable attention(Tape<Real>& tape, const std::string& layer, ParametersInOrder& taken, Variable x, std::size_t sequences,
+                   std::size_t context, std::size_t heads) {
+  const std::size_t width = tape.shape(x).back();
+  const Variable all = linear_of(tape, layer + ".c_attn", taken, x);
+  tape.enter(layer);
   const auto part = [&](std::size_t i) {
     return by_heads(tape, slice(tape, all, 1, i * width, (i + 1) * width), sequences, context, heads);
   };
@@ -42,27 +53,27 @@ Variable attention(Tape<Real>& tape, ParametersInOrder& taken, Variable x, std::
   const Variable scores = affine(tape, matmul(tape, q, k, Transpose::yes, "attention"), static_cast<Real>(scale), Real{0});
   const Variable probabilities = softmax(tape, mask_future(tape, scores, -std::numeric_limits<Real>::infinity()));
   const Variable out = by_tokens(tape, matmul(tape, probabilities, v, Transpose::no, "attention"), sequences, context, heads);
-  const Variable to = taken.next(), shift = taken.next();
-  return linear(tape, out, to, std::optional(shift));
+  return linear_of(tape, layer + ".c_proj", taken, out);
 }
 
 template <class Real>
-Variable norm(Tape<Real>& tape, ParametersInOrder& taken, Variable x) {
+Variable norm(Tape<Real>& tape, const std::string& layer, ParametersInOrder& taken, Variable x) {
+  tape.enter(layer);
   const Variable weight = taken.next(), bias = taken.next();
   return layer_norm(tape, x, weight, bias, static_cast<Real>(epsilon));
 }
 
 template <class Real>
-Variable perceptron(Tape<Real>& tape, ParametersInOrder& taken, Variable x) {
-  const Variable to = taken.next(), shift = taken.next(), back = taken.next(), last = taken.next();
-  return linear(tape, gelu(tape, linear(tape, x, to, std::optional(shift))), back, std::optional(last));
+Variable perceptron(Tape<Real>& tape, const std::string& layer, ParametersInOrder& taken, Variable x) {
+  const Variable hidden = linear_of(tape, layer + ".c_fc", taken, x);
+  tape.enter(layer);
+  return linear_of(tape, layer + ".c_proj", taken, gelu(tape, hidden));
 }
 
 /// Part of a block, whose results within need not be kept.
 template <class Real, class Part>
-Variable segment(Tape<Real>& tape, bool checkpoint, const std::string& layer, Variable x, ParametersInOrder& taken,
-                 std::size_t parameters, const Part& part) {
-  tape.enter(layer);
+Variable segment(Tape<Real>& tape, bool checkpoint, Variable x, ParametersInOrder& taken, std::size_t parameters,
+                 const Part& part) {
   if (!checkpoint) return part(tape, taken, x);
   std::vector<Variable> inputs{x};
   for (std::size_t i = 0; i < parameters; ++i) inputs.push_back(taken.next());
@@ -88,7 +99,7 @@ std::vector<ParameterShape> gpt_parameters(const ModelSpec& model) {
   all.push_back({"transformer.wte.weight", {model.vocabulary, width}, width, 0});
   all.push_back({"transformer.wpe.weight", {model.context, width}, width, 0});
   for (std::size_t i = 0; i < model.blocks; ++i) {
-    const std::string block = "transformer.h." + std::to_string(i);
+    const std::string block = block_name(i);
     add_norm(block + ".ln_1");
     add_linear(block + ".attn.c_attn", width, 3 * width, true);
     add_linear(block + ".attn.c_proj", width, width, true);
@@ -104,7 +115,8 @@ std::vector<ParameterShape> gpt_parameters(const ModelSpec& model) {
 std::vector<std::string> gpt_product_layers(const ModelSpec& model) {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < model.blocks; ++i)
-    for (const char* const part : {".attn", ".mlp"}) names.push_back("h." + std::to_string(i) + part);
+    for (const char* const part : {".attn.c_attn", ".attn", ".attn.c_proj", ".mlp.c_fc", ".mlp.c_proj"})
+      names.push_back(block_name(i) + part);
   names.emplace_back("lm_head");
   return names;
 }
@@ -116,23 +128,26 @@ Variable gpt_outputs(Tape<Real>& tape, const ModelSpec& model, const std::vector
   ParametersInOrder taken(parameters);
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < tokens.size(); ++i) places.push_back(i % context);
-  tape.enter("wte");
+  tape.enter("transformer.wte");
   const Variable wte = taken.next(), wpe = taken.next();
   const Variable embedded = gather(tape, wte, tokens);
   Variable x = add(tape, embedded, gather(tape, wpe, places));
   for (std::size_t i = 0; i < model.blocks; ++i) {
-    const std::string block = "h." + std::to_string(i);
-    x = segment(tape, model.checkpoint, block + ".attn", x, taken, 6,
-                [sequences, context, heads = model.heads](Tape<Real>& own, ParametersInOrder& order, Variable of) {
-                  return add(own, of, attention(own, order, norm(own, order, of), sequences, context, heads));
+    const std::string block = block_name(i);
+    x = segment(tape, model.checkpoint, x, taken, 6,
+                [block, sequences, context, heads = model.heads](Tape<Real>& own, ParametersInOrder& order, Variable of) {
+                  const Variable normed = norm(own, block + ".ln_1", order, of);
+                  const Variable made = attention(own, block + ".attn", order, normed, sequences, context, heads);
+                  own.enter(block);
+                  return add(own, of, made);
                 });
-    x = segment(tape, model.checkpoint, block + ".mlp", x, taken, 6,
-                [](Tape<Real>& own, ParametersInOrder& order, Variable of) {
-                  return add(own, of, perceptron(own, order, norm(own, order, of)));
-                });
+    x = segment(tape, model.checkpoint, x, taken, 6, [block](Tape<Real>& own, ParametersInOrder& order, Variable of) {
+      const Variable made = perceptron(own, block + ".mlp", order, norm(own, block + ".ln_2", order, of));
+      own.enter(block);
+      return add(own, of, made);
+    });
   }
-  tape.enter("ln_f");
-  x = norm(tape, taken, x);
+  x = norm(tape, "transformer.ln_f", taken, x);
   tape.enter("lm_head");
   return linear(tape, x, taken.next(), std::nullopt);
 }

@@ -54,14 +54,14 @@ constexpr Word<Real> infinite = emu::infinite_magnitude<Real>;
 template <class Real>
 FormatLimits limits_of(emu::Format format) {
   const auto magnitude = [](double x) { return emu::magnitude_word(static_cast<Real>(x)); };
-  const auto is_finite = [&](Word<Real> word) {
-    return std::isfinite(emu::round_to(format, static_cast<double>(std::bit_cast<Real>(word))).value);
+  const auto fits = [&](Word<Real> word) {
+    return emu::round_to(format, static_cast<double>(std::bit_cast<Real>(word))).outcome != emu::Outcome::overflow;
   };
   Word<Real> below = magnitude(emu::max_finite(format)), overflows = infinite<Real>;
   const Word<Real> largest = below;
   while (overflows - below > 1) {
     const Word<Real> middle = below + (overflows - below) / 2;
-    (is_finite(middle) ? below : overflows) = middle;
+    (fits(middle) ? below : overflows) = middle;
   }
   return {format, sizeof(Real) == sizeof(double), magnitude(emu::min_normal(format)), largest, overflows};
 }
@@ -79,7 +79,7 @@ struct Squares {
 /// What is seen of a few numbers, so that 32 bits count them.
 template <class Real>
 struct FewCounts {
-  Word<Real> to_zero = 0, subnormal = 0, overflow = 0, nonfinite = 0, lost = 0;
+  Word<Real> nan = 0, infinite = 0, zero = 0, exact = 0, to_zero = 0, subnormal = 0, overflow = 0, lost = 0;
 };
 
 /// Of `count` numbers before and after; the limits are those of their format.
@@ -102,9 +102,12 @@ template <class Real>
     const Word<Real> before = emu::magnitude_word(few.before[i]), after = emu::magnitude_word(few.after[i]);
     greatest = std::max(greatest, std::max(before, after));
     counts.overflow += Word<Real>{after == largest} & Word<Real>{before >= overflows};
-    counts.to_zero += Word<Real>{after == 0} & Word<Real>{before != 0};
-    counts.subnormal += Word<Real>{after != 0} & Word<Real>{after < normal};
+    counts.zero += Word<Real>{before == 0};
+    counts.to_zero += Word<Real>{after == 0};  // the zeros among them are taken off below
+    counts.subnormal += Word<Real>{after < normal};
+    counts.exact += Word<Real>{after == before} & Word<Real>{after >= normal};
   }
+  counts.subnormal -= counts.to_zero, counts.to_zero -= counts.zero;
   most = greatest;
   return counts;
 }
@@ -117,7 +120,10 @@ template <class Real>
     const Word<Real> before = emu::magnitude_word(few.before[i]), after = emu::magnitude_word(few.after[i]);
     const Word<Real> was_finite = before < infinite<Real>, is_finite = after < infinite<Real>;
     const Word<Real> clamped = (after == largest) & (before >= overflows);
-    counts.nonfinite += was_finite ^ 1;
+    counts.infinite += Word<Real>{before == infinite<Real>};
+    counts.nan += Word<Real>{before > infinite<Real>};
+    counts.zero += Word<Real>{before == 0};
+    counts.exact += Word<Real>{after == before} & Word<Real>{after >= normal} & was_finite & is_finite;
     counts.overflow += was_finite & ((is_finite ^ 1) | clamped);
     counts.to_zero += Word<Real>{after == 0} & Word<Real>{before != 0} & was_finite;
     counts.subnormal += Word<Real>{after != 0} & Word<Real>{after < normal} & was_finite;
@@ -208,6 +214,7 @@ void Monitor::add(const Stored<Real>& stored) {
   counts.format = stored.format;
   const std::size_t count = stored.after.size();
   counts.count += count + stored.padding.zeros;
+  counts.zero += stored.padding.zeros;
   if (!watched.limits || !(watched.limits->format == stored.format) ||
       watched.limits->of_doubles != (sizeof(Real) == sizeof(double)))
     watched.limits = limits_of<Real>(stored.format);
@@ -222,7 +229,8 @@ void Monitor::add(const Stored<Real>& stored) {
              squares);
     const auto add = [](std::uint64_t& to, Word<Real> more) { to += static_cast<std::uint64_t>(more); };
     add(counts.to_zero, few.to_zero), add(counts.subnormal, few.subnormal);
-    add(counts.overflow, few.overflow), add(counts.nonfinite, few.nonfinite);
+    add(counts.overflow, few.overflow), add(counts.zero, few.zero), add(counts.exact, few.exact);
+    add(counts.infinite, few.infinite), add(counts.nan, few.nan);
     lost |= few.lost;
   };
   // Each number joins the part of the squares that it would join if the padding were there.

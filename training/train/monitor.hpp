@@ -27,17 +27,21 @@ std::string words_of(const Place& place);
 struct PlaceCounts {
   emu::Format format = emu::float32;  ///< that they were rounded to
   std::uint64_t count = 0;            ///< numbers
-  std::uint64_t to_zero = 0;          ///< nonzero before, zero behind
-  std::uint64_t subnormal = 0;        ///< of the format, and not zero
-  std::uint64_t overflow = 0;         ///< finite before, infinite or NaN behind; or clamped to the largest finite number, which
-                                      ///< rounding alone would not give
-  std::uint64_t nonfinite = 0;        ///< infinite or NaN before
-  double signal = 0, noise = 0;       ///< sums of squares before, and of what rounding changed, of finite numbers
+  /// The classes of emu::Outcome, but for rounded(), which are the rest. Overflow: finite before, infinite or NaN behind; or
+  /// clamped to the largest finite number, which rounding alone would not give.
+  ///@{
+  std::uint64_t nan = 0, infinite = 0, zero = 0, exact = 0, subnormal = 0, to_zero = 0, overflow = 0;
+  ///@}
+  double signal = 0, noise = 0;  ///< sums of squares before, and of what rounding changed, of finite numbers
 
+  /// Finite before, normal and another number behind.
+  std::uint64_t rounded() const { return count - nan - infinite - zero - exact - subnormal - to_zero - overflow; }
   /// Of signal and noise, in dB; infinite where nothing was changed.
   double sqnr_db() const;
   /// Of all numbers that became zero or overflowed.
   double lost_share() const;
+
+  friend bool operator==(const PlaceCounts&, const PlaceCounts&) = default;
 };
 
 /// Where the classes of a format begin, as magnitudes (emu::magnitude_word).
@@ -46,7 +50,7 @@ struct FormatLimits {
   bool of_doubles;         ///< words of doubles, else of floats
   std::int64_t normal;     ///< the least normal number
   std::int64_t largest;    ///< the largest finite one
-  std::int64_t overflows;  ///< the least magnitude that rounding alone makes infinite or NaN
+  std::int64_t overflows;  ///< the least magnitude that is beyond the format once it is rounded
 };
 
 /// Told of every number that a tape stores.

@@ -2,6 +2,8 @@
 // Losses of models.
 #include "training/train/objective.hpp"
 
+#include <algorithm>
+
 #include "training/tape/operations.hpp"
 #include "training/train/gan.hpp"
 
@@ -33,6 +35,20 @@ Variable loss_of_outputs(Tape<Real>& tape, const TrainStudy& study, Variable out
                              : binary_cross_entropy_with_logits(tape, outputs, target);
 }
 
+template <class Real>
+std::size_t right_of(const std::vector<Real>& outputs, const std::vector<std::size_t>& classes) {
+  const std::size_t width = outputs.size() / classes.size();
+  std::size_t right = 0;
+  for (std::size_t i = 0; i < classes.size(); ++i) {
+    const auto row = outputs.begin() + static_cast<std::ptrdiff_t>(i * width);
+    const auto best = static_cast<std::size_t>(std::max_element(row, row + static_cast<std::ptrdiff_t>(width)) - row);
+    right += best == classes[i] ? 1 : 0;
+  }
+  return right;
+}
+
+template std::size_t right_of(const std::vector<float>&, const std::vector<std::size_t>&);
+template std::size_t right_of(const std::vector<double>&, const std::vector<std::size_t>&);
 template Variable loss_of_outputs(Tape<float>&, const TrainStudy&, Variable, const Samples&, const std::vector<std::size_t>&);
 template Variable loss_of_outputs(Tape<double>&, const TrainStudy&, Variable, const Samples&, const std::vector<std::size_t>&);
 template Variable loss_of(Tape<float>&, const TrainStudy&, const Objective&, const std::vector<Variable>&, const Samples&,

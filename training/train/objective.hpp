@@ -34,4 +34,8 @@ template <class Real>
 Variable loss_of_outputs(Tape<Real>& tape, const TrainStudy& study, Variable outputs, const Samples& samples,
                          const std::vector<std::size_t>& batch);
 
+/// Of outputs, rows of logits, how many have their class's as the largest; of several largest ones the first counts.
+template <class Real>
+std::size_t right_of(const std::vector<Real>& outputs, const std::vector<std::size_t>& classes);
+
 }  // namespace ulpscope::training

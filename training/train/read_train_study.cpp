@@ -99,9 +99,10 @@ void read_model(ModelSpec& model, const TomlValue& value) {
   const TomlValue* const layers = value.table().find("layers");
   if ((model.kind == "layers") != (layers != nullptr))
     throw Error(value.place + ": [model] layers: give them with kind \"layers\", and with no other");
-  if (model.kind == "mlp" || model.kind == "gan") model.layers = perceptron(model.widths, model.activation);
+  if (model.kind == "mlp" || model.kind == "gan")
+    in_place(value.place + ":", [&] { model.layers = perceptron(model.widths, model.activation); });
   if (model.kind == "gan") {
-    model.discriminator = perceptron(model.discriminator_widths, model.activation);
+    in_place(value.place + ":", [&] { model.discriminator = perceptron(model.discriminator_widths, model.activation); });
     if (model.widths.back() != model.discriminator_widths.front() || model.discriminator_widths.back() != 1)
       throw Error(value.place + ": [model] discriminator_widths: begin with the generator's last width, end with 1");
   }
@@ -160,6 +161,8 @@ void check(const TrainStudy& study, const TomlTable& file, const std::string& na
   if (sequences != (data.table == "markov" || !data.text.empty()))
     throw Error(at("model", "kind") +
                 ": \"gpt\" and \"lstm\" go together with [data] text or table \"markov\", the others do not");
+  if (sequences && study.loss != "cross_entropy" && study.loss != "sum")
+    throw Error(at("loss", "kind") + ": \"" + study.loss + "\" compares numbers; of tokens there are cross_entropy and sum");
   if (data.table == "normal" && model.kind != "gan")
     throw Error(at("data", "table") + ": \"normal\" is for [model] kind \"gan\"");
   if (model.kind == "gan" && (data.table == "digits" || run.accumulate > 1))
@@ -191,6 +194,9 @@ std::vector<std::string> idle_keys(const TrainStudy& study, const TomlTable& fil
   const bool sequences = is(model.kind, {"gpt", "lstm"}), one_optimizer = study.model.kind != "gan";
   const auto by = [&](std::initializer_list<const char*> kinds) { return !one_optimizer || is(study.optimizer.kind, kinds); };
   const RunSpec& run = study.run;
+  const auto is_lost = [&](const char* what) {
+    return std::find(run.reload_loses.begin(), run.reload_loses.end(), what) != run.reload_loses.end();
+  };
   std::vector<std::string> idle;
   for (const Uses& uses : std::vector<Uses>{
            {"model", {"widths"}, is(model.kind, {"mlp", "gan"}), kind},
@@ -209,6 +215,8 @@ std::vector<std::string> idle_keys(const TrainStudy& study, const TomlTable& fil
            {"run", {"clip"}, run.clip_norm || run.clip_value, "neither clip_norm nor clip_value"},
            {"run", {"unscale", "on_overflow"}, !study.scaler.empty(), "no [scaler]"},
            {"run", {"evaluate"}, one_optimizer, kind},
+           {"run", {"checkpoint_activations"}, model.kind != "lstm", kind},
+           {"run", {"reload_loses"}, !is_lost("scaler") || run.reload_loses.size() > 1 || !study.scaler.empty(), "no [scaler]"},
        })
     for (const std::string& key : uses.keys) {
       const TomlValue* const section = file.find(uses.section);

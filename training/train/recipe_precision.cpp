@@ -62,8 +62,15 @@ OperandPrecision operand(DelayedScales& delayed, const std::string& layer, const
                          const std::string& scaling, const std::string& rounding) {
   Storage storage{format, {.rounding = requests::parse_rounding(rounding)}};
   if (format.bits() <= 8) storage.options.policy = emu::Policy::saturating;
-  if (scaling == "delayed") return delayed.operand(layer, place, storage);
-  return {storage, studies::parse_scaling(scaling == "current" ? "amax" : scaling), {}};  // its name among fp8 recipes
+  constexpr std::string_view of_past = "delayed";
+  if (scaling == of_past || scaling.starts_with(std::string(of_past) + ":"))
+    return delayed.operand(layer, place, storage, scaling.substr(of_past.size()));
+  try {
+    return {storage, studies::parse_scaling(scaling == "current" ? "amax" : scaling), {}};  // its name among fp8 recipes
+  } catch (const Error&) {
+    throw Error("scaling '" + scaling + "': give a number, current, delayed with its parameters, or one of " +
+                emu::comma_separated(studies::scaling_words()));
+  }
 }
 
 ProductPrecision product(Rules& rules, DelayedScales& delayed, std::string_view operation, const std::string& layer) {
@@ -99,9 +106,10 @@ void DelayedScales::step() {
   }
 }
 
-OperandPrecision DelayedScales::operand(const std::string& layer, const std::string& place, const Storage& storage) {
+OperandPrecision DelayedScales::operand(const std::string& layer, const std::string& place, const Storage& storage,
+                                        const std::string& parameters) {
   const auto [found, is_new] =
-      entries_.try_emplace({layer, place}, Entry{.scaler = recipes::Scaler("te_delayed", storage.format)});
+      entries_.try_emplace({layer, place}, Entry{.scaler = recipes::Scaler("te_delayed" + parameters, storage.format)});
   if (is_new && !pending_.empty()) {
     auto state = found->second.scaler.state();
     for (auto& [name, values] : state)
@@ -178,7 +186,13 @@ Precision precision_of(const Recipe& recipe, DelayedScales& delayed, std::vector
             return OperationPrecision{kept_or(rule.input), kept_or(rule.output)};
           },
           [rules, &delayed](std::string_view operation, const std::string& layer) {
-            return product(*rules, delayed, operation, layer);
+            try {
+              return product(*rules, delayed, operation, layer);
+            } catch (const Error& error) {
+              const std::string what = error.what(), of_recipe = "recipe " + rules->name() + ": ";
+              if (what.starts_with(of_recipe)) throw;
+              throw Error(of_recipe + std::string(operation) + ": " + what);
+            }
           }};
 }
 

@@ -26,7 +26,8 @@ class DelayedScales {
   void step();
 
   /// The scale of an operand, and where its amax goes.
-  OperandPrecision operand(const std::string& layer, const std::string& place, const Storage& storage);
+  OperandPrecision operand(const std::string& layer, const std::string& place, const Storage& storage,
+                           const std::string& parameters);
 
   /// What the histories hold, by `layer/place/name`: for a run that goes on later.
   std::map<std::string, std::vector<double>> state() const;

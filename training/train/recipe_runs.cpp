@@ -46,6 +46,11 @@ double skipped_in(const RunResult& run) {
   return static_cast<double>(std::count_if(run.steps.begin(), run.steps.end(), [](const TrainStep& s) { return s.skipped; }));
 }
 
+double others_skipped_in(const RunResult& run) {
+  return static_cast<double>(
+      std::count_if(run.steps.begin(), run.steps.end(), [](const TrainStep& s) { return s.other_skipped; }));
+}
+
 double lost_share(const RunResult& run) {
   std::uint64_t wanted = 0, lost = 0;
   for (const TrainStep& step : run.steps) wanted += step.wanted, lost += step.lost;

@@ -50,6 +50,7 @@ double welch(const std::vector<double>& a, const std::vector<double>& b);
 double final_loss(const RunResult& run);
 /// Steps that the scaler skipped.
 double skipped_in(const RunResult& run);
+double others_skipped_in(const RunResult& run);
 /// Of all updates that were not zero, those that left the weight as it was.
 double lost_share(const RunResult& run);
 /// 1 where it did.

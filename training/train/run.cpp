@@ -84,15 +84,17 @@ class Trainer {
   }
 
   void restore() {
-    const SavedRun run = read_saved_run(options_.saved);
     try {
+      const SavedRun run = read_saved_run(options_.saved);
       const auto identity = run.words.find("identity");
       if (identity == run.words.end() || identity->second != options_.identity)
         throw Error("saved by another study or version: remove it to begin anew");
       restore_state(run, run_.state());
       restore_result(run, result_);
     } catch (const Error& error) {
-      throw Error(options_.saved + ": " + error.what());
+      const std::string what = error.what(), place = options_.saved + ": ";
+      throw Error((what.starts_with(options_.saved) ? what : place + what) +
+                  (what.ends_with("to begin anew") ? "" : "; remove it to begin anew"));
     }
   }
 

@@ -28,8 +28,9 @@ struct TrainStep {
   double grad_norm = 0;                                ///< of all unscaled gradients together, before they are clipped
   double scale = 1;                                    ///< of the loss
   bool skipped = false;                                ///< by the scaler
-  std::uint64_t wanted = 0, lost = 0;                  ///< weights whose step was not zero; of these, that are as before
+  std::uint64_t wanted = 0, lost = 0, small = 0;       ///< as UpdateCounts has them, of all weights
   std::uint64_t average_wanted = 0, average_lost = 0;  ///< the same of the weights' moving average
+  std::uint64_t right = 0, asked = 0;                  ///< classes of the step's samples: guessed, and all
   double other_loss = 0;                               ///< of gan: the discriminator's; `loss` is the generator's
   bool other_skipped = false;                          ///< and whether its optimizer did not step
 };

@@ -20,9 +20,9 @@ namespace {
 template <class Real>
 std::uint64_t bits_of_copy(const RunParts<Real>& run, const ParameterShape& parameter) {
   const std::vector<std::string> layers = product_layers(run.study.model);
-  const std::string of_gpt = "transformer.";  // before the names of its parameters, not of its layers
-  const std::string own = parameter.name.starts_with(of_gpt) ? parameter.name.substr(of_gpt.size()) : parameter.name;
-  const auto layer = std::find_if(layers.begin(), layers.end(), [&](const auto& name) { return own.starts_with(name + "."); });
+  const auto [of_parameter, own] = layer_and_parameter(parameter.name);
+  const std::string part = own.starts_with("weight_ih") ? ".ih" : own.starts_with("weight_hh") ? ".hh" : "";  // of an LSTM
+  const auto layer = std::find(layers.begin(), layers.end(), of_parameter + part);
   if (layer == layers.end() || parameter.shape.size() < 2) return 0;
   const OperandPrecision weight = run.precision.product(parameter.shape.size() == 4 ? "conv" : "linear", *layer).weight;
   if (weight.storage.format == run.storage.weights.format) return 0;
@@ -43,6 +43,7 @@ double bytes_per_parameter(const RunParts<Real>& run) {
             stored_bits(run.storage.second, run.states[i].second.size());
     add(run.states[i].compensation.size(), run.storage.weights.format);
     bits += bits_of_copy(run, run.result.parameters[i]);
+    if (run.study.run.average) add(run.weights[i].size(), run.storage.average.format);
     count += run.weights[i].size();
   }
   return static_cast<double>(bits) / 8 / static_cast<double>(std::max<std::uint64_t>(count, 1));

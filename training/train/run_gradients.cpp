@@ -12,21 +12,31 @@
 namespace ulpscope::training {
 namespace {
 
-/// Of the n-th batch of a run; the loss is added to `loss`.
+/// Of the n-th batch of a run, whose results are added.
 template <class Real>
 Tensors<Real> gradients_of_batch(RunParts<Real>& run, std::uint64_t index, std::size_t part, double scale, double share,
-                                 double& loss) {
+                                 BatchResults& results) {
   const Objective& objective = run.parts[part].objective;
   const std::vector<std::size_t> batch = run.batches.at(index);
   const std::uint64_t own = index * run.parts.size() + part;
   Tape<Real> tape = run.tape_of(run.precision, batch_key(run.seed, own));
   tape.on_stored([&run](const Stored<Real>& stored) { run.monitor.add(stored); });
   const std::vector<Variable> variables = run.parameters_on(tape, objective.begin, objective.end);
-  const Variable result =
-      loss_of(tape, run.study, objective, variables, run.samples, batch, key_of(run.seed, 2 * own + 6), run.buffers);
+  const bool is_gan = run.study.model.kind == "gan";
+  Variable result{};
+  if (is_gan) {
+    result = loss_of(tape, run.study, objective, variables, run.samples, batch, key_of(run.seed, 2 * own + 6), run.buffers);
+  } else {
+    const Variable outputs = apply(tape, run.study.model, variables, run.samples, batch, run.buffers);
+    if (run.study.loss == "cross_entropy") {
+      const std::vector<std::size_t> classes = run.samples.classes_of(batch);
+      results.right += right_of(tape.value(outputs).values, classes), results.asked += classes.size();
+    }
+    result = loss_of_outputs(tape, run.study, outputs, run.samples, batch);
+  }
   run.result.activation_bytes = std::max(run.result.activation_bytes, tape.kept_bytes());
   run.result.bytes_per_activation = static_cast<double>(tape.kept_bytes()) / static_cast<double>(tape.kept_numbers());
-  loss += static_cast<double>(tape.value(result).values[0]) * share;
+  results.loss += static_cast<double>(tape.value(result).values[0]) * share;
   tape.backward(result, static_cast<Real>(scale * share));
   Tensors<Real> all;
   for (std::size_t i = objective.begin; i < objective.end; ++i) {
@@ -41,14 +51,14 @@ Tensors<Real> gradients_of_batch(RunParts<Real>& run, std::uint64_t index, std::
 /// Of the batches of a worker, added up in their format.
 template <class Real>
 Tensors<Real> gradients_of_worker(RunParts<Real>& run, std::uint64_t step, std::uint64_t worker, std::size_t part, double scale,
-                                  double& loss) {
+                                  BatchResults& results) {
   const RunSpec& spec = run.study.run;
   const std::uint64_t batches = spec.accumulate, first = (step * spec.workers + worker) * batches;
   // As torch's DistributedDataParallel has it, gradients are divided by the number of workers before they are added.
   const double share = 1 / static_cast<double>(batches * spec.workers);
   Tensors<Real> all;
   for (std::uint64_t batch = 0; batch < batches; ++batch) {
-    Tensors<Real> gradients = gradients_of_batch(run, first + batch, part, scale, share, loss);
+    Tensors<Real> gradients = gradients_of_batch(run, first + batch, part, scale, share, results);
     if (all.empty()) {
       all = std::move(gradients);
       continue;
@@ -65,13 +75,13 @@ Tensors<Real> gradients_of_worker(RunParts<Real>& run, std::uint64_t step, std::
 }  // namespace
 
 template <class Real>
-Tensors<Real> scaled_gradients(RunParts<Real>& run, std::uint64_t step, std::size_t part, double scale, double& loss) {
+Tensors<Real> scaled_gradients(RunParts<Real>& run, std::uint64_t step, std::size_t part, double scale, BatchResults& results) {
   const std::uint64_t workers = run.study.run.workers;
-  if (workers == 1) return gradients_of_worker(run, step, 0, part, scale, loss);
+  if (workers == 1) return gradients_of_worker(run, step, 0, part, scale, results);
   // All tensors of a worker are one bucket.
   Tensors<Real> buckets, all;
   for (std::uint64_t worker = 0; worker < workers; ++worker) {
-    all = gradients_of_worker(run, step, worker, part, scale, loss);
+    all = gradients_of_worker(run, step, worker, part, scale, results);
     std::vector<Real>& bucket = buckets.emplace_back();
     for (const auto& values : all) bucket.insert(bucket.end(), values.begin(), values.end());
     round_in_place(bucket, run.reduced);
@@ -92,8 +102,8 @@ void forget(const RunParts<Real>& run, Tensors<Real> tensors) {
   for (auto& values : tensors) run.workspace->arrays.give_back(std::move(values));
 }
 
-#define ULPSCOPE_RUN(Real)                                                                               \
-  template Tensors<Real> scaled_gradients(RunParts<Real>&, std::uint64_t, std::size_t, double, double&); \
+#define ULPSCOPE_RUN(Real)                                                                                     \
+  template Tensors<Real> scaled_gradients(RunParts<Real>&, std::uint64_t, std::size_t, double, BatchResults&); \
   template void forget(const RunParts<Real>&, Tensors<Real>);
 ULPSCOPE_RUN(float)
 ULPSCOPE_RUN(double)

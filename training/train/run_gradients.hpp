@@ -9,10 +9,15 @@
 
 namespace ulpscope::training {
 
-/// Scaled gradients of the parameters of `part`, in their format; `loss` gets the mean over the batches. @throws
-/// ulpscope::Error
+/// What the batches of a step say of the model.
+struct BatchResults {
+  double loss = 0;                     ///< the mean
+  std::uint64_t right = 0, asked = 0;  ///< classes that were guessed, and all
+};
+
+/// Scaled gradients of the parameters of `part`, in their format; `results` are of its batches. @throws ulpscope::Error
 template <class Real>
-Tensors<Real> scaled_gradients(RunParts<Real>& run, std::uint64_t step, std::size_t part, double scale, double& loss);
+Tensors<Real> scaled_gradients(RunParts<Real>& run, std::uint64_t step, std::size_t part, double scale, BatchResults& results);
 
 /// Memory that comes back to tapes.
 template <class Real>

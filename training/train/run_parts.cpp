@@ -36,7 +36,8 @@ RunParts<Real>::RunParts(const TrainStudy& of_study, const Samples& of_samples, 
       batches(study.data, trained, seed) {
   if (!study.scaler.empty()) scaler.emplace(study.scaler, gradients.format);
   if (scaler && scaler->follows_amax())
-    throw Error("[scaler] " + study.scaler + ": scales tensors, not losses; a recipe's rule has it as its scaling");
+    throw Error("[scaler] " + study.scaler +
+                ": scales tensors, not losses; a recipe's rule has such scales as scaling = \"delayed\" or \"current\"");
   result.parameters = parameters_of(study.model);
   if (study.data.table == "markov") result.optimum = markov_optimum(study.model.context, study.model.vocabulary);
   result.weights_format = storage.weights.format, result.average_format = storage.average.format;

@@ -80,6 +80,7 @@ struct RunParts {
   Tensors<Real> weights = {};                                                        ///< by parameter
   std::vector<OptimizerState<Real>> states = {};                                     ///< likewise
   WeightAverage<Real> average = {};                                                  ///< empty where there is none
+  std::optional<TrainFinding> bad_gradient = {};                                     ///< made by unscaling in this step
   Monitor monitor = {};                                                              ///< of the roundings of a step
 };
 

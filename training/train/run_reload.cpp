@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,11 +40,14 @@ double lose_moments(RunParts<Real>& run) {
   return share_of(nonzero, all);
 }
 
-/// @returns the first scale over the present one
+/// @returns the first scale over the present one; nothing where there is no scaler, or it is as it was at first
 template <class Real>
-double lose_scaler(RunParts<Real>& run) {
+std::optional<double> lose_scaler(RunParts<Real>& run) {
+  if (!run.scaler) return std::nullopt;
   const double before = run.scaler->scale();
+  const auto state = run.scaler->state();
   run.scaler.emplace(run.study.scaler, run.gradients.format);
+  if (run.scaler->state() == state) return std::nullopt;
   return run.scaler->scale() / before;
 }
 
@@ -52,15 +56,11 @@ double lose_scaler(RunParts<Real>& run) {
 template <class Real>
 void reload(RunParts<Real>& run, std::uint64_t step) {
   for (const std::string& lost : run.study.run.reload_loses) {
-    double value = 0;
-    if (lost == "master_weights")
-      value = lose_master_weights(run);
-    else if (lost == "moments")
-      value = lose_moments(run);
-    else if (run.scaler)
-      value = lose_scaler(run);
-    // A scale that is as it was is no loss.
-    if (value != (lost == "scaler" ? 1 : 0)) run.result.findings.push_back({step, "", lost, "reload_lost", value, 0});
+    const auto unless_none = [](double share) { return share == 0 ? std::nullopt : std::optional(share); };
+    const std::optional<double> value = lost == "master_weights" ? unless_none(lose_master_weights(run))
+                                        : lost == "moments"      ? unless_none(lose_moments(run))
+                                                                 : lose_scaler(run);
+    if (value) run.result.findings.push_back({step, "", lost, "reload_lost", *value, 0});
   }
 }
 

@@ -102,14 +102,14 @@ void update(RunParts<Real>& run, std::uint64_t steps, const OptimizedPart& part,
                        update_key(run.seed), run.next_random, run.result.parameters[i].shape, run.options.threads);
     run.next_random += run.weights[i].size();
     row.wanted += counts.wanted;
-    row.lost += counts.lost;
+    row.lost += counts.lost, row.small += counts.small;
     count(counts, row, is_in_last_tenth, run.result.updates[i]);
   }
 }
 
 void find_once(RunResult& result, TrainFinding found) {
   for (const TrainFinding& other : result.findings)
-    if (other.finding == found.finding && other.layer == found.layer) return;
+    if (other.finding == found.finding && other.layer == found.layer && other.place == found.place) return;
   result.findings.push_back(std::move(found));
 }
 
@@ -120,7 +120,8 @@ void look_for_explosions(RunResult& result, std::uint64_t step, std::size_t firs
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     const auto largest = static_cast<double>(emu::greatest_magnitude(std::span<const Real>(gradients[i])));
     if (largest > exploding && std::isfinite(largest))
-      find_once(result, {step, result.parameters[first + i].name, "gradient", "exploding_tensor", largest, exploding});
+      if (const auto [layer, parameter] = layer_and_parameter(result.parameters[first + i].name); true)
+        find_once(result, {step, layer, "grad_" + parameter, "exploding_tensor", largest, exploding});
   }
 }
 
@@ -142,6 +143,19 @@ void keep_gradients(RunParts<Real>& run, std::uint64_t step, std::size_t part, c
     run.result.gradients.back().values[run.parts[part].objective.begin + i] = wide(gradients[i]);
 }
 
+/// The first gradient that unscaling made infinite or NaN, which no tape has seen.
+template <class Real>
+void note_bad_gradient(RunParts<Real>& run, const Objective& objective, const Tensors<Real>& gradients, bool was_found,
+                       std::uint64_t step) {
+  if (was_found || run.bad_gradient || all_finite(gradients)) return;
+  const auto first = std::find_if(gradients.begin(), gradients.end(),
+                                  [](const auto& values) { return !emu::all_finite(std::span<const Real>(values)); });
+  const auto [layer, parameter] =
+      layer_and_parameter(run.result.parameters[objective.begin + static_cast<std::size_t>(first - gradients.begin())].name);
+  const Real bad = *std::find_if(first->begin(), first->end(), [](Real x) { return !std::isfinite(x); });
+  run.bad_gradient = {step, layer, "unscale grad_" + parameter, "non_finite", static_cast<double>(bad), 0};
+}
+
 /// The loss, gradients and update of one optimizer. @returns what the scaler is to be told
 template <class Real>
 recipes::Seen one_part(RunParts<Real>& run, std::uint64_t step, std::uint64_t steps, std::size_t part, TrainStep& row) {
@@ -149,18 +163,21 @@ recipes::Seen one_part(RunParts<Real>& run, std::uint64_t step, std::uint64_t st
   const std::optional<recipes::Scaler>& scaler = run.scaler;
   const Objective& objective = run.parts[part].objective;
   const bool is_last = part + 1 == run.parts.size();  // of gan the generator, whose loss is the curve
-  double& loss = is_last ? row.loss : row.other_loss;
-  Tensors<Real> gradients = scaled_gradients(run, step, part, row.scale, loss);
+  BatchResults results;
+  Tensors<Real> gradients = scaled_gradients(run, step, part, row.scale, results);
+  (is_last ? row.loss : row.other_loss) = results.loss;
+  row.right += results.right, row.asked += results.asked;
   // The scaled gradients are looked at before they are multiplied, as PyTorch does; Genesis looks behind.
   recipes::Seen seen{.found_inf = !all_finite(gradients)};
   if (scaler && scaler->bin_edge()) seen.upper = share_above(gradients, *scaler->bin_edge());
   if (spec.clip == "before_unscale") clip(gradients, spec);
   if (spec.unscale == "before_step") unscale(run, gradients, row.scale);
-  if (scaler && scaler->unscales_in_format()) seen.found_inf = !all_finite(gradients);
   if (is_last) row.grad_norm = norm_of(gradients);
   look_for_explosions(run.result, step, objective.begin, gradients);
   if (run.options.gradients_every > 0 && step % run.options.gradients_every == 0) keep_gradients(run, step, part, gradients);
+  note_bad_gradient(run, objective, gradients, seen.found_inf, step);
   if (spec.clip == "after_unscale") clip(gradients, spec);
+  if (scaler && scaler->unscales_in_format()) seen.found_inf = !all_finite(gradients);
   // One scaler may serve several optimizers: whether a step is skipped is each one's own, the next scale comes of them all.
   bool skipped = false;
   if (scaler && spec.on_overflow == "skip") skipped = recipes::Scaler(*scaler).step(seen).skipped;
@@ -174,6 +191,7 @@ recipes::Seen one_part(RunParts<Real>& run, std::uint64_t step, std::uint64_t st
 
 template <class Real>
 void one_step(RunParts<Real>& run, std::uint64_t step, std::uint64_t steps) {
+  run.bad_gradient.reset();
   TrainStep row{.step = step, .scale = run.scaler ? run.scaler->scale() : 1};
   recipes::Seen all;
   run.reduced_bytes = 0;
@@ -202,7 +220,8 @@ void one_step(RunParts<Real>& run, std::uint64_t step, std::uint64_t steps) {
     if (!bad_loss) {
       const BadWeight bad = first_bad_weight(run);
       found.value = bad.value;
-      if (!place) found.layer = bad.layer, found.place = bad.parameter;
+      if (!place) found.layer = bad.layer, found.place = "update " + bad.parameter;
+      if (!place && run.bad_gradient) found = *run.bad_gradient;
     }
     result.findings.push_back(found);
   }

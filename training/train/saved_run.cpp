@@ -133,9 +133,9 @@ SavedRun read_saved_run(const std::string& path) {
 void save_result(const RunResult& result, SavedRun& run) {
   std::vector<double>& steps = run.numbers["result/steps"];
   for (const TrainStep& s : result.steps)
-    for (const double x :
-         {number(s.step), s.loss, s.grad_norm, s.scale, s.skipped ? 1.0 : 0.0, number(s.wanted), number(s.lost), s.other_loss,
-          s.other_skipped ? 1.0 : 0.0, number(s.average_wanted), number(s.average_lost)})
+    for (const double x : {number(s.step), s.loss, s.grad_norm, s.scale, s.skipped ? 1.0 : 0.0, number(s.wanted),
+                           number(s.lost), number(s.small), number(s.right), number(s.asked), s.other_loss,
+                           s.other_skipped ? 1.0 : 0.0, number(s.average_wanted), number(s.average_lost)})
       steps.push_back(x);
   std::vector<double>& updates = run.numbers["result/updates"];
   for (const ParameterUpdates& u : result.updates)
@@ -146,8 +146,8 @@ void save_result(const RunResult& result, SavedRun& run) {
   for (const WatchedPlace& w : result.places) {
     const PlaceCounts& c = w.counts;
     places.push_back({w.place.layer, w.place.operation, w.place.place, emu::format_name(c.format)});
-    for (const double x : {number(w.step), number(c.count), number(c.to_zero), number(c.subnormal), number(c.overflow),
-                           number(c.nonfinite), c.signal, c.noise})
+    for (const double x : {number(w.step), number(c.count), number(c.nan), number(c.infinite), number(c.zero), number(c.exact),
+                           number(c.subnormal), number(c.to_zero), number(c.overflow), c.signal, c.noise})
       counts.push_back(x);
   }
   std::vector<double>& values = run.numbers["result/findings"];
@@ -190,7 +190,8 @@ void restore(const SavedRun& run, RunResult& result) {
   for (Taken taken(run.at("result/steps")); taken.is_left();) {
     TrainStep& s = result.steps.emplace_back();
     s.step = taken.whole(), s.loss = taken.number(), s.grad_norm = taken.number(), s.scale = taken.number();
-    s.skipped = taken.number() != 0, s.wanted = taken.whole(), s.lost = taken.whole();
+    s.skipped = taken.number() != 0, s.wanted = taken.whole(), s.lost = taken.whole(), s.small = taken.whole();
+    s.right = taken.whole(), s.asked = taken.whole();
     s.other_loss = taken.number(), s.other_skipped = taken.number() != 0;
     s.average_wanted = taken.whole(), s.average_lost = taken.whole();
   }
@@ -209,8 +210,9 @@ void restore(const SavedRun& run, RunResult& result) {
     const auto format = emu::parse_format(place.at(3).get<std::string>());
     if (!format) throw Error("a saved run of format " + place.at(3).get<std::string>());
     PlaceCounts& c = w.counts;
-    c.format = *format, w.step = counts.whole(), c.count = counts.whole(), c.to_zero = counts.whole();
-    c.subnormal = counts.whole(), c.overflow = counts.whole(), c.nonfinite = counts.whole();
+    c.format = *format, w.step = counts.whole(), c.count = counts.whole();
+    for (std::uint64_t* const to : {&c.nan, &c.infinite, &c.zero, &c.exact, &c.subnormal, &c.to_zero, &c.overflow})
+      *to = counts.whole();
     c.signal = counts.number(), c.noise = counts.number();
   }
   result.findings.clear();

@@ -57,6 +57,8 @@ std::vector<reports::Finding> train_findings(const std::vector<RunResult>& runs,
       text += ", Frechet distance " + digits(mean_of(distances), 3);
     if (const double skipped = mean_of(t.of(skipped_in)); skipped > 0)
       text += ", " + digits(skipped, 3) + (skipped == 1 ? " step" : " steps") + " skipped";
+    if (const double skipped = mean_of(t.of(others_skipped_in)); skipped > 0)
+      text += ", " + digits(skipped, 3) + (skipped == 1 ? " step" : " steps") + " of the discriminator skipped";
     ProductCounts products;
     for (const RunResult* const one : t.runs)
       for (const auto& [what, count] : one->products) products[what] += count;

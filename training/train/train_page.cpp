@@ -112,7 +112,7 @@ std::vector<std::pair<std::string, std::string>> operations_of(const TrainStudy&
   for (const ParameterShape& shape : shapes) variables.push_back(tape.input(Array<float>(shape.shape), emu::float32, false));
   Buffers<float> buffers;
   for (const Objective& objective : objectives_of(study, shapes))
-    loss_of(tape, study, objective, variables, samples, {0}, 0, buffers);
+    loss_of(tape, study, objective, variables, samples, {0, 0}, 0, buffers);  // batch norms take two
   return all;
 }
 
@@ -139,6 +139,7 @@ reports::Table places_table(const TrainStudy& study) {
   reports::Table table{"places", {"recipe", "layer", "operation", "place", "format", "scaling", "rounding", "engine"}, {}};
   for (const std::string& word : study.run.recipes) {
     const recipes::Recipe recipe = recipes::open_recipe(word);
+    const std::string& name = recipe.name;
     DelayedScales delayed;
     const Precision precision = on_engine(precision_of(recipe, delayed, product_layers(study.model)), study.run.engine);
     for (const auto& [layer, operation] : operations_of(study)) {
@@ -147,22 +148,22 @@ reports::Table places_table(const TrainStudy& study) {
         const auto format = [](const std::optional<Storage>& s) {
           return s ? emu::format_name(s->format) : std::string("keep");
         };
-        table.rows.push_back({word, layer, operation, "input", format(p.input), "", "", ""});
-        table.rows.push_back({word, layer, operation, "output", format(p.output), "", "", ""});
+        table.rows.push_back({name, layer, operation, "input", format(p.input), "", "", ""});
+        table.rows.push_back({name, layer, operation, "output", format(p.output), "", "", ""});
         continue;
       }
       const ProductPrecision p = precision.product(operation, layer);
       const auto operand = [&](const char* place, const OperandPrecision& o) {
-        table.rows.push_back({word, layer, operation, place, emu::format_name(o.storage.format), o.scaling.word,
+        table.rows.push_back({name, layer, operation, place, emu::format_name(o.storage.format), o.scaling.word,
                               std::string(emu::name_of(o.storage.options.rounding)), p.engine});
       };
       operand("input", p.input), operand("weight", p.weight), operand("grad_output", p.grad_output);
       const std::string promoted = p.promote == 0 ? "" : "promoted every " + std::to_string(p.promote);
-      table.rows.push_back({word, layer, operation, "accumulate", emu::format_name(p.accumulate), promoted, "", p.engine});
-      if (p.hadamard) table.rows.push_back({word, layer, operation, "grad_weight operands", "", "hadamard", "", p.engine});
+      table.rows.push_back({name, layer, operation, "accumulate", emu::format_name(p.accumulate), promoted, "", p.engine});
+      if (p.hadamard) table.rows.push_back({name, layer, operation, "grad_weight operands", "", "hadamard", "", p.engine});
       for (const auto& [place, storage] :
            {std::pair{"output", p.output}, {"grad_input", p.grad_input}, {"grad_weight", p.grad_weight}})
-        table.rows.push_back({word, layer, operation, place, emu::format_name(storage.format), "", "", p.engine});
+        table.rows.push_back({name, layer, operation, place, emu::format_name(storage.format), "", "", p.engine});
     }
     const recipes::RecipeState& state = recipe.state;
     for (const auto& [place, format, scaling] :
@@ -175,7 +176,7 @@ reports::Table places_table(const TrainStudy& study) {
           {"statistics", state.statistics, ""},
           {"all_reduce", state.all_reduce.empty() ? state.gradients : state.all_reduce, ""}}) {
       const std::optional<emu::Format> known = emu::parse_format(format);
-      table.rows.push_back({word, "", "state", place, known ? emu::format_name(*known) : format,
+      table.rows.push_back({name, "", "state", place, known ? emu::format_name(*known) : format,
                             scaling == "none" ? std::string() : scaling, place == std::string("weights") ? state.update : "",
                             ""});
     }

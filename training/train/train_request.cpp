@@ -12,15 +12,16 @@
 #include "training/train/schedule.hpp"
 #include "training/train/train_all.hpp"
 #include "training/train/train_findings.hpp"
+#include "training/train/train_page.hpp"
 #include "training/train/train_tables.hpp"
 
 namespace ulpscope::training {
 
 void TrainRequest::describe(requests::Fields& fields) {
-  fields.add("study", study, "a TOML file: [model], [data], [loss], [optimizer], [scaler], [run]").as_input("STUDY").needed();
+  fields.add("file", study, "a TOML file: [model], [data], [loss], [optimizer], [scaler], [run]").as_input("STUDY").needed();
   fields.add("recipe", recipe, "in place of the study's").as_commas().as_value("RECIPE,...");
   fields.add("seed", seed, "in place of the study's").as_commas().as_value("N,...").whole();
-  fields.add("steps", steps, "in place of the study's").whole({.least = 1});
+  fields.add("steps", steps, "in place of the study's").whole({1, 1'000'000'000});
   fields.add("engine", engine, "of all products, in place of the recipes'").as_value("E");
   const auto of_machine = [&](requests::Field& field) -> requests::Field& { return field.in(requests::Scope::machine); };
   of_machine(
@@ -70,9 +71,12 @@ studies::StudyResult run(const TrainRequest& request, const studies::Progress& p
   const std::vector<RunResult> runs = train_all(study, all);
   std::vector<reports::Table> tables = train_tables(runs);
   tables[3].name = "train_findings";  // a report has findings.csv of all its studies
+  std::vector<std::string> remarks = study.idle;
+  for (std::string& sentence : idle_rules(study)) remarks.push_back(std::move(sentence));
   const bool failed = study.expect.empty() && std::any_of(runs.begin(), runs.end(), [](const auto& r) { return r.diverged; });
   return {.tables = std::move(tables),
           .findings = train_findings(runs, study.expect),
+          .remarks = std::move(remarks),
           .outcome = failed ? studies::StudyOutcome::failed : studies::StudyOutcome::done};
 }
 

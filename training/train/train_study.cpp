@@ -97,9 +97,10 @@ OptimizerSettings OptimizerSpec::settings() const {
 }
 
 void RunSpec::describe(requests::Fields& fields) {
-  fields.add("steps", steps, "of the optimizer");
-  fields.add("epochs", epochs, "times through the data, in place of steps");
-  fields.add("accumulate", accumulate, "batches whose gradients one step adds up").whole({.least = 1});
+  constexpr std::uint64_t most = 1'000'000'000;
+  fields.add("steps", steps, "of the optimizer").whole({.most = most});
+  fields.add("epochs", epochs, "times through the data, in place of steps").whole({.most = 1'000'000});
+  fields.add("accumulate", accumulate, "batches whose gradients one step adds up").whole({1, 1 << 20});
   fields.add("warmup", warmup, "steps in which the learning rate grows from 0");
   fields.add("schedule", schedule, "constant, or cosine to 0").checked(among({"constant", "cosine"}));
   fields.add("workers", workers, "that have a batch each and add up their gradients").whole({1, 1 << 10});

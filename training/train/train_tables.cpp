@@ -26,8 +26,16 @@ bool has_two_losses(const std::vector<RunResult>& runs) {
 }
 
 reports::Table curves_table(const std::vector<RunResult>& runs) {
-  reports::Table table{"curves", {"recipe", "seed", "step", "loss", "grad_norm", "scale", "skipped", "lost_updates"}, {}};
+  reports::Table table{
+      "curves", {"recipe", "seed", "step", "loss", "grad_norm", "scale", "skipped", "lost_updates", "below_half_ulp"}, {}};
   const bool two = has_two_losses(runs);
+  const bool guess = std::any_of(runs.begin(), runs.end(), [](const RunResult& run) {
+    return std::any_of(run.steps.begin(), run.steps.end(), [](const TrainStep& step) { return step.asked > 0; });
+  });
+  if (guess) table.columns.emplace_back("accuracy");
+  const auto share = [](std::uint64_t some, std::uint64_t all) {
+    return all == 0 ? 0.0 : static_cast<double>(some) / static_cast<double>(all);
+  };
   if (two) table.columns.insert(table.columns.end(), {"discriminator_loss", "discriminator_skipped"});
   for (const RunResult& run : runs)
     for (const TrainStep& step : run.steps) {
@@ -39,7 +47,9 @@ reports::Table curves_table(const std::vector<RunResult>& runs) {
              step.grad_norm,
              step.scale,
              whole(step.skipped ? 1 : 0),
-             step.wanted == 0 ? 0.0 : static_cast<double>(step.lost) / static_cast<double>(step.wanted)};
+             share(step.lost, step.wanted),
+             share(step.small, step.wanted)};
+      if (guess) row.emplace_back(share(step.right, step.asked));
       if (two) row.insert(row.end(), {step.other_loss, whole(step.other_skipped ? 1 : 0)});
     }
   return table;
@@ -49,6 +59,7 @@ reports::Table summary_table(const std::vector<RunResult>& runs) {
   const std::vector<RecipeRuns> recipes = by_recipe(runs);
   const auto base = std::find_if(recipes.begin(), recipes.end(), [](const RecipeRuns& t) { return t.recipe == "float32"; });
   reports::Table table{"summary", {}, {}};
+  const bool two = has_two_losses(runs);
   for (const RecipeRuns& t : recipes) {
     const std::vector<double> losses = t.of(final_loss);
     const double gap = base == recipes.end() ? std::nan("") : mean_of(losses) - mean_of(base->of(final_loss));
@@ -59,14 +70,15 @@ reports::Table summary_table(const std::vector<RunResult>& runs) {
          {"runs", whole(t.runs.size())},
          {"diverged", whole(static_cast<std::uint64_t>(mean_of(t.of(diverged)) * static_cast<double>(t.runs.size()) + 0.5))},
          {"final_loss", cell(mean_of(losses))},
-         {"final_loss_sd", cell(deviation_of(losses))},
+         {"final_loss_sd", cell(losses.size() < 2 ? std::nan("") : deviation_of(losses))},
          {"gap_to_float32", cell(gap)},
          {"welch_t", cell(base == recipes.end() || &*base == &t ? std::nan("") : welch(losses, base->of(final_loss)))},
          {"accuracy", accuracies.empty() ? reports::Cell(std::string()) : reports::Cell(mean_of(accuracies))},
-         {"accuracy_sd", accuracies.empty() ? reports::Cell(std::string()) : reports::Cell(deviation_of(accuracies))},
+         {"accuracy_sd", accuracies.size() < 2 ? reports::Cell(std::string()) : reports::Cell(deviation_of(accuracies))},
          {"optimum", t.runs.front()->optimum ? reports::Cell(*t.runs.front()->optimum) : reports::Cell(std::string())},
          {"distance", t.distances().empty() ? reports::Cell(std::string()) : reports::Cell(mean_of(t.distances()))},
          {"skipped_steps", mean_of(t.of(skipped_in))},
+         {"discriminator_skipped_steps", two ? reports::Cell(mean_of(t.of(others_skipped_in))) : reports::Cell(std::string())},
          {"lost_updates", mean_of(t.of(lost_share))},
          {"bytes_per_parameter", t.runs.front()->bytes_per_parameter},
          {"bytes_per_activation", t.runs.front()->bytes_per_activation},
@@ -89,15 +101,16 @@ reports::Table evaluations_table(const std::vector<RunResult>& runs) {
 
 reports::Table tensors_table(const std::vector<RunResult>& runs) {
   reports::Table table{"tensors",
-                       {"recipe", "seed", "step", "layer", "operation", "place", "format", "count", "to_zero", "subnormal",
-                        "overflow", "nonfinite", "sqnr_db"},
+                       {"recipe", "seed", "step", "layer", "operation", "place", "format", "count", "nan", "infinite", "zero",
+                        "exact", "rounded", "subnormal", "to_zero", "overflow", "sqnr_db"},
                        {}};
   for (const RunResult& run : runs)
     for (const WatchedPlace& watched : run.places) {
       const PlaceCounts& c = watched.counts;
       table.rows.push_back({run.recipe, whole(run.seed), whole(watched.step), watched.place.layer, watched.place.operation,
-                            watched.place.place, emu::format_name(c.format), whole(c.count), whole(c.to_zero),
-                            whole(c.subnormal), whole(c.overflow), whole(c.nonfinite), c.sqnr_db()});
+                            watched.place.place, emu::format_name(c.format), whole(c.count), whole(c.nan), whole(c.infinite),
+                            whole(c.zero), whole(c.exact), whole(c.rounded()), whole(c.subnormal), whole(c.to_zero),
+                            whole(c.overflow), c.sqnr_db()});
     }
   return table;
 }
