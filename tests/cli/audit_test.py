@@ -135,8 +135,10 @@ class Programs(unittest.TestCase):
     def test_programs_that_cannot_be_run_are_named(self):
         code, _, err = self.audit("program:./nowhere {ref} {out}")
         self.assertEqual(code, 2)
-        told = "exit code 127" if is_emulated(PROGRAM) else "program ./nowhere: cannot be run: No such file"  # POSIX allows both
-        self.assertIn(told, err)
+        told = ["program ./nowhere: cannot be run: No such file"]
+        if is_emulated(PROGRAM):  # POSIX allows both, and so do emulators
+            told.append("exit code 127")
+        self.assertTrue(any(one in err for one in told), err)
         self.assertIn("a quote is not closed", self.audit("program:'true {out}")[2])
         self.assertIn("is not given the output", self.audit("program:true {ref}")[2])
         code, _, err = run("program:true {out}", env={"TMPDIR": "/nonexistent"})

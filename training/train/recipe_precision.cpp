@@ -8,6 +8,7 @@
 #include "emu/bulk.hpp"
 #include "emu/error.hpp"
 #include "emu/names.hpp"
+#include "emu/suggestions.hpp"
 #include "requests/parts.hpp"
 
 namespace ulpscope::training {

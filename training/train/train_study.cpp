@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "emu/error.hpp"
-#include "emu/names.hpp"
+#include "emu/suggestions.hpp"
 #include "recipes/scaler.hpp"
 #include "requests/numbers.hpp"
 
