@@ -65,6 +65,7 @@ std::string stated_once(const std::vector<Column>& columns, std::size_t width) {
   std::string text;
   std::size_t used = 0;
   for (const auto& column : columns) {
+    if (column.cells.front().empty()) continue;  // of nothing there is nothing to say
     const std::string item = column.name + ' ' + column.cells.front();
     if (used > 0 && used + 2 + width_of(item) + 1 > width) {
       text += ",\n";

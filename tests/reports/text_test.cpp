@@ -98,6 +98,13 @@ TEST_CASE("a lone row states its words and tables its numbers") {
         "grad    float16  1048576  1234567         0              1   38.123\n");
 }
 
+TEST_CASE("a column without a cell that says anything is not stated") {
+  const Table table{.name = "t",
+                    .columns = {"k", "none", "x", "same"},
+                    .rows = {{"a", "", std::int64_t{1}, "s"}, {"b", "", std::int64_t{2}, "s"}}};
+  CHECK(to_text(table) == "same s\n\nk  x\na  1\nb  2\n");
+}
+
 TEST_CASE("a key column that is constant is stated and the next one takes its place") {
   auto table = census();
   table.rows.resize(2);

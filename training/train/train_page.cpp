@@ -202,6 +202,22 @@ std::vector<std::string> idle_rules(const TrainStudy& study) {
   return sentences;
 }
 
+namespace {
+
+/// The same without columns in which every cell is empty.
+reports::Table filled(const reports::Table& table) {
+  reports::Table kept{table.name, {}, std::vector<std::vector<reports::Cell>>(table.rows.size())};
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    const auto is_empty = [i](const auto& row) { return row[i] == reports::Cell(std::string()); };
+    if (std::all_of(table.rows.begin(), table.rows.end(), is_empty)) continue;
+    kept.columns.push_back(table.columns[i]);
+    for (std::size_t row = 0; row < table.rows.size(); ++row) kept.rows[row].push_back(table.rows[row][i]);
+  }
+  return kept;
+}
+
+}  // namespace
+
 reports::Page train_page(const std::vector<RunResult>& runs, const TrainStudy& study) {
   std::vector<reports::Table> tables = train_tables(runs);
   std::string model = study.model.kind;
@@ -223,7 +239,7 @@ reports::Page train_page(const std::vector<RunResult>& runs, const TrainStudy& s
     return x == nullptr ? std::numeric_limits<double>::infinity() : *x;
   };
   std::stable_sort(ranking.rows.begin(), ranking.rows.end(), [&](const auto& a, const auto& b) { return value(a) < value(b); });
-  page.blocks.emplace_back(std::move(ranking));
+  page.blocks.emplace_back(filled(ranking));
   if (tables.size() > 4) page.blocks.emplace_back(tables[4]);
   page.sections.push_back(
       {.id = "findings", .title = "What the monitor found", .fold = reports::Section::Fold::closed, .blocks = {tables[3]}});
