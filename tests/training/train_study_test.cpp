@@ -79,6 +79,19 @@ TEST_CASE("keys that have no effect are named with their lines", "[training]") {
             .empty());
 }
 
+TEST_CASE("what is in a file of weights and not in the model is named", "[training]") {
+  TemporaryDirectory folder;
+  const std::string study = one_weight(folder, 1, 1, "");
+  const auto unused = [&] { return unused_in_init(parse_train_study(study, "s.toml").model); };
+  CHECK(unused().empty());
+  write_weights(folder.file("w.safetensors"), {{"0.weight", {1, 1}, {1}},
+                                               {"0.bias", {1}, {0}},
+                                               {"1.weight", {1}, {1}},
+                                               {"0.running_mean", {1}, {0}},
+                                               {"0.num_batches_tracked", {1}, {3}}});
+  CHECK(unused() == folder.file("w.safetensors") + ": the model has no 1.weight; not taken");
+}
+
 TEST_CASE("the bytes of a text are tokens", "[training]") {
   const Samples samples = text_samples("banana split", "t.txt", 4, 9);
   // Of " abilnpst", by byte.

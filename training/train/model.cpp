@@ -3,6 +3,7 @@
 #include "training/train/model.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <map>
@@ -13,6 +14,7 @@
 
 #include "emu/error.hpp"
 #include "emu/philox.hpp"
+#include "emu/suggestions.hpp"
 #include "tensors/tensor.hpp"
 #include "training/tape/operations.hpp"
 #include "training/train/gpt.hpp"
@@ -237,6 +239,23 @@ void initial_statistics(const ModelSpec& model, Buffers<Real>& buffers) {
   };
   read_all(model.layers, model.kind == "gan" ? "generator." : "");
   read_all(model.discriminator, "discriminator.");
+}
+
+std::string unused_in_init(const ModelSpec& model) {
+  if (model.init == "kaiming_uniform") return {};
+  std::set<std::string> taken;
+  for (const ParameterShape& parameter : parameters_of(model)) taken.insert(parameter.name);
+  std::vector<std::string> unused;
+  for (const tensors::Tensor& tensor : tensors::open(model.init)) {
+    const bool is_statistics = std::ranges::any_of(std::array{running_mean, running_variance, ".num_batches_tracked"},
+                                                   [&](const char* ending) { return tensor.name.ends_with(ending); });
+    if (!is_statistics && !taken.contains(tensor.name)) unused.push_back(tensor.name);
+  }
+  if (unused.empty()) return {};
+  const std::size_t more = unused.size() - std::min<std::size_t>(unused.size(), 3);
+  unused.resize(unused.size() - more);
+  return model.init + ": the model has no " + emu::comma_separated(unused) +
+         (more == 0 ? "" : " and " + std::to_string(more) + " more") + "; not taken";
 }
 
 #define ULPSCOPE_MODELS(Real)                                                                                           \

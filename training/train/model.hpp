@@ -56,6 +56,9 @@ inline constexpr const char *running_mean = ".running_mean", *running_variance =
 template <class Real>
 void initial_statistics(const ModelSpec& model, Buffers<Real>& buffers);
 
+/// A sentence that names what `init` holds and the model does not take; empty where it takes all. @throws ulpscope::Error
+std::string unused_in_init(const ModelSpec& model);
+
 /// Layers one after the other, on parameters in the order of layer_parameters(). With `checkpoint` nothing but their results is
 /// kept. @throws ulpscope::Error naming the layer that the shapes do not fit
 template <class Real>

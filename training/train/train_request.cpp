@@ -73,6 +73,7 @@ studies::StudyResult run(const TrainRequest& request, const studies::Progress& p
   tables[3].name = "train_findings";  // a report has findings.csv of all its studies
   std::vector<std::string> remarks = study.idle;
   for (std::string& sentence : idle_rules(study)) remarks.push_back(std::move(sentence));
+  if (std::string unused = unused_in_init(study.model); !unused.empty()) remarks.push_back(std::move(unused));
   const bool failed = study.expect.empty() && std::any_of(runs.begin(), runs.end(), [](const auto& r) { return r.diverged; });
   return {.tables = std::move(tables),
           .findings = train_findings(runs, study.expect),
