@@ -6,13 +6,12 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <optional>
 
 #include "emu/error.hpp"
 #include "emu/names.hpp"
 #include "emu/suggestions.hpp"
+#include "files/read_file.hpp"
 #include "requests/parts.hpp"
 
 namespace ulpscope::recipes {
@@ -204,12 +203,7 @@ Recipe open_recipe(const std::string& word) {
 }
 
 std::string recipe_text(const std::string& word) {
-  if (is_file(word)) {
-    std::ifstream file(word, std::ios::binary);
-    std::string text{std::istreambuf_iterator<char>(file), {}};
-    if (!file) throw Error(word + ": cannot be read");
-    return text;
-  }
+  if (is_file(word)) return files::read_file(word);
   std::vector<std::string> names;
   for (const requests::BuiltInFile& preset : recipe_presets()) {
     if (preset.name == word) return std::string(preset.text);

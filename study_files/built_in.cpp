@@ -5,12 +5,11 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include "emu/error.hpp"
 #include "emu/names.hpp"
 #include "emu/suggestions.hpp"
+#include "files/read_file.hpp"
 #include "requests/toml.hpp"
 #include "training/train/train_request.hpp"
 
@@ -40,9 +39,7 @@ StudyText open_study(const std::string& word) {
   std::error_code ignored;
   const bool is_folder = std::filesystem::is_directory(word, ignored);  // a report may have the name of a built-in study
   if (!is_folder && std::filesystem::exists(word, ignored)) {
-    std::ifstream file(word, std::ios::binary);
-    std::string text{std::istreambuf_iterator<char>(file), {}};
-    if (!file) throw Error(word + ": cannot be read");
+    std::string text = files::read_file(word);
     return {word, is_train_file(text, word) ? study_of_train_file(word) : std::move(text)};
   }
   std::vector<std::string> names;

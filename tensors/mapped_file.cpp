@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <new>
 #include <cstring>
 
 #include "emu/error.hpp"
@@ -58,6 +59,7 @@ MappedFile::MappedFile(const std::string& path) : path_(path) {
   const auto size = static_cast<std::size_t>(opened_.st_size);
   if (size == 0) fail("is empty");
   void* const start = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.value(), 0);
+  if (start == MAP_FAILED && errno == ENOMEM) throw std::bad_alloc();
   if (start == MAP_FAILED) fail(std::strerror(errno));
   ::madvise(start, size, MADV_SEQUENTIAL);
   bytes_ = {static_cast<const std::byte*>(start), size};

@@ -4,8 +4,6 @@
 
 #include <csv.h>
 
-#include <fstream>
-#include <iterator>
 #include <string_view>
 
 #include "emu/error.hpp"
@@ -13,19 +11,8 @@
 
 namespace ulpscope::reports {
 
-namespace {
-
-std::string read_bytes(const std::string& path) {
-  if (const auto own = files::own_file(path)) return std::string(*own);
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream) throw Error(path + ": cannot be read");
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
-
-}  // namespace
-
 CsvFile read_csv(const std::string& path) {
-  std::string bytes = read_bytes(path);
+  std::string bytes = files::read_file_or_own(path);
   if (constexpr std::string_view mark = "\xef\xbb\xbf"; bytes.starts_with(mark)) bytes.erase(0, mark.size());  // spreadsheets'
   std::vector<std::vector<std::string>> rows(1);
   csv_parser parser;

@@ -294,7 +294,14 @@ class ExitCodes(unittest.TestCase):
             done = subprocess.run([PROGRAM, "generate", "matmul", "ties", "--m", "16384", "--n", "16384", "--k", "8", "-o", "case"],
                                   cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=limited, timeout=LIMIT)
             self.assertFalse(os.path.exists(os.path.join(folder, "case")))
-        self.assertEqual((done.returncode, done.stdout, done.stderr), (5, "", "ulpscope: out of memory\n"))
+            header = b"{'descr': '<f4', 'fortran_order': False, 'shape': (268435456,), }\n"
+            with open(os.path.join(folder, "big.npy"), "wb") as file:
+                file.write(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header)
+                file.truncate(10 + len(header) + 2**30)
+            mapped = subprocess.run([PROGRAM, "info", "big.npy"], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                    preexec_fn=limited, timeout=LIMIT)
+        for one in done, mapped:
+            self.assertEqual((one.returncode, one.stdout, one.stderr), (5, "", "ulpscope: out of memory\n"))
 
 
 unittest.main()

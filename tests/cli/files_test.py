@@ -192,6 +192,12 @@ class NoFiles(Folder):
         for name in ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"):
             self.assertEqual(self.refused("info", name, stdin=subprocess.PIPE), f"{name}: is a pipe; write it to a file first")
 
+    def test_texts_from_a_pipe(self):
+        os.mkfifo(self.path / "pipe.csv")
+        os.mkfifo(self.path / "pipe.toml")
+        for command in (["scale", "pipe.csv"], ["run", "pipe.toml", "-o", "out"], ["recipes", "pipe.toml"], ["train", "pipe.toml"]):
+            self.assertIn(f"{command[1]}: is a pipe, not a file", self.refused(*command))
+
     def test_a_dump_from_a_pipe(self):
         os.mkfifo(self.path / "dump")
         self.assertIn("is a pipe", self.refused("conform", "--from", "fp16", "--to", "fp16", "--dump", "dump"))

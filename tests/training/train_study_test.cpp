@@ -35,7 +35,7 @@ TEST_CASE("runs have names of their own, and settings that train something", "[t
   CHECK_THROWS_WITH(parsed("", "betas = [0.9, 1]\n"), ContainsSubstring("betas: 1: give numbers below 1"));
   // Others may stand in its place.
   TrainStudy study = parse_train_study(one_weight(folder, 1, 1, "") + "recipes = [\"gone.toml\"]\n", "study.toml");
-  CHECK_THROWS_WITH(check_runs(study), Equals("study.toml:13: [run] recipes: gone.toml: cannot be read"));
+  CHECK_THROWS_WITH(check_runs(study), Equals("study.toml:13: [run] recipes: gone.toml: cannot be read: No such file or directory"));
   study.run.recipes = {"float32"};
   CHECK_NOTHROW(check_runs(study));
 }
