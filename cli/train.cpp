@@ -94,9 +94,7 @@ training::RunOptions options_of(const Train& train) {
 
 int run(const Train& train, const Arguments& arguments) try {
   const training::TrainStudy study = training::resolve(train.request);
-  for (const std::string& sentence : study.idle) remark(emu::visible(sentence));
-  for (const std::string& sentence : training::idle_rules(study)) remark(emu::visible(sentence));
-  if (const std::string unused = training::unused_in_init(study.model); !unused.empty()) remark(emu::visible(unused));
+  for (const std::string& sentence : training::remarks_of(study)) remark(emu::visible(sentence));
   if (train.dry_run) return print(training::places_table(study), train.common, 4), done;
   if (!train.directory.empty()) {
     refuse_choice(train.common, "-o " + train.directory + ": a report holds");

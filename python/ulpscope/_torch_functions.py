@@ -21,6 +21,17 @@ def known(*functions):
     return add
 
 
+def tensors_of(value):
+    """All tensors of a value: of tuples, lists and dictionaries those within."""
+    if isinstance(value, torch.Tensor):
+        return [value]
+    if isinstance(value, dict):
+        value = value.values()
+    elif not isinstance(value, (list, tuple)):
+        return []
+    return [x for one in value for x in tensors_of(one)]
+
+
 def is_numbers(*values):
     return all(isinstance(v, torch.Tensor) and v.is_floating_point() for v in values)
 

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from . import _torch_layers, _torch_products  # noqa: F401: they fill KNOWN
-from ._torch_functions import IN_PLACE, KNOWN
+from ._torch_functions import IN_PLACE, KNOWN, tensors_of
 
 # What carries numbers along as they are: torch does it, and the format goes with them.
 _MOVES = {
@@ -198,14 +198,3 @@ class Operations(TorchDispatchMode):
 def _is_computed(tensor):
     """Whether it is an operation's result, and no weight."""
     return hasattr(tensor, "_ulpscope_format") and not isinstance(tensor, torch.nn.Parameter)
-
-
-def tensors_of(values):
-    """All tensors of a list, and of lists in it."""
-    found = []
-    for value in values:
-        if isinstance(value, torch.Tensor):
-            found.append(value)
-        elif isinstance(value, (list, tuple)):
-            found += tensors_of(value)
-    return found

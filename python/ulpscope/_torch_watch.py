@@ -11,6 +11,7 @@ from torch.optim.optimizer import register_optimizer_step_post_hook, register_op
 from . import Table
 from ._requests import whole
 from ._safetensors import Writer
+from ._torch_functions import tensors_of
 from ._torch_optimizers import has_closure
 
 _NOT_FINITE = 2199  # the bin of infinities and NaN; bin 0 is that of zeros, the others are those of binades
@@ -54,17 +55,6 @@ def _below_half_ulp(before, now, fraction_bits, least_exponent):
         power = torch.ldexp(torch.ones_like(before), exponent)
     small = update.mul_(2.0 ** (1 + fraction_bits)) < power
     return wanted, small.sum() - (update.numel() - wanted)
-
-
-def _tensors_in(value):
-    """All tensors of a value: of tuples, lists and dictionaries those within."""
-    if isinstance(value, torch.Tensor):
-        return [value]
-    if isinstance(value, dict):
-        value = value.values()
-    elif not isinstance(value, (list, tuple)):
-        return []
-    return [x for one in value for x in _tensors_in(one)]
 
 
 class watch:
@@ -209,7 +199,7 @@ class watch:
         def look(module, inputs, named):
             self._called = True
             if self._looks and torch.is_grad_enabled():
-                for x in _tensors_in([*inputs, *named.values()]):
+                for x in tensors_of([*inputs, *named.values()]):
                     self._count(name, "input", x)
 
         return look
@@ -217,7 +207,7 @@ class watch:
     def _backward(self, name):
         def look(module, _, output):
             if self._looks:
-                for x in _tensors_in(output):
+                for x in tensors_of(output):
                     if x.requires_grad:
                         x.register_hook(lambda gradient: self._count(name, "grad_output", gradient))
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from . import Format, _core, decode, verify
 from ._arrays import as_numpy
-from ._requests import Asked, documented, fields, is_array
+from ._requests import Asked, documented, fields, is_array, takes_array
 from ._safetensors import header
 from ._table import Table
 
@@ -28,6 +28,12 @@ class Failure:
             return str(_save(folder / name, value)) if is_array(value) else value
 
         def words(key, value):
+            plain = (bool, int, float, list, tuple)
+            if takes_array(known[key]) and isinstance(value, plain):
+                if isinstance(value, (list, tuple)) and value and all(isinstance(one, plain) for one in value):
+                    value = np.asarray(value, float)
+                elif not isinstance(value, (list, tuple)) and not known[key]["list"]:
+                    value = np.asarray(value)
             if isinstance(value, (list, tuple)) and known[key]["list"]:
                 return [kept(f"{key}{i}", one) for i, one in enumerate(value)]
             return kept(key, value)

@@ -175,13 +175,23 @@ class Given(unittest.TestCase):
 
 
 class Kept(unittest.TestCase):
+    def test_outputs_that_are_plain_numbers(self):
+        with tempfile.TemporaryDirectory() as folder, self.assertRaises(AssertionError) as raised:
+            us.testing.assert_sum(7.0, np.ones(3, np.float32), axis="all", out="float32")
+        with tempfile.TemporaryDirectory() as folder:
+            command = raised.exception.ulpscope.save(folder)
+            ran = subprocess.run(command.replace("ulpscope", PROGRAM, 1), shell=True, capture_output=True, text=True, timeout=300)
+        self.assertNotIn("memory:", command)
+        self.assertEqual(ran.returncode, 1, command + ran.stderr)
+
     def test_what_failed_can_be_repeated_from_its_files(self):
         """Scales, lists of arrays, and codes of fewer than 8 bits."""
         random = np.random.default_rng(1)
         a, b = random.standard_normal((5, 64)).astype(np.float32), random.standard_normal((64, 7)).astype(np.float32)
         wrong = a @ b + 1
         cases = [{"in_": "e4m3", "scale_a": np.ones(5, np.float32), "scale_b": np.ones(7, np.float32)}]
-        operands = [(a, b)]
+        cases.append({"in_": "e4m3", "scale_a": [1.0, 1.0, 1.0, 1.0, 1.0]})
+        operands = [(a, b), (a, b)]
         try:
             import ml_dtypes
         except ImportError:

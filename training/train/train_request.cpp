@@ -46,6 +46,13 @@ TrainStudy resolve(const TrainRequest& request) {
   return study;
 }
 
+std::vector<std::string> remarks_of(const TrainStudy& study) {
+  std::vector<std::string> remarks = study.idle;
+  for (std::string& sentence : idle_rules(study)) remarks.push_back(std::move(sentence));
+  if (std::string unused = unused_in_init(study.model); !unused.empty()) remarks.push_back(std::move(unused));
+  return remarks;
+}
+
 std::unique_ptr<DeviceProducts> devices_of(const TrainRequest& request) {
   if (request.device.empty() && (!request.instruction.empty() || request.check || request.emulate_rest))
     throw Error("--instruction, --check and --emulate-rest: --device is missing");
@@ -71,13 +78,10 @@ studies::StudyResult run(const TrainRequest& request, const studies::Progress& p
   const std::vector<RunResult> runs = train_all(study, all);
   std::vector<reports::Table> tables = train_tables(runs);
   tables[3].name = "train_findings";  // a report has findings.csv of all its studies
-  std::vector<std::string> remarks = study.idle;
-  for (std::string& sentence : idle_rules(study)) remarks.push_back(std::move(sentence));
-  if (std::string unused = unused_in_init(study.model); !unused.empty()) remarks.push_back(std::move(unused));
   const bool failed = study.expect.empty() && std::any_of(runs.begin(), runs.end(), [](const auto& r) { return r.diverged; });
   return {.tables = std::move(tables),
           .findings = train_findings(runs, study.expect),
-          .remarks = std::move(remarks),
+          .remarks = remarks_of(study),
           .outcome = failed ? studies::StudyOutcome::failed : studies::StudyOutcome::done};
 }
 

@@ -37,6 +37,9 @@ struct TrainRequest {
 /// The study, with what the request changes of it. @throws ulpscope::Error
 TrainStudy resolve(const TrainRequest& request);
 
+/// Sentences of what in a study has no effect: keys, rules of its recipes, tensors of `init`. @throws ulpscope::Error
+std::vector<std::string> remarks_of(const TrainStudy& study);
+
 /// The devices of the request; null where it names none. @throws ulpscope::Error, gpu::NoDevice where there is no such device
 std::unique_ptr<DeviceProducts> devices_of(const TrainRequest& request);
 
