@@ -148,6 +148,15 @@ class Given(unittest.TestCase):
             self.assertIs(type(us.round(kind(1.3), "e4m3")), kind)
         self.assertIs(type(us.round(np.int16(17), "e4m3")), np.float32)
 
+    def test_tensors_of_torch_that_are_seen_through_something(self):
+        try:
+            import torch
+        except ImportError as error:
+            self.skipTest(str(error))
+        self.assertEqual(us.round(torch._neg_view(torch.tensor([1.3])), "e4m3").tolist(), [-1.25])
+        with self.assertRaisesRegex(TypeError, "^a tensor of layout torch.sparse_coo; give its to_dense"):
+            us.round(torch.eye(2).to_sparse(), "e4m3")
+
     def test_narrow_integers_are_numbers(self):
         try:
             import ml_dtypes
