@@ -53,6 +53,13 @@ TEST_CASE("stagnation is found parameter by parameter", "[training]") {
   CHECK(later.updates[0].lost == 20);
   CHECK_FALSE(later.updates[1].since.has_value());
   CHECK_FALSE(run_of(study, "float32").updates[0].since.has_value());
+  // Every other step is taken: the last one ends what was lost before.
+  std::string parted = one_weight(folder, 1, 1, "", 4);
+  write_npy(folder.file("x.npy"), {2, 1}, {0x1p-10, 0x1p-3});
+  const RunResult other = run_of(parted.insert(parted.find("[loss]"), "batch = 1\n"), "bf16_pure");
+  CHECK(other.steps[0].lost == 1);
+  CHECK(other.steps[3].lost == 0);
+  CHECK_FALSE(other.updates[0].since.has_value());
 }
 
 TEST_CASE("a loss that rises tenfold within 50 steps is a spike, one that changes tenfold within 100 has a range",
