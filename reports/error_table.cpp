@@ -48,12 +48,6 @@ constexpr std::array census_columns{
     CensusColumn{"max_abs_error", Kind::number, Shown::always, {}},
 };
 
-std::optional<std::size_t> find(const Table& table, std::string_view column) {
-  const auto at = std::find(table.columns.begin(), table.columns.end(), column);
-  if (at == table.columns.end()) return std::nullopt;
-  return static_cast<std::size_t>(at - table.columns.begin());
-}
-
 double number(const Cell& cell) {
   if (const auto* count = std::get_if<std::int64_t>(&cell)) return static_cast<double>(*count);
   if (const auto* value = std::get_if<double>(&cell)) return *value;
@@ -70,7 +64,7 @@ std::string plain(const Cell& cell) {
 bool wanted(const Table& table, std::size_t column, Shown shown) {
   const auto in_any_row = [&](auto holds) { return std::any_of(table.rows.begin(), table.rows.end(), holds); };
   const auto& first = table.rows.front()[column];
-  const auto sqnr = find(table, "sqnr_db");
+  const auto sqnr = table.find("sqnr_db");
   switch (shown) {
     case Shown::always: return true;
     case Shown::if_it_varies: return in_any_row([&](const auto& row) { return row[column] != first; });
@@ -111,7 +105,7 @@ struct Placed {
 std::string census_table(const Table& table, std::size_t format, std::size_t count) {
   std::vector<Placed> placed;
   for (const auto& column : census_columns) {
-    const auto index = find(table, column.name);
+    const auto index = table.find(column.name);
     if (index && wanted(table, *index, column.shown)) placed.push_back({column, *index});
   }
   std::string html = "<thead><tr>" + header("format", "", true);
@@ -146,8 +140,8 @@ std::string any_table(const Table& table) {
 
 std::string error_table(const Table& table) {
   if (table.rows.empty()) return {};
-  const auto format = find(table, "format");
-  const auto count = find(table, "count");
+  const auto format = table.find("format");
+  const auto count = table.find("count");
   const auto content = format && count ? census_table(table, *format, *count) : any_table(table);
   return "<div class=\"scroll\"><table class=\"data\">\n" + content + "\n</table></div>\n";
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -29,15 +30,18 @@ struct Table {
   std::vector<std::string> columns;     ///< identifying columns first
   std::vector<std::vector<Cell>> rows;  ///< each as long as `columns`
 
-  /// Whether there is a column of that name.
-  bool has(std::string_view column_name) const {
-    return std::find(columns.begin(), columns.end(), column_name) != columns.end();
+  /// The place of a column, if there is one of that name.
+  std::optional<std::size_t> find(std::string_view column_name) const {
+    const auto found = std::find(columns.begin(), columns.end(), column_name);
+    if (found == columns.end()) return std::nullopt;
+    return static_cast<std::size_t>(found - columns.begin());
   }
+  /// Whether there is a column of that name.
+  bool has(std::string_view column_name) const { return find(column_name).has_value(); }
   /// The place of a column. @throws std::out_of_range where there is none of that name
   std::size_t column(std::string_view column_name) const {
-    const auto found = std::find(columns.begin(), columns.end(), column_name);
-    if (found == columns.end()) throw std::out_of_range(name + ": no column " + std::string(column_name));
-    return static_cast<std::size_t>(found - columns.begin());
+    if (const auto place = find(column_name)) return *place;
+    throw std::out_of_range(name + ": no column " + std::string(column_name));
   }
   /// Adds the rows of another table of the same columns, which are its own where it has none yet.
   void append(const Table& more) {

@@ -15,7 +15,7 @@
 namespace ulpscope::verify {
 namespace {
 
-std::int64_t number(std::uint64_t n) { return static_cast<std::int64_t>(n); }
+using reports::whole;
 
 /// How far apart two magnitudes are, in buckets: 0, up to half an ulp, 1, 2, 4, ...
 int magnitude_bucket(double ulps) {
@@ -63,14 +63,14 @@ std::string Verdict::sentence() const {
 }
 
 reports::Table verdict_table(const Verdict& v) {
-  return {"verify",
-          {"output", "verdict", "bound", "dtype", "shape", "count", "equal", "within", "beyond", "nonfinite",
-           "nonfinite_expected", "zeros_pass", "bias_ulp", "mean_abs_ulp", "max_ulp_error", "max_abs_error", "rms_error",
-           "rel_frobenius_error", "max_of_bound"},
-          {{v.label, std::string(name_of(v.outcome())), v.bound, output_name(v.out), tensors::shape_text(v.shape),
-            number(v.count), number(v.equal), number(v.within), number(v.beyond), number(v.nonfinite),
-            number(v.nonfinite_expected), number(v.zeros_pass), v.bias_ulp, v.mean_abs_ulp, v.max_ulp, v.max_abs_error,
-            v.rms_error, v.rel_frobenius_error, v.max_of_bound}}};
+  return {
+      "verify",
+      {"output", "verdict", "bound", "dtype", "shape", "count", "equal", "within", "beyond", "nonfinite", "nonfinite_expected",
+       "zeros_pass", "bias_ulp", "mean_abs_ulp", "max_ulp_error", "max_abs_error", "rms_error", "rel_frobenius_error",
+       "max_of_bound"},
+      {{v.label, std::string(name_of(v.outcome())), v.bound, output_name(v.out), tensors::shape_text(v.shape), whole(v.count),
+        whole(v.equal), whole(v.within), whole(v.beyond), whole(v.nonfinite), whole(v.nonfinite_expected), whole(v.zeros_pass),
+        v.bias_ulp, v.mean_abs_ulp, v.max_ulp, v.max_abs_error, v.rms_error, v.rel_frobenius_error, v.max_of_bound}}};
 }
 
 reports::Table histogram_table(const Verdict& verdict) {
@@ -80,7 +80,7 @@ reports::Table histogram_table(const Verdict& verdict) {
   const auto first = std::find_if(counts.begin(), counts.end(), used);
   const auto last = std::find_if(counts.rbegin(), counts.rend(), used).base();
   for (auto at = first; at < last; ++at)
-    table.rows.push_back({UlpHistogram::label(static_cast<int>(at - counts.begin())), number(*at)});
+    table.rows.push_back({UlpHistogram::label(static_cast<int>(at - counts.begin())), whole(*at)});
   return table;
 }
 

@@ -34,8 +34,6 @@ std::string name_of(KeyOrder order) {
 }
 
 std::int64_t whole(std::uint64_t n) { return static_cast<std::int64_t>(n); }
-std::string percent(double share) { return digits(100 * share, 3) + "%"; }
-
 struct Measured {
   std::vector<CacheRow> caches;
   std::vector<ProbabilityRow> probabilities;

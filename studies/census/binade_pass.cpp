@@ -8,7 +8,7 @@
 namespace ulpscope::studies {
 namespace {
 
-constexpr std::uint32_t infinity = 0x7f800000, no_sign = 0x7fffffff;
+constexpr std::uint32_t float_infinity = 0x7f800000, no_sign = 0x7fffffff;
 constexpr int fraction_bits = Binade::fraction_bits;
 
 std::uint32_t code_of(float x) { return std::bit_cast<std::uint32_t>(x); }
@@ -94,7 +94,7 @@ MagnitudeRange BinadePass::add_whole(std::span<const float> values) {
 void BinadePass::place(std::span<const float> values, std::uint64_t first, MagnitudeRange range) {
   if (range.most > largest_.magnitude || (range.most == largest_.magnitude && range.most != 0 && first < largest_.index))
     largest_ = {range.most, first + first_place(values, range.most)};
-  if (range.least < infinity &&
+  if (range.least < float_infinity &&
       (range.least < smallest_.magnitude || (range.least == smallest_.magnitude && first < smallest_.index)))
     smallest_ = {range.least, first + first_place(values, range.least)};
 }
@@ -138,7 +138,7 @@ void BinadePass::empty(std::size_t buffer) {
 }
 
 void BinadePass::empty_special(std::span<const std::uint32_t> codes) {
-  for (const std::uint32_t code : codes) ++((code & no_sign) == infinity ? infinite_ : nan_);
+  for (const std::uint32_t code : codes) ++((code & no_sign) == float_infinity ? infinite_ : nan_);
 }
 
 /// Deals subnormal numbers out once more, normalised.

@@ -61,4 +61,7 @@ std::string digits(double value, int precision = 4);
 /// "61.2%": three significant digits, never 0% or 100% of what is neither.
 std::string percent(std::uint64_t part, std::uint64_t whole);
 
+/// An error or a share in prose, as "61.2%": `share` is 1 for all.
+std::string percent(double share);
+
 }  // namespace ulpscope::studies

@@ -85,6 +85,8 @@ std::string percent(std::uint64_t part, std::uint64_t whole) {
   return digits(share, share > 99 ? 4 : 3) == "100" ? ">99.99%" : digits(share, share > 99 ? 4 : 3) + "%";
 }
 
+std::string percent(double share) { return digits(100 * share, 3) + "%"; }
+
 std::string sentence(const std::string& tensor, const Advice& advice) {
   std::string text = tensor + " in " + emu::format_name(advice.format) + ": ";
   if (advice.first) {

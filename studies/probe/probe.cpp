@@ -112,12 +112,12 @@ class Probe {
   }
 
   void recover(const ProbeBench& bench) {
-    const Code nan = nan_result(bench);
+    const Code nan_code = nan_result(bench);
     std::size_t tried = 0, asked = 0;
     for (const ProbeLayout& layout : layouts()) {
       ProbeCases cases = cases_of(bench, options_.seed + 1);
       ProbeAnswers answers(bench, cases, layout);
-      const auto kinds = probe_kinds(answers, layout, nan);
+      const auto kinds = probe_kinds(answers, layout, nan_code);
       tried += kinds.size();
       asked = answers.size();
       for (int round = 0; round < most_rounds; ++round) {

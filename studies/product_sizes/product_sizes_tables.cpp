@@ -29,8 +29,6 @@ Table table_of(const std::vector<ProductSize>& rows) {
   return table;
 }
 
-std::string percent(double share) { return digits(100 * share, 3) + "%"; }
-
 /// The sizes of one distribution, format and engine.
 reports::Finding finding_of(const std::vector<ProductSize>& sizes) {
   const ProductSize &first = sizes.front(), &last = sizes.back();

@@ -31,9 +31,9 @@ std::vector<TrainFinding> one_of_each(const RunResult& run) {
       "moved_wider", "overflow",      "gradient_underflow", "average_stagnation", "statistics_stagnation"};
   std::vector<TrainFinding> findings;
   std::set<std::string> seen;
-  for (const std::string& kind : order)
+  for (const std::string& name : order)
     for (const TrainFinding& found : watched_findings(run))
-      if (found.finding == kind && seen.insert(kind).second) findings.push_back(found);
+      if (found.finding == name && seen.insert(name).second) findings.push_back(found);
   return findings;
 }
 

@@ -9,9 +9,10 @@
 namespace ulpscope::verify {
 namespace {
 
+using reports::whole;
+
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
-std::int64_t number(std::uint64_t n) { return static_cast<std::int64_t>(n); }
 std::string yes_or_no(bool yes) { return yes ? "yes" : "no"; }
 
 std::string correct_word(const RuleVerdict& verdict) {
@@ -22,12 +23,12 @@ void add_verdict(std::vector<reports::Cell>& row, const RuleVerdict* verdict) {
   const bool judged = verdict != nullptr && verdict->broken.empty();
   row.emplace_back(judged ? verdict->figure : not_a_number);
   row.emplace_back(judged ? verdict->limit : not_a_number);
-  row.emplace_back(number(judged ? verdict->violations : 0));
+  row.emplace_back(whole(judged ? verdict->violations : 0));
 }
 
 void add_alarms(std::vector<reports::Cell>& row, const FalseAlarms& alarms) {
-  row.emplace_back(number(alarms.trials));
-  row.emplace_back(number(alarms.alarms));
+  row.emplace_back(whole(alarms.trials));
+  row.emplace_back(whole(alarms.alarms));
 }
 
 std::vector<reports::Cell> mutant_row(const AuditResult& result, const AuditedMutant& audited, std::size_t rule) {
@@ -39,7 +40,7 @@ std::vector<reports::Cell> mutant_row(const AuditResult& result, const AuditedMu
                                  yes_or_no(mutant.required),
                                  std::string(name_of(audited.fate(rule)))};
   add_verdict(row, audited.verdicts.empty() ? nullptr : &audited.verdicts[rule]);
-  row.emplace_back(number(mutant.changed));
+  row.emplace_back(whole(mutant.changed));
   row.emplace_back(mutant.applicable ? mutant.max_error_ulp : not_a_number);
   row.emplace_back(audited.beyond_bound ? yes_or_no(*audited.beyond_bound) : std::string());
   add_alarms(row, result.false_alarms[rule]);

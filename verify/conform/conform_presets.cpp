@@ -29,8 +29,8 @@ constexpr Rules bits(Policy policy, emu::Code nan, Sign sign, Sign overflow_sign
 constexpr Rules bits(Policy policy, emu::Code nan, Sign sign) { return bits(policy, nan, sign, sign); }
 
 /// Any NaN will do.
-constexpr Rules any_nan(Policy policy, InfinityRule infinity = InfinityRule::by_policy) {
-  return {.options = nearest(policy), .infinity = infinity};
+constexpr Rules any_nan(Policy policy, InfinityRule of_infinity = InfinityRule::by_policy) {
+  return {.options = nearest(policy), .infinity = of_infinity};
 }
 
 /// The first NaN whose leading fraction bit is set (IEEE 754-2019, 6.2.1).

@@ -10,8 +10,7 @@ namespace ulpscope::verify {
 namespace {
 
 using reports::Cell;
-
-Cell number(std::uint64_t count) { return static_cast<std::int64_t>(count); }
+using reports::whole;
 
 /// Bits beyond the format are shown, though no number has them.
 std::string shown(emu::Format format, emu::Code code) {
@@ -62,21 +61,21 @@ reports::Table conform_table(const ConformHeading& heading, const Conformance& r
                                  heading.preset,
                                  std::string(emu::name_of(options.rounding)),
                                  std::string(emu::name_of(options.policy)),
-                                 number(heading.ulp),
+                                 whole(heading.ulp),
                                  std::string(heading.sample ? "sample" : "all"),
-                                 number(result.compared),
-                                 number(result.not_judged),
-                                 number(result.mismatches)};
+                                 whole(result.compared),
+                                 whole(result.not_judged),
+                                 whole(result.mismatches)};
   for (const ConformFinding& finding : result.findings) {
     std::vector<Cell> row = common;
     row.insert(row.end(),
-               {std::string(name_of(finding.fault)), finding.explanation, number(finding.count), number(finding.otherwise)});
+               {std::string(name_of(finding.fault)), finding.explanation, whole(finding.count), whole(finding.otherwise)});
     add_example(row, heading, finding.examples.front());
     table.rows.push_back(std::move(row));
   }
   if (!table.rows.empty()) return table;
   std::vector<Cell> row = common;
-  row.insert(row.end(), {std::string("none"), std::string(), number(0), number(0)});
+  row.insert(row.end(), {std::string("none"), std::string(), whole(0), whole(0)});
   row.resize(table.columns.size(), std::string());
   table.rows.push_back(std::move(row));
   return table;
@@ -110,7 +109,7 @@ reports::Table conform_counts(const Conformance& result) {
   reports::Table table{"counts", {"class", "explanation", "count", "otherwise", "meaning"}, {}};
   for (const ConformFinding& finding : result.findings)
     table.rows.push_back({std::string(name_of(finding.fault)), finding.explanation.empty() ? "-" : finding.explanation,
-                          number(finding.count), number(finding.otherwise), std::string(meaning_of(finding.fault))});
+                          whole(finding.count), whole(finding.otherwise), std::string(meaning_of(finding.fault))});
   return table;
 }
 

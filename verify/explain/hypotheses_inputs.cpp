@@ -19,7 +19,7 @@ struct Which {
   const char* suffix;
   const char* words;
 };
-constexpr std::array which{Which{true, true, "", "inputs"}, Which{true, false, "/a", "A"}, Which{false, true, "/b", "B"}};
+constexpr std::array sides{Which{true, true, "", "inputs"}, Which{true, false, "/a", "A"}, Which{false, true, "/b", "B"}};
 
 template <class Change>
 std::function<void(Kernel&)> changing(Which operands, Change change) {
@@ -67,7 +67,7 @@ void add_misread(std::vector<Cause>& causes, const Claim& claim, Which operands,
 
 std::vector<Cause> format_causes(const Claim& claim) {
   std::vector<Cause> causes;
-  for (const Which operands : which) {
+  for (const Which operands : sides) {
     const auto add = [&](products::InputRounding rounding, const std::string& word) {
       const bool useful =
           (operands.a && loses(claim.a(), rounding.format)) || (operands.b && loses(claim.b(), rounding.format));
@@ -85,7 +85,7 @@ std::vector<Cause> format_causes(const Claim& claim) {
 std::vector<Cause> input_causes(const Claim& claim) {
   std::vector<Cause> causes;
   const auto last = [](auto change) { return [change](OperandPath& path) { change(path.roundings.back().options); }; };
-  for (const Which operands : which) {
+  for (const Which operands : sides) {
     const std::string suffix = operands.suffix, words = operands.words;
     causes.push_back({"in" + suffix + ":flush",
                       "subnormal " + words + " flushed to zero",
@@ -116,7 +116,7 @@ std::vector<Cause> input_causes(const Claim& claim) {
 std::vector<Cause> layout_causes(const Claim& claim) {
   std::vector<Cause> causes;
   const auto& shape = claim.shape;
-  for (const Which operands : {which[2], which[1]}) {
+  for (const Which operands : {sides[2], sides[1]}) {
     const std::size_t rows = operands.a ? shape.m : shape.k, columns = operands.a ? shape.k : shape.n;
     const std::string name = operands.words;
     if (rows < 2 || columns < 2) continue;

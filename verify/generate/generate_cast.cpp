@@ -38,8 +38,8 @@ class Inputs {
       ++out_.outside_float32;
       return;
     }
-    constexpr float infinity = std::numeric_limits<float>::infinity();
-    for (const float near : {std::nextafter(single, 0.0F), single, std::nextafter(single, infinity)}) add(near);
+    const float below = std::nextafter(single, 0.0F), above = std::nextafter(single, std::numeric_limits<float>::infinity());
+    for (const float near : {below, single, above}) add(near);
   }
   CastCase take() { return std::move(out_); }
 

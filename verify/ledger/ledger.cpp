@@ -13,11 +13,11 @@
 namespace ulpscope::verify {
 namespace {
 
+using reports::whole;
+
 constexpr std::size_t piece = 1 << 16;  // elements encoded at a time
 
 bool same_number(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
-
-std::int64_t number(std::uint64_t n) { return static_cast<std::int64_t>(n); }
 
 std::string value_of(const std::map<std::string, std::string>& words, const std::string& key) {
   const auto at = words.find(key);
@@ -130,11 +130,11 @@ reports::Table ledger_table(const std::vector<LedgerEntry>& entries) {
                           declared("driver"),
                           declared("library"),
                           tags_of(e.declared),
-                          number(f.count()),
-                          number(f.equal),
-                          number(f.within),
-                          number(f.beyond),
-                          number(f.nonfinite),
+                          whole(f.count()),
+                          whole(f.equal),
+                          whole(f.within),
+                          whole(f.beyond),
+                          whole(f.nonfinite),
                           f.max_ulp_error,
                           f.bias_ulp,
                           f.rel_frobenius_error,

@@ -12,8 +12,7 @@ namespace ulpscope::verify {
 namespace {
 
 using reports::Cell;
-
-Cell number(std::uint64_t n) { return static_cast<std::int64_t>(n); }
+using reports::whole;
 
 std::string joined(const std::vector<std::string>& words) {
   std::string text;
@@ -58,17 +57,16 @@ void add_pair(std::vector<Cell>& row, const CaseComparison& c, Member figure) {
                          std::is_same_v<Member, std::string LedgerFigures::*>) {
       row.emplace_back((**side).*figure);
     } else {
-      row.push_back(number((**side).*figure));
+      row.push_back(whole((**side).*figure));
     }
   }
 }
 
 void add_movement(std::vector<Cell>& row, const CaseComparison& c) {
   if (c.movement) {
-    row.insert(row.end(),
-               {number(c.movement->moved), number(c.movement->nonfinite), c.movement->max_ulp, c.movement->mean_ulp});
+    row.insert(row.end(), {whole(c.movement->moved), whole(c.movement->nonfinite), c.movement->max_ulp, c.movement->mean_ulp});
   } else if (c.status == CaseStatus::same) {
-    row.insert(row.end(), {number(0), number(0), 0.0, std::numeric_limits<double>::quiet_NaN()});
+    row.insert(row.end(), {whole(0), whole(0), 0.0, std::numeric_limits<double>::quiet_NaN()});
   } else {
     row.insert(row.end(), 4, std::string());
   }
@@ -108,7 +106,7 @@ reports::Table figures_table(const std::vector<CaseComparison>& cases) {
                         "rel_frobenius_error", "max_of_bound"},
                        {}};
   const auto add = [&](const std::string& name, const char* when, const LedgerFigures& f) {
-    table.rows.push_back({name, when, number(f.equal), number(f.within), number(f.beyond), number(f.nonfinite), f.max_ulp_error,
+    table.rows.push_back({name, when, whole(f.equal), whole(f.within), whole(f.beyond), whole(f.nonfinite), f.max_ulp_error,
                           f.bias_ulp, f.rel_frobenius_error, f.max_of_bound});
   };
   for (const CaseComparison& c : cases) {
