@@ -162,6 +162,8 @@ int refuse(const CLI::ParseError& error, const CLI::App& app, const std::vector<
     sentence = *unknown;
   } else if (!chosen.commands.empty() && dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
     sentence = missing_command(chosen);
+  } else if (const std::size_t most = sentence.find(": At Most 1 required"); most != std::string::npos) {
+    sentence = sentence.substr(0, most) + " is given more than once";
   }
   return fail(sentence + "; see `" + chosen.path + " --help`", cli::bad_usage);
 }

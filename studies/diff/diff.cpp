@@ -131,7 +131,7 @@ Tolerance parse_tolerance(std::string_view word) {
                                         : key == "rel"       ? &tolerance.rel
                                         : key == "frobenius" ? &tolerance.frobenius
                                                              : nullptr;
-    if (slot == nullptr || error != std::errc{} || end != number.data() + number.size() || !(value >= 0))
+    if (slot == nullptr || error != std::errc{} || end != number.data() + number.size() || !(value >= 0) || std::isinf(value))
       throw Error("--tolerance '" + std::string(part) + "': write ulp=N, abs=X, rel=X or frobenius=X, separated by commas");
     *slot = value;
   }

@@ -190,6 +190,7 @@ class Words(unittest.TestCase):
                 (["verify", "layer-norm", "x"], "unknown command 'layer-norm' of `ulpscope verify`; nearest: layer_norm"),
                 (["ledger", "record", "x.ledger", "matmull"], "unknown command 'matmull' of `ulpscope ledger record`; nearest: matmul"),
                 (["devices", "chek"], "unknown command 'chek' of `ulpscope devices`; nearest: check"),
+                (["census", "normal:0,1:4", "--to", "e4m3", "--seed", "1", "--seed", "2"], "ulpscope: --seed is given more than once; see "),
                 (["info", "--nope"], "unknown option '--nope' of `ulpscope info`; nearest: "),
                 (["info", "--sed=1", "x.npy"], "unknown option '--sed' of `ulpscope info`; nearest: --seed"),
                 (["census", "x.npy", "--rounding", "rz", "--two", "e4m3"], "unknown option '--two' of `ulpscope census`; nearest: --to"),

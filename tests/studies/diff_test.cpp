@@ -79,7 +79,7 @@ TEST_CASE("tensors of different shape are not compared", "[studies]") {
 }
 
 TEST_CASE("a tolerance that makes no sense is refused", "[studies]") {
-  for (const char* word : {"ulp", "ulp=", "ulp=-1", "ulp=x", "size=1", "ulp=1,,", "abs=nan"}) {
+  for (const char* word : {"ulp", "ulp=", "ulp=-1", "ulp=x", "size=1", "ulp=1,,", "abs=nan", "ulp=inf"}) {
     CAPTURE(word);
     CHECK_THROWS_AS(studies::parse_tolerance(word), Error);
   }
