@@ -78,6 +78,9 @@ HWY_INLINE void store(const VU (&v)[unroll], Out* out, bool) {
 }
 #endif
 
+/// Whether stores can go past the caches.
+constexpr bool has_streams = HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128;
+
 /// Elements that one step of a loop takes.
 HWY_INLINE std::size_t step_size() { return unroll * hn::Lanes(DF()); }
 
@@ -96,15 +99,16 @@ HWY_INLINE void round_step(const Rounder& rounder, const float* in, Out* out, co
   store(v, out, streaming);
 }
 
-/// Fewer elements than a step: through buffers.
-template <class Rounder, class Out>
-HWY_NOINLINE void round_few(const Rounder& rounder, const float* in, Out* out, const std::uint32_t* random, std::size_t size) {
+/// Fewer elements than a step: through buffers of one.
+template <class Out>
+HWY_NOINLINE void round_few(void (*round)(const BulkPlan&, const float*, Out*, const Loop&), const BulkPlan& plan,
+                            const float* in, Out* out, const std::uint32_t* random, std::size_t size) {
   HWY_ALIGN float values[unroll * hn::MaxLanes(DF())] = {};
   HWY_ALIGN std::uint32_t words[unroll * hn::MaxLanes(DF())] = {};
   HWY_ALIGN Out results[unroll * hn::MaxLanes(DF())];
   std::memcpy(values, in, size * sizeof(float));
-  if (Rounder::is_stochastic) std::memcpy(words, random, size * sizeof(std::uint32_t));
-  round_step(rounder, values, results, words, false);
+  if (random != nullptr) std::memcpy(words, random, size * sizeof(std::uint32_t));
+  round(plan, values, results, {.size = step_size(), .random = words});
   std::memcpy(out, results, size * sizeof(Out));
 }
 
@@ -123,15 +127,16 @@ HWY_NOINLINE void round_loop(const BulkPlan& plan, const float* in, Out* out, co
       round_step(rounder, in + i, out + i, random(i), streaming);
     }
   };
+  const auto few = [&](std::size_t size) { round_few(round_loop<Rounder, Out>, plan, in + i, out + i, random(i), size); };
   const std::size_t head = aligns ? std::min(loop.size, misaligned(out)) : 0;
-  for (; i < head; i = std::min(head, i + step)) round_few(rounder, in + i, out + i, random(i), std::min(step, head - i));
-  if (loop.traffic == Traffic::streaming) {
-    steps(std::true_type());
+  for (; i < head; i = std::min(head, i + step)) few(std::min(step, head - i));
+  if (has_streams && loop.traffic == Traffic::streaming) {
+    steps(std::bool_constant<has_streams>());
     hwy::FlushStream();
   } else {
     steps(std::false_type());
   }
-  if (i < loop.size) round_few(rounder, in + i, out + i, random(i), loop.size - i);
+  if (i < loop.size) few(loop.size - i);
 }
 
 template <Way way, Special special, class Out>
