@@ -51,7 +51,7 @@ def normed(x, axes, mean):
     return x / jnp.sqrt((x * x).mean(axes, keepdims=True) + 1e-5)
 
 
-def outputs(p, x):
+def before_batch_norm(p, x):
     x = x.reshape(-1, 2, 6, 6)
     x = jax.lax.conv_general_dilated(x, p["1.weight"], (1, 1), ((1, 1), (1, 1)), dimension_numbers=("NCHW", "OIHW", "NCHW"))
     x = jax.nn.gelu(x + p["1.bias"][:, None, None], approximate=False)
@@ -59,7 +59,11 @@ def outputs(p, x):
     x = x @ p["5.weight"].T + p["5.bias"]
     x = jax.nn.silu(normed(x, -1, x.mean(-1, keepdims=True)) * p["6.weight"] + p["6.bias"])
     x = x @ p["8.weight"].T + p["8.bias"]
-    x = jnp.tanh(normed(x, -1, 0) * p["9.weight"])
+    return jnp.tanh(normed(x, -1, 0) * p["9.weight"])
+
+
+def outputs(p, x):
+    x = before_batch_norm(p, x)
     x = normed(x, 0, x.mean(0, keepdims=True)) * p["11.weight"] + p["11.bias"]
     x = jax.nn.relu(x @ p["12.weight"].T + p["12.bias"])
     return x @ p["14.weight"].T + p["14.bias"]
@@ -120,21 +124,23 @@ class Framework(unittest.TestCase):
                     wide, narrow = (self.weights(dtype, kind, optimizer, first, x, t) for dtype in (np.float64, np.float32))
                     for number in range(1, STEPS + 1):
                         ours = {r: read_safetensors(path / f"out/weights/{r}-0-{number}.safetensors") for r in ("float64", "float32")}
-                        self.assertEqual(set(ours["float64"]), set(first))
-                        apart = lambda a, b: max(np.abs(np.asarray(a[name]) - np.asarray(b[name])).max() for name in first)
+                        self.assertEqual(set(ours["float64"]), set(wide[number]))
+                        apart = lambda a, b: max(np.abs(np.asarray(a[name]) - np.asarray(b[name])).max() for name in b)
                         self.assertLess(apart(ours["float64"], wide[number]), 1e-12, number)
                         # Rounding errors of another order of sums: of their size, one draw beside another (0.6 to 12 were seen).
                         self.assertLess(apart(ours["float32"], wide[number]), 16 * apart(narrow[number], wide[number]), number)
 
     def weights(self, dtype, kind, optimizer, first, x, t):
-        """After each step, in float32 or float64."""
+        """After each step, in float32 or float64, and the running statistics as torch.nn.BatchNorm1d keeps them."""
         t = t if kind == "cross_entropy" else jnp.asarray(t, dtype)
         p, step = {name: jnp.asarray(values, dtype) for name, values in first.items()}, Step(optimizer)
         slope = jax.grad(lambda p: loss_of(kind, outputs(p, jnp.asarray(x, dtype)), t))
-        all_of_them = {}
+        mean, variance, all_of_them = jnp.zeros(8, dtype), jnp.ones(8, dtype), {}
         for number in range(1, STEPS + 1):
-            gradients = slope(p)
-            p = all_of_them[number] = {name: step(p[name], gradients[name], name) for name in p}
+            batch, gradients = before_batch_norm(p, jnp.asarray(x, dtype)), slope(p)
+            mean, variance = 0.9 * mean + 0.1 * batch.mean(0), 0.9 * variance + 0.1 * batch.var(0, ddof=1)
+            p = {name: step(p[name], gradients[name], name) for name in p}
+            all_of_them[number] = p | {"11.running_mean": mean, "11.running_var": variance}
         return all_of_them
 
 
