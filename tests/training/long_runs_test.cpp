@@ -277,6 +277,10 @@ accumulate = "float32"
   };
   CHECK(moves("moved_wider") >= 4);  // both layers, twice
   CHECK(moves("moved_back") >= 2);
+  const auto first =
+      std::find_if(moving.findings.begin(), moving.findings.end(), [](const auto& f) { return f.finding == "moved_wider"; });
+  CHECK(first->layer == "0");
+  CHECK(first->place == "linear grad_output");  // places in the order of the alphabet
   // The second step runs both layers in float32.
   CHECK(moving.steps[0].loss != run_of(network.study("steps = 1\n"), "float32").steps[0].loss);
   write_text(path, "[dynamic]\nwider = \"" + path + "\"\n[[rule]]\ninput = \"keep\"\n");

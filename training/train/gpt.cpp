@@ -30,6 +30,9 @@ Variable by_tokens(Tape<Real>& tape, Variable x, std::size_t sequences, std::siz
                  {sequences * context, heads * each});
 }
 
+/// The products of an attention, behind its name: queries by keys, probabilities by values.
+constexpr const char *scores_name = ".scores", *values_name = ".values";
+
 /// `linear` as the layer of its parameters.
 template <class Real>
 Variable linear_of(Tape<Real>& tape, const std::string& layer, ParametersInOrder& taken, Variable x) {
@@ -38,7 +41,7 @@ Variable linear_of(Tape<Real>& tape, const std::string& layer, ParametersInOrder
   return linear(tape, x, weight, std::optional(bias));
 }
 
-/// `layer`: the block's attention, which is that of its two products, too.
+/// `layer`: the block's attention. Its two products have names of their own, and with them scales of their own.
 template <class Real>
 Variable attention(Tape<Real>& tape, const std::string& layer, ParametersInOrder& taken, Variable x, std::size_t sequences,
                    std::size_t context, std::size_t heads) {
@@ -50,9 +53,15 @@ Variable attention(Tape<Real>& tape, const std::string& layer, ParametersInOrder
   };
   const Variable q = part(0), k = part(1), v = part(2);
   const double scale = 1 / std::sqrt(static_cast<double>(width / heads));
-  const Variable scores = affine(tape, matmul(tape, q, k, Transpose::yes, "attention"), static_cast<Real>(scale), Real{0});
+  const auto product = [&](const char* name, Variable a, Variable b, Transpose transpose) {
+    tape.enter(layer + name);
+    const Variable made = matmul(tape, a, b, transpose, "attention");
+    tape.enter(layer);
+    return made;
+  };
+  const Variable scores = affine(tape, product(scores_name, q, k, Transpose::yes), static_cast<Real>(scale), Real{0});
   const Variable probabilities = softmax(tape, mask_future(tape, scores, -std::numeric_limits<Real>::infinity()));
-  const Variable out = by_tokens(tape, matmul(tape, probabilities, v, Transpose::no, "attention"), sequences, context, heads);
+  const Variable out = by_tokens(tape, product(values_name, probabilities, v, Transpose::no), sequences, context, heads);
   return linear_of(tape, layer + ".c_proj", taken, out);
 }
 
@@ -115,7 +124,9 @@ std::vector<ParameterShape> gpt_parameters(const ModelSpec& model) {
 std::vector<std::string> gpt_product_layers(const ModelSpec& model) {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < model.blocks; ++i)
-    for (const char* const part : {".attn.c_attn", ".attn", ".attn.c_proj", ".mlp.c_fc", ".mlp.c_proj"})
+    for (const std::string& part :
+         {std::string(".attn.c_attn"), std::string(".attn") + scores_name, std::string(".attn") + values_name,
+          std::string(".attn.c_proj"), std::string(".mlp.c_fc"), std::string(".mlp.c_proj")})
       names.push_back(block_name(i) + part);
   names.emplace_back("lm_head");
   return names;

@@ -142,8 +142,9 @@ std::vector<LayerMove> DynamicLayers::look(std::uint64_t step, const std::map<Pl
     if (place.place != "input" && place.place != "weight" && place.place != "grad_output") continue;
     std::optional<LayerMove>& of_layer = worst[place.layer];
     const double sqnr = counts.sqnr_db(), lost = counts.lost_share();
-    if (!of_layer && sqnr < dynamic_.least_sqnr_db) of_layer = {place.layer, place.place, true, sqnr, dynamic_.least_sqnr_db};
-    if (!of_layer && lost > dynamic_.most_lost) of_layer = {place.layer, place.place, true, lost, dynamic_.most_lost};
+    const std::string where = place.operation + " " + place.place;
+    if (!of_layer && sqnr < dynamic_.least_sqnr_db) of_layer = {place.layer, where, true, sqnr, dynamic_.least_sqnr_db};
+    if (!of_layer && lost > dynamic_.most_lost) of_layer = {place.layer, where, true, lost, dynamic_.most_lost};
   }
   for (const auto& [name, failed] : worst) {
     Layer& layer = layers_[name];

@@ -45,7 +45,7 @@ class DelayedScales {
 
 /// A layer that moved, and what it was held to.
 struct LayerMove {
-  std::string layer, place;         ///< place: of the operand that lost too much
+  std::string layer, place;         ///< place: of the operand that lost too much, `linear input`
   bool wider = false;               ///< or back
   double value = 0, threshold = 0;  ///< an SQNR in dB, or a share that was lost
 };
