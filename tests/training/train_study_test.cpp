@@ -35,7 +35,8 @@ TEST_CASE("runs have names of their own, and settings that train something", "[t
   CHECK_THROWS_WITH(parsed("", "betas = [0.9, 1]\n"), ContainsSubstring("betas: 1: give numbers below 1"));
   // Others may stand in its place.
   TrainStudy study = parse_train_study(one_weight(folder, 1, 1, "") + "recipes = [\"gone.toml\"]\n", "study.toml");
-  CHECK_THROWS_WITH(check_runs(study), Equals("study.toml:13: [run] recipes: gone.toml: cannot be read: No such file or directory"));
+  CHECK_THROWS_WITH(check_runs(study),
+                    Equals("study.toml:13: [run] recipes: gone.toml: cannot be read: No such file or directory"));
   study.run.recipes = {"float32"};
   CHECK_NOTHROW(check_runs(study));
 }
@@ -175,12 +176,34 @@ TEST_CASE("studies that cannot be run are refused with file and line", "[trainin
   CHECK_THROWS_AS(run_of(one_weight(folder, 1, 1, "[scaler]\nkind = \"te_current\"\n"), "float32"), Error);
 }
 
+TEST_CASE("what only the data refute is said with its line", "[training]") {
+  TemporaryDirectory folder;
+  write_npy(folder.file("x.npy"), {4, 6}, numbers(24, 1));
+  const auto message = [&](const std::string& data, const std::string& model = "kind = \"mlp\"\nwidths = [6, 2]\n") {
+    const TrainStudy study = parse_train_study(
+        "[model]\n" + model + "[data]\n" + data + "[loss]\nkind = \"sum\"\n[optimizer]\nlr = 0.1\n[run]\nsteps = 1\n",
+        "s.toml");
+    try {
+      train_all(study, {});
+      return std::string();
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+  };
+  const std::string inputs = "inputs = \"" + folder.file("x.npy") + "\"\n";
+  CHECK(message(inputs + "batch = 5\n") == "s.toml:6: [data] batch: 5 of 4 samples");
+  CHECK(message(inputs + "held_back = 4\n") == "s.toml:6: [data] held_back: nothing is left to train on");
+  CHECK(message("table = \"markov\"\n", "kind = \"gpt\"\nvocabulary = 3\n") ==
+        "s.toml:3: [model] vocabulary: 3; markov needs 4 or more");
+  CHECK(message(inputs + "batch = 4\n").empty());
+}
+
 TEST_CASE("every product has a delayed scale of its own", "[training]") {
   TemporaryDirectory folder;
-  const auto layers = [&](const std::string& model) {
+  const auto layers = [&](const std::string& model, const std::string& recipe = "fp8_delayed") {
     const std::string saved = folder.file("run.safetensors");
-    run_of("[model]\n" + model + "width = 16\ncontext = 8\n[data]\ntable = \"markov\"\nsamples = 8\n[run]\nsteps = 1\n",
-           "fp8_delayed", {.saved = saved});
+    run_of("[model]\n" + model + "width = 16\ncontext = 8\n[data]\ntable = \"markov\"\nsamples = 8\n[run]\nsteps = 1\n", recipe,
+           {.saved = saved});
     std::set<std::string> found;
     for (const auto& [name, values] : read_saved_run(saved).numbers)
       if (const std::string start = "delayed/"; name.starts_with(start))
@@ -188,9 +211,14 @@ TEST_CASE("every product has a delayed scale of its own", "[training]") {
     return found;
   };
   using Layers = std::set<std::string>;
-  const std::string block = "transformer.h.0.";
+  const std::string block = "transformer.h.0.", of_attention = folder.file("attention.toml");
   CHECK(layers("kind = \"gpt\"\nblocks = 1\nheads = 2\n") ==
         Layers{"lm_head", block + "attn.c_attn", block + "attn.c_proj", block + "mlp.c_fc", block + "mlp.c_proj"});
+  std::ofstream(of_attention)
+      << recipes::recipe_text("float32")
+      << "\n[[rule]]\noperations = [\"attention\"]\ninput = \"e4m3\"\nweight = \"e4m3\"\nscaling = \"delayed\"\n";
+  CHECK(layers("kind = \"gpt\"\nblocks = 1\nheads = 2\n", of_attention) ==
+        Layers{block + "attn.scores", block + "attn.values"});
   CHECK(layers("kind = \"lstm\"\n") == Layers{"head", "lstm.hh", "lstm.ih"});
 }
 

@@ -20,6 +20,15 @@ struct ProductContext {
 
   void multiply(const ProductOperand<Real>& a, const ProductOperand<Real>& b, std::span<Real> d, bool of_weight = false) const {
     const bool hadamard = of_weight && precision.hadamard;
+    if (ProductTally* const tally = tape.tally())
+      tally->add({.m = a.matrix.rows,
+                  .n = b.matrix.columns,
+                  .k = a.matrix.columns,
+                  .a = a.precision.storage.format,
+                  .b = b.precision.storage.format,
+                  .scale_a = a.precision.scaling.rule,
+                  .scale_b = b.precision.scaling.rule,
+                  .promoted = precision.promote != 0});
     const ProductSums sums{.engine = precision.engine,
                            .accumulate = precision.accumulate,
                            .promote = precision.promote,

@@ -193,7 +193,7 @@ template <class Real>
 Tape<Real> Tape<Real>::on_its_own(const std::vector<Variable>& inputs, std::uint64_t first_random,
                                   std::vector<Variable>& own) const {
   Tape tape(precision_, seed_, threads_, workspace_);
-  tape.layer_ = layer_, tape.next_random_ = first_random, tape.multiplier_ = multiplier_;
+  tape.layer_ = layer_, tape.next_random_ = first_random, tape.multiplier_ = multiplier_, tape.tally_ = tally_;
   for (const Variable v : inputs) own.push_back(tape.input(shape(v), value(v).values, format(v), has_gradient(v)));
   return tape;
 }

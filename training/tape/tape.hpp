@@ -20,6 +20,7 @@
 #include "training/tape/multiplier.hpp"
 #include "training/tape/padding.hpp"
 #include "training/tape/precision.hpp"
+#include "training/tape/product_tally.hpp"
 #include "training/tape/workspace.hpp"
 
 namespace ulpscope::training {
@@ -57,6 +58,10 @@ class Tape {
   void multiply_by(Multiplier* multiplier) { multiplier_ = multiplier; }
   /// What forms products, or null.
   Multiplier* multiplier() const { return multiplier_; }
+  /// Products are counted there from now on, which must outlive the tape; null: nowhere.
+  void tally_into(ProductTally* tally) { tally_ = tally; }
+  /// Where products are counted, or null.
+  ProductTally* tally() const { return tally_; }
 
   /// A value that was computed elsewhere, numbers of `format`. With `trained` it has a gradient.
   Variable input(Array<Real> value, emu::Format format, bool trained);
@@ -159,6 +164,7 @@ class Tape {
   std::vector<Node> nodes_;
   std::function<void(const Stored<Real>&)> told_;
   Multiplier* multiplier_ = nullptr;
+  ProductTally* tally_ = nullptr;
 };
 
 }  // namespace ulpscope::training

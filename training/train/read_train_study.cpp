@@ -262,6 +262,8 @@ TrainStudy parse_train_study(std::string_view text, const std::string& name) {
   study.idle = idle_keys(study, table);
   study.recipes_place = place_of(table, name, "run", "recipes");
   study.seeds_place = place_of(table, name, "run", "seeds");
+  for (const auto& [section, key] : {std::pair{"data", "batch"}, {"data", "held_back"}, {"model", "vocabulary"}})
+    study.places[std::string("[") + section + "] " + key] = place_of(table, name, section, key);
   return study;
 }
 

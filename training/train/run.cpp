@@ -44,6 +44,7 @@ class Trainer {
     run_.enter("step " + std::to_string(step));
     training::one_step(run_, step, steps);
     count_products();
+    if (step == 0 && options_.times != nullptr) result_.step_time = options_.times->of(run_.tally);
     if (run_.dynamic.looks_at(step))
       for (const LayerMove& move : run_.dynamic.look(step, run_.monitor.places()))
         result_.findings.push_back(

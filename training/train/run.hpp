@@ -16,6 +16,7 @@
 #include "training/train/device_products.hpp"
 #include "training/train/model.hpp"
 #include "training/train/monitor.hpp"
+#include "training/train/product_times.hpp"
 #include "training/train/samples.hpp"
 #include "training/train/train_study.hpp"
 
@@ -104,6 +105,7 @@ struct RunResult {
   double bytes_per_activation = 0;               ///< of a number that is kept from the forward pass to the backward pass
   std::uint64_t activation_bytes = 0;            ///< of all that a batch keeps
   ProductCounts products;                        ///< where they ran; empty: nobody asked for devices
+  std::optional<StepTime> step_time = {};        ///< of the products of the first step on a device; none: nobody asked
   std::uint64_t all_reduce_bytes = 0;            ///< that workers send in a step
 };
 
@@ -113,7 +115,8 @@ struct RunOptions {
   std::uint64_t gradients_every = 0;  ///< gradients are recorded at every so many steps, from the first on; 0: at none
   std::uint64_t record_every = 0;     ///< weights are recorded after so many steps; 0: after the last one alone
   std::function<void(const TrainStep&)> progress = {};
-  DeviceProducts* devices = nullptr;  ///< they form the products; null: the emulated engines
+  DeviceProducts* devices = nullptr;    ///< they form the products; null: the emulated engines
+  const ProductTimes* times = nullptr;  ///< what products take on a device; null: nobody asks
   /// Where the run is saved; none: nowhere. One that is there is gone on from with `resume`, with the same bits.
   std::string saved = {};
   bool resume = false;                  ///< without it, what is there is written over

@@ -21,6 +21,7 @@ Tensors<Real> gradients_of_batch(RunParts<Real>& run, std::uint64_t index, std::
   const std::uint64_t own = index * run.parts.size() + part;
   Tape<Real> tape = run.tape_of(run.precision, batch_key(run.seed, own));
   tape.on_stored([&run](const Stored<Real>& stored) { run.monitor.add(stored); });
+  if (run.options.times != nullptr && run.next_step == 0) tape.tally_into(&run.tally);
   const std::vector<Variable> variables = run.parameters_on(tape, objective.begin, objective.end);
   const bool is_gan = run.study.model.kind == "gan";
   Variable result{};

@@ -12,6 +12,7 @@
 #include "recipes/recipe.hpp"
 #include "recipes/scaler.hpp"
 #include "training/state/average.hpp"
+#include "training/tape/product_tally.hpp"
 #include "training/tape/tape.hpp"
 #include "training/tape/workspace.hpp"
 #include "training/train/model.hpp"
@@ -81,6 +82,7 @@ struct RunParts {
   std::vector<OptimizerState<Real>> states = {};                                     ///< likewise
   WeightAverage<Real> average = {};                                                  ///< empty where there is none
   std::optional<TrainFinding> bad_gradient = {};                                     ///< made by unscaling in this step
+  ProductTally tally = {};                                                           ///< of the first step
   Monitor monitor = {};                                                              ///< of the roundings of a step
 };
 

@@ -169,7 +169,10 @@ void save_result(const RunResult& result, SavedRun& run) {
   save_recorded("gradients", result.gradients, run);
   run.numbers["result/all"] = {result.diverged ? 1.0 : 0.0, result.accuracy ? 1.0 : 0.0,     result.accuracy.value_or(0),
                                result.distance ? 1.0 : 0.0, result.distance.value_or(0),     result.bytes_per_parameter,
-                               result.bytes_per_activation, number(result.activation_bytes), number(result.all_reduce_bytes)};
+                               result.bytes_per_activation, number(result.activation_bytes), number(result.all_reduce_bytes),
+                               result.step_time ? 1.0 : 0.0};
+  const StepTime time = result.step_time.value_or(StepTime{});
+  run.numbers["result/all"].insert(run.numbers["result/all"].end(), {time.microseconds, time.covered});
 }
 
 namespace {
@@ -237,6 +240,9 @@ void restore(const SavedRun& run, RunResult& result) {
   result.diverged = all.number() != 0, result.accuracy = optional_of(all), result.distance = optional_of(all);
   result.bytes_per_parameter = all.number(), result.bytes_per_activation = all.number();
   result.activation_bytes = all.whole(), result.all_reduce_bytes = all.whole();
+  const bool has_time = all.number() != 0;
+  const double microseconds = all.number(), covered = all.number();
+  result.step_time = has_time ? std::optional(StepTime{microseconds, covered}) : std::nullopt;
 }
 
 }  // namespace

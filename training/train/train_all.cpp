@@ -3,6 +3,7 @@
 #include "training/train/train_all.hpp"
 
 #include <cstddef>
+#include <optional>
 #include <span>
 
 #include "emu/bulk.hpp"
@@ -40,15 +41,18 @@ std::set<std::string> saved_files(const TrainStudy& study) {
   return names;
 }
 
-std::vector<RunResult> train_all(const TrainStudy& study, const TrainAll& wanted) {
+std::vector<RunResult> train_all(const TrainStudy& study, const TrainAll& wanted) try {
   const Samples samples = read_samples(study);
   const std::uint64_t steps = steps_of(study, samples), all = steps * study.run.recipes.size() * study.run.seeds.size();
   if (wanted.run.devices != nullptr) rehearse(study, samples, *wanted.run.devices);
+  std::optional<ProductTimes> times;
+  if (!study.run.product_times.empty()) times.emplace(study.run.product_times);
   std::vector<RunResult> runs;
   for (const std::string& recipe : study.run.recipes)
     for (const std::uint64_t seed : study.run.seeds) {
       const std::uint64_t before = steps * runs.size();
       RunOptions options = wanted.run;
+      options.times = times ? &*times : nullptr;
       if (!wanted.saved.empty()) options.saved = wanted.saved + "/" + name_of(recipe, seed) + saved_ending;
       options.identity += "\n" + recipes::recipe_text(recipe);  // a file that was written to since then is another recipe
       std::uint64_t skipped = 0;
@@ -60,6 +64,9 @@ std::vector<RunResult> train_all(const TrainStudy& study, const TrainAll& wanted
       runs.push_back(train(study, samples, recipe, seed, options));
     }
   return runs;
+} catch (const Error& error) {
+  if (const auto placed = with_place(study, error)) throw *placed;
+  throw;
 }
 
 std::vector<std::pair<std::string, std::string>> recorded_files(const std::vector<RunResult>& runs) {

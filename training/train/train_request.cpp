@@ -16,6 +16,19 @@
 #include "training/train/train_tables.hpp"
 
 namespace ulpscope::training {
+namespace {
+
+/// Of all of its runs.
+studies::Work work_of(const TrainStudy& study) {
+  const Samples samples = read_samples(study);
+  std::uint64_t weights = 0;
+  for (const ParameterShape& parameter : parameters_of(study.model)) weights += count_of(parameter.shape);
+  const std::uint64_t runs = study.run.recipes.size() * study.run.seeds.size(), steps = steps_of(study, samples);
+  const std::uint64_t batch = study.data.batch == 0 ? samples.count : study.data.batch;
+  return {.operations = 3 * weights * batch * steps * study.run.accumulate * runs, .rows = steps * runs};
+}
+
+}  // namespace
 
 void TrainRequest::describe(requests::Fields& fields) {
   fields.add("file", study, "a TOML file: [model], [data], [loss], [optimizer], [scaler], [run]").as_input("STUDY").needed();
@@ -23,6 +36,8 @@ void TrainRequest::describe(requests::Fields& fields) {
   fields.add("seed", seed, "in place of the study's").as_commas().as_value("N,...").whole();
   fields.add("steps", steps, "in place of the study's").whole({1, 1'000'000'000});
   fields.add("engine", engine, "of all products, in place of the recipes'").as_value("E");
+  fields.add("product_times", product_times, "device_cost.csv of `devices cost`: what a step's products take on that device")
+      .as_value("FILE");
   const auto of_machine = [&](requests::Field& field) -> requests::Field& { return field.in(requests::Scope::machine); };
   of_machine(
       fields.add("device", device, "multiply on it: cuda:0, cpu:avx512_bf16, emulated:sm_90; of several the first that can"))
@@ -42,6 +57,7 @@ TrainStudy resolve(const TrainRequest& request) {
   if (!request.seed.empty()) study.run.seeds = request.seed, study.seeds_place = "--seed";
   if (request.steps) study.run.steps = *request.steps, study.run.epochs = 0;
   if (!request.engine.empty()) study.run.engine = request.engine;
+  if (!request.product_times.empty()) study.run.product_times = request.product_times;
   check_runs(study);
   return study;
 }
@@ -66,7 +82,7 @@ std::unique_ptr<DeviceProducts> devices_of(const TrainRequest& request) {
 
 std::string identity_of(const TrainRequest& request) {
   return reports::version() + "\n" + std::to_string(request.steps.value_or(0)) + "\n" + request.engine + "\n" +
-         request.instruction + "\n" + files::read_file_or_own(request.study);
+         request.instruction + "\n" + request.product_times + "\n" + files::read_file_or_own(request.study);
 }
 
 studies::StudyResult run(const TrainRequest& request, const studies::Progress& progress) {
@@ -87,12 +103,12 @@ studies::StudyResult run(const TrainRequest& request, const studies::Progress& p
 
 studies::Work work_of(const TrainRequest& request) {
   const TrainStudy study = resolve(request);
-  const Samples samples = read_samples(study);
-  std::uint64_t weights = 0;
-  for (const ParameterShape& parameter : parameters_of(study.model)) weights += count_of(parameter.shape);
-  const std::uint64_t runs = study.run.recipes.size() * study.run.seeds.size(), steps = steps_of(study, samples);
-  const std::uint64_t batch = study.data.batch == 0 ? samples.count : study.data.batch;
-  return {.operations = 3 * weights * batch * steps * study.run.accumulate * runs, .rows = steps * runs};
+  try {
+    return work_of(study);
+  } catch (const Error& error) {
+    if (const auto placed = with_place(study, error)) throw *placed;
+    throw;
+  }
 }
 
 }  // namespace ulpscope::training

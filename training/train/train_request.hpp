@@ -23,7 +23,7 @@ struct TrainRequest {
   std::vector<std::string> recipe;
   std::vector<std::uint64_t> seed;
   std::optional<std::uint64_t> steps;
-  std::string engine;
+  std::string engine, product_times;
   std::vector<std::string> device;
   std::string instruction;
   bool check = false, emulate_rest = false;

@@ -115,6 +115,7 @@ void RunSpec::describe(requests::Fields& fields) {
   fields.add("seeds", seeds, "a run for each").as_commas();
   fields.add("recipes", recipes, "a run for each").as_commas();
   fields.add("engine", engine, "of all products, in place of the recipes'");
+  fields.add("product_times", product_times, "device_cost.csv of a device: summary.csv says what a step's products take there");
   fields.add("clip_norm", clip_norm, "greatest norm of all gradients together").real({.least = 0});
   fields.add("clip_value", clip_value, "greatest magnitude of a gradient").real({.least = 0});
   fields.add("average", average, "decay of the weights' moving average; without it there is none")
@@ -125,6 +126,13 @@ void RunSpec::describe(requests::Fields& fields) {
       .checked(among({"before_step", "never"}));
   fields.add("on_overflow", on_overflow, "skip, or step, which is wrong: infinite gradients reach the weights")
       .checked(among({"skip", "step"}));
+}
+
+std::optional<Error> with_place(const TrainStudy& study, const Error& error) {
+  const std::string what = error.what();
+  for (const auto& [key, place] : study.places)
+    if (what.starts_with(key + ":")) return Error(place + what.substr(key.size()));
+  return std::nullopt;
 }
 
 void LossSpec::describe(requests::Fields& fields) {

@@ -4,11 +4,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "emu/error.hpp"
 #include "requests/field.hpp"
 #include "training/state/optimizer.hpp"
 #include "training/tape/array.hpp"
@@ -94,7 +96,7 @@ struct RunSpec {
   std::optional<double> clip_norm, clip_value, average;
   std::optional<std::uint64_t> reload_at;
   std::string schedule = "constant", clip = "after_unscale", unscale = "before_step", on_overflow = "skip", all_reduce = "ring",
-              engine = {};
+              engine = {}, product_times = {};
   bool checkpoint_activations = false;
   ///@}
 
@@ -117,7 +119,12 @@ struct TrainStudy {
   ///@{
   std::string recipes_place = "recipes", seeds_place = "seeds";
   ///@}
+  std::map<std::string, std::string> places =
+      {};  ///< of keys that only the data can refute: `[data] batch` with file and line before it
 };
+
+/// An error about a key, with its place in the file; of any other error nothing.
+std::optional<Error> with_place(const TrainStudy& study, const Error& error);
 
 /// Its recipes are not opened: a command may put others in their place. @throws ulpscope::Error with file and line
 TrainStudy parse_train_study(std::string_view text, const std::string& name);

@@ -65,25 +65,28 @@ reports::Table summary_table(const std::vector<RunResult>& runs) {
     const double gap = base == recipes.end() ? std::nan("") : mean_of(losses) - mean_of(base->of(final_loss));
     const std::vector<double> accuracies = t.accuracies();
     const auto cell = [](double x) { return std::isnan(x) ? reports::Cell(std::string()) : reports::Cell(x); };
-    table.add(
-        {{"recipe", t.recipe},
-         {"runs", whole(t.runs.size())},
-         {"diverged", whole(static_cast<std::uint64_t>(mean_of(t.of(diverged)) * static_cast<double>(t.runs.size()) + 0.5))},
-         {"final_loss", cell(mean_of(losses))},
-         {"final_loss_sd", cell(losses.size() < 2 ? std::nan("") : deviation_of(losses))},
-         {"gap_to_float32", cell(gap)},
-         {"welch_t", cell(base == recipes.end() || &*base == &t ? std::nan("") : welch(losses, base->of(final_loss)))},
-         {"accuracy", accuracies.empty() ? reports::Cell(std::string()) : reports::Cell(mean_of(accuracies))},
-         {"accuracy_sd", accuracies.size() < 2 ? reports::Cell(std::string()) : reports::Cell(deviation_of(accuracies))},
-         {"optimum", t.runs.front()->optimum ? reports::Cell(*t.runs.front()->optimum) : reports::Cell(std::string())},
-         {"distance", t.distances().empty() ? reports::Cell(std::string()) : reports::Cell(mean_of(t.distances()))},
-         {"skipped_steps", mean_of(t.of(skipped_in))},
-         {"discriminator_skipped_steps", two ? reports::Cell(mean_of(t.of(others_skipped_in))) : reports::Cell(std::string())},
-         {"lost_updates", mean_of(t.of(lost_share))},
-         {"bytes_per_parameter", t.runs.front()->bytes_per_parameter},
-         {"bytes_per_activation", t.runs.front()->bytes_per_activation},
-         {"activation_bytes", whole(t.runs.front()->activation_bytes)},
-         {"all_reduce_bytes", whole(t.runs.front()->all_reduce_bytes)}});
+    std::vector<reports::NamedCell> cells{
+        {"recipe", t.recipe},
+        {"runs", whole(t.runs.size())},
+        {"diverged", whole(static_cast<std::uint64_t>(mean_of(t.of(diverged)) * static_cast<double>(t.runs.size()) + 0.5))},
+        {"final_loss", cell(mean_of(losses))},
+        {"final_loss_sd", cell(losses.size() < 2 ? std::nan("") : deviation_of(losses))},
+        {"gap_to_float32", cell(gap)},
+        {"welch_t", cell(base == recipes.end() || &*base == &t ? std::nan("") : welch(losses, base->of(final_loss)))},
+        {"accuracy", accuracies.empty() ? reports::Cell(std::string()) : reports::Cell(mean_of(accuracies))},
+        {"accuracy_sd", accuracies.size() < 2 ? reports::Cell(std::string()) : reports::Cell(deviation_of(accuracies))},
+        {"optimum", t.runs.front()->optimum ? reports::Cell(*t.runs.front()->optimum) : reports::Cell(std::string())},
+        {"distance", t.distances().empty() ? reports::Cell(std::string()) : reports::Cell(mean_of(t.distances()))},
+        {"skipped_steps", mean_of(t.of(skipped_in))},
+        {"discriminator_skipped_steps", two ? reports::Cell(mean_of(t.of(others_skipped_in))) : reports::Cell(std::string())},
+        {"lost_updates", mean_of(t.of(lost_share))},
+        {"bytes_per_parameter", t.runs.front()->bytes_per_parameter},
+        {"bytes_per_activation", t.runs.front()->bytes_per_activation},
+        {"activation_bytes", whole(t.runs.front()->activation_bytes)},
+        {"all_reduce_bytes", whole(t.runs.front()->all_reduce_bytes)}};
+    if (const auto& time = t.runs.front()->step_time)
+      cells.insert(cells.end(), {{"product_us", time->microseconds}, {"product_us_covers", time->covered}});
+    table.add(cells);
   }
   return table;
 }
