@@ -10,6 +10,7 @@
 #include "emu/catalogue.hpp"
 #include "emu/engine_matmul.hpp"
 #include "emu/engines.hpp"
+#include "emu/products/double_tiles.hpp"
 #include "emu/tasks.hpp"
 
 using namespace ulpscope::emu;
@@ -62,4 +63,31 @@ TEST_CASE("a product ends within its tiles", "[emu]") {
 
   const StopScope scope(&flag);
   CHECK_THROWS_AS(engine_matmul(problem, std::span(d)), Stopped);
+}
+
+TEST_CASE("a tile of doubles ends between its pairs of panels", "[emu]") {
+  std::vector<double> a(2 * 4, 1);
+  const EngineMatmul<double> problem{.engine = fma_chain(float64),
+                                     .a = {float64, a, {2, 4}},
+                                     .b = {float64, a, {4, 2}},
+                                     .c = {},
+                                     .scale_a = {},
+                                     .scale_b = {},
+                                     .beta = {},
+                                     .out = float64,
+                                     .threads = 1};
+  std::atomic<bool> flag = false;
+  const StopScope scope(&flag);
+  detail::DoubleTile tile(0, 0, 2, 2);
+  int runs = 0;
+  const auto stretch = [&] {
+    tile.stretch(
+        problem, 0, 4, 4, [](double x) { return x; }, [&](std::size_t, const auto&) { ++runs; });
+  };
+
+  stretch();
+  CHECK(runs == 1);
+  flag = true;
+  CHECK_THROWS_AS(stretch(), Stopped);
+  CHECK(runs == 1);
 }

@@ -2,11 +2,13 @@
 // What the monitor finds in curves and counts.
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <optional>
 
 #include "emu/names.hpp"
+#include "emu/stop.hpp"
 #include "small_runs.hpp"
 
 namespace ulpscope::training {
@@ -214,6 +216,16 @@ TEST_CASE("Genesis clips before it looks for infinities", "[training]") {
   };
   CHECK(skipped(""));
   CHECK_FALSE(skipped("clip_value = 1.0\n"));
+}
+
+TEST_CASE("a monitor ends among the numbers of a place where it is asked to", "[training]") {
+  const std::atomic<bool> flag = true;
+  const std::array<float, 3> numbers_of_it{1, 2, 3};
+  const Stored<float> stored{"linear", "0", "input", emu::float32, numbers_of_it, numbers_of_it};
+  Monitor monitor;
+  monitor.add(stored);
+  const emu::StopScope scope(&flag);
+  CHECK_THROWS_AS(monitor.add(stored), emu::Stopped);
 }
 
 }  // namespace ulpscope::training
