@@ -118,6 +118,8 @@ std::vector<reports::Cell> row_of(const emu::EngineMode& mode) {
 std::string known(const std::string& word) {
   const auto names = emu::engine_names();
   if (std::find(names.begin(), names.end(), word) != names.end()) return word;
+  if (word.starts_with("block:"))
+    throw Error("engine " + word + ": is what its words say; these are the engines that have a name");
   const std::string nearest = emu::comma_separated(emu::closest_engines(word));
   throw Error("unknown engine '" + word + "'; nearest: " + nearest);
 }

@@ -297,6 +297,7 @@ class Files(unittest.TestCase):
         expected = {
             ("probe", "--engine", "sm_8"): "unknown engine 'sm_8'; nearest: sm_80",
             ("engines", "sm_8"): "unknown engine 'sm_8'; nearest: sm_80",
+            ("engines", "block:n=4"): "engine block:n=4: is what its words say",
             ("probe", "--engine", "sm_80", "--in", "e4m3"): "engine sm_80 does not multiply float8_e4m3fn by float8_e4m3fn",
             ("probe", "--engine", "sm_80", "--in", "fp16,bf16"): "engine sm_80 does not multiply float16 by bfloat16",
             ("probe", "--engine", "sm_70", "--acc", "float64"): "engine sm_70 does not multiply float16 by float16 into float64",
