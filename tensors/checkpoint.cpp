@@ -44,31 +44,13 @@ bool is_beside(const std::string& name) {
          std::none_of(path.begin(), path.end(), [](const fs::path& part) { return part == ".."; });
 }
 
+/// index_of() of a file, whose files are there.
 Checkpoint read_index(const std::string& path) {
-  const auto fail = [&](const std::string& why) { throw Error(emu::visible(path + ": " + why)); };
-  nlohmann::json index;
-  try {
-    index = emu::parse_json(files::read_file(path, longest_index));
-  } catch (const emu::BadJson& problem) {
-    fail(std::string("malformed index: ") + problem.what());
-  }
-  if (!index.is_object() || !index.contains("weight_map") || !index["weight_map"].is_object())
-    fail("malformed index: it has no weight_map from tensors to files");
-  Checkpoint checkpoint{.files = {}, .index = path};
-  std::set<std::string> names;
-  for (const auto& [tensor, file] : index["weight_map"].items()) {
-    if (!file.is_string() || !is_beside(file.get<std::string>()))
-      fail("malformed index: tensor '" + tensor + "' is in no file beside the index");
-    const std::string in = (fs::path(path).parent_path() / file.get<std::string>()).string();
-    checkpoint.file_of.emplace(tensor, in);
-    names.insert(in);
-  }
-  if (names.empty()) fail("names no tensor");
-  for (const std::string& name : names) {
+  Checkpoint checkpoint = index_of(files::read_file(path, longest_index), path);
+  for (const std::string& name : checkpoint.files) {
     std::error_code ignored;
-    if (!fs::exists(name, ignored)) fail("names " + name + ", which is not there");
+    if (!fs::exists(name, ignored)) throw Error(emu::visible(path + ": names " + name + ", which is not there"));
   }
-  checkpoint.files.assign(names.begin(), names.end());
   return checkpoint;
 }
 
@@ -104,6 +86,30 @@ class Matches {
 };
 
 }  // namespace
+
+Checkpoint index_of(std::string_view text, const std::string& path) {
+  const auto fail = [&](const std::string& why) { throw Error(emu::visible(path + ": " + why)); };
+  nlohmann::json index;
+  try {
+    index = emu::parse_json(text);
+  } catch (const emu::BadJson& problem) {
+    fail(std::string("malformed index: ") + problem.what());
+  }
+  if (!index.is_object() || !index.contains("weight_map") || !index["weight_map"].is_object())
+    fail("malformed index: it has no weight_map from tensors to files");
+  Checkpoint checkpoint{.files = {}, .index = path};
+  std::set<std::string> names;
+  for (const auto& [tensor, file] : index["weight_map"].items()) {
+    if (!file.is_string() || !is_beside(file.get<std::string>()))
+      fail("malformed index: tensor '" + tensor + "' is in no file beside the index");
+    const std::string in = (fs::path(path).parent_path() / file.get<std::string>()).string();
+    checkpoint.file_of.emplace(tensor, in);
+    names.insert(in);
+  }
+  if (names.empty()) fail("names no tensor");
+  checkpoint.files.assign(names.begin(), names.end());
+  return checkpoint;
+}
 
 std::optional<Checkpoint> checkpoint_of(const std::string& path) {
   std::error_code ignored;

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace ulpscope::tensors {
@@ -15,6 +16,11 @@ struct Checkpoint {
   std::map<std::string, std::string> file_of{};  ///< of each tensor of an index; empty where all tensors of the files are meant
   std::string index{};                           ///< the index, for messages; empty where there is none
 };
+
+/// The files and tensors that the text of an index names; whether they are there is not asked. `path` is where it lies, for
+/// messages.
+/// @throws ulpscope::Error where it is no index, or names a file that does not lie beside it
+Checkpoint index_of(std::string_view text, const std::string& path);
 
 /// A folder (its index, if it has one; else its `.safetensors`; else its `.npz` and `.npy`), an index
 /// (`*.safetensors.index.json`, as transformers writes it: `weight_map` from tensors to files beside it), or a pattern of file

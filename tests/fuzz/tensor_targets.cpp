@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The readers of tensor files, with --dtype and without.
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
 #include <optional>
+#include <string>
 
 #include "emu/catalogue.hpp"
+#include "emu/error.hpp"
+#include "tensors/checkpoint.hpp"
 #include "tensors/memory_limit.hpp"
 #include "tests/fuzz/read_everything.hpp"
 #include "tests/fuzz/targets.hpp"
@@ -33,6 +39,21 @@ void read_safetensors(const std::uint8_t* data, std::size_t size) { read_everyth
 
 void read_csv(const std::uint8_t* data, std::size_t size) {
   read_everything(data, size, [](const FileBytes& file) { return tensors::read_csv(file); });
+}
+
+void read_index(const std::uint8_t* data, std::size_t size) {
+  namespace fs = std::filesystem;
+  const std::string folder = "checkpoint/";
+  try {
+    const std::string_view text(reinterpret_cast<const char*>(data), size);
+    const tensors::Checkpoint checkpoint = tensors::index_of(text, folder + "model.safetensors.index.json");
+    // Whatever it says, files lie below its folder, and each tensor is in one of them.
+    for (const std::string& file : checkpoint.files)
+      if (!fs::path(file).lexically_normal().string().starts_with(folder) || file.find('\0') != std::string::npos) std::abort();
+    for (const auto& [tensor, file] : checkpoint.file_of)
+      if (!std::ranges::binary_search(checkpoint.files, file)) std::abort();
+  } catch (const Error&) {
+  }
 }
 
 }  // namespace ulpscope::fuzz
