@@ -9,6 +9,7 @@
 #include "cli/command.hpp"
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
+#include "cli/verify.hpp"
 #include "verify/audit/audit_request.hpp"
 #include "verify/audit/audit_text.hpp"
 
@@ -33,10 +34,6 @@ void print_text(const verify::AuditConfig& config, const Audit& audit, const ver
   print(verify::audit_sentences(result));
 }
 
-ExitCode exit_code_of_audit(verify::Outcome outcome) {
-  return outcome == verify::Outcome::pass ? done : outcome == verify::Outcome::fail ? check_failed : vacuous;
-}
-
 int run(const Audit& audit) {
   verify::AuditConfig config =
       verify::resolve(audit.request, [&](const std::string& word) { return parse_rule(audit.request, word); });
@@ -52,7 +49,7 @@ int run(const Audit& audit) {
   } else {
     print(verify::audit_table(result), audit.common, 2);
   }
-  return exit_code_of_audit(verify::outcome_of(result));
+  return exit_code_of_check(verify::outcome_of(result));
 }
 
 void add_matmul_audit(Command& parent, int& exit_code) {

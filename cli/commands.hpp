@@ -45,6 +45,7 @@ void add_generate(Command& app, int& exit_code);
 void add_evidence(Command& app, const Arguments& arguments, int& exit_code);
 void add_verify(Command& app, const Arguments& arguments, int& exit_code);
 void add_explain(Command& app, int& exit_code);
+void add_invariance(Command& app, const Arguments& arguments, int& exit_code);
 void add_ledger(Command& app, int& exit_code);
 /// Runs a command line, as if it were this program's; the exit code.
 using RunProgram = std::function<int(const Arguments& arguments)>;

@@ -42,7 +42,7 @@ void print_text(const Explain& explain, const verify::ExplainResult& result, con
   if (!commands.empty()) print("\nThe same by command:\n" + commands);
 }
 
-int exit_code_of(verify::ExplainVerdict verdict) {
+int exit_code_of_explanation(verify::ExplainVerdict verdict) {
   switch (verdict) {
     case verify::ExplainVerdict::holds: return done;
     case verify::ExplainVerdict::vacuous: return vacuous;
@@ -63,7 +63,7 @@ int run(const Explain& explain) {
     for (const std::string& line : verify::remarks(result)) remark(line);
     print(table, explain.common, 1);
   }
-  return exit_code_of(result.verdict);
+  return exit_code_of_explanation(result.verdict);
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ bool fails(const CaseComparison& c, const Verdicts& options, Uncompared uncompar
          (!c.compared() && uncompared == Uncompared::bad_input);
 }
 
-int exit_code_of(const std::vector<CaseComparison>& cases, const Verdicts& options, Uncompared uncompared) {
+int exit_code_of_cases(const std::vector<CaseComparison>& cases, const Verdicts& options, Uncompared uncompared) {
   const auto any = [&](auto&& is) { return std::any_of(cases.begin(), cases.end(), is); };
   using C = const CaseComparison&;
   if (any([](C c) { return c.beyond(); })) return check_failed;
@@ -93,7 +93,7 @@ void show(const Verdicts& options, const std::vector<CaseComparison>& cases) {
 int report(const Verdicts& options, const std::vector<CaseComparison>& cases, Uncompared uncompared) {
   show(options, cases);
   if (!options.junit.empty()) write_junit(options, cases, uncompared);
-  return exit_code_of(cases, options, uncompared);
+  return exit_code_of_cases(cases, options, uncompared);
 }
 
 const LedgerEntry& entry_of(const std::vector<LedgerEntry>& entries, const std::string& name) {

@@ -126,6 +126,7 @@ void add_commands(cli::Command& program, const std::vector<std::string>& argumen
   program.heading("checks");
   cli::add_verify(program, arguments, exit_code);
   cli::add_explain(program, exit_code);
+  cli::add_invariance(program, arguments, exit_code);
   cli::add_audit(program, exit_code);
   cli::add_generate(program, exit_code);
   cli::add_conform(program, exit_code);

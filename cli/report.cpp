@@ -17,18 +17,18 @@
 namespace ulpscope::cli {
 namespace {
 
-struct Check {
+struct ReportCheck {
   CommonOptions common;
   std::string directory;
 };
 
-struct Diff {
+struct ReportDiff {
   CommonOptions common;
   std::string a, b;
   double absolute = 0, relative = 0;
 };
 
-int check(const Check& asked, const RunProgram& run_program) {
+int check(const ReportCheck& asked, const RunProgram& run_program) {
   const reports::Manifest manifest = reports::read_manifest(asked.directory);
   if (manifest.arguments.empty() || manifest.arguments.front() == "report")
     throw Error(asked.directory + ": its manifest does not say how it was made");
@@ -48,7 +48,7 @@ int check(const Check& asked, const RunProgram& run_program) {
   return same ? done : check_failed;
 }
 
-int diff(const Diff& asked) {
+int diff(const ReportDiff& asked) {
   const reports::Table table = reports::compare_reports(asked.a, asked.b, {asked.absolute, asked.relative});
   print(table, asked.common, 3);
   return table.rows.empty() ? done : check_failed;
@@ -61,7 +61,7 @@ void add_report(Command& app, const RunProgram& run_program, int& exit_code) {
   group.require_subcommand(1);
   group.footer("Example: ulpscope census normal:0,1:1000 -o out\n         ulpscope report check out");
 
-  auto checked = std::make_shared<Check>();
+  auto checked = std::make_shared<ReportCheck>();
   Command& of_check = *group.add_subcommand(
       "check", "runs the manifest's command again and compares every file byte by byte; exit code 1 where one differs");
   of_check.add_option("DIR", checked->directory, "the folder of a report; run this where the report was made, for its inputs")
@@ -70,7 +70,7 @@ void add_report(Command& app, const RunProgram& run_program, int& exit_code) {
   of_check.footer("Example: ulpscope census normal:0,1:1000 -o out\n         ulpscope report check out");
   of_check.callback([checked, run_program, &exit_code] { exit_code = check(*checked, run_program); });
 
-  auto compared = std::make_shared<Diff>();
+  auto compared = std::make_shared<ReportDiff>();
   Command& of_diff = *group.add_subcommand("diff", "what changed, by row and column; exit code 1 where anything did");
   of_diff.add_option("A", compared->a, "the folder of a report")->required();
   of_diff.add_option("B", compared->b, "that of another")->required();

@@ -30,6 +30,9 @@ struct VerifyCase {
   std::vector<reports::Table> more = {};  ///< tables that text and JSON show below all else
 };
 
+/// 0, 1 or 3.
+ExitCode exit_code_of_check(verify::Outcome outcome);
+
 /// Judges, prints, writes JUnit XML, saves a failing case, and returns the exit code.
 int report_verdict(const VerifyCase& checked, const VerdictOutput& output);
 

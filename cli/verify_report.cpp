@@ -83,15 +83,6 @@ std::string save_case(const VerifyCase& checked, const std::string& directory) {
   return command;
 }
 
-int exit_code_of(verify::Outcome outcome) {
-  switch (outcome) {
-    case verify::Outcome::pass: return done;
-    case verify::Outcome::fail: return check_failed;
-    case verify::Outcome::vacuous: break;
-  }
-  return vacuous;
-}
-
 /// What is shown of a check, whichever kind it is.
 struct Shown {
   verify::Outcome outcome;
@@ -123,7 +114,7 @@ int show(const VerifyCase& checked, const VerdictOutput& output, const Shown& sh
   if (!output.junit.empty()) write_junit(output.junit, checked, shown);
   if (shown.outcome != verify::Outcome::pass && !output.save.empty())
     remark("kept in " + output.save + "; again: " + save_case(checked, output.save));
-  return exit_code_of(shown.outcome);
+  return exit_code_of_check(shown.outcome);
 }
 
 /// What --where, --sort and --rows leave of the tables that text and JSON show together; CSV has the first, which print()
@@ -157,6 +148,15 @@ Shown shown_of(const VerifyCase& checked, const verify::BaselineVerdict& verdict
 }
 
 }  // namespace
+
+ExitCode exit_code_of_check(verify::Outcome outcome) {
+  switch (outcome) {
+    case verify::Outcome::pass: return done;
+    case verify::Outcome::fail: return check_failed;
+    case verify::Outcome::vacuous: break;
+  }
+  return vacuous;
+}
 
 int report_verdict(const VerifyCase& checked, const VerdictOutput& output) {
   const verify::OutputRequest& words = checked.output;

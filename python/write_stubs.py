@@ -9,7 +9,7 @@ import pathlib
 import sys
 import textwrap
 
-MODULES = ["", ".explain", ".testing", ".verify"]
+MODULES = ["", ".explain", ".invariance", ".testing", ".verify"]
 
 
 def annotation(value):
@@ -72,7 +72,7 @@ def stub(module):
     if module.__name__ != "ulpscope":
         text += "from . import Table\n" + ("from .verify import Verdict\n" if module.__name__.endswith("testing") else "")
     else:
-        text += "from . import explain as explain, testing as testing, torch as torch, verify as verify\n\n__version__: str\n"
+        text += "from . import explain as explain, invariance as invariance, testing as testing, torch as torch, verify as verify\n\n__version__: str\n"
     for name in names:
         value = getattr(module, name)
         if inspect.isclass(value) and value.__module__.startswith("ulpscope") and (module.__name__ == "ulpscope" or value.__module__ == module.__name__):

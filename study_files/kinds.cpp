@@ -31,6 +31,7 @@
 #include "verify/evidence/evidence_request.hpp"
 #include "verify/explain/explain_request.hpp"
 #include "verify/generate/generated_request.hpp"
+#include "verify/invariance/invariance_request.hpp"
 #include "verify/matmul_request.hpp"
 #include "verify/operations/operation_requests.hpp"
 
@@ -81,6 +82,9 @@ class StudyOf final : public Study {
   Request request_;
 };
 
+template <class Operation>
+using InvarianceOf = verify::InvarianceRequest<Operation>;
+
 template <class Request>
 std::unique_ptr<Study> make() {
   return std::make_unique<StudyOf<Request>>();
@@ -129,6 +133,18 @@ const std::vector<Kind>& kinds() {
       {"claims", "what articles say, beside the measurement", "claims", 5, make<studies::ClaimsRequest>,
        studies::claims_figures},
       {"explain matmul", "why is D = A.B + C not what it claims to be?", "outputs", 1e4, make<verify::ExplainRequest>},
+      {"invariance matmul", "do rows of D = A.B + C depend on their batch?", "outputs", 1e6,
+       make<InvarianceOf<verify::MatmulRequest>>},
+      {"invariance softmax", "do rows of a softmax?", "outputs", 1e6, make<InvarianceOf<verify::SoftmaxRequest>>},
+      {"invariance layer_norm", "do rows of a layer normalisation?", "outputs", 1e6,
+       make<InvarianceOf<verify::LayerNormRequest>>},
+      {"invariance rms_norm", "do rows of an RMS norm?", "outputs", 1e6, make<InvarianceOf<verify::RmsNormRequest>>},
+      {"invariance attention", "do rows of an attention?", "outputs", 1e6, make<InvarianceOf<verify::AttentionRequest>>},
+      {"invariance sum", "do sums of rows?", "outputs", 1e6, make<InvarianceOf<verify::SumRequest>>},
+      {"invariance dot", "do inner products?", "outputs", 1e6, make<InvarianceOf<verify::DotRequest>>},
+      {"invariance conv", "do rows of a convolution?", "outputs", 1e6, make<InvarianceOf<verify::ConvRequest>>},
+      {"invariance cast", "do conversions?", "outputs", 1e6, make<InvarianceOf<verify::CastRequest>>},
+      {"invariance elementwise", "do functions of elements?", "outputs", 1e6, make<InvarianceOf<verify::ElementwiseRequest>>},
       {"verify matmul", "is D = A.B + C right?", "outputs", 1e6, make<verify::MatmulRequest>},
       {"verify softmax", "is a softmax right?", "outputs", 1e6, make<verify::SoftmaxRequest>},
       {"verify layer_norm", "is a layer normalisation right?", "outputs", 1e6, make<verify::LayerNormRequest>},

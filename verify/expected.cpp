@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "emu/bulk.hpp"
+#include "emu/decode.hpp"
 #include "emu/encode.hpp"
 #include "verify/double_double.hpp"
 
@@ -121,6 +122,13 @@ Standing judge(const Expectation& expectation, std::uint64_t index, const Expect
     standing = Standing::beyond;
   const bool wrong = standing == Standing::beyond || standing == Standing::nonfinite;
   return wrong && expectation.admits(index, output) ? Standing::within : standing;
+}
+
+bool zero_passes(const Expectation& expectation, std::uint64_t index, const Expected& expected, const LastRounding& last) {
+  const double size = std::fabs(expected.value);
+  if (size > 2 * (expected.allowed + expected.radius) && size > emu::min_normal(last.out)) return false;
+  const Standing standing = judge(expectation, index, expected, 0.0, last);
+  return standing != Standing::beyond && standing != Standing::nonfinite;
 }
 
 }  // namespace ulpscope::verify

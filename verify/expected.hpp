@@ -75,4 +75,7 @@ std::string_view name_of(Standing standing) noexcept;
 Standing judge(const Expectation& expectation, std::uint64_t index, const Expected& expected, double output,
                const LastRounding& last);
 
+/// Whether a zero would be right in the place of element `index`.
+bool zero_passes(const Expectation& expectation, std::uint64_t index, const Expected& expected, const LastRounding& last);
+
 }  // namespace ulpscope::verify

@@ -38,8 +38,6 @@ std::string named(const std::vector<std::uint64_t>& places) {
                      shown < places.size() ? ", ..." : "");
 }
 
-std::string plural(std::size_t count, const char* one) { return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s"); }
-
 /// Whether the wrong lines are the last ones that do not fill a block; the least such block, or 0.
 std::uint64_t tail_block(const Concentration& lines) {
   for (const std::uint64_t block : std::initializer_list<std::uint64_t>{8, 16, 32, 64, 128, 256}) {
@@ -50,6 +48,8 @@ std::uint64_t tail_block(const Concentration& lines) {
 }
 
 }  // namespace
+
+std::string plural(std::uint64_t count, const char* one) { return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s"); }
 
 WrongPlaces::WrongPlaces(const std::vector<std::uint64_t>& shape)
     : rows_(1), columns_(shape.empty() ? 1 : std::max<std::uint64_t>(shape.back(), 1)) {

@@ -8,6 +8,9 @@
 
 namespace ulpscope::verify {
 
+/// `1 row`, `2 rows`.
+std::string plural(std::uint64_t count, const char* one);
+
 /// Counts of wrong elements of a matrix (all leading dimensions count as rows) by row, column and tile of `tile` by `tile`.
 class WrongPlaces {
  public:

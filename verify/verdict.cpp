@@ -56,18 +56,12 @@ class Judge {
     ++counts.count;
     ++*std::array{&counts.equal, &counts.within, &counts.beyond, &counts.nonfinite}[static_cast<std::size_t>(standing)];
     if (!std::isfinite(expected.value)) ++counts.nonfinite_expected;
-    if (zero_passes(index, expected)) ++counts.zeros_pass;
+    if (zero_passes(expectation_, index, expected, last_)) ++counts.zeros_pass;
     if (is_wrong(standing)) part.wrong.push_back(index), part.wrong_outputs.push_back(output);
     measure(part, {index, standing, output, expected.value, 0, expected.allowed, 0});
   }
 
  private:
-  bool zero_passes(std::uint64_t index, const Expected& expected) const {
-    const double size = std::fabs(expected.value);
-    if (size > 2 * (expected.allowed + expected.radius) && size > emu::min_normal(last_.out)) return false;
-    return !is_wrong(judge(expectation_, index, expected, 0.0, last_));
-  }
-
   void measure(Part& part, WorstElement element) const {
     Verdict& counts = part.counts;
     if (std::isfinite(element.exact) && std::isfinite(element.output)) {
@@ -100,14 +94,6 @@ class Judge {
   const Expectation& expectation_;
   const LastRounding& last_;
 };
-
-/// What a kernel returned in a format are numbers of that format.
-void check_values(const tensors::Tensor& output, emu::Format format, std::uint64_t first, std::span<const double> values) {
-  for (std::size_t i = 0; i < values.size(); ++i)
-    if (!std::isnan(values[i]) && emu::round_to(format, values[i]).value != values[i] && !std::isinf(values[i]))
-      throw Error(fmt::format("{}: element {} is {}, no number of {}, which the output is said to hold", output.label,
-                              studies::place_text(first + i, output.shape), values[i], emu::format_name(format)));
-}
 
 /// Elements judged at a time: whole rows where they are short, as many as suit the kernels.
 std::uint64_t chunk_of(const std::vector<std::uint64_t>& shape) {
@@ -150,6 +136,13 @@ void finish(Verdict& verdict, const Part& total) {
 }
 
 }  // namespace
+
+void check_values(const tensors::Tensor& output, emu::Format format, std::uint64_t first, std::span<const double> values) {
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (!std::isnan(values[i]) && emu::round_to(format, values[i]).value != values[i] && !std::isinf(values[i]))
+      throw Error(fmt::format("{}: element {} is {}, no number of {}, which the output is said to hold", output.label,
+                              studies::place_text(first + i, output.shape), values[i], emu::format_name(format)));
+}
 
 Verdict verify(const Expectation& expectation, const tensors::Tensor& output, const VerdictOptions& options) {
   const std::vector<std::uint64_t> shape = expectation.shape();

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -75,6 +76,10 @@ struct VerdictOptions {
 
 /// @throws ulpscope::Error where the shapes differ.
 Verdict verify(const Expectation& expectation, const tensors::Tensor& output, const VerdictOptions& options);
+
+/// What a kernel returned in a format are numbers of that format: elements `first` and those behind it.
+/// @throws ulpscope::Error where one is not
+void check_values(const tensors::Tensor& output, emu::Format format, std::uint64_t first, std::span<const double> values);
 
 reports::Table verdict_table(const Verdict& verdict);    ///< verify.csv: one row
 reports::Table histogram_table(const Verdict& verdict);  ///< bucket and count, empty buckets at the ends left out

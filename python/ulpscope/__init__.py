@@ -8,7 +8,7 @@ Arrays may be numpy's, torch's, jax's or plain numbers. Words (formats, engines,
 import importlib
 import math
 
-from . import _core, explain, verify
+from . import _core, explain, invariance, verify
 from ._arrays import BUFFERS, as_numpy, hold, like
 from ._requests import Asked, _one_word, documented, run, study
 from ._table import Table
@@ -16,7 +16,7 @@ from ._core import Error
 
 __version__ = _core.version
 __all__ = ["Error", "Format", "Quantized", "Scaler", "Table", "census", "decode", "diff", "encode", "engines", "explain",
-           "formats", "matmul", "quantize", "recipes", "round", "run", "scaler", "scalers", "study", "sweep", "verify"]
+           "formats", "invariance", "matmul", "quantize", "recipes", "round", "run", "scaler", "scalers", "study", "sweep", "verify"]
 
 
 def __getattr__(name):

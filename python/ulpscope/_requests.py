@@ -83,6 +83,8 @@ class Asked:
         is_number = isinstance(value, (bool, int, float, np.generic))
         if is_number and not (takes_array(field) and not field["list"]):
             return [_one_word(value.item() if isinstance(value, np.generic) else value)]
+        if isinstance(value, dict) and field["value"].startswith("NAME="):
+            return [self._condition(name, one) for name, one in value.items()]
         if isinstance(value, dict):
             return [self._hold(array, name) for name, array in value.items()]
         if isinstance(value, (list, tuple, range)):
@@ -100,6 +102,14 @@ class Asked:
         if is_number or is_array(value):
             return [self._hold(value, label)]
         return [_one_word(value)]
+
+    def _condition(self, name, output):
+        """`NAME=WORD`, `NAME=WORD@ROW` of (output, row)."""
+        if "=" in name:
+            raise TypeError(f"{self.kind}: '{name}' is no name of an output")
+        rows = isinstance(output, tuple) and len(output) == 2 and isinstance(output[1], (int, np.integer))
+        array, row = output if rows else (output, None)
+        return f"{name}={self._hold(array, name)}" + ("" if row is None else f"@{whole(row, 'row', 0, TypeError)}")
 
     def _hold(self, array, label):
         if isinstance(array, str):

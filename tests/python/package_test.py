@@ -331,7 +331,7 @@ class Stubs(unittest.TestCase):
     """What editors and type checkers are told is what the functions take."""
 
     def test_every_public_name_has_its_signature(self):
-        for word, module in (("__init__", us), ("verify", us.verify), ("testing", ulpscope.testing), ("explain", us.explain)):
+        for word, module in (("__init__", us), ("verify", us.verify), ("testing", ulpscope.testing), ("explain", us.explain), ("invariance", us.invariance)):
             path = pathlib.Path(us.__file__).with_name(word + ".pyi")
             tree = ast.parse(path.read_text())
             told = {node.name: node for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}

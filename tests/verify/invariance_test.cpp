@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+// Outputs under several conditions: what moved is counted beside plain loops, what is right by itself, and orders of sums are
+// found again from sums that were added here, one by one.
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "../reports/temporary_directory.hpp"
+#include "emu/error.hpp"
+#include "tensors/write.hpp"
+#include "verify/invariance/invariance_request.hpp"
+#include "verify/invariance/sum_orders.hpp"
+
+using namespace ulpscope;
+using namespace ulpscope::verify;
+
+namespace {
+
+std::vector<float> drawn(std::size_t count, std::uint64_t seed) {
+  std::vector<float> out;
+  std::uint64_t state = seed * 2654435761U + 1;
+  for (std::size_t i = 0; i < count; ++i) {
+    state = state * 6364136223846793005U + 1442695040888963407U;
+    out.push_back(static_cast<float>(static_cast<double>(state >> 40) * 0x1p-23 - 1));
+  }
+  return out;
+}
+
+/// The result that is expected is 1 + index, and anything within an ulp of float32 of it.
+class Counting final : public Expectation {
+ public:
+  explicit Counting(std::vector<std::uint64_t> shape) : shape_(std::move(shape)) {}
+  std::vector<std::uint64_t> shape() const override { return shape_; }
+  emu::Format out() const override { return emu::float32; }
+  void expect(std::uint64_t first, std::span<Expected> elements) const override {
+    for (std::size_t i = 0; i < elements.size(); ++i) {
+      const double x = static_cast<double>(first + i + 1);
+      elements[i] = {.value = x, .radius = 0, .allowed = x * 0x1p-23, .magnitude = x};
+    }
+  }
+  Precise precise(std::uint64_t index) const override {
+    const double x = static_cast<double>(index + 1);
+    return {x, 0, x};
+  }
+  std::string bound() const override { return "an ulp"; }
+  std::string refusal() const override { return {}; }
+
+ private:
+  std::vector<std::uint64_t> shape_;
+};
+
+std::vector<float> counted(std::size_t first, std::size_t count) {
+  std::vector<float> out;
+  for (std::size_t i = 0; i < count; ++i) out.push_back(static_cast<float>(first + i + 1));
+  return out;
+}
+
+Condition condition(const std::string& name, std::vector<std::uint64_t> shape, const std::vector<float>& values,
+                    std::uint64_t first_row = 0) {
+  return {name, tensors::from_values(name + ".npy", std::move(shape), values), first_row};
+}
+
+void write(const std::string& path, const std::vector<std::uint64_t>& shape, const std::vector<float>& values) {
+  tensors::write_npy(path, shape, tensors::Producer<float>([&](std::uint64_t first, std::span<float> out) {
+                       std::copy_n(values.begin() + static_cast<std::ptrdiff_t>(first), out.size(), out.begin());
+                     }));
+}
+
+}  // namespace
+
+TEST_CASE("rows that moved are counted, and what is right is said of each output", "[verify]") {
+  const std::size_t rows = 100, length = 7;
+  const Counting expectation({rows, length});
+  const std::vector<float> right = counted(0, rows * length);
+  std::vector<float> moved = right, wrong = right;
+  for (const std::size_t row : {3, 4, 99}) moved[row * length + 2] = std::nextafter(moved[row * length + 2], 1e9F);
+  moved[3 * length] = std::nextafter(moved[3 * length], 0.0F);
+  wrong[50 * length + 6] *= 2;
+  wrong[51 * length] = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<float> part(moved.begin() + 3 * length, moved.begin() + 5 * length);
+  for (const int threads : {1, 3}) {
+    const InvarianceResult result =
+        invariance({.expectation = expectation,
+                    .last = {emu::float32, {}},
+                    .row_length = length,
+                    .conditions = {condition("right", {rows, length}, right), condition("moved", {rows, length}, moved),
+                                   condition("wrong", {rows, length}, wrong), condition("part", {2, length}, part, 3)},
+                    .threads = threads});
+    REQUIRE(result.conditions.size() == 4);
+    CHECK(result.conditions[0].outcome == Outcome::pass);
+    CHECK(result.conditions[1].outcome == Outcome::pass);
+    CHECK(result.conditions[2].outcome == Outcome::fail);
+    CHECK(result.conditions[2].wrong == 2);
+    CHECK(result.conditions[3].rows == 2);
+    CHECK(result.outcome() == Outcome::fail);
+    REQUIRE(result.pairs.size() == 6);
+    const auto pair = [&](std::size_t a, std::size_t b) {
+      return *std::find_if(result.pairs.begin(), result.pairs.end(),
+                           [&](const PairResult& p) { return p.condition == a && p.other == b; });
+    };
+    CHECK(pair(0, 1).rows == 100);
+    CHECK(pair(0, 1).rows_moved == 3);
+    CHECK(pair(0, 1).elements_moved == 4);
+    CHECK(pair(0, 1).max_ulp == 1);
+    CHECK(result.stretch == 7);
+    CHECK(pair(0, 1).moved_in[0] == 3);
+    CHECK(pair(0, 1).moved_in[14] == 1);
+    CHECK(pair(0, 2).elements_moved == 2);
+    CHECK(std::isinf(pair(0, 2).max_ulp));
+    CHECK(pair(0, 3).rows == 2);
+    CHECK(pair(0, 3).elements_moved == 3);
+    CHECK(pair(1, 3).elements_moved == 0);
+    CHECK(pair(1, 3).elements == 14);
+  }
+}
+
+TEST_CASE("all NaNs are one, zeros are two, and rows that nobody shares cannot move", "[verify]") {
+  const Counting expectation({2, 1});
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const auto of = [&](const std::vector<float>& a, const std::vector<float>& b) {
+    return invariance({.expectation = expectation,
+                       .last = {emu::float32, {}},
+                       .row_length = 1,
+                       .conditions = {condition("a", {2, 1}, a), condition("b", {2, 1}, b)}});
+  };
+  CHECK(of({nan, 0.0F}, {-nan, 0.0F}).pairs[0].elements_moved == 0);
+  CHECK(of({1, 0.0F}, {1, -0.0F}).pairs[0].elements_moved == 1);
+  const InvarianceResult apart = invariance({.expectation = expectation,
+                                             .last = {emu::float32, {}},
+                                             .row_length = 1,
+                                             .conditions = {condition("a", {1, 1}, {1}), condition("b", {1, 1}, {2}, 1)}});
+  CHECK(apart.pairs.empty());
+  CHECK(apart.outcome() == Outcome::vacuous);
+}
+
+TEST_CASE("what does not fit is refused", "[verify]") {
+  const Counting expectation({4, 3});
+  using Catch::Matchers::ContainsSubstring;
+  const std::vector<float> all = counted(0, 12);
+  const auto refused = [&](std::vector<Condition> conditions, const std::string& wanted) {
+    CHECK_THROWS_WITH(
+        invariance(
+            {.expectation = expectation, .last = {emu::float32, {}}, .row_length = 3, .conditions = std::move(conditions)}),
+        ContainsSubstring(wanted));
+  };
+  refused({condition("a", {4, 3}, all)}, "give two or more");
+  refused({condition("a", {4, 3}, all), condition("a", {4, 3}, all)}, "--output a: is there twice");
+  refused({condition("a", {4, 3}, all), condition("b", {3, 4}, all)}, "b.npy 3x4: the result of these inputs is 4x3");
+  refused({condition("a", {4, 3}, all), condition("b", {2, 3}, counted(0, 6), 3)}, "4x3, without row 4");
+  refused({condition("a", {4, 3}, all), condition("b", {4, 3}, all, 1)}, "without row 4");
+  for (const char* const word : {"", "file.npy", "=file.npy", "name="}) CHECK_THROWS_AS(parse_condition(word), Error);
+  CHECK(parse_condition("a=b@c@12").file == "b@c");
+  CHECK(parse_condition("a=b@c@12").first_row == 12);
+  CHECK(parse_condition("a=b@c").file == "b@c");
+  CHECK(parse_condition("a=x=y").file == "x=y");
+}
+
+TEST_CASE("the order of sums is found from their bits", "[verify]") {
+  const std::size_t rows = 12, length = 1000;
+  const std::vector<float> x = drawn(rows * length, 3);
+  const tensors::Tensor inputs = tensors::from_values("x", {rows, length}, x);
+  const auto order_of = [&](const auto& sum, std::uint64_t first = 0) {
+    std::vector<float> sums;
+    for (std::size_t row = first; row < rows; ++row) sums.push_back(sum(x.data() + row * length));
+    return sum_order({inputs, emu::float32, tensors::from_values("d", {rows - first}, sums), first, {emu::float32, {}}});
+  };
+  const auto in_order = [](const float* a, std::size_t n) {
+    float sum = 0;
+    for (std::size_t i = 0; i < n; ++i) sum += a[i];
+    return sum;
+  };
+  CHECK(order_of([&](const float* a) { return in_order(a, length); }) == "in order");
+  CHECK(order_of([&](const float* a) { return in_order(a, length); }, 5) == "in order");
+  // A warp of 32, which shuffles down: each adds the one 16, 8, 4, 2, 1 places on.
+  CHECK(order_of([&](const float* a) {
+          float lane[32];
+          for (std::size_t i = 0; i < length; ++i) lane[i % 32] = i < 32 ? a[i] : lane[i % 32] + a[i];
+          for (std::size_t apart = 16; apart > 0; apart /= 2)
+            for (std::size_t i = 0; i < apart; ++i) lane[i] += lane[i + apart];
+          return lane[0];
+        }) == "32 strided parts, halves added");
+  CHECK(order_of([&](const float* a) {
+          float sum = 0;
+          for (std::size_t first = 0; first < length; first += 256)
+            sum += in_order(a + first, std::min<std::size_t>(256, length - first));
+          return sum;
+        }) == "blocks of 256, added in order");
+  CHECK(
+      order_of([&](const float* a) {
+        const float b[4] = {in_order(a, 256), in_order(a + 256, 256), in_order(a + 512, 256), in_order(a + 768, length - 768)};
+        return (b[0] + b[1]) + (b[2] + b[3]);
+      }) == "blocks of 256, neighbours added");
+  CHECK(order_of([&](const float* a) {
+          double sum = 0;
+          for (std::size_t i = 0; i < length; ++i) sum += static_cast<double>(a[i]);
+          return static_cast<float>(sum);
+        }).empty());
+  // Powers of two are summed alike in every order: nothing is told.
+  const tensors::Tensor ones = tensors::from_values("x", {1, 8}, std::vector<float>(8, 1));
+  CHECK(sum_order({ones, emu::float32, tensors::from_values("d", {1}, std::vector<float>{8}), 0, {emu::float32, {}}}).empty());
+}
+
+TEST_CASE("a request judges the outputs of an operation, and says how sums were added", "[verify]") {
+  const TemporaryDirectory folder;
+  const std::size_t rows = 6, length = 512;
+  const std::vector<float> x = drawn(rows * length, 9);
+  std::vector<float> one, other;
+  for (std::size_t row = 0; row < rows; ++row) {
+    float sum = 0, parts[2] = {};
+    for (std::size_t i = 0; i < length; ++i) sum += x[row * length + i], parts[i % 2] += x[row * length + i];
+    one.push_back(sum), other.push_back(parts[0] + parts[1]);
+  }
+  write(folder.file("x.npy"), {rows, length}, x);
+  write(folder.file("one.npy"), {rows}, one);
+  write(folder.file("other.npy"), {rows}, other);
+  write(folder.file("last.npy"), {2}, {other[4], other[5]});
+  InvarianceRequest<SumRequest> request;
+  request.operation.x = folder.file("x.npy");
+  request.output = {"one=" + folder.file("one.npy"), "other=" + folder.file("other.npy"),
+                    "last=" + folder.file("last.npy") + "@4"};
+  const studies::StudyResult study = run(request, {});
+  CHECK(study.outcome == studies::StudyOutcome::failed);
+  const reports::Table& table = study.tables.front();
+  REQUIRE(table.rows.size() == 3);
+  CHECK(std::get<std::string>(table.rows[0][table.column("cause")]) == "one: in order; other: 2 strided parts, halves added");
+  CHECK(std::get<std::string>(table.rows[0][table.column("right")]) == "yes");
+  CHECK(std::get<std::int64_t>(table.rows[2][table.column("rows")]) == 2);
+  CHECK(std::get<std::int64_t>(table.rows[2][table.column("rows_moved")]) == 0);
+
+  request.output.pop_back();
+  request.output[1] = "other=" + folder.file("one.npy");
+  CHECK(run(request, {}).outcome == studies::StudyOutcome::done);
+  request.output.pop_back();
+  CHECK_THROWS_AS(run(request, {}), Error);
+  request.output = {"a=" + folder.file("one.npy"), "b=" + folder.file("other.npy")};
+  request.operation.output.against = folder.file("one.npy");
+  CHECK_THROWS_WITH(run(request, {}), Catch::Matchers::EndsWith("': give exact or engine"));
+}

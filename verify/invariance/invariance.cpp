@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+// One walk over the rows: what is right is found out once for all outputs.
+#include "verify/invariance/invariance.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <mutex>
+#include <set>
+
+#include "emu/error.hpp"
+#include "emu/stop.hpp"
+#include "studies/diff/diff.hpp"
+#include "tensors/parallel.hpp"
+#include "verify/verdict.hpp"
+
+namespace ulpscope::verify {
+namespace {
+
+constexpr std::uint64_t most_stretches = 16;  // that a page has room for
+constexpr std::size_t elements_at_once = std::size_t{1} << 16;
+
+/// What some rows add to the result.
+struct Part {
+  std::vector<std::uint64_t> wrong;  ///< by condition
+  std::vector<std::uint64_t> zeros;  ///< likewise: elements for which a zero would be right
+  std::vector<PairResult> pairs;
+};
+
+bool same(double a, double b) {
+  return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b) || (std::isnan(a) && std::isnan(b));
+}
+
+double ulps_apart(double a, double b, emu::Format out) {
+  if (!std::isfinite(a) || !std::isfinite(b)) return std::numeric_limits<double>::infinity();
+  const double greater = std::max(std::fabs(a), std::fabs(b));
+  return std::ldexp(std::fabs(a - b), -emu::spacing_exponent(out, greater));
+}
+
+std::uint64_t rows_in(const Condition& condition, std::uint64_t row_length) {
+  return row_length == 0 ? 0 : condition.output.count() / row_length;
+}
+
+/// Elements of a row and of those around it, of one condition.
+struct ReadRows {
+  std::uint64_t first = 0;
+  std::vector<double> values = {};
+
+  bool has(std::uint64_t element) const { return element >= first && element < first + values.size(); }
+  double at(std::uint64_t element) const { return values[static_cast<std::size_t>(element - first)]; }
+};
+
+class Walk {
+ public:
+  Walk(const InvarianceConfig& config, std::uint64_t rows, std::uint64_t stretch)
+      : config_(config), rows_(rows), stretch_(stretch) {}
+
+  /// An entry for each pair of conditions that share rows.
+  Part empty_part() const {
+    Part part{std::vector<std::uint64_t>(config_.conditions.size()), std::vector<std::uint64_t>(config_.conditions.size()), {}};
+    for (std::size_t i = 0; i < config_.conditions.size(); ++i)
+      for (std::size_t j = i + 1; j < config_.conditions.size(); ++j)
+        if (shared(i, j) > 0)
+          part.pairs.push_back(
+              {.condition = i,
+               .other = j,
+               .moved_in = std::vector<std::uint64_t>(static_cast<std::size_t>((rows_ + stretch_ - 1) / stretch_))});
+    return part;
+  }
+
+  std::uint64_t shared(std::size_t i, std::size_t j) const {
+    const Condition &a = config_.conditions[i], &b = config_.conditions[j];
+    const std::uint64_t begin = std::max(a.first_row, b.first_row);
+    const std::uint64_t end =
+        std::min(a.first_row + rows_in(a, config_.row_length), b.first_row + rows_in(b, config_.row_length));
+    return end > begin ? end - begin : 0;
+  }
+
+  void walk(std::uint64_t first_row, std::uint64_t rows, Part& part) const {
+    const std::uint64_t first = first_row * config_.row_length;
+    std::vector<Expected> expected(static_cast<std::size_t>(rows * config_.row_length));
+    config_.expectation.expect(first, expected);
+    std::vector<ReadRows> all;
+    for (const Condition& condition : config_.conditions) all.push_back(read(condition, first_row, rows));
+    emu::stop_if_asked();
+    for (std::size_t e = 0; e < expected.size(); ++e) judge_all(first + e, expected[e], all, part);
+    for (PairResult& pair : part.pairs) compare(all[pair.condition], all[pair.other], pair);
+  }
+
+ private:
+  ReadRows read(const Condition& condition, std::uint64_t first_row, std::uint64_t rows) const {
+    const std::uint64_t length = config_.row_length, begin = std::max(first_row, condition.first_row);
+    const std::uint64_t end = std::min(first_row + rows, condition.first_row + rows_in(condition, length));
+    if (begin >= end) return {};
+    ReadRows out{begin * length, std::vector<double>(static_cast<std::size_t>((end - begin) * length))};
+    const std::uint64_t own = (begin - condition.first_row) * length;
+    condition.output.source->read(own, std::span(out.values));
+    check_values(condition.output, config_.last.out, own, out.values);
+    return out;
+  }
+
+  void judge_all(std::uint64_t element, const Expected& expected, const std::vector<ReadRows>& all, Part& part) const {
+    const bool zero = zero_passes(config_.expectation, element, expected, config_.last);
+    bool is_known = false, is_wrong = false;
+    double before = 0;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (!all[i].has(element)) continue;
+      const double output = all[i].at(element);
+      if (!is_known || !same(before, output)) {
+        const Standing standing = judge(config_.expectation, element, expected, output, config_.last);
+        is_wrong = standing == Standing::beyond || standing == Standing::nonfinite;
+      }
+      is_known = true, before = output;
+      part.wrong[i] += is_wrong ? 1 : 0;
+      part.zeros[i] += zero ? 1 : 0;
+    }
+  }
+
+  void compare(const ReadRows& a, const ReadRows& b, PairResult& pair) const {
+    const std::uint64_t length = config_.row_length;
+    const std::uint64_t begin = std::max(a.first, b.first),
+                        end = std::min(a.first + a.values.size(), b.first + b.values.size());
+    for (std::uint64_t row = begin; row < end; row += length) {
+      std::uint64_t moved = 0;
+      for (std::uint64_t element = row; element < row + length; ++element) {
+        const double x = a.at(element), y = b.at(element);
+        if (same(x, y)) continue;
+        ++moved;
+        pair.max_ulp = std::max(pair.max_ulp, ulps_apart(x, y, config_.last.out));
+      }
+      ++pair.rows, pair.elements += length;
+      if (moved == 0) continue;
+      ++pair.rows_moved, pair.elements_moved += moved;
+      pair.moved_in[static_cast<std::size_t>(row / length / stretch_)] += moved;
+    }
+  }
+
+  const InvarianceConfig& config_;
+  std::uint64_t rows_, stretch_;
+};
+
+void merge(Part& total, const Part& part) {
+  for (std::size_t i = 0; i < total.wrong.size(); ++i) total.wrong[i] += part.wrong[i], total.zeros[i] += part.zeros[i];
+  for (std::size_t p = 0; p < total.pairs.size(); ++p) {
+    PairResult& to = total.pairs[p];
+    const PairResult& from = part.pairs[p];
+    to.rows += from.rows, to.rows_moved += from.rows_moved;
+    to.elements += from.elements, to.elements_moved += from.elements_moved;
+    to.max_ulp = std::max(to.max_ulp, from.max_ulp);
+    for (std::size_t s = 0; s < to.moved_in.size(); ++s) to.moved_in[s] += from.moved_in[s];
+  }
+}
+
+void check(const InvarianceConfig& config, const std::vector<std::uint64_t>& shape, std::uint64_t rows) {
+  if (config.conditions.size() < 2) throw Error("--output: give two or more, each as NAME=FILE");
+  std::set<std::string> names;
+  for (const Condition& condition : config.conditions) {
+    if (!names.insert(condition.name).second) throw Error("--output " + condition.name + ": is there twice");
+    const std::vector<std::uint64_t>& own = condition.output.shape;
+    const std::uint64_t end = condition.first_row + rows_in(condition, config.row_length);
+    const bool fits = own.empty() == shape.empty() && (shape.empty() || config.row_length == 1 || own.back() == shape.back());
+    if (!fits || end > rows || (condition.first_row == 0 && end == rows && own != shape))
+      throw Error(condition.output.label + " " + tensors::shape_text(own) + ": the result of these inputs is " +
+                  tensors::shape_text(shape) +
+                  (end > rows && condition.first_row > 0
+                       ? ", without row " + std::to_string(end - 1)
+                       : "; of some of its rows write the first one behind the file, FILE@ROW"));
+  }
+}
+
+}  // namespace
+
+Outcome InvarianceResult::outcome() const {
+  const bool failed = std::any_of(pairs.begin(), pairs.end(), [](const PairResult& p) { return p.rows_moved != 0; }) ||
+                      std::any_of(conditions.begin(), conditions.end(), [](const ConditionResult& c) { return c.wrong != 0; });
+  return failed ? Outcome::fail : pairs.empty() ? Outcome::vacuous : Outcome::pass;
+}
+
+InvarianceResult invariance(const InvarianceConfig& config) {
+  const std::vector<std::uint64_t> shape = config.expectation.shape();
+  std::uint64_t count = 1;
+  for (const std::uint64_t extent : shape) count *= extent;
+  const std::uint64_t rows = config.row_length == 0 ? 0 : count / config.row_length;
+  check(config, shape, rows);
+  const std::uint64_t stretch = std::max<std::uint64_t>(1, (rows + most_stretches - 1) / most_stretches);
+  const Walk walk(config, rows, stretch);
+  const std::uint64_t at_once = std::max<std::uint64_t>(1, elements_at_once / std::max<std::uint64_t>(config.row_length, 1));
+  Part total = walk.empty_part();
+  std::mutex joining;
+  std::uint64_t told = 0;
+  tensors::for_each_index(static_cast<std::size_t>((rows + at_once - 1) / at_once), config.threads, [&](std::size_t i) {
+    Part part = walk.empty_part();
+    const std::uint64_t first = i * at_once, size = std::min(at_once, rows - first);
+    walk.walk(first, size, part);
+    const std::lock_guard lock(joining);  // counts and a maximum: their order does not matter
+    merge(total, part);
+    if (config.progress) config.progress(told += size * config.row_length, count);
+  });
+  InvarianceResult result{.bound = config.expectation.bound(),
+                          .out = config.last.out,
+                          .rows = rows,
+                          .row_length = config.row_length,
+                          .stretch = stretch,
+                          .conditions = {},
+                          .pairs = std::move(total.pairs)};
+  const bool refused = !config.expectation.refusal().empty();
+  for (std::size_t i = 0; i < config.conditions.size(); ++i) {
+    const Condition& condition = config.conditions[i];
+    const std::uint64_t elements = condition.output.count();
+    result.conditions.push_back({.name = condition.name,
+                                 .first_row = condition.first_row,
+                                 .rows = rows_in(condition, config.row_length),
+                                 .elements = elements,
+                                 .wrong = total.wrong[i],
+                                 .outcome = total.wrong[i] != 0                     ? Outcome::fail
+                                            : refused || total.zeros[i] == elements ? Outcome::vacuous
+                                                                                    : Outcome::pass});
+  }
+  return result;
+}
+
+}  // namespace ulpscope::verify

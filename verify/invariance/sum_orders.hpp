@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// In which order were the numbers of a row added? Usual orders of float32 sums are tried until one gives the bits of every row.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "tensors/tensor.hpp"
+#include "verify/expected.hpp"
+
+namespace ulpscope::verify {
+
+/// `x`, whose rows `first_row` and those behind it `output` has the sums of, one each; `in`: what its numbers are rounded to
+/// first.
+struct SummedRows {
+  const tensors::Tensor& x;
+  emu::Format in;
+  const tensors::Tensor& output;
+  std::uint64_t first_row;
+  LastRounding last;
+};
+
+/// In words: `in order`; `1024 strided parts, halves added` (part i has the numbers i, i + 1024, ..., as threads of a GPU take
+/// them); `blocks of 256, added in order`; `numpy's pairwise sum`. Empty where none of them gives all sums, or where there are
+/// no two numbers to add.
+std::string sum_order(const SummedRows& rows);
+
+}  // namespace ulpscope::verify
