@@ -107,6 +107,7 @@ TEST_CASE("products of a step are counted by kind", "[training]") {
   const reports::Table summary = train_tables(runs)[1];
   CHECK(std::get<double>(summary.rows[0][summary.column("product_us")]) == 543210);
   CHECK(std::get<double>(summary.rows[1][summary.column("product_us_covers")]) == 0);
+  CHECK(std::get<std::string>(summary.rows[1][summary.column("product_us")]).empty());
 
   study.run.accumulate = 3;
   CHECK(train_all(study, {})[0].step_time->microseconds == 3 * 543210);

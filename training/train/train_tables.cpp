@@ -85,7 +85,8 @@ reports::Table summary_table(const std::vector<RunResult>& runs) {
         {"activation_bytes", whole(t.runs.front()->activation_bytes)},
         {"all_reduce_bytes", whole(t.runs.front()->all_reduce_bytes)}};
     if (const auto& time = t.runs.front()->step_time)
-      cells.insert(cells.end(), {{"product_us", time->microseconds}, {"product_us_covers", time->covered}});
+      cells.insert(cells.end(), {{"product_us", cell(time->covered > 0 ? time->microseconds : std::nan(""))},
+                                 {"product_us_covers", time->covered}});
     table.add(cells);
   }
   return table;
