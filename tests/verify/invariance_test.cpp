@@ -77,7 +77,8 @@ TEST_CASE("rows that moved are counted, and what is right is said of each output
   const Counting expectation({rows, length});
   const std::vector<float> right = counted(0, rows * length);
   std::vector<float> moved = right, wrong = right;
-  for (const std::size_t row : {3, 4, 99}) moved[row * length + 2] = std::nextafter(moved[row * length + 2], 1e9F);
+  for (const std::size_t row : {std::size_t{3}, std::size_t{4}, std::size_t{99}})
+    moved[row * length + 2] = std::nextafter(moved[row * length + 2], 1e9F);
   moved[3 * length] = std::nextafter(moved[3 * length], 0.0F);
   wrong[50 * length + 6] *= 2;
   wrong[51 * length] = std::numeric_limits<float>::quiet_NaN();

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <set>
 
+#include "emu/decode.hpp"
 #include "emu/error.hpp"
 #include "emu/stop.hpp"
 #include "studies/diff/diff.hpp"
