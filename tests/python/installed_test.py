@@ -69,6 +69,9 @@ class Installed(unittest.TestCase):
             repeated = run("sh", "-c", re.search("^repeat: (.*)$", ran.stdout, re.MULTILINE)[1])
             self.assertEqual(repeated.returncode, 1, repeated.stderr)
             self.assertIn(",fail,", repeated.stdout)
+            # Named as well, as it must be where the package is not installed, it is the same plugin.
+            named = run(sys.executable, "-m", "pytest", "-p", "ulpscope.pytest_plugin", "-q", "test_kernel.py", cwd=folder)
+            self.assertIn("beyond: 16", named.stdout, named.stderr)
 
 
 if __name__ == "__main__":
