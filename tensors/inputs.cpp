@@ -7,6 +7,7 @@
 
 #include "emu/error.hpp"
 #include "emu/visible.hpp"
+#include "tensors/held.hpp"
 
 namespace ulpscope::tensors {
 namespace {
@@ -36,10 +37,12 @@ Inputs sort_inputs(const std::vector<std::string>& inputs, const OpenOptions& op
                    const std::string& advice) {
   if (inputs.empty()) throw Error("no tensors are given");
   Inputs sorted;
+  const bool is_given_alone =
+      inputs.size() == 1 && held(inputs.front());  // and not beside weights, as the buffers of a model are
   for (const std::string& input : inputs) {
     std::vector<Tensor> opened = open(input, options);
     for (Tensor& tensor : opened) {
-      const bool keeps_integers = integers == Integers::include || is_named(input, tensor, opened);
+      const bool keeps_integers = integers == Integers::include || is_named(input, tensor, opened) || is_given_alone;
       std::vector<Tensor>& group = tensor.opaque                            ? sorted.opaque
                                    : tensor.is_integer() && !keeps_integers ? sorted.integers
                                                                             : sorted.kept;

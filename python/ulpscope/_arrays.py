@@ -36,6 +36,8 @@ def as_numpy(x):
 
         if "x2" in str(x.dtype):
             raise TypeError(f"{x.dtype} holds two codes in a byte; give these as unsigned integers of their own")
+        if x.is_meta:
+            raise TypeError("a tensor of device meta has no numbers")
         if x.layout != torch.strided:
             raise TypeError(f"a tensor of layout {x.layout}; give its to_dense()")
         x = x.detach().cpu().contiguous().resolve_neg()

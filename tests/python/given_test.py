@@ -19,6 +19,15 @@ PROGRAM = os.path.abspath(sys.argv.pop(1))
 
 
 class Given(unittest.TestCase):
+    def test_an_array_of_integers_by_itself_is_never_left_out(self):
+        for whole in (np.arange(-5, 5), np.array([True, False, True])):
+            self.assertEqual(us.census(whole, to="e4m3")["count"], [len(whole)])
+            self.assertEqual(us.census({"w": whole}, to="e4m3")["tensor"], ["w"])
+        self.assertEqual(us.sweep(np.arange(4), to="e4m3", log2_scale=range(0, 1))["count"], [4])
+        beside = {"running": np.arange(3), "weight": np.ones(3)}
+        self.assertEqual(us.census(beside, to="e4m3")["tensor"], ["weight"])
+        self.assertEqual(us.census(beside, to="e4m3", integers=True)["tensor"], ["running", "weight"])
+
     def test_bad_input_is_one_line(self):
         for fails, kind, words in ((lambda: us.round(1.0, "e4m9x"), us.Error, "nearest"),
                                    (lambda: us.census(np.ones(3), too=1), TypeError, "nearest: to"),
@@ -154,6 +163,8 @@ class Given(unittest.TestCase):
         except ImportError as error:
             self.skipTest(str(error))
         self.assertEqual(us.round(torch._neg_view(torch.tensor([1.3])), "e4m3").tolist(), [-1.25])
+        with self.assertRaisesRegex(TypeError, "^a tensor of device meta has no numbers$"):
+            us.round(torch.ones(2, device="meta"), "e4m3")
         with self.assertRaisesRegex(TypeError, "^a tensor of layout torch.sparse_coo; give its to_dense"):
             us.round(torch.eye(2).to_sparse(), "e4m3")
 
