@@ -179,9 +179,10 @@ TEST_CASE("studies that cannot be run are refused with file and line", "[trainin
 TEST_CASE("what only the data refute is said with its line", "[training]") {
   TemporaryDirectory folder;
   write_npy(folder.file("x.npy"), {4, 6}, numbers(24, 1));
-  const auto message = [&](const std::string& data, const std::string& model = "kind = \"mlp\"\nwidths = [6, 2]\n") {
+  const auto message = [&](const std::string& data, const std::string& model = "kind = \"mlp\"\nwidths = [6, 2]\n",
+                           const std::string& loss = "sum") {
     const TrainStudy study = parse_train_study(
-        "[model]\n" + model + "[data]\n" + data + "[loss]\nkind = \"sum\"\n[optimizer]\nlr = 0.1\n[run]\nsteps = 1\n",
+        "[model]\n" + model + "[data]\n" + data + "[loss]\nkind = \"" + loss + "\"\n[optimizer]\nlr = 0.1\n[run]\nsteps = 1\n",
         "s.toml");
     try {
       train_all(study, {});
@@ -193,6 +194,10 @@ TEST_CASE("what only the data refute is said with its line", "[training]") {
   const std::string inputs = "inputs = \"" + folder.file("x.npy") + "\"\n";
   CHECK(message(inputs + "batch = 5\n") == "s.toml:6: [data] batch: 5 of 4 samples");
   CHECK(message(inputs + "held_back = 4\n") == "s.toml:6: [data] held_back: nothing is left to train on");
+  write_npy(folder.file("t.npy"), {4}, {0, 1, 2, 1});
+  const std::string targets = inputs + "targets = \"" + folder.file("t.npy") + "\"\n";
+  CHECK(message(targets, "kind = \"mlp\"\nwidths = [6, 2]\n", "cross_entropy") == "s.toml:6: [data] targets: class 2 of 2");
+  CHECK(message(targets, "kind = \"mlp\"\nwidths = [6, 3]\n", "cross_entropy").empty());
   CHECK(message("table = \"markov\"\n", "kind = \"gpt\"\nvocabulary = 3\n") ==
         "s.toml:3: [model] vocabulary: 3; markov needs 4 or more");
   CHECK(message(inputs + "batch = 4\n").empty());

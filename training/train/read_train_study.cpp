@@ -264,6 +264,7 @@ TrainStudy parse_train_study(std::string_view text, const std::string& name) {
   study.seeds_place = place_of(table, name, "run", "seeds");
   for (const auto& [section, key] : {std::pair{"data", "batch"}, {"data", "held_back"}, {"model", "vocabulary"}})
     study.places[std::string("[") + section + "] " + key] = place_of(table, name, section, key);
+  study.places["cross_entropy"] = place_of(table, name, "data", "targets");
   return study;
 }
 
