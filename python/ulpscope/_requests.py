@@ -135,6 +135,15 @@ class Asked:
             raise _core.Error(_core.visible(self.named(str(error)))) from None
 
 
+def operands_of(called, first, inputs, operands, options):
+    """Operands by the names of their fields. Raises TypeError where there are too many, or one is named as well."""
+    if len(operands) > len(inputs):
+        raise TypeError(f"{called}: takes {first} and {', '.join(inputs)}")
+    for twice in [key for key, _ in zip(inputs, operands) if key in options]:
+        raise TypeError(f"{called}: {twice} is given twice")
+    return dict(zip(inputs, operands))
+
+
 def is_array(value):
     """Whether a value is an array, or lists of numbers, and no word."""
     return hasattr(value, "__array__") or hasattr(value, "__dlpack__") or isinstance(value, (list, tuple, *BUFFERS))

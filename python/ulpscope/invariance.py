@@ -5,7 +5,7 @@ Each takes the outputs as a dictionary: what was different, and the output; (out
 from that one on. Returns a Result: its table has a row for each pair of outputs, its `outcome` is `fail` where something moved or
 is wrong."""
 from . import _core
-from ._requests import documented, study
+from ._requests import documented, operands_of, study
 from .verify import inputs_of
 
 
@@ -14,13 +14,10 @@ def _operation(kind):
     inputs = inputs_of(name)
 
     def compare(outputs, *operands, **options) -> "Any":
-        if len(operands) > len(inputs):
-            raise TypeError(f"invariance.{name}: takes outputs and {', '.join(inputs)}")
-        for twice in [key for key, _ in zip(inputs, operands) if key in options]:
-            raise TypeError(f"invariance.{name}: {twice} is given twice")
+        given = operands_of(f"invariance.{name}", "outputs", inputs, operands, options)
         if not isinstance(outputs, dict):
             raise TypeError(f"invariance.{name}: outputs are a dictionary, such as {{'batch': d, 'alone': (d0, 0)}}")
-        return study(kind, {"output": outputs, **dict(zip(inputs, operands)), **options})
+        return study(kind, {"output": outputs, **given, **options})
 
     compare.__name__, compare.__qualname__, compare.__module__ = name, name, __name__
     compare.__doc__ = f"{dict(_core.kinds())[kind]} The outputs, then the operands; returns a Result. Raises ulpscope.Error."

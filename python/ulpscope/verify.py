@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Is a kernel's output right? A function for every operation of `ulpscope verify`, each of which returns a Verdict."""
 from . import _core
-from ._requests import documented, fields, study
+from ._requests import documented, fields, operands_of, study
 
 
 class Verdict:
@@ -35,11 +35,8 @@ def _operation(kind):
     inputs = inputs_of(name)
 
     def check(output, *operands, **options) -> "Verdict":
-        if len(operands) > len(inputs):
-            raise TypeError(f"verify.{name}: takes an output and {', '.join(inputs)}")
-        for twice in [key for key, _ in zip(inputs, operands) if key in options]:
-            raise TypeError(f"verify.{name}: {twice} is given twice")
-        return Verdict(study(kind, {"output": output, **dict(zip(inputs, operands)), **options}))
+        given = operands_of(f"verify.{name}", "an output", inputs, operands, options)
+        return Verdict(study(kind, {"output": output, **given, **options}))
 
     check.__name__, check.__qualname__, check.__module__ = name, name, __name__
     check.__doc__ = f"{dict(_core.kinds())[kind]} The kernel's output, then the operands; returns a Verdict."

@@ -96,9 +96,14 @@ class ProbeStudy {
     return good;
   }
 
+  /// Rows are told before the log has the end of their piece: another one may take the process with it right behind that.
   void keep(std::size_t i, Rows rows) {
-    const std::lock_guard lock(keeping_);
-    rows_[i] = std::move(rows);
+    {
+      const std::lock_guard lock(keeping_);
+      rows_[i] = std::move(rows);
+    }
+    const std::lock_guard lock(telling_);
+    if (options_.so_far) options_.so_far(table());
   }
 
   Rows rows_of(std::size_t i, std::vector<Finding> findings, const std::vector<Finding>& claimed) const {
@@ -121,6 +126,7 @@ class ProbeStudy {
   const ProbeWork& options_;
   DeviceWork work_;
   mutable std::mutex keeping_;
+  std::mutex telling_;
   std::vector<Rows> rows_;
 };
 
@@ -136,7 +142,6 @@ reports::Table probe_table(const gpu::Unit& unit, std::span<const gpu::Operation
     study.take(i);
     const std::lock_guard lock(telling);
     ++done;
-    if (work.so_far) work.so_far(study.table());
     if (progress) progress(done, operations.size());
   });
   return study.table();

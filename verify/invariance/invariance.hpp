@@ -37,7 +37,7 @@ struct InvarianceConfig {
 
 /// What is to be said of one output.
 struct ConditionResult {
-  std::string name;
+  std::string name;                       ///< as given
   std::uint64_t first_row = 0, rows = 0;  ///< that it has
   std::uint64_t elements = 0, wrong = 0;  ///< of these the expectation refuses
   Outcome outcome = Outcome::vacuous;     ///< as `ulpscope verify` says it
@@ -47,10 +47,10 @@ struct ConditionResult {
 struct PairResult {
   std::size_t condition = 0, other = 0;    ///< places among the conditions
   std::uint64_t rows = 0, rows_moved = 0;  ///< that both have, and those with an element that is not the same to the bit
-  std::uint64_t elements = 0, elements_moved = 0;
-  double max_ulp = 0;                        ///< the furthest apart, in ulps of the output format at the greater one
-  std::vector<std::uint64_t> moved_in = {};  ///< elements by stretch of rows
-  std::string cause = {};                    ///< what either does, where that was found
+  std::uint64_t elements = 0, elements_moved = 0;  ///< of these rows, and those whose bits differ
+  double max_ulp = 0;                              ///< the furthest apart, in ulps of the output format at the greater one
+  std::vector<std::uint64_t> moved_in = {};        ///< elements by stretch of rows
+  std::string cause = {};                          ///< what either does, where that was found
 };
 
 /// All of it.

@@ -22,8 +22,8 @@ namespace ulpscope::verify {
 
 /// `NAME=FILE`, and `@ROW` behind the file where it holds some rows of the result from that one on.
 struct ConditionWords {
-  std::string name, file;
-  std::uint64_t first_row = 0;
+  std::string name, file;       ///< what was different, and where the output lies
+  std::uint64_t first_row = 0;  ///< of the result, that the file's first is
 };
 /// @throws ulpscope::Error
 ConditionWords parse_condition(const std::string& word);

@@ -13,11 +13,11 @@ namespace ulpscope::verify {
 /// `x`, whose rows `first_row` and those behind it `output` has the sums of, one each; `in`: what its numbers are rounded to
 /// first.
 struct SummedRows {
-  const tensors::Tensor& x;
-  emu::Format in;
-  const tensors::Tensor& output;
-  std::uint64_t first_row;
-  LastRounding last;
+  const tensors::Tensor& x;       ///< rows of numbers
+  emu::Format in;                 ///< of the numbers that are added
+  const tensors::Tensor& output;  ///< a sum for each of its rows
+  std::uint64_t first_row;        ///< of x, whose sum comes first
+  LastRounding last;              ///< of a sum
 };
 
 /// In words: `in order`; `1024 strided parts, halves added` (part i has the numbers i, i + 1024, ..., as threads of a GPU take
