@@ -16,8 +16,9 @@ set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
 set(ENV{PKG_CONFIG_SYSROOT_DIR} ${ULPSCOPE_ARM_ROOT})
 set(ENV{PKG_CONFIG_LIBDIR} ${ULPSCOPE_ARM_ROOT}/usr/lib/aarch64-linux-gnu/pkgconfig:${ULPSCOPE_ARM_ROOT}/usr/share/pkgconfig)
 
-# Every instruction that qemu knows: more than any one processor has.
-set(ulpscope_emulator qemu-aarch64 -cpu max -L ${ULPSCOPE_ARM_ROOT})
+# Every instruction that qemu knows: more than any one processor has. Return addresses are signed by a hash of qemu's own: Arm's cipher
+# costs what is built with branch protection up to half of its time.
+set(ulpscope_emulator qemu-aarch64 -cpu max,pauth-impdef=on -L ${ULPSCOPE_ARM_ROOT})
 option(ULPSCOPE_EMULATED "Leave scripts that start the programs in the emulator where the programs would lie" OFF)
 if(ULPSCOPE_EMULATED)  # whoever starts a program, tests and the program itself among them, need not know
   list(JOIN ulpscope_emulator " " ulpscope_emulator)
