@@ -9,6 +9,7 @@
 
 #include "emu/catalogue.hpp"
 #include "emu/error.hpp"
+#include "emu/visible.hpp"
 #include "verify/ledger/ledger_compare.hpp"
 #include "verify/ledger/ledger_manifest.hpp"
 
@@ -65,6 +66,16 @@ tensors::Tensor tensor(std::vector<double> values) {
 }
 
 }  // namespace
+
+TEST_CASE("names that act on a terminal are escapes in a ledger, and come back") {
+  for (const std::string name : {"a\xc2\x9b[31m", "b\xe2\x80\xaeg", "d\x7f", "e\x1b[31m"}) {
+    const std::string text = verify::ledger_text({entry(name)});
+
+    CHECK(emu::visible_lines(text) == text);
+    CHECK(verify::parse_ledger(text, "L").at(0).name == name);
+  }
+  CHECK(verify::ledger_text({entry("\xc3\xa9")}).find("\xc3\xa9") != std::string::npos);
+}
 
 TEST_CASE("what is read from a ledger is what was written, byte for byte", "[verify][ledger]") {
   const std::string text = verify::ledger_text({entry("b"), entry("a \"x\"\n,\xc3\xa9"), entry("B")});

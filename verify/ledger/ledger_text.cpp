@@ -10,6 +10,7 @@
 #include "emu/error.hpp"
 #include "emu/json_input.hpp"
 #include "emu/names.hpp"
+#include "emu/visible.hpp"
 #include "verify/ledger/ledger.hpp"
 
 namespace ulpscope::verify {
@@ -171,9 +172,12 @@ void check_version(const json& object) {
     throw Malformed{fmt::format("is a ledger of another version; this program reads version {}", version)};
 }
 
+/// Characters of names stay what they are, but where one would act on a terminal that a ledger is shown on: then all beyond
+/// ASCII are escapes of JSON, which say the same.
 std::string line_of(const ordered_json& object, const std::string& name) {
   try {
-    return object.dump() + "\n";
+    const std::string text = object.dump();
+    return (emu::visible(text) == text ? text : object.dump(-1, ' ', true)) + "\n";
   } catch (const json::type_error&) {
     const std::string shown = json(name).dump(-1, ' ', true, json::error_handler_t::replace);
     throw Error(fmt::format("case {}: its name, a tag or a file name is not UTF-8, which a ledger is written in", shown));
