@@ -60,8 +60,14 @@ std::string cut(const emu::Stage& stage) {
 std::string rounding(const emu::Stage& stage) { return stage.rounded ? std::string(name_of(stage.rounding)) : ""; }
 
 std::string subnormals(const emu::Engine& engine) {
-  if (engine.subnormal_inputs_are_zero && engine.subnormal_results_are_zero) return "zero";
-  return engine.subnormal_inputs_are_zero ? "inputs zero" : engine.subnormal_results_are_zero ? "results zero" : "kept";
+  const bool inputs = engine.subnormal_inputs_are_zero, c = engine.subnormal_addend_is_zero;
+  const bool results = engine.subnormal_results_are_zero;
+  if (inputs && c && results) return "zero";
+  if (!inputs && !c && !results) return "kept";
+  std::string words;
+  for (const auto& [zero, what] : {std::pair(inputs, "a and b"), std::pair(c, "c"), std::pair(results, "results")})
+    if (zero) words += (words.empty() ? "" : ", ") + std::string(what);
+  return words + " zero";
 }
 
 std::string scales(const emu::EngineMode& mode) {
@@ -115,9 +121,19 @@ std::vector<reports::Cell> row_of(const emu::EngineMode& mode) {
           nan_code(mode)};
 }
 
-std::string known(const std::string& word) {
+/// A unit without a model: what is documented, and nothing of what is not.
+std::vector<reports::Cell> row_of(const emu::UnknownEngine& unit) {
+  const std::string none;
+  std::vector<reports::Cell> row{std::string(unit.engine), std::string(unit.operands), none, std::string(unit.accumulator)};
+  row.insert(row.end(), 9, none);  // products to scales
+  row.insert(row.end(), {std::string(unit.instruction), std::string("unknown"), std::string(unit.source), std::string("none"),
+                         std::string("unknown")});
+  return row;
+}
+
+void check_known(const std::string& word) {
   const auto names = emu::engine_names();
-  if (std::find(names.begin(), names.end(), word) != names.end()) return word;
+  if (std::find(names.begin(), names.end(), word) != names.end() || emu::find_unknown(word) != nullptr) return;
   if (word.starts_with("block:"))
     throw Error("engine " + word + ": is what its words say; these are the engines that have a name");
   const std::string nearest = emu::comma_separated(emu::closest_engines(word));
@@ -125,17 +141,19 @@ std::string known(const std::string& word) {
 }
 
 void run(const Engines& engines) {
-  for (const std::string& name : engines.names) known(name);
+  for (const std::string& name : engines.names) check_known(name);
   reports::Table table{"engines",
                        {"engine", "operands", "mixed", "accumulator", "products", "summation", "fraction_bits", "cut",
                         "rounding", "result_fraction_bits", "least_exponent", "subnormals", "scales", "instruction", "evidence",
                         "source", "data", "nan_code"},
                        {}};
-  for (const emu::EngineMode& mode : emu::engine_modes()) {
+  const auto add = [&](const auto& row) {
     const bool wanted =
-        engines.names.empty() || std::find(engines.names.begin(), engines.names.end(), mode.engine) != engines.names.end();
-    if (wanted) table.rows.push_back(row_of(mode));
-  }
+        engines.names.empty() || std::find(engines.names.begin(), engines.names.end(), row.engine) != engines.names.end();
+    if (wanted) table.rows.push_back(row_of(row));
+  };
+  for (const emu::EngineMode& mode : emu::engine_modes()) add(mode);
+  for (const emu::UnknownEngine& unit : emu::unknown_engines()) add(unit);
   print(table, engines.common, 4);
 }
 

@@ -89,8 +89,9 @@ struct Engine {
   /// The greatest exponent of an aligned sum that the addend takes part in is no lower than this.
   int least_exponent = no_least_exponent;
 
-  bool subnormal_inputs_are_zero = false;  ///< of a, b and c, with their signs
-  bool input_zeros_are_positive = false;   ///< and so do -0 and what became -0, without theirs
+  bool subnormal_inputs_are_zero = false;  ///< of a and b, in their own formats; the sign stays
+  bool subnormal_addend_is_zero = false;   ///< of c; the sign stays
+  bool input_zeros_are_positive = false;   ///< of a, b and c: -0 and what became -0 lose their signs
   /// A product of 2^(emax + 1) or more, emax of the accumulator's format, is infinite before it is summed.
   bool products_overflow = false;
   /// Results below the least normal number when rounded without a least exponent (IEEE 754-2019, 7.5: tiny after rounding),

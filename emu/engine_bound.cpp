@@ -251,7 +251,7 @@ std::optional<ErrorBound> engine_bound(const Engine& engine, Format a, Format b,
   part += (steps - (step->joins_result && !from_c ? 1 : 0)) * step->running;  // what joins 0 is not rounded again
   if (from_c) {
     // c may be subnormal, and have more bits than the results that follow it.
-    if (engine.subnormal_inputs_are_zero) part.absolute += bounded_power_of_two(engine.accumulator.min_exponent());
+    if (engine.subnormal_addend_is_zero) part.absolute += bounded_power_of_two(engine.accumulator.min_exponent());
     if (result_bits(engine, engine.last_stage()) < engine.accumulator.fraction_bits)
       part.relative += bounded_power_of_two(-engine.last_stage().fraction_bits);
   }

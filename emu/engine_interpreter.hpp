@@ -23,10 +23,10 @@ namespace ulpscope::emu::detail {
 
 __extension__ using Int128 = __int128;
 
-/// An operand, or c, as the engine takes it in.
-ULPSCOPE_HD inline EngineTerm taken_in(const Engine& engine, Format format, Code code) {
+/// An operand, or c, as the engine takes it in: `flushes` says whether subnormal numbers count as zeros.
+ULPSCOPE_HD inline EngineTerm taken_in(const Engine& engine, Format format, Code code, bool flushes) {
   code &= format.code_mask();
-  if (engine.subnormal_inputs_are_zero && format.is_subnormal(code)) code &= format.sign_mask();
+  if (flushes && format.is_subnormal(code)) code &= format.sign_mask();
   EngineTerm term = term_of(format, code);
   if (engine.input_zeros_are_positive && term.is_zero()) term.negative = false;
   return term;
@@ -50,7 +50,7 @@ class EngineStep {
   /// One step: products, already scaled where the engine scales those, and the scales of the first stage's sums. What is left
   /// in `terms` is unspecified.
   ULPSCOPE_HD Code run(Terms& terms, const Terms& group_scales, Code c) {
-    const EngineTerm addend = taken_in(engine_, engine_.accumulator, c);
+    const EngineTerm addend = taken_in(engine_, engine_.accumulator, c, engine_.subnormal_addend_is_zero);
     for (int i = 0; i < engine_.stage_count; ++i) {
       stage(engine_.stages[static_cast<std::size_t>(i)], terms, addend);
       if (i == 0 && !group_scales.empty())
@@ -256,7 +256,7 @@ ULPSCOPE_HD inline Code interpreted_product(const Engine& engine, Format a_forma
       engine.products == Stage::all ? std::max<std::size_t>(count, 1) : static_cast<std::size_t>(engine.products);
   const auto operand = [&](Format format, std::span<const Code> codes, std::size_t k) {
     if (k >= count) return EngineTerm{};
-    return taken_in(engine, format, codes[k]);
+    return taken_in(engine, format, codes[k], engine.subnormal_inputs_are_zero);
   };
   const auto scale = [&](std::size_t block) {
     const auto one_of = [&](std::span<const Code> codes) {

@@ -133,6 +133,10 @@ const EngineMode& find_engine(std::string_view name, const EngineRequest& reques
     if (fits(mode, request)) return mode;
     possible += (possible.empty() ? "" : "; ") + words_of(mode);
   }
+  if (find_unknown(name) != nullptr)
+    throw Error("engine " + std::string(name) +
+                ": nothing is published that says its bits; 'ulpscope probe --device D' asks the " +
+                "unit where there is one, and block:n=..,f=..,out=.. takes the answer");
   if (possible.empty()) {
     throw Error("unknown engine '" + std::string(name) + "'; nearest: " + joined(closest_engines(name)));
   }

@@ -2,6 +2,7 @@
 // The list of all named engines, and how their modes are found.
 #include "emu/engines.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "emu/catalogue.hpp"
@@ -104,7 +105,7 @@ constexpr Engine pairwise(int products, Format accumulator = float32) {
 }
 
 constexpr Engine flushing(Engine engine) {
-  engine.subnormal_inputs_are_zero = engine.subnormal_results_are_zero = true;
+  engine.subnormal_inputs_are_zero = engine.subnormal_addend_is_zero = engine.subnormal_results_are_zero = true;
   return engine;
 }
 constexpr Engine without_input_signs(Engine engine) {
@@ -112,20 +113,28 @@ constexpr Engine without_input_signs(Engine engine) {
   return engine;
 }
 
-/// NaNs as on x86: those of operands survive, new ones are negative and have no payload.
-constexpr Engine with_x86_nans(Engine engine) {
+/// Every NaN is the quiet one without payload, which is positive on Arm (DDI 0487, FPDefaultNaN).
+constexpr Engine with_default_nan(Engine engine) {
   const Format format = engine.accumulator;
-  engine.nan_result = NanResult::operand;
-  engine.nan_code = format.sign_mask() | format.infinity_code() | format.infinity_code() >> 1;
+  engine.nan_code = format.infinity_code() | format.infinity_code() >> 1;
   return engine;
 }
-
-/// NaNs as on Arm: those of operands survive, signaling ones first; new ones are positive and have no payload (DDI 0487,
-/// FPDefaultNaN).
+/// The same, negative: the real indefinite of x86 (Intel SDM volume 1, 4.8.3.7).
+constexpr Engine with_indefinite_nan(Engine engine) {
+  engine = with_default_nan(engine);
+  engine.nan_code |= engine.accumulator.sign_mask();
+  return engine;
+}
+/// NaNs as on x86: those of operands survive, new ones are the real indefinite.
+constexpr Engine with_x86_nans(Engine engine) {
+  engine = with_indefinite_nan(engine);
+  engine.nan_result = NanResult::operand;
+  return engine;
+}
+/// NaNs as on Arm: those of operands survive, signaling ones first; new ones are the default one.
 constexpr Engine with_arm_nans(Engine engine) {
-  const Format format = engine.accumulator;
+  engine = with_default_nan(engine);
   engine.nan_result = NanResult::signaling_operand;
-  engine.nan_code = format.infinity_code() | format.infinity_code() >> 1;
   return engine;
 }
 
@@ -162,6 +171,17 @@ constexpr Engine late_addend_even_odd() {
   return engine;
 }
 
+/// Sums of a stage joined in turn, the last one first, and then c.
+constexpr Engine joined_by_additions(Engine engine) {
+  Stage& join = engine.stages[static_cast<std::size_t>(engine.stage_count)];
+  join.summing = Summing::sequential;
+  join.addend = Addend::last;
+  join.descending = true;
+  join.starts_at_zero = false;
+  ++engine.stage_count;
+  return engine;
+}
+
 /// TDPBF16PS: chains of fma over even and over odd k, both from +0; their sum; that and c. The odd sum comes first because the
 /// NaN that joins last survives: c, then that of the even sum.
 constexpr Engine even_odd_chains() {
@@ -170,11 +190,51 @@ constexpr Engine even_odd_chains() {
   engine.stages[0].terms = 16;
   engine.stages[0].run = 1;
   engine.stages[0].addend = Addend::none;
-  engine.stages[1].summing = Summing::sequential;
-  engine.stages[1].addend = Addend::last;
-  engine.stages[1].descending = true;
-  engine.stages[1].starts_at_zero = false;
-  engine.stage_count = 2;
+  return joined_by_additions(engine);
+}
+/// TDPFP16PS: the same, but operands become float32 numbers first, of which none is subnormal.
+constexpr Engine even_odd_chains_of_halves() {
+  Engine engine = even_odd_chains();
+  engine.subnormal_inputs_are_zero = false;
+  return engine;
+}
+
+/// TMMULTF32PS: a chain of fma from +0; that and c. Results are flushed, operands and c are not.
+constexpr Engine chain_then_addend() {
+  Engine engine = with_x86_nans(fma_chain());
+  engine.products = engine.stages[0].terms = 16;
+  engine.stages[0].addend = Addend::last;
+  engine.subnormal_results_are_zero = true;
+  return engine;
+}
+
+/// Products summed exactly and rounded to nearest even; then c, by an IEEE addition.
+constexpr Engine exact_then_addend(int products) {
+  Engine engine = exact_block(products);
+  engine.stages[0].addend = Addend::none;
+  engine = joined_by_additions(engine);
+  engine.stages[1].descending = false;
+  return engine;
+}
+
+/// TDPBF8PS and its relatives: all products of a tile at once; every NaN is the real indefinite.
+constexpr Engine exact_tile_rows() {
+  Engine engine = with_indefinite_nan(exact_then_addend(64));
+  engine.subnormal_addend_is_zero = engine.subnormal_results_are_zero = true;
+  return engine;
+}
+
+/// FPDot and FPAdd (DDI 0487): BFDOT, BFMMLA and BFMOPA with FPCR.EBF = 1. Every NaN is the default one.
+constexpr Engine fused_pairs() {
+  Engine engine = with_default_nan(exact_then_addend(2));
+  engine.stages[0].keeps_minus_zero = true;
+  return engine;
+}
+
+/// Arm's multiplications of fp8 (DDI 0487, A1.5.5): products and c, rounded once. Every NaN is the default one.
+constexpr Engine fused_bytes(int products, Format accumulator) {
+  Engine engine = with_default_nan(exact_block(products, accumulator));
+  engine.stages[0].keeps_minus_zero = true;
   return engine;
 }
 
@@ -190,14 +250,14 @@ constexpr Engine odd_then_even() {
 /// BFDOT and BFMMLA with FPCR.EBF = 0 (DDI 0487, BFDotAdd): two products, their sum, and that and c, rounded to odd and flushed
 /// every time. Every NaN is the default one.
 constexpr Engine odd_pairs() {
-  Engine engine = flushing(pairwise(2));
+  Engine engine = with_default_nan(flushing(pairwise(2)));
   engine.stages[0].rounding = Rounding::to_odd;
-  engine.nan_code = with_arm_nans(engine).nan_code;
   return engine;
 }
 
 constexpr std::string_view accurate_models = "doi 10.1145/3830409", mma_sim = "arXiv 2511.10909v2";
-constexpr std::string_view arm_manual = "Arm DDI 0487, qemu 7.2";
+constexpr std::string_view arm_manual = "Arm DDI 0487", arm_and_qemu = "Arm DDI 0487, qemu 7.2";
+constexpr std::string_view intel_extensions = "Intel ISE 319433", intel_emulation = "Intel ISE 319433, Bochs";
 constexpr std::string_view mi100 = "arXiv 2511.10909v2, MATLAB-tensor-core MI100";
 
 // Ordered by engine; the first mode that fits is the one.
@@ -273,6 +333,8 @@ constexpr std::array modes{
     EngineMode{"cdna2", halves, false, without_input_signs(flushing(pairwise(4))), "v_mfma_f32_f16, v_mfma_f32_bf16_1k",
                Evidence::published, mma_sim},
     EngineMode{"cdna2", doubles, false, fma_chain(float64), "v_mfma_f64_f64", Evidence::published, mma_sim},
+    EngineMode{"cdna2/bf16", brain, false, without_input_signs(flushing(pairwise(2))), "v_mfma_f32_bf16", Evidence::published,
+               mma_sim},
 
     EngineMode{"cdna3", halves, false, late_addend(8), "v_mfma_f32_f16, v_mfma_f32_bf16", Evidence::published, mma_sim},
     EngineMode{"cdna3", tensor_float, false, late_addend(4), "v_mfma_f32_xf32", Evidence::published, mma_sim},
@@ -280,19 +342,35 @@ constexpr std::array modes{
     EngineMode{"cdna3", doubles, false, fma_chain(float64), "v_mfma_f64_f64", Evidence::published, mma_sim},
 
     EngineMode{"amx_bf16", brain, false, even_odd_chains(), "TDPBF16PS", Evidence::live, "Intel SDM"},
+    EngineMode{"amx_fp16", half, false, even_odd_chains_of_halves(), "TDPFP16PS", Evidence::published, intel_extensions},
+    EngineMode{"amx_tf32", tensor_float, false, chain_then_addend(), "TMMULTF32PS", Evidence::published, intel_extensions},
+    EngineMode{"amx_fp8", bytes, true, exact_tile_rows(), "TDPBF8PS, TDPBHF8PS, TDPHBF8PS, TDPHF8PS", Evidence::published,
+               intel_emulation},
     EngineMode{"avx512_bf16", brain, false, odd_then_even(), "VDPBF16PS", Evidence::live, "Intel SDM"},
 
     EngineMode{"x86_fma", half, false, with_x86_nans(fma_chain(float16)), "VFMADD231PH", Evidence::live, "Intel SDM"},
     EngineMode{"x86_fma", singles, false, with_x86_nans(fma_chain(float32)), "VFMADD231PS", Evidence::live, "Intel SDM"},
     EngineMode{"x86_fma", doubles, false, with_x86_nans(fma_chain(float64)), "VFMADD231PD", Evidence::live, "Intel SDM"},
 
-    EngineMode{"arm_bf16", brain, false, odd_pairs(), "BFDOT, BFMMLA", Evidence::emulator, arm_manual},
+    EngineMode{"arm_bf16", brain, false, odd_pairs(), "BFDOT, BFMMLA", Evidence::emulator, arm_and_qemu},
+    EngineMode{"arm_ebf16", brain, false, fused_pairs(), "BFDOT, BFMMLA, BFMOPA", Evidence::published, arm_manual},
+    // The same as fused_pairs(): products of two halves are float32 numbers.
+    EngineMode{"arm_fmopa", half, false, with_default_nan(pairwise(2)), "FMOPA, FDOT", Evidence::emulator, arm_and_qemu},
+    EngineMode{"arm_fmopa", singles, false, with_default_nan(fma_chain(float32)), "FMOPA", Evidence::emulator, arm_and_qemu},
+    EngineMode{"arm_fmopa", doubles, false, with_default_nan(fma_chain(float64)), "FMOPA", Evidence::emulator, arm_and_qemu},
+    EngineMode{"arm_fp8", bytes, true, fused_bytes(4, float32), "FDOT, FMOPA", Evidence::published, arm_manual},
+    EngineMode{"arm_fp8", bytes, true, fused_bytes(2, float16), "FDOT, FMOPA", Evidence::published, arm_manual},
+    EngineMode{"arm_fp8/fmlal", bytes, true, with_default_nan(fma_chain(float32)), "FMLALL", Evidence::published, arm_manual},
+    EngineMode{"arm_fp8/fmlal", bytes, true, with_default_nan(fma_chain(float16)), "FMLAL", Evidence::published, arm_manual},
+    EngineMode{"arm_fp8/fmmla", bytes, true, fused_bytes(8, float32), "FMMLA", Evidence::published, arm_manual},
+    EngineMode{"arm_fp8/fmmla", bytes, true, fused_bytes(4, float16), "FMMLA", Evidence::published, arm_manual},
 
-    EngineMode{"arm_fma", half, false, with_arm_nans(fma_chain(float16)), "FMLA", Evidence::emulator, arm_manual},
-    EngineMode{"arm_fma", half, false, with_arm_nans(fma_chain(float32)), "FMLAL, FMLAL2", Evidence::emulator, arm_manual},
-    EngineMode{"arm_fma", brain, false, with_arm_nans(fma_chain(float32)), "BFMLALB, BFMLALT", Evidence::emulator, arm_manual},
-    EngineMode{"arm_fma", singles, false, with_arm_nans(fma_chain(float32)), "FMLA", Evidence::emulator, arm_manual},
-    EngineMode{"arm_fma", doubles, false, with_arm_nans(fma_chain(float64)), "FMLA", Evidence::emulator, arm_manual},
+    EngineMode{"arm_fma", half, false, with_arm_nans(fma_chain(float16)), "FMLA", Evidence::emulator, arm_and_qemu},
+    EngineMode{"arm_fma", half, false, with_arm_nans(fma_chain(float32)), "FMLAL, FMLAL2", Evidence::emulator, arm_and_qemu},
+    EngineMode{"arm_fma", brain, false, with_arm_nans(fma_chain(float32)), "BFMLALB, BFMLALT", Evidence::emulator,
+               arm_and_qemu},
+    EngineMode{"arm_fma", singles, false, with_arm_nans(fma_chain(float32)), "FMLA", Evidence::emulator, arm_and_qemu},
+    EngineMode{"arm_fma", doubles, false, with_arm_nans(fma_chain(float64)), "FMLA", Evidence::emulator, arm_and_qemu},
 
     EngineMode{"fma", any, true, fma_chain(float32), "", Evidence::definition, "IEEE 754-2019, 5.4.1"},
     EngineMode{"fma", any, true, fma_chain(float16), "", Evidence::definition, "IEEE 754-2019, 5.4.1"},
@@ -309,8 +387,29 @@ constexpr std::array modes{
     EngineMode{"exact", any, true, exact_sum(float64), "", Evidence::definition, "IEEE 754-2019, 4.3"},
 };
 
+// Formats and sizes are documented, how sums are cut and rounded is not.
+constexpr std::array unknown{
+    UnknownEngine{"cdna4", "float16|bfloat16|float8_e4m3fn|float8_e5m2|float6_e3m2fn|float6_e2m3fn|float4_e2m1fn", "float32",
+                  "v_mfma_f32, v_mfma_scale_f32_f8f6f4", "AMD CDNA4 ISA: OCP scales of 32; nothing of cuts and roundings"},
+    UnknownEngine{"rdna3", "float16|bfloat16", "float32", "v_wmma_f32_16x16x16",
+                  "AMD RDNA3 ISA: 16 products; nothing of cuts and roundings"},
+    UnknownEngine{"rdna4", "float16|bfloat16|float8_e4m3fn|float8_e5m2", "float32", "v_wmma_f32_16x16x16",
+                  "AMD RDNA4 ISA: 16 products; nothing of cuts and roundings"},
+    UnknownEngine{"tpu", "bfloat16", "float32", "MXU",
+                  "doi 10.1145/3360307: exact products, float32 sums; nothing of their order"},
+    UnknownEngine{"apple_gpu", "float16|bfloat16|float32", "float32", "simdgroup_multiply_accumulate",
+                  "Metal Shading Language: tiles of 8; nothing of cuts and roundings"},
+};
+
 }  // namespace
 
 std::span<const EngineMode> engine_modes() { return modes; }
+
+std::span<const UnknownEngine> unknown_engines() { return unknown; }
+
+const UnknownEngine* find_unknown(std::string_view name) noexcept {
+  const auto* const found = std::find_if(unknown.begin(), unknown.end(), [&](const auto& unit) { return unit.engine == name; });
+  return found == unknown.end() ? nullptr : &*found;
+}
 
 }  // namespace ulpscope::emu

@@ -48,6 +48,19 @@ struct EngineMode {
 
 /// All modes, those of an engine together.
 std::span<const EngineMode> engine_modes();
+/// A unit that has no model, as nothing is published that would say its bits.
+struct UnknownEngine {
+  std::string_view engine;       ///< its name, as it would be that of an engine
+  std::string_view operands;     ///< formats of the operands, with bars between them
+  std::string_view accumulator;  ///< format of c and of the result
+  std::string_view instruction;  ///< of the hardware, or what a programmer calls
+  std::string_view source;       ///< what is known, and from where
+};
+/// The units that users ask for and that have no model. find_engine() says so of them.
+std::span<const UnknownEngine> unknown_engines();
+/// That of a name; null if there is none.
+const UnknownEngine* find_unknown(std::string_view name) noexcept;
+
 /// Whether it is known which NaN an engine gives. No publication says it of AMD's matrix cores, so NVIDIA's NaN stands for
 /// theirs.
 bool knows_nan_code(std::string_view engine) noexcept;

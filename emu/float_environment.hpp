@@ -13,8 +13,9 @@ namespace ulpscope::emu::detail {
 
 class FloatEnvironment {
  public:
-  /// Bits of MXCSR (Intel SDM volume 1, 10.2.3): subnormals are numbers, or inputs and results that are subnormal are zeros.
-  enum Subnormals : unsigned { subnormals = 0, flush = 1U << 15 | 1U << 6 };
+  /// Bits of MXCSR (Intel SDM volume 1, 10.2.3): subnormals are numbers, or results that are subnormal are zeros, or inputs
+  /// too.
+  enum Subnormals : unsigned { subnormals = 0, flush_results = 1U << 15, flush = flush_results | 1U << 6 };
 
   explicit FloatEnvironment(Direction direction, Subnormals small = subnormals) noexcept : before_(__builtin_ia32_stmxcsr()) {
     constexpr unsigned all_masked = 0x1f80;

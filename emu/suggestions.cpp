@@ -29,8 +29,9 @@ constexpr std::array<Elsewhere<Rounding>, 7> roundings_elsewhere{{{Rounding::nea
                                                                   {Rounding::stochastic, "sr"}}};
 
 // The compute capabilities that NVIDIA lists for its devices (developer.nvidia.com/cuda-gpus), the nearest engine where a
-// device has none of its own; AMD's products by architecture (rocm.docs.amd.com, GPU specifications).
-constexpr std::array<Elsewhere<std::string_view>, 12> devices{
+// device has none of its own; AMD's products by architecture (rocm.docs.amd.com, GPU specifications); Intel's by what they have
+// first (Intel ISE 319433, 1.2).
+constexpr std::array<Elsewhere<std::string_view>, 19> devices{
     {{"sm_70", "v100 titanv volta"},
      {"sm_75", "t4 rtx2080 rtx2070 rtx2060 turing"},
      {"sm_80", "a100 a800 a30 ampere"},
@@ -42,7 +43,14 @@ constexpr std::array<Elsewhere<std::string_view>, 12> devices{
      {"cdna1", "mi100 gfx908"},
      {"cdna2", "mi200 mi210 mi250 mi250x gfx90a"},
      {"cdna3", "mi300 mi300x mi300a mi325 mi325x gfx942"},
-     {"amx_bf16", "amx sapphirerapids"}}};
+     {"cdna4", "mi350 mi350x mi355 mi355x gfx950"},
+     {"rdna3", "rx7900xtx rx7900xt rx7800xt gfx1100 gfx1151"},
+     {"rdna4", "rx9070 rx9070xt gfx1200 gfx1201"},
+     {"tpu", "tpuv4 tpuv5e tpuv5p tpuv6e trillium ironwood"},
+     {"apple_gpu", "apple metal"},
+     {"amx_bf16", "amx sapphirerapids"},
+     {"amx_fp16", "graniterapids"},
+     {"amx_fp8", "diamondrapids"}}};
 
 /// Lower-case letters and digits alone: `RTX-4090` is rtx4090.
 std::string bare(std::string_view word) {

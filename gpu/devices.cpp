@@ -21,7 +21,7 @@ namespace ulpscope::gpu {
 namespace {
 
 constexpr std::array cpu_ids{"cpu:amx_bf16", "cpu:avx512_bf16", "cpu:avx512_fp16", "cpu:avx512f", "cpu:f16c",
-                             "cpu:sse2",     "cpu:arm_bf16",    "cpu:arm_fp16",    "cpu:neon"};
+                             "cpu:sse2",     "cpu:arm_bf16",    "cpu:arm_fp16",    "cpu:arm_sme", "cpu:neon"};
 constexpr std::string_view emulated = "emulated:";
 
 #if defined(__x86_64__)

@@ -144,8 +144,10 @@ class Step {
 
 template <class Accumulator>
 void run_as(const StagesPlan& plan, const RowPanel& a, const ColumnPanel& b, std::size_t steps, float* accumulators) {
-  const bool flush = plan.engine.subnormal_results_are_zero;
-  const FloatEnvironment environment(Direction::nearest, flush ? FloatEnvironment::flush : FloatEnvironment::subnormals);
+  const bool results = plan.engine.subnormal_results_are_zero, c_too = plan.engine.subnormal_addend_is_zero;
+  const FloatEnvironment environment(Direction::nearest, !results ? FloatEnvironment::subnormals
+                                                         : c_too  ? FloatEnvironment::flush
+                                                                  : FloatEnvironment::flush_results);
   const std::size_t lanes = hn::Lanes(DF());
   for (std::size_t s = 0; s < steps; ++s)
     for (std::size_t i = 0; i < a.rows; ++i)

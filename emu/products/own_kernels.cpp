@@ -132,12 +132,25 @@ bool takes_late_addends(StagesPlan& plan) {
 bool takes_exact_blocks(const StagesPlan& plan) {
   const Engine& engine = plan.engine;
   constexpr int most_products = 64;
-  Engine expected = block_fma(engine.products, 0, float32, Rounding::nearest_even);
-  expected.stages[0].summing = Summing::exact;
-  expected.stages[0].fraction_bits = engine.stages[0].fraction_bits;
+  if (engine.products == Stage::all || engine.products > most_products) return false;
+  Engine expected = block_fma(engine.products, 0, engine.accumulator, Rounding::nearest_even);
+  Stage& sum = expected.stages[0];
+  sum.summing = Summing::exact;
+  sum.fraction_bits = engine.stages[0].fraction_bits;
+  sum.keeps_minus_zero = engine.stages[0].keeps_minus_zero;
   expected.nan_code = engine.nan_code;
   expected.least_exponent = engine.least_exponent;
-  return engine.products != Stage::all && engine.products <= most_products && engine == expected;
+  if (engine == expected) return true;
+  // c joins the rounded sum, which is not so small that it would be flushed.
+  sum.addend = Addend::none;
+  expected.stages[1].summing = Summing::sequential;
+  expected.stages[1].addend = Addend::last;
+  expected.stages[1].starts_at_zero = false;
+  expected.stage_count = 2;
+  expected.subnormal_inputs_are_zero = engine.subnormal_inputs_are_zero;
+  expected.subnormal_addend_is_zero = expected.subnormal_results_are_zero = engine.subnormal_results_are_zero;
+  const bool normal = plan.a.min_spacing_exponent() + plan.b.min_spacing_exponent() >= float32.min_exponent();
+  return engine == expected && engine.accumulator == float32 && (normal || !engine.subnormal_results_are_zero);
 }
 
 }  // namespace

@@ -59,8 +59,18 @@ namespace {
 /// Newsletter 30 (1995), 21; sums that are subnormal in float16 are exact). Fused sums would need more bits.
 bool adds_as_processors(const StagesPlan& plan) {
   const Engine& engine = plan.engine;
-  return engine.accumulator == float32 || (engine.stages[0].summing == Summing::pairwise && plan.exact_products &&
-                                           !engine.subnormal_inputs_are_zero && !engine.input_zeros_are_positive);
+  const bool flushes = engine.subnormal_inputs_are_zero || engine.subnormal_addend_is_zero;
+  return engine.accumulator == float32 ||
+         (engine.stages[0].summing == Summing::pairwise && plan.exact_products && !flushes && !engine.input_zeros_are_positive);
+}
+
+/// Whether a processor that is told what becomes of results treats operands and c as the engine does. It flushes both or, where
+/// c is kept, neither; operands whose subnormal numbers are normal in float32 are never concerned.
+bool flushes_as_processors(const StagesPlan& plan) {
+  const Engine& engine = plan.engine;
+  const bool results = engine.subnormal_results_are_zero, c = engine.subnormal_addend_is_zero;
+  const int least = std::min(plan.a.min_spacing_exponent(), plan.b.min_spacing_exponent());
+  return (c == results || !c) && (engine.subnormal_inputs_are_zero == c || least >= float32.min_exponent());
 }
 
 }  // namespace
@@ -88,7 +98,7 @@ std::optional<StagesPlan> stages_plan(const Engine& engine, Format a, Format b, 
   plan.run = own_kernel(plan);
   if (plan.run != nullptr) return plan;
 
-  bool chains = engine.scales == EngineScales::none && engine.subnormal_inputs_are_zero == engine.subnormal_results_are_zero;
+  bool chains = engine.scales == EngineScales::none && flushes_as_processors(plan);
   std::size_t terms = plan.products;
   for (int i = 0; i < engine.stage_count; ++i) {
     const Stage& stage = engine.stages[static_cast<std::size_t>(i)];

@@ -49,7 +49,7 @@ class StepOf {
   /// The result of one step for a vector of columns whose addends are finite.
   HWY_INLINE V run(V c) const {
     const Engine& engine = plan_.engine;
-    if (engine.subnormal_inputs_are_zero)
+    if (engine.subnormal_addend_is_zero)
       c = hn::IfThenElse(hn::Lt(hn::Abs(c), set(decode(engine.accumulator, engine.accumulator.min_normal_code()))),
                          hn::CopySign(hn::Zero(D()), c), c);
     if (engine.input_zeros_are_positive) c = hn::Add(c, hn::Zero(D()));

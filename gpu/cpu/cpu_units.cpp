@@ -9,7 +9,7 @@ namespace ulpscope::gpu {
 std::vector<std::unique_ptr<Unit>> cpu_units() {
   std::vector<std::unique_ptr<Unit>> units;
   for (const auto make : {detail::amx_bf16_unit, detail::avx512_bf16_unit, detail::avx512_fp16_unit, detail::avx512f_unit,
-                          detail::arm_bf16_unit, detail::arm_fp16_unit, detail::neon_unit})
+                          detail::arm_bf16_unit, detail::arm_fp16_unit, detail::arm_sme_unit, detail::neon_unit})
     if (auto unit = make()) units.push_back(std::move(unit));
   return units;
 }

@@ -18,9 +18,10 @@ namespace ulpscope::gpu {
 ///   cpu:avx512f       VFMADD231PS and VFMADD231PD, K = 1
 ///   cpu:arm_bf16      BFDOT, K = 2; BFMMLA, K = 4; BFMLALB and BFMLALT, K = 1
 ///   cpu:arm_fp16      FMLA (8H), FMLAL and FMLAL2, K = 1
+///   cpu:arm_sme       BFMOPA and FMOPA of halves, K = 2; FMOPA of singles and doubles, K = 1
 ///   cpu:neon          FMLA (4S and 2D), K = 1
-/// The fused multiply-adds run with the default MXCSR, those of Arm and BFDOT and BFMMLA with an FPCR of 0: to nearest,
-/// subnormals kept, FPCR.EBF clear. All units may be called from any thread.
+/// The fused multiply-adds run with the default MXCSR, all of Arm with an FPCR of 0: to nearest, subnormals kept, FPCR.EBF
+/// clear. All units may be called from any thread.
 ///
 /// TDPBF16PS also has tiles of fewer columns: cpu:amx_bf16 takes an operation whose `products` is any even number up to 32.
 /// That is not the same as zeros for the rest: a zero product that joins a chain turns its -0 into +0.
@@ -35,6 +36,7 @@ std::unique_ptr<Unit> avx512_fp16_unit();
 std::unique_ptr<Unit> avx512f_unit();
 std::unique_ptr<Unit> arm_bf16_unit();
 std::unique_ptr<Unit> arm_fp16_unit();
+std::unique_ptr<Unit> arm_sme_unit();
 std::unique_ptr<Unit> neon_unit();
 
 }  // namespace detail

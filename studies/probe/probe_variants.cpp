@@ -179,6 +179,9 @@ void Features::ends() {
   ProbeFeature& inputs = add("subnormal_inputs", engine_.subnormal_inputs_are_zero ? "zero" : "kept");
   vary(inputs, engine_.subnormal_inputs_are_zero ? "kept" : "zero",
        [](Engine& e) { e.subnormal_inputs_are_zero = !e.subnormal_inputs_are_zero; });
+  ProbeFeature& addend = add("subnormal_addend", engine_.subnormal_addend_is_zero ? "zero" : "kept");
+  vary(addend, engine_.subnormal_addend_is_zero ? "kept" : "zero",
+       [](Engine& e) { e.subnormal_addend_is_zero = !e.subnormal_addend_is_zero; });
   ProbeFeature& results = add("subnormal_results", engine_.subnormal_results_are_zero ? "zero" : "kept");
   vary(results, engine_.subnormal_results_are_zero ? "kept" : "zero",
        [](Engine& e) { e.subnormal_results_are_zero = !e.subnormal_results_are_zero; });

@@ -331,6 +331,16 @@ class Files(unittest.TestCase):
         self.assertNotIn("arXiv 2511.10909", {r["source"] for r in table})  # of what version?
         self.assertEqual(len(rows("engines", "sm_70", "sm_75")), 4)
 
+    def test_units_without_a_model_are_listed_as_unknown(self):
+        unknown = [r for r in rows("engines") if r["evidence"] == "unknown"]
+        self.assertLessEqual({"cdna4", "rdna3", "rdna4", "tpu", "apple_gpu"}, {r["engine"] for r in unknown})
+        for row in unknown:
+            self.assertEqual((row["products"], row["rounding"], row["fraction_bits"], row["nan_code"]), ("", "", "", "unknown"))
+            self.assertEqual(rows("engines", row["engine"]), [row])
+            code, out, err = run("probe", "--engine", row["engine"])
+            self.assertEqual((code, out, err.count("\n")), (2, "", 1))
+            self.assertIn("nothing is published that says its bits", err)
+
     def test_errors_are_one_line_and_exit_2(self):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder)

@@ -87,7 +87,7 @@ class Completion:
         "ulpscope census some.npy --to fp16,bfloat": "ulpscope census some.npy --to fp16,bfloat16",
         "ulpscope census some.npy --to=fp16,bfloat": "ulpscope census some.npy --to=fp16,bfloat16",
         "ulpscope census some.npy --scale mx:fl": "ulpscope census some.npy --scale mx:floor",
-        "ulpscope matmul --engine amx": "ulpscope matmul --engine amx_bf16",
+        "ulpscope matmul --engine amx_b": "ulpscope matmul --engine amx_bf16",
         "ulpscope verify sum some.npy --axis al": "ulpscope verify sum some.npy --axis all",
         "ulpscope formats bfloat": "ulpscope formats bfloat16",
         "ulpscope generate matmul cancel": "ulpscope generate matmul cancellation",

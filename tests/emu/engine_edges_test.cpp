@@ -77,6 +77,33 @@ TEST_CASE("fused float16 sums next to a midpoint are rounded once") {
   }
 }
 
+TEST_CASE("zeros keep or lose their signs, and subnormal addends are taken or flushed, as the reference does it") {
+  for (const EngineMode& mode : engine_modes()) {
+    if (mode.model.accumulator == float64 || mode.model.scales != EngineScales::none) continue;
+    const Format format = mode.inputs.empty() ? bfloat16 : mode.inputs.front(), accumulator = mode.model.accumulator;
+    const auto step = static_cast<std::size_t>(mode.model.products == Stage::all ? 8 : mode.model.products);
+    const auto least = static_cast<float>(decode(accumulator, accumulator.min_normal_code())), subnormal = least / 4;
+    const std::vector<float> addends{-0.0F, 0.0F, subnormal, -subnormal, least, -least};
+    for (const std::size_t k : {step, step + 1}) {
+      Problem p{&mode, format, format, 4, 2 * addends.size(), k, {}, {}, {}, {}, {}};
+      for (std::size_t i = 0; i < p.m; ++i)  // all +, all -, and one of another sign
+        for (std::size_t x = 0; x < k; ++x) p.a.push_back((i % 2 == 0) == (i < 2 || x + 1 < k) ? 1.0F : -1.0F);
+      for (std::size_t x = 0; x < k; ++x)
+        for (std::size_t j = 0; j < p.n; ++j) p.b.push_back(j < addends.size() ? 0.0F : -0.0F);
+      for (std::size_t at = 0; at < p.m * p.n; ++at) p.c.push_back(addends[at % addends.size()]);
+      for (const SimdPath path : simd_paths()) {
+        const ChosenPath chosen(path);
+        std::vector<float> d(p.m * p.n);
+
+        engine_matmul(p.request(), std::span(d));
+
+        CAPTURE(mode.engine, mode.instruction, k, name_of(path));
+        CHECK(first_difference(p, d) == std::nullopt);
+      }
+    }
+  }
+}
+
 TEST_CASE("group sums of subnormal scales are aligned by their format's least exponent") {
   for (const EngineMode& mode : engine_modes()) {
     if (mode.model.scales != EngineScales::group_sums || mode.scale_format != float8_e4m3fn) continue;

@@ -127,6 +127,41 @@ TEST_CASE("a changed unit of a processor is found") {
   CHECK(is_found("arm_bf16", brain, [](Engine& e) { e.subnormal_results_are_zero = false; }));
   CHECK(is_found("amx_bf16", brain, [](Engine& e) { e.stages[0].run = 0; }));
   CHECK(is_found("amx_bf16", brain, [](Engine& e) { e.stages[1].addend = emu::Addend::first; }));
+  CHECK(is_found("amx_bf16", brain, [](Engine& e) { e.subnormal_addend_is_zero = false; }));
+  CHECK(is_found("avx512_bf16", brain, [](Engine& e) { e.subnormal_addend_is_zero = false; }));
+  CHECK(is_found("arm_bf16", brain, [](Engine& e) { e.subnormal_addend_is_zero = false; }));
+}
+
+TEST_CASE("a changed unit that no processor here has is found") {
+  constexpr emu::EngineRequest tensor{.a = emu::tf32, .b = emu::tf32};
+  constexpr emu::EngineRequest quarter_to_half{.a = emu::e5m2, .b = emu::e4m3, .accumulator = emu::float16};
+  CHECK(is_found("amx_fp16", half, [](Engine& e) { e.subnormal_inputs_are_zero = true; }));
+  CHECK(is_found("amx_fp16", half, [](Engine& e) { e.subnormal_addend_is_zero = false; }));
+  CHECK(is_found("amx_fp16", half, [](Engine& e) { e.stages[0].run = 0; }));
+  CHECK(is_found("amx_tf32", tensor, [](Engine& e) { e.subnormal_inputs_are_zero = true; }));
+  CHECK(is_found("amx_tf32", tensor, [](Engine& e) { e.subnormal_addend_is_zero = true; }));
+  CHECK(is_found("amx_tf32", tensor, [](Engine& e) { e.subnormal_results_are_zero = false; }));
+  CHECK(is_found("amx_tf32", tensor, [](Engine& e) { e.products = e.stages[0].terms = 32; }));
+  CHECK(is_found("amx_tf32", tensor, [](Engine& e) { e.stages[0].summing = emu::Summing::exact; }));
+  CHECK(is_found("amx_fp8", quarter, [](Engine& e) { e.products = e.stages[0].terms = 32; }));
+  CHECK(is_found("amx_fp8", quarter, [](Engine& e) { e.subnormal_addend_is_zero = false; }));
+  CHECK(is_found("arm_ebf16", brain, [](Engine& e) { e.stages[0].rounding = emu::Rounding::to_odd; }));
+  CHECK(is_found("arm_ebf16", brain, [](Engine& e) { e.stages[0].keeps_minus_zero = false; }));
+  CHECK(is_found("arm_ebf16", brain, [](Engine& e) { e.subnormal_results_are_zero = true; }));
+  CHECK(is_found("arm_fmopa", half, [](Engine& e) { e.products = e.stages[0].terms = 4; }));
+  CHECK(is_found("arm_fmopa", half, [](Engine& e) { e.stages[0].summing = emu::Summing::sequential; }));
+  CHECK(is_found("arm_fp8", quarter, [](Engine& e) { e.stages[0].keeps_minus_zero = false; }));
+  for (const auto* name : {"arm_fp8", "arm_fp8/fmlal", "arm_fp8/fmmla"}) {
+    for (const auto& request : {quarter, quarter_to_half}) {
+      CAPTURE(name, request.accumulator.fraction_bits);
+      CHECK(is_found(name, request, [](Engine& e) { e.stages[0].rounding = emu::Rounding::toward_zero; }));
+      CHECK(is_found(name, request, [](Engine& e) { e.stages[0].addend = emu::Addend::last; }) ==
+            (std::string_view(name) == "arm_fp8/fmlal"));  // of exact sums c is a term wherever it stands
+    }
+  }
+  for (const auto* name : {"arm_fp8", "arm_fp8/fmmla"})
+    CHECK(is_found(name, quarter, [](Engine& e) { e.products = e.stages[0].terms = e.products * 2; }));
+  CHECK(is_found("cdna2/bf16", brain, [](Engine& e) { e.products = e.stages[0].terms = 4; }));
 }
 
 }  // namespace

@@ -69,6 +69,7 @@ inline std::optional<EngineOracle> matrix_core_oracle(const emu::EngineMode& mod
     return [=](const auto& x) { return oracle::cdna1(x, products); };
   }
   if (mode.engine == "cdna2") return oracle::cdna2;
+  if (mode.engine == "cdna2/bf16") return oracle::cdna2_pairs;
   if (a_format.bits() <= 8) return oracle::cdna3_fp8;
   const int products = a_format == emu::tf32 ? 4 : 8;
   return [=](const auto& x) { return oracle::cdna3(x, products); };
@@ -87,8 +88,16 @@ inline std::optional<EngineOracle> oracle_of(const emu::EngineMode& mode, emu::F
   if (mode.engine.starts_with("cdna")) return matrix_core_oracle(mode, a_format);
   if (mode.engine == "amx_bf16") return oracle::amx_bf16;
   if (mode.engine == "avx512_bf16") return oracle::avx512_bf16;
+  if (mode.engine == "amx_fp16") return oracle::amx_fp16;
+  if (mode.engine == "amx_tf32") return oracle::amx_tf32;
+  if (mode.engine == "amx_fp8") return oracle::amx_fp8;
   if (mode.engine == "arm_bf16") return oracle::arm_bf16;
-  if (mode.engine == "fma" || mode.engine == "fp16_chain" || mode.engine.ends_with("_fma")) {
+  if (mode.engine == "arm_ebf16" || (mode.engine == "arm_fmopa" && a_format == emu::float16)) return oracle::arm_fused_pairs;
+  if (mode.engine.starts_with("arm_fp8")) {
+    const int products = mode.engine == "arm_fp8" ? (wide ? 4 : 2) : mode.engine == "arm_fp8/fmmla" ? (wide ? 8 : 4) : 1;
+    return [=](const auto& x) { return oracle::arm_fp8(x, accumulator, products, 0); };
+  }
+  if (mode.engine == "fma" || mode.engine == "fp16_chain" || mode.engine.ends_with("_fma") || mode.engine == "arm_fmopa") {
     return [=](const auto& x) { return oracle::fma_chain(x, accumulator); };
   }
   if (mode.engine == "pairwise") return [=](const auto& x) { return oracle::pairwise(x, accumulator); };

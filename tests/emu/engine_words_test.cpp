@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Engines from words and back.
+#include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <set>
 #include <string>
+#include <vector>
 
+#include "emu/encode.hpp"
 #include "emu/engine_step.hpp"
 #include "emu/engines.hpp"
 #include "emu/error.hpp"
@@ -42,11 +45,53 @@ TEST_CASE("engines that words cannot say have none, and the others come back fro
     CAPTURE(mode.engine, mode.instruction);
     const auto words = block_words(mode.model);
     const bool single = mode.model.stage_count == 1 && mode.model.products > 0 && mode.model.scales == EngineScales::none &&
-                        (mode.model.stages[0].summing == Summing::aligned || mode.model.stages[0].summing == Summing::exact);
+                        (mode.model.stages[0].summing == Summing::aligned || mode.model.stages[0].summing == Summing::exact) &&
+                        !mode.model.stages[0].keeps_minus_zero;
 
     CHECK(words.has_value() == single);
     if (words) CHECK(parse_engine(*words, {float16, float16, mode.model.accumulator}) == mode.model);
   }
+}
+
+TEST_CASE("a unit without a model is named as one") {
+  for (const UnknownEngine& unit : unknown_engines()) {
+    CAPTURE(unit.engine);
+    CHECK_THROWS_MATCHES(find_engine(unit.engine, halves), ulpscope::Error,
+                         MessageMatches(ContainsSubstring("nothing is published that says its bits; 'ulpscope probe")));
+    CHECK(find_unknown(unit.engine) == &unit);
+    for (const std::string& name : engine_names()) CHECK(name != unit.engine);
+  }
+  CHECK(find_unknown("sm_90") == nullptr);
+}
+
+TEST_CASE("NaNs of processors are theirs") {
+  const auto product = [](const char* name, EngineRequest request, Code a) {
+    const std::array<Code, 1> left{a}, one{encode(request.b, 1.0)};
+    return inner_product(find_engine(name, request).model, request.a, left, request.b, one, 0);
+  };
+  const EngineRequest quarter{float8_e5m2, float8_e4m3fn}, to_half{float8_e5m2, float8_e4m3fn, float16};
+  for (const char* const name : {"arm_fp8", "arm_fp8/fmlal", "arm_fp8/fmmla"}) {
+    CHECK(product(name, quarter, 0xfd) == 0x7fc00000);
+    CHECK(product(name, to_half, 0xfd) == 0x7e00);
+  }
+  CHECK(product("amx_fp8", quarter, 0x7d) == 0xffc00000);
+  CHECK(product("arm_ebf16", {bfloat16, bfloat16}, 0xff81) == 0x7fc00000);
+  CHECK(product("arm_fmopa", halves, 0xfc01) == 0x7fc00000);
+  CHECK(product("amx_fp16", halves, 0xfc01) == 0xffc02000);  // the operand's, quieted
+}
+
+TEST_CASE("sums of nothing but -0 are -0 on Arm, and +0 in a tile of AMX") {
+  const auto zeros = [](const char* name, EngineRequest request, std::size_t count, Code c) {
+    const std::vector<Code> minus(count, request.a.sign_mask()), one(count, encode(request.b, 1.0));
+    return inner_product(find_engine(name, request).model, request.a, minus, request.b, one, c);
+  };
+  constexpr Code minus_zero = 0x80000000;
+  const EngineRequest quarter{float8_e5m2, float8_e4m3fn};
+  CHECK(zeros("arm_fp8", quarter, 4, minus_zero) == minus_zero);
+  CHECK(zeros("arm_fp8", quarter, 4, 0) == 0);
+  CHECK(zeros("arm_fp8", quarter, 3, minus_zero) == 0);  // the fourth is +0
+  CHECK(zeros("arm_fp8/fmmla", quarter, 8, minus_zero) == minus_zero);
+  CHECK(zeros("amx_fp8", quarter, 64, minus_zero) == 0);
 }
 
 TEST_CASE("a word that is not known is answered with what is") {

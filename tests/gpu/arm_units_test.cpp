@@ -14,6 +14,7 @@ constexpr std::size_t million = 1000000;
 
 Subject bf16(const char* instruction) { return subject("cpu:arm_bf16", instruction); }
 Subject fp16(const char* instruction) { return subject("cpu:arm_fp16", instruction); }
+Subject sme(const char* instruction) { return subject("cpu:arm_sme", instruction); }
 Subject neon(const char* instruction) { return subject("cpu:neon", instruction); }
 
 // bfloat16 operands: 3f80 is 1, 3080 is 2^-30, b080 its negative, 2000 is 2^-63, 1f80 is 2^-64, 7300 is 2^103, 7380 is 2^104.
@@ -69,6 +70,11 @@ TEST_CASE("FMLA of halves gives the bits of the engine arm_fma") { check_same_bi
 TEST_CASE("FMLA of singles gives the bits of the engine arm_fma") { check_same_bits(neon("FMLA 4S"), million); }
 TEST_CASE("FMLA of doubles gives the bits of the engine arm_fma") { check_same_bits(neon("FMLA 2D"), million); }
 
+TEST_CASE("BFMOPA gives the bits of the engine arm_bf16") { check_same_bits(sme("BFMOPA"), million); }
+TEST_CASE("FMOPA of halves gives the bits of the engine arm_fmopa") { check_same_bits(sme("FMOPA of halves"), million); }
+TEST_CASE("FMOPA of singles gives the bits of the engine arm_fmopa") { check_same_bits(sme("FMOPA of singles"), million); }
+TEST_CASE("FMOPA of doubles gives the bits of the engine arm_fmopa") { check_same_bits(sme("FMOPA of doubles"), million); }
+
 TEST_CASE("Arm's units give the bits of their engines, at length", "[exhaustive]") {
   for (const char* const instruction : {"BFDOT", "BFMMLA", "BFMLALB", "BFMLALT"})
     check_same_bits(bf16(instruction), 30 * million);
@@ -101,6 +107,30 @@ TEST_CASE("FMLA of singles by literal results") {
                                       {"0 * infinity, and c is signaling", {0}, {0x7f800000}, 0x7f812345, 0x7fc12345},
                                       {"infinity - infinity", {0x3f800000}, {0x7f800000}, 0xff800000, 0x7fc00000},
                                   });
+}
+
+TEST_CASE("BFMOPA by literal results") { check_literals(sme("BFMOPA"), literals_of_pairs); }
+// float16 operands: 3c00 is 1, 0c00 is 2^-12, 0c01 the next number.
+TEST_CASE("FMOPA of halves by literal results") {
+  check_literals(sme("FMOPA of halves"),
+                 {
+                     {"a NaN is the default one", {0, 0}, {0, 0}, 0xff812345, 0x7fc00000},
+                     {"0 * infinity", {0x7c00, 0}, {0, 0}, 0, 0x7fc00000},
+                     {"infinity - infinity", {0x7c00, 0xfc00}, {0x3c00, 0x3c00}, 0, 0x7fc00000},
+                     {"their sum is", {0x3c00, 0x0c00}, {0x3c00, 0x0c00}, 0xbf800000, 0},
+                     {"to nearest even", {0x3c00, 0x0c01}, {0x3c00, 0x0c00}, 0xbf800000, 0x34000000},
+                     {"all are -0", {0x8000, 0x8000}, {0, 0}, 0x80000000, 0x80000000},
+                     {"products of both signs", {0x8000, 0}, {0, 0}, 0x80000000, 0},
+                     {"a subnormal result", {0, 0}, {0, 0}, 0x80000001, 0x80000001},
+                 });
+}
+
+TEST_CASE("BFMOPA and FMOPA: a wrong engine is seen") {
+  check_mutants_are_seen(sme("BFMOPA"), mutants_of_pairs);
+  check_mutants_are_seen(sme("FMOPA of halves"),
+                         {{"to odd", [](emu::Engine& e) { e.stages[0].rounding = emu::Rounding::to_odd; }},
+                          {"unrounded", [](emu::Engine& e) { e.stages[0].rounded = false; }}});
+  check_mutants_are_seen(sme("FMOPA of singles"), with_unfused(mutants_of_fma));
 }
 
 TEST_CASE("BFDOT: a wrong engine is seen") { check_mutants_are_seen(bf16("BFDOT"), mutants_of_pairs); }

@@ -79,6 +79,10 @@ TEST_CASE("the units of float16 bring their own FPCR") {
   for (const char* const instruction : {"FMLA 8H", "FMLAL", "FMLAL2"})
     check_control_word_plays_no_part("cpu:arm_fp16", instruction);
 }
+TEST_CASE("outer products bring their own FPCR") {
+  for (const char* const instruction : {"BFMOPA", "FMOPA of halves", "FMOPA of singles", "FMOPA of doubles"})
+    check_control_word_plays_no_part("cpu:arm_sme", instruction);
+}
 TEST_CASE("the units of float32 and float64 bring their own FPCR") {
   for (const char* const instruction : {"FMLA 4S", "FMLA 2D"}) check_control_word_plays_no_part("cpu:neon", instruction);
 }

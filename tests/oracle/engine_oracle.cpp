@@ -91,6 +91,71 @@ Value flushed_product(const InnerProduct& x, std::size_t k, Sign sign) {
   return product(flushed_operand(x.a_format, x.a[k], sign), flushed_operand(x.b_format, x.b[k], sign));
 }
 
+/// Zeros stand where operands are missing; subnormal operands are not zeros.
+Value padded_product(const InnerProduct& x, std::size_t k) {
+  if (k >= x.a.size()) return finite_value(0, 0);
+  return product(decode(x.a_format, x.a[k]), decode(x.b_format, x.b[k]));
+}
+
+/// `count` products from `first` on, those of missing operands included.
+Values padded_products(const InnerProduct& x, std::size_t first, std::size_t count) {
+  Values products;
+  products.reserve(count + 1);  // c may follow
+  for (std::size_t k = first; k < first + count; ++k) products.push_back(padded_product(x, k));
+  return products;
+}
+
+/// The exact sum, or the special one. A sum of negative zeros is negative, other exact zeros are positive.
+Value fused_sum(const Values& terms) {
+  const auto special = sum_of_specials(terms);
+  Value total = special ? *special : exact_sum(terms);
+  if (std::ranges::all_of(terms, [](const Value& term) { return term.is_zero() && term.negative; })) total.negative = true;
+  return total;
+}
+
+/// x * 2^power.
+Value scaled(Value x, long power) {
+  x.unit += power;
+  x.exponent += power;
+  return x;
+}
+
+/// Four products and c, or two products and c: every operation rounds and flushes.
+std::uint64_t cdna2_steps(const InnerProduct& x, std::size_t products) {
+  Value c = flushed_operand(binary32, x.c, Sign::dropped);
+  const auto product_at = [&](std::size_t k) { return rounded_and_flushed(flushed_product(x, k, Sign::dropped)); };
+  const auto pair_at = [&](std::size_t k) { return rounded_and_flushed(sum(product_at(k), product_at(k + 1))); };
+  for (std::size_t k = 0; k < x.a.size(); k += products) {
+    Value total = pair_at(k);
+    if (products == 4) total = rounded_and_flushed(sum(total, pair_at(k + 2)));
+    c = rounded_and_flushed(sum(c, total));
+  }
+  return round_value(binary32, c, nearest_even);
+}
+
+enum class Subnormals { kept, flushed };
+
+/// From +0, fma after fma over every `stride`th of the products from `first` up to `end`.
+Value amx_chain(const InnerProduct& x, std::size_t first, std::size_t end, std::size_t stride, Subnormals operands) {
+  Value total = finite_value(0, 0);
+  for (std::size_t k = first; k < end; k += stride) {
+    const Value term = operands == Subnormals::flushed ? flushed_product(x, k, Sign::kept) : padded_product(x, k);
+    total = rounded_and_flushed(sum(term, total));
+  }
+  return total;
+}
+
+/// A chain for the even products, one for the odd ones, their sum, and that plus c.
+std::uint64_t amx_pairs(const InnerProduct& x, Subnormals operands) {
+  Value c = flushed_operand(binary32, x.c, Sign::kept);
+  for (std::size_t step = 0; step < x.a.size(); step += 32) {
+    const Value even = amx_chain(x, step, step + 32, 2, operands);
+    const Value odd = amx_chain(x, step + 1, step + 32, 2, operands);
+    c = rounded_and_flushed(sum(c, rounded_and_flushed(sum(even, odd))));
+  }
+  return round_value(binary32, c, nearest_even);
+}
+
 }  // namespace
 
 std::uint64_t block_fma(const InnerProduct& x, const BlockFma& block) {
@@ -162,16 +227,9 @@ std::uint64_t cdna1(const InnerProduct& x, int products) {
   return c;
 }
 
-std::uint64_t cdna2(const InnerProduct& x) {
-  Value c = flushed_operand(binary32, x.c, Sign::dropped);
-  const auto product_at = [&](std::size_t k) { return rounded_and_flushed(flushed_product(x, k, Sign::dropped)); };
-  for (std::size_t k = 0; k < x.a.size(); k += 4) {
-    const Value low = rounded_and_flushed(sum(product_at(k), product_at(k + 1)));
-    const Value high = rounded_and_flushed(sum(product_at(k + 2), product_at(k + 3)));
-    c = rounded_and_flushed(sum(c, rounded_and_flushed(sum(low, high))));
-  }
-  return round_value(binary32, c, nearest_even);
-}
+std::uint64_t cdna2(const InnerProduct& x) { return cdna2_steps(x, 4); }
+
+std::uint64_t cdna2_pairs(const InnerProduct& x) { return cdna2_steps(x, 2); }
 
 std::uint64_t cdna3(const InnerProduct& x, int products) {
   std::uint64_t code = x.c;
@@ -240,15 +298,25 @@ std::uint64_t cdna3_fp8(const InnerProduct& x) {
   return code;
 }
 
-std::uint64_t amx_bf16(const InnerProduct& x) {
+std::uint64_t amx_bf16(const InnerProduct& x) { return amx_pairs(x, Subnormals::flushed); }
+
+std::uint64_t amx_fp16(const InnerProduct& x) { return amx_pairs(x, Subnormals::kept); }
+
+std::uint64_t amx_tf32(const InnerProduct& x) {
+  Value c = decode(binary32, x.c);
+  for (std::size_t step = 0; step < x.a.size(); step += 16) {
+    c = rounded_and_flushed(sum(c, amx_chain(x, step, step + 16, 1, Subnormals::kept)));
+  }
+  return round_value(binary32, c, nearest_even);
+}
+
+std::uint64_t amx_fp8(const InnerProduct& x) {
   Value c = flushed_operand(binary32, x.c, Sign::kept);
-  for (std::size_t step = 0; step < x.a.size(); step += 32) {
-    Value even = finite_value(0, 0), odd = finite_value(0, 0);
-    for (std::size_t k = step; k < step + 32; k += 2) {
-      even = rounded_and_flushed(sum(flushed_product(x, k, Sign::kept), even));
-      odd = rounded_and_flushed(sum(flushed_product(x, k + 1, Sign::kept), odd));
-    }
-    c = rounded_and_flushed(sum(c, rounded_and_flushed(sum(even, odd))));
+  for (std::size_t step = 0; step < x.a.size(); step += 64) {
+    const Values products = padded_products(x, step, 64);
+    const auto special = sum_of_specials(products);
+    const Value total = rounded_and_flushed(special ? *special : exact_sum(products));
+    c = rounded_and_flushed(sum(c, total));
   }
   return round_value(binary32, c, nearest_even);
 }
@@ -270,6 +338,28 @@ std::uint64_t arm_bf16(const InnerProduct& x) {
     c = odd_and_flushed(sum(c, odd_and_flushed(sum(first, second))));
   }
   return round_value(binary32, c, to_odd);
+}
+
+std::uint64_t arm_fused_pairs(const InnerProduct& x) {
+  std::uint64_t c = x.c;
+  for (std::size_t k = 0; k < x.a.size(); k += 2) {
+    const Value exact = sum(padded_product(x, k), padded_product(x, k + 1));
+    const Value dot = decode(binary32, round_value(binary32, exact, nearest_even));
+    c = round_value(binary32, sum(decode(binary32, c), dot), nearest_even);
+  }
+  return c;
+}
+
+std::uint64_t arm_fp8(const InnerProduct& x, Format accumulator, int products, int lscale) {
+  const auto length = static_cast<std::size_t>(products);
+  std::uint64_t c = x.c;
+  for (std::size_t k = 0; k < x.a.size(); k += length) {
+    Values terms;
+    for (const Value& term : padded_products(x, k, length)) terms.push_back(scaled(term, -lscale));
+    terms.push_back(decode(accumulator, c));
+    c = round_value(accumulator, fused_sum(terms), nearest_even);
+  }
+  return c;
 }
 
 std::uint64_t fma_chain(const InnerProduct& x, Format accumulator) {
@@ -295,10 +385,7 @@ std::uint64_t pairwise(const InnerProduct& x, Format accumulator) {
 std::uint64_t exactly_rounded(const InnerProduct& x, Format accumulator) {
   Values terms = products_of(x, 0, x.a.size());
   terms.push_back(decode(accumulator, x.c));
-  const auto special = sum_of_specials(terms);
-  Value total = special ? *special : exact_sum(terms);
-  if (std::ranges::all_of(terms, [](const Value& term) { return term.is_zero() && term.negative; })) total.negative = true;
-  return round_value(accumulator, total, nearest_even);
+  return round_value(accumulator, fused_sum(terms), nearest_even);
 }
 
 }  // namespace ulpscope::oracle

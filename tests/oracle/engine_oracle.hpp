@@ -44,13 +44,29 @@ std::uint64_t two_half_blocks(const InnerProduct& x, Format accumulator, long le
 /// `products` and c added exactly and rounded once to nearest, then the next ones. An exact zero is positive.
 std::uint64_t cdna1(const InnerProduct& x, int products);
 std::uint64_t cdna2(const InnerProduct& x);
+/// The bfloat16 instructions without `_1k`: two products, each rounded, their sum, and that added to c.
+std::uint64_t cdna2_pairs(const InnerProduct& x);
 std::uint64_t cdna3(const InnerProduct& x, int products);
 std::uint64_t cdna3_fp8(const InnerProduct& x);
 
 std::uint64_t amx_bf16(const InnerProduct& x);
+/// TDPFP16PS: as TDPBF16PS, but subnormal operands are not zeros; a subnormal c is one.
+std::uint64_t amx_fp16(const InnerProduct& x);
+/// TMMULTF32PS: one chain of fma over 16 products, then c is added. Tiny results are zeros, subnormal operands and c are not.
+std::uint64_t amx_tf32(const InnerProduct& x);
+/// TDPBF8PS, TDPBHF8PS, TDPHBF8PS and TDPHF8PS: the exact sum of 64 products, rounded, then added to c. A subnormal c and tiny
+/// results are zeros. An exact zero sum of the products is positive.
+std::uint64_t amx_fp8(const InnerProduct& x);
 std::uint64_t avx512_bf16(const InnerProduct& x);
 /// BFDOT and BFMMLA as in BFDotAdd of the Arm Architecture Reference Manual (DDI 0487), FPCR.EBF being 0.
 std::uint64_t arm_bf16(const InnerProduct& x);
+/// BFDOT, BFMMLA and BFMOPA as in FPDot of the same manual, FPCR.EBF being 1 and the rest of it 0; the FDOT and FMOPA that
+/// widen float16 too. Two products are added exactly and rounded once to float32, then an IEEE addition adds them to c.
+std::uint64_t arm_fused_pairs(const InnerProduct& x);
+/// FDOT, FMLAL, FMLALL, FMMLA and FMOPA of fp8 operands (the same manual, A1.5.5), FPMR.OSM being 0: `products` exact products
+/// times 2^-lscale and c are added exactly and rounded once to nearest. An exact zero is negative if all of these are negative
+/// zeros.
+std::uint64_t arm_fp8(const InnerProduct& x, Format accumulator, int products, int lscale);
 
 /// fma after fma in the order of k.
 std::uint64_t fma_chain(const InnerProduct& x, Format accumulator);

@@ -32,6 +32,10 @@ int kept_bits(const emu::Engine& engine) {
   return bits;
 }
 
+bool flushes(const emu::Engine& engine) {
+  return engine.subnormal_inputs_are_zero || engine.subnormal_addend_is_zero || engine.subnormal_results_are_zero;
+}
+
 /// The places of K in an order of their own for each trial (Fisher and Yates; Durstenfeld, CACM 7 (1964), 420).
 std::vector<std::size_t> order_of(const MutationSource& source, std::size_t index) {
   std::vector<std::size_t> order(source.shape.k);
@@ -63,9 +67,7 @@ std::vector<std::string> trial_engines(const MutationSource& source) {
   const std::string& own = source.config.engine;
   const emu::Engine model = engine_of(source, own).model;
   const auto computes_alike = [&](const emu::Engine& other) {
-    const bool flushes = other.subnormal_inputs_are_zero || other.subnormal_results_are_zero;
-    const bool may_flush = model.subnormal_inputs_are_zero || model.subnormal_results_are_zero;
-    return kept_bits(other) >= kept_bits(model) && (may_flush || !flushes);
+    return kept_bits(other) >= kept_bits(model) && (flushes(model) || !flushes(other));
   };
   std::vector<std::string> engines{own};
   for (const std::string& name : emu::engine_names()) {
