@@ -89,7 +89,8 @@ class BlockSums {
                                       Result result) const {
     constexpr int at_once = block < 16 ? block : 16, parts = block / at_once;  // the sum of so many terms fits an int
     using Sum = std::conditional_t<(parts > 1), std::int64_t, std::int32_t>;
-    Outputs<int> sums[parts] = {};
+    // Terms of operands that are beyond the rule are the greatest int, and their sums are given up: these wrap.
+    Outputs<std::uint32_t> sums[parts] = {};
 #pragma unroll
     for (int part = 0; part < parts; ++part) {
       const int first = k_ + part * at_once;
@@ -99,14 +100,15 @@ class BlockSums {
         const Columns<float> y(&b_.values[first + e][column_]), next_y(&b_.values[first + e + 1][column_]);
         for_each_output([&](unsigned i, unsigned j) {
           const float scale = scale_of(rule_, alignments[i][j]);
-          sums[part][i][j] += aligned_term(x.at[i], y.at[j], scale) + aligned_term(next_x.at[i], next_y.at[j], scale);
+          sums[part][i][j] += static_cast<std::uint32_t>(aligned_term(x.at[i], y.at[j], scale)) +
+                              static_cast<std::uint32_t>(aligned_term(next_x.at[i], next_y.at[j], scale));
         });
       }
     }
     for_each_output([&](unsigned i, unsigned j) {
       Sum sum = 0;
 #pragma unroll
-      for (int part = 0; part < parts; ++part) sum += sums[part][i][j];
+      for (int part = 0; part < parts; ++part) sum += static_cast<std::int32_t>(sums[part][i][j]);
       give(doubts, result, i, j, rounded_sum<kind>(rule_, alignments[i][j], sum, addend(i, j), doubts.beyond));
     });
   }
