@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "verify/expressions/expression.hpp"
 #include "verify/generate/generated_request.hpp"
 #include "verify/operations/elementwise.hpp"
 #include "verify/operations/operation_requests.hpp"
@@ -33,6 +34,12 @@ void add_operation(Command& verify, const char* name, const std::string& what, c
 std::string function_names() {
   std::string names;
   for (const std::string& word : verify::elementwise_words()) names += (names.empty() ? "" : " ") + word;
+  return names;
+}
+
+std::string formula_names() {
+  std::string names;
+  for (const verify::KnownFormula& known : verify::known_formulas()) names += (names.empty() ? "" : " ") + known.name;
   return names;
 }
 
@@ -72,6 +79,9 @@ void add_verify(Command& app, const Arguments& arguments, int& exit_code) {
                                      arguments, exit_code);
   add_operation<verify::ElementwiseRequest>(command, "elementwise", "a function of each element: " + function_names(),
                                             "elementwise exp " + in + "x.npy" + out + "exp.npy", arguments, exit_code);
+  add_operation<verify::ExprRequest>(
+      command, "expr", "a formula over tensors; known by name: " + formula_names(),
+      "expr \"silu(g) * u\" --input g=" + in + "x.npy --input u=" + in + "x.npy" + out + "swiglu.npy", arguments, exit_code);
   add_operation<verify::GeneratedRequest>(
       command, "generated", "a case of `ulpscope generate matmul` whose kind says more than a bound: cancellation, order, ...",
       "generated signed_zero --m 4 --n 3 --k 8" + out + "signed_zero.npy", arguments, exit_code);

@@ -64,14 +64,16 @@ std::string save_case(const VerifyCase& checked, const std::string& directory) {
   const verify::ResolvedCheck& check = checked.check;
   reports::ListedFolder folder(directory, kept_case);
   Arguments arguments = checked.arguments;
-  const auto keep = [&](const std::string& word, const tensors::Tensor& tensor, const std::string& name) {
+  const auto keep = [&](const std::string& word, const tensors::Tensor& tensor, const std::string& name,
+                        const std::string& prefix = {}) {
     const std::string path = (fs::path(directory) / (name + ".npy")).string();
     folder.add(name + ".npy", [&](const reports::WriteBytes& write) { put_tensor({path, write}, tensor); });
-    std::replace(arguments.begin(), arguments.end(), word, path);
-    std::replace(arguments.begin(), arguments.end(), "--output=" + word, "--output=" + path);
+    std::replace(arguments.begin(), arguments.end(), prefix + word, prefix + path);
+    for (const std::string option : {"--output=", "--input="})
+      std::replace(arguments.begin(), arguments.end(), option + prefix + word, option + prefix + path);
   };
   for (std::size_t i = 0; i < check.inputs.size(); ++i)
-    keep(check.inputs[i].word, check.inputs[i].tensor, "input" + std::to_string(i));
+    keep(check.inputs[i].word, check.inputs[i].tensor, "input" + std::to_string(i), check.inputs[i].prefix);
   keep(checked.output.output, check.output, "output");
   for (auto option = std::find(arguments.begin(), arguments.end(), "--save"); option != arguments.end();
        option = std::find(arguments.begin(), arguments.end(), "--save"))

@@ -155,6 +155,7 @@ const std::vector<Kind>& kinds() {
       {"verify conv", "is a convolution right?", "outputs", 1e6, make<verify::ConvRequest>},
       {"verify cast", "is a conversion right?", "outputs", 1e6, make<verify::CastRequest>},
       {"verify elementwise", "is a function of each element right?", "outputs", 1e6, make<verify::ElementwiseRequest>},
+      {"verify expr", "is a formula's value right?", "outputs", 1e6, make<verify::ExprRequest>},
       {"verify generated", "is the output of a generated case right?", "outputs", 1e6, make<verify::GeneratedRequest>},
   };
   return all;

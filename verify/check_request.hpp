@@ -39,8 +39,9 @@ struct OutputRequest {
 
 /// An input: what names it, and what it holds.
 struct CheckInput {
-  std::string word;        ///< as typed
-  tensors::Tensor tensor;  ///< what it holds
+  std::string word;         ///< as typed
+  tensors::Tensor tensor;   ///< what it holds
+  std::string prefix = {};  ///< what is typed before the word in one argument: `x=` of `x=x.npy`
 };
 
 /// A check whose files are open and whose words are understood.

@@ -67,6 +67,7 @@ scores = product(q, k.T) * F(1 / math.sqrt(q.shape[-1]))
 tensors = {"a": a, "b": b, "matmul": product(a, b), "x": x, "softmax": softmax(x), "layer_norm": layer_norm(x),
            "rms_norm": rms_norm(x), "sum": total(x), "dot": total(q * k), "exp": numpy.exp(x), "q": q, "k": k, "v": v,
            "attention": product(softmax(scores), v), "image": image, "filters": filters, "conv": convolution(image, filters),
+           "swiglu": x / (F(1) + numpy.exp(-x)) * x,
            "signed_zero": numpy.repeat([[-0.0], [0.0], [0.0], [-0.0]], 3, axis=1)}
 for name, tensor in tensors.items():
     numpy.save(FOLDER / f"{name}.npy", numpy.ascontiguousarray(tensor, F))

@@ -83,6 +83,8 @@ class Asked:
         is_number = isinstance(value, (bool, int, float, np.generic))
         if is_number and not (takes_array(field) and not field["list"]):
             return [_one_word(value.item() if isinstance(value, np.generic) else value)]
+        if isinstance(value, dict) and field["value"] == "NAME=NUMBER":
+            return [f"{name}={_one_word(one)}" for name, one in value.items()]
         if isinstance(value, dict) and field["value"].startswith("NAME="):
             return [self._condition(name, one) for name, one in value.items()]
         if isinstance(value, dict):

@@ -29,6 +29,8 @@ class Failure:
 
         def words(key, value):
             plain = (bool, int, float, list, tuple)
+            if isinstance(value, dict):
+                return {name: kept(f"{key}_{name}", one) for name, one in value.items()}
             if takes_array(known[key]) and isinstance(value, plain):
                 if isinstance(value, (list, tuple)) and value and all(isinstance(one, plain) for one in value):
                     value = np.asarray(value, float)
@@ -69,6 +71,8 @@ def _assertion(name):
 
     def check(output, *operands, **options):
         __tracebackhide__ = True
+        if name == "expr":
+            options = verify.formula_options(options)
         verdict = operation(output, *operands, **options)
         options.pop("progress", None)
         if not verdict.passed:

@@ -30,11 +30,27 @@ def inputs_of(name):
     return [key for key, field in fields("verify " + name).items() if field["input"]]
 
 
+def formula_options(options):
+    """Of `expr`: keywords that are no options name tensors and numbers of the formula."""
+    known, own = fields("verify expr"), {}
+    tensors, numbers = dict(options.get("input") or {}), dict(options.get("let") or {})
+    for key, value in options.items():
+        if key in known or key == "progress":
+            own[key] = value
+        elif isinstance(value, (bool, int, float)):
+            numbers[key] = value
+        else:
+            tensors[key] = value
+    return {**own, "input": tensors, **({"let": numbers} if numbers else {})}
+
+
 def _operation(kind):
     name = kind.split(" ", 1)[1]
     inputs = inputs_of(name)
 
     def check(output, *operands, **options) -> "Verdict":
+        if kind == "verify expr":
+            options = formula_options(options)
         given = operands_of(f"verify.{name}", "an output", inputs, operands, options)
         return Verdict(study(kind, {"output": output, **given, **options}))
 

@@ -47,7 +47,7 @@ class Commands:
     def __init__(self, program):
         self.program = program
         self.formats = table(program, "formats")
-        self.engines = table(program, "engines")
+        self.engines = [row for row in table(program, "engines") if row["evidence"] != "unknown"]
         self.kinds = [row["kind"] for row in table(program, "generate", "list")]
         self.recipes = [row["recipe"] for row in table(program, "recipes")]
         self.presets = sorted({row["preset"] for row in table(program, "conform", "--list-presets")})
@@ -165,6 +165,12 @@ class Commands:
         yield ["verify", "conv", "examples/tensors/image.npy", "examples/tensors/filters.npy", "--output", "examples/tensors/conv.npy"]
         yield ["verify", "cast", "examples/tensors/softmax.npy", "--output", "examples/tensors/cast.npy", "--out", "bf16",
                "--out-rounding", "toward_zero"]
+        of_x = ["--input", f"gate={x}", "--input", f"up={x}", "--output", "examples/tensors/swiglu.npy", "--json"]
+        for formula in ("swiglu", "bf16(silu(gate)) * up", "gate / (1 + exp(-gate)) * up", "fp16: silu(gate) * up", "silu(gate) * cos(up)"):
+            yield ["verify", "expr", formula, *of_x]
+        yield ["verify", "expr", "softmax_backward", "--input", f"y={x}", "--input", f"dy={x}", "--output", x, "--json"]
+        yield ["verify", "expr", "einsum(\"ij,jk->ik\", a, b)", "--input", f"a={a}", "--input", f"b={b}",
+               "--output", "examples/tensors/matmul.npy", "--json"]
         yield ["verify", *product, "--output-dtype", "float32", "--junit", "junit.xml"]
         yield ["explain", *product, "--engine", "fma"]
         yield ["explain", "matmul", a, b, "--output", "examples/tensors/matmul.npy", "--engine", "sm_80", "--in", "fp16"]

@@ -18,7 +18,6 @@ namespace ulpscope::verify {
 namespace {
 
 using reports::Columns;
-using reports::Finding;
 using reports::Severity;
 using studies::digits;
 
@@ -50,7 +49,7 @@ studies::Progress part_of(const EvidenceConfig& config, std::string_view things)
 
 std::string times(std::int64_t n, const char* one, const char* many) { return std::to_string(n) + " " + (n == 1 ? one : many); }
 
-void add_alarms(const Evidence& e, std::vector<Finding>& findings) {
+void add_alarms(const Evidence& e, std::vector<reports::Finding>& findings) {
   std::int64_t products = 0, rejected = 0, chance = 0, refused = 0;
   const FalseAlarmRow* nearest = nullptr;
   for (const FalseAlarmRow& row : e.alarms) {
@@ -90,7 +89,7 @@ void add_alarms(const Evidence& e, std::vector<Finding>& findings) {
          .sentence = "For " + std::to_string(refused) + " more products the bound is worth nothing, and verify says so."});
 }
 
-void add_power(const Evidence& e, std::vector<Finding>& findings) {
+void add_power(const Evidence& e, std::vector<reports::Finding>& findings) {
   for (const RulePower& rule : power_of_rules(e)) {
     const std::int64_t wrong = rule.required_lived + rule.rejected;
     std::string sentence = rule.rule +
@@ -109,7 +108,7 @@ void add_power(const Evidence& e, std::vector<Finding>& findings) {
   }
 }
 
-void add_tightness(const Evidence& e, std::vector<Finding>& findings) {
+void add_tightness(const Evidence& e, std::vector<reports::Finding>& findings) {
   std::int64_t above = 0, bounded = 0;
   const TightnessRow* nearest = nullptr;
   for (const TightnessRow& row : e.tightness) {
@@ -133,7 +132,7 @@ void add_tightness(const Evidence& e, std::vector<Finding>& findings) {
                                   " of its bound, on " + where + "."});
 }
 
-void add_plants(const Evidence& e, std::vector<Finding>& findings) {
+void add_plants(const Evidence& e, std::vector<reports::Finding>& findings) {
   const Columns columns(e.plants);
   std::int64_t known = 0, found = 0, unknown = 0, none = 0, wrong = 0;
   for (const auto& row : e.plants.rows) {
@@ -213,8 +212,8 @@ std::vector<reports::Table> evidence_tables(const Evidence& e) {
   return {false_alarm_table(e.false_alarms, e.alarms), tightness_table(e.tightness), e.power, e.plants};
 }
 
-std::vector<Finding> evidence_findings(const Evidence& e) {
-  std::vector<Finding> findings;
+std::vector<reports::Finding> evidence_findings(const Evidence& e) {
+  std::vector<reports::Finding> findings;
   add_alarms(e, findings);
   add_power(e, findings);
   add_tightness(e, findings);

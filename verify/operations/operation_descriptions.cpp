@@ -120,6 +120,13 @@ void LayerNormRequest::describe(requests::Fields& fields) {
   describe_rest(fields);
 }
 
+void ExprRequest::describe(requests::Fields& fields) {
+  fields.add("formula", formula, "what was computed, or the name of a formula that is known").as_input("FORMULA").needed();
+  fields.add("input", input, "a tensor by the name that the formula has for it").as_repeated().as_value("NAME=FILE").needed();
+  fields.add("let", let, "a number by its name").as_repeated().as_value("NAME=NUMBER");
+  describe_input(fields), describe_sums(fields), describe_functions(fields), describe_output(fields);
+}
+
 void AttentionRequest::describe(requests::Fields& fields) {
   fields.add("q", q, "LxD, BxLxD or BxHxLxD").as_input("Q").needed();
   fields.add("k", k, "the same, of perhaps fewer heads").as_input("K").needed();

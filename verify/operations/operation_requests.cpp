@@ -9,6 +9,7 @@
 #include "emu/error.hpp"
 #include "emu/names.hpp"
 #include "products/operand.hpp"
+#include "verify/expressions/expression.hpp"
 #include "verify/operations/attention.hpp"
 #include "verify/operations/elementwise.hpp"
 #include "verify/operations/layer_norm.hpp"
@@ -42,12 +43,12 @@ class Making {
 
   LastRounding last() const { return check_.last; }
 
-  /// A tensor, rounded to --in or left in its own format.
-  Values read(const std::string& name, const std::string& word) {
+  /// A tensor, rounded to --in or left in its own format. `prefix` stands before the word in its argument.
+  Values read(const std::string& name, const std::string& word, const std::string& prefix = {}) {
     const tensors::Tensor tensor = tensors::open_one(word, request_.reading.options());
     const products::InputRounding rounding = products::input_rounding(
         request_.in.empty() ? tensor.dtype.format.value_or(emu::float32) : requests::parse_format(request_.in));
-    check_.inputs.push_back({word, tensor});
+    check_.inputs.push_back({word, tensor, prefix});
     check_.heading +=
         name + "  " + word + " (" + words_of_shape(tensor.shape) + "), " + emu::format_name(rounding.format) + "\n";
     return read_values(tensor, rounding);
@@ -57,6 +58,8 @@ class Making {
     if (word.empty()) return std::nullopt;
     return read(name, word);
   }
+
+  void say(const std::string& line) { check_.heading += line + "\n"; }
 
   ResolvedCheck made(std::unique_ptr<Expectation> expectation) {
     check_.expectation = std::move(expectation);
@@ -96,6 +99,14 @@ FullyMasked parse_fully_masked(const std::string& word) {
   if (word == "nan") return FullyMasked::nan;
   if (word == "zero") return FullyMasked::zero;
   throw Error("--fully-masked '" + word + "': give nan or zero");
+}
+
+/// What stands before and behind the first `=` of an option's value.
+std::pair<std::string, std::string> named(const char* option, const std::string& word) {
+  const std::size_t equals = word.find('=');
+  if (equals == std::string::npos || equals == 0 || equals + 1 == word.size())
+    throw Error(std::string(option) + " '" + word + "': give NAME=VALUE");
+  return {word.substr(0, equals), word.substr(equals + 1)};
 }
 
 std::optional<emu::Format> format_if_given(const std::string& word) {
@@ -178,6 +189,26 @@ ResolvedCheck resolve(const SoftmaxRequest& request) {
                                      .exponentials = format_if_given(request.exponentials),
                                      .sums = format_if_given(request.sums),
                                      .false_alarm = request.output.false_alarm}));
+}
+
+ResolvedCheck resolve(const ExprRequest& request) {
+  Making making(request, "expr");
+  Expression expression{.formula = formula_text(request.formula),
+                        .arithmetic = request.arithmetic(),
+                        .last = making.last(),
+                        .threads = request.threads};
+  for (const std::string& word : request.input) {
+    const auto [name, file] = named("--input", word);
+    expression.inputs.emplace_back(name, making.read(name, file, name + "="));
+  }
+  for (const std::string& word : request.let) {
+    const auto [name, number] = named("--let", word);
+    const bool is_decimal = number.find_first_not_of("+-.0123456789eE") == std::string::npos;
+    if (!is_decimal || !requests::read_real(number, {}).empty()) throw Error("--let '" + word + "': give NAME=NUMBER");
+    expression.numbers.push_back({name, number});
+  }
+  making.say("formula  " + expression.formula);
+  return making.made(expect_expression(std::move(expression)));
 }
 
 ResolvedCheck resolve(const RmsNormRequest& request) { return resolve_norm(request, Norm::rms, Variance::centred); }

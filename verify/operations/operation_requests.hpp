@@ -135,7 +135,16 @@ struct AttentionRequest : OperationRequest, ArithmeticRequest {
   void describe(requests::Fields& fields);
 };
 
+/// `ulpscope verify expr`
+struct ExprRequest : OperationRequest, ArithmeticRequest {
+  std::string formula;                  ///< as its help says
+  std::vector<std::string> input, let;  ///< as its help says
+  /// Names the members, for the command line, study files and the schema.
+  void describe(requests::Fields& fields);
+};
+
 /// Opens inputs and output. @throws ulpscope::Error
+ResolvedCheck resolve(const ExprRequest& request);
 ResolvedCheck resolve(const SumRequest& request);
 ResolvedCheck resolve(const DotRequest& request);
 ResolvedCheck resolve(const ConvRequest& request);

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keeps sums, products and what stands in another order; all else is read when it is asked for.
+#include "verify/expressions/evaluation.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "emu/error.hpp"
+#include "emu/tasks.hpp"
+#include "verify/double_double.hpp"
+#include "verify/expressions/reader.hpp"
+
+namespace ulpscope::verify {
+namespace {
+
+constexpr double least = std::numeric_limits<double>::denorm_min();
+
+/// Drops radii that are all zero.
+void simplify(Kept& kept) {
+  const auto zero = [](double x) { return x == 0; };
+  const bool exact = std::all_of(kept.radius.begin(), kept.radius.end(), zero) &&
+                     std::all_of(kept.error.begin(), kept.error.end(), zero) &&
+                     std::all_of(kept.overflow.begin(), kept.overflow.end(), [](std::uint8_t x) { return x == 0; });
+  if (exact) kept.radius = {}, kept.error = {}, kept.overflow = {};
+}
+
+/// Terms of a sum: the sum itself in two doubles, and what bounds its errors.
+struct Terms {
+  double high = 0, low = 0, plain = 0;
+  double size = 0, radius = 0, error = 0;
+  std::uint64_t count = 0;
+  bool overflow = false, is_exact = true;  ///< no addition to `high` was rounded
+
+  void add(const Approximate& x) {
+    const DoubleDouble sum = exact_add(high, x.value);
+    high = sum.high, low += sum.low;
+    is_exact = is_exact && sum.low == 0;
+    plain += x.value;
+    size += std::fabs(x.value), radius += x.radius, error += x.error;
+    overflow = overflow || x.overflow;
+    ++count;
+  }
+  /// With the errors of a kernel that adds them in its arithmetic.
+  Approximate total(const KernelArithmetic& a) const {
+    if (!std::isfinite(plain)) return {.value = plain, .overflow = overflow};
+    const double value = high + low, n = static_cast<double>(count);
+    // The low parts are added with an error of n 2^-53 of their sizes, each 2^-53 of a partial sum.
+    const double own = is_exact ? 0 : std::fabs(exact_add(high, low).low) + n * n * 0x1p-105 * size;
+    const double largest_sum = size + error + radius;
+    const double added = count > 1 ? sum_relative(a, count) * largest_sum : 0;
+    return settled(a, {value, radius + own, error + added, overflow || largest_sum * (1 + 0x1p-10) > largest(a.format)});
+  }
+};
+
+Approximate mean_of(const Node& node, const Terms& terms) {
+  const KernelArithmetic& a = node.arithmetic;
+  const Approximate sum = terms.total(a);
+  const auto n = static_cast<double>(node.along);
+  if (!std::isfinite(sum.value)) return {.value = sum.value, .overflow = sum.overflow};
+  const double value = sum.value / n, inherited = sum.error / n;
+  const bool is_zero = sum.value == 0 && sum.error == 0;
+  // A division, or a product with 1 / n: two roundings.
+  const double own =
+      is_zero ? 0 : std::max(function_relative(a), 2 * unit(a.format)) * (std::fabs(value) + inherited) + underflow(a.format);
+  return settled(a,
+                 {value, sum.radius / n + std::fabs(value) * 0x1p-52 + (is_zero ? 0 : least), inherited + own, sum.overflow});
+}
+
+/// The greatest of all, `sign` being 1, or the least, of -1. No kernel's is further off than its furthest element.
+struct Extreme {
+  double sign, value;
+  double radius = 0, error = 0;
+  bool overflow = false;
+
+  explicit Extreme(double which) : sign(which), value(-which * std::numeric_limits<double>::infinity()) {}
+  void add(const Approximate& x) {
+    if (std::isnan(x.value) || sign * x.value > sign * value) value = std::isnan(value) ? value : x.value;
+    radius = std::max(radius, x.radius), error = std::max(error, x.error);
+    overflow = overflow || x.overflow;
+  }
+  Approximate total(const KernelArithmetic& a) const { return settled(a, {value, radius, error, overflow}); }
+};
+
+bool is_extreme(Op op) { return op == Op::greatest || op == Op::least; }
+
+}  // namespace
+
+Evaluation::Evaluation(Formula formula, std::vector<Values> inputs, int threads) : formula_(std::move(formula)) {
+  kept_.resize(formula_.nodes.size());
+  decide_what_is_kept();
+  for (std::size_t i = 0; i < formula_.nodes.size(); ++i) {
+    const Node& node = formula_.nodes[i];
+    if (node.op == Op::input) {
+      auto kept = std::make_shared<Kept>();
+      kept->numbers = std::move(inputs[node.index].elements);
+      kept_[i] = std::move(kept);
+    } else if (wanted_[i]) {
+      keep(i, threads);
+    }
+  }
+}
+
+void Evaluation::decide_what_is_kept() {
+  wanted_.assign(formula_.nodes.size(), false);
+  for (std::size_t i = 0; i < formula_.nodes.size(); ++i) {
+    const Node& node = formula_.nodes[i];
+    if (node.op == Op::number) continue;
+    wanted_[i] = wanted_[i] || !node.is_pointwise();
+    const bool reads_in_order =
+        node.is_pointwise() || node.op == Op::sum || node.op == Op::mean || is_extreme(node.op) || node.op == Op::running;
+    for (const std::size_t operand : node.operands)
+      if (!reads_in_order || (node.is_pointwise() && formula_.nodes[operand].shape != node.shape)) wanted_[operand] = true;
+  }
+}
+
+void Evaluation::keep(std::size_t node, int threads) {
+  auto out = std::make_shared<Kept>();
+  switch (formula_.nodes[node].op) {
+    case Op::sum:
+    case Op::mean:
+    case Op::greatest:
+    case Op::least: keep_reduction(node, *out, threads); break;
+    case Op::running: keep_running(node, *out, threads); break;
+    case Op::contract: keep_contraction(node, *out, threads); break;
+    case Op::position:
+    case Op::gather:
+    case Op::view:
+    case Op::join:
+    case Op::reshape: keep_rearranged(node, *out, threads); break;
+    default: keep_pointwise(node, *out, threads);
+  }
+  simplify(*out);
+  kept_[node] = std::move(out);
+}
+
+void Evaluation::keep_pointwise(std::size_t node, Kept& out, int threads) const {
+  const std::uint64_t count = element_count(formula_.nodes[node].shape);
+  constexpr std::uint64_t portion = 64 * Lanes::size;
+  out.make(count);
+  emu::for_each_task(static_cast<std::size_t>((count + portion - 1) / portion), threads, [&](std::size_t task) {
+    Reader reader(*this, node);
+    const std::uint64_t end = std::min(count, (task + 1) * portion);
+    for (std::uint64_t at = task * portion; at < end; at += Lanes::size) {
+      const auto some = static_cast<std::size_t>(std::min<std::uint64_t>(Lanes::size, end - at));
+      const Lanes& lanes = reader.read(at, some);
+      for (std::size_t i = 0; i < some; ++i) out.put(at + i, lanes.at(i));
+    }
+  });
+}
+
+void Evaluation::keep_reduction(std::size_t node, Kept& out, int threads) const {
+  const Node& n = formula_.nodes[node];
+  const std::size_t operand = n.operands.front();
+  out.make(n.before * n.behind);
+  const auto total = [&](const Terms& terms, const Extreme& extreme) {
+    if (is_extreme(n.op)) return extreme.total(n.arithmetic);
+    return n.op == Op::mean ? mean_of(n, terms) : terms.total(n.arithmetic);
+  };
+  const double sign = n.op == Op::least ? -1 : 1;
+  const auto take = [&](Terms& terms, Extreme& extreme, const Approximate& x) {
+    is_extreme(n.op) ? extreme.add(x) : terms.add(x);
+  };
+  const std::uint64_t portions = (n.behind + Lanes::size - 1) / Lanes::size;
+  emu::for_each_task(static_cast<std::size_t>(n.before * portions), threads, [&](std::size_t task) {
+    Reader reader(*this, operand);
+    const std::uint64_t before = task / portions, begin = task % portions * Lanes::size;
+    const auto width = static_cast<std::size_t>(std::min<std::uint64_t>(Lanes::size, n.behind - begin));
+    std::vector<Terms> terms(width);
+    std::vector<Extreme> extremes(width, Extreme(sign));
+    // Elements that are summed lie next to each other, or in lanes of their own.
+    const std::uint64_t at_once = n.behind == 1 ? Lanes::size : 1;
+    for (std::uint64_t k = 0; k < n.along; k += at_once) {
+      const auto some = static_cast<std::size_t>(std::min(at_once, n.along - k)) * width;
+      const Lanes& lanes = reader.read((before * n.along + k) * n.behind + begin, some);
+      for (std::size_t i = 0; i < some; ++i) take(terms[i % width], extremes[i % width], lanes.at(i));
+    }
+    for (std::size_t i = 0; i < width; ++i) out.put(before * n.behind + begin + i, total(terms[i], extremes[i]));
+  });
+}
+
+void Evaluation::keep_running(std::size_t node, Kept& out, int threads) const {
+  const Node& n = formula_.nodes[node];
+  out.make(element_count(n.shape));
+  emu::for_each_task(static_cast<std::size_t>(n.before), threads, [&](std::size_t before) {
+    Reader reader(*this, n.operands.front());
+    std::vector<Terms> terms(static_cast<std::size_t>(n.behind));
+    const std::uint64_t begin = before * n.along * n.behind, count = n.along * n.behind;
+    for (std::uint64_t done = 0; done < count; done += Lanes::size) {
+      const auto some = static_cast<std::size_t>(std::min<std::uint64_t>(Lanes::size, count - done));
+      const Lanes& lanes = reader.read(begin + done, some);
+      for (std::size_t i = 0; i < some; ++i) {
+        Terms& sum = terms[static_cast<std::size_t>((done + i) % n.behind)];
+        sum.add(lanes.at(i));
+        out.put(begin + done + i, sum.total(n.arithmetic));
+      }
+    }
+  });
+}
+
+namespace {
+
+/// The place in its operand of element `index` of a view.
+std::uint64_t viewed(const Node& node, std::uint64_t index) {
+  std::int64_t place = node.view.offset;
+  for (std::size_t i = node.shape.size(); i-- > 0;) {
+    place += static_cast<std::int64_t>(index % node.shape[i]) * node.view.strides[i];
+    index /= node.shape[i];
+  }
+  return static_cast<std::uint64_t>(place);
+}
+
+}  // namespace
+
+void Evaluation::keep_rearranged(std::size_t node, Kept& out, int) const {
+  const Node& n = formula_.nodes[node];
+  const std::uint64_t count = element_count(n.shape);
+  if (n.op == Op::position) {
+    for (std::uint64_t i = 0; i < count; ++i) out.value.push_back(static_cast<double>(i));
+    return;
+  }
+  out.make(count);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const auto [operand, place] = source_of(node, i);
+    const Approximate x =
+        is_kept(operand) ? kept_[operand]->at(place) : approximate_number(formula_.nodes[operand]);  // a number has one element
+    out.put(i, x);
+  }
+}
+
+Evaluation::Source Evaluation::source_of(std::size_t node, std::uint64_t index) const {
+  const Node& n = formula_.nodes[node];
+  switch (n.op) {
+    case Op::view: return {n.operands[0], viewed(n, index)};
+    case Op::join: {
+      std::uint64_t behind = 1;
+      for (std::size_t i = n.index + 1; i < n.shape.size(); ++i) behind *= n.shape[i];
+      const std::uint64_t before = index / behind / n.shape[n.index], rest = index % behind;
+      std::uint64_t along = index / behind % n.shape[n.index];
+      for (const std::size_t operand : n.operands) {
+        const std::uint64_t extent = formula_.nodes[operand].shape[n.index];
+        if (along < extent) return {operand, (before * extent + along) * behind + rest};
+        along -= extent;
+      }
+      return {};
+    }
+    case Op::gather: {
+      const double at = kept_[n.operands[1]]->at(index).value;
+      if (!(at >= 0 && at < static_cast<double>(n.along)) || at != std::floor(at))
+        throw Error(
+            fmt::format("formula: gather takes elements 0 to {}; element {} of the indices is {}", n.along - 1, index, at));
+      // The index tensor has as many elements along the axis as it likes, or one and no such axis.
+      const bool one_each = n.shape.size() < formula_.nodes[n.operands[0]].shape.size();
+      const std::uint64_t own = one_each ? 1 : n.shape[n.index];
+      const std::uint64_t before = index / n.behind / own, rest = index % n.behind;
+      return {n.operands[0], (before * n.along + static_cast<std::uint64_t>(at)) * n.behind + rest};
+    }
+    default: return {n.operands[0], index};
+  }
+}
+
+void Evaluation::values(std::uint64_t first, std::span<Approximate> elements) const {
+  Reader reader(*this, formula_.nodes.size() - 1);
+  while (!elements.empty()) {
+    emu::stop_if_asked();
+    const std::size_t some = std::min(elements.size(), Lanes::size);
+    const Lanes& lanes = reader.read(first, some);
+    for (std::size_t i = 0; i < some; ++i) elements[i] = lanes.at(i);
+    elements = elements.subspan(some);
+    first += some;
+  }
+}
+
+}  // namespace ulpscope::verify

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// The value of a formula, element by element, as an expectation.
+#include "verify/expressions/expression.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "emu/names.hpp"
+#include "requests/built_in_file.hpp"
+#include "requests/toml.hpp"
+#include "verify/expressions/evaluation.hpp"
+#include "verify/operations/real.hpp"
+
+namespace ulpscope::verify {
+
+/// verify/expressions/library/*.toml; made by the build.
+const std::vector<requests::BuiltInFile>& formula_files();
+
+namespace {
+
+Formula formula_of(const Expression& expression) {
+  std::vector<FormulaInput> inputs;
+  for (const auto& [name, values] : expression.inputs) inputs.push_back({name, values.shape});
+  return read_formula(expression.formula, inputs, expression.numbers, expression.arithmetic);
+}
+Evaluation evaluation_of(Expression expression) {
+  Formula formula = formula_of(expression);
+  std::vector<Values> values;
+  for (auto& [name, tensor] : expression.inputs) values.push_back(std::move(tensor));
+  return {std::move(formula), std::move(values), expression.threads};
+}
+
+class ExpressionExpectation final : public Expectation {
+ public:
+  explicit ExpressionExpectation(Expression expression)
+      : arithmetic_(expression.arithmetic), last_(expression.last), evaluation_(evaluation_of(std::move(expression))) {
+    require_judged(last_);
+  }
+
+  std::vector<std::uint64_t> shape() const override { return evaluation_.formula().value().shape; }
+  emu::Format out() const override { return last_.out; }
+
+  void expect(std::uint64_t first, std::span<Expected> elements) const override {
+    std::array<Approximate, Lanes::size> some;
+    while (!elements.empty()) {
+      const std::size_t count = std::min(elements.size(), some.size());
+      evaluation_.values(first, std::span(some).first(count));
+      for (std::size_t i = 0; i < count; ++i) elements[i] = expected(some[i]);
+      elements = elements.subspan(count);
+      first += count;
+    }
+  }
+  Precise precise(std::uint64_t index) const override { return precise_of(evaluation_.precise(index), last_); }
+
+  std::string bound() const override {
+    return fmt::format("{} operations, {}, each on what those before it may be off by", emu::format_name(arithmetic_.format),
+                       words_of_functions(arithmetic_));
+  }
+  std::string refusal() const override {
+    if (worth_something()) return {};
+    return "the bound is at least as large as what it bounds, everywhere: declare the formats that are computed in, the depth "
+           "of the sums, or the roundings on the way, such as bf16(...)";
+  }
+
+ private:
+  static Expected expected(const Approximate& x) {
+    if (!std::isfinite(x.value)) return {.value = x.value, .magnitude = x.value, .may_overflow = x.overflow};
+    Expected out = within(x.value, x.radius, x.error, std::fabs(x.value));
+    out.may_overflow = x.overflow;
+    return out;
+  }
+
+  /// Whether some element has a bound below its own size; zeros alone say nothing.
+  bool worth_something() const {
+    const std::uint64_t count = element_count(shape());
+    std::array<Approximate, Lanes::size> some;
+    bool any_nonzero = false;
+    for (std::uint64_t first = 0; first < count; first += some.size()) {
+      const auto left = static_cast<std::size_t>(std::min<std::uint64_t>(some.size(), count - first));
+      evaluation_.values(first, std::span(some).first(left));
+      for (const Approximate& x : std::span(some).first(left)) {
+        if (!std::isfinite(x.value) || x.error < std::fabs(x.value)) return true;
+        any_nonzero = any_nonzero || x.value != 0;
+      }
+    }
+    return !any_nonzero;
+  }
+
+  KernelArithmetic arithmetic_;
+  LastRounding last_;
+  Evaluation evaluation_;
+};
+
+}  // namespace
+
+const std::vector<KnownFormula>& known_formulas() {
+  static const std::vector<KnownFormula> all = [] {
+    std::vector<KnownFormula> formulas;
+    for (const requests::BuiltInFile& file : formula_files()) {
+      const requests::TomlValue table = requests::parse_toml(file.text, std::string(file.name) + ".toml");
+      formulas.push_back({std::string(file.name), requests::leading_comment(file.text),
+                          std::get<std::string>(table.table().find("formula")->value)});
+    }
+    return formulas;
+  }();
+  return all;
+}
+
+std::string formula_text(const std::string& word) {
+  for (const KnownFormula& known : known_formulas())
+    if (known.name == word) return known.formula;
+  return word;
+}
+
+std::unique_ptr<Expectation> expect_expression(Expression expression) {
+  return std::make_unique<ExpressionExpectation>(std::move(expression));
+}
+
+}  // namespace ulpscope::verify

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+// One operation on balls. With x^ what a kernel has in the place of x, |x^ - x| <= e: the result is off by what the operation
+// makes of that, and by the kernel's own rounding of what it makes of x^.
+#include "verify/expressions/lanes.hpp"
+
+#include <algorithm>
+#include <boost/multiprecision/mpfr.hpp>
+#include <cmath>
+#include <limits>
+
+#include "emu/bulk.hpp"
+#include "emu/encode.hpp"
+#include "verify/double_double.hpp"
+#include "verify/expressions/function_slopes.hpp"
+#include "verify/operations/real.hpp"
+
+namespace ulpscope::verify {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity(), least = std::numeric_limits<double>::denorm_min();
+
+/// What is left of an operation on finite numbers once its value is known.
+Approximate made(const Node& node, double value, double radius, double error, bool overflow) {
+  return settled(node.arithmetic, {value, radius, error, overflow});
+}
+
+/// What underflow adds to a result that is off by `inherited`: nothing where that is normal all the same.
+double underflow_of(const KernelArithmetic& a, double y, double inherited) {
+  return std::fabs(y) - inherited < std::ldexp(1.0, a.format.min_exponent() + 1) ? underflow(a.format) : 0;
+}
+/// u |y| for a result whose operands make it off by `inherited`.
+double rounding(const KernelArithmetic& a, double y, double inherited) {
+  return unit(a.format) * (std::fabs(y) + inherited) + underflow_of(a, y, inherited);
+}
+double division(const KernelArithmetic& a, double y, double inherited) {
+  return std::max(function_relative(a), unit(a.format)) * (std::fabs(y) + inherited) + underflow_of(a, y, inherited);
+}
+
+Approximate added(const Node& node, const Approximate& x, const Approximate& y) {
+  const DoubleDouble sum = exact_add(x.value, y.value);
+  const double inherited = x.error + y.error;
+  const bool is_copy = (x.value == 0 && x.error == 0) || (y.value == 0 && y.error == 0);
+  const bool is_zero = sum.high == 0 && inherited == 0;
+  return made(node, sum.high, x.radius + y.radius + std::fabs(sum.low),
+              inherited + (is_copy || is_zero ? 0 : rounding(node.arithmetic, sum.high, inherited)), x.overflow || y.overflow);
+}
+
+bool is_power_of_two(double x) {
+  int exponent = 0;
+  return std::fabs(std::frexp(x, &exponent)) == 0.5;
+}
+
+Approximate multiplied(const Node& node, const Approximate& x, const Approximate& y) {
+  const double product = x.value * y.value, a = std::fabs(x.value), b = std::fabs(y.value);
+  const double low = std::isfinite(product) ? std::fabs(std::fma(x.value, y.value, -product)) : 0;
+  const double inherited = a * y.error + b * x.error + x.error * y.error;
+  const bool is_zero = (a == 0 && x.error == 0) || (b == 0 && y.error == 0);
+  const bool is_shift = (y.error == 0 && is_power_of_two(y.value)) || (x.error == 0 && is_power_of_two(x.value));
+  const double own = is_zero    ? 0
+                     : is_shift ? underflow_of(node.arithmetic, product, inherited)
+                                : rounding(node.arithmetic, product, inherited);
+  return made(node, product, a * y.radius + b * x.radius + x.radius * y.radius + low + (product == 0 && !is_zero ? least : 0),
+              inherited + own, x.overflow || y.overflow);
+}
+
+Approximate divided(const Node& node, const Approximate& x, const Approximate& y) {
+  const double quotient = x.value / y.value, b = std::fabs(y.value);
+  if (!std::isfinite(quotient) || std::isinf(y.value)) return made(node, quotient, 0, 0, x.overflow || y.overflow);
+  // 1 / b over the ball of the kernel's b^, which may not have 0 in it.
+  const double nearest = b - y.error - y.radius, nearest_exact = b - y.radius;
+  const double size = std::fabs(quotient);
+  double radius = nearest_exact > 0 ? (x.radius + size * y.radius) / nearest_exact + size * 0x1p-53 + least : infinity;
+  if (x.radius == 0 && y.radius == 0 && std::fma(quotient, y.value, -x.value) == 0) radius = 0;
+  if (!(nearest > 0)) return made(node, quotient, radius, infinity, true);
+  const double inherited = (x.error + size * y.error) / nearest;
+  // By a number of the formula: a product with its reciprocal. A division may be approximated, whatever the divisor.
+  const bool is_shift = node.divides_by_number && y.error == 0 && is_power_of_two(y.value);
+  const bool is_zero = x.value == 0 && x.error == 0;
+  double error = is_zero ? 0
+                         : inherited + (is_shift ? underflow_of(node.arithmetic, quotient, inherited)
+                                                 : division(node.arithmetic, quotient, inherited));
+  if (y.overflow) error = std::max(error, size + underflow(node.arithmetic.format));  // b^ may be infinite: the quotient is 0
+  return made(node, quotient, radius, error, x.overflow);
+}
+
+/// Whether a kernel may see another truth value than the exact one; and whether float64 here may.
+bool kernel_doubts(const Approximate& x) { return x.error > 0 && x.error >= std::fabs(x.value); }
+bool is_open(const Approximate& x) { return x.radius > 0 && x.radius >= std::fabs(x.value); }
+
+Approximate truth(bool value, bool open, bool doubted) {
+  return {.value = value ? 1.0 : 0.0, .radius = open ? 1.0 : 0.0, .error = doubted ? 1.0 : 0.0};
+}
+Approximate compared(bool value, const Approximate& x, const Approximate& y) {
+  const double gap = std::fabs(x.value - y.value), radius = x.radius + y.radius, error = x.error + y.error;
+  return truth(value, radius > 0 && gap <= radius, error > 0 && gap <= error + radius);
+}
+Approximate both(const Approximate& x, const Approximate& y) {
+  const auto either = [&](auto doubt) {
+    return (doubt(x) && (y.value != 0 || doubt(y))) || (doubt(y) && (x.value != 0 || doubt(x)));
+  };
+  return truth(x.value != 0 && y.value != 0, either(is_open), either(kernel_doubts));
+}
+
+Approximate chosen(const Node& node, const Approximate& condition, const Approximate& x, const Approximate& y) {
+  const Approximate &picked = condition.value != 0 ? x : y, &other = condition.value != 0 ? y : x;
+  Approximate result = picked;
+  const double gap = picked.value == other.value ? 0 : std::fabs(picked.value - other.value);
+  const double distance = std::isfinite(gap) ? gap : infinity;
+  if (is_open(condition)) result.radius = std::max(result.radius, distance + other.radius);
+  if (kernel_doubts(condition)) {
+    result.error = std::max(result.error, distance + other.error + other.radius);
+    result.overflow = result.overflow || other.overflow || !std::isfinite(distance);
+  }
+  return settled(node.arithmetic, result);
+}
+
+/// The greater of two, `sign` being 1, or the lesser, of -1.
+Approximate extreme(const Node& node, const Approximate& x, const Approximate& y, double sign) {
+  if (std::isnan(x.value) || std::isnan(y.value)) return {.value = std::numeric_limits<double>::quiet_NaN()};
+  const Approximate &best = sign * x.value >= sign * y.value ? x : y, &other = sign * x.value >= sign * y.value ? y : x;
+  const double gap = std::fabs(best.value - other.value);
+  Approximate result = best;
+  if (gap <= best.radius + other.radius) result.radius = std::max(best.radius, other.radius);
+  if (gap <= best.radius + other.radius + best.error + other.error) result.error = std::max(best.error, other.error);
+  result.overflow = best.overflow || other.overflow;
+  return settled(node.arithmetic, result);
+}
+
+/// The error of a function itself, of arguments within `reach` of x, whose results are within `moved` of y.
+double own_error(const Node& node, double x, double y, double reach, double moved, bool is_exact) {
+  const KernelArithmetic& a = node.arithmetic;
+  const Function& f = *node.function;
+  const auto at = [&](double argument) {
+    const double size = std::copysign(std::fabs(y) + moved, y);
+    return f.error != nullptr && a.function_ulp != 0 ? f.error(a, argument, size)
+                                                     : function_error(a, size) + underflow(a.format);
+  };
+  if (f.name == "relu" || (is_exact && moved == 0 && a.function_abs == 0)) return 0;
+  if (reach == 0) return at(x);
+  // The errors of functions are made of parts that rise and of parts that fall; none changes by a sixteenth in so short a
+  // reach.
+  constexpr double margin = 1 + 0x1p-4;
+  return std::max({at(x - reach), at(x), at(x + reach)}) * margin;
+}
+
+Approximate function_value(const Node& node, Slope slope, const Approximate& x) {
+  const double y = node.function->value(x.value);
+  if (!std::isfinite(y)) return made(node, y, 0, 0, x.overflow);
+  // What is 0 far from 0 is only too small for a double.
+  const bool is_exact = node.function->name == "relu" || (y == 0 && std::fabs(x.value) <= 1);
+  double radius = is_exact ? 0 : std::fabs(y) * 0x1p-52 + least;
+  if (x.radius > 0) radius += slope(x.value, x.radius) * x.radius;
+  const double reach = x.error + x.radius;
+  const double moved = x.error > 0 ? slope(x.value, reach) * x.error : 0;
+  double error = moved + own_error(node, x.value, y, reach, moved, is_exact);
+  bool overflow = x.overflow;
+  if (x.overflow) {
+    const double end = node.function->value(std::copysign(infinity, x.value));
+    overflow = !std::isfinite(end);
+    if (!overflow) error = std::max(error, std::fabs(end - y) + own_error(node, x.value, end, 0, 0, false));
+  }
+  return made(node, y, radius, error, overflow);
+}
+
+/// A function that does not fall, such as a rounding: its values at both ends of a ball bound it.
+template <class Rising>
+Approximate risen(const Node& node, const Approximate& x, Rising rising) {
+  const double y = rising(x.value);
+  if (!std::isfinite(y) || (x.radius == 0 && x.error == 0)) return made(node, y, 0, 0, x.overflow);
+  const auto distance = [&](double reach) {
+    const double up = rising(std::nextafter(x.value + reach, infinity)) - y;
+    const double down = y - rising(std::nextafter(x.value - reach, -infinity));
+    return std::isnan(up) || std::isnan(down) ? infinity : std::max(up, down);
+  };
+  const double radius = x.radius > 0 ? distance(x.radius) : 0;
+  const double error = x.error > 0 ? distance(x.radius + x.error) : 0;
+  return made(node, y, radius, error, x.overflow || std::isinf(error));
+}
+
+double whole_part(WholePart part, double x) {
+  switch (part) {
+    case WholePart::nearest_even: return std::nearbyint(x);
+    case WholePart::down: return std::floor(x);
+    case WholePart::up: return std::ceil(x);
+    case WholePart::toward_zero: break;
+  }
+  return std::trunc(x);
+}
+
+Approximate one_element(const Node& node, Slope slope, std::span<const Lanes* const> from, std::size_t i) {
+  const Approximate x = from[0]->at(i);
+  switch (node.op) {
+    case Op::add: return added(node, x, from[1]->at(i));
+    case Op::subtract: {
+      Approximate y = from[1]->at(i);
+      y.value = -y.value;
+      return added(node, x, y);
+    }
+    case Op::multiply: return multiplied(node, x, from[1]->at(i));
+    case Op::divide: return divided(node, x, from[1]->at(i));
+    case Op::negate: return {-x.value, x.radius, x.error, x.overflow};
+    case Op::absolute: return {std::fabs(x.value), x.radius, x.error, x.overflow};
+    case Op::maximum: return extreme(node, x, from[1]->at(i), 1);
+    case Op::minimum: return extreme(node, x, from[1]->at(i), -1);
+    case Op::function: return function_value(node, slope, x);
+    case Op::rounded:
+      return risen(node, x, [&](double value) { return emu::round_to(node.format, value, node.rounding).value; });
+    case Op::whole: return risen(node, x, [&](double value) { return whole_part(node.whole, value); });
+    case Op::less: return compared(x.value < from[1]->value[i], x, from[1]->at(i));
+    case Op::equal: return compared(x.value == from[1]->value[i], x, from[1]->at(i));
+    case Op::both: return both(x, from[1]->at(i));
+    case Op::opposite: return truth(x.value == 0, is_open(x), kernel_doubts(x));
+    case Op::choose: return chosen(node, x, from[1]->at(i), from[2]->at(i));
+    default: break;
+  }
+  return {};
+}
+
+/// Whether exact operands have an exact result.
+bool stays_exact(const Node& node) {
+  switch (node.op) {
+    case Op::negate:
+    case Op::absolute:
+    case Op::maximum:
+    case Op::minimum:
+    case Op::less:
+    case Op::equal:
+    case Op::both:
+    case Op::opposite:
+    case Op::choose:
+    case Op::whole:
+    case Op::rounded: return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+Approximate settled(const KernelArithmetic& arithmetic, Approximate x) {
+  constexpr double margin = 1 + 0x1p-49;  // for some roundings of the radii themselves
+  if (!std::isfinite(x.value)) return {.value = x.value, .overflow = x.overflow};
+  x.radius = std::isnan(x.radius) ? infinity : x.radius * margin;
+  x.error = std::isnan(x.error) ? infinity : x.error * margin;
+  x.overflow = x.overflow || std::isinf(x.error) || std::fabs(x.value) + x.error > largest(arithmetic.format);
+  return x;
+}
+
+void compute(const Node& node, std::span<const Lanes* const> operands, std::size_t count, Lanes& out) {
+  const Slope slope = node.op == Op::function ? slope_of(node.function->name) : nullptr;
+  const bool exact = std::all_of(operands.begin(), operands.end(), [](const Lanes* lanes) { return lanes->exact; });
+  out.exact = exact && stays_exact(node);
+  if (out.exact && node.op == Op::rounded) {
+    emu::round_to(node.format, std::span<const double>(operands[0]->value, count), std::span<double>(out.value, count),
+                  node.rounding);
+    return;
+  }
+  if (out.exact) {
+    for (std::size_t i = 0; i < count; ++i) out.value[i] = one_element(node, slope, operands, i).value;
+    return;
+  }
+  for (std::size_t i = 0; i < count; ++i) out.set(i, one_element(node, slope, operands, i));
+}
+
+Approximate approximate_number(const Node& node) {
+  if (node.decimal == "inf" || node.decimal == "nan") return {.value = node.decimal == "inf" ? infinity : NAN};
+  const Real exact(node.decimal);
+  const double value = mpfr_get_d(exact.backend().data(), MPFR_RNDN);
+  const Real rest = abs(exact - value);
+  const double in_format = emu::round_to(node.arithmetic.format, value).value;
+  const Real off = abs(exact - in_format);
+  return {.value = value,
+          .radius = mpfr_get_d(rest.backend().data(), MPFR_RNDU),
+          .error = mpfr_get_d(off.backend().data(), MPFR_RNDU)};
+}
+
+}  // namespace ulpscope::verify
