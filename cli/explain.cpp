@@ -9,6 +9,7 @@
 #include "cli/output.hpp"
 #include "cli/rows.hpp"
 #include "verify/explain/explain_request.hpp"
+#include "verify/operations/operation_requests.hpp"
 
 namespace ulpscope::cli {
 namespace {
@@ -66,6 +67,37 @@ int run(const Explain& explain) {
   return exit_code_of_explanation(result.verdict);
 }
 
+struct ExplainExpr {
+  verify::ExplainExprRequest request;
+  CommonOptions common;
+};
+
+int run(const ExplainExpr& explain) {
+  const studies::StudyResult result = verify::run(explain.request, {});
+  const reports::Table& table = result.tables.front();
+  if (rendering_of(explain.common) == Rendering::text) {
+    print(result.text + "\n");
+    print_chosen(chosen(table, explain.common), explain.common, 1);
+  } else {
+    remark(result.findings.front().sentence);
+    print(table, explain.common, 1);
+  }
+  return result.outcome == studies::StudyOutcome::done ? done : check_failed;
+}
+
+void add_explain_expr(Command& group, int& exit_code) {
+  auto explain = std::make_shared<ExplainExpr>();
+  Command& command = *group.add_subcommand("expr", "where does a kernel round that computes a formula?");
+  command.add_request(explain->request);
+  explain->common.add_output(command);
+  command.footer(
+      "Exit code 0: it rounds where the formula does; 1: it does not, explained or not.\n"
+      "Example: ulpscope explain expr \"silu(g) * u\" --input g=examples/tensors/x.npy --input u=examples/tensors/x.npy "
+      "--output "
+      "examples/tensors/swiglu.npy");
+  command.callback([explain, &exit_code] { exit_code = run(*explain); });
+}
+
 }  // namespace
 
 void add_explain(Command& app, int& exit_code) {
@@ -85,6 +117,7 @@ void add_explain(Command& app, int& exit_code) {
       "Example: ulpscope explain matmul examples/tensors/a.npy examples/tensors/b.npy --output examples/tensors/matmul.npy "
       "--engine fma --in bf16");
   command.callback([explain, &exit_code] { exit_code = run(*explain); });
+  add_explain_expr(group, exit_code);
 }
 
 }  // namespace ulpscope::cli

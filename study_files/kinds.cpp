@@ -133,6 +133,7 @@ const std::vector<Kind>& kinds() {
       {"claims", "what articles say, beside the measurement", "claims", 5, make<studies::ClaimsRequest>,
        studies::claims_figures},
       {"explain matmul", "why is D = A.B + C not what it claims to be?", "outputs", 1e4, make<verify::ExplainRequest>},
+      {"explain expr", "where does a kernel round that computes a formula?", "outputs", 1e4, make<verify::ExplainExprRequest>},
       {"invariance matmul", "do rows of D = A.B + C depend on their batch?", "outputs", 1e6,
        make<InvarianceOf<verify::MatmulRequest>>},
       {"invariance softmax", "do rows of a softmax?", "outputs", 1e6, make<InvarianceOf<verify::SoftmaxRequest>>},

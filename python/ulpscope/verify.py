@@ -30,9 +30,9 @@ def inputs_of(name):
     return [key for key, field in fields("verify " + name).items() if field["input"]]
 
 
-def formula_options(options):
+def formula_options(options, kind="verify expr"):
     """Of `expr`: keywords that are no options name tensors and numbers of the formula."""
-    known, own = fields("verify expr"), {}
+    known, own = fields(kind), {}
     tensors, numbers = dict(options.get("input") or {}), dict(options.get("let") or {})
     for key, value in options.items():
         if key in known or key == "progress":

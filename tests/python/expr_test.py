@@ -5,6 +5,7 @@ by name; torch's own operations and gradients where it is installed. usage: expr
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -152,6 +153,57 @@ class RoundingPoints(unittest.TestCase):
             total = (total + column.astype(np.float16)).astype(np.float16)
         self.assertFalse(us.verify.expr(total.astype(F), "sum(fp16(x), axis=-1)", x=x))
         self.assertTrue(us.verify.expr(total.astype(F), "fp16: sum(fp16(x), axis=-1)", x=x))
+
+
+class Explained(unittest.TestCase):
+    """Kernels that round where they do not say so."""
+
+    def setUp(self):
+        bf16 = ml_dtypes.bfloat16
+        self.g, self.u, self.w = (rounded(draw(64, 128, seed=s), bf16) for s in (1, 2, 3))
+        self.w = self.w[0]
+
+    def outputs(self):
+        """formula as claimed -> {formula with its roundings: output}"""
+        r = lambda x: rounded(x, ml_dtypes.bfloat16)
+        g, u, w = self.g, self.u, self.w
+        root = F(1) / np.sqrt((g * g).mean(-1, keepdims=True) + F(1e-5))
+        s, e = sigmoid(g), np.exp(g - g.max(-1, keepdims=True))
+        return {
+            "silu(g) * u": {"silu(g) * u": r(g * s * u), "bfloat16(silu(g)) * u": r(r(g * s) * u)},
+            "g * rsqrt(mean(g * g, axis=-1, keepdims=true) + 1e-5) * w": {
+                "bfloat16(g * rsqrt(mean(g * g, axis=-1, keepdims=true) + 1e-5)) * w": r(r(g * root) * w),
+                "g * bfloat16(rsqrt(mean(g * g, axis=-1, keepdims=true) + 1e-5)) * w": r(g * r(root) * w),
+                "bfloat16(g * bfloat16(rsqrt(mean(g * g, axis=-1, keepdims=true) + 1e-5))) * w": r(r(g * r(root)) * w)},
+            "e = exp(g - max(g, axis=-1, keepdims=true)); e / sum(e, axis=-1, keepdims=true) * u": {
+                "e = bfloat16(exp(g - max(g, axis=-1, keepdims=true))); e / sum(e, axis=-1, keepdims=true) * u":
+                    r(r(e) / r(e).sum(-1, keepdims=True) * u),
+                "e = exp(g - max(g, axis=-1, keepdims=true)); bfloat16(e / sum(e, axis=-1, keepdims=true)) * u":
+                    r(r(e / e.sum(-1, keepdims=True)) * u)},
+        }
+
+    def test_the_roundings_of_a_kernel_are_found(self):
+        for claimed, outputs in self.outputs().items():
+            for truth, output in outputs.items():
+                with self.subTest(truth):
+                    inputs = {name: getattr(self, name) for name in re.findall(r"\b[guw]\b", claimed)}
+                    result = us.explain.expr(output, claimed, input=inputs, out="bf16")
+                    if truth == claimed:
+                        self.assertIn("it rounds where the formula does", result.text)
+                        continue
+                    self.assertEqual(result.tables[0]["formula"][1], truth, result.text)
+                    self.assertIn(f"it is {truth}", result.text)
+                    self.assertEqual(result.tables[0]["beyond"][1], 0)
+
+    def test_a_rounding_that_was_left_out_is_found(self):
+        output = rounded(self.g * sigmoid(self.g) * self.u, ml_dtypes.bfloat16)
+        result = us.explain.expr(output, "bf16(silu(g)) * u", g=self.g, u=self.u, out="bf16")
+        self.assertEqual((result.tables[0]["formula"][1], result.tables[0]["removed"][1]), ("silu(g) * u", 1))
+
+    def test_what_no_rounding_explains_is_said(self):
+        output = rounded(gelu(self.g) * self.u, ml_dtypes.bfloat16)
+        result = us.explain.expr(output, "silu(g) * u", g=self.g, u=self.u, out="bf16")
+        self.assertIn("no roundings of intermediate results explain it", result.text)
 
 
 @unittest.skipIf(torch is None, "skipped: torch is not installed")

@@ -16,6 +16,8 @@
 
 namespace ulpscope::verify {
 
+struct Expression;
+
 /// Elements of a node that are kept: numbers of an input, or balls. Without radii all are exact.
 struct Kept {
   std::vector<float> numbers = {};                          ///< of an input
@@ -79,5 +81,10 @@ class Evaluation {
   std::vector<std::shared_ptr<const Kept>> kept_;  ///< by node; null: computed where it is read
   std::vector<bool> wanted_;                       ///< by node: is to be kept
 };
+
+/// The formula of an expression, understood. @throws Error as read_formula()
+Formula formula_of(const Expression& expression);
+/// The same, evaluated over its inputs.
+Evaluation evaluation_of(Expression expression);
 
 }  // namespace ulpscope::verify

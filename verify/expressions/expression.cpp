@@ -19,8 +19,6 @@ namespace ulpscope::verify {
 /// verify/expressions/library/*.toml; made by the build.
 const std::vector<requests::BuiltInFile>& formula_files();
 
-namespace {
-
 Formula formula_of(const Expression& expression) {
   std::vector<FormulaInput> inputs;
   for (const auto& [name, values] : expression.inputs) inputs.push_back({name, values.shape});
@@ -32,6 +30,8 @@ Evaluation evaluation_of(Expression expression) {
   for (auto& [name, tensor] : expression.inputs) values.push_back(std::move(tensor));
   return {std::move(formula), std::move(values), expression.threads};
 }
+
+namespace {
 
 class ExpressionExpectation final : public Expectation {
  public:

@@ -127,6 +127,15 @@ void ExprRequest::describe(requests::Fields& fields) {
   describe_input(fields), describe_sums(fields), describe_functions(fields), describe_output(fields);
 }
 
+void ExplainExprRequest::describe(requests::Fields& fields) {
+  claim.describe(fields);
+  fields.add("points", points, "formats that the kernel may round intermediate results to")
+      .as_commas()
+      .as_value("F,...")
+      .shown();
+  for (const char* const name : {"against", "at_most", "false_alarm"}) fields.remove(name);
+}
+
 void AttentionRequest::describe(requests::Fields& fields) {
   fields.add("q", q, "LxD, BxLxD or BxHxLxD").as_input("Q").needed();
   fields.add("k", k, "the same, of perhaps fewer heads").as_input("K").needed();

@@ -10,6 +10,7 @@
 #include "emu/names.hpp"
 #include "products/operand.hpp"
 #include "verify/expressions/expression.hpp"
+#include "verify/expressions/rounding_points.hpp"
 #include "verify/operations/attention.hpp"
 #include "verify/operations/elementwise.hpp"
 #include "verify/operations/layer_norm.hpp"
@@ -42,6 +43,7 @@ class Making {
   }
 
   LastRounding last() const { return check_.last; }
+  const tensors::Tensor& output() const { return check_.output; }
 
   /// A tensor, rounded to --in or left in its own format. `prefix` stands before the word in its argument.
   Values read(const std::string& name, const std::string& word, const std::string& prefix = {}) {
@@ -191,8 +193,9 @@ ResolvedCheck resolve(const SoftmaxRequest& request) {
                                      .false_alarm = request.output.false_alarm}));
 }
 
-ResolvedCheck resolve(const ExprRequest& request) {
-  Making making(request, "expr");
+namespace {
+
+Expression expression_of(const ExprRequest& request, Making& making) {
   Expression expression{.formula = formula_text(request.formula),
                         .arithmetic = request.arithmetic(),
                         .last = making.last(),
@@ -208,7 +211,42 @@ ResolvedCheck resolve(const ExprRequest& request) {
     expression.numbers.push_back({name, number});
   }
   making.say("formula  " + expression.formula);
-  return making.made(expect_expression(std::move(expression)));
+  return expression;
+}
+
+}  // namespace
+
+ResolvedCheck resolve(const ExprRequest& request) {
+  Making making(request, "expr");
+  return making.made(expect_expression(expression_of(request, making)));
+}
+
+studies::StudyResult run(const ExplainExprRequest& request, const studies::Progress&) {
+  Making making(request.claim, "expr");
+  const Expression expression = expression_of(request.claim, making);
+  std::vector<emu::Format> formats;
+  for (const std::string& word : request.points) formats.push_back(requests::parse_format(word));
+  const RoundingSearch search = search_rounding_points(expression, making.output(), formats);
+  const bool holds = search.holds() && search.found() == nullptr;
+  const std::string sentence = request.claim.output.output + ": " + sentence_of(search);
+  studies::StudyResult study;
+  study.tables.push_back(table_of(search));
+  study.findings.push_back({.what = "verdict",
+                            .where = request.claim.output.output,
+                            .value = holds                       ? "holds"
+                                     : search.found() != nullptr ? "explained"
+                                                                 : "unexplained",
+                            .threshold = "holds",
+                            .source = {},
+                            .severity = holds ? reports::Severity::good : reports::Severity::bad,
+                            .sentence = sentence});
+  study.text = sentence + ".\n";
+  study.outcome = holds ? studies::StudyOutcome::done : studies::StudyOutcome::failed;
+  return study;
+}
+
+studies::Work work_of(const ExplainExprRequest& request) {
+  return {.operations = tensors::open_one(request.claim.output.output, {}).count(), .rows = 16};
 }
 
 ResolvedCheck resolve(const RmsNormRequest& request) { return resolve_norm(request, Norm::rms, Variance::centred); }

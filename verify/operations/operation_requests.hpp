@@ -9,6 +9,7 @@
 
 #include "requests/field.hpp"
 #include "requests/parts.hpp"
+#include "studies/study.hpp"
 #include "verify/check_request.hpp"
 #include "verify/operations/kernel_arithmetic.hpp"
 
@@ -142,6 +143,19 @@ struct ExprRequest : OperationRequest, ArithmeticRequest {
   /// Names the members, for the command line, study files and the schema.
   void describe(requests::Fields& fields);
 };
+
+/// `ulpscope explain expr`
+struct ExplainExprRequest {
+  ExprRequest claim;                        ///< the formula, its tensors, the output
+  std::vector<std::string> points{"bf16"};  ///< as its help says
+  /// Names the members, for the command line, study files and the schema.
+  void describe(requests::Fields& fields);
+};
+
+/// Opens inputs and output, and looks for the roundings of the kernel. @throws ulpscope::Error
+studies::StudyResult run(const ExplainExprRequest& request, const studies::Progress& progress);
+/// What it will cost, without running it. @throws ulpscope::Error
+studies::Work work_of(const ExplainExprRequest& request);
 
 /// Opens inputs and output. @throws ulpscope::Error
 ResolvedCheck resolve(const ExprRequest& request);

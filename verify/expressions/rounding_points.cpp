@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+// Puts roundings into the syntax of a formula, takes them out, and evaluates what comes of it.
+#include "verify/expressions/rounding_points.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <set>
+
+#include "emu/encode.hpp"
+#include "emu/error.hpp"
+#include "emu/names.hpp"
+#include "emu/stop.hpp"
+#include "verify/expressions/evaluation.hpp"
+#include "verify/expressions/syntax.hpp"
+
+namespace ulpscope::verify {
+namespace {
+
+constexpr std::uint64_t most_elements = std::uint64_t{1} << 16;
+constexpr double most_combinations = 256;
+
+bool is_cast(const Syntax& s) { return s.kind == Syntax::Kind::call && emu::parse_format(s.word).has_value(); }
+
+/// Whether a kernel may round the value of a part: results of arithmetic, no truth values, and nothing that only moves
+/// elements.
+bool is_computed(const Syntax& s) {
+  static const std::set<std::string> moved{"neg",       "abs",   "not",     "and",    "or",      "<",       "<=",
+                                           ">",         ">=",    "==",      "!=",     "where",   "max",     "min",
+                                           "concat",    "clip",  "reshape", "gather", "maximum", "minimum", "transpose",
+                                           "positions", "round", "floor",   "ceil",   "trunc",   "extent"};
+  return s.kind == Syntax::Kind::call && !is_cast(s) && moved.count(s.word) == 0;
+}
+
+/// A place of a formula: the line, and the operands that lead to it.
+struct Place {
+  std::size_t line;
+  std::vector<std::size_t> path;
+  bool is_cast;
+};
+
+void find_places(const Syntax& s, std::size_t line, std::vector<std::size_t>& path, bool is_value, std::vector<Place>& places) {
+  // The value of the formula is rounded to the output's format anyway, and so is what it casts.
+  if (is_cast(s) || (is_computed(s) && !is_value)) places.push_back({line, path, is_cast(s)});
+  for (std::size_t i = 0; i < s.operands.size(); ++i) {
+    const bool inner_value = (is_value && s.kind == Syntax::Kind::precision) || is_cast(s);
+    path.push_back(i);
+    find_places(s.operands[i], line, path, inner_value, places);
+    path.pop_back();
+  }
+}
+
+Syntax& at(Lines& lines, const Place& place) {
+  Syntax* s = &lines[place.line].second;
+  for (const std::size_t operand : place.path) s = &s->operands[operand];
+  return *s;
+}
+
+/// The formula with a choice at each place: 0 as it is, else a rounding to a format (or, of a rounding, none).
+Lines changed(Lines lines, const std::vector<Place>& places, const std::vector<std::size_t>& choices,
+              const std::vector<emu::Format>& formats) {
+  // Inner places first: their paths are those of the tree that is there.
+  for (std::size_t i = places.size(); i-- > 0;) {
+    if (choices[i] == 0) continue;
+    Syntax& s = at(lines, places[i]);
+    if (places[i].is_cast) {
+      Syntax inner = std::move(s.operands.front());
+      s = std::move(inner);
+      continue;
+    }
+    Syntax cast{.kind = Syntax::Kind::call, .word = emu::format_name(formats[choices[i] - 1])};
+    cast.column = s.column;
+    cast.operands.push_back(std::move(s));
+    s = std::move(cast);
+  }
+  return lines;
+}
+
+/// How tightly an operator binds; 0 where a part needs no brackets.
+int binding(const Syntax& s) {
+  static const std::map<std::string, int> rows{{"or", 1}, {"and", 2}, {"not", 3}, {"<", 4}, {"<=", 4}, {">", 4},
+                                               {">=", 4}, {"==", 4},  {"!=", 4},  {"+", 5}, {"-", 5},  {"*", 6},
+                                               {"/", 6},  {"@", 6},   {"neg", 7}, {"**", 8}};
+  if (s.kind == Syntax::Kind::precision) return 1;
+  if (s.kind != Syntax::Kind::call) return 0;
+  const auto row = rows.find(s.word);
+  return row == rows.end() ? 0 : row->second;
+}
+
+std::string text_of(const Syntax& s);
+
+std::string within(const Syntax& s, int outer) {
+  const int own = binding(s);
+  return own != 0 && own < outer ? "(" + text_of(s) + ")" : text_of(s);
+}
+
+std::string text_of(const SyntaxRange& range) {
+  const auto part = [](const std::vector<Syntax>& s) { return s.empty() ? std::string() : text_of(s.front()); };
+  switch (range.kind) {
+    case SyntaxRange::Kind::rest: return "...";
+    case SyntaxRange::Kind::index: return part(range.first);
+    case SyntaxRange::Kind::range: break;
+  }
+  return part(range.first) + ":" + part(range.last) + (range.step.empty() ? "" : ":" + part(range.step));
+}
+
+std::string text_of(const Syntax& s) {
+  const int own = binding(s);
+  switch (s.kind) {
+    case Syntax::Kind::number:
+    case Syntax::Kind::name: return s.word;
+    case Syntax::Kind::text: return "\"" + s.word + "\"";
+    case Syntax::Kind::precision: return s.word + ": " + text_of(s.operands.front());
+    case Syntax::Kind::index: {
+      std::string ranges;
+      for (const SyntaxRange& range : s.ranges) ranges += (ranges.empty() ? "" : ", ") + text_of(range);
+      return within(s.operands.front(), 9) + "[" + ranges + "]";
+    }
+    case Syntax::Kind::call: break;
+  }
+  if (s.word == "neg" || s.word == "not") return (s.word == "neg" ? "-" : "not ") + within(s.operands.front(), own);
+  if (own != 0) {
+    // From left to right, powers from right to left.
+    const bool is_power = s.word == "**";
+    return within(s.operands[0], own + (is_power ? 1 : 0)) + (is_power ? "**" : " " + s.word + " ") +
+           within(s.operands[1], own + (is_power ? 0 : 1));
+  }
+  std::string arguments;
+  for (const Syntax& operand : s.operands) arguments += (arguments.empty() ? "" : ", ") + text_of(operand);
+  for (const auto& [key, value] : s.named) arguments += (arguments.empty() ? "" : ", ") + key + "=" + text_of(value);
+  return s.word + "(" + arguments + ")";
+}
+
+std::string text_of(const Lines& lines) {
+  std::string text;
+  for (const auto& [name, syntax] : lines) text += name.empty() ? text_of(syntax) : name + " = " + text_of(syntax) + "; ";
+  return text;
+}
+
+class PointSearch {
+ public:
+  PointSearch(const Expression& expression, const tensors::Tensor& output, const std::vector<emu::Format>& formats)
+      : expression_(expression), formats_(formats), lines_(parse_formula(expression.formula)) {
+    for (std::size_t line = 0; line < lines_.size(); ++line) {
+      std::vector<std::size_t> path;
+      find_places(lines_[line].second, line, path, line + 1 == lines_.size(), places_);
+    }
+    outputs_.resize(static_cast<std::size_t>(std::min(output.count(), most_elements)));
+    output.source->read(0, std::span(outputs_));
+  }
+
+  RoundingSearch run() {
+    RoundingSearch search{.count = outputs_.size(), .points = {}};
+    const std::vector<std::size_t> none(places_.size(), 0);
+    tried_[none] = measured(none);
+    double combinations = 1;
+    for (std::size_t place = 0; place < places_.size(); ++place) combinations *= static_cast<double>(choices_at(place) + 1);
+    combinations <= most_combinations ? combine(none, 0) : climb(none);
+    const RoundingPoints first = tried_[none];
+    tried_.erase(none);
+    for (auto& [choices, points] : tried_) search.points.push_back(std::move(points));
+    std::stable_sort(search.points.begin(), search.points.end(), [](const RoundingPoints& a, const RoundingPoints& b) {
+      if ((a.beyond == 0) != (b.beyond == 0)) return a.beyond == 0;
+      if (a.equal != b.equal) return a.equal > b.equal;
+      return a.added + a.removed < b.added + b.removed;
+    });
+    search.points.insert(search.points.begin(), first);
+    return search;
+  }
+
+ private:
+  std::size_t choices_at(std::size_t place) const { return places_[place].is_cast ? 1 : formats_.size(); }
+
+  void combine(std::vector<std::size_t> choices, std::size_t place) {
+    if (place == places_.size()) {
+      if (tried_.count(choices) == 0) tried_[choices] = measured(choices);
+      return;
+    }
+    for (std::size_t choice = 0; choice <= choices_at(place); ++choice) {
+      choices[place] = choice;
+      combine(choices, place + 1);
+    }
+  }
+
+  /// One change after the other, the best each time.
+  void climb(std::vector<std::size_t> choices) {
+    while (true) {
+      std::vector<std::size_t> best = choices;
+      for (std::size_t place = 0; place < places_.size(); ++place)
+        for (std::size_t choice = 0; choice <= choices_at(place); ++choice) {
+          std::vector<std::size_t> next = choices;
+          next[place] = choice;
+          if (tried_.count(next) == 0) tried_[next] = measured(next);
+          if (tried_[next].equal > tried_[best].equal) best = next;
+        }
+      if (best == choices) return;
+      choices = best;
+    }
+  }
+
+  RoundingPoints measured(const std::vector<std::size_t>& choices) const {
+    emu::stop_if_asked();
+    Expression expression = expression_;
+    RoundingPoints points{.formula = text_of(changed(lines_, places_, choices, formats_))};
+    for (std::size_t i = 0; i < choices.size(); ++i)
+      if (choices[i] != 0) ++(places_[i].is_cast ? points.removed : points.added);
+    expression.formula = points.formula;
+    const Evaluation evaluation = evaluation_of(expression);
+    std::array<Approximate, Lanes::size> some;
+    for (std::size_t first = 0; first < outputs_.size(); first += some.size()) {
+      const std::size_t count = std::min(some.size(), outputs_.size() - first);
+      evaluation.values(first, std::span(some).first(count));
+      for (std::size_t i = 0; i < count; ++i) judge(some[i], outputs_[first + i], points);
+    }
+    return points;
+  }
+
+  void judge(const Approximate& x, double output, RoundingPoints& points) const {
+    const auto last = [&](double value) { return emu::round_to(expression_.last.out, value, expression_.last.options).value; };
+    if (!std::isfinite(x.value)) {
+      const double wanted = last(x.value);
+      const bool same = wanted == output || (std::isnan(wanted) && std::isnan(output));
+      ++(same ? points.equal : points.beyond);
+      return;
+    }
+    const auto inside = [&](double reach) { return last(x.value - reach) <= output && output <= last(x.value + reach); };
+    if (inside(x.radius)) ++points.equal;
+    if (!inside(x.radius + x.error) && !(x.overflow && !std::isfinite(output))) ++points.beyond;
+  }
+
+  const Expression& expression_;
+  const std::vector<emu::Format>& formats_;
+  Lines lines_;
+  std::vector<Place> places_;
+  std::vector<double> outputs_;
+  std::map<std::vector<std::size_t>, RoundingPoints> tried_;
+};
+
+std::string share_of(std::uint64_t part, std::uint64_t of) {
+  return fmt::format("{:.4g}%", of == 0 ? 100.0 : 100.0 * static_cast<double>(part) / static_cast<double>(of));
+}
+
+}  // namespace
+
+const RoundingPoints* RoundingSearch::found() const {
+  if (points.size() < 2) return nullptr;
+  const RoundingPoints& best = points[1];
+  return best.beyond == 0 && best.equal > points.front().equal ? &best : nullptr;
+}
+
+RoundingSearch search_rounding_points(const Expression& expression, const tensors::Tensor& output,
+                                      const std::vector<emu::Format>& formats) {
+  const Formula formula = formula_of(expression);
+  if (formula.value().shape != output.shape)
+    throw Error(output.label + " " + tensors::shape_text(output.shape) + ": the result of these inputs is " +
+                tensors::shape_text(formula.value().shape));
+  return PointSearch(expression, output, formats).run();
+}
+
+std::string sentence_of(const RoundingSearch& search) {
+  const RoundingPoints& given = search.points.front();
+  const RoundingPoints* const found = search.found();
+  if (search.holds() && found == nullptr)
+    return fmt::format(
+        "it rounds where the formula does: {} of {} elements are its value rounded once, the others within its bound",
+        given.equal, search.count);
+  if (found != nullptr)
+    return fmt::format(
+        "it is {}: {} of the elements are its value rounded once, all are within its bound; of the formula as it stands {} "
+        "are, and {} are beyond its bound",
+        found->formula, share_of(found->equal, search.count), share_of(given.equal, search.count),
+        share_of(given.beyond, search.count));
+  const RoundingPoints& best = search.points.size() > 1 ? search.points[1] : given;
+  return fmt::format("no roundings of intermediate results explain it: {} leaves {} of the elements beyond its bound",
+                     best.formula, share_of(best.beyond, search.count));
+}
+
+reports::Table table_of(const RoundingSearch& search) {
+  reports::Table table{"explain", {}, {}};
+  for (const RoundingPoints& points : search.points)
+    table.add({{"formula", points.formula},
+               {"added", reports::whole(points.added)},
+               {"removed", reports::whole(points.removed)},
+               {"equal", reports::whole(points.equal)},
+               {"beyond", reports::whole(points.beyond)},
+               {"count", reports::whole(search.count)}});
+  return table;
+}
+
+}  // namespace ulpscope::verify

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where does a fused kernel round? The formula with roundings put in or left out, against the bits that the kernel returned.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "reports/table.hpp"
+#include "tensors/tensor.hpp"
+#include "verify/expressions/expression.hpp"
+
+namespace ulpscope::verify {
+
+/// A formula that differs from the one that was given in where it rounds, and how far it gives the output's bits.
+struct RoundingPoints {
+  std::string formula;                  ///< with its roundings
+  std::size_t added = 0, removed = 0;   ///< roundings, against the formula that was given
+  std::uint64_t equal = 0, beyond = 0;  ///< elements that are its value rounded once; that are beyond its bound
+};
+
+/// What was found.
+struct RoundingSearch {
+  std::uint64_t count = 0;             ///< elements that were compared, the first ones of the output
+  std::vector<RoundingPoints> points;  ///< the formula as it was given, then the others, the likeliest first
+
+  /// Whether the formula as it was given leaves no element beyond its bound.
+  bool holds() const { return points.front().beyond == 0; }
+  /// The likeliest of the others, where it leaves none and more elements are its value; else null.
+  const RoundingPoints* found() const;
+};
+
+/// Tries roundings to `formats` of every intermediate result, and the formula without each of its own: all combinations where
+/// they are 256 or fewer, else the best ones found by changing one place after the other.
+/// @throws Error where the formula is malformed or does not fit
+RoundingSearch search_rounding_points(const Expression& expression, const tensors::Tensor& output,
+                                      const std::vector<emu::Format>& formats);
+
+/// In one sentence.
+std::string sentence_of(const RoundingSearch& search);
+/// explain.csv: formula, added, removed, equal, beyond, count.
+reports::Table table_of(const RoundingSearch& search);
+
+}  // namespace ulpscope::verify
