@@ -244,7 +244,8 @@ std::optional<ErrorBound> engine_bound(const Engine& engine, Format a, Format b,
   const auto step = Steps(engine, a, b, products, chain).losses();
   if (!step) return std::nullopt;
 
-  const auto steps = static_cast<double>((parts.length + products - 1) / products);
+  const std::size_t in_a_part = (parts.length + products - 1) / products;
+  const auto steps = static_cast<double>(in_a_part);
   Losses part = step->own;
   part.absolute *= steps;
   const bool from_c = chain.has_c && parts.is_single();

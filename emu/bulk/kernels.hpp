@@ -48,7 +48,7 @@ inline void prefetch_next_page(const void* at, std::size_t bytes) noexcept {
   const auto address = reinterpret_cast<std::uintptr_t>(at);
   const std::uintptr_t wanted = (address / page + 1) * page + address % page / 2 / line * line;
   for (std::uintptr_t ahead = 0; ahead == 0 || ahead < bytes / 2; ahead += line)
-    __builtin_prefetch(reinterpret_cast<const void*>(wanted + ahead));
+    __builtin_prefetch(static_cast<const char*>(at) + (wanted - address + ahead));
 }
 
 /// Elements before `out` is aligned to a cache line.

@@ -84,8 +84,9 @@ bool takes_group_scaled_steps(const StagesPlan& plan) {
   const double least = power_of_two(plan.a.min_spacing_exponent()) * power_of_two(plan.b.min_spacing_exponent());
   const double most = static_cast<double>(group) * greatest_magnitude(plan.a) * greatest_magnitude(plan.b);
   const bool exact = most <= least * power_of_two(24) && 24 + 2 * plan.scale_format.precision() <= 53;
-  const double units = static_cast<double>(plan.products / group) * most * 4;
-  return exact && plan.products % group == 0 && plan.products / group <= most_sums && plan.scale_products % group == 0 &&
+  const std::size_t groups = plan.products / group;
+  const double units = static_cast<double>(groups) * most * 4;
+  return exact && plan.products % group == 0 && groups <= most_sums && plan.scale_products % group == 0 &&
          plan.scale_format.max_exponent() <= 127 && plan.scale_format.min_exponent() >= -127 &&
          (units + 2) * power_of_two(engine.stages[1].fraction_bits) < power_of_two(53);
 }

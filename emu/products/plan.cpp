@@ -24,7 +24,8 @@ std::optional<AlignedPlan> aligned_plan(const Engine& engine, Format a, Format b
   // Half the products of a step and c fit 31 bits; the kernel watches the sum of the halves.
   const int bits = stage.fraction_bits;
   const auto greatest_significand = [](Format f) { return 2 - power_of_two(1 - f.precision()); };
-  const double halved = (engine.products + 1) / 2 * greatest_significand(a) * greatest_significand(b) + 2;
+  const int half_of_products = (engine.products + 1) / 2;
+  const double halved = half_of_products * greatest_significand(a) * greatest_significand(b) + 2;
   const bool fits = bits >= 2 && bits <= 28 && halved * power_of_two(bits) < power_of_two(31);
   const bool exact = a.precision() + b.precision() <= 24 && std::max(a.max_exponent(), b.max_exponent()) < 128;
   if (!fits || !exact) return std::nullopt;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Matrix products whose operands are chosen for one kernel: bounds that do not decide, midpoints, exponents of subnormal
 // scales.
+#include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <optional>
 #include <vector>
@@ -83,7 +84,7 @@ TEST_CASE("zeros keep or lose their signs, and subnormal addends are taken or fl
     const Format format = mode.inputs.empty() ? bfloat16 : mode.inputs.front(), accumulator = mode.model.accumulator;
     const auto step = static_cast<std::size_t>(mode.model.products == Stage::all ? 8 : mode.model.products);
     const auto least = static_cast<float>(decode(accumulator, accumulator.min_normal_code())), subnormal = least / 4;
-    const std::vector<float> addends{-0.0F, 0.0F, subnormal, -subnormal, least, -least};
+    const std::array addends{-0.0F, 0.0F, subnormal, -subnormal, least, -least};
     for (const std::size_t k : {step, step + 1}) {
       Problem p{&mode, format, format, 4, 2 * addends.size(), k, {}, {}, {}, {}, {}};
       for (std::size_t i = 0; i < p.m; ++i)  // all +, all -, and one of another sign

@@ -62,7 +62,7 @@ class Digits {
   }
 
   Real pointwise(const Node& n, std::uint64_t index) {
-    const Real x = operand(n, 0, index);
+    Real x = operand(n, 0, index);
     switch (n.op) {
       case Op::add: return x + operand(n, 1, index);
       case Op::subtract: return x - operand(n, 1, index);
