@@ -5,6 +5,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <map>
 #include <string>
 #include <vector>
@@ -98,6 +99,20 @@ TEST_CASE("functions: correctly rounded means equal", "[verify][elementwise]") {
   CHECK(judge_all(*exact, y, last).equal == 5);
   CHECK(judge_all(*exact, next, last).beyond == 5);
   CHECK_THROWS(verify::expect_elementwise({.function = "gellu", .x = values({1}, {1}), .last = last}));
+}
+
+TEST_CASE("functions: results too small for a double are not 0, but where they are", "[verify][elementwise]") {
+  const float least = std::numeric_limits<float>::denorm_min();
+  const auto judged = [&](const std::vector<float>& x, const std::vector<float>& y, emu::Rounding rounding) {
+    const verify::LastRounding last{emu::float32, {.rounding = rounding}};
+    const auto count = static_cast<std::uint64_t>(x.size());
+    return judge_all(*verify::expect_elementwise({.function = "exp", .x = values({count}, x), .last = last}), y, last);
+  };
+  const std::vector<float> x{-800, -1e4F, -infinite};
+  CHECK(judged(x, {least, least, 0}, emu::Rounding::upward).equal == 3);
+  CHECK(judged(x, {0, 0, least}, emu::Rounding::upward).wrong() == 1);  // a kernel's own exponential may be 0; of -inf it is
+  CHECK(judged(x, {0, 0, 0}, emu::Rounding::nearest_even).equal == 3);
+  CHECK(judged(x, {-least, 0, 0}, emu::Rounding::nearest_even).equal == 2);
 }
 
 TEST_CASE("conversion: the declared rounding and policy, and no other", "[verify][elementwise]") {

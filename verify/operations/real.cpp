@@ -25,6 +25,7 @@ Precise precise_of(const Real& x, const LastRounding& last) {
   // Let m be a number at which the rounding changes; it has at most 25 bits. If high + low is m then x - m = rest, and the
   // third double has its sign; otherwise |rest| is less than a 2^-53rd of |low| and cannot reach m.
   const double high = nearest(x);
+  if (high == 0 && x != 0) return precise_of(Real(away(x)), last);  // all numbers that small round alike
   const Real after_high = x - high;
   const double low = nearest(after_high);
   const Real rest = after_high - low;
