@@ -140,6 +140,8 @@ TEST_CASE("a malformed formula is refused with its column") {
   answer("x x", "column 3: an operator or ';' is missing before 'x'");
   answer("x $ v", "column 3: no formula has a character such as this");
   answer("1.5.2", "column 4: an operator or ';' is missing");
+  answer("x + not v", "column 5: a value is missing before 'not'");
+  answer("and = 3; x", "column 1: a value is missing before 'and'");
   answer("2x", "column 2: a number does not go on so");
   answer("y", "column 1: 'y' is no input; there are i, v, x");
   answer("silo(x)", "column 1: 'silo' is no function and no format; nearest: silu");
@@ -169,6 +171,18 @@ TEST_CASE("a malformed formula is refused with its column") {
   answer("where(x, v)", "where takes 3 operands, not 2");
   answer((std::string(100, '(') + "x" + std::string(100, ')')).c_str(), "more than 64 levels of brackets");
   answer((std::string(100, '-') + "x").c_str(), "more than 64 levels of brackets");
+}
+
+TEST_CASE("a formula that is written as text again is read as the same") {
+  const auto again = [](const std::string& text) { return verify::text_of(verify::parse_formula(text)); };
+  CHECK(again("((x)+(v*2))") == "x + v * 2");
+  CHECK(again("(x + v) * 2 - (x - v - 1) - (x - (v - 1))") == "(x + v) * 2 - (x - v - 1) - (x - (v - 1))");
+  CHECK(again("(-x)**2**0.5 + -x**2") == "(-x)**2**0.5 + -x**2");
+  CHECK(again("(x < v) & ~(v == 1) | not x") == "x < v and not v == 1 or not x");
+  CHECK(again("(fp16: x) + e4m3(v,rounding='upward')[1:, ..., ::2]") ==
+        "(fp16: x) + e4m3(v, rounding=\"upward\")[1:, ..., ::2]");
+  CHECK(again("f('\"')") == "f('\"')");
+  CHECK(again("a = x; bf16: a # b") == "a = x; bf16: a");
 }
 
 TEST_CASE("gather refuses what is no index") {

@@ -225,6 +225,7 @@ class Parser {
       case Token::Kind::number: return word_of(Syntax::Kind::number);
       case Token::Kind::text: return word_of(Syntax::Kind::text);
       case Token::Kind::name: {
+        if (token.word == "not" || token.word == "and" || token.word == "or") throw tokens_.unexpected("a value is missing");
         Syntax name = word_of(Syntax::Kind::name);
         return tokens_.is("(") ? arguments(std::move(name)) : name;
       }

@@ -47,6 +47,8 @@ using Lines = std::vector<std::pair<std::string, Syntax>>;
 
 /// Reads a formula. @throws Error in one line that names the column
 Lines parse_formula(std::string_view text);
+/// A formula as text: what is read from it computes the same.
+std::string text_of(const Lines& lines);
 
 /// What is wrong with a formula, at a place of it.
 Error formula_error(std::size_t column, const std::string& what);
