@@ -130,7 +130,7 @@ TEST_CASE("what a kernel's float32 cannot hold may be infinite") {
 }
 
 TEST_CASE("a malformed formula is refused with its column") {
-  const auto answer = [](const char* text, const char* message) {
+  const auto answer = [](const std::string& text, const char* message) {
     CAPTURE(text);
     CHECK_THROWS_MATCHES(evaluated(text, small), Error, MessageMatches(ContainsSubstring(message)));
   };
@@ -143,6 +143,14 @@ TEST_CASE("a malformed formula is refused with its column") {
   answer("x + not v", "column 5: a value is missing before 'not'");
   answer("and = 3; x", "column 1: a value is missing before 'and'");
   answer("2x", "column 2: a number does not go on so");
+  const auto chain = [](const std::string& word, int count) {
+    std::string text = "x";
+    for (int i = 0; i < count; ++i) text += word;
+    return text;
+  };
+  answer(chain(" + x", 1001), "column 4003: more than 1000 operations");
+  answer(chain("[0:]", 1001), "column 4002: more than 1000 operations");
+  answer("a = x; " + chain("; a = exp(a)", 1001), "more than 1000 operations");
   answer("y", "column 1: 'y' is no input; there are i, v, x");
   answer("silo(x)", "column 1: 'silo' is no function and no format; nearest: silu");
   answer("x < v < x", "column 7: comparisons do not follow each other: use 'and'");

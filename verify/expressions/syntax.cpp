@@ -191,7 +191,7 @@ class Parser {
     while (const auto sign = operator_of(row)) {
       const std::size_t column = tokens_.take().column;
       Syntax right = row == comparisons && tokens_.is("not") ? unary("not", row) : binary(row + 1);
-      left = call(*sign == "|" ? "or" : *sign == "&" ? "and" : *sign, column, {std::move(left), std::move(right)});
+      left = call(*sign == "|" ? "or" : *sign == "&" ? "and" : *sign, column, std::move(left), std::move(right));
       if (row == comparisons && operator_of(row)) throw tokens_.unexpected("comparisons do not follow each other: use 'and'");
     }
     return left;
@@ -204,19 +204,19 @@ class Parser {
   Syntax unary(const char* word, std::size_t row) {
     const Level level(depth_, tokens_.next().column);
     const std::size_t column = tokens_.take().column;
-    return call(word, column, {binary(row)});
+    return call(word, column, binary(row));
   }
 
   Syntax negated() {
     const Level level(depth_, tokens_.next().column);
     const std::size_t column = tokens_.next().column;
-    if (tokens_.accept("-")) return call("neg", column, {negated()});
+    if (tokens_.accept("-")) return call("neg", column, negated());
     if (tokens_.accept("+")) return negated();
-    if (tokens_.accept("~")) return call("not", column, {negated()});
+    if (tokens_.accept("~")) return call("not", column, negated());
     Syntax base = behind(primary());
     if (!tokens_.is("**")) return base;
     const std::size_t sign = tokens_.take().column;
-    return call("**", sign, {std::move(base), negated()});
+    return call("**", sign, std::move(base), negated());
   }
 
   Syntax primary() {
@@ -245,6 +245,7 @@ class Parser {
 
   Syntax arguments(Syntax name) {
     name.kind = Syntax::Kind::call;
+    count(name.column);
     tokens_.expect("(");
     const bool outer = std::exchange(allows_precision_, true);
     while (!tokens_.is(")")) {
@@ -266,6 +267,7 @@ class Parser {
   Syntax behind(Syntax value) {
     while (tokens_.is("[")) {
       Syntax index{.kind = Syntax::Kind::index, .word = {}, .operands = {}, .column = tokens_.take().column};
+      count(index.column);
       index.operands.push_back(std::move(value));
       const bool outer = std::exchange(allows_precision_, false);
       do index.ranges.push_back(range());
@@ -294,12 +296,22 @@ class Parser {
     return range;
   }
 
-  static Syntax call(std::string word, std::size_t column, std::vector<Syntax> operands) {
-    return {.kind = Syntax::Kind::call, .word = std::move(word), .operands = std::move(operands), .column = column};
+  void count(std::size_t column) {
+    constexpr std::size_t most = 1000;  // what evaluates a formula calls itself as often
+    if (++operations_ > most) throw formula_error(column, "more than " + std::to_string(most) + " operations");
+  }
+  template <class... Operands>
+  Syntax call(std::string word, std::size_t column, Operands... operands) {
+    count(column);
+    Syntax call{.kind = Syntax::Kind::call, .word = std::move(word)};
+    call.column = column;
+    call.operands.reserve(sizeof...(operands));
+    (call.operands.push_back(std::move(operands)), ...);
+    return call;
   }
 
   Tokens tokens_;
-  std::size_t depth_ = 0;
+  std::size_t depth_ = 0, operations_ = 0;
   bool allows_precision_ = true;  ///< not between brackets behind a value, where a colon is a range's
 };
 
