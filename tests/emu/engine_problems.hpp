@@ -78,8 +78,9 @@ struct Problem {
     request.b = {b_format, b, {k, n}};
     request.c = c;
     if (!a_scales.empty()) {
-      request.scale_a = {mode->scale_format, a_scales, m, a_scales.size() / m};
-      request.scale_b = {mode->scale_format, b_scales, b_scales.size() / n, n};
+      const std::size_t blocks = a_scales.size() / m;
+      request.scale_a = {mode->scale_format, a_scales, m, blocks};
+      request.scale_b = {mode->scale_format, b_scales, blocks, n};
     }
     return request;
   }
