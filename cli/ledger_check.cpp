@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Outputs against a ledger, and a ledger against another.
 #include <algorithm>
+#include <array>
 #include <map>
 #include <memory>
 #include <set>
@@ -145,9 +146,9 @@ void add_scale(std::map<std::string, std::string>& inputs, const std::string& ro
 std::vector<CaseComparison> check_one(const Check& check, const std::vector<LedgerEntry>& entries) {
   if (check.name.empty() || check.given.output.empty()) throw Error("give a CASE and its --output, or a --manifest");
   GivenAgain given = check.given;
-  const char* const roles[] = {"A", "B", "C"};
-  if (check.inputs.size() > std::size(roles)) throw Error("inputs: " + std::to_string(check.inputs.size()) + "; give A B [C]");
-  for (std::size_t i = 0; i < check.inputs.size(); ++i) given.inputs[roles[i]] = check.inputs[i];
+  const std::array roles{"A", "B", "C"};
+  if (check.inputs.size() > roles.size()) throw Error("inputs: " + std::to_string(check.inputs.size()) + "; give A B [C]");
+  for (std::size_t i = 0; i < std::min(check.inputs.size(), roles.size()); ++i) given.inputs[roles[i]] = check.inputs[i];
   add_scale(given.inputs, "scale_a", check.scale_a);
   add_scale(given.inputs, "scale_b", check.scale_b);
   return {compare(check.ledger, entry_of(entries, check.name), given)};

@@ -99,7 +99,6 @@ void work_apart(const nb::object& shown, const std::function<void(const Told& to
     const emu::StopScope scope(&cancelled);
     try {
       work(told);
-    } catch (const emu::Stopped&) {
     } catch (...) {
       failed = std::current_exception();
     }

@@ -127,7 +127,7 @@ std::string abbreviated(const std::string& name, std::size_t width) {
 
 /// The name in `width` code points: its parts abbreviated, then without its middle.
 std::string shortened(const std::string& name, std::size_t width) {
-  const std::string text = abbreviated(name, width);
+  std::string text = abbreviated(name, width);
   if (width_of(text) <= width) return text;
   const std::size_t kept = width - left_out.size(), of_end = (kept + 1) / 2, of_start = kept - of_end;
   const auto place = [&](std::size_t point) {  // of a code point's first byte

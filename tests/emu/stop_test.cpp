@@ -48,7 +48,7 @@ TEST_CASE("a thread without a flag of its own is not stopped, and has the one of
 
 TEST_CASE("a product ends within its tiles", "[emu]") {
   const std::atomic<bool> flag = true;
-  std::vector<float> a(16 * 64, 1), d(16 * 16);
+  std::vector<float> a(std::size_t{16} * 64, 1), d(std::size_t{16} * 16);
   const EngineMatmul<float> problem{.engine = fma_chain(float32),
                                     .a = {float32, a, {16, 64}},
                                     .b = {float32, a, {64, 16}},
@@ -66,7 +66,7 @@ TEST_CASE("a product ends within its tiles", "[emu]") {
 }
 
 TEST_CASE("a tile of doubles ends between its pairs of panels", "[emu]") {
-  std::vector<double> a(2 * 4, 1);
+  std::vector<double> a(8, 1);
   const EngineMatmul<double> problem{.engine = fma_chain(float64),
                                      .a = {float64, a, {2, 4}},
                                      .b = {float64, a, {4, 2}},
