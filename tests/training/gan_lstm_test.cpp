@@ -177,7 +177,8 @@ TEST_CASE("a scaler of two optimizers skips the one that overflowed, and backs o
   CHECK((split + 1)->scale == split->scale / 2);
   CHECK(split->wanted > 0);
   const reports::Table summary = train_tables({result})[1];
-  const auto others = std::count_if(result.steps.begin(), result.steps.end(), [](const TrainStep& s) { return s.other_skipped; });
+  const auto others =
+      std::count_if(result.steps.begin(), result.steps.end(), [](const TrainStep& s) { return s.other_skipped; });
   CHECK(others > 0);
   CHECK(summary.rows[0][summary.column("discriminator_skipped_steps")] == reports::Cell(static_cast<double>(others)));
   CHECK(train_findings({result}, "")[0].sentence.find(" of the discriminator skipped") != std::string::npos);
@@ -242,8 +243,8 @@ TEST_CASE("running statistics are recorded with the weights, and a run begins wi
   write_npy(folder.file("t.npy"), {30}, Numbers(30, 1));
   const auto text = [&](int steps, const std::string& init) {
     return "[model]\nkind = \"layers\"\nlayers = [{batch_norm = 3}, {linear = [3, 2]}]\n" + init + "[data]\ninputs = \"" +
-           folder.file("x.npy") + "\"\ntargets = \"" + folder.file("t.npy") + "\"\nbatch = 10\n[run]\nsteps = " +
-           std::to_string(steps) + "\n";
+           folder.file("x.npy") + "\"\ntargets = \"" + folder.file("t.npy") +
+           "\"\nbatch = 10\n[run]\nsteps = " + std::to_string(steps) + "\n";
   };
   const RunResult whole = run_of(text(6, ""), "float64"), half = run_of(text(3, ""), "float64");
   REQUIRE(whole.recorded.back().statistics.size() == 2);
@@ -327,11 +328,11 @@ TEST_CASE("workers' numbers are added in the order that is stated, rounded at ea
       }
       for (const ReduceOrder order : {ReduceOrder::ring, ReduceOrder::tree}) {
         const std::vector<double> sum = all_reduce(all, order, {emu::float64, {}});
-        for (std::size_t i = 0; i < size; ++i)
-          CHECK(sum[i] == static_cast<double>(count * i + 100 * (count * (count - 1) / 2)));
+        const std::size_t of_hundreds = count * (count - 1) / 2;
+        for (std::size_t i = 0; i < size; ++i) CHECK(sum[i] == static_cast<double>(count * i + 100 * of_hundreds));
       }
     }
-  CHECK(bytes_moved(4, 1000, emu::bfloat16) == 2 * 3 * 2000);
+  CHECK(bytes_moved(4, 1000, emu::bfloat16) == std::uint64_t{2} * 3 * 2000);
   CHECK_THROWS_AS(all_reduce<float>({}, ReduceOrder::ring, bf16), Error);
   CHECK_THROWS_AS(all_reduce<float>({{1}, {1, 2}}, ReduceOrder::ring, bf16), Error);
 }
@@ -348,7 +349,7 @@ TEST_CASE("workers together do what one does with their batches, in exact arithm
     for (std::size_t p = 0; p < 4; ++p)
       for (std::size_t i = 0; i < workers.recorded.back().values[p].size(); ++i)
         CHECK(std::fabs(workers.recorded.back().values[p][i] - whole_batch.recorded.back().values[p][i]) < 1e-14);
-    CHECK(workers.all_reduce_bytes == 2 * 3 * 8 * (35 + 7 + 21 + 3));
+    CHECK(workers.all_reduce_bytes == std::uint64_t{2} * 3 * 8 * (35 + 7 + 21 + 3));
   }
 }
 
