@@ -93,8 +93,7 @@ void add_explain_expr(Command& group, int& exit_code) {
   command.footer(
       "Exit code 0: it rounds where the formula does; 1: it does not, explained or not.\n"
       "Example: ulpscope explain expr \"silu(g) * u\" --input g=examples/tensors/x.npy --input u=examples/tensors/x.npy "
-      "--output "
-      "examples/tensors/swiglu.npy");
+      "--output examples/tensors/swiglu.npy");
   command.callback([explain, &exit_code] { exit_code = run(*explain); });
 }
 
