@@ -16,7 +16,8 @@
 namespace ulpscope::cli {
 namespace {
 
-using boost::multiprecision::cpp_int;
+// Without expression templates: clang-tidy sees references to temporaries in them.
+using cpp_int = boost::multiprecision::number<boost::multiprecision::cpp_int_backend<>, boost::multiprecision::et_off>;
 
 constexpr std::size_t most_digits = 100'000;
 constexpr double infinity = std::numeric_limits<double>::infinity();

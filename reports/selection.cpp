@@ -27,9 +27,10 @@ std::string_view trimmed(std::string_view text) {
 /// What the text reads as: a count, a number, else itself.
 Cell value_of(std::string_view text) {
   const std::string_view digits = text.starts_with('+') ? text.substr(1) : text;
-  const char* const end = digits.data() + digits.size();
+  const char* const begin = digits.data();
+  const char* const end = begin + digits.size();
   const auto read = [&](auto& value) {
-    const auto [stop, error] = std::from_chars(digits.data(), end, value);
+    const auto [stop, error] = std::from_chars(begin, end, value);
     return error == std::errc{} && stop == end && !digits.empty();
   };
   std::int64_t count = 0;

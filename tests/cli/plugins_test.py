@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Which shared objects the program opens: none that others could have written, none of another build.
-usage: plugins_test.py PROGRAM FAKE_PLUGIN_FOLDER"""
+usage: plugins_test.py PROGRAM FAKE_PLUGIN_FOLDER [--sanitized]"""
 import os
 import pathlib
 import shutil
@@ -13,6 +13,7 @@ import unittest
 from emulation import not_emulated
 from time_limit import LIMIT
 
+SANITIZED = "--sanitized" in sys.argv and (sys.argv.remove("--sanitized") or True)
 PLUGIN = pathlib.Path(sys.argv.pop(2)) / "libulpscope_cuda.so"
 PROGRAM = os.path.abspath(sys.argv.pop(1))
 NAME = PLUGIN.name
@@ -98,6 +99,9 @@ class Plugins(unittest.TestCase):
         said = self.remarks()
         self.assertIn("ulpscope_cuda is not used: it is of ulpscope 9.", said)
         self.assertIn("build them together", said)
+
+    @unittest.skipIf(SANITIZED, "the sanitizer's own symbol ends in that name, and would be looked for by the new one")
+    def test_one_that_does_not_say_its_build_is_not_used(self):
         self.patched(b"ulpscope_plugin_build", b"ulpscope_plugin_bXild")
         self.assertIn("it does not say which build it is of", self.remarks())
 
