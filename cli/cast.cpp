@@ -6,31 +6,48 @@
 
 #include "cli/command.hpp"
 #include "cli/commands.hpp"
+#include "cli/options.hpp"
 #include "cli/output.hpp"
+#include "emu/error.hpp"
+#include "studies/cast/layouts.hpp"
 
 namespace ulpscope::cli {
 namespace {
 
 struct Cast {
-  studies::CastRequest request;
+  studies::CastFileRequest request;
+  CommonOptions common;
   std::string output;
-  bool codes = false;
+  bool codes = false, layouts = false;
 };
+
+void run(const Cast& cast) {
+  if (cast.layouts) return print(studies::layout_table(), cast.common, 1);
+  if (cast.request.input.empty()) throw Error("IN is missing: a tensor file, FILE:NAME, checkpoint, or synthetic tensor");
+  if (cast.output.empty()) throw Error("-o OUT is missing: .npy, .safetensors, or a folder for a checkpoint");
+  ProgressLine progress;
+  for (const std::string& line : studies::write_cast(cast.request, cast.output, cast.codes, progress.callback())) remark(line);
+}
 
 }  // namespace
 
 void add_cast(Command& app, int&) {
   auto cast = std::make_shared<Cast>();
-  Command& command = *app.add_subcommand("cast", "write a tensor rounded to a format");
-  command.add_request(cast->request);
-  command.add_option("-o", cast->output, ".npy: float32 values, or codes with --codes; .safetensors: codes of every tensor")
-      ->type_name("OUT")
-      ->required();
+  Command& command = *app.add_subcommand("cast", "write a tensor, or a whole checkpoint, rounded to a format");
+  requests::Fields fields = requests::fields_of(cast->request);
+  fields.at("input").required = false;  // --layouts takes none
+  command.add(fields);
+  command
+      .add_option(
+          "-o", cast->output,
+          ".npy: float32 values, or codes with --codes; .safetensors: codes and scales of every tensor; of a checkpoint "
+          "also a folder: its files and its index")
+      ->type_name("OUT");
   command.add_flag("--codes", cast->codes, "codes as unsigned integers instead of values; of intN signed ones");
+  command.add_flag("--layouts", cast->layouts, "list the layouts");
+  cast->common.add_output(command);
   command.footer("Example: ulpscope cast studies/data/breast-cancer.csv --to e4m3 --policy saturating -o rounded.safetensors");
-  command.callback([cast] {
-    for (const std::string& line : studies::write_cast(cast->request, cast->output, cast->codes)) remark(line);
-  });
+  command.callback([cast] { run(*cast); });
 }
 
 }  // namespace ulpscope::cli

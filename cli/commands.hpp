@@ -30,6 +30,7 @@ void add_info(Command& app, int& exit_code);
 void add_formats(Command& app, int& exit_code);
 void add_round(Command& app, int& exit_code);
 void add_cast(Command& app, int& exit_code);
+void add_choose(Command& app, const Arguments& arguments);
 void add_diff(Command& app, int& exit_code);
 void add_census(Command& app, const Arguments& arguments, int& exit_code);
 void add_sweep(Command& app, const Arguments& arguments, int& exit_code);

@@ -2,10 +2,12 @@
 // The command `diff`: the table, the worst elements, and exit code 1 where a tolerance is exceeded.
 #include <memory>
 
+#include "cli/brief_table.hpp"
 #include "cli/command.hpp"
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
+#include "cli/precision_text.hpp"
 #include "cli/rows.hpp"
 #include "reports/render.hpp"
 #include "studies/diff/diff_request.hpp"
@@ -19,22 +21,34 @@ struct Diff {
 };
 
 int run(const Diff& diff) {
-  const studies::StudyResult result = studies::run(diff.request, {});
+  const studies::StudyResult result = [&] {
+    ProgressLine progress;
+    return studies::run(diff.request, progress.callback());
+  }();
   const auto tables = chosen_together(result.tables, diff.common);
   const reports::Table &table = tables[0], &worst = tables[1];
+  const reports::Table* const unmatched = tables.size() > 2 && !tables[2].rows.empty() ? &tables[2] : nullptr;
   switch (rendering_of(diff.common)) {
     case Rendering::csv:
       print_chosen(table, diff.common, 2);
+      if (unmatched != nullptr) remark("not compared, or renamed:\n" + reports::to_text(*unmatched));
       if (!worst.rows.empty()) remark("the worst elements:\n" + reports::to_text(worst));
       break;
     case Rendering::json:
-      print("{\"diff\": " + json_of(table, diff.common) + ", \"worst\": " + json_of(worst, diff.common) + "}\n");
+      print("{\"diff\": " + json_of(table, diff.common) + ", \"worst\": " + json_of(worst, diff.common) +
+            (tables.size() > 2 ? ", \"unmatched\": " + json_of(tables[2], diff.common) : "") + "}\n");
       break;
     case Rendering::text:
-      print_chosen(table, diff.common, 2);
+      if (table.rows.size() > few_tensors)
+        print_chosen(brief(table, {"ref", "count", "differing", "beyond_1_ulp", "max_abs_error", "max_rel_error", "sqnr_db"}),
+                     diff.common, 1);
+      else
+        print_chosen(table, diff.common, 2);
+      if (unmatched != nullptr) print("\nNot compared, or renamed:\n"), print_chosen(*unmatched, diff.common, 1);
       if (!worst.rows.empty()) print("\nThe worst elements:\n"), print_chosen(worst, diff.common, 1);
       break;
   }
+  for (const std::string& line : result.remarks) remark(line);
   return exit_code_of(result.outcome);
 }
 
@@ -42,7 +56,8 @@ int run(const Diff& diff) {
 
 void add_diff(Command& app, int& exit_code) {
   auto diff = std::make_shared<Diff>();
-  Command& command = *app.add_subcommand("diff", "two tensors: a census of their difference; exit code 1 when they differ");
+  Command& command =
+      *app.add_subcommand("diff", "two tensors or checkpoints: a census of their difference; exit code 1 when they differ");
   command.add_request(diff->request);
   diff->common.add_output(command);
   command.footer(

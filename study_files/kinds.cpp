@@ -15,6 +15,7 @@
 #include "studies/census/census_request.hpp"
 #include "studies/census/sqnr_heat_map.hpp"
 #include "studies/census/sweep_figures.hpp"
+#include "studies/choose/choose.hpp"
 #include "studies/claims/claims.hpp"
 #include "studies/devices/device_check_request.hpp"
 #include "studies/diff/diff_request.hpp"
@@ -121,6 +122,8 @@ const std::vector<Kind>& kinds() {
        make<studies::BreaksRequest>, studies::breaks_figures},
       {"quantization", "formats and symmetric integers under their scales, ranked at equal bits", "elements", 1e7,
        make<studies::QuantizationRequest>, studies::quantization_figures},
+      {"choose", "the narrowest format and scale of each tensor that keeps what is asked", "elements", 3e7,
+       make<studies::ChooseRequest>},
       {"product_sizes", "errors of products of N by N matrices, the operands' and the engine's apart", "products", 3e8,
        make<studies::ProductSizesRequest>, studies::product_sizes_figures},
       {"attention", "caches, probabilities and 2^x of attention in low precision", "products", 3e8,

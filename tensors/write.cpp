@@ -125,19 +125,24 @@ std::uint64_t bytes_of(const std::string& path, std::uint64_t count, int bits) {
   return *size;
 }
 
+/// Bits of an element of this dtype, which safetensors knows.
+int bits_of(std::string_view dtype) { return safetensors_dtype(dtype)->layout.storage_bits; }
+
 Entry entry_of(const std::string& path, const NamedCodes& tensor) {
   const int bits = tensor.format.is_integer() ? whole_bytes(tensor.format) : tensor.format.bits();
-  const std::string_view word =
+  const std::string_view own =
       tensor.format.is_integer() ? safetensors_integer_word("int" + std::to_string(bits)) : safetensors_word(tensor.format);
+  const std::string word = tensor.dtype.empty() ? std::string(own) : tensor.dtype;
   if (word.empty()) throw Error(path + ": safetensors has no dtype for that format; known are " + safetensors_words());
-  const std::uint64_t count = count_of(path, tensor.shape);
+  const std::uint64_t count = count_of(path, tensor.shape), bytes = bytes_of(path, count, bits_of(word));
+  const std::uint64_t codes = tensor.dtype.empty() ? count : bytes * 8 / static_cast<std::uint64_t>(bits);
   return {tensor.name,
-          std::string(word),
+          word,
           tensor.shape,
-          bytes_of(path, count, bits),
-          count,
+          bytes,
+          codes,
           bits,
-          static_cast<std::uint64_t>(bits),
+          static_cast<std::uint64_t>(bits_of(word)),
           file_codes(tensor.format, tensor.codes, bits)};
 }
 
@@ -150,11 +155,13 @@ Entry entry_of(const std::string& path, const Tensor& tensor) {
     const std::uint64_t bytes = *tensor.opaque->bytes, element_bits = count == 0 ? 0 : bytes / count * 8;
     return {tensor.name, tensor.dtype.name, tensor.shape, bytes, bytes, 8, element_bits, codes};
   }
-  const std::string_view word = safetensors_integer_word(tensor.dtype.name);
-  const int bits = safetensors_dtype(word)->layout.storage_bits;
-  return {
-      tensor.name, std::string(word), tensor.shape, bytes_of(path, count, bits), count, bits, static_cast<std::uint64_t>(bits),
-      codes};
+  const std::string word(tensor.dtype.format ? safetensors_word(*tensor.dtype.format)
+                                             : safetensors_integer_word(tensor.dtype.name));
+  if (word.empty())
+    throw Error(path + ": safetensors has no dtype for " + tensor.dtype.name + ", that of " + tensor.label + "; known are " +
+                safetensors_words());
+  const int bits = bits_of(word);
+  return {tensor.name, word, tensor.shape, bytes_of(path, count, bits), count, bits, static_cast<std::uint64_t>(bits), codes};
 }
 
 }  // namespace
@@ -185,7 +192,7 @@ void write_npy_codes(const std::string& path, const std::vector<std::uint64_t>& 
   to_file(path, [&](const Destination& to) { put_npy_codes(to, shape, format, codes); });
 }
 
-void put_safetensors(const Destination& to, const std::vector<NamedCodes>& tensors, const Beside& beside) {
+std::uint64_t put_safetensors(const Destination& to, const std::vector<NamedCodes>& tensors, const Beside& beside) {
   const std::string& path = to.name;
   std::vector<Entry> entries;
   for (const NamedCodes& tensor : tensors) entries.push_back(entry_of(path, tensor));
@@ -211,6 +218,7 @@ void put_safetensors(const Destination& to, const std::vector<NamedCodes>& tenso
   for (const Entry& entry : entries)
     produce<emu::Code>(entry.words, entry.codes,
                        [&](std::span<const emu::Code> part) { to.write(stored(part, entry.word_bits)); });
+  return offset;
 }
 
 void write_safetensors(const std::string& path, const std::vector<NamedCodes>& tensors, const Beside& beside) {

@@ -47,17 +47,21 @@ struct NamedCodes {
   emu::Format format;                ///< one that safetensors can name, or symmetric integers: the least of I8, I16, I32
   std::vector<std::uint64_t> shape;  ///< empty: a scalar
   Producer<emu::Code> codes;         ///< its elements, by piece
+  /// The dtype that the file names in place of the format's own; empty: that. Its elements hold the codes from the low bits up:
+  /// U8 holds two codes of 4 bits, and `shape` counts what it names.
+  std::string dtype = {};
 };
 /// What a .safetensors file holds beside rounded tensors.
 struct Beside {
-  std::vector<Tensor> copied = {};  ///< as they are: integers, and tensors of other .safetensors files whose dtype is not known
+  /// As they are: tensors of dtypes that safetensors can name, and those of other .safetensors files whose dtype is not known.
+  std::vector<Tensor> copied = {};
   std::string metadata = {};        ///< JSON of `__metadata__`; empty for none
 };
 /// One .safetensors file; F4 and F6 are packed as the format description says. Wider elements come first, which aligns them all
 /// (libraries that map such files want that), otherwise tensors keep their order.
 void write_safetensors(const std::string& path, const std::vector<NamedCodes>& tensors, const Beside& beside = {});
-/// The bytes of the same file. @throws ulpscope::Error
-void put_safetensors(const Destination& to, const std::vector<NamedCodes>& tensors, const Beside& beside = {});
+/// The bytes of the same file; how many of them are tensors' data. @throws ulpscope::Error
+std::uint64_t put_safetensors(const Destination& to, const std::vector<NamedCodes>& tensors, const Beside& beside = {});
 /// The same bytes in memory; `name` is for messages. @throws ulpscope::Error
 std::string safetensors_bytes(const std::string& name, const std::vector<NamedCodes>& tensors, const Beside& beside = {});
 

@@ -3,69 +3,42 @@
 #include "studies/cast/cast.hpp"
 
 #include <filesystem>
-#include <memory>
 #include <span>
 
-#include "emu/bulk.hpp"
 #include "emu/catalogue.hpp"
 #include "emu/error.hpp"
 #include "emu/names.hpp"
+#include "studies/cast/cast_folder.hpp"
+#include "studies/cast/cast_tensors.hpp"
 #include "tensors/caster.hpp"
+#include "tensors/checkpoint.hpp"
 #include "tensors/inputs.hpp"
 #include "tensors/write.hpp"
 
 namespace ulpscope::studies {
 namespace {
 
-void check_output(const CastRequest& request, const std::string& output) {
-  const std::filesystem::path out(output);
-  if (out.extension() != ".npy" && out.extension() != ".safetensors")
-    throw Error(output + ": the name ends in neither .npy nor .safetensors");
+void check_output(const CastFileRequest& request, const std::string& output) {
   std::error_code ignored;
   for (const std::string& in : {request.input, request.input.substr(0, request.input.find(':'))})
-    if (std::filesystem::equivalent(in, out, ignored)) throw Error(output + ": is the input itself; choose another name");
+    if (std::filesystem::equivalent(in, output, ignored)) throw Error(output + ": is the input itself; choose another name");
 }
 
-/// Every tensor: rounded, or as it is where there is nothing to round.
-std::vector<std::string> write_all(const CastRequest& request, const std::string& output, emu::Format format,
-                                   const emu::RoundingOptions& options) {
+std::vector<std::string> write_one_file(const CastFileRequest& request, const CastPlan& plan, const std::string& output,
+                                        const Progress& progress) {
   const tensors::Inputs inputs =
       tensors::sort_inputs({request.input}, request.reading.options(), tensors::Integers::leave_out, "FILE:NAME casts one");
-  std::vector<tensors::NamedCodes> named;
-  for (const tensors::Tensor& tensor : inputs.kept) {
-    auto caster = std::make_shared<tensors::Caster>(tensor, format, options, emu::RandomBits{request.reading.seed});
-    named.push_back({tensor.name.empty() ? "tensor" : tensor.name, format, tensor.shape,
-                     [caster](std::uint64_t first, std::span<emu::Code> codes) { caster->codes(first, codes); }});
-  }
-  tensors::Beside beside{inputs.integers, tensors::metadata(request.input)};
-  std::vector<tensors::Tensor> copied, left_out;
-  for (const tensors::Tensor& tensor : inputs.opaque) (tensor.opaque->bytes ? copied : left_out).push_back(tensor);
-  beside.copied.insert(beside.copied.end(), copied.begin(), copied.end());
-  tensors::write_safetensors(output, named, beside);
-  std::vector<std::string> remarks;
-  if (!inputs.integers.empty())
-    remarks.push_back("copied as they are: " + tensors::named_words(inputs.integers, "integer tensor"));
-  if (!copied.empty()) remarks.push_back("copied as they are: " + tensors::unknown_words(copied));
-  if (!left_out.empty()) remarks.push_back("left out: " + tensors::unknown_words(left_out));
-  return remarks;
+  CastTensors cast(request, plan, inputs, progress);
+  const FileContents contents = cast.of(inputs, tensors::metadata(request.input));
+  tensors::write_safetensors(output, contents.rounded, contents.beside);
+  return cast.remarks();
 }
 
-}  // namespace
-
-void CastRequest::describe(requests::Fields& fields) {
-  fields.add("input", input, "tensor file, FILE:NAME, checkpoint, or synthetic tensor").as_input("IN").needed();
-  fields.add("to", to, "the format; symmetric integers intN").as_value("F").needed();
-  rounding.describe(fields);
-  requests::describe_seed(fields, reading.seed, "key of stochastic rounding and of synthetic tensors");
-  reading.describe(fields);
-}
-
-std::vector<std::string> write_cast(const CastRequest& request, const std::string& output, bool codes) {
+std::vector<std::string> write_npy(const CastFileRequest& request, const std::string& output, bool codes) {
+  if (!request.plan.empty() || request.scale != "none" || !request.copy.empty())
+    throw Error(output + ": an .npy holds one tensor without scales; write a .safetensors, or a folder");
   const emu::Format format = requests::parse_format_or_integer(request.to);
   const emu::RoundingOptions options = request.rounding.options();
-  check_output(request, output);
-  if (std::filesystem::path(output).extension() == ".safetensors") return write_all(request, output, format, options);
-
   const tensors::Inputs inputs =
       tensors::sort_inputs({request.input}, request.reading.options(), tensors::Integers::include, {});
   const tensors::Tensor& tensor = inputs.kept.front();
@@ -84,6 +57,68 @@ std::vector<std::string> write_cast(const CastRequest& request, const std::strin
                 "; write --codes or a .safetensors");
   tensors::write_npy(output, tensor.shape, [&](std::uint64_t first, std::span<float> values) { caster.values(first, values); });
   return {};
+}
+
+}  // namespace
+
+void CastRequest::describe(requests::Fields& fields) {
+  fields.add("input", input, "tensor file, FILE:NAME, checkpoint, or synthetic tensor").as_input("IN").needed();
+  fields.add("to", to, "the format; symmetric integers intN").as_value("F").needed();
+  rounding.describe(fields);
+  requests::describe_seed(fields, reading.seed, "key of stochastic rounding and of synthetic tensors");
+  reading.describe(fields);
+}
+
+void CastFileRequest::describe(requests::Fields& fields) {
+  CastRequest::describe(fields);
+  fields.at("to").required = false;
+  fields
+      .add("scale", scale,
+           "the rule of the scales, as census has them: multiply, round, and store what to multiply by to get back")
+      .as_value("SCALE")
+      .shown();
+  fields.add("plan", plan, "what each tensor is stored in, in place of --to and --scale: a file that `ulpscope choose` writes")
+      .as_value("PLAN.toml");
+  fields.add("copy", copy, "tensors that stay as they are: a pattern of names").as_value("PATTERN").as_repeated();
+  naming.describe(fields);
+}
+
+CastPlan CastFileRequest::resolved() const {
+  if (plan.empty()) {
+    if (to.empty()) throw Error("give --to F, or --plan PLAN.toml");
+    CastPlan all = naming;
+    for (const std::string& pattern : copy) all.rules.push_back({.match = pattern, .to = PlanRule::copy});
+    all.rules.push_back({.match = "*", .to = to, .scale = scale});
+    requests::parse_format_or_integer(to);
+    parse_scaling(scale);
+    all.check();
+    return all;
+  }
+  if (!to.empty() || scale != "none") throw Error("--plan " + plan + ": says formats and scales; leave out --to and --scale");
+  CastPlan read = read_plan(plan);
+  const CastPlan standard;
+  if (naming.layout != standard.layout) read.layout = naming.layout;
+  read.fused.insert(read.fused.end(), naming.fused.begin(), naming.fused.end());
+  std::vector<PlanRule> rules;
+  for (const std::string& pattern : copy) rules.push_back({.match = pattern, .to = PlanRule::copy});
+  read.rules.insert(read.rules.begin(), rules.begin(), rules.end());
+  read.check();
+  return read;
+}
+
+std::vector<std::string> write_cast(const CastFileRequest& request, const std::string& output, bool codes,
+                                    const Progress& progress) {
+  check_output(request, output);
+  const std::string extension = std::filesystem::path(output).extension().string();
+  if (extension == ".npy") return write_npy(request, output, codes);
+  const bool is_file = extension == ".safetensors";
+  const std::optional<tensors::Checkpoint> checkpoint = is_file ? std::nullopt : tensors::checkpoint_of(request.input);
+  if (!is_file && !checkpoint)
+    throw Error(output + ": the name ends in neither .npy nor .safetensors; a folder is written of a checkpoint");
+  if (codes) throw Error(output + ": --codes is for an .npy; a .safetensors holds codes as it is");
+  const CastPlan plan = request.resolved();
+  return is_file ? write_one_file(request, plan, output, progress)
+                 : write_cast_folder(request, plan, *checkpoint, output, progress);
 }
 
 }  // namespace ulpscope::studies

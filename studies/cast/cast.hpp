@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tensor or a whole file written in another format.
+// A tensor, a file or a checkpoint written in other formats.
 #pragma once
 
 #include <string>
@@ -7,6 +7,8 @@
 
 #include "requests/field.hpp"
 #include "requests/parts.hpp"
+#include "studies/cast/plan.hpp"
+#include "studies/study.hpp"
 
 namespace ulpscope::studies {
 
@@ -21,9 +23,26 @@ struct CastRequest {
   void describe(requests::Fields& fields);
 };
 
-/// Writes a .safetensors of every tensor's codes, integers and tensors of other dtypes as they are; or an .npy of one tensor,
-/// float32 values or with `codes` unsigned integers (of integers signed ones). Returns what is to be known of it: what was
+/// The same with scales, of many tensors, each in its own way.
+struct CastFileRequest : CastRequest {
+  /// What the fields of these names say in the help of `ulpscope cast`.
+  ///@{
+  std::string scale = "none", plan;
+  std::vector<std::string> copy;
+  CastPlan naming;  ///< `layout` and `fused`, which a plan can say as well
+  ///@}
+
+  /// Names the members, for the command line.
+  void describe(requests::Fields& fields);
+  /// What becomes of each tensor. @throws ulpscope::Error
+  CastPlan resolved() const;
+};
+
+/// Writes a .safetensors of every tensor's codes and scales, and others as they are; an .npy of one tensor, float32 values or
+/// with `codes` unsigned integers (of integers signed ones); or, where the output has neither ending, a folder of the
+/// .safetensors files of a checkpoint and of its index, which appear together. Returns what is to be known of it: what was
 /// copied or left out. @throws ulpscope::Error
-std::vector<std::string> write_cast(const CastRequest& request, const std::string& output, bool codes);
+std::vector<std::string> write_cast(const CastFileRequest& request, const std::string& output, bool codes,
+                                    const Progress& progress = {});
 
 }  // namespace ulpscope::studies

@@ -92,7 +92,28 @@ float nvfp4_tensor_scale(emu::Format format, double amax) {
   return !(amax > 0) || !std::isfinite(amax) || scale == 0 ? 1 : scale;
 }
 
+/// Calls act(first, values) for the elements of a tensor, in order.
+template <class Act>
+void for_each_piece(const tensors::Tensor& tensor, Act act) {
+  const std::uint64_t count = tensor.count();
+  std::vector<double> chunk(static_cast<std::size_t>(std::min<std::uint64_t>(count, 1 << 16)));
+  for (std::uint64_t first = 0; first < count; first += chunk.size()) {
+    emu::stop_if_asked();
+    const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(chunk.size(), count - first));
+    tensor.source->read(first, std::span(chunk.data(), size));
+    act(first, std::span<const double>(chunk.data(), size));
+  }
+}
+
 }  // namespace
+
+double amax_of(const tensors::Tensor& tensor) {
+  double amax = 0;
+  for_each_piece(tensor, [&](std::uint64_t, std::span<const double> values) {
+    for (const double x : values) amax = std::max(amax, std::fabs(x));
+  });
+  return amax;
+}
 
 Scaling parse_scaling(std::string_view word) {
   for (const auto& [name, rule] : rule_words)
@@ -171,8 +192,10 @@ bool ScaleMap::lay_out(const Scaling& scaling, std::uint64_t count, std::uint64_
   return true;
 }
 
-void ScaleMap::scale_by_amax(ScaleRule rule, emu::Format format) {
-  double tensor_amax = 0;
+void ScaleMap::scale_by_amax(const Scaling& scaling, emu::Format format) {
+  const ScaleRule rule = scaling.rule;
+  if (scaling.shared_amax && !is_nvfp4(rule) && has_tensor_scale(rule)) scales_.front().multiply = *scaling.shared_amax;
+  double tensor_amax = scaling.shared_amax.value_or(0);
   for (const ElementScale& scale : scales_) tensor_amax = std::max(tensor_amax, scale.multiply);
   const float tensor_scale = nvfp4_tensor_scale(format, tensor_amax);
   for (ElementScale& scale : scales_) {
@@ -189,21 +212,16 @@ void ScaleMap::scale_by_amax(ScaleRule rule, emu::Format format) {
 }
 
 ScaleMap::ScaleMap(const Scaling& scaling, emu::Format format, const tensors::Tensor& tensor) {
-  const std::uint64_t count = tensor.count();
-  if (!lay_out(scaling, count, tensor.shape.empty() ? 1 : tensor.shape.back())) return;
+  if (!lay_out(scaling, tensor.count(), tensor.shape.empty() ? 1 : tensor.shape.back())) return;
   in_float_ = tensor.dtype.fits_float();
-  std::vector<double> chunk(static_cast<std::size_t>(std::min<std::uint64_t>(count, 1 << 16)));
-  for (std::uint64_t first = 0; first < count; first += chunk.size()) {
-    emu::stop_if_asked();
-    const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(chunk.size(), count - first));
-    tensor.source->read(first, std::span(chunk.data(), size));
-    for (std::size_t i = 0; i < size;) {
+  for_each_piece(tensor, [&](std::uint64_t first, std::span<const double> values) {
+    for (std::size_t i = 0; i < values.size();) {
       double& amax = scales_[block_of(first + i)].multiply;
-      const auto end = i + static_cast<std::size_t>(std::min<std::uint64_t>(run(first + i).count, size - i));
-      for (; i < end; ++i) amax = std::max(amax, std::fabs(chunk[i]));  // a NaN is passed over, as by fmaxf
+      const auto end = i + static_cast<std::size_t>(std::min<std::uint64_t>(run(first + i).count, values.size() - i));
+      for (; i < end; ++i) amax = std::max(amax, std::fabs(values[i]));  // a NaN is passed over, as by fmaxf
     }
-  }
-  scale_by_amax(scaling.rule, format);
+  });
+  scale_by_amax(scaling, format);
 }
 
 ScaleMap::ScaleMap(const Scaling& scaling, emu::Format format, std::span<const float> values, std::size_t columns) {
@@ -215,7 +233,7 @@ ScaleMap::ScaleMap(const Scaling& scaling, emu::Format format, std::span<const f
     amax = std::max(amax, static_cast<double>(emu::greatest_magnitude(values.subspan(first, size))));
     first += size;
   }
-  scale_by_amax(scaling.rule, format);
+  scale_by_amax(scaling, format);
 }
 
 }  // namespace ulpscope::studies

@@ -54,6 +54,9 @@ struct Scaling {
   ScaleRule rule = ScaleRule::none;  ///< which
   double number = 1;                 ///< for ScaleRule::number
   std::string word = "none";         ///< the option as given
+  /// The largest magnitude of a set of tensors that share the scale that amax, pow2 and nvfp4 have for a whole tensor; none:
+  /// that of the tensor.
+  std::optional<double> shared_amax = {};
 };
 
 /// Reads `none`, a positive finite number (decimal or hexfloat), or a rule's word. @throws ulpscope::Error
@@ -65,8 +68,16 @@ std::vector<std::string> scaling_words();
 /// Bits of one stored scale: float32, e8m0 (MX) or e4m3 (NVFP4); 0 where there is none, or one that everybody knows.
 int scale_bits(ScaleRule rule) noexcept;
 
+/// Whether it has one scale for a whole tensor, alone or above those of blocks.
+constexpr bool has_tensor_scale(ScaleRule rule) noexcept {
+  return rule == ScaleRule::amax || rule == ScaleRule::pow2 || is_nvfp4(rule);
+}
+
 /// Whether the published rule clamps elements to the largest finite value (MX 1.0, 6.3; NVFP4).
 bool clamps(ScaleRule rule) noexcept;
+
+/// The largest magnitude of a tensor, as the rules find it: a NaN is passed over, an infinity is not. Of no numbers 0.
+double amax_of(const tensors::Tensor& tensor);
 
 /// The scales of one tensor for one format, block by block.
 class ScaleMap {
@@ -105,7 +116,7 @@ class ScaleMap {
   /// Lays blocks out over rows of `columns`. @returns whether their scales follow from the elements
   bool lay_out(const Scaling& scaling, std::uint64_t count, std::uint64_t columns);
   /// Scales from the greatest magnitudes that stand in their places.
-  void scale_by_amax(ScaleRule rule, emu::Format format);
+  void scale_by_amax(const Scaling& scaling, emu::Format format);
 
   std::uint64_t columns_ = 1, block_rows_ = 1, block_columns_ = 1, blocks_per_row_ = 1;
   bool in_float_ = false;

@@ -17,20 +17,20 @@ using reports::HeatMap;
 constexpr int step = 10;  ///< decibels of a shade
 constexpr HeatMap::Shade shades[] = {HeatMap::Shade::severe, HeatMap::Shade::marked, HeatMap::Shade::mended,
                                      HeatMap::Shade::reduced, HeatMap::Shade::good};
-constexpr int last = static_cast<int>(std::size(shades)) - 1;
+constexpr int last_shade = static_cast<int>(std::size(shades)) - 1;
 
 /// The place among the shades.
 int place_of_sqnr(double decibels) {
   if (!(decibels >= step)) return 0;
-  return static_cast<int>(std::min<double>(last, std::floor(decibels / step)));
+  return static_cast<int>(std::min<double>(last_shade, std::floor(decibels / step)));
 }
 
 std::vector<HeatMap::Entry> legend() {
   std::vector<HeatMap::Entry> entries;
-  for (int i = last; i >= 0; --i)
-    entries.push_back({shades[i], i == last ? std::to_string(step * i) + " dB or more"
-                                  : i == 0  ? std::string("less")
-                                            : std::to_string(step * i) + " to " + std::to_string(step * (i + 1))});
+  for (int i = last_shade; i >= 0; --i)
+    entries.push_back({shades[i], i == last_shade ? std::to_string(step * i) + " dB or more"
+                                  : i == 0        ? std::string("less")
+                                                  : std::to_string(step * i) + " to " + std::to_string(step * (i + 1))});
   return entries;
 }
 

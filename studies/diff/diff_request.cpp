@@ -2,13 +2,63 @@
 // From a request to two tensors and their difference.
 #include "studies/diff/diff_request.hpp"
 
+#include <algorithm>
+
 #include "emu/catalogue.hpp"
+#include "emu/error.hpp"
+#include "studies/cast/dequantized.hpp"
+#include "studies/diff/diff_checkpoints.hpp"
 
 namespace ulpscope::studies {
+namespace {
 
-StudyResult run(const DiffRequest& request, const Progress&) {
+/// Of an input that may be codes of a format, or say itself what it holds.
+std::vector<tensors::Tensor> opened(const std::string& input, const tensors::OpenOptions& wanted) {
+  try {
+    return tensors::open(input, wanted);
+  } catch (const Error&) {
+    if (!wanted.dtype) throw;
+    return tensors::open(input, {std::nullopt, wanted.seed});
+  }
+}
+
+/// `3 tensors of OUT are codes under scales`, where there are any.
+void tell_quantized(const std::string& input, const Dequantized& opened, std::vector<std::string>& remarks) {
+  if (opened.put_together == 0) return;
+  remarks.push_back(input + ": " + std::to_string(opened.put_together) +
+                    (opened.put_together == 1 ? " tensor is codes" : " tensors are codes") +
+                    " under scales, compared by their values");
+}
+
+StudyResult compare_checkpoints(const DiffRequest& request, const std::vector<tensors::Tensor>& reference,
+                                const std::vector<tensors::Tensor>& output, std::optional<emu::Format> format,
+                                const Tolerance& tolerance, const Progress& progress) {
+  const Dequantized before = dequantized(reference), after = dequantized(output);
+  const CheckpointDiff result = diff_checkpoints(before.tensors, after.tensors, format, tolerance, progress);
+  const bool fails = !result.unmatched.empty() ||
+                     std::ranges::any_of(result.differences, [&](const DiffResult& r) { return r.fails(tolerance); });
+  const bool is_vacuous = result.differences.empty();
+  StudyResult out{.tables = {diff_table(result), is_vacuous ? worst_elements({}) : worst_elements(result.differences.front()),
+                             unmatched_table(result)},
+                  .outcome = fails ? StudyOutcome::failed : StudyOutcome::done};
+  const auto equal = std::ranges::count_if(result.differences, [](const DiffResult& r) { return r.equal == r.count; });
+  tell_quantized(request.reference, before, out.remarks);
+  tell_quantized(request.output, after, out.remarks);
+  out.remarks.push_back(std::to_string(result.differences.size()) + " tensors compared, " + std::to_string(equal) +
+                        " of them equal; " + std::to_string(result.unmatched.size()) + " without the like on the other side");
+  if (!is_vacuous && result.differences.front().equal != result.differences.front().count)
+    out.remarks.push_back("the worst elements are those of " + result.differences.front().reference);
+  return out;
+}
+
+}  // namespace
+
+StudyResult run(const DiffRequest& request, const Progress& progress) {
   const Tolerance tolerance = parse_tolerance(request.tolerance);
   const tensors::OpenOptions wanted = request.reading.options();
+  if (const auto before = opened(request.reference, wanted), after = opened(request.output, wanted);
+      before.size() > 1 || after.size() > 1)
+    return compare_checkpoints(request, before, after, wanted.dtype, tolerance, progress);
   const tensors::Tensor reference = tensors::open_one(request.reference, wanted),
                         output = tensors::open_one(request.output, wanted);
   const DiffResult result =
@@ -18,12 +68,15 @@ StudyResult run(const DiffRequest& request, const Progress&) {
 }
 
 Work work_of(const DiffRequest& request) {
-  return {.operations = tensors::open_one(request.reference, request.reading.options()).count(), .rows = 1};
+  const std::vector<tensors::Tensor> tensors = opened(request.reference, request.reading.options());
+  std::uint64_t operations = 0;
+  for (const tensors::Tensor& tensor : tensors) operations += tensor.count();
+  return {.operations = operations, .rows = tensors.size()};
 }
 
 void DiffRequest::describe(requests::Fields& fields) {
-  fields.add("reference", reference, "the reference").as_input("REF").needed();
-  fields.add("output", output, "what is compared with it").as_input("OUT").needed();
+  fields.add("reference", reference, "the reference: a tensor, or a checkpoint").as_input("REF").needed();
+  fields.add("output", output, "what is compared with it: of a checkpoint, its tensors by name").as_input("OUT").needed();
   fields.add("tolerance", tolerance, "what may differ: ulp=N,abs=X,rel=X (any one suffices), frobenius=X").as_value("RULES");
   reading.describe(fields);
 }

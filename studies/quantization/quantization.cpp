@@ -60,7 +60,7 @@ void for_relative_errors(const tensors::Tensor& tensor, const Quantizer& quantiz
   }
 }
 
-Quantized measure(const tensors::Tensor& tensor, const Quantizer& quantizer, std::uint64_t seed) {
+Quantized measure(const tensors::Tensor& tensor, const Quantizer& quantizer, std::uint64_t seed, bool with_quantiles) {
   const CensusConfig config{
       .formats = {quantizer.format}, .options = quantizer.options(), .seed = seed, .threads = 1, .progress = {}};
   const ScaleMap scales(quantizer.scaling, quantizer.format, tensor);
@@ -73,9 +73,11 @@ Quantized measure(const tensors::Tensor& tensor, const Quantizer& quantizer, std
   row.to_zero = sums.of(emu::Outcome::to_zero);
   row.overflow = sums.of(emu::Outcome::overflow);
   row.finite = sums.finite();
+  row.lost_share = sums.nonzero == 0 ? 0 : static_cast<double>(row.to_zero + row.overflow) / static_cast<double>(sums.nonzero);
   constexpr double unlimited = std::numeric_limits<double>::infinity(), unknown = std::numeric_limits<double>::quiet_NaN();
   row.sqnr_db = row.finite == 0 ? unknown : sums.lost == 0 ? decibels(sums.input, sums.error) : -unlimited;
   row.max_relative_error = sums.nonzero == 0 ? unknown : sums.lost == 0 ? sums.max_rel : unlimited;
+  if (!with_quantiles) return row;
   const Numbers errors = [&](const std::function<void(std::span<const float>)>& use) {
     for_relative_errors(tensor, quantizer, scales, seed, use);
   };
@@ -124,15 +126,21 @@ bool is_used_with(emu::Format format, ScaleRule rule) noexcept {
 }
 
 std::vector<Quantized> quantize(const QuantizationRequest& request, const Progress& progress) {
+  quantizers_of(request);  // what is asked wrongly is told before files are opened
+  return quantize(tensors::open_numbers(request.inputs, request.reading.options(), tensors::Integers::leave_out).kept, request,
+                  progress);
+}
+
+std::vector<Quantized> quantize(const std::vector<tensors::Tensor>& tensors, const QuantizationRequest& request,
+                                const Progress& progress) {
   const std::vector<Quantizer> quantizers = quantizers_of(request);
-  const tensors::Inputs inputs = tensors::open_numbers(request.inputs, request.reading.options(), tensors::Integers::leave_out);
-  const std::uint64_t total = total_count(inputs.kept) * quantizers.size();
-  std::vector<Quantized> measured(inputs.kept.size() * quantizers.size());
+  const std::uint64_t total = total_count(tensors) * quantizers.size();
+  std::vector<Quantized> measured(tensors.size() * quantizers.size());
   std::uint64_t done = 0;
   std::mutex one_at_a_time;
   tensors::for_each_index(measured.size(), request.threads, [&](std::size_t i) {
-    const tensors::Tensor& tensor = inputs.kept[i / quantizers.size()];
-    measured[i] = measure(tensor, quantizers[i % quantizers.size()], request.reading.seed);
+    const tensors::Tensor& tensor = tensors[i / quantizers.size()];
+    measured[i] = measure(tensor, quantizers[i % quantizers.size()], request.reading.seed, request.quantiles);
     if (!progress) return;
     const std::lock_guard lock(one_at_a_time);
     progress(done += tensor.count(), total);

@@ -30,6 +30,7 @@ struct QuantizationRequest {
   requests::ReadingRequest reading;
   int threads = 0;
   ///@}
+  bool quantiles = true;  ///< whether quantiles of errors are told, which takes two more passes over each tensor
 
   /// Names the members, for the command line, study files and the schema.
   void describe(requests::Fields& fields);
@@ -50,7 +51,8 @@ struct Quantized {
   double bits_per_element = 0;  ///< those of the codes, and the share of the stored scales
   /// Elements; those that are finite; finite ones that become zero, and that overflow.
   std::uint64_t count = 0, finite = 0, to_zero = 0, overflow = 0;
-  double sqnr_db = 0;  ///< inf: exact; -inf: a finite number became infinite or NaN; nan: there is no finite number
+  double lost_share = 0;  ///< of nonzero finite elements, those that become zero or overflow
+  double sqnr_db = 0;     ///< inf: exact; -inf: a finite number became infinite or NaN; nan: there is no finite number
   /// Quantiles of |error| / |x| over finite nonzero elements, at told_quantiles.
   std::array<float, told_quantiles.size()> relative_errors{};
   double max_relative_error = 0;  ///< the largest of them
@@ -59,18 +61,34 @@ struct Quantized {
 
 /// By tensor, element bits (most first), rank. @throws ulpscope::Error
 std::vector<Quantized> quantize(const QuantizationRequest& request, const Progress& progress = {});
+/// The same of tensors that are open. @throws ulpscope::Error
+std::vector<Quantized> quantize(const std::vector<tensors::Tensor>& tensors, const QuantizationRequest& request,
+                                const Progress& progress = {});
 
 /// Which pairs of a format and a scale are not measured, and why; empty where all are.
 std::string left_out(const QuantizationRequest& request);
 
-/// What to store a tensor in: of the rows that reach `sqnr_db` the one of fewest bits, else that of the most decibels.
+/// What a tensor is to keep.
+struct Requirement {
+  double sqnr_db = 0;     ///< decibels, at least
+  double lost_share = 1;  ///< Quantized::lost_share, at most
+
+  /// Whether a row keeps it.
+  bool holds(const Quantized& row) const { return row.sqnr_db >= sqnr_db && row.lost_share <= lost_share; }
+  /// `reaches 30 dB`, `reaches 30 dB with at most 0.1% lost`
+  std::string words() const;
+};
+
+/// What to store a tensor in: of the rows that keep the requirement the one of fewest bits, else that of the most decibels.
 struct Recommendation {
   Quantized choice;      ///< that row
-  bool reaches = false;  ///< whether it reaches `sqnr_db`
+  bool reaches = false;  ///< whether it keeps the requirement
   std::string reason;    ///< in one sentence
 };
 /// Of the rows of one tensor.
-Recommendation recommend(const std::vector<Quantized>& rows, double sqnr_db);
+Recommendation recommend(const std::vector<Quantized>& rows, const Requirement& requirement);
+/// `float8_e4m3fn, mx:rceil`
+std::string name_of(const Quantized& row);
 
 /// Of its tables: a heat map of tensors by formats.
 std::vector<reports::Figure> quantization_figures(const std::vector<reports::Table>& tables);

@@ -17,9 +17,6 @@ using reports::Table;
 
 std::string number(double x) { return digits(x, 3); }
 
-/// `float8_e4m3fn, mx:rceil`
-std::string name_of(const Quantized& row) { return emu::format_name(row.format) + ", " + row.scaling.word; }
-
 /// `rel_error_p50`, `rel_error_p99_9`
 std::string quantile_column(double q) {
   std::string name = "rel_error_p" + digits(100 * q, 4);
@@ -76,14 +73,14 @@ std::string share_lost(const Quantized& row) {
 }
 
 /// What speaks for the choice: nothing with fewer bits does, and what its format does without a scale.
-std::string reason_of(const std::vector<Quantized>& rows, const Quantized& choice, bool reaches, double wanted) {
-  if (!reaches) return "none reaches " + number(wanted) + " dB; this is the nearest";
+std::string reason_of(const std::vector<Quantized>& rows, const Quantized& choice, bool reaches, const Requirement& wanted) {
+  if (!reaches) return "none " + wanted.words() + "; this is the nearest";
   std::string reason;
   const Quantized* const narrower =
       best(rows, [&](const Quantized& row) { return row.bits_per_element < choice.bits_per_element; });
-  reason = narrower == nullptr
-               ? "the fewest bits asked for reach " + number(wanted) + " dB"
-               : "with fewer bits " + name_of(*narrower) + " comes nearest: " + number(narrower->sqnr_db) + " dB";
+  reason = narrower == nullptr ? "the fewest bits asked for reach " + number(wanted.sqnr_db) + " dB"
+                               : "with fewer bits " + name_of(*narrower) + " comes nearest: " + number(narrower->sqnr_db) +
+                                     " dB" + (narrower->sqnr_db >= wanted.sqnr_db ? ", " + share_lost(*narrower) : "");
   if (choice.scaling.rule == ScaleRule::none) return reason;
   for (const Quantized& row : rows)
     if (row.format == choice.format && row.scaling.rule == ScaleRule::none)
@@ -125,17 +122,23 @@ std::string answer_of(const std::vector<Quantized>& rows) {
 
 }  // namespace
 
-Recommendation recommend(const std::vector<Quantized>& rows, double sqnr_db) {
+std::string name_of(const Quantized& row) { return emu::format_name(row.format) + ", " + row.scaling.word; }
+
+std::string Requirement::words() const {
+  return "reaches " + number(sqnr_db) + " dB" + (lost_share < 1 ? " with at most " + number(100 * lost_share) + "% lost" : "");
+}
+
+Recommendation recommend(const std::vector<Quantized>& rows, const Requirement& requirement) {
   const Quantized* choice = nullptr;
   for (const Quantized& row : rows) {
-    if (!(row.sqnr_db >= sqnr_db)) continue;
+    if (!requirement.holds(row)) continue;
     const bool better = choice == nullptr || row.bits_per_element < choice->bits_per_element ||
                         (row.bits_per_element == choice->bits_per_element && row.sqnr_db > choice->sqnr_db);
     if (better) choice = &row;
   }
   const bool reaches = choice != nullptr;
   if (!reaches) choice = best(rows, [](const Quantized&) { return true; });
-  return {.choice = *choice, .reaches = reaches, .reason = reason_of(rows, *choice, reaches, sqnr_db)};
+  return {.choice = *choice, .reaches = reaches, .reason = reason_of(rows, *choice, reaches, requirement)};
 }
 
 StudyResult run(const QuantizationRequest& request, const Progress& progress) {
@@ -147,7 +150,7 @@ StudyResult run(const QuantizationRequest& request, const Progress& progress) {
       result.remarks.push_back(of_tensor.front().tensor + " has no finite number");
       continue;
     }
-    const Recommendation recommendation = recommend(of_tensor, request.sqnr_db);
+    const Recommendation recommendation = recommend(of_tensor, {.sqnr_db = request.sqnr_db});
     const Quantized& choice = recommendation.choice;
     table.rows.push_back({choice.tensor, request.sqnr_db, emu::format_name(choice.format), choice.scaling.word,
                           choice.bits_per_element, choice.sqnr_db, recommendation.reason});

@@ -204,7 +204,7 @@ class Globs(WithModel):
         self.assertEqual(run("census", "m.safetensors:LARGE*", cwd=self.path)[0], 2)
 
     def test_one_tensor_is_wanted_where_one_is_read(self):
-        code, _, err = run("diff", "m.safetensors:*", "m.safetensors:large", cwd=self.path)
+        code, _, err = run("matmul", "m.safetensors:*", "m.safetensors:large", cwd=self.path)
         self.assertEqual((code, err.count("\n")), (2, 1))
         self.assertEqual(run("diff", "m.safetensors:lar*", "m.safetensors:large", cwd=self.path)[0], 0)
 

@@ -190,7 +190,7 @@ TEST_CASE("recommended is what reaches the decibels with fewest bits", "[quantiz
   const std::vector<Quantized> rows{row("none", emu::fp16, 16, 70), row("mx:rceil", emu::e4m3, 8.25, 31),
                                     row("none", emu::e4m3, 8, 29), row("1x128", emu::integer(8), 8.25, 40),
                                     row("nvfp4", emu::e2m1, 4.5, 20)};
-  const auto at = [&](double wanted) { return studies::recommend(rows, wanted); };
+  const auto at = [&](double wanted) { return studies::recommend(rows, {.sqnr_db = wanted}); };
   CHECK(at(30).choice.format == emu::integer(8));  // of two with as many bits the better
   CHECK(at(30).reaches);
   CHECK(at(30).reason == "with fewer bits float8_e4m3fn, none comes nearest: 29 dB");

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command `choose`: a table, and a plan for `cast`.
+#include "studies/choose/choose.hpp"
+
+#include <memory>
+
+#include "cli/brief_table.hpp"
+#include "cli/command.hpp"
+#include "cli/commands.hpp"
+#include "cli/options.hpp"
+#include "cli/output.hpp"
+#include "cli/rows.hpp"
+#include "files/new_file.hpp"
+
+namespace ulpscope::cli {
+namespace {
+
+struct Choose {
+  studies::ChooseRequest request;
+  CommonOptions common;
+  std::string plan;
+};
+
+void run(const Choose& choose, const Arguments& arguments) {
+  chosen_rows(studies::choose_table(choose.request, {}), choose.common);  // a wrong column is told at once
+  ProgressLine progress;
+  const studies::Choices choices = studies::choose(choose.request, progress.callback());
+  const reports::Table table = chosen(studies::choose_table(choose.request, choices), choose.common);
+  print_chosen(rendering_of(choose.common) == Rendering::text
+                   ? brief(table, {"tensor", "count", "format", "scale", "bits_per_element", "sqnr_db", "lost_share"})
+                   : table,
+               choose.common, 1);
+  for (const std::string& line : choices.remarks) remark(line);
+  if (choose.plan.empty()) return;
+  files::write_file(
+      choose.plan,
+      "# " + command_line(arguments) +
+          "\n# The first table whose `match` (a pattern of names) fits a tensor says what it is stored in; what none "
+          "fits stays as it is.\n\n" +
+          studies::plan_text(studies::plan_of(choose.request, choices)));
+  remark(choose.plan + " written; ulpscope cast IN --plan " + choose.plan + " -o OUT casts by it");
+}
+
+}  // namespace
+
+void add_choose(Command& app, const Arguments& arguments) {
+  auto choose = std::make_shared<Choose>();
+  Command& command = *app.add_subcommand("choose", "the narrowest format and scale of each tensor that keeps what you ask");
+  command.add_request(choose->request);
+  command
+      .add_option("-o", choose->plan, "write a plan for `ulpscope cast --plan`: what each tensor is stored in, to be edited")
+      ->type_name("PLAN.toml");
+  choose->common.add_output(command);
+  command.footer("Example: ulpscope choose studies/data/digits-training.safetensors --to e4m3,bf16 --sqnr 30 --below 0.1%");
+  command.callback([choose, &arguments] { run(*choose, arguments); });
+}
+
+}  // namespace ulpscope::cli

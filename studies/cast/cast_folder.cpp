@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// File by file; the index, which says where each tensor is, comes last.
+#include "studies/cast/cast_folder.hpp"
+
+#include <filesystem>
+
+#include "emu/error.hpp"
+#include "emu/visible.hpp"
+#include "studies/cast/cast_tensors.hpp"
+#include "tensors/inputs.hpp"
+#include "tensors/write_checkpoint.hpp"
+
+namespace ulpscope::studies {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A file of the checkpoint, by the name that it keeps, and what is in it.
+struct Part {
+  std::string path, name;
+  tensors::Inputs inputs;
+};
+
+/// The tensors of a file that belong to the checkpoint: all, or those that its index says are there.
+tensors::Inputs inputs_of(const std::string& file, const tensors::Checkpoint& checkpoint, const tensors::OpenOptions& options) {
+  tensors::Inputs inputs;
+  for (tensors::Tensor& tensor : tensors::open(file, options)) {
+    const auto listed = checkpoint.file_of.find(tensor.name);
+    if (!checkpoint.index.empty() && (listed == checkpoint.file_of.end() || listed->second != file)) continue;
+    (tensor.opaque ? inputs.opaque : tensor.is_integer() ? inputs.integers : inputs.kept).push_back(std::move(tensor));
+  }
+  return inputs;
+}
+
+/// The folder that the names of files are relative to: that of the index, else that of the first file.
+fs::path folder_of(const tensors::Checkpoint& checkpoint) {
+  return fs::path(checkpoint.index.empty() ? checkpoint.files.front() : checkpoint.index).parent_path();
+}
+
+std::vector<Part> parts_of(const CastFileRequest& request, const tensors::Checkpoint& checkpoint, const std::string& folder) {
+  std::vector<Part> parts;
+  for (const std::string& file : checkpoint.files) {
+    if (fs::path(file).extension() != ".safetensors")
+      throw Error(emu::visible(folder + ": a folder is written of .safetensors files, and " + file +
+                               " is none; write one .safetensors of all"));
+    parts.push_back({file, fs::path(file).lexically_relative(folder_of(checkpoint)).string(),
+                     inputs_of(file, checkpoint, request.reading.options())});
+    if (parts.back().name.starts_with(".."))
+      throw Error(
+          emu::visible(folder + ": the files of " + request.input + " lie in several folders; write one .safetensors of all"));
+  }
+  return parts;
+}
+
+tensors::Inputs all_of(const std::vector<Part>& parts) {
+  tensors::Inputs all;
+  for (const Part& part : parts) {
+    all.kept.insert(all.kept.end(), part.inputs.kept.begin(), part.inputs.kept.end());
+    all.integers.insert(all.integers.end(), part.inputs.integers.begin(), part.inputs.integers.end());
+    all.opaque.insert(all.opaque.end(), part.inputs.opaque.begin(), part.inputs.opaque.end());
+  }
+  return all;
+}
+
+}  // namespace
+
+std::vector<std::string> write_cast_folder(const CastFileRequest& request, const CastPlan& plan,
+                                           const tensors::Checkpoint& checkpoint, const std::string& folder,
+                                           const Progress& progress) {
+  const std::vector<Part> parts = parts_of(request, checkpoint, folder);
+  const tensors::Inputs all = all_of(parts);
+  CastTensors cast(request, plan, all, progress);
+
+  tensors::NewCheckpoint written(folder);
+  for (const Part& part : parts) {
+    const FileContents contents = cast.of(part.inputs, tensors::metadata(part.path));
+    written.add(part.name, contents.rounded, contents.beside);
+  }
+  written.commit(fs::path(checkpoint.index).filename().string());
+  return cast.remarks();
+}
+
+}  // namespace ulpscope::studies

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// Applies the rules of a plan to tensors.
+#include "studies/cast/cast_tensors.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "emu/error.hpp"
+#include "emu/names.hpp"
+#include "emu/suggestions.hpp"
+
+namespace ulpscope::studies {
+
+std::string written_name(const tensors::Tensor& tensor) { return tensor.name.empty() ? "tensor" : tensor.name; }
+
+CastTensors::CastTensors(const CastFileRequest& request, const CastPlan& plan, const tensors::Inputs& inputs,
+                         const Progress& progress)
+    : request_(request), plan_(plan), progress_(progress) {
+  std::vector<std::string> names;
+  for (const tensors::Tensor& tensor : inputs.kept) {
+    const std::string& name = names.emplace_back(written_name(tensor));
+    if (plan.rule_for(name) != nullptr) total_ += tensor.count();
+    if (const std::string set = plan.set_of(name); !set.empty()) sets_[set].members.push_back(tensor);
+  }
+  for (const PlanRule& rule : plan.rules)
+    if (std::ranges::none_of(names, [&](const std::string& name) { return rule.matches(name); }))
+      throw Error(request.input + ": no tensor matches '" + rule.match + "'; nearest of " + std::to_string(names.size()) +
+                  ": " + emu::comma_separated(emu::closest_words(rule.match, names)));
+}
+
+std::optional<double> CastTensors::shared_amax(const std::string& name) {
+  const auto found = sets_.find(plan_.set_of(name));
+  if (found == sets_.end()) return std::nullopt;
+  FusedSet& set = found->second;
+  if (!set.amax) {
+    set.amax = 0;
+    for (const tensors::Tensor& member : set.members) set.amax = std::max(*set.amax, amax_of(member));
+  }
+  return set.amax;
+}
+
+tensors::Producer<emu::Code> CastTensors::counted(tensors::Producer<emu::Code> codes) {
+  if (!progress_) return codes;
+  return [this, codes = std::move(codes)](std::uint64_t first, std::span<emu::Code> out) {
+    codes(first, out);
+    progress_(done_ += out.size(), total_);
+  };
+}
+
+void CastTensors::add_rounded(const tensors::Tensor& tensor, const PlanRule& rule, FileContents& contents) {
+  const std::string name = written_name(tensor);
+  Quantizing how{.format = rule.format(), .scaling = rule.scaling(), .options = {}, .seed = request_.reading.seed};
+  const bool has_scales = how.scaling.rule != ScaleRule::none;
+  const bool saturates = has_scales && (clamps(how.scaling.rule) || how.format.is_integer());
+  how.options = request_.rounding.options(saturates ? emu::Policy::saturating : emu::Policy::nonsaturating);
+  if (has_tensor_scale(how.scaling.rule)) how.scaling.shared_amax = shared_amax(name);
+  std::vector<tensors::NamedCodes> entries = entries_of(find_layout(plan_.layout), name, tensor, how, quantized_);
+  entries.front().codes = counted(std::move(entries.front().codes));
+  std::ranges::move(entries, std::back_inserter(contents.rounded));
+  contents.stored.push_back({name, tensor.dtype.name, tensor.shape, how.format, how.scaling.rule});
+  ++cast_[emu::format_name(how.format) + (has_scales ? " under " + how.scaling.word : "")];
+}
+
+FileContents CastTensors::of(const tensors::Inputs& inputs, const std::string& metadata) {
+  FileContents contents;
+  const auto copy = [&](const tensors::Tensor& tensor, std::vector<tensors::Tensor>& told) {
+    told.push_back(tensor);
+    contents.beside.copied.push_back(tensor);
+    contents.beside.copied.back().name = written_name(tensor);
+  };
+  for (const tensors::Tensor& tensor : inputs.kept) {
+    if (const PlanRule* const rule = plan_.rule_for(written_name(tensor)))
+      add_rounded(tensor, *rule, contents);
+    else
+      copy(tensor, kept_);
+  }
+  for (const tensors::Tensor& tensor : inputs.integers) copy(tensor, integers_);
+  for (const tensors::Tensor& tensor : inputs.opaque) {
+    if (tensor.opaque->bytes)
+      copy(tensor, unknown_);
+    else
+      left_out_.push_back(tensor);
+  }
+  std::vector<std::string> copied;
+  for (const tensors::Tensor& tensor : contents.beside.copied) copied.push_back(tensor.name);
+  contents.beside.metadata = metadata_of(find_layout(plan_.layout), metadata, contents.stored, copied);
+  return contents;
+}
+
+std::vector<std::string> CastTensors::remarks() const {
+  std::vector<std::string> lines;
+  if (!request_.plan.empty() || request_.scale != "none" || !kept_.empty())
+    for (const auto& [what, count] : cast_)
+      lines.push_back(std::to_string(count) + (count == 1 ? " tensor as " : " tensors as ") + what);
+  const std::string copied = "copied as they are: ";
+  if (!kept_.empty()) lines.push_back(copied + tensors::named_words(kept_, "tensor"));
+  if (!integers_.empty()) lines.push_back(copied + tensors::named_words(integers_, "integer tensor"));
+  if (!unknown_.empty()) lines.push_back(copied + tensors::unknown_words(unknown_));
+  if (!left_out_.empty()) lines.push_back("left out: " + tensors::unknown_words(left_out_));
+  return lines;
+}
+
+}  // namespace ulpscope::studies

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which entries each tensor of a checkpoint becomes.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "studies/cast/cast.hpp"
+#include "studies/cast/stored_tensor.hpp"
+#include "studies/study.hpp"
+#include "tensors/inputs.hpp"
+#include "tensors/write.hpp"
+
+namespace ulpscope::studies {
+
+/// What a file is made of.
+struct FileContents {
+  std::vector<tensors::NamedCodes> rounded;  ///< codes and scales
+  tensors::Beside beside;                    ///< what stays as it is
+  std::vector<StoredAs> stored;              ///< what was rounded
+};
+
+/// Decides, tensor by tensor, and keeps count. `inputs` has all tensors, of which several files may be made: fused sets and the
+/// progress are over all of them.
+class CastTensors {
+ public:
+  /// @throws ulpscope::Error where a rule of the plan is wrong, or matches nothing
+  CastTensors(const CastFileRequest& request, const CastPlan& plan, const tensors::Inputs& inputs, const Progress& progress);
+
+  /// The contents of a file of these, a part of all, whose `__metadata__` was `metadata`. @throws ulpscope::Error
+  FileContents of(const tensors::Inputs& inputs, const std::string& metadata);
+  /// What was copied and left out, a line each; complete when every tensor has been in a file.
+  std::vector<std::string> remarks() const;
+
+ private:
+  /// Tensors that share a scale, and their largest magnitude once it is needed.
+  struct FusedSet {
+    std::vector<tensors::Tensor> members;
+    std::optional<double> amax;
+  };
+
+  void add_rounded(const tensors::Tensor& tensor, const PlanRule& rule, FileContents& contents);
+  std::optional<double> shared_amax(const std::string& name);
+  /// Tells of the codes that are made.
+  tensors::Producer<emu::Code> counted(tensors::Producer<emu::Code> codes);
+
+  const CastFileRequest& request_;
+  const CastPlan& plan_;
+  Progress progress_;
+  std::uint64_t done_ = 0, total_ = 0;
+  std::map<std::string, FusedSet> sets_;
+  std::shared_ptr<QuantizedOne> quantized_ = std::make_shared<QuantizedOne>();
+  std::vector<tensors::Tensor> integers_, kept_, unknown_, left_out_;
+  std::map<std::string, std::uint64_t> cast_;  ///< tensors by what they became
+};
+
+/// The name of a tensor in a file that it is written to.
+std::string written_name(const tensors::Tensor& tensor);
+
+}  // namespace ulpscope::studies

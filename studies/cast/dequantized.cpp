@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds codes and scales by their names, and reads both together.
+#include "studies/cast/dequantized.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+
+#include "emu/catalogue.hpp"
+#include "emu/decode.hpp"
+#include "studies/cast/layouts.hpp"
+
+namespace ulpscope::studies {
+namespace {
+
+using tensors::Tensor;
+
+/// Blocks of a matrix of all rows, each with a scale.
+struct Grid {
+  std::uint64_t columns = 1, block_rows = 1, block_columns = 1, blocks_per_row = 1;
+};
+
+/// Codes under scales.
+struct Parts {
+  Tensor codes, scales;
+  std::optional<Tensor> tensor_scale;
+  bool is_packed = false;        ///< two codes of 4 bits in each element
+  bool scales_are_e8m0 = false;  ///< in elements of U8
+  bool divides = false;          ///< the second scale
+  std::vector<std::uint64_t> shape;
+  Grid grid;
+};
+
+class DequantizedSource : public tensors::Source {
+ public:
+  explicit DequantizedSource(Parts parts) : parts_(std::move(parts)) {}
+
+  void read(std::uint64_t first, std::span<float> out) const override {
+    std::vector<double> values(out.size());
+    read(first, std::span(values));
+    std::ranges::transform(values, out.begin(), [](double x) { return static_cast<float>(x); });
+  }
+
+  void read(std::uint64_t first, std::span<double> out) const override {
+    read_values(first, out);
+    const double second = tensor_scale();
+    const Grid& grid = parts_.grid;
+    std::vector<double> scales;
+    for (std::size_t done = 0; done < out.size();) {
+      const std::uint64_t index = first + done, row = index / grid.columns, column = index % grid.columns;
+      const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(grid.columns - column, out.size() - done));
+      const std::uint64_t block = column / grid.block_columns, last = (column + size - 1) / grid.block_columns;
+      scales.resize(static_cast<std::size_t>(last - block + 1));
+      read_scales(row / grid.block_rows * grid.blocks_per_row + block, scales);
+      for (std::size_t i = 0; i < size; ++i) {
+        double& x = out[done + i];
+        x *= scales[static_cast<std::size_t>((column + i) / grid.block_columns - block)];
+        x = parts_.divides ? x / second : x * second;
+      }
+      done += size;
+    }
+  }
+
+  void read_codes(std::uint64_t first, std::span<emu::Code> out) const override {
+    std::vector<double> values(out.size());
+    read(first, std::span(values));
+    std::ranges::transform(values, out.begin(), [](double x) { return std::bit_cast<emu::Code>(x); });
+  }
+
+  void check() const override {
+    parts_.codes.source->check();
+    parts_.scales.source->check();
+  }
+
+ private:
+  void read_values(std::uint64_t first, std::span<double> out) const {
+    if (!parts_.is_packed) return parts_.codes.source->read(first, out);
+    std::vector<emu::Code> bytes(out.size() / 2 + 1);
+    const std::uint64_t last = (first + out.size() - 1) / 2;
+    bytes.resize(static_cast<std::size_t>(last - first / 2 + 1));
+    parts_.codes.source->read_codes(first / 2, bytes);
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      const std::uint64_t index = first + i;
+      const emu::Code byte = bytes[static_cast<std::size_t>(index / 2 - first / 2)];
+      out[i] = emu::decode(emu::e2m1, index % 2 == 0 ? byte & 15 : byte >> 4);
+    }
+  }
+
+  void read_scales(std::uint64_t first, std::span<double> out) const {
+    if (!parts_.scales_are_e8m0) return parts_.scales.source->read(first, out);
+    std::vector<emu::Code> codes(out.size());
+    parts_.scales.source->read_codes(first, codes);
+    std::ranges::transform(codes, out.begin(), [](emu::Code code) { return emu::decode(emu::float8_e8m0fnu, code); });
+  }
+
+  double tensor_scale() const {
+    if (!parts_.tensor_scale) return 1;
+    std::array<double, 1> one{};
+    parts_.tensor_scale->source->read(0, std::span<double>(one));
+    return one.front();
+  }
+
+  Parts parts_;
+};
+
+std::uint64_t blocks_of(std::uint64_t extent, std::uint64_t of) { return (extent + of - 1) / of; }
+
+/// The extent of blocks that makes so many of an extent.
+std::optional<std::uint64_t> block_extent(std::uint64_t extent, std::uint64_t blocks) {
+  if (blocks == extent) return 1;
+  if (blocks == 1) return std::max<std::uint64_t>(extent, 1);
+  for (const std::uint64_t of : {std::uint64_t{16}, std::uint64_t{32}, std::uint64_t{64}, std::uint64_t{128}})
+    if (blocks_of(extent, of) == blocks) return of;
+  return std::nullopt;
+}
+
+/// The grid that scales of this shape lay over a tensor.
+std::optional<Grid> grid_of(const std::vector<std::uint64_t>& shape, const std::vector<std::uint64_t>& scales) {
+  Grid grid{.columns = shape.empty() ? 1 : shape.back()};
+  std::uint64_t rows = 1, block_rows = 1;
+  for (std::size_t i = 0; i + 1 < shape.size(); ++i) rows *= shape[i];
+  for (std::size_t i = 0; i + 1 < scales.size(); ++i) block_rows *= scales[i];
+  grid.blocks_per_row = scales.empty() ? 1 : scales.back();
+  if (grid.columns == 0 || rows == 0) return std::nullopt;
+  const auto block_columns =
+      grid.blocks_per_row == 1 ? std::optional(grid.columns) : block_extent(grid.columns, grid.blocks_per_row);
+  const auto rows_of_block = block_rows == 1 ? std::optional(rows) : block_extent(rows, block_rows);
+  if (!block_columns || !rows_of_block) return std::nullopt;
+  grid.block_columns = *block_columns;
+  grid.block_rows = *rows_of_block;
+  return grid;
+}
+
+bool is_of_bytes(const Tensor& tensor) { return tensor.dtype.name == "uint8"; }
+
+class Finder {
+ public:
+  explicit Finder(const std::vector<Tensor>& tensors) {
+    for (const Tensor& tensor : tensors) named_.emplace(tensor.name, &tensor);
+  }
+
+  /// The parts of what these scales belong to, under one layout.
+  std::optional<Parts> parts_of(const Tensor& scales, const StorageLayout& layout) const {
+    if (scales.opaque || !scales.name.ends_with(layout.scale)) return std::nullopt;
+    const std::string base = scales.name.substr(0, scales.name.size() - layout.scale.size());
+    if (layout.name_of(base).empty()) return std::nullopt;
+    for (const std::string_view ending : {layout.codes_of_4_bits, layout.codes}) {
+      const Tensor* const codes = find(base + std::string(ending));
+      if (codes == nullptr || codes == &scales) continue;
+      Parts parts{.codes = *codes, .scales = scales, .tensor_scale = {}, .shape = codes->shape, .grid = {}};
+      parts.is_packed = layout.bytes_of_codes && is_of_bytes(*codes) && ending == layout.codes_of_4_bits;
+      parts.scales_are_e8m0 = layout.bytes_of_scales && is_of_bytes(scales);
+      if (!is_quantized(parts)) continue;
+      if (parts.is_packed && !unpack(layout, parts)) continue;
+      const std::optional<Grid> grid = grid_of(parts.shape, scales.shape);
+      if (!grid) continue;
+      parts.grid = *grid;
+      const Tensor* const second = layout.tensor_scale.empty() ? nullptr : find(base + std::string(layout.tensor_scale));
+      if (second != nullptr && second->count() == 1) parts.tensor_scale = *second;
+      parts.divides = layout.tensor_scale_is == TensorScale::divisor;
+      return parts;
+    }
+    return std::nullopt;
+  }
+
+  const Tensor* find(const std::string& name) const {
+    const auto found = named_.find(name);
+    return found == named_.end() ? nullptr : found->second;
+  }
+
+ private:
+  /// Codes of 8 bits or fewer under scales of floating point.
+  static bool is_quantized(const Parts& parts) {
+    const bool has_codes =
+        parts.codes.dtype.format ? parts.codes.dtype.format->bits() <= 8 : parts.is_packed || parts.codes.dtype.name == "int8";
+    return has_codes && !parts.codes.opaque && (parts.scales.dtype.format || parts.scales_are_e8m0);
+  }
+
+  static bool unpack(const StorageLayout& layout, Parts& parts) {
+    if (parts.shape.empty()) return false;
+    parts.shape.back() *= 2;
+    if (!layout.blocks_apart) return true;
+    if (parts.shape.size() < 2) return false;
+    const std::uint64_t of_block = parts.shape.back();
+    parts.shape.pop_back();
+    parts.shape.back() *= of_block;
+    return true;
+  }
+
+  std::map<std::string, const Tensor*> named_;
+};
+
+/// The name of the whole: that of the codes without the layout's ending.
+Tensor whole_of(const Parts& parts, const StorageLayout& layout) {
+  const std::string &label = parts.scales.label, &of_scales = parts.scales.name;
+  const std::string name = layout.name_of(of_scales.substr(0, of_scales.size() - layout.scale.size()));
+  const bool is_visible = label.ends_with(of_scales);  // names with control characters are shown otherwise
+  return {is_visible ? label.substr(0, label.size() - of_scales.size()) + name : label,
+          name,
+          {emu::format_name(emu::float64), emu::float64},
+          parts.shape,
+          std::make_shared<DequantizedSource>(parts)};
+}
+
+}  // namespace
+
+Dequantized dequantized(const std::vector<Tensor>& tensors) {
+  const Finder finder(tensors);
+  std::map<std::string, Tensor> wholes;  // by the name of their codes
+  std::set<std::string> used;
+  for (const Tensor& tensor : tensors)
+    for (const StorageLayout& layout : layouts()) {
+      const std::optional<Parts> parts = finder.parts_of(tensor, layout);
+      if (!parts || used.contains(parts->codes.name) || used.contains(tensor.name)) continue;
+      used.insert({parts->codes.name, parts->scales.name});
+      if (parts->tensor_scale) used.insert(parts->tensor_scale->name);
+      wholes.emplace(parts->codes.name, whole_of(*parts, layout));
+    }
+  Dequantized result{.tensors = {}, .put_together = wholes.size()};
+  for (const Tensor& tensor : tensors) {
+    if (const auto whole = wholes.find(tensor.name); whole != wholes.end())
+      result.tensors.push_back(whole->second);
+    else if (!used.contains(tensor.name))
+      result.tensors.push_back(tensor);
+  }
+  return result;
+}
+
+}  // namespace ulpscope::studies

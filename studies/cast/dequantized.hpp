@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// The values of quantized tensors that lie in a file as codes beside their scales.
+#pragma once
+
+#include <vector>
+
+#include "tensors/tensor.hpp"
+
+namespace ulpscope::studies {
+
+/// The tensors, where codes and scales that one of layouts() names are put together to a tensor of values: float64, under the
+/// name that the layout's names are made of. Each value is the code's times its scale, exactly, times NVFP4's second scale, or
+/// divided by it, rounded once. All others stay as they are, in their order. `put_together` counts them.
+struct Dequantized {
+  std::vector<tensors::Tensor> tensors;  ///< in the order of the codes and of all others
+  std::size_t put_together = 0;          ///< tensors that had scales
+};
+/// Scales whose shape is no grid of blocks over the codes are tensors like others.
+Dequantized dequantized(const std::vector<tensors::Tensor>& tensors);
+
+}  // namespace ulpscope::studies

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+// The layouts, as data.
+#include "studies/cast/layouts.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "emu/catalogue.hpp"
+#include "emu/error.hpp"
+#include "emu/names.hpp"
+#include "emu/suggestions.hpp"
+
+namespace ulpscope::studies {
+namespace {
+
+bool is_mx(ScaleRule rule) { return clamps(rule) && !is_nvfp4(rule); }
+bool is_fp4(emu::Format format, ScaleRule rule) { return format == emu::e2m1 && (is_nvfp4(rule) || is_mx(rule)); }
+
+bool every_pair(emu::Format, ScaleRule) { return true; }
+
+/// 0.20: naive-quantized, float-quantized, mxfp8-quantized, nvfp4-pack-quantized, mxfp4-pack-quantized.
+bool by_compressed_tensors(emu::Format format, ScaleRule rule) {
+  const bool is_one_scale = rule == ScaleRule::amax || rule == ScaleRule::pow2 || rule == ScaleRule::row;
+  if (format == emu::integer(8)) return is_one_scale;
+  if (format == emu::e4m3) return is_one_scale || rule == ScaleRule::tile_128x128 || is_mx(rule);
+  return is_fp4(format, rule);
+}
+
+bool by_modelopt(emu::Format format, ScaleRule rule) {
+  return (format == emu::e4m3 && (rule == ScaleRule::amax || rule == ScaleRule::pow2)) ||
+         (format == emu::e2m1 && is_nvfp4(rule));
+}
+
+bool by_torchao(emu::Format format, ScaleRule rule) {
+  const bool is_fp8 = format == emu::e4m3 || format == emu::e5m2;
+  if (format == emu::integer(8)) return rule == ScaleRule::row;
+  if (is_mx(rule)) return is_fp8 || format == emu::e2m1;
+  if (is_nvfp4(rule)) return format == emu::e2m1;
+  return is_fp8 &&
+         (rule == ScaleRule::amax || rule == ScaleRule::pow2 || rule == ScaleRule::row || rule == ScaleRule::tile_128x128);
+}
+
+bool by_deepseek(emu::Format format, ScaleRule rule) { return format == emu::e4m3 && rule == ScaleRule::tile_128x128; }
+
+bool by_gpt_oss(emu::Format format, ScaleRule rule) { return format == emu::e2m1 && is_mx(rule); }
+
+bool by_transformer_engine(emu::Format format, ScaleRule rule) {
+  return (format == emu::e4m3 || format == emu::e5m2) && (rule == ScaleRule::amax || rule == ScaleRule::pow2);
+}
+
+using Json = nlohmann::ordered_json;
+
+/// A name of torch in torchao's metadata.
+Json torch_value(const char* type, const std::string& name) { return {{"_type", type}, {"_data", name}}; }
+
+/// What torchao's unflatten_tensor_state_dict() makes a tensor of (prototype/safetensors/safetensors_utils.py).
+Json torchao_metadata(const StoredAs& stored) {
+  const bool is_torch = stored.dtype == "float64" || stored.dtype == "float16" || stored.dtype == "bfloat16";
+  const Json dtype = torch_value("torch.dtype", is_torch ? stored.dtype : "float32");
+  if (is_nvfp4(stored.rule))
+    return {{"_type", "NVFP4Tensor"},
+            {"_data",
+             {{"is_swizzled_scales", false},
+              {"use_triton_kernel", false},
+              {"act_quant_kwargs", nullptr},
+              {"block_size", 16},
+              {"orig_dtype", dtype}}},
+            {"_tensor_data_names", {"per_tensor_scale", "qdata", "scale"}}};
+  const Json names{"qdata", "scale"};
+  if (is_mx(stored.rule)) {
+    const char* const elements = stored.format == emu::e2m1   ? "float4_e2m1fn_x2"
+                                 : stored.format == emu::e4m3 ? "float8_e4m3fn"
+                                                              : "float8_e5m2";
+    return {{"_type", "MXTensor"},
+            {"_data",
+             {{"elem_dtype", torch_value("torch.dtype", elements)},
+              {"block_size", 32},
+              {"orig_dtype", dtype},
+              {"kernel_preference", torch_value("KernelPreference", "EMULATED")},
+              {"act_quant_kwargs", nullptr},
+              {"is_swizzled_scales", false}}},
+            {"_tensor_data_names", names}};
+  }
+  std::vector<std::uint64_t> block = stored.shape;
+  if (stored.rule == ScaleRule::row && !block.empty()) std::fill(block.begin(), block.end() - 1, 1);
+  if (stored.rule == ScaleRule::tile_128x128) std::fill(block.begin(), block.end(), 128);
+  if (stored.format == emu::integer(8))
+    return {{"_type", "Int8Tensor"},
+            {"_data", {{"act_quant_kwargs", nullptr}, {"reduce_range", false}, {"block_size", block}, {"dtype", dtype}}},
+            {"_tensor_data_names", names}};
+  return {{"_type", "Float8Tensor"},
+          {"_data",
+           {{"block_size", block},
+            {"mm_config", nullptr},
+            {"act_quant_kwargs", nullptr},
+            {"kernel_preference", torch_value("KernelPreference", "AUTO")},
+            {"dtype", dtype}}},
+          {"_tensor_data_names", names}};
+}
+
+}  // namespace
+
+std::string StorageLayout::stem_of(const std::string& tensor) const {
+  if (!has_leaves) return tensor;
+  const std::size_t dot = tensor.rfind('.');
+  if (dot == tensor.npos || dot == 0 || dot + 1 == tensor.size())
+    throw Error("layout " + std::string(name) + " has names MODULE.LEAF, and '" + tensor + "' is none");
+  return tensor.substr(0, dot) + "._" + tensor.substr(dot + 1);
+}
+
+std::string StorageLayout::name_of(const std::string& stem) const {
+  if (!has_leaves) return stem;
+  const std::size_t dot = stem.rfind("._");
+  return dot == stem.npos ? std::string() : stem.substr(0, dot) + "." + stem.substr(dot + 2);
+}
+
+std::string metadata_of(const StorageLayout& layout, const std::string& metadata, const std::vector<StoredAs>& stored,
+                        const std::vector<std::string>& copied) {
+  if (!layout.has_leaves) return metadata;
+  Json all = metadata.empty() ? Json::object() : Json::parse(metadata);
+  Json names = Json::array();
+  for (const StoredAs& tensor : stored) {
+    const Json plain = {{"_type", "Tensor"}};
+    all[tensor.name] = (tensor.rule == ScaleRule::none ? plain : torchao_metadata(tensor)).dump();
+    names.push_back(tensor.name);
+  }
+  for (const std::string& name : copied) {
+    all[name] = Json{{"_type", "Tensor"}}.dump();
+    names.push_back(name);
+  }
+  all["tensor_names"] = names.dump();
+  return all.dump();
+}
+
+const std::vector<StorageLayout>& layouts() {
+  static const std::vector<StorageLayout> all{
+      {.name = "ulpscope",
+       .reader = "safetensors; docs/checkpoints.md",
+       .formats = "every format and rule",
+       .stores_scaled = every_pair,
+       .codes = "",
+       .codes_of_4_bits = "",
+       .scale = ".scale",
+       .tensor_scale = ".global_scale"},
+      {.name = "compressed-tensors",
+       .reader = "vLLM; compressed-tensors 0.20, compressors/",
+       .formats = "e4m3: amax, pow2, row, 128x128, mx; int8: amax, pow2, row; e2m1: mx, nvfp4",
+       .stores_scaled = by_compressed_tensors,
+       .codes = "",
+       .codes_of_4_bits = "_packed",
+       .scale = "_scale",
+       .tensor_scale = "_global_scale",
+       .tensor_scale_is = TensorScale::divisor,
+       .bytes_of_codes = true,
+       .bytes_of_scales = true,
+       .one_scale = OneScale::vector},
+      {.name = "modelopt",
+       .reader = "TensorRT-LLM, vLLM; nvidia-modelopt 0.47, torch/export/",
+       .formats = "e4m3: amax, pow2; e2m1: nvfp4",
+       .stores_scaled = by_modelopt,
+       .codes = "",
+       .codes_of_4_bits = "",
+       .scale = "_scale",
+       .tensor_scale = "_scale_2",
+       .bytes_of_codes = true},
+      {.name = "torchao",
+       .reader = "torchao 0.18, prototype/safetensors, with its metadata",
+       .formats = "e4m3, e5m2: amax, pow2, row, 128x128; e4m3, e5m2, e2m1: mx; int8: row; e2m1: nvfp4",
+       .stores_scaled = by_torchao,
+       .codes = "_qdata",
+       .codes_of_4_bits = "_qdata",
+       .scale = "_scale",
+       .tensor_scale = "_per_tensor_scale",
+       .bytes_of_codes = true,
+       .one_scale = OneScale::as_tensor,
+       .has_leaves = true},
+      {.name = "deepseek",
+       .reader = "DeepSeek-V3 inference, transformers' FineGrainedFP8Config",
+       .formats = "e4m3: 128x128",
+       .stores_scaled = by_deepseek,
+       .codes = "",
+       .codes_of_4_bits = "",
+       .scale = "_scale_inv",
+       .tensor_scale = ""},
+      {.name = "gpt-oss",
+       .reader = "transformers' Mxfp4Config, gpt-oss",
+       .formats = "e2m1: mx",
+       .stores_scaled = by_gpt_oss,
+       .codes = "",
+       .codes_of_4_bits = "_blocks",
+       .scale = "_scales",
+       .tensor_scale = "",
+       .bytes_of_codes = true,
+       .bytes_of_scales = true,
+       .blocks_apart = true},
+      {.name = "transformer-engine",
+       .reader = "the attributes of TransformerEngine's Float8Tensor; it has no file format of its own",
+       .formats = "e4m3, e5m2: amax, pow2",
+       .stores_scaled = by_transformer_engine,
+       .codes = "._data",
+       .codes_of_4_bits = "",
+       .scale = "._scale_inv",
+       .tensor_scale = "",
+       .one_scale = OneScale::vector},
+  };
+  return all;
+}
+
+const StorageLayout& find_layout(std::string_view name) {
+  std::vector<std::string> names;
+  for (const StorageLayout& layout : layouts()) {
+    if (layout.name == name) return layout;
+    names.emplace_back(layout.name);
+  }
+  throw Error("--layout: unknown layout '" + std::string(name) +
+              "'; nearest: " + emu::comma_separated(emu::closest_words(name, names)));
+}
+
+std::string layout_words() {
+  std::vector<std::string> names;
+  for (const StorageLayout& layout : layouts()) names.emplace_back(layout.name);
+  return emu::comma_separated(names);
+}
+
+reports::Table layout_table() {
+  reports::Table table{"layouts", {"layout", "codes", "codes_of_4_bits", "scales", "tensor_scale", "stores", "read_by"}, {}};
+  for (const StorageLayout& layout : layouts()) {
+    const auto named = [&](std::string_view ending) {
+      return (layout.has_leaves ? "MODULE._LEAF" : "NAME") + std::string(ending);
+    };
+    const bool has_4_bits = layout.stores(emu::e2m1, ScaleRule::nvfp4) || layout.stores(emu::e2m1, ScaleRule::mx_floor);
+    const bool has_tensor_scale = layout.stores(emu::e2m1, ScaleRule::nvfp4);
+    const bool has_8_bits = layout.stores(emu::e4m3, ScaleRule::amax) || layout.stores(emu::e4m3, ScaleRule::tile_128x128);
+    table.rows.push_back(
+        {std::string(layout.name), has_8_bits ? named(layout.codes) : "",
+         has_4_bits ? named(layout.codes_of_4_bits) + (layout.bytes_of_codes ? " (U8)" : " (F4)") : "", named(layout.scale),
+         has_tensor_scale
+             ? named(layout.tensor_scale) + (layout.tensor_scale_is == TensorScale::divisor ? " (divides)" : " (multiplies)")
+             : "",
+         std::string(layout.formats), std::string(layout.reader)});
+  }
+  return table;
+}
+
+}  // namespace ulpscope::studies

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// How files name and store the codes and scales of a quantized tensor, for those who read them.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "emu/format.hpp"
+#include "reports/table.hpp"
+#include "studies/census/scaling.hpp"
+
+namespace ulpscope::studies {
+
+/// What is stored of the scale that NVFP4 has for a whole tensor.
+enum class TensorScale : std::uint8_t {
+  factor,   ///< what values are multiplied by
+  divisor,  ///< what they are divided by
+};
+
+/// The shape of the scale of a whole tensor.
+enum class OneScale : std::uint8_t {
+  scalar,     ///< []
+  vector,     ///< [1]
+  as_tensor,  ///< [1, 1] of a matrix
+};
+
+/// One way to store a tensor NAME; its scales are factors. A name of it is a stem with an ending.
+struct StorageLayout {
+  std::string_view name;                                         ///< the word of --layout
+  std::string_view reader;                                       ///< who reads it, and where that is defined
+  std::string_view formats;                                      ///< what can be stored, in words
+  bool (*stores_scaled)(emu::Format format, ScaleRule rule);     ///< whether a pair with scales can be stored
+  std::string_view codes, codes_of_4_bits, scale, tensor_scale;  ///< the endings
+  TensorScale tensor_scale_is = TensorScale::factor;             ///< of NVFP4's second level
+  bool bytes_of_codes = false;                                   ///< codes of 4 bits lie two in an element of U8
+  bool bytes_of_scales = false;                                  ///< e8m0 scales are U8
+  bool blocks_apart = false;              ///< the last dimension of codes is one of blocks and one of bytes of a block
+  OneScale one_scale = OneScale::scalar;  ///< the shape of the scale of a whole tensor
+  bool has_leaves = false;  ///< the stem is `MODULE._LEAF` of a tensor MODULE.LEAF, and else its name; and there is metadata
+
+  /// The stem of a tensor's names. @throws ulpscope::Error where the layout has none for that name
+  std::string stem_of(const std::string& tensor) const;
+  /// The name of the tensor of a stem; empty where it is none.
+  std::string name_of(const std::string& stem) const;
+
+  /// Whether a pair can be stored; without scales each can, under its own name.
+  bool stores(emu::Format format, ScaleRule rule) const { return rule == ScaleRule::none || stores_scaled(format, rule); }
+};
+
+/// A tensor that was stored, for the metadata of a file.
+struct StoredAs {
+  std::string name;                  ///< of the tensor
+  std::string dtype;                 ///< that it had
+  std::vector<std::uint64_t> shape;  ///< that it has
+  emu::Format format;                ///< of its codes
+  ScaleRule rule = ScaleRule::none;  ///< of its scales
+};
+/// `__metadata__` of a file of these tensors and of those that were copied: `metadata`, JSON or empty, and what the layout
+/// adds.
+std::string metadata_of(const StorageLayout& layout, const std::string& metadata, const std::vector<StoredAs>& stored,
+                        const std::vector<std::string>& copied);
+
+/// All of them, the default first.
+const std::vector<StorageLayout>& layouts();
+/// @throws ulpscope::Error naming the nearest
+const StorageLayout& find_layout(std::string_view name);
+/// `ulpscope, compressed-tensors, ...`
+std::string layout_words();
+/// A row for each: its names, and who reads them.
+reports::Table layout_table();
+
+}  // namespace ulpscope::studies

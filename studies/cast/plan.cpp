@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plans to and from TOML.
+#include "studies/cast/plan.hpp"
+
+#include <fnmatch.h>
+
+#include "emu/error.hpp"
+#include "requests/parts.hpp"
+#include "requests/toml.hpp"
+#include "studies/cast/layouts.hpp"
+
+namespace ulpscope::studies {
+namespace {
+
+constexpr const char* rules_key = "tensors";
+
+/// `q_proj,k_proj` as its parts.
+std::vector<std::string> split(const std::string& text, char between) {
+  std::vector<std::string> parts(1);
+  for (const char c : text) {
+    if (c == between)
+      parts.emplace_back();
+    else
+      parts.back() += c;
+  }
+  return parts;
+}
+
+void check_fused(const std::string& word) {
+  const std::vector<std::string> parts = split(word, ',');
+  bool right = parts.size() > 1;
+  for (const std::string& part : parts) right = right && !part.empty() && part.find('.') == std::string::npos;
+  if (!right) throw Error("--fused '" + word + "': give parts of names with commas between them, as q_proj,k_proj,v_proj");
+}
+
+}  // namespace
+
+void PlanRule::describe(requests::Fields& fields) {
+  fields.add("match", match, "pattern of tensor names (POSIX.1, fnmatch())").needed();
+  fields.add("to", to, "the format, symmetric integers intN, or copy: as it is").needed().checked([](const std::string& word) {
+    if (word != copy) requests::parse_format_or_integer(word);
+  });
+  fields.add("scale", scale, "the rule of the scales, as census has them").checked([](const std::string& word) {
+    parse_scaling(word);
+  });
+  fields.add("reason", reason, "why, for people");
+}
+
+bool PlanRule::matches(const std::string& name) const { return ::fnmatch(match.c_str(), name.c_str(), 0) == 0; }
+
+emu::Format PlanRule::format() const { return requests::parse_format_or_integer(to); }
+
+void CastPlan::describe(requests::Fields& fields) {
+  fields.add("layout", layout, "how codes and scales are named in .safetensors files: " + layout_words()).shown();
+  fields
+      .add("fused", fused,
+           "parts of names, as q_proj,k_proj,v_proj: tensors whose names differ in these alone share the scale that they have "
+           "for "
+           "the whole tensor")
+      .as_value("PART,PART...")
+      .as_repeated();
+}
+
+void CastPlan::check() const {
+  find_layout(layout);
+  for (const std::string& set : fused) check_fused(set);
+}
+
+const PlanRule* CastPlan::rule_for(const std::string& name) const {
+  for (const PlanRule& rule : rules)
+    if (rule.matches(name)) return rule.copies() ? nullptr : &rule;
+  return nullptr;
+}
+
+std::string CastPlan::set_of(const std::string& name) const {
+  const std::vector<std::string> parts = split(name, '.');
+  for (const std::string& set : fused)
+    for (const std::string& member : split(set, ','))
+      for (std::size_t i = 0; i < parts.size(); ++i) {
+        if (parts[i] != member) continue;
+        std::string key;
+        for (std::size_t j = 0; j < parts.size(); ++j) key += (j == 0 ? "" : ".") + (j == i ? set : parts[j]);
+        return key;
+      }
+  return {};
+}
+
+CastPlan read_plan(const std::string& path) {
+  const requests::TomlValue file = requests::read_toml(path);
+  CastPlan plan;
+  requests::Fields fields = requests::fields_of(plan);
+  requests::set_from(fields, file, {rules_key});
+  const requests::TomlValue* const rules = file.table().find(rules_key);
+  if (rules == nullptr) throw Error(path + ": has no table [[" + std::string(rules_key) + "]]: nothing is to be cast");
+  if (!rules->is_list()) throw Error(rules->place + ": " + rules_key + ": give tables, [[" + rules_key + "]]");
+  for (const requests::TomlValue& table : rules->list()) {
+    if (!table.is_table()) throw Error(table.place + ": " + rules_key + ": give tables, [[" + rules_key + "]]");
+    PlanRule& rule = plan.rules.emplace_back();
+    requests::Fields of_rule = requests::fields_of(rule);
+    requests::set_from(of_rule, table, {});
+  }
+  return plan;
+}
+
+std::string plan_text(const CastPlan& plan) {
+  CastPlan shown = plan, standard;
+  std::string text = requests::to_toml(requests::fields_of(shown), requests::fields_of(standard));
+  for (PlanRule& rule : shown.rules) {
+    PlanRule usual;
+    text += std::string(text.empty() ? "" : "\n") + "[[" + rules_key + "]]\n" +
+            requests::to_toml(requests::fields_of(rule), requests::fields_of(usual));
+  }
+  return text;
+}
+
+std::string pattern_of(const std::string& name) {
+  std::string pattern;
+  for (const char c : name) {
+    if (c == '*' || c == '?' || c == '[' || c == '\\') pattern += '\\';
+    pattern += c;
+  }
+  return pattern;
+}
+
+}  // namespace ulpscope::studies

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// What each tensor of a checkpoint is stored in: a file that a person can edit.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "emu/format.hpp"
+#include "requests/field.hpp"
+#include "studies/census/scaling.hpp"
+
+namespace ulpscope::studies {
+
+/// What becomes of the tensors whose names match. The members mean what their fields' help says.
+struct PlanRule {
+  std::string match = {}, to = {}, scale = "none", reason = {};
+
+  /// The word of `to` for a tensor that stays as it is.
+  static constexpr const char* copy = "copy";
+
+  /// Names the members.
+  void describe(requests::Fields& fields);
+  /// Whether a tensor of this name is meant.
+  bool matches(const std::string& name) const;
+  /// Whether it stays as it is.
+  bool copies() const { return to == copy; }
+  /// @pre !copies(). @throws ulpscope::Error
+  emu::Format format() const;
+  /// @throws ulpscope::Error
+  Scaling scaling() const { return parse_scaling(scale); }
+};
+
+/// Which rule each tensor follows, and how all of them are named. The members mean what their fields' help says.
+struct CastPlan {
+  std::string layout = "ulpscope";  ///< see layouts()
+  std::vector<std::string> fused;
+  std::vector<PlanRule> rules;  ///< the first that matches decides; what none matches stays as it is
+
+  /// Names the members but the rules.
+  void describe(requests::Fields& fields);
+  /// @throws ulpscope::Error where `layout` or `fused` are not right
+  void check() const;
+  /// The rule of a name; null where it stays as it is.
+  const PlanRule* rule_for(const std::string& name) const;
+  /// What the tensors of a set have in common: the name, where one of its parts between dots is a part of `fused`, with the
+  /// whole entry in its place; empty where none is.
+  std::string set_of(const std::string& name) const;
+};
+
+/// The plan of a TOML file: `layout`, `fused`, and a table `[[tensors]]` for each rule. @throws ulpscope::Error with file and
+/// line
+CastPlan read_plan(const std::string& path);
+/// The text that read_plan() turns into the same plan.
+std::string plan_text(const CastPlan& plan);
+
+/// The pattern that matches just this name.
+std::string pattern_of(const std::string& name);
+
+}  // namespace ulpscope::studies

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shapes, names and dtypes of codes and scales by the layout; numbers by QuantizedTensor.
+#include "studies/cast/stored_tensor.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <span>
+
+#include "emu/catalogue.hpp"
+#include "emu/encode.hpp"
+#include "emu/error.hpp"
+#include "emu/names.hpp"
+#include "tensors/caster.hpp"
+#include "tensors/parallel.hpp"
+
+namespace ulpscope::studies {
+namespace {
+
+using Shape = std::vector<std::uint64_t>;
+
+constexpr const char* bytes_dtype = "U8";
+
+/// Elements of a block of a row, of rules that have such blocks: they store one scale for each.
+std::uint64_t block_length(ScaleRule rule) {
+  if (is_nvfp4(rule)) return 16;
+  return rule == ScaleRule::tile_1x128 || rule == ScaleRule::tile_128x128 ? 128 : 32;
+}
+
+/// Of the scale of a whole tensor.
+Shape shape_of_one(const StorageLayout& layout, const Shape& shape) {
+  switch (layout.one_scale) {
+    case OneScale::scalar: return {};
+    case OneScale::vector: return {1};
+    case OneScale::as_tensor: break;
+  }
+  return Shape(shape.size(), 1);
+}
+
+Shape scale_shape(const StorageLayout& layout, const Shape& shape, ScaleRule rule) {
+  if (rule == ScaleRule::number || rule == ScaleRule::amax || rule == ScaleRule::pow2) return shape_of_one(layout, shape);
+  const std::uint64_t columns = shape.empty() ? 1 : shape.back();
+  const auto in_blocks = [](std::uint64_t extent, std::uint64_t of) {
+    return std::max<std::uint64_t>((extent + of - 1) / of, 1);
+  };
+  if (rule == ScaleRule::tile_128x128 || rule == ScaleRule::nvfp4_16x16) {
+    std::uint64_t rows = 1;
+    for (std::size_t i = 0; i + 1 < shape.size(); ++i) rows *= shape[i];
+    const std::uint64_t of = block_length(rule);
+    return {in_blocks(rows, of), in_blocks(columns, of)};
+  }
+  Shape grid(shape.begin(), shape.empty() ? shape.end() : shape.end() - 1);
+  grid.push_back(rule == ScaleRule::row ? 1 : in_blocks(columns, block_length(rule)));
+  return grid;
+}
+
+/// Codes in a tensor's own dtype, or packed.
+struct CodesEntry {
+  std::string name, dtype;
+  Shape shape;
+};
+
+CodesEntry codes_entry(const StorageLayout& layout, const std::string& name, const Shape& shape, const Quantizing& how) {
+  const bool has_4_bits = how.format.bits() == 4;
+  CodesEntry entry{layout.stem_of(name) + std::string(has_4_bits ? layout.codes_of_4_bits : layout.codes), {}, shape};
+  if (!has_4_bits || !layout.bytes_of_codes) return entry;
+  const std::uint64_t columns = shape.empty() ? 1 : shape.back(),
+                      unit = layout.blocks_apart ? block_length(how.scaling.rule) : 2;
+  if (columns % unit != 0)
+    throw Error("its rows of " + std::to_string(columns) + " elements are no multiple of " + std::to_string(unit));
+  entry.dtype = bytes_dtype;
+  if (layout.blocks_apart) {
+    entry.shape.back() = columns / unit;
+    entry.shape.push_back(unit / 2);
+  } else {
+    entry.shape.back() = columns / 2;
+  }
+  return entry;
+}
+
+/// Calls act(first, size) for parts of a piece, in parallel.
+template <class Act>
+void in_parts(std::size_t size, Act act) {
+  constexpr std::size_t part = 1 << 13;
+  tensors::for_each_index((size + part - 1) / part, 0, [&](std::size_t i) { act(i * part, std::min(part, size - i * part)); });
+}
+
+tensors::Producer<emu::Code> plain_codes(const tensors::Tensor& tensor, const Quantizing& how) {
+  return [tensor, how](std::uint64_t first, std::span<emu::Code> out) {
+    in_parts(out.size(), [&](std::size_t begin, std::size_t size) {
+      tensors::Caster(tensor, how.format, how.options, emu::RandomBits{how.seed})
+          .codes(first + begin, out.subspan(begin, size));
+    });
+  };
+}
+
+}  // namespace
+
+std::shared_ptr<const QuantizedTensor> QuantizedOne::get(const tensors::Tensor& tensor, const Quantizing& how) {
+  if (of_ != tensor.source.get()) {
+    held_ = nullptr;  // before the next one takes memory
+    held_ = std::make_shared<const QuantizedTensor>(tensor, how.format, how.options, how.scaling, how.seed);
+    of_ = tensor.source.get();
+  }
+  return held_;
+}
+
+std::vector<tensors::NamedCodes> entries_of(const StorageLayout& layout, const std::string& name, const tensors::Tensor& tensor,
+                                            const Quantizing& how, const std::shared_ptr<QuantizedOne>& quantized) {
+  const ScaleRule rule = how.scaling.rule;
+  const auto refuse = [&](const std::string& why) {
+    throw Error(tensor.label + ": layout " + std::string(layout.name) + " does not store " + emu::format_name(how.format) +
+                " under " + how.scaling.word + why);
+  };
+  if (!layout.stores(how.format, rule)) refuse("; it stores " + std::string(layout.formats));
+  if (rule == ScaleRule::none) return {{name, how.format, tensor.shape, plain_codes(tensor, how)}};
+  CodesEntry codes;
+  try {
+    codes = codes_entry(layout, name, tensor.shape, how);
+  } catch (const Error& error) {
+    refuse(std::string(": ") + error.what());
+  }
+  std::vector<tensors::NamedCodes> entries;
+  entries.push_back({codes.name, how.format, codes.shape,
+                     [tensor, how, quantized](std::uint64_t first, std::span<emu::Code> out) {
+                       const auto held = quantized->get(tensor, how);
+                       in_parts(out.size(), [&](std::size_t begin, std::size_t size) {
+                         std::vector<double> values(size);
+                         const std::span<emu::Code> codes_of = out.subspan(begin, size);
+                         held->read(first + begin, values, codes_of);
+                         // A block whose stored scale is 0 stands for zeros, and zeros are stored, not what the kernels that
+                         // publish the rule divide by 0.
+                         for (std::size_t i = 0; i < size; ++i)
+                           if (values[i] == 0) codes_of[i] &= how.format.sign_mask();
+                       });
+                     },
+                     codes.dtype});
+  const bool two_levels = is_nvfp4(rule);
+  const emu::Format format = two_levels ? emu::e4m3 : clamps(rule) ? emu::float8_e8m0fnu : emu::float32;
+  const std::string stem = layout.stem_of(name);
+  entries.push_back({stem + std::string(layout.scale), format, scale_shape(layout, tensor.shape, rule),
+                     [tensor, how, quantized, format](std::uint64_t first, std::span<emu::Code> out) {
+                       const auto held = quantized->get(tensor, how);
+                       for (std::size_t i = 0; i < out.size(); ++i)
+                         out[i] = emu::round_to(format, static_cast<double>(held->scales()[first + i]), {}).code;
+                     },
+                     layout.bytes_of_scales && format == emu::float8_e8m0fnu ? bytes_dtype : ""});
+  if (!two_levels) return entries;
+  entries.push_back({stem + std::string(layout.tensor_scale), emu::float32,
+                     layout.one_scale == OneScale::vector ? Shape{1} : Shape{},
+                     [tensor, how, quantized, is = layout.tensor_scale_is](std::uint64_t, std::span<emu::Code> out) {
+                       const float divisor = quantized->get(tensor, how)->tensor_scale();
+                       out.front() = std::bit_cast<std::uint32_t>(is == TensorScale::divisor ? divisor : 1 / divisor);
+                     }});
+  return entries;
+}
+
+}  // namespace ulpscope::studies

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// A tensor and its scales as entries of a file.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "emu/format.hpp"
+#include "emu/rounding.hpp"
+#include "studies/cast/layouts.hpp"
+#include "studies/census/scaling.hpp"
+#include "studies/quantization/quantized.hpp"
+#include "tensors/tensor.hpp"
+#include "tensors/write.hpp"
+
+namespace ulpscope::studies {
+
+/// How a tensor is quantized.
+struct Quantizing {
+  emu::Format format;            ///< of the codes
+  Scaling scaling;               ///< how scales follow from the elements
+  emu::RoundingOptions options;  ///< how elements are rounded
+  std::uint64_t seed = 0;        ///< key of stochastic rounding; the counter is the element's index
+};
+
+/// Holds the scales of one tensor at a time: a file is written tensor by tensor, and all scales at once may be more than
+/// memory.
+class QuantizedOne {
+ public:
+  /// Finds its scales, unless it is the one that is held.
+  std::shared_ptr<const QuantizedTensor> get(const tensors::Tensor& tensor, const Quantizing& how);
+
+ private:
+  const tensors::Source* of_ = nullptr;
+  std::shared_ptr<const QuantizedTensor> held_;
+};
+
+/// The entries of a tensor under a layout: its codes, and its scales where it has any. `name` is the tensor's. They read it
+/// when they are written. @throws ulpscope::Error where the layout does not store such a tensor
+std::vector<tensors::NamedCodes> entries_of(const StorageLayout& layout, const std::string& name, const tensors::Tensor& tensor,
+                                            const Quantizing& how, const std::shared_ptr<QuantizedOne>& quantized);
+
+}  // namespace ulpscope::studies

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+// Measures every tensor in every format under every rule, puts groups together, and recommends.
+#include "studies/choose/choose.hpp"
+
+#include <algorithm>
+#include <boost/regex.hpp>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "emu/error.hpp"
+#include "emu/names.hpp"
+#include "requests/numbers.hpp"
+#include "studies/cast/cast_tensors.hpp"
+#include "studies/cast/layouts.hpp"
+#include "studies/census/all_tensors.hpp"
+#include "tensors/inputs.hpp"
+
+namespace ulpscope::studies {
+namespace {
+
+/// `0.1%` or `0.001`. @throws ulpscope::Error
+double share_of(const std::string& word) {
+  const bool is_percent = word.ends_with('%');
+  const std::string digits = word.substr(0, word.size() - (is_percent ? 1 : 0));
+  const double scale = is_percent ? 100 : 1;
+  if (!requests::read_real(digits, {.least = 0, .most = scale}).empty())
+    throw Error("--below '" + word + "': give a share, as 0.1% or 0.001");
+  return requests::real_of(digits) / scale;
+}
+
+/// What each name belongs to: the first capture of a pattern, or all that it matches.
+class Groups {
+ public:
+  explicit Groups(const std::string& pattern) {
+    if (pattern.empty()) return;
+    try {
+      pattern_.emplace(pattern, boost::regex::perl);
+    } catch (const std::exception& error) {
+      throw Error("--group '" + pattern + "': is no regular expression: " + error.what());
+    }
+  }
+  /// Nothing where the pattern does not match, or there is none.
+  std::optional<std::string> of(const std::string& name) const {
+    if (!pattern_) return std::nullopt;
+    boost::smatch match;
+    try {
+      if (!boost::regex_search(name, match, *pattern_)) return std::nullopt;
+    } catch (const std::exception& error) {
+      throw Error("--group: is too much work on '" + name + "': " + error.what());
+    }
+    return match.size() > 1 ? match[1].str() : match[0].str();
+  }
+
+ private:
+  std::optional<boost::regex> pattern_;
+};
+
+/// What is stored of an element.
+double stored_bits(const tensors::Tensor& tensor) {
+  if (tensor.dtype.format) return tensor.dtype.format->bits();
+  return tensor.dtype.name == "bool" ? 8 : std::stod(tensor.dtype.name.substr(tensor.dtype.name.find_first_of("0123456789")));
+}
+
+/// Tensors that are decided together, and their rows put together.
+struct Members {
+  Choice choice;
+  std::vector<Quantized> rows = {};
+  bool is_kept = false;  ///< asked to stay as it is
+};
+
+/// Puts the row of another tensor, in the same format under the same rule, to that of those before.
+void merge(Quantized& all, const Quantized& row, const std::string& name) {
+  const double elements = static_cast<double>(all.count), more = static_cast<double>(row.count);
+  if (all.count + row.count != 0)
+    all.bits_per_element = (all.bits_per_element * elements + row.bits_per_element * more) / (elements + more);
+  all.tensor = name;
+  all.count += row.count;
+  all.finite += row.finite;
+  all.to_zero += row.to_zero;
+  all.overflow += row.overflow;
+  all.lost_share = std::max(all.lost_share, row.lost_share);
+  if (!(all.sqnr_db <= row.sqnr_db)) all.sqnr_db = row.sqnr_db;
+}
+
+void add(Members& members, const std::vector<Quantized>& rows) {
+  if (members.rows.empty()) {
+    members.rows = rows;
+    for (Quantized& row : members.rows) row.tensor = members.choice.name;
+    return;
+  }
+  for (Quantized& all : members.rows)
+    for (const Quantized& row : rows)
+      if (row.format == all.format && row.scaling.word == all.scaling.word) merge(all, row, members.choice.name);
+}
+
+Requirement requirement_of(const ChooseRequest& request) {
+  return {.sqnr_db = request.sqnr, .lost_share = share_of(request.below)};
+}
+
+std::string megabytes(double bits) { return digits(bits / 8e6, 4) + " MB"; }
+
+/// `8 MB become 2.1 MB: 5 as float8_e4m3fn, row; 3 stay`
+std::string summary_of(const std::vector<Choice>& choices) {
+  double before = 0, after = 0;
+  std::map<std::string, int> chosen;
+  int staying = 0;
+  for (const Choice& choice : choices) {
+    const double elements = static_cast<double>(choice.count);
+    before += elements * choice.bits_before;
+    after += elements * (choice.copies ? choice.bits_before : choice.recommendation.choice.bits_per_element);
+    if (choice.copies)
+      ++staying;
+    else
+      ++chosen[name_of(choice.recommendation.choice)];
+  }
+  std::string text = megabytes(before) + " become " + megabytes(after) + ":";
+  for (const auto& [what, count] : chosen) text += " " + std::to_string(count) + " as " + what + ";";
+  return text + " " + std::to_string(staying) + (staying == 1 ? " stays" : " stay") + " as it is";
+}
+
+}  // namespace
+
+void ChooseRequest::describe(requests::Fields& fields) {
+  fields.add("inputs", inputs, "checkpoints, tensor files, or FILE:NAME").as_input("INPUT").needed();
+  formats.describe(fields);
+  fields.add("scale", scale, "rules of scales to choose from, as census has them").as_commas().as_value("SCALE,...").shown();
+  fields.add("sqnr", sqnr, "decibels that a tensor keeps at least").real({.least = 0}).as_value("DB").shown();
+  fields.add("below", below, "the most of its nonzero numbers that may become zero or overflow").as_value("SHARE").shown();
+  fields
+      .add("group", group,
+           "a regular expression (Perl's): tensors whose names have the same first capture are decided together")
+      .as_value("REGEX");
+  fields.add("copy", copy, "tensors that stay as they are: a pattern of names").as_value("PATTERN").as_repeated();
+  naming.describe(fields);
+  requests::describe_seed(fields, reading.seed, "key of synthetic tensors");
+  reading.describe(fields);
+  requests::describe_threads(fields, threads);
+}
+
+Choices choose(const ChooseRequest& request, const Progress& progress) {
+  const Groups groups(request.group);
+  const Requirement requirement = requirement_of(request);
+  request.naming.check();
+  const StorageLayout& layout = find_layout(request.naming.layout);
+  const tensors::Inputs inputs = tensors::open_numbers(request.inputs, request.reading.options(), tensors::Integers::leave_out);
+  QuantizationRequest measuring;
+  measuring.formats = request.formats;
+  measuring.scale = request.scale;
+  measuring.reading = request.reading;
+  measuring.threads = request.threads;
+  measuring.quantiles = false;
+  const std::vector<Quantized> rows = quantize(inputs.kept, measuring, progress);
+  const std::size_t each = rows.size() / inputs.kept.size();
+
+  std::vector<Members> all;
+  std::map<std::string, std::size_t> index;
+  for (std::size_t i = 0; i < inputs.kept.size(); ++i) {
+    const tensors::Tensor& tensor = inputs.kept[i];
+    const std::string name = written_name(tensor);
+    const bool is_kept =
+        std::ranges::any_of(request.copy, [&](const std::string& pattern) { return PlanRule{.match = pattern}.matches(name); });
+    const std::optional<std::string> group = is_kept ? std::nullopt : groups.of(name);
+    const std::string label = group ? "group:" + *group : tensor.label;
+    const auto [found, is_new] = index.try_emplace(label, all.size());
+    if (is_new) all.push_back({.choice = {.name = label}, .is_kept = is_kept});
+    Members& members = all[found->second];
+    Choice& choice = members.choice;
+    const double elements = static_cast<double>(choice.count), more = static_cast<double>(tensor.count());
+    if (elements + more > 0)
+      choice.bits_before = (choice.bits_before * elements + stored_bits(tensor) * more) / (elements + more);
+    choice.count += tensor.count();
+    choice.patterns.push_back(pattern_of(name));
+    std::vector<Quantized> of_tensor(rows.begin() + static_cast<std::ptrdiff_t>(i * each),
+                                     rows.begin() + static_cast<std::ptrdiff_t>((i + 1) * each));
+    std::erase_if(of_tensor, [&](const Quantized& row) { return !layout.stores(row.format, row.scaling.rule); });
+    if (of_tensor.empty())
+      throw Error("--layout " + request.naming.layout + ": stores none of these formats and scales; it stores " +
+                  std::string(layout.formats));
+    add(members, of_tensor);
+  }
+
+  Choices choices;
+  for (Members& members : all) {
+    Choice& choice = members.choice;
+    choice.recommendation = recommend(members.rows, requirement);
+    const double bits = choice.recommendation.choice.bits_per_element;
+    choice.copies = members.is_kept || !choice.recommendation.reaches || bits >= choice.bits_before;
+    if (members.is_kept)
+      choice.recommendation.reason = "--copy";
+    else if (choice.recommendation.reaches && choice.copies)
+      choice.recommendation.reason = name_of(choice.recommendation.choice) + " keeps what is asked, and has no fewer bits";
+    choices.all.push_back(std::move(choice));
+  }
+  choices.remarks = tensors::left_out(inputs);
+  choices.remarks.push_back(summary_of(choices.all));
+  return choices;
+}
+
+reports::Table choose_table(const ChooseRequest& request, const Choices& choices) {
+  reports::Table table{"choose",
+                       {"tensor", "count", "tensors", "bits_before", "format", "scale", "bits_per_element", "sqnr_db_wanted",
+                        "sqnr_db", "lost_share", "reason"},
+                       {}};
+  for (const Choice& choice : choices.all) {
+    const Quantized& row = choice.recommendation.choice;
+    table.rows.push_back({choice.name, reports::whole(choice.count), reports::whole(choice.patterns.size()), choice.bits_before,
+                          choice.copies ? std::string(PlanRule::copy) : emu::format_name(row.format),
+                          choice.copies ? std::string("none") : row.scaling.word,
+                          choice.copies ? choice.bits_before : row.bits_per_element, request.sqnr,
+                          choice.copies ? std::numeric_limits<double>::infinity() : row.sqnr_db,
+                          choice.copies ? 0 : row.lost_share, choice.recommendation.reason});
+  }
+  return table;
+}
+
+CastPlan plan_of(const ChooseRequest& request, const Choices& choices) {
+  CastPlan plan = request.naming;
+  for (const Choice& choice : choices.all)
+    for (const std::string& pattern : choice.patterns) {
+      const Quantized& row = choice.recommendation.choice;
+      plan.rules.push_back({.match = pattern,
+                            .to = choice.copies ? PlanRule::copy : emu::format_name(row.format),
+                            .scale = choice.copies ? "none" : row.scaling.word,
+                            .reason = choice.recommendation.reason});
+    }
+  return plan;
+}
+
+StudyResult run(const ChooseRequest& request, const Progress& progress) {
+  const Choices choices = choose(request, progress);
+  StudyResult result{.tables = {choose_table(request, choices)}, .remarks = choices.remarks};
+  for (const Choice& choice : choices.all) {
+    const Recommendation& recommendation = choice.recommendation;
+    result.findings.push_back(
+        {.what = "sqnr_db",
+         .where = choice.name,
+         .value = recommendation.choice.sqnr_db,
+         .threshold = request.sqnr,
+         .source = "asked for",
+         .severity = choice.copies ? reports::Severity::warning : reports::Severity::good,
+         .sentence = choice.name + ": " +
+                     (choice.copies ? "leave it as it is" : "store it as " + name_of(recommendation.choice)) + ": " +
+                     recommendation.reason + "."});
+  }
+  return result;
+}
+
+Work work_of(const ChooseRequest& request) {
+  QuantizationRequest measuring;
+  measuring.inputs = request.inputs;
+  measuring.formats = request.formats;
+  measuring.scale = request.scale;
+  measuring.reading = request.reading;
+  Work work = work_of(measuring);
+  work.rows = tensors::open_numbers(request.inputs, request.reading.options(), tensors::Integers::leave_out).kept.size();
+  return work;
+}
+
+}  // namespace ulpscope::studies
