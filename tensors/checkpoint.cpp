@@ -61,9 +61,10 @@ Checkpoint of_folder(const std::string& folder) {
                              emu::comma_separated(indices)));
   if (!indices.empty()) return read_index(indices.front());
   Checkpoint checkpoint{.files = ending_with(folder, {".safetensors"})};
+  if (checkpoint.files.empty()) checkpoint.files = ending_with(folder, {".gguf"});
   if (checkpoint.files.empty()) checkpoint.files = ending_with(folder, {".npz", ".npy"});
   if (checkpoint.files.empty())
-    throw Error(emu::visible(folder + ": is a directory without tensor files, which end in .safetensors, .npz or .npy"));
+    throw Error(emu::visible(folder + ": is a directory without tensor files, which end in .safetensors, .gguf, .npz or .npy"));
   return checkpoint;
 }
 

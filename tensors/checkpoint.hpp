@@ -22,7 +22,7 @@ struct Checkpoint {
 /// @throws ulpscope::Error where it is no index, or names a file that does not lie beside it
 Checkpoint index_of(std::string_view text, const std::string& path);
 
-/// A folder (its index, if it has one; else its `.safetensors`; else its `.npz` and `.npy`), an index
+/// A folder (its index, if it has one; else its `.safetensors`, else its `.gguf`, else its `.npz` and `.npy`), an index
 /// (`*.safetensors.index.json`, as transformers writes it: `weight_map` from tensors to files beside it), or a pattern of file
 /// names (POSIX.1, glob()). Nothing where `path` is none of these. @throws ulpscope::Error naming what is wrong with it
 std::optional<Checkpoint> checkpoint_of(const std::string& path);

@@ -51,6 +51,9 @@ std::vector<Tensor> read_npz(const FileBytes& file, std::optional<emu::Format> d
 std::vector<Tensor> read_safetensors(const FileBytes& file);
 /// `__metadata__` as JSON; empty where there is none. @throws ulpscope::Error
 std::string read_safetensors_metadata(const FileBytes& file);
+/// The GGUF format, versions 2 and 3, little-endian (ggml, docs/gguf.md); tensors in the order of the file, opaque where the type
+/// is not known. Shapes are NumPy's: the last extent runs fastest. @throws ulpscope::Error
+std::vector<Tensor> read_gguf(const FileBytes& file);
 /// Numbers in rows of equal length (RFC 4180), the first row being names if it holds no number; UTF-8, with or without a byte
 /// order mark. @throws ulpscope::Error
 Tensor read_csv(const FileBytes& file);

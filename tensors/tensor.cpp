@@ -80,9 +80,9 @@ std::vector<Tensor> open_file(const std::string& path, std::optional<emu::Format
   if (extension == ".pt" || extension == ".pth")
     throw Error(path + ": is a PyTorch pickle; convert it: " +
                 converter_of(path, path.substr(0, path.size() - extension.size()) + ".safetensors"));
-  const bool known = extension == ".npy" || extension == ".npz" || extension == ".safetensors" || extension == ".csv";
+  const bool known = extension == ".npy" || extension == ".npz" || extension == ".safetensors" || extension == ".gguf" || extension == ".csv";
   if (!known && is_regular(path))
-    throw Error(path + ": the name ends in none of .npy .npz .safetensors .csv, which are the formats read");
+    throw Error(path + ": the name ends in none of .npy .npz .safetensors .gguf .csv, which are the formats read");
   if (!exists(path)) {
     const std::size_t colon = path.find(':');
     const bool looks_synthetic = !known && colon != std::string::npos;
@@ -94,6 +94,7 @@ std::vector<Tensor> open_file(const std::string& path, std::optional<emu::Format
     if (extension == ".npz") return read_npz(file, dtype, choose);
     if (dtype) throw Error(path + ": --dtype is for codes in .npy and .npz files; this file says what it holds");
     if (extension == ".csv") return {read_csv(file)};
+    if (extension == ".gguf") return chosen_of(read_gguf(file), choose);
     return chosen_of(read_safetensors(file), choose);
   });
 }
@@ -104,7 +105,7 @@ std::optional<std::pair<std::string, std::string>> split(const std::string& inpu
     const std::string path = input.substr(0, colon);
     const std::string extension = extension_of(path);
     std::error_code ignored;
-    if (extension == ".safetensors" || extension == ".npz" || path.ends_with(".safetensors.index.json") ||
+    if (extension == ".safetensors" || extension == ".npz" || extension == ".gguf" || path.ends_with(".safetensors.index.json") ||
         std::filesystem::is_directory(path, ignored))
       return std::pair(path, input.substr(colon + 1));
   }

@@ -17,8 +17,10 @@ namespace ulpscope::tensors {
 
 /// Element type: a floating-point format or an integer type.
 struct DType {
-  std::string name;                   ///< catalogue name (`float32`, `float8_e4m3fn`) or `int8` ... `uint64`, `bool`
-  std::optional<emu::Format> format;  ///< absent for integers
+  std::string name;                   ///< catalogue name (`float32`), `int8` ... `uint64`, `bool`, or of a .gguf `q4_K`
+  std::optional<emu::Format> format;  ///< that the values have; absent for integers
+  /// What is stored of an element, where that is not the format's bits: of blocks of a .gguf, with their scales.
+  std::optional<double> stored_bits = {};
 
   /// Whether every value is a float32 without loss (float64 and integers of more than 16 bits are not).
   bool fits_float() const;
@@ -67,7 +69,7 @@ struct OpenOptions {
   std::uint64_t seed = 0;            ///< key of synthetic tensors
 };
 
-/// Opens an input as typed: a file (`.npy`, `.npz`, `.safetensors`, `.csv`), `FILE:NAME` for one tensor of it, `FILE:GLOB` for
+/// Opens an input as typed: a file (`.npy`, `.npz`, `.safetensors`, `.gguf`, `.csv`), `FILE:NAME` for one tensor of it, `FILE:GLOB` for
 /// those whose names match (POSIX.1, fnmatch() without flags: `*` matches dots and slashes too; a tensor of just that name
 /// is meant before any glob), where FILE may also be a checkpoint: a folder, an index, a pattern of file names (checkpoint_of();
 /// an .npy among its files is chosen by its file's name without the ending); or a synthetic tensor

@@ -13,6 +13,7 @@
 
 #include "emu/catalogue.hpp"
 #include "emu/decode.hpp"
+#include "emu/names.hpp"
 #include "studies/cast/layouts.hpp"
 
 namespace ulpscope::studies {

@@ -59,7 +59,7 @@ class Groups {
 
 /// What is stored of an element.
 double stored_bits(const tensors::Tensor& tensor) {
-  if (tensor.dtype.format) return tensor.dtype.format->bits();
+  if (tensor.dtype.format) return tensor.dtype.stored_bits.value_or(tensor.dtype.format->bits());
   return tensor.dtype.name == "bool" ? 8 : std::stod(tensor.dtype.name.substr(tensor.dtype.name.find_first_of("0123456789")));
 }
 

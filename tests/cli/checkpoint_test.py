@@ -124,7 +124,7 @@ class Checkpoints(unittest.TestCase):
                                                       "llama/model.safetensors.index.json")
         (self.path / "empty").mkdir()
         self.assertEqual(self.error("info", "empty"),
-                         "empty: is a directory without tensor files, which end in .safetensors, .npz or .npy")
+                         "empty: is a directory without tensor files, which end in .safetensors, .gguf, .npz or .npy")
         self.assertEqual(self.error("info", "none*.safetensors"), "none*.safetensors: no file matches")
         (self.checkpoint / FIRST).write_bytes(b"short")
         self.assertIn(FIRST, self.error("info", "llama/model-*.safetensors"))

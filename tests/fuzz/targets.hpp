@@ -21,6 +21,7 @@ void read_csv(const std::uint8_t* data, std::size_t size);
 void read_dump(const std::uint8_t* data, std::size_t size);
 void read_eval(const std::uint8_t* data, std::size_t size);
 void read_formula(const std::uint8_t* data, std::size_t size);
+void read_gguf(const std::uint8_t* data, std::size_t size);
 void read_index(const std::uint8_t* data, std::size_t size);
 void read_json(const std::uint8_t* data, std::size_t size);
 void read_ledger(const std::uint8_t* data, std::size_t size);
@@ -35,10 +36,11 @@ void read_toml(const std::uint8_t* data, std::size_t size);
 void read_words(const std::uint8_t* data, std::size_t size);
 
 /// All of them.
-inline constexpr std::array<Target, 16> targets{{{"csv", read_csv},
+inline constexpr std::array<Target, 17> targets{{{"csv", read_csv},
                                                  {"dump", read_dump},
                                                  {"eval", read_eval},
                                                  {"formula", read_formula},
+                                                 {"gguf", read_gguf},
                                                  {"index", read_index},
                                                  {"json", read_json},
                                                  {"ledger", read_ledger},

@@ -37,6 +37,10 @@ void read_npz(const std::uint8_t* data, std::size_t size) {
 
 void read_safetensors(const std::uint8_t* data, std::size_t size) { read_everything(data, size, read_safetensors_whole); }
 
+void read_gguf(const std::uint8_t* data, std::size_t size) {
+  read_everything(data, size, [](const FileBytes& file) { return tensors::read_gguf(file); });
+}
+
 void read_csv(const std::uint8_t* data, std::size_t size) {
   read_everything(data, size, [](const FileBytes& file) { return tensors::read_csv(file); });
 }

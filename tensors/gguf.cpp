@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+// The .gguf reader: walks over the metadata, reads the list of tensors, and checks that each lies in the file.
+#include <algorithm>
+#include <bit>
+#include <memory>
+#include <set>
+#include <string_view>
+
+#include "emu/catalogue.hpp"
+#include "emu/error.hpp"
+#include "emu/names.hpp"
+#include "emu/visible.hpp"
+#include "tensors/elements.hpp"
+#include "tensors/gguf_blocks.hpp"
+#include "tensors/readers.hpp"
+
+namespace ulpscope::tensors {
+namespace {
+
+constexpr std::string_view magic = "GGUF";
+constexpr std::uint32_t least_version = 2, most_version = 3;
+constexpr std::uint32_t most_dimensions = 4;  // GGML_MAX_DIMS
+constexpr std::uint64_t longest_name = 65535;  // of a key, as the format says; of a tensor they are shorter
+constexpr const char* alignment_key = "general.alignment";
+constexpr int deepest_array = 8;
+constexpr std::uint64_t most_elements = std::uint64_t{1} << 48;
+
+/// Types of metadata values, by their numbers (enum gguf_type).
+constexpr std::uint32_t uint32_value = 4, string_value = 8, array_value = 9;
+constexpr std::array<std::uint64_t, 13> value_bytes{1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
+
+/// Blocks of small integers, decoded as they are read.
+class BlockSource final : public Source {
+ public:
+  BlockSource(std::shared_ptr<const void> owner, std::span<const std::byte> bytes, const GgufType& type,
+              std::function<void()> check)
+      : owner_(std::move(owner)), bytes_(bytes), type_(type), check_(std::move(check)) {}
+
+  void read(std::uint64_t first, std::span<float> out) const override {
+    visit(first, out.size(), [&](std::size_t at, std::span<const float> values) {
+      std::ranges::copy(values, out.begin() + static_cast<std::ptrdiff_t>(at));
+    });
+  }
+  void read(std::uint64_t first, std::span<double> out) const override {
+    visit(first, out.size(), [&](std::size_t at, std::span<const float> values) {
+      std::ranges::copy(values, out.begin() + static_cast<std::ptrdiff_t>(at));
+    });
+  }
+  /// Of the values, in float32: a block's integers mean nothing by themselves.
+  void read_codes(std::uint64_t first, std::span<emu::Code> out) const override {
+    visit(first, out.size(), [&](std::size_t at, std::span<const float> values) {
+      for (std::size_t i = 0; i < values.size(); ++i) out[at + i] = std::bit_cast<std::uint32_t>(values[i]);
+    });
+  }
+  void check() const override {
+    if (check_) check_();
+  }
+
+ private:
+  /// Calls use(place in the output, values) for the values from `first` on, by block.
+  template <class Use>
+  void visit(std::uint64_t first, std::size_t count, Use use) const {
+    std::array<float, 256> values;
+    for (std::size_t done = 0; done < count;) {
+      const std::uint64_t block = (first + done) / type_.elements;
+      const auto in_block = static_cast<std::size_t>((first + done) % type_.elements);
+      type_.decode(bytes_.subspan(static_cast<std::size_t>(block) * type_.bytes, type_.bytes), values);
+      const std::size_t size = std::min(type_.elements - in_block, count - done);
+      use(done, std::span<const float>(values).subspan(in_block, size));
+      done += size;
+    }
+    check();
+  }
+
+  std::shared_ptr<const void> owner_;
+  std::span<const std::byte> bytes_;
+  const GgufType& type_;
+  std::function<void()> check_;
+};
+
+/// A tensor as the file lists it.
+struct GgufEntry {
+  std::string name;
+  std::vector<std::uint64_t> shape;
+  std::uint32_t type;
+  std::uint64_t offset;
+};
+
+class GgufReader {
+ public:
+  explicit GgufReader(const FileBytes& file) : file_(file) {}
+
+  std::vector<Tensor> read() {
+    if (text(magic.size()) != magic) fail("does not begin with GGUF; is it a .gguf file?");
+    const auto version = number<std::uint32_t>();
+    if (version < least_version || version > most_version)
+      fail("is of version " + std::to_string(version) + "; versions 2 and 3 are read, little-endian");
+    const auto tensors = number<std::uint64_t>(), values = number<std::uint64_t>();
+    for (std::uint64_t i = 0; i < values; ++i) skip_pair();
+    std::vector<GgufEntry> entries;
+    std::set<std::string> names;
+    for (std::uint64_t i = 0; i < tensors; ++i) {
+      entries.push_back(entry());
+      if (!names.insert(entries.back().name).second) fail("lists tensor '" + entries.back().name + "' twice");
+    }
+    const std::uint64_t begin = (at_ + alignment_ - 1) / alignment_ * alignment_;
+    data_ = file_.bytes.subspan(static_cast<std::size_t>(std::min<std::uint64_t>(begin, file_.bytes.size())));
+    std::vector<Tensor> all;
+    for (const GgufEntry& entry : entries) all.push_back(tensor_of(entry));
+    if (all.empty()) fail("holds no tensors");
+    return all;
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& why) const { throw Error(emu::visible(file_.name + ": " + why)); }
+
+  /// The next bytes of the header.
+  std::string_view text(std::uint64_t size) {
+    if (size > file_.bytes.size() - at_) fail("ends in its header at byte " + std::to_string(file_.bytes.size()));
+    const auto begin = static_cast<std::size_t>(at_);
+    at_ += size;
+    return {reinterpret_cast<const char*>(file_.bytes.data()) + begin, static_cast<std::size_t>(size)};
+  }
+  template <class Number>
+  Number number() {
+    Number n = 0;
+    const std::string_view bytes = text(sizeof(Number));
+    for (std::size_t i = 0; i < bytes.size(); ++i)
+      n = static_cast<Number>(n | static_cast<Number>(static_cast<Number>(static_cast<unsigned char>(bytes[i])) << (8 * i)));
+    return n;
+  }
+  std::string name() {
+    const auto size = number<std::uint64_t>();
+    if (size > longest_name) fail("has a name of " + std::to_string(size) + " bytes");
+    return std::string(text(size));
+  }
+
+  void skip_value(std::uint32_t type, int depth) {
+    if (type == string_value) {
+      text(number<std::uint64_t>());
+    } else if (type == array_value) {
+      if (depth == deepest_array) fail("has arrays of metadata in each other deeper than " + std::to_string(deepest_array));
+      const auto of = number<std::uint32_t>();
+      const auto count = number<std::uint64_t>();
+      if (of < value_bytes.size() && value_bytes[of] != 0) {
+        if (count > (file_.bytes.size() - at_) / value_bytes[of]) fail("ends in its metadata");
+        text(count * value_bytes[of]);
+      } else {
+        for (std::uint64_t i = 0; i < count; ++i) skip_value(of, depth + 1);
+      }
+    } else if (type < value_bytes.size()) {
+      text(value_bytes[type]);
+    } else {
+      fail("has metadata of type " + std::to_string(type) + ", which there is not");
+    }
+  }
+  void skip_pair() {
+    const std::string key = name();
+    const auto type = number<std::uint32_t>();
+    if (key != alignment_key) return skip_value(type, 0);
+    if (type != uint32_value) fail(std::string(alignment_key) + " is no uint32");
+    alignment_ = number<std::uint32_t>();
+    if (!std::has_single_bit(alignment_)) fail(std::string(alignment_key) + " is no power of two");
+  }
+
+  GgufEntry entry() {
+    GgufEntry entry{name(), {}, 0, 0};
+    const auto dimensions = number<std::uint32_t>();
+    if (dimensions > most_dimensions) fail("tensor '" + entry.name + "' has " + std::to_string(dimensions) + " dimensions");
+    for (std::uint32_t i = 0; i < dimensions; ++i) entry.shape.push_back(number<std::uint64_t>());
+    std::ranges::reverse(entry.shape);
+    entry.type = number<std::uint32_t>();
+    entry.offset = number<std::uint64_t>();
+    return entry;
+  }
+
+  Tensor tensor_of(const GgufEntry& entry) const {
+    const auto refuse = [&](const std::string& why) { fail("tensor '" + entry.name + "': " + why); };
+    const std::optional<std::uint64_t> count = element_count(entry.shape);
+    if (!count || *count > most_elements) refuse("the extents of the shape overflow when multiplied");
+    Tensor tensor;
+    tensor.label = file_.name + ":" + entry.name;
+    tensor.name = entry.name;
+    tensor.shape = entry.shape;
+    const GgufType* const type = gguf_type(entry.type);
+    if (type == nullptr) {
+      tensor.dtype.name = "ggml_type_" + std::to_string(entry.type);
+      const std::string why = "type " + std::to_string(entry.type) + " of ggml is not known; known are " + gguf_types();
+      tensor.opaque = Opaque{.why = why, .bytes = {}};
+      tensor.source = make_opaque_source({file_.owner, {}, tensor.dtype, {}, {}, file_.check}, emu::visible(tensor.label + ": " + why));
+      return tensor;
+    }
+    const std::uint64_t columns = entry.shape.empty() ? 1 : entry.shape.back();
+    if (columns % type->elements != 0)
+      refuse("rows of " + std::to_string(columns) + " are no whole blocks of " + std::to_string(type->elements));
+    const std::uint64_t bytes = *count / type->elements * type->bytes;
+    if (entry.offset % alignment_ != 0) refuse("does not begin at a multiple of " + std::to_string(alignment_));
+    if (entry.offset > data_.size() || bytes > data_.size() - entry.offset)
+      refuse("its data end beyond the file; is it complete?");
+    const std::span<const std::byte> data = data_.subspan(static_cast<std::size_t>(entry.offset), static_cast<std::size_t>(bytes));
+    tensor.dtype.name = type->name;
+    if (type->decode != nullptr) {
+      tensor.dtype.format = emu::float32;
+      tensor.dtype.stored_bits = 8.0 * static_cast<double>(type->bytes) / static_cast<double>(type->elements);
+      tensor.source = std::make_shared<BlockSource>(file_.owner, data, *type, file_.check);
+    } else {
+      tensor.dtype.format = emu::parse_format(type->name);
+      tensor.source = make_source({file_.owner, data, tensor.dtype, *type->layout, {}, file_.check});
+    }
+    return tensor;
+  }
+
+  const FileBytes& file_;
+  std::uint64_t at_ = 0;
+  std::uint32_t alignment_ = 32;
+  std::span<const std::byte> data_;
+};
+
+}  // namespace
+
+std::vector<Tensor> read_gguf(const FileBytes& file) { return GgufReader(file).read(); }
+
+}  // namespace ulpscope::tensors
