@@ -26,13 +26,15 @@ void run(const Census& census, const Arguments& arguments) {
   const studies::Scaling scaling = census.request.scaling();
   const studies::CensusConfig config = census.request.config();
   const std::vector<tensors::Tensor> tensors = opened(census.request);
+  const std::vector<studies::Group> groups = census.request.groups.of(tensors);
   ProgressLine progress;
   if (census.directory.empty()) {
     chosen_rows(studies::census_table({}, scaling, config.options), census.common);  // a wrong column is told at once
-    const auto rows = studies::census_all(tensors, scaling, config, progress.callback());
+    const auto rows =
+        studies::with_groups(studies::census_all(tensors, scaling, config, progress.callback()), groups, tensors.size());
     const reports::Table table = studies::census_table(rows, scaling, config.options);
     if (tensors.size() > few_tensors && rendering_of(census.common) == Rendering::text)
-      return print(census_lines(tensors, rows, table, census.common));
+      return print(census_lines(studies::with_groups(tensors, groups), rows, table, census.common));
     print(table, census.common, 2);
     return;
   }
@@ -40,7 +42,8 @@ void run(const Census& census, const Arguments& arguments) {
   std::uint64_t elements = 0;
   for (const auto& tensor : tensors) elements += tensor.count();
   const bool advise = scaling.rule == studies::ScaleRule::none && elements <= most_swept;
-  write_precision_report({census.directory, arguments, scaling, {}, advise, false}, tensors, config, progress.callback());
+  write_precision_report({census.directory, arguments, scaling, {}, groups, advise, false}, tensors, config,
+                         progress.callback());
   remark_report(census.directory);
 }
 

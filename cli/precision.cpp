@@ -8,6 +8,7 @@
 #include "cli/output.hpp"
 #include "emu/visible.hpp"
 #include "reports/page_html.hpp"
+#include "studies/census/census_findings.hpp"
 #include "studies/census/census_page.hpp"
 
 namespace ulpscope::cli {
@@ -29,14 +30,24 @@ void write_precision_report(const ReportRequest& request, const std::vector<tens
   const std::optional<studies::ScaleRange> range = request.advise ? std::optional(request.range) : std::nullopt;
   const auto results = studies::gather(tensors, request.scaling, range, config, progress);
   std::vector<studies::CensusRow> census;
-  std::vector<studies::SweepRow> sweep;
+  std::vector<std::vector<studies::SweepRow>> sweeps;
   for (const studies::TensorResults& found : results) {
     census.insert(census.end(), found.census.begin(), found.census.end());
-    sweep.insert(sweep.end(), found.sweep.begin(), found.sweep.end());
+    sweeps.push_back(found.sweep);
+  }
+  census = studies::with_groups(std::move(census), request.groups, tensors.size());
+  std::vector<reports::Finding> findings = studies::census_findings(results, request.scaling);
+  std::vector<studies::SweepRow> sweep;
+  if (range) sweeps = studies::with_groups(std::move(sweeps), request.groups);
+  for (std::size_t i = 0; i < sweeps.size(); ++i) {
+    sweep.insert(sweep.end(), sweeps[i].begin(), sweeps[i].end());
+    if (i < results.size()) continue;
+    for (const studies::Advice& advice : studies::advise(sweeps[i]))
+      findings.push_back(studies::finding_of(sweeps[i].front().tensor, advice));
   }
   std::vector<reports::Table> tables{studies::census_table(census, request.scaling, config.options)};
   if (request.sweep_table) tables.push_back(studies::sweep_table(sweep, config.options));
-  tables.push_back(reports::findings_table(studies::census_findings(results, request.scaling)));
+  tables.push_back(reports::findings_table(findings));
   reports::Page page = studies::census_page(results, {request.scaling, config.options});
   page.command = command_line(request.arguments);
   reports::write_page_report(request.directory, tables, page, {request.arguments, config.seed, {}});

@@ -26,6 +26,7 @@ struct ReportRequest {
   std::vector<std::string> arguments;  ///< the command line, for the manifest and the page
   studies::Scaling scaling;
   studies::ScaleRange range;
+  std::vector<studies::Group> groups;  ///< rows of the tables, beside the tensors of the page
   bool advise;       ///< sweep, and say on the page which scale to use
   bool sweep_table;  ///< write sweep.csv as well
 };

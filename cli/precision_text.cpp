@@ -78,6 +78,7 @@ std::string heading(const Lines& lines, const std::vector<std::size_t>& rows, st
                     const CommonOptions& options) {
   std::map<std::size_t, Severity> worst;
   for (const std::size_t row : rows) {
+    if (lines.lines[row].tensor >= tensors) continue;  // a group
     Severity& of_tensor = worst[lines.lines[row].tensor];
     of_tensor = std::max(of_tensor, studies::severity(*lines.lines[row].sums));
   }
@@ -143,7 +144,9 @@ std::string text_of(const Lines& lines, const std::vector<tensors::Tensor>& tens
   const std::vector<std::size_t> rows = chosen_rows(lines.all, options, worst_first());
   const ShortNames names(tensors);
   const std::size_t always_shown = lines.of_sweep ? 6 : 5;  // tensor, format, verdict, log2_scale, overflow%, to_zero%
-  return heading(lines, rows, tensors.size(), options) + names.legend() +
+  const auto real =
+      static_cast<std::size_t>(std::ranges::count_if(tensors, [](const auto& tensor) { return tensor.source != nullptr; }));
+  return heading(lines, rows, real, options) + names.legend() +
          reports::to_text(line_table(lines, rows, tensors, names), {.width = terminal_width(),
                                                                     .max_rows = most_rows(options, default_rows),
                                                                     .key_columns = always_shown,

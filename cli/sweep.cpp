@@ -44,11 +44,12 @@ void run(const Sweep& sweep, const Arguments& arguments) {
   const studies::ScaleRange range = sweep.request.range();
   const studies::CensusConfig config = sweep.request.config();
   const std::vector<tensors::Tensor> tensors = opened(sweep.request);
+  const std::vector<studies::Group> groups = sweep.request.groups.of(tensors);
   ProgressLine progress;
   if (!sweep.directory.empty() && !sweep.figure.empty()) throw Error("-o and --svg: give one of them");
   if (!sweep.directory.empty()) {
     refuse_choice(sweep.common, "-o " + sweep.directory + ": a report holds");
-    write_precision_report({sweep.directory, arguments, {}, range, true, true}, tensors, config, progress.callback());
+    write_precision_report({sweep.directory, arguments, {}, range, groups, true, true}, tensors, config, progress.callback());
     remark_report(sweep.directory);
     return;
   }
@@ -58,9 +59,11 @@ void run(const Sweep& sweep, const Arguments& arguments) {
     return write_figure(sweep.figure, studies::sweep_table(studies::sweep(tensors.front(), range, config), config.options));
   }
   chosen_rows(studies::sweep_table({}, config.options), sweep.common);  // a wrong column is told at once
-  const auto rows = studies::sweep_all(tensors, range, config, progress.callback());
+  const auto rows = studies::with_groups(studies::sweep_all(tensors, range, config, progress.callback()), groups);
   if (tensors.size() > few_tensors && rendering_of(sweep.common) == Rendering::text)
-    return print(sweep_lines(tensors, rows, config.options, sweep.common));
+    return print(
+        sweep_lines(studies::with_groups(tensors, groups), rows, config.options, sweep.common) +
+        (groups.empty() ? "" : "\n" + sentences({rows.begin() + static_cast<std::ptrdiff_t>(tensors.size()), rows.end()})));
   std::vector<studies::SweepRow> all;
   for (const auto& of_tensor : rows) all.insert(all.end(), of_tensor.begin(), of_tensor.end());
   print(studies::sweep_table(all, config.options), sweep.common, 5);

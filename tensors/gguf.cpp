@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::string_view magic = "GGUF";
 constexpr std::uint32_t least_version = 2, most_version = 3;
-constexpr std::uint32_t most_dimensions = 4;  // GGML_MAX_DIMS
+constexpr std::uint32_t most_dimensions = 4;   // GGML_MAX_DIMS
 constexpr std::uint64_t longest_name = 65535;  // of a key, as the format says; of a tensor they are shorter
 constexpr const char* alignment_key = "general.alignment";
 constexpr int deepest_array = 8;
@@ -187,7 +187,8 @@ class GgufReader {
       tensor.dtype.name = "ggml_type_" + std::to_string(entry.type);
       const std::string why = "type " + std::to_string(entry.type) + " of ggml is not known; known are " + gguf_types();
       tensor.opaque = Opaque{.why = why, .bytes = {}};
-      tensor.source = make_opaque_source({file_.owner, {}, tensor.dtype, {}, {}, file_.check}, emu::visible(tensor.label + ": " + why));
+      tensor.source =
+          make_opaque_source({file_.owner, {}, tensor.dtype, {}, {}, file_.check}, emu::visible(tensor.label + ": " + why));
       return tensor;
     }
     const std::uint64_t columns = entry.shape.empty() ? 1 : entry.shape.back();
@@ -197,7 +198,8 @@ class GgufReader {
     if (entry.offset % alignment_ != 0) refuse("does not begin at a multiple of " + std::to_string(alignment_));
     if (entry.offset > data_.size() || bytes > data_.size() - entry.offset)
       refuse("its data end beyond the file; is it complete?");
-    const std::span<const std::byte> data = data_.subspan(static_cast<std::size_t>(entry.offset), static_cast<std::size_t>(bytes));
+    const std::span<const std::byte> data =
+        data_.subspan(static_cast<std::size_t>(entry.offset), static_cast<std::size_t>(bytes));
     tensor.dtype.name = type->name;
     if (type->decode != nullptr) {
       tensor.dtype.format = emu::float32;

@@ -31,8 +31,7 @@ float times(float d, int q) { return d * static_cast<float>(q); }
 
 void decode_q4_0(Bytes block, Values values) {
   const float d = half_at(block, 0);
-  for (std::size_t i = 0; i < small_block; ++i)
-    values[i] = times(d, static_cast<int>(half_byte(block.subspan(2), i)) - 8);
+  for (std::size_t i = 0; i < small_block; ++i) values[i] = times(d, static_cast<int>(half_byte(block.subspan(2), i)) - 8);
 }
 
 void decode_q4_1(Bytes block, Values values) {
@@ -137,24 +136,15 @@ constexpr Layout floats(int bits) { return {Layout::Kind::floating, bits, false}
 constexpr Layout integers(int bits) { return {Layout::Kind::signed_integer, bits, false}; }
 
 constexpr std::array types{
-    GgufType{0, "float32", 1, 4, nullptr, floats(32)},
-    GgufType{1, "float16", 1, 2, nullptr, floats(16)},
-    GgufType{2, "q4_0", small_block, 18, decode_q4_0},
-    GgufType{3, "q4_1", small_block, 20, decode_q4_1},
-    GgufType{6, "q5_0", small_block, 22, decode_q5_0},
-    GgufType{7, "q5_1", small_block, 24, decode_q5_1},
-    GgufType{8, "q8_0", small_block, 34, decode_q8_0},
-    GgufType{10, "q2_K", large_block, 84, decode_q2_k},
-    GgufType{11, "q3_K", large_block, 110, decode_q3_k},
-    GgufType{12, "q4_K", large_block, 144, decode_q4_k},
-    GgufType{13, "q5_K", large_block, 176, decode_q5_k},
-    GgufType{14, "q6_K", large_block, 210, decode_q6_k},
-    GgufType{24, "int8", 1, 1, nullptr, integers(8)},
-    GgufType{25, "int16", 1, 2, nullptr, integers(16)},
-    GgufType{26, "int32", 1, 4, nullptr, integers(32)},
-    GgufType{27, "int64", 1, 8, nullptr, integers(64)},
-    GgufType{28, "float64", 1, 8, nullptr, floats(64)},
-    GgufType{30, "bfloat16", 1, 2, nullptr, floats(16)},
+    GgufType{0, "float32", 1, 4, nullptr, floats(32)},    GgufType{1, "float16", 1, 2, nullptr, floats(16)},
+    GgufType{2, "q4_0", small_block, 18, decode_q4_0},    GgufType{3, "q4_1", small_block, 20, decode_q4_1},
+    GgufType{6, "q5_0", small_block, 22, decode_q5_0},    GgufType{7, "q5_1", small_block, 24, decode_q5_1},
+    GgufType{8, "q8_0", small_block, 34, decode_q8_0},    GgufType{10, "q2_K", large_block, 84, decode_q2_k},
+    GgufType{11, "q3_K", large_block, 110, decode_q3_k},  GgufType{12, "q4_K", large_block, 144, decode_q4_k},
+    GgufType{13, "q5_K", large_block, 176, decode_q5_k},  GgufType{14, "q6_K", large_block, 210, decode_q6_k},
+    GgufType{24, "int8", 1, 1, nullptr, integers(8)},     GgufType{25, "int16", 1, 2, nullptr, integers(16)},
+    GgufType{26, "int32", 1, 4, nullptr, integers(32)},   GgufType{27, "int64", 1, 8, nullptr, integers(64)},
+    GgufType{28, "float64", 1, 8, nullptr, floats(64)},   GgufType{30, "bfloat16", 1, 2, nullptr, floats(16)},
     GgufType{39, "mxfp4", small_block, 17, decode_mxfp4},
 };
 

@@ -19,11 +19,11 @@ using DecodeBlock = void (*)(std::span<const std::byte> block, std::span<float> 
 
 /// A type that blocks of a tensor have.
 struct GgufType {
-  std::uint32_t number;           ///< in the file (enum ggml_type)
-  std::string_view name;          ///< `q4_K`, as ggml prints it
-  std::size_t elements;           ///< of a block
-  std::size_t bytes;              ///< of a block
-  DecodeBlock decode = nullptr;   ///< null: elements are numbers, each a block: `numbers` says which
+  std::uint32_t number;               ///< in the file (enum ggml_type)
+  std::string_view name;              ///< `q4_K`, as ggml prints it
+  std::size_t elements;               ///< of a block
+  std::size_t bytes;                  ///< of a block
+  DecodeBlock decode = nullptr;       ///< null: elements are numbers, each a block: `numbers` says which
   std::optional<Layout> layout = {};  ///< how these are stored
 };
 

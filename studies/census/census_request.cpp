@@ -16,6 +16,7 @@ void PrecisionRequest::describe_tail(requests::Fields& fields) {
   rounding.describe(fields);
   requests::describe_seed(fields, reading.seed, "key of stochastic rounding and of synthetic tensors");
   reading.describe(fields);
+  groups.describe(fields);
   fields.add("integers", integers, "integer tensors of files with others, too");
   requests::describe_threads(fields, threads);
 }
@@ -58,7 +59,8 @@ StudyResult run(const CensusRequest& request, const Progress& progress) {
   const Scaling scaling = request.scaling();
   const CensusConfig config = request.config();
   const tensors::Inputs inputs = request.open();
-  const auto rows = census_all(inputs.kept, scaling, config, progress);
+  const std::vector<Group> groups = request.groups.of(inputs.kept);
+  const auto rows = with_groups(census_all(inputs.kept, scaling, config, progress), groups, inputs.kept.size());
   std::vector<reports::Finding> findings;
   for (const CensusRow& row : rows) findings.push_back(finding_of(row, scaling, row.tensor));
   return {.tables = {census_table(rows, scaling, config.options)}, .findings = findings, .remarks = tensors::left_out(inputs)};
@@ -70,7 +72,8 @@ StudyResult run(const SweepRequest& request, const Progress& progress) {
   const tensors::Inputs inputs = request.open();
   std::vector<SweepRow> rows;
   std::vector<reports::Finding> findings;
-  for (const auto& of_tensor : sweep_all(inputs.kept, range, config, progress)) {
+  const std::vector<Group> groups = request.groups.of(inputs.kept);
+  for (const auto& of_tensor : with_groups(sweep_all(inputs.kept, range, config, progress), groups)) {
     rows.insert(rows.end(), of_tensor.begin(), of_tensor.end());
     for (const Advice& advice : advise(of_tensor)) findings.push_back(finding_of(of_tensor.front().tensor, advice));
   }

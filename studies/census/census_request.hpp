@@ -8,6 +8,7 @@
 #include "requests/field.hpp"
 #include "requests/parts.hpp"
 #include "studies/census/census.hpp"
+#include "studies/census/groups.hpp"
 #include "studies/census/scaling.hpp"
 #include "studies/census/sweep.hpp"
 #include "studies/study.hpp"
@@ -23,6 +24,7 @@ struct PrecisionRequest {
   requests::FormatList formats{.integers = true};
   requests::RoundingRequest rounding;
   requests::ReadingRequest reading;
+  GroupsRequest groups;
   bool integers = false;
   int threads = 0;
   ///@}

@@ -30,6 +30,8 @@ struct SweepRow {
   emu::Format format;  ///< the format
   int log2_scale;      ///< elements are multiplied by 2^log2_scale before rounding, and divided after
   ErrorSums sums;      ///< counts and errors, against the unscaled elements
+  /// Of a group of tensors: the labels of those in which its largest and its smallest nonzero element lie.
+  std::string largest_in = {}, smallest_in = {};
 };
 
 /// Rows by format, then scale; the tensor is read once.
@@ -47,6 +49,8 @@ struct Advice {
   std::uint64_t worst_index = 0;  ///< the element farthest outside the format's normal range, or nearest its end
   double worst_value = 0;         ///< its magnitude
   bool worst_is_large = false;    ///< it is the largest, not the smallest
+  /// Of a group: the tensors that limit the scales from above, by the largest element, and from below, by the smallest.
+  std::string above = {}, below = {};
 };
 
 /// One for each format of `rows`, which are those of one tensor.

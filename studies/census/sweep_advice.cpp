@@ -53,6 +53,8 @@ Advice advise_format(const std::vector<const SweepRow*>& rows) {
     const Extreme worst = advice.worst_is_large ? large : small;
     advice.worst_index = worst.index;
     advice.worst_value = worst.magnitude;
+    advice.above = best.largest_in;
+    advice.below = best.smallest_in;
   }
   return advice;
 }
@@ -101,8 +103,10 @@ std::string sentence(const std::string& tensor, const Advice& advice) {
             " becomes zero";
   }
   if (advice.worst_value != 0)
-    text += "; worst placed is element " + std::to_string(advice.worst_index) + ", the " +
+    text += "; worst placed is element " + std::to_string(advice.worst_index) +
+            (advice.above.empty() ? "" : " of " + (advice.worst_is_large ? advice.above : advice.below)) + ", the " +
             (advice.worst_is_large ? "largest" : "smallest") + " at " + digits(advice.worst_value);
+  if (!advice.above.empty()) text += "; " + advice.above + " limits it from above, " + advice.below + " from below";
   return text + ".";
 }
 

@@ -3,7 +3,6 @@
 #include "studies/choose/choose.hpp"
 
 #include <algorithm>
-#include <boost/regex.hpp>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -15,6 +14,7 @@
 #include "studies/cast/cast_tensors.hpp"
 #include "studies/cast/layouts.hpp"
 #include "studies/census/all_tensors.hpp"
+#include "studies/census/groups.hpp"
 #include "tensors/inputs.hpp"
 
 namespace ulpscope::studies {
@@ -29,33 +29,6 @@ double share_of(const std::string& word) {
     throw Error("--below '" + word + "': give a share, as 0.1% or 0.001");
   return requests::real_of(digits) / scale;
 }
-
-/// What each name belongs to: the first capture of a pattern, or all that it matches.
-class Groups {
- public:
-  explicit Groups(const std::string& pattern) {
-    if (pattern.empty()) return;
-    try {
-      pattern_.emplace(pattern, boost::regex::perl);
-    } catch (const std::exception& error) {
-      throw Error("--group '" + pattern + "': is no regular expression: " + error.what());
-    }
-  }
-  /// Nothing where the pattern does not match, or there is none.
-  std::optional<std::string> of(const std::string& name) const {
-    if (!pattern_) return std::nullopt;
-    boost::smatch match;
-    try {
-      if (!boost::regex_search(name, match, *pattern_)) return std::nullopt;
-    } catch (const std::exception& error) {
-      throw Error("--group: is too much work on '" + name + "': " + error.what());
-    }
-    return match.size() > 1 ? match[1].str() : match[0].str();
-  }
-
- private:
-  std::optional<boost::regex> pattern_;
-};
 
 /// What is stored of an element.
 double stored_bits(const tensors::Tensor& tensor) {
@@ -140,7 +113,7 @@ void ChooseRequest::describe(requests::Fields& fields) {
 }
 
 Choices choose(const ChooseRequest& request, const Progress& progress) {
-  const Groups groups(request.group);
+  const NamePattern groups(request.group);
   const Requirement requirement = requirement_of(request);
   request.naming.check();
   const StorageLayout& layout = find_layout(request.naming.layout);
@@ -161,7 +134,7 @@ Choices choose(const ChooseRequest& request, const Progress& progress) {
     const std::string name = written_name(tensor);
     const bool is_kept =
         std::ranges::any_of(request.copy, [&](const std::string& pattern) { return PlanRule{.match = pattern}.matches(name); });
-    const std::optional<std::string> group = is_kept ? std::nullopt : groups.of(name);
+    const std::optional<std::string> group = is_kept ? std::nullopt : groups.group_of(name);
     const std::string label = group ? "group:" + *group : tensor.label;
     const auto [found, is_new] = index.try_emplace(label, all.size());
     if (is_new) all.push_back({.choice = {.name = label}, .is_kept = is_kept});

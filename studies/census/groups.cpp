@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sorts tensors into groups by regular expressions, and adds up the rows of their members.
+#include "studies/census/groups.hpp"
+
+#include <algorithm>
+#include <boost/regex.hpp>
+#include <numeric>
+
+#include "emu/error.hpp"
+#include "emu/visible.hpp"
+
+namespace ulpscope::studies {
+
+struct NamePattern::Compiled {
+  boost::regex expression;
+};
+
+NamePattern::NamePattern(const std::string& expression) {
+  if (expression.empty()) return;
+  try {
+    compiled_ = std::make_shared<const Compiled>(Compiled{boost::regex(expression, boost::regex::perl)});
+  } catch (const std::exception& error) {
+    throw Error("--group '" + expression + "': is no regular expression: " + error.what());
+  }
+}
+
+std::optional<std::string> NamePattern::group_of(const std::string& name) const {
+  if (!compiled_) return std::nullopt;
+  boost::smatch match;
+  try {
+    if (!boost::regex_search(name, match, compiled_->expression)) return std::nullopt;
+  } catch (const std::exception& error) {
+    throw Error("--group: is too much work on '" + emu::visible(name) + "': " + error.what());
+  }
+  return match.size() > 1 ? match[1].str() : match[0].str();
+}
+
+void GroupsRequest::describe(requests::Fields& fields) {
+  fields
+      .add("group", group,
+           "a regular expression (Perl's): a row also for the tensors whose names have the same first capture, counted as one")
+      .as_value("REGEX");
+  fields.add("all_tensors", all_tensors, "a row also for all tensors, counted as one");
+}
+
+std::vector<Group> GroupsRequest::of(const std::vector<tensors::Tensor>& tensors) const {
+  const NamePattern pattern(group);
+  std::vector<Group> groups;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const std::optional<std::string> name = pattern.group_of(tensors[i].name);
+    if (!name) continue;
+    const std::string label = emu::visible("group:" + *name);
+    auto found = std::ranges::find(groups, label, &Group::label);
+    if (found == groups.end()) found = groups.insert(groups.end(), {label, {}});
+    found->members.push_back(i);
+  }
+  if (!group.empty() && groups.empty()) throw Error("--group '" + group + "': matches the name of no tensor");
+  if (!all_tensors) return groups;
+  groups.push_back({"all", std::vector<std::size_t>(tensors.size())});
+  std::iota(groups.back().members.begin(), groups.back().members.end(), std::size_t{0});
+  return groups;
+}
+
+std::vector<tensors::Tensor> with_groups(std::vector<tensors::Tensor> tensors, const std::vector<Group>& groups) {
+  std::vector<tensors::Tensor> made;
+  for (const Group& group : groups) {
+    const auto of_member = [&](std::size_t member) -> const tensors::Tensor& { return tensors[member]; };
+    tensors::Tensor whole{
+        .label = group.label, .name = {}, .dtype = of_member(group.members.front()).dtype, .shape = {0}, .source = nullptr};
+    for (const std::size_t member : group.members) {
+      whole.shape.front() += of_member(member).count();
+      if (of_member(member).dtype.name != whole.dtype.name) whole.dtype = {"mixed", std::nullopt};
+    }
+    made.push_back(std::move(whole));
+  }
+  tensors.insert(tensors.end(), std::make_move_iterator(made.begin()), std::make_move_iterator(made.end()));
+  return tensors;
+}
+
+std::vector<CensusRow> with_groups(std::vector<CensusRow> rows, const std::vector<Group>& groups, std::size_t tensors) {
+  if (groups.empty() || tensors == 0) return rows;
+  const std::size_t formats = rows.size() / tensors;
+  for (const Group& group : groups)
+    for (std::size_t format = 0; format < formats; ++format) {
+      CensusRow whole{group.label, rows[format].format, {}};
+      for (const std::size_t member : group.members) whole.sums.merge(rows[member * formats + format].sums);
+      rows.push_back(std::move(whole));
+    }
+  return rows;
+}
+
+std::vector<std::vector<SweepRow>> with_groups(std::vector<std::vector<SweepRow>> rows, const std::vector<Group>& groups) {
+  for (const Group& group : groups) {
+    std::vector<SweepRow> whole = rows[group.members.front()];
+    for (std::size_t i = 0; i < whole.size(); ++i) {
+      whole[i].tensor = group.label;
+      whole[i].sums = {};
+      for (const std::size_t member : group.members) {
+        const SweepRow& row = rows[member][i];
+        const ErrorSums before = whole[i].sums;
+        whole[i].sums.merge(row.sums);
+        if (whole[i].sums.largest.magnitude > before.largest.magnitude) whole[i].largest_in = row.tensor;
+        if (whole[i].sums.smallest.magnitude < before.smallest.magnitude) whole[i].smallest_in = row.tensor;
+      }
+    }
+    rows.push_back(std::move(whole));
+  }
+  return rows;
+}
+
+}  // namespace ulpscope::studies
