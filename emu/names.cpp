@@ -189,7 +189,10 @@ std::vector<std::string> rounding_words() { return all_words(roundings); }
 std::vector<std::string> policy_words() { return all_words(policies); }
 
 std::vector<std::string> closest_words(std::string_view word, const std::vector<std::string>& known, std::size_t most) {
-  const std::string wanted = normalized(word);
+  std::size_t longest = 0;
+  for (const std::string& candidate : known) longest = std::max(longest, candidate.size());
+  constexpr std::size_t more = 8;  // what is much longer than each of them is as far from all, and work to compare
+  const std::string wanted = normalized(word.substr(0, longest + more));
   // What begins with the word comes first, then what contains it: `up` is upward, not rp.
   const auto rank = [&](const std::string& candidate) {
     const std::size_t at = wanted.size() < 2 ? std::string::npos : candidate.find(wanted);

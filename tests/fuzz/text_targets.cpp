@@ -90,8 +90,8 @@ void read_words(const std::uint8_t* data, std::size_t size) {
   const std::string word = text_of(data, size);
   if (const auto format = emu::parse_format(word)) require(emu::parse_format(emu::format_name(*format)) == format);
   static_cast<void>(emu::parse_format_or_integer(word));
-  for (const emu::Format format : {emu::float16, emu::float8_e4m3fn})
-    unless_refused([&] { static_cast<void>(emu::parse_engine(word, {format, format})); });
+  const emu::Format format = size % 2 == 0 ? emu::float16 : emu::float8_e4m3fn;  // one: refusals look for the nearest of all engines
+  unless_refused([&] { static_cast<void>(emu::parse_engine(word, {format, format})); });
   if (const auto typed = cli::parse_typed(word)) cli::round_typed(emu::bfloat16, *typed, {}, 0);
   unless_refused([&] { static_cast<void>(cli::parse_operation(word)); });
   if (tensors::is_synthetic(word))

@@ -11,7 +11,7 @@ class Big {
   Big(double x = 0) { mpfr_init2(value_, 900), mpfr_set_d(value_, x, MPFR_RNDN); }
   Big(const Big& other) : Big() { mpfr_set(value_, other.value_, MPFR_RNDN); }
   Big& operator=(const Big& other) {
-    mpfr_set(value_, other.value_, MPFR_RNDN);
+    if (this != &other) mpfr_set(value_, other.value_, MPFR_RNDN);
     return *this;
   }
   ~Big() { mpfr_clear(value_); }
