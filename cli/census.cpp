@@ -2,6 +2,7 @@
 // The command `census`: a table, lines, or a report.
 #include <memory>
 
+#include "cli/brief_table.hpp"
 #include "cli/command.hpp"
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
@@ -9,6 +10,8 @@
 #include "cli/precision.hpp"
 #include "cli/precision_text.hpp"
 #include "cli/rows.hpp"
+#include "emu/error.hpp"
+#include "studies/census/block_statistics.hpp"
 #include "studies/census/census_request.hpp"
 
 namespace ulpscope::cli {
@@ -22,12 +25,30 @@ struct Census {
 
 constexpr std::uint64_t most_swept = std::uint64_t{1} << 24;  // elements up to which a report also advises a scale
 
+void print_blocks(const Census& census, const std::vector<tensors::Tensor>& tensors, const studies::Scaling& scaling,
+                  const studies::CensusConfig& config, ProgressLine& progress) {
+  if (!census.directory.empty())
+    throw Error("--blocks, -o " + census.directory + ": a report has no table of blocks; leave out one");
+  if (!census.request.groups.group.empty() || census.request.groups.all_tensors)
+    throw Error("--blocks: is of each tensor; leave out --group and --all-tensors");
+  chosen_rows(studies::blocks_table({}, scaling, config.options), census.common);  // a wrong column is told at once
+  const auto rows = studies::block_statistics_all(tensors, scaling, config, progress.callback());
+  const reports::Table table = chosen(studies::blocks_table(rows, scaling, config.options), census.common);
+  print_chosen(
+      rendering_of(census.common) == Rendering::text
+          ? brief(table, {"tensor", "format", "block", "blocks", "saturated", "with_to_zero", "all_to_zero", "scale_min",
+                          "scale_p50", "scale_max", "sqnr_min_db", "sqnr_p10_db", "sqnr_p50_db", "worst_block"})
+          : table,
+      census.common, 2);
+}
+
 void run(const Census& census, const Arguments& arguments) {
   const studies::Scaling scaling = census.request.scaling();
   const studies::CensusConfig config = census.request.config();
   const std::vector<tensors::Tensor> tensors = opened(census.request);
   const std::vector<studies::Group> groups = census.request.groups.of(tensors);
   ProgressLine progress;
+  if (census.request.blocks) return print_blocks(census, tensors, scaling, config, progress);
   if (census.directory.empty()) {
     chosen_rows(studies::census_table({}, scaling, config.options), census.common);  // a wrong column is told at once
     const auto rows =

@@ -4,6 +4,7 @@
 
 #include "emu/names.hpp"
 #include "studies/census/all_tensors.hpp"
+#include "studies/census/block_statistics.hpp"
 #include "studies/census/census_findings.hpp"
 
 namespace ulpscope::studies {
@@ -39,6 +40,8 @@ void CensusRequest::describe(requests::Fields& fields) {
            "none, a number, amax, pow2, row, 1x128, 128x128, mx:floor|ceil|rceil|even, nvfp4: multiply, round, divide")
       .as_value("SCALE")
       .shown();
+  fields.add("blocks", blocks,
+             "a row for the blocks of each tensor instead: their scales, what saturates or becomes zero, decibels");
   describe_tail(fields);
 }
 
@@ -59,6 +62,9 @@ StudyResult run(const CensusRequest& request, const Progress& progress) {
   const Scaling scaling = request.scaling();
   const CensusConfig config = request.config();
   const tensors::Inputs inputs = request.open();
+  if (request.blocks)
+    return {.tables = {blocks_table(block_statistics_all(inputs.kept, scaling, config, progress), scaling, config.options)},
+            .remarks = tensors::left_out(inputs)};
   const std::vector<Group> groups = request.groups.of(inputs.kept);
   const auto rows = with_groups(census_all(inputs.kept, scaling, config, progress), groups, inputs.kept.size());
   std::vector<reports::Finding> findings;

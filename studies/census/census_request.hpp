@@ -42,6 +42,7 @@ struct PrecisionRequest {
 /// What is asked of a census.
 struct CensusRequest : PrecisionRequest {
   std::string scale = "none";  ///< a word for parse_scaling()
+  bool blocks = false;         ///< what the field's help says
 
   /// Names the members, for the command line, study files and the schema.
   void describe(requests::Fields& fields);

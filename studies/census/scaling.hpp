@@ -89,6 +89,12 @@ class ScaleMap {
 
   /// Rows of blocks, and blocks in a row: block (i, j) has the scale number i * blocks_per_row() + j.
   std::size_t blocks_per_row() const noexcept { return static_cast<std::size_t>(blocks_per_row_); }
+  /// Elements of a row, and extents of a block.
+  ///@{
+  std::uint64_t columns() const noexcept { return columns_; }
+  std::uint64_t block_rows() const noexcept { return block_rows_; }
+  std::uint64_t block_columns() const noexcept { return block_columns_; }
+  ///@}
   /// A scale by its number.
   const ElementScale& block(std::size_t number) const noexcept { return scales_[number]; }
   /// How many scales there are.

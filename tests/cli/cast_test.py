@@ -205,6 +205,88 @@ class Layouts(Folder):
         return err, next(csv.DictReader(out.splitlines()))
 
 
+class Blocks(Folder):
+    """census --blocks beside what lies in the files that cast writes."""
+
+    def blocks(self, to, scale, *more):
+        out, err = self.run_here("census", "m.safetensors", "--to", to, "--scale", scale, "--blocks", "--csv", *more)
+        return list(csv.DictReader(out.splitlines()))
+
+    def decoded(self, to, rule):
+        """Values by rows, stored scales, and the second one."""
+        _, data = self.cast("--to", to, "--scale", rule, source="m.safetensors")
+        if to == "e4m3":
+            codes = [decoded(E4M3, code, 8) for code in data[NAME]]
+        else:
+            codes = [decoded(E2M1, code, 4) for code in nibbles(data[NAME])]
+        raw = data[NAME + ".scale"]
+        if rule == "nvfp4":
+            return codes, [decoded(E4M3, code, 8) for code in raw], floats(data[NAME + ".global_scale"])[0]
+        return codes, [2.0 ** (code - 127) for code in raw] if rule.startswith("mx") else floats(raw), 1.0
+
+    def test_they_are_those_of_the_files(self):
+        self.values[:32] = [0.0] * 32  # two blocks of 16, one of 32
+        self.values[32:64] = [1e-30] * 31 + [0.5]  # one of which the small ones vanish
+        self.values[64:80] = [1e-9] * 16  # and one too small for any nvfp4 scale
+        self.write("m.safetensors", {NAME: self.tensor([ROWS, COLUMNS], self.values)})
+        values = [float32(x) for x in self.values]
+        for to, rule, columns, rows in (("e4m3", "row", COLUMNS, 1), ("e4m3", "1x128", 128, 1), ("e4m3", "128x128", 128, 128),
+                                        ("e4m3", "mx:floor", 32, 1), ("e2m1", "mx:floor", 32, 1), ("e2m1", "mx:rceil", 32, 1), ("e2m1", "nvfp4", 16, 1)):
+            codes, scales, second = self.decoded(to, rule)
+            row, = self.blocks(to, rule)
+            per_row = -(-COLUMNS // columns)
+            # Where it is one block, its extents are the tensor's.
+            self.assertEqual(row["block"], f"{rows}x{columns}")
+            blocks = {}
+            for i, x in enumerate(values):
+                blocks.setdefault(i // COLUMNS // rows * per_row + i % COLUMNS // columns, []).append((x, codes[i]))
+            counts = dict.fromkeys(("blocks", "zero", "nonfinite", "with_to_zero", "all_to_zero"), 0)
+            sqnr = []
+            for block, elements in sorted(blocks.items()):
+                scale = scales[block] * second
+                counts["blocks"] += 1
+                counts["zero"] += all(x == 0 for x, _ in elements)
+                counts["with_to_zero"] += any(x != 0 and code * scale == 0 for x, code in elements)
+                counts["all_to_zero"] += any(x != 0 for x, _ in elements) and all(code * scale == 0 for _, code in elements)
+                signal, noise = sum(x * x for x, _ in elements), sum((x - code * scale) ** 2 for x, code in elements)
+                if signal:
+                    sqnr.append((10 * math.log10(signal / noise) if noise else math.inf, block))
+            for column, count in counts.items():
+                self.assertEqual(int(row[column]), count, (rule, column))
+            ranked = sorted(decibels for decibels, _ in sqnr)
+            at = lambda numbers, share: numbers[max(math.ceil(share * len(numbers)), 1) - 1]  # noqa: E731
+            for column, share in (("min", 0), ("p1", 0.01), ("p10", 0.1), ("p50", 0.5), ("p90", 0.9), ("max", 1)):
+                got, wanted = float(row[f"sqnr_{column}_db"]), at(ranked, share)
+                self.assertTrue(got == wanted or abs(got - wanted) < 1e-4, (rule, column, got, wanted))
+            for column, share in (("min", 0), ("p1", 0.01), ("p50", 0.5), ("p99", 0.99), ("max", 1)):
+                self.assertEqual(float(row[f"scale_{column}"]), at(sorted(scales), share), (rule, column))
+            worst = min(sqnr, key=lambda one: one[0])[1]
+            self.assertEqual(row["worst_block"], f"{worst // per_row};{worst % per_row}")
+
+    def test_saturated_blocks(self):
+        block = lambda largest: [1.0] * 31 + [largest]  # noqa: E731
+        self.write("m.safetensors", {NAME: self.tensor([2, 64], block(6) + block(6.5) + block(7.5) + block(8))})
+        row, = self.blocks("e2m1", "mx:floor")  # under 2^0 the largest is 6, under 2^1 12
+        self.assertEqual((row["blocks"], row["saturated"]), ("4", "2"))
+        self.assertEqual(self.blocks("e2m1", "mx:rceil")[0]["saturated"], "0")
+
+    def test_infinities_and_nans(self):
+        self.write("m.safetensors", {NAME: self.tensor([1, 96], [1.0] * 32 + [float("inf")] + [1.0] * 31 + [float("nan")] * 32)})
+        for rule in "mx:rceil", "1x128":
+            row, = self.blocks("e4m3", rule)
+            self.assertEqual(row["nonfinite"], "2" if rule == "mx:rceil" else "1")
+        self.write("m.safetensors", {NAME: self.tensor([0, 64], [])})
+        row, = self.blocks("e4m3", "mx:rceil")
+        self.assertEqual((row["sqnr_p50_db"], row["saturated"]), ("nan", "0"))
+
+    def test_threads_and_what_is_wrong(self):
+        self.assertEqual(self.blocks("e2m1", "nvfp4", "--threads", "1"), self.blocks("e2m1", "nvfp4", "--threads", "2"))
+        for words, wanted in ((("--scale", "amax"), "--blocks: --scale amax has one scale for a tensor"), ((), "--blocks: --scale none has one scale"),
+                              (("--scale", "row", "-o", "out"), "a report has no table of blocks"), (("--scale", "row", "--all-tensors"), "is of each tensor"),
+                              (("--scale", "row", "--where", "x > 3"), "unknown column")):
+            self.assertIn(wanted, self.refused("census", "m.safetensors", "--to", "e4m3", "--blocks", *words))
+
+
 SHARDS = ("model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors")
 
 
