@@ -10,10 +10,14 @@ HEADERS = (".hpp", ".h", ".cuh")
 
 
 def changed(root, since):
-    """Names of files that differ from a commit and still exist, from the root."""
-    words = ["git", "diff", "--name-only", "--diff-filter=d", since, "--"]
-    done = subprocess.run(words, cwd=root, capture_output=True, text=True, check=True, timeout=60)
-    return done.stdout.split("\n")[:-1]
+    """Names of files that differ from a commit and still exist, from the root: the last changed first."""
+    def names(*words):
+        done = subprocess.run(["git", *words], cwd=root, capture_output=True, text=True, check=True, timeout=60)
+        return list(filter(None, done.stdout.split("\n")))
+    place = {}
+    for name in names("log", "--name-only", "--format=", f"{since}..HEAD"):
+        place.setdefault(name, len(place))
+    return sorted(names("diff", "--name-only", "--diff-filter=d", since, "--"), key=lambda name: place.get(name, -1))
 
 
 def included_by(root, sources):
@@ -32,7 +36,7 @@ def included_by(root, sources):
 
 def to_compile(root, sources, names):
     """Of `sources` those that are among `names`, and for every header there one by which it is seen: that of its own name, or else
-    the first that includes it, directly rather than by way of others."""
+    the first that includes it, directly rather than by way of others. In the order of `names`."""
     known, users, chosen = set(sources), None, []
     for name in names:
         if name in known:
@@ -40,7 +44,7 @@ def to_compile(root, sources, names):
         elif name.endswith(HEADERS):
             users = included_by(root, sources) if users is None else users
             chosen += first_user(users, known, name)
-    return sorted(set(chosen))
+    return list(dict.fromkeys(chosen))
 
 
 def first_user(users, known, header):

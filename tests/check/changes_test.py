@@ -50,7 +50,12 @@ class Changes(unittest.TestCase):
         git("commit", "-a", "-m", "second")
         self.write("a/own.cpp", "// not committed")
         (self.root / "a/first.cpp").unlink()
-        self.assertEqual(changes.changed(self.root, "HEAD^"), ["a/other.cpp", "a/own.cpp", "a/own.hpp"])
+        self.assertEqual(changes.changed(self.root, "HEAD^"), ["a/own.cpp", "a/other.cpp", "a/own.hpp"])
+        git("checkout", "a/own.cpp")
+        self.write("a/own.hpp", "// newer")
+        git("commit", "-a", "-m", "third")
+        self.assertEqual(changes.changed(self.root, "HEAD~2"), ["a/own.hpp", "a/other.cpp"])
+        self.assertEqual(self.compiled(*changes.changed(self.root, "HEAD~2")), ["a/own.cpp", "a/other.cpp"])
 
     def test_every_target_of_the_fuzzer_has_its_files_which_exist(self):
         readers = changes.readers(ROOT)

@@ -10,7 +10,8 @@ PART       sanitize  the sanitized build and its default tests
            fuzz      every corpus given to every reader, then each target fuzzed for --seconds (60)
            changed   tidy and fuzz of what changed since a commit, for CI: within twice --minutes (3), builds apart
            all but `changed` if none is named
---since    a commit: tidy and fuzz only what differs from it; of `changed` HEAD^ unless given
+--since    a commit: tidy and fuzz only what differs from it, but the reader `study`, for which all is built; of `changed` HEAD^
+           unless given
 --only     tidy files below a folder, or a file; may be repeated
 --minutes  tidy begins no file after so many minutes, and says how many it left out, and fuzzing takes so many for all targets
            together; without it there is no limit
@@ -114,9 +115,10 @@ def tidy(options):
 def fuzz(options):
     log = log_of("fuzz")
     targets = list(changes.readers(ROOT)) if options.since is None else changes.to_fuzz(ROOT, changes.changed(ROOT, options.since))
+    replayed = list(changes.readers(ROOT))
+    if options.since is not None:  # `study` needs every room built with sanitizers, four times what the other readers need
+        replayed, targets = ([name for name in names if name != "study"] for names in (replayed, targets))
     say(f"fuzzing, after the corpora: {' '.join(targets) or 'nothing changed'} (log: {log.relative_to(ROOT)})")
-    # `study` needs every room built with sanitizers, four times what the other readers need: of a change only where it is one of it.
-    replayed = [name for name in changes.readers(ROOT) if options.since is None or name != "study" or name in targets]
     run(["tests/fuzz/run", "--replay", *replayed], log, "a corpus")
     if targets:
         seconds = min(options.seconds, max(1, int(60 * options.minutes) // len(targets))) if options.minutes else options.seconds
