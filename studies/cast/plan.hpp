@@ -13,7 +13,7 @@ namespace ulpscope::studies {
 
 /// What becomes of the tensors whose names match. The members mean what their fields' help says.
 struct PlanRule {
-  std::string match = {}, to = {}, scale = "none", reason = {};
+  std::string match = {}, to = {}, scale = "none", reason = {};  ///< as the keys of these names
 
   /// The word of `to` for a tensor that stays as it is.
   static constexpr const char* copy = "copy";
@@ -33,8 +33,8 @@ struct PlanRule {
 /// Which rule each tensor follows, and how all of them are named. The members mean what their fields' help says.
 struct CastPlan {
   std::string layout = "ulpscope";  ///< see layouts()
-  std::vector<std::string> fused;
-  std::vector<PlanRule> rules;  ///< the first that matches decides; what none matches stays as it is
+  std::vector<std::string> fused;   ///< sets of parts of names, with commas between them
+  std::vector<PlanRule> rules;      ///< the first that matches decides; what none matches stays as it is
 
   /// Names the members but the rules.
   void describe(requests::Fields& fields);

@@ -7,7 +7,7 @@
 #include <limits>
 #include <span>
 
-#include "emu/catalogue.hpp"
+#include "emu/decode.hpp"
 #include "emu/error.hpp"
 #include "emu/names.hpp"
 #include "emu/stop.hpp"

@@ -21,6 +21,7 @@ struct BlockStatistics {
   /// Shares of blocks at which quantiles are told: the least value v with at least this share of the blocks at most v (Hyndman
   /// and Fan 1996, definition 1); 0 is the least value itself.
   static constexpr std::array<double, 5> scale_shares{0, 0.01, 0.5, 0.99, 1};
+  /// The same of decibels.
   static constexpr std::array<double, 6> sqnr_shares{0, 0.01, 0.1, 0.5, 0.9, 1};
 
   std::string tensor;                               ///< its label

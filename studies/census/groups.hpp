@@ -37,8 +37,8 @@ struct Group {
 
 /// Which groups are asked for. The members mean what their fields' help says.
 struct GroupsRequest {
-  std::string group;
-  bool all_tensors = false;
+  std::string group;         ///< a regular expression; empty: none
+  bool all_tensors = false;  ///< whether all are one as well
 
   /// Names the members, for the command line, study files and the schema.
   void describe(requests::Fields& fields);
