@@ -30,7 +30,7 @@ std::string upper_hex(emu::Format format, emu::Code code) {
 }
 
 /// In quotes, fit for a terminal and for one line.
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   constexpr std::size_t most = 40;
   std::string out = "'";
   for (const char c : text.substr(0, most)) {
@@ -83,15 +83,15 @@ std::string generator(const Evaluation& evaluation) {
 std::string wrong_field(emu::Format format, std::string_view field) {
   const std::string name = emu::format_name(format);
   if (field.find_first_not_of(all_digits) != std::string_view::npos)
-    return quoted(field) + " is not hexadecimal; write a code of " + name + " in hexadecimal digits alone, e.g. " +
+    return in_quotes(field) + " is not hexadecimal; write a code of " + name + " in hexadecimal digits alone, e.g. " +
            example_code(format);
   if (field.size() > hex_digits(format))
-    return quoted(field) + " has " + counted(field.size(), "digit") + "; a code of " + name + " has " +
+    return in_quotes(field) + " has " + counted(field.size(), "digit") + "; a code of " + name + " has " +
            std::to_string(hex_digits(format)) + ", e.g. " + example_code(format);
   emu::Code code = 0;
   for (const char c : field) code = code << 4 | (upper_digits.find(c >= 'a' ? static_cast<char>(c - 'a' + 'A') : c));
   if (code > format.code_mask())
-    return quoted(field) + " is beyond the " + std::to_string(format.bits()) + " bits of " + name + "; its codes end at " +
+    return in_quotes(field) + " is beyond the " + std::to_string(format.bits()) + " bits of " + name + "; its codes end at " +
            upper_hex(format, format.code_mask());
   return "";
 }
@@ -101,7 +101,7 @@ std::string wrong_field(emu::Format format, std::string_view field) {
 Operation parse_operation(const std::string& word) {
   for (const OperationFacts& facts : operations)
     if (facts.name == normalised(word)) return facts.operation;
-  throw Error("unknown operation " + quoted(word) + "; there are " + operation_words(", "));
+  throw Error("unknown operation " + in_quotes(word) + "; there are " + operation_words(", "));
 }
 
 emu::Tininess parse_tininess(const std::string& word) {
