@@ -10,6 +10,7 @@
 #include "emu/names.hpp"
 #include "studies/cast/cast_folder.hpp"
 #include "studies/cast/cast_tensors.hpp"
+#include "studies/cast/is_no_input.hpp"
 #include "tensors/caster.hpp"
 #include "tensors/checkpoint.hpp"
 #include "tensors/inputs.hpp"
@@ -17,12 +18,6 @@
 
 namespace ulpscope::studies {
 namespace {
-
-void check_output(const CastFileRequest& request, const std::string& output) {
-  std::error_code ignored;
-  for (const std::string& in : {request.input, request.input.substr(0, request.input.find(':'))})
-    if (std::filesystem::equivalent(in, output, ignored)) throw Error(output + ": is the input itself; choose another name");
-}
 
 std::vector<std::string> write_one_file(const CastFileRequest& request, const CastPlan& plan, const std::string& output,
                                         const Progress& progress) {
@@ -108,7 +103,7 @@ CastPlan CastFileRequest::resolved() const {
 
 std::vector<std::string> write_cast(const CastFileRequest& request, const std::string& output, bool codes,
                                     const Progress& progress) {
-  check_output(request, output);
+  check_is_no_input(request.input, output);
   const std::string extension = std::filesystem::path(output).extension().string();
   if (extension == ".npy") return write_npy(request, output, codes);
   const bool is_file = extension == ".safetensors";

@@ -7,6 +7,7 @@
 #include "emu/error.hpp"
 #include "emu/visible.hpp"
 #include "studies/cast/cast_tensors.hpp"
+#include "studies/cast/is_no_input.hpp"
 #include "tensors/inputs.hpp"
 #include "tensors/write_checkpoint.hpp"
 
@@ -70,13 +71,16 @@ std::vector<std::string> write_cast_folder(const CastFileRequest& request, const
   const std::vector<Part> parts = parts_of(request, checkpoint, folder);
   const tensors::Inputs all = all_of(parts);
   CastTensors cast(request, plan, all, progress);
+  const std::string index = fs::path(checkpoint.index).filename().string();
+  for (const Part& part : parts) check_is_no_input(request.input, (fs::path(folder) / part.name).string());
+  if (!index.empty()) check_is_no_input(request.input, (fs::path(folder) / index).string());
 
   tensors::NewCheckpoint written(folder);
   for (const Part& part : parts) {
     const FileContents contents = cast.of(part.inputs, tensors::metadata(part.path));
     written.add(part.name, contents.rounded, contents.beside);
   }
-  written.commit(fs::path(checkpoint.index).filename().string());
+  written.commit(index);
   return cast.remarks();
 }
 

@@ -127,7 +127,7 @@ std::optional<Grid> grid_of(const std::vector<std::uint64_t>& shape, const std::
   for (std::size_t i = 0; i + 1 < shape.size(); ++i) rows *= shape[i];
   for (std::size_t i = 0; i + 1 < scales.size(); ++i) block_rows *= scales[i];
   grid.blocks_per_row = scales.empty() ? 1 : scales.back();
-  if (grid.columns == 0 || rows == 0) return std::nullopt;
+  if (grid.columns == 0 || rows == 0) return grid;  // no element is read
   const auto block_columns =
       grid.blocks_per_row == 1 ? std::optional(grid.columns) : block_extent(grid.columns, grid.blocks_per_row);
   const auto rows_of_block = block_rows == 1 ? std::optional(rows) : block_extent(rows, block_rows);

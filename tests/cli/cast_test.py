@@ -350,6 +350,20 @@ class Checkpoints(Folder):
         self.assertEqual(code, 2, err)
         self.assertFalse((self.path / "out").exists())
 
+    def test_no_file_of_the_input_is_written_over(self):
+        model, index = self.path / "model", "model/model.safetensors.index.json"
+        (self.path / "same").symlink_to(model)
+        (self.path / "out").mkdir()
+        (self.path / "out" / SHARDS[1]).hardlink_to(model / SHARDS[1])
+        before = {path.name: path.read_bytes() for path in model.iterdir()}
+        for source, out, named in (("model/*.safetensors", "model", f"model/{SHARDS[0]}"), (index, "model", f"model/{SHARDS[0]}"),
+                                   ("model", "model", "model"), ("model", "same", "same"), ("model", "out", f"out/{SHARDS[1]}"),
+                                   ("model", f"model/{SHARDS[1]}", f"model/{SHARDS[1]}"), ("m.safetensors", "m.safetensors", "m.safetensors"),
+                                   (f"m.safetensors:{NAME}", "m.safetensors", "m.safetensors")):
+            self.assertRegex(self.refused("cast", source, "--to", "e4m3", "-o", out), f"^{named}: is the input itself(, .*)?; choose another name$")
+            self.assertEqual({path.name: path.read_bytes() for path in model.iterdir()}, before, (source, out))
+        self.assertEqual([path.name for path in (self.path / "out").iterdir()], [SHARDS[1]])
+
     def test_a_link_in_the_folder_is_not_followed(self):
         (self.path / "out").mkdir()
         (self.path / "victim").write_text("mine")
@@ -569,6 +583,16 @@ class Diff(Folder):
         self.write("b.safetensors", {"n1": self.tensor([2], w), "n2": self.tensor([2], w), "k": self.tensor([1], [1])})
         _, out, _ = self.diff("a.safetensors", "b.safetensors", "--json")
         self.assertEqual([row["problem"] for row in json.loads(out)["unmatched"]], ["missing", "added", "added"])
+
+    def test_tensors_without_elements_and_of_one(self):
+        self.write("a.safetensors", {"e": self.tensor([0, 32], []), "f": self.tensor([32, 0], []), "g": self.tensor([0], []),
+                                     "s": self.tensor([], [0.5]), "w": self.tensor([2, 32], [0.5] * 64)})
+        for to, scale in (("e4m3", "amax"), ("e4m3", "row"), ("e4m3", "128x128"), ("e4m3", "mx:floor"), ("e2m1", "nvfp4"), ("int8", "row")):
+            with self.subTest(to=to, scale=scale):
+                self.run_here("cast", "a.safetensors", "--to", to, "--scale", scale, "-o", "b.safetensors")
+                _, out, err = self.diff("a.safetensors", "b.safetensors", "--json")
+                self.assertIn("5 tensors compared, ", err)
+                self.assertEqual(json.loads(out)["unmatched"], [])
 
     def test_of_signed_zeros_and_nans(self):
         self.write("a.safetensors", {"old": self.tensor([2], [0.0, float("nan")]), "k": self.tensor([1], [1])})
