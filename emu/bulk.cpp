@@ -37,16 +37,16 @@ detail::Traffic traffic(std::span<const In> in, std::span<Out> out) {
 }
 
 /// The random word of element i, zero where the rounding needs none.
-std::uint32_t random_word(const RoundingOptions& options, RandomBits random, std::size_t i) {
+std::uint32_t word_of(const RoundingOptions& options, RandomBits random, std::size_t i) {
   return options.rounding == Rounding::stochastic ? rounding_bits(random.seed, random.first + i) : 0;
 }
 
-/// fill_random() in pieces that end where the counter's low word does.
+/// fill_random() in pieces that end where the low word of the blocks' counter does.
 void fill_random(RandomBits random, std::span<std::uint32_t> out) {
+  constexpr std::uint64_t piece = elements_a_block << 32;
   for (std::size_t done = 0; done < out.size();) {
     const std::uint64_t first = random.first + done;
-    const std::uint64_t left = (std::uint64_t{1} << 32) - (first & 0xffffffffu);
-    const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(left, out.size() - done));
+    const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(piece - first % piece, out.size() - done));
     detail::fill_random(random.seed, first, out.data() + done, size);
     done += size;
   }
@@ -99,6 +99,31 @@ void in_blocks(std::span<const Float> in, std::span<Out> out, const RoundingOpti
   });
 }
 
+/// Whether doubles are floats, which they then are made: NaNs are.
+bool make_floats(std::span<const double> in, float* out) {
+  int others = 0;
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    out[i] = static_cast<float>(in[i]);
+    others |= static_cast<int>(static_cast<double>(out[i]) != in[i]) & static_cast<int>(in[i] == in[i]);
+  }
+  return others == 0;
+}
+
+/// Stochastic rounding of doubles, by kernel(floats, first, options, random) where a block of them are floats, by
+/// one(x, i) where not.
+template <class Kernel, class One>
+void stochastic_of_doubles(std::span<const double> in, RoundingOptions options, RandomBits random, Kernel kernel, One one) {
+  options.subnormals_are_zero = false;  // those of double, which are no floats
+  Block<float> floats;
+  for_each_block(in.size(), [&](std::size_t first, std::size_t size) {
+    const detail::FloatEnvironment environment(detail::Direction::nearest);
+    if (make_floats(in.subspan(first, size), floats.data()))
+      kernel(std::span<float>(floats).first(size), first, options, RandomBits{random.seed, random.first + first});
+    else
+      for (std::size_t i = first; i < first + size; ++i) one(in[i], i);
+  });
+}
+
 }  // namespace
 
 template <class Float, class Word>
@@ -107,9 +132,20 @@ void encode(Format format, std::span<const Float> values, std::span<Word> codes,
   assert(values.size() == codes.size() && format.bits() <= std::numeric_limits<Word>::digits);
   const auto plan = plan_for<Float>(format, options, false);
   const detail::FloatEnvironment environment(plan ? plan->direction : detail::Direction::nearest);
+  const auto one = [&](Float x, std::size_t i) {
+    codes[i] = static_cast<Word>(encode(format, x, options, word_of(options, random, i)));
+  };
+  if constexpr (std::is_same_v<Float, double>) {
+    if (options.rounding == Rounding::stochastic && fits_float(format))
+      return stochastic_of_doubles(
+          values, options, random,
+          [&](std::span<float> in, std::size_t first, const RoundingOptions& own, RandomBits words) {
+            encode(format, std::span<const float>(in), codes.subspan(first, in.size()), own, words);
+          },
+          one);
+  }
   if (!plan) {
-    for (std::size_t i = 0; i < values.size(); ++i)
-      codes[i] = static_cast<Word>(encode(format, values[i], options, random_word(options, random, i)));
+    for (std::size_t i = 0; i < values.size(); ++i) one(values[i], i);
     return;
   }
   if constexpr (sizeof(Word) == sizeof(std::uint64_t)) {
@@ -132,9 +168,21 @@ void round_to(Format format, std::span<const Float> values, std::span<Float> rou
   assert(values.size() == rounded.size() && (std::is_same_v<Float, double> || fits_float(format)));
   const auto plan = fits_float(format) ? plan_for<Float>(format, options, true) : std::nullopt;
   const detail::FloatEnvironment environment(plan ? plan->direction : detail::Direction::nearest);
+  const auto one = [&](Float x, std::size_t i) {
+    rounded[i] = static_cast<Float>(round_to(format, x, options, word_of(options, random, i)).value);
+  };
+  if constexpr (std::is_same_v<Float, double>) {
+    if (options.rounding == Rounding::stochastic && fits_float(format))
+      return stochastic_of_doubles(
+          values, options, random,
+          [&](std::span<float> in, std::size_t first, const RoundingOptions& own, RandomBits words) {
+            round_to(format, std::span<const float>(in), in, own, words);
+            std::copy_n(in.data(), in.size(), rounded.data() + first);
+          },
+          one);
+  }
   if (!plan) {
-    for (std::size_t i = 0; i < values.size(); ++i)
-      rounded[i] = static_cast<Float>(round_to(format, values[i], options, random_word(options, random, i)).value);
+    for (std::size_t i = 0; i < values.size(); ++i) one(values[i], i);
     return;
   }
   if constexpr (std::is_same_v<Float, double>) {
@@ -180,8 +228,8 @@ void convert(Format from, std::span<const FromWord> codes, Format to, std::span<
   const detail::FloatEnvironment environment(detail::Direction::nearest);
   if (sizeof(FromWord) > sizeof(std::uint32_t) || !decoding) {
     for (std::size_t i = 0; i < codes.size(); ++i)
-      out[i] = static_cast<ToWord>(
-          convert(from, Code{codes[i]} & from.code_mask(), to, options, random_word(options, random, i)).code);
+      out[i] =
+          static_cast<ToWord>(convert(from, Code{codes[i]} & from.code_mask(), to, options, word_of(options, random, i)).code);
     return;
   }
   if constexpr (sizeof(FromWord) <= sizeof(std::uint32_t)) {

@@ -39,9 +39,20 @@ ULPSCOPE_INLINE constexpr PhiloxBlock philox4x32(std::uint64_t key, std::uint64_
   return {{c0, c1, c2, c3}};
 }
 
+/// Elements whose random bits are the words of one block.
+inline constexpr std::uint64_t elements_a_block = 4;
+/// Counts the rules for them there have been, for what keeps results of stochastic rounding: under the first each element had a
+/// block of its own, and took its first word.
+inline constexpr int rounding_bits_version = 2;
+
 /// The 32 random bits that stochastic rounding uses for element `index`.
 ULPSCOPE_INLINE constexpr std::uint32_t rounding_bits(std::uint64_t seed, std::uint64_t index) noexcept {
-  return philox4x32(seed, index).word[0];
+  return philox4x32(seed, index / elements_a_block).word[index % elements_a_block];
+}
+
+/// A random word of its own for each number, for all else.
+ULPSCOPE_INLINE constexpr std::uint32_t random_word(std::uint64_t seed, std::uint64_t number) noexcept {
+  return philox4x32(seed, number).word[0];
 }
 
 }  // namespace ulpscope::emu

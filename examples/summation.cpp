@@ -17,7 +17,7 @@ using namespace ulpscope::emu;
 std::vector<std::uint16_t> normal_halves(std::size_t count, std::uint64_t seed) {
   std::vector<std::uint16_t> out;
   for (std::uint64_t i = 0; i < count; ++i)
-    out.push_back(static_cast<std::uint16_t>(encode(fp16, normal_quantile((rounding_bits(seed, i) + 0.5) * 0x1p-32))));
+    out.push_back(static_cast<std::uint16_t>(encode(fp16, normal_quantile((random_word(seed, i) + 0.5) * 0x1p-32))));
   return out;
 }
 

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "emu/philox.hpp"
 #include "reports/build_info.hpp"
 #include "reports/listed_folder.hpp"
 #include "reports/render.hpp"
@@ -39,6 +40,7 @@ std::string compiler() {
 std::string manifest_of(const std::vector<std::pair<std::string, std::string>>& hashes, const Provenance& provenance) {
   ordered_json manifest{{"program", "ulpscope"}, {"version", version()},  {"commit", commit()},     {"compiler", compiler()},
                         {"cpu", cpu()},          {"gpu", provenance.gpu}, {"seed", provenance.seed}};
+  manifest["stochastic_rounding"] = emu::rounding_bits_version;
   manifest["arguments"] = provenance.arguments;
   manifest["extra"] = ordered_json::object();
   for (const auto& [key, value] : provenance.extra) manifest["extra"][key] = value;

@@ -33,7 +33,7 @@ void decode_to_floats(const DecodePlan& plan, const std::uint8_t* in, float* out
 void decode_to_floats(const DecodePlan& plan, const std::uint16_t* in, float* out, const Loop& loop);
 void decode_to_floats(const DecodePlan& plan, const std::uint32_t* in, float* out, const Loop& loop);
 
-/// out[i] = rounding_bits(seed, first + i); first + i does not pass a multiple of 2^32.
+/// out[i] = rounding_bits(seed, first + i), whose blocks share the high word of their counters.
 void fill_random(std::uint64_t seed, std::uint64_t first, std::uint32_t* out, std::size_t size);
 
 /// Doubles rounded to odd into floats, from which a format of at least two fraction bits less is rounded to as from the doubles

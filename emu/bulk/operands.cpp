@@ -7,6 +7,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 
@@ -18,8 +19,7 @@ namespace ulpscope::emu::detail::HWY_NAMESPACE {
 namespace {
 
 #if HWY_TARGET != HWY_SCALAR
-/// Philox4x32-10 in 64-bit lanes, whose upper halves hold rubbish that no multiplication reads. Two counters a lane pair: the
-/// even ones and the odd ones; word 0 of both is interleaved at the end.
+/// Philox4x32-10 in 64-bit lanes, a counter a lane, whose upper halves hold rubbish that no multiplication reads.
 using D64 = VectorTag<std::uint64_t>;
 using V64 = hn::Vec<D64>;
 
@@ -34,16 +34,22 @@ struct Keys {
   }
 };
 
-/// Word 0 of the blocks of `counter` (low words) and a high word that all share, in the lower half of each lane. The counter's
-/// other two words are zero, so that in the first two rounds half of the products are the same for all.
-HWY_INLINE V64 philox_word0(const Keys& keys, V64 counter, std::uint32_t high) {
+/// The words of as many blocks as there are lanes of 64 bits, from this counter on, in their order; the counters share their
+/// high word. The other two words of a counter are zero, so that in the first two rounds half of the products are the same for
+/// all.
+HWY_INLINE void random_step(const Keys& keys, std::uint64_t first, std::uint32_t* out) {
   const D64 d;
-  const V64 m0 = hn::Set(d, philox_multiplier0), m1 = hn::Set(d, philox_multiplier1);
-  const V64 first = times(counter, m0);
-  const std::uint64_t shared = philox_multiplier0 * (high ^ keys.k0[0]);
-  const V64 second = times(hn::Xor(hn::ShiftRight<32>(first), hn::Set(d, keys.k1[0])), m1);
+  const V64 m0 = hn::Set(d, philox_multiplier0), m1 = hn::Set(d, philox_multiplier1), low = hn::Set(d, 0xffffffffu);
+  // The blocks of one half lie in the even lanes, so that what is interleaved at the end is in order.
+  const V64 lane = hn::Iota(d, 0), half = hn::Set(d, hn::Lanes(d) / 2);
+  const V64 odd = hn::Sub(hn::Zero(d), hn::And(lane, hn::Set(d, std::uint64_t{1})));
+  const V64 counter = hn::Add(hn::Set(d, first), hn::Add(hn::ShiftRight<1>(lane), hn::And(odd, half)));
+
+  const V64 product = times(counter, m0);
+  const std::uint64_t shared = philox_multiplier0 * (static_cast<std::uint32_t>(first >> 32) ^ keys.k0[0]);
+  const V64 second = times(hn::Xor(hn::ShiftRight<32>(product), hn::Set(d, keys.k1[0])), m1);
   V64 c0 = hn::Xor(hn::ShiftRight<32>(second), hn::Set(d, keys.k0[1])), c1 = second;
-  V64 c2 = hn::Xor(first, hn::Set(d, shared >> 32 ^ keys.k1[1])), c3 = hn::Set(d, shared);
+  V64 c2 = hn::Xor(product, hn::Set(d, shared >> 32 ^ keys.k1[1])), c3 = hn::Set(d, shared);
   for (int r = 2; r < philox_rounds; ++r) {
     const V64 p0 = times(c0, m0), p1 = times(c2, m1);
     c0 = hn::Xor3(hn::ShiftRight<32>(p1), c1, hn::Set(d, keys.k0[r]));
@@ -51,15 +57,10 @@ HWY_INLINE V64 philox_word0(const Keys& keys, V64 counter, std::uint32_t high) {
     c1 = p1;
     c3 = p0;
   }
-  return c0;
-}
-
-HWY_INLINE VU random_step(const Keys& keys, std::uint64_t counter) {
-  const D64 d;
-  const V64 even = hn::Add(hn::Set(d, counter), hn::ShiftLeft<1>(hn::Iota(d, 0)));
-  const auto high = static_cast<std::uint32_t>(counter >> 32);
-  const V64 a = philox_word0(keys, even, high), b = philox_word0(keys, hn::Add(even, hn::Set(d, 1)), high);
-  return hn::BitCast(DU(), hn::Or(hn::And(a, hn::Set(d, 0xffffffffu)), hn::ShiftLeft<32>(b)));
+  const V64 words01 = hn::Or(hn::And(c0, low), hn::ShiftLeft<32>(c1)),
+            words23 = hn::Or(hn::And(c2, low), hn::ShiftLeft<32>(c3));
+  hn::StoreU(hn::BitCast(DU(), hn::InterleaveLower(d, words01, words23)), DU(), out);
+  hn::StoreU(hn::BitCast(DU(), hn::InterleaveUpper(d, words01, words23)), DU(), out + hn::Lanes(DU()));
 }
 #endif
 
@@ -119,13 +120,26 @@ void Narrow(const double* in, float* out, std::size_t size, bool subnormals_are_
 }
 
 void FillRandom(std::uint64_t seed, std::uint64_t first, std::uint32_t* out, std::size_t size) {
-  std::size_t i = 0;
 #if HWY_TARGET != HWY_SCALAR
-  const std::size_t lanes = hn::Lanes(DU());
   const Keys keys(seed);
-  for (; i + lanes <= size; i += lanes) hn::StoreU(random_step(keys, first + i), DU(), out + i);
+  HWY_ALIGN std::uint32_t few[2 * hn::MaxLanes(DU())];
+  const std::size_t words_a_step = 2 * hn::Lanes(DU());
+  const std::uint64_t blocks_a_step = words_a_step / elements_a_block;
+  std::uint64_t block = first / elements_a_block;
+  auto skipped = static_cast<std::size_t>(first % elements_a_block);
+  for (std::size_t done = 0; done < size; block += blocks_a_step, skipped = 0) {
+    const std::size_t count = std::min(words_a_step - skipped, size - done);
+    if (count == words_a_step) {
+      random_step(keys, block, out + done);
+    } else {
+      random_step(keys, block, few);
+      std::memcpy(out + done, few + skipped, count * sizeof(std::uint32_t));
+    }
+    done += count;
+  }
+#else
+  for (std::size_t i = 0; i < size; ++i) out[i] = rounding_bits(seed, first + i);
 #endif
-  for (; i < size; ++i) out[i] = rounding_bits(seed, first + i);
 }
 
 }  // namespace ulpscope::emu::detail::HWY_NAMESPACE

@@ -101,7 +101,7 @@ void require_both_ways(emu::Format format) {
   const Lanes<Word, Float> lanes(format);
   require_every_length_and_alignment("decode", laws::decoding<Word, Float>(format), lanes.codes);
   for (const emu::Rounding rounding : {emu::Rounding::nearest_even, emu::Rounding::stochastic}) {
-    const How how{{.rounding = rounding}, {11, (std::uint64_t{1} << 32) - 100}};
+    const How how{{.rounding = rounding}, {11, (std::uint64_t{1} << 34) - 100}};
     CAPTURE(laws::describe(format, how));
     require_every_length_and_alignment("encode", laws::encoding<Float, Word>(format, how), lanes.values);
     require_every_length_and_alignment("round_to", laws::rounding<Float>(format, how), lanes.values);

@@ -30,7 +30,7 @@ inline constexpr std::array all_kinds{Kind::ordinary, Kind::any_code, Kind::fini
 class Random {
  public:
   explicit Random(std::uint64_t seed) : seed_(seed) {}
-  std::uint32_t operator()() { return rounding_bits(seed_, next_++); }
+  std::uint32_t operator()() { return random_word(seed_, next_++); }
   std::uint32_t below(std::uint32_t bound) { return (*this)() % bound; }
 
   Code code(Format format, Kind kind) {

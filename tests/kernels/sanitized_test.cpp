@@ -41,7 +41,7 @@ template <class Word, class Float>
 void check_spans(emu::Format format, emu::Rounding rounding) {
   for (std::size_t length = 0; length < 70; ++length) {
     std::vector<Word> in(length), out(length);
-    for (std::size_t i = 0; i < length; ++i) in[i] = static_cast<Word>(emu::rounding_bits(length, i) & format.code_mask());
+    for (std::size_t i = 0; i < length; ++i) in[i] = static_cast<Word>(emu::random_word(length, i) & format.code_mask());
     std::vector<Float> decoded(length);
 
     emu::decode(format, std::span<const Word>(in), std::span(decoded));

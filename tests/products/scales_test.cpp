@@ -30,7 +30,7 @@ namespace {
 Values numbers(std::size_t count, std::uint64_t key, emu::Format format) {
   Values values(count);
   for (std::size_t i = 0; i < count; ++i) {
-    const double x = static_cast<double>(emu::rounding_bits(key, i)) * 0x1p-29 - 4;
+    const double x = static_cast<double>(emu::random_word(key, i)) * 0x1p-29 - 4;
     values[i] = static_cast<float>(emu::round_to(format, x).value);
   }
   return values;

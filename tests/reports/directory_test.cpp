@@ -50,6 +50,7 @@ TEST_CASE("a report is its tables, its page, and a manifest with the hash of eac
   CHECK(manifest["extra"]["in"] == "x");
   CHECK(manifest["gpu"] == "none");
   for (const auto* key : {"version", "commit", "compiler", "cpu"}) CHECK_FALSE(manifest[key].get<std::string>().empty());
+  CHECK(manifest["stochastic_rounding"] == 2);
   CHECK(manifest["files"].size() == 3);
   for (const auto& [name, hash] : manifest["files"].items()) CHECK(hash == sha256(bytes_of(report + "/" + name)));
 }

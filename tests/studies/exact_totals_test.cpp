@@ -31,8 +31,8 @@ constexpr int least_scale = -40, last_scale = 40;
 std::vector<float> hard_values(std::size_t count, std::uint64_t seed) {
   std::vector<float> values;
   for (std::uint64_t i = 0; values.size() < count; ++i) {
-    const std::uint32_t random = emu::rounding_bits(seed, 3 * i), shape = emu::rounding_bits(seed, 3 * i + 1);
-    const std::uint32_t place = emu::rounding_bits(seed, 3 * i + 2);
+    const std::uint32_t random = emu::random_word(seed, 3 * i), shape = emu::random_word(seed, 3 * i + 1);
+    const std::uint32_t place = emu::random_word(seed, 3 * i + 2);
     const int cut = static_cast<int>(shape % 24);
     const std::uint32_t ties = (random >> cut << cut) + (std::uint32_t{1} << cut >> 1) + shape / 24 % 3 - 1;
     const std::uint32_t fraction = shape / 72 % 2 == 0 ? ties : random;
@@ -243,7 +243,7 @@ TEST_CASE("the scalar loops fuse as std::fma does", "[studies]") {
       check(sign * 0x1p18F, 0x1p18F, c);
     }
   for (std::uint64_t i = 0; i < 10000; ++i) {
-    const auto part = [&](std::uint64_t k) { return static_cast<float>(emu::rounding_bits(11, 3 * i + k) >> 8); };
+    const auto part = [&](std::uint64_t k) { return static_cast<float>(emu::random_word(11, 3 * i + k) >> 8); };
     check(part(0), part(1) - 0x1p23F, std::ldexp(part(2) + 1, 30 + static_cast<int>(i % 40)));
   }
 }
@@ -251,7 +251,7 @@ TEST_CASE("the scalar loops fuse as std::fma does", "[studies]") {
 TEST_CASE("every SIMD path and number of threads gives the same bytes, and those of the census", "[studies]") {
   // Formats of every kind in one sweep, so that they share what they may; full buffers and rests.
   std::vector<float> values = with_specials(hard_values(40000, 5));
-  for (std::size_t i = 0; i < values.size() / 2; ++i) values[2 * i] = static_cast<float>(emu::rounding_bits(6, i)) * 0x1p-31F;
+  for (std::size_t i = 0; i < values.size() / 2; ++i) values[2 * i] = static_cast<float>(emu::random_word(6, i)) * 0x1p-31F;
   const auto tensor = tensors::from_values("t", {values.size()}, values);
   const emu::RoundingOptions options = GENERATE(from_range(deterministic_options()));
   studies::CensusConfig config;

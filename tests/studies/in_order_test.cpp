@@ -33,9 +33,9 @@ std::vector<Float> values_of_all_kinds(std::size_t count, int spread) {
                             -Limits::min() / 4};
   std::vector<Float> values;
   for (std::uint64_t i = 0; i < count; ++i) {
-    const std::uint32_t random = emu::rounding_bits(3, 2 * i);
+    const std::uint32_t random = emu::random_word(3, 2 * i);
     const double significand = static_cast<double>(static_cast<std::int32_t>(random)) * 0x1p-31;
-    const int exponent = static_cast<int>(emu::rounding_bits(3, 2 * i + 1) % static_cast<unsigned>(2 * spread)) - spread;
+    const int exponent = static_cast<int>(emu::random_word(3, 2 * i + 1) % static_cast<unsigned>(2 * spread)) - spread;
     values.push_back(i % 37 == 5 ? specials[i / 37 % 8] : static_cast<Float>(std::ldexp(significand, exponent)));
   }
   return values;

@@ -32,7 +32,7 @@ std::size_t product(const Shape& shape) {
 Values numbers(std::size_t count, std::uint64_t key) {
   Values values(count);
   for (std::size_t i = 0; i < count; ++i) {
-    const std::uint32_t word = emu::rounding_bits(key, i);
+    const std::uint32_t word = emu::random_word(key, i);
     values[i] =
         std::ldexp(static_cast<float>(word >> 8) * 0x1p-24F + 1, static_cast<int>(word % 8) - 4) * (word & 8 ? -1.F : 1.F);
   }

@@ -146,7 +146,7 @@ std::vector<std::vector<Real>> initial_parameters(const ModelSpec& model, const 
       const double bound = 1 / std::sqrt(static_cast<double>(parameter.fan_in));
       // Of 24 bits, so that the numbers are the same in float32 and float64.
       for (Real& x : values) {
-        const double unit = static_cast<double>(emu::rounding_bits(seed, next++) >> 8) * 0x1p-23 - 1;
+        const double unit = static_cast<double>(emu::random_word(seed, next++) >> 8) * 0x1p-23 - 1;
         x = static_cast<Real>(static_cast<float>(bound * unit));
       }
     }

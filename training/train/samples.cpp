@@ -91,10 +91,10 @@ Samples markov_samples(std::size_t count, std::size_t context, std::size_t vocab
   samples.count = count;
   for (std::size_t i = 0; i < count; ++i) {
     // The token before the sequence is one that the model does not see.
-    std::size_t a = emu::rounding_bits(0, i * (context + 2)) % vocabulary,
-                b = emu::rounding_bits(0, i * (context + 2) + 1) % vocabulary;
+    std::size_t a = emu::random_word(0, i * (context + 2)) % vocabulary,
+                b = emu::random_word(0, i * (context + 2) + 1) % vocabulary;
     for (std::size_t t = 0; t < context; ++t) {
-      const std::uint32_t chance = emu::rounding_bits(0, i * (context + 2) + 2 + t) >> 29;  // of eight
+      const std::uint32_t chance = emu::random_word(0, i * (context + 2) + 2 + t) >> 29;  // of eight
       const std::size_t d = chance < 4 ? 0 : chance < 6 ? 1 : chance == 6 ? 2 : 3;
       const std::size_t next = (a + d) % vocabulary;
       samples.tokens.push_back(b);
@@ -188,7 +188,7 @@ std::vector<std::size_t> Batches::at(std::uint64_t index) {
     std::iota(order_.begin(), order_.end(), std::size_t{0});
     // Fisher and Yates; a place among n from 32 random bits, by multiplication.
     for (std::size_t n = order_.size(); n > 1; --n) {
-      const std::uint64_t word = emu::rounding_bits(seed_ ^ 0x5bd1e995a2f1c0deU, epoch * trained_ + n - 1);
+      const std::uint64_t word = emu::random_word(seed_ ^ 0x5bd1e995a2f1c0deU, epoch * trained_ + n - 1);
       std::swap(order_[n - 1], order_[static_cast<std::size_t>(word * n >> 32)]);
     }
   }
