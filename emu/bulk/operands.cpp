@@ -34,33 +34,58 @@ struct Keys {
   }
 };
 
-/// The words of as many blocks as there are lanes of 64 bits, from this counter on, in their order; the counters share their
-/// high word. The other two words of a counter are zero, so that in the first two rounds half of the products are the same for
-/// all.
-HWY_INLINE void random_step(const Keys& keys, std::uint64_t first, std::uint32_t* out) {
-  const D64 d;
-  const V64 m0 = hn::Set(d, philox_multiplier0), m1 = hn::Set(d, philox_multiplier1), low = hn::Set(d, 0xffffffffu);
-  // The blocks of one half lie in the even lanes, so that what is interleaved at the end is in order.
-  const V64 lane = hn::Iota(d, 0), half = hn::Set(d, hn::Lanes(d) / 2);
-  const V64 odd = hn::Sub(hn::Zero(d), hn::And(lane, hn::Set(d, std::uint64_t{1})));
-  const V64 counter = hn::Add(hn::Set(d, first), hn::Add(hn::ShiftRight<1>(lane), hn::And(odd, half)));
+/// A block a lane on its way through the rounds.
+struct Blocks {
+  V64 c0, c1, c2, c3;
 
-  const V64 product = times(counter, m0);
-  const std::uint64_t shared = philox_multiplier0 * (static_cast<std::uint32_t>(first >> 32) ^ keys.k0[0]);
-  const V64 second = times(hn::Xor(hn::ShiftRight<32>(product), hn::Set(d, keys.k1[0])), m1);
-  V64 c0 = hn::Xor(hn::ShiftRight<32>(second), hn::Set(d, keys.k0[1])), c1 = second;
-  V64 c2 = hn::Xor(product, hn::Set(d, shared >> 32 ^ keys.k1[1])), c3 = hn::Set(d, shared);
-  for (int r = 2; r < philox_rounds; ++r) {
-    const V64 p0 = times(c0, m0), p1 = times(c2, m1);
-    c0 = hn::Xor3(hn::ShiftRight<32>(p1), c1, hn::Set(d, keys.k0[r]));
-    c2 = hn::Xor3(hn::ShiftRight<32>(p0), c3, hn::Set(d, keys.k1[r]));
+  /// After two rounds, of counters whose other two words are zero, so that half of the products are the same for all: those
+  /// from `first` on, which share their high word.
+  HWY_INLINE Blocks(const Keys& keys, std::uint64_t first) {
+    const D64 d;
+    // The blocks of one half lie in the even lanes, so that what is interleaved at the end is in order.
+    const V64 lane = hn::Iota(d, 0), half = hn::Set(d, hn::Lanes(d) / 2);
+    const V64 odd = hn::Sub(hn::Zero(d), hn::And(lane, hn::Set(d, std::uint64_t{1})));
+    const V64 counter = hn::Add(hn::Set(d, first), hn::Add(hn::ShiftRight<1>(lane), hn::And(odd, half)));
+    const V64 product = times(counter, hn::Set(d, philox_multiplier0));
+    const std::uint64_t shared = philox_multiplier0 * (static_cast<std::uint32_t>(first >> 32) ^ keys.k0[0]);
+    c1 = times(hn::Xor(hn::ShiftRight<32>(product), hn::Set(d, keys.k1[0])), hn::Set(d, philox_multiplier1));
+    c0 = hn::Xor(hn::ShiftRight<32>(c1), hn::Set(d, keys.k0[1]));
+    c2 = hn::Xor(product, hn::Set(d, shared >> 32 ^ keys.k1[1]));
+    c3 = hn::Set(d, shared);
+  }
+
+  HWY_INLINE void round(V64 k0, V64 k1) {
+    const D64 d;
+    const V64 p0 = times(c0, hn::Set(d, philox_multiplier0)), p1 = times(c2, hn::Set(d, philox_multiplier1));
+    c0 = hn::Xor3(hn::ShiftRight<32>(p1), c1, k0);
+    c2 = hn::Xor3(hn::ShiftRight<32>(p0), c3, k1);
     c1 = p1;
     c3 = p0;
   }
-  const V64 words01 = hn::Or(hn::And(c0, low), hn::ShiftLeft<32>(c1)),
-            words23 = hn::Or(hn::And(c2, low), hn::ShiftLeft<32>(c3));
-  hn::StoreU(hn::BitCast(DU(), hn::InterleaveLower(d, words01, words23)), DU(), out);
-  hn::StoreU(hn::BitCast(DU(), hn::InterleaveUpper(d, words01, words23)), DU(), out + hn::Lanes(DU()));
+
+  HWY_INLINE void store(std::uint32_t* out) const {
+    const D64 d;
+    const V64 low = hn::Set(d, 0xffffffffu);
+    const V64 words01 = hn::Or(hn::And(c0, low), hn::ShiftLeft<32>(c1)),
+              words23 = hn::Or(hn::And(c2, low), hn::ShiftLeft<32>(c3));
+    hn::StoreU(hn::BitCast(DU(), hn::InterleaveLower(d, words01, words23)), DU(), out);
+    hn::StoreU(hn::BitCast(DU(), hn::InterleaveUpper(d, words01, words23)), DU(), out + hn::Lanes(DU()));
+  }
+};
+
+/// The words of so many blocks from `first` on, in their order; all counters share their high word. A round waits for the one
+/// before: two sets of blocks go through them side by side.
+HWY_INLINE std::size_t blocks_a_step() { return 2 * hn::Lanes(D64()); }
+HWY_INLINE void random_step(const Keys& keys, std::uint64_t first, std::uint32_t* out) {
+  const D64 d;
+  Blocks a(keys, first), b(keys, first + hn::Lanes(d));
+  for (int r = 2; r < philox_rounds; ++r) {
+    const V64 k0 = hn::Set(d, keys.k0[r]), k1 = hn::Set(d, keys.k1[r]);
+    a.round(k0, k1);
+    b.round(k0, k1);
+  }
+  a.store(out);
+  b.store(out + elements_a_block * hn::Lanes(d));
 }
 #endif
 
@@ -122,12 +147,11 @@ void Narrow(const double* in, float* out, std::size_t size, bool subnormals_are_
 void FillRandom(std::uint64_t seed, std::uint64_t first, std::uint32_t* out, std::size_t size) {
 #if HWY_TARGET != HWY_SCALAR
   const Keys keys(seed);
-  HWY_ALIGN std::uint32_t few[2 * hn::MaxLanes(DU())];
-  const std::size_t words_a_step = 2 * hn::Lanes(DU());
-  const std::uint64_t blocks_a_step = words_a_step / elements_a_block;
+  HWY_ALIGN std::uint32_t few[2 * elements_a_block * hn::MaxLanes(D64())];
+  const std::size_t words_a_step = elements_a_block * blocks_a_step();
   std::uint64_t block = first / elements_a_block;
   auto skipped = static_cast<std::size_t>(first % elements_a_block);
-  for (std::size_t done = 0; done < size; block += blocks_a_step, skipped = 0) {
+  for (std::size_t done = 0; done < size; block += blocks_a_step(), skipped = 0) {
     const std::size_t count = std::min(words_a_step - skipped, size - done);
     if (count == words_a_step) {
       random_step(keys, block, out + done);

@@ -89,6 +89,9 @@ class Rounder {
   /// One where the random bits are below the discarded fraction of x, whose grid has this exponent.
   HWY_INLINE VU up(VF x, VU exponent, VU random) const {
     const VU word = bits(x), own = hn::And(word, set(float_infinity));
+    // Where all are normal, what stands above the discarded bits is shifted out.
+    if (HWY_LIKELY(hn::AllFalse(DI(), hn::Lt(ints(own), ints(least_)))))
+      return chance(hn::Shl(word, hn::Sub(set(32), dropped_)), random);
     const VU fraction = hn::And(word, set((1u << 23) - 1));
     const auto normal = hn::Ne(own, hn::Zero(DU()));
     const VU significand = hn::Or(fraction, hn::IfThenElseZero(normal, set(1u << 23)));
