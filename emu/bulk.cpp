@@ -99,16 +99,6 @@ void in_blocks(std::span<const Float> in, std::span<Out> out, const RoundingOpti
   });
 }
 
-/// Whether doubles are floats, which they then are made: NaNs are.
-bool make_floats(std::span<const double> in, float* out) {
-  int others = 0;
-  for (std::size_t i = 0; i < in.size(); ++i) {
-    out[i] = static_cast<float>(in[i]);
-    others |= static_cast<int>(static_cast<double>(out[i]) != in[i]) & static_cast<int>(in[i] == in[i]);
-  }
-  return others == 0;
-}
-
 /// Stochastic rounding of doubles, by kernel(floats, first, options, random) where a block of them are floats, by
 /// one(x, i) where not.
 template <class Kernel, class One>
@@ -117,7 +107,7 @@ void stochastic_of_doubles(std::span<const double> in, RoundingOptions options, 
   Block<float> floats;
   for_each_block(in.size(), [&](std::size_t first, std::size_t size) {
     const detail::FloatEnvironment environment(detail::Direction::nearest);
-    if (make_floats(in.subspan(first, size), floats.data()))
+    if (detail::make_floats(in.data() + first, floats.data(), size))
       kernel(std::span<float>(floats).first(size), first, options, RandomBits{random.seed, random.first + first});
     else
       for (std::size_t i = first; i < first + size; ++i) one(in[i], i);

@@ -41,6 +41,9 @@ void fill_random(std::uint64_t seed, std::uint64_t first, std::uint32_t* out, st
 /// 57 (2008), theorem 3). Finite doubles beyond the range of float become its largest number.
 void narrow_to_odd(const double* in, float* out, std::size_t size, bool subnormals_are_zero);
 
+/// Makes floats of doubles. @returns whether that changed none, NaNs apart
+bool make_floats(const double* in, float* out, std::size_t size);
+
 /// Asks for the first half of the page after `at`, spread over the `bytes` at a time that a loop reads of this one. Hardware
 /// prefetchers stop at page boundaries (Intel 64 and IA-32 Architectures Optimization Reference Manual, "Data Prefetching").
 inline void prefetch_next_page(const void* at, std::size_t bytes) noexcept {

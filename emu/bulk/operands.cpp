@@ -144,6 +144,25 @@ void Narrow(const double* in, float* out, std::size_t size, bool subnormals_are_
   std::memcpy(out + i, few, (size - i) * sizeof(float));
 }
 
+void MakeFloats(const double* in, float* out, std::size_t size, bool& are_floats) {
+  const VectorTag<double> d;
+  const hn::Rebind<float, decltype(d)> narrow_d;
+  const std::size_t lanes = hn::Lanes(d);
+  auto same = hn::Eq(hn::Zero(d), hn::Zero(d));
+  std::size_t i = 0;
+  for (; i + lanes <= size; i += lanes) {
+    const auto x = hn::LoadU(d, in + i);
+    const auto x_float = exact_floats(d, x);
+    hn::StoreU(x_float, narrow_d, out + i);
+    same = hn::And(same, hn::Or(hn::Eq(hn::PromoteTo(d, x_float), x), hn::Ne(x, x)));
+  }
+  are_floats = hn::AllTrue(d, same);
+  for (; i < size; ++i) {
+    out[i] = static_cast<float>(in[i]);
+    are_floats = are_floats && (static_cast<double>(out[i]) == in[i] || in[i] != in[i]);
+  }
+}
+
 void FillRandom(std::uint64_t seed, std::uint64_t first, std::uint32_t* out, std::size_t size) {
 #if HWY_TARGET != HWY_SCALAR
   const Keys keys(seed);
@@ -173,10 +192,16 @@ HWY_AFTER_NAMESPACE();
 namespace ulpscope::emu::detail {
 
 HWY_EXPORT(FillRandom);
+HWY_EXPORT(MakeFloats);
 HWY_EXPORT(Narrow);
 
 void fill_random(std::uint64_t seed, std::uint64_t first, std::uint32_t* out, std::size_t size) {
   HWY_DYNAMIC_DISPATCH(FillRandom)(seed, first, out, size);
+}
+bool make_floats(const double* in, float* out, std::size_t size) {
+  bool are_floats = false;
+  HWY_DYNAMIC_DISPATCH(MakeFloats)(in, out, size, are_floats);
+  return are_floats;
 }
 void narrow_to_odd(const double* in, float* out, std::size_t size, bool subnormals_are_zero) {
   HWY_DYNAMIC_DISPATCH(Narrow)(in, out, size, subnormals_are_zero);

@@ -21,24 +21,22 @@
 namespace ulpscope::studies {
 namespace {
 
-constexpr std::uint64_t chunk_elements = 1 << 16;  // sums are formed per chunk: changing this changes last bits
 constexpr std::uint64_t chunks_in_flight = 64;     // bounds memory; changes nothing else
 
-/// Calls partial(first, size) for every chunk, in parallel, and merge(result) in the order of the chunks.
+/// Calls partial(first, size) for every chunk of a part, in parallel, and merge(result) in the order of the chunks.
 template <class Partial, class Merge>
-void for_each_chunk(std::uint64_t count, const CensusConfig& config, Partial partial, Merge merge) {
-  const std::uint64_t chunks = (count + chunk_elements - 1) / chunk_elements;
+void for_each_chunk(const ElementRange& part, const CensusConfig& config, Partial partial, Merge merge) {
+  const std::uint64_t chunks = (part.count + chunk_elements - 1) / chunk_elements;
   for (std::uint64_t batch = 0; batch < chunks; batch += chunks_in_flight) {
     const std::uint64_t batch_end = std::min(chunks, batch + chunks_in_flight);
     using Result = decltype(partial(std::uint64_t{0}, std::size_t{0}));
     std::vector<Result> results(static_cast<std::size_t>(batch_end - batch));
     tensors::for_each_index(results.size(), config.threads, [&](std::size_t i) {
-      const std::uint64_t first = (batch + i) * chunk_elements;
-      const auto size = static_cast<std::size_t>(std::min(chunk_elements, count - first));
-      results[i] = partial(first, size);
+      const std::uint64_t done = (batch + i) * chunk_elements;
+      results[i] = partial(part.first + done, static_cast<std::size_t>(std::min(chunk_elements, part.count - done)));
     });
-    for (const Result& result : results) merge(result);
-    if (config.progress) config.progress(std::min(count, batch_end * chunk_elements));
+    for (Result& result : results) merge(std::move(result));
+    if (config.progress) config.progress(std::min(part.count, batch_end * chunk_elements));
   }
 }
 
@@ -49,22 +47,36 @@ std::vector<Float> read_chunk(const tensors::Tensor& tensor, std::uint64_t first
   return values;
 }
 
+/// The values of a chunk: the file's own bytes where they are floats, else `read`.
 template <class Float>
-std::vector<ErrorSums> run_in_order(const tensors::Tensor& tensor, const std::vector<Job>& jobs, const CensusConfig& config) {
-  std::vector<ErrorSums> totals(jobs.size());
+std::span<const Float> chunk_of(const tensors::Tensor& tensor, std::uint64_t first, std::size_t size,
+                                std::vector<Float>& read) {
+  if constexpr (std::is_same_v<Float, float>)
+    if (const std::span<const float> values = tensor.source->floats(first, size); !values.empty()) return values;
+  read = read_chunk<Float>(tensor, first, size);
+  return read;
+}
+
+template <class Float>
+std::vector<PartialSums> run_in_order(const tensors::Tensor& tensor, const std::vector<Job>& jobs, const CensusConfig& config,
+                                      const ElementRange& part) {
+  std::vector<PartialSums> totals(jobs.size());
+  std::uint64_t chunk = part.first / chunk_elements;
   for_each_chunk(
-      tensor.count(), config,
+      part, config,
       [&](std::uint64_t first, std::size_t size) {
-        const std::vector<Float> values = read_chunk<Float>(tensor, first, size);
+        std::vector<Float> read;
+        const std::span<const Float> values = chunk_of(tensor, first, size, read);
         std::vector<ErrorSums> sums(jobs.size());
         for (std::size_t j = 0; j < jobs.size(); ++j)
-          sums[j] = round_and_count<Float>(std::span<const Float>(values), first, jobs[j].format, jobs[j].scales, tensor.dtype,
-                                           config.options, config.seed);
+          sums[j] = round_and_count(values, first, jobs[j].format, jobs[j].scales, tensor.dtype, config.options, config.seed);
         return sums;
       },
       [&](const std::vector<ErrorSums>& sums) {
-        for (std::size_t j = 0; j < jobs.size(); ++j) totals[j].merge(sums[j]);
+        for (std::size_t j = 0; j < jobs.size(); ++j) totals[j].add({chunk, 0, sums[j]});
+        ++chunk;
       });
+  tensor.source->check();
   return totals;
 }
 
@@ -76,18 +88,16 @@ std::optional<ScaledFormat> as_scaled_format(const tensors::Tensor& tensor, cons
   return k ? std::optional(ScaledFormat{job.format, *k}) : std::nullopt;
 }
 
-std::vector<ErrorSums> run_exactly(const tensors::Tensor& tensor, const std::vector<ScaledFormat>& formats,
-                                   const CensusConfig& config) {
+std::vector<PartialSums> run_exactly(const tensors::Tensor& tensor, const std::vector<ScaledFormat>& formats,
+                                     const CensusConfig& config, const ElementRange& part) {
   BinadeQuestion question{formats, config.options};
   if (config.options.subnormals_are_zero && tensor.dtype.format) question.input_least = tensor.dtype.format->min_exponent();
   tbb::enumerable_thread_specific<BinadePass> passes([&] { return BinadePass(question); });
   for_each_chunk(
-      tensor.count(), config,
+      part, config,
       [&](std::uint64_t first, std::size_t size) {
-        std::span<const float> values = tensor.source->floats(first, size);
         std::vector<float> read;
-        if (values.empty()) values = read = read_chunk<float>(tensor, first, size);
-        passes.local().add(values, first);
+        passes.local().add(chunk_of(tensor, first, size, read), first);
         return 0;
       },
       [](int) {});
@@ -97,14 +107,15 @@ std::vector<ErrorSums> run_exactly(const tensors::Tensor& tensor, const std::vec
     pass.finish();
     total.merge(pass);
   }
-  std::vector<ErrorSums> sums;
-  for (const ScaledFormat& format : formats) sums.push_back(exact_totals(total, question, format));
+  std::vector<PartialSums> sums;
+  for (const ScaledFormat& format : formats) sums.emplace_back(exact_totals(total, question, format));
   return sums;
 }
 
 }  // namespace
 
-std::vector<ErrorSums> run_jobs(const tensors::Tensor& tensor, const std::vector<Job>& jobs, const CensusConfig& config) {
+std::vector<PartialSums> run_jobs(const tensors::Tensor& tensor, const std::vector<Job>& jobs, const CensusConfig& config,
+                                  const ElementRange& part) {
   std::vector<ScaledFormat> exact;
   std::vector<Job> others;
   std::vector<bool> is_exact;
@@ -116,46 +127,58 @@ std::vector<ErrorSums> run_jobs(const tensors::Tensor& tensor, const std::vector
     else
       others.push_back(job);
   }
-  std::vector<ErrorSums> exact_sums, other_sums, sums;
-  if (!exact.empty()) exact_sums = run_exactly(tensor, exact, config);
+  std::vector<PartialSums> exact_sums, other_sums, sums;
+  if (!exact.empty()) exact_sums = run_exactly(tensor, exact, config, part);
   if (!others.empty())
-    other_sums =
-        tensor.dtype.fits_float() ? run_in_order<float>(tensor, others, config) : run_in_order<double>(tensor, others, config);
+    other_sums = tensor.dtype.fits_float() ? run_in_order<float>(tensor, others, config, part)
+                                           : run_in_order<double>(tensor, others, config, part);
   auto next_exact = exact_sums.begin(), next_other = other_sums.begin();
   for (const bool of_exact : is_exact) sums.push_back(of_exact ? *next_exact++ : *next_other++);
   return sums;
 }
 
+std::vector<ErrorSums> run_jobs(const tensors::Tensor& tensor, const std::vector<Job>& jobs, const CensusConfig& config) {
+  std::vector<ErrorSums> sums;
+  for (const PartialSums& of_job : run_jobs(tensor, jobs, config, {0, tensor.count()})) sums.push_back(of_job.finish());
+  return sums;
+}
+
 ExponentCounts count_exponents(const tensors::Tensor& tensor, const CensusConfig& config) {
+  return count_exponents(tensor, config, {0, tensor.count()});
+}
+
+void ExponentCounts::merge(const ExponentCounts& other) {
+  for (std::size_t i = 0; i < counts.size(); ++i) counts[i] += other.counts[i];
+  zeros += other.zeros;
+  infinite += other.infinite;
+  nan += other.nan;
+}
+
+ExponentCounts count_exponents(const tensors::Tensor& tensor, const CensusConfig& config, const ElementRange& part) {
   ExponentCounts total;
   for_each_chunk(
-      tensor.count(), config,
+      part, config,
       [&](std::uint64_t first, std::size_t size) {
-        ExponentCounts part;
+        ExponentCounts found;
         for (const double x : read_chunk<double>(tensor, first, size)) {
           if (std::isnan(x))
-            ++part.nan;
+            ++found.nan;
           else if (std::isinf(x))
-            ++part.infinite;
+            ++found.infinite;
           else if (x == 0)
-            ++part.zeros;
+            ++found.zeros;
           else
-            ++part.counts[static_cast<std::size_t>(std::ilogb(x) - ExponentCounts::least)];
+            ++found.counts[static_cast<std::size_t>(std::ilogb(x) - ExponentCounts::least)];
         }
-        return part;
+        return found;
       },
-      [&](const ExponentCounts& part) {
-        for (std::size_t i = 0; i < part.counts.size(); ++i) total.counts[i] += part.counts[i];
-        total.zeros += part.zeros;
-        total.infinite += part.infinite;
-        total.nan += part.nan;
-      });
+      [&](const ExponentCounts& counts) { total.merge(counts); });
   return total;
 }
 
 std::vector<CensusRow> census(const tensors::Tensor& tensor, const Scaling& scaling, const CensusConfig& config) {
   std::vector<Job> jobs;
-  for (const emu::Format format : config.formats) jobs.push_back({format, ScaleMap(scaling, format, tensor)});
+  for (const emu::Format format : config.formats) jobs.push_back({format, ScaleMap(scaling, format, tensor, config.threads)});
   const std::vector<ErrorSums> sums = run_jobs(tensor, jobs, config);
   std::vector<CensusRow> rows;
   for (std::size_t j = 0; j < jobs.size(); ++j) rows.push_back({tensor.label, jobs[j].format, sums[j]});

@@ -10,6 +10,7 @@
 #include "emu/rounding.hpp"
 #include "reports/table.hpp"
 #include "studies/census/error_sums.hpp"
+#include "studies/census/partial_sums.hpp"
 #include "studies/census/scaling.hpp"
 #include "tensors/tensor.hpp"
 
@@ -24,6 +25,15 @@ struct CensusConfig {
   std::function<void(std::uint64_t elements)> progress;  ///< told of elements done, by one thread at a time
 };
 
+/// Elements over which sums are formed before these are added up: changing this changes last bits.
+inline constexpr std::uint64_t chunk_elements = 1 << 16;
+
+/// Neighbours among the elements of a tensor, which begin at a multiple of chunk_elements and end at one or at the tensor's
+/// end.
+struct ElementRange {
+  std::uint64_t first, count;  ///< in row-major order
+};
+
 /// One format and scale under which a tensor is rounded.
 struct Job {
   emu::Format format;  ///< that elements are rounded to
@@ -35,13 +45,21 @@ struct ExponentCounts {
   static constexpr int least = -1074;                                                ///< the exponent of counts[0]
   std::vector<std::uint64_t> counts = std::vector<std::uint64_t>(1023 - least + 1);  ///< finite nonzero elements
   std::uint64_t zeros = 0, infinite = 0, nan = 0;                                    ///< elements without an exponent
+
+  /// Adds those of other elements.
+  void merge(const ExponentCounts& other);
 };
 
 /// Rounds the tensor once for each job, in one read of the tensor. The result depends on neither threads nor machine.
 std::vector<ErrorSums> run_jobs(const tensors::Tensor& tensor, const std::vector<Job>& jobs, const CensusConfig& config);
+/// The same of a part of the tensor.
+std::vector<PartialSums> run_jobs(const tensors::Tensor& tensor, const std::vector<Job>& jobs, const CensusConfig& config,
+                                  const ElementRange& part);
 
 /// Counts the exponents of a tensor in one read.
 ExponentCounts count_exponents(const tensors::Tensor& tensor, const CensusConfig& config);
+/// The same of a part of the tensor.
+ExponentCounts count_exponents(const tensors::Tensor& tensor, const CensusConfig& config, const ElementRange& part);
 
 /// What one format does to one tensor.
 struct CensusRow {

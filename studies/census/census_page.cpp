@@ -10,6 +10,7 @@
 #include "studies/census/all_tensors.hpp"
 #include "studies/census/census_figures.hpp"
 #include "studies/census/judged_tensors.hpp"
+#include "studies/census/tensor_part.hpp"
 
 namespace ulpscope::studies {
 namespace {
@@ -225,13 +226,8 @@ std::vector<TensorResults> gather(const std::vector<tensors::Tensor>& tensors, c
                                   const std::optional<ScaleRange>& range, const CensusConfig& config,
                                   const Progress& progress) {
   return for_each_tensor(tensors, config, progress, [&](const tensors::Tensor& tensor, const CensusConfig& told) {
-    CensusConfig quiet = told;
-    quiet.progress = nullptr;
-    TensorResults found{
-        .tensor = tensor, .census = census(tensor, scaling, range ? quiet : told), .sweep = {}, .exponents = {}};
-    found.exponents = count_exponents(tensor, quiet);
-    if (range) found.sweep = sweep(tensor, *range, told);
-    return found;
+    const TensorPart whole = measure(tensor, scaling, range, told, {0, tensor.count()});
+    return results_of(tensor, whole, config.formats, range);
   });
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts and error sums of one tensor in one format. Sums are formed in the order of the elements within a chunk, and chunks
-// are merged in their order: the bits depend on neither threads nor machine.
+// Counts and error sums of one tensor in one format. Sums are formed in sixteen lanes of a chunk, and chunks are merged in
+// their order (PairwiseSums): the bits depend on neither threads nor machine.
 #pragma once
 
 #include <array>
@@ -19,6 +19,8 @@ class SquareSum {
   /// Squares of numbers between them are summed as they are.
   static constexpr double least_ordinary = 0x1p-500, most_ordinary = 0x1p500;
 
+  /// Whether ordinary() takes the square of x; those of zeros may be added to it, too.
+  static bool is_ordinary(double x) noexcept { return std::fabs(x) >= least_ordinary && std::fabs(x) <= most_ordinary; }
   /// Adds x^2.
   void add(double x) noexcept {
     const double magnitude = std::fabs(x);
@@ -30,7 +32,7 @@ class SquareSum {
       ordinary_ += x * x;
     }
   }
-  /// What add() adds the squares of ordinary numbers to; those of zeros may be added, too.
+  /// What add() adds the squares of ordinary numbers to.
   double& ordinary() noexcept { return ordinary_; }
   /// Adds the sum of another.
   void merge(const SquareSum& other) noexcept {

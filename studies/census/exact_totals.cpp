@@ -9,7 +9,6 @@
 #include "emu/catalogue.hpp"
 #include "emu/decode.hpp"
 #include "emu/encode.hpp"
-#include "studies/census/wide_sum.hpp"
 
 namespace ulpscope::studies {
 namespace {
@@ -89,23 +88,11 @@ class Totals {
     sums_.max_ulp = std::max(sums_.max_ulp, 1.0);
   }
 
-  ErrorSums finish(const BinadePass& pass) {
+  ExactSums finish(const BinadePass& pass) {
     const auto value = [](std::uint32_t magnitude) { return static_cast<double>(std::bit_cast<float>(magnitude)); };
-    const auto squares = [](const WideSum& sum) {
-      const WideSum::Value v = sum.value();
-      return SquareSum::of(v.significand, v.exponent);
-    };
     sums_.largest = {value(pass.largest().magnitude), pass.largest().index};
     if (sums_.nonzero != 0) sums_.smallest = {value(pass.smallest().magnitude), pass.smallest().index};
-    sums_.input = squares(signal_);
-    sums_.sum_abs = sizes_.rounded();
-    sums_.sum_signed = signed_.rounded();
-    sums_.sum_rel = quotients_.rounded();
-    sums_.error = squares(squares_);
-    WideSum saturating = squares_;
-    saturating.add(lost_squares_);
-    sums_.saturating_error = squares(saturating);
-    return sums_;
+    return {sums_, signal_, squares_, lost_squares_, sizes_, signed_, quotients_};
   }
 
  private:
@@ -251,7 +238,34 @@ class Totals {
 
 }  // namespace
 
-ErrorSums exact_totals(const BinadePass& pass, const BinadeQuestion& question, const ScaledFormat& to) {
+void ExactSums::merge(const ExactSums& next) {
+  counts.merge(next.counts);
+  input.add(next.input);
+  error.add(next.error);
+  lost_error.add(next.lost_error);
+  sizes.add(next.sizes);
+  signed_error.add(next.signed_error);
+  relative_error.add(next.relative_error);
+}
+
+ErrorSums ExactSums::rounded() const {
+  const auto squares = [](const WideSum& sum) {
+    const WideSum::Value v = sum.value();
+    return SquareSum::of(v.significand, v.exponent);
+  };
+  ErrorSums sums = counts;
+  sums.input = squares(input);
+  sums.sum_abs = sizes.rounded();
+  sums.sum_signed = signed_error.rounded();
+  sums.sum_rel = relative_error.rounded();
+  sums.error = squares(error);
+  WideSum saturating = error;
+  saturating.add(lost_error);
+  sums.saturating_error = squares(saturating);
+  return sums;
+}
+
+ExactSums exact_totals(const BinadePass& pass, const BinadeQuestion& question, const ScaledFormat& to) {
   Totals totals(question, to);
   pass.for_each([&](const BinadeTally& tally) { totals.add(tally); });
   totals.add_window(pass.window());

@@ -4,10 +4,25 @@
 
 #include "studies/census/binade_pass.hpp"
 #include "studies/census/error_sums.hpp"
+#include "studies/census/wide_sum.hpp"
 
 namespace ulpscope::studies {
 
+/// Counts, extremes and exact sums of a part of a tensor, in one format and scale.
+struct ExactSums {
+  ErrorSums counts;                             ///< without its sums
+  WideSum input;                                ///< of squares of inputs
+  WideSum error;                                ///< of squares of errors
+  WideSum lost_error;                           ///< of squares of those errors that only saturating overflow leaves finite
+  WideSum sizes, signed_error, relative_error;  ///< of errors
+
+  /// Adds what follows in the tensor.
+  void merge(const ExactSums& next);
+  /// Every sum rounded once.
+  ErrorSums rounded() const;
+};
+
 /// Precondition: `pass` is finished, and `to` is one of what it was asked.
-ErrorSums exact_totals(const BinadePass& pass, const BinadeQuestion& question, const ScaledFormat& to);
+ExactSums exact_totals(const BinadePass& pass, const BinadeQuestion& question, const ScaledFormat& to);
 
 }  // namespace ulpscope::studies

@@ -7,11 +7,13 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "emu/bulk.hpp"
 #include "emu/decode.hpp"
 #include "emu/encode.hpp"
 #include "emu/philox.hpp"
+#include "studies/census/in_order_kernels.hpp"
 
 namespace ulpscope::studies {
 namespace {
@@ -52,8 +54,15 @@ class Classifier {
         last_positive_(last_in_range(format, options, false)),
         last_negative_(format.is_signed() ? last_in_range(format, options, true) : 0) {}
 
-  /// No number up to this one overflows, whatever its sign; negative where all of a sign do.
+  /// No magnitude up to in_range() overflows, whatever its sign, and every one beyond() does. Where either is not so of any,
+  /// it is -1 or infinity.
+  ///@{
   double in_range() const { return format_.is_signed() ? std::min(last_positive_, last_negative_) : -1; }
+  double beyond() const {
+    const bool is_known = format_.is_signed() && options_.rounding != emu::Rounding::stochastic;
+    return is_known ? std::max(last_positive_, last_negative_) : std::numeric_limits<double>::infinity();
+  }
+  ///@}
   double min_normal() const { return min_normal_; }
 
   /// `index`: the element's, which stochastic rounding depends on.
@@ -92,7 +101,17 @@ struct Element {
   double saturated_y;
 };
 
-inline void add(ErrorSums& sums, Format format, const Element& e, Outcome outcome, std::uint64_t index) {
+/// Adds x^2: what is ordinary to its lane.
+inline void add_square(double x, SquareSum& sum, double& lane) {
+  if (SquareSum::is_ordinary(x))
+    lane += x * x;
+  else
+    sum.add(x);
+}
+
+/// Adds an element whose sums are formed in this lane.
+inline void add(ErrorSums& sums, InOrderSums& lanes, std::size_t lane, Format format, const Element& e, Outcome outcome,
+                std::uint64_t index) {
   ++sums.counts[static_cast<std::size_t>(outcome)];
   if (!std::isfinite(e.x)) return;
   const double magnitude = std::fabs(e.x);
@@ -101,9 +120,9 @@ inline void add(ErrorSums& sums, Format format, const Element& e, Outcome outcom
     ++sums.nonzero;
     if (magnitude < sums.smallest.magnitude) sums.smallest = {magnitude, index};
   }
-  sums.input.add(e.x);
+  add_square(e.x, sums.input, lanes.input[lane]);
   if (std::isfinite(e.saturated_y))
-    sums.saturating_error.add(e.saturated_y - e.x);
+    add_square(e.saturated_y - e.x, sums.saturating_error, lanes.saturating_error[lane]);
   else
     ++sums.lost_when_saturating;
   if (!std::isfinite(e.y)) {
@@ -111,17 +130,24 @@ inline void add(ErrorSums& sums, Format format, const Element& e, Outcome outcom
     return;
   }
   const double error = e.y - e.x, size = std::fabs(error);
-  sums.error.add(error);
-  sums.sum_signed += error;
-  sums.sum_abs += size;
+  add_square(error, sums.error, lanes.error[lane]);
+  lanes.signed_error[lane] += error;
+  lanes.abs_error[lane] += size;
   if (size > sums.max_abs) sums.max_abs = size;
   if (magnitude != 0) {
     const double relative = size / magnitude;
-    sums.sum_rel += relative;
+    lanes.rel_error[lane] += relative;
     if (relative > sums.max_rel) sums.max_rel = relative;
   }
   const double ulps = divide_by_power(std::fabs(e.value - e.product), emu::spacing_exponent(format, e.product));
   if (ulps > sums.max_ulp) sums.max_ulp = ulps;
+}
+
+/// The sum of the lanes: of those of one half with those of the other, until one is left.
+double sum_of(InOrderSums::Lanes lanes) {
+  for (std::size_t half = lanes.size() / 2; half > 0; half /= 2)
+    for (std::size_t i = 0; i < half; ++i) lanes[i] += lanes[i + half];
+  return lanes.front();
 }
 
 /// Rounds and counts few elements at a time, so that what is between the steps stays in the first cache.
@@ -135,145 +161,99 @@ class Counter {
         seed_(seed),
         classify_(format, options, seed),
         max_finite_(emu::max_finite(format)),
-        least_input_(options.subnormals_are_zero && dtype.format ? emu::min_normal(*dtype.format) : 0) {}
+        question_{.in_float = scales.multiplies_in_float(),
+                  .least_input = options.subnormals_are_zero && dtype.format ? emu::min_normal(*dtype.format) : 0,
+                  .in_range = classify_.in_range(),
+                  .beyond = classify_.beyond(),
+                  .min_normal = classify_.min_normal(),
+                  .min_exponent = format.min_exponent(),
+                  .fraction_bits = format.fraction_bits},
+        has_plain_blocks_(emu::fits_float(format)) {}
 
-  static constexpr std::size_t block = 512;
+  static constexpr std::size_t block = InOrderBlock::size;
 
-  /// At most `block` values.
+  /// At most `block` values, all but the last time.
   template <class Float>
-  void add(std::span<const Float> values, std::uint64_t first, ErrorSums& sums) {
+  void add(std::span<const Float> values, std::uint64_t first) {
     round(values, first);
-    if (is_plain(values, first)) return count_plain(values, first, sums);
-    for_each_run(values.size(), first, [&](std::size_t begin, std::size_t end, const ElementScale& scale) {
-      for (std::size_t i = begin; i < end; ++i) count(static_cast<double>(values[i]), i, scale, first + i, sums);
-    });
+    unscale(runs_, block_);
+    if (has_plain_blocks_ && is_plain(block_, question_)) return count_plain(first);
+    for (const ScaleRun& run : runs_)
+      for (std::size_t i = run.begin; i < run.end; ++i) count(i, run.scale, first + i);
+  }
+
+  /// Of all that was added.
+  ErrorSums finish() {
+    sums_.input.ordinary() += sum_of(lanes_.input);
+    sums_.error.ordinary() += sum_of(lanes_.error);
+    sums_.saturating_error.ordinary() += sum_of(lanes_.saturating_error);
+    sums_.sum_signed = sum_of(lanes_.signed_error);
+    sums_.sum_abs = sum_of(lanes_.abs_error);
+    sums_.sum_rel = sum_of(lanes_.rel_error);
+    return sums_;
   }
 
   /// At most `block` values.
   template <class Float>
-  void unscale(std::span<const Float> values, std::uint64_t first, std::span<double> out, std::span<emu::Code> codes) {
+  void unscaled(std::span<const Float> values, std::uint64_t first, std::span<double> out, std::span<emu::Code> codes) {
     round(values, first);
-    if (!codes.empty()) emu::encode(format_, std::span<const double>(value_.data(), values.size()), codes);
-    for_each_run(values.size(), first, [&](std::size_t begin, std::size_t end, const ElementScale& scale) {
-      for (std::size_t i = begin; i < end; ++i) out[i] = unscaled(value_[i], scale);
-    });
+    if (!codes.empty()) emu::encode(format_, std::span<const double>(block_.value.data(), values.size()), codes);
+    for (const ScaleRun& run : runs_)
+      for (std::size_t i = run.begin; i < run.end; ++i) out[i] = without(run.scale, block_.value[i]);
   }
 
  private:
-  static double unscaled(double value, const ElementScale& scale) { return value * scale.numerator / scale.denominator; }
+  static double without(const ElementScale& scale, double value) { return value * scale.numerator / scale.denominator; }
 
-  /// Fills product_, scaled_ and value_.
+  /// Fills all of the block but the errors, and runs_.
   template <class Float>
   void round(std::span<const Float> values, std::uint64_t first) {
-    for_each_run(values.size(), first, [&](std::size_t begin, std::size_t end, const ElementScale& scale) {
-      multiply(values.subspan(begin, end - begin), scale, begin);
+    runs_.clear();
+    scales_.for_each_run(first, values.size(), [&](std::uint64_t at, std::uint64_t count, const ElementScale& scale) {
+      const auto begin = static_cast<std::size_t>(at - first);
+      runs_.push_back({begin, begin + static_cast<std::size_t>(count), scale});
     });
-    emu::round_to(format_, std::span<const double>(scaled_.data(), values.size()), std::span(value_.data(), values.size()),
-                  options_, {seed_, first});
+    multiply(values, runs_, question_, block_);
+    emu::round_to(format_, std::span<const double>(block_.scaled.data(), values.size()),
+                  std::span(block_.value.data(), values.size()), options_, {seed_, first});
   }
 
-  /// Calls act(begin, end, scale) for what lies next to each other under one scale.
-  template <class Act>
-  void for_each_run(std::size_t count, std::uint64_t first, Act act) const {
-    for (std::size_t begin = 0; begin < count;) {
-      const ScaleMap::Run run = scales_.run(first + begin);
-      const auto end = begin + static_cast<std::size_t>(std::min<std::uint64_t>(run.count, count - begin));
-      act(begin, end, run.scale);
-      begin = end;
-    }
+  void count_plain(std::uint64_t first) {
+    PlainCounts plain{.largest = sums_.largest.magnitude, .smallest = sums_.smallest.magnitude};
+    plain.max_abs = sums_.max_abs, plain.max_rel = sums_.max_rel, plain.max_ulp = sums_.max_ulp;
+    add_plain(block_, question_, lanes_, plain);
+    sums_.max_abs = plain.max_abs, sums_.max_rel = plain.max_rel, sums_.max_ulp = plain.max_ulp;
+    if (plain.largest > sums_.largest.magnitude) sums_.largest = {plain.largest, first + place_of(plain.largest)};
+    if (plain.smallest < sums_.smallest.magnitude) sums_.smallest = {plain.smallest, first + place_of(plain.smallest)};
+    sums_.nonzero += block_.count - plain.zeros;
+    const auto add_to = [&](Outcome outcome, std::uint64_t n) { sums_.counts[static_cast<std::size_t>(outcome)] += n; };
+    add_to(Outcome::zero, plain.zeros);
+    add_to(Outcome::to_zero, plain.to_zero - plain.zeros);
+    add_to(Outcome::subnormal, plain.below_normal - plain.to_zero);
+    add_to(Outcome::exact, plain.exact);
+    add_to(Outcome::overflow, plain.overflows);
+    add_to(Outcome::rounded, block_.count - plain.below_normal - plain.exact - plain.overflows);
   }
 
-  template <class Float>
-  void multiply(std::span<const Float> values, const ElementScale& scale, std::size_t at) {
-    // A block whose stored scale is 0 has zeros for its elements; the product tells how far from them it is.
-    const bool is_lost = scale.numerator == 0;
-    if (scales_.multiplies_in_float() && !is_lost) {
-      const auto factor = static_cast<double>(static_cast<float>(scale.multiply));
-      for (std::size_t i = 0; i < values.size(); ++i)
-        product_[at + i] = static_cast<double>(static_cast<float>(static_cast<double>(values[i]) * factor));
-    } else {
-      for (std::size_t i = 0; i < values.size(); ++i) product_[at + i] = static_cast<double>(values[i]) * scale.multiply;
-    }
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      const auto x = static_cast<double>(values[i]);
-      const bool to_zero = x != 0 && (std::fabs(x) < least_input_ || (is_lost && std::isfinite(x)));
-      scaled_[at + i] = to_zero ? std::copysign(0.0, x) : product_[at + i];
-    }
+  /// The first place of an input of this magnitude.
+  std::size_t place_of(double magnitude) const {
+    std::size_t i = 0;
+    while (std::fabs(block_.x[i]) != magnitude) ++i;
+    return i;
   }
 
-  /// Whether all numbers are finite and remain so, and their squares and those of the errors are ordinary. Fills error_.
-  template <class Float>
-  bool is_plain(std::span<const Float> values, std::uint64_t first) {
-    for_each_run(values.size(), first, [&](std::size_t begin, std::size_t end, const ElementScale& scale) {
-      for (std::size_t i = begin; i < end; ++i) error_[i] = unscaled(value_[i], scale) - static_cast<double>(values[i]);
-    });
-    const auto squares_well = [](double x) {
-      const double size = std::fabs(x);
-      return static_cast<int>(x == 0) |
-             (static_cast<int>(size >= SquareSum::least_ordinary) & static_cast<int>(size <= SquareSum::most_ordinary));
-    };
-    const double in_range = classify_.in_range();
-    int plain = 1;
-    for (std::size_t i = 0; i < values.size(); ++i)
-      plain &= squares_well(static_cast<double>(values[i])) & squares_well(error_[i]) &
-               static_cast<int>(std::fabs(scaled_[i]) <= in_range);
-    return plain != 0;
-  }
-
-  /// The same sums in the same order as by count(), without its questions.
-  template <class Float>
-  void count_plain(std::span<const Float> values, std::uint64_t first, ErrorSums& sums) const {
-    double input = sums.input.ordinary(), error_squares = sums.error.ordinary(), saturating = sums.saturating_error.ordinary();
-    double sum_signed = sums.sum_signed, sum_abs = sums.sum_abs, sum_rel = sums.sum_rel;
-    double max_abs = sums.max_abs, max_rel = sums.max_rel, max_ulp = sums.max_ulp;
-    std::uint64_t zeros = 0, to_zero = 0, subnormal = 0, exact = 0;
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      const auto x = static_cast<double>(values[i]);
-      const double error = error_[i], magnitude = std::fabs(x), size = std::fabs(error), value = std::fabs(value_[i]);
-      input += x * x;
-      error_squares += error * error;
-      saturating += error * error;
-      sum_signed += error;
-      sum_abs += size;
-      const double relative = magnitude == 0 ? 0 : size / magnitude;
-      sum_rel += relative;
-      max_abs = std::max(max_abs, size);
-      max_rel = std::max(max_rel, relative);
-      max_ulp = std::max(max_ulp, ulps(i));
-      zeros += x == 0 ? 1 : 0;
-      to_zero += value == 0 ? 1 : 0;                        // zeros among them
-      subnormal += value < classify_.min_normal() ? 1 : 0;  // those before among them
-      exact += value_[i] == scaled_[i] && value >= classify_.min_normal() ? 1 : 0;
-      if (magnitude > sums.largest.magnitude) sums.largest = {magnitude, first + i};
-      if (magnitude < sums.smallest.magnitude && magnitude != 0) sums.smallest = {magnitude, first + i};
-    }
-    sums.input.ordinary() = input, sums.error.ordinary() = error_squares, sums.saturating_error.ordinary() = saturating;
-    sums.sum_signed = sum_signed, sums.sum_abs = sum_abs, sums.sum_rel = sum_rel;
-    sums.max_abs = max_abs, sums.max_rel = max_rel, sums.max_ulp = max_ulp;
-    sums.nonzero += values.size() - zeros;
-    const auto add_to = [&](Outcome outcome, std::uint64_t n) { sums.counts[static_cast<std::size_t>(outcome)] += n; };
-    add_to(Outcome::zero, zeros);
-    add_to(Outcome::to_zero, to_zero - zeros);
-    add_to(Outcome::subnormal, subnormal - to_zero);
-    add_to(Outcome::exact, exact);
-    add_to(Outcome::rounded, values.size() - subnormal - exact);
-  }
-
-  double ulps(std::size_t i) const {
-    return divide_by_power(std::fabs(value_[i] - product_[i]), emu::spacing_exponent(format_, product_[i]));
-  }
-
-  void count(double x, std::size_t i, const ElementScale& scale, std::uint64_t index, ErrorSums& sums) const {
-    const double scaled = scaled_[i], value = value_[i];
+  void count(std::size_t i, const ElementScale& scale, std::uint64_t index) {
+    const double x = block_.x[i], scaled = block_.scaled[i], value = block_.value[i];
     Outcome outcome = classify_(scaled, value, index);
     // The class tells what became of the input, not of the scaled value, which a scale may make infinite, NaN or zero.
     if (std::isinf(x)) outcome = Outcome::infinite;
     if (std::isfinite(x) && !std::isfinite(scaled)) outcome = Outcome::overflow;
     if (x != 0 && scaled == 0) outcome = format_.has_zero() ? Outcome::to_zero : Outcome::rounded;
     const bool saturates = outcome == Outcome::overflow && (format_.is_signed() || scaled > 0);
-    const double y = unscaled(value, scale);
-    const double saturated_y = saturates ? unscaled(std::copysign(max_finite_, scaled), scale) : y;
-    studies::add(sums, format_, {x, product_[i], value, y, saturated_y}, outcome, index);
+    const double y = without(scale, value);
+    const double saturated_y = saturates ? without(scale, std::copysign(max_finite_, scaled)) : y;
+    studies::add(sums_, lanes_, i % InOrderBlock::sum_lanes, format_, {x, block_.product[i], value, y, saturated_y}, outcome,
+                 index);
   }
 
   Format format_;
@@ -281,8 +261,13 @@ class Counter {
   RoundingOptions options_;
   std::uint64_t seed_;
   Classifier classify_;
-  double max_finite_, least_input_;
-  std::array<double, block> product_, scaled_, value_, error_;
+  double max_finite_;
+  InOrderQuestion question_;
+  bool has_plain_blocks_;
+  InOrderBlock block_;
+  std::vector<ScaleRun> runs_;
+  InOrderSums lanes_;
+  ErrorSums sums_;
 };
 
 }  // namespace
@@ -290,11 +275,10 @@ class Counter {
 template <class Float>
 ErrorSums round_and_count(std::span<const Float> values, std::uint64_t first, Format format, const ScaleMap& scales,
                           const tensors::DType& dtype, const RoundingOptions& options, std::uint64_t seed) {
-  ErrorSums sums;
   Counter counter(format, scales, dtype, options, seed);
   for (std::size_t i = 0; i < values.size(); i += Counter::block)
-    counter.add(values.subspan(i, std::min(Counter::block, values.size() - i)), first + i, sums);
-  return sums;
+    counter.add(values.subspan(i, std::min(Counter::block, values.size() - i)), first + i);
+  return counter.finish();
 }
 
 template <class Float>
@@ -304,7 +288,7 @@ void round_and_unscale(std::span<const Float> values, std::uint64_t first, Forma
   Counter counter(format, scales, dtype, options, seed);
   for (std::size_t i = 0; i < values.size(); i += Counter::block) {
     const std::size_t size = std::min(Counter::block, values.size() - i);
-    counter.unscale(values.subspan(i, size), first + i, out.subspan(i, size), codes.empty() ? codes : codes.subspan(i, size));
+    counter.unscaled(values.subspan(i, size), first + i, out.subspan(i, size), codes.empty() ? codes : codes.subspan(i, size));
   }
 }
 

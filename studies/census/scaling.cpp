@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 #include <utility>
 
 #include "emu/bits.hpp"
@@ -15,7 +17,8 @@
 #include "emu/error.hpp"
 #include "emu/magnitude.hpp"
 #include "emu/names.hpp"
-#include "emu/stop.hpp"
+#include "studies/census/in_order_kernels.hpp"
+#include "tensors/parallel.hpp"
 
 namespace ulpscope::studies {
 namespace {
@@ -92,16 +95,45 @@ float nvfp4_tensor_scale(emu::Format format, double amax) {
   return !(amax > 0) || !std::isfinite(amax) || scale == 0 ? 1 : scale;
 }
 
-/// Calls act(first, values) for the elements of a tensor, in order.
-template <class Act>
-void for_each_piece(const tensors::Tensor& tensor, Act act) {
+/// The greatest magnitude of neighbours.
+double greatest_of(std::span<const float> values) { return static_cast<double>(amax_of(values)); }
+double greatest_of(std::span<const double> values) { return emu::greatest_magnitude(values); }
+
+/// Calls act(first, values) for all elements of a tensor, piece by piece, on `threads` threads.
+template <class Float, class Act>
+void for_each_piece(const tensors::Tensor& tensor, int threads, Act act) {
+  constexpr std::uint64_t piece = 1 << 16;
   const std::uint64_t count = tensor.count();
-  std::vector<double> chunk(static_cast<std::size_t>(std::min<std::uint64_t>(count, 1 << 16)));
-  for (std::uint64_t first = 0; first < count; first += chunk.size()) {
-    emu::stop_if_asked();
-    const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(chunk.size(), count - first));
-    tensor.source->read(first, std::span(chunk.data(), size));
-    act(first, std::span<const double>(chunk.data(), size));
+  tensors::for_each_index(static_cast<std::size_t>((count + piece - 1) / piece), threads, [&](std::size_t i) {
+    const std::uint64_t first = i * piece;
+    const auto size = static_cast<std::size_t>(std::min(piece, count - first));
+    std::vector<Float> read;
+    std::span<const Float> values;
+    if constexpr (std::is_same_v<Float, float>) values = tensor.source->floats(first, size);
+    if (values.empty()) {
+      read.resize(size);
+      tensor.source->read(first, std::span(read));
+      values = read;
+    }
+    act(first, values);
+  });
+  tensor.source->check();
+}
+
+/// The same, of floats where the tensor's numbers are.
+template <class Act>
+void for_each_piece(const tensors::Tensor& tensor, int threads, Act act) {
+  if (tensor.dtype.fits_float())
+    for_each_piece<float>(tensor, threads, act);
+  else
+    for_each_piece<double>(tensor, threads, act);
+}
+
+/// Raises a number that others raise as well.
+void raise(double& number, double to) {
+  const std::atomic_ref<double> shared(number);
+  double known = shared.load(std::memory_order_relaxed);
+  while (known < to && !shared.compare_exchange_weak(known, to, std::memory_order_relaxed)) {
   }
 }
 
@@ -109,9 +141,7 @@ void for_each_piece(const tensors::Tensor& tensor, Act act) {
 
 double amax_of(const tensors::Tensor& tensor) {
   double amax = 0;
-  for_each_piece(tensor, [&](std::uint64_t, std::span<const double> values) {
-    for (const double x : values) amax = std::max(amax, std::fabs(x));
-  });
+  for_each_piece(tensor, 1, [&](std::uint64_t, auto values) { raise(amax, greatest_of(values)); });
   return amax;
 }
 
@@ -211,29 +241,26 @@ void ScaleMap::scale_by_amax(const Scaling& scaling, emu::Format format) {
   }
 }
 
-ScaleMap::ScaleMap(const Scaling& scaling, emu::Format format, const tensors::Tensor& tensor) {
+ScaleMap::ScaleMap(const Scaling& scaling, emu::Format format, const tensors::Tensor& tensor, int threads) {
   if (!lay_out(scaling, tensor.count(), tensor.shape.empty() ? 1 : tensor.shape.back())) return;
   in_float_ = tensor.dtype.fits_float();
-  for_each_piece(tensor, [&](std::uint64_t first, std::span<const double> values) {
-    for (std::size_t i = 0; i < values.size();) {
-      double& amax = scales_[block_of(first + i)].multiply;
-      const auto end = i + static_cast<std::size_t>(std::min<std::uint64_t>(run(first + i).count, values.size() - i));
-      for (; i < end; ++i) amax = std::max(amax, std::fabs(values[i]));  // a NaN is passed over, as by fmaxf
-    }
-  });
+  for_each_piece(tensor, threads, [&](std::uint64_t first, auto values) { take_amax(first, values); });
   scale_by_amax(scaling, format);
 }
 
 ScaleMap::ScaleMap(const Scaling& scaling, emu::Format format, std::span<const float> values, std::size_t columns) {
   if (!lay_out(scaling, values.size(), columns)) return;
   in_float_ = true;
-  for (std::size_t first = 0; first < values.size();) {
-    const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(run(first).count, values.size() - first));
-    double& amax = scales_[block_of(first)].multiply;
-    amax = std::max(amax, static_cast<double>(emu::greatest_magnitude(values.subspan(first, size))));
-    first += size;
-  }
+  take_amax(0, values);
   scale_by_amax(scaling, format);
+}
+
+template <class Float>
+void ScaleMap::take_amax(std::uint64_t first, std::span<const Float> values) {
+  for_each_block(first, values.size(), [&](std::uint64_t at, std::uint64_t count, std::size_t block) {
+    raise(scales_[block].multiply,
+          greatest_of(values.subspan(static_cast<std::size_t>(at - first), static_cast<std::size_t>(count))));
+  });
 }
 
 }  // namespace ulpscope::studies

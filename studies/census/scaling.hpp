@@ -3,6 +3,7 @@
 // published block-scaling recipes.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -82,8 +83,8 @@ double amax_of(const tensors::Tensor& tensor);
 /// The scales of one tensor for one format, block by block.
 class ScaleMap {
  public:
-  /// Reads the whole tensor once where the rule needs magnitudes.
-  ScaleMap(const Scaling& scaling, emu::Format format, const tensors::Tensor& tensor);
+  /// Reads the whole tensor once where the rule needs magnitudes, on so many threads.
+  ScaleMap(const Scaling& scaling, emu::Format format, const tensors::Tensor& tensor, int threads = 1);
   /// The same of numbers in memory, row-major, in rows of `columns`.
   ScaleMap(const Scaling& scaling, emu::Format format, std::span<const float> values, std::size_t columns);
 
@@ -103,6 +104,10 @@ class ScaleMap {
   bool is_uniform() const noexcept { return blocks() == 1; }
   /// That scale. Precondition: is_uniform().
   const ElementScale& uniform() const noexcept { return scales_.front(); }
+  /// What `rule` has for the whole tensor (has_tensor_scale()); else 1.
+  double of_tensor(ScaleRule rule) const noexcept {
+    return is_nvfp4(rule) ? scales_.front().denominator : has_tensor_scale(rule) ? uniform().multiply : 1;
+  }
   /// Whether products are formed in float32, as the kernels that publish the rule do.
   bool multiplies_in_float() const noexcept { return in_float_; }
   /// k where every element is multiplied by 2^k exactly, |k| <= 500.
@@ -114,11 +119,40 @@ class ScaleMap {
   };
   /// The scale at an element, and how far it reaches.
   Run run(std::uint64_t index) const noexcept;
+  /// Calls act(index, count, scale) for all that lies next to each other under one scale, from element `first` on.
+  template <class Act>
+  void for_each_run(std::uint64_t first, std::uint64_t count, Act act) const {
+    for_each_block(first, count,
+                   [&](std::uint64_t at, std::uint64_t size, std::size_t block) { act(at, size, scales_[block]); });
+  }
   /// The scale of element `index`.
   const ElementScale& at(std::uint64_t index) const noexcept { return scales_[block_of(index)]; }
 
  private:
   std::size_t block_of(std::uint64_t index) const noexcept;
+  /// Calls act(index, count, number of the block) for the parts of rows that lie in one block, from element `first` on.
+  template <class Act>
+  void for_each_block(std::uint64_t first, std::uint64_t count, Act act) const {
+    if (is_uniform()) {
+      if (count > 0) act(first, count, std::size_t{0});
+      return;
+    }
+    std::uint64_t row = first / columns_, column = first % columns_, block = column / block_columns_;
+    std::uint64_t left_of_block = std::min(block_columns_ - column % block_columns_, columns_ - column);
+    std::uint64_t first_of_row = row / block_rows_ * blocks_per_row_;
+    for (const std::uint64_t end = first + count; first < end;) {
+      const std::uint64_t size = std::min(left_of_block, end - first);
+      act(first, size, static_cast<std::size_t>(first_of_row + block));
+      first += size;
+      column += size;
+      ++block;
+      if (column == columns_) first_of_row = ++row / block_rows_ * blocks_per_row_, column = block = 0;
+      left_of_block = std::min(block_columns_, columns_ - column);
+    }
+  }
+  /// Raises the magnitudes that stand in the places of scales to those of elements from `first` on.
+  template <class Float>
+  void take_amax(std::uint64_t first, std::span<const Float> values);
   /// Lays blocks out over rows of `columns`. @returns whether their scales follow from the elements
   bool lay_out(const Scaling& scaling, std::uint64_t count, std::uint64_t columns);
   /// Scales from the greatest magnitudes that stand in their places.

@@ -54,17 +54,21 @@ ScaleRange parse_scale_range(std::string_view word) {
   return range;
 }
 
-std::vector<SweepRow> sweep(const tensors::Tensor& tensor, const ScaleRange& range, const CensusConfig& config) {
+std::vector<Job> sweep_jobs(const tensors::Tensor& tensor, const ScaleRange& range, const CensusConfig& config) {
   std::vector<Job> jobs;
-  std::vector<SweepRow> rows;
   for (const emu::Format format : config.formats)
     for (const int k : range.exponents()) {
       const Scaling scaling{k == 0 ? ScaleRule::none : ScaleRule::number, emu::power_of_two(k), {}};
       jobs.push_back({format, ScaleMap(scaling, format, tensor)});
-      rows.push_back({tensor.label, format, k, {}});
     }
-  const std::vector<ErrorSums> sums = run_jobs(tensor, jobs, config);
-  for (std::size_t j = 0; j < rows.size(); ++j) rows[j].sums = sums[j];
+  return jobs;
+}
+
+std::vector<SweepRow> sweep(const tensors::Tensor& tensor, const ScaleRange& range, const CensusConfig& config) {
+  const std::vector<ErrorSums> sums = run_jobs(tensor, sweep_jobs(tensor, range, config), config);
+  std::vector<SweepRow> rows;
+  for (const emu::Format format : config.formats)
+    for (const int k : range.exponents()) rows.push_back({tensor.label, format, k, sums[rows.size()]});
   return rows;
 }
 

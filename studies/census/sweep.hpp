@@ -34,6 +34,9 @@ struct SweepRow {
   std::string largest_in = {}, smallest_in = {};
 };
 
+/// A job for each format and scale, by format.
+std::vector<Job> sweep_jobs(const tensors::Tensor& tensor, const ScaleRange& range, const CensusConfig& config);
+
 /// Rows by format, then scale; the tensor is read once.
 std::vector<SweepRow> sweep(const tensors::Tensor& tensor, const ScaleRange& range, const CensusConfig& config);
 

@@ -16,6 +16,12 @@ namespace ulpscope::studies {
 class WideSum {
  public:
   /// integer * 2^exponent.
+  struct Term {
+    std::int64_t integer;  ///< any
+    int exponent;          ///< any
+  };
+
+  /// integer * 2^exponent.
   void add(Int128 integer, int exponent) {
     if (integer == 0) return;
     constexpr int low_bits = 62;
@@ -26,6 +32,9 @@ class WideSum {
 
   /// Adds the terms of another.
   void add(const WideSum& other) { terms_.insert(terms_.end(), other.terms_.begin(), other.terms_.end()); }
+
+  /// What is added up.
+  const std::vector<Term>& terms() const noexcept { return terms_; }
 
   /// significand * 2^exponent is the nearest number of 53 bits, whatever its exponent.
   struct Value {
@@ -48,10 +57,6 @@ class WideSum {
   }
 
  private:
-  struct Term {
-    std::int64_t integer;
-    int exponent;
-  };
   std::vector<Term> terms_;
 };
 

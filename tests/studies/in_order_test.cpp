@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The census of what is rounded element by element, held against a loop that does so one at a time.
 #include <algorithm>
+#include <bit>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "emu/catalogue.hpp"
@@ -12,6 +14,7 @@
 #include "emu/encode.hpp"
 #include "emu/names.hpp"
 #include "emu/philox.hpp"
+#include "studies/census/census.hpp"
 #include "studies/census/round_and_count.hpp"
 
 using namespace ulpscope;
@@ -41,11 +44,46 @@ std::vector<Float> values_of_all_kinds(std::size_t count, int spread) {
   return values;
 }
 
+/// A sum in sixteen lanes, and at the end of one half with the other.
+class LaneSum {
+ public:
+  void add(std::size_t i, double x) { lanes_[i % 16] += x; }
+  double total() const { return total(0, 1); }
+
+ private:
+  double total(std::size_t lane, std::size_t lanes) const {
+    return lanes == 16 ? lanes_[lane] : total(lane, 2 * lanes) + total(lane + lanes, 2 * lanes);
+  }
+  double lanes_[16] = {};
+};
+
+/// The same of squares, where they are ordinary.
+class LaneSquares {
+ public:
+  void add(std::size_t i, double x) {
+    if (std::fabs(x) < 0x1p-500 || std::fabs(x) > 0x1p500)
+      others_.add(x);
+    else
+      ordinary_.add(i, x * x);
+  }
+  studies::SquareSum total() const {
+    studies::SquareSum sum = others_;
+    sum.ordinary() += ordinary_.total();
+    return sum;
+  }
+
+ private:
+  LaneSum ordinary_;
+  studies::SquareSum others_;
+};
+
 /// One at a time, by the scalar function.
 template <class Float>
 studies::ErrorSums one_by_one(const std::vector<Float>& values, emu::Format format, const studies::ScaleMap& scales,
                               const tensors::DType& dtype, const emu::RoundingOptions& options, std::uint64_t seed) {
   studies::ErrorSums sums;
+  LaneSquares input, error, saturating_error;
+  LaneSum sum_signed, sum_abs, sum_rel;
   const double least_input = options.subnormals_are_zero && dtype.format ? emu::min_normal(*dtype.format) : 0;
   const auto through_float = [&](double x) {
     return scales.multiplies_in_float() ? static_cast<double>(static_cast<float>(x)) : x;
@@ -67,13 +105,13 @@ studies::ErrorSums one_by_one(const std::vector<Float>& values, emu::Format form
     if (magnitude > sums.largest.magnitude) sums.largest = {magnitude, i};
     if (magnitude != 0 && magnitude < sums.smallest.magnitude) sums.smallest = {magnitude, i};
     sums.nonzero += magnitude != 0 ? 1 : 0;
-    sums.input.add(x);
+    input.add(i, x);
     const bool saturates = result.outcome == Outcome::overflow && (format.is_signed() || scaled > 0);
     const double saturated = saturates ? std::copysign(emu::max_finite(format), scaled) : result.value;
     const double y = result.value * scale.numerator / scale.denominator;
     const double saturated_y = saturated * scale.numerator / scale.denominator;
     if (std::isfinite(saturated_y))
-      sums.saturating_error.add(saturated_y - x);
+      saturating_error.add(i, saturated_y - x);
     else
       ++sums.lost_when_saturating;
     if (!std::isfinite(y)) {
@@ -81,17 +119,19 @@ studies::ErrorSums one_by_one(const std::vector<Float>& values, emu::Format form
       continue;
     }
     const double size = std::fabs(y - x);
-    sums.error.add(y - x);
-    sums.sum_signed += y - x;
-    sums.sum_abs += size;
+    error.add(i, y - x);
+    sum_signed.add(i, y - x);
+    sum_abs.add(i, size);
     sums.max_abs = std::max(sums.max_abs, size);
     if (magnitude != 0) {
-      sums.sum_rel += size / magnitude;
+      sum_rel.add(i, size / magnitude);
       sums.max_rel = std::max(sums.max_rel, size / magnitude);
     }
     const double ulps = std::ldexp(std::fabs(result.value - product), -emu::spacing_exponent(format, product));
     sums.max_ulp = std::max(sums.max_ulp, ulps);
   }
+  sums.input = input.total(), sums.error = error.total(), sums.saturating_error = saturating_error.total();
+  sums.sum_signed = sum_signed.total(), sums.sum_abs = sum_abs.total(), sums.sum_rel = sum_rel.total();
   return sums;
 }
 
@@ -142,4 +182,35 @@ TEST_CASE("a census of doubles is that of one at a time", "[studies]") {
 
 TEST_CASE("numbers from one end of float32 to the other are counted one way", "[studies]") {
   check_all_options(values_of_all_kinds<float>(700, 126), {7, 100});
+}
+
+namespace {
+
+/// Sums of chunks [first, first + count) by the definition: those of the greatest power of two below count, and of the rest.
+studies::ErrorSums of_chunks(const std::vector<studies::ErrorSums>& chunks, std::size_t first, std::size_t count) {
+  if (count == 1) return chunks[first];
+  const std::size_t half = std::bit_ceil(count) / 2;
+  studies::ErrorSums sums = of_chunks(chunks, first, half);
+  sums.merge(of_chunks(chunks, first + half, count - half));
+  return sums;
+}
+
+}  // namespace
+
+TEST_CASE("chunks of 65,536 elements are added by a binary tree, on any number of threads", "[studies]") {
+  constexpr std::size_t chunk = 65536;
+  const std::size_t chunks = GENERATE(1, 2, 3, 6, 7, 65);
+  const std::vector<float> values = values_of_all_kinds<float>(chunks * chunk - 100, 20);
+  const auto tensor = tensors::from_values("t", {values.size()}, values);
+  const studies::ScaleMap scales(studies::parse_scaling("0.3"), emu::e5m2, tensor);
+  std::vector<studies::ErrorSums> sums;
+  for (std::size_t i = 0; i < chunks; ++i) {
+    const auto part = std::span<const float>(values).subspan(i * chunk, std::min(chunk, values.size() - i * chunk));
+    sums.push_back(studies::round_and_count(part, i * chunk, emu::e5m2, scales, tensor.dtype, {}, 0));
+  }
+  for (const int threads : {1, 2}) {
+    studies::CensusConfig config;
+    config.threads = threads;
+    CHECK(same(studies::run_jobs(tensor, {{emu::e5m2, scales}}, config).front(), of_chunks(sums, 0, chunks)));
+  }
 }

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Census, exponents and sweep of a part, one after the other.
+#include "studies/census/tensor_part.hpp"
+
+#include <cstddef>
+
+namespace ulpscope::studies {
+namespace {
+
+void merge_all(std::vector<PartialSums>& into, const std::vector<PartialSums>& next) {
+  into.resize(next.size());
+  for (std::size_t i = 0; i < next.size(); ++i) into[i].merge(next[i]);
+}
+
+}  // namespace
+
+void TensorPart::merge(const TensorPart& next) {
+  merge_all(census, next.census);
+  merge_all(sweep, next.sweep);
+  exponents.merge(next.exponents);
+  tensor_scales = next.tensor_scales;
+}
+
+TensorPart measure(const tensors::Tensor& tensor, const Scaling& scaling, const std::optional<ScaleRange>& range,
+                   const CensusConfig& config, const ElementRange& part) {
+  CensusConfig quiet = config;
+  quiet.progress = nullptr;
+  std::vector<Job> jobs;
+  TensorPart found;
+  for (const emu::Format format : config.formats) {
+    jobs.push_back({format, ScaleMap(scaling, format, tensor, config.threads)});
+    found.tensor_scales.push_back(jobs.back().scales.of_tensor(scaling.rule));
+  }
+  found.census = run_jobs(tensor, jobs, range ? quiet : config, part);
+  found.exponents = count_exponents(tensor, quiet, part);
+  if (range) found.sweep = run_jobs(tensor, sweep_jobs(tensor, *range, config), config, part);
+  return found;
+}
+
+TensorResults results_of(const tensors::Tensor& tensor, const TensorPart& whole, const std::vector<emu::Format>& formats,
+                         const std::optional<ScaleRange>& range) {
+  TensorResults results{.tensor = tensor, .census = {}, .sweep = {}, .exponents = whole.exponents};
+  auto swept = whole.sweep.begin();
+  for (std::size_t i = 0; i < formats.size(); ++i) {
+    results.census.push_back({tensor.label, formats[i], whole.census[i].finish()});
+    if (!range) continue;
+    for (const int k : range->exponents()) results.sweep.push_back({tensor.label, formats[i], k, (swept++)->finish()});
+  }
+  return results;
+}
+
+}  // namespace ulpscope::studies

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a report on a tensor needs to know of a part of it: parts of one tensor, measured anywhere, make the whole.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "studies/census/census.hpp"
+#include "studies/census/census_page.hpp"
+#include "studies/census/sweep.hpp"
+
+namespace ulpscope::studies {
+
+/// Measurements of a part of a tensor.
+struct TensorPart {
+  std::vector<PartialSums> census;    ///< one each format
+  std::vector<PartialSums> sweep;     ///< one each format and scale, by format
+  ExponentCounts exponents;           ///< of the part
+  std::vector<double> tensor_scales;  ///< one each format: the scale of the whole tensor, where the rule has one; else 1
+
+  /// Adds what follows in the tensor.
+  void merge(const TensorPart& next);
+};
+
+/// Measures a part of a tensor: what gather() says of the whole. Scales of the whole tensor are found in all of it.
+TensorPart measure(const tensors::Tensor& tensor, const Scaling& scaling, const std::optional<ScaleRange>& range,
+                   const CensusConfig& config, const ElementRange& part);
+
+/// What is known of a tensor all parts of which are in `whole`.
+TensorResults results_of(const tensors::Tensor& tensor, const TensorPart& whole, const std::vector<emu::Format>& formats,
+                         const std::optional<ScaleRange>& range);
+
+}  // namespace ulpscope::studies
