@@ -13,6 +13,7 @@
 #include "emu/error.hpp"
 #include "emu/names.hpp"
 #include "reports/render.hpp"
+#include "tensors/is_no_input.hpp"
 #include "tensors/synthetic.hpp"
 #include "tensors/tensor.hpp"
 #include "tensors/write.hpp"
@@ -102,9 +103,7 @@ void check_output(const MatmulWords& words) {
   std::error_code ignored;
   if (!folder.empty() && !std::filesystem::is_directory(folder, ignored))
     throw Error(words.output + ": cannot be written: there is no folder " + folder.string());
-  for (const std::string& input : {words.request.product.a, words.request.product.b, words.request.product.c})
-    for (const std::string& in : {input, input.substr(0, input.find(':'))})
-      if (std::filesystem::equivalent(in, path, ignored)) throw Error(words.output + ": is an input; choose another name");
+  tensors::check_is_no_input({words.request.product.a, words.request.product.b, words.request.product.c}, words.output);
 }
 
 std::vector<std::string> warnings(const MatmulWords& words, const studies::MatmulConfig& config,

@@ -8,6 +8,7 @@
 #include "cli/output.hpp"
 #include "emu/visible.hpp"
 #include "reports/page_html.hpp"
+#include "studies/cast/dequantized.hpp"
 #include "studies/census/census_findings.hpp"
 #include "studies/census/census_page.hpp"
 
@@ -15,6 +16,10 @@ namespace ulpscope::cli {
 std::vector<tensors::Tensor> opened(const studies::PrecisionRequest& request) {
   tensors::Inputs inputs = request.open();
   for (const std::string& line : tensors::left_out(inputs)) remark(emu::visible(line));
+  std::vector<tensors::Tensor> all = inputs.kept;
+  all.insert(all.end(), inputs.integers.begin(), inputs.integers.end());
+  if (const auto codes = studies::dequantized(all).codes; !codes.empty())
+    remark(tensors::named_words(codes, "tensor") + ": codes under scales, counted as they are, without these");
   return std::move(inputs.kept);
 }
 

@@ -14,6 +14,7 @@
 #include "reports/page_html.hpp"
 #include "studies/census/census_request.hpp"
 #include "studies/census/sweep_figures.hpp"
+#include "tensors/is_no_input.hpp"
 
 namespace ulpscope::cli {
 namespace {
@@ -55,6 +56,8 @@ void run(const Sweep& sweep, const Arguments& arguments) {
   }
   if (!sweep.figure.empty()) {
     refuse_choice(sweep.common, "--svg " + sweep.figure + ": the figure shows");
+    if (!sweep.figure.ends_with(".svg")) throw Error("--svg " + sweep.figure + ": give the figure a name that ends in .svg");
+    tensors::check_is_no_input(sweep.request.inputs, sweep.figure);
     if (tensors.size() != 1) throw Error("--svg draws one tensor; there are " + std::to_string(tensors.size()));
     return write_figure(sweep.figure, studies::sweep_table(studies::sweep(tensors.front(), range, config), config.options));
   }

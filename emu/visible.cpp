@@ -74,6 +74,15 @@ bool is_plain(std::string_view text) {
 
 }  // namespace
 
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const Character c = first_of(text);
+    if (c.bytes == 0) return false;
+    text.remove_prefix(c.bytes);
+  }
+  return true;
+}
+
 bool is_command_line(std::string_view line) {
   line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
   return line.starts_with("::");

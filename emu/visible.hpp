@@ -8,6 +8,9 @@
 
 namespace ulpscope::emu {
 
+/// Whether all of it is UTF-8 (RFC 3629).
+bool is_utf8(std::string_view text);
+
 /// Text in which nothing acts. As escapes appear:
 /// - control characters: C0, DEL and C1 (ISO/IEC 6429), with which a terminal moves its cursor or runs a sequence, and which
 /// begin

@@ -18,20 +18,22 @@ namespace ulpscope::files {
 NewFiles::~NewFiles() {
   for (const Place& place : temporaries_) ::unlinkat(place.folder.descriptor(), place.name.c_str(), 0);
   added_.clear();
-  for (const std::string& folder : made_) ::unlinkat(folder_.descriptor(), folder.c_str(), AT_REMOVEDIR);
+  for (auto folder = made_.rbegin(); folder != made_.rend(); ++folder)  // the deeper ones first
+    ::unlinkat(folder_.descriptor(), folder->c_str(), AT_REMOVEDIR);
 }
 
 NewFiles::Place NewFiles::place_of(const std::string& name) {
-  const std::size_t slash = name.find('/');
+  const std::size_t slash = name.rfind('/');
   if (slash == std::string::npos) return {folder_, name};
-  const std::string folder = name.substr(0, slash);
-  auto found = folders_.find(folder);
+  const std::string path = name.substr(0, slash);
+  auto found = folders_.find(path);
   if (found == folders_.end()) {
-    if (::mkdirat(folder_.descriptor(), folder.c_str(), 0777) == 0)
-      made_.push_back(folder);
+    const Place folder = place_of(path);
+    if (::mkdirat(folder.folder.descriptor(), folder.name.c_str(), 0777) == 0)
+      made_.push_back(path);
     else if (errno != EEXIST)
-      throw Error(folder_.path_of(folder) + ": cannot be made: " + std::strerror(errno));
-    found = folders_.emplace(folder, Folder(folder_, folder)).first;
+      throw Error(folder.folder.path_of(folder.name) + ": cannot be made: " + std::strerror(errno));
+    found = folders_.emplace(path, Folder(folder.folder, folder.name)).first;
   }
   return {found->second, name.substr(slash + 1)};
 }
@@ -44,7 +46,7 @@ NewFile& NewFiles::add(const std::string& name) {
 
 void NewFiles::supersede(const std::string& name) {
   superseded_.push_back(place_of(name));
-  if (const std::size_t slash = name.find('/'); slash != std::string::npos) left_.insert(name.substr(0, slash));
+  if (const std::size_t slash = name.rfind('/'); slash != std::string::npos) left_.insert(name.substr(0, slash));
 }
 
 void NewFiles::rename(const Folder& folder, const std::string& from, const std::string& to) {

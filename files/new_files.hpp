@@ -25,7 +25,8 @@ class NewFiles {
   NewFiles& operator=(const NewFiles&) = delete;
   ~NewFiles();
 
-  /// A file to be written, `NAME` or `FOLDER/NAME`, where the folder is made. The one before is done. @throws ulpscope::Error
+  /// A file to be written, `NAME` or `FOLDER/NAME`, where the folder is made, and those above it. The one before is done.
+  /// @throws ulpscope::Error
   NewFile& add(const std::string& name);
   /// A file of the folder that goes when the new ones take their names, and its own folder with the last in it.
   void supersede(const std::string& name);

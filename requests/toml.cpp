@@ -26,11 +26,8 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <cmath>
-#include <cstring>
-#include <fstream>
 #include <iterator>
 #include <sstream>
 #include <type_traits>
@@ -38,6 +35,7 @@
 #include "emu/error.hpp"
 #include "emu/names.hpp"
 #include "emu/suggestions.hpp"
+#include "files/read_file.hpp"
 
 namespace ulpscope::requests {
 namespace {
@@ -146,13 +144,8 @@ TomlValue parse_toml(std::string_view text, const std::string& name) {
 }
 
 TomlValue read_toml(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw Error(path + ": cannot be read: " + std::strerror(errno));
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (file.bad() || text.fail())
-    throw Error(path + ": cannot be read" + (errno != 0 ? std::string(": ") + std::strerror(errno) : ""));
-  return parse_toml(text.view(), path);
+  constexpr std::size_t most_bytes = std::size_t{1} << 26;
+  return parse_toml(files::read_file(path, most_bytes), path);
 }
 
 void set_from(Field& field, const TomlValue& value) {

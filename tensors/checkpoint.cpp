@@ -20,7 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view index_ending = ".safetensors.index.json";
 constexpr std::size_t longest_index = 100'000'000;  // as the header of a .safetensors
 
 /// Files of a folder whose names end like this, by name.

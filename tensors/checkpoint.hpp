@@ -10,6 +10,9 @@
 
 namespace ulpscope::tensors {
 
+/// How the names of indices end.
+inline constexpr std::string_view index_ending = ".safetensors.index.json";
+
 /// What one input names, where that is no single file.
 struct Checkpoint {
   std::vector<std::string> files;                ///< to be read, by name

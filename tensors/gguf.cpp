@@ -101,6 +101,7 @@ class GgufReader {
     std::set<std::string> names;
     for (std::uint64_t i = 0; i < tensors; ++i) {
       entries.push_back(entry());
+      if (!emu::is_utf8(entries.back().name)) fail("lists tensor '" + entries.back().name + "', whose name is no UTF-8");
       if (!names.insert(entries.back().name).second) fail("lists tensor '" + entries.back().name + "' twice");
     }
     const std::uint64_t begin = (at_ + alignment_ - 1) / alignment_ * alignment_;

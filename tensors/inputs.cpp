@@ -59,10 +59,9 @@ Inputs open_numbers(const std::vector<std::string>& inputs, const OpenOptions& o
   return sort_inputs(inputs, options, integers, "--integers includes them, and FILE:NAME names one");
 }
 
-std::vector<std::string> left_out(const Inputs& inputs) {
+std::vector<std::string> left_out(const Inputs& inputs, const std::string& advice) {
   std::vector<std::string> lines;
-  if (!inputs.integers.empty())
-    lines.push_back("left out: " + named_words(inputs.integers, "integer tensor") + "; --integers includes them");
+  if (!inputs.integers.empty()) lines.push_back("left out: " + named_words(inputs.integers, "integer tensor") + advice);
   if (!inputs.opaque.empty()) lines.push_back("left out: " + unknown_words(inputs.opaque));
   return lines;
 }

@@ -27,8 +27,8 @@ Inputs sort_inputs(const std::vector<std::string>& inputs, const OpenOptions& op
 
 /// The tensors that census and sweep work on. @throws ulpscope::Error
 Inputs open_numbers(const std::vector<std::string>& inputs, const OpenOptions& options, Integers integers);
-/// What it left out, a line each.
-std::vector<std::string> left_out(const Inputs& inputs);
+/// What it left out, a line each; `advice` follows what is said of integers.
+std::vector<std::string> left_out(const Inputs& inputs, const std::string& advice = "; --integers includes them");
 
 /// `2 integer tensors (m.safetensors:ids, m.safetensors:mask)`; the first few are named.
 std::string named_words(const std::vector<Tensor>& tensors, const std::string& what);

@@ -7,10 +7,13 @@
 #include <cstring>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "emu/catalogue.hpp"
 #include "emu/decode.hpp"
 #include "emu/error.hpp"
+#include "emu/names.hpp"
+#include "emu/visible.hpp"
 #include "files/new_file.hpp"
 #include "tensors/elements.hpp"
 #include "tensors/safetensors_dtypes.hpp"
@@ -133,7 +136,9 @@ Entry entry_of(const std::string& path, const NamedCodes& tensor) {
   const std::string_view own =
       tensor.format.is_integer() ? safetensors_integer_word("int" + std::to_string(bits)) : safetensors_word(tensor.format);
   const std::string word = tensor.dtype.empty() ? std::string(own) : tensor.dtype;
-  if (word.empty()) throw Error(path + ": safetensors has no dtype for that format; known are " + safetensors_words());
+  if (word.empty())
+    throw Error(emu::visible(path + ": safetensors has no dtype for " + emu::format_name(tensor.format) + ", that of " +
+                             tensor.name + "; known are " + safetensors_words()));
   const std::uint64_t count = count_of(path, tensor.shape), bytes = bytes_of(path, count, bits_of(word));
   const std::uint64_t codes = tensor.dtype.empty() ? count : bytes * 8 / static_cast<std::uint64_t>(bits);
   return {tensor.name,
@@ -200,16 +205,20 @@ std::uint64_t put_safetensors(const Destination& to, const std::vector<NamedCode
   std::stable_sort(entries.begin(), entries.end(),
                    [](const Entry& a, const Entry& b) { return a.element_bits > b.element_bits; });
 
-  nlohmann::ordered_json header = nlohmann::ordered_json::object();
-  if (!beside.metadata.empty()) header[safetensors_metadata] = nlohmann::ordered_json::parse(beside.metadata);
+  std::string text = "{";  // as an object of JSON would be searched for every name
+  const auto add = [&](const std::string& key, const nlohmann::ordered_json& value) {
+    text += (text.size() == 1 ? "" : ",") + nlohmann::json(key).dump() + ":" + value.dump();
+  };
+  if (!beside.metadata.empty()) add(safetensors_metadata, nlohmann::ordered_json::parse(beside.metadata));
+  std::set<std::string_view> names;
   std::uint64_t offset = 0;
   for (const Entry& entry : entries) {
-    if (header.contains(entry.name)) throw Error(path + ": two tensors would be named '" + entry.name + "'");
+    if (!names.insert(entry.name).second) throw Error(emu::visible(path + ": two tensors would be named '" + entry.name + "'"));
     if (entry.name == safetensors_metadata) throw Error(path + ": no tensor can be named " + entry.name);
-    header[entry.name] = {{"dtype", entry.dtype}, {"shape", entry.shape}, {"data_offsets", {offset, offset + entry.bytes}}};
+    add(entry.name, {{"dtype", entry.dtype}, {"shape", entry.shape}, {"data_offsets", {offset, offset + entry.bytes}}});
     offset += entry.bytes;
   }
-  std::string text = header.dump();
+  text += "}";
   text.resize((text.size() + 7) / 8 * 8, ' ');
   std::string prefix;
   append_bytes(prefix, text.size(), 8);

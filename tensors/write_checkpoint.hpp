@@ -20,7 +20,7 @@ class NewCheckpoint {
   /// The folder is made where it is not there; one process writes to it at a time. @throws ulpscope::Error
   explicit NewCheckpoint(const std::string& folder);
 
-  /// Writes a file, `NAME` or `FOLDER/NAME`. @throws ulpscope::Error
+  /// Writes a file, `NAME` or `FOLDER/NAME`, whose folders are made. @throws ulpscope::Error
   void add(const std::string& name, const std::vector<NamedCodes>& tensors, const Beside& beside);
   /// Gives all of them their names, and last that of an index, as transformers writes it, unless it is empty. @throws
   /// ulpscope::Error

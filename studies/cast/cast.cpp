@@ -10,10 +10,10 @@
 #include "emu/names.hpp"
 #include "studies/cast/cast_folder.hpp"
 #include "studies/cast/cast_tensors.hpp"
-#include "studies/cast/is_no_input.hpp"
 #include "tensors/caster.hpp"
 #include "tensors/checkpoint.hpp"
 #include "tensors/inputs.hpp"
+#include "tensors/is_no_input.hpp"
 #include "tensors/write.hpp"
 
 namespace ulpscope::studies {
@@ -103,7 +103,7 @@ CastPlan CastFileRequest::resolved() const {
 
 std::vector<std::string> write_cast(const CastFileRequest& request, const std::string& output, bool codes,
                                     const Progress& progress) {
-  check_is_no_input(request.input, output);
+  tensors::check_is_no_input({request.input}, output);
   const std::string extension = std::filesystem::path(output).extension().string();
   if (extension == ".npy") return write_npy(request, output, codes);
   const bool is_file = extension == ".safetensors";

@@ -3,12 +3,14 @@
 #include "studies/cast/cast_folder.hpp"
 
 #include <filesystem>
+#include <set>
 
 #include "emu/error.hpp"
 #include "emu/visible.hpp"
 #include "studies/cast/cast_tensors.hpp"
-#include "studies/cast/is_no_input.hpp"
+#include "tensors/checkpoint.hpp"
 #include "tensors/inputs.hpp"
+#include "tensors/is_no_input.hpp"
 #include "tensors/write_checkpoint.hpp"
 
 namespace ulpscope::studies {
@@ -25,11 +27,16 @@ struct Part {
 /// The tensors of a file that belong to the checkpoint: all, or those that its index says are there.
 tensors::Inputs inputs_of(const std::string& file, const tensors::Checkpoint& checkpoint, const tensors::OpenOptions& options) {
   tensors::Inputs inputs;
+  std::set<std::string> missing;
+  for (const auto& [name, of_file] : checkpoint.file_of)
+    if (of_file == file) missing.insert(name);
   for (tensors::Tensor& tensor : tensors::open(file, options)) {
-    const auto listed = checkpoint.file_of.find(tensor.name);
-    if (!checkpoint.index.empty() && (listed == checkpoint.file_of.end() || listed->second != file)) continue;
+    if (missing.erase(tensor.name) == 0 && !checkpoint.index.empty()) continue;
     (tensor.opaque ? inputs.opaque : tensor.is_integer() ? inputs.integers : inputs.kept).push_back(std::move(tensor));
   }
+  if (!missing.empty())
+    throw Error(
+        emu::visible(checkpoint.index + ": names tensor '" + *missing.begin() + "' of " + file + ", which does not hold it"));
   return inputs;
 }
 
@@ -53,6 +60,16 @@ std::vector<Part> parts_of(const CastFileRequest& request, const tensors::Checkp
   return parts;
 }
 
+/// An index that is not written anew would be wrong about the new files.
+void check_has_no_other_index(const std::string& folder, const std::string& index) {
+  std::error_code ignored;
+  for (fs::directory_iterator entry(folder, ignored), end; !ignored && entry != end; entry.increment(ignored)) {
+    const std::string name = entry->path().filename().string();
+    if (name.ends_with(tensors::index_ending) && name != index)
+      throw Error(emu::visible(folder + ": holds " + name + ", the index of other files; choose another folder, or remove it"));
+  }
+}
+
 tensors::Inputs all_of(const std::vector<Part>& parts) {
   tensors::Inputs all;
   for (const Part& part : parts) {
@@ -72,8 +89,9 @@ std::vector<std::string> write_cast_folder(const CastFileRequest& request, const
   const tensors::Inputs all = all_of(parts);
   CastTensors cast(request, plan, all, progress);
   const std::string index = fs::path(checkpoint.index).filename().string();
-  for (const Part& part : parts) check_is_no_input(request.input, (fs::path(folder) / part.name).string());
-  if (!index.empty()) check_is_no_input(request.input, (fs::path(folder) / index).string());
+  for (const Part& part : parts) tensors::check_is_no_input({request.input}, (fs::path(folder) / part.name).string());
+  if (!index.empty()) tensors::check_is_no_input({request.input}, (fs::path(folder) / index).string());
+  check_has_no_other_index(folder, index);
 
   tensors::NewCheckpoint written(folder);
   for (const Part& part : parts) {

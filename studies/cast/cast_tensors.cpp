@@ -3,33 +3,68 @@
 #include "studies/cast/cast_tensors.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "emu/error.hpp"
 #include "emu/names.hpp"
 #include "emu/suggestions.hpp"
+#include "studies/cast/dequantized.hpp"
 
 namespace ulpscope::studies {
+
+namespace {
+
+/// Whether the codes of a tensor end with a byte, as the safetensors library asks for.
+bool fills_bytes(const tensors::Tensor& tensor, const PlanRule& rule) {
+  const emu::Format format = rule.format();
+  return format.is_integer() || tensor.count() * static_cast<std::uint64_t>(format.bits() % 8) % 8 == 0;
+}
+
+}  // namespace
 
 std::string written_name(const tensors::Tensor& tensor) { return tensor.name.empty() ? "tensor" : tensor.name; }
 
 CastTensors::CastTensors(const CastFileRequest& request, const CastPlan& plan, const tensors::Inputs& inputs,
                          const Progress& progress)
-    : request_(request), plan_(plan), progress_(progress) {
+    : request_(request), plan_(plan), rules_(plan), progress_(progress) {
   std::vector<std::string> names;
+  std::set<std::string> rounded;
+  std::vector<tensors::Tensor> odd;
+  bool has_set = false;
   for (const tensors::Tensor& tensor : inputs.kept) {
     const std::string& name = names.emplace_back(written_name(tensor));
-    if (plan.rule_for(name) != nullptr) total_ += tensor.count();
-    if (const std::string set = plan.set_of(name); !set.empty()) sets_[set].members.push_back(tensor);
+    const std::string set = plan.set_of(name);
+    has_set = has_set || !set.empty();
+    const PlanRule* const rule = rules_.rule_for(name);
+    if (rule == nullptr) continue;
+    total_ += tensor.count();
+    rounded.insert(name);
+    if (!fills_bytes(tensor, *rule)) odd.push_back(tensor);
+    if (!set.empty()) sets_[key_of(set, *rule)].members.push_back(tensor);
   }
-  for (const PlanRule& rule : plan.rules)
-    if (std::ranges::none_of(names, [&](const std::string& name) { return rule.matches(name); }))
-      throw Error(request.input + ": no tensor matches '" + rule.match + "'; nearest of " + std::to_string(names.size()) +
-                  ": " + emu::comma_separated(emu::closest_words(rule.match, names)));
+  for (const std::vector<tensors::Tensor>* const others : {&inputs.integers, &inputs.opaque})
+    for (const tensors::Tensor& tensor : *others) names.push_back(written_name(tensor));
+  if (const PlanRule* const idle = rules_.idle(names))
+    throw Error(request.input + ": no tensor matches '" + idle->match + "'; nearest of " + std::to_string(names.size()) + ": " +
+                emu::comma_separated(emu::closest_words(idle->match, names)));
+  if (!plan.fused.empty() && !has_set)
+    throw Error(request.input + ": no tensor's name has a part of --fused " + plan.fused.front());
+  refuse_codes(inputs, "cast what they were made of, or --copy them and their scales",
+               [&](const tensors::Tensor& codes) { return rounded.contains(written_name(codes)); });
+  if (!odd.empty() && odd.size() == rounded.size())
+    throw Error(odd.front().label +
+                ": its codes end within a byte, which readers of .safetensors refuse; write codes of an .npy");
 }
 
-std::optional<double> CastTensors::shared_amax(const std::string& name) {
-  const auto found = sets_.find(plan_.set_of(name));
+std::string CastTensors::key_of(const std::string& set, const PlanRule& rule) {
+  return set + "\n" + rule.to + "\n" + rule.scale;
+}
+
+std::optional<double> CastTensors::shared_amax(const std::string& name, const PlanRule& rule) {
+  const std::string of_name = plan_.set_of(name);
+  if (of_name.empty()) return std::nullopt;
+  const auto found = sets_.find(key_of(of_name, rule));
   if (found == sets_.end()) return std::nullopt;
   FusedSet& set = found->second;
   if (!set.amax) {
@@ -50,10 +85,11 @@ tensors::Producer<emu::Code> CastTensors::counted(tensors::Producer<emu::Code> c
 void CastTensors::add_rounded(const tensors::Tensor& tensor, const PlanRule& rule, FileContents& contents) {
   const std::string name = written_name(tensor);
   Quantizing how{.format = rule.format(), .scaling = rule.scaling(), .options = {}, .seed = request_.reading.seed};
+  if (tensor.count() == 0 && !how.format.is_integer()) how.scaling = {};  // there is nothing to scale
   const bool has_scales = how.scaling.rule != ScaleRule::none;
   const bool saturates = has_scales && (clamps(how.scaling.rule) || how.format.is_integer());
   how.options = request_.rounding.options(saturates ? emu::Policy::saturating : emu::Policy::nonsaturating);
-  if (has_tensor_scale(how.scaling.rule)) how.scaling.shared_amax = shared_amax(name);
+  if (has_tensor_scale(how.scaling.rule)) how.scaling.shared_amax = shared_amax(name, rule);
   std::vector<tensors::NamedCodes> entries = entries_of(find_layout(plan_.layout), name, tensor, how, quantized_);
   entries.front().codes = counted(std::move(entries.front().codes));
   std::ranges::move(entries, std::back_inserter(contents.rounded));
@@ -69,10 +105,11 @@ FileContents CastTensors::of(const tensors::Inputs& inputs, const std::string& m
     contents.beside.copied.back().name = written_name(tensor);
   };
   for (const tensors::Tensor& tensor : inputs.kept) {
-    if (const PlanRule* const rule = plan_.rule_for(written_name(tensor)))
+    const PlanRule* const rule = rules_.rule_for(written_name(tensor));
+    if (rule != nullptr && fills_bytes(tensor, *rule))
       add_rounded(tensor, *rule, contents);
     else
-      copy(tensor, kept_);
+      copy(tensor, rule != nullptr ? odd_ : kept_);
   }
   for (const tensors::Tensor& tensor : inputs.integers) copy(tensor, integers_);
   for (const tensors::Tensor& tensor : inputs.opaque) {
@@ -89,11 +126,13 @@ FileContents CastTensors::of(const tensors::Inputs& inputs, const std::string& m
 
 std::vector<std::string> CastTensors::remarks() const {
   std::vector<std::string> lines;
-  if (!request_.plan.empty() || request_.scale != "none" || !kept_.empty())
+  if (!request_.plan.empty() || request_.scale != "none" || !kept_.empty() || !odd_.empty())
     for (const auto& [what, count] : cast_)
       lines.push_back(std::to_string(count) + (count == 1 ? " tensor as " : " tensors as ") + what);
   const std::string copied = "copied as they are: ";
   if (!kept_.empty()) lines.push_back(copied + tensors::named_words(kept_, "tensor"));
+  if (!odd_.empty())
+    lines.push_back(copied + tensors::named_words(odd_, "tensor") + ": their codes end within a byte, which readers refuse");
   if (!integers_.empty()) lines.push_back(copied + tensors::named_words(integers_, "integer tensor"));
   if (!unknown_.empty()) lines.push_back(copied + tensors::unknown_words(unknown_));
   if (!left_out_.empty()) lines.push_back("left out: " + tensors::unknown_words(left_out_));

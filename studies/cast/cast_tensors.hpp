@@ -44,17 +44,20 @@ class CastTensors {
   };
 
   void add_rounded(const tensors::Tensor& tensor, const PlanRule& rule, FileContents& contents);
-  std::optional<double> shared_amax(const std::string& name);
+  /// Of the members of the tensor's set that the same rule is for.
+  std::optional<double> shared_amax(const std::string& name, const PlanRule& rule);
+  static std::string key_of(const std::string& set, const PlanRule& rule);
   /// Tells of the codes that are made.
   tensors::Producer<emu::Code> counted(tensors::Producer<emu::Code> codes);
 
   const CastFileRequest& request_;
   const CastPlan& plan_;
+  RuleIndex rules_;
   Progress progress_;
   std::uint64_t done_ = 0, total_ = 0;
   std::map<std::string, FusedSet> sets_;
   std::shared_ptr<QuantizedOne> quantized_ = std::make_shared<QuantizedOne>();
-  std::vector<tensors::Tensor> integers_, kept_, unknown_, left_out_;
+  std::vector<tensors::Tensor> integers_, kept_, odd_, unknown_, left_out_;
   std::map<std::string, std::uint64_t> cast_;  ///< tensors by what they became
 };
 

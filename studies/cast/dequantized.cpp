@@ -13,7 +13,9 @@
 
 #include "emu/catalogue.hpp"
 #include "emu/decode.hpp"
+#include "emu/error.hpp"
 #include "emu/names.hpp"
+#include "emu/visible.hpp"
 #include "studies/cast/layouts.hpp"
 
 namespace ulpscope::studies {
@@ -200,8 +202,8 @@ class Finder {
 Tensor whole_of(const Parts& parts, const StorageLayout& layout) {
   const std::string &label = parts.scales.label, &of_scales = parts.scales.name;
   const std::string name = layout.name_of(of_scales.substr(0, of_scales.size() - layout.scale.size()));
-  const bool is_visible = label.ends_with(of_scales);  // names with control characters are shown otherwise
-  return {is_visible ? label.substr(0, label.size() - of_scales.size()) + name : label,
+  const std::string shown = emu::visible(of_scales);  // as labels have it
+  return {label.ends_with(shown) ? label.substr(0, label.size() - shown.size()) + emu::visible(name) : label,
           name,
           {emu::format_name(emu::float64), emu::float64},
           parts.shape,
@@ -222,14 +224,25 @@ Dequantized dequantized(const std::vector<Tensor>& tensors) {
       if (parts->tensor_scale) used.insert(parts->tensor_scale->name);
       wholes.emplace(parts->codes.name, whole_of(*parts, layout));
     }
-  Dequantized result{.tensors = {}, .put_together = wholes.size()};
+  Dequantized result{.tensors = {}, .put_together = wholes.size(), .codes = {}, .values = {}};
   for (const Tensor& tensor : tensors) {
-    if (const auto whole = wholes.find(tensor.name); whole != wholes.end())
+    if (const auto whole = wholes.find(tensor.name); whole != wholes.end()) {
       result.tensors.push_back(whole->second);
-    else if (!used.contains(tensor.name))
+      result.codes.push_back(tensor);
+      result.values.push_back(whole->second);
+    } else if (!used.contains(tensor.name)) {
       result.tensors.push_back(tensor);
+    }
   }
   return result;
+}
+
+void refuse_codes(const tensors::Inputs& inputs, const std::string& advice,
+                  const std::function<bool(const tensors::Tensor&)>& is_rounded) {
+  std::vector<Tensor> all = inputs.kept;
+  all.insert(all.end(), inputs.integers.begin(), inputs.integers.end());
+  for (const Tensor& codes : dequantized(all).codes)
+    if (is_rounded(codes)) throw Error(codes.label + ": is codes under scales, not values: " + advice);
 }
 
 }  // namespace ulpscope::studies

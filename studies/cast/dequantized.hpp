@@ -2,8 +2,11 @@
 // The values of quantized tensors that lie in a file as codes beside their scales.
 #pragma once
 
+#include <functional>
+#include <string>
 #include <vector>
 
+#include "tensors/inputs.hpp"
 #include "tensors/tensor.hpp"
 
 namespace ulpscope::studies {
@@ -14,7 +17,13 @@ namespace ulpscope::studies {
 struct Dequantized {
   std::vector<tensors::Tensor> tensors;  ///< in the order of the codes and of all others
   std::size_t put_together = 0;          ///< tensors that had scales
+  std::vector<tensors::Tensor> codes;    ///< the codes of these ...
+  std::vector<tensors::Tensor> values;   ///< ... and what they stand for
 };
+/// Tensors to be rounded are values: codes under scales, that `is_rounded` says are among them, are refused with an advice.
+/// @throws ulpscope::Error
+void refuse_codes(const tensors::Inputs& inputs, const std::string& advice,
+                  const std::function<bool(const tensors::Tensor&)>& is_rounded);
 /// Scales whose shape is no grid of blocks over the codes are tensors like others.
 Dequantized dequantized(const std::vector<tensors::Tensor>& tensors);
 

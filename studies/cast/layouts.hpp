@@ -36,6 +36,7 @@ struct StorageLayout {
   bool bytes_of_codes = false;                                   ///< codes of 4 bits lie two in an element of U8
   bool bytes_of_scales = false;                                  ///< e8m0 scales are U8
   bool blocks_apart = false;              ///< the last dimension of codes is one of blocks and one of bytes of a block
+  bool stores_codes_alone = false;        ///< of less than 16 bits without scales
   OneScale one_scale = OneScale::scalar;  ///< the shape of the scale of a whole tensor
   bool has_leaves = false;  ///< the stem is `MODULE._LEAF` of a tensor MODULE.LEAF, and else its name; and there is metadata
 
@@ -44,8 +45,11 @@ struct StorageLayout {
   /// The name of the tensor of a stem; empty where it is none.
   std::string name_of(const std::string& stem) const;
 
-  /// Whether a pair can be stored; without scales each can, under its own name.
-  bool stores(emu::Format format, ScaleRule rule) const { return rule == ScaleRule::none || stores_scaled(format, rule); }
+  /// Whether a pair can be stored. Without scales a tensor keeps its name: where readers expect scales, in 16 bits or more.
+  bool stores(emu::Format format, ScaleRule rule) const {
+    if (rule == ScaleRule::none) return stores_codes_alone || format.bits() >= 16;
+    return stores_scaled(format, rule);
+  }
 };
 
 /// A tensor that was stored, for the metadata of a file.

@@ -4,6 +4,10 @@
 
 #include <fnmatch.h>
 
+#include <algorithm>
+#include <optional>
+#include <set>
+
 #include "emu/error.hpp"
 #include "requests/parts.hpp"
 #include "requests/toml.hpp"
@@ -31,6 +35,17 @@ void check_fused(const std::string& word) {
   bool right = parts.size() > 1;
   for (const std::string& part : parts) right = right && !part.empty() && part.find('.') == std::string::npos;
   if (!right) throw Error("--fused '" + word + "': give parts of names with commas between them, as q_proj,k_proj,v_proj");
+}
+
+/// What a pattern without wildcards matches; nothing where it has some.
+std::optional<std::string> literal_of(const std::string& pattern) {
+  std::string literal;
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    if (pattern[i] == '*' || pattern[i] == '?' || pattern[i] == '[') return std::nullopt;
+    if (pattern[i] == '\\' && ++i == pattern.size()) return std::nullopt;
+    literal += pattern[i];
+  }
+  return literal;
 }
 
 }  // namespace
@@ -85,6 +100,36 @@ std::string CastPlan::set_of(const std::string& name) const {
   return {};
 }
 
+RuleIndex::RuleIndex(const CastPlan& plan) : plan_(plan) {
+  for (std::size_t i = 0; i < plan.rules.size(); ++i) {
+    if (const std::optional<std::string> literal = literal_of(plan.rules[i].match))
+      literal_.try_emplace(*literal, i);
+    else
+      patterns_.push_back(i);
+  }
+}
+
+const PlanRule* RuleIndex::rule_for(const std::string& name) const {
+  const auto literal = literal_.find(name);
+  std::size_t first = literal == literal_.end() ? plan_.rules.size() : literal->second;
+  for (const std::size_t i : patterns_) {
+    if (i >= first) break;
+    if (plan_.rules[i].matches(name)) first = i;
+  }
+  return first == plan_.rules.size() || plan_.rules[first].copies() ? nullptr : &plan_.rules[first];
+}
+
+const PlanRule* RuleIndex::idle(const std::vector<std::string>& names) const {
+  const std::set<std::string> known(names.begin(), names.end());
+  for (const PlanRule& rule : plan_.rules) {
+    const std::optional<std::string> literal = literal_of(rule.match);
+    const bool is_used = literal ? known.contains(*literal)
+                                 : std::ranges::any_of(names, [&](const std::string& name) { return rule.matches(name); });
+    if (!is_used) return &rule;
+  }
+  return nullptr;
+}
+
 CastPlan read_plan(const std::string& path) {
   const requests::TomlValue file = requests::read_toml(path);
   CastPlan plan;
@@ -98,6 +143,8 @@ CastPlan read_plan(const std::string& path) {
     PlanRule& rule = plan.rules.emplace_back();
     requests::Fields of_rule = requests::fields_of(rule);
     requests::set_from(of_rule, table, {});
+    if (rule.copies() && rule.scale != PlanRule{}.scale)
+      throw Error(table.place + ": a tensor that stays as it is has no scale");
   }
   return plan;
 }

@@ -2,6 +2,8 @@
 // What each tensor of a checkpoint is stored in: a file that a person can edit.
 #pragma once
 
+#include <cstddef>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -45,6 +47,22 @@ struct CastPlan {
   /// What the tensors of a set have in common: the name, where one of its parts between dots is a part of `fused`, with the
   /// whole entry in its place; empty where none is.
   std::string set_of(const std::string& name) const;
+};
+
+/// The rules of a plan, found without asking each of them where their patterns have no wildcards.
+class RuleIndex {
+ public:
+  /// Refers to the plan.
+  explicit RuleIndex(const CastPlan& plan);
+  /// As CastPlan::rule_for().
+  const PlanRule* rule_for(const std::string& name) const;
+  /// The first rule that matches none of these names; null where each matches one.
+  const PlanRule* idle(const std::vector<std::string>& names) const;
+
+ private:
+  const CastPlan& plan_;
+  std::map<std::string, std::size_t> literal_;  ///< the first rule of a name
+  std::vector<std::size_t> patterns_;           ///< rules with wildcards, in order
 };
 
 /// The plan of a TOML file: `layout`, `fused`, and a table `[[tensors]]` for each rule. @throws ulpscope::Error with file and

@@ -53,6 +53,7 @@ ElementScale plain(double scale) { return {scale, 1, scale}; }
 /// log2 of the e8m0 scale that a block with this amax gets; the block is divided by it.
 int mx_exponent(ScaleRule rule, emu::Format format, double amax) {
   if (amax == 0) return emu::e8m0.min_exponent();
+  amax = std::min(amax, static_cast<double>(float_max));  // greater ones have the greatest scale anyway
   const int element_exponent = format.max_exponent();
   const int exponent = floor_log2(amax);
   switch (rule) {
@@ -204,6 +205,10 @@ bool ScaleMap::lay_out(const Scaling& scaling, std::uint64_t count, std::uint64_
   const std::uint64_t rows = std::max<std::uint64_t>(count / columns_, 1);
   block_rows_ = rows;
   block_columns_ = columns_;
+  if (count == 0) {
+    scales_ = {ElementScale{}};
+    return false;
+  }
   switch (scaling.rule) {
     case ScaleRule::none: scales_ = {ElementScale{}}; return false;
     case ScaleRule::number: scales_ = {plain(scaling.number)}; return false;

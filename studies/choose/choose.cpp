@@ -4,18 +4,23 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <utility>
 
 #include "emu/error.hpp"
 #include "emu/names.hpp"
+#include "emu/visible.hpp"
 #include "requests/numbers.hpp"
 #include "studies/cast/cast_tensors.hpp"
+#include "studies/cast/dequantized.hpp"
 #include "studies/cast/layouts.hpp"
 #include "studies/census/all_tensors.hpp"
 #include "studies/census/groups.hpp"
 #include "tensors/inputs.hpp"
+#include "tensors/safetensors_dtypes.hpp"
 
 namespace ulpscope::studies {
 namespace {
@@ -34,6 +39,27 @@ double share_of(const std::string& word) {
 double stored_bits(const tensors::Tensor& tensor) {
   if (tensor.dtype.format) return tensor.dtype.stored_bits.value_or(tensor.dtype.format->bits());
   return tensor.dtype.name == "bool" ? 8 : std::stod(tensor.dtype.name.substr(tensor.dtype.name.find_first_of("0123456789")));
+}
+
+/// Bits of an element that is copied into a .safetensors file.
+double copied_bits(const tensors::Tensor& tensor) {
+  return tensor.dtype.format ? tensor.dtype.format->bits() : stored_bits(tensor);
+}
+
+/// Bits by which an element of a file is wider than a code: integers take whole bytes.
+double padding_bits(emu::Format format) {
+  if (!format.is_integer()) return 0;
+  int bits = 8;
+  while (bits < format.bits()) bits *= 2;
+  return bits - format.bits();
+}
+
+/// Whether a file of this layout can hold such a tensor, and whether it is then what it was: formats without infinities or NaN,
+/// and rules that clamp, make other numbers of these.
+bool keeps(const StorageLayout& layout, const Quantized& row) {
+  const bool has_dtype = row.format.is_integer() || !tensors::safetensors_word(row.format).empty();
+  const bool keeps_nonfinite = row.format.has_infinity() && row.format.has_nan() && !clamps(row.scaling.rule);
+  return has_dtype && layout.stores(row.format, row.scaling.rule) && (row.count == row.finite || keeps_nonfinite);
 }
 
 /// Tensors that are decided together, and their rows put together.
@@ -82,7 +108,7 @@ std::string summary_of(const std::vector<Choice>& choices) {
   for (const Choice& choice : choices) {
     const double elements = static_cast<double>(choice.count);
     before += elements * choice.bits_before;
-    after += elements * (choice.copies ? choice.bits_before : choice.recommendation.choice.bits_per_element);
+    after += elements * (choice.copies ? choice.bits_copied : choice.recommendation.choice.bits_per_element);
     if (choice.copies)
       ++staying;
     else
@@ -90,7 +116,68 @@ std::string summary_of(const std::vector<Choice>& choices) {
   }
   std::string text = megabytes(before) + " become " + megabytes(after) + ":";
   for (const auto& [what, count] : chosen) text += " " + std::to_string(count) + " as " + what + ";";
-  return text + " " + std::to_string(staying) + (staying == 1 ? " stays" : " stay") + " as it is";
+  return text + " " + std::to_string(staying) + (staying == 1 ? " stays as it is" : " stay as they are");
+}
+
+/// Sorts tensors that have something in common: each of its words.
+class Together {
+ public:
+  explicit Together(std::size_t count) : leader_(count) { std::iota(leader_.begin(), leader_.end(), std::size_t{0}); }
+
+  void add(std::size_t tensor, const std::string& word) {
+    const auto [first, is_new] = first_.try_emplace(word, tensor);
+    if (!is_new) leader_[leader(tensor)] = leader(first->second);
+  }
+  std::size_t leader(std::size_t tensor) {
+    while (leader_[tensor] != tensor) tensor = leader_[tensor] = leader_[leader_[tensor]];
+    return tensor;
+  }
+
+ private:
+  std::vector<std::size_t> leader_;
+  std::map<std::string, std::size_t> first_;
+};
+
+/// What is known of a tensor before it is measured.
+struct TensorAsked {
+  std::string name;
+  bool is_kept = false;  ///< asked to stay as it is
+  std::optional<std::string> group;
+  std::string set;  ///< of those that share a scale; empty: none
+};
+
+std::vector<TensorAsked> asked_of(const ChooseRequest& request, const std::vector<tensors::Tensor>& tensors) {
+  const NamePattern groups(request.group);
+  std::vector<TensorAsked> all;
+  for (const tensors::Tensor& tensor : tensors) {
+    TensorAsked& asked = all.emplace_back();
+    asked.name = written_name(tensor);
+    asked.is_kept = std::ranges::any_of(
+        request.copy, [&](const std::string& pattern) { return PlanRule{.match = pattern}.matches(asked.name); });
+    if (asked.is_kept) continue;
+    asked.group = groups.group_of(asked.name);
+    asked.set = request.naming.set_of(asked.name);
+  }
+  for (const std::string& pattern : request.copy)
+    if (std::ranges::none_of(all, [&](const TensorAsked& asked) { return PlanRule{.match = pattern}.matches(asked.name); }))
+      throw Error("--copy '" + pattern + "': matches the name of no tensor");
+  if (!request.group.empty() && std::ranges::none_of(all, [](const TensorAsked& asked) { return asked.group.has_value(); }))
+    throw Error("--group '" + request.group + "': matches the name of no tensor");
+  if (!request.naming.fused.empty() && std::ranges::all_of(all, [](const TensorAsked& asked) { return asked.set.empty(); }))
+    throw Error("--fused " + request.naming.fused.front() + ": no tensor's name has a part of it");
+  return all;
+}
+
+/// The greatest magnitude of each tensor's set; none where it is of no set.
+std::vector<std::optional<double>> amax_of_sets(const std::vector<tensors::Tensor>& tensors,
+                                                const std::vector<TensorAsked>& asked) {
+  std::map<std::string, double> amax;
+  for (std::size_t i = 0; i < tensors.size(); ++i)
+    if (!asked[i].set.empty()) amax[asked[i].set] = std::max(amax[asked[i].set], amax_of(tensors[i]));
+  std::vector<std::optional<double>> all;
+  for (const TensorAsked& of_tensor : asked)
+    all.push_back(of_tensor.set.empty() ? std::nullopt : std::optional(amax.at(of_tensor.set)));
+  return all;
 }
 
 }  // namespace
@@ -113,45 +200,65 @@ void ChooseRequest::describe(requests::Fields& fields) {
 }
 
 Choices choose(const ChooseRequest& request, const Progress& progress) {
-  const NamePattern groups(request.group);
   const Requirement requirement = requirement_of(request);
   request.naming.check();
   const StorageLayout& layout = find_layout(request.naming.layout);
   const tensors::Inputs inputs = tensors::open_numbers(request.inputs, request.reading.options(), tensors::Integers::leave_out);
+  const std::vector<TensorAsked> asked = asked_of(request, inputs.kept);
+  refuse_codes(inputs, "choose for what they were made of, or --copy them", [&](const tensors::Tensor& codes) {
+    return std::ranges::any_of(asked, [&](const TensorAsked& one) { return !one.is_kept && one.name == written_name(codes); });
+  });
   QuantizationRequest measuring;
   measuring.formats = request.formats;
   measuring.scale = request.scale;
   measuring.reading = request.reading;
   measuring.threads = request.threads;
   measuring.quantiles = false;
-  const std::vector<Quantized> rows = quantize(inputs.kept, measuring, progress);
+  const std::vector<Quantized> rows = quantize(inputs.kept, measuring, progress, amax_of_sets(inputs.kept, asked));
   const std::size_t each = rows.size() / inputs.kept.size();
 
+  // One rule of a plan is for all tensors of a name, and a set whose scale is shared has one rule.
+  Together together(inputs.kept.size());
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    together.add(i, "name " + asked[i].name);
+    if (asked[i].group) together.add(i, "group " + *asked[i].group);
+    if (!asked[i].set.empty()) together.add(i, "set " + asked[i].set);
+  }
   std::vector<Members> all;
-  std::map<std::string, std::size_t> index;
+  std::map<std::size_t, std::size_t> index;
   for (std::size_t i = 0; i < inputs.kept.size(); ++i) {
     const tensors::Tensor& tensor = inputs.kept[i];
-    const std::string name = written_name(tensor);
-    const bool is_kept =
-        std::ranges::any_of(request.copy, [&](const std::string& pattern) { return PlanRule{.match = pattern}.matches(name); });
-    const std::optional<std::string> group = is_kept ? std::nullopt : groups.group_of(name);
-    const std::string label = group ? "group:" + *group : tensor.label;
-    const auto [found, is_new] = index.try_emplace(label, all.size());
-    if (is_new) all.push_back({.choice = {.name = label}, .is_kept = is_kept});
+    const TensorAsked& of_tensor = asked[i];
+    const auto [found, is_new] = index.try_emplace(together.leader(i), all.size());
+    if (is_new)
+      all.push_back({.choice = {.name = of_tensor.group         ? "group:" + *of_tensor.group
+                                        : of_tensor.set.empty() ? tensor.label
+                                                                : emu::visible(of_tensor.set)},
+                     .is_kept = of_tensor.is_kept});
     Members& members = all[found->second];
     Choice& choice = members.choice;
     const double elements = static_cast<double>(choice.count), more = static_cast<double>(tensor.count());
-    if (elements + more > 0)
+    if (elements + more > 0) {
       choice.bits_before = (choice.bits_before * elements + stored_bits(tensor) * more) / (elements + more);
+      choice.bits_copied = (choice.bits_copied * elements + copied_bits(tensor) * more) / (elements + more);
+    } else {
+      choice.bits_before = stored_bits(tensor), choice.bits_copied = copied_bits(tensor);
+    }
     choice.count += tensor.count();
-    choice.patterns.push_back(pattern_of(name));
-    std::vector<Quantized> of_tensor(rows.begin() + static_cast<std::ptrdiff_t>(i * each),
-                                     rows.begin() + static_cast<std::ptrdiff_t>((i + 1) * each));
-    std::erase_if(of_tensor, [&](const Quantized& row) { return !layout.stores(row.format, row.scaling.rule); });
-    if (of_tensor.empty())
+    ++choice.tensors;
+    if (const std::string pattern = pattern_of(of_tensor.name);
+        std::ranges::find(choice.patterns, pattern) == choice.patterns.end())
+      choice.patterns.push_back(pattern);
+    std::vector<Quantized> measured(rows.begin() + static_cast<std::ptrdiff_t>(i * each),
+                                    rows.begin() + static_cast<std::ptrdiff_t>((i + 1) * each));
+    if (std::ranges::none_of(measured, [&](const Quantized& row) { return layout.stores(row.format, row.scaling.rule); }))
       throw Error("--layout " + request.naming.layout + ": stores none of these formats and scales; it stores " +
                   std::string(layout.formats));
-    add(members, of_tensor);
+    for (Quantized& row : measured) {
+      row.bits_per_element += padding_bits(row.format);
+      if (!keeps(layout, row)) row.sqnr_db = -std::numeric_limits<double>::infinity();
+    }
+    add(members, measured);
   }
 
   Choices choices;
@@ -159,14 +266,15 @@ Choices choose(const ChooseRequest& request, const Progress& progress) {
     Choice& choice = members.choice;
     choice.recommendation = recommend(members.rows, requirement);
     const double bits = choice.recommendation.choice.bits_per_element;
-    choice.copies = members.is_kept || !choice.recommendation.reaches || bits >= choice.bits_before;
+    choice.copies = members.is_kept || !choice.recommendation.reaches || bits >= choice.bits_copied;
     if (members.is_kept)
       choice.recommendation.reason = "--copy";
     else if (choice.recommendation.reaches && choice.copies)
       choice.recommendation.reason = name_of(choice.recommendation.choice) + " keeps what is asked, and has no fewer bits";
     choices.all.push_back(std::move(choice));
   }
-  choices.remarks = tensors::left_out(inputs);
+  choices.remarks = tensors::left_out(inputs, "");
+  if (const std::string line = left_out(measuring); !line.empty()) choices.remarks.push_back(line);
   choices.remarks.push_back(summary_of(choices.all));
   return choices;
 }
@@ -178,10 +286,10 @@ reports::Table choose_table(const ChooseRequest& request, const Choices& choices
                        {}};
   for (const Choice& choice : choices.all) {
     const Quantized& row = choice.recommendation.choice;
-    table.rows.push_back({choice.name, reports::whole(choice.count), reports::whole(choice.patterns.size()), choice.bits_before,
+    table.rows.push_back({choice.name, reports::whole(choice.count), reports::whole(choice.tensors), choice.bits_before,
                           choice.copies ? std::string(PlanRule::copy) : emu::format_name(row.format),
                           choice.copies ? std::string("none") : row.scaling.word,
-                          choice.copies ? choice.bits_before : row.bits_per_element, request.sqnr,
+                          choice.copies ? choice.bits_copied : row.bits_per_element, request.sqnr,
                           choice.copies ? std::numeric_limits<double>::infinity() : row.sqnr_db,
                           choice.copies ? 0 : row.lost_share, choice.recommendation.reason});
   }

@@ -38,7 +38,9 @@ struct Choice {
   std::string name;                        ///< the tensor's label, or `group:NAME`
   std::vector<std::string> patterns = {};  ///< of the tensors' names, for the plan
   std::uint64_t count = 0;                 ///< elements
+  std::uint64_t tensors = 0;               ///< how many they are
   double bits_before = 0;                  ///< of an element as it is stored, on average
+  double bits_copied = 0;  ///< of an element in a .safetensors file that it is copied into: blocks of GGUF are not
   /// What to store it in. Of several tensors: the least decibels, the greatest shares, all bits.
   Recommendation recommendation = {};
   bool copies = false;  ///< it stays as it is: nothing keeps the requirement, or it is asked for

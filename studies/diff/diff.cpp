@@ -43,9 +43,10 @@ class Comparison {
  public:
   Comparison(DiffResult& result, const Tolerance& tolerance) : result_(result), tolerance_(tolerance) {}
 
-  void add(Sums& sums, std::uint64_t index, double reference, double value) {
+  /// `is_same`: the elements are the same, as doubles at least.
+  void add(Sums& sums, std::uint64_t index, double reference, double value, bool is_same) {
     ++result_.count;
-    const bool equal = is_equal(reference, value);
+    const bool equal = is_same && is_equal(reference, value);
     if (equal) ++result_.equal;
     if (!std::isfinite(reference) || !std::isfinite(value)) {
       if (std::isfinite(reference) != std::isfinite(value)) ++result_.nonfinite_one_side;
@@ -161,12 +162,19 @@ DiffResult diff(const tensors::Tensor& reference, const tensors::Tensor& output,
   Sums total;
   const std::uint64_t count = reference.count();
   std::vector<double> a(1 << 16), b(a.size());
+  // Integers of 64 bits may differ where the nearest doubles do not.
+  const bool are_codes_compared = reference.is_integer() && output.is_integer() && reference.dtype.name == output.dtype.name;
+  std::vector<emu::Code> x(are_codes_compared ? a.size() : 0), y(x.size());
   for (std::uint64_t first = 0; first < count; first += a.size()) {
     const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(a.size(), count - first));
     reference.source->read(first, std::span(a).first(size));
     output.source->read(first, std::span(b).first(size));
+    if (are_codes_compared) {
+      reference.source->read_codes(first, std::span(x).first(size));
+      output.source->read_codes(first, std::span(y).first(size));
+    }
     Sums sums;
-    for (std::size_t i = 0; i < size; ++i) comparison.add(sums, first + i, a[i], b[i]);
+    for (std::size_t i = 0; i < size; ++i) comparison.add(sums, first + i, a[i], b[i], !are_codes_compared || x[i] == y[i]);
     total.merge(sums);
   }
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
@@ -179,7 +187,7 @@ DiffResult diff(const tensors::Tensor& reference, const tensors::Tensor& output,
   result.bias_ulp = any ? total.signed_ulp / n : nan;
   const double size = root(total.reference);
   result.rel_frobenius_error = !any ? nan : total.error.is_zero() ? 0 : root(total.error) / size;
-  result.cosine = any ? total.product / (size * root(total.output)) : nan;
+  result.cosine = any ? std::min(total.product / (size * root(total.output)), 1.0) : nan;
   result.sqnr_db = any ? decibels(total.reference, total.error) : nan;
   return result;
 }

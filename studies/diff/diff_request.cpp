@@ -6,6 +6,7 @@
 
 #include "emu/catalogue.hpp"
 #include "emu/error.hpp"
+#include "emu/visible.hpp"
 #include "studies/cast/dequantized.hpp"
 #include "studies/diff/diff_checkpoints.hpp"
 
@@ -20,6 +21,18 @@ std::vector<tensors::Tensor> opened(const std::string& input, const tensors::Ope
     if (!wanted.dtype) throw;
     return tensors::open(input, {std::nullopt, wanted.seed});
   }
+}
+
+/// The one tensor of an input; where it is codes whose scales lie beside them in its file, their values.
+tensors::Tensor with_scales(const std::string& input, const tensors::OpenOptions& wanted, std::vector<std::string>& remarks) {
+  tensors::Tensor tensor = tensors::open_one(input, wanted);
+  const std::string ending = ":" + emu::visible(tensor.name);
+  if (tensor.name.empty() || !tensor.label.ends_with(ending)) return tensor;
+  const Dequantized all = dequantized(opened(tensor.label.substr(0, tensor.label.size() - ending.size()), wanted));
+  const auto codes = std::ranges::find(all.codes, tensor.label, &tensors::Tensor::label);
+  if (codes == all.codes.end()) return tensor;
+  remarks.push_back(tensor.label + ": is codes under scales, compared by their values");
+  return all.values[static_cast<std::size_t>(codes - all.codes.begin())];
 }
 
 /// `3 tensors of OUT are codes under scales`, where there are any.
@@ -59,11 +72,13 @@ StudyResult run(const DiffRequest& request, const Progress& progress) {
   if (const auto before = opened(request.reference, wanted), after = opened(request.output, wanted);
       before.size() > 1 || after.size() > 1)
     return compare_checkpoints(request, before, after, wanted.dtype, tolerance, progress);
-  const tensors::Tensor reference = tensors::open_one(request.reference, wanted),
-                        output = tensors::open_one(request.output, wanted);
+  std::vector<std::string> remarks;
+  const tensors::Tensor reference = with_scales(request.reference, wanted, remarks),
+                        output = with_scales(request.output, wanted, remarks);
   const DiffResult result =
       diff(reference, output, wanted.dtype.value_or(output.dtype.format.value_or(emu::float32)), tolerance);
   return {.tables = {diff_table(result), worst_elements(result)},
+          .remarks = remarks,
           .outcome = result.fails(tolerance) ? StudyOutcome::failed : StudyOutcome::done};
 }
 

@@ -132,7 +132,7 @@ std::vector<Quantized> quantize(const QuantizationRequest& request, const Progre
 }
 
 std::vector<Quantized> quantize(const std::vector<tensors::Tensor>& tensors, const QuantizationRequest& request,
-                                const Progress& progress) {
+                                const Progress& progress, const std::vector<std::optional<double>>& shared_amax) {
   const std::vector<Quantizer> quantizers = quantizers_of(request);
   const std::uint64_t total = total_count(tensors) * quantizers.size();
   std::vector<Quantized> measured(tensors.size() * quantizers.size());
@@ -140,7 +140,10 @@ std::vector<Quantized> quantize(const std::vector<tensors::Tensor>& tensors, con
   std::mutex one_at_a_time;
   tensors::for_each_index(measured.size(), request.threads, [&](std::size_t i) {
     const tensors::Tensor& tensor = tensors[i / quantizers.size()];
-    measured[i] = measure(tensor, quantizers[i % quantizers.size()], request.reading.seed, request.quantiles);
+    Quantizer quantizer = quantizers[i % quantizers.size()];
+    if (!shared_amax.empty() && has_tensor_scale(quantizer.scaling.rule))
+      quantizer.scaling.shared_amax = shared_amax[i / quantizers.size()];
+    measured[i] = measure(tensor, quantizer, request.reading.seed, request.quantiles);
     if (!progress) return;
     const std::lock_guard lock(one_at_a_time);
     progress(done += tensor.count(), total);

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -61,9 +62,10 @@ struct Quantized {
 
 /// By tensor, element bits (most first), rank. @throws ulpscope::Error
 std::vector<Quantized> quantize(const QuantizationRequest& request, const Progress& progress = {});
-/// The same of tensors that are open. @throws ulpscope::Error
+/// The same of tensors that are open; `shared_amax`, if it is not empty, has Scaling::shared_amax of each. @throws
+/// ulpscope::Error
 std::vector<Quantized> quantize(const std::vector<tensors::Tensor>& tensors, const QuantizationRequest& request,
-                                const Progress& progress = {});
+                                const Progress& progress = {}, const std::vector<std::optional<double>>& shared_amax = {});
 
 /// Which pairs of a format and a scale are not measured, and why; empty where all are.
 std::string left_out(const QuantizationRequest& request);

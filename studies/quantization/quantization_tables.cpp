@@ -74,7 +74,8 @@ std::string share_lost(const Quantized& row) {
 
 /// What speaks for the choice: nothing with fewer bits does, and what its format does without a scale.
 std::string reason_of(const std::vector<Quantized>& rows, const Quantized& choice, bool reaches, const Requirement& wanted) {
-  if (!reaches) return "none " + wanted.words() + "; this is the nearest";
+  if (choice.count == 0) return "it has no elements";
+  if (!reaches) return "none " + wanted.words() + "; the nearest is " + name_of(choice) + ", " + number(choice.sqnr_db) + " dB";
   std::string reason;
   const Quantized* const narrower =
       best(rows, [&](const Quantized& row) { return row.bits_per_element < choice.bits_per_element; });

@@ -114,6 +114,7 @@ class Files(unittest.TestCase):
                                (("w", [33], Q8_0, bytes(34)), "rows of 33 are no whole blocks of 32"),
                                (("w", [2**46], F32, b""), "its data end beyond the file"), (("w", [256, 2], Q4_K, bytes(144)), "its data end beyond the file")):
             self.assertIn(wanted, self.refused(gguf([tensor])))
+        self.assertIn("whose name is no UTF-8", self.refused(whole.replace(text("w"), text(b"\xff"))))
         place = 24 + len(text("w")) + 4 + 8 + 4
         self.assertIn("does not begin at a multiple of 32", self.refused(whole[:place] + struct.pack("<Q", 4) + whole[place + 8:]))
         self.assertNotIn("\x1b", self.refused(gguf([("\x1b[31m", [33], Q8_0, bytes(34))])))

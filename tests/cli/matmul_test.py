@@ -272,7 +272,7 @@ class Files(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             npy(pathlib.Path(folder) / "a.npy", (1,), [1])
             code, _, err = run("a.npy", "a.npy", "--engine", "fma", "-o", "./a.npy", cwd=folder)
-            self.assertEqual((code, err), (2, "ulpscope: ./a.npy: is an input; choose another name\n"))
+            self.assertEqual((code, err), (2, "ulpscope: ./a.npy: is the input itself, a.npy; choose another name\n"))
 
     def test_hardware_that_is_not_there(self):
         with tempfile.TemporaryDirectory() as folder:

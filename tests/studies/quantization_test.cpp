@@ -199,7 +199,7 @@ TEST_CASE("recommended is what reaches the decibels with fewest bits", "[quantiz
   CHECK(at(29).choice.scaling.word == "none");
   CHECK(at(71).choice.format == emu::fp16);
   CHECK_FALSE(at(71).reaches);
-  CHECK(at(71).reason == "none reaches 71 dB; this is the nearest");
+  CHECK(at(71).reason == "none reaches 71 dB; the nearest is float16, none, 70 dB");
 }
 
 TEST_CASE("zeros, NaN and infinities among the elements", "[quantization]") {

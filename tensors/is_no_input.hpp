@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is read is not written over.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace ulpscope::tensors {
+
+/// Whether a file that will be written is, under whatever name, one that is read of these inputs: files, FILE:NAME, or
+/// checkpoints. @throws ulpscope::Error naming both
+void check_is_no_input(const std::vector<std::string>& inputs, const std::string& output);
+
+}  // namespace ulpscope::tensors
