@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command `census`: a table, lines, or a report.
 #include <memory>
+#include <optional>
 
 #include "cli/brief_table.hpp"
 #include "cli/command.hpp"
@@ -20,10 +21,8 @@ namespace {
 struct Census {
   studies::CensusRequest request;
   CommonOptions common;
-  std::string directory;
+  std::string directory, shard;
 };
-
-constexpr std::uint64_t most_swept = std::uint64_t{1} << 24;  // elements up to which a report also advises a scale
 
 void print_blocks(const Census& census, const std::vector<tensors::Tensor>& tensors, const studies::Scaling& scaling,
                   const studies::CensusConfig& config, ProgressLine& progress) {
@@ -45,9 +44,18 @@ void print_blocks(const Census& census, const std::vector<tensors::Tensor>& tens
 void run(const Census& census, const Arguments& arguments) {
   const studies::Scaling scaling = census.request.scaling();
   const studies::CensusConfig config = census.request.config();
+  const std::optional<PartPlace> part = part_place(census.shard, census.directory);
+  if (part) {
+    if (census.request.blocks) throw Error("--shard: a part has no table of blocks; leave out --blocks");
+    refuse_choice(census.common, "--shard " + census.shard + ": a part holds");
+  }
   const std::vector<tensors::Tensor> tensors = opened(census.request);
   const std::vector<studies::Group> groups = census.request.groups.of(tensors);
   ProgressLine progress;
+  ReportRequest report = report_of(census.request, studies::total_count(tensors));
+  report.directory = census.directory, report.arguments = arguments, report.groups = groups;
+  if (part)
+    return write_part(*part, report, "census", requests::words_of(census.request), tensors, config, progress.callback());
   if (census.request.blocks) return print_blocks(census, tensors, scaling, config, progress);
   if (census.directory.empty()) {
     chosen_rows(studies::census_table({}, scaling, config.options), census.common);  // a wrong column is told at once
@@ -60,11 +68,7 @@ void run(const Census& census, const Arguments& arguments) {
     return;
   }
   refuse_choice(census.common, "-o " + census.directory + ": a report holds");
-  std::uint64_t elements = 0;
-  for (const auto& tensor : tensors) elements += tensor.count();
-  const bool advise = scaling.rule == studies::ScaleRule::none && elements <= most_swept;
-  write_precision_report({census.directory, arguments, scaling, {}, groups, advise, false}, tensors, config,
-                         progress.callback());
+  write_precision_report(report, tensors, config, progress.callback());
   remark_report(census.directory);
 }
 
@@ -77,6 +81,7 @@ void add_census(Command& app, const Arguments& arguments, int&) {
   census->common.add_output(command);
   command.add_option("-o", census->directory, "write a report: census.csv, findings.csv, index.html, figures, manifest.json")
       ->type_name("DIR");
+  command.add_option("--shard", census->shard, shard_help)->type_name("I/N");
   command.footer(
       "Example: ulpscope census studies/data/digits-training.safetensors:end.layer1.weight normal:0,1:4096x512 --to e4m3,e5m2");
   command.callback([census, &arguments] { run(*census, arguments); });

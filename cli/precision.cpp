@@ -2,15 +2,21 @@
 // Opens inputs and runs census and sweep together for a report.
 #include "cli/precision.hpp"
 
+#include <cstddef>
+#include <cstdlib>
 #include <optional>
 #include <utility>
 
 #include "cli/output.hpp"
+#include "emu/error.hpp"
 #include "emu/visible.hpp"
+#include "reports/build_info.hpp"
+#include "reports/directory.hpp"
 #include "reports/page_html.hpp"
 #include "studies/cast/dequantized.hpp"
 #include "studies/census/census_findings.hpp"
-#include "studies/census/census_page.hpp"
+#include "studies/census/tensor_part.hpp"
+#include "studies/shards/part_file.hpp"
 
 namespace ulpscope::cli {
 std::vector<tensors::Tensor> opened(const studies::PrecisionRequest& request) {
@@ -30,17 +36,86 @@ std::vector<tensors::Tensor> open_all(const std::vector<std::string>& inputs, co
   return all;
 }
 
+std::optional<studies::ScaleRange> swept_range(const ReportRequest& request) {
+  return request.advise ? std::optional(request.range) : std::nullopt;
+}
+
+ReportRequest report_of(const studies::CensusRequest& request, std::uint64_t elements) {
+  constexpr std::uint64_t most_swept = std::uint64_t{1} << 24;  // elements up to which a report also advises a scale
+  ReportRequest report{};
+  report.scaling = request.scaling();
+  report.advise = report.scaling.rule == studies::ScaleRule::none && elements <= most_swept;
+  return report;
+}
+
+ReportRequest report_of(const studies::SweepRequest& request) {
+  ReportRequest report{};
+  report.range = request.range();
+  report.advise = report.sweep_table = true;
+  return report;
+}
+
+namespace {
+
+/// The command line of the undivided run, without where its report goes.
+std::vector<std::string> undivided(const std::vector<std::string>& arguments) {
+  std::vector<std::string> kept;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& word = arguments[i];
+    if (word == "--shard" || word == "-o")
+      ++i;
+    else if (!word.starts_with("--shard=") && !word.starts_with("-o"))
+      kept.push_back(word);
+  }
+  return kept;
+}
+
+}  // namespace
+
+std::optional<PartPlace> part_place(const std::string& word, const std::string& directory) {
+  if (word.empty()) return std::nullopt;
+  if (directory.empty()) throw Error("--shard " + word + ": -o PART is missing, the folder that the part is written to");
+  PartPlace place{studies::parse_shard(word, [](const char* name) -> const char* { return std::getenv(name); }), directory};
+  if (word == "auto") place.folder += "/" + place.shard.name();
+  reports::check_report_folder(place.folder);
+  return place;
+}
+
+void write_part(const PartPlace& place, const ReportRequest& report, const std::string& command,
+                const std::vector<std::string>& request, const std::vector<tensors::Tensor>& tensors,
+                const studies::CensusConfig& config, const Progress& progress) {
+  studies::PartFile part{.version = reports::version(),
+                         .command = command,
+                         .request = request,
+                         .arguments = undivided(report.arguments),
+                         .tensors = tensors,
+                         .ranges = studies::ranges_of(tensors, place.shard),
+                         .parts = {}};
+  part.parts = studies::for_each_tensor(tensors, config, progress, [&](const tensors::Tensor& tensor, const auto& told) {
+    const studies::ElementRange& range = part.ranges[static_cast<std::size_t>(&tensor - tensors.data())];
+    return range.count == 0 ? studies::TensorPart{}
+                            : studies::measure(tensor, report.scaling, swept_range(report), told, range);
+  });
+  reports::write_files(place.folder,
+                       {.arguments = report.arguments, .seed = config.seed, .texts = {{part_name, studies::to_text(part)}}});
+  remark(place.folder + "/" + part_name + " written; `ulpscope merge` makes a report of all parts");
+}
+
 void write_precision_report(const ReportRequest& request, const std::vector<tensors::Tensor>& tensors,
                             const studies::CensusConfig& config, const Progress& progress) {
-  const std::optional<studies::ScaleRange> range = request.advise ? std::optional(request.range) : std::nullopt;
-  const auto results = studies::gather(tensors, request.scaling, range, config, progress);
+  write_precision_report(request, studies::gather(tensors, request.scaling, swept_range(request), config, progress), config);
+}
+
+void write_precision_report(const ReportRequest& request, const std::vector<studies::TensorResults>& results,
+                            const studies::CensusConfig& config) {
+  const std::optional<studies::ScaleRange> range = swept_range(request);
   std::vector<studies::CensusRow> census;
   std::vector<std::vector<studies::SweepRow>> sweeps;
   for (const studies::TensorResults& found : results) {
     census.insert(census.end(), found.census.begin(), found.census.end());
     sweeps.push_back(found.sweep);
   }
-  census = studies::with_groups(std::move(census), request.groups, tensors.size());
+  census = studies::with_groups(std::move(census), request.groups, results.size());
   std::vector<reports::Finding> findings = studies::census_findings(results, request.scaling);
   std::vector<studies::SweepRow> sweep;
   if (range) sweeps = studies::with_groups(std::move(sweeps), request.groups);

@@ -2,13 +2,17 @@
 // What `census` and `sweep` share: opening the inputs, running the studies, and the report directory.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "studies/census/all_tensors.hpp"
 #include "studies/census/census.hpp"
+#include "studies/census/census_page.hpp"
 #include "studies/census/census_request.hpp"
 #include "studies/census/sweep.hpp"
+#include "studies/shards/shard.hpp"
 #include "tensors/tensor.hpp"
 
 namespace ulpscope::cli {
@@ -31,8 +35,39 @@ struct ReportRequest {
   bool sweep_table;  ///< write sweep.csv as well
 };
 
+/// What a report of these tensors measures.
+std::optional<studies::ScaleRange> swept_range(const ReportRequest& request);
+
 /// Writes census.csv, sweep.csv if asked for, findings.csv, index.html, its figures and manifest.json.
+void write_precision_report(const ReportRequest& request, const std::vector<studies::TensorResults>& results,
+                            const studies::CensusConfig& config);
+/// The same of tensors that are measured first.
 void write_precision_report(const ReportRequest& request, const std::vector<tensors::Tensor>& tensors,
                             const studies::CensusConfig& config, const Progress& progress);
+
+/// The help of --shard.
+inline constexpr const char* shard_help =
+    "measure the I-th of N parts, I from 0, and write it to -o PART for `ulpscope merge`; auto: the place that Slurm, Open MPI "
+    "or PMI "
+    "gives, in a folder of PART";
+/// The file of a folder that holds what a shard has measured.
+inline constexpr const char* part_name = "part.json";
+/// Which part is measured, and where its file goes.
+struct PartPlace {
+  studies::Shard shard;
+  std::string folder;
+};
+/// Of `--shard WORD -o DIRECTORY`; nothing without a word. @throws ulpscope::Error, before inputs are opened
+std::optional<PartPlace> part_place(const std::string& word, const std::string& directory);
+/// Measures a part of the tensors and writes it. `request` are the words of `command` that ask for the numbers.
+void write_part(const PartPlace& place, const ReportRequest& report, const std::string& command,
+                const std::vector<std::string>& request, const std::vector<tensors::Tensor>& tensors,
+                const studies::CensusConfig& config, const Progress& progress);
+
+/// The report that a census or sweep writes, but for where it goes; `elements` are those of all tensors.
+///@{
+ReportRequest report_of(const studies::CensusRequest& request, std::uint64_t elements);
+ReportRequest report_of(const studies::SweepRequest& request);
+///@}
 
 }  // namespace ulpscope::cli

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command `sweep`: a table, lines, a figure, or a report.
 #include <memory>
+#include <optional>
 
 #include "cli/command.hpp"
 #include "cli/commands.hpp"
@@ -22,7 +23,7 @@ namespace {
 struct Sweep {
   studies::SweepRequest request;
   CommonOptions common;
-  std::string directory, figure;
+  std::string directory, figure, shard;
 };
 
 std::string sentences(const std::vector<std::vector<studies::SweepRow>>& rows) {
@@ -44,13 +45,21 @@ void write_figure(const std::string& path, const reports::Table& table) {
 void run(const Sweep& sweep, const Arguments& arguments) {
   const studies::ScaleRange range = sweep.request.range();
   const studies::CensusConfig config = sweep.request.config();
+  const std::optional<PartPlace> part = part_place(sweep.shard, sweep.directory);
+  if (part) {
+    if (!sweep.figure.empty()) throw Error("--shard and --svg: give one of them");
+    refuse_choice(sweep.common, "--shard " + sweep.shard + ": a part holds");
+  }
   const std::vector<tensors::Tensor> tensors = opened(sweep.request);
   const std::vector<studies::Group> groups = sweep.request.groups.of(tensors);
   ProgressLine progress;
   if (!sweep.directory.empty() && !sweep.figure.empty()) throw Error("-o and --svg: give one of them");
+  ReportRequest report = report_of(sweep.request);
+  report.directory = sweep.directory, report.arguments = arguments, report.groups = groups;
+  if (part) return write_part(*part, report, "sweep", requests::words_of(sweep.request), tensors, config, progress.callback());
   if (!sweep.directory.empty()) {
     refuse_choice(sweep.common, "-o " + sweep.directory + ": a report holds");
-    write_precision_report({sweep.directory, arguments, {}, range, groups, true, true}, tensors, config, progress.callback());
+    write_precision_report(report, tensors, config, progress.callback());
     remark_report(sweep.directory);
     return;
   }
@@ -84,6 +93,7 @@ void add_sweep(Command& app, const Arguments& arguments, int&) {
       .add_option("-o", sweep->directory,
                   "write a report: census.csv, sweep.csv, findings.csv, index.html, figures, manifest.json")
       ->type_name("DIR");
+  command.add_option("--shard", sweep->shard, shard_help)->type_name("I/N");
   command.add_option("--svg", sweep->figure, "draw the scales of one tensor that lose least, and what the others lose")
       ->type_name("FILE.svg");
   command.footer(

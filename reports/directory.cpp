@@ -61,6 +61,12 @@ std::string report_folder(const std::string& directory) { return elsewhere ? els
 
 void check_report_folder(const std::string& asked) { check_listed_folder(report_folder(asked), report_files); }
 
+void write_files(const std::string& asked, const Provenance& provenance) {
+  ListedFolder folder(report_folder(asked), report_files);
+  for (const auto& [name, bytes] : provenance.texts) folder.add(name, bytes);
+  folder.commit(manifest_of(folder.hashes(), provenance));
+}
+
 void write_report(const std::string& asked, const std::vector<Table>& tables, const std::string& html,
                   const Provenance& provenance) {
   ListedFolder folder(report_folder(asked), report_files);

@@ -45,6 +45,10 @@ std::string report_folder(const std::string& directory);
 /// files that are no report's
 void check_report_folder(const std::string& directory);
 
+/// Creates `directory` if need be and writes provenance.texts and last manifest.json, as write_report() does. @throws
+/// ulpscope::Error
+void write_files(const std::string& directory, const Provenance& provenance);
+
 /// Creates `directory` if need be and writes NAME.csv for each table, index.html with `html`, and last manifest.json: version,
 /// commit, compiler, CPU, GPU (or "none"), seed, arguments, SHA-256 of each file. Rewriting an existing report replaces it.
 /// A directory is refused that holds a link, or a file which is not a report's or no longer as its manifest lists it, or to

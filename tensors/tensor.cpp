@@ -261,6 +261,11 @@ Tensor from_values(std::string label, std::vector<std::uint64_t> shape, std::vec
   return hold(std::move(label), std::move(shape), std::move(values), emu::float64);
 }
 
+double stored_bits(const Tensor& tensor) {
+  if (tensor.dtype.format) return tensor.dtype.stored_bits.value_or(tensor.dtype.format->bits());
+  return tensor.dtype.name == "bool" ? 8 : std::stod(tensor.dtype.name.substr(tensor.dtype.name.find_first_of("0123456789")));
+}
+
 std::string shape_text(const std::vector<std::uint64_t>& shape) {
   constexpr std::size_t most = 64;  // as many as NumPy has
   std::string text;

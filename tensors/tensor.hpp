@@ -86,6 +86,9 @@ Tensor open_one(const std::string& input, const OpenOptions& options = {});
 /// have unlike ones. @throws ulpscope::Error
 std::string metadata(const std::string& input);
 
+/// Bits of an element in its file: of blocks of a .gguf with its share of their scales. Precondition: not opaque.
+double stored_bits(const Tensor& tensor);
+
 /// `2x3`; empty for a scalar.
 std::string shape_text(const std::vector<std::uint64_t>& shape);
 

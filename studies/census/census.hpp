@@ -25,14 +25,9 @@ struct CensusConfig {
   std::function<void(std::uint64_t elements)> progress;  ///< told of elements done, by one thread at a time
 };
 
-/// Elements over which sums are formed before these are added up: changing this changes last bits.
+/// Elements over which sums are formed before these are added up: changing this changes last bits. Parts of tensors begin at a
+/// multiple of it.
 inline constexpr std::uint64_t chunk_elements = 1 << 16;
-
-/// Neighbours among the elements of a tensor, which begin at a multiple of chunk_elements and end at one or at the tensor's
-/// end.
-struct ElementRange {
-  std::uint64_t first, count;  ///< in row-major order
-};
 
 /// One format and scale under which a tensor is rounded.
 struct Job {

@@ -48,6 +48,14 @@ class SquareSum {
     part = std::ldexp(significand, exponent + (leading > 1000 ? -1200 : leading < -1000 ? 1200 : 0));
     return sum;
   }
+  /// The sums of large, ordinary and small terms, each at its own scale.
+  std::array<double, 3> parts() const noexcept { return {large_, ordinary_, small_}; }
+  /// The sum that has these parts.
+  static SquareSum of_parts(const std::array<double, 3>& parts) noexcept {
+    SquareSum sum;
+    sum.large_ = parts[0], sum.ordinary_ = parts[1], sum.small_ = parts[2];
+    return sum;
+  }
   /// Whether nothing but zeros was added.
   bool is_zero() const noexcept { return large_ == 0 && ordinary_ == 0 && small_ == 0; }
 

@@ -100,14 +100,13 @@ float nvfp4_tensor_scale(emu::Format format, double amax) {
 double greatest_of(std::span<const float> values) { return static_cast<double>(amax_of(values)); }
 double greatest_of(std::span<const double> values) { return emu::greatest_magnitude(values); }
 
-/// Calls act(first, values) for all elements of a tensor, piece by piece, on `threads` threads.
+/// Calls act(first, values) for a part of a tensor, piece by piece, on `threads` threads.
 template <class Float, class Act>
-void for_each_piece(const tensors::Tensor& tensor, int threads, Act act) {
+void for_each_piece(const tensors::Tensor& tensor, const ElementRange& part, int threads, Act act) {
   constexpr std::uint64_t piece = 1 << 16;
-  const std::uint64_t count = tensor.count();
-  tensors::for_each_index(static_cast<std::size_t>((count + piece - 1) / piece), threads, [&](std::size_t i) {
-    const std::uint64_t first = i * piece;
-    const auto size = static_cast<std::size_t>(std::min(piece, count - first));
+  tensors::for_each_index(static_cast<std::size_t>((part.count + piece - 1) / piece), threads, [&](std::size_t i) {
+    const std::uint64_t done = i * piece, first = part.first + done;
+    const auto size = static_cast<std::size_t>(std::min(piece, part.count - done));
     std::vector<Float> read;
     std::span<const Float> values;
     if constexpr (std::is_same_v<Float, float>) values = tensor.source->floats(first, size);
@@ -123,11 +122,11 @@ void for_each_piece(const tensors::Tensor& tensor, int threads, Act act) {
 
 /// The same, of floats where the tensor's numbers are.
 template <class Act>
-void for_each_piece(const tensors::Tensor& tensor, int threads, Act act) {
+void for_each_piece(const tensors::Tensor& tensor, const ElementRange& part, int threads, Act act) {
   if (tensor.dtype.fits_float())
-    for_each_piece<float>(tensor, threads, act);
+    for_each_piece<float>(tensor, part, threads, act);
   else
-    for_each_piece<double>(tensor, threads, act);
+    for_each_piece<double>(tensor, part, threads, act);
 }
 
 /// Raises a number that others raise as well.
@@ -142,7 +141,7 @@ void raise(double& number, double to) {
 
 double amax_of(const tensors::Tensor& tensor) {
   double amax = 0;
-  for_each_piece(tensor, 1, [&](std::uint64_t, auto values) { raise(amax, greatest_of(values)); });
+  for_each_piece(tensor, {0, tensor.count()}, 1, [&](std::uint64_t, auto values) { raise(amax, greatest_of(values)); });
   return amax;
 }
 
@@ -246,10 +245,27 @@ void ScaleMap::scale_by_amax(const Scaling& scaling, emu::Format format) {
   }
 }
 
-ScaleMap::ScaleMap(const Scaling& scaling, emu::Format format, const tensors::Tensor& tensor, int threads) {
+ElementRange ScaleMap::in_blocks(const ElementRange& part) const noexcept {
+  // Blocks of one row begin and end within it; others are rows of blocks.
+  const auto from = [&](std::uint64_t index, std::uint64_t more) {
+    if (block_rows_ > 1)
+      return (index + more * (block_rows_ * columns_ - 1)) / (block_rows_ * columns_) * (block_rows_ * columns_);
+    const std::uint64_t column = index % columns_,
+                        block = (column + more * (block_columns_ - 1)) / block_columns_ * block_columns_;
+    return index - column + std::min(block, columns_);
+  };
+  const std::uint64_t first = from(part.first, 0);
+  return {first, from(part.first + part.count, 1) - first};
+}
+
+ScaleMap::ScaleMap(const Scaling& scaling, emu::Format format, const tensors::Tensor& tensor, int threads,
+                   std::optional<ElementRange> part) {
   if (!lay_out(scaling, tensor.count(), tensor.shape.empty() ? 1 : tensor.shape.back())) return;
   in_float_ = tensor.dtype.fits_float();
-  for_each_piece(tensor, threads, [&](std::uint64_t first, auto values) { take_amax(first, values); });
+  const std::uint64_t count = tensor.count();
+  ElementRange read = part && !has_tensor_scale(scaling.rule) ? in_blocks(*part) : ElementRange{0, count};
+  read.count = std::min(read.count, count - read.first);
+  for_each_piece(tensor, read, threads, [&](std::uint64_t first, auto values) { take_amax(first, values); });
   scale_by_amax(scaling, format);
 }
 

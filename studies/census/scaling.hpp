@@ -80,11 +80,18 @@ bool clamps(ScaleRule rule) noexcept;
 /// The largest magnitude of a tensor, as the rules find it: a NaN is passed over, an infinity is not. Of no numbers 0.
 double amax_of(const tensors::Tensor& tensor);
 
+/// Neighbours among the elements of a tensor.
+struct ElementRange {
+  std::uint64_t first, count;  ///< in row-major order
+};
+
 /// The scales of one tensor for one format, block by block.
 class ScaleMap {
  public:
-  /// Reads the whole tensor once where the rule needs magnitudes, on so many threads.
-  ScaleMap(const Scaling& scaling, emu::Format format, const tensors::Tensor& tensor, int threads = 1);
+  /// Reads the tensor once where the rule needs magnitudes, on so many threads: all of it, or where no scale is for more than a
+  /// block what has the scales of a part, outside which they are not to be used.
+  ScaleMap(const Scaling& scaling, emu::Format format, const tensors::Tensor& tensor, int threads = 1,
+           std::optional<ElementRange> part = {});
   /// The same of numbers in memory, row-major, in rows of `columns`.
   ScaleMap(const Scaling& scaling, emu::Format format, std::span<const float> values, std::size_t columns);
 
@@ -150,6 +157,8 @@ class ScaleMap {
       left_of_block = std::min(block_columns_, columns_ - column);
     }
   }
+  /// What lies in the blocks that a part touches.
+  ElementRange in_blocks(const ElementRange& part) const noexcept;
   /// Raises the magnitudes that stand in the places of scales to those of elements from `first` on.
   template <class Float>
   void take_amax(std::uint64_t first, std::span<const Float> values);

@@ -28,7 +28,7 @@ TensorPart measure(const tensors::Tensor& tensor, const Scaling& scaling, const 
   std::vector<Job> jobs;
   TensorPart found;
   for (const emu::Format format : config.formats) {
-    jobs.push_back({format, ScaleMap(scaling, format, tensor, config.threads)});
+    jobs.push_back({format, ScaleMap(scaling, format, tensor, config.threads, part)});
     found.tensor_scales.push_back(jobs.back().scales.of_tensor(scaling.rule));
   }
   found.census = run_jobs(tensor, jobs, range ? quiet : config, part);
@@ -40,11 +40,15 @@ TensorPart measure(const tensors::Tensor& tensor, const Scaling& scaling, const 
 TensorResults results_of(const tensors::Tensor& tensor, const TensorPart& whole, const std::vector<emu::Format>& formats,
                          const std::optional<ScaleRange>& range) {
   TensorResults results{.tensor = tensor, .census = {}, .sweep = {}, .exponents = whole.exponents};
-  auto swept = whole.sweep.begin();
+  std::size_t swept = 0;
   for (std::size_t i = 0; i < formats.size(); ++i) {
-    results.census.push_back({tensor.label, formats[i], whole.census[i].finish()});
+    const auto finished = [](const std::vector<PartialSums>& sums, std::size_t j) {
+      return j < sums.size() ? sums[j].finish() : ErrorSums{};  // none of a tensor without elements
+    };
+    results.census.push_back({tensor.label, formats[i], finished(whole.census, i)});
     if (!range) continue;
-    for (const int k : range->exponents()) results.sweep.push_back({tensor.label, formats[i], k, (swept++)->finish()});
+    for (const int k : range->exponents())
+      results.sweep.push_back({tensor.label, formats[i], k, finished(whole.sweep, swept++)});
   }
   return results;
 }

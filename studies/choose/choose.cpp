@@ -35,15 +35,9 @@ double share_of(const std::string& word) {
   return requests::real_of(digits) / scale;
 }
 
-/// What is stored of an element.
-double stored_bits(const tensors::Tensor& tensor) {
-  if (tensor.dtype.format) return tensor.dtype.stored_bits.value_or(tensor.dtype.format->bits());
-  return tensor.dtype.name == "bool" ? 8 : std::stod(tensor.dtype.name.substr(tensor.dtype.name.find_first_of("0123456789")));
-}
-
 /// Bits of an element that is copied into a .safetensors file.
 double copied_bits(const tensors::Tensor& tensor) {
-  return tensor.dtype.format ? tensor.dtype.format->bits() : stored_bits(tensor);
+  return tensor.dtype.format ? tensor.dtype.format->bits() : tensors::stored_bits(tensor);
 }
 
 /// Bits by which an element of a file is wider than a code: integers take whole bytes.
@@ -239,10 +233,10 @@ Choices choose(const ChooseRequest& request, const Progress& progress) {
     Choice& choice = members.choice;
     const double elements = static_cast<double>(choice.count), more = static_cast<double>(tensor.count());
     if (elements + more > 0) {
-      choice.bits_before = (choice.bits_before * elements + stored_bits(tensor) * more) / (elements + more);
+      choice.bits_before = (choice.bits_before * elements + tensors::stored_bits(tensor) * more) / (elements + more);
       choice.bits_copied = (choice.bits_copied * elements + copied_bits(tensor) * more) / (elements + more);
     } else {
-      choice.bits_before = stored_bits(tensor), choice.bits_copied = copied_bits(tensor);
+      choice.bits_before = tensors::stored_bits(tensor), choice.bits_copied = copied_bits(tensor);
     }
     choice.count += tensor.count();
     ++choice.tensors;

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command `merge`: the report of a census or sweep from the parts that shards of it have written.
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "cli/command.hpp"
+#include "cli/commands.hpp"
+#include "cli/output.hpp"
+#include "cli/precision.hpp"
+#include "emu/error.hpp"
+#include "emu/visible.hpp"
+#include "files/read_file.hpp"
+#include "reports/build_info.hpp"
+#include "reports/directory.hpp"
+#include "studies/shards/part_file.hpp"
+
+namespace ulpscope::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Merge {
+  std::vector<std::string> folders;
+  std::string directory;
+};
+
+/// The parts that a folder holds: itself, or the folders in it, by name.
+std::vector<std::string> parts_in(const std::string& folder) {
+  std::error_code ignored;
+  if (fs::exists(fs::path(folder) / part_name, ignored)) return {folder};
+  std::vector<std::string> parts;
+  for (fs::directory_iterator entry(folder, ignored), end; !ignored && entry != end; entry.increment(ignored))
+    if (fs::exists(entry->path() / part_name, ignored)) parts.push_back(entry->path().string());
+  if (parts.empty()) throw Error(emu::visible(folder + ": holds no " + part_name + ", nor does a folder in it"));
+  std::ranges::sort(parts);
+  return parts;
+}
+
+/// Asks once more what the parts were asked.
+template <class Request>
+Request request_of(const studies::PartFile& part, const std::string& name) {
+  Request request;
+  Command words;
+  words.add_request(request);
+  try {
+    words.parse(part.request);
+  } catch (const Error& error) {
+    throw Error(emu::visible(name + ": " + error.what()));
+  }
+  return request;
+}
+
+void run(const Merge& merge) {
+  reports::check_report_folder(merge.directory);
+  std::vector<studies::PartFile> parts;
+  std::vector<std::string> names;
+  for (const std::string& folder : merge.folders)
+    for (const std::string& name : parts_in(folder)) {
+      names.push_back((fs::path(name) / part_name).string());
+      parts.push_back(studies::part_of(files::read_file(names.back()), names.back()));
+    }
+  const studies::PartFile& first = parts.front();
+  if (first.version != reports::version())
+    throw Error(emu::visible(names.front() + ": is of version " + first.version + ", this is " + reports::version()));
+  const std::vector<studies::TensorPart> whole = studies::merged(parts, names);
+
+  const bool is_sweep = first.command == "sweep";
+  if (!is_sweep && first.command != "census") throw Error(emu::visible(names.front() + ": is of no census or sweep"));
+  ReportRequest report;
+  studies::CensusConfig config;
+  if (is_sweep) {
+    const auto request = request_of<studies::SweepRequest>(first, names.front());
+    report = report_of(request), config = request.config(), report.groups = request.groups.of(first.tensors);
+  } else {
+    const auto request = request_of<studies::CensusRequest>(first, names.front());
+    report = report_of(request, studies::total_count(first.tensors)), config = request.config();
+    report.groups = request.groups.of(first.tensors);
+  }
+  report.directory = merge.directory;
+  report.arguments = first.arguments;
+  report.arguments.insert(report.arguments.end(), {"-o", merge.directory});
+  const std::optional<studies::ScaleRange> range = swept_range(report);
+  std::vector<studies::TensorResults> results;
+  for (std::size_t i = 0; i < whole.size(); ++i)
+    results.push_back(studies::results_of(first.tensors[i], whole[i], config.formats, range));
+  write_precision_report(report, results, config);
+  remark_report(merge.directory);
+}
+
+}  // namespace
+
+void add_merge(Command& app) {
+  auto merge = std::make_shared<Merge>();
+  Command& command =
+      *app.add_subcommand("merge", "the report of a census or sweep from the parts that its shards have written");
+  command.add_option("PART", merge->folders, "folders that --shard has written, or folders of these")->required();
+  command.add_option("-o", merge->directory, "the report, as one undivided run writes it")->required().type_name("DIR");
+  command.footer("Example: ulpscope merge parts -o report");
+  command.callback([merge] { run(*merge); });
+}
+
+}  // namespace ulpscope::cli

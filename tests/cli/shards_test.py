@@ -1,0 +1,202 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Censuses and sweeps in shards: what `merge` makes of their parts is, byte for byte, what one undivided run writes; parts that are
+none, that are missing, doubled or of something else are refused. usage: shards_test.py PROGRAM"""
+import json
+import os
+import pathlib
+import random
+import shutil
+import struct
+import subprocess
+import tempfile
+import unittest
+
+from files_test import PROGRAM, run, safetensors
+
+LAUNCHERS = ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "PMI_RANK", "PMI_SIZE", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_ARRAY_TASK_ID",
+             "SLURM_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_COUNT", "SLURM_ARRAY_TASK_STEP")
+
+
+def floats(kind, values):
+    return struct.pack(f"<{len(values)}{kind}", *values)
+
+
+class Shards(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.scratch = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.scratch.cleanup)
+        cls.path = pathlib.Path(cls.scratch.name)
+        drawn = random.Random(4)
+        many = [drawn.gauss(0, 1) * 2.0 ** drawn.randint(-12, 12) for _ in range(400 * 700)]
+        some = [drawn.gauss(0, 1e-3) for _ in range(70_000)] + [float("nan"), float("inf"), 0.0, -0.0, 1e300]
+        model = cls.path / "model"
+        model.mkdir()
+        (model / "a.safetensors").write_bytes(safetensors({
+            "l.0.w": ("F32", [400, 700], floats("f", many)), "l.0.b": ("F32", [7], floats("f", many[:7])), "none": ("F32", [0, 4], b"")}))
+        (model / "b.safetensors").write_bytes(safetensors({
+            "l.1.w": ("F64", [len(some)], floats("d", some)), "l.1.b": ("BF16", [3, 4], bytes(range(24))), "ids": ("I64", [2], bytes(16))}))
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(dir=self.path))
+        for name in ("whole", "parts"):
+            (self.folder / name).mkdir()
+            (self.folder / name / "model").symlink_to(self.path / "model")
+
+    def program(self, where, *words, wanted=0, environment=None):
+        known = {name: value for name, value in os.environ.items() if name not in LAUNCHERS}
+        done = subprocess.run([PROGRAM, *words], cwd=self.folder / where, capture_output=True, text=True, timeout=300, env=known | (environment or {}))
+        self.assertEqual(done.returncode, wanted, done.stderr)
+        return done.stderr
+
+    def shard(self, command, count, *words):
+        for index in range(count):
+            self.program("parts", command, "model", *words, "--shard", f"{index}/{count}", "-o", f"p{count}/{index}")
+
+    def merged(self, *parts):
+        shutil.rmtree(self.folder / "parts/R", ignore_errors=True)
+        self.program("parts", "merge", *parts, "-o", "R")
+        return {path.name: path.read_bytes() for path in (self.folder / "parts/R").iterdir()}
+
+    def whole(self, command, *words):
+        self.program("whole", command, "model", *words, "-o", "R")
+        return {path.name: path.read_bytes() for path in (self.folder / "whole/R").iterdir()}
+
+    def refused(self, *words, environment=None):
+        err = self.program("parts", *words, wanted=2, environment=environment)
+        self.assertEqual(err.count("\n"), 1, err)
+        return err.removeprefix("ulpscope: ").rstrip("\n")
+
+    def test_the_bytes_are_those_of_an_undivided_run(self):
+        for number, (command, *words) in enumerate((
+                ("census", "--to", "e4m3,fp16,float64"), ("sweep", "--to", "e4m3,e5m2", "--log2-scale", "-4:9"),
+                ("census", "--to", "e4m3", "--rounding", "stochastic", "--seed", "5"), ("census", "--to", "e4m3", "--scale", "0.3"),
+                ("census", "--to", "e5m2,int8", "--scale", "amax"), ("census", "--to", "e4m3", "--scale", "row"),
+                ("census", "--to", "e4m3", "--scale", "128x128"), ("census", "--to", "e2m1,e4m3", "--scale", "mx:floor"),
+                ("census", "--to", "e2m1", "--scale", "nvfp4"), ("census", "--to", "e2m1", "--scale", "nvfp4:16x16"),
+                ("census", "--to", "bf16", "--integers", "--group", r"l\.(\d)", "--all-tensors"), ("sweep", "--to", "fp16", "--all-tensors"))):
+            with self.subTest(command=command, words=words):
+                self.setUp()
+                wanted = self.whole(command, *words)
+                for count in (1, 2, 3, 7) if number < 3 else (5,):
+                    self.shard(command, count, *words)
+                    self.assertEqual(self.merged(f"p{count}"), wanted, count)
+
+    def test_parts_may_be_named_in_any_order_and_mixed(self):
+        wanted = self.whole("census", "--to", "e4m3", "--scale", "0.3")
+        self.shard("census", 3, "--to", "e4m3", "--scale", "0.3")
+        self.assertEqual(self.merged("p3/2", "p3/0", "p3/1"), wanted)
+
+    def test_every_shard_has_its_share(self):
+        self.shard("census", 6, "--to", "e4m3")
+        bits = {"float32": 32, "float64": 64, "bfloat16": 16}
+        shares = []
+        for index in range(6):
+            part = json.loads((self.folder / f"parts/p6/{index}/part.json").read_text())
+            shares.append(sum(tensor["count"] * bits[tensor["dtype"]] for tensor in part["tensors"]))
+        total, chunk = sum(shares), 65536 * 64
+        self.assertEqual(total, 32 * (400 * 700 + 7) + 64 * 70_005 + 16 * 12)
+        for share in shares:
+            self.assertLessEqual(abs(share - total / 6), chunk)
+
+    def test_launchers_say_which_shard_this_is(self):
+        wanted = self.whole("census", "--to", "e4m3")
+        array = {"SLURM_ARRAY_TASK_MIN": "10", "SLURM_ARRAY_TASK_STEP": "5", "SLURM_ARRAY_TASK_COUNT": "2"}
+        for name, places in (("slurm", [{"SLURM_PROCID": str(i), "SLURM_NTASKS": "3"} for i in range(3)]),
+                             ("openmpi", [{"OMPI_COMM_WORLD_RANK": str(i), "OMPI_COMM_WORLD_SIZE": "2"} for i in range(2)]),
+                             ("pmi", [{"PMI_RANK": str(i), "PMI_SIZE": "4"} for i in range(4)]),
+                             ("array", [array | {"SLURM_ARRAY_TASK_ID": str(i)} for i in (10, 15)]),
+                             ("both", [array | {"SLURM_ARRAY_TASK_ID": str(i), "SLURM_PROCID": str(j), "SLURM_NTASKS": "2"} for i in (10, 15) for j in (0, 1)])):
+            for environment in places:
+                self.program("parts", "census", "model", "--to", "e4m3", "--shard", "auto", "-o", name, environment=environment)
+            self.assertEqual(sorted(path.name for path in (self.folder / "parts" / name).iterdir()), [f"{i}-of-{len(places)}" for i in range(len(places))])
+            self.assertEqual(self.merged(name), wanted, name)
+        for environment in ({}, {"SLURM_PROCID": "1"}, {"PMI_RANK": "4", "PMI_SIZE": "4"}, {"SLURM_PROCID": "x", "SLURM_NTASKS": "2"}):
+            self.assertIn("--shard auto: no place among others", self.refused("census", "model", "--shard", "auto", "-o", "x", environment=environment))
+
+    @unittest.skipUnless(shutil.which("mpirun"), "no mpirun")
+    def test_processes_of_open_mpi(self):
+        wanted = self.whole("census", "--to", "e4m3", "--scale", "0.3")
+        subprocess.run(["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "4", PROGRAM, "census", "model", "--to", "e4m3", "--scale", "0.3",
+                        "--shard", "auto", "-o", "mpi"], cwd=self.folder / "parts", check=True, capture_output=True, timeout=300)
+        self.assertEqual(self.merged("mpi"), wanted)
+
+    @unittest.skipUnless(shutil.which("parallel"), "no GNU parallel")
+    def test_jobs_of_gnu_parallel(self):
+        wanted = self.whole("census", "--to", "e4m3", "--scale", "0.3")
+        subprocess.run(["parallel", "-j", "2", PROGRAM, "census", "model", "--to", "e4m3", "--scale", "0.3", "--shard", "{}/4", "-o", "gnu/{}",
+                        ":::", "0", "1", "2", "3"], cwd=self.folder / "parts", check=True, capture_output=True, timeout=300)
+        self.assertEqual(self.merged("gnu"), wanted)
+
+    def test_what_does_not_fit_together_is_refused(self):
+        self.shard("census", 3, "--to", "e4m3")
+        self.shard("census", 2, "--to", "e4m3")
+        self.program("parts", "census", "model", "--to", "e5m2", "--shard", "1/3", "-o", "other")
+        self.program("parts", "sweep", "model", "--to", "e4m3", "--shard", "1/3", "-o", "sweep")
+        for parts, wanted in ((("p3/0", "p3/2"), "are in no part"), (("p3/0",), "are in no part"), (("p3/1", "p3/2"), "are in no part"),
+                              (("p3/0", "p3/0", "p3/1", "p3/2"), "that another part has, too"), (("p3", "p2"), "that another part has, too"),
+                              (("p3/0", "other", "p3/2"), "other/part.json: asks something else than p3/0/part.json"),
+                              (("p3/0", "sweep", "p3/2"), "sweep/part.json: asks something else than p3/0/part.json"),
+                              (("model",), "model: holds no part.json"), (("nowhere",), "nowhere: holds no part.json")):
+            self.assertIn(wanted, self.refused("merge", *parts, "-o", "R"))
+        self.assertFalse((self.folder / "parts/R").exists())
+        (self.folder / "parts/foreign").mkdir()
+        (self.folder / "parts/foreign/mine").write_text("mine")
+        self.assertIn("foreign", self.refused("merge", "p3", "-o", "foreign"))
+        self.assertIn("foreign", self.refused("census", "model", "--to", "e4m3", "--shard", "0/2", "-o", "foreign"))
+        for word in ("1", "2/2", "-1/2", "0/0", "a/2", "0/2/3", "0/10000000", "automatic"):
+            self.assertIn("give I/N", self.refused("census", "model", f"--shard={word}", "-o", "x"))
+        self.assertIn("-o PART is missing", self.refused("census", "model", "--shard", "0/2"))
+        self.assertIn("leave out --blocks", self.refused("census", "model", "--scale", "row", "--to", "e4m3", "--blocks", "--shard", "0/2", "-o", "x"))
+
+    def test_an_input_that_changed_meanwhile_is_noticed(self):
+        one, other = self.folder / "parts/one", self.folder / "parts/other"
+        for folder, values in ((one, [1.0] * 200_000), (other, [1.0] * 100_000 + [2.0] * 100_000)):
+            folder.mkdir()
+            (folder / "x.safetensors").write_bytes(safetensors({"x": ("F32", [200_000], floats("f", values))}))
+        for index, folder in enumerate((one, other)):
+            (self.folder / "parts/now").unlink(missing_ok=True)
+            (self.folder / "parts/now").symlink_to(folder)
+            self.program("parts", "census", "now", "--to", "e4m3", "--scale", "amax", "--shard", f"{index}/2", "-o", f"c/{index}")
+        self.assertIn("has other scales for now/x.safetensors:x", self.refused("merge", "c", "-o", "R"))
+
+    def test_broken_parts_are_refused_in_one_line(self):
+        self.shard("census", 1, "--to", "e4m3", "--scale", "0.3")
+        place = self.folder / "parts/p1/0/part.json"
+        text = place.read_text()
+
+        def refused(new):
+            place.write_text(new)
+            return self.refused("merge", "p1", "-o", "R")
+
+        for size in range(0, len(text) - 2, max(1, len(text) // 60)):
+            self.assertIn("is no part of a census or sweep", refused(text[:size]))
+        self.assertIn("is no part of a census or sweep", refused("[" * 100_000))
+        whole = json.loads(text)
+        self.assertIn("is of version 0.0", refused(json.dumps(whole | {"version": "0.0"})))
+        self.assertIn("random words by another rule", refused(json.dumps(whole | {"stochastic_rounding": 1})))
+        self.assertIn("is of no census or sweep", refused(json.dumps(whole | {"command": "cast"})))
+        self.assertIn("p1/0/part.json: The following argument was not expected: --tow", refused(json.dumps(whole | {"request": ["model", "--tow", "e4m3"]})))
+        drawn = random.Random(5)
+
+        def paths(value, so_far=()):
+            yield so_far
+            for key, inner in (value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()):
+                yield from paths(inner, so_far + (key,))
+
+        all_paths = [path for path in paths(whole) if path and path[0] not in ("arguments",)]
+        for path in drawn.sample(all_paths, 150):
+            broken = json.loads(text)
+            at = broken
+            for key in path[:-1]:
+                at = at[key]
+            at[path[-1]] = drawn.choice([None, {}, [], "x", -1, 2**70, [[1]], "1p+9999999 1"])
+            place.write_text(json.dumps(broken))
+            code, _, err = run("merge", "p1", "-o", "R", cwd=self.folder / "parts")
+            self.assertIn(code, (0, 2), (path, err))  # 0: a number that may as well be another one
+            if code == 2:
+                self.assertEqual(err.count("\n"), 1, err)
+
+
+unittest.main()
