@@ -90,9 +90,11 @@ HWY_INLINE void exact_step(const StagesPlan& plan, const ExactKind& kind, const 
         negated_high[v] = fused(D(), minus_x, y, negated_high[v]);
       }
     }
-    V differ = hn::Zero(D());  // bits of differences: those of equal bounds are -0, those of infinities NaN
-    for (std::size_t v = 0; v < block_vectors; ++v) differ = hn::Or(differ, hn::Add(low[v], negated_high[v]));
-    const bool all_exact = hn::AllFalse(D(), hn::Ne(differ, hn::Zero(D())));
+    // Differences of infinities are NaN, which is no more unequal than 0: their bits must not join those of others.
+    const auto unequal = [&](std::size_t v) HWY_ATTR { return hn::Ne(hn::Add(low[v], negated_high[v]), hn::Zero(D())); };
+    auto any = unequal(0);
+    for (std::size_t v = 1; v < block_vectors; ++v) any = hn::Or(any, unequal(v));
+    const bool all_exact = hn::AllFalse(D(), any);
     if (HWY_LIKELY(all_exact)) {
       for (std::size_t v = 0; v < block_vectors; ++v) {
         const V sum = decided(kind, low[v], negated_high[v]);
