@@ -14,6 +14,7 @@
 #include "emu/bulk/vectors-inl.hpp"
 #include "emu/float_environment.hpp"
 #include "emu/products/fused-inl.hpp"
+#include "emu/products/odd-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace ulpscope::emu::detail::HWY_NAMESPACE {
@@ -53,27 +54,14 @@ struct Half {
 
  private:
 #if ULPSCOPE_X86_BITS == 512
-  /// Of two neighbouring floats one is odd. The upper one of equal sums keeps the sign of zero that nearest gives.
   HWY_INLINE static VF to_odd(VF x, VF y, VF sum) {
     constexpr int exceptions = _MM_FROUND_NO_EXC;
-    const __m512 up = _mm512_fmadd_round_ps(x.raw, y.raw, sum.raw, _MM_FROUND_TO_POS_INF | exceptions);
-    const __m512 down = _mm512_fmadd_round_ps(x.raw, y.raw, sum.raw, _MM_FROUND_TO_NEG_INF | exceptions);
-    const __mmask16 odd = _mm512_test_epi32_mask(_mm512_castps_si512(down), _mm512_set1_epi32(1));
-    return VF{_mm512_mask_mov_ps(up, odd, down)};
+    return odd_one(_mm512_fmadd_round_ps(x.raw, y.raw, sum.raw, _MM_FROUND_TO_POS_INF | exceptions),
+                   _mm512_fmadd_round_ps(x.raw, y.raw, sum.raw, _MM_FROUND_TO_NEG_INF | exceptions));
   }
 #else
-  /// Rounding is toward zero and the product is exact in float32. Then s - p is exact where |p| >= |sum|, and s - sum where
-  /// |sum| >= |p|, so that the sum is exact if and only if both differences give the other operand back. Proof for |p| >=
-  /// |sum|, p > 0, u the spacing of sum: p and sum are multiples of u. Let s be inexact. For sum > 0: p <= s <= p + sum, and s
-  /// - p is a multiple of u and at most sum, a float. For sum < 0: s and p are multiples of the spacing v >= 2 u of s, and p -
-  /// s < |sum| + v < 2^24 u + v <= (2^23 + 1) v, so that it has at most 24 bits.
-  HWY_INLINE static VF to_odd(VF x, VF y, VF sum) {
-    const VF product = hn::Mul(x, y), cut = hn::Add(product, sum);
-    const auto inexact = hn::Or(hn::Ne(hn::Sub(cut, product), sum), hn::Ne(hn::Sub(cut, sum), product));
-    const auto finite = hn::Lt(hn::Abs(cut), hn::Set(DF(), __builtin_inff()));
-    const VU odd = hn::IfThenElseZero(hn::RebindMask(DU(), hn::And(inexact, finite)), set(1));
-    return floats(hn::Or(bits(cut), odd));
-  }
+  /// Rounding is toward zero and the product is exact in float32.
+  HWY_INLINE static VF to_odd(VF x, VF y, VF sum) { return add_floats_to_odd(hn::Mul(x, y), sum); }
 #endif
 };
 #endif

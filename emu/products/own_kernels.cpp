@@ -117,6 +117,7 @@ bool takes_late_addends(StagesPlan& plan) {
   }
   expected.stages[static_cast<std::size_t>(engine.stage_count) - 1] = join;
   if (engine.products < 2 || engine.stage_count < 2 || engine != expected) return false;
+  if (engine.stage_count == 2 && last.addend_window != Stage::unlimited) return false;
   // Cut sums are integers of 31 bits; the last sum has less than 53.
   const int bits = sum.fraction_bits, shift = last.fraction_bits - bits;
   const double greatest = 4.0 * engine.products * power_of_two(bits);
@@ -154,6 +155,31 @@ bool takes_exact_blocks(const StagesPlan& plan) {
   return engine == expected && engine.accumulator == float32 && (normal || !engine.subnormal_results_are_zero);
 }
 
+bool takes_short_steps(const StagesPlan& plan) {
+  const Engine& engine = plan.engine;
+  const Stage& stage = engine.stages[0];
+  if (engine.products != 2 && engine.products != 4) return false;
+  if (stage.summing == Summing::pairwise) {
+    Engine pairs = fma_chain(float32);
+    pairs.products = pairs.stages[0].terms = engine.products;
+    pairs.stages[0].summing = Summing::pairwise;
+    pairs.stages[0].rounding = stage.rounding;
+    pairs.subnormal_inputs_are_zero = engine.subnormal_inputs_are_zero;
+    pairs.subnormal_addend_is_zero = engine.subnormal_addend_is_zero;
+    pairs.subnormal_results_are_zero = engine.subnormal_results_are_zero;
+    pairs.input_zeros_are_positive = engine.input_zeros_are_positive;
+    pairs.nan_result = engine.nan_result;
+    pairs.nan_code = engine.nan_code;
+    // Products that are rounded to odd are exact, or flushed.
+    const bool odd = stage.rounding == Rounding::to_odd && !engine.input_zeros_are_positive &&
+                     engine.subnormal_results_are_zero && plan.a.precision() + plan.b.precision() <= float32.precision();
+    return engine == pairs && flushes_as_processors(plan) && (odd || stage.rounding == Rounding::nearest_even);
+  }
+  // Sums that are exact, of which floats hold many.
+  const bool pair_and_addend = engine.stage_count == 2 && engine.products == 2 && !engine.subnormal_results_are_zero;
+  return takes_exact_blocks(plan) && stage.keeps_minus_zero && (pair_and_addend || engine.accumulator == float16);
+}
+
 }  // namespace
 
 StagesRun* own_kernel(StagesPlan& plan) {
@@ -161,6 +187,7 @@ StagesRun* own_kernel(StagesPlan& plan) {
   if (takes_scaled_steps(plan)) return scaled_steps;
   if (takes_group_scaled_steps(plan)) return group_scaled_steps;
   if (takes_late_addends(plan)) return late_addend_steps;
+  if (takes_short_steps(plan)) return short_steps;
   if (takes_exact_blocks(plan)) return exact_block_steps;
   return nullptr;
 }

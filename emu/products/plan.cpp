@@ -65,16 +65,15 @@ bool adds_as_processors(const StagesPlan& plan) {
          (engine.stages[0].summing == Summing::pairwise && plan.exact_products && !flushes && !engine.input_zeros_are_positive);
 }
 
-/// Whether a processor that is told what becomes of results treats operands and c as the engine does. It flushes both or, where
-/// c is kept, neither; operands whose subnormal numbers are normal in float32 are never concerned.
+}  // namespace
+
+// It flushes both or, where c is kept, neither; operands whose subnormal numbers are normal in float32 are never concerned.
 bool flushes_as_processors(const StagesPlan& plan) {
   const Engine& engine = plan.engine;
   const bool results = engine.subnormal_results_are_zero, c = engine.subnormal_addend_is_zero;
   const int least = std::min(plan.a.min_spacing_exponent(), plan.b.min_spacing_exponent());
   return (c == results || !c) && (engine.subnormal_inputs_are_zero == c || least >= float32.min_exponent());
 }
-
-}  // namespace
 
 std::optional<StagesPlan> stages_plan(const Engine& engine, Format a, Format b, Format scales, std::size_t length) {
   StagesPlan plan{};

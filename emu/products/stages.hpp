@@ -56,6 +56,11 @@ StagesRun group_scaled_steps;
 StagesRun late_addend_steps;
 /// c and a few products, added exactly.
 StagesRun exact_block_steps;
+/// Two or four products whose sums floats hold, or round as the engine does.
+StagesRun short_steps;
+
+/// Whether a processor that is told what becomes of subnormal results treats operands and c as the engine does.
+bool flushes_as_processors(const StagesPlan& plan);
 
 /// The kernel of the kind that an engine is of, nothing where it is of none; sets what that kernel reads of the plan.
 StagesRun* own_kernel(StagesPlan& plan);
