@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps that add a few exact products exactly and round once, to nearest even: two chains of doubles bound the sum from below
-// and above, and where both are the same that is the sum. c is one of the terms, or joins the rounded sum by an addition.
+// Steps that add a few exact products exactly and round once, to nearest even. c is one of the terms, or joins the rounded sum
+// by an addition. Where all terms are multiples of one power of two and doubles hold their sums, a chain of doubles is exact;
+// elsewhere two chains bound the sum from below and above, and where both are the same that is the sum.
 #include "emu/products/stages.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "emu/float_environment.hpp"
+#include "emu/products/bounds-inl.hpp"
 #include "emu/products/fused-inl.hpp"
 #include "emu/products/rounding-inl.hpp"
 
@@ -148,29 +150,135 @@ HWY_INLINE void finish(const ExactKind& kind, const double* HWY_RESTRICT sums, s
   }
 }
 
-void run_exact(const StagesPlan& plan, const RowPanel& a, const ColumnPanel& b, std::size_t steps, float* accumulators) {
-  Lines<double> sums, wide_b, wide_a;
-  sums.resize(panel_rows * panel_columns);
-  wide_b.resize(plan.products * panel_columns);
-  wide_a.resize(plan.products * panel_rows);
-  const ExactKind kind(plan.engine);
+/// Steps that are taken together: those of some 64 products.
+struct ExactSteps {
+  const StagesPlan& plan;
+  const ExactKind kind;
+  std::size_t count;
+  const float *a, *b;             ///< where panels have them
+  const double *wide_a, *wide_b;  ///< the same
+
+  std::size_t row_at(std::size_t step, std::size_t row) const { return (step * panel_rows + row) * plan.products; }
+  std::size_t columns_at(std::size_t step) const { return step * plan.products * panel_columns; }
+};
+
+/// Rows [first, end) by bounds. `sums` has panel_columns for each row.
+void bounded_rows(const ExactSteps& steps, std::size_t first, std::size_t end, double* sums, float* accumulators) {
+  const ExactKind& kind = steps.kind;
   std::vector<Known> known;
-  for (std::size_t s = 0; s < steps; ++s) {
-    const float* const columns = b.values.data() + s * plan.products * panel_columns;
-    const float* const rows = a.values.data() + s * plan.products * panel_rows;
-    std::copy_n(columns, plan.products * panel_columns, wide_b.data());
-    std::copy_n(rows, plan.products * a.rows, wide_a.data());
+  for (std::size_t s = 0; s < steps.count; ++s) {
     {
       const FloatEnvironment down(Direction::down);
-      for (std::size_t i = 0; i < a.rows; ++i)
-        exact_step(plan, kind, rows + i * plan.products, columns, wide_a.data() + i * plan.products, wide_b.data(),
-                   accumulators + i * panel_columns, sums.data() + i * panel_columns, i * panel_columns, known);
+      for (std::size_t i = first; i < end; ++i)
+        exact_step(steps.plan, kind, steps.a + steps.row_at(s, i), steps.b + steps.columns_at(s),
+                   steps.wide_a + steps.row_at(s, i), steps.wide_b + steps.columns_at(s), accumulators + i * panel_columns,
+                   sums + (i - first) * panel_columns, i * panel_columns, known);
     }
     if (kind.rounds_at_once()) continue;
-    const FloatEnvironment nearest(Direction::nearest);
-    finish(kind, sums.data(), a.rows * panel_columns, accumulators);
+    finish(kind, sums, (end - first) * panel_columns, accumulators + first * panel_columns);
     for (const auto& [at, result] : known) accumulators[at] = result;
     known.clear();
+  }
+}
+
+/// A double rounded to float16, which it stays a double of.
+HWY_INLINE V nearest_half(V x, [[maybe_unused]] const Grid& halves) {
+#if ULPSCOPE_X86_BITS == 512
+  // To a float that is odd where bits were cut off, and then as Half in fused.cpp does.
+  const __mmask8 inexact = _mm512_test_epi64_mask(_mm512_castpd_si512(x.raw), _mm512_set1_epi64(0x1fffffff));
+  const __m256i cut = _mm256_castps_si256(_mm512_cvt_roundpd_ps(x.raw, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC));
+  const __m256 odd = _mm256_castsi256_ps(_mm256_mask_or_epi32(cut, inexact, cut, _mm256_set1_epi32(1)));
+  return V{_mm512_cvtps_pd(_mm256_cvtph_ps(_mm256_cvtps_ph(odd, _MM_FROUND_TO_NEAREST_INT)))};
+#else
+  return halves.round(x, Rounding::nearest_even, true);
+#endif
+}
+
+/// `rows` rows whose sums doubles hold, for all columns. The environment rounds to nearest.
+template <std::size_t products, std::size_t rows>
+void exact_rows(const ExactSteps& steps, std::size_t first, float* accumulators) {
+  constexpr std::size_t vectors = ULPSCOPE_X86_BITS == 512 ? 4 : 2;
+  const hn::Rebind<float, D> df;
+  const ExactKind& kind = steps.kind;
+  const std::size_t lanes = hn::Lanes(D()), count = products > 0 ? products : steps.plan.products;
+  const Grid halves(float16, false);
+  const V zero = hn::Zero(D());
+  for (std::size_t j = 0; j < panel_columns; j += vectors * lanes) {
+    const auto at = [&](std::size_t r, std::size_t v) { return accumulators + (first + r) * panel_columns + j + v * lanes; };
+    V sum[rows][vectors];
+    for (std::size_t r = 0; r < rows; ++r)
+      for (std::size_t v = 0; v < vectors; ++v) {
+        sum[r][v] = hn::PromoteTo(D(), hn::LoadU(df, at(r, v)));
+        if (!kind.keeps_minus_zero) sum[r][v] = hn::Add(sum[r][v], zero);
+      }
+    for (std::size_t s = 0; s < steps.count; ++s) {
+      const double *const x = steps.wide_a + steps.row_at(s, first), *const y = steps.wide_b + steps.columns_at(s) + j;
+      for (std::size_t k = 0; k < count; ++k)
+        for (std::size_t v = 0; v < vectors; ++v) {
+          const V of_b = hn::LoadU(D(), y + k * panel_columns + v * lanes);
+          for (std::size_t r = 0; r < rows; ++r) sum[r][v] = fused(D(), set(x[r * count + k]), of_b, sum[r][v]);
+        }
+      for (std::size_t r = 0; r < rows; ++r)
+        for (std::size_t v = 0; v < vectors; ++v)
+          sum[r][v] = kind.half ? nearest_half(sum[r][v], halves) : hn::PromoteTo(D(), exact_floats(D(), sum[r][v]));
+    }
+    for (std::size_t r = 0; r < rows; ++r)
+      for (std::size_t v = 0; v < vectors; ++v) hn::StoreU(exact_floats(D(), sum[r][v]), df, at(r, v));
+  }
+}
+
+/// Whether doubles hold the sums of `rows` rows: all terms, and so c after every step, are multiples of a unit, and less than
+/// 2^52 of them whatever the signs of products, which leaves c's roundings twice that. c is never rounded to a zero of either
+/// sign where that sign counts.
+bool hold_sums(const ExactSteps& steps, const Bounds& of_b, std::size_t first, std::size_t rows, const float* accumulators) {
+  const std::size_t products = steps.plan.products;
+  const Bounds of_a = bounds_of(steps.a + steps.row_at(0, first), steps.count, rows * products, panel_rows * products);
+  const Bounds of_c = bounds_of(accumulators + first * panel_columns, rows, panel_columns, panel_columns);
+  const double of_product = of_a.unit * of_b.unit, unit = of_product < of_c.unit ? of_product : of_c.unit;
+  const double terms = static_cast<double>(steps.count * products);
+  return of_c.greatest + terms * of_a.greatest * of_b.greatest < unit * power_of_two(52) &&
+         (steps.kind.keeps_minus_zero || unit >= power_of_two(steps.plan.engine.accumulator.min_spacing_exponent()));
+}
+
+template <std::size_t products>
+void run_steps(const ExactSteps& steps, const Bounds& of_b, std::size_t rows, double* sums, float* accumulators) {
+  constexpr std::size_t together = 4;
+  for (std::size_t i = 0; i < rows; i += together) {
+    const std::size_t count = std::min(together, rows - i);
+    if (!steps.kind.has_c || !hold_sums(steps, of_b, i, count, accumulators)) {
+      bounded_rows(steps, i, i + count, sums, accumulators);
+    } else if (count == together) {
+      exact_rows<products, together>(steps, i, accumulators);
+    } else {
+      for (std::size_t r = 0; r < count; ++r) exact_rows<products, 1>(steps, i + r, accumulators);
+    }
+  }
+}
+
+void run_exact(const StagesPlan& plan, const RowPanel& a, const ColumnPanel& b, std::size_t steps, float* accumulators) {
+  constexpr std::size_t most = 64;  // products
+  const FloatEnvironment nearest(Direction::nearest);
+  const std::size_t together = std::max<std::size_t>(most / plan.products, 1);
+  Lines<double> sums, wide_b, wide_a;
+  sums.resize(panel_rows * panel_columns);
+  wide_b.resize(together * plan.products * panel_columns);
+  wide_a.resize(together * plan.products * panel_rows);
+  for (std::size_t s = 0; s < steps; s += together) {
+    const std::size_t count = std::min(together, steps - s), products = count * plan.products;
+    const float* const columns = b.values.data() + s * plan.products * panel_columns;
+    const float* const rows = a.values.data() + s * plan.products * panel_rows;
+    std::copy_n(columns, products * panel_columns, wide_b.data());
+    for (std::size_t x = 0; x < count; ++x)
+      std::copy_n(rows + x * plan.products * panel_rows, plan.products * a.rows,
+                  wide_a.data() + x * plan.products * panel_rows);
+    const ExactSteps these{plan, ExactKind(plan.engine), count, rows, columns, wide_a.data(), wide_b.data()};
+    const Bounds of_b = bounds_of(columns, products, panel_columns, panel_columns);
+    switch (plan.products) {
+      case 2: run_steps<2>(these, of_b, a.rows, sums.data(), accumulators); break;
+      case 4: run_steps<4>(these, of_b, a.rows, sums.data(), accumulators); break;
+      case 8: run_steps<8>(these, of_b, a.rows, sums.data(), accumulators); break;
+      default: run_steps<0>(these, of_b, a.rows, sums.data(), accumulators);
+    }
   }
 }
 
