@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The steps of CDNA3: products are cut and added as integers, in one sum or in one of even and one of odd products; their sum
 // and c are aligned once more, floored, and added in doubles, which hold that sum exactly.
+//
+// A double is floored to multiples of 2^(greatest - fraction bits) as it is added, rounded down, to 1.5 * 2^52 of them: beside
+// so many, sums of less than 2^51 units have no smaller bits.
 #include "emu/products/stages.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -9,9 +12,11 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <type_traits>
 
 #include "emu/float_environment.hpp"
 #include "emu/products/aligned-inl.hpp"
+#include "emu/products/fused-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace ulpscope::emu::detail::HWY_NAMESPACE {
@@ -20,8 +25,58 @@ namespace {
 using DW = VectorTag<double>;
 using VW = hn::Vec<DW>;
 
-// Steps with greater or lesser exponents are left to the reference: floats would overflow or underflow, and so may products.
-constexpr int greatest_late = 120, least_late = -90, least_product = -100;
+// Steps with greater or lesser exponents are left to the reference: 2^52 units would overflow, cut sums would be subnormal, and
+// so may products.
+constexpr int greatest_late = 97, least_late = -90, least_product = -100;
+/// The exponent of sums without products, no greater than any that counts: those of floats begin here.
+constexpr int least_of_all = float32.min_exponent();
+
+/// Whether doubles are rounded down while the environment rounds to nearest. If not, it rounds down.
+constexpr bool can_round_down = ULPSCOPE_X86_BITS == 512;
+
+HWY_INLINE VW add_down(VW x, VW y) {
+#if ULPSCOPE_X86_BITS == 512
+  return VW{_mm512_add_round_pd(x.raw, y.raw, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC)};
+#else
+  return hn::Add(x, y);
+#endif
+}
+HWY_INLINE VW fused_down(VW x, VW y, VW sum) {
+#if ULPSCOPE_X86_BITS == 512
+  return VW{_mm512_fmadd_round_pd(x.raw, y.raw, sum.raw, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC)};
+#else
+  return fused(DW(), x, y, sum);
+#endif
+}
+
+/// x as floats, to nearest even. Not zero, its exponent is that of a normal float, the next greater one too.
+HWY_INLINE hn::Vec<hn::Rebind<float, DW>> nearest_floats(VW x) {
+  if constexpr (can_round_down) return hn::DemoteTo(hn::Rebind<float, DW>(), x);
+  // Half a unit of the last bit kept, less one of the last bit cut off where the former is 0, carries where it should.
+  const hn::RebindToUnsigned<DW> dl;
+  constexpr int cut = 29;
+  const auto word = [&](std::uint64_t bits) HWY_ATTR { return hn::Set(dl, bits); };
+  const auto bits = hn::BitCast(dl, x), last_kept = hn::And(hn::ShiftRight<cut>(bits), word(1));
+  const auto carried = hn::Add(bits, hn::Add(last_kept, word((std::uint64_t{1} << (cut - 1)) - 1)));
+  const VW kept = hn::BitCast(DW(), hn::And(carried, word(~std::uint64_t{0} << cut)));
+  return exact_floats(DW(), hn::IfThenZeroElse(hn::Eq(x, hn::Zero(DW())), kept));
+}
+
+/// What of an engine the steps ask for.
+struct LateKind {
+  std::size_t products;
+  int bits;      ///< fraction bits of cut products
+  int c_bits;    ///< and of c as it meets their sum
+  int window;    ///< binades
+  double finer;  ///< units of that sum, in those of c
+
+  explicit LateKind(const StagesPlan& plan)
+      : products(plan.products),
+        bits(plan.engine.stages[0].fraction_bits),
+        c_bits(plan.engine.last_stage().addend_fraction_bits),
+        window(plan.engine.last_stage().addend_window),
+        finer(power_of_two(c_bits - plan.engine.last_stage().fraction_bits)) {}
+};
 
 /// A sum of products: an integer times 2^(exponent - fraction bits).
 struct CutSum {
@@ -31,43 +86,44 @@ struct CutSum {
   HWY_INLINE CutSum(VI x, VI greatest) : sum(x), exponent(greatest) {}
 };
 
-/// 2^exponent as floats; 2^-126 for less, which leaves nothing but signs of what it multiplies. No exponent is beyond 127.
-HWY_INLINE VF float_power(VI exponent) {
-  return hn::BitCast(DF(), hn::ShiftLeft<23>(hn::Max(hn::Add(exponent, int_set(127)), int_set(1))));
+/// 2^(fraction bits - exponent), 2^127 for sums without products.
+HWY_INLINE VI scale_bits(const LateKind& kind, VI exponent) {
+  return hn::ShiftLeft<23>(hn::Min(hn::Sub(int_set(kind.bits + 127), exponent), int_set(254)));
 }
 
-/// Cut sums of every `sums`-th product from `first` on, for as many columns as a vector of exponents has.
-template <class Exponent, std::size_t sums, std::size_t vectors>
-HWY_INLINE void cut_sums(const StagesPlan& plan, std::size_t first, const float* HWY_RESTRICT a,
+/// Cut sums of every `sums`-th product from `first` on, for as many columns as a vector of exponents has. Returns whether a
+/// product is too small.
+template <class Exponent, std::size_t products, std::size_t sums, std::size_t vectors>
+HWY_INLINE bool cut_sums(const LateKind& kind, std::size_t first, const float* HWY_RESTRICT a,
                          const std::uint32_t* HWY_RESTRICT a_exponents, const float* HWY_RESTRICT b,
                          const Exponent* HWY_RESTRICT b_exponents, CutSum (&out)[vectors]) {
   const VectorTag<Exponent> de;
   const DF df;
   const DI di;
-  const std::size_t lanes = hn::Lanes(df);
+  const std::size_t lanes = hn::Lanes(df), count = products > 0 ? products : kind.products;
   auto greatest = hn::Set(de, hwy::LimitsMin<Exponent>());
-  for (std::size_t k = first; k < plan.products; k += sums) {
+  for (std::size_t k = first; k < count; k += sums) {
     const auto from_a = hn::BitCast(de, hn::Set(DU(), a_exponents[k]));
     greatest = hn::Max(greatest, hn::SaturatedAdd(from_a, hn::LoadU(de, b_exponents + k * panel_columns)));
   }
   HWY_ALIGN Exponent of_products[HWY_MAX_BYTES / sizeof(Exponent)] = {};
-  hn::Store(greatest, de, of_products);
+  hn::Store(hn::Max(greatest, hn::Set(de, least_of_all)), de, of_products);
   VF scale[vectors];
-  const int bits = plan.engine.stages[0].fraction_bits;
   for (std::size_t v = 0; v < vectors; ++v) {
-    const VI of_terms = hn::PromoteTo(di, hn::LoadU(hn::Rebind<Exponent, DI>(), of_products + v * lanes));
-    const auto some = hn::Gt(of_terms, int_set(fictitious_exponent<Exponent>));
-    out[v].exponent = hn::IfThenElse(some, of_terms, int_set(no_exponent));
-    scale[v] = float_power(hn::Min(hn::Sub(int_set(bits), of_terms), int_set(127)));
+    out[v].exponent = hn::PromoteTo(di, hn::LoadU(hn::Rebind<Exponent, DI>(), of_products + v * lanes));
+    scale[v] = hn::BitCast(df, scale_bits(kind, out[v].exponent));
     out[v].sum = hn::Zero(di);
   }
-  for (std::size_t k = first; k < plan.products; k += sums) {
+  for (std::size_t k = first; k < count; k += sums) {
     const VF x = hn::Set(df, a[k]);
     for (std::size_t v = 0; v < vectors; ++v) {
       const VF product = hn::Mul(x, hn::LoadU(df, b + k * panel_columns + v * lanes));
       out[v].sum = hn::Add(out[v].sum, truncated(hn::Mul(product, scale[v])));
     }
   }
+  if constexpr (sizeof(Exponent) == 1) return false;  // narrow formats have none so small
+  const auto some = hn::Gt(greatest, hn::Set(de, fictitious_exponent<Exponent>));
+  return !hn::AllFalse(de, hn::And(some, hn::Lt(greatest, hn::Set(de, least_product))));
 }
 
 /// x and y, floored to the unit of the greater exponent.
@@ -78,113 +134,126 @@ HWY_INLINE CutSum joined(const CutSum& x, const CutSum& y) {
   return {hn::Add(floored(x), floored(y)), exponent};
 }
 
-/// The integer sum of the products' sum and c, in units of 2^(greatest - fraction bits), rounded to a float, for half the
-/// lanes.
+/// The products' sum, an integer times `unit`, and c, floored, added and rounded, for a part of the lanes.
 HWY_INLINE hn::Vec<hn::Rebind<float, DW>> rounded_join(hn::Vec<hn::Rebind<std::int32_t, DW>> sum,
-                                                       hn::Vec<hn::Rebind<float, DW>> sum_scale,
-                                                       hn::Vec<hn::Rebind<float, DW>> c, hn::Vec<hn::Rebind<float, DW>> c_scale,
-                                                       double c_unit) {
-  const VW of_sum = hn::Floor(hn::Mul(hn::PromoteTo(DW(), sum), hn::PromoteTo(DW(), sum_scale)));
-  const VW of_c = hn::Floor(hn::Mul(hn::PromoteTo(DW(), c), hn::PromoteTo(DW(), c_scale)));
-  return exact_floats(DW(), hn::Add(of_sum, hn::Mul(of_c, hn::Set(DW(), c_unit))));
+                                                       hn::Vec<hn::Rebind<float, DW>> unit, hn::Vec<hn::Rebind<float, DW>> c,
+                                                       hn::Vec<hn::Rebind<float, DW>> many_of_c, double finer) {
+  // All but the additions that are rounded down are exact.
+  const VW many = hn::PromoteTo(DW(), many_of_c);
+  const VW with_c = fused(DW(), many, hn::Set(DW(), finer - 1), add_down(hn::PromoteTo(DW(), c), many));
+  const VW total = fused_down(hn::PromoteTo(DW(), sum), hn::PromoteTo(DW(), unit), with_c);
+  return nearest_floats(fused(DW(), many, hn::Set(DW(), -finer), total));
 }
 
-/// The last stage for a vector of columns; `unusual` are the lanes that it cannot do.
-HWY_INLINE VF with_addend(const StagesPlan& plan, const CutSum& products, VF c, VI& unusual) {
+/// The last stage for a vector of columns, whose greatest exponents it also gives.
+template <std::size_t sums>
+HWY_INLINE VF with_addend(const LateKind& kind, const CutSum& products, VF c, VI& greatest) {
   const DF df;
   const DI di;
-  const Engine& engine = plan.engine;
-  const Stage& stage = engine.last_stage();
   const VI magnitude = hn::And(hn::BitCast(di, c), int_set(0x7fffffff));
-  const VI of_c = hn::Sub(hn::Max(hn::ShiftRight<23>(magnitude), int_set(1)), int_set(127));
-  const auto c_is_zero = hn::Eq(magnitude, hn::Zero(di));
-  const VI any = hn::Max(products.exponent, hn::IfThenElse(c_is_zero, int_set(no_exponent), of_c));
-  const VI greatest = hn::Max(any, int_set(engine.least_exponent));
-  const auto less = [&](VI exponent, int least)
-                        HWY_ATTR { return hn::And(hn::Gt(exponent, int_set(no_exponent)), hn::Lt(exponent, int_set(least))); };
-  const auto outside =
-      hn::Or(hn::Gt(greatest, int_set(greatest_late)), hn::Or(less(any, least_late), less(products.exponent, least_product)));
-  unusual = hn::VecFromMask(di, outside);
-  const VI usual = hn::Min(hn::Max(greatest, int_set(least_late)), int_set(greatest_late));
-  const int bits = engine.stages[0].fraction_bits;
-  const VF sum_scale = float_power(hn::Add(hn::Sub(products.exponent, usual), int_set(stage.fraction_bits - bits)));
-  const auto below = hn::Lt(of_c, hn::Sub(usual, int_set(stage.addend_window)));
-  const VF addend = hn::IfThenElseZero(hn::RebindMask(df, hn::Not(below)), c);
-  const VF c_scale = float_power(hn::Sub(int_set(stage.addend_fraction_bits), usual));
-  const double c_unit = power_of_two(stage.fraction_bits - stage.addend_fraction_bits);
+  // That of zeros and subnormal numbers, least_of_all or less, is no greater than that of the products.
+  const VI of_c = hn::Sub(hn::ShiftRight<23>(magnitude), int_set(127));
+  greatest = hn::Max(products.exponent, of_c);
+  VF addend = c;
+  if constexpr (sums == 2)
+    addend = hn::IfThenZeroElse(hn::RebindMask(df, hn::Lt(of_c, hn::Sub(greatest, int_set(kind.window)))), c);
+  // 1.5 * 2^52 units of c, and the unit of the products' sum: 2^-127 would be a subnormal number, and 0 does for no products.
+  constexpr int half = 1 << 22;
+  const VI many = hn::Add(hn::ShiftLeft<23>(greatest), int_set(((52 - kind.c_bits + 127) << 23) + half));
+  const VI unit = hn::Sub(int_set(254 << 23), scale_bits(kind, products.exponent));
+  const VF many_of_c = hn::BitCast(df, many), unit_of_sum = hn::BitCast(df, unit);
 
 #if HWY_TARGET == HWY_SCALAR
-  const VF rounded_sum = rounded_join(products.sum, sum_scale, addend, c_scale, c_unit);
+  return rounded_join(products.sum, unit_of_sum, addend, many_of_c, kind.finer);
 #else
   const hn::Rebind<float, DW> half_floats;
   const hn::Rebind<std::int32_t, DW> half_ints;
-  const auto lower = rounded_join(hn::LowerHalf(half_ints, products.sum), hn::LowerHalf(half_floats, sum_scale),
-                                  hn::LowerHalf(half_floats, addend), hn::LowerHalf(half_floats, c_scale), c_unit);
-  const auto upper = rounded_join(hn::UpperHalf(half_ints, products.sum), hn::UpperHalf(half_floats, sum_scale),
-                                  hn::UpperHalf(half_floats, addend), hn::UpperHalf(half_floats, c_scale), c_unit);
-  const VF rounded_sum = hn::Combine(df, upper, lower);
+  const auto lower = rounded_join(hn::LowerHalf(half_ints, products.sum), hn::LowerHalf(half_floats, unit_of_sum),
+                                  hn::LowerHalf(half_floats, addend), hn::LowerHalf(half_floats, many_of_c), kind.finer);
+  const auto upper = rounded_join(hn::UpperHalf(half_ints, products.sum), hn::UpperHalf(half_floats, unit_of_sum),
+                                  hn::UpperHalf(half_floats, addend), hn::UpperHalf(half_floats, many_of_c), kind.finer);
+  return hn::Combine(df, upper, lower);
 #endif
-  const VF unit = float_power(hn::Sub(usual, int_set(stage.fraction_bits)));
-  return hn::Add(hn::Mul(rounded_sum, unit), hn::Zero(df));  // no -0
+}
+
+/// Redoes one by one what vectors cannot do: exponents too small or too great, of c or of products. Nothing but zeros is fine
+/// as it is.
+template <class Exponent>
+HWY_NOINLINE void redo_late(const StagesPlan& plan, const float* a, const std::uint32_t* a_exponents, const float* b,
+                            const Exponent* b_exponents, const float* c, float* results) {
+  for (std::size_t j = 0; j < hn::Lanes(VectorTag<Exponent>()); ++j) {
+    int of_products = no_exponent;
+    for (std::size_t k = 0; k < plan.products; ++k)
+      of_products = std::max(of_products, static_cast<Exponent>(a_exponents[k]) + b_exponents[k * panel_columns + j]);
+    const bool any = of_products > fictitious_exponent<Exponent>;
+    if (!any && c[j] == 0) continue;
+    const int of_c = nominal_exponent(c[j], least_of_all), greatest = any ? std::max(of_products, of_c) : of_c;
+    if (greatest < least_late || greatest > greatest_late || (any && of_products < least_product))
+      results[j] = stages_step(plan, a, b + j, nullptr, nullptr, c[j]);
+  }
 }
 
 /// One step of one row for as many columns as a vector of exponents has.
-template <class Exponent, std::size_t sums>
-HWY_INLINE void late_step(const StagesPlan& plan, const float* a, const std::uint32_t* a_exponents, const float* b,
-                          const Exponent* b_exponents, float* accumulators) {
+template <class Exponent, std::size_t products, std::size_t sums>
+HWY_INLINE void late_step(const StagesPlan& plan, const LateKind& kind, const float* a, const std::uint32_t* a_exponents,
+                          const float* b, const Exponent* b_exponents, float* accumulators) {
   const DF df;
   const DI di;
   constexpr std::size_t vectors = hn::MaxLanes(VectorTag<Exponent>()) / hn::MaxLanes(df);
   const std::size_t lanes = hn::Lanes(df);
   CutSum cut[vectors];
-  cut_sums<Exponent, sums>(plan, 0, a, a_exponents, b, b_exponents, cut);
+  const bool small = cut_sums<Exponent, products, sums>(kind, 0, a, a_exponents, b, b_exponents, cut);
   if constexpr (sums == 2) {
     CutSum odd[vectors];
-    cut_sums<Exponent, sums>(plan, 1, a, a_exponents, b, b_exponents, odd);
+    cut_sums<Exponent, products, sums>(kind, 1, a, a_exponents, b, b_exponents, odd);
     for (std::size_t v = 0; v < vectors; ++v) cut[v] = joined(cut[v], odd[v]);
   }
+  VF result[vectors];
+  VI least = int_set(greatest_late), most = int_set(least_late);
   for (std::size_t v = 0; v < vectors; ++v) {
-    float* const at = accumulators + v * lanes;
-    const VF c = hn::LoadU(df, at);
-    VI unusual;
-    const VF result = with_addend(plan, cut[v], c, unusual);
-    if (HWY_UNLIKELY(!hn::AllFalse(di, hn::Lt(unusual, hn::Zero(di))))) {
-      HWY_ALIGN std::int32_t redone[hn::MaxLanes(di)];
-      HWY_ALIGN float from[hn::MaxLanes(df)], to[hn::MaxLanes(df)];
-      hn::Store(unusual, di, redone);
-      hn::Store(c, df, from);
-      hn::Store(result, df, to);
-      for (std::size_t lane = 0; lane < lanes; ++lane)
-        if (redone[lane] != 0) to[lane] = stages_step(plan, a, b + v * lanes + lane, nullptr, nullptr, from[lane]);
-      hn::StoreU(hn::Load(df, to), df, at);
-    } else {
-      hn::StoreU(result, df, at);
-    }
+    VI greatest;
+    result[v] = with_addend<sums>(kind, cut[v], hn::LoadU(df, accumulators + v * lanes), greatest);
+    least = hn::Min(least, greatest);
+    most = hn::Max(most, greatest);
   }
+  const auto outside = hn::Or(hn::Lt(least, int_set(least_late)), hn::Gt(most, int_set(greatest_late)));
+  if (HWY_UNLIKELY(small || !hn::AllFalse(di, outside))) {
+    HWY_ALIGN float results[vectors * hn::MaxLanes(df)];
+    for (std::size_t v = 0; v < vectors; ++v) hn::Store(result[v], df, results + v * lanes);
+    redo_late(plan, a, a_exponents, b, b_exponents, accumulators, results);
+    std::copy_n(results, vectors * lanes, accumulators);
+    return;
+  }
+  for (std::size_t v = 0; v < vectors; ++v) hn::StoreU(result[v], df, accumulators + v * lanes);
 }
 
-template <class Exponent>
+template <class Exponent, std::size_t products, std::size_t sums>
 void all_late(const StagesPlan& plan, const RowPanel& a, const float* b, const Exponent* b_exponents, std::size_t steps,
               float* accumulators) {
-  const bool two = plan.engine.stage_count == 3;
+  const LateKind kind(plan);
   const std::size_t columns = hn::Lanes(VectorTag<Exponent>());
   for (std::size_t s = 0; s < steps; ++s)
     for (std::size_t i = 0; i < a.rows; ++i) {
       const std::size_t row = (s * panel_rows + i) * plan.products, step_of_b = s * plan.products * panel_columns;
-      for (std::size_t j = 0; j < panel_columns; j += columns) {
-        const float *const values = a.values.data() + row, *const of_b = b + step_of_b + j;
-        float* const at = accumulators + i * panel_columns + j;
-        two ? late_step<Exponent, 2>(plan, values, a.exponents.data() + row, of_b, b_exponents + step_of_b + j, at)
-            : late_step<Exponent, 1>(plan, values, a.exponents.data() + row, of_b, b_exponents + step_of_b + j, at);
-      }
+      for (std::size_t j = 0; j < panel_columns; j += columns)
+        late_step<Exponent, products, sums>(plan, kind, a.values.data() + row, a.exponents.data() + row, b + step_of_b + j,
+                                            b_exponents + step_of_b + j, accumulators + i * panel_columns + j);
     }
 }
 
 void run_late(const StagesPlan& plan, const RowPanel& a, const ColumnPanel& b, std::size_t steps, float* accumulators) {
-  const FloatEnvironment environment(Direction::nearest);
+  const FloatEnvironment environment(can_round_down ? Direction::nearest : Direction::down);
   const float* const values = b.values.data();
-  plan.wide ? all_late(plan, a, values, b.exponents16.data(), steps, accumulators)
-            : all_late(plan, a, values, b.exponents8.data(), steps, accumulators);
+  const auto run = [&]<std::size_t products, std::size_t sums>(const auto* exponents) {
+    all_late<std::remove_const_t<std::remove_pointer_t<decltype(exponents)>>, products, sums>(plan, a, values, exponents, steps,
+                                                                                              accumulators);
+  };
+  const bool two = plan.engine.stage_count == 3;
+  if (plan.wide && plan.products == 4) return run.operator()<4, 1>(b.exponents16.data());
+  if (plan.wide)
+    return plan.products == 8 ? run.operator()<8, 1>(b.exponents16.data()) : run.operator()<0, 1>(b.exponents16.data());
+  if (two) return plan.products == 16 ? run.operator()<16, 2>(b.exponents8.data()) : run.operator()<0, 2>(b.exponents8.data());
+  plan.products == 8 ? run.operator()<8, 1>(b.exponents8.data()) : run.operator()<0, 1>(b.exponents8.data());
 }
 
 }  // namespace
