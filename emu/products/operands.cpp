@@ -54,6 +54,21 @@ void pack_turned(const float* from, std::size_t distance, std::size_t lines, std
       for (std::size_t k = first; k < end; ++k) out[k * width + i] = packing(from[i * distance + k]);
   }
 }
+
+/// Copies whole steps of `lines` lines: element k of line i, which stands at from[i * distance + k].
+template <std::size_t products>
+void pack_steps(const float* from, std::size_t distance, std::size_t lines, std::size_t steps, const Packing& packing,
+                float* out) noexcept {
+  constexpr std::size_t at_once = 16;  // steps whose lines of `out` stay in the nearest cache
+  for (std::size_t first = 0; first < steps; first += at_once) {
+    const std::size_t end = std::min(steps, first + at_once);
+    for (std::size_t i = 0; i < lines; ++i)
+      for (std::size_t s = first; s < end; ++s)
+        for (std::size_t p = 0; p < products; ++p)
+          out[(s * panel_rows + i) * products + p] = packing(from[i * distance + s * products + p]);
+  }
+}
+
 template <class Exponent, class Out>
 void pack_exponents(const float* values, std::size_t count, int least_exponent, Out repeat, Out* out) noexcept {
   for (std::size_t i = 0; i < count; ++i) {
@@ -188,7 +203,17 @@ void CheckedOperand::pack_rows(const PanelLayout& layout, std::size_t row, std::
   } else if (products == 1) {
     for (std::size_t k = 0; k < count; ++k) pack(from + k * stride, panel.rows, packing, values + k * panel_rows);
   } else {
-    for (std::size_t s = 0; s < steps; ++s) {
+    const std::size_t whole = stride == 1 ? count / products : 0;
+    std::size_t packed = whole;
+    switch (products) {
+      case 2: pack_steps<2>(from, distance, panel.rows, whole, packing, values); break;
+      case 4: pack_steps<4>(from, distance, panel.rows, whole, packing, values); break;
+      case 8: pack_steps<8>(from, distance, panel.rows, whole, packing, values); break;
+      case 16: pack_steps<16>(from, distance, panel.rows, whole, packing, values); break;
+      case 32: pack_steps<32>(from, distance, panel.rows, whole, packing, values); break;
+      default: packed = 0;
+    }
+    for (std::size_t s = packed; s < steps; ++s) {
       const std::size_t first = s * products, there = std::min(products, count - first);
       for (std::size_t i = 0; i < panel.rows; ++i) {
         float* const to = values + (s * panel_rows + i) * products;
