@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Exact sums by bounds, tile by tile. Rounding is monotonic: where both bounds are rounded to one number, so is what lies
-// between.
+// between. Bounds are chains of doubles rounded down and up or, for results of float64 and products that doubles do not hold,
+// compensated sums and how far they may be off.
 #include "emu/products/exact_tiles.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include "emu/bulk.hpp"
 #include "emu/products/double_tiles.hpp"
@@ -43,6 +45,44 @@ void round_bounds(const Engine& engine, double* low, double* high) {
   }
 }
 
+/// Whether sums are compensated: that decides almost all results of float64, for some ten instructions a product.
+template <class Float>
+bool compensates(const EngineMatmul<Float>& problem) {
+  const Engine& engine = problem.engine;
+  constexpr int short_products = 32;  // bits; of those, many sums are exact
+  return engine.accumulator == float64 && engine.stages[0].rounding == Rounding::nearest_even &&
+         problem.a.format.precision() + problem.b.format.precision() > short_products;
+}
+
+/// Sums of magnitudes of the rows of A.
+template <class Float>
+std::vector<double> magnitudes_of_rows(const EngineMatmul<Float>& problem, const Part& part) {
+  std::vector<double> sums(problem.a.rows());
+  for (std::size_t i = 0; i < sums.size(); ++i)
+    for (std::size_t k = part.begin; k < part.end; ++k) sums[i] += std::abs(static_cast<double>(problem.a.at(i, k)));
+  return sums;
+}
+
+/// The greatest magnitudes of the columns of B.
+template <class Float>
+std::vector<double> greatest_of_columns(const EngineMatmul<Float>& problem, const Part& part) {
+  std::vector<double> greatest(problem.b.columns());
+  for (std::size_t k = part.begin; k < part.end; ++k)
+    for (std::size_t j = 0; j < greatest.size(); ++j)
+      greatest[j] = std::max(greatest[j], std::abs(static_cast<double>(problem.b.at(k, j))));
+  return greatest;
+}
+
+/// How far a compensated sum of so many terms (c and products) may be off, whose magnitudes have this sum, P.
+///
+/// With u = 2^-53 and m terms, sums are at most (1 + u)^m P, so that the error of a product and that of its addition are
+/// together at most u (|a b| + P) (1 + u)^(m + 2). Adding these rounds m times, sums of at most u (m + 1) P: they are off by
+/// u^2 (m + 1)^2 P and what powers of 1 + u make of that, for which, and for the roundings of P, there is a factor of 2. A
+/// product that underflows is off by half the least double, and so is its error.
+double compensated_error(double terms, double magnitudes) noexcept {
+  return (terms + 1) * (terms + 1) * 0x1p-105 * magnitudes + terms * std::numeric_limits<double>::denorm_min();
+}
+
 }  // namespace
 
 template <class Float>
@@ -51,6 +91,10 @@ std::vector<std::size_t> exact_sums(const EngineMatmul<Float>& problem, const Pa
   const auto special_rows = special_lines(problem.a, true), special_columns = special_lines(problem.b, false);
   const auto finite = [](Float x) { return std::isfinite(x) ? static_cast<double>(x) : 0.0; };
   std::vector<std::uint8_t> undecided(d.size());
+  const bool compensated = compensates(problem);
+  const auto terms = static_cast<double>(part.end - part.begin + 1);
+  const std::vector<double> of_rows = compensated ? magnitudes_of_rows(problem, part) : std::vector<double>();
+  const std::vector<double> of_columns = compensated ? greatest_of_columns(problem, part) : std::vector<double>();
   for_each_double_tile(problem, 256, [&](DoubleTile& tile) {
     Lines<double> low, high;
     low.resize(tile.pairs() * bounds);
@@ -60,15 +104,25 @@ std::vector<std::size_t> exact_sums(const EngineMatmul<Float>& problem, const Pa
     if (from_c)
       tile.for_each_output([&](std::size_t i, std::size_t j, std::size_t pair, std::size_t at) {
         low[pair * bounds + at] = static_cast<double>(problem.c[i * columns + j]);
-        high[pair * bounds + at] = -low[pair * bounds + at];
+        if (!compensated) high[pair * bounds + at] = -low[pair * bounds + at];
       });
     for (std::size_t k = part.begin; k < part.end; k += bounds_stretch) {
       const std::size_t end = std::min(part.end, k + bounds_stretch);
       tile.stretch(problem, k, end, end, finite, [&](std::size_t pair, const FusedPanels<double>& panels) {
-        bracketed_doubles(panels, low.data() + pair * bounds, high.data() + pair * bounds);
+        (compensated ? compensated_doubles : bracketed_doubles)(panels, low.data() + pair * bounds,
+                                                                high.data() + pair * bounds);
       });
     }
-    for (std::size_t pair = 0; pair < tile.pairs(); ++pair)
+    if (compensated)
+      tile.for_each_output([&](std::size_t i, std::size_t j, std::size_t pair, std::size_t at) {
+        double &of_low = low[pair * bounds + at], &of_high = high[pair * bounds + at];
+        const double sum = of_low, rest = of_high, c = from_c ? static_cast<double>(problem.c[i * columns + j]) : 0;
+        const double error = compensated_error(terms, of_rows[i] * of_columns[j] + std::abs(c));
+        const double off = error + 0x1p-52 * std::abs(rest);  // the roundings of rest -+ off are less
+        of_low = sum + (rest - off);
+        of_high = sum + (rest + off);
+      });
+    for (std::size_t pair = 0; pair < tile.pairs() && !compensated; ++pair)
       round_bounds(problem.engine, low.data() + pair * bounds, high.data() + pair * bounds);
     tile.for_each_output([&](std::size_t i, std::size_t j, std::size_t pair, std::size_t at) {
       const double below = low[pair * bounds + at], above = high[pair * bounds + at];

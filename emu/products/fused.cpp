@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Chains of fused multiply-adds over blocks of outputs that stay in registers: in float64 and float32 by the processor's own
-// instruction, in float16 by a float32 rounded to odd, and in float64 rounded down for bounds of an exact sum.
+// instruction, in float16 by a float32 rounded to odd, and in float64 rounded down for bounds of an exact sum, or with all that
+// its roundings take.
 #include "emu/products/fused.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -37,6 +38,21 @@ struct Bracket {
   HWY_INLINE static void join(hn::Vec<D> x, hn::Vec<D> y, hn::Vec<D>* sum) {
     sum[0] = fused(D(), x, y, sum[0]);
     sum[1] = fused(D(), hn::Neg(x), y, sum[1]);
+  }
+};
+
+/// Errors of products and of additions are doubles, unless they underflow (Ogita, Rump and Oishi, SIAM J. Sci. Comput. 26
+/// (2005), 1955, algorithm 5.3).
+struct Compensated {
+  using Element = double;
+  using D = VectorTag<double>;
+  static constexpr std::size_t arrays = 2;
+  HWY_INLINE static void join(hn::Vec<D> x, hn::Vec<D> y, hn::Vec<D>* sum) {
+    const hn::Vec<D> product = hn::Mul(x, y), before = sum[0], after = hn::Add(before, product);
+    const hn::Vec<D> of_product = fused(D(), x, y, hn::Neg(product)), joined = hn::Sub(after, before);
+    const hn::Vec<D> of_sum = hn::Add(hn::Sub(before, hn::Sub(after, joined)), hn::Sub(product, joined));
+    sum[0] = after;
+    sum[1] = hn::Add(sum[1], hn::Add(of_product, of_sum));
   }
 };
 
@@ -122,6 +138,12 @@ void run_brackets(const FusedPanels<double>& panels, double* low, double* negate
   run_panels<Bracket>(panels, sums);
 }
 
+void run_compensated(const FusedPanels<double>& panels, double* of_sums, double* rest) {
+  const FloatEnvironment environment(Direction::nearest);
+  double* const sums[] = {of_sums, rest};
+  run_panels<Compensated>(panels, sums);
+}
+
 void run_steps(const StagesPlan& plan, const RowPanel& a, const ColumnPanel& b, std::size_t steps, float* accumulators) {
   const FusedPanels<float> panels{a.values.data(), b.values.data(), a.rows, steps, b.columns};
   if (plan.engine.accumulator == float32) {
@@ -146,12 +168,17 @@ namespace ulpscope::emu::detail {
 
 HWY_EXPORT(run_doubles);
 HWY_EXPORT(run_brackets);
+HWY_EXPORT(run_compensated);
 HWY_EXPORT(run_steps);
 
 void fused_doubles(const FusedPanels<double>& panels, double* sums) { HWY_DYNAMIC_DISPATCH(run_doubles)(panels, sums); }
 
 void bracketed_doubles(const FusedPanels<double>& panels, double* low, double* negated_high) {
   HWY_DYNAMIC_DISPATCH(run_brackets)(panels, low, negated_high);
+}
+
+void compensated_doubles(const FusedPanels<double>& panels, double* sums, double* rest) {
+  HWY_DYNAMIC_DISPATCH(run_compensated)(panels, sums, rest);
 }
 
 void fused_steps(const StagesPlan& plan, const RowPanel& a, const ColumnPanel& b, std::size_t steps, float* accumulators) {

@@ -26,6 +26,10 @@ void fused_doubles(const FusedPanels<double>& panels, double* sums);
 /// The same rounded down, and with the negated sum: low <= sum <= -negated_high, where the exact sum was between them before.
 void bracketed_doubles(const FusedPanels<double>& panels, double* low, double* negated_high);
 
+/// The sum to nearest even, and beside it the sum of what its roundings and those of the products took: but for the roundings
+/// of `rest`, sums + rest is exact.
+void compensated_doubles(const FusedPanels<double>& panels, double* sums, double* rest);
+
 /// Steps of one product, fused and rounded to nearest even in float32 or float16.
 StagesRun fused_steps;
 
