@@ -92,7 +92,8 @@ HWY_INLINE void exact_step(const StagesPlan& plan, const ExactKind& kind, const 
         negated_high[v] = fused(D(), minus_x, y, negated_high[v]);
       }
     }
-    // Differences of infinities are NaN, which is no more unequal than 0: their bits must not join those of others.
+    // A difference of infinities is NaN, which is not unequal to 0. The bits of several must not be joined: they may be a
+    // NaN's.
     const auto unequal = [&](std::size_t v) HWY_ATTR { return hn::Ne(hn::Add(low[v], negated_high[v]), hn::Zero(D())); };
     auto any = unequal(0);
     for (std::size_t v = 1; v < block_vectors; ++v) any = hn::Or(any, unequal(v));

@@ -115,6 +115,72 @@ TEST_CASE("float64: a product is the reference's in every bit, NaNs included, on
   }
 }
 
+TEST_CASE("float64: exact sums are the reference's in every bit, whatever bounds decide of them") {
+  Random random(14);
+  const Engine exact = find_engine("exact", {float64, float64, float64}).model;
+  for (const Format format : {float64, float32, float16})
+    for (const Kind kind : all_kinds) {
+      const DoubleProblem p(exact, format, kind, 5, 70, 150, random);
+      CAPTURE(format_name(format), static_cast<int>(kind));
+      const std::vector<double> first = product(p);
+
+      CHECK(differences(p, first, random, 40) == 0);
+
+      for (const SimdPath path : simd_paths()) {
+        const ChosenPath chosen(path);
+        CAPTURE(name_of(path));
+        const std::vector<double> d = product(p);
+        CHECK(std::equal(d.begin(), d.end(), first.begin(), same_double));
+      }
+    }
+}
+
+TEST_CASE("float64: exact sums that cancel, next to ties, overflow or are subnormal") {
+  const Engine exact = find_engine("exact", {float64, float64, float64}).model;
+  constexpr double tie = 0x1p-53, greatest = std::numeric_limits<double>::max();
+  struct Case {
+    std::vector<double> a, b;
+    double c;
+  };
+  std::vector<Case> cases{
+      {{1, tie}, {1, 1}, 0},
+      {{1, tie}, {1, -1}, 0},
+      {{1 + 0x1p-52, tie}, {1, 1}, 0},
+      {{greatest, 1}, {1, 0x1p970}, 0},
+      {{greatest, 1}, {1, 0x1.8p969}, 0},
+      {{greatest, -1}, {2, greatest}, 0},
+      {{0x1p-600, 1}, {0x1p-600, 0}, 0},
+      {{-0x1p-600, 0}, {0x1p-600, 0}, 0},
+      {{0x1.8p-540, 0x1p-537}, {0x1.4p-530, 0x1p-537}, 0},
+      {{1, 1}, {0x1p-1074, -0x1p-1074}, 0},
+  };
+  // A tie that a far smaller product, or c, breaks either way; sums that cancel to a small product, or nearly.
+  for (const int far : {-60, -100, -104, -106, -110, -200, -700, -1070})
+    for (const double sign : {1.0, -1.0, 0.0}) {
+      const double least = std::ldexp(sign, far);
+      cases.push_back({{1, tie, std::ldexp(1.0, far / 2)}, {1, 1, std::ldexp(sign, far - far / 2)}, 0});
+      cases.push_back({{1, tie, 0x1p200, -0x1p200}, {1, 1, 0x1.3p90, 0x1.3p90}, least});
+      cases.push_back({{1 + 0x1p-30, -1, 1}, {1 + 0x1p-30, 1 + 0x1p-29, least}, 0});
+      cases.push_back({{0x1.123456789abcdp0, -0x1.123456789abcdp0, 1}, {0x1.fedcba987654fp0, 0x1.fedcba987654fp0, least}, tie});
+    }
+  // The sum of errors, which is 2^-30 for a while, loses 2^-84: what is left of it is on the other side of the tie.
+  const std::vector<double> loses{0x1p30, 0x1p-30, 0x1p-84, -0x1p-30, -0x1p30, 1, tie, -0x1p-86};
+  cases.push_back({loses, std::vector<double>(loses.size(), 1), 0});
+  cases.push_back({loses, std::vector<double>(loses.size(), -1), 0});
+  Random random(15);
+  for (const Case& x : cases) {
+    DoubleProblem p(exact, float64, Kind::zeros, 1, 3, x.a.size(), random);
+    p.a = x.a;
+    for (std::size_t at = 0; at < p.b.size(); ++at) p.b[at] = x.b[at / p.n];
+    p.c.assign(p.n, x.c);
+    for (const SimdPath path : simd_paths()) {
+      const ChosenPath chosen(path);
+      CAPTURE(x.a, x.b, x.c, name_of(path));
+      CHECK(differences(p, product(p), random, 1) == 0);
+    }
+  }
+}
+
 TEST_CASE("float64: pairs of any number of products, in steps and over the whole of K") {
   Random random(12);
   for (const int products : {1, 2, 3, 5, 8, 9, 17, 31, 64, 100, Stage::all})

@@ -43,7 +43,7 @@ float spread_number(Format format, int least, int greatest, Random& random) {
 
 /// Rows of A in pairs of columns that cancel, against rows of B that are alike but for one in eight.
 Problem spread_problem(const EngineMode& mode, Format format, int least, int greatest, Random& random) {
-  Problem p{&mode, format, format, 9, 70, 1 + random.below(140), {}, {}, {}, {}, {}};
+  Problem p{&mode, format, format, 5, 40, 1 + random.below(80), {}, {}, {}, {}, {}};
   for (std::size_t at = 0; at < p.m * p.k; ++at)
     p.a.push_back(at % p.k % 2 == 1 && random.below(2) == 0 ? -p.a.back() : spread_number(format, least, greatest, random));
   p.b.resize(p.k * p.n);
@@ -66,9 +66,9 @@ void check_on_all_paths(const Problem& p) {
   }
 }
 
-/// One output of `a` by `b` and c, in all of a panel's columns.
+/// One output of `a` by `b` and c, three times.
 Problem alone(const EngineMode& mode, Format format, std::vector<float> a, const std::vector<float>& b, float c) {
-  Problem p{&mode, format, format, 1, 64, a.size(), std::move(a), {}, {}, {}, {}};
+  Problem p{&mode, format, format, 1, 3, a.size(), std::move(a), {}, {}, {}, {}};
   for (const float x : b) p.b.insert(p.b.end(), p.n, x);
   p.c.assign(p.n, c);
   return p;
@@ -159,7 +159,7 @@ TEST_CASE("products that are exact, and tiny, are flushed before they are added"
     for (const int exponent : {-128, -127, -126, -125})
       for (const float sign : {1.0F, -1.0F}) {
         const float a = std::ldexp(1.75F, exponent / 2 - 1), b = std::ldexp(1.75F, exponent - exponent / 2);
-        check_on_all_paths(alone(mode, wide, {a, sign * a}, {b, -b}, 0x1p-126F));
+        check_on_all_paths(alone(mode, wide, {0x1p-63F, sign * a}, {0x1p-62F, b}, 0));
         check_on_all_paths(alone(mode, wide, {a, sign * a}, {-0.0F, b}, -0.0F));
       }
   }
@@ -171,14 +171,24 @@ TEST_CASE("a sum that is too small for its format is a zero, whose sign the next
     for (const Format format : mode.inputs)
       for (const float sign : {1.0F, -1.0F}) {
         const auto step = static_cast<std::size_t>(mode.model.products);
-        std::vector<float> a(2 * step), b(2 * step, -0.0F);
-        a[0] = sign * static_cast<float>(decode(format, 1));
-        b[0] = static_cast<float>(decode(format, 1));
-        std::fill(a.begin() + static_cast<std::ptrdiff_t>(step), a.end(), 1.0F);
+        const auto least = static_cast<float>(decode(format, 1));
+        std::vector<float> a(2 * step, least), b(2 * step, -0.0F);
+        a[0] = sign * least;
+        b[0] = least;
         check_on_all_paths(alone(mode, format, a, b, 0));
         check_on_all_paths(alone(mode, format, a, b, -0.0F));
       }
   }
+}
+
+TEST_CASE("products that no float holds are added before they are rounded") {
+  const EngineMode& mode = engine_of("arm_ebf16", bfloat16);
+  for (const float a : {0x1p-75F, 0x1.02p-75F, 0x1.8p-76F})
+    for (const float b : {0x1p-75F, -0x1.02p-75F, 0x1.8p-74F}) {
+      check_on_all_paths(alone(mode, bfloat16, {a, a}, {b, b}, 0));
+      check_on_all_paths(alone(mode, bfloat16, {a, 0x1.02p-75F}, {b, 0x1.8p-75F}, 0));
+    }
+  check_on_all_paths(alone(mode, bfloat16, {0x1p64F, 0x1p64F}, {0x1p64F, -0x1p63F}, 0));
 }
 
 TEST_CASE("a tie of c and a product is broken by the least product") {
