@@ -148,26 +148,28 @@ void gemm(benchmark::State& state, int threads) {
   count_operations(state, n);
 }
 
-/// What a mode multiplies here: its first format. Engines that take any multiply float16, those that add in float64 float64.
-emu::Format operands_of(const emu::EngineMode& mode) {
-  if (!mode.inputs.empty()) return mode.inputs.front();
-  return mode.model.accumulator == emu::float64 && mode.engine != "exact" ? emu::float64 : emu::float16;
+/// What a mode multiplies here: each of its formats. Engines that take any multiply float16, and those that add in float64
+/// float64, too.
+std::vector<emu::Format> operands_of(const emu::EngineMode& mode) {
+  if (!mode.inputs.empty()) return {mode.inputs.begin(), mode.inputs.end()};
+  if (mode.model.accumulator == emu::float64) return {emu::float16, emu::float64};
+  return {emu::float16};
 }
 
 /// ENGINE/INPUT/ACCUMULATOR; block scales that the engine applies join the input by a plus.
-std::string name_of(const emu::EngineMode& mode) {
+std::string name_of(const emu::EngineMode& mode, emu::Format operands) {
   const bool scaled = mode.model.scales != emu::EngineScales::none;
-  return std::string(mode.engine) + "/" + emu::format_name(operands_of(mode)) +
+  return std::string(mode.engine) + "/" + emu::format_name(operands) +
          (scaled ? "+" + emu::format_name(mode.scale_format) : "") + "/" + emu::format_name(mode.model.accumulator);
 }
 
-/// The large size is for all but additions rounded to odd, which would take their time.
-bool takes_large(const emu::Engine& engine) { return engine.stages[0].rounding != emu::Rounding::to_odd; }
-
 void register_all() {
-  const auto add = [&](const std::string& name, auto function, std::size_t count = sizes.size()) {
-    for (const int size : std::span(sizes).first(count))
-      benchmark::RegisterBenchmark(name.c_str(), function)->Arg(size)->UseRealTime()->Unit(benchmark::kMillisecond);
+  // One thread is timed by what it has of the processor.
+  const auto add = [&](const std::string& name, int threads, auto function) {
+    for (const int size : sizes) {
+      auto* const benchmark = benchmark::RegisterBenchmark(name.c_str(), function)->Arg(size)->Unit(benchmark::kMillisecond);
+      if (threads != 1) benchmark->UseRealTime();
+    }
   };
   for (const char* const name : {"fma", "sm_80", "sm_90"}) {
     const emu::EngineMode& mode = emu::find_engine(name, {emu::float16, emu::float16});
@@ -177,17 +179,13 @@ void register_all() {
   }
   for (const int threads : {1, all_threads}) {
     const std::string suffix = threads == 1 ? "" : "_all_threads";
-    add("sgemm" + suffix, [=](benchmark::State& s) { gemm<float>(s, threads); });
-    add("dgemm" + suffix, [=](benchmark::State& s) { gemm<double>(s, threads); });
-    for (const emu::EngineMode& mode : emu::engine_modes()) {
-      const bool doubles = mode.model.accumulator == emu::float64;
-      add(
-          "engine" + suffix + "/" + name_of(mode),
-          [&mode, doubles, threads](benchmark::State& s) {
-            (doubles ? engine<double> : engine<float>)(s, mode, operands_of(mode), threads);
-          },
-          takes_large(mode.model) ? sizes.size() : 1);
-    }
+    add("sgemm" + suffix, threads, [=](benchmark::State& s) { gemm<float>(s, threads); });
+    add("dgemm" + suffix, threads, [=](benchmark::State& s) { gemm<double>(s, threads); });
+    for (const emu::EngineMode& mode : emu::engine_modes())
+      for (const emu::Format format : operands_of(mode))
+        add("engine" + suffix + "/" + name_of(mode, format), threads, [&mode, format, threads](benchmark::State& s) {
+          (mode.model.accumulator == emu::float64 ? engine<double> : engine<float>)(s, mode, format, threads);
+        });
   }
 }
 
