@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The named formats: one line each, with what other libraries call them. A name is the C++ identifier, the command-line
 // word and the CSV cell. Sources: the ml_dtypes README, PyTorch's dtypes, the safetensors format description, the CUDA 13
-// math API headers.
+// math API headers, the Interim Report of IEEE working group P3109, 4.0, and gfloat 0.5, which lists these of its formats.
 #pragma once
 
 #include <array>
@@ -29,6 +29,20 @@ inline constexpr Format float8_e8m0fnu{8, 0, 127, Specials::fnu};
 inline constexpr Format float6_e3m2fn{3, 2, 3, Specials::finite};  ///< OCP MX E3M2: every code is finite
 inline constexpr Format float6_e2m3fn{2, 3, 1, Specials::finite};  ///< OCP MX E2M3: every code is finite
 inline constexpr Format float4_e2m1fn{2, 1, 1, Specials::finite};  ///< OCP MX E2M1: every code is finite
+
+/// IEEE P3109: binaryKpP of K bits and precision P, signed or unsigned, extended by infinities or finite. One zero, one NaN.
+///@{
+inline constexpr Format binary8p1se{7, 0, 64, Specials::se};
+inline constexpr Format binary8p1ue{8, 0, 128, Specials::ue};
+inline constexpr Format binary8p3se{5, 2, 16, Specials::se};
+inline constexpr Format binary8p3ue{6, 2, 32, Specials::ue};
+inline constexpr Format binary8p3uf{6, 2, 32, Specials::uf};
+inline constexpr Format binary8p4se{4, 3, 8, Specials::se};
+inline constexpr Format binary8p4ue{5, 3, 16, Specials::ue};
+inline constexpr Format binary8p4uf{5, 3, 16, Specials::uf};
+inline constexpr Format binary8p7sf{1, 6, 1, Specials::fnuz};
+inline constexpr Format binary8p8uf{1, 7, 1, Specials::uf};
+///@}
 
 /// The short names, as C++ identifiers.
 ///@{
@@ -75,13 +89,23 @@ inline constexpr std::array catalogue{
                 "__nv_fp8_e4m3", "tensor cores sm_89 and later"},
     NamedFormat{"float8_e4m3", float8_e4m3, "e4m3ieee", "ml_dtypes.float8_e4m3", "", "", "", ""},
     NamedFormat{"float8_e3m4", float8_e3m4, "e3m4", "ml_dtypes.float8_e3m4", "", "", "", ""},
-    NamedFormat{"float8_e4m3fnuz", float8_e4m3fnuz, "", "ml_dtypes.float8_e4m3fnuz", "torch.float8_e4m3fnuz", "F8_E4M3FNUZ", "",
-                "CDNA3"},
-    NamedFormat{"float8_e5m2fnuz", float8_e5m2fnuz, "", "ml_dtypes.float8_e5m2fnuz", "torch.float8_e5m2fnuz", "F8_E5M2FNUZ", "",
-                "CDNA3"},
+    NamedFormat{"float8_e4m3fnuz", float8_e4m3fnuz, "binary8p4sf p3109_k8p4sf", "ml_dtypes.float8_e4m3fnuz",
+                "torch.float8_e4m3fnuz", "F8_E4M3FNUZ", "", "CDNA3"},
+    NamedFormat{"float8_e5m2fnuz", float8_e5m2fnuz, "binary8p3sf p3109_k8p3sf", "ml_dtypes.float8_e5m2fnuz",
+                "torch.float8_e5m2fnuz", "F8_E5M2FNUZ", "", "CDNA3"},
     NamedFormat{"float8_e4m3b11fnuz", float8_e4m3b11fnuz, "", "ml_dtypes.float8_e4m3b11fnuz", "", "", "", ""},
     NamedFormat{"float8_e8m0fnu", float8_e8m0fnu, "e8m0 ue8m0", "ml_dtypes.float8_e8m0fnu", "torch.float8_e8m0fnu", "F8_E8M0",
                 "__nv_fp8_e8m0", "block scales, sm_100 and later"},
+    NamedFormat{"binary8p1se", binary8p1se, "p3109_k8p1se", "", "", "", "", ""},
+    NamedFormat{"binary8p1ue", binary8p1ue, "p3109_k8p1ue", "", "", "", "", ""},
+    NamedFormat{"binary8p3se", binary8p3se, "p3109_k8p3se", "", "", "", "", ""},
+    NamedFormat{"binary8p3ue", binary8p3ue, "p3109_k8p3ue", "", "", "", "", ""},
+    NamedFormat{"binary8p3uf", binary8p3uf, "p3109_k8p3uf", "", "", "", "", ""},
+    NamedFormat{"binary8p4se", binary8p4se, "p3109_k8p4se", "", "", "", "", ""},
+    NamedFormat{"binary8p4ue", binary8p4ue, "p3109_k8p4ue", "", "", "", "", ""},
+    NamedFormat{"binary8p4uf", binary8p4uf, "p3109_k8p4uf", "", "", "", "", ""},
+    NamedFormat{"binary8p7sf", binary8p7sf, "p3109_k8p7sf", "", "", "", "", ""},
+    NamedFormat{"binary8p8uf", binary8p8uf, "p3109_k8p8uf", "", "", "", "", ""},
     NamedFormat{"float6_e3m2fn", float6_e3m2fn, "e3m2", "ml_dtypes.float6_e3m2fn", "", "F6_E3M2", "__nv_fp6_e3m2",
                 "tensor cores sm_100 and later"},
     NamedFormat{"float6_e2m3fn", float6_e2m3fn, "e2m3", "ml_dtypes.float6_e2m3fn", "", "F6_E2M3", "__nv_fp6_e2m3",

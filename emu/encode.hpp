@@ -56,22 +56,24 @@ struct Unpacked {
 ///   significand   1FFFFFFFFFF|RSSSSSSSSSSSS     R: first bit dropped, S: the rest, L: last bit kept (left of |)
 ///
 /// Adding half - 1 + L carries into L exactly when R = 1 and (some S = 1 or L = 1): nearest, ties to even.
+/// The codes of a format without fraction bits count its binades: `binade` is that of the significand, the least being 0.
 /// Precondition: 1 <= dropped < the bits of Word. `true_dropped` >= dropped is the number before it was capped: the cap
 /// leaves zero in front of |, so only the odds of stochastic rounding depend on it. `random` holds random_bits bits.
 template <class Word>
-ULPSCOPE_INLINE constexpr Word round_significand(Format format, Word significand, int dropped, int true_dropped, bool negative,
-                                                 const RoundingOptions& options, std::uint32_t random) noexcept {
+ULPSCOPE_INLINE constexpr Word round_significand(Format format, Word significand, int dropped, int true_dropped, int binade,
+                                                 bool negative, const RoundingOptions& options, std::uint32_t random) noexcept {
   const Word half = Word{1} << (dropped - 1);
   const Word mask = half + (half - 1);
   const Word kept = significand >> dropped;
-  const Word odd = format.fraction_bits > 0 ? kept & 1 : Word{1};  // without fraction bits no significand is even
+  const Word position = format.fraction_bits > 0 ? kept : kept + static_cast<Word>(binade);
+  const Word odd = format.has_even_codes() ? position & 1 : Word{1};
   switch (options.rounding) {
     case Rounding::nearest_even: return (significand + half - 1 + odd) >> dropped;
     case Rounding::nearest_away: return (significand + half) >> dropped;
     case Rounding::toward_zero: return kept;
     case Rounding::upward: return (significand + (negative ? Word{0} : mask)) >> dropped;
     case Rounding::downward: return (significand + (negative ? mask : Word{0})) >> dropped;
-    case Rounding::to_odd: return kept | ((significand & mask) != 0 ? Word{1} : Word{0});
+    case Rounding::to_odd: return kept + ((significand & mask) != 0 && (odd == 0 || kept == 0) ? Word{1} : Word{0});
     case Rounding::stochastic: {
       // odds = floor(f 2^r), where the discarded fraction f is rest / 2^true_dropped
       using Wide = Larger<Word, std::uint64_t>;
@@ -91,9 +93,15 @@ ULPSCOPE_INLINE constexpr bool overflows_to_infinity(Rounding rounding, bool neg
            (rounding == Rounding::downward && !negative));
 }
 
-/// The magnitude bits that a value beyond the largest finite number, or an infinite input, becomes.
+/// The magnitude bits that a value beyond the largest finite number, or an infinite input, becomes; in a format without sign
+/// all that is negative.
 ULPSCOPE_INLINE constexpr Code out_of_range_code(Format format, const RoundingOptions& options, bool negative,
                                                  bool infinite_input) noexcept {
+  if (negative && !format.is_signed()) {
+    const bool inward = options.rounding == Rounding::toward_zero || options.rounding == Rounding::upward;
+    const bool clamped = options.policy == Policy::saturating || (inward && !infinite_input);
+    return format.has_zero() && clamped ? Code{0} : format.nan_code();
+  }
   if (options.policy == Policy::saturating) return format.max_finite_code();
   if (format.has_infinity())
     return infinite_input || overflows_to_infinity(options.rounding, negative) ? format.infinity_code()
@@ -116,7 +124,8 @@ ULPSCOPE_INLINE constexpr Rounded round_unpacked(Format format, const Number& in
   const int true_dropped = Number::leading_bit - format.fraction_bits + below;
   const int dropped = true_dropped < all_dropped ? true_dropped : all_dropped;
   const std::uint32_t random = random_word & (0xffffffffu >> ((32 - options.random_bits) & 31));
-  const Word kept = round_significand<Word>(format, in.significand, dropped, true_dropped, in.negative, options, random);
+  const Word kept =
+      round_significand<Word>(format, in.significand, dropped, true_dropped, binade, in.negative, options, random);
   const bool lossy = (in.significand & ((Word{1} << dropped) - 1)) != 0;
 
   // The implicit bit in `kept` adds one to the exponent field of normals, and so does a carry out of the fraction.
@@ -128,11 +137,12 @@ ULPSCOPE_INLINE constexpr Rounded round_unpacked(Format format, const Number& in
   const bool subnormal = magnitude < static_cast<Word>(format.min_normal_code()) && magnitude != 0;
   const bool flushed = options.flush_subnormals && subnormal;
   const bool raised_to_least = !format.has_zero() && kept == 0;
-  const bool has_no_sign = !format.is_signed() && in.negative && in.significand != 0 && !in.is_nan();
+  const bool negative_result = in.negative && (format.has_zero() ? magnitude != 0 && !flushed : in.significand != 0);
+  const bool has_no_sign = !format.is_signed() && negative_result && !in.is_nan();
 
   Code code = flushed ? Code{0} : static_cast<Code>(magnitude);
-  if (beyond || in.is_infinite()) code = out_of_range_code(format, options, in.negative, in.is_infinite());
-  if (in.is_nan() || has_no_sign) code = format.has_nan() ? format.nan_code() : format.max_finite_code();
+  if (beyond || in.is_infinite() || has_no_sign) code = out_of_range_code(format, options, in.negative, in.is_infinite());
+  if (in.is_nan()) code = format.has_nan() ? format.nan_code() : format.max_finite_code();
   const bool unsigned_result = in.is_nan() || (format.has_nan() && code == format.nan_code());
   const bool signed_result = in.negative && !unsigned_result && (code != 0 || format.has_negative_zero());
   code |= signed_result ? format.sign_mask() : Code{0};
@@ -150,7 +160,7 @@ ULPSCOPE_INLINE constexpr Rounded round_unpacked(Format format, const Number& in
   bool tiny = in.exponent < least || !in.normal;
   if (options.tininess == Tininess::after_rounding && tiny && in.exponent >= least - 1) {
     const Word finer =
-        round_significand<Word>(format, in.significand, dropped - 1, true_dropped - 1, in.negative, options, random);
+        round_significand<Word>(format, in.significand, dropped - 1, true_dropped - 1, -1, in.negative, options, random);
     tiny = finer < Word{2} << format.fraction_bits;
   }
   const bool changed = lossy || flushed || raised_to_least;

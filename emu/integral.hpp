@@ -25,8 +25,8 @@ ULPSCOPE_HD constexpr Real<Word> round_to_whole(const Real<Word>& x, const Round
   const int true_dropped = lead - x.exponent, dropped = true_dropped < lead + 2 ? true_dropped : lead + 2;
   constexpr Format whole{.exponent_bits = 11, .fraction_bits = 1, .bias = 0, .specials = Specials::finite};  // ties to even
   const std::uint32_t random = random_word & (0xffffffffu >> ((32 - options.random_bits) & 31));
-  return Real<Word>::integer(round_significand<Word>(whole, x.significand, dropped, true_dropped, x.negative, options, random),
-                             x.negative);
+  return Real<Word>::integer(
+      round_significand<Word>(whole, x.significand, dropped, true_dropped, 0, x.negative, options, random), x.negative);
 }
 
 ULPSCOPE_INLINE constexpr Result round_to_integral(Format format, Code a, const RoundingOptions& options, std::uint32_t random,
@@ -118,7 +118,7 @@ ULPSCOPE_INLINE constexpr Result next_up(Format format, Code a) noexcept {
 ULPSCOPE_INLINE constexpr Result next_down(Format format, Code a) noexcept {
   a &= format.code_mask();
   if (format.is_nan(a)) return detail::nan_result(format, detail::signaling(format, a));
-  if (format.is_zero(a)) return {format.sign_mask() | 1, no_flags};
+  if (format.is_zero(a)) return {format.is_signed() ? format.sign_mask() | 1 : a, no_flags};
   if (format.is_negative(a)) {
     const Code last = format.sign_mask() | (format.has_infinity() ? format.infinity_code() : format.max_finite_code());
     return {a == last ? a : a + 1, no_flags};

@@ -35,18 +35,30 @@ std::vector<std::string_view> split(std::string_view words) {
 constexpr int least_integer_bits = 3, most_integer_bits = 25;  // float32 holds them all
 std::string integer_name(int bits) { return "int" + std::to_string(bits); }
 
+constexpr std::array<std::pair<std::string_view, Specials>, 7> suffixes{{{"ieee", Specials::ieee},
+                                                                         {"fn", Specials::fn},
+                                                                         {"fnuz", Specials::fnuz},
+                                                                         {"finite", Specials::finite},
+                                                                         {"se", Specials::se},
+                                                                         {"ue", Specials::ue},
+                                                                         {"uf", Specials::uf}}};
+
+/// P3109's words for signedness and domain. The biases of these are powers of two.
+constexpr std::array<std::pair<std::string_view, Specials>, 4> domains{
+    {{"se", Specials::se}, {"sf", Specials::fnuz}, {"ue", Specials::ue}, {"uf", Specials::uf}}};
+constexpr int least_p3109_bits = 3, most_p3109_bits = 15;
+constexpr int most_p3109_exponent_bits = 10;  // with more the least normal number is below that of double
+
 constexpr int default_bias(int exponent_bits, Specials specials) {
-  return (1 << (exponent_bits - 1)) - (specials == Specials::fnuz ? 0 : 1);
+  const bool power = std::any_of(domains.begin(), domains.end(), [&](const auto& d) { return d.second == specials; });
+  return (1 << (exponent_bits - 1)) - (power ? 0 : 1);
 }
 
-constexpr std::array<std::pair<std::string_view, Specials>, 4> suffixes{
-    {{"ieee", Specials::ieee}, {"fn", Specials::fn}, {"fnuz", Specials::fnuz}, {"finite", Specials::finite}}};
-
 /// Takes `prefix` and a decimal number off the front of `rest`.
-std::optional<int> take_number(std::string_view& rest, char prefix) {
-  if (rest.empty() || rest.front() != prefix) return std::nullopt;
+std::optional<int> take_number(std::string_view& rest, std::string_view prefix) {
+  if (!rest.starts_with(prefix)) return std::nullopt;
   int value = 0;
-  const char* const first = rest.data() + 1;
+  const char* const first = rest.data() + prefix.size();
   const char* const last = rest.data() + rest.size();
   if (first == last || *first < '0' || *first > '9') return std::nullopt;
   const auto [end, error] = std::from_chars(first, last, value);
@@ -55,17 +67,40 @@ std::optional<int> take_number(std::string_view& rest, char prefix) {
   return value;
 }
 
+/// Of the exponent field in `eXmY`.
+constexpr bool is_custom_width(int bits) { return bits >= 2 && bits <= 8; }
+
 std::optional<Format> parse_custom(std::string_view rest) {
-  const auto exponent_bits = take_number(rest, 'e');
-  const auto fraction_bits = exponent_bits ? take_number(rest, 'm') : std::nullopt;
-  if (!fraction_bits || *exponent_bits < 2 || *exponent_bits > 8 || *fraction_bits > 23) return std::nullopt;
+  const auto exponent_bits = take_number(rest, "e");
+  const auto fraction_bits = exponent_bits ? take_number(rest, "m") : std::nullopt;
+  if (!fraction_bits || !is_custom_width(*exponent_bits) || *fraction_bits > 23) return std::nullopt;
   const bool has_bias = !rest.empty() && rest.front() == 'b';
-  const auto bias = take_number(rest, 'b');
+  const auto bias = take_number(rest, "b");
   if (has_bias && (!bias || *bias > max_custom_bias)) return std::nullopt;
   const auto suffix = std::find_if(suffixes.begin(), suffixes.end(), [&](const auto& s) { return s.first == rest; });
   if (suffix == suffixes.end() && !rest.empty()) return std::nullopt;
   const Specials specials = rest.empty() ? Specials::ieee : suffix->second;
   return Format{*exponent_bits, *fraction_bits, bias.value_or(default_bias(*exponent_bits, specials)), specials};
+}
+
+/// `binaryKpP` with signedness and domain (P3109, Interim Report 4.0).
+std::optional<Format> parse_p3109(std::string_view rest) {
+  const auto bits = take_number(rest, "binary");
+  const auto precision = bits ? take_number(rest, "p") : std::nullopt;
+  const auto domain = std::find_if(domains.begin(), domains.end(), [&](const auto& d) { return d.first == rest; });
+  if (!precision || domain == domains.end() || *bits < least_p3109_bits || *bits > most_p3109_bits) return std::nullopt;
+  Format format{0, *precision - 1, 0, domain->second};
+  format.exponent_bits = *bits - format.bits();
+  if (*precision < 1 || format.exponent_bits < 1 || format.exponent_bits > most_p3109_exponent_bits) return std::nullopt;
+  format.bias = default_bias(format.exponent_bits, format.specials);
+  return format;
+}
+
+/// Empty where P3109 has no such special values, or other names have them (fnuz).
+std::string p3109_name(Format format) {
+  const auto domain = std::find_if(domains.begin(), domains.end(), [&](const auto& d) { return d.second == format.specials; });
+  if (domain == domains.end() || (format.specials == Specials::fnuz && is_custom_width(format.exponent_bits))) return "";
+  return "binary" + std::to_string(format.bits()) + "p" + std::to_string(format.precision()) + std::string(domain->first);
 }
 
 template <class Enum, std::size_t N>
@@ -142,7 +177,8 @@ std::optional<Format> parse_format(std::string_view word) {
     for (const std::string_view alias : split(named.aliases))
       if (alias == wanted) return named.format;
   }
-  return parse_custom(wanted);
+  const auto p3109 = parse_p3109(wanted);
+  return p3109 ? p3109 : parse_custom(wanted);
 }
 
 std::optional<Format> parse_format_or_integer(std::string_view word) {
@@ -156,6 +192,7 @@ std::string format_name(Format format) {
   for (const NamedFormat& named : catalogue)
     if (named.format == format) return std::string(named.name);
   if (format == integer(format.bits())) return integer_name(format.bits());
+  if (const std::string name = p3109_name(format); !name.empty() && parse_p3109(name) == format) return name;
   std::string name = "e" + std::to_string(format.exponent_bits) + "m" + std::to_string(format.fraction_bits);
   if (format.bias != default_bias(format.exponent_bits, format.specials)) name += "b" + std::to_string(format.bias);
   for (const auto& [suffix, specials] : suffixes)

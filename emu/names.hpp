@@ -13,14 +13,17 @@
 
 namespace ulpscope::emu {
 
-/// A catalogue name, an alias, or a custom format `eXmY[bN][ieee|fn|fnuz|finite]`, X in 2..8, Y in 0..23, N in 0..1023.
-/// Without bN the bias is 2^(X-1) - 1, for fnuz 2^(X-1). The catalogue's words win.
+/// A catalogue name, an alias, or a custom format: `eXmY[bN][ieee|fn|fnuz|finite|se|ue|uf]`, X in 2..8, Y in 0..23, N in
+/// 0..1023, without bN of bias 2^(X-1) - 1, for fnuz, se, ue and uf 2^(X-1); or `binaryKpP` and `se`, `sf`, `ue` or `uf` (IEEE
+/// P3109, Interim Report 4.0), K in 3..15, P in 1..K-1, of unsigned ones 1..K, with at most 10 exponent bits. The catalogue's
+/// words win.
 std::optional<Format> parse_format(std::string_view word);
 
 /// What parse_format() takes, and `intN`, N in 3..25: symmetric integers (catalogue.hpp).
 std::optional<Format> parse_format_or_integer(std::string_view word);
 
-/// The canonical name: the catalogue's, `intN`, else `eXmY[bN][suffix]` with the defaults left out.
+/// The canonical name: the catalogue's, `intN`, P3109's where no other word has its special values, else `eXmY[bN][suffix]`
+/// with the defaults left out.
 std::string format_name(Format format);
 
 /// A code in lower-case hex without prefix, ceil(bits / 4) digits.

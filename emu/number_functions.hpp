@@ -77,7 +77,7 @@ ULPSCOPE_HD constexpr int fpclassify(Number<F, O> x) noexcept {
   if (F.is_zero(x.code())) return FP_ZERO;
   return F.is_subnormal(x.code()) ? FP_SUBNORMAL : FP_NORMAL;
 }
-/// The sign bit, which fnuz's NaN has.
+/// The sign bit, which the NaN in place of -0 has.
 template <Format F, RoundingOptions O>
 ULPSCOPE_HD constexpr bool signbit(Number<F, O> x) noexcept {
   return F.is_negative(x.code());

@@ -74,7 +74,7 @@ struct std::numeric_limits<ulpscope::emu::Number<F, O>> {
 
   static constexpr bool has_infinity = F.has_infinity();
   static constexpr bool has_quiet_NaN = F.has_nan();
-  static constexpr bool has_signaling_NaN = F.has_infinity() && F.fraction_bits >= 2;  // the least NaN code is signaling
+  static constexpr bool has_signaling_NaN = F.has_infinity() && F.is_signaling_nan(F.infinity_code() + 1);
   static constexpr float_denorm_style has_denorm = gradual ? denorm_present : denorm_absent;
   static constexpr bool has_denorm_loss = false;
   static constexpr float_round_style round_style = ulpscope::emu::detail::round_style(O.rounding);
@@ -83,7 +83,7 @@ struct std::numeric_limits<ulpscope::emu::Number<F, O>> {
 
   ULPSCOPE_HD static constexpr Number min() noexcept { return Number::from_code(F.min_normal_code()); }
   ULPSCOPE_HD static constexpr Number max() noexcept { return Number::from_code(F.max_finite_code()); }
-  ULPSCOPE_HD static constexpr Number lowest() noexcept { return is_signed ? -max() : min(); }
+  ULPSCOPE_HD static constexpr Number lowest() noexcept { return is_signed ? -max() : Number::from_code(0); }
   /// From 1 to the next number, which is a subnormal spacing where 1 is subnormal.
   ULPSCOPE_HD static constexpr Number epsilon() noexcept {
     return ulpscope::emu::power_of_two(ulpscope::emu::spacing_exponent(F, 1));

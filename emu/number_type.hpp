@@ -119,8 +119,8 @@ class Number {
   ULPSCOPE_HD friend constexpr Number operator+(Number x) noexcept { return x; }
   /// Flips the sign bit, of NaNs too. A zero without sign stays; what has no negative becomes NaN.
   ULPSCOPE_HD friend constexpr Number operator-(Number x) noexcept {
-    if (!F.is_signed()) return from_code(F.nan_code());
-    const bool one_sign = !F.has_negative_zero() && (x.code_ & F.magnitude_mask()) == 0;
+    const bool one_sign = F.negative_zero_is_nan() && (x.code_ & F.magnitude_mask()) == 0;
+    if (!F.is_signed()) return F.is_zero(x.code_) ? x : from_code(F.nan_code());
     return one_sign ? x : from_code(x.code_ ^ F.sign_mask());
   }
 

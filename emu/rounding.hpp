@@ -24,7 +24,7 @@ enum class Rounding : std::uint8_t {
 /// What an overflow becomes, per conversion (OFP8 1.0).
 enum class Policy : std::uint8_t {
   nonsaturating,  ///< infinity where the direction allows it; without infinity NaN; without NaN the largest finite
-  saturating,     ///< the largest finite value, also for infinite inputs; NaN stays NaN (CUDA's SATFINITE)
+  saturating,     ///< the largest finite value, also for infinite inputs; NaN stays NaN (CUDA's SATFINITE, P3109's SatFinite)
 };
 
 /// When a result counts as tiny (IEEE 754-2019, 7.5).
@@ -51,7 +51,7 @@ enum class Outcome : std::uint8_t {
   rounded,    ///< finite nonzero, inexact, normal result
   subnormal,  ///< nonzero result in the subnormal range, exact or not
   to_zero,    ///< nonzero input, zero result
-  overflow,   ///< finite input whose rounded magnitude exceeds the largest finite value (or negative, into e8m0)
+  overflow,   ///< finite input whose rounded magnitude exceeds the largest finite value, or is negative where there is no sign
 };
 inline constexpr int outcome_count = 8;  ///< classes of Outcome
 

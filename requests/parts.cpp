@@ -21,7 +21,7 @@ Error unknown(const std::string& what, const std::string& word, const std::vecto
 void FormatList::describe(Fields& fields) {
   fields
       .add("to", to,
-           std::string("formats, e.g. fp16,e4m3,e5m2 or custom eXmY[bN][ieee|fn|fnuz|finite]") +
+           std::string("formats, e.g. fp16,e4m3,e5m2 or custom eXmY[bN][ieee|fn|fnuz|finite], binaryKpP(se|sf|ue|uf)") +
                (integers ? "; symmetric integers intN" : ""))
       .as_commas()
       .as_value("F,...")

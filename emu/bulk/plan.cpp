@@ -32,7 +32,7 @@ Way way_of(Format format, Rounding rounding) {
   const bool bits = bits_serve(format);
   if (format.fraction_bits == Host::fraction_bits) return Way::bits_offset;  // nothing is dropped
   switch (rounding) {
-    case Rounding::nearest_even:  // without fraction bits ties go away from zero
+    case Rounding::nearest_even:  // without fraction bits, where codes serve (plan_rounding), ties go away from zero
       if (format.fraction_bits == 0) return bits ? Way::bits_offset : Way::sum_away;
       return bits ? Way::bits_even : Way::sum_nearest;
     case Rounding::nearest_away: return bits ? Way::bits_offset : Way::sum_away;
@@ -69,9 +69,11 @@ Special special_of(const BulkPlan& plan, Format format, const RoundingOptions& o
   const bool saturating = options.policy == Policy::saturating;
   const bool full_exponent = format.bits() == 1 + 8 + format.fraction_bits;
   if (options.flush_subnormals || options.subnormals_are_zero) return Special::any;
-  if (bits_serve(format) && full_exponent && format.has_infinity() && format.has_nan() && !saturating) return Special::natural;
+  const bool as_ieee = format.specials == Specials::ieee && format.has_nan();
+  if (bits_serve(format) && full_exponent && as_ieee && !saturating) return Special::natural;
+  if (!format.is_signed() && format.has_zero()) return Special::any;
   const bool all_nan = format.has_nan() && plan.overflow_positive == plan.nan && plan.infinity_positive == plan.nan;
-  if (!format.has_negative_zero() && format.is_signed()) return all_nan ? Special::fnuz : Special::any;
+  if (format.negative_zero_is_nan()) return all_nan ? Special::fnuz : Special::any;
   if (all_nan) return Special::nan;
   if (format.is_signed() && plan.overflow_positive == plan.infinity_positive &&
       plan.overflow_negative == plan.infinity_negative)
@@ -97,6 +99,7 @@ void plan_specials(BulkPlan& plan, Format format, const RoundingOptions& options
   plan.zero_input_below = options.subnormals_are_zero ? field(least_host_exponent) : 0;
   plan.zero_below = options.flush_subnormals ? result(format.min_normal_code()) : (format.has_negative_zero() ? 0 : 1);
   plan.zero_sign = format.has_negative_zero() ? plan.sign_bit : 0;
+  plan.largest_negative = format.is_signed() || !format.has_zero() ? plan.largest : plan.zero_below - 1;
 
   plan.special = special_of(plan, format, options);
 }
@@ -108,6 +111,9 @@ std::optional<BulkPlan> plan_rounding(Format format, const RoundingOptions& opti
   if (exponent && (format.exponent_bits != 8 || format.bias != Host::bias || options.rounding == Rounding::stochastic))
     return std::nullopt;
   if (!exponent && !bits_serve(format) && !sums_serve(format)) return std::nullopt;
+  // Without fraction bits evenness is that of codes, which no way here looks at.
+  const bool looks_at_evenness = options.rounding == Rounding::nearest_even || options.rounding == Rounding::to_odd;
+  if (format.fraction_bits == 0 && format.has_even_codes() && looks_at_evenness) return std::nullopt;
   // Without fraction bits the bit that to_odd sets is the implicit one.
   if (bits_serve(format) && format.fraction_bits == 0 && options.rounding == Rounding::to_odd) return std::nullopt;
 
@@ -148,14 +154,14 @@ std::optional<DecodePlan> plan_decoding(Format format, bool subnormals_are_zero)
 
   const int shift = Host::fraction_bits - format.fraction_bits;
   const auto magnitude = [&](Code code) { return word(code) << shift; };
-  plan.top_shift = static_cast<std::uint32_t>(32 - format.bits());
+  plan.top_shift = static_cast<std::uint32_t>(31 - format.exponent_bits - format.fraction_bits);
   plan.exponent_shift = static_cast<std::uint32_t>(8 - format.exponent_bits);
-  plan.word_mask = sign | magnitude(format.magnitude_mask());
+  plan.word_mask = (format.is_signed() ? sign : 0) | magnitude(format.magnitude_mask());
   plan.rebias = static_cast<std::uint32_t>(Host::bias - format.bias) << Host::fraction_bits;
   plan.least_exponent = field(format.min_exponent());
   plan.least_normal = bits_serve(format) ? 0 : magnitude(format.min_normal_code());
   plan.infinity = format.has_infinity() ? magnitude(format.infinity_code()) : ~std::uint32_t{0};
-  plan.negative_zero_is_nan = format.specials == Specials::fnuz;
+  plan.negative_zero_is_nan = format.negative_zero_is_nan();
   plan.nan_above = plan.negative_zero_is_nan
                        ? magnitude(format.magnitude_mask())
                        : magnitude(format.has_infinity() ? format.infinity_code() : format.max_finite_code());
@@ -164,7 +170,7 @@ std::optional<DecodePlan> plan_decoding(Format format, bool subnormals_are_zero)
 
   if (plan.negative_zero_is_nan || subnormals_are_zero)
     plan.codes = Codes::any;
-  else if (bits_serve(format) && plan.exponent_shift == 0 && format.has_infinity())
+  else if (bits_serve(format) && plan.exponent_shift == 0 && format.specials == Specials::ieee)
     plan.codes = Codes::upper;
   else if (format == float16)
     plan.codes = Codes::half;

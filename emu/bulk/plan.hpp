@@ -34,7 +34,7 @@ enum class Special : std::uint8_t {
   same,       ///< overflow and infinity become the same, of their sign
   truncated,  ///< overflow becomes the largest number of its sign, infinity stays
   directed,   ///< what overflow becomes depends on its sign
-  any,        ///< all may differ; zeros without sign; the switches
+  any,        ///< all may differ; zeros without sign; no signs beside zero; the switches
 };
 
 enum class Direction : std::uint8_t { nearest, down, up, zero };
@@ -57,7 +57,8 @@ struct BulkPlan {
   std::uint32_t sign_shift;  ///< right shift that takes the sign bit of float to that of the result; 0 for values
   std::uint32_t sign_bit;    ///< of the result
 
-  std::uint32_t largest;  ///< finite magnitude
+  std::uint32_t largest;           ///< finite magnitude
+  std::uint32_t largest_negative;  ///< that of negative numbers: in formats without sign, of what becomes zero
   std::uint32_t overflow_positive, overflow_negative;
   std::uint32_t infinity_positive, infinity_negative;
   std::uint32_t nan;
@@ -83,7 +84,7 @@ enum class Codes : std::uint8_t {
 /// The same for decoding to float. Magnitudes are codes without sign, shifted to where float has its fraction.
 struct DecodePlan {
   Codes codes;
-  std::uint32_t top_shift;       ///< left: brings the sign to the top
+  std::uint32_t top_shift;       ///< left: brings the sign, or the zero in its place, to the top
   std::uint32_t exponent_shift;  ///< right, by which an exponent of float is longer
   std::uint32_t word_mask;       ///< what belongs to the code after both, sign included
   std::uint32_t rebias;          ///< added to the magnitude of a normal number

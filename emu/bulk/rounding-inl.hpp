@@ -198,9 +198,10 @@ class Rounder {
     const auto negative = is_negative(word);
     const VU signed_bit = hn::And(sign_of(word), sign_);
     const auto vanishes = below(magnitude, set(plan_.zero_below));
+    const auto outside = below(hn::IfThenElse(negative, set(plan_.largest_negative), largest_), magnitude);
     VU result = hn::IfThenElse(vanishes, hn::And(signed_bit, set(plan_.zero_sign)), hn::Or(magnitude, signed_bit));
     result =
-        hn::IfThenElse(beyond, hn::IfThenElse(negative, set(plan_.overflow_negative), set(plan_.overflow_positive)), result);
+        hn::IfThenElse(outside, hn::IfThenElse(negative, set(plan_.overflow_negative), set(plan_.overflow_positive)), result);
     const VU input = hn::AndNot(set(sign_bit), word);
     const auto infinite = hn::Eq(input, set(float_infinity));
     result =

@@ -43,7 +43,7 @@ struct Measured {
 Measured measured(const AttentionStudyRequest& request, const Progress& progress) {
   const std::vector<emu::Format> formats = request.formats.formats();
   for (const emu::Format format : formats)
-    if (!format.has_zero()) throw Error("--to " + emu::format_name(format) + ": has no zero and no sign; caches need both");
+    if (!format.is_signed()) throw Error("--to " + emu::format_name(format) + ": has no sign; caches need one");
   const AttentionProblem normal = draw_attention(request, false), outliers = draw_attention(request, true);
   std::vector<std::vector<CacheRow>> caches(2 * formats.size());
   Measured out;

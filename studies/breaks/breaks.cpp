@@ -28,8 +28,7 @@ struct Config {
 Config resolve(const BreaksRequest& request) {
   Config config{.formats = request.formats.formats(), .functions = {}, .roundings = {}, .exponents = {}};
   for (const emu::Format format : config.formats)
-    if (!format.has_zero())
-      throw Error("--to " + emu::format_name(format) + ": has no zero and no sign; sums and functions need both");
+    if (!format.is_signed()) throw Error("--to " + emu::format_name(format) + ": has no sign; sums and functions need one");
   for (const std::string& name : request.function) config.functions.push_back(&find_scaled_function(name));
   const emu::Policy policy = requests::parse_policy(request.policy);
   for (const std::string& word : request.rounding)

@@ -84,6 +84,7 @@ std::vector<PartialSums> run_in_order(const tensors::Tensor& tensor, const std::
 std::optional<ScaledFormat> as_scaled_format(const tensors::Tensor& tensor, const Job& job, const CensusConfig& config) {
   if (config.options.rounding == emu::Rounding::stochastic || !tensor.dtype.fits_float()) return std::nullopt;
   if (job.format.fraction_bits > Binade::fraction_bits && job.format != emu::float64) return std::nullopt;
+  if (!has_exact_totals(job.format)) return std::nullopt;
   const std::optional<int> k = job.scales.log2_uniform();
   return k ? std::optional(ScaledFormat{job.format, *k}) : std::nullopt;
 }

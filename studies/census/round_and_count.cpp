@@ -72,7 +72,7 @@ class Classifier {
     if (x == 0) return Outcome::zero;
     const double size = std::fabs(x);
     if (!format_.is_signed() && x < 0 && !(options_.subnormals_are_zero && size < least_normal_double))
-      return Outcome::overflow;
+      return format_.has_zero() ? exactly(x, index) : Outcome::overflow;
     if (!std::isfinite(rounded)) return Outcome::overflow;
     if (size > (x < 0 ? last_negative_ : last_positive_)) return beyond(x, index);
     if (rounded == 0) return Outcome::to_zero;
@@ -82,7 +82,9 @@ class Classifier {
 
  private:
   Outcome beyond(double x, std::uint64_t index) const {
-    if (options_.rounding != emu::Rounding::stochastic) return Outcome::overflow;
+    return options_.rounding == emu::Rounding::stochastic ? exactly(x, index) : Outcome::overflow;
+  }
+  Outcome exactly(double x, std::uint64_t index) const {
     return emu::round_to(format_, x, options_, emu::rounding_bits(seed_, index)).outcome;
   }
 
@@ -249,9 +251,11 @@ class Counter {
     if (std::isinf(x)) outcome = Outcome::infinite;
     if (std::isfinite(x) && !std::isfinite(scaled)) outcome = Outcome::overflow;
     if (x != 0 && scaled == 0) outcome = format_.has_zero() ? Outcome::to_zero : Outcome::rounded;
-    const bool saturates = outcome == Outcome::overflow && (format_.is_signed() || scaled > 0);
+    const bool below = scaled < 0 && !format_.is_signed();  // the whole range
+    const bool saturates = outcome == Outcome::overflow && (!below || format_.has_zero());
     const double y = without(scale, value);
-    const double saturated_y = saturates ? without(scale, std::copysign(max_finite_, scaled)) : y;
+    const double saturated = below ? 0 : std::copysign(max_finite_, scaled);
+    const double saturated_y = saturates ? without(scale, saturated) : y;
     studies::add(sums_, lanes_, i % InOrderBlock::sum_lanes, format_, {x, block_.product[i], value, y, saturated_y}, outcome,
                  index);
   }

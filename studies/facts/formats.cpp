@@ -23,7 +23,7 @@ std::int64_t decimal_digits(emu::Format format) {
 /// `7f ff`, or ranges `7c01-7fff fc01-ffff`.
 std::string nan_codes(emu::Format format) {
   if (!format.has_nan()) return "";
-  if (format.specials == emu::Specials::fnuz || !format.is_signed()) return emu::hex_code(format, format.nan_code());
+  if (format.negative_zero_is_nan() || !format.is_signed()) return emu::hex_code(format, format.nan_code());
   const emu::Code last = format.magnitude_mask();
   const emu::Code first = format.has_infinity() ? format.infinity_code() + 1 : last;
   const auto range = [&](emu::Code sign) {

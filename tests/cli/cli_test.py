@@ -78,11 +78,19 @@ class Facts(unittest.TestCase):
                   "float8_e4m3fnuz": (4, 3, 8, 240, 2**-7, 2**-10, False),
                   "float8_e5m2fnuz": (5, 2, 16, 57344, 2**-15, 2**-17, False),
                   "float8_e4m3b11fnuz": (4, 3, 11, 30, 2**-10, 2**-13, False),
+                  "binary8p3se": (5, 2, 16, 49152, 2**-15, 2**-17, True),
+                  "binary8p3ue": (6, 2, 32, 1.25 * 2**31, 2**-31, 2**-33, True),
+                  "binary8p3uf": (6, 2, 32, 1.5 * 2**31, 2**-31, 2**-33, False),
+                  "binary8p4se": (4, 3, 8, 224, 2**-7, 2**-10, True),
+                  "binary8p4ue": (5, 3, 16, 53248, 2**-15, 2**-18, True),
+                  "binary8p4uf": (5, 3, 16, 57344, 2**-15, 2**-18, False),
+                  "binary8p7sf": (1, 6, 1, 127 / 64, 1, 2**-6, False),
+                  "binary8p8uf": (1, 7, 1, 127 / 64, 1, 2**-7, False),
                   "float6_e3m2fn": (3, 2, 3, 28, 2**-2, 2**-4, False),
                   "float6_e2m3fn": (2, 3, 1, 7.5, 1, 2**-3, False),
                   "float4_e2m1fn": (2, 1, 1, 6, 1, 2**-1, False)}
         table = {r["name"]: r for r in rows("formats")}
-        self.assertEqual(len(table), 16)
+        self.assertEqual(set(table) - set(stated), {"float64", "float8_e8m0fnu", "binary8p1se", "binary8p1ue"})
         for name, (e, m, bias, largest, normal, subnormal, infinity) in stated.items():
             r = table[name]
             got = (int(r["exponent_bits"]), int(r["fraction_bits"]), int(r["bias"]), float(r["max_finite"]),
@@ -90,6 +98,7 @@ class Facts(unittest.TestCase):
             self.assertEqual(got, (e, m, bias, largest, normal, subnormal, infinity), name)
         self.assertEqual(table["float8_e8m0fnu"]["nan_codes"], "ff")
         self.assertEqual(table["float8_e4m3fnuz"]["nan_codes"], "80")
+        self.assertEqual((table["binary8p3se"]["nan_codes"], table["binary8p3ue"]["nan_codes"]), ("80", "ff"))
         self.assertEqual(table["float8_e5m2"]["nan_codes"], "7d-7f fd-ff")
         self.assertEqual(table["float4_e2m1fn"]["nan_codes"], "")
 

@@ -203,6 +203,10 @@ std::vector<emu::Format> other_small_formats() {
           emu::float8_e5m2fnuz,
           emu::float8_e4m3b11fnuz,
           emu::e8m0,
+          emu::binary8p1se,
+          emu::binary8p3se,
+          emu::binary8p3ue,
+          emu::binary8p8uf,
           {5, 3, 15, emu::Specials::fn},
           {4, 4, 20, emu::Specials::fnuz},
           {4, 3, 7, emu::Specials::finite}};
@@ -252,7 +256,7 @@ TEST_CASE("every unary operation on every code of 16 bits", "[arithmetic]") {
 TEST_CASE("scale_b of every code of 16 bits or fewer by small and absurd powers", "[arithmetic]") {
   const auto options = every_option();
   constexpr NamedOp scale{Op::scale_b, "scale_b", 1};
-  for (const emu::Format f : {emu::e4m3, emu::e5m2, emu::e8m0, emu::fp16, emu::bf16})
+  for (const emu::Format f : {emu::e4m3, emu::e5m2, emu::e8m0, emu::binary8p4se, emu::binary8p4uf, emu::fp16, emu::bf16})
     for (const long count : {-300L, -20L, -13L, -3L, -1L, 0L, 1L, 2L, 7L, 12L, 40L, 280L})
       for (emu::Code a = 0; a <= f.code_mask(); a += f.bits() > 8 ? 17 : 1)
         if (const auto wrong = disagreement(f, scale, {.a = a, .count = count}, options)) FAIL(*wrong);
@@ -279,7 +283,8 @@ TEST_CASE("every code of 16 bits or fewer rounds to a whole number as MPFR round
 }
 
 TEST_CASE("comparisons order codes as their values are ordered", "[arithmetic]") {
-  for (const emu::Format f : {emu::e4m3, emu::e5m2, emu::float8_e4m3fnuz, emu::e8m0, emu::e2m1}) {
+  for (const emu::Format f :
+       {emu::e4m3, emu::e5m2, emu::float8_e4m3fnuz, emu::e8m0, emu::binary8p3se, emu::binary8p3ue, emu::e2m1}) {
     std::vector<double> values;
     for (emu::Code a = 0; a <= f.code_mask(); ++a) values.push_back(oracle::value_of(oracle_format(f), a));
     for (emu::Code a = 0; a <= f.code_mask(); ++a)

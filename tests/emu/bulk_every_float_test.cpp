@@ -118,12 +118,22 @@ ULPSCOPE_EVERY(float8_e4m3fnuz)
 ULPSCOPE_EVERY(float8_e5m2fnuz)
 ULPSCOPE_EVERY(float8_e4m3b11fnuz)
 ULPSCOPE_EVERY(float8_e8m0fnu)
+ULPSCOPE_EVERY(binary8p1se)
+ULPSCOPE_EVERY(binary8p1ue)
+ULPSCOPE_EVERY(binary8p3se)
+ULPSCOPE_EVERY(binary8p3ue)
+ULPSCOPE_EVERY(binary8p3uf)
+ULPSCOPE_EVERY(binary8p4se)
+ULPSCOPE_EVERY(binary8p4ue)
+ULPSCOPE_EVERY(binary8p4uf)
+ULPSCOPE_EVERY(binary8p7sf)
+ULPSCOPE_EVERY(binary8p8uf)
 ULPSCOPE_EVERY(float6_e3m2fn)
 ULPSCOPE_EVERY(float6_e2m3fn)
 ULPSCOPE_EVERY(float4_e2m1fn)
 
 static_assert(std::count_if(emu::catalogue.begin(), emu::catalogue.end(),
-                            [](const emu::NamedFormat& named) { return named.format.bits() <= 19; }) == 14,
+                            [](const emu::NamedFormat& named) { return named.format.bits() <= 19; }) == 24,
               "a format of at most 19 bits has no case above");
 
 TEST_CASE("a spread of floats of all exponents and endings is encoded and rounded as each is", "[bulk]") {

@@ -28,6 +28,9 @@ inline oracle::Format oracle_format(emu::Format f) {
     case emu::Specials::fnuz: style = oracle::fnuz; break;
     case emu::Specials::finite: style = oracle::finite; break;
     case emu::Specials::fnu: style = oracle::fnu; break;
+    case emu::Specials::se: style = oracle::se; break;
+    case emu::Specials::ue: style = oracle::ue; break;
+    case emu::Specials::uf: style = oracle::uf; break;
   }
   return {f.exponent_bits, f.fraction_bits, f.bias, style};
 }

@@ -19,7 +19,9 @@ std::vector<emu::Format> formats() {
   for (const emu::Format custom :
        {emu::Format{2, 0, 1, ieee}, emu::Format{3, 0, 3, finite}, emu::Format{3, 0, 4, fnuz}, emu::Format{5, 3, 15, fn},
         emu::Format{4, 3, 8, fnuz}, emu::Format{2, 1, 2, fnuz}, emu::Format{6, 9, 40, ieee}, emu::Format{8, 23, 150, ieee},
-        emu::Format{8, 7, 0, fn}, emu::Format{5, 10, 127, ieee}, emu::Format{2, 3, 126, finite}, emu::Format{8, 2, 1023, ieee}})
+        emu::Format{8, 7, 0, fn}, emu::Format{5, 10, 127, ieee}, emu::Format{2, 3, 126, finite}, emu::Format{8, 2, 1023, ieee},
+        emu::Format{2, 1, 2, se}, emu::Format{10, 2, 512, se}, emu::Format{8, 7, 127, se}, emu::Format{3, 0, 4, uf},
+        emu::Format{1, 2, 1, ue}, emu::Format{8, 7, 127, ue}, emu::Format{8, 0, 127, fnuz}})
     out.push_back(custom);
   return out;
 }

@@ -45,7 +45,7 @@ std::uint32_t first_pattern(double value, bool beyond) {
 
 /// Where the magnitudes that round to `code` + 1 begin: `here` is the value of `code`, `next` that of `code` + 1.
 std::uint32_t start_of_next(oracle::Format f, oracle::Mode mode, bool negative, std::uint64_t code, double here, double next) {
-  const bool even = f.fraction_bits > 0 && code % 2 == 0;
+  const bool by_code = f.fraction_bits > 0 || oracle::has_even_codes(f), even = by_code && code % 2 == 0;
   const double middle = here + (next - here) / 2;
   switch (mode) {
     case oracle::nearest_even: return first_pattern(middle, even);
@@ -55,7 +55,7 @@ std::uint32_t start_of_next(oracle::Format f, oracle::Mode mode, bool negative, 
     case oracle::downward: return negative ? first_pattern(here, true) : first_pattern(next, false);
     case oracle::to_odd: break;
   }
-  const bool odd = f.fraction_bits == 0 ? here != 0 : !even;
+  const bool odd = by_code ? !even : here != 0;
   return odd ? first_pattern(next, false) : first_pattern(here, true);
 }
 
@@ -68,6 +68,8 @@ std::vector<Run> runs_of(oracle::Format f, oracle::Mode mode, bool saturating, b
   std::vector<Run> out;
   if (f.style == oracle::fnu && negative) {  // no negative numbers; -0 is raised as 0 is
     out = {{0, special(0)}, {1, special(1)}};
+  } else if (!oracle::is_signed(f) && negative) {  // all that is not rounded to zero becomes one thing
+    out = {{0, special(0)}, {start_of_next(f, mode, true, 0, 0, oracle::value_of(f, 1)), special(oracle::value_of(f, 1))}};
   } else {
     const std::uint64_t last = oracle::max_finite_code(f);
     out.push_back({0, special(0)});
@@ -161,12 +163,22 @@ ULPSCOPE_EVERY(float8_e4m3fnuz)
 ULPSCOPE_EVERY(float8_e5m2fnuz)
 ULPSCOPE_EVERY(float8_e4m3b11fnuz)
 ULPSCOPE_EVERY(float8_e8m0fnu)
+ULPSCOPE_EVERY(binary8p1se)
+ULPSCOPE_EVERY(binary8p1ue)
+ULPSCOPE_EVERY(binary8p3se)
+ULPSCOPE_EVERY(binary8p3ue)
+ULPSCOPE_EVERY(binary8p3uf)
+ULPSCOPE_EVERY(binary8p4se)
+ULPSCOPE_EVERY(binary8p4ue)
+ULPSCOPE_EVERY(binary8p4uf)
+ULPSCOPE_EVERY(binary8p7sf)
+ULPSCOPE_EVERY(binary8p8uf)
 ULPSCOPE_EVERY(float6_e3m2fn)
 ULPSCOPE_EVERY(float6_e2m3fn)
 ULPSCOPE_EVERY(float4_e2m1fn)
 
 static_assert(std::count_if(emu::catalogue.begin(), emu::catalogue.end(),
-                            [](const emu::NamedFormat& named) { return named.format.bits() <= 19; }) == 14,
+                            [](const emu::NamedFormat& named) { return named.format.bits() <= 19; }) == 24,
               "a format of at most 19 bits has no case above");
 
 }  // namespace

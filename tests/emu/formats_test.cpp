@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The facts of the published tables, typed here, against those that Format computes from its four numbers.
-// Sources: IEEE 754-2019 table 3.5; OFP8 1.0 tables 1 and 2; MX 1.0 tables 1 to 5; the ml_dtypes README.
+// Sources: IEEE 754-2019 table 3.5; OFP8 1.0 tables 1 and 2; MX 1.0 tables 1 to 5; the ml_dtypes README;
+// gfloat 0.5.2, format_info_p3109.
 #include <bit>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
@@ -39,6 +40,16 @@ const std::vector<Facts> table{
     {"float8_e5m2fnuz", 8, 5, 2, 16, 57344, 0x1p-15, 0x1p-17, 0, 1, 0x80, false},
     {"float8_e4m3b11fnuz", 8, 4, 3, 11, 30, 0x1p-10, 0x1p-13, 0, 1, 0x80, false},
     {"float8_e8m0fnu", 8, 8, 0, 127, 0x1p127, 0x1p-127, 0x1p-127, 0, 1, 0xff, false},
+    {"binary8p1se", 8, 7, 0, 64, 0x1p62, 0x1p-63, 0x1p-63, 2, 1, 0x80, false},
+    {"binary8p1ue", 8, 8, 0, 128, 0x1p125, 0x1p-127, 0x1p-127, 1, 1, 0xff, false},
+    {"binary8p3se", 8, 5, 2, 16, 49152, 0x1p-15, 0x1p-17, 2, 1, 0x80, false},
+    {"binary8p3ue", 8, 6, 2, 32, 0x1.4p31, 0x1p-31, 0x1p-33, 1, 1, 0xff, false},
+    {"binary8p3uf", 8, 6, 2, 32, 0x1.8p31, 0x1p-31, 0x1p-33, 0, 1, 0xff, false},
+    {"binary8p4se", 8, 4, 3, 8, 224, 0x1p-7, 0x1p-10, 2, 1, 0x80, false},
+    {"binary8p4ue", 8, 5, 3, 16, 53248, 0x1p-15, 0x1p-18, 1, 1, 0xff, false},
+    {"binary8p4uf", 8, 5, 3, 16, 57344, 0x1p-15, 0x1p-18, 0, 1, 0xff, false},
+    {"binary8p7sf", 8, 1, 6, 1, 0x1.fcp0, 1, 0x1p-6, 0, 1, 0x80, false},
+    {"binary8p8uf", 8, 1, 7, 1, 0x1.fcp0, 1, 0x1p-7, 0, 1, 0xff, false},
     {"float6_e3m2fn", 6, 3, 2, 3, 28, 0x1p-2, 0x1p-4, 0, 0, 0, true},
     {"float6_e2m3fn", 6, 2, 3, 1, 7.5, 1, 0x1p-3, 0, 0, 0, true},
     {"float4_e2m1fn", 4, 2, 1, 1, 6, 1, 0x1p-1, 0, 0, 0, true},

@@ -53,7 +53,7 @@ constexpr emu::Format shadowed[] = {{2, 1, 1, emu::Specials::ieee},
                                     {8, 0, 127, emu::Specials::ieee}};
 TEST_CASE("a custom format reads back from its name", "[names]") {
   using enum emu::Specials;
-  for (const auto specials : {ieee, fn, fnuz, finite})
+  for (const auto specials : {ieee, fn, fnuz, finite, se, ue, uf})
     for (int exponent_bits = 2; exponent_bits <= 8; ++exponent_bits)
       for (int fraction_bits = 0; fraction_bits <= 23; ++fraction_bits)
         for (const int bias : {0, 1, (1 << (exponent_bits - 1)) - 1, 1 << (exponent_bits - 1), 40, 1023}) {

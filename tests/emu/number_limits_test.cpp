@@ -3,6 +3,7 @@
 #include "emu/number_limits.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <catch2/catch_test_macros.hpp>
 #include <charconv>
 #include <cmath>
@@ -109,10 +110,12 @@ TEST_CASE("numeric_limits say what the codes say", "[emu][number]") {
   ulpscope::laws::for_each_number<19>([]<class N>() {
     const Facts facts = facts_of(N::format());
     const auto value = [](N x) { return static_cast<double>(x); };
-    int full = 0;  // numbers in a binade that has all of them
-    for (const auto& [exponent, count] : facts.binades) full = std::max(full, count);
+    unsigned most = 0;
+    for (const auto& [exponent, count] : facts.binades) most = std::max(most, static_cast<unsigned>(count));
+    // Numbers in a binade that has all of them; the last one, which may be the only one, lacks those whose codes are special.
+    const auto full = static_cast<int>(std::bit_ceil(most));
     const auto first_full =
-        std::find_if(facts.binades.begin(), facts.binades.end(), [&](const auto& binade) { return binade.second == full; });
+        std::find_if(facts.binades.begin(), facts.binades.end(), [&](const auto& binade) { return 2 * binade.second > full; });
     const double least_positive = *std::upper_bound(facts.finite.begin(), facts.finite.end(), 0.0);
     const double least_normal = std::ldexp(1, first_full->first);
     const double after_one = *std::upper_bound(facts.finite.begin(), facts.finite.end(), 1.0);

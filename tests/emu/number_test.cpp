@@ -60,6 +60,8 @@ static_assert(Flushing(0x1p-9) == 0 && Flushing::from_code(1) == 0 && !static_ca
 static_assert(isnan(-Number<e8m0>(1)) && Number<float8_e4m3fnuz>(-0.0).code() == 0 &&
               (-Number<float8_e4m3fnuz>(0)).code() == 0);
 static_assert(isnan(-Number<float8_e4m3fnuz>::from_code(0x80)), "fnuz has one NaN");
+static_assert((-Number<binary8p3ue>(0)).code() == 0 && isnan(-Number<binary8p3ue>(1)) &&
+              isnan(-Number<binary8p3se>::from_code(0x80)));
 
 template <class N>
 std::string describe(const char* what, N a, N b) {

@@ -95,7 +95,7 @@ class Simulation {
     mpfr_set(out->get(), narrow, MPFR_RNDN);
     if (options_.rounding.subnormals_are_zero && f.style != oracle::fnu && !mpfr_zero_p(static_cast<mpfr_srcptr>(narrow)) &&
         mpfr_cmp_ui_2exp(magnitude(narrow), 1, 1 - f.bias) < 0)
-      mpfr_set_zero(out->get(), f.style == oracle::fnuz || !mpfr_signbit(static_cast<mpfr_srcptr>(narrow)) ? 1 : -1);
+      mpfr_set_zero(out->get(), oracle::has_one_zero(f) || !mpfr_signbit(static_cast<mpfr_srcptr>(narrow)) ? 1 : -1);
     return out;
   }
   static mpfr_ptr magnitude(mpfr_srcptr x) {

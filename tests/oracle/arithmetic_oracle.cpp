@@ -8,7 +8,7 @@ namespace {
 /// Bits of an intermediate result. Rounded to odd it serves every format of up to 53 bits.
 constexpr mpfr_prec_t generous = 128;
 
-std::uint64_t sign_bit(Format f) { return f.style == fnu ? 0 : std::uint64_t{1} << (f.exponent_bits + f.fraction_bits); }
+std::uint64_t sign_bit(Format f) { return !is_signed(f) ? 0 : std::uint64_t{1} << (f.exponent_bits + f.fraction_bits); }
 
 bool is_signaling_nan(Format f, std::uint64_t code) {
   return f.style == ieee && is_nan(f, code) && (code >> (f.fraction_bits - 1)) % 2 == 0;
@@ -21,7 +21,7 @@ bool is_subnormal(Format f, std::uint64_t code) {
 
 std::uint64_t flushed(Format f, std::uint64_t code) {
   if (!is_subnormal(f, code)) return code;
-  return f.style == fnuz ? 0 : code & sign_bit(f);
+  return has_one_zero(f) ? 0 : code & sign_bit(f);
 }
 
 }  // namespace

@@ -38,14 +38,13 @@ Value finite_value(const mpz_class& integer, long unit) {
 }
 
 Value decode(Format format, std::uint64_t code) {
-  const bool is_unsigned = format.style == fnu;
   const std::uint64_t fraction = code & ((std::uint64_t{1} << format.fraction_bits) - 1);
   const std::uint64_t field = (code >> format.fraction_bits) & ((std::uint64_t{1} << format.exponent_bits) - 1);
-  const bool negative = !is_unsigned && (code >> (format.fraction_bits + format.exponent_bits) & 1) != 0;
+  const bool negative = is_signed(format) && (code >> (format.fraction_bits + format.exponent_bits) & 1) != 0;
   if (is_nan(format, code)) return not_a_number();
   if (is_infinite(format, code)) return infinity(negative);
 
-  const bool has_leading_one = field != 0 || is_unsigned;
+  const bool has_leading_one = field != 0 || format.style == fnu;
   Value value;
   value.negative = negative;
   const std::uint64_t significand = fraction | (has_leading_one ? std::uint64_t{1} << format.fraction_bits : 0);

@@ -21,8 +21,7 @@ class LeastExponent {
 };
 
 bool has_zero(Format f) { return f.style != fnu; }
-bool is_signed(Format f) { return f.style != fnu; }
-bool has_infinity(Format f) { return f.style == ieee; }
+bool has_infinity(Format f) { return f.style == ieee || f.style == se || f.style == ue; }
 bool has_nan(Format f) { return f.style != finite && !(f.style == ieee && f.fraction_bits == 0); }
 
 /// Exponents of the least normal number and of the least spacing.
@@ -31,8 +30,12 @@ int least_spacing(Format f) { return least_exponent(f) - f.fraction_bits; }
 
 std::uint64_t sign_code(Format f) { return is_signed(f) ? std::uint64_t{1} << (f.exponent_bits + f.fraction_bits) : 0; }
 std::uint64_t all_ones(Format f) { return (std::uint64_t{1} << (f.exponent_bits + f.fraction_bits)) - 1; }
-std::uint64_t infinity_code(Format f) { return ((std::uint64_t{1} << f.exponent_bits) - 1) << f.fraction_bits; }
-std::uint64_t nan_code(Format f) { return f.style == fnuz ? sign_code(f) : all_ones(f); }
+std::uint64_t infinity_code(Format f) {
+  if (f.style == se) return all_ones(f);
+  if (f.style == ue) return all_ones(f) - 1;
+  return ((std::uint64_t{1} << f.exponent_bits) - 1) << f.fraction_bits;
+}
+std::uint64_t nan_code(Format f) { return has_one_zero(f) ? sign_code(f) : all_ones(f); }
 
 /// The magnitude of a finite code, exactly.
 void set_magnitude(mpfr_ptr out, Format f, std::uint64_t magnitude) {
@@ -61,12 +64,18 @@ std::uint64_t integer_significand(Format f, mpfr_srcptr number) {
 
 std::uint64_t code_of_number(Format f, mpfr_srcptr number) {
   const std::uint64_t sign = mpfr_signbit(number) ? sign_code(f) : 0;
-  if (mpfr_zero_p(number)) return f.style == fnuz ? 0 : sign;
+  if (mpfr_zero_p(number)) return has_one_zero(f) ? 0 : sign;
   const std::uint64_t significand = integer_significand(f, number);
   const std::uint64_t implicit = std::uint64_t{1} << f.fraction_bits;
   if (significand < implicit) return sign | significand;  // subnormal: field zero
   const auto field = static_cast<std::uint64_t>(spacing(f, number) + f.fraction_bits + f.bias);
   return sign | field << f.fraction_bits | (significand - implicit);
+}
+
+/// Whether a significand without fraction counts as even: in formats of P3109, with those of their kind, where its code is,
+/// that of the least normal number being 1; elsewhere never.
+bool is_even_binade(Format f, mpfr_srcptr number) {
+  return has_even_codes(f) && (mpfr_zero_p(number) || (mpfr_get_exp(number) - 1 - least_exponent(f)) % 2 != 0);
 }
 
 /// `x` by one of MPFR's own directions, exponents unbounded above; below, the format's fixed grid if `gradual`.
@@ -86,7 +95,7 @@ void round_number(mpfr_ptr out, Format f, mpfr_srcptr x, Mode mode, bool gradual
   switch (mode) {
     case nearest_even:
       if (f.fraction_bits > 0) return round_directly(out, f, x, MPFR_RNDN, gradual);
-      break;  // one bit of precision: ties to the larger magnitude
+      break;  // one bit of precision: ties to the larger magnitude, or to the even code
     case toward_zero: return round_directly(out, f, x, MPFR_RNDZ, gradual);
     case upward: return round_directly(out, f, x, MPFR_RNDU, gradual);
     case downward: return round_directly(out, f, x, MPFR_RNDD, gradual);
@@ -100,11 +109,12 @@ void round_number(mpfr_ptr out, Format f, mpfr_srcptr x, Mode mode, bool gradual
   if (mode == to_odd) {
     const bool odd =
         gradual ? integer_significand(f, inner) % 2 != 0 : f.fraction_bits == 0 || mpfr_min_prec(inner) == f.fraction_bits + 1;
-    take_outer = !odd;
+    take_outer = !odd || (f.fraction_bits == 0 && is_even_binade(f, inner));
   } else {
     mpfr_add(middle, inner, outer, MPFR_RNDN);
     mpfr_div_2ui(middle, middle, 1, MPFR_RNDN);
-    take_outer = mpfr_cmpabs(x, middle) >= 0;
+    const int beyond_tie = mpfr_cmpabs(x, middle);
+    take_outer = beyond_tie > 0 || (beyond_tie == 0 && !(mode == nearest_even && is_even_binade(f, inner)));
   }
   if (mpfr_equal_p(inner, outer)) take_outer = false;
   mpfr_set_prec(out, f.fraction_bits + 1);
@@ -126,7 +136,7 @@ bool stops_at_max(Mode mode, bool negative) {
 
 Answer round_infinite(Format f, bool negative, bool saturating) {
   const std::uint64_t sign = negative ? sign_code(f) : 0;
-  if (!is_signed(f) && negative) return answer(f, nan_code(f), infinite_input, flag_invalid);
+  if (!is_signed(f) && negative) return answer(f, has_zero(f) && saturating ? 0 : nan_code(f), infinite_input, flag_invalid);
   if (saturating) return answer(f, sign | max_finite_code(f), infinite_input, flag_invalid);
   if (has_infinity(f)) return answer(f, sign | infinity_code(f), infinite_input, 0);
   if (has_nan(f)) return answer(f, nan_code(f), infinite_input, flag_invalid);
@@ -143,21 +153,27 @@ Answer overflow(Format f, bool negative, Mode mode, bool saturating) {
 
 }  // namespace
 
+bool is_signed(Format f) { return f.style != fnu && f.style != ue && f.style != uf; }
+
+bool has_one_zero(Format f) { return f.style == fnuz || f.style == se; }
+
+bool has_even_codes(Format f) { return has_one_zero(f) || f.style == ue || f.style == uf; }
+
 int bits(Format f) { return (is_signed(f) ? 1 : 0) + f.exponent_bits + f.fraction_bits; }
 
 std::uint64_t max_finite_code(Format f) {
-  if (f.style == ieee) return infinity_code(f) - 1;
-  return f.style == fn || f.style == fnu ? all_ones(f) - 1 : all_ones(f);
+  if (has_infinity(f)) return infinity_code(f) - 1;
+  return f.style == fn || f.style == fnu || f.style == uf ? all_ones(f) - 1 : all_ones(f);
 }
 
 bool is_nan(Format f, std::uint64_t code) {
   const std::uint64_t magnitude = code & all_ones(f);
   if (f.style == ieee) return magnitude > infinity_code(f);
-  if (f.style == fn || f.style == fnu) return magnitude == all_ones(f);
-  return f.style == fnuz && code == sign_code(f);
+  if (has_one_zero(f)) return code == sign_code(f);
+  return f.style != finite && magnitude == all_ones(f);
 }
 
-bool is_infinite(Format f, std::uint64_t code) { return f.style == ieee && (code & all_ones(f)) == infinity_code(f); }
+bool is_infinite(Format f, std::uint64_t code) { return has_infinity(f) && (code & all_ones(f)) == infinity_code(f); }
 
 double value_of(Format f, std::uint64_t code) {
   static thread_local Number number;
@@ -202,14 +218,19 @@ Answer round(Format f, mpfr_srcptr exact_x, Mode mode, Options options) {
     return has_zero(f) ? answer(f, code_of_number(f, exact_x), zero_input, 0)
                        : answer(f, 0, zero_input, flag_inexact | flag_underflow);
   }
-  if (!is_signed(f) && negative) return answer(f, nan_code(f), overflowed, flag_invalid);
+  if (!is_signed(f) && negative && !has_zero(f)) return answer(f, nan_code(f), overflowed, flag_invalid);
 
   round_number(result, f, exact_x, mode, has_zero(f));
+  mpfr_set_ui_2exp(least_normal, 1, least_exponent(f), MPFR_RNDN);
+  const bool flushed = options.flush_subnormals && mpfr_cmpabs(result, least_normal) < 0;
+  if (!is_signed(f) && negative && !mpfr_zero_p(result) && !flushed) {
+    const bool clamped = options.saturating || mode == toward_zero || mode == upward;
+    return answer(f, clamped ? 0 : nan_code(f), overflowed, flag_invalid);
+  }
   set_magnitude(largest, f, max_finite_code(f));
   if (mpfr_cmpabs(result, largest) > 0) return overflow(f, negative, mode, options.saturating);
 
   // Tininess, before or after rounding to the format's precision with unbounded exponent.
-  mpfr_set_ui_2exp(least_normal, 1, least_exponent(f), MPFR_RNDN);
   bool tiny = mpfr_cmpabs(exact_x, least_normal) < 0;
   if (tiny && !options.tiny_before) {
     round_number(unbounded, f, exact_x, mode, false);
@@ -223,7 +244,7 @@ Answer round(Format f, mpfr_srcptr exact_x, Mode mode, Options options) {
       mpfr_set(result, least_normal, MPFR_RNDN);
       changed = true;
       outcome = rounded;
-    } else if (mpfr_zero_p(result) || options.flush_subnormals) {
+    } else if (mpfr_zero_p(result) || flushed) {
       mpfr_set_zero(result, negative ? -1 : 1);
       changed = true;
       outcome = to_zero;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What rounding to a format must give, worked out a second time: by MPFR, from the definitions, sharing nothing with emu.
-// docs/numerics.md and IEEE 754-2019 clauses 4.3, 6.2, 7.4, 7.5 are the sources.
+// docs/numerics.md and IEEE 754-2019 clauses 4.3, 6.2, 7.4, 7.5 are the sources; of se, ue and uf the Interim Report of
+// P3109, 4.0.
 #pragma once
 
 #include <mpfr.h>
@@ -26,7 +27,7 @@ class Number {
   mpfr_t number_;
 };
 
-enum Style { ieee, fn, fnuz, finite, fnu };
+enum Style { ieee, fn, fnuz, finite, fnu, se, ue, uf };
 
 struct Format {
   int exponent_bits;
@@ -53,6 +54,10 @@ struct Answer {
   int flags;
 };
 
+/// Whether codes have a sign; whether NaN has the code of -0; whether a significand without fraction is even where its code is.
+bool is_signed(Format format);
+bool has_one_zero(Format format);
+bool has_even_codes(Format format);
 /// Width of a code.
 int bits(Format format);
 /// The code of the largest finite number.

@@ -106,8 +106,10 @@ studies::ErrorSums one_by_one(const std::vector<Float>& values, emu::Format form
     if (magnitude != 0 && magnitude < sums.smallest.magnitude) sums.smallest = {magnitude, i};
     sums.nonzero += magnitude != 0 ? 1 : 0;
     input.add(i, x);
-    const bool saturates = result.outcome == Outcome::overflow && (format.is_signed() || scaled > 0);
-    const double saturated = saturates ? std::copysign(emu::max_finite(format), scaled) : result.value;
+    emu::RoundingOptions saturating = options;
+    saturating.policy = emu::Policy::saturating;
+    const bool overflows = result.outcome == Outcome::overflow;
+    const double saturated = overflows ? emu::round_to(format, scaled, saturating).value : result.value;
     const double y = result.value * scale.numerator / scale.denominator;
     const double saturated_y = saturated * scale.numerator / scale.denominator;
     if (std::isfinite(saturated_y))

@@ -50,7 +50,8 @@ constexpr std::uint32_t quiet_nan = 0x7fc00001, negative_nan = 0xffc00001, infin
 }  // namespace
 
 TEST_CASE("the distance of two codes is the number of steps between their numbers", "[verify]") {
-  const emu::Format f = GENERATE(emu::float8_e4m3fn, emu::float8_e5m2, emu::float8_e4m3fnuz, emu::float6_e2m3fn);
+  const emu::Format f = GENERATE(emu::float8_e4m3fn, emu::float8_e5m2, emu::float8_e4m3fnuz, emu::binary8p3se, emu::binary8p3ue,
+                                 emu::float6_e2m3fn);
   std::set<double> values;
   for (emu::Code code = 0; code <= f.code_mask(); ++code)
     if (!f.is_nan(code)) values.insert(emu::decode(f, code));

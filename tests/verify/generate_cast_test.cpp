@@ -26,7 +26,7 @@ oracle::Format oracle_format(emu::Format f) {
 
 TEST_CASE("conversions come with the codes of the oracle", "[verify][generate]") {
   for (const emu::Format to : {emu::float16, emu::bfloat16, emu::float8_e4m3fn, emu::float8_e5m2, emu::float8_e4m3fnuz,
-                               emu::float4_e2m1fn, emu::float8_e8m0fnu})
+                               emu::float4_e2m1fn, emu::float8_e8m0fnu, emu::binary8p1se, emu::binary8p4se, emu::binary8p4uf})
     for (const emu::Policy policy : emu::all_policies) {
       const verify::CastCase made = verify::generate_cast(to, {.policy = policy});
       std::size_t wrong = 0;

@@ -187,7 +187,7 @@ void quantize(const Quantizing<Real>& of, bool hadamard, const Store<Real>& stor
 /// Whether zeros of an operand are stored as zeros, whatever its other numbers are, and take no random words.
 bool stores_zeros(const OperandPrecision& precision) {
   return !studies::clamps(precision.scaling.rule) && precision.storage.options.rounding != emu::Rounding::stochastic &&
-         precision.storage.format.specials != emu::Specials::fnu;
+         precision.storage.format.has_zero();
 }
 
 /// A grid over A, whose lines are rows.

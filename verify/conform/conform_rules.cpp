@@ -5,11 +5,8 @@
 namespace ulpscope::verify {
 namespace {
 
-/// A format of so few special values has no sign to give to its NaN.
-bool signs_nan(emu::Format format) { return format.is_signed() && format.specials != emu::Specials::fnuz; }
-
 emu::Code with_sign(emu::Format to, emu::Code magnitude, Sign sign, bool negative_input) {
-  if (!to.is_signed() || (to.is_nan(magnitude) && !signs_nan(to))) return magnitude;
+  if (!to.is_signed() || (to.is_nan(magnitude) && to.negative_zero_is_nan())) return magnitude;
   const bool negative = sign == Sign::of_input ? negative_input : sign == Sign::opposite && !negative_input;
   return magnitude | (negative ? to.sign_mask() : emu::Code{0});
 }

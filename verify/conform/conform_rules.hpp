@@ -24,7 +24,7 @@ enum class Sign : std::uint8_t { positive, of_input, opposite };
 /// What an infinite input becomes.
 enum class InfinityRule : std::uint8_t { by_policy, is_nan };
 
-/// What a number below zero becomes in a format without sign.
+/// What a number below zero becomes in a format without sign; is_nan: where that has a zero, what the conversion gives.
 enum class NegativeRule : std::uint8_t { is_nan, magnitude, not_judged };
 
 /// What zero becomes in a format without zero.
