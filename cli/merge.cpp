@@ -97,7 +97,9 @@ void add_merge(Command& app) {
       *app.add_subcommand("merge", "the report of a census or sweep from the parts that its shards have written");
   command.add_option("PART", merge->folders, "folders that --shard has written, or folders of these")->required();
   command.add_option("-o", merge->directory, "the report, as one undivided run writes it")->required().type_name("DIR");
-  command.footer("Example: ulpscope merge parts -o report");
+  command.footer(
+      "Example: ulpscope census normal:0,1:4096x512 --to e4m3 --shard 0/1 -o parts/0\n"
+      "         ulpscope merge parts -o report");
   command.callback([merge] { run(*merge); });
 }
 

@@ -87,14 +87,15 @@ class Planted(Writing):
     def test_a_file_is_not_written_through_a_link(self):
         self.output()
         for words in (("cast", "normal:0,1:9", "--to", "e4m3", "-o", "link.npy"), ("conform", "--from", "fp16", "--to", "fp16", "--write-inputs", "link.npy"),
-                      ("sweep", "normal:0,1e-5:99", "--to", "e4m3", "--svg", "link.npy"), self.record("link.npy", "x"),
+                      ("sweep", "normal:0,1e-5:99", "--to", "e4m3", "--svg", "link.svg"), self.record("link.npy", "x"),
                       ("devices", "record", "--device", "emulated:sm_70", "--tests", "1", "-o", "link.npy")):
             for to in ("victim", "nowhere"):
-                self.link("link.npy", to)
+                link = next(word for word in words if word.startswith("link."))
+                self.link(link, to)
                 said = self.run_program(*words, code=2).splitlines()[-1]
-                self.assertRegex(said, "^ulpscope: link.npy: (cannot be written: it is a link|line 1)", words)
-                self.assertTrue((self.path / "link.npy").is_symlink())
-                (self.path / "link.npy").unlink()
+                self.assertRegex(said, f"^ulpscope: {link}: (cannot be written: it is a link|line 1)", words)
+                self.assertTrue((self.path / link).is_symlink())
+                (self.path / link).unlink()
         self.assertEqual(self.listing("outside"), [])
         self.assertFalse((self.path / "nowhere").exists())
 

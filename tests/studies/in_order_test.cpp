@@ -201,7 +201,7 @@ studies::ErrorSums of_chunks(const std::vector<studies::ErrorSums>& chunks, std:
 
 TEST_CASE("chunks of 65,536 elements are added by a binary tree, on any number of threads", "[studies]") {
   constexpr std::size_t chunk = 65536;
-  const std::size_t chunks = GENERATE(1, 2, 3, 6, 7, 65);
+  const auto chunks = static_cast<std::size_t>(GENERATE(1, 2, 3, 6, 7, 65));
   const std::vector<float> values = values_of_all_kinds<float>(chunks * chunk - 100, 20);
   const auto tensor = tensors::from_values("t", {values.size()}, values);
   const studies::ScaleMap scales(studies::parse_scaling("0.3"), emu::e5m2, tensor);
