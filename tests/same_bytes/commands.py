@@ -14,7 +14,7 @@ VALUES = ["464", "465", "-0.0009765625", "0x1.8p3", "0x1.ffffffp127", "1e-40", "
 DYADIC = ["464", "465", "-0.0009765625", "0x1.8p3", "0x1.fffffep127", "0x1.8p-149", "-0", "65520"]  # each is a double
 # Sizes that are no multiple of a vector, and cross the chunks in which tensors are read.
 TENSORS = ["normal:0,1:65537", "lognormal:0,12:4099", "studentt:3:257x67", "laplace:0,1e-6:1031", "uniform:-600,600:3x37x41"]
-SPECIALS = "lognormal:0,100:5003"  # infinite elements
+SPECIALS = "lognormal:0,100:5004"  # infinite elements, and as many as fill bytes in every format
 SHAPES = ("normal:0,1:17x160", "normal:0,1:160x19")
 
 
