@@ -179,7 +179,8 @@ class Totals {
     const bool inward = !other_sign && unit_ + Binade::fraction_bits >= least_.exponent;  // an input that counts as zero
     const auto n = static_cast<Int128>(tally.all.count);
     const Int128 x = tally.all.significands.total();
-    const int sign_of_x = other_sign ? 1 : -1, size_sign = inward ? -1 : 1, error_sign = negative_ && !other_sign ? -1 : 1;
+    const Int128 sign_of_x = other_sign ? 1 : -1, error_sign = negative_ && !other_sign ? -1 : 1;
+    const int size_sign = inward ? -1 : 1;
     sizes_.add(size_sign * n, least_.exponent);
     sizes_.add(size_sign * sign_of_x * x, unit_);
     signed_.add(error_sign * n, least_.exponent);
@@ -199,7 +200,8 @@ class Totals {
   /// Adds the sum of bound / |x|.
   void add_bound_over_x(const SignificandSums& sums, Bound bound, int sign) {
     const int unit = QuotientLanes::unit_exponent(0) - Binade::fraction_bits;  // of 1 / significand
-    quotients_.add(sign * bound.integer * sums.reciprocals.total(sums.reciprocal_count), unit + bound.exponent - unit_);
+    quotients_.add(static_cast<Int128>(sign * bound.integer) * sums.reciprocals.total(sums.reciprocal_count),
+                   unit + bound.exponent - unit_);
   }
 
   void add_overflow(const SignificandSums& sums, std::uint32_t most) {
@@ -210,7 +212,7 @@ class Totals {
     const auto n = static_cast<Int128>(sums.count);
     WideSum& squares = lost ? lost_squares_ : squares_;
     squares.add(n * most_.integer * most_.integer, 2 * most_.exponent);
-    squares.add(-2 * most_.integer * sums.significands.total(), unit_ + most_.exponent);
+    squares.add(static_cast<Int128>(-2 * most_.integer) * sums.significands.total(), unit_ + most_.exponent);
     squares.add(sums.squares.total(), 2 * unit_);
     if (lost) {
       sums_.lost += sums.count;

@@ -36,7 +36,7 @@ def included_by(root, sources):
 
 def to_compile(root, sources, names):
     """Of `sources` those that are among `names`, and for every header there one by which it is seen: that of its own name, or else
-    the first that includes it, directly rather than by way of others. In the order of `names`."""
+    the first that includes it, directly rather than by way of others. In the order of `names`, tests and benchmarks last."""
     known, users, chosen = set(sources), None, []
     for name in names:
         if name in known:
@@ -44,7 +44,7 @@ def to_compile(root, sources, names):
         elif name.endswith(HEADERS):
             users = included_by(root, sources) if users is None else users
             chosen += first_user(users, known, name)
-    return list(dict.fromkeys(chosen))
+    return sorted(dict.fromkeys(chosen), key=lambda name: name.startswith(("tests/", "bench/")))
 
 
 def first_user(users, known, header):
