@@ -78,13 +78,6 @@ std::string stored(std::span<const emu::Code> codes, int storage_bits) {
   return out;
 }
 
-/// Bits of the least of 1, 2, 4, 8 bytes that hold a code.
-int whole_bytes(emu::Format format) {
-  int bits = 8;
-  while (bits < format.bits()) bits *= 2;
-  return bits;
-}
-
 /// As files hold them: integers in two's complement of as many bits.
 Producer<emu::Code> file_codes(emu::Format format, const Producer<emu::Code>& codes, int bits) {
   if (!format.is_integer()) return codes;
@@ -170,6 +163,12 @@ Entry entry_of(const std::string& path, const Tensor& tensor) {
 }
 
 }  // namespace
+
+int whole_bytes(emu::Format format) {
+  int bits = 8;
+  while (bits < format.bits()) bits *= 2;
+  return bits;
+}
 
 void put_npy(const Destination& to, const std::vector<std::uint64_t>& shape, const Producer<float>& values) {
   put_values("<f4", to, shape, values);

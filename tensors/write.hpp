@@ -41,6 +41,9 @@ void put_npy_codes(const Destination& to, const std::vector<std::uint64_t>& shap
                    const Producer<emu::Code>& codes);
 ///@}
 
+/// Bits of the least of 1, 2, 4, 8 bytes that hold a code.
+int whole_bytes(emu::Format format);
+
 /// A tensor to be written.
 struct NamedCodes {
   std::string name;                  ///< its key in the file

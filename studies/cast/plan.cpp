@@ -81,12 +81,6 @@ void CastPlan::check() const {
   for (const std::string& set : fused) check_fused(set);
 }
 
-const PlanRule* CastPlan::rule_for(const std::string& name) const {
-  for (const PlanRule& rule : rules)
-    if (rule.matches(name)) return rule.copies() ? nullptr : &rule;
-  return nullptr;
-}
-
 std::string CastPlan::set_of(const std::string& name) const {
   const std::vector<std::string> parts = split(name, '.');
   for (const std::string& set : fused)

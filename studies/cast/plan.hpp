@@ -42,8 +42,6 @@ struct CastPlan {
   void describe(requests::Fields& fields);
   /// @throws ulpscope::Error where `layout` or `fused` are not right
   void check() const;
-  /// The rule of a name; null where it stays as it is.
-  const PlanRule* rule_for(const std::string& name) const;
   /// What the tensors of a set have in common: the name, where one of its parts between dots is a part of `fused`, with the
   /// whole entry in its place; empty where none is.
   std::string set_of(const std::string& name) const;
@@ -54,7 +52,7 @@ class RuleIndex {
  public:
   /// Refers to the plan.
   explicit RuleIndex(const CastPlan& plan);
-  /// As CastPlan::rule_for().
+  /// The rule of a name; null where it stays as it is.
   const PlanRule* rule_for(const std::string& name) const;
   /// The first rule that matches none of these names; null where each matches one.
   const PlanRule* idle(const std::vector<std::string>& names) const;

@@ -21,6 +21,7 @@
 #include "studies/census/groups.hpp"
 #include "tensors/inputs.hpp"
 #include "tensors/safetensors_dtypes.hpp"
+#include "tensors/write.hpp"
 
 namespace ulpscope::studies {
 namespace {
@@ -41,12 +42,7 @@ double copied_bits(const tensors::Tensor& tensor) {
 }
 
 /// Bits by which an element of a file is wider than a code: integers take whole bytes.
-double padding_bits(emu::Format format) {
-  if (!format.is_integer()) return 0;
-  int bits = 8;
-  while (bits < format.bits()) bits *= 2;
-  return bits - format.bits();
-}
+double padding_bits(emu::Format format) { return format.is_integer() ? tensors::whole_bytes(format) - format.bits() : 0; }
 
 /// Whether a file of this layout can hold such a tensor, and whether it is then what it was: formats without infinities or NaN,
 /// and rules that clamp, make other numbers of these.
