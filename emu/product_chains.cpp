@@ -23,12 +23,14 @@ std::vector<KPart> chains_in_turns(std::size_t k, std::size_t chains, std::size_
 
 std::vector<KRange> pieces_of(KRange chain, std::size_t promote, std::span<const std::size_t> blocks) {
   std::vector<KRange> pieces;
-  for (std::size_t begin = chain.begin, end = begin; begin < chain.end; begin = end) {
-    end = chain.end;
+  std::size_t begin = chain.begin;
+  while (begin < chain.end) {
+    std::size_t end = chain.end;
     if (promote > 0) end = std::min(end, chain.begin + ((begin - chain.begin) / promote + 1) * promote);
     for (const std::size_t block : blocks)
       if (block > 0) end = std::min(end, (begin / block + 1) * block);
     pieces.push_back({begin, end});
+    begin = end;
   }
   return pieces;
 }

@@ -34,8 +34,7 @@ struct Packing {
 
 template <class Exponent>
 Exponent packed_exponent(float x, int least_exponent) noexcept {
-  const auto zero = static_cast<int>(exponent_of_zero<Exponent>);
-  return static_cast<Exponent>(x == 0 ? zero : nominal_exponent(x, least_exponent));
+  return x == 0 ? exponent_of_zero<Exponent> : static_cast<Exponent>(nominal_exponent(x, least_exponent));
 }
 
 /// Copies values[i] for i < count to a panel.

@@ -20,8 +20,7 @@
 namespace ulpscope::gpu {
 namespace {
 
-using emu::bfloat16, emu::float16, emu::float32, emu::float64, emu::tf32;
-using emu::Code, emu::Engine, emu::Format;
+using emu::Code, emu::Engine, emu::float64, emu::Format, emu::tf32;
 
 enum class Kind : std::uint8_t { chain, split_k, promote, stream_k, other_engine, noise };
 

@@ -40,12 +40,13 @@ void check_fused(const std::string& word) {
 /// What a pattern without wildcards matches; nothing where it has some.
 std::optional<std::string> literal_of(const std::string& pattern) {
   std::string literal;
-  for (std::size_t i = 0; i < pattern.size(); ++i) {
-    if (pattern[i] == '*' || pattern[i] == '?' || pattern[i] == '[') return std::nullopt;
-    if (pattern[i] == '\\' && ++i == pattern.size()) return std::nullopt;
-    literal += pattern[i];
+  bool quoted = false;  // by the backslash before it
+  for (const char c : pattern) {
+    if (!quoted && (c == '*' || c == '?' || c == '[')) return std::nullopt;
+    quoted = !quoted && c == '\\';
+    if (!quoted) literal += c;
   }
-  return literal;
+  return quoted ? std::nullopt : std::optional(std::move(literal));
 }
 
 }  // namespace

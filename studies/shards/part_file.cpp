@@ -287,9 +287,12 @@ std::vector<TensorPart> merged(const std::vector<PartFile>& parts, const std::ve
       const std::string where = tensor.label + ", elements from " + std::to_string(std::min(next, range.first)) + " on";
       if (range.first > next) fail(where, "are in no part");
       if (range.first < next) fail(names[i], "has elements of " + tensor.label + " that another part has, too");
-      if (of_tensor.census.empty() ? false : of_tensor.tensor_scales != parts[i].parts[t].tensor_scales)
+      const TensorPart& part = parts[i].parts[t];
+      if (next != 0 && (of_tensor.census.size() != part.census.size() || of_tensor.sweep.size() != part.sweep.size()))
+        fail(names[i], "has sums of " + tensor.label + " for another number of formats");
+      if (next != 0 && of_tensor.tensor_scales != part.tensor_scales)
         fail(names[i], "has other scales for " + tensor.label + ": it read other numbers");
-      of_tensor.merge(parts[i].parts[t]);
+      of_tensor.merge(part);
       next = range.first + range.count;
     }
     if (next != tensor.count()) fail(tensor.label + ", elements from " + std::to_string(next) + " on", "are in no part");

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What a change reaches, in a tree made for it and in our own.   usage: changes_test.py ROOT"""
+import json
 import pathlib
 import re
 import shutil
@@ -10,6 +11,7 @@ import tempfile
 import unittest
 
 sys.dont_write_bytecode = True
+import batches  # noqa: E402
 import changes  # noqa: E402
 
 ROOT = pathlib.Path(sys.argv.pop())
@@ -28,7 +30,7 @@ class Changes(unittest.TestCase):
         self.write("a/other.cpp", "#include <vector>\n")
 
     def write(self, name, text):
-        (self.root / name).parent.mkdir(exist_ok=True)
+        (self.root / name).parent.mkdir(parents=True, exist_ok=True)
         (self.root / name).write_text(text)
 
     def compiled(self, *names):
@@ -56,6 +58,20 @@ class Changes(unittest.TestCase):
         git("commit", "-a", "-m", "third")
         self.assertEqual(changes.changed(self.root, "HEAD~2"), ["a/own.hpp", "a/other.cpp"])
         self.assertEqual(self.compiled(*changes.changed(self.root, "HEAD~2")), ["a/own.cpp", "a/other.cpp"])
+
+    def test_sources_of_one_command_are_one_file_whose_lines_have_their_names(self):
+        self.write("build/x/Unity/unity_0_cxx.cxx", "".join(f'#include "{self.root}/a/{name}.cpp"\n' for name in ("first", "own")))
+        unity = str(self.root / "build/x/Unity/unity_0_cxx.cxx")
+        entries = [(unity, f"c++ -c {unity}"), (str(self.root / "a/other.cpp"), f"c++ -c {self.root}/a/other.cpp"), (str(self.root / "a/own.cpp"), "c++")]
+        self.write("build/compile_commands.json", json.dumps([{"directory": "/", "file": file, "command": command} for file, command in entries]))
+        known = batches.commands(self.root, self.root / "build")
+        self.assertEqual(sorted(known), ["a/first.cpp", "a/other.cpp", "a/own.cpp"])
+        made = batches.batches(self.root, known, ["a/other.cpp", "a/own.cpp", "a/first.cpp"], self.root / "build/batches")
+        self.assertEqual([batch.sources for batch in made], [["a/other.cpp"], ["a/own.cpp", "a/first.cpp"]])
+        self.assertEqual([batch.command["command"] for batch in made], [f"c++ -c {batch.file}" for batch in made])
+        lines = made[1].file.read_text().split("\n")
+        said = "".join(f"{made[1].file}:{1 + lines.index(line)}:2: error\n" for line in ('#include "a/own.hpp"', '  #  include "a/through.hpp"'))
+        self.assertEqual(made[1].named(said), "a/own.cpp:1:2: error\na/first.cpp:2:2: error\n")
 
     def test_every_target_of_the_fuzzer_has_its_files_which_exist(self):
         readers = changes.readers(ROOT)

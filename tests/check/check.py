@@ -10,7 +10,7 @@ PART       sanitize  the sanitized build and its default tests
            fuzz      every corpus given to every reader, then each target fuzzed for --seconds (60)
            changed   tidy and fuzz of what changed since a commit, for CI: within twice --minutes (3), builds apart
            all but `changed` if none is named
---since    a commit: tidy and fuzz only what differs from it, but the reader `study`, for which all is built; of `changed` HEAD^
+--since    a commit: tidy and fuzz only what differs from it, but the readers `study` and `parts`, for which all is built; of `changed` HEAD^
            unless given
 --only     tidy files below a folder, or a file; may be repeated
 --minutes  tidy begins no file after so many minutes, and says how many it left out, and fuzzing takes so many for all targets
@@ -27,6 +27,7 @@ import subprocess
 import sys
 import time
 
+import batches
 import changes
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -71,53 +72,46 @@ def sanitize(options):
     return re.findall(r"^\d+% tests passed, \d+ tests? failed out of \d+", log.read_text(errors="replace"), re.MULTILINE)[-1]
 
 
-def commands(log):
-    """A compile command for each source of the tree, in a folder of their own: file -> command."""
-    run(["cmake", "--preset", "tidy"], log, "configuring")
-    known = {}
-    for command in json.loads((BUILD / "tidy/compile_commands.json").read_text()):
-        path = pathlib.Path(command["directory"], command["file"])
-        if path.is_relative_to(ROOT) and not path.is_relative_to(BUILD) and path.suffix == ".cpp":
-            known.setdefault(str(path.relative_to(ROOT)), command)  # one that is compiled in several ways is seen in the first
-    (BUILD / "check/compile_commands.json").write_text(json.dumps(list(known.values())))
-    return known
-
-
 def tidy(options):
     log = log_of("tidy")
-    sources = list(commands(log))
-    chosen = sources if options.since is None else changes.to_compile(ROOT, sources, changes.changed(ROOT, options.since))
+    run(["cmake", "--preset", "tidy"], log, "configuring")
+    known = batches.commands(ROOT, BUILD / "tidy")
+    chosen = list(known) if options.since is None else changes.to_compile(ROOT, list(known), changes.changed(ROOT, options.since))
     if options.only:
         chosen = [name for name in chosen if any(name == only or name.startswith(only.rstrip("/") + "/") for only in options.only)]
-    say(f"clang-tidy over {len(chosen)} of {len(sources)} sources (log: {log.relative_to(ROOT)})")
+    say(f"clang-tidy over {len(chosen)} of {len(known)} sources (log: {log.relative_to(ROOT)})")
+    some = batches.batches(ROOT, known, chosen, BUILD / "check/batches")
+    (BUILD / "check/compile_commands.json").write_text(json.dumps([batch.command for batch in some]))
     end = time.monotonic() + 60 * options.minutes if options.minutes else None
 
-    def look(name):
+    def look(batch):
         if end and time.monotonic() > end:
-            return name, None, ""
-        done = subprocess.run([*TIDY, "-p", BUILD / "check", name], cwd=ROOT, capture_output=True, text=True, timeout=LIMIT)
-        return name, done.returncode, done.stdout
+            return batch, None, ""
+        done = subprocess.run([*TIDY, "-p", BUILD / "check", batch.file], cwd=ROOT, capture_output=True, text=True, timeout=LIMIT)
+        return batch, done.returncode, batch.named(done.stdout)
 
-    wrong, left = [], []
+    wrong, left = [], 0
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool, open(log, "a") as out:
-        for name, code, said in pool.map(look, chosen):
-            left += [name] if code is None else []
+        for batch, code, said in pool.map(look, some):
+            left += len(batch.sources) if code is None else 0
             if code:
-                wrong.append(name)
+                wrong.append(said)
                 print(said, end="", flush=True)
-            out.write(f"{name}: {'not looked at' if code is None else code}\n{said}")
-    rest = f", {len(left)} left for want of time" if left else ""
+            out.write(f"{' '.join(batch.sources)}: {'not looked at' if code is None else code}\n{said}")
+            out.flush()
+    rest = f", {left} left for want of time" if left else ""
     if wrong:
-        raise Failed(f"findings in {len(wrong)} of {len(chosen) - len(left)} files{rest}: {' '.join(wrong)}")
-    return f"{len(chosen) - len(left)} files without findings{rest}"
+        found = sorted(set(re.findall(r"^(\S+?):\d+:\d+: (?:error|warning):", "".join(wrong).replace(f"{ROOT}/", ""), re.MULTILINE)))
+        raise Failed(f"findings in {len(chosen) - left} files{rest}: {' '.join(found)}")
+    return f"{len(chosen) - left} files without findings{rest}"
 
 
 def fuzz(options):
     log = log_of("fuzz")
     targets = list(changes.readers(ROOT)) if options.since is None else changes.to_fuzz(ROOT, changes.changed(ROOT, options.since))
     replayed = list(changes.readers(ROOT))
-    if options.since is not None:  # `study` needs every room built with sanitizers, four times what the other readers need
-        replayed, targets = ([name for name in names if name != "study"] for names in (replayed, targets))
+    if options.since is not None:
+        replayed, targets = ([name for name in names if name not in changes.NEED_ALL] for names in (replayed, targets))
     say(f"fuzzing, after the corpora: {' '.join(targets) or 'nothing changed'} (log: {log.relative_to(ROOT)})")
     run(["tests/fuzz/run", "--replay", *replayed], log, "a corpus")
     if targets:

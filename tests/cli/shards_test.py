@@ -178,6 +178,10 @@ class Shards(unittest.TestCase):
         self.assertIn("random words by another rule", refused(json.dumps(whole | {"stochastic_rounding": 1})))
         self.assertIn("is of no census or sweep", refused(json.dumps(whole | {"command": "cast"})))
         self.assertIn("p1/0/part.json: The following argument was not expected: --tow", refused(json.dumps(whole | {"request": ["model", "--tow", "e4m3"]})))
+        for sums in ([], 2 * whole["tensors"][0]["part"]["census"]):
+            other = json.loads(text)
+            other["tensors"][0]["part"]["census"] = sums
+            self.assertIn("has not the sums of " + other["tensors"][0]["label"], refused(json.dumps(other)))
         drawn = random.Random(5)
 
         def paths(value, so_far=()):
