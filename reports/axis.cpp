@@ -68,8 +68,10 @@ Axis linear_axis(double low, double high, int most_ticks) {
     const double below = std::floor(low / step_at(1)), above = std::ceil(high / step_at(1));
     if (low - step_at(below) < step_at(0.5)) axis.low = step_at(below);
     if (step_at(above) - high < step_at(0.5)) axis.high = step_at(above);
-    for (double n = below; n <= above; ++n)
-      if (step_at(n) >= axis.low && step_at(n) <= axis.high) axis.ticks.push_back({step_at(n), tick_text(step_at(n))});
+    for (int i = 0; i <= above - below; ++i) {
+      const double tick = step_at(below + i);
+      if (tick >= axis.low && tick <= axis.high) axis.ticks.push_back({tick, tick_text(tick)});
+    }
     break;
   }
   return axis;

@@ -15,7 +15,7 @@ namespace {
 /// Without control characters, a record is one line. A field that GitHub would take for a command at the beginning of one is
 /// quoted.
 std::string quoted_if_needed(const std::string& raw) {
-  const std::string text = emu::visible(raw);
+  std::string text = emu::visible(raw);
   if (text.find_first_of(",\"") == std::string::npos && !emu::is_command_line(text)) return text;
   std::string quoted = "\"";
   for (const char c : text) {

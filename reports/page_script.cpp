@@ -74,7 +74,7 @@ std::string page_script_source() {
   unsigned size = 0;
   if (EVP_Digest(script.data(), script.size(), digest.data(), &size, EVP_sha256(), nullptr) != 1)
     throw std::bad_alloc();  // every OpenSSL has it
-  std::array<unsigned char, 2 * EVP_MAX_MD_SIZE> base64{};
+  std::array<unsigned char, std::size_t{2} * EVP_MAX_MD_SIZE> base64{};
   const int length = EVP_EncodeBlock(base64.data(), digest.data(), static_cast<int>(size));
   return "'sha256-" + std::string(base64.begin(), base64.begin() + length) + "'";
 }

@@ -19,7 +19,7 @@
 namespace ulpscope::gpu {
 namespace {
 
-using detail::Lanes, detail::VectorOperation, detail::multiply_by_vectors;
+using detail::Lanes, detail::VectorOperation;
 
 /// MXCSR as it is: the instruction neither reads nor writes it.
 __attribute__((target("avx512f,avx512bf16"))) void dot_products(Lanes<std::uint32_t>& lanes) {
@@ -70,22 +70,23 @@ std::unique_ptr<Unit> detail::avx512_bf16_unit() {
                       .accumulator = emu::float32,
                       .products = 2,
                       .engine = "avx512_bf16"};
-  return std::make_unique<VectorUnit>("cpu:avx512_bf16",
-                                      std::vector{VectorOperation{dot, multiply_by_vectors<std::uint32_t, 2, dot_products>}});
+  return std::make_unique<VectorUnit>(
+      "cpu:avx512_bf16", std::vector{VectorOperation{dot, detail::multiply_by_vectors<std::uint32_t, 2, dot_products>}});
 }
 
 std::unique_ptr<Unit> detail::avx512_fp16_unit() {
   if (!detail::has_avx512_fp16()) return nullptr;
   return std::make_unique<VectorUnit>(
-      "cpu:avx512_fp16", std::vector{fma("VFMADD231PH", emu::float16, multiply_by_vectors<std::uint16_t, 1, half_chains>)});
+      "cpu:avx512_fp16",
+      std::vector{fma("VFMADD231PH", emu::float16, detail::multiply_by_vectors<std::uint16_t, 1, half_chains>)});
 }
 
 std::unique_ptr<Unit> detail::avx512f_unit() {
   if (!__builtin_cpu_supports("avx512f")) return nullptr;
   return std::make_unique<VectorUnit>(
       "cpu:avx512f",
-      std::vector{fma("VFMADD231PS", emu::float32, multiply_by_vectors<std::uint32_t, 1, wide_chains<std::uint32_t>>),
-                  fma("VFMADD231PD", emu::float64, multiply_by_vectors<std::uint64_t, 1, wide_chains<std::uint64_t>>)});
+      std::vector{fma("VFMADD231PS", emu::float32, detail::multiply_by_vectors<std::uint32_t, 1, wide_chains<std::uint32_t>>),
+                  fma("VFMADD231PD", emu::float64, detail::multiply_by_vectors<std::uint64_t, 1, wide_chains<std::uint64_t>>)});
 }
 
 }  // namespace ulpscope::gpu

@@ -40,7 +40,7 @@ class MatmulProblem {
 
   template <class Value>
   void set(cublasLtMatmulDescAttributes_t attribute, const char* name, const Value& value) {
-    check(cublasLtMatmulDescSetAttribute(operation_.get(), attribute, &value, sizeof value),
+    check(cublasLtMatmulDescSetAttribute(operation_.get(), attribute, static_cast<const void*>(&value), sizeof value),
           std::string("cublasLtMatmulDescSetAttribute of ") + name);
   }
 

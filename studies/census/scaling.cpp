@@ -41,10 +41,11 @@ constexpr float float_max = std::numeric_limits<float>::max();
 /// floor(log2 x) of a finite positive double.
 int floor_log2(double x) { return std::ilogb(x); }
 
-/// Transformer Engine's scale from an amax: float32 division; no usable amax gives 1.
+/// Transformer Engine's scale from an amax, which is a float32: float32 division; no usable amax gives 1.
 float amax_scale(emu::Format format, double amax) {
-  if (!(amax > 0) || !std::isfinite(amax)) return 1;
-  const float scale = static_cast<float>(emu::max_finite(format)) / static_cast<float>(amax);
+  const auto largest = static_cast<float>(amax);
+  if (!(largest > 0) || !std::isfinite(largest)) return 1;
+  const float scale = static_cast<float>(emu::max_finite(format)) / largest;
   return std::isfinite(scale) ? (scale > 0 ? scale : std::numeric_limits<float>::denorm_min()) : float_max;
 }
 

@@ -235,6 +235,11 @@ TEST_CASE("the ticks of a logarithmic axis cover its data and are few") {
     }
 }
 
+TEST_CASE("an axis whose ticks are too near to count ends") {
+  const Axis axis = linear_axis(0x1p60, 0x1p60 + 512, 9);
+  CHECK(axis.ticks.size() <= 11);
+}
+
 TEST_CASE("a linear axis has ticks at round numbers, and ends at those that are near") {
   const Axis shares = linear_axis(0.0003, 0.98, 9);
   CHECK(shares.ticks.front().text == "0");

@@ -107,6 +107,12 @@ TEST_CASE("a block without a scale keeps its NaNs and loses numbers too large fo
   CHECK(sums.max_ulp < 4);  // of a number with one fraction bit that becomes 0
 }
 
+TEST_CASE("an amax that is no float32 gives no scale", "[studies]") {
+  const double amax = GENERATE(1e300, 1e-300);
+  const auto tensor = tensors::from_values("t", {3}, std::vector<double>{-amax, amax / 1000, 0});
+  CHECK(studies::ScaleMap(studies::parse_scaling("amax"), emu::e4m3, tensor).uniform().multiply == 1);
+}
+
 TEST_CASE("mx blocks at the ends of e8m0 count what they lose", "[studies]") {
   const char* const scale = GENERATE("mx:floor", "mx:ceil", "mx:rceil", "mx:even");
   std::vector<float> x(96);
