@@ -254,6 +254,12 @@ std::string metadata(const std::string& input) {
   return of_all.value_or("");
 }
 
+std::string written_name(const Tensor& tensor) {
+  const std::filesystem::path file = tensor.label;
+  const bool is_file = file.extension() == ".npy" || file.extension() == ".csv";
+  return !tensor.name.empty() ? tensor.name : is_file ? file.stem().string() : "tensor";
+}
+
 Tensor from_values(std::string label, std::vector<std::uint64_t> shape, std::vector<float> values) {
   return hold(std::move(label), std::move(shape), std::move(values), emu::float32);
 }

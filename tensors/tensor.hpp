@@ -92,6 +92,10 @@ double stored_bits(const Tensor& tensor);
 /// `2x3`; empty for a scalar.
 std::string shape_text(const std::vector<std::uint64_t>& shape);
 
+/// The name of a tensor where one is needed, as in a file that it is written to: its own, or that of the .npy or .csv that
+/// holds it alone, or `tensor`.
+std::string written_name(const Tensor& tensor);
+
 /// A tensor over values held in memory.
 Tensor from_values(std::string label, std::vector<std::uint64_t> shape, std::vector<float> values);
 Tensor from_values(std::string label, std::vector<std::uint64_t> shape, std::vector<double> values);

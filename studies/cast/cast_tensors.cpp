@@ -23,8 +23,6 @@ bool fills_bytes(const tensors::Tensor& tensor, const PlanRule& rule) {
 
 }  // namespace
 
-std::string written_name(const tensors::Tensor& tensor) { return tensor.name.empty() ? "tensor" : tensor.name; }
-
 CastTensors::CastTensors(const CastFileRequest& request, const CastPlan& plan, const tensors::Inputs& inputs,
                          const Progress& progress)
     : request_(request), plan_(plan), rules_(plan), progress_(progress) {
@@ -33,7 +31,7 @@ CastTensors::CastTensors(const CastFileRequest& request, const CastPlan& plan, c
   std::vector<tensors::Tensor> odd;
   bool has_set = false;
   for (const tensors::Tensor& tensor : inputs.kept) {
-    const std::string& name = names.emplace_back(written_name(tensor));
+    const std::string& name = names.emplace_back(tensors::written_name(tensor));
     const std::string set = plan.set_of(name);
     has_set = has_set || !set.empty();
     const PlanRule* const rule = rules_.rule_for(name);
@@ -44,14 +42,14 @@ CastTensors::CastTensors(const CastFileRequest& request, const CastPlan& plan, c
     if (!set.empty()) sets_[key_of(set, *rule)].members.push_back(tensor);
   }
   for (const std::vector<tensors::Tensor>* const others : {&inputs.integers, &inputs.opaque})
-    for (const tensors::Tensor& tensor : *others) names.push_back(written_name(tensor));
+    for (const tensors::Tensor& tensor : *others) names.push_back(tensors::written_name(tensor));
   if (const PlanRule* const idle = rules_.idle(names))
     throw Error(request.input + ": no tensor matches '" + idle->match + "'; nearest of " + std::to_string(names.size()) + ": " +
                 emu::comma_separated(emu::closest_words(idle->match, names)));
   if (!plan.fused.empty() && !has_set)
     throw Error(request.input + ": no tensor's name has a part of --fused " + plan.fused.front());
   refuse_codes(inputs, "cast what they were made of, or --copy them and their scales",
-               [&](const tensors::Tensor& codes) { return rounded.contains(written_name(codes)); });
+               [&](const tensors::Tensor& codes) { return rounded.contains(tensors::written_name(codes)); });
   if (!odd.empty() && odd.size() == rounded.size())
     throw Error(odd.front().label +
                 ": its codes end within a byte, which readers of .safetensors refuse; write codes of an .npy");
@@ -83,7 +81,7 @@ tensors::Producer<emu::Code> CastTensors::counted(tensors::Producer<emu::Code> c
 }
 
 void CastTensors::add_rounded(const tensors::Tensor& tensor, const PlanRule& rule, FileContents& contents) {
-  const std::string name = written_name(tensor);
+  const std::string name = tensors::written_name(tensor);
   Quantizing how{.format = rule.format(), .scaling = rule.scaling(), .options = {}, .seed = request_.reading.seed};
   if (tensor.count() == 0 && !how.format.is_integer()) how.scaling = {};  // there is nothing to scale
   const bool has_scales = how.scaling.rule != ScaleRule::none;
@@ -102,10 +100,10 @@ FileContents CastTensors::of(const tensors::Inputs& inputs, const std::string& m
   const auto copy = [&](const tensors::Tensor& tensor, std::vector<tensors::Tensor>& told) {
     told.push_back(tensor);
     contents.beside.copied.push_back(tensor);
-    contents.beside.copied.back().name = written_name(tensor);
+    contents.beside.copied.back().name = tensors::written_name(tensor);
   };
   for (const tensors::Tensor& tensor : inputs.kept) {
-    const PlanRule* const rule = rules_.rule_for(written_name(tensor));
+    const PlanRule* const rule = rules_.rule_for(tensors::written_name(tensor));
     if (rule != nullptr && fills_bytes(tensor, *rule))
       add_rounded(tensor, *rule, contents);
     else

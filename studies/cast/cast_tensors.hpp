@@ -61,7 +61,4 @@ class CastTensors {
   std::map<std::string, std::uint64_t> cast_;  ///< tensors by what they became
 };
 
-/// The name of a tensor in a file that it is written to.
-std::string written_name(const tensors::Tensor& tensor);
-
 }  // namespace ulpscope::studies

@@ -141,7 +141,7 @@ std::vector<TensorAsked> asked_of(const ChooseRequest& request, const std::vecto
   std::vector<TensorAsked> all;
   for (const tensors::Tensor& tensor : tensors) {
     TensorAsked& asked = all.emplace_back();
-    asked.name = written_name(tensor);
+    asked.name = tensors::written_name(tensor);
     asked.is_kept = std::ranges::any_of(
         request.copy, [&](const std::string& pattern) { return PlanRule{.match = pattern}.matches(asked.name); });
     if (asked.is_kept) continue;
@@ -196,7 +196,8 @@ Choices choose(const ChooseRequest& request, const Progress& progress) {
   const tensors::Inputs inputs = tensors::open_numbers(request.inputs, request.reading.options(), tensors::Integers::leave_out);
   const std::vector<TensorAsked> asked = asked_of(request, inputs.kept);
   refuse_codes(inputs, "choose for what they were made of, or --copy them", [&](const tensors::Tensor& codes) {
-    return std::ranges::any_of(asked, [&](const TensorAsked& one) { return !one.is_kept && one.name == written_name(codes); });
+    return std::ranges::any_of(
+        asked, [&](const TensorAsked& one) { return !one.is_kept && one.name == tensors::written_name(codes); });
   });
   QuantizationRequest measuring;
   measuring.formats = request.formats;

@@ -27,7 +27,7 @@ struct Pair {
 Named by_name(const std::vector<Tensor>& tensors) {
   Named named;
   for (const Tensor& tensor : tensors)
-    if (!named.emplace(tensor.name, &tensor).second)
+    if (!named.emplace(tensors::written_name(tensor), &tensor).second)
       throw Error(tensor.label + ": is the second tensor of that name; compare files one by one");
   return named;
 }

@@ -270,10 +270,10 @@ class Integers(Folder):
                                              ("int20", "I32", "i", (-2, 0, 0, 2, 200, -200))):
             self.assertEqual(self.run_here("cast", "x.npy", "--to", name, "-o", "out.safetensors")[0], 0)
             header, data = parse(self.path / "out.safetensors")
-            self.assertEqual((header["tensor"]["dtype"], data["tensor"]), (dtype, struct.pack(f"<6{letter}", *numbers)))
+            self.assertEqual((header["x"]["dtype"], data["x"]), (dtype, struct.pack(f"<6{letter}", *numbers)))
             self.assertEqual(self.run_here("cast", "x.npy", "--to", name, "--codes", "-o", "out.npy")[0], 0)
             self.assertTrue((self.path / "out.npy").read_bytes().endswith(struct.pack(f"<6{letter}", *numbers)))
-            self.assertIn(f"i{len(data['tensor']) // 6}'", (self.path / "out.npy").read_bytes()[:64].decode("latin1"))
+            self.assertIn(f"i{len(data['x']) // 6}'", (self.path / "out.npy").read_bytes()[:64].decode("latin1"))
             table, _ = self.rows("census", "out.npy", "--to", "fp32")
             self.assertEqual(table[0]["exact"], str(sum(x != 0 for x in numbers)))
         table, _ = self.rows("census", "x.npy", "--to", "int8,int4")

@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Checkpoints: what one types by mistake, and files that are made to hurt.   usage: cast_misuse_test.py PROGRAM"""
+import csv
+import json
+import random
+import struct
+import unittest
+
+from cast_test import COLUMNS, NAME, ROWS, Folder
+from files_test import npy, parse, run, safetensors
+
+
+class Misuse(Folder):
+    """What one types by mistake, and files that are made to hurt."""
+
+    def values_of(self, name, source="o.safetensors"):
+        return parse(self.path / source)[1][name]
+
+    def shards(self, folder, tensors):
+        """A file for each tensor."""
+        for i, (name, (shape, values)) in enumerate(tensors.items()):
+            self.write(f"{folder}/{i}.safetensors", {name: self.tensor(shape, values)})
+
+    def decibels(self, reference, output):
+        code, out, err = run("diff", reference, output, "--csv", cwd=self.path)
+        self.assertIn(code, (0, 1), err)
+        return {row["ref"].split(":")[-1]: float(row["sqnr_db"]) for row in csv.DictReader(out.splitlines())}
+
+    def test_plans_and_figures_do_not_replace_inputs(self):
+        before = (self.path / "m.safetensors").read_bytes()
+        self.shards("model", {"w": ([4], [1, 2, 3, 4])})
+        (self.path / "same.toml").symlink_to("m.safetensors")
+        (self.path / "same.svg").symlink_to("m.safetensors")
+        for words in (("choose", "m.safetensors", "-o", "m.safetensors"), ("choose", "model", "-o", "model/0.safetensors")):
+            self.assertIn("give the plan a name that ends in .toml", self.refused(*words))
+        self.assertIn("give the figure a name that ends in .svg", self.refused("sweep", "m.safetensors", "--svg", "m.safetensors"))
+        for words in (("choose", "m.safetensors", "-o", "same.toml"), ("sweep", "m.safetensors", "--svg", "same.svg")):
+            self.assertIn("is the input itself", self.refused(*words))
+        self.assertEqual((self.path / "m.safetensors").read_bytes(), before)
+
+    def test_shapes_without_elements_cost_nothing(self):
+        header = json.dumps({name: {"dtype": "F32", "shape": shape, "data_offsets": [0, 0]} for name, shape in
+                             (("a", [2**40, 0]), ("b", [0, 2**40]), ("c", [0]), ("d", [3, 0, 5]))}).encode()
+        (self.path / "e.safetensors").write_bytes(struct.pack("<Q", len(header)) + header)
+        for to, scale in (("e4m3", "row"), ("e4m3", "128x128"), ("e4m3", "amax"), ("e2m1", "nvfp4"), ("e4m3", "mx:rceil"), ("int8", "row")):
+            with self.subTest(to=to, scale=scale):
+                self.run_here("census", "e.safetensors", "--to", to, "--scale", scale)
+                if to != "int8":
+                    self.run_here("cast", "e.safetensors", "--to", to, "--scale", scale, "-o", "o.safetensors")
+                    self.assertEqual(sorted(parse(self.path / "o.safetensors")[1]), ["a", "b", "c", "d"])
+        out, _ = self.run_here("choose", "e.safetensors", "--csv")
+        self.assertEqual({row["reason"] for row in csv.DictReader(out.splitlines())}, {"it has no elements"})
+
+    def test_sets_are_chosen_as_they_are_cast(self):
+        drawn = random.Random(3)
+        tensors = {f"l.{part}.weight": ([4, 64], [drawn.gauss(0, size) for _ in range(256)]) for part, size in
+                   (("q_proj", 3), ("k_proj", 1), ("v_proj", 0.1))}
+        self.shards("model", tensors)
+        words = ("--to", "e2m1,e4m3", "--scale", "none,amax,nvfp4", "--sqnr", "12", "--fused", "q_proj,k_proj,v_proj")
+        out, _ = self.run_here("choose", "model", *words, "--csv", "-o", "p.toml")
+        row, = csv.DictReader(out.splitlines())
+        self.assertEqual((row["tensor"], row["tensors"]), ("l.q_proj,k_proj,v_proj.weight", "3"))
+        self.run_here("cast", "model", "--plan", "p.toml", "-o", "q")
+        got = self.decibels("model", "q")
+        self.assertAlmostEqual(min(got.values()), float(row["sqnr_db"]), 4)
+        self.assertGreaterEqual(min(got.values()), 12)
+
+    def test_tensors_of_one_name_have_one_rule(self):
+        self.write("d/a.safetensors", {"w": self.tensor([4], [1, 2, 3, -1])})
+        self.write("d/b.safetensors", {"w": self.tensor([4], [1e-3, 1, 1e3, 1.01])})
+        out, _ = self.run_here("choose", "d", "--to", "e2m1,e4m3,bf16", "--sqnr", "30", "--below", "1%", "--csv", "-o", "p.toml")
+        row, = csv.DictReader(out.splitlines())
+        self.assertEqual((row["tensors"], row["format"]), ("2", "bfloat16"))
+
+    def test_diff_of_a_tensor_finds_its_scales(self):
+        self.run_here("cast", "m.safetensors", "--to", "e4m3", "--scale", "row", "-o", "o.safetensors")
+        _, whole, _ = run("diff", "m.safetensors", "o.safetensors", "--csv", cwd=self.path)
+        for there in (f"o.safetensors:{NAME}", "o.safetensors:*weight"):
+            _, alone, err = run("diff", f"m.safetensors:{NAME}", there, "--csv", cwd=self.path)
+            self.assertEqual(next(csv.DictReader(alone.splitlines()))["sqnr_db"], next(csv.DictReader(whole.splitlines()))["sqnr_db"])
+            self.assertIn("codes under scales", err)
+
+    def test_codes_end_with_a_byte(self):
+        self.write("b.safetensors", {"odd": self.tensor([3], [1, 2, 3]), "scalar": self.tensor([], [1]), "even": self.tensor([4], [1, 2, 3, 4])})
+        _, err = self.run_here("cast", "b.safetensors", "--to", "e2m1", "-o", "o.safetensors")
+        header, _ = parse(self.path / "o.safetensors")
+        self.assertEqual({name: entry["dtype"] for name, entry in header.items()}, {"odd": "F32", "scalar": "F32", "even": "F4"})
+        self.assertIn("2 tensors (b.safetensors:odd, b.safetensors:scalar): their codes end within a byte", err)
+        self.assertIn("end within a byte", self.refused("cast", "b.safetensors:odd", "--to", "e3m2", "-o", "p.safetensors"))
+
+    def test_integers_of_64_bits_differ_by_one(self):
+        self.write("a.safetensors", {"i": ("I64", [2], struct.pack("<2q", 2**53, 1)), "k": self.tensor([1], [1])})
+        self.write("b.safetensors", {"i": ("I64", [2], struct.pack("<2q", 2**53 + 1, 1)), "k": self.tensor([1], [1])})
+        for words in (("a.safetensors:i", "b.safetensors:i"), ("a.safetensors", "b.safetensors")):
+            code, out, err = run("diff", *words, "--csv", cwd=self.path)
+            self.assertEqual((code, next(csv.DictReader(out.splitlines()))["differing"]), (1, "1"), err)
+
+    def test_codes_are_not_taken_for_values(self):
+        self.run_here("cast", "m.safetensors", "--to", "e4m3", "--scale", "row", "-o", "o.safetensors")
+        for words in (("cast", "o.safetensors", "--to", "bf16", "-o", "p.safetensors"), ("choose", "o.safetensors")):
+            self.assertIn(f"o.safetensors:{NAME}: is codes under scales, not values", self.refused(*words))
+        self.run_here("cast", "o.safetensors", "--to", "bf16", "--copy", NAME + "*", "-o", "p.safetensors", wanted=0)
+        _, err = self.run_here("census", "o.safetensors")
+        self.assertIn("codes under scales, counted as they are", err)
+
+    def test_what_an_index_names_is_there(self):
+        self.write("model/a.safetensors", {"w": self.tensor([1], [1])})
+        (self.path / "model/model.safetensors.index.json").write_text(json.dumps({"weight_map": {"w": "a.safetensors", "z": "a.safetensors"}}))
+        self.assertIn("names tensor 'z' of model/a.safetensors, which does not hold it", self.refused("cast", "model", "--to", "e4m3", "-o", "o"))
+        self.assertFalse((self.path / "o").exists())
+
+    def test_folders_below_are_made(self):
+        (self.path / "model/sub/deep").mkdir(parents=True)
+        for name in ("a", "sub/b", "sub/deep/c"):
+            self.write(f"model/{name}.safetensors", {name[-1]: self.tensor([1], [1])})
+        index = {name[-1]: name + ".safetensors" for name in ("a", "sub/b", "sub/deep/c")}
+        (self.path / "model/model.safetensors.index.json").write_text(json.dumps({"weight_map": index}))
+        for out in ("o", "o", "here/o"):
+            self.run_here("cast", "model", "--to", "bf16", "-o", out)
+            self.assertEqual(sorted(str(path.relative_to(self.path / out)) for path in (self.path / out).rglob("*.safetensors")), sorted(index.values()))
+        (self.path / "model/sub/deep/c.safetensors").write_bytes(b"none")
+        self.refused("cast", "model", "--to", "bf16", "-o", "p")
+        self.assertFalse((self.path / "p").exists())
+        self.shards("plain", {"w": ([1], [1])})
+        self.assertIn("the index of other files", self.refused("cast", "plain", "--to", "bf16", "-o", "o"))
+
+    def test_what_is_chosen_can_be_cast_and_has_the_size_that_was_said(self):
+        for to, scale in (("e3m1,e5m6,tf32", "none"), ("int4,e4m3", "row"), ("int12,bf16", "amax")):
+            out, _ = self.run_here("choose", "m.safetensors", "--to", to, "--scale", scale, "--sqnr", "1", "--csv", "-o", "p.toml")
+            row, = csv.DictReader(out.splitlines())
+            self.run_here("cast", "m.safetensors", "--plan", "p.toml", "-o", "o.safetensors", wanted=0)
+            size = sum(map(len, parse(self.path / "o.safetensors")[1].values()))
+            self.assertAlmostEqual(float(row["bits_per_element"]) * ROWS * COLUMNS / 8, size, 3, to)
+
+    def test_infinities_are_kept(self):
+        self.write("i.safetensors", {"w": self.tensor([4], [1, 2, float("inf"), 4])})
+        out, _ = self.run_here("choose", "i.safetensors", "--to", "e2m1,e4m3,e5m2", "--scale", "none,mx:rceil", "--sqnr", "5", "--csv")
+        row, = csv.DictReader(out.splitlines())
+        self.assertEqual((row["format"], row["scale"]), ("float8_e5m2", "none"))
+
+    def test_words_that_name_nothing(self):
+        for words, wanted in ((("choose", "m.safetensors", "--copy", "zzz"), "--copy 'zzz': matches the name of no tensor"),
+                              (("choose", "m.safetensors", "--group", "(zz)"), "--group '(zz)': matches the name of no tensor"),
+                              (("choose", "m.safetensors", "--fused", "aa,bb"), "--fused aa,bb: no tensor's name has a part of it"),
+                              (("cast", "m.safetensors", "--to", "e4m3", "--fused", "aa,bb", "-o", "o.safetensors"), "no tensor's name has a part of --fused aa,bb"),
+                              (("cast", "m.safetensors:z*", "--to", "e4m3", "-o", "o.safetensors"), "no tensor matches 'z*'"),
+                              (("cast", "m.safetensors", "--plan", "/dev/zero", "-o", "o.safetensors"), "/dev/zero: ")):
+            self.assertIn(wanted, self.refused(*words))
+        (self.path / "p.toml").write_text("")
+        self.assertEqual(self.refused("cast", "m.safetensors", "--plan", "p.toml", "-o", "o.safetensors"),
+                         "p.toml: has no table [[tensors]]: nothing is to be cast")
+        (self.path / "p.toml").write_text('[[tensors]]\nmatch = "*"\nto = "copy"\nscale = "row"\n')
+        self.assertIn("p.toml:1: a tensor that stays as it is has no scale", self.refused("cast", "m.safetensors", "--plan", "p.toml", "-o", "o.safetensors"))
+        self.run_here("cast", "m.safetensors:layers*", "--to", "e4m3", "-o", "o.safetensors")
+
+    def test_integers_in_a_plan(self):
+        self.write("i.safetensors", {"i": ("I64", [2], struct.pack("<2q", 1, 2)), "w": self.tensor([4], [1, 2, 3, 4])})
+        (self.path / "p.toml").write_text('[[tensors]]\nmatch = "i"\nto = "copy"\n[[tensors]]\nmatch = "*"\nto = "e4m3"\n')
+        self.run_here("cast", "i.safetensors", "--plan", "p.toml", "-o", "o.safetensors")
+        _, err = self.run_here("choose", "i.safetensors")
+        self.assertNotIn("--integers", err)
+
+    def test_ten_thousand_tensors_with_a_rule_each(self):
+        names = [f"t{i}" for i in range(10_000)]
+        self.write("many.safetensors", {name: self.tensor([2], [1, 2]) for name in names})
+        (self.path / "p.toml").write_text("".join(f'[[tensors]]\nmatch = "{name}"\nto = "e4m3"\n' for name in names))
+        self.run_here("cast", "many.safetensors", "--plan", "p.toml", "-o", "o.safetensors")
+        header, data = parse(self.path / "o.safetensors")
+        self.assertEqual(set(data), set(names))
+        self.assertEqual({entry["dtype"] for entry in header.values()}, {"F8_E4M3"})
+
+    def test_arrays_have_the_names_of_their_files(self):
+        (self.path / "both").mkdir()
+        for name, values in (("first", [1, 2, 3, 4]), ("second", [5, 6, 7, 8])):
+            (self.path / f"both/{name}.npy").write_bytes(npy("<f4", (2, 2), struct.pack("<4f", *values)))
+        self.run_here("cast", "both", "--to", "bf16", "-o", "o.safetensors")
+        _, data = parse(self.path / "o.safetensors")
+        self.assertEqual({name: struct.unpack("<4H", codes)[0] for name, codes in data.items()}, {"first": 0x3F80, "second": 0x40A0})
+        self.run_here("choose", "both", "--to", "e4m3,bf16", "--sqnr", "20", "-o", "p.toml")
+        self.assertIn("match = 'first'", (self.path / "p.toml").read_text())
+        self.assertEqual(len(self.decibels("both", "o.safetensors")), 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
