@@ -145,6 +145,17 @@ TEST_CASE("few elements that are one ulp away decide nothing", "[verify]") {
   CHECK((result.verdict == ExplainVerdict::unexplained || result.verdict == ExplainVerdict::undecided));
 }
 
+TEST_CASE("blocks of K end where OpenBLAS ends them", "[verify]") {
+  using Ends = std::vector<std::size_t>;  // by driver/level3/level3.c and level3_thread.c
+  CHECK(verify::block_ends({.length = 320, .halved_to = 8}, 300) == Ends{300});
+  CHECK(verify::block_ends({.length = 320, .halved_to = 8}, 320) == Ends{320});
+  CHECK(verify::block_ends({.length = 320, .halved_to = 8}, 512) == Ends{256, 512});
+  CHECK(verify::block_ends({.length = 320, .halved_to = 8}, 640) == Ends{320, 640});
+  CHECK(verify::block_ends({.length = 448, .halved_to = 16}, 1003) == Ends{448, 736, 1003});
+  CHECK(verify::block_ends({.length = 448, .halved_to = 1}, 1003) == Ends{448, 726, 1003});
+  CHECK(verify::block_ends({.length = 192, .halved_to = 0}, 400) == Ends{192, 384, 400});
+}
+
 TEST_CASE("planted causes are named, unknown ones are not", "[verify]") { check_plants(100, 1); }
 
 TEST_CASE("of a thousand planted causes 95 of 100 are named, and no unknown one", "[verify][exhaustive]") {

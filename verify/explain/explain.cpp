@@ -6,6 +6,7 @@
 #include <atomic>
 #include <bit>
 #include <chrono>
+#include <limits>
 #include <span>
 #include <utility>
 
@@ -38,6 +39,13 @@ class Search {
   }
 
   const ReplayedOutputs& evidence() const noexcept { return evidence_; }
+  /// The fewest choices that a finding makes which explains D.
+  std::uint64_t choices(const std::vector<Finding>& findings) const {
+    std::uint64_t fewest = std::numeric_limits<std::uint64_t>::max();
+    for (const Finding& finding : findings)
+      if (finding.explains) fewest = std::min(fewest, evidence_.choices(finding.hypothesis.kernel(claim_.kernel)));
+    return fewest;
+  }
   /// Hypotheses that were not tried, or not to the end, since the time was over.
   std::size_t skipped() const noexcept { return skipped_; }
   Region sample(SampleSize size) const { return evidence_.sample(size.outputs, size.products); }
@@ -193,7 +201,7 @@ std::vector<double> values_of(const ExplainConfig& config, const Claim& claim) {
 
 }  // namespace
 
-std::uint64_t ExplainResult::needed_bits() const { return static_cast<std::uint64_t>(std::bit_width(tried)) + 4; }
+std::uint64_t ExplainResult::needed_bits() const { return static_cast<std::uint64_t>(std::bit_width(tried)) + 4 + choices; }
 
 ExplainResult explain(const ExplainConfig& config) {
   ExplainResult result{.claim = claim_of(config.product), .findings = {}};
@@ -232,8 +240,9 @@ ExplainResult explain(const ExplainConfig& config) {
   number_groups(result.findings);
   result.skipped = search.skipped(), result.seconds = config.seconds;
   result.evidence_bits = search.evidence().bits(config.product.out, config.product.acc);
-  if (explained(result.findings))
-    result.verdict = result.evidence_bits < result.needed_bits() ? ExplainVerdict::undecided : ExplainVerdict::explained;
+  if (!explained(result.findings)) return result;
+  result.choices = search.choices(result.findings);
+  result.verdict = result.evidence_bits < result.needed_bits() ? ExplainVerdict::undecided : ExplainVerdict::explained;
   return result;
 }
 

@@ -58,11 +58,12 @@ struct ExplainResult {
   std::size_t distinct = 0;         ///< ways to sum that differ from the claim on the sample, where the claim holds
   std::size_t sums = 0;             ///< ways to sum that were tried, where the claim holds
   std::uint64_t evidence_bits = 0;  ///< over all wrong elements: bits of the distance from the claim, counted in codes
+  std::uint64_t choices = 0;        ///< tiles of D of which the explanation chooses how they were summed
   double chance = 0;                ///< where none explains D: median share of a sample that single causes reproduce
 
   /// Elements that the claim reproduces.
   std::uint64_t equal() const { return count - wrong; }
-  /// With fewer bits, one of `tried` hypotheses may fit by chance: log2(tried), and 4 more for one in 16.
+  /// With fewer bits, one of `tried` hypotheses may fit by chance: log2(tried), 4 more for one in 16, and one for each choice.
   std::uint64_t needed_bits() const;
 };
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <map>
+#include <utility>
 
 #include "emu/encode.hpp"
 #include "emu/philox.hpp"
@@ -76,10 +78,7 @@ ReplayedOutputs::ReplayedOutputs(const MatmulData& data, const Kernel& claimed, 
   tensors::for_each_index(regions.size(), threads_, [&](std::size_t t) {
     const Region& region = regions[t];
     const std::vector<double> values = replay(data_, claimed, region);
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      const std::size_t row = region.rows[i / region.columns.size()], column = region.columns[i % region.columns.size()];
-      claimed_[(region.matrix * data_.shape.m + row) * data_.shape.n + column] = values[i];
-    }
+    for (std::size_t i = 0; i < values.size(); ++i) claimed_[place(region, i)] = values[i];
   });
   const std::size_t size = data.shape.m * data.shape.n;
   for (std::size_t i = 0; i < d_.size(); ++i) wrong_of_matrix_[i / size] += same(d_[i], claimed_[i]) ? 0 : 1;
@@ -128,12 +127,39 @@ Region ReplayedOutputs::sample(std::size_t outputs, std::size_t products) const 
   return region;
 }
 
+/// Where element i of a region stands in D.
+std::size_t ReplayedOutputs::place(const Region& region, std::size_t i) const noexcept {
+  const std::size_t row = region.rows[i / region.columns.size()], column = region.columns[i % region.columns.size()];
+  return (region.matrix * data_.shape.m + row) * data_.shape.n + column;
+}
+
+/// The outputs; of each tile that may have been computed in two ways those of the way that is nearer to D.
+std::vector<double> ReplayedOutputs::replayed(const Kernel& kernel, const Region& region) const {
+  std::vector<double> values = replay(data_, kernel, region);
+  if (!kernel.some) return values;
+  const SomeTiles& tile = *kernel.some;
+  Kernel other_kernel = kernel;
+  other_kernel.parts = tile.parts;
+  const std::vector<double> others = replay(data_, other_kernel, region);
+  const auto tile_of = [&](std::size_t i) {
+    return std::pair(region.rows[i / region.columns.size()] / tile.rows,
+                     region.columns[i % region.columns.size()] / tile.columns);
+  };
+  std::map<std::pair<std::size_t, std::size_t>, int> more;  // elements that the other way has right, less those of this one
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double wanted = d_[place(region, i)];
+    more[tile_of(i)] += (same(others[i], wanted) ? 1 : 0) - (same(values[i], wanted) ? 1 : 0);
+  }
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (more[tile_of(i)] > 0) values[i] = others[i];
+  return values;
+}
+
 Score ReplayedOutputs::score(const Kernel& kernel, const Region& region) const {
   Score score;
-  const std::vector<double> values = replay(data_, kernel, region);
+  const std::vector<double> values = replayed(kernel, region);
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::size_t row = region.rows[i / region.columns.size()], column = region.columns[i % region.columns.size()];
-    const std::size_t at = (region.matrix * data_.shape.m + row) * data_.shape.n + column;
+    const std::size_t at = place(region, i);
     const bool matches = same(values[i], d_[at]);
     score.matched += matches ? 1 : 0;
     score.matched_of_wrong += matches && !same(claimed_[at], d_[at]) ? 1 : 0;
@@ -150,6 +176,13 @@ Score ReplayedOutputs::score_all(const Kernel& kernel) const {
   Score total;
   for (const Score& part : scores) total.add(part);
   return total;
+}
+
+std::uint64_t ReplayedOutputs::choices(const Kernel& kernel) const {
+  if (!kernel.some) return 0;
+  const SomeTiles& tile = *kernel.some;
+  const auto& shape = data_.shape;
+  return std::uint64_t{shape.batch()} * ((shape.m + tile.rows - 1) / tile.rows) * ((shape.n + tile.columns - 1) / tile.columns);
 }
 
 std::vector<Region> ReplayedOutputs::tiles() const {

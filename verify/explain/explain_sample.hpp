@@ -51,9 +51,13 @@ class ReplayedOutputs {
   Score score(const Kernel& kernel, const Region& region) const;
   /// Replays a kernel on all of D.
   Score score_all(const Kernel& kernel) const;
+  /// How many tiles of D score_all() chooses one of two ways for.
+  std::uint64_t choices(const Kernel& kernel) const;
 
  private:
   std::vector<Region> tiles() const;
+  std::size_t place(const Region& region, std::size_t i) const noexcept;
+  std::vector<double> replayed(const Kernel& kernel, const Region& region) const;
 
   const MatmulData& data_;
   std::vector<double> d_, claimed_;

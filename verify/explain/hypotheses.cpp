@@ -88,15 +88,16 @@ std::size_t Claim::step() const {
 }
 
 std::vector<Hypothesis> single_hypotheses(const Claim& claim) {
-  return each_alone(together({engine_causes(claim, claim.a(), claim.b()), format_causes(claim), input_causes(claim),
-                              part_causes(claim), sum_causes(claim), result_causes(claim), order_causes(claim),
-                              block_causes(claim), end_causes(claim), epilogue_causes(claim), layout_causes(claim)}));
+  return each_alone(
+      together({engine_causes(claim, claim.a(), claim.b()), format_causes(claim), input_causes(claim), part_causes(claim),
+                library_causes(claim, true), sum_causes(claim), result_causes(claim), order_causes(claim), block_causes(claim),
+                end_causes(claim), epilogue_causes(claim), layout_causes(claim)}));
 }
 
 std::vector<Hypothesis> summation_hypotheses(const Claim& claim) {
   const auto accumulator = [](const Chain& chain) { return chain.engine ? chain.engine->accumulator : chain.accumulator; };
-  std::vector<Hypothesis> sums = each_alone(
-      together({engine_causes(claim, claim.a(), claim.b()), part_causes(claim), sum_causes(claim), order_causes(claim)}));
+  std::vector<Hypothesis> sums = each_alone(together({engine_causes(claim, claim.a(), claim.b()), part_causes(claim),
+                                                      library_causes(claim, false), sum_causes(claim), order_causes(claim)}));
   std::erase_if(sums, [&](const Hypothesis& hypothesis) {
     return accumulator(hypothesis.kernel(claim.kernel).chain) != accumulator(claim.kernel.chain);
   });
@@ -120,6 +121,7 @@ std::vector<Hypothesis> paired_hypotheses(const Claim& claim) {
   add_pairs(pairs, sums, others);
   add_pairs(pairs, others, results);
   add_pairs(pairs, orders, parts);
+  add_pairs(pairs, sum_causes(claim), library_causes(claim, false));
   return pairs;
 }
 

@@ -56,9 +56,11 @@ Claim claim_of(const products::Product& config);
 
 /// Every cause of one kind, the simplest first.
 std::vector<Cause> engine_causes(const Claim& claim, emu::Format a, emu::Format b);  ///< engines that take these formats
-std::vector<Cause> block_causes(const Claim& claim);     ///< the claimed engine with another block length or alignment
-std::vector<Cause> sum_causes(const Claim& claim);       ///< accumulators, rounded products, truncated additions
-std::vector<Cause> part_causes(const Claim& claim);      ///< split K, promotion, several accumulators
+std::vector<Cause> block_causes(const Claim& claim);  ///< the claimed engine with another block length or alignment
+std::vector<Cause> sum_causes(const Claim& claim);    ///< accumulators, rounded products, truncated additions
+std::vector<Cause> part_causes(const Claim& claim);   ///< split K, promotion, several accumulators
+/// Blocks of K as libraries of the CPU cut it, and several accumulators in a block
+std::vector<Cause> library_causes(const Claim& claim, bool with_accumulators);
 std::vector<Cause> order_causes(const Claim& claim);     ///< orders of K
 std::vector<Cause> end_causes(const Claim& claim);       ///< products left out or taken twice
 std::vector<Cause> format_causes(const Claim& claim);    ///< inputs rounded to another format

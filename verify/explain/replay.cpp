@@ -79,7 +79,8 @@ class Replay {
     const std::size_t step = engine ? static_cast<std::size_t>(std::max(engine->products, 1)) : 1;
     const std::vector<ChainPieces> chains = cut(order, kernel_.parts, step, block());
     const std::vector<Float> start = starts_from_c() ? c_ : std::vector<Float>(region_.count());
-    if (chains.size() == 1 && chains.front().size() == 1 && block() == 0 && !kernel_.parts.sum_format)
+    if (chains.size() == 1 && chains.front().size() == 1 && block() == 0 && !kernel_.parts.sum_format &&
+        kernel_.parts.blocks.length == 0)
       return chain_sums(kernel_.chain, operands_, chains.front().front(), start);
     std::vector<std::vector<Float>> sums;
     for (const ChainPieces& chain : chains) sums.push_back(sum_of(chain));
@@ -88,6 +89,11 @@ class Replay {
 
   std::vector<Float> sum_of(const ChainPieces& pieces) const {
     std::vector<Float> sum(region_.count());
+    if (kernel_.parts.blocks.length != 0) {
+      std::vector<std::vector<Float>> lanes;
+      for (const auto& piece : pieces) lanes.push_back(chain_sums(kernel_.chain, operands_, piece, {}));
+      return reduced(std::move(sum), lanes, Reduction::pairwise);
+    }
     for (const auto& piece : pieces) {
       if (kernel_.parts.carried) {
         sum = chain_sums(kernel_.chain, operands_, piece, sum);

@@ -79,6 +79,13 @@ struct Epilogue {
   emu::RoundingOptions rounding = {};     ///< the last one
 };
 
+/// Tiles of the output, some of which a kernel cuts K for in another way, as the kernels of a library do at the edges of
+/// theirs.
+struct SomeTiles {
+  std::size_t rows = 1, columns = 1;  ///< extents of a tile
+  Parts parts = {};                   ///< how K is cut for some of them
+};
+
 /// The arithmetic of a kernel.
 struct Kernel {
   OperandPath a, b;                     ///< what becomes of the operands
@@ -86,6 +93,7 @@ struct Kernel {
   bool result_transposed = false;       ///< D is stored transposed; square
   KOrder order;                         ///< in which products are added
   Parts parts;                          ///< how K is cut
+  std::optional<SomeTiles> some = {};   ///< tiles for which it is cut otherwise; which ones D alone says
   Chain chain;                          ///< how a part is summed
   emu::Format c_format = emu::float32;  ///< C is rounded to it first
   Epilogue epilogue;                    ///< what follows the sum
@@ -107,7 +115,7 @@ struct Region {
   std::size_t count() const noexcept { return rows.size() * columns.size(); }
 };
 
-/// What a kernel returns there, row-major.
+/// What a kernel returns there, row-major; it cuts K as `parts` says everywhere.
 std::vector<double> replay(const MatmulData& data, const Kernel& kernel, const Region& region);
 
 }  // namespace ulpscope::verify

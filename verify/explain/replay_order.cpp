@@ -36,6 +36,26 @@ std::vector<std::size_t> in_blocks(std::span<const std::size_t> ks, KOrder::Kind
   return out;
 }
 
+/// The products of one block, by accumulator.
+ChainPieces lanes_of(std::span<const std::size_t> block, std::size_t lanes) {
+  constexpr std::size_t unroll = 8;
+  ChainPieces pieces(lanes);
+  const std::size_t in_turns = block.size() / unroll * unroll;
+  for (std::size_t i = 0; i < block.size(); ++i) pieces[i < in_turns ? i % lanes : 0].push_back(block[i]);
+  std::erase_if(pieces, [](const std::vector<std::size_t>& piece) { return piece.empty(); });
+  return pieces;
+}
+
+std::vector<ChainPieces> cut_in_blocks(std::span<const std::size_t> order, const KBlocks& blocks) {
+  std::vector<ChainPieces> chains;
+  std::size_t begin = 0;
+  for (const std::size_t end : block_ends(blocks, order.size())) {
+    chains.push_back(lanes_of(order.subspan(begin, end - begin), blocks.lanes));
+    begin = end;
+  }
+  return chains;
+}
+
 std::vector<std::vector<std::size_t>> chains_of(std::span<const std::size_t> order, const Parts& parts, std::size_t step) {
   std::vector<emu::KPart> cuts;
   if (parts.lanes > 1)
@@ -73,7 +93,21 @@ std::vector<std::size_t> indices(const KOrder& order, std::size_t k) {
   return strided;
 }
 
+std::vector<std::size_t> block_ends(const KBlocks& blocks, std::size_t k) {
+  std::vector<std::size_t> ends;
+  std::size_t begin = 0;
+  while (begin < k) {
+    const std::size_t left = k - begin, of = std::max<std::size_t>(blocks.halved_to, 1);
+    const bool halved = blocks.halved_to != 0 && left > blocks.length && left < 2 * blocks.length;
+    const std::size_t half = of == 1 ? (left + 1) / 2 : (left / 2 + of - 1) / of * of;
+    begin += std::min(left, halved ? half : blocks.length);
+    ends.push_back(begin);
+  }
+  return ends;
+}
+
 std::vector<ChainPieces> cut(std::span<const std::size_t> order, const Parts& parts, std::size_t step, std::size_t block) {
+  if (parts.blocks.length != 0 && !order.empty()) return cut_in_blocks(order, parts.blocks);
   std::vector<ChainPieces> cut_chains;
   for (const std::vector<std::size_t>& chain : chains_of(order, parts, step)) {
     ChainPieces pieces;

@@ -33,6 +33,20 @@ std::vector<std::size_t> indices(const KOrder& order, std::size_t k);
 
 using emu::Reduction;
 
+/// How the loops of a library cut K: into blocks that are summed from zero, one after another, and added to what is there.
+struct KBlocks {
+  std::size_t length = 0;  ///< of a block; 0: no blocks
+  std::size_t halved_to =
+      0;  ///< what is left, if longer than a block and shorter than two, becomes two: a half that is rounded up
+          ///< to a multiple of this, and the rest; 0: a block, and the rest (OpenBLAS, driver/level3)
+  std::size_t lanes =
+      1;  ///< accumulators of a block, added pairwise: they take turns while 8 products are left, then the first has all
+
+  bool operator==(const KBlocks&) const = default;
+};
+/// Ends of the blocks of 0 .. k - 1, ascending. Precondition: blocks.length > 0.
+std::vector<std::size_t> block_ends(const KBlocks& blocks, std::size_t k);
+
 /// The chains into which an order is cut.
 struct Parts {
   std::size_t split = 1;    ///< chains of equal length, each a multiple of the step
@@ -42,13 +56,14 @@ struct Parts {
   Reduction reduction = Reduction::ascending;  ///< how sums of chains are added
   std::optional<emu::Format> sum_format = {};  ///< what the sum of a chain is rounded to
   std::optional<emu::Format> carried = {};     ///< with `promote`: a piece starts from the sum so far, rounded to this
+  KBlocks blocks = {};                         ///< a chain each, in place of all above but `reduction` and `sum_format`
 };
 
 /// A chain: pieces, each summed from zero.
 using ChainPieces = std::vector<std::vector<std::size_t>>;
 
 /// Chains of `order` for an engine that takes `step` products at a time. Pieces end, in addition, where the index enters
-/// another block of `block` (0: no blocks). At least one chain with one piece.
+/// another block of `block` (0: no blocks), unless `parts.blocks` cuts them. At least one chain with one piece.
 std::vector<ChainPieces> cut(std::span<const std::size_t> order, const Parts& parts, std::size_t step, std::size_t block);
 
 /// The sum of equally long vectors, element by element, each addition rounded to nearest even in Float. `start` is first.
