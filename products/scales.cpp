@@ -83,7 +83,7 @@ MatmulScales fit_scales(const tensors::Tensor& scale, const MatmulInput& operand
   scale.source->read(0, std::span(values));
   scales.values.resize(values.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::size_t size = count.lines * count.k, grid = i / size, at = i % size;
+    const std::size_t size = count.lines * count.k, grid = i / size, at = i % size;  // NOLINT: no count is 0 here
     const std::size_t to = stored_by_k ? at % count.lines * count.k + at / count.lines : at;
     scales.values[grid * size + to] = static_cast<float>(values[i]);
   }

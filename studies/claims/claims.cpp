@@ -80,12 +80,12 @@ Judgement bf16_precision(const ClaimsRequest& request) {
 /// The share of decimals with `count` digits in [low, high] that come back: printed with as many, the rounded number is the
 /// same.
 double decimals_kept(emu::Format format, int count, double low, double high) {
-  const double first = count == 3 ? 100 : 1000;
+  const int first = count == 3 ? 100 : 1000;
   std::uint64_t kept = 0, all = 0;
   for (int k = -12; k <= 6; ++k) {
     double unit = 1;  // 10^|k|, exact
     for (int i = 0; i < std::abs(k); ++i) unit *= 10;
-    for (double m = first; m < 10 * first; ++m) {
+    for (int m = first; m < 10 * first; ++m) {
       const double x = k < 0 ? m / unit : m * unit;
       if (x < low || x > high) continue;
       ++all;

@@ -21,7 +21,8 @@ Code number_code(Format format, int exponent, Code fraction, bool negative) {
   const int least = format.min_exponent();
   if (exponent > format.max_exponent()) return format.max_finite_code() | sign;
   if (exponent >= least || !format.has_subnormals()) {
-    const auto field = static_cast<Code>(std::max(exponent, least) + format.bias);
+    const int biased = std::max(exponent, least) + format.bias;
+    const auto field = static_cast<Code>(biased);
     const Code code = field << format.fraction_bits | (fraction & format.fraction_mask());
     return std::min(code, format.max_finite_code()) | sign;
   }

@@ -42,7 +42,8 @@ struct Moments {
   double x = 0, y = 0, xx = 0, xy = 0, yy = 0;
 
   explicit Moments(std::span<const double> points) {
-    const auto count = static_cast<double>(points.size() / 2);
+    const std::size_t pairs = points.size() / 2;
+    const auto count = static_cast<double>(pairs);
     for (std::size_t i = 0; i + 1 < points.size(); i += 2) x += points[i] / count, y += points[i + 1] / count;
     for (std::size_t i = 0; i + 1 < points.size(); i += 2) {
       const double dx = points[i] - x, dy = points[i + 1] - y;

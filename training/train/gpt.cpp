@@ -52,7 +52,8 @@ Variable attention(Tape<Real>& tape, const std::string& layer, ParametersInOrder
     return by_heads(tape, slice(tape, all, 1, i * width, (i + 1) * width), sequences, context, heads);
   };
   const Variable q = part(0), k = part(1), v = part(2);
-  const double scale = 1 / std::sqrt(static_cast<double>(width / heads));
+  const std::size_t width_of_head = width / heads;
+  const double scale = 1 / std::sqrt(static_cast<double>(width_of_head));
   const auto product = [&](const char* name, Variable a, Variable b, Transpose transpose) {
     tape.enter(layer + name);
     const Variable made = matmul(tape, a, b, transpose, "attention");

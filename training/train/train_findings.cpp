@@ -3,6 +3,7 @@
 #include "training/train/train_findings.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <set>
 
@@ -46,7 +47,7 @@ std::vector<reports::Finding> train_findings(const std::vector<RunResult>& runs,
     const std::vector<double> losses = t.of(final_loss);
     std::string text = t.recipe + ": ";
     if (failed > 0)
-      text += std::to_string(static_cast<int>(failed * static_cast<double>(t.runs.size()) + 0.5)) + " of " +
+      text += std::to_string(std::lround(failed * static_cast<double>(t.runs.size()))) + " of " +
               std::to_string(t.runs.size()) + " runs diverged";
     else
       text += "loss " + digits(mean_of(losses), 4) + (losses.size() > 1 ? " +- " + digits(deviation_of(losses), 2) : "");

@@ -68,7 +68,8 @@ reports::Table summary_table(const std::vector<RunResult>& runs) {
     std::vector<reports::NamedCell> cells{
         {"recipe", t.recipe},
         {"runs", whole(t.runs.size())},
-        {"diverged", whole(static_cast<std::uint64_t>(mean_of(t.of(diverged)) * static_cast<double>(t.runs.size()) + 0.5))},
+        {"diverged",
+         whole(static_cast<std::uint64_t>(std::llround(mean_of(t.of(diverged)) * static_cast<double>(t.runs.size()))))},
         {"final_loss", cell(mean_of(losses))},
         {"final_loss_sd", cell(losses.size() < 2 ? std::nan("") : deviation_of(losses))},
         {"gap_to_float32", cell(gap)},

@@ -123,7 +123,8 @@ MatmulCase generate_signed_zero(const CaseRequest& request) {
   if (underflows)
     for (std::size_t j = 0; j < request.n; ++j)
       made.b[(request.k - 1) * request.n + j] = static_cast<float>(power(least.factors.b));
-  made.facts.push_back({"underflowing_rows", underflows ? static_cast<double>(request.m / 4) : 0.0,
+  const std::size_t quarter = request.m / 4;
+  made.facts.push_back({"underflowing_rows", underflows ? static_cast<double>(quarter) : 0.0,
                         "rows 3, 7, 11 ...: negative results too small for the output format"});
   return made;
 }
