@@ -72,6 +72,8 @@ std::string subnormals(const emu::Engine& engine) {
 
 std::string scales(const emu::EngineMode& mode) {
   const emu::Engine& engine = mode.model;
+  if (const auto greatest = emu::greatest_lscale(mode))
+    return "2^-lscale of products, lscale 0 to " + std::to_string(*greatest);
   if (engine.scales == emu::EngineScales::none) return "none";
   const std::string of = engine.scales == emu::EngineScales::products ? " of products" : " of group sums";
   return emu::format_name(mode.scale_format) + ":" + std::to_string(engine.scale_products) + of;

@@ -94,6 +94,8 @@ struct Engine {
   bool input_zeros_are_positive = false;   ///< of a, b and c: -0 and what became -0 lose their signs
   /// A product of 2^(emax + 1) or more, emax of the accumulator's format, is infinite before it is summed.
   bool products_overflow = false;
+  /// Products are multiplied by 2^product_exponent before they are summed. On Arm minus FPMR.LSCALE (DDI 0487, FPMR).
+  int product_exponent = 0;
   /// Results below the least normal number when rounded without a least exponent (IEEE 754-2019, 7.5: tiny after rounding),
   /// after every rounding; the sign stays.
   bool subnormal_results_are_zero = false;

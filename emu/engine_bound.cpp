@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "emu/error_losses.hpp"
+#include "emu/products/scaled_operands.hpp"
 
 namespace ulpscope::emu {
 namespace {
@@ -234,10 +235,30 @@ class Steps {
   bool joined_ = false;  ///< c has been among the terms
 };
 
+/// The bound of an engine that multiplies products by a power of two: that of one that multiplies operands instead. P is
+/// smaller by that power, and so is what is lost whatever P is; what the sums are multiplied back by is exact, and C joins them
+/// afterwards.
+std::optional<ErrorBound> bound_of_scaled(const Engine& engine, Format a, Format b, std::size_t k, Chain chain) {
+  const detail::OperandExponents exponents(engine);
+  const double back = bounded_power_of_two(-engine.product_exponent);
+  if (chain.has_c) ++chain.epilogue;
+  chain.has_c = false;
+  chain.largest_a *= bounded_power_of_two(exponents.a);
+  chain.largest_b *= bounded_power_of_two(exponents.b);
+  // Scales in software meet the sums before they are multiplied back, the epilogue after that.
+  const bool before = chain.scale_products > 0 || chain.epilogue == 0;
+  if (!before) chain.largest_scale *= back;
+  auto bound = engine_bound(detail::without_product_exponent(engine), detail::times_power_of_two(a, exponents.a),
+                            detail::times_power_of_two(b, exponents.b), k, chain);
+  if (bound && before) bound->absolute *= back;
+  return bound;
+}
+
 }  // namespace
 
 std::optional<ErrorBound> engine_bound(const Engine& engine, Format a, Format b, std::size_t k, const Chain& chain) {
   if (k == 0) return ErrorBound{};
+  if (engine.product_exponent != 0) return bound_of_scaled(engine, a, b, k, chain);
   const bool whole = engine.products == Stage::all;
   const auto parts = detail::sum_parts(k, whole ? 1 : static_cast<std::size_t>(engine.products), engine.accumulator, chain);
   const std::size_t products = whole ? parts.length : static_cast<std::size_t>(engine.products);

@@ -35,6 +35,10 @@ ULPSCOPE_HD inline EngineTerm taken_in(const Engine& engine, Format format, Code
 ULPSCOPE_HD inline EngineTerm product_of(const Engine& engine, const EngineTerm& x, const EngineTerm& y) {
   if (engine.nan_result == NanResult::signaling_operand && y.signaling && !x.signaling) return y;
   EngineTerm product = multiply(x, y);
+  if (product.significand != 0) {
+    product.last += engine.product_exponent;
+    product.exponent += engine.product_exponent;
+  }
   if (engine.products_overflow && product.kind == EngineTerm::number && product.significand != 0) {
     const int exponent = 127 - leading_zeros(product.significand) + product.last;
     if (exponent > engine.accumulator.max_exponent()) product.kind = EngineTerm::infinite;

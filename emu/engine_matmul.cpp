@@ -19,6 +19,7 @@
 #include "emu/products/exact_tiles.hpp"
 #include "emu/products/operands.hpp"
 #include "emu/products/plan.hpp"
+#include "emu/products/scaled_operands.hpp"
 #include "emu/products/tiles.hpp"
 #include "emu/products/workspace.hpp"
 #include "emu/tasks.hpp"
@@ -173,6 +174,11 @@ void engine_matmul(const EngineMatmul<float>& problem, std::span<float> d, Matmu
   check(problem, d.size());
   d = d.first(problem.a.rows() * problem.b.columns());
   detail::Workspace& memory = workspace.memory();
+  if (problem.engine.product_exponent != 0) {
+    memory.a.check("A", problem.a, true, problem.threads);
+    memory.b.check("B", problem.b, false, problem.threads);
+    return engine_matmul(detail::with_scaled_operands(problem, memory.scaled_a, memory.scaled_b), d, workspace);
+  }
   const detail::MatmulPlan& plan = memory.plans.of(problem);
   if (is_exact_product(problem.engine)) {
     memory.a.check("A", problem.a, true, problem.threads);
@@ -189,10 +195,14 @@ void engine_matmul(const EngineMatmul<float>& problem, std::span<float> d, Matmu
   if (problem.out != float32) round_to(problem.out, std::span<const float>(d), d);
 }
 
-void engine_matmul(const EngineMatmul<double>& problem, std::span<double> d, MatmulWorkspace&) {
+void engine_matmul(const EngineMatmul<double>& problem, std::span<double> d, MatmulWorkspace& workspace) {
   check(problem, d.size());
   check_values("A", problem.a, problem.threads);
   check_values("B", problem.b, problem.threads);
+  if (problem.engine.product_exponent != 0) {
+    std::vector<double> a, b;
+    return engine_matmul(detail::with_scaled_operands(problem, a, b), d, workspace);
+  }
   d = d.first(problem.a.rows() * problem.b.columns());
   const auto parts = parts_of(problem);
   if (detail::adds_in_doubles(problem.engine)) {

@@ -52,6 +52,9 @@ struct ScaleGrid {
 /// The chain starts from C, unless `beta` is given. Where K is cut in parts (by `promote`, by `split_k`, or because scales that
 /// the engine does not apply itself change along K), each part is a chain from 0; the parts are added in float32 (float64 for
 /// float64), ascending, to nearest even, beginning with C or 0.
+///
+/// Where the engine multiplies products by 2^product_exponent, sums are multiplied back by 2^-product_exponent, as by a scale
+/// of all of A: D stays A * B, and C is added to it afterwards.
 template <class Float>
 struct EngineMatmul {
   Engine engine;                         ///< what multiplies and sums

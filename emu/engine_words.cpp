@@ -41,12 +41,12 @@ constexpr std::string_view block_prefix = "block:";
 constexpr int most_products = 4096, most_fraction_bits = 60;
 
 /// The integer that `word` is, between the bounds.
-int integer(std::string_view key, std::string_view word, int least, int most) {
+int integer(std::string_view key, std::string_view word, int least, int most, std::string_view engine = "block") {
   int value = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
   if (error != std::errc{} || end != word.data() + word.size() || value < least || value > most)
-    throw Error("engine block: " + std::string(key) + "=" + std::string(word) + ": give an integer from " +
-                std::to_string(least) + " to " + std::to_string(most));
+    throw Error("engine " + std::string(engine) + ": " + std::string(key) + "=" + std::string(word) +
+                ": give an integer from " + std::to_string(least) + " to " + std::to_string(most));
   return value;
 }
 
@@ -104,6 +104,24 @@ Engine parse_block(std::string_view words, Format accumulator) {
   return engine;
 }
 
+/// A named engine, perhaps with an lscale.
+Engine parse_named(std::string_view words, const EngineRequest& request) {
+  const std::string_view name = engine_name(words);
+  const EngineMode& mode = find_engine(name, request);
+  Engine engine = mode.model;
+  if (name.size() == words.size()) return engine;
+  constexpr std::string_view key = "lscale";
+  const auto greatest = greatest_lscale(mode);
+  std::string_view word = words.substr(name.size() + 1);
+  if (!greatest)
+    throw Error("engine " + std::string(name) + ": takes no '" + std::string(word) + "'; only arm_fp8 takes lscale");
+  if (!word.starts_with(key) || word.substr(key.size(), 1) != "=")
+    throw Error("engine " + std::string(name) + ": '" + std::string(word) + "' is not lscale=N, as in arm_fp8:lscale=4");
+  word.remove_prefix(key.size() + 1);
+  engine.product_exponent = -integer(key, word, 0, *greatest, name);
+  return engine;
+}
+
 }  // namespace
 
 std::string_view name_of(Evidence evidence) noexcept {
@@ -144,8 +162,16 @@ const EngineMode& find_engine(std::string_view name, const EngineRequest& reques
               " into " + format_name(request.accumulator) + "; it has " + possible);
 }
 
+std::optional<int> greatest_lscale(const EngineMode& mode) noexcept {
+  constexpr int bits = 7, bits_into_float16 = 4;
+  if (!mode.engine.starts_with("arm_fp8")) return std::nullopt;
+  return (1 << (mode.model.accumulator == float16 ? bits_into_float16 : bits)) - 1;
+}
+
+std::string_view engine_name(std::string_view words) noexcept { return words.substr(0, words.find(':')); }
+
 Engine parse_engine(std::string_view words, const EngineRequest& request) {
-  if (!words.starts_with(block_prefix)) return find_engine(words, request).model;
+  if (!words.starts_with(block_prefix)) return parse_named(words, request);
   if (request.scales != EngineScales::none) throw Error("engine block: takes no block scales of its own");
   return parse_block(words.substr(block_prefix.size()), request.accumulator);
 }

@@ -365,6 +365,11 @@ constexpr std::array modes{
     EngineMode{"arm_fp8/fmmla", bytes, true, fused_bytes(8, float32), "FMMLA", Evidence::published, arm_manual},
     EngineMode{"arm_fp8/fmmla", bytes, true, fused_bytes(4, float16), "FMMLA", Evidence::published, arm_manual},
 
+    // Two fused pairs, their sum, and that and c; FPCR.DN = 1. The same as pairwise sums of four where products are floats.
+    EngineMode{"arm_fmmla", half, false, with_default_nan(pairwise(4)), "FMMLA", Evidence::published, arm_manual},
+    EngineMode{"arm_fmmla", singles, false, with_default_nan(pairwise(2)), "FMMLA", Evidence::published, arm_manual},
+    EngineMode{"arm_fmmla", doubles, false, with_default_nan(pairwise(2, float64)), "FMMLA", Evidence::published, arm_manual},
+
     EngineMode{"arm_fma", half, false, with_arm_nans(fma_chain(float16)), "FMLA", Evidence::emulator, arm_and_qemu},
     EngineMode{"arm_fma", half, false, with_arm_nans(fma_chain(float32)), "FMLAL, FMLAL2", Evidence::emulator, arm_and_qemu},
     EngineMode{"arm_fma", brain, false, with_arm_nans(fma_chain(float32)), "BFMLALB, BFMLALT", Evidence::emulator,
@@ -395,6 +400,8 @@ constexpr std::array unknown{
                   "AMD RDNA3 ISA: 16 products; nothing of cuts and roundings"},
     UnknownEngine{"rdna4", "float16|bfloat16|float8_e4m3fn|float8_e5m2", "float32", "v_wmma_f32_16x16x16",
                   "AMD RDNA4 ISA: 16 products; nothing of cuts and roundings"},
+    UnknownEngine{"arm_f16mm", "float16", "float16", "FMMLA",
+                  "Arm FEAT_F16MM: float16 results; nothing found of the roundings in between"},
     UnknownEngine{"tpu", "bfloat16", "float32", "MXU",
                   "doi 10.1145/3360307: exact products, float32 sums; nothing of their order"},
     UnknownEngine{"apple_gpu", "float16|bfloat16|float32", "float32", "simdgroup_multiply_accumulate",

@@ -79,7 +79,15 @@ struct EngineRequest {
 /// @throws Error naming the closest engines, or the formats that the engine has.
 const EngineMode& find_engine(std::string_view name, const EngineRequest& request);
 
-/// An engine from words: the name of one, or `block:n=16,f=25,out=rz` with the keys
+/// The greatest `lscale` of an engine that scales products down: what UInt(FPMR.LSCALE) can be into float32, and
+/// UInt(FPMR.LSCALE<3:0>) into float16 (Arm DDI 0487, FPMR and the instructions); nothing where an engine does not.
+std::optional<int> greatest_lscale(const EngineMode& mode) noexcept;
+
+/// The name in words for parse_engine(): `arm_fp8` of `arm_fp8:lscale=4`; of `block:...` `block`.
+std::string_view engine_name(std::string_view words) noexcept;
+
+/// An engine from words: the name of one; `arm_fp8:lscale=4`, whose products are multiplied by 2^-4 (of all names that begin
+/// with `arm_fp8`, from 0 to greatest_lscale()); or `block:n=16,f=25,out=rz` with the keys
 ///   n      products of a step
 ///   f      fraction bits of the alignment; `exact` for no cut at all
 ///   out    rounding of the result: rz, rn, or any other rounding mode

@@ -33,6 +33,8 @@ emu::Format result_format(const EmulatedProduct& product) {
 
 void check_shapes(const EmulatedProduct& product, std::size_t result_bytes) {
   const auto& [a, b, c] = product.product;
+  if (product.engine.product_exponent != 0)
+    throw Error("an engine that scales products is emulated on the processor alone: nothing multiplies its sums back here");
   if (a.columns != b.rows)
     throw Error("A has " + std::to_string(a.columns) + " columns and B " + std::to_string(b.rows) + " rows");
   const auto check = [](const char* name, std::size_t codes, std::size_t bytes, std::size_t have) {

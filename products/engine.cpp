@@ -18,8 +18,9 @@ bool takes(const emu::EngineMode& mode, emu::Format a, emu::Format b) {
   return takes_one(a) && takes_one(b) && (mode.mixed || a == b);
 }
 
-/// The mode that emu::find_engine would find, if there is one.
-const emu::EngineMode* find_mode(std::string_view name, const emu::EngineRequest& request) {
+/// The mode that emu::parse_engine would take, if there is one.
+const emu::EngineMode* find_mode(std::string_view word, const emu::EngineRequest& request) {
+  const std::string_view name = emu::engine_name(word);
   for (const emu::EngineMode& mode : emu::engine_modes())
     if (mode.engine == name && takes(mode, request.a, request.b) && mode.model.accumulator == request.accumulator &&
         mode.model.scales == request.scales &&
@@ -64,7 +65,8 @@ emu::Format default_accumulator(const std::string& word, emu::Format a, emu::For
   if (a == emu::float64 || b == emu::float64) return emu::float64;
   if (find_mode(word, {a, b, emu::float32}) != nullptr) return emu::float32;
   for (const emu::EngineMode& mode : emu::engine_modes())
-    if (mode.engine == word && mode.model.scales == emu::EngineScales::none && takes(mode, a, b)) return mode.model.accumulator;
+    if (mode.engine == emu::engine_name(word) && mode.model.scales == emu::EngineScales::none && takes(mode, a, b))
+      return mode.model.accumulator;
   return emu::float32;
 }
 
@@ -74,7 +76,8 @@ ChosenEngine choose_engine(const std::string& word, const emu::EngineRequest& re
   chosen.word = word;
   chosen.exact = word == "exact";
   const bool scaled = scale_a || scale_b;
-  const emu::EngineMode* const scaling = scaled ? scaling_mode(word, request, scale_a, scale_b, k) : nullptr;
+  const bool plain = emu::engine_name(word) == word;
+  const emu::EngineMode* const scaling = scaled && plain ? scaling_mode(word, request, scale_a, scale_b, k) : nullptr;
   chosen.scaled_by = !scaled ? ScaledBy::none : scaling != nullptr ? ScaledBy::engine : ScaledBy::software;
   chosen.model = scaling != nullptr ? scaling->model : emu::parse_engine(word, request);
   const emu::EngineMode* const mode = scaling != nullptr ? scaling : find_mode(word, request);

@@ -87,6 +87,7 @@ std::optional<StagesPlan> stages_plan(const Engine& engine, Format a, Format b, 
                         a.max_exponent() + b.max_exponent() < float32.max_exponent() - 1;
   plan.products = engine.products == Stage::all ? std::max<std::size_t>(length, 1) : static_cast<std::size_t>(engine.products);
   if (engine.accumulator != float32 && engine.accumulator != float16) return std::nullopt;
+  if (engine.product_exponent != 0) return std::nullopt;  // scaled operands are what kernels take
 
   if (engine.scales != EngineScales::none) {
     plan.scale_products = static_cast<std::size_t>(engine.scale_products);

@@ -59,6 +59,7 @@ class Workspace {
  public:
   Plans plans;
   CheckedOperand a, b;  ///< of the product at hand
+  std::vector<float> scaled_a, scaled_b;  ///< operands that are multiplied in the place of their products
 
   /// A tile that nobody else has until give_back().
   std::unique_ptr<Tile> take_tile() {

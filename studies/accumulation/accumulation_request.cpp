@@ -26,7 +26,8 @@ std::vector<emu::Format> formats_of(const std::string& engine, emu::Format acc) 
   std::vector<emu::Format> out;
   for (const emu::Format in : {emu::e4m3, emu::e5m2, emu::float16, emu::bfloat16, emu::tf32})
     for (const emu::EngineMode& mode : emu::engine_modes())
-      if (mode.engine == engine && mode.model.accumulator == acc && mode.model.scales == emu::EngineScales::none &&
+      if (mode.engine == emu::engine_name(engine) && mode.model.accumulator == acc &&
+          mode.model.scales == emu::EngineScales::none &&
           (mode.inputs.empty() || std::find(mode.inputs.begin(), mode.inputs.end(), in) != mode.inputs.end())) {
         out.push_back(in);
         break;

@@ -131,6 +131,42 @@ TEST_CASE("operands that all lose the same need not obey the model of random err
   CHECK(observed.error > emu::probable(bound, 1e-3) * observed.magnitude);
 }
 
+TEST_CASE("a product that lscale makes half the least number is lost, as much as the bound allows", "[emu][bound]") {
+  struct Case {
+    emu::Format acc;
+    int lscale;
+    double a, b;
+  };
+  for (const char* const name : {"arm_fp8", "arm_fp8/fmlal", "arm_fp8/fmmla"})
+    for (const Case& x : {Case{emu::float16, 15, 0x1p-5, 0x1p-5}, Case{emu::float32, 127, 0x1p-12, 0x1p-11}}) {
+      EngineMode mode = emu::find_engine(name, {emu::e5m2, emu::e5m2, x.acc});
+      mode.model.product_exponent = -x.lscale;
+      const BoundProblem p{mode.model, emu::e5m2, emu::e5m2, 1, 1, 1, {x.a}, {x.b}, {}, {}, {}};
+      Tally tally;
+
+      judge(p, tally);
+
+      CAPTURE(name, x.lscale);
+      CHECK(test::product_on_engine(p).front() == 0);
+      CHECK(tally.closest > 0.99);
+      CHECK(tally.closest <= 1);
+    }
+}
+
+TEST_CASE("c joins a sum that lscale scaled down by a rounding of its own", "[emu][bound]") {
+  // 1 + 2^-24 is a tie, and so is what comes of it and c.
+  EngineMode mode = emu::find_engine("arm_fp8", {emu::e5m2, emu::e5m2});
+  mode.model.product_exponent = -20;
+  const BoundProblem p{mode.model, emu::e5m2, emu::e5m2, 1, 1, 2, {1, 0x1p-12}, {1, 0x1p-12}, {0x1p-24}, {}, {.has_c = true}};
+  Tally tally;
+
+  judge(p, tally);
+
+  CHECK(test::product_on_engine(p).front() == 1);
+  CHECK(tally.closest > 0.99);
+  CHECK(tally.closest <= 1);
+}
+
 TEST_CASE("bounds are those of the derivation", "[emu][bound]") {
   const auto relative = [](const char* name, emu::Format in, emu::Format acc, std::size_t k, const Chain& chain = {}) {
     return emu::engine_bound(emu::find_engine(name, {in, in, acc}).model, in, in, k, chain)->relative;

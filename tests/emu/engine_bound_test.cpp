@@ -73,6 +73,30 @@ TEST_CASE("no error exceeds its bound: engines, formats, lengths, parts and kind
   CHECK(all.judged > 50'000);
 }
 
+TEST_CASE("no error exceeds its bound where products are scaled down", "[emu][bound]") {
+  std::uint64_t seed = 500;
+  Tally tally;
+  for (const EngineMode& unscaled : emu::engine_modes()) {
+    const auto greatest = emu::greatest_lscale(unscaled);
+    if (!greatest) continue;
+    for (const int lscale : {1, 6, 15, 64, 110, 127}) {
+      if (lscale > *greatest) continue;
+      EngineMode mode = unscaled;
+      mode.model.product_exponent = -lscale;
+      for (const auto& [a, b] : formats_of(mode))
+        for (const Values values : test::all_values)
+          for (const std::size_t k : {1U, 64U, 200U})
+            for (const Chain& chain : chains_for(mode.model, k)) {
+              CAPTURE(mode.engine, lscale, emu::format_name(a), emu::format_name(mode.model.accumulator),
+                      static_cast<int>(values), k, chain.promote, chain.split_k, chain.has_c);
+              judge(test::bound_problem({&mode, a, b, values, k}, chain, ++seed), tally);
+            }
+    }
+  }
+  CHECK(tally.judged > tally.elements * 3 / 4);
+  CHECK(tally.judged > 10'000);
+}
+
 TEST_CASE("no error exceeds its bound in long sums", "[emu][bound]") {
   std::uint64_t seed = 1000;
   Tally tally;

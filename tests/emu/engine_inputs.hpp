@@ -217,7 +217,7 @@ class EngineInputs {
 
   /// Scales near one, anywhere, at the ends, tiny together, near each other or not; now and then a NaN. The levels follow.
   void append_scales(Operands& x) {
-    scale_exponent_ = 0;
+    scale_exponent_ = mode_.model.product_exponent;
     if (mode_.model.scales == emu::EngineScales::none) return;
     const emu::Format f = mode_.scale_format;
     const auto block = static_cast<std::size_t>(mode_.model.scale_products);

@@ -162,6 +162,31 @@ TEST_CASE("a changed unit that no processor here has is found") {
   for (const auto* name : {"arm_fp8", "arm_fp8/fmmla"})
     CHECK(is_found(name, quarter, [](Engine& e) { e.products = e.stages[0].terms = e.products * 2; }));
   CHECK(is_found("cdna2/bf16", brain, [](Engine& e) { e.products = e.stages[0].terms = 4; }));
+  CHECK(is_found("arm_fmmla", half, [](Engine& e) { e.products = e.stages[0].terms = 2; }));
+  CHECK(is_found("arm_fmmla", half, [](Engine& e) { e.stages[0].summing = emu::Summing::sequential; }));
+  CHECK(is_found("arm_fmmla", half, [](Engine& e) { e.stages[0].summing = emu::Summing::exact; }));
+  constexpr emu::EngineRequest single{.a = emu::float32, .b = emu::float32};
+  CHECK(is_found("arm_fmmla", single, [](Engine& e) { e.products = e.stages[0].terms = 4; }));
+  CHECK(is_found("arm_fmmla", single, [](Engine& e) { e.stages[0].summing = emu::Summing::sequential; }));
+}
+
+TEST_CASE("an lscale that is off by one, or is not there, is found") {
+  for (const auto accumulator : {emu::float32, emu::float16}) {
+    for (const char* const name : {"arm_fp8", "arm_fp8/fmlal", "arm_fp8/fmmla"}) {
+      for (const int lscale : {0, 1, 5, 15}) {
+        const emu::EngineRequest request{.a = emu::e5m2, .b = emu::e4m3, .accumulator = accumulator};
+        emu::EngineMode mode = emu::find_engine(name, request);
+        mode.model.product_exponent = -lscale;
+        for (const int other : {lscale - 1, lscale + 1, 0}) {
+          if (other == lscale) continue;
+          Engine mutant = mode.model;
+          mutant.product_exponent = -other;
+          CAPTURE(name, accumulator.fraction_bits, lscale, other);
+          CHECK(test::first_mismatch(mode, mutant, {request.a, request.b}, inner_products / 10, 0) != std::nullopt);
+        }
+      }
+    }
+  }
 }
 
 }  // namespace

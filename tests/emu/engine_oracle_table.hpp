@@ -93,9 +93,12 @@ inline std::optional<EngineOracle> oracle_of(const emu::EngineMode& mode, emu::F
   if (mode.engine == "amx_fp8") return oracle::amx_fp8;
   if (mode.engine == "arm_bf16") return oracle::arm_bf16;
   if (mode.engine == "arm_ebf16" || (mode.engine == "arm_fmopa" && a_format == emu::float16)) return oracle::arm_fused_pairs;
+  if (mode.engine == "arm_fmmla" && a_format == emu::float16) return oracle::arm_fmmla_of_halves;
+  if (mode.engine == "arm_fmmla") return [=](const auto& x) { return oracle::arm_fmmla(x, accumulator); };
   if (mode.engine.starts_with("arm_fp8")) {
     const int products = mode.engine == "arm_fp8" ? (wide ? 4 : 2) : mode.engine == "arm_fp8/fmmla" ? (wide ? 8 : 4) : 1;
-    return [=](const auto& x) { return oracle::arm_fp8(x, accumulator, products, 0); };
+    const int lscale = -mode.model.product_exponent;
+    return [=](const auto& x) { return oracle::arm_fp8(x, accumulator, products, lscale); };
   }
   if (mode.engine == "fma" || mode.engine == "fp16_chain" || mode.engine.ends_with("_fma") || mode.engine == "arm_fmopa") {
     return [=](const auto& x) { return oracle::fma_chain(x, accumulator); };

@@ -52,6 +52,26 @@ TEST_CASE("matrix cores compute what the oracle computes") { check_modes(is_matr
 
 TEST_CASE("units of processors compute what the oracle computes") { check_modes(is_processor); }
 
+TEST_CASE("products that Arm's units scale down are what the oracle computes") {
+  for (const emu::EngineMode& mode : emu::engine_modes()) {
+    const auto greatest = emu::greatest_lscale(mode);
+    if (!greatest) continue;
+    for (const int lscale : {1, 4, 9, 15, 24, 64, 126, 127}) {
+      if (lscale > *greatest) continue;
+      emu::EngineMode scaled = mode;
+      for (const auto& pair : test::format_pairs(mode)) {
+        const std::string words = std::string(mode.engine) + ":lscale=" + std::to_string(lscale);
+        scaled.model = emu::parse_engine(words, {pair.first, pair.second, mode.model.accumulator});
+        const auto mismatch = test::first_mismatch(scaled, scaled.model, pair, inner_products / 10, 77);
+
+        CAPTURE(words, mode.instruction);
+        INFO(mismatch.value_or(""));
+        CHECK(mismatch == std::nullopt);
+      }
+    }
+  }
+}
+
 TEST_CASE("reference orders compute what the oracle computes", "[long]") {
   check_modes([](auto engine) { return !is_tensor_core(engine) && !is_matrix_core(engine) && !is_processor(engine); });
 }

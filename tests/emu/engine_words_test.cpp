@@ -53,6 +53,28 @@ TEST_CASE("engines that words cannot say have none, and the others come back fro
   }
 }
 
+TEST_CASE("lscale scales products down, as far as the bits of FPMR go") {
+  const EngineRequest wide{float8_e5m2, float8_e4m3fn}, narrow{float8_e5m2, float8_e4m3fn, float16};
+  for (const char* const name : {"arm_fp8", "arm_fp8/fmlal", "arm_fp8/fmmla"}) {
+    for (const auto& [request, greatest] : {std::pair{wide, 127}, std::pair{narrow, 15}}) {
+      CAPTURE(name, greatest);
+      CHECK(greatest_lscale(find_engine(name, request)) == greatest);
+      const auto with = [&, name = name](int lscale) {
+        return parse_engine(std::string(name) + ":lscale=" + std::to_string(lscale), request);
+      };
+      CHECK(with(0) == find_engine(name, request).model);
+      CHECK(with(greatest).product_exponent == -greatest);
+      CHECK_THROWS_MATCHES(with(greatest + 1), ulpscope::Error,
+                           MessageMatches(ContainsSubstring("give an integer from 0 to " + std::to_string(greatest))));
+      CHECK_THROWS_MATCHES(with(-1), ulpscope::Error, MessageMatches(ContainsSubstring("lscale=-1: give an integer")));
+    }
+  }
+  for (const EngineMode& mode : engine_modes())
+    CHECK(greatest_lscale(mode).has_value() == std::string(mode.engine).starts_with("arm_fp8"));
+  CHECK(engine_name("arm_fp8/fmmla:lscale=4") == "arm_fp8/fmmla");
+  CHECK(engine_name("sm_90") == "sm_90");
+}
+
 TEST_CASE("a unit without a model is named as one") {
   for (const UnknownEngine& unit : unknown_engines()) {
     CAPTURE(unit.engine);
@@ -102,6 +124,12 @@ TEST_CASE("a word that is not known is answered with what is") {
   answer("sm_91", halves, "nearest: sm_90");
   answer("sm_90", {float64, float16}, "it has float16|bfloat16 into float32");
   answer("sm_90", {float8_e4m3fnuz, float8_e4m3fnuz}, "does not multiply float8_e4m3fnuz");
+  answer("sm_90:lscale=1", halves, "engine sm_90: takes no 'lscale=1'; only arm_fp8 takes lscale");
+  answer("sm_91:lscale=1", halves, "nearest: sm_90");
+  for (const char* const words : {"arm_fp8:", "arm_fp8:lscale", "arm_fp8:scale=1", "arm_fp8:lscales=1"})
+    answer(words, {float8_e5m2, float8_e5m2}, "is not lscale=N, as in arm_fp8:lscale=4");
+  for (const char* const words : {"arm_fp8:lscale=", "arm_fp8:lscale=1x", "arm_fp8:lscale=1,n=2", "arm_fp8:lscale=99999999999"})
+    answer(words, {float8_e5m2, float8_e5m2}, "give an integer from 0 to 127");
   answer("block:n=16", halves, "n and f must be given");
   answer("block:n=16,f=25,to=rz", halves, "unknown key 'to'");
   answer("block:n=16,f", halves, "'f' is not key=value");

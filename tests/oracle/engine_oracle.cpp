@@ -350,6 +350,25 @@ std::uint64_t arm_fused_pairs(const InnerProduct& x) {
   return c;
 }
 
+std::uint64_t arm_fmmla(const InnerProduct& x, Format accumulator) {
+  const auto nearest = [&](const Value& v) { return decode(accumulator, round_value(accumulator, v, nearest_even)); };
+  Value c = decode(accumulator, x.c);
+  for (std::size_t k = 0; k < x.a.size(); k += 2)
+    c = nearest(sum(c, nearest(sum(nearest(padded_product(x, k)), nearest(padded_product(x, k + 1))))));
+  return round_value(accumulator, c, nearest_even);
+}
+
+std::uint64_t arm_fmmla_of_halves(const InnerProduct& x) {
+  const auto nearest = [](const Value& v) { return decode(binary32, round_value(binary32, v, nearest_even)); };
+  Value c = decode(binary32, x.c);
+  for (std::size_t k = 0; k < x.a.size(); k += 4) {
+    const Value low = nearest(sum(padded_product(x, k), padded_product(x, k + 1)));
+    const Value high = nearest(sum(padded_product(x, k + 2), padded_product(x, k + 3)));
+    c = nearest(sum(c, nearest(sum(low, high))));
+  }
+  return round_value(binary32, c, nearest_even);
+}
+
 std::uint64_t arm_fp8(const InnerProduct& x, Format accumulator, int products, int lscale) {
   const auto length = static_cast<std::size_t>(products);
   std::uint64_t c = x.c;

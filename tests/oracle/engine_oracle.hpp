@@ -63,6 +63,10 @@ std::uint64_t arm_bf16(const InnerProduct& x);
 /// BFDOT, BFMMLA and BFMOPA as in FPDot of the same manual, FPCR.EBF being 1 and the rest of it 0; the FDOT and FMOPA that
 /// widen float16 too. Two products are added exactly and rounded once to float32, then an IEEE addition adds them to c.
 std::uint64_t arm_fused_pairs(const InnerProduct& x);
+/// FMMLA of float32 and float64 (the same manual): two products, their sum, and its sum with c, rounded to nearest every time.
+std::uint64_t arm_fmmla(const InnerProduct& x, Format accumulator);
+/// FMMLA of float16 into float32: two fused sums of two products, their sum, and its sum with c, rounded to nearest every time.
+std::uint64_t arm_fmmla_of_halves(const InnerProduct& x);
 /// FDOT, FMLAL, FMLALL, FMMLA and FMOPA of fp8 operands (the same manual, A1.5.5), FPMR.OSM being 0: `products` exact products
 /// times 2^-lscale and c are added exactly and rounded once to nearest. An exact zero is negative if all of these are negative
 /// zeros.
