@@ -148,6 +148,7 @@ std::uint64_t round_value(Format format, const Value& x, Mode mode) {
   mpz_class steps = halves / 2;
   const bool half = halves % 2 != 0;
   if (mode == nearest_even && half && (rest || steps % 2 != 0)) steps += 1;
+  if (mode == nearest_away && half) steps += 1;
   if (mode == to_odd && (half || rest) && steps % 2 == 0) steps += 1;
 
   // Codes of one sign are in the order of their numbers: `steps` beyond the first number with this spacing, and a carry into

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// The list of split products, and how their words are read.
+#include "emu/split_product.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <numeric>
+
+#include "emu/engines.hpp"
+#include "emu/error.hpp"
+#include "emu/names.hpp"
+
+namespace ulpscope::emu {
+namespace {
+
+constexpr Rounding rz = Rounding::toward_zero, rna = Rounding::nearest_away, rne = Rounding::nearest_even;
+constexpr int most_slices = 18, least_count = 2;
+
+// GEMMul8's table, github.com/RIKEN-RCCS/GEMMul8.
+constexpr std::array moduli{256, 255, 253, 251, 247, 241, 239, 233, 229, 227, 223, 217, 211, 199, 197, 193, 191, 181, 179, 173};
+
+constexpr bool are_coprime() {
+  for (std::size_t i = 0; i < moduli.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (std::gcd(moduli[i], moduli[j]) != 1) return false;
+  return true;
+}
+static_assert(are_coprime());
+
+constexpr std::array entries{
+    SplitEntry{"3xtf32", "2 parts of tf32; small x big, big x small, big x big, in turns of 8 products",
+               "CUTLASS mma_tensor_op_fast_f32.h; doi 10.1177/10943420221090256"},
+    SplitEntry{"bf16x3", "2 parts of bfloat16; 1x0, 0x1, then 0x0", "XLA ALG_DOT_BF16_BF16_F32_X3; arXiv 1904.06376"},
+    SplitEntry{"bf16x6", "3 parts of bfloat16; 1x1, 2x0, 0x2, 1x0, 0x1, then 0x0",
+               "XLA ALG_DOT_BF16_BF16_F32_X6; arXiv 1904.06376"},
+    SplitEntry{"bf16x9", "3 parts of bfloat16; 2x2, 1x2, 2x1, 1x1, 2x0, 0x2, 1x0, 0x1, then 0x0",
+               "XLA ALG_DOT_BF16_BF16_F32_X9; arXiv 1904.06376"},
+    SplitEntry{"ozaki1:slices=N",
+               "N int8 slices of 7 bits; products i x j with i + j <= N + 1, exact in int32, summed in float64",
+               "ozIMMU; arXiv 2306.11975"},
+    SplitEntry{"ozaki2:moduli=N", "integers modulo N numbers up to 256, exact in int32, by the Chinese remainder theorem",
+               "arXiv 2504.08009; moduli of GEMMul8"},
+};
+
+/// The scheme of a name with everything but what the keys say.
+SplitProduct parts_of_format(std::string_view name, Format part, int count, std::initializer_list<PartPair> pairs) {
+  SplitProduct split;
+  split.name = name;
+  split.part = part;
+  split.count = count;
+  std::copy(pairs.begin(), pairs.end(), split.pairs.begin());
+  split.pair_count = static_cast<int>(pairs.size());
+  split.engine = "sm_90";
+  return split;
+}
+
+SplitProduct tensor_floats() {
+  SplitProduct split = parts_of_format("3xtf32", tf32, 2, {{1, 0}, {0, 1}, {0, 0}});
+  split.roundings = {rz, rna, rne};
+  split.takes_turns = true;
+  return split;
+}
+
+SplitProduct brain_floats(std::string_view name, int count, std::initializer_list<PartPair> pairs) {
+  SplitProduct split = parts_of_format(name, bfloat16, count, pairs);
+  split.zeroes_nans = true;
+  return split;
+}
+
+SplitProduct integers(std::string_view name, SplitScheme scheme) {
+  SplitProduct split;
+  split.scheme = scheme;
+  split.name = name;
+  return split;
+}
+
+std::string_view name_in(std::string_view words) { return words.substr(0, words.find(':')); }
+
+SplitProduct named(std::string_view name) {
+  if (name == "3xtf32") return tensor_floats();
+  if (name == "bf16x3") return brain_floats(name, 2, {{1, 0}, {0, 1}, {0, 0}});
+  if (name == "bf16x6") return brain_floats(name, 3, {{1, 1}, {2, 0}, {0, 2}, {1, 0}, {0, 1}, {0, 0}});
+  if (name == "bf16x9") return brain_floats(name, 3, {{2, 2}, {1, 2}, {2, 1}, {1, 1}, {2, 0}, {0, 2}, {1, 0}, {0, 1}, {0, 0}});
+  if (name == "ozaki1") return integers(name, SplitScheme::slices);
+  if (name == "ozaki2") return integers(name, SplitScheme::residues);
+  std::string names;
+  for (const SplitEntry& entry : entries) names += (names.empty() ? "" : ", ") + std::string(entry.words);
+  throw Error("unknown split product '" + std::string(name) + "'; there are " + names);
+}
+
+std::size_t number(const SplitProduct& split, std::string_view key, std::string_view word, std::size_t least,
+                   std::size_t most) {
+  std::size_t value = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  if (error != std::errc{} || end != word.data() + word.size() || value < least || value > most)
+    throw Error(split.name + ": " + std::string(key) + "=" + std::string(word) + ": give an integer from " +
+                std::to_string(least) + " to " + std::to_string(most));
+  return value;
+}
+
+void set(SplitProduct& split, std::string_view key, std::string_view word) {
+  const bool parts = split.scheme == SplitScheme::parts;
+  if (parts && key == "engine") {
+    split.engine = word;
+  } else if (parts && key == "k") {
+    split.block = number(split, key, word, 1, std::size_t{1} << 24);
+  } else if (split.scheme == SplitScheme::slices && key == "slices") {
+    split.count = static_cast<int>(number(split, key, word, least_count, most_slices));
+  } else if (split.scheme == SplitScheme::residues && key == "moduli") {
+    split.count = static_cast<int>(number(split, key, word, least_count, moduli.size()));
+  } else {
+    const char* const keys = parts                                 ? "engine and k, as in bf16x9:engine=sm_100,k=64"
+                             : split.scheme == SplitScheme::slices ? "slices, as in ozaki1:slices=8"
+                                                                   : "moduli, as in ozaki2:moduli=15";
+    throw Error(split.name + ": unknown key '" + std::string(key) + "'; it has " + keys);
+  }
+}
+
+/// The engine of the parts, and whether the block is one of its.
+void complete(SplitProduct& split) {
+  if (split.scheme != SplitScheme::parts) {
+    if (split.count == 0)
+      throw Error(split.name + (split.scheme == SplitScheme::slices ? ": say slices, as in ozaki1:slices=8"
+                                                                    : ": say moduli, as in ozaki2:moduli=15"));
+    return;
+  }
+  split.model = parse_engine(split.engine, {split.part, split.part, float32});
+  const std::size_t step =
+      split.takes_turns ? products_of_turn(split) : static_cast<std::size_t>(std::max(split.model.products, 1));
+  if (split.block % step != 0)
+    throw Error(split.name + ": k=" + std::to_string(split.block) + ": give a multiple of " + std::to_string(step) +
+                ", the products that " + split.engine + " takes together");
+}
+
+}  // namespace
+
+std::span<const SplitEntry> split_entries() { return entries; }
+
+std::span<const int> ozaki_moduli() noexcept { return moduli; }
+
+bool is_split(std::string_view words) noexcept {
+  return std::any_of(entries.begin(), entries.end(),
+                     [&](const SplitEntry& entry) { return name_in(entry.words) == name_in(words); });
+}
+
+SplitProduct parse_split(std::string_view words) {
+  const std::string_view name = name_in(words);
+  SplitProduct split = named(name);
+  std::string_view keys = words.substr(std::min(words.size(), name.size() + 1));
+  if (keys.empty() && name.size() != words.size()) throw Error(split.name + ": nothing follows the colon");
+  while (!keys.empty()) {
+    const std::string_view pair = keys.substr(0, keys.find(','));
+    keys.remove_prefix(std::min(keys.size(), pair.size() + 1));
+    const std::size_t equals = pair.find('=');
+    if (equals == std::string_view::npos) throw Error(split.name + ": '" + std::string(pair) + "' is not key=value");
+    set(split, pair.substr(0, equals), pair.substr(equals + 1));
+  }
+  complete(split);
+  return split;
+}
+
+std::string split_words(const SplitProduct& split) {
+  switch (split.scheme) {
+    case SplitScheme::slices: return split.name + ":slices=" + std::to_string(split.count);
+    case SplitScheme::residues: return split.name + ":moduli=" + std::to_string(split.count);
+    case SplitScheme::parts: break;
+  }
+  std::string words = split.name + ":engine=" + split.engine;
+  if (split.block > 0) words += ",k=" + std::to_string(split.block);
+  return words;
+}
+
+std::size_t products_of_turn(const SplitProduct& split) noexcept {
+  constexpr std::size_t instruction = 8;  // mma.sync.m16n8k8
+  const auto step = static_cast<std::size_t>(std::max(split.model.products, 1));
+  return (instruction + step - 1) / step * step;
+}
+
+}  // namespace ulpscope::emu
