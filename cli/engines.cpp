@@ -11,6 +11,7 @@
 #include "cli/output.hpp"
 #include "emu/error.hpp"
 #include "emu/names.hpp"
+#include "emu/split_product.hpp"
 #include "emu/suggestions.hpp"
 #include "studies/probe/probe_variants.hpp"
 #include "studies/probe/sentences.hpp"
@@ -133,7 +134,24 @@ std::vector<reports::Cell> row_of(const emu::UnknownEngine& unit) {
   return row;
 }
 
+/// A split product, and the name that its words begin with.
+struct SplitRow {
+  std::string engine;
+  const emu::SplitEntry& entry;
+};
+std::vector<reports::Cell> row_of(const SplitRow& split) {
+  const std::string none;
+  std::vector<reports::Cell> row{
+      split.engine, std::string(split.entry.operands), std::string("true"), std::string(split.entry.accumulator),
+      none,         std::string(split.entry.computes)};
+  row.insert(row.end(), 8, none);  // fraction_bits to instruction
+  row.insert(row.end(),
+             {std::string(name_of(emu::Evidence::published)), std::string(split.entry.source), std::string("none"), none});
+  return row;
+}
+
 void check_known(const std::string& word) {
+  if (emu::is_split(word) && emu::engine_name(word) == word) return;
   const auto names = emu::engine_names();
   if (std::find(names.begin(), names.end(), word) != names.end() || emu::find_unknown(word) != nullptr) return;
   if (word.starts_with("block:"))
@@ -155,6 +173,7 @@ void run(const Engines& engines) {
     if (wanted) table.rows.push_back(row_of(row));
   };
   for (const emu::EngineMode& mode : emu::engine_modes()) add(mode);
+  for (const emu::SplitEntry& entry : emu::split_entries()) add(SplitRow{std::string(emu::engine_name(entry.words)), entry});
   for (const emu::UnknownEngine& unit : emu::unknown_engines()) add(unit);
   print(table, engines.common, 4);
 }

@@ -37,9 +37,9 @@ constexpr std::array entries{
                "XLA ALG_DOT_BF16_BF16_F32_X9; arXiv 1904.06376"},
     SplitEntry{"ozaki1:slices=N",
                "N int8 slices of 7 bits; products i x j with i + j <= N + 1, exact in int32, summed in float64",
-               "ozIMMU; arXiv 2306.11975"},
+               "ozIMMU; arXiv 2306.11975", "float32|float64", "float64"},
     SplitEntry{"ozaki2:moduli=N", "integers modulo N numbers up to 256, exact in int32, by the Chinese remainder theorem",
-               "arXiv 2504.08009; moduli of GEMMul8"},
+               "arXiv 2504.08009; moduli of GEMMul8", "float32|float64", "float64"},
 };
 
 /// The scheme of a name with everything but what the keys say.

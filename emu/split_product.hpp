@@ -59,9 +59,11 @@ struct SplitProduct {
 
 /// What a scheme is, for tables.
 struct SplitEntry {
-  std::string_view words;     ///< as parse_split() takes them, with the least that must be said
-  std::string_view computes;  ///< which products, in which order
-  std::string_view source;    ///< where it is published
+  std::string_view words;                    ///< as parse_split() takes them, with the least that must be said
+  std::string_view computes;                 ///< which products, in which order
+  std::string_view source;                   ///< where it is published
+  std::string_view operands = "float32";     ///< formats, with bars between them
+  std::string_view accumulator = "float32";  ///< in which sums are added
 };
 /// All of them: 3xtf32, bf16x3, bf16x6, bf16x9, ozaki1 and ozaki2.
 std::span<const SplitEntry> split_entries();

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "emu/bulk.hpp"
 #include "emu/catalogue.hpp"
+#include "emu/error.hpp"
 
 namespace ulpscope::products {
 namespace {
@@ -72,6 +74,8 @@ emu::Format default_accumulator(const std::string& word, emu::Format a, emu::For
 
 ChosenEngine choose_engine(const std::string& word, const emu::EngineRequest& request, std::size_t k, const Scales& scale_a,
                            const Scales& scale_b) {
+  if (emu::is_split(word))
+    throw Error("engine " + word + ": is no engine but a split product, which matmul, verify matmul and explain matmul take");
   ChosenEngine chosen;
   chosen.word = word;
   chosen.exact = word == "exact";
@@ -85,6 +89,24 @@ ChosenEngine choose_engine(const std::string& word, const emu::EngineRequest& re
   chosen.evidence = mode->evidence;
   chosen.instruction = mode->instruction;
   chosen.source = mode->source;
+  return chosen;
+}
+
+ChosenEngine choose_split(const std::string& word, const emu::EngineRequest& request) {
+  ChosenEngine chosen;
+  chosen.word = word;
+  chosen.split = emu::parse_split(word);
+  chosen.evidence = emu::Evidence::published;
+  for (const emu::SplitEntry& entry : emu::split_entries())
+    if (emu::engine_name(entry.words) == emu::engine_name(word)) chosen.source = entry.source;
+  if (chosen.split->scheme != emu::SplitScheme::parts) {
+    if (request.accumulator != emu::float32 && request.accumulator != emu::float64)
+      throw Error(word + ": sums in float64; --acc says whether C is float32 or float64");
+    return chosen;
+  }
+  chosen.model = chosen.split->model;
+  if (!emu::fits_float(request.a) || !emu::fits_float(request.b) || request.accumulator != emu::float32)
+    throw Error(word + ": multiplies operands that float32 holds, and sums in float32; ozaki1 and ozaki2 take float64");
   return chosen;
 }
 

@@ -10,6 +10,7 @@
 #include "emu/engine_matmul.hpp"
 #include "emu/error.hpp"
 #include "emu/names.hpp"
+#include "emu/split_matmul.hpp"
 #include "products/exact_product.hpp"
 
 namespace ulpscope::products {
@@ -81,6 +82,8 @@ class Multiplication {
       device_matmul(*engine.device, problem, std::span(filled));
     else if (engine.exact)
       exact_product(problem, filled);
+    else if (engine.split)
+      emu::split_matmul(*engine.split, problem, filled);
     else
       emu::engine_matmul(problem, filled);
     for (std::size_t row = 0; row < wanted; ++row)
@@ -135,6 +138,12 @@ tensors::Tensor LoadedProduct::on(const ChosenEngine& engine, const Portions& po
 }
 
 ChosenEngine engine_of(const Product& product, const std::string& engine) {
+  if (emu::is_split(engine)) {
+    if (product.a.scales || product.b.scales || product.promote != 0 || product.split_k != 1)
+      throw Error(engine +
+                  ": takes no scales, --promote or --split-k; parts of floats have a key k that cuts K, as in bf16x9:k=64");
+    return choose_split(engine, {product.a.rounding.format, product.b.rounding.format, product.acc});
+  }
   return choose_engine(engine, {product.a.rounding.format, product.b.rounding.format, product.acc},
                        matmul_shape(product.a.input, product.b.input).k, product.a.scales, product.b.scales);
 }

@@ -21,7 +21,8 @@ namespace ulpscope::products {
 
 /// D = alpha * (C + A.B); with `beta` D = alpha * A.B + beta * C.
 struct Product {
-  std::string engine = {};                ///< a word for emu::parse_engine; `exact`: one rounding to `out`; empty: not said
+  /// A word for emu::parse_engine or emu::parse_split; `exact`: one rounding to `out`; empty: not said.
+  std::string engine = {};
   MatmulOperand a, b;                     ///< the operands
   std::optional<tensors::Tensor> c = {};  ///< broadcast to the shape of D, rounded to nearest even to `acc`
   emu::Format acc, out;                   ///< of the sum, of D

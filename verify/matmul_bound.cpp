@@ -9,9 +9,11 @@
 #include <limits>
 #include <numeric>
 
+#include "emu/decode.hpp"
 #include "emu/engine_bound.hpp"
 #include "emu/error.hpp"
 #include "emu/names.hpp"
+#include "emu/split_bound.hpp"
 
 namespace ulpscope::verify {
 namespace {
@@ -64,6 +66,23 @@ bool zeroes_subnormals(const products::MatmulOperand& operand) {
   return operand.rounding.options.flush_subnormals || operand.rounding.options.subnormals_are_zero;
 }
 
+[[noreturn]] void refuse_without_bound(const products::ChosenEngine& engine) {
+  throw Error("engine " + engine.word + ": no bound is derived; compare with the engine bit for bit, --against engine");
+}
+
+/// Sums in float64 may be rounded to an accumulator of float32.
+emu::ErrorBound bound_of_split(const products::ChosenEngine& engine, emu::Format acc, std::size_t k, const emu::Chain& chain) {
+  auto bound = emu::split_bound(*engine.split, k, chain);
+  if (!bound) refuse_without_bound(engine);
+  if (engine.split->scheme != emu::SplitScheme::parts && acc == emu::float32) {
+    const double unit = 0x1p-24;
+    bound->relative += unit * (1 + bound->relative);
+    bound->random_relative += unit;
+    bound->absolute += emu::decode(acc, 1);
+  }
+  return *bound;
+}
+
 emu::ErrorBound bound_of(const products::Product& problem, const Arithmetic& arithmetic, std::size_t k) {
   const emu::Format a = problem.a.rounding.format, b = problem.b.rounding.format;
   emu::Chain chain = chain_of(problem, arithmetic, k);
@@ -74,10 +93,9 @@ emu::ErrorBound bound_of(const products::Product& problem, const Arithmetic& ari
     return emu::any_order_bound(
         {.a = a, .b = b, .accumulator = problem.acc, .rounding = arithmetic.rounding, .flushes_subnormals = flushes}, k, chain);
   }
+  if (arithmetic.engine->split) return bound_of_split(*arithmetic.engine, problem.acc, k, chain);
   const auto bound = emu::engine_bound(arithmetic.engine->model, a, b, k, chain);
-  if (!bound)
-    throw Error("engine " + arithmetic.engine->word +
-                ": no bound is derived; compare with the engine bit for bit, --against engine");
+  if (!bound) refuse_without_bound(*arithmetic.engine);
   return *bound;
 }
 

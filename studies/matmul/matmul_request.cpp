@@ -35,7 +35,7 @@ Work work_of(const MatmulRequest& request) {
 
 void MatmulRequest::describe(requests::Fields& fields) {
   product.describe(fields);
-  fields.add("engine", engine, "engine, arm_fp8:lscale=4, or block:n=16,f=25,out=rz for one of your own; may be repeated")
+  fields.add("engine", engine, "engine, split product (bf16x9), or block:n=16,f=25,out=rz for one of your own; may be repeated")
       .as_repeated()
       .as_value("E")
       .needed();

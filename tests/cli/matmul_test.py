@@ -166,6 +166,51 @@ class Facts(unittest.TestCase):
         self.assertEqual(run(*words, "--policy", "saturating")[2], "")
 
 
+class SplitProducts(unittest.TestCase):
+    WORDS = ("3xtf32", "bf16x3", "bf16x6", "BF16x9", "bf16x9:engine=sm_80,k=16", "ozaki1:slices=4", "ozaki2:moduli=8")
+
+    def engines(self):
+        return [word for engine in self.WORDS for word in ("--engine", engine)]
+
+    def test_small_integers_are_exact_and_words_come_back(self):
+        for row in rows("normal:3,0:4x24", "normal:5,0:24x6", "--in", "float32", *self.engines()):
+            self.assertEqual((row["equal"], row["min"], row["max"]), ("24", "360", "360"), row["engine"])
+            self.assertEqual(row["evidence"], "published")
+        self.assertEqual([row["engine"] for row in rows("normal:3,0:4x24", "normal:5,0:24x6", "--in", "float32", *self.engines())],
+                         [word.lower() for word in self.WORDS])
+
+    def test_floats_beyond_bfloat16_are_infinite_in_its_parts_alone(self):
+        for row in rows("normal:3.4e38,0:2x1", "normal:0.5,0:1x3", "--in", "float32", *self.engines()):
+            self.assertEqual(row["infinite"], "6" if row["engine"].startswith("bf16") else "0", row["engine"])
+
+    def test_verify_takes_their_bound_and_their_bits(self):
+        with tempfile.TemporaryDirectory() as folder:
+            operands = ("normal:0,1:8x64", "normal:0,1:64x8", "--seed", "1,2", "--in", "float32")
+            for engine, output in (("bf16x9", "nine.npy"), ("bf16x3", "three.npy")):
+                self.assertEqual(run(*operands, "--engine", engine, "-o", output, cwd=folder)[0], 0)
+
+            def verify(output, *words):
+                return subprocess.run([PROGRAM, "verify", "matmul", *operands, "--output", output, *words], cwd=folder,
+                                      stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=LIMIT).returncode
+
+            nine = ("--engine", "bf16x9:engine=exact")
+            self.assertEqual(verify("nine.npy", "--engine", "bf16x9", "--against", "engine"), 0)
+            self.assertEqual(verify("three.npy", "--engine", "bf16x9", "--against", "engine"), 1)
+            self.assertEqual(verify("nine.npy", "--engine", "bf16x9"), 0)
+            self.assertEqual(verify("three.npy", *nine), 1)  # exact sums leave no room for what three products leave out
+            self.assertEqual(verify("three.npy", "--engine", "bf16x3"), 0)
+
+    def test_errors_are_one_line_and_exit_2(self):
+        for words, part in (
+                (("--engine", "bf16x4"), "unknown engine 'bf16x4'"), (("--engine", "bf16x9:k=5"), "give a multiple of 16"),
+                (("--engine", "ozaki1"), "say slices"), (("--engine", "bf16x9", "--promote", "16"), "takes no scales, --promote"),
+                (("--engine", "bf16x9", "--acc", "float16"), "multiplies operands that float32 holds"),
+                (("--engine", "bf16x9", "--scale-a", "2"), "takes no scales"), (("--engine", "3xtf32:engine=sm_70"), "does not multiply tf32")):
+            code, out, err = run("normal:3,0:4x24", "normal:5,0:24x6", "--in", "float32", *words)
+            self.assertEqual((code, out, err.count("\n")), (2, "", 1), err)
+            self.assertIn(part, err)
+
+
 class Tables(unittest.TestCase):
     HEADER = ("engine,evidence,against,against_evidence,in_a,in_b,acc,out,batch,m,n,k,alpha,beta,promote,split_k,scale_a,scale_b,"
               "scaled_by,changed_a,changed_b,min,max,nan,infinite,count,equal,differing,differing_codes,beyond_1_ulp,beyond_2_ulp,"

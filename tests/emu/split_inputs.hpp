@@ -29,7 +29,10 @@ class SplitInputs {
     int exponent = random_.between(-3, 3);
     if (kind == Lines::full) fraction |= 0x7fffff & ~0U << random_.between(0, 3);
     // Bits after the parts of 8 and of 11 bits: a half, and a little more or less.
-    if (kind == Lines::ties) fraction = (fraction & tie_masks[random_.below(4)]) | tie_bits[random_.below(5)];
+    if (kind == Lines::ties) {
+      fraction &= tie_masks[random_.below(4)];
+      fraction |= tie_bits[random_.below(5)];
+    }
     if (kind == Lines::wide) exponent = random_.between(-40, 40);
     if (kind == Lines::tiny) exponent = random_.between(-126, -100);
     return std::bit_cast<float>(sign | static_cast<std::uint32_t>(exponent + 127) << 23 | fraction);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parts, slices and residues are what their definitions say of the number that was split.
+#include <algorithm>
 #include <bit>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>

@@ -94,6 +94,45 @@ TEST_CASE("the replay of a claim is the product that products::multiply computes
   CHECK(replayed == values(products::multiply(product)));
 }
 
+TEST_CASE("the replay of a claimed split product is the product that products::multiply computes", "[verify]") {
+  const std::string engine = GENERATE("3xtf32", "bf16x3:k=32", "bf16x9:engine=sm_80", "ozaki1:slices=4", "ozaki2:moduli=8");
+  const emu::Format out = GENERATE(emu::float32, emu::bfloat16);
+  const bool with_c = GENERATE(false, true);
+  CAPTURE(engine, with_c);
+  products::Product product = config(engine, emu::float32, out);
+  if (with_c) product.c = tensors::open_one("normal:0,1:10", {.dtype = {}, .seed = 3});
+  verify::Region all;
+  for (std::size_t i = 0; i < 12; ++i) all.rows.push_back(i);
+  for (std::size_t j = 0; j < 10; ++j) all.columns.push_back(j);
+
+  const std::vector<double> replayed = verify::replay(verify::load_matmul(product), verify::declared_kernel(product), all);
+
+  CHECK(replayed == values(products::multiply(product)));
+}
+
+TEST_CASE("a product that claims float32 and is made of narrower ones is told from one that is not, and from each other",
+          "[verify]") {
+  const std::string made_of =
+      GENERATE("3xtf32:engine=sm_90", "3xtf32:engine=sm_80,k=32", "bf16x3:engine=sm_90", "bf16x6:engine=sm_90",
+               "bf16x9:engine=sm_80", "bf16x6:engine=sm_90,k=64", "ozaki1:slices=3", "ozaki2:moduli=8");
+  CAPTURE(made_of);
+
+  const auto result = explain(config("fma", emu::float32, emu::float32), config(made_of, emu::float32, emu::float32));
+
+  REQUIRE(result.verdict == ExplainVerdict::explained);
+  CHECK(result.findings.front().hypothesis.word() == "engine=" + made_of);
+  CHECK(result.findings.front().matched == result.count);
+}
+
+TEST_CASE("a claimed split product is told from float32's own", "[verify]") {
+  const auto result = explain(config("bf16x9", emu::float32, emu::float32), config("fma", emu::float32, emu::float32));
+
+  REQUIRE(result.verdict == ExplainVerdict::explained);
+  CHECK(result.findings.front().hypothesis.word() == "engine=x86_fma");  // the first of those alike
+  CHECK(explain(config("bf16x9", emu::float32, emu::float32), config("bf16x9", emu::float32, emu::float32)).verdict ==
+        ExplainVerdict::holds);
+}
+
 TEST_CASE("a claim that is kept holds, and one whose data tells nothing apart is vacuous", "[verify]") {
   const auto product = config("sm_90", emu::bfloat16, emu::float32);
   CHECK(explain(product, product).verdict == ExplainVerdict::holds);

@@ -19,7 +19,9 @@ namespace {
 enum Stream : std::uint64_t { of_engines = 100, of_splits, of_promotions, of_orders };
 
 products::ChosenEngine engine_of(const MutationSource& source, const std::string& word) {
-  return products::engine_of(source.config, word);
+  products::ChosenEngine engine = products::engine_of(source.config, word);
+  if (engine.split) throw Error(word + ": is a split product; audit takes engines");
+  return engine;
 }
 
 /// Fraction bits that a sum keeps at least: of its alignments and of its result.

@@ -90,8 +90,8 @@ std::size_t Claim::step() const {
 std::vector<Hypothesis> single_hypotheses(const Claim& claim) {
   return each_alone(
       together({engine_causes(claim, claim.a(), claim.b()), format_causes(claim), input_causes(claim), part_causes(claim),
-                library_causes(claim, true), sum_causes(claim), result_causes(claim), order_causes(claim), block_causes(claim),
-                end_causes(claim), epilogue_causes(claim), layout_causes(claim)}));
+                library_causes(claim, true), sum_causes(claim), result_causes(claim), order_causes(claim), split_causes(claim),
+                block_causes(claim), end_causes(claim), epilogue_causes(claim), layout_causes(claim)}));
 }
 
 std::vector<Hypothesis> summation_hypotheses(const Claim& claim) {

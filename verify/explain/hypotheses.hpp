@@ -56,6 +56,7 @@ Claim claim_of(const products::Product& config);
 
 /// Every cause of one kind, the simplest first.
 std::vector<Cause> engine_causes(const Claim& claim, emu::Format a, emu::Format b);  ///< engines that take these formats
+std::vector<Cause> split_causes(const Claim& claim);  ///< split products, of operands that have as many bits as float32
 std::vector<Cause> block_causes(const Claim& claim);  ///< the claimed engine with another block length or alignment
 std::vector<Cause> sum_causes(const Claim& claim);    ///< accumulators, rounded products, truncated additions
 std::vector<Cause> part_causes(const Claim& claim);   ///< split K, promotion, several accumulators

@@ -108,7 +108,8 @@ Cause chain_cause(std::string word, std::string sentence, Chain chain) {
 
 std::vector<Cause> engine_causes(const Claim& claim, Format a, Format b) {
   std::vector<Cause> causes;
-  std::vector<emu::Engine> seen{*claim.kernel.chain.engine};
+  std::vector<emu::Engine> seen;
+  if (claim.kernel.chain.engine) seen.push_back(*claim.kernel.chain.engine);
   if (a != claim.a() || b != claim.b()) seen.clear();
   for (const Format accumulator : {claim.config.acc, emu::float32, emu::float16}) {
     if (!emu::fits_float(accumulator) && accumulator != claim.config.acc) continue;
@@ -130,6 +131,7 @@ std::vector<Cause> engine_causes(const Claim& claim, Format a, Format b) {
 
 std::vector<Cause> block_causes(const Claim& claim) {
   std::vector<Cause> causes;
+  if (!claim.kernel.chain.engine) return causes;
   const emu::Engine& own = *claim.kernel.chain.engine;
   if (claim.kernel.chain.exact || own.stage_count != 1 || own.stages[0].summing != emu::Summing::aligned) return causes;
   const auto add = [&](emu::Engine engine) {

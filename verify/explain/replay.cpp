@@ -237,7 +237,10 @@ Kernel declared_kernel(const products::Product& config) {
   if (config.promote % step != 0)
     throw Error("--promote " + std::to_string(config.promote) + ": " + engine.word + " takes " + std::to_string(step) +
                 " products in a step; give a multiple of that");
-  kernel.chain = {.engine = engine.model, .accumulator = config.acc, .exact = engine.exact};
+  if (engine.split)
+    kernel.chain = {.accumulator = config.acc, .split = engine.split};
+  else
+    kernel.chain = {.engine = engine.model, .accumulator = config.acc, .exact = engine.exact};
   kernel.c_format = config.acc;
   kernel.epilogue = {.alpha = config.alpha, .beta = config.beta, .between = {}, .out = config.out};
   return kernel;

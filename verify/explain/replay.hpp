@@ -11,6 +11,7 @@
 #include "emu/engine.hpp"
 #include "emu/format.hpp"
 #include "emu/rounding.hpp"
+#include "emu/split_product.hpp"
 #include "emu/summation.hpp"
 #include "products/product.hpp"
 #include "verify/explain/replay_data.hpp"
@@ -44,6 +45,7 @@ struct Chain {
   emu::RoundingOptions rounding = {};             ///< of every addition, and of every product where those are rounded
   emu::Products products = emu::Products::fused;  ///< whether products are rounded before they are added
   bool exact = false;  ///< no chain: the exact product rounded once to the output format (products/exact_product.hpp)
+  std::optional<emu::SplitProduct> split = {};  ///< no chain: products of parts, whose sum `start` joins; without an engine
 };
 
 /// What becomes of the scales that software applies.

@@ -9,6 +9,7 @@
 #include "emu/bulk.hpp"
 #include "emu/catalogue.hpp"
 #include "emu/engine_matmul.hpp"
+#include "emu/split_matmul.hpp"
 #include "emu/stop.hpp"
 
 namespace ulpscope::verify {
@@ -17,9 +18,10 @@ namespace {
 template <class Float>
 constexpr emu::Format storage = std::is_same_v<Float, double> ? emu::float64 : emu::float32;
 
-template <class Float>
-std::vector<Float> engine_sums(const emu::Engine& engine, const ChainOperands<Float>& operands, std::span<const std::size_t> ks,
-                               const std::vector<Float>& start) {
+/// The sums of what `multiply` makes of the products at `ks`.
+template <class Float, class Multiply>
+std::vector<Float> matmul_sums(const emu::Engine& engine, const ChainOperands<Float>& operands, std::span<const std::size_t> ks,
+                               const std::vector<Float>& start, const Multiply& multiply) {
   const std::size_t rows = operands.rows, columns = operands.columns;
   std::vector<Float> a, b, d(rows * columns);
   for (std::size_t i = 0; i < rows; ++i)
@@ -36,8 +38,23 @@ std::vector<Float> engine_sums(const emu::Engine& engine, const ChainOperands<Fl
                                          .beta = {},
                                          .out = storage<Float>,
                                          .threads = 1};
-  emu::engine_matmul(problem, std::span(d));
+  multiply(problem, std::span(d));
   return d;
+}
+
+template <class Float>
+std::vector<Float> engine_sums(const emu::Engine& engine, const ChainOperands<Float>& operands, std::span<const std::size_t> ks,
+                               const std::vector<Float>& start) {
+  return matmul_sums(engine, operands, ks, start,
+                     [](const emu::EngineMatmul<Float>& problem, std::span<Float> d) { emu::engine_matmul(problem, d); });
+}
+
+template <class Float>
+std::vector<Float> split_sums(const emu::SplitProduct& split, const ChainOperands<Float>& operands,
+                              std::span<const std::size_t> ks, const std::vector<Float>& start) {
+  return matmul_sums(split.model, operands, ks, start, [&](const emu::EngineMatmul<Float>& problem, std::span<Float> d) {
+    emu::split_matmul(split, problem, d);
+  });
 }
 
 /// x + y rounded to odd in float64: a second rounding to fewer than 52 bits gives the exact sum's. The error of the sum by
@@ -101,6 +118,7 @@ template <class Float>
 std::vector<Float> chain_sums(const Chain& chain, const ChainOperands<Float>& operands, std::span<const std::size_t> ks,
                               const std::vector<Float>& start) {
   emu::stop_if_asked();
+  if (chain.split) return split_sums(*chain.split, operands, ks, start);
   if (chain.engine) return engine_sums(*chain.engine, operands, ks, start);
   const bool plain = chain.accumulator == storage<Float> && chain.rounding == emu::RoundingOptions{};
   if (plain && chain.products == emu::Products::rounded) return native_sums(operands, ks, start);
