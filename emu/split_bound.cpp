@@ -68,7 +68,8 @@ class PartsBound {
   std::optional<ErrorBound> with(const Chain& chain) const {
     const auto block = split_.zeroes_nans ? two_chains() : one_chain();
     if (!block) return std::nullopt;
-    const auto blocks = static_cast<double>((k_ + block_ - 1) / block_);
+    const std::size_t count = (k_ + block_ - 1) / block_;
+    const auto blocks = static_cast<double>(count);
     const double roundings = blocks - 1 + (chain.has_c ? 1 : 0) + static_cast<double>(chain.epilogue);
     const double joining = gamma_of(roundings, 0x1p-24), magnitude = formed_ + block->relative;
     const double scale = chain.epilogue > 0 ? chain.largest_scale : 1;
@@ -166,7 +167,8 @@ double left_out_by_integers(const SplitProduct& split, std::size_t k, const Chai
 }
 
 ErrorBound integers_bound(const SplitProduct& split, std::size_t k, const Chain& chain) {
-  const double additions = split.scheme == SplitScheme::slices ? split.count * (split.count + 1) / 2 - 1 : 1;
+  const int pairs = split.count * (split.count + 1) / 2;
+  const double additions = split.scheme == SplitScheme::slices ? pairs - 1 : 1;
   const double roundings = additions + (chain.has_c ? 1 : 0) + static_cast<double>(chain.epilogue), unit = 0x1p-53;
   ErrorBound bound{};
   bound.relative = gamma_of(roundings, unit);

@@ -65,6 +65,16 @@ class Evidence(unittest.TestCase):
             for row in table:
                 self.assertLessEqual(float(row["max_of_bound"]), 1, (name, row))
 
+    def test_every_engine_of_narrow_formats_has_rows(self):
+        listed = subprocess.run([PROGRAM, "engines", "--csv"], stdout=subprocess.PIPE, text=True, check=True, timeout=LIMIT).stdout
+        narrow = {row["engine"] for row in csv.DictReader(listed.splitlines())
+                  if row["evidence"] in ("recordings", "live", "emulator", "published") and row["products"]
+                  and ":" not in row["scales"] and set(row["operands"].split("|")) - {"any", "float32", "float64"}}
+        self.assertGreater(len(narrow), 25)
+        for name, folder in self.each():
+            for table, column in (("false_alarms.csv", "arithmetic"), ("tightness.csv", "engine")):
+                self.assertEqual(narrow - {row[column] for row in rows(folder / table)}, set(), (name, table))
+
     def test_findings_are_those_of_the_tables(self):
         for name, folder in self.each():
             found = {(r["what"], r["where"]): r for r in rows(folder / "findings.csv")}
