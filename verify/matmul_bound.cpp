@@ -113,9 +113,15 @@ Allowance matmul_allowance(const products::Product& problem, const Arithmetic& a
   Allowance allowance{.relative = std::min(bound.relative, std::numeric_limits<double>::max()),
                       .absolute = bound.absolute,
                       .refusal = emu::worthless(bound)};
-  allowance.words = fmt::format("sums of {} products in {}, {}in any order: {:.3g} of the sum of |a||b|", shape.k,
-                                emu::format_name(problem.acc), arithmetic.engine ? "on " + arithmetic.engine->word + ", " : "",
+  const bool split = arithmetic.engine && arithmetic.engine->split;
+  allowance.words = fmt::format("sums of {} products in {}, {}{}: {:.3g} of the sum of |a||b|", shape.k,
+                                emu::format_name(problem.acc), arithmetic.engine ? "on " + arithmetic.engine->word : "",
+                                split               ? ""
+                                : arithmetic.engine ? ", in any order"
+                                                    : "in any order",
                                 bound.relative);
+  if (split && arithmetic.engine->split->scheme != emu::SplitScheme::parts)
+    allowance.words += fmt::format(", and {:.3g} whatever that is", bound.absolute);
   if (arithmetic.false_alarm)
     allowance.words += fmt::format(", beyond which a correct output is with a probability of {:.3g}", *arithmetic.false_alarm);
   return allowance;
