@@ -40,8 +40,9 @@ void add_verify_matmul(Command& verify, const Arguments& arguments, int& exit_co
   std::string forms;
   for (const std::string& form : verify::rule_forms()) forms += (forms.empty() ? "" : ", ") + form;
   command
-      .add_option("--rule", words->rules,
-                  "what another rule says, and what it would let through: " + forms + "; may be repeated")
+      .add_option(
+          "--rule", words->rules,
+          "what another rule says, and what it would let through: " + forms + "; RULE and RULE, RULE or RULE; may be repeated")
       ->repeatable()
       ->type_name("RULE");
   command.footer(

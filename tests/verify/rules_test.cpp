@@ -38,6 +38,9 @@ Values scaled(Values x, double factor) {
   return x;
 }
 
+/// Those say nothing of tensors alone.
+bool asks_for_operands(const std::string& rule) { return rule == "bound" || rule.starts_with("baseline"); }
+
 }  // namespace
 
 TEST_CASE("rules about the whole tensor compute the published figures", "[verify]") {
@@ -45,6 +48,7 @@ TEST_CASE("rules about the whole tensor compute the published figures", "[verify
   CHECK_THAT(judge("cosine", reference, output).figure, WithinRel(0x1.fffffeb36a51fp-1, 1e-14));
   CHECK_THAT(judge("sqnr", reference, output).figure, WithinRel(47.9050676918454, 1e-14));
   CHECK_THAT(judge("frobenius", reference, output).figure, WithinRel(0.0040248214179556055, 1e-14));
+  CHECK_THAT(judge("nmse", reference, output).figure, WithinRel(0.0040248214179556055 * 0.0040248214179556055, 1e-14));
 }
 
 TEST_CASE("a rule about the whole tensor passes up to its limit and no further", "[verify]") {
@@ -113,8 +117,9 @@ TEST_CASE("no rule lets a NaN or an infinity pass for a number", "[verify]") {
     for (const double wrong : {not_a_number, infinity, -infinity}) {
       CAPTURE(rule, wrong);
       Values o(2000, 1.0);
+      o[0] = 2;  // which pcc of a constant tensor would not be
       const Values r = o;
-      CHECK(passes(rule, r, o) == (rule != "bound"));  // which asks for the operands and says nothing without
+      CHECK(passes(rule, r, o) == !asks_for_operands(rule));
       o[1500] = wrong;
       CHECK_FALSE(passes(rule, r, o));
     }
@@ -124,6 +129,13 @@ TEST_CASE("no rule lets a NaN or an infinity pass for a number", "[verify]") {
     CHECK_FALSE(passes(rule, {1, infinity}, {1, 2}));
     CHECK_FALSE(passes(rule, {1, infinity}, {1, -infinity}));
     CHECK(passes(rule, {1, not_a_number}, {1, not_a_number}) == (rule == "bitwise"));
+  }
+  for (const std::string rule : {"allclose", "assert_close", "ulp", "matched_ratio"}) {
+    CAPTURE(rule);
+    const std::string equal = rule == "ulp" ? "ulp:1,nan=equal" : rule + ":nan=equal";
+    CHECK(passes(equal, {1, not_a_number}, {1, not_a_number}));
+    CHECK_FALSE(passes(equal, {1, not_a_number}, {1, 1}));
+    CHECK_FALSE(passes(equal, {1, 1}, {1, not_a_number}));
   }
 }
 
@@ -144,9 +156,12 @@ TEST_CASE("the rules have the weaknesses of their originals", "[verify]") {
 
 TEST_CASE("all zeros against all zeros is no verdict of the quotients", "[verify]") {
   const Values zeros(10, 0.0);
-  for (const std::string rule : {"calc_diff", "sqnr", "frobenius"}) CHECK(std::isnan(judge(rule, zeros, zeros).figure));
-  for (const std::string rule : {"calc_diff", "sqnr", "frobenius", "cosine"}) CHECK_FALSE(passes(rule, zeros, zeros));
-  for (const std::string rule : {"allclose", "assert_close", "ulp", "bitwise", "matched_ratio"})
+  for (const std::string rule : {"calc_diff", "sqnr", "frobenius", "nmse", "l1", "pcc"})
+    CHECK(std::isnan(judge(rule, zeros, zeros).figure));
+  for (const std::string rule : {"calc_diff", "sqnr", "frobenius", "nmse", "l1", "pcc", "cosine"})
+    CHECK_FALSE(passes(rule, zeros, zeros));
+  for (const std::string rule :
+       {"allclose", "assert_close", "ulp", "bitwise", "matched_ratio", "mse", "mean_abs", "mean_rel", "nrmse", "rms_rel"})
     CHECK(passes(rule, zeros, zeros));
 }
 

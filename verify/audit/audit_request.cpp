@@ -17,7 +17,7 @@ AuditReference parse_reference(const std::string& word) {
 std::string rule_help() {
   std::string text = "a check: ";
   for (const std::string& form : rule_forms()) text += form + ", ";
-  return text + "or program:WORDS; may be repeated";
+  return text + "RULE and RULE, RULE or RULE, or program:WORDS; may be repeated";
 }
 
 }  // namespace

@@ -4,96 +4,181 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "emu/error.hpp"
 #include "emu/names.hpp"
 #include "emu/suggestions.hpp"
 #include "verify/audit/bound_rule.hpp"
+#include "verify/audit/compound_rules.hpp"
 #include "verify/audit/rule_kinds.hpp"
+#include "verify/audit/rule_parameters.hpp"
 
 namespace ulpscope::verify {
 namespace {
 
 constexpr const char* bound_word = "bound";
 
-/// A number that a rule takes. Without a key it is all that stands after the colon.
-struct Parameter {
-  std::string_view key;
-  double value;  ///< unless the word says otherwise
+constexpr std::array<std::string_view, 5> nan_words{"fails", "equal", "passes", "zero", "skip"};
+constexpr std::array<std::string_view, 4> relative_words{"reference", "output", "larger", "sum"};
+constexpr std::array<std::string_view, 2> terms_words{"sum", "greater"};
+
+/// The parameters of a rule by name, each with its number for this problem.
+class RuleNumbers {
+ public:
+  RuleNumbers(std::span<const RuleParameter> parameters, std::vector<double> numbers)
+      : parameters_(parameters), numbers_(std::move(numbers)) {}
+
+  /// Of a parameter that the rule has.
+  double operator[](std::string_view key) const {
+    return numbers_[static_cast<std::size_t>(std::ranges::find(parameters_, key, &RuleParameter::key) - parameters_.begin())];
+  }
+  template <class Choice>
+  Choice choice(std::string_view key) const {
+    return static_cast<Choice>(static_cast<int>((*this)[key]));
+  }
+  NanMeans nan() const { return choice<NanMeans>("nan"); }
+
+ private:
+  std::span<const RuleParameter> parameters_;
+  std::vector<double> numbers_;
 };
 
 struct RuleKind {
   std::string_view name;
-  std::vector<Parameter> parameters;
-  TensorJudge (*make)(std::span<const double> numbers);
+  std::vector<RuleParameter> parameters;
+  TensorJudge (*make)(const RuleNumbers& numbers);
 };
 
-/// A judge that does not ask for the format.
+RuleParameter nan_parameter() { return {.key = "nan", .shown = false, .words = nan_words}; }
+
+/// `own`, and what every elementwise tolerance takes.
+std::vector<RuleParameter> with_closeness(std::vector<RuleParameter> own, RelativeTo relative_to = RelativeTo::reference) {
+  const auto has_ratio = std::ranges::any_of(own, [](const RuleParameter& p) { return p.key == "ratio"; });
+  own.push_back({.key = "relative_to", .value = static_cast<double>(relative_to), .shown = false, .words = relative_words});
+  own.push_back({.key = "terms", .shown = false, .words = terms_words});
+  own.push_back({.key = "max", .shown = false});
+  own.push_back({.key = "rms", .shown = false});
+  own.push_back({.key = "ulp", .shown = false});
+  if (!has_ratio) own.push_back({.key = "ratio", .value = 1, .shown = false});
+  own.push_back(nan_parameter());
+  return own;
+}
+
+Closeness closeness_of(const RuleNumbers& numbers) {
+  return {.max = numbers["max"],
+          .rms = numbers["rms"],
+          .ulp = numbers["ulp"],
+          .relative_to = numbers.choice<RelativeTo>("relative_to"),
+          .terms = numbers.choice<Terms>("terms"),
+          .nan = numbers.nan(),
+          .ratio = numbers["ratio"]};
+}
+
+/// The judge asked about what is left when each NaN is 0, or without elements that are not finite in both.
+TensorJudge with_nan(NanMeans nan, TensorJudge judge) {
+  if (nan != NanMeans::zero && nan != NanMeans::skip) return judge;
+  return [nan, judge = std::move(judge)](emu::Format out, std::span<const double> reference, std::span<const double> output) {
+    std::vector<double> r, o;
+    for (std::size_t i = 0; i < reference.size(); ++i) {
+      if (nan == NanMeans::skip && !(std::isfinite(reference[i]) && std::isfinite(output[i]))) continue;
+      r.push_back(std::isnan(reference[i]) ? 0 : reference[i]);
+      o.push_back(std::isnan(output[i]) ? 0 : output[i]);
+    }
+    return r.empty() && !reference.empty() ? RuleVerdict{.passes = true} : judge(out, r, o);
+  };
+}
+
+/// A rule about the whole tensor: one figure against one limit.
 template <class Judge>
-TensorJudge of_values(Judge judge) {
-  return [judge](emu::Format, std::span<const double> r, std::span<const double> o) { return judge(r, o); };
+TensorJudge whole(const RuleNumbers& numbers, Judge judge) {
+  return with_nan(numbers.nan(), [judge, nan = numbers.nan()](emu::Format, auto r, auto o) {
+    RuleVerdict verdict = judge(r, o);
+    if (nan == NanMeans::passes && std::isnan(verdict.figure)) verdict.passes = true, verdict.violations = 0;
+    return verdict;
+  });
 }
 
 template <RuleVerdict (*judge)(double, std::span<const double>, std::span<const double>)>
-TensorJudge with_limit(std::span<const double> numbers) {
-  return of_values([limit = numbers[0]](auto r, auto o) { return judge(limit, r, o); });
+TensorJudge with_limit(const RuleNumbers& numbers) {
+  return whole(numbers, [limit = numbers[""]](auto r, auto o) { return judge(limit, r, o); });
 }
 
-TensorJudge make_assert_close(std::span<const double>) {
-  return [](emu::Format out, auto r, auto o) { return judge_close(assert_close_tolerance(out), r, o); };
+TensorJudge close_judge(const Closeness& rule) {
+  return with_nan(rule.nan, [rule](emu::Format out, auto r, auto o) { return judge_closeness(rule, out, r, o); });
 }
-TensorJudge make_allclose(std::span<const double> numbers) {
-  return of_values(
-      [tolerance = CloseTolerance{numbers[0], numbers[1]}](auto r, auto o) { return judge_close(tolerance, r, o); });
+TensorJudge make_assert_close(const RuleNumbers& numbers) {
+  return with_nan(numbers.nan(), [rule = closeness_of(numbers)](emu::Format out, auto r, auto o) {
+    Closeness of_format = rule;
+    of_format.tolerance = assert_close_tolerance(out);
+    return judge_closeness(of_format, out, r, o);
+  });
 }
-TensorJudge make_matched_ratio(std::span<const double> numbers) {
-  const MatchedRatio rule{{numbers[0], numbers[1]}, numbers[2]};
-  return of_values([rule](auto r, auto o) { return judge_matched_ratio(rule, r, o); });
+TensorJudge make_allclose(const RuleNumbers& numbers) {
+  Closeness rule = closeness_of(numbers);
+  rule.tolerance = {numbers["rtol"], numbers["atol"]};
+  return close_judge(rule);
 }
-TensorJudge make_ulp(std::span<const double> numbers) {
-  return [most = numbers[0]](emu::Format out, auto r, auto o) { return judge_ulp(out, most, r, o); };
+TensorJudge make_matched_ratio(const RuleNumbers& numbers) {
+  Closeness rule = closeness_of(numbers);
+  rule.tolerance = {numbers["rtol"], numbers["atol"]};
+  rule.finite = rule.nan == NanMeans::fails;
+  return close_judge(rule);
 }
-TensorJudge make_bitwise(std::span<const double>) {
+TensorJudge make_ulp(const RuleNumbers& numbers) {
+  return with_nan(numbers.nan(), [most = numbers[""], ratio = numbers["ratio"], nan = numbers.nan()](
+                                     emu::Format out, auto r, auto o) { return judge_ulp(out, most, ratio, nan, r, o); });
+}
+TensorJudge make_bitwise(const RuleNumbers&) {
   return [](emu::Format out, auto r, auto o) { return judge_bitwise(out, r, o); };
+}
+TensorJudge make_mean_rel(const RuleNumbers& numbers) {
+  return whole(numbers, [limit = numbers[""], of = numbers.choice<RelativeTo>("relative_to")](auto r, auto o) {
+    return judge_mean_rel(limit, of, r, o);
+  });
+}
+
+/// A limit without a key, and what a NaN means.
+std::vector<RuleParameter> limit_of(double value) { return {{.key = "", .value = value}, nan_parameter()}; }
+std::vector<RuleParameter> signed_limit_of(double value) {
+  return {{.key = "", .value = value, .may_be_negative = true}, nan_parameter()};
 }
 
 /// A new rule about two tensors is a line here; one that needs the operands is a Rule made elsewhere, as is `program:` in cli/.
 const std::vector<RuleKind>& kinds() {
   static const std::vector<RuleKind> all{
-      {"assert_close", {}, make_assert_close},
-      {"allclose", {{"rtol", 1e-5}, {"atol", 1e-8}}, make_allclose},  // the defaults of numpy.allclose
-      {"calc_diff", {{"", 1e-3}}, with_limit<judge_calc_diff>},       // DeepGEMM, tests/test_core.py
-      {"cosine", {{"", 0.999}}, with_limit<judge_cosine>},
-      {"sqnr", {{"", 25}}, with_limit<judge_sqnr>},
-      {"frobenius", {{"", 0.01}}, with_limit<judge_frobenius>},
-      {"ulp", {{"", 1}}, make_ulp},
+      {"assert_close", with_closeness({}), make_assert_close},
+      // the defaults of numpy.allclose
+      {"allclose", with_closeness({{.key = "rtol", .value = 1e-5}, {.key = "atol", .value = 1e-8}}), make_allclose},
       // flashinfer, tests/moe/test_trtllm_gen_fused_moe.py, for fp8
-      {"matched_ratio", {{"rtol", 0.85}, {"atol", 0.1}, {"ratio", 0.925}}, make_matched_ratio},
+      {"matched_ratio",
+       with_closeness({{.key = "rtol", .value = 0.85}, {.key = "atol", .value = 0.1}, {.key = "ratio", .value = 0.925}},
+                      RelativeTo::output),
+       make_matched_ratio},
+      {"ulp", {{.key = "", .value = 1}, {.key = "ratio", .value = 1, .shown = false}, nan_parameter()}, make_ulp},
       {"bitwise", {}, make_bitwise},
+      {"calc_diff", limit_of(1e-3), with_limit<judge_calc_diff>},  // DeepGEMM, tests/test_core.py
+      {"cosine", signed_limit_of(0.999), with_limit<judge_cosine>},
+      {"pcc", signed_limit_of(0.99), with_limit<judge_pcc>},  // the default of comp_pcc of tt-metal
+      {"sqnr", signed_limit_of(25), with_limit<judge_sqnr>},
+      {"frobenius", limit_of(0.01), with_limit<judge_frobenius>},
+      {"nmse", limit_of(5e-4), with_limit<judge_nmse>},  // ggml, tests/test-backend-ops.cpp, for products
+      {"mse", limit_of(0.01), with_limit<judge_mse>},
+      {"nrmse", limit_of(0.01), with_limit<judge_nrmse>},
+      {"mean_abs", limit_of(0.01), with_limit<judge_mean_abs>},
+      {"mean_rel",
+       {{.key = "", .value = 0.01}, {.key = "relative_to", .shown = false, .words = relative_words}, nan_parameter()},
+       make_mean_rel},
+      {"l1", limit_of(0.001), with_limit<judge_l1>},           // vLLM, tests/kernels/quantization/test_block_fp8.py
+      {"rms_rel", limit_of(4e-3), with_limit<judge_rms_rel>},  // assert_close of triton_kernels, the default of rmstol
   };
   return all;
 }
 
-std::string number_text(double value) {
-  std::array<char, 32> text;
-  const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
-  return {text.data(), end};
-}
-
-std::string form_of(const RuleKind& kind) {
-  std::string form(kind.name);
-  for (const Parameter& parameter : kind.parameters) {
-    form += &parameter == kind.parameters.data() ? ":" : ",";
-    form += (parameter.key.empty() ? "" : std::string(parameter.key) + "=") + number_text(parameter.value);
-  }
-  return form;
-}
-
 const RuleKind& find_kind(std::string_view name) {
-  std::vector<std::string> names{bound_word};
+  std::vector<std::string> names{bound_word, baseline_name()};
   for (const RuleKind& kind : kinds()) {
     if (kind.name == name) return kind;
     names.emplace_back(kind.name);
@@ -102,31 +187,32 @@ const RuleKind& find_kind(std::string_view name) {
   throw Error("rule '" + std::string(name) + "' is not known; the closest are " + known);
 }
 
-[[noreturn]] void refuse(const RuleKind& kind, std::string_view word, const std::string& why) {
-  throw Error("rule '" + std::string(word) + "': " + why + "; write " +
-              (kind.parameters.empty() ? std::string(kind.name) + " alone" : "it like " + form_of(kind)));
+/// A rule of a kind. Limits that grow with K are known when the problem is.
+Rule rule_of_kind(const RuleKind& kind, std::string_view word) {
+  const std::vector<RuleArgument> arguments = read_rule_arguments(kind.name, kind.parameters, word);
+  return {
+      std::string(word), [&kind, arguments](const RuleProblem& problem) -> RuleJudge {
+        const std::optional<std::vector<double>> numbers = rule_numbers(arguments, problem);
+        if (!numbers) return without_verdict("asks for K");
+        return [judge = kind.make({kind.parameters, *numbers}), out = problem.out](auto r, auto o) { return judge(out, r, o); };
+      }};
 }
 
-double parse_number(const RuleKind& kind, std::string_view word, std::string_view digits) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (error != std::errc{} || end != digits.data() + digits.size() || !std::isfinite(value))
-    refuse(kind, word, "'" + std::string(digits) + "' is no number");
-  // A limit of an elementwise rule, a share or a norm below 0 could not be met; cosine and sqnr may be negative.
-  if (value < 0 && kind.name != "cosine" && kind.name != "sqnr")
-    refuse(kind, word, "'" + std::string(digits) + "' is negative");
-  return value;
+Rule parse_one(std::string_view word) {
+  const std::string_view name = word.substr(0, word.find(':'));
+  if (name == bound_word && name == word) return bound_rule();
+  if (name == baseline_name()) return baseline_rule(word);
+  return rule_of_kind(find_kind(name), word);
 }
 
-/// Reads `key=number` or, for a rule of one nameless number, `number`.
-void read_parameter(const RuleKind& kind, std::string_view word, std::string_view part, std::span<double> numbers) {
-  const std::size_t equals = part.find('=');
-  const std::string_view key = equals == std::string_view::npos ? std::string_view{} : part.substr(0, equals);
-  const auto found =
-      std::find_if(kind.parameters.begin(), kind.parameters.end(), [&](const Parameter& p) { return p.key == key; });
-  if (found == kind.parameters.end()) refuse(kind, word, "'" + std::string(part) + "' is nothing that it takes");
-  const std::string_view digits = equals == std::string_view::npos ? part : part.substr(equals + 1);
-  numbers[static_cast<std::size_t>(found - kind.parameters.begin())] = parse_number(kind, word, digits);
+std::vector<std::string_view> split_at(std::string_view words, std::string_view between) {
+  std::vector<std::string_view> parts;
+  for (std::size_t at = words.find(between); at != std::string_view::npos; at = words.find(between)) {
+    parts.push_back(words.substr(0, at));
+    words.remove_prefix(at + between.size());
+  }
+  parts.push_back(words);
+  return parts;
 }
 
 }  // namespace
@@ -138,24 +224,19 @@ Rule rule_of(std::string word, TensorJudge judge) {
 }
 
 Rule parse_rule(std::string_view word) {
-  if (word == bound_word) return bound_rule();
-  const std::size_t colon = word.find(':');
-  const RuleKind& kind = find_kind(word.substr(0, colon));
-  std::vector<double> numbers;
-  for (const Parameter& parameter : kind.parameters) numbers.push_back(parameter.value);
-  std::string_view rest = colon == std::string_view::npos ? std::string_view{} : word.substr(colon + 1);
-  if (colon != std::string_view::npos && rest.empty()) refuse(kind, word, "nothing follows the colon");
-  while (!rest.empty()) {
-    const std::size_t comma = rest.find(',');
-    read_parameter(kind, word, rest.substr(0, comma), numbers);
-    rest = comma == std::string_view::npos ? std::string_view{} : rest.substr(comma + 1);
+  std::vector<Rule> any;
+  for (const std::string_view alternative : split_at(word, " or ")) {
+    std::vector<Rule> all;
+    for (const std::string_view part : split_at(alternative, " and ")) all.push_back(parse_one(part));
+    any.push_back(joined(std::string(alternative), std::move(all), Joined::all));
   }
-  return rule_of(std::string(word), kind.make(numbers));
+  return joined(std::string(word), std::move(any), Joined::any);
 }
 
 std::vector<std::string> rule_forms() {
   std::vector<std::string> forms{bound_word};
-  for (const RuleKind& kind : kinds()) forms.push_back(form_of(kind));
+  for (const RuleKind& kind : kinds()) forms.push_back(rule_form(kind.name, kind.parameters));
+  forms.push_back(baseline_form());
   return forms;
 }
 

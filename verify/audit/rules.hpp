@@ -47,8 +47,8 @@ using TensorJudge = std::function<RuleVerdict(emu::Format out, std::span<const d
 /// A rule that prepares nothing.
 Rule rule_of(std::string word, TensorJudge judge);
 
-/// `assert_close`, `allclose:rtol=1e-5,atol=1e-8`, `calc_diff:1e-3`, `cosine:0.999`, `sqnr:25`, `frobenius:0.01`, `ulp:1`,
-/// `matched_ratio:rtol=0.85,atol=0.1,ratio=0.925`, `bitwise`; what stands after the colon may be left out.
+/// `allclose:rtol=1e-5,atol=1e-8`, `calc_diff:1e-3` and the others of rule_forms(); what stands after the colon may be left
+/// out. `RULE and RULE` asks for both, `RULE or RULE` for one of them; `and` binds closer.
 /// @throws ulpscope::Error in one line that says what the rule takes, or names the closest rules.
 Rule parse_rule(std::string_view word);
 
