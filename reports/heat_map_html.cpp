@@ -36,7 +36,7 @@ std::string group_html(const HeatMap& map, const HeatMap::Group& group) {
   std::string html = "<table class=\"heat\">";
   if (!group.name.empty()) html += fmt::format("<caption{}>{}</caption>", title_attribute(group.title), breakable(group.name));
   html += "<thead><tr><td></td>";
-  for (const std::string& column : map.columns) html += "<th scope=\"col\">" + html_escaped(column) + "</th>";
+  for (const std::string& column : map.columns) html += "<th scope=\"col\">" + breakable(column) + "</th>";
   html += "</tr></thead>\n<tbody>\n";
   for (const HeatMap::Row& row : group.rows) html += row_html(row);
   return html + "</tbody></table>\n";

@@ -185,6 +185,7 @@ class Commands:
             yield ["accumulation", "--engine", *engines, "fma", "--in", formats, "--acc", accumulator, "--promote", "0,128",
                    "--k", "64:512", "--shape", "7x9", "-o", "report"]
         yield ["evidence", "--products", "20", "--plants", "1", "--k", "1:16", "-o", "evidence"]
+        yield ["evidence", "--public", "--lines", "4", "-o", "public"]
         trace = "studies/data/digits-amax.csv"
         yield ["scale", trace, "--scaler", "pytorch:growth_interval=50,megatron,mxnet,paddle,popart", "-o", "scales"]
         yield ["scale", trace, "--to", "e4m3", "--scaler", "te_delayed,te_current,ms_amp,static:2^4"]

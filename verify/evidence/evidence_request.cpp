@@ -16,8 +16,16 @@ void EvidenceRequest::describe(requests::Fields& fields) {
   fields.add("plants", plants, "kernels with a planted cause, for explain to find").whole(counts).shown();
   fields.add("false_alarm", false_alarm, "stated for the probabilistic bound").real({0, 1}).shown();
   fields.add("k", k, "lengths of sums whose errors are held against the bound").as_value("LO:HI").shown();
+  fields.add("public", public_checks, "ask the checks of public kernel tests instead, about wrong and right outputs");
+  fields.add("lines", lines, "with --public: rows of A and columns of B that are drawn of each product, at most")
+      .whole({.least = 1, .most = 4096})
+      .shown();
   requests::describe_seed(fields, seed, "key of all operands");
   requests::describe_threads(fields, threads);
+}
+
+PublicConfig resolve_public(const EvidenceRequest& request) {
+  return {.sample = {.lines = static_cast<std::size_t>(request.lines), .seed = request.seed}, .threads = request.threads};
 }
 
 EvidenceConfig resolve_evidence(const EvidenceRequest& request) {
@@ -32,6 +40,12 @@ EvidenceConfig resolve_evidence(const EvidenceRequest& request) {
 }
 
 studies::StudyResult run(const EvidenceRequest& request, const studies::Progress& progress) {
+  if (request.public_checks) {
+    PublicConfig config = resolve_public(request);
+    config.progress = progress;
+    const std::vector<PublicResult> results = ask_public_checks(config);
+    return {.tables = public_tables(results), .findings = public_findings(results)};
+  }
   EvidenceConfig config = resolve_evidence(request);
   if (progress) config.progress = [&](std::string_view, std::uint64_t done, std::uint64_t total) { progress(done, total); };
   const Evidence evidence = gather(config);
@@ -39,6 +53,10 @@ studies::StudyResult run(const EvidenceRequest& request, const studies::Progress
 }
 
 studies::Work work_of(const EvidenceRequest& request) {
+  if (request.public_checks) {
+    const std::size_t checks = public_checks().size();
+    return {.operations = checks * request.lines * request.lines, .rows = checks};
+  }
   const EvidenceConfig config = resolve_evidence(request);
   return {.operations = config.products + config.plants, .rows = config.lengths.size()};
 }

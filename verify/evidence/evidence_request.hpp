@@ -8,6 +8,7 @@
 #include "requests/field.hpp"
 #include "studies/study.hpp"
 #include "verify/evidence/evidence.hpp"
+#include "verify/evidence/public_study.hpp"
 
 namespace ulpscope::verify {
 
@@ -18,12 +19,16 @@ struct EvidenceRequest {
   double false_alarm = 0.01;        ///< stated for the probabilistic bound
   std::string k = "1:65536";        ///< lengths of sums
   std::uint64_t seed = 0;           ///< key of all operands
+  bool public_checks = false;       ///< `public`: other people's checks instead
+  std::uint64_t lines = 32;         ///< rows and columns of their products, at most
   int threads = 0;                  ///< 0: all
 
   /// Names the members, for the command line, study files and the schema.
   void describe(requests::Fields& fields);
 };
 
+/// @throws ulpscope::Error where words mean nothing
+PublicConfig resolve_public(const EvidenceRequest& request);
 /// @throws ulpscope::Error where words mean nothing
 EvidenceConfig resolve_evidence(const EvidenceRequest& request);
 
