@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "cli/command.hpp"
 #include "cli/commands.hpp"
@@ -44,8 +45,12 @@ void run_public(const Words& words, const Arguments& arguments) {
     if (rendering_of(words.common) == Rendering::text) return print_text(results, words.common);
     return print(tables.front(), words.common, 1);
   }
-  tables.push_back(reports::findings_table(verify::public_findings(results)));
-  reports::Page page = verify::public_page(results, config);
+  const std::vector<verify::KernelVerdict> kernels = verify::judge_written_kernels(config.sample.seed, config.threads);
+  std::vector<reports::Finding> findings = verify::public_findings(results);
+  for (reports::Finding& finding : verify::kernels_findings(kernels)) findings.push_back(std::move(finding));
+  tables.push_back(verify::kernels_table(kernels));
+  tables.push_back(reports::findings_table(findings));
+  reports::Page page = verify::public_page(results, kernels, config);
   page.command = command_line(arguments);
   reports::write_page_report(words.directory, tables, page, {arguments, config.sample.seed, {}});
   remark_report(words.directory);

@@ -163,6 +163,32 @@ class Study(unittest.TestCase):
             if name == "committed":
                 self.assertNotEqual(checks["jax-02"]["rejected"], "0", name)  # rtol 1e-7 of float16 is equality
 
+    def test_faulty_kernels_are_rejected_and_right_ones_are_not(self):
+        at_once = {"gelu_triton_buggy", "silu_triton_buggy", "rmsnorm_triton_buggy", "l2norm_triton_buggy", "leaky_relu_triton_buggy",
+                   "attention_triton_buggy"}
+        with_rests = {"softmax_llm_buggy", "softmax_triton_buggy", "matmul_triton_buggy", "flash_attention_triton_buggy"}
+        zeros = {"23_Softmax", "37_FrobeniusNorm_", "39_L2Norm_", "53_Min_reduction_over_a_dimension"}
+        for name, folder in self.each():
+            said = {(row["kernel"], row["shape"]): row for row in rows(folder / "public_kernels.csv")}
+            kernels = {kernel for kernel, _ in said}
+            self.assertEqual(len(kernels), 16 + 10 + 4)
+            for kernel in kernels:
+                fixed, edge = said[kernel, "fixed"], said.get((kernel, "edge"))
+                verdicts = (fixed["allclose"], fixed["bound"], edge["bound"] if edge else None)
+                expected = ("accepted", "rejected", "rejected") if kernel in at_once else \
+                    ("accepted", "accepted", "rejected") if kernel in with_rests else \
+                    ("accepted", "rejected", None) if kernel in zeros else ("accepted",) * 3
+                self.assertEqual(verdicts, expected, (name, kernel))
+                self.assertEqual(fixed["fault"] == "", kernel not in at_once | with_rests | zeros, kernel)
+                for row in filter(None, (fixed, edge)):
+                    self.assertEqual(row["beyond"] == "0", row["bound"] == "accepted", row)
+                    if kernel in zeros:
+                        self.assertEqual(row["beyond"], row["elements"], row)
+            found = {r["what"]: (r["value"], r["threshold"], r["severity"]) for r in rows(folder / "findings.csv")}
+            self.assertEqual(found["faulty_kernels_rejected"], ("10", "10", "good"), name)
+            self.assertEqual(found["right_kernels_accepted"], ("16", "16", "good"), name)
+            self.assertEqual(found["empty_kernels_rejected"], ("4", "4", "good"), name)
+
     def test_a_sample_says_what_it_is_of(self):
         for name, folder in self.each():
             lines = 8 if name == "short run" else 32

@@ -3,6 +3,7 @@
 #include "verify/evidence/evidence_request.hpp"
 
 #include <string_view>
+#include <utility>
 
 #include "emu/error.hpp"
 #include "requests/parts.hpp"
@@ -44,7 +45,11 @@ studies::StudyResult run(const EvidenceRequest& request, const studies::Progress
     PublicConfig config = resolve_public(request);
     config.progress = progress;
     const std::vector<PublicResult> results = ask_public_checks(config);
-    return {.tables = public_tables(results), .findings = public_findings(results)};
+    const std::vector<KernelVerdict> kernels = judge_written_kernels(config.sample.seed, config.threads);
+    studies::StudyResult result{.tables = public_tables(results), .findings = public_findings(results)};
+    result.tables.push_back(kernels_table(kernels));
+    for (reports::Finding& finding : kernels_findings(kernels)) result.findings.push_back(std::move(finding));
+    return result;
   }
   EvidenceConfig config = resolve_evidence(request);
   if (progress) config.progress = [&](std::string_view, std::uint64_t done, std::uint64_t total) { progress(done, total); };

@@ -15,6 +15,7 @@
 #include "reports/table.hpp"
 #include "verify/audit/mutants.hpp"
 #include "verify/evidence/public_checks.hpp"
+#include "verify/evidence/public_kernels.hpp"
 
 namespace ulpscope::verify {
 
@@ -88,6 +89,7 @@ reports::Table public_summary(const std::vector<PublicResult>& results);
 /// Mutants by repositories: the share of the checks that accept each.
 std::vector<reports::Figure> public_figures(const std::vector<PublicResult>& results);
 /// Without the command that reproduces it.
-reports::Page public_page(const std::vector<PublicResult>& results, const PublicConfig& config);
+reports::Page public_page(const std::vector<PublicResult>& results, const std::vector<KernelVerdict>& kernels,
+                          const PublicConfig& config);
 
 }  // namespace ulpscope::verify
