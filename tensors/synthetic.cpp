@@ -47,6 +47,10 @@ struct Laplace {
     return mu + (at.u < 0.5 ? size : -size);
   }
 };
+struct Integers {
+  double a, b;
+  ULPSCOPE_INLINE double operator()(Uniforms at) const { return std::min(a + std::floor((b - a + 1) * at.u), b); }
+};
 struct StudentT {
   double dof, unused;
   ULPSCOPE_INLINE double operator()(Uniforms at) const {
@@ -114,11 +118,12 @@ struct Distribution {
   std::size_t parameter_count;
   Make make;
 };
-constexpr std::array<Distribution, 5> distributions{{{"normal", "MEAN,SD", "normal:0,1:4096x512", 2, make<Normal>},
+constexpr std::array<Distribution, 6> distributions{{{"normal", "MEAN,SD", "normal:0,1:4096x512", 2, make<Normal>},
                                                      {"uniform", "A,B", "uniform:-1,1:4096x512", 2, make<Uniform>},
                                                      {"lognormal", "MU,SIGMA", "lognormal:0,2:4096x512", 2, make<LogNormal>},
                                                      {"laplace", "MU,B", "laplace:0,1:4096x512", 2, make<Laplace>},
-                                                     {"studentt", "DOF", "studentt:3:4096x512", 1, make<StudentT>}}};
+                                                     {"studentt", "DOF", "studentt:3:4096x512", 1, make<StudentT>},
+                                                     {"integers", "A,B", "integers:-8,7:4096x512", 2, make<Integers>}}};
 
 const Distribution* distribution_of(std::string_view input) {
   const std::size_t colon = input.find(':');
@@ -162,8 +167,9 @@ class Parser {
     const double first = parameters[0], second = parameters.back();
     if (distribution_.word == "studentt") {
       if (!(first > 0)) fail("DOF must be above 0");
-    } else if (distribution_.word == "uniform") {
+    } else if (distribution_.word == "uniform" || distribution_.word == "integers") {
       if (first > second) fail("A must not be above B");
+      if (distribution_.word == "integers") check_whole(first), check_whole(second);
     } else if (second < 0) {
       fail(std::string(distribution_.parameters.substr(distribution_.parameters.find(',') + 1)) + " must not be negative");
     }
@@ -174,6 +180,12 @@ class Parser {
   [[noreturn]] void fail(const std::string& why) const {
     throw Error(input_ + ": " + why + "; the form is " + std::string(distribution_.word) + ":" +
                 std::string(distribution_.parameters) + ":SHAPE, for example " + std::string(distribution_.example));
+  }
+
+  /// Numbers that float32 holds with all whole numbers below them.
+  void check_whole(double x) const {
+    constexpr double most = 0x1p24;
+    if (x != std::floor(x) || std::fabs(x) > most) fail("A and B are whole numbers of at most 2^24");
   }
 
   std::vector<double> numbers(std::string_view words) const {

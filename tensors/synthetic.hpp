@@ -7,6 +7,7 @@
 //   normal:MEAN,SD      MEAN + SD z, z = sqrt(-2 ln u) cos(2 pi v)                       (Box and Muller 1958)
 //   lognormal:MU,SIGMA  exp(MU + SIGMA z)
 //   laplace:MU,B        MU + B ln(2u) for u < 1/2, MU - B ln(2(1 - u)) above             (inverse distribution function)
+//   integers:A,B        min(A + floor((B - A + 1) u), B)                                   (A and B included)
 //   studentt:DOF        sqrt(DOF (u^(-2/DOF) - 1)) cos(2 pi v)                            (Bailey 1994)
 // in double with emu/math.hpp, rounded once to float32 (nearest even; infinite beyond the largest). docs/synthetic-tensors.md.
 #pragma once

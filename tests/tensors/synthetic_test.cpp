@@ -15,6 +15,7 @@
 #include <numbers>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 #include "emu/error.hpp"
@@ -174,6 +175,24 @@ TEST_CASE("the empirical distribution of a million elements follows the theory",
   }
 }
 
+TEST_CASE("integers are each whole number from A to B, as often", "[tensors][synthetic]") {
+  for (const auto& [words, low, high] : {std::tuple{"integers:-3,2", -3, 2}, {"integers:7,7", 7, 7}, {"integers:0,1", 0, 1}}) {
+    CAPTURE(words);
+    const auto sample = values(std::string(words) + ":600000", 5);
+    std::vector<double> counts(static_cast<std::size_t>(high - low + 1));
+    for (const float x : sample) {
+      REQUIRE((x >= static_cast<float>(low) && x <= static_cast<float>(high) && x == std::floor(x)));
+      ++counts[static_cast<std::size_t>(static_cast<int>(x) - low)];
+    }
+
+    const double share = 1 / static_cast<double>(counts.size()), expected = 600000 * share;
+    for (const double count : counts) CHECK(std::fabs(count - expected) <= 5 * std::sqrt(expected * (1 - share)));
+  }
+  const auto wide = values("integers:-16777216,16777216:100000", 5);
+  CHECK(std::ranges::all_of(wide, [](float x) { return x == std::floor(x) && std::fabs(x) <= 0x1p24F; }));
+  CHECK(*std::ranges::max_element(wide) > 0x1.ffp23F);
+}
+
 TEST_CASE("neighbouring elements and seeds are uncorrelated", "[tensors][synthetic]") {
   const auto a = values("normal:0,1:1000000", 1), b = values("normal:0,1:1000000", 2);
 
@@ -198,7 +217,7 @@ TEST_CASE("values do not come from the bits that stochastic rounding uses under 
 
 TEST_CASE("values do not depend on how they are read", "[tensors][synthetic]") {
   const std::uint64_t far = (std::uint64_t{1} << 47) + 12345;
-  for (const char* words : {"uniform:-1,1", "normal:0,1", "lognormal:0,2", "laplace:0,1", "studentt:3"}) {
+  for (const char* words : {"uniform:-1,1", "normal:0,1", "lognormal:0,2", "laplace:0,1", "studentt:3", "integers:-3,9"}) {
     CAPTURE(words);
     const auto tensor = tensors::synthetic(std::string(words) + ":281474976710656", 5);
     constexpr std::size_t count = 10'000;
@@ -307,6 +326,7 @@ TEST_CASE("a synthetic tensor says what it is", "[tensors][synthetic]") {
 TEST_CASE("errors name the input, what is wrong and what would be right", "[tensors][synthetic]") {
   const std::string normal = "; the form is normal:MEAN,SD:SHAPE, for example normal:0,1:4096x512";
   const std::string student = "; the form is studentt:DOF:SHAPE, for example studentt:3:4096x512";
+  const std::string integers = "; the form is integers:A,B:SHAPE, for example integers:-8,7:4096x512";
   const std::string uniform = "; the form is uniform:A,B:SHAPE, for example uniform:-1,1:4096x512";
   const std::vector<std::pair<std::string, std::string>> rows{
       {"normal:0,1", "the shape is missing" + normal},
@@ -320,6 +340,9 @@ TEST_CASE("errors name the input, what is wrong and what would be right", "[tens
       {"studentt:1,2:4", "2 parameters where 1 is needed" + student},
       {"studentt:0:4", "DOF must be above 0" + student},
       {"uniform:2,1:4", "A must not be above B" + uniform},
+      {"integers:2,1:4", "A must not be above B" + integers},
+      {"integers:0.5,1:4", "A and B are whole numbers of at most 2^24" + integers},
+      {"integers:0,16777217:4", "A and B are whole numbers of at most 2^24" + integers},
       {"normal:0,1:", "'' in the shape is not a positive whole number" + normal},
       {"normal:0,1:4x0", "'0' in the shape is not a positive whole number" + normal},
       {"normal:0,1:4x-1", "'-1' in the shape is not a positive whole number" + normal},

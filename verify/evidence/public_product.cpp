@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Draws the operands of a check, and makes its product.
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <span>
 #include <string>
@@ -11,9 +10,7 @@
 #include "emu/catalogue.hpp"
 #include "emu/decode.hpp"
 #include "emu/encode.hpp"
-#include "emu/error.hpp"
 #include "emu/names.hpp"
-#include "emu/philox.hpp"
 #include "requests/parts.hpp"
 #include "tensors/synthetic.hpp"
 #include "verify/evidence/public_checks.hpp"
@@ -23,52 +20,20 @@ namespace {
 
 constexpr std::size_t unstated_k = 1024;
 
-/// `integers:-5,5` in its parts.
-struct DrawnAs {
-  std::string_view name;
-  double first = 0, second = 0;
-};
-
-DrawnAs drawn_as(const PublicCheck& check, std::string_view words) {
-  DrawnAs drawn{.name = words.substr(0, words.find(':'))};
-  std::string_view rest = words.substr(std::min(drawn.name.size() + 1, words.size()));
-  for (double* const number : {&drawn.first, &drawn.second}) {
-    if (rest.empty()) break;
-    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), *number);
-    if (error != std::errc{}) throw Error(check.check + ": '" + std::string(words) + "' is no distribution");
-    rest.remove_prefix(std::min(static_cast<std::size_t>(end - rest.data()) + 1, rest.size()));
-  }
-  return drawn;
-}
-
-/// A whole number from `low` to `high`, of the element's own random bits.
-double drawn_whole(std::uint64_t seed, std::uint64_t index, double low, double high) {
-  constexpr std::uint64_t stream = 0x7075626c;  // tensors/synthetic.hpp has 1
-  const std::uint32_t word = emu::philox4x32(seed, index, stream).word[0];
-  return low + std::floor(static_cast<double>(word) * 0x1p-32 * (high - low + 1));
-}
-
 /// Elements of a matrix, row-major, before they are rounded.
-std::vector<double> elements_of(const PublicCheck& check, const std::string& words, emu::Format format, std::size_t rows,
-                                std::size_t columns, std::uint64_t seed) {
-  const DrawnAs drawn = drawn_as(check, words);
+std::vector<double> elements_of(const std::string& words, emu::Format format, std::size_t rows, std::size_t columns,
+                                std::uint64_t seed) {
+  constexpr std::string_view codes = "codes", identity = "identity";
   std::vector<double> values(rows * columns);
-  const auto each = [&](auto value) {
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] = value(i);
-  };
-  if (drawn.name == "integers") {
-    each([&](std::size_t i) { return drawn_whole(seed, i, drawn.first, drawn.second); });
-  } else if (drawn.name == "codes") {
-    each([&](std::size_t i) {
-      return emu::decode(format, static_cast<emu::Code>(drawn_whole(seed, i, drawn.first, drawn.second)));
-    });
-  } else if (drawn.name == "constant") {
-    each([&](std::size_t) { return drawn.first; });
-  } else if (drawn.name == "identity") {
-    each([&](std::size_t i) { return i / columns == i % columns ? 1.0 : 0.0; });
-  } else {
-    tensors::synthetic(words + ":" + std::to_string(values.size()), seed).source->read(0, std::span(values));
+  if (words == identity) {
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = i / columns == i % columns ? 1 : 0;
+    return values;
   }
+  const bool are_codes = words.starts_with(codes);
+  const std::string drawn = are_codes ? "integers" + words.substr(codes.size()) : words;
+  tensors::synthetic(drawn + ":" + std::to_string(values.size()), seed).source->read(0, std::span(values));
+  if (are_codes)
+    for (double& x : values) x = emu::decode(format, static_cast<emu::Code>(x));
   return values;
 }
 
@@ -86,7 +51,7 @@ bool is_small(emu::Format format) { return format.bits() <= 8; }
 products::MatmulOperand operand_of(const PublicCheck& check, products::MatmulSide side, emu::Format own, emu::Format multiplied,
                                    std::size_t rows, std::size_t columns, std::uint64_t seed) {
   const bool is_a = side == products::MatmulSide::a;
-  std::vector<double> values = elements_of(check, is_a ? check.a : check.b, own, rows, columns, seed);
+  std::vector<double> values = elements_of(is_a ? check.a : check.b, own, rows, columns, seed);
   const bool scaled = check.scales == "tensor" && is_small(own);
   const float scale = scaled ? tensor_scale(values, own) : 1;
   const emu::RoundingOptions saturating{.policy = emu::Policy::saturating};
@@ -123,7 +88,7 @@ products::Product product_of(const PublicCheck& check, const Sample& sample) {
                             .beta = {},
                             .threads = 1};
   if (check.c.empty()) return product;
-  std::vector<double> c = elements_of(check, check.c, product.acc, 1, n, ~sample.seed);
+  std::vector<double> c = elements_of(check.c, product.acc, 1, n, ~sample.seed);
   for (double& x : c) x = emu::round_to(product.out, x).value;
   std::vector<double> rows;
   for (std::size_t i = 0; i < m; ++i) rows.insert(rows.end(), c.begin(), c.end());
