@@ -21,7 +21,7 @@ int binding(const Syntax& s) {
 
 std::string text_of(const Syntax& s);
 
-std::string within(const Syntax& s, int outer) {
+std::string text_within(const Syntax& s, int outer) {
   const int own = binding(s);
   return own != 0 && own < outer ? "(" + text_of(s) + ")" : text_of(s);
 }
@@ -49,16 +49,16 @@ std::string text_of(const Syntax& s) {
     case Syntax::Kind::index: {
       std::string ranges;
       for (const SyntaxRange& range : s.ranges) ranges += (ranges.empty() ? "" : ", ") + text_of(range);
-      return within(s.operands.front(), 9) + "[" + ranges + "]";
+      return text_within(s.operands.front(), 9) + "[" + ranges + "]";
     }
     case Syntax::Kind::call: break;
   }
-  if (s.word == "neg" || s.word == "not") return (s.word == "neg" ? "-" : "not ") + within(s.operands.front(), own);
+  if (s.word == "neg" || s.word == "not") return (s.word == "neg" ? "-" : "not ") + text_within(s.operands.front(), own);
   if (own != 0) {
     // From left to right, powers from right to left.
     const bool is_power = s.word == "**";
-    return within(s.operands[0], own + (is_power ? 1 : 0)) + (is_power ? "**" : " " + s.word + " ") +
-           within(s.operands[1], own + (is_power ? 0 : 1));
+    return text_within(s.operands[0], own + (is_power ? 1 : 0)) + (is_power ? "**" : " " + s.word + " ") +
+           text_within(s.operands[1], own + (is_power ? 0 : 1));
   }
   std::string arguments;
   for (const Syntax& operand : s.operands) arguments += (arguments.empty() ? "" : ", ") + text_of(operand);
