@@ -17,7 +17,6 @@ namespace {
 using namespace ulpscope;
 using emu::Chain;
 using emu::EngineMode;
-using test::BoundCase;
 using test::BoundProblem;
 using test::judge;
 using test::Tally;

@@ -68,8 +68,8 @@ TEST_CASE("a split product with one thing changed is found") {
       CHECK(is_found(words + ":engine=exact", [&](SplitProduct& s) {
         const auto at = s.pairs.begin() + dropped;
         std::copy(at + 1, s.pairs.begin() + s.pair_count, at);
-        --s.pair_count;
-        s.pairs[static_cast<std::size_t>(s.pair_count)] = {};
+        s.pair_count = pairs - 1;
+        s.pairs[static_cast<std::size_t>(pairs - 1)] = {};
       }));
     }
     CHECK(is_found(words, [](SplitProduct& s) { std::swap(s.pairs[0], s.pairs[static_cast<std::size_t>(s.pair_count) - 1]); }));

@@ -111,7 +111,7 @@ std::vector<mpz_class> slices_of(double x, long greatest, int count) {
   const mpz_class digits = whole(abs(fraction_of(x)) * power(-(greatest + 2 - 7L * count)));
   std::vector<mpz_class> out;
   for (int s = 1; s <= count; ++s) {
-    const mpz_class digit = (digits >> static_cast<unsigned long>(7 * (count - s))) % 128;
+    const mpz_class digit = (digits >> (7 * static_cast<unsigned long>(count - s))) % 128;
     out.push_back(x < 0 ? mpz_class(-digit) : digit);
   }
   return out;

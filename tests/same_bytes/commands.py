@@ -115,22 +115,25 @@ class Commands:
                 yield self.product(row, operand, *scales)
             # Small operands, overflow, and a start of the sum.
             yield self.product(row, operands[0], "normal:0,1:17x19", *scales, a="normal:0,1e-4:17x160", b="lognormal:0,3:160x19")
+        for lscale in (1, 9, 15):
+            yield ["matmul", *SHAPES, "--engine", f"arm_fp8:lscale={lscale}", "--in", "e4m3,e5m2", "--codes", "-o", "d.npy"]
         for options in OPTIONS:
             yield ["matmul", *SHAPES, "--engine", "sm_90", "--in", "e4m3", *options, "--codes", "-o", "d.npy"]
         for block in BLOCKS:
             yield ["matmul", *SHAPES, "--engine", block, "--in", "bf16", "--against", "none", "--codes", "-o", "d.npy"]
     @staticmethod
     def scales(row):
-        """`float8_e8m0fnu:32 of products`: a scale for every 32."""
-        if row["scales"] == "none":
+        """`float8_e8m0fnu:32 of products`: a scale for every 32; other words are of engines without tensors of scales."""
+        name, _, block = row["scales"].split(" ")[0].partition(":")
+        if not block:
             return []
-        name, block = row["scales"].split(" ")[0].split(":")
         blocks = 160 // int(block)
         return ["--scale-a", f"scales_17x{blocks}.npy", "--scale-b", f"scales_{blocks}x19.npy", "--scale-dtype", name]
 
     @staticmethod
     def product(row, operand, *words, a=SHAPES[0], b=SHAPES[1]):
-        return ["matmul", a, b, *words, "--engine", row["engine"], "--in", operand, "--acc", row["accumulator"], "--seed", "5,6,7",
+        engine = WORDS.get(row["engine"], row["engine"])
+        return ["matmul", a, b, *words, "--engine", engine, "--in", operand, "--acc", row["accumulator"], "--seed", "5,6,7",
                 "--against", "none", "--codes", "-o", "d.npy"]
 
     def generated(self):
@@ -143,6 +146,8 @@ class Commands:
 
     def probes(self):
         for row in self.engines:
+            if not row["subnormals"]:  # a product made of others, which is no unit
+                continue
             operand = "float16" if row["operands"] == "any" else row["operands"].split("|")[0]
             yield ["probe", "--engine", row["engine"], "--in", operand, "--acc", row["accumulator"]]
         yield ["probe", "--engine", BLOCKS[-1], "--in", "bf16"]
@@ -224,6 +229,7 @@ ROUNDINGS = ["nearest_even", "nearest_away", "toward_zero", "upward", "downward"
 POLICIES = ["nonsaturating", "saturating"]
 CUSTOM = ["e3m4", "e5m3", "e4m3b11fnuz", "e6m9", "e8m1", "e2m5finite", "e5m10b20"]
 SCALES = ["none", "3.7", "amax", "pow2", "row", "1x128", "128x128", "mx:floor", "mx:ceil", "mx:rceil", "mx:even", "nvfp4", "nvfp4:16x16"]
+WORDS = {"ozaki1": "ozaki1:slices=4", "ozaki2": "ozaki2:moduli=8"}  # engines that ask for a number
 OPTIONS = [[], ["--promote", "32"], ["--split-k", "3"], ["--alpha", "1.7"], ["--out", "bf16"], ["--rounding", "toward_zero"],
            ["--scale-a", "0.37"], ["--scale-a", "normal:1,0.1:17x1", "--scale-b", "normal:1,0.1:1x19"], ["--policy", "saturating"]]
 BLOCKS = ["block:n=16,f=25,out=rz", "block:n=4,f=13", "block:n=12,f=17,out=rz,least=-40"]

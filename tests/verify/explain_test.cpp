@@ -138,7 +138,7 @@ TEST_CASE("a claim that is kept holds, and one whose data tells nothing apart is
   CHECK(explain(product, product).verdict == ExplainVerdict::holds);
 
   auto zeros = product;
-  zeros.a = {{tensors::from_values("A", {12, 128}, std::vector<float>(12 * 128))}, {emu::bfloat16}, {}};
+  zeros.a = {{tensors::from_values("A", {12, 128}, std::vector<float>(std::size_t{12} * 128))}, {emu::bfloat16}, {}};
   CHECK(explain(zeros, zeros).verdict == ExplainVerdict::vacuous);
   auto one = product;
   one.a = operand("normal:0,1:12x1", 1, emu::bfloat16), one.b = operand("normal:0,1:1x10", 2, emu::bfloat16);
