@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <numeric>
+#include <vector>
 
 #include "emu/engines.hpp"
 #include "emu/error.hpp"
@@ -148,12 +149,17 @@ SplitProduct parse_split(std::string_view words) {
   SplitProduct split = named(name);
   std::string_view keys = words.substr(std::min(words.size(), name.size() + 1));
   if (keys.empty() && name.size() != words.size()) throw Error(split.name + ": nothing follows the colon");
+  if (keys.ends_with(',')) throw Error(split.name + ": nothing follows the last comma");
+  std::vector<std::string_view> seen;
   while (!keys.empty()) {
     const std::string_view pair = keys.substr(0, keys.find(','));
     keys.remove_prefix(std::min(keys.size(), pair.size() + 1));
     const std::size_t equals = pair.find('=');
     if (equals == std::string_view::npos) throw Error(split.name + ": '" + std::string(pair) + "' is not key=value");
-    set(split, pair.substr(0, equals), pair.substr(equals + 1));
+    const std::string_view key = seen.emplace_back(pair.substr(0, equals));
+    if (std::find(seen.begin(), seen.end() - 1, key) != seen.end() - 1)
+      throw Error(split.name + ": " + std::string(key) + " is given twice");
+    set(split, key, pair.substr(equals + 1));
   }
   complete(split);
   return split;

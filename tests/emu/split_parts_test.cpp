@@ -182,6 +182,8 @@ TEST_CASE("words of split products come back, and bad ones are answered in one l
   };
   CHECK(answer("bf16x4").starts_with("unknown split product 'bf16x4'; there are 3xtf32, bf16x3,"));
   CHECK(answer("bf16x9:") == "bf16x9: nothing follows the colon");
+  CHECK(answer("bf16x9:k=64,") == "bf16x9: nothing follows the last comma");
+  CHECK(answer("bf16x9:engine=sm_90,engine=sm_80") == "bf16x9: engine is given twice");
   CHECK(answer("bf16x9:k") == "bf16x9: 'k' is not key=value");
   CHECK(answer("bf16x9:slices=3") == "bf16x9: unknown key 'slices'; it has engine and k, as in bf16x9:engine=sm_100,k=64");
   CHECK(answer("bf16x9:k=0") == "bf16x9: k=0: give an integer from 1 to 16777216");
