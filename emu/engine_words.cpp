@@ -5,6 +5,7 @@
 #include <charconv>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "emu/engines.hpp"
 #include "emu/error.hpp"
@@ -90,13 +91,17 @@ void set(Engine& engine, std::string_view key, std::string_view word) {
 
 Engine parse_block(std::string_view words, Format accumulator) {
   Engine engine = block_fma(0, -1, accumulator);
+  std::vector<std::string_view> seen;
   while (!words.empty()) {
     const std::string_view pair = words.substr(0, words.find(','));
     words.remove_prefix(std::min(words.size(), pair.size() + 1));
     const std::size_t equals = pair.find('=');
     if (equals == std::string_view::npos)
       throw Error("engine block: '" + std::string(pair) + "' is not key=value, as in block:n=16,f=25,out=rz");
-    set(engine, pair.substr(0, equals), pair.substr(equals + 1));
+    const std::string_view key = seen.emplace_back(pair.substr(0, equals));
+    if (std::find(seen.begin(), seen.end() - 1, key) != seen.end() - 1)
+      throw Error("engine block: " + std::string(key) + " is given twice");
+    set(engine, key, pair.substr(equals + 1));
   }
   const Stage& stage = engine.stages[0];
   if (engine.products == 0 || (stage.fraction_bits < 0 && stage.summing == Summing::aligned))

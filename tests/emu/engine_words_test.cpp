@@ -29,11 +29,12 @@ TEST_CASE("an engine of one's own is what its words say") {
 }
 
 TEST_CASE("every key counts") {
-  const std::string plain = "block:n=8,f=20,out=rn";
-  std::set<std::string> seen{*block_words(parse_engine(plain, halves))};
-  for (const char* const more : {",n=4", ",f=21", ",f=exact", ",out=rp", ",bits=13", ",least=-20", ",cut=rm"}) {
-    CAPTURE(more);
-    const Engine engine = parse_engine(plain + more, halves);
+  std::set<std::string> seen;
+  for (const char* const words :
+       {"n=8,f=20,out=rn", "n=4,f=20,out=rn", "n=8,f=21,out=rn", "n=8,f=exact,out=rn", "n=8,f=20,out=rp",
+        "n=8,f=20,out=rn,bits=13", "n=8,f=20,out=rn,least=-20", "n=8,f=20,out=rn,cut=rm"}) {
+    CAPTURE(words);
+    const Engine engine = parse_engine(std::string("block:") + words, halves);
 
     CHECK(seen.insert(block_words(engine).value()).second);
     CHECK(parse_engine(*block_words(engine), halves) == engine);
@@ -132,6 +133,7 @@ TEST_CASE("a word that is not known is answered with what is") {
   for (const char* const words : {"arm_fp8:lscale=", "arm_fp8:lscale=1x", "arm_fp8:lscale=1,n=2", "arm_fp8:lscale=99999999999"})
     answer(words, {float8_e5m2, float8_e5m2}, "give an integer from 0 to 127");
   answer("block:n=16", halves, "n and f must be given");
+  answer("block:n=16,f=25,n=8", halves, "engine block: n is given twice");
   answer("block:n=16,f=25,to=rz", halves, "unknown key 'to'");
   answer("block:n=16,f", halves, "'f' is not key=value");
   answer("block:n=0,f=25", halves, "give an integer from 1");
