@@ -87,7 +87,9 @@ std::vector<KBlocks> cuts(std::size_t k) {
 std::vector<Cause> library_causes(const Claim& claim, bool with_accumulators) {
   std::vector<Cause> causes;
   const std::size_t k = claim.shape.k;
-  if (claim.step() != 1 || claim.kernel.chain.exact || claim.config.a.scales || claim.config.b.scales || k < 2) return causes;
+  const Chain& chain = claim.kernel.chain;
+  const bool one_by_one = chain.engine && !chain.exact && claim.step() == 1;
+  if (!one_by_one || claim.config.a.scales || claim.config.b.scales || k < 2) return causes;
   const std::vector<KBlocks> blocks = cuts(k);
   for (const KBlocks& one : blocks) causes.push_back(blocks_cause(one));
   if (!with_accumulators) return causes;

@@ -36,11 +36,11 @@ using emu::Reduction;
 /// How the loops of a library cut K: into blocks that are summed from zero, one after another, and added to what is there.
 struct KBlocks {
   std::size_t length = 0;  ///< of a block; 0: no blocks
-  std::size_t halved_to =
-      0;  ///< what is left, if longer than a block and shorter than two, becomes two: a half that is rounded up
-          ///< to a multiple of this, and the rest; 0: a block, and the rest (OpenBLAS, driver/level3)
-  std::size_t lanes =
-      1;  ///< accumulators of a block, added pairwise: they take turns while 8 products are left, then the first has all
+  /// What is left, if longer than a block and shorter than two, becomes two: a half that is rounded up to a multiple of this,
+  /// and the rest; 0: a block, and the rest (OpenBLAS, driver/level3).
+  std::size_t halved_to = 0;
+  /// Accumulators of a block, added pairwise: they take turns while 8 products are left, then the first has all.
+  std::size_t lanes = 1;
 
   bool operator==(const KBlocks&) const = default;
 };
@@ -56,7 +56,7 @@ struct Parts {
   Reduction reduction = Reduction::ascending;  ///< how sums of chains are added
   std::optional<emu::Format> sum_format = {};  ///< what the sum of a chain is rounded to
   std::optional<emu::Format> carried = {};     ///< with `promote`: a piece starts from the sum so far, rounded to this
-  KBlocks blocks = {};                         ///< a chain each, in place of all above but `reduction` and `sum_format`
+  KBlocks blocks = {};                         ///< a chain each, in place of all above but `reduction`
 };
 
 /// A chain: pieces, each summed from zero.
