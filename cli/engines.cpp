@@ -95,6 +95,8 @@ std::string data(const emu::EngineMode& mode) {
       return std::to_string(gpus * mode.inputs.size() * emu::recorded_inner_products) + " inner products near N(0,1)";
     }
     case emu::Evidence::live: return "adversarial inner products, where the tests run";
+    case emu::Evidence::device:
+      return std::to_string(emu::inner_products_on_devices) + " adversarial inner products of each instruction";
     case emu::Evidence::emulator: return "adversarial inner products on an emulator of the processor";
     default: return "none";
   }

@@ -40,6 +40,10 @@ enum class NanResult : std::uint8_t {
   /// quiet ones; among those that are alike the sum so far, a and b, in this order. Quieted as above. nan_code where no operand
   /// is a NaN, and where 0 * infinity meets a quiet one in the sum. In sequential sums.
   signaling_operand,
+  /// As in float64 on NVIDIA's GPUs (DADD, DMUL, DFMA, DMMA; found on an H200): the NaN of b, else that of the sum so far, else
+  /// that of a, in additions and multiplications the second operand's before the first's. Quieted as above. nan_code where no
+  /// operand is a NaN. In sequential sums.
+  second_operand,
 };
 
 /// One layer of a step: the terms are dealt out to sums, and the sums are the terms of the next stage. Those of the first are
@@ -56,7 +60,9 @@ struct Stage {
   bool descending = false;  ///< sequential: the last term comes first
   /// Sequential without a first addend: the first term joins +0. If not, it is what the others join, and two -0 make -0.
   bool starts_at_zero = true;
-  bool keeps_minus_zero = false;  ///< exact: a sum of nothing but -0 is -0 (IEEE 754-2019, 6.3)
+  /// Exact: a sum of nothing but -0 is -0 (IEEE 754-2019, 6.3). Aligned: a negative sum that is rounded to zero is -0; if not,
+  /// every zero is +0.
+  bool keeps_minus_zero = false;
 
   int fraction_bits = 0;          ///< aligned: kept below the greatest exponent among the terms
   int addend_fraction_bits = -1;  ///< aligned: the same for the addend; -1: as for the others
@@ -75,6 +81,12 @@ enum class EngineScales : std::uint8_t {
   group_sums,  ///< the sums of the first stage are multiplied by two scales, not normalised
 };
 
+/// The exponent that the smallest operands of a format have in alignments; `as_float16`: Engine::operands_become_float16.
+ULPSCOPE_HD constexpr int least_operand_exponent(Format format, bool as_float16) noexcept {
+  const int own = format.min_exponent();
+  return as_float16 && float16.min_exponent() < own ? float16.min_exponent() : own;
+}
+
 /// An engine: one step takes `products` products and the result of the step before (the first one c); a longer sum is a chain
 /// of steps in the order of k. A value: engines compare, and a new one is written in a few lines.
 struct Engine {
@@ -92,6 +104,9 @@ struct Engine {
   bool subnormal_inputs_are_zero = false;  ///< of a and b, in their own formats; the sign stays
   bool subnormal_addend_is_zero = false;   ///< of c; the sign stays
   bool input_zeros_are_positive = false;   ///< of a, b and c: -0 and what became -0 lose their signs
+  /// a and b are converted to float16 before they are multiplied: what is subnormal in fp8 and normal there has its own
+  /// exponent in alignments.
+  bool operands_become_float16 = false;
   /// A product of 2^(emax + 1) or more, emax of the accumulator's format, is infinite before it is summed.
   bool products_overflow = false;
   /// Products are multiplied by 2^product_exponent before they are summed. On Arm minus FPMR.LSCALE (DDI 0487, FPMR).
@@ -109,6 +124,10 @@ struct Engine {
 
   friend constexpr bool operator==(const Engine&, const Engine&) = default;
 
+  /// That of this engine.
+  constexpr int least_operand_exponent(Format format) const noexcept {
+    return emu::least_operand_exponent(format, operands_become_float16);
+  }
   /// The stage whose result is the step's.
   constexpr const Stage& last_stage() const noexcept { return stages[static_cast<std::size_t>(stage_count) - 1]; }
 };

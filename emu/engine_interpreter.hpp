@@ -32,9 +32,23 @@ ULPSCOPE_HD inline EngineTerm taken_in(const Engine& engine, Format format, Code
   return term;
 }
 
+/// An operand of a product.
+ULPSCOPE_HD inline EngineTerm operand_of(const Engine& engine, Format format, Code code) {
+  EngineTerm term = taken_in(engine, format, code, engine.subnormal_inputs_are_zero);
+  if (engine.operands_become_float16 && term.significand != 0) {
+    const int leading = 127 - leading_zeros(term.significand) + term.last;
+    term.exponent = std::max(leading, least_operand_exponent(format, true));
+  }
+  return term;
+}
+
 ULPSCOPE_HD inline EngineTerm product_of(const Engine& engine, const EngineTerm& x, const EngineTerm& y) {
   if (engine.nan_result == NanResult::signaling_operand && y.signaling && !x.signaling) return y;
   EngineTerm product = multiply(x, y);
+  if (engine.nan_result == NanResult::second_operand && y.kind == EngineTerm::nan) {
+    product = y;
+    product.of_second = true;
+  }
   if (product.significand != 0) {
     product.last += engine.product_exponent;
     product.exponent += engine.product_exponent;
@@ -205,6 +219,10 @@ class EngineStep {
       const bool joining_counts = !sum.signaling && (joining.signaling || invalid);
       special = joining_counts ? joining : sum;
     }
+    if (engine_.nan_result == NanResult::second_operand && sum.kind == EngineTerm::nan) {
+      special = joining.of_second ? joining : sum;
+      special.of_second = false;
+    }
     special.signaling = false;
     const bool new_nan = special.kind == EngineTerm::nan && special.payload == 0;
     return new_nan ? term_of(engine_.accumulator, engine_.nan_code) : special;
@@ -233,7 +251,9 @@ class EngineStep {
     Format format = engine_.accumulator;
     if (stage.summing == Summing::aligned && engine_.result_fraction_bits >= 0)
       format.fraction_bits = engine_.result_fraction_bits;
-    return round_real(stage, format, real_of(sum));
+    EngineTerm result = round_real(stage, format, real_of(sum));
+    if (stage.summing == Summing::aligned && !stage.keeps_minus_zero && result.is_zero()) result.negative = false;
+    return result;
   }
 
   ULPSCOPE_HD Code code_of(const EngineTerm& term) const {
@@ -260,7 +280,7 @@ ULPSCOPE_HD inline Code interpreted_product(const Engine& engine, Format a_forma
       engine.products == Stage::all ? std::max<std::size_t>(count, 1) : static_cast<std::size_t>(engine.products);
   const auto operand = [&](Format format, std::span<const Code> codes, std::size_t k) {
     if (k >= count) return EngineTerm{};
-    return taken_in(engine, format, codes[k], engine.subnormal_inputs_are_zero);
+    return operand_of(engine, format, codes[k]);
   };
   const auto scale = [&](std::size_t block) {
     const auto one_of = [&](std::span<const Code> codes) {

@@ -23,6 +23,7 @@ struct EngineTerm {
   Kind kind = number;
   bool negative = false;
   bool signaling = false;  ///< of a NaN, as it came in
+  bool of_second = false;  ///< of a NaN product: the second factor's
   Word128 significand = 0;
   int last = 0;
   int exponent = exponent_of_zero;

@@ -109,21 +109,42 @@ Engine parse_block(std::string_view words, Format accumulator) {
   return engine;
 }
 
-/// A named engine, perhaps with an lscale.
+/// What `word`, key=value, sets a named engine to.
+struct NamedKey {
+  std::string_view key, example;
+};
+
+/// The value behind `key=`; throws where something else stands there.
+std::string_view value_of(std::string_view name, const NamedKey& known, std::string_view word) {
+  if (!word.starts_with(known.key) || word.substr(known.key.size(), 1) != "=")
+    throw Error("engine " + std::string(name) + ": '" + std::string(word) + "' is not " + std::string(known.key) +
+                "=N, as in " + std::string(known.example));
+  return word.substr(known.key.size() + 1);
+}
+
+/// A named engine, perhaps with an lscale or fewer products a step.
 Engine parse_named(std::string_view words, const EngineRequest& request) {
   const std::string_view name = engine_name(words);
   const EngineMode& mode = find_engine(name, request);
   Engine engine = mode.model;
   if (name.size() == words.size()) return engine;
-  constexpr std::string_view key = "lscale";
-  const auto greatest = greatest_lscale(mode);
-  std::string_view word = words.substr(name.size() + 1);
-  if (!greatest)
-    throw Error("engine " + std::string(name) + ": takes no '" + std::string(word) + "'; only arm_fp8 takes lscale");
-  if (!word.starts_with(key) || word.substr(key.size(), 1) != "=")
-    throw Error("engine " + std::string(name) + ": '" + std::string(word) + "' is not lscale=N, as in arm_fp8:lscale=4");
-  word.remove_prefix(key.size() + 1);
-  engine.product_exponent = -integer(key, word, 0, *greatest, name);
+  const std::string_view word = words.substr(name.size() + 1);
+  if (const auto greatest = greatest_lscale(mode)) {
+    constexpr NamedKey lscale{"lscale", "arm_fp8:lscale=4"};
+    engine.product_exponent = -integer(lscale.key, value_of(name, lscale, word), 0, *greatest, name);
+    return engine;
+  }
+  if (!has_shorter_steps(engine))
+    throw Error("engine " + std::string(name) + ": takes no '" + std::string(word) +
+                "'; arm_fp8 takes lscale, and tensor cores n");
+  constexpr NamedKey n{"n", "sm_90:n=8"};
+  const int products = integer(n.key, value_of(name, n, word), 1, engine.products, name);
+  const int unit = engine.products / engine.stages[0].terms * std::max(engine.stages[0].run, 1);
+  if (products % unit != 0)
+    throw Error("engine " + std::string(name) + ": n=" + std::to_string(products) + ": give a multiple of " +
+                std::to_string(unit));
+  engine.stages[0].terms = products * engine.stages[0].terms / engine.products;
+  engine.products = products;
   return engine;
 }
 
@@ -135,6 +156,7 @@ std::string_view name_of(Evidence evidence) noexcept {
     case Evidence::recordings: return "recordings";
     case Evidence::live: return "live";
     case Evidence::emulator: return "emulator";
+    case Evidence::device: return "device";
     case Evidence::published: break;
   }
   return "published";
@@ -171,6 +193,13 @@ std::optional<int> greatest_lscale(const EngineMode& mode) noexcept {
   constexpr int bits = 7, bits_into_float16 = 4;
   if (!mode.engine.starts_with("arm_fp8")) return std::nullopt;
   return (1 << (mode.model.accumulator == float16 ? bits_into_float16 : bits)) - 1;
+}
+
+bool has_shorter_steps(const Engine& engine) noexcept {
+  const Stage& stage = engine.stages[0];
+  const bool one = engine.stage_count == 1 && stage.terms == engine.products && engine.products > 1;
+  const bool two = engine.stage_count == 2 && stage.carried && 2 * stage.terms == engine.products;
+  return stage.summing == Summing::aligned && (one || two) && engine.scales == EngineScales::none;
 }
 
 std::string_view engine_name(std::string_view words) noexcept { return words.substr(0, words.find(':')); }

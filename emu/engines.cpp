@@ -45,9 +45,11 @@ constexpr Engine short_accumulator(int products, Format accumulator, Least least
 }
 
 /// The fp8 mma.sync of sm_90 and sm_100: two float16 steps of 16 products, k mod 4 in {0, 1} and then in {2, 3}, the second
-/// with the result of the first for its addend; then c, by an IEEE addition.
+/// with the result of the first for its addend; then c, by an IEEE addition. ptxas makes F2FP.F16.E4M3.UNPACK_B, HMMA.16816 and
+/// FADD or HADD2 of it.
 constexpr Engine two_half_steps(Format accumulator) {
   Engine engine = tensor_core(32, 25, accumulator, hopper);
+  engine.operands_become_float16 = true;
   Stage& halves_of_k = engine.stages[0];
   halves_of_k.terms = 16;
   halves_of_k.run = 2;
@@ -131,6 +133,12 @@ constexpr Engine with_x86_nans(Engine engine) {
   engine.nan_result = NanResult::operand;
   return engine;
 }
+/// NaNs as in float64 on NVIDIA's GPUs.
+constexpr Engine with_double_nans(Engine engine) {
+  engine = with_indefinite_nan(engine);
+  engine.nan_result = NanResult::second_operand;
+  return engine;
+}
 /// NaNs as on Arm: those of operands survive, signaling ones first; new ones are the default one.
 constexpr Engine with_arm_nans(Engine engine) {
   engine = with_default_nan(engine);
@@ -150,6 +158,7 @@ constexpr Engine late_addend(int products) {
   join.fraction_bits = 31;
   join.addend_fraction_bits = 24;
   join.cut = Cut::downward;
+  join.keeps_minus_zero = true;
   engine.stage_count = 2;
   engine.least_exponent = float32.min_exponent();
   engine.products_overflow = true;
@@ -272,13 +281,13 @@ constexpr std::array modes{
     EngineMode{"sm_80", half, false, tensor_core(8, 24, float16, ampere), "mma.sync.m16n8k16", Evidence::recordings, "A100"},
     EngineMode{"sm_80", tensor_float, false, tensor_core(4, 24, float32, ampere), "mma.sync.m16n8k8", Evidence::recordings,
                "A100"},
-    EngineMode{"sm_80", doubles, false, fma_chain(float64), "mma.sync.m8n8k4", Evidence::published, mma_sim},
+    EngineMode{"sm_80", doubles, false, with_double_nans(fma_chain(float64)), "mma.sync.m8n8k4", Evidence::published, mma_sim},
 
     EngineMode{"sm_86", halves, false, tensor_core(8, 24, float32, ampere), "mma.sync.m16n8k16", Evidence::recordings, "A2"},
     EngineMode{"sm_86", half, false, tensor_core(8, 24, float16, ampere), "mma.sync.m16n8k16", Evidence::recordings, "A2"},
     EngineMode{"sm_86", tensor_float, false, tensor_core(4, 24, float32, ampere), "mma.sync.m16n8k8", Evidence::recordings,
                "A2"},
-    EngineMode{"sm_86", doubles, false, fma_chain(float64), "mma.sync.m8n8k4", Evidence::published, mma_sim},
+    EngineMode{"sm_86", doubles, false, with_double_nans(fma_chain(float64)), "mma.sync.m8n8k4", Evidence::published, mma_sim},
 
     EngineMode{"sm_89", halves, false, tensor_core(8, 24, float32, ampere), "mma.sync.m16n8k16", Evidence::recordings,
                "Ada L40S"},
@@ -289,16 +298,16 @@ constexpr std::array modes{
     EngineMode{"sm_89", bytes, true, short_accumulator(16, float32, ampere), "mma.sync.m16n8k32", Evidence::recordings,
                "Ada L40S"},
     EngineMode{"sm_89", bytes, true, short_accumulator(16, float16, ampere), "mma.sync.m16n8k32", Evidence::recordings, "Ada"},
-    EngineMode{"sm_89", doubles, false, fma_chain(float64), "mma.sync.m8n8k4", Evidence::published, mma_sim},
+    EngineMode{"sm_89", doubles, false, with_double_nans(fma_chain(float64)), "mma.sync.m8n8k4", Evidence::published, mma_sim},
 
-    EngineMode{"sm_90", halves, false, tensor_core(16, 25, float32, hopper), "wgmma", Evidence::recordings, "H100 H200"},
-    EngineMode{"sm_90", half, false, tensor_core(16, 25, float16, hopper), "wgmma", Evidence::recordings, "H100 H200"},
-    EngineMode{"sm_90", tensor_float, false, tensor_core(8, 25, float32, hopper), "wgmma", Evidence::recordings, "H100 H200"},
-    EngineMode{"sm_90", bytes, true, short_accumulator(32, float32, hopper), "wgmma", Evidence::recordings, "H100 H200"},
-    EngineMode{"sm_90", bytes, true, short_accumulator(32, float16, hopper), "wgmma", Evidence::published, mma_sim},
-    EngineMode{"sm_90", doubles, false, fma_chain(float64), "mma.sync.m8n8k4", Evidence::published, mma_sim},
-    EngineMode{"sm_90/mma", bytes, true, two_half_steps(float16), "mma.sync.m16n8k32", Evidence::recordings, "H100 H200"},
-    EngineMode{"sm_90/mma", bytes, true, two_half_steps(float32), "mma.sync.m16n8k32", Evidence::published, accurate_models},
+    EngineMode{"sm_90", halves, false, tensor_core(16, 25, float32, hopper), "wgmma", Evidence::device, "H200"},
+    EngineMode{"sm_90", half, false, tensor_core(16, 25, float16, hopper), "wgmma", Evidence::device, "H200"},
+    EngineMode{"sm_90", tensor_float, false, tensor_core(8, 25, float32, hopper), "wgmma", Evidence::device, "H200"},
+    EngineMode{"sm_90", bytes, true, short_accumulator(32, float32, hopper), "wgmma", Evidence::device, "H200"},
+    EngineMode{"sm_90", bytes, true, short_accumulator(32, float16, hopper), "wgmma", Evidence::device, "H200"},
+    EngineMode{"sm_90", doubles, false, with_double_nans(fma_chain(float64)), "mma.sync.m8n8k4", Evidence::device, "H200"},
+    EngineMode{"sm_90/mma", bytes, true, two_half_steps(float16), "mma.sync.m16n8k32", Evidence::device, "H200"},
+    EngineMode{"sm_90/mma", bytes, true, two_half_steps(float32), "mma.sync.m16n8k32", Evidence::device, "H200"},
 
     EngineMode{"sm_100", halves, false, tensor_core(16, 25, float32, hopper), "tcgen05.mma", Evidence::recordings, "B200"},
     EngineMode{"sm_100", half, false, tensor_core(16, 25, float16, hopper), "tcgen05.mma", Evidence::recordings, "B200"},
@@ -309,7 +318,7 @@ constexpr std::array modes{
     EngineMode{"sm_100", nibbles, false, group_scaled(16), "tcgen05.mma mxf4nvf4", Evidence::published, mma_sim, float8_e4m3fn},
     EngineMode{"sm_100", narrow, true, with_product_scales(tensor_core(32, 25, float32, hopper)), "tcgen05.mma mxf8f6f4",
                Evidence::published, mma_sim},
-    EngineMode{"sm_100", doubles, false, fma_chain(float64), "mma.sync.m8n8k4", Evidence::published, mma_sim},
+    EngineMode{"sm_100", doubles, false, with_double_nans(fma_chain(float64)), "mma.sync.m8n8k4", Evidence::published, mma_sim},
     EngineMode{"sm_100/mma", bytes, true, two_half_steps(float32), "mma.sync.m16n8k32", Evidence::recordings, "B200"},
     EngineMode{"sm_100/mma", bytes, true, two_half_steps(float16), "mma.sync.m16n8k32", Evidence::recordings, "B200"},
 
@@ -325,7 +334,7 @@ constexpr std::array modes{
                float8_e4m3fn},
     EngineMode{"sm_120", narrow, true, with_product_scales(tensor_core(32, 25, float32, hopper)), "mma.sync.m16n8k32 mxf8f6f4",
                Evidence::published, mma_sim},
-    EngineMode{"sm_120", doubles, false, fma_chain(float64), "mma.sync.m8n8k4", Evidence::published, mma_sim},
+    EngineMode{"sm_120", doubles, false, with_double_nans(fma_chain(float64)), "mma.sync.m8n8k4", Evidence::published, mma_sim},
 
     EngineMode{"cdna1", half, false, exact_block(4), "v_mfma_f32_f16", Evidence::published, mi100},
     EngineMode{"cdna1", brain, false, exact_block(2), "v_mfma_f32_bf16", Evidence::published, mi100},

@@ -23,6 +23,7 @@ enum class Evidence : std::uint8_t {
   live,        ///< tests compare with the processor they run on, where it has the unit
   published,   ///< models by others; not checked here against the hardware
   emulator,    ///< as `live`, but the tests have run on an emulator of that processor only
+  device,      ///< `ulpscope devices check` has compared it with the hardware, bit by bit
 };
 /// `definition`, `recordings` and so on, as in tables.
 std::string_view name_of(Evidence evidence) noexcept;
@@ -33,6 +34,8 @@ constexpr bool lacks_hardware(Evidence evidence) noexcept {
 
 /// How many inner products were recorded of each GPU, input format and accumulator; their values are near N(0,1).
 inline constexpr std::size_t recorded_inner_products = 1500;
+/// How many adversarial inner products of each instruction were compared on a GPU where the evidence is `device`.
+inline constexpr std::uint64_t inner_products_on_devices = 100'000'000;
 
 /// One way of an engine to multiply: operands of one of the formats, an accumulator, and what is computed.
 struct EngineMode {
@@ -83,11 +86,16 @@ const EngineMode& find_engine(std::string_view name, const EngineRequest& reques
 /// UInt(FPMR.LSCALE<3:0>) into float16 (Arm DDI 0487, FPMR and the instructions); nothing where an engine does not.
 std::optional<int> greatest_lscale(const EngineMode& mode) noexcept;
 
+/// Whether the engine is a tensor core's, of which some instructions take fewer products: mma.sync.m16n8k8 of float16 on sm_90
+/// is `sm_90:n=8`.
+bool has_shorter_steps(const Engine& engine) noexcept;
+
 /// The name in words for parse_engine(): `arm_fp8` of `arm_fp8:lscale=4`; of `block:...` `block`.
 std::string_view engine_name(std::string_view words) noexcept;
 
 /// An engine from words: the name of one; `arm_fp8:lscale=4`, whose products are multiplied by 2^-4 (of all names that begin
-/// with `arm_fp8`, from 0 to greatest_lscale()); or `block:n=16,f=25,out=rz` with the keys
+/// with `arm_fp8`, from 0 to greatest_lscale()); `sm_90:n=8`, whose steps take 8 products (of all that has_shorter_steps()
+/// holds for, 1 to what the engine has; of fp8 by two sums a multiple of 4); or `block:n=16,f=25,out=rz` with the keys
 ///   n      products of a step
 ///   f      fraction bits of the alignment; `exact` for no cut at all
 ///   out    rounding of the result: rz, rn, or any other rounding mode

@@ -129,6 +129,10 @@ ULPSCOPE_HD inline emu::Code element_result(const ElementModel& model, emu::Code
   const bool b_is_nan = numbers_of(model.kind) > 1 && from.is_nan(b), c_is_nan = numbers_of(model.kind) > 2 && to.is_nan(c);
   if (model.nan_result == emu::NanResult::signaling_operand && (from.is_nan(a) || b_is_nan || c_is_nan))
     return detail::signaling_survivor(model, a, b, c);
+  if (model.nan_result == emu::NanResult::second_operand) {
+    if (b_is_nan) return detail::surviving_nan(model, from, b);
+    if (c_is_nan) return detail::surviving_nan(model, to, c);
+  }
   if (from.is_nan(a)) return detail::surviving_nan(model, from, a);
   if (b_is_nan) return detail::surviving_nan(model, from, b);
   if (c_is_nan) return detail::surviving_nan(model, to, c);

@@ -15,7 +15,7 @@ namespace {
 constexpr std::array kinds{"convert", "add", "subtract", "multiply", "fma", "convert_randomly"};
 /// In the order of NanResult.
 constexpr std::array nan_results{std::string_view("nan=canonical:"), std::string_view("nan=operand:"),
-                                 std::string_view("nan=signaling_operand:")};
+                                 std::string_view("nan=signaling_operand:"), std::string_view("nan=second_operand:")};
 constexpr std::string_view random_bits = "random=";
 
 /// A word that stands for one part of a model being other than usual.

@@ -10,10 +10,12 @@
 
 #include "cli/commands.hpp"
 #include "cli/devices_program/phase_output.hpp"
+#include "emu/engines.hpp"
 #include "emu/error.hpp"
 #include "gpu/device.hpp"
 #include "gpu/recording.hpp"
 #include "studies/devices/device_check.hpp"
+#include "studies/devices/device_emulation.hpp"
 #include "studies/devices/device_interpreter.hpp"
 #include "studies/devices/device_list.hpp"
 #include "studies/devices/device_record.hpp"
@@ -77,8 +79,7 @@ int check_with(studies::DeviceCheckOptions check, const char* name, const Device
 
 int check(const DevicesOptions& options) {
   studies::DeviceCheckOptions check;
-  constexpr std::uint64_t on_the_device = 100'000'000;
-  check.device_tests = options.tests > 0 ? options.tests : on_the_device;
+  check.device_tests = options.tests > 0 ? options.tests : emu::inner_products_on_devices;
   if (options.tests > 0) check.tests = std::min(check.tests, options.tests);
   return check_with(check, "check", options);
 }
@@ -159,13 +160,42 @@ int probe(const DevicesOptions& options) {
   return done;
 }
 
+int emulation(const DevicesOptions& options) {
+  const gpu::Device device = gpu::open_device(options.device);
+  if (!device.emulator) {
+    conclude(device.description.id + " runs no emulator");
+    return vacuous;
+  }
+  const auto journal = journal_of(options);
+  studies::DeviceEmulationConfig emulation;
+  emulation.seed = options.seed;
+  emulation.instruction = options.instruction;
+  emulation.deadline = studies::Deadline::after(options.seconds);
+  emulation.usable = device.usable;
+  emulation.log = journal.get();
+  emulation.so_far = [&](const reports::Table& table) { write_so_far(table, options); };
+  const reports::Table table = studies::device_emulation(device, emulation);
+  write_table(table, options);
+  end_journal(device, options);
+  const auto sum = [&](const char* name) {
+    std::uint64_t total = 0;
+    for (const auto& row : table.rows) total += static_cast<std::uint64_t>(std::get<std::int64_t>(row[table.column(name)]));
+    return total;
+  };
+  const std::uint64_t mismatches = sum("mismatches");
+  conclude(counted(table.rows.size(), "products, ") + counted(sum("outputs"), "outputs compared, ") +
+           counted(mismatches, "mismatches"));
+  return mismatches == 0 ? done : check_failed;
+}
+
 constexpr std::array all_phases{
     Phase{"list", "devices.csv", 0.03, "what the device has", list},
     Phase{"record", "device.recording", 0.05, "operands and results, to replay anywhere", record},
     Phase{"small_check", "small_check.csv", 0.04, "a few tests of every operation beside its model", small_check},
     Phase{"interpreter", "interpreter.csv", 0.05, "the emulator on the device beside the one here", interpreter, true},
-    Phase{"check", "check.csv", 0.38, "every operation beside its model, bit by bit", check},
+    Phase{"check", "check.csv", 0.3, "every operation beside its model, bit by bit", check},
     Phase{"probe", "probe.csv", 0.2, "the features of every instruction beside those of its model", probe},
+    Phase{"emulation", "emulation.csv", 0.08, "emulated products on the device: how fast, and their bits", emulation},
     Phase{"cost", "cost.csv", 0.1, "what a product costs and loses in each format", cost_phase},
     Phase{"products", "products.csv", 0.15, "which model predicts each algorithm of the libraries, bit for bit",
           products_phase},

@@ -47,7 +47,8 @@ HWY_INLINE VF rounded(VI sum, VF unit, VI fraction_mask) {
     // To odd, so that the second rounding is as good as the first.
     const VI odd = hn::IfThenElseZero(hn::Ne(truncated(short_sum), sum), int_set(1));
     const VF to_odd = hn::BitCast(df, hn::Or(hn::BitCast(di, short_sum), odd));
-    return from_halves(halves<to_nearest_even>(hn::Mul(to_odd, unit)));
+    // Zeros have no sign: toward zero -0 + 0 is +0.
+    return hn::Add(from_halves(halves<to_nearest_even>(hn::Mul(to_odd, unit))), hn::Zero(df));
   } else {
     return hn::BitCast(df, hn::And(hn::BitCast(di, hn::Mul(short_sum, unit)), fraction_mask));
   }

@@ -87,13 +87,14 @@ float aligned_step(const AlignedPlan& plan, const float* a, const float* b, floa
                                      product_scale);
   const double exact = static_cast<double>(sum) * power_of_two(greatest - plan.fraction_bits);
 
-  if (plan.half_results) return static_cast<float>(round_to(float16, exact).value);
+  const auto without_sign = [](double result) { return result == 0 ? 0.0F : static_cast<float>(result); };
+  if (plan.half_results) return without_sign(round_to(float16, exact).value);
   Format format = float32;
   format.fraction_bits = plan.result_fraction_bits;
   const Rounded rounded = round_to(format, exact, {.rounding = emu::Rounding::toward_zero});
   const float infinity = __builtin_inff();
   if (rounded.outcome == Outcome::overflow) return sum < 0 ? -infinity : infinity;
-  return static_cast<float>(rounded.value);
+  return without_sign(rounded.value);
 }
 
 HWY_EXPORT(run);

@@ -101,7 +101,8 @@ void run_group_scaled(const StagesPlan& plan, const RowPanel& a, const ColumnPan
         // What has grown to 2^128 is infinite, although it is cut.
         const auto beyond = hn::Ge(hn::Abs(result), set(0x1p128));
         const V kept = hn::IfThenElse(beyond, hn::CopySign(set(__builtin_huge_val()), result), result);
-        hn::StoreU(exact_floats(D(), hn::IfThenElse(stays, c, kept)), df, at);
+        // Zeros have no sign: toward zero -0 + 0 is +0.
+        hn::StoreU(hn::Add(exact_floats(D(), hn::IfThenElse(stays, c, kept)), hn::Zero(df)), df, at);
       }
     }
   }

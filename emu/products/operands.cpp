@@ -194,6 +194,7 @@ void CheckedOperand::pack_rows(const PanelLayout& layout, std::size_t row, std::
   panel.values.resize(steps * panel_rows * products);
   float* const values = panel.values.data();
   const Packing packing = packing_of(layout, least_exponent_);
+  const int least = least_operand_exponent(operand_.format, layout.as_float16);
   const float* const from = stored(row, begin);
   const std::size_t stride = operand_.transposed ? operand_.shape.stride : 1;
   const std::size_t distance = operand_.transposed ? 1 : operand_.shape.stride;
@@ -227,9 +228,9 @@ void CheckedOperand::pack_rows(const PanelLayout& layout, std::size_t row, std::
     const std::size_t at = s * panel_rows * products, size = panel.rows * products;
     std::uint32_t* const exponents = panel.exponents.data() + at;
     if (layout.wide)
-      pack_exponents<std::int16_t>(values + at, size, least_exponent_, std::uint32_t{0x10001}, exponents);
+      pack_exponents<std::int16_t>(values + at, size, least, std::uint32_t{0x10001}, exponents);
     else
-      pack_exponents<std::int8_t>(values + at, size, least_exponent_, std::uint32_t{0x1010101}, exponents);
+      pack_exponents<std::int8_t>(values + at, size, least, std::uint32_t{0x1010101}, exponents);
   }
 }
 
@@ -241,6 +242,7 @@ void CheckedOperand::pack_columns(const PanelLayout& layout, std::size_t column,
   panel.values.resize(count);
   float* const values = panel.values.data();
   const Packing packing = packing_of(layout, least_exponent_);
+  const int least = least_operand_exponent(operand_.format, layout.as_float16);
   if (columns < panel_columns || end - begin < depth) std::fill_n(values, count, 0.0F);
   if (operand_.transposed)
     pack_turned(stored(begin, column), operand_.shape.stride, columns, end - begin, packing, values, panel_columns);
@@ -249,10 +251,10 @@ void CheckedOperand::pack_columns(const PanelLayout& layout, std::size_t column,
   if (!layout.exponents) return;
   if (layout.wide) {
     panel.exponents16.resize(count);
-    pack_exponents<std::int16_t>(values, count, least_exponent_, std::int16_t{1}, panel.exponents16.data());
+    pack_exponents<std::int16_t>(values, count, least, std::int16_t{1}, panel.exponents16.data());
   } else {
     panel.exponents8.resize(count);
-    pack_exponents<std::int8_t>(values, count, least_exponent_, std::int8_t{1}, panel.exponents8.data());
+    pack_exponents<std::int8_t>(values, count, least, std::int8_t{1}, panel.exponents8.data());
   }
 }
 

@@ -20,6 +20,7 @@ struct PanelLayout {
   bool wide;             ///< exponents of 16 bits
   bool flush;            ///< subnormal operands count as zero
   bool positive_zeros;   ///< and zeros have no sign
+  bool as_float16;       ///< exponents are those of Engine::operands_become_float16
 };
 
 Error not_of_format(const char* name, Format format, std::size_t row, std::size_t column, double value);

@@ -23,6 +23,7 @@ Engine plain(const Engine& engine) {
   Engine out = block_fma(engine.products, engine.stages[0].fraction_bits, engine.accumulator, engine.stages[0].rounding);
   out.nan_code = engine.nan_code;
   out.least_exponent = engine.least_exponent;
+  out.operands_become_float16 = engine.operands_become_float16;
   return out;
 }
 
@@ -107,6 +108,7 @@ bool takes_late_addends(StagesPlan& plan) {
   join.addend_fraction_bits = last.addend_fraction_bits;
   join.addend_window = last.addend_window;
   join.cut = Cut::downward;
+  join.keeps_minus_zero = last.keeps_minus_zero;
   expected.stage_count = engine.stage_count;
   if (engine.stage_count == 3) {
     sum.terms = engine.products / 2;

@@ -16,6 +16,7 @@ std::optional<AlignedPlan> aligned_plan(const Engine& engine, Format a, Format b
   simple.result_fraction_bits = engine.result_fraction_bits;
   simple.least_exponent = engine.least_exponent;
   simple.nan_code = engine.nan_code;
+  simple.operands_become_float16 = engine.operands_become_float16;
   const bool half =
       engine.accumulator == float16 && stage.rounding == Rounding::nearest_even && engine.result_fraction_bits < 0;
   const bool single = engine.accumulator == float32 && stage.rounding == Rounding::toward_zero;
@@ -40,8 +41,8 @@ std::optional<AlignedPlan> aligned_plan(const Engine& engine, Format a, Format b
   const auto fits_narrow = [](Format f) { return f.max_exponent() <= narrow && f.min_exponent() >= -narrow; };
   plan.wide = !(fits_narrow(a) && fits_narrow(b));
   plan.least_exponent = engine.least_exponent;
-  plan.a_least = a.min_exponent();
-  plan.b_least = b.min_exponent();
+  plan.a_least = engine.least_operand_exponent(a);
+  plan.b_least = engine.least_operand_exponent(b);
   plan.c_least = engine.accumulator.min_exponent();
   return plan;
 }
@@ -80,8 +81,8 @@ std::optional<StagesPlan> stages_plan(const Engine& engine, Format a, Format b, 
   plan.engine = engine;
   plan.a = a;
   plan.b = b;
-  plan.a_least = a.min_exponent();
-  plan.b_least = b.min_exponent();
+  plan.a_least = engine.least_operand_exponent(a);
+  plan.b_least = engine.least_operand_exponent(b);
   plan.exact_products = a.precision() + b.precision() <= float32.precision() &&
                         a.min_spacing_exponent() + b.min_spacing_exponent() >= float32.min_spacing_exponent() &&
                         a.max_exponent() + b.max_exponent() < float32.max_exponent() - 1;

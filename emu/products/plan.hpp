@@ -25,8 +25,12 @@ class Kernel {
   std::size_t blocks() const noexcept { return stages_ ? stages_->blocks : 0; }
   /// How it reads operands of an engine.
   PanelLayout layout(const Engine& engine) const noexcept {
-    return {products(), aligned_ || stages_->exponents, aligned_ ? aligned_->wide : stages_->wide,
-            engine.subnormal_inputs_are_zero, engine.input_zeros_are_positive};
+    return {products(),
+            aligned_ || stages_->exponents,
+            aligned_ ? aligned_->wide : stages_->wide,
+            engine.subnormal_inputs_are_zero,
+            engine.input_zeros_are_positive,
+            engine.operands_become_float16};
   }
   void run(const RowPanel& a, const ColumnPanel& b, std::size_t steps, float* accumulators) const {
     if (aligned_) return aligned_steps(*aligned_, a, b, steps, accumulators);

@@ -167,7 +167,10 @@ class StepOf {
       total = hn::Add(total, hn::IfThenElseZero(counts, cut(addend->value, bits)));
     }
     total = hn::IfThenElse(hn::Or(nothing, hn::Eq(total, hn::Zero(D()))), hn::Zero(D()), total);
-    if (stage.rounded) return accumulated(aligned_.round(total, stage.rounding, engine.overflow_is_infinity));
+    if (stage.rounded) {
+      const V result = aligned_.round(total, stage.rounding, engine.overflow_is_infinity);
+      return accumulated(stage.keeps_minus_zero ? result : hn::Add(result, hn::Zero(D())));
+    }
     return {total, hn::IfThenElse(nothing, set(exponent_of_zero_term), greatest)};
   }
 

@@ -26,6 +26,7 @@ struct Lines {
   Side side;
   int block;
   bool paired;
+  bool as_float16;
 };
 
 /// Which k is element e of a block.
@@ -89,7 +90,8 @@ __global__ void fill(Lines lines, std::size_t blocks, Prepared to) {
   const auto operand = [&](int e) {
     const std::size_t k = place(lines.block, lines.paired, which, e);
     if (i >= vectors.count || k >= vectors.depth) return AlignedOperand{0, no_exponent, false};
-    return aligned_operand(vectors.format, load_stored(vectors.format, vectors.codes, i * vectors.stride + k * vectors.step));
+    return aligned_operand(vectors.format, load_stored(vectors.format, vectors.codes, i * vectors.stride + k * vectors.step),
+                           lines.as_float16);
   };
   BlockWriter writer(to, lines.side, vectors.format, i);
   for (int e = 0; e < lines.block; e += 2)
@@ -123,7 +125,7 @@ void AlignedOperands::prepare() {
   const std::size_t threads = blocks_ * padded_;
   if (threads == 0) return;
   launch("the preparation of operands", &fill, dim3(static_cast<unsigned>((threads + 255) / 256)), dim3(256), 0,
-         Lines{vectors_, side_, plan_.block, plan_.paired}, blocks_,
+         Lines{vectors_, side_, plan_.block, plan_.paired, plan_.as_float16}, blocks_,
          Prepared{values_.data(), exponents_.data(), sides_.data(), last_.data(), greatest_.data(), lowest_.data(),
                   halves_.data(), norms_.data(), special_.data(), padded_});
 }

@@ -20,6 +20,7 @@ Engine with_the_freedom_of(Engine like, const Engine& engine) {
   like.least_exponent = engine.least_exponent;
   like.nan_code = engine.nan_code;
   like.overflow_is_infinity = engine.overflow_is_infinity;
+  like.operands_become_float16 = engine.operands_become_float16;
   return like;
 }
 
@@ -75,7 +76,8 @@ std::optional<AlignedPlan> aligned_plan(const Engine& scaled_engine, Format a, F
   const Stage& stage = engine.stages[0];
   AlignedPlan plan;
   plan.paired = is_two_sums(engine);
-  if (!plan.paired && !is_one_sum(engine)) return std::nullopt;
+  plan.as_float16 = engine.operands_become_float16;
+  if (!plan.paired && (!is_one_sum(engine) || plan.as_float16)) return std::nullopt;
   plan.block = plan.paired ? 16 : engine.products;
   if (plan.block != 4 && plan.block != 8 && plan.block != 16 && plan.block != 32) return std::nullopt;
 

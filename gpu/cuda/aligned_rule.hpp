@@ -12,8 +12,9 @@ namespace ulpscope::gpu::cuda {
 /// How K goes through the steps of a rule.
 struct AlignedPlan {
   AlignedRule rule;
-  int block = 16;       ///< products of one sum: 4, 8, 16 or 32
-  bool paired = false;  ///< two sums a step, k mod 4 in {0, 1} and then {2, 3}, from 0; the step's result and c are added
+  int block = 16;           ///< products of one sum: 4, 8, 16 or 32
+  bool paired = false;      ///< two sums a step, k mod 4 in {0, 1} and then {2, 3}, from 0; the step's result and c are added
+  bool as_float16 = false;  ///< Engine::operands_become_float16
 };
 
 /// The least compute capability, 10 * major + minor, whose tensor cores multiply bfloat16.

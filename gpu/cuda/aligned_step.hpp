@@ -13,6 +13,7 @@
 #include "emu/bits.hpp"
 #include "emu/catalogue.hpp"
 #include "emu/config.hpp"
+#include "emu/engine.hpp"
 #include "emu/format.hpp"
 #include "gpu/cuda/device_intrinsics.hpp"
 
@@ -146,8 +147,8 @@ ULPSCOPE_INLINE float nearest_half(float x) noexcept {
   // Subnormal float16s are multiples of 2^-24, the spacing of float32s around 0.75.
   const float grid = 0.75F;
   const std::uint32_t subnormal = bits_of((float_of(magnitude) + grid) - grid);
-  const std::uint32_t least_normal = 113u << 23;  // 2^-14
-  return float_of(sign | (magnitude < least_normal ? subnormal : normal));
+  const std::uint32_t least_normal = 113u << 23;                                   // 2^-14
+  return float_of(sign | (magnitude < least_normal ? subnormal : normal)) + 0.0F;  // no -0
 }
 
 inline constexpr float greatest_half = 65504;
@@ -179,10 +180,12 @@ ULPSCOPE_INLINE float rounded_sum(const AlignedRule& rule, std::uint32_t alignme
 /// What stands in for a code: see above.
 struct AlignedOperand {
   float value;   ///< 0 for zeros, infinities and NaNs
-  int exponent;  ///< nominal: subnormals have the least one; no_exponent for zeros, infinities and NaNs
+  int exponent;  ///< nominal: subnormals have the least one of their format, or of float16; no_exponent for zeros, infinities
+                 ///< and NaNs
   bool special;  ///< infinity or NaN
 };
-ULPSCOPE_INLINE AlignedOperand aligned_operand(emu::Format format, emu::Code code) noexcept {
+/// `as_float16`: Engine::operands_become_float16.
+ULPSCOPE_INLINE AlignedOperand aligned_operand(emu::Format format, emu::Code code, bool as_float16) noexcept {
   if (format.is_zero(code)) return {0, no_exponent, false};
   if (format.is_nan(code) || format.is_infinite(code)) return {0, no_exponent, true};
   const emu::Code magnitude = code & format.magnitude_mask();
@@ -194,7 +197,9 @@ ULPSCOPE_INLINE AlignedOperand aligned_operand(emu::Format format, emu::Code cod
   const float significand = static_cast<float>(static_cast<std::int32_t>(integer)) * unit;
   // The power of two is a normal number for all formats of at most float32's exponents.
   const float value = significand * detail::float_of(detail::power(exponent));
-  return {format.is_negative(code) ? -value : value, exponent, false};
+  const int leading = static_cast<int>(detail::bits_of(value) >> 23) - 127;
+  const int nominal = as_float16 ? detail::larger(leading, emu::least_operand_exponent(format, true)) : exponent;
+  return {format.is_negative(code) ? -value : value, nominal, false};
 }
 
 }  // namespace ulpscope::gpu::cuda

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chains of fused multiply-adds, one thread for each output.
+// Chains of fused multiply-adds, tile by tile.
 #include <cmath>
 
 #include "emu/decode.hpp"
@@ -11,31 +11,88 @@
 namespace ulpscope::gpu::cuda {
 namespace {
 
-/// One thread for an output: the device's own fma, which is IEEE 754's.
+constexpr unsigned tile = 64;   ///< rows and columns of a block's outputs
+constexpr unsigned depth = 16;  ///< of the operands in shared memory
+constexpr unsigned each = 4;    ///< rows and columns of a thread's outputs
+constexpr unsigned across = tile / each, threads = across * across;
+
+/// The sums of an output so far: of the present part, of the parts of its chain, and of the chains before.
 template <class Float>
-__global__ void chains(InterpretedMatrices product) {
+struct ChainSums {
+  Float sum = 0, chain = 0, total = 0;
+};
+
+/// Numbers of `depth` columns of A or rows of B, from k on; zeros beyond the matrix.
+template <class Float>
+__device__ void load_tile(emu::Format format, const std::byte* codes, std::size_t lines, std::size_t line_step,
+                          std::size_t k_step, std::size_t first, std::size_t k, std::size_t end, Float (&to)[depth][tile]) {
+  for (unsigned at = threadIdx.x; at < tile * depth; at += threads) {
+    // Neighbours in memory are read by neighbours.
+    const unsigned line = k_step == 1 ? at / depth : at % tile, kk = k_step == 1 ? at % depth : at / tile;
+    const bool inside = first + line < lines && k + kk < end;
+    to[kk][line] = inside ? static_cast<Float>(
+                                emu::decode(format, load_stored(format, codes, (first + line) * line_step + (k + kk) * k_step)))
+                          : Float{0};
+  }
+}
+
+/// f(i, j) for a thread's outputs; every index is known when compiled, so that sums stay in registers.
+template <class F>
+__device__ __forceinline__ void for_each_output(F f) {
+#pragma unroll
+  for (unsigned i = 0; i < each; ++i) {
+#pragma unroll
+    for (unsigned j = 0; j < each; ++j) f(i, j);
+  }
+}
+
+/// A block of threads for a tile of outputs: the device's own fma, which is IEEE 754's.
+template <class Float>
+__global__ void __launch_bounds__(threads) chains(InterpretedMatrices product) {
+  __shared__ Float a[depth][tile], b[depth][tile];
   const DeviceMatrices& x = product.matrices;
-  const std::size_t at = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (at >= x.m * x.n) return;
-  const std::size_t i = at / x.n, j = at % x.n;
   const ProductParts& parts = product.parts;
   const emu::Format accumulator = product.engine.accumulator;
-  const auto c = x.c == nullptr ? Float{0} : static_cast<Float>(emu::decode(accumulator, load_stored(accumulator, x.c, at)));
-  Float sum = parts.added() ? Float{0} : c, chain = 0, total = parts.added() ? c : Float{0};
-  for (std::size_t k = 0; k < x.k; ++k) {
-    const auto a = static_cast<Float>(emu::decode(product.a_format, load_stored(product.a_format, x.a, i * x.k + k)));
-    const auto b = static_cast<Float>(emu::decode(product.b_format, load_stored(product.b_format, x.b, k * x.n + j)));
-    sum = std::fma(a, b, sum);
-    if (!parts.added() || !parts.ends_after(k)) continue;
-    chain += sum;
-    sum = 0;
-    if (!parts.ends_chain_after(k)) continue;
-    total += chain;
-    chain = 0;
+  const bool added = parts.added();
+  const std::size_t first_row = std::size_t{blockIdx.y} * tile, first_column = std::size_t{blockIdx.x} * tile;
+  const unsigned row = threadIdx.x / across * each, column = threadIdx.x % across * each;
+  const auto index = [&](unsigned i, unsigned j) { return (first_row + row + i) * x.n + first_column + column + j; };
+  const auto inside = [&](unsigned i, unsigned j) { return first_row + row + i < x.m && first_column + column + j < x.n; };
+
+  ChainSums<Float> sums[each][each];
+  for_each_output([&](unsigned i, unsigned j) {
+    const bool has_c = x.c != nullptr && inside(i, j);
+    const auto c = has_c ? static_cast<Float>(emu::decode(accumulator, load_stored(accumulator, x.c, index(i, j)))) : Float{0};
+    sums[i][j].total = added ? c : Float{0};
+    sums[i][j].sum = added ? Float{0} : c;
+  });
+  for (std::size_t k = 0; k < x.k; k += depth) {
+    load_tile(product.a_format, x.a, x.m, x.k, 1, first_row, k, x.k, a);
+    load_tile(product.b_format, x.b, x.n, 1, x.n, first_column, k, x.k, b);
+    __syncthreads();
+    const unsigned count = x.k - k < depth ? static_cast<unsigned>(x.k - k) : depth;
+#pragma unroll 1
+    for (unsigned kk = 0; kk < count; ++kk) {
+      for_each_output(
+          [&](unsigned i, unsigned j) { sums[i][j].sum = std::fma(a[kk][row + i], b[kk][column + j], sums[i][j].sum); });
+      if (!added || !parts.ends_after(k + kk)) continue;
+      const bool ends_chain = parts.ends_chain_after(k + kk);
+      for_each_output([&](unsigned i, unsigned j) {
+        ChainSums<Float>& s = sums[i][j];
+        s.chain += s.sum;
+        s.sum = 0;
+        s.total = ends_chain ? s.total + s.chain : s.total;  // a zero would lose its sign
+        s.chain = ends_chain ? Float{0} : s.chain;
+      });
+    }
+    __syncthreads();
   }
-  const Float result = parts.added() ? total : sum;
-  const bool nan = result != result && !parts.added();
-  store_stored(product.result, x.d, at, nan ? product.engine.nan_code : emu::encode(product.result, result));
+  for_each_output([&](unsigned i, unsigned j) {
+    if (!inside(i, j)) return;
+    const Float result = added ? sums[i][j].total : sums[i][j].sum;
+    const bool nan = result != result && !added;
+    store_stored(product.result, x.d, index(i, j), nan ? product.engine.nan_code : emu::encode(product.result, result));
+  });
 }
 
 }  // namespace
@@ -43,6 +100,7 @@ __global__ void chains(InterpretedMatrices product) {
 bool is_plain_chain(const emu::Engine& engine, emu::Format a, emu::Format b) {
   emu::Engine plain = emu::fma_chain(engine.accumulator);
   plain.nan_code = engine.nan_code;
+  plain.nan_result = engine.nan_result;
   const auto fits = [&](emu::Format f) {
     return f.has_zero() && f.fraction_bits <= engine.accumulator.fraction_bits &&
            f.max_exponent() <= engine.accumulator.max_exponent() &&
@@ -53,11 +111,10 @@ bool is_plain_chain(const emu::Engine& engine, emu::Format a, emu::Format b) {
 }
 
 void start_chains(const InterpretedMatrices& product) {
-  const std::size_t outputs = product.matrices.m * product.matrices.n;
-  constexpr unsigned threads = 128;
+  const auto tiles = [](std::size_t extent) { return static_cast<unsigned>((extent + tile - 1) / tile); };
+  const DeviceMatrices& x = product.matrices;
   const bool wide = product.engine.accumulator == emu::float64;
-  launch("chains of fma", wide ? &chains<double> : &chains<float>,
-         dim3(static_cast<unsigned>((outputs + threads - 1) / threads)), dim3(threads), 0, product);
+  launch("chains of fma", wide ? &chains<double> : &chains<float>, dim3(tiles(x.n), tiles(x.m)), dim3(threads), 0, product);
 }
 
 }  // namespace ulpscope::gpu::cuda

@@ -75,8 +75,9 @@ inline constexpr Modifiers exact{}, shift{.nans_are_cut = true}, rn{}, rz{{.roun
     rs_relu_satfinite{rs_satfinite.options, true};
 }  // namespace modifiers
 
-/// Single precision and narrower: every NaN result is the canonical one. Double precision keeps the payload of an operand, and
-/// makes CUDART_NAN of <math_constants.h> where there is none (PTX ISA 9.0, "Floating-Point Instructions"). Formats without NaN
+/// Single precision and narrower: every NaN result is the canonical one. Double precision keeps the payload of an operand, of the
+/// second one first, and makes CUDART_NAN of <math_constants.h> where there is none (PTX ISA 9.0, "Floating-Point Instructions";
+/// the order was found on an H200). So do conversions from it, as far as there is room (found there too). Formats without NaN
 /// have their greatest number for it (cvt, ".satfinite"). ue8m0 has no sign: what cuda_fp8.hpp does on a host drops that of
 /// bfloat16 operands, and here it is taken to be dropped of float32 too, of which no document speaks.
 constexpr ElementModel element_model(ElementKind kind, emu::Format from, emu::Format to, const Modifiers& modifiers) {
@@ -84,8 +85,9 @@ constexpr ElementModel element_model(ElementKind kind, emu::Format from, emu::Fo
   model.nans_are_cut = modifiers.nans_are_cut;
   model.ignores_sign = from.is_signed() && !to.is_signed();
   if (!to.has_nan()) model.nan_code = to.max_finite_code();
+  if (from == emu::float64) model.nan_result = emu::NanResult::operand;
   if (to == emu::float64) {
-    model.nan_result = emu::NanResult::operand;
+    model.nan_result = emu::NanResult::second_operand;
     model.nan_code = 0xfff8'0000'0000'0000;
   }
   return model;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <vector>
 
 #include "gpu/elementwise.hpp"
@@ -48,6 +49,10 @@ struct ElementInstruction {
   ElementOperation operation;
   void (*run)(const DeviceElements &) = nullptr;
 };
+
+/// An engine whose steps take no more than `step` products, in words: `sm_90:n=8` for mma.sync.m16n8k8 of
+/// float16. Nothing where `engine` is empty.
+std::string engine_of_steps(const std::string &engine, const Operation &operation, std::size_t step);
 
 /// Those that a device of this compute capability (90 for 9.0) has and this plugin was compiled for.
 std::vector<Instruction> instructions(int capability);

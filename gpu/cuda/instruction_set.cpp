@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <string>
 #include <tuple>
 
+#include "emu/engines.hpp"
 #include "gpu/architecture.hpp"
 
 namespace ulpscope::gpu::cuda {
@@ -53,6 +55,18 @@ std::optional<Target> target_for(int capability, std::string_view architectures)
 }
 
 std::optional<Target> target_for(int capability) { return target_for(capability, ULPSCOPE_CUDA_ARCHITECTURES); }
+
+std::string engine_of_steps(const std::string& engine, const Operation& operation, std::size_t step) {
+  const auto multiplies = [&](const emu::EngineMode& mode) {
+    return mode.engine == engine && mode.model.accumulator == operation.accumulator && mode.model.scales == operation.scales &&
+           std::find(mode.inputs.begin(), mode.inputs.end(), operation.a) != mode.inputs.end();
+  };
+  const auto modes = emu::engine_modes();
+  const auto mode = std::find_if(modes.begin(), modes.end(), multiplies);
+  if (mode == modes.end()) return engine;
+  const bool shorter = emu::has_shorter_steps(mode->model) && static_cast<std::size_t>(mode->model.products) > step;
+  return shorter ? engine + ":n=" + std::to_string(step) : engine;
+}
 
 std::vector<Instruction> instructions(int capability) {
   std::vector<Instruction> all;

@@ -243,7 +243,6 @@ template <class I>
 Instruction instruction(const std::string& engine) {
   Instruction entry;
   entry.operation = {I::spelled, I::a_format, I::b_format, I::accumulator_format, static_cast<std::size_t>(I::k)};
-  entry.operation.engine = engine;
   entry.inner_products = start_inner_products<I>;
   if constexpr (HasScales<I>) {
     entry.operation.scales = I::scales;
@@ -252,6 +251,7 @@ Instruction instruction(const std::string& engine) {
   } else {
     entry.matrices = start_matrices<I>;
   }
+  entry.operation.engine = engine_of_steps(engine, entry.operation, entry.operation.products);
   return entry;
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // wmma: the operands go through shared memory, since the layout of its fragments is not documented.
-#include "emu/engines.hpp"
 #include "gpu/cuda/fragments.hpp"
 #include "gpu/cuda/instruction_set.hpp"
 #include "gpu/cuda/matrix_kernels.cuh"
@@ -69,23 +68,17 @@ void add(const Target& target, const std::string& engine, std::vector<Instructio
   (add_one(I::least_architecture, instruction<I>(engine)), ...);
 }
 
-/// Of every wmma of tf32 ptxas makes two HMMA.1684 over ascending k, also where mma.sync has steps of 8 products.
-std::string tf32_engine(const Target& target) {
-  if (target.engine.empty() || target.architecture < 80) return {};
-  emu::Engine engine = emu::find_engine(target.engine, {emu::tf32, emu::tf32}).model;
-  constexpr int products = 4;
-  if (engine.products == products) return target.engine;
-  engine.products = engine.stages[0].terms = products;
-  return emu::block_words(engine).value_or("");
-}
-
 }  // namespace
 
 void add_wmma(const Target& target, std::vector<Instruction>& to) {
   add<Wmma_16_f16_f16, Wmma_16_f32_f16, Wmma_32_f16_f16, Wmma_32_f32_f16, Wmma_8_f16_f16, Wmma_8_f32_f16>(target, target.engine,
                                                                                                           to);
   add<Wmma_16_f32_bf16, Wmma_32_f32_bf16, Wmma_8_f32_bf16>(target, target.engine, to);
-  add<Wmma_16_f32_tf32>(target, tf32_engine(target), to);
+  // Of every wmma of tf32 ptxas makes two HMMA.1684 over ascending k, also where mma.sync has steps of 8 products.
+  const std::size_t before = to.size();
+  add<Wmma_16_f32_tf32>(target, target.engine, to);
+  constexpr std::size_t step = 4;
+  if (to.size() > before) to.back().operation.engine = engine_of_steps(target.engine, to.back().operation, step);
   add<Wmma_8_f64_f64>(target, target.engine, to);
 }
 

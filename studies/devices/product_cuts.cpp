@@ -90,6 +90,12 @@ std::vector<KCut> k_cuts(std::size_t k, std::span<const int> split_k) {
   for (const std::size_t parts : {2u, 4u})
     for (const std::size_t run : {64u, 32u, 16u, 8u, 4u, 2u, 1u})
       if (run * parts <= k) add_new(cuts, taking_turns(k, parts, run));
+  // Split K of cuBLAS's kernels for float64 deals out tiles of 32 products.
+  for (const int split : split_k)
+    for (const std::size_t run : {32u, 16u, 8u}) {
+      const auto parts = static_cast<std::size_t>(split);
+      if (split > 2 && run * parts <= k) add_new(cuts, taking_turns(k, parts, run));
+    }
   return cuts;
 }
 

@@ -205,7 +205,8 @@ class Accumulation(unittest.TestCase):
     def test_engines_that_are_only_published_say_so(self):
         evidence = {(r["engine"], r["evidence"]) for r in rows(*self.SMALL)}
         self.assertIn(("sm_100", "published"), evidence)
-        self.assertIn(("sm_90", "recordings"), evidence)
+        self.assertIn(("sm_90", "device"), evidence)
+        self.assertIn(("sm_80", "recordings"), evidence)
         self.assertIn(("fma", "definition"), evidence)
 
     def test_the_same_bytes_for_any_thread_count_and_simd_path(self):

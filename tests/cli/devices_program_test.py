@@ -56,7 +56,7 @@ class Program(unittest.TestCase):
         self.assertIn("float16", [r["format"] for r in rows(out / "cost.csv")])
         summary = (out / "summary.txt").read_text().splitlines()
         self.assertEqual([line.split(":")[0] for line in summary],
-                         ["list", "record", "small_check", "interpreter", "check", "probe", "cost", "products"])
+                         ["list", "record", "small_check", "interpreter", "check", "probe", "emulation", "cost", "products"])
         self.assertIn("250 tests, 0 mismatches, 0 failures", summary[4])
         with tarfile.open(self.path / "out.tar.gz") as archive:
             self.assertEqual({name for name in archive.getnames()}, {"out"} | {f"out/{p.name}" for p in out.iterdir()})

@@ -377,5 +377,5 @@ class Devices(unittest.TestCase):
             self.assertIn(message, err)
 
 
-GOLDEN = "57439960146dca18147e4e7b27d15c5b642cd291b4961b50286d71235fd46615"
+GOLDEN = "0b1b07335482e7003c0d8d72d663fe06bd5561800a289c5846bd6ab31c1a4d31"
 unittest.main()

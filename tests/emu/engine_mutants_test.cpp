@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The comparison of engine_oracle_test.cpp must find engines with one field changed; one that finds nothing proves nothing.
+#include <array>
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <utility>
 
+#include "emu/encode.hpp"
+#include "emu/engine_step.hpp"
 #include "tests/emu/engine_oracle_check.hpp"
 
 namespace {
@@ -57,6 +62,8 @@ TEST_CASE("a block FMA with another result is found") {
     CHECK(is_found("sm_90", request, [](Engine& e) { e.stages[0].rounding = emu::Rounding::nearest_away; }));
     CHECK(is_found("sm_90", request, [](Engine& e) { e.stages[0].rounding = emu::Rounding::downward; }));
     CHECK(is_found("sm_90", request, [](Engine& e) { e.nan_code ^= 1; }));
+    CHECK(is_found("sm_90/mma", {.a = emu::e4m3, .b = emu::e5m2, .accumulator = request.accumulator},
+                   [](Engine& e) { e.operands_become_float16 = false; }));
     CHECK(is_found("sm_90", request, [](Engine& e) { e.subnormal_inputs_are_zero = true; }));
     CHECK(is_found("sm_90", request, [](Engine& e) { e.subnormal_results_are_zero = true; }));
   }
@@ -70,8 +77,26 @@ TEST_CASE("a block FMA with another least exponent is found") {
     CAPTURE(name);
     CHECK(is_found(name, brain, [](Engine& e) { e.least_exponent += 1; }));
     CHECK(is_found(name, brain, [](Engine& e) { e.least_exponent -= 1; }));
-    CHECK(is_found(name, half_to_half, [](Engine& e) { e.least_exponent += 1; }));
-    CHECK(is_found(name, half_to_half, [](Engine& e) { e.least_exponent -= 1; }));
+  }
+}
+
+// Of float16 results it decides whether half of the least one is a tie: random numbers do not come there.
+TEST_CASE("a least exponent of float16 results is seen beside half of the least one") {
+  const auto sum = [](const Engine& engine, int below) {  // 2^-25 + 2^below
+    const std::array<emu::Code, 2> a{emu::encode(emu::float16, 0x1p-12), emu::encode(emu::float16, 0x1p-22)},
+        b{emu::encode(emu::float16, 0x1p-13), emu::encode(emu::float16, std::ldexp(1, below + 22))};
+    return emu::inner_product(engine, emu::float16, a, emu::float16, b, 0);
+  };
+  for (const auto& [name, unit] : {std::pair("sm_80", -44), std::pair("sm_100", -46)}) {
+    CAPTURE(name);
+    const Engine& engine = emu::find_engine(name, half_to_half).model;
+    Engine higher = engine, lower = engine;
+    ++higher.least_exponent, --lower.least_exponent;
+
+    CHECK(sum(engine, unit) == 1);
+    CHECK(sum(engine, unit - 1) == 0);
+    CHECK(sum(higher, unit) == 0);
+    if (unit > -46) CHECK(sum(lower, unit - 1) == 1);
   }
 }
 
@@ -110,6 +135,9 @@ TEST_CASE("a changed matrix core is found") {
   CHECK(is_found("cdna3", fnuz, [](Engine& e) { e.stages[1].cut = emu::Cut::toward_zero; }));
   CHECK(is_found("cdna3", fnuz, [](Engine& e) { e.stages[2].addend_window = 24; }));
   CHECK(is_found("cdna3", fnuz, [](Engine& e) { e.stages[2].addend_window = 26; }));
+  CHECK(is_found("sm_90", half_to_half, [](Engine& e) { e.stages[0].keeps_minus_zero = true; }));
+  CHECK(is_found("sm_90", brain, [](Engine& e) { e.stages[0].keeps_minus_zero = true; }));
+  CHECK(is_found("cdna3", brain, [](Engine& e) { e.stages[1].keeps_minus_zero = false; }));
   CHECK(is_found("cdna3", brain, [](Engine& e) { e.least_exponent += 1; }));
   CHECK(is_found("cdna3", brain, [](Engine& e) { e.least_exponent -= 1; }));
 }

@@ -77,6 +77,67 @@ TEST_CASE("lscale scales products down, as far as the bits of FPMR go") {
   CHECK(engine_name("sm_90") == "sm_90");
 }
 
+TEST_CASE("tensor cores take fewer products where an instruction has fewer") {
+  const EngineRequest quarter{float8_e4m3fn, float8_e5m2};
+  CHECK(parse_engine("sm_90:n=8", halves) == parse_engine("block:n=8,f=25,out=rz,least=-133", halves));
+  CHECK(parse_engine("sm_90:n=16", halves) == find_engine("sm_90", halves).model);
+  CHECK(parse_engine("sm_90/mma:n=32", quarter) == find_engine("sm_90/mma", quarter).model);
+  const Engine shorter = parse_engine("sm_90/mma:n=16", quarter);
+  CHECK(shorter.products == 16);
+  CHECK(shorter.stages[0].terms == 8);
+  for (const EngineMode& mode : engine_modes()) {
+    CAPTURE(mode.engine, mode.instruction);
+    const bool tensor_core =
+        mode.engine.starts_with("sm_") && mode.model.scales == EngineScales::none && mode.model.accumulator != float64;
+    CHECK(has_shorter_steps(mode.model) == tensor_core);
+  }
+}
+
+TEST_CASE("a sum of a tensor core that is rounded to zero is +0") {
+  const auto product = [](const char* engine, Format format, Format accumulator, double a, double b, Code c) {
+    const EngineRequest request{format, format, accumulator};
+    const std::array<Code, 1> left{encode(format, a)}, right{encode(format, b)};
+    return inner_product(find_engine(engine, request).model, format, left, format, right, c);
+  };
+  for (const char* const name : {"sm_70", "sm_80", "sm_90", "sm_100"}) {
+    CAPTURE(name);
+    CHECK(product(name, float16, float16, -0x1p-14, 0x1p-14, 0) == 0);
+    CHECK(product(name, float16, float16, -0x1p-14, 0x1p-14, 0x8000) == 0);
+  }
+  CHECK(product("sm_90", bfloat16, float32, -0x1p-100, 0x1p-60, 0x80000000) == 0);
+  CHECK(product("sm_90", tf32, float32, -0x1p-100, 0x1p-60, 0) == 0);
+  CHECK(product("sm_90/mma", float8_e5m2, float16, -0x1p-14, 0x1p-14, 0x8000) == 0);
+  CHECK(product("cdna3", bfloat16, float32, -0x1p-100, 0x1p-60, 0) == 0x80000000);  // as MMA-Sim has it
+}
+
+// What an H200 answered to mma.sync.m16n8k16.f32.e4m3.e5m2: products of 2^-9, which e4m3 has as a subnormal number.
+TEST_CASE("fp8 operands of mma.sync are float16 numbers when their products are aligned") {
+  const EngineRequest request{float8_e4m3fn, float8_e5m2};
+  const Engine engine = parse_engine("sm_90/mma:n=16", request);
+  const std::array<Code, 16> a{0x19, 0x8a, 0xd0, 0x81, 0x01, 0x81, 0x58, 0x81, 0x87, 0x1a, 0x81, 0xe7, 0xf8, 0x85, 0x81, 0xde},
+      b{0x4e, 0xb0, 0xbc, 0x80, 0x80, 0x00, 0x87, 0x7b, 0x9c, 0x01, 0x80, 0x0e, 0x06, 0x83, 0x00, 0x96};
+  CHECK(inner_product(engine, request.a, a, request.b, b, 0xb0800002) == 0xc2cca1d9);
+  Engine native = engine;
+  native.operands_become_float16 = false;
+  CHECK(inner_product(native, request.a, a, request.b, b, 0xb0800002) == 0xc2cca1da);
+}
+
+// What an H200 answered to mma.sync.m8n8k4.f64.
+TEST_CASE("NaNs of float64 on NVIDIA's GPUs: those of B, of the sum so far, of A") {
+  const EngineRequest request{float64, float64, float64};
+  const Engine& engine = find_engine("sm_90", request).model;
+  constexpr Code a_nan = 0x7ff52f98cec3efcb, b_nan = 0xfffa05f911a58cd6, one = 0x3ff0000000000000;
+  const auto product = [&](std::array<Code, 2> a, std::array<Code, 2> b, Code c) {
+    return inner_product(engine, float64, a, float64, b, c);
+  };
+  CHECK(product({a_nan, one}, {one, b_nan}, 0) == b_nan);
+  CHECK(product({one, a_nan}, {b_nan, one}, 0) == b_nan);
+  CHECK(product({a_nan, one}, {one, one}, b_nan) == b_nan);
+  CHECK(product({a_nan, one}, {b_nan, one}, one) == b_nan);
+  CHECK(product({a_nan, one}, {one, one}, 0) == 0x7ffd2f98cec3efcb);
+  CHECK(product({0x7ff0000000000000, one}, {0, one}, 0) == 0xfff8000000000000);
+}
+
 TEST_CASE("a unit without a model is named as one") {
   for (const UnknownEngine& unit : unknown_engines()) {
     CAPTURE(unit.engine);
@@ -126,7 +187,11 @@ TEST_CASE("a word that is not known is answered with what is") {
   answer("sm_91", halves, "nearest: sm_90");
   answer("sm_90", {float64, float16}, "it has float16|bfloat16 into float32");
   answer("sm_90", {float8_e4m3fnuz, float8_e4m3fnuz}, "does not multiply float8_e4m3fnuz");
-  answer("sm_90:lscale=1", halves, "engine sm_90: takes no 'lscale=1'; only arm_fp8 takes lscale");
+  answer("sm_90:lscale=1", halves, "engine sm_90: 'lscale=1' is not n=N, as in sm_90:n=8");
+  answer("sm_90:n=17", halves, "engine sm_90: n=17: give an integer from 1 to 16");
+  answer("sm_90:n=0", halves, "n=0: give an integer from 1 to 16");
+  answer("sm_90/mma:n=18", {float8_e5m2, float8_e5m2}, "n=18: give a multiple of 4");
+  answer("fma:n=1", halves, "engine fma: takes no 'n=1'; arm_fp8 takes lscale, and tensor cores n");
   answer("sm_91:lscale=1", halves, "nearest: sm_90");
   for (const char* const words : {"arm_fp8:", "arm_fp8:lscale", "arm_fp8:scale=1", "arm_fp8:lscales=1"})
     answer(words, {float8_e5m2, float8_e5m2}, "is not lscale=N, as in arm_fp8:lscale=4");

@@ -96,8 +96,8 @@ StepResult step(const Case& x, const Code* a, const Code* b, Code c) {
   const AlignedRule& rule = x.plan.rule;
   std::vector<AlignedOperand> left, right;
   for (std::size_t k = 0; k < n; ++k) {
-    left.push_back(aligned_operand(x.a, a[k]));
-    right.push_back(aligned_operand(x.b, b[k]));
+    left.push_back(aligned_operand(x.a, a[k], x.plan.as_float16));
+    right.push_back(aligned_operand(x.b, b[k], x.plan.as_float16));
   }
   const auto pair = [](const std::vector<AlignedOperand>& operands, std::size_t k) {
     return (static_cast<std::uint32_t>(operands[k].exponent) & 0xffff) | static_cast<std::uint32_t>(operands[k + 1].exponent)

@@ -58,7 +58,7 @@ TEST_CASE("mismatches of a wrong instruction are counted and the first ones name
   for (const Fault fault : {Fault::one_bit_less, Fault::nearest, Fault::no_least_exponent}) {
     CAPTURE(static_cast<int>(fault));
     const gpu::Operation operation = made_up_operation(fault);
-    for (const gpu::TestRange& tests : {gpu::TestRange{3, 0, 4000}, gpu::TestRange{3, 1000, 4000}}) {
+    for (const gpu::TestRange& tests : {gpu::TestRange{3, 0, 40000}, gpu::TestRange{3, 1000, 40000}}) {
       const gpu::Tally wanted =
           expected(operation, tests, by(operation, made_up_engine(Fault::none)), by(operation, made_up_engine(fault)));
       const gpu::Tally got = emulator->check(operation, made_up_engine(Fault::none), tests);

@@ -156,11 +156,17 @@ TEST_CASE("engines are those of the instruction's own path through the hardware"
   CHECK(engine_of(87, half) == "sm_86");
   CHECK(engine_of(89, float8) == "sm_89");
   CHECK(engine_of(90, float8) == "sm_90/mma");
+  CHECK(engine_of(90, half) == "sm_90:n=8");
+  CHECK(engine_of(80, half) == "sm_80");
+  CHECK(engine_of(90, "mma.sync.aligned.m16n8k16.row.col.f32.e4m3.e5m2.f32") == "sm_90/mma:n=16");
+  CHECK(engine_of(90, "mma.sync.aligned.m16n8k4.row.col.f32.tf32.tf32.f32") == "sm_90:n=4");
+  CHECK(engine_of(90, "wmma.mma.sync.aligned.row.col.m16n16k8.f32.tf32.tf32.f32") == "sm_90:n=4");
+  CHECK(engine_of(80, "wmma.mma.sync.aligned.row.col.m16n16k8.f32.tf32.tf32.f32") == "sm_80");
   CHECK(engine_of(90, "wgmma.mma_async.sync.aligned.m64n8k32.f32.e4m3.e5m2") == "sm_90");
   CHECK(engine_of(103, float8) == "sm_100/mma");
   CHECK(engine_of(103, "tcgen05.mma.cta_group::1.kind::f8f6f4.m128n16k32.f32.e4m3.e5m2") == "sm_100");
   CHECK(engine_of(121, float8) == "sm_120");
-  CHECK(engine_of(121, half) == "sm_120");
+  CHECK(engine_of(121, half) == "sm_120:n=8");
 }
 
 TEST_CASE("scales are described as the instruction takes them", "[gpu]") {

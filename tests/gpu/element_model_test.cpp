@@ -197,6 +197,25 @@ TEST_CASE("NaNs of operands survive where the device lets them, the first one be
   CHECK(element_result(model, 0xff812345, 0, 0) == 0x7fff);
 }
 
+// What an H200 answered: tests/recordings/h200.recording.
+TEST_CASE("NaNs of operands survive as in float64 on NVIDIA's GPUs: those of b, of the addend, of a") {
+  ElementModel model{.kind = ElementKind::fma, .from = emu::float64, .to = emu::float64};
+  model.nan_result = emu::NanResult::second_operand;
+  model.nan_code = 0xfff8000000000000;
+  constexpr Code quiet = 0x7ff8000000000001, other = 0xfff8000000000002, third = 0x7ff8000000000003;
+  constexpr Code signaling = 0xfff0123400000000;
+
+  CHECK(element_result(model, quiet, other, third) == other);
+  CHECK(element_result(model, quiet, 0, third) == third);
+  CHECK(element_result(model, signaling, 0, third) == third);
+  CHECK(element_result(model, signaling, 0, 0) == 0xfff8123400000000);
+  CHECK(element_result(model, quiet, signaling, third) == 0xfff8123400000000);
+  CHECK(element_result(model, 0x7ff0000000000000, 0, 0) == 0xfff8000000000000);
+  model.kind = ElementKind::add;
+  CHECK(element_result(model, quiet, other, 0) == other);
+  CHECK(element_result(model, quiet, 0, 0) == quiet);
+}
+
 // Arm Architecture Reference Manual, DDI 0487: FPProcessNaNs, FPProcessNaNs3, FPMulAdd.
 TEST_CASE("NaNs of operands survive as on Arm: signaling ones first, the addend before the factors") {
   ElementModel model{.kind = ElementKind::fma, .from = emu::float32, .to = emu::float32};

@@ -31,7 +31,9 @@ std::uint64_t aligned_step(const Values& terms, const BlockFma& block) {
   const int zeros_behind = block.accumulator.fraction_bits - block.result_fraction_bits;
   const auto finish = [&](const Value& value) {
     if (value.kind == Kind::nan) return round_value(block.accumulator, value, block.rounding);
-    return round_value(result, value, block.rounding) << zeros_behind;
+    const std::uint64_t code = round_value(result, value, block.rounding) << zeros_behind;
+    const std::uint64_t sign = std::uint64_t{1} << (block.accumulator.exponent_bits + block.accumulator.fraction_bits);
+    return code == sign ? 0 : code;  // an H200 gave no -0 in 10^9 products and more
   };
   if (const auto special = sum_of_specials(terms)) return finish(*special);
 
@@ -200,12 +202,27 @@ std::uint64_t block_fma_scaled_groups(const InnerProduct& x, int scale_products,
   return c;
 }
 
+/// The products of numbers that were converted to float16: an exponent is the one that float16 has for the number.
+Values products_of_halves(const InnerProduct& x, std::size_t first, std::size_t count) {
+  const auto half = [](Value value) {
+    constexpr long least = -14;
+    if (value.kind != Kind::finite || value.magnitude == 0) return value;
+    const long leading = static_cast<long>(mpz_sizeinbase(value.magnitude.get_mpz_t(), 2)) - 1 + value.unit;
+    value.exponent = std::max(leading, least);
+    return value;
+  };
+  Values products;
+  for (std::size_t k = first; k < std::min(first + count, x.a.size()); ++k)
+    products.push_back(product(half(decode(x.a_format, x.a[k])), half(decode(x.b_format, x.b[k]))));
+  return products;
+}
+
 std::uint64_t two_half_blocks(const InnerProduct& x, Format accumulator, long least_exponent) {
   const Mode rounding = accumulator.fraction_bits == binary32.fraction_bits ? toward_zero : nearest_even;
   const BlockFma half{16, 25, accumulator, accumulator.fraction_bits, rounding, least_exponent};
   std::uint64_t c = x.c;
   for (std::size_t step = 0; step < x.a.size(); step += 32) {
-    const Values products = products_of(x, step, 32);
+    const Values products = products_of_halves(x, step, 32);
     Values first, second;
     for (std::size_t k = 0; k < products.size(); ++k) (k % 4 < 2 ? first : second).push_back(products[k]);
 

@@ -38,7 +38,8 @@ std::uint64_t block_fma(const InnerProduct& x, const BlockFma& block);
 std::uint64_t block_fma_scaled_products(const InnerProduct& x, const BlockFma& block);
 /// mxf4 and nvf4: exact sums of 16 products, scaled; two scales for every `scale_products` operands.
 std::uint64_t block_fma_scaled_groups(const InnerProduct& x, int scale_products, long least_exponent);
-/// fp8 operands on float16 tensor cores: two blocks of 16 out of 32, rounded as theirs are, and an IEEE addition of c.
+/// fp8 operands, converted to float16, on float16 tensor cores: two blocks of 16 out of 32, rounded as theirs are, and an IEEE
+/// addition of c.
 std::uint64_t two_half_blocks(const InnerProduct& x, Format accumulator, long least_exponent);
 
 /// `products` and c added exactly and rounded once to nearest, then the next ones. An exact zero is positive.

@@ -127,10 +127,12 @@ std::uint64_t rounded(const Type& type, double x, char rounding, bool saturates,
   return type.has_infinity ? sign | type.infinity() : type.magnitude_bits();
 }
 
-/// NaNs: canonical, but double keeps sign and payload, and the two conversions that are integer code cut.
+/// NaNs: canonical, but conversions to and from double keep sign and payload, and the two conversions that are integer code
+/// cut.
 std::uint64_t nan(const std::string& text, const Type& from, std::uint64_t code, const Type& to) {
   const bool cut = text == "cvt.rna.tf32.f32" || text == "cvt.f32.bf16";
-  if (!cut && to.fraction_bits != 52) return to.magnitude_bits();  // without NaN the greatest number
+  if (!cut && to.fraction_bits != 52 && from.fraction_bits != 52)
+    return to.magnitude_bits();  // without NaN the greatest number
   const std::uint64_t fraction = code & ((std::uint64_t{1} << from.fraction_bits) - 1);
   const int shift = to.fraction_bits - from.fraction_bits;
   const std::uint64_t kept = shift >= 0 ? fraction << shift : fraction >> -shift;

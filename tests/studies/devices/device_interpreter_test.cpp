@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The interpreter of a device beside the one here.
+// The emulator of a device beside the one here: its interpreter, and whole products.
 #include "studies/devices/device_interpreter.hpp"
 
 #include <algorithm>
@@ -10,6 +10,7 @@
 #include "emu/engine_step.hpp"
 #include "gpu/emulated/emulated_device.hpp"
 #include "gpu/emulated/emulated_unit.hpp"
+#include "studies/devices/device_emulation.hpp"
 #include "tests/studies/devices/fake_device.hpp"
 
 namespace {
@@ -63,4 +64,24 @@ TEST_CASE("the emulator of a device holds what the one here says, and a wrong bi
   CHECK(rows_with(Wrong::inner_products)[0].mismatches == 1);
   CHECK(rows_with(Wrong::products)[1].mismatches == 1);
   CHECK(studies::check_interpreter(gpu::emulated_device("sm_90"), {}).empty());
+}
+
+TEST_CASE("products of a device's emulator are timed, and compared where chance picks") {
+  using Wrong = Emulator::Wrong;
+  const auto table_with = [](Wrong wrong) {
+    gpu::Device device = gpu::emulated_device("sm_90");
+    device.emulator = std::make_shared<Emulator>(wrong);
+    return studies::device_emulation(device, {.shapes = {{3, 5, 64}}, .outputs = 100, .instruction = "sm_90"});
+  };
+  const auto column = [](const reports::Table& table, const char* name) {
+    std::vector<std::int64_t> numbers;
+    for (const auto& row : table.rows) numbers.push_back(std::get<std::int64_t>(row[table.column(name)]));
+    return numbers;
+  };
+  const reports::Table right = table_with(Wrong::nothing), wrong = table_with(Wrong::products);
+
+  REQUIRE(right.rows.size() == 13);  // modes and formats of sm_90 and sm_90/mma
+  CHECK(column(right, "outputs") == std::vector<std::int64_t>(13, 100));
+  CHECK(column(right, "mismatches") == std::vector<std::int64_t>(13, 0));
+  CHECK(std::ranges::all_of(column(wrong, "mismatches"), [](std::int64_t count) { return count > 0; }));
 }
