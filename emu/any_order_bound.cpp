@@ -35,12 +35,11 @@ double in_a_row(const DeclaredSum& sum, std::size_t length, bool from_c) {
 /// Additions are exact among subnormal numbers: it is products that lose there.
 double absolute_of(const DeclaredSum& sum, std::size_t length, const detail::Losses& rounding, const Chain& chain) {
   const auto n = static_cast<double>(length);
-  if (sum.flushes_subnormals)
-    return (2 * n + 1) * detail::bounded_power_of_two(sum.accumulator.min_exponent()) +
-           n * detail::subnormal_product(sum.a, sum.b, chain);
+  const double of_operands = sum.zeroes_subnormals ? n * detail::subnormal_product(sum.a, sum.b, chain) : 0;
+  if (sum.flushes_subnormals) return (2 * n + 1) * detail::bounded_power_of_two(sum.accumulator.min_exponent()) + of_operands;
   const bool fits = sum.a.precision() + sum.b.precision() <= sum.accumulator.precision();
   const int last = sum.a.min_spacing_exponent() + sum.b.min_spacing_exponent();
-  return fits && last >= sum.accumulator.min_spacing_exponent() ? 0 : n * rounding.absolute;
+  return (fits && last >= sum.accumulator.min_spacing_exponent() ? 0 : n * rounding.absolute) + of_operands;
 }
 
 std::string three_digits(double x) {

@@ -98,7 +98,8 @@ struct DeclaredSum {
   SumOrder order = SumOrder::any;              ///< in which products are added
   /// Products of a block, whose sum joins the sum of blocks, both in `order` and in the accumulator's format. 0: no blocks.
   std::size_t block = 0;
-  bool flushes_subnormals = false;  ///< of operands and of results
+  bool flushes_subnormals = false;  ///< of products and sums
+  bool zeroes_subnormals = false;   ///< of operands
 };
 
 /// The bound for `k` products in declared arithmetic. `chain` as for an engine; parts are added to nearest.

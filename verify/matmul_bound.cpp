@@ -88,8 +88,7 @@ emu::ErrorBound bound_of(const products::Product& problem, const Arithmetic& ari
   emu::Chain chain = chain_of(problem, arithmetic, k);
   if (!arithmetic.engine) {
     const bool flushes = arithmetic.flushes_results || zeroes_subnormals(problem.a) || zeroes_subnormals(problem.b);
-    if (flushes)
-      chain.largest_a = chain.largest_b = 0;  // operands are judged as given: those that are zeroed are zeros already
+    // Operands are judged as given: those that are zeroed are zeros already.
     return emu::any_order_bound(
         {.a = a, .b = b, .accumulator = problem.acc, .rounding = arithmetic.rounding, .flushes_subnormals = flushes}, k, chain);
   }

@@ -57,11 +57,19 @@ class Judge {
     ++*std::array{&counts.equal, &counts.within, &counts.beyond, &counts.nonfinite}[static_cast<std::size_t>(standing)];
     if (!std::isfinite(expected.value)) ++counts.nonfinite_expected;
     if (zero_passes(expectation_, index, expected, last_)) ++counts.zeros_pass;
+    see_share(counts, expected);
     if (is_wrong(standing)) part.wrong.push_back(index), part.wrong_outputs.push_back(output);
     measure(part, {index, standing, output, expected.value, 0, expected.allowed, 0});
   }
 
  private:
+  void see_share(Verdict& counts, const Expected& expected) const {
+    if (!std::isfinite(expected.value) || expected.value == 0) return;
+    const double half_ulp = std::ldexp(0.5, emu::spacing_exponent(last_.out, expected.value));
+    counts.unseen_share =
+        std::min(counts.unseen_share, (expected.allowed + expected.radius + half_ulp) / std::fabs(expected.value));
+  }
+
   void measure(Part& part, WorstElement element) const {
     Verdict& counts = part.counts;
     if (std::isfinite(element.exact) && std::isfinite(element.output)) {
@@ -105,6 +113,7 @@ std::uint64_t chunk_of(const std::vector<std::uint64_t>& shape) {
 void merge(Part& total, Part& part, WrongPlaces& places) {
   Verdict &to = total.counts, &from = part.counts;
   to.count += from.count, to.equal += from.equal, to.within += from.within, to.beyond += from.beyond;
+  to.unseen_share = std::min(to.unseen_share, from.unseen_share);
   to.nonfinite += from.nonfinite, to.nonfinite_expected += from.nonfinite_expected, to.zeros_pass += from.zeros_pass;
   to.max_ulp = std::max(to.max_ulp, from.max_ulp);
   to.max_abs_error = std::max(to.max_abs_error, from.max_abs_error);

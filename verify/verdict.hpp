@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -51,6 +52,10 @@ struct Verdict {
   std::uint64_t equal = 0, within = 0, beyond = 0, nonfinite = 0;    ///< elements of each Standing
   std::uint64_t nonfinite_expected = 0;                              ///< elements whose exact result is infinite or NaN
   std::uint64_t zeros_pass = 0;                                      ///< elements for which a zero would have been right
+  /// All elements could be off by this share of themselves, at once and in the same direction, and none would be wrong: the
+  /// least that an element may be off, halves of an ulp included, relative to it. Infinite where no element is finite and not
+  /// zero.
+  double unseen_share = std::numeric_limits<double>::infinity();
   double bias_ulp = 0, mean_abs_ulp = 0, max_ulp = 0;                ///< over elements finite on both sides
   double rms_error = 0, rel_frobenius_error = 0, max_abs_error = 0;  ///< over elements finite on both sides
   double max_of_bound = 0;                                           ///< the greatest WorstElement::of_bound of finite elements

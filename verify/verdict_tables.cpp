@@ -59,6 +59,9 @@ std::string Verdict::sentence() const {
       "reaches {:.3g} of it",
       equal, count, within, max_of_bound);
   if (zeros_pass != 0) text += fmt::format("; zeros would pass for {} elements", zeros_pass);
+  constexpr double weak = 0.05;
+  if (unseen_share >= weak && std::isfinite(unseen_share))
+    text += fmt::format("; a weak check: all of it {:.3g} times as large would pass too", 1 + unseen_share);
   return text;
 }
 

@@ -32,7 +32,8 @@ class Arithmetic {
  public:
   explicit Arithmetic(const DeclaredSum& sum) : acc_(sum.accumulator) {
     options_.rounding = sum.rounding;
-    options_.flush_subnormals = options_.subnormals_are_zero = sum.flushes_subnormals;
+    options_.flush_subnormals = sum.flushes_subnormals;
+    options_.subnormals_are_zero = sum.zeroes_subnormals;
   }
   double operand(emu::Format f, double x) const {
     return options_.subnormals_are_zero && std::fabs(x) < emu::decode(f, f.min_normal_code()) ? 0 : x;
@@ -133,9 +134,14 @@ std::vector<DeclaredSum> declared_sums() {
         std::pair{emu::e4m3, emu::bf16}, std::pair{emu::float32, emu::float32}})
     for (const Rounding rounding : {Rounding::nearest_even, Rounding::toward_zero, Rounding::upward})
       for (const SumOrder order : {SumOrder::any, SumOrder::sequential, SumOrder::pairwise})
-        for (const bool flushes : {false, true}) {
-          const DeclaredSum sum{
-              .a = in, .b = in, .accumulator = acc, .rounding = rounding, .order = order, .flushes_subnormals = flushes};
+        for (const auto& [flushes, zeroes] : {std::pair(false, false), std::pair(true, true), std::pair(true, false)}) {
+          const DeclaredSum sum{.a = in,
+                                .b = in,
+                                .accumulator = acc,
+                                .rounding = rounding,
+                                .order = order,
+                                .flushes_subnormals = flushes,
+                                .zeroes_subnormals = zeroes};
           sums.push_back(sum);
           sums.push_back(sum);
           sums.back().block = 8;
@@ -173,7 +179,8 @@ TEST_CASE("no error of declared arithmetic exceeds its bound: formats, roundings
           const test::BoundProblem p = test::bound_problem({&mode, declared.a, declared.b, values, k, 1, 1}, chain, seed);
           CAPTURE(emu::format_name(declared.a), emu::format_name(declared.accumulator), emu::name_of(declared.rounding),
                   static_cast<int>(declared.order), static_cast<int>(declared.products), declared.block,
-                  declared.flushes_subnormals, static_cast<int>(values), k, chain.promote, chain.has_c);
+                  declared.flushes_subnormals, declared.zeroes_subnormals, static_cast<int>(values), k, chain.promote,
+                  chain.has_c);
           share(declared, p, product_of(declared, p, random));
         }
 }

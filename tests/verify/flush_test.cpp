@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "emu/catalogue.hpp"
+#include "products/product.hpp"
 #include "tests/verify/operations_data.hpp"
 #include "verify/matmul_request.hpp"
 #include "verify/verdict.hpp"
@@ -87,6 +89,28 @@ TEST_CASE("flushing explains no errors of normal size", "[verify][flush]") {
   CHECK(verdict.wrong() > m);
   CHECK(says(verdict, "the last 8 of 256"));
   CHECK(!says(verdict, "subnormal"));
+}
+
+TEST_CASE("short sums of fp8 are not taken for flushed subnormal numbers", "[verify][flush]") {
+  constexpr std::size_t depth = 512;
+  std::mt19937_64 random(5);
+  const emu::Format e4m3 = emu::float8_e4m3fn;
+  products::Product product{.engine = {},
+                            .a = {{tensors::from_values("A", {m, depth}, normals(random, m * depth, 1, e4m3))}, {e4m3}, {}},
+                            .b = {{tensors::from_values("B", {depth, n}, normals(random, depth * n, 1, e4m3))}, {e4m3}, {}},
+                            .acc = emu::float32,
+                            .out = emu::float32,
+                            .beta = {}};
+  products::Product short_sums = product;
+  short_sums.engine = "sm_90";
+  const auto d = products::multiply(short_sums);
+  const auto verdict = verify::verify(*verify::expectation_of(product, {}), d, {.last = {emu::float32}, .threads = 1});
+  CHECK(verdict.wrong() > m);
+  CHECK(!says(verdict, "subnormal"));
+  // --out-flush says nothing of operands.
+  const auto flushed_output =
+      verify::verify(*verify::expectation_of(product, {.flushes_results = true}), d, {.last = {emu::float32}, .threads = 1});
+  CHECK(flushed_output.wrong() == verdict.wrong());
 }
 
 TEST_CASE("a result that is tiny before it is rounded may be flushed, one that is not may not", "[verify][flush]") {

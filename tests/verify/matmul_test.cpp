@@ -170,6 +170,27 @@ TEST_CASE("a check that zeros would pass is vacuous", "[verify]") {
   CHECK(verdict.outcome() == verify::Outcome::vacuous);
 }
 
+TEST_CASE("a check that sees no factor is called weak, with the least one that it sees", "[verify]") {
+  auto config = problem(emu::bfloat16, 4, 4, 64, 0, 1);
+  config.engine = "fma";
+  const auto right = values_of(products::multiply(config));
+  const auto judged = [&](double factor, double relative) {
+    std::vector<float> d;
+    for (const double x : right) d.push_back(static_cast<float>(x * factor));
+    return verify::verify(*verify::expect_matmul(config, {.relative = relative}), tensors::from_values("d", {4, 4}, d),
+                          {.last = {emu::float32}});
+  };
+  const verify::Verdict weak = judged(1, 0x1p-5);
+  REQUIRE(weak.unseen_share > 0.05);
+  CHECK(weak.sentence().find("a weak check: all of it ") != std::string::npos);
+  CHECK(judged(1 + weak.unseen_share * 0.99, 0x1p-5).wrong() == 0);
+  CHECK(judged(1 + weak.unseen_share * 1.01, 0x1p-5).wrong() == 1);
+  CHECK(judged(1 - weak.unseen_share * 1.01, 0x1p-5).wrong() == 1);
+  const verify::Verdict strong = judged(1, 0x1p-20);
+  CHECK(strong.unseen_share < 0.05);
+  CHECK(strong.sentence().find("weak") == std::string::npos);
+}
+
 TEST_CASE("against an engine every bit must be right, and any order of the parts where that is declared", "[verify]") {
   auto config = problem(emu::float16, 16, 16, 256, 2, 21);
   config.engine = "sm_80";
