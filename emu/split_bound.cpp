@@ -31,12 +31,14 @@ struct PartSizes {
     int exponent = 0;  // what is left is below 2^(exponent + 1), or that: of a number from 1 to 2
     for (int i = 0; i < split.count; ++i) {
       const bool cuts = split.roundings[static_cast<std::size_t>(i)] == Rounding::toward_zero;
-      size[i] = i > 0 ? power_of_two(exponent + 1) : cuts ? 1 : 1 + power_of_two(-p);
       const bool is_exact = exponent + 1 + last <= p;
-      rest = is_exact ? 0 : power_of_two(exponent - p + (cuts ? 1 : 0));
+      size[i] = i > 0 ? power_of_two(exponent + 1) : cuts || is_exact ? 1 : 1 + power_of_two(-p);
+      // What is cut off a multiple of the last bit is less than a unit by that.
+      rest = is_exact ? 0 : cuts ? power_of_two(exponent - p + 1) - power_of_two(-last) : power_of_two(exponent - p);
       exponent -= cuts ? p : p + 1;
     }
-    lost = power_of_two(split.part.min_spacing_exponent() - 1);
+    const bool cuts_last = split.roundings[static_cast<std::size_t>(split.count) - 1] == Rounding::toward_zero;
+    if (split.part != float32) lost = power_of_two(split.part.min_spacing_exponent() - (cuts_last ? 0 : 1));
   }
 };
 
@@ -70,7 +72,9 @@ class PartsBound {
     if (!block) return std::nullopt;
     const std::size_t count = (k_ + block_ - 1) / block_;
     const auto blocks = static_cast<double>(count);
-    const double roundings = blocks - 1 + (chain.has_c ? 1 : 0) + static_cast<double>(chain.epilogue);
+    // In a tree the sum of a block goes through no more additions than it has bits.
+    const double meets = split_.join.empty() ? blocks - 1 : std::min(blocks - 1, static_cast<double>(split_.join.size()));
+    const double roundings = meets + (chain.has_c ? 1 : 0) + static_cast<double>(chain.epilogue);
     const double joining = gamma_of(roundings, 0x1p-24), magnitude = formed_ + block->relative;
     const double scale = chain.epilogue > 0 ? chain.largest_scale : 1;
     ErrorBound bound{};

@@ -33,6 +33,9 @@ void check_split(const SplitProduct& split, const EngineMatmul<Float>& problem, 
   if (scaled || problem.promote != 0 || problem.split_k != 1)
     throw Error(split.name + ": takes no scales, promotion or split K" +
                 (split.scheme == SplitScheme::parts ? "; its own key k cuts K, as in bf16x9:k=64" : ""));
+  if (!split.join.empty() && (k + split.block - 1) / split.block > blocks_of_join(split))
+    throw Error(split.name + ": K is " + std::to_string(k) + ", which makes more than the " +
+                std::to_string(blocks_of_join(split)) + " blocks of k=" + std::to_string(split.block) + " that join says");
   if (split.scheme != SplitScheme::parts && k > most_integer_products)
     throw Error(split.name + ": K is " + std::to_string(k) + "; sums in int32 have room for " +
                 std::to_string(most_integer_products) + " products");
@@ -60,12 +63,16 @@ class PartsProduct {
         b_(parts_of(split, problem.b)) {}
 
   std::vector<float> sums() {
-    std::vector<float> total(m_ * n_, 0.0F), of_block(m_ * n_);
+    std::vector<float> total(m_ * n_, 0.0F);
+    if (!split_.join.empty()) {
+      if (k_ > 0) add_to(total, joined(0, split_.join.size()));
+      return total;
+    }
     const std::size_t block = split_.block == 0 ? std::max<std::size_t>(k_, 1) : split_.block;
+    std::vector<float> of_block(m_ * n_);
     for (std::size_t begin = 0; begin < k_; begin += block) {
       add_pairs(begin, std::min(block, k_ - begin), of_block);
-      const FloatEnvironment environment(Direction::nearest);
-      for (std::size_t at = 0; at < total.size(); ++at) total[at] += of_block[at];
+      add_to(total, of_block);
     }
     return total;
   }
@@ -75,6 +82,26 @@ class PartsProduct {
     PartPair pair;
     std::size_t begin, count, room;  ///< products, and their place with the zeros that fill up a step
   };
+
+  static void add_to(std::vector<float>& total, const std::vector<float>& more) {
+    const FloatEnvironment environment(Direction::nearest);
+    for (std::size_t at = 0; at < total.size(); ++at) total[at] += more[at];
+  }
+
+  /// The sum of the blocks whose numbers are `first` but for the bits that meet first, `bits` of them. Where K has none of
+  /// them, empty.
+  std::vector<float> joined(std::size_t first, std::size_t bits) {
+    if (first * split_.block >= k_) return {};
+    if (bits == 0) {
+      std::vector<float> of_block(m_ * n_);
+      add_pairs(first * split_.block, std::min(split_.block, k_ - first * split_.block), of_block);
+      return of_block;
+    }
+    std::vector<float> sum = joined(first, bits - 1);
+    const std::vector<float> other = joined(first | std::size_t{1} << split_.join[bits - 1], bits - 1);
+    if (!other.empty()) add_to(sum, other);
+    return sum;
+  }
 
   void add_pairs(std::size_t begin, std::size_t depth, std::vector<float>& sums) {
     const auto all = static_cast<std::size_t>(split_.pair_count), smaller = split_.zeroes_nans ? all - 1 : all;

@@ -16,6 +16,7 @@ namespace {
 
 constexpr Rounding rz = Rounding::toward_zero, rna = Rounding::nearest_away, rne = Rounding::nearest_even;
 constexpr int most_slices = 18, least_count = 2;
+constexpr std::size_t most_join_bits = 10;
 
 // GEMMul8's table, github.com/RIKEN-RCCS/GEMMul8.
 constexpr std::array moduli{256, 255, 253, 251, 247, 241, 239, 233, 229, 227, 223, 217, 211, 199, 197, 193, 191, 181, 179, 173};
@@ -31,11 +32,15 @@ static_assert(are_coprime());
 constexpr std::array entries{
     SplitEntry{"3xtf32", "2 parts of tf32; small x big, big x small, big x big, in turns of 8 products",
                "CUTLASS mma_tensor_op_fast_f32.h; doi 10.1177/10943420221090256"},
+    SplitEntry{"tf32x3", "2 parts of tf32; 1x0, 0x1, then 0x0", "Triton tf32x3 (F32DotTC.cpp); XLA ALG_DOT_TF32_TF32_F32_X3"},
     SplitEntry{"bf16x3", "2 parts of bfloat16; 1x0, 0x1, then 0x0", "XLA ALG_DOT_BF16_BF16_F32_X3; arXiv 1904.06376"},
     SplitEntry{"bf16x6", "3 parts of bfloat16; 1x1, 2x0, 0x2, 1x0, 0x1, then 0x0",
                "XLA ALG_DOT_BF16_BF16_F32_X6; arXiv 1904.06376"},
     SplitEntry{"bf16x9", "3 parts of bfloat16; 2x2, 1x2, 2x1, 1x1, 2x0, 0x2, 1x0, 0x1, then 0x0",
                "XLA ALG_DOT_BF16_BF16_F32_X9; arXiv 1904.06376"},
+    SplitEntry{"tf32x1", "1 part of tf32, ties away; one product", "XLA ALG_DOT_TF32_TF32_F32; PTX cvt.rna.tf32.f32"},
+    SplitEntry{"bf16x1", "1 part of bfloat16; one product", "XLA ALG_DOT_BF16_BF16_F32"},
+    SplitEntry{"f32x1", "the operand itself; one product", "XLA ALG_DOT_F32_F32_F32"},
     SplitEntry{"ozaki1:slices=N",
                "N int8 slices of 7 bits; products i x j with i + j <= N + 1, exact in int32, summed in float64",
                "ozIMMU; arXiv 2306.11975", "float32|float64", "float64"},
@@ -62,6 +67,21 @@ SplitProduct tensor_floats() {
   return split;
 }
 
+/// Triton's: the small part is what the instruction reads of it.
+SplitProduct tensor_floats_of_blocks() {
+  SplitProduct split = parts_of_format("tf32x3", tf32, 2, {{1, 0}, {0, 1}, {0, 0}});
+  split.roundings = {rna, rz, rne};
+  split.zeroes_nans = true;
+  return split;
+}
+
+SplitProduct single_product(std::string_view name, Format part) {
+  SplitProduct split = parts_of_format(name, part, 1, {{0, 0}});
+  if (part == tf32) split.roundings[0] = rna;
+  if (part == float32) split.engine = "fma";
+  return split;
+}
+
 SplitProduct brain_floats(std::string_view name, int count, std::initializer_list<PartPair> pairs) {
   SplitProduct split = parts_of_format(name, bfloat16, count, pairs);
   split.zeroes_nans = true;
@@ -82,6 +102,10 @@ SplitProduct named(std::string_view name) {
   if (name == "bf16x3") return brain_floats(name, 2, {{1, 0}, {0, 1}, {0, 0}});
   if (name == "bf16x6") return brain_floats(name, 3, {{1, 1}, {2, 0}, {0, 2}, {1, 0}, {0, 1}, {0, 0}});
   if (name == "bf16x9") return brain_floats(name, 3, {{2, 2}, {1, 2}, {2, 1}, {1, 1}, {2, 0}, {0, 2}, {1, 0}, {0, 1}, {0, 0}});
+  if (name == "tf32x3") return tensor_floats_of_blocks();
+  if (name == "tf32x1") return single_product(name, tf32);
+  if (name == "bf16x1") return single_product(name, bfloat16);
+  if (name == "f32x1") return single_product(name, float32);
   if (name == "ozaki1") return integers(name, SplitScheme::slices);
   if (name == "ozaki2") return integers(name, SplitScheme::residues);
   std::string names;
@@ -99,25 +123,46 @@ std::size_t number(const SplitProduct& split, std::string_view key, std::string_
   return value;
 }
 
+/// Bits with dots between.
+std::vector<std::uint8_t> join_of(const SplitProduct& split, std::string_view word) {
+  std::vector<std::uint8_t> bits;
+  for (std::size_t at = 0; at <= word.size(); at += 2) {
+    const char digit = at < word.size() ? word[at] : ' ';
+    const bool ends = at + 1 == word.size() || (at + 2 < word.size() && word[at + 1] == '.');
+    if (digit < '0' || digit > '9' || !ends) break;
+    bits.push_back(static_cast<std::uint8_t>(digit - '0'));
+  }
+  std::vector<std::uint8_t> sorted = bits;
+  std::sort(sorted.begin(), sorted.end());
+  bool each_once = !bits.empty() && 2 * bits.size() == word.size() + 1 && bits.size() <= most_join_bits;
+  for (std::size_t i = 0; i < sorted.size(); ++i) each_once = each_once && sorted[i] == i;
+  if (!each_once)
+    throw Error(split.name + ": join=" + std::string(word) + ": give the bits 0 to n - 1 of the blocks' numbers, each once, " +
+                "n up to " + std::to_string(most_join_bits) + ", as in join=2.0.1");
+  return bits;
+}
+
 void set(SplitProduct& split, std::string_view key, std::string_view word) {
   const bool parts = split.scheme == SplitScheme::parts;
   if (parts && key == "engine") {
     split.engine = word;
   } else if (parts && key == "k") {
     split.block = number(split, key, word, 1, std::size_t{1} << 24);
+  } else if (parts && key == "join") {
+    split.join = join_of(split, word);
   } else if (split.scheme == SplitScheme::slices && key == "slices") {
     split.count = static_cast<int>(number(split, key, word, least_count, most_slices));
   } else if (split.scheme == SplitScheme::residues && key == "moduli") {
     split.count = static_cast<int>(number(split, key, word, least_count, moduli.size()));
   } else {
-    const char* const keys = parts                                 ? "engine and k, as in bf16x9:engine=sm_100,k=64"
+    const char* const keys = parts                                 ? "engine, k and join, as in bf16x9:engine=sm_100,k=64"
                              : split.scheme == SplitScheme::slices ? "slices, as in ozaki1:slices=8"
                                                                    : "moduli, as in ozaki2:moduli=15";
     throw Error(split.name + ": unknown key '" + std::string(key) + "'; it has " + keys);
   }
 }
 
-/// The engine of the parts, and whether the block is one of its.
+/// The engine of the parts, and whether what must be said is.
 void complete(SplitProduct& split) {
   if (split.scheme != SplitScheme::parts) {
     if (split.count == 0)
@@ -126,11 +171,8 @@ void complete(SplitProduct& split) {
     return;
   }
   split.model = parse_engine(split.engine, {split.part, split.part, float32});
-  const std::size_t step =
-      split.takes_turns ? products_of_turn(split) : static_cast<std::size_t>(std::max(split.model.products, 1));
-  if (split.block % step != 0)
-    throw Error(split.name + ": k=" + std::to_string(split.block) + ": give a multiple of " + std::to_string(step) +
-                ", the products that " + split.engine + " takes together");
+  if (!split.join.empty() && split.block == 0)
+    throw Error(split.name + ": join: say k, the products of a block, as in bf16x3:k=32,join=2.0.1");
 }
 
 }  // namespace
@@ -173,8 +215,11 @@ std::string split_words(const SplitProduct& split) {
   }
   std::string words = split.name + ":engine=" + split.engine;
   if (split.block > 0) words += ",k=" + std::to_string(split.block);
+  for (std::size_t i = 0; i < split.join.size(); ++i) words += (i == 0 ? ",join=" : ".") + std::to_string(split.join[i]);
   return words;
 }
+
+std::size_t blocks_of_join(const SplitProduct& split) noexcept { return std::size_t{1} << split.join.size(); }
 
 std::size_t products_of_turn(const SplitProduct& split) noexcept {
   constexpr std::size_t instruction = 8;  // mma.sync.m16n8k8

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "emu/catalogue.hpp"
 #include "emu/engine.hpp"
@@ -53,6 +54,9 @@ struct SplitProduct {
   Engine model = {};   ///< parts: the same
   std::size_t block =
       0;  ///< parts: products of K whose sum starts from 0 and joins the total by an addition in float32; 0: all
+  /// parts: the sums of blocks meet in a tree: those whose numbers differ only in bit join[0] are added, then those of the rest
+  /// that differ only in join[1], and so on. Zeros stand for blocks that K does not have. Empty: each joins the total in turn.
+  std::vector<std::uint8_t> join = {};
 
   friend bool operator==(const SplitProduct&, const SplitProduct&) = default;
 };
@@ -65,7 +69,7 @@ struct SplitEntry {
   std::string_view operands = "float32";     ///< formats, with bars between them
   std::string_view accumulator = "float32";  ///< in which sums are added
 };
-/// All of them: 3xtf32, bf16x3, bf16x6, bf16x9, ozaki1 and ozaki2.
+/// All of them: 3xtf32, tf32x3, bf16x3, bf16x6, bf16x9, the single products tf32x1, bf16x1 and f32x1, ozaki1 and ozaki2.
 std::span<const SplitEntry> split_entries();
 
 /// Whether words begin with the name of one of them.
@@ -74,10 +78,13 @@ bool is_split(std::string_view words) noexcept;
 /// The greatest number of products that sums of 8 bit integers take in int32: 2^17.
 inline constexpr std::size_t most_integer_products = std::size_t{1} << 17;
 
-/// `3xtf32`, `bf16x3`, `bf16x6`, `bf16x9`, which may be followed by `:` and keys, `ozaki1:slices=8` or `ozaki2:moduli=15`.
+/// `3xtf32`, `tf32x3`, `bf16x3`, `bf16x6`, `bf16x9`, `tf32x1`, `bf16x1` or `f32x1`, which may be followed by `:` and keys,
+/// `ozaki1:slices=8` or `ozaki2:moduli=15`.
 /// Keys, with commas between them:
-///   engine  of parts: what multiplies them (sm_90); it has the parts' format and sums in float32
-///   k       of parts: products of a block of K, a multiple of the engine's step and of the turns of 3xtf32
+///   engine  of parts: what multiplies them (sm_90; of f32x1: fma); it has the parts' format and sums in float32
+///   k       of parts: products of a block of K; zeros fill up the last step of the engine in each
+///   join    of parts, with k: bits of the numbers of blocks, with dots between, in the order in which their sums meet (2.0.1
+///           of up to 8 blocks): each of 0 to n - 1 once, n up to 10
 ///   slices  of ozaki1: 2 to 18
 ///   moduli  of ozaki2: 2 to 20
 /// @throws Error in one line
@@ -85,6 +92,9 @@ SplitProduct parse_split(std::string_view words);
 
 /// The words of a scheme that parse_split() made.
 std::string split_words(const SplitProduct& split);
+
+/// How many blocks of K a join takes: 2 to the number of its bits.
+std::size_t blocks_of_join(const SplitProduct& split) noexcept;
 
 /// The moduli of Ozaki scheme II, pairwise coprime; the first `moduli` of them are used.
 std::span<const int> ozaki_moduli() noexcept;

@@ -17,7 +17,7 @@
 namespace ulpscope::products {
 namespace {
 
-constexpr std::string_view nearest_suffix = ":nearest";
+constexpr std::string_view nearest_suffix = ":nearest", away_suffix = ":nearest_away";
 
 /// The i-th of one word for each input, or the only one there is.
 template <class T>
@@ -58,14 +58,16 @@ InputRounding rounding_of(const ProductRequest& request, const tensors::Tensor& 
     return rounding;
   }
   std::string word = word_for(request.in, i);
-  const bool nearest = word.ends_with(nearest_suffix);
-  if (nearest) word.resize(word.size() - nearest_suffix.size());
+  const bool away = word.ends_with(away_suffix), nearest = away || word.ends_with(nearest_suffix);
+  if (nearest) word.resize(word.size() - (away ? away_suffix : nearest_suffix).size());
   rounding.format = requests::parse_format(word);
   if (nearest && rounding.format != emu::tf32)
-    throw Error("--in " + word_for(request.in, i) + ": only tf32 has two ways; others take --rounding");
+    throw Error("--in " + word_for(request.in, i) + ": only tf32 has such words; others take --rounding");
   if (rounding.format != emu::tf32) return rounding;
   const InputRounding as_read = input_rounding(rounding.format);
-  rounding.options.rounding = nearest ? emu::Rounding::nearest_even : as_read.options.rounding;
+  rounding.options.rounding = away      ? emu::Rounding::nearest_away
+                              : nearest ? emu::Rounding::nearest_even
+                                        : as_read.options.rounding;
   rounding.of_float32 = !nearest && as_read.of_float32;
   return rounding;
 }
@@ -184,7 +186,9 @@ void ProductRequest::describe(requests::Fields& fields) {
       .needed();
   fields.add("b", b, "matrices (K,N), a batch (B,K,N) or a vector (K)").as_input("B").needed();
   fields.add("c", c, "where the sums start; shaped like D, or broadcast to it").as_input("C");
-  fields.add("in", in, "formats that A and B are rounded to (default: their own); tf32 cuts, tf32:nearest rounds")
+  fields
+      .add("in", in,
+           "formats that A and B are rounded to (default: their own); tf32 cuts, tf32:nearest and tf32:nearest_away round")
       .as_commas()
       .as_value("F[,F]");
   fields.add("acc", acc, "what the engine sums in: float32, float16, float64 (default float32, or what the engine has)")

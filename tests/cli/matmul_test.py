@@ -167,7 +167,8 @@ class Facts(unittest.TestCase):
 
 
 class SplitProducts(unittest.TestCase):
-    WORDS = ("3xtf32", "bf16x3", "bf16x6", "BF16x9", "bf16x9:engine=sm_80,k=16", "ozaki1:slices=4", "ozaki2:moduli=8")
+    WORDS = ("3xtf32", "bf16x3", "bf16x6", "BF16x9", "bf16x9:engine=sm_80,k=16", "tf32x3:k=13,join=2.0.1",
+             "tf32x1", "bf16x1", "f32x1", "ozaki1:slices=4", "ozaki2:moduli=8")
 
     def engines(self):
         return [word for engine in self.WORDS for word in ("--engine", engine)]
@@ -202,7 +203,7 @@ class SplitProducts(unittest.TestCase):
 
     def test_errors_are_one_line_and_exit_2(self):
         for words, part in (
-                (("--engine", "bf16x4"), "unknown engine 'bf16x4'"), (("--engine", "bf16x9:k=5"), "give a multiple of 16"),
+                (("--engine", "bf16x4"), "unknown engine 'bf16x4'"), (("--engine", "bf16x9:join=0"), "say k"),
                 (("--engine", "ozaki1"), "say slices"), (("--engine", "bf16x9", "--promote", "16"), "takes no scales, --promote"),
                 (("--engine", "bf16x9", "--acc", "float16"), "multiplies operands that float32 holds"),
                 (("--engine", "bf16x9", "--scale-a", "2"), "takes no scales"), (("--engine", "3xtf32:engine=sm_70"), "does not multiply tf32")):

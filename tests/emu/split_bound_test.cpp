@@ -46,9 +46,28 @@ Judged judged(const SplitProduct& split, const std::vector<Number>& a, const std
 }  // namespace
 
 TEST_CASE("no error of a split product of floats exceeds its bound") {
-  for (const char* const words :
-       {"3xtf32", "bf16x3", "bf16x6", "bf16x9", "3xtf32:engine=sm_80", "3xtf32:engine=fma", "bf16x9:k=32", "3xtf32:k=16",
-        "bf16x9:engine=cdna3", "bf16x6:engine=amx_bf16", "bf16x9:engine=exact"}) {
+  for (const char* const words : {"3xtf32",
+                                  "bf16x3",
+                                  "bf16x6",
+                                  "bf16x9",
+                                  "3xtf32:engine=sm_80",
+                                  "3xtf32:engine=fma",
+                                  "bf16x9:k=32",
+                                  "3xtf32:k=16",
+                                  "bf16x9:engine=cdna3",
+                                  "bf16x6:engine=amx_bf16",
+                                  "bf16x9:engine=exact",
+                                  "tf32x3",
+                                  "tf32x3:engine=fma",
+                                  "tf32x3:k=12",
+                                  "bf16x6:k=8",
+                                  "tf32x1",
+                                  "bf16x1",
+                                  "f32x1",
+                                  "f32x1:k=10,join=5.4.3.2.1.0",
+                                  "bf16x6:k=10,join=4.5.1.0.3.2",
+                                  "tf32x1:k=20,join=3.4.0.2.1",
+                                  "tf32x3:engine=exact,k=10,join=0.1.2.3.4.5"}) {
     const SplitProduct split = emu::parse_split(words);
     test::SplitInputs inputs(20);
     double closest = 0;
@@ -94,9 +113,10 @@ TEST_CASE("operands that lose as much as can be come near the bounds of split pr
   };
   // Parts that leave nearly all that they can, of exact sums: what is not formed is all that is lost.
   // A second part of nearly 2^-8 that leaves nearly 2^-17, and one of nearly 2^-10 that leaves 2^-23.
-  const float brain = 0x1.00ff7ep0F, tensor = 0x1.003ffap0F;
+  const float brain = 0x1.00ff7ep0F, tensor = 0x1.003ffap0F, away = 0x1.001ffep0F;
   for (const Case& x : {Case{"bf16x3:engine=exact", brain, brain, 0.97}, Case{"bf16x6:engine=exact", brain, brain, 0.3},
-                        Case{"3xtf32:engine=exact", tensor, tensor, 0.7}}) {
+                        Case{"3xtf32:engine=exact", tensor, tensor, 0.7}, Case{"tf32x3:engine=exact", away, away, 0.5},
+                        Case{"tf32x1:engine=exact", away, away, 0.97}}) {
     const Judged result = judged(emu::parse_split(x.words), std::vector<float>{x.a}, std::vector<float>{x.b});
     CAPTURE(x.words, result.share);
     CHECK(result.holds);
@@ -131,4 +151,16 @@ TEST_CASE("bounds of split products are those of the derivation") {
   CHECK(bound("bf16x9", 64, {.has_c = true, .largest_a = 1, .largest_b = 1}).relative > bound("bf16x9", 64).relative);
   CHECK(bound("bf16x9", 0).relative == 0);
   CHECK(std::isinf(bound("ozaki1:slices=8", 4, {}).absolute));
+  // Two operands rounded to tf32; and to float32, which is what they are.
+  CHECK(bound("tf32x1:engine=exact", 1).relative >= 2 * 0x1p-11);
+  CHECK(bound("tf32x1:engine=exact", 1).relative < 2 * 0x1p-11 + 0x1p-22 + 2 * exact);
+  CHECK(bound("f32x1:engine=exact", 1).relative >= 0x1p-24);
+  CHECK(bound("f32x1:engine=exact", 1).relative < 0x1p-24 * (1 + 0x1p-20));
+  CHECK(bound("tf32x3:engine=exact", 1).relative > 0x1p-21);
+  CHECK(bound("tf32x3:engine=exact", 1).relative < 0x1p-21 + 4 * exact);
+  // 64 blocks of 16: 64 numbers go through 63 additions in turn, and through 6 in a tree.
+  const double in_turn = bound("f32x1:k=16", 1024).relative, in_tree = bound("f32x1:k=16,join=4.5.1.0.3.2", 1024).relative;
+  CHECK(in_turn - in_tree > 56.9 * 0x1p-24);
+  CHECK(in_turn - in_tree < 57.1 * 0x1p-24);
+  CHECK(bound("f32x1:k=16,join=0.1.2", 16).relative == bound("f32x1", 16).relative);
 }

@@ -35,7 +35,13 @@ float infinite() { return std::numeric_limits<float>::infinity(); }
 
 TEST_CASE("split products of floats are the oracle's in every bit") {
   for (const char* const words : {"3xtf32", "bf16x3", "bf16x6", "bf16x9", "3xtf32:engine=sm_80", "bf16x9:engine=sm_80",
-                                  "3xtf32:k=16", "bf16x9:engine=exact", "bf16x3:k=16", "bf16x6:k=32", "bf16x9:k=48"}) {
+                                  "3xtf32:k=16", "bf16x9:engine=exact", "bf16x3:k=16", "bf16x6:k=32", "bf16x9:k=48", "tf32x3",
+                                  "tf32x3:engine=sm_80", "tf32x3:k=16", "tf32x1", "bf16x1:engine=sm_80", "f32x1",
+                                  // Blocks that end inside of a step of the engine.
+                                  "bf16x6:k=8", "bf16x9:k=5", "3xtf32:k=12", "3xtf32:engine=sm_80,k=4", "tf32x3:k=13",
+                                  // Sums that meet in a tree, of blocks of which some do not exist.
+                                  "bf16x3:k=16,join=2.0.1", "tf32x3:k=8,join=3.0.2.1", "tf32x1:k=9,join=0.1.2",
+                                  "bf16x1:k=2,join=4.5.1.0.3.2", "f32x1:k=5,join=1.3.0.2", "3xtf32:k=70,join=0"}) {
     const SplitProduct split = emu::parse_split(words);
     const auto difference = first_difference(split, split, products, 1);
     INFO(difference.value_or(""));
@@ -59,7 +65,7 @@ TEST_CASE("a split product with one thing changed is found") {
   using emu::Rounding;
   // What the order of the smaller products changes is below the last bit of most sums.
   constexpr int many = 20 * products;
-  for (const std::string words : {"3xtf32", "bf16x3", "bf16x6", "bf16x9"}) {
+  for (const std::string words : {"3xtf32", "tf32x3", "bf16x3", "bf16x6", "bf16x9"}) {
     CAPTURE(words);
     const int pairs = emu::parse_split(words).pair_count;
     // Exact sums, rounded once: sm_90 cuts 25 bits below the greatest product, and never sees the ninth one of bf16x9.
@@ -82,19 +88,30 @@ TEST_CASE("a split product with one thing changed is found") {
   CHECK(is_found("3xtf32", [](SplitProduct& s) { s.roundings[0] = Rounding::nearest_even; }));
   CHECK(is_found("3xtf32", [](SplitProduct& s) { s.roundings[1] = Rounding::nearest_even; }));
   CHECK(is_found("3xtf32", [](SplitProduct& s) { s.roundings[1] = Rounding::toward_zero; }));
+  CHECK(is_found("tf32x3", [](SplitProduct& s) { s.roundings[0] = Rounding::nearest_even; }));
+  CHECK(is_found("tf32x3", [](SplitProduct& s) { s.roundings[1] = Rounding::nearest_even; }));
+  CHECK(is_found("tf32x1", [](SplitProduct& s) { s.roundings[0] = Rounding::nearest_even; }));
+  CHECK(is_found("tf32x1", [](SplitProduct& s) { s.roundings[0] = Rounding::toward_zero; }));
+  CHECK(is_found("bf16x1", [](SplitProduct& s) { s.roundings[0] = Rounding::nearest_away; }));
   CHECK(is_found("bf16x3", [](SplitProduct& s) { s.roundings[1] = Rounding::toward_zero; }));
   CHECK(is_found("bf16x9", [](SplitProduct& s) { s.roundings[0] = Rounding::nearest_away; }));
   CHECK(is_found(
       "bf16x9", [](SplitProduct& s) { std::swap(s.pairs[6], s.pairs[7]); }, many));
+  for (const std::string words : {"bf16x3:k=10,join=2.0.1", "f32x1:k=10,join=2.0.1"}) {
+    CHECK(is_found(words, [](SplitProduct& s) { s.join = {0, 1, 2}; }));
+    CHECK(is_found(words, [](SplitProduct& s) { s.join = {2, 1, 0}; }));
+    CHECK(is_found(words, [](SplitProduct& s) { s.join = {}; }));
+    CHECK(is_found(words, [](SplitProduct& s) { s.join = {2, 0, 1, 3}, s.block = 5; }));
+  }
   CHECK(is_found("ozaki1:slices=4", [](SplitProduct& s) { s.count = 5; }));
   CHECK(is_found("ozaki1:slices=4", [](SplitProduct& s) { s.count = 3; }));
   CHECK(is_found("ozaki2:moduli=8", [](SplitProduct& s) { s.count = 9; }));
   CHECK(is_found("ozaki2:moduli=8", [](SplitProduct& s) { s.count = 7; }));
 }
 
-TEST_CASE("an infinity stays one with parts of bfloat16, and makes NaN with parts of tf32 and with integers") {
+TEST_CASE("an infinity stays one with parts of bfloat16 and Triton's of tf32, and makes NaN with CUTLASS's and with integers") {
   const std::vector<float> special{1, infinite(), 0.3F}, plain{2, 3, 5}, cancelling{2, 0, 5};
-  for (const char* const words : {"bf16x3", "bf16x6", "bf16x9"}) {
+  for (const char* const words : {"bf16x3", "bf16x6", "bf16x9", "tf32x3", "tf32x1", "bf16x1", "f32x1"}) {
     CAPTURE(words);
     CHECK(split_element(emu::parse_split(words), special, plain) == infinite());
     CHECK(std::isnan(split_element(emu::parse_split(words), special, cancelling)));  // infinity times 0
@@ -115,7 +132,8 @@ TEST_CASE("an infinity stays one with parts of bfloat16, and makes NaN with part
 
 TEST_CASE("K of no products, C, alpha and beta are those of other products") {
   const std::vector<float> a{1, 2, 3, 4}, b{1, 0.5F, 2, -1}, c{10, 20, 30, 40};
-  for (const char* const words : {"3xtf32", "bf16x9", "ozaki1:slices=8", "ozaki2:moduli=15"}) {
+  for (const char* const words :
+       {"3xtf32", "bf16x9", "tf32x3:k=1,join=0", "bf16x1", "f32x1:k=1,join=1.0", "ozaki1:slices=8", "ozaki2:moduli=15"}) {
     const SplitProduct split = emu::parse_split(words);
     EngineMatmul<float> problem{};
     problem.a = {emu::float32, a, {2, 2}};

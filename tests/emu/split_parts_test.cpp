@@ -46,16 +46,16 @@ bool same_codes(emu::Format part, const std::vector<std::vector<float>>& parts, 
 
 TEST_CASE("parts are those of the oracle, for all exponents") {
   const std::vector<float> values = floats_of_all_exponents();
-  for (const char* const words : {"3xtf32", "bf16x3", "bf16x6", "bf16x9"}) {
+  for (const char* const words : {"3xtf32", "tf32x3", "bf16x3", "bf16x6", "bf16x9", "tf32x1", "bf16x1", "f32x1"}) {
     const SplitProduct split = emu::parse_split(words);
     const oracle::Format part{8, split.part.fraction_bits, 127, oracle::ieee};
+    const auto rule = split.part != emu::tf32  ? oracle::PartsRule::nearest
+                      : split.name == "3xtf32" ? oracle::PartsRule::cutlass
+                                               : oracle::PartsRule::triton;
     const auto parts = emu::split_into_parts(split, values);
     std::size_t wrong = 0;
     for (std::size_t i = 0; i < values.size(); ++i)
-      wrong +=
-          same_codes(split.part, parts, i, oracle::parts_of(part, split.count, split.part == emu::tf32, code_of(values[i])))
-              ? 0
-              : 1;
+      wrong += same_codes(split.part, parts, i, oracle::parts_of(part, split.count, rule, code_of(values[i]))) ? 0 : 1;
     CAPTURE(words);
     CHECK(wrong == 0);
   }
@@ -83,7 +83,8 @@ TEST_CASE("three parts of bfloat16 sum to a float exactly, unless the last is be
 
 TEST_CASE("two parts leave as much as the bound says, and some leave nearly that") {
   const std::vector<float> values = floats_of_all_exponents();
-  for (const auto& [words, rest, least] : {std::tuple{"3xtf32", 0x1p-22, 0x1p-137}, std::tuple{"bf16x3", 0x1p-17, 0x1p-134}}) {
+  for (const auto& [words, rest, least] : {std::tuple{"3xtf32", 0x1p-22, 0x1p-137}, std::tuple{"tf32x3", 0x1p-23, 0x1p-136},
+                                           std::tuple{"bf16x3", 0x1p-17, 0x1p-134}}) {
     const auto parts = emu::split_into_parts(emu::parse_split(words), values);
     double most = 0;
     for (std::size_t i = 0; i < values.size(); ++i) {
@@ -114,6 +115,8 @@ TEST_CASE("an infinity leaves NaN after its first part, and a float beyond bfloa
   CHECK((tf[0][0] == infinite && std::isnan(tf[1][0])));
   CHECK(tf[0][2] + tf[1][2] == infinite);  // the parts' sum rounds up to 2^128
   CHECK(tf[0][2] == 0x1.ffcp127F);
+  const auto triton = emu::split_into_parts(emu::parse_split("tf32x3"), values);
+  CHECK((triton[0][0] == infinite && std::isnan(triton[1][0]) && triton[0][2] == infinite));
 }
 
 TEST_CASE("slices are a number's bits, seven at a time, below those of the line's greatest") {
@@ -166,9 +169,12 @@ TEST_CASE("residues are those of integers whose norm is within the range of the 
 TEST_CASE("words of split products come back, and bad ones are answered in one line") {
   for (const char* const words :
        {"3xtf32:engine=sm_90", "bf16x3:engine=sm_80", "bf16x6:engine=sm_90", "bf16x9:engine=amx_bf16,k=64",
-        "3xtf32:engine=sm_80,k=32", "ozaki1:slices=8", "ozaki2:moduli=15"})
+        "3xtf32:engine=sm_80,k=32", "tf32x3:engine=sm_90,k=24,join=2.0.1", "tf32x1:engine=sm_90,k=5",
+        "bf16x1:engine=sm_90,k=64,join=0", "f32x1:engine=fma,k=32,join=9.8.7.6.5.4.3.2.1.0", "ozaki1:slices=8",
+        "ozaki2:moduli=15"})
     CHECK(emu::split_words(emu::parse_split(words)) == words);
   CHECK(emu::split_words(emu::parse_split("bf16x9")) == "bf16x9:engine=sm_90");
+  CHECK(emu::split_words(emu::parse_split("f32x1")) == "f32x1:engine=fma");
   CHECK(emu::is_split("bf16x9:k=1"));
   CHECK_FALSE(emu::is_split("bf16x4"));
   CHECK_FALSE(emu::is_split("sm_90"));
@@ -180,15 +186,21 @@ TEST_CASE("words of split products come back, and bad ones are answered in one l
     }
     return std::string("none");
   };
-  CHECK(answer("bf16x4").starts_with("unknown split product 'bf16x4'; there are 3xtf32, bf16x3,"));
+  CHECK(answer("bf16x4").starts_with("unknown split product 'bf16x4'; there are 3xtf32, tf32x3, bf16x3,"));
   CHECK(answer("bf16x9:") == "bf16x9: nothing follows the colon");
   CHECK(answer("bf16x9:k=64,") == "bf16x9: nothing follows the last comma");
   CHECK(answer("bf16x9:engine=sm_90,engine=sm_80") == "bf16x9: engine is given twice");
   CHECK(answer("bf16x9:k") == "bf16x9: 'k' is not key=value");
-  CHECK(answer("bf16x9:slices=3") == "bf16x9: unknown key 'slices'; it has engine and k, as in bf16x9:engine=sm_100,k=64");
+  CHECK(answer("bf16x9:slices=3") ==
+        "bf16x9: unknown key 'slices'; it has engine, k and join, as in bf16x9:engine=sm_100,k=64");
   CHECK(answer("bf16x9:k=0") == "bf16x9: k=0: give an integer from 1 to 16777216");
-  CHECK(answer("bf16x9:k=24") == "bf16x9: k=24: give a multiple of 16, the products that sm_90 takes together");
-  CHECK(answer("3xtf32:engine=sm_80,k=4") == "3xtf32: k=4: give a multiple of 8, the products that sm_80 takes together");
+  CHECK(answer("bf16x9:join=2.0.1") == "bf16x9: join: say k, the products of a block, as in bf16x3:k=32,join=2.0.1");
+  for (const char* const join :
+       {"", "1", "0.0", "0.2", "0.1.", "0.1.2.", ".0", "0..1", "01", "0,1", "0.1.10", "0.1x", "a", "-0"})
+    CHECK(answer((std::string("bf16x9:k=16,join=") + join).c_str()).starts_with("bf16x9: "));
+  CHECK(answer("bf16x9:k=16,join=1.2") ==
+        "bf16x9: join=1.2: give the bits 0 to n - 1 of the blocks' numbers, each once, n up to 10, as in join=2.0.1");
+  CHECK(answer("ozaki1:slices=8,join=0") == "ozaki1: unknown key 'join'; it has slices, as in ozaki1:slices=8");
   CHECK(answer("bf16x9:engine=sm_70").starts_with("engine sm_70 does not multiply bfloat16 by bfloat16 into float32"));
   CHECK(answer("bf16x9:engine=sm_91").starts_with("unknown engine 'sm_91'"));
   CHECK(answer("ozaki1") == "ozaki1: say slices, as in ozaki1:slices=8");

@@ -25,9 +25,10 @@ inline std::vector<std::uint64_t> codes_of(std::span<const float> values) {
   return codes;
 }
 
-/// sm_90 and sm_80 with tf32 and bfloat16, from what is published of them; `exact`.
+/// sm_90 and sm_80 with tf32 and bfloat16, from what is published of them; `exact`, and `fma`.
 inline oracle::PartsUnit unit_of(const std::string& engine, bool tf32) {
   if (engine == "exact") return [](const oracle::InnerProduct& x) { return oracle::exactly_rounded(x, oracle::binary32); };
+  if (engine == "fma") return [](const oracle::InnerProduct& x) { return oracle::fma_chain(x, oracle::binary32); };
   const bool hopper = engine == "sm_90";
   oracle::BlockFma block{hopper ? 16 : 8, hopper ? 25 : 24, oracle::binary32, 23, oracle::toward_zero, hopper ? -133L : -132L};
   if (tf32) block.products /= 2;
@@ -52,9 +53,11 @@ Number split_element(const emu::SplitProduct& split, const std::vector<Number>& 
 inline std::uint64_t oracle_element(const emu::SplitProduct& words, const std::vector<float>& a, const std::vector<float>& b) {
   const auto x = codes_of(a), y = codes_of(b);
   const auto step = static_cast<std::size_t>(std::max(words.model.products, 1));
-  const oracle::PartsUnit unit = unit_of(words.engine, words.part == emu::tf32);
-  if (words.name == "3xtf32") return oracle::three_tf32(x, y, unit, step, words.block);
-  return oracle::bf16_products(words.name.back() - '0', x, y, unit, step, words.block);
+  const oracle::PartsSum sum{unit_of(words.engine, words.part == emu::tf32), step, words.block, words.join};
+  if (words.name == "3xtf32") return oracle::three_tf32(x, y, sum);
+  if (words.name == "tf32x3") return oracle::tritons_tf32x3(x, y, sum);
+  if (words.count == 1) return oracle::single_product({8, words.part.fraction_bits, 127, oracle::ieee}, x, y, sum);
+  return oracle::bf16_products(words.name.back() - '0', x, y, sum);
 }
 
 /// The first of `count` products of random lines on which `split`, which may be broken, and the oracle of `words` differ.

@@ -19,11 +19,11 @@ Value negated(Value x) {
 }
 
 /// Parts of all elements: [part][element].
-std::vector<std::vector<std::uint64_t>> all_parts(Format part, int count, bool cut_first,
+std::vector<std::vector<std::uint64_t>> all_parts(Format part, int count, PartsRule rule,
                                                   std::span<const std::uint64_t> codes) {
   std::vector<std::vector<std::uint64_t>> out(static_cast<std::size_t>(count));
   for (const std::uint64_t code : codes) {
-    const auto parts = parts_of(part, count, cut_first, code);
+    const auto parts = parts_of(part, count, rule, code);
     for (std::size_t p = 0; p < out.size(); ++p) out[p].push_back(parts[p]);
   }
   return out;
@@ -38,15 +38,36 @@ void append(std::vector<std::uint64_t>& to, const std::vector<std::uint64_t>& fr
 
 /// One dot product of parts that continues from c.
 std::uint64_t dot(Format part, const std::vector<std::uint64_t>& a, const std::vector<std::uint64_t>& b, std::size_t first,
-                  std::size_t count, std::size_t step, std::uint64_t c, const PartsUnit& unit) {
+                  std::size_t count, std::uint64_t c, const PartsSum& sum) {
   std::vector<std::uint64_t> x, y;
-  append(x, a, first, count, step);
-  append(y, b, first, count, step);
-  return unit({.a_format = part, .b_format = part, .a = x, .b = y, .c = c});
+  append(x, a, first, count, sum.step);
+  append(y, b, first, count, sum.step);
+  return sum.unit({.a_format = part, .b_format = part, .a = x, .b = y, .c = c});
 }
 
 std::uint64_t float_sum(std::uint64_t x, std::uint64_t y) {
   return round_value(binary32, sum(decode(binary32, x), decode(binary32, y)), nearest_even);
+}
+
+/// The sums of blocks, each `of_block(first product, products)`, put together. In a tree the sums that are left keep the number
+/// of the first block in each.
+template <class OfBlock>
+std::uint64_t sum_of_blocks(std::size_t k, const PartsSum& sum, const OfBlock& of_block) {
+  std::vector<std::uint64_t> sums;
+  const std::size_t block = sum.block == 0 ? std::max<std::size_t>(k, 1) : sum.block;
+  for (std::size_t begin = 0; begin < k; begin += block) sums.push_back(of_block(begin, std::min(block, k - begin)));
+  if (!sum.tree.empty()) sums.resize(std::size_t{1} << sum.tree.size(), 0);
+  std::vector<bool> is_left(sums.size(), true);
+  for (const std::uint8_t bit : sum.tree)
+    for (std::size_t i = 0; i < sums.size(); ++i)
+      if (is_left[i] && (i >> bit) % 2 == 1) {
+        sums[i - (std::size_t{1} << bit)] = float_sum(sums[i - (std::size_t{1} << bit)], sums[i]);
+        is_left[i] = false;
+      }
+  std::uint64_t total = 0;
+  for (std::size_t i = 0; i < sums.size(); ++i)
+    if (is_left[i]) total = float_sum(total, sums[i]);
+  return total;
 }
 
 bool is_nan_code(std::uint64_t code) { return decode(binary32, code).kind == Kind::nan; }
@@ -144,46 +165,49 @@ long scaling_exponent(std::span<const double> line, int count) {
 
 }  // namespace
 
-std::vector<std::uint64_t> parts_of(Format part, int count, bool cut_first, std::uint64_t code) {
+std::vector<std::uint64_t> parts_of(Format part, int count, PartsRule rule, std::uint64_t code) {
   Value rest = decode(binary32, code);
   std::vector<std::uint64_t> parts;
   for (int p = 0; p < count; ++p) {
-    const Mode mode = !cut_first ? nearest_even : p == 0 ? toward_zero : nearest_away;
+    const bool cut = (rule == PartsRule::cutlass) == (p == 0);
+    const Mode mode = rule == PartsRule::nearest ? nearest_even : cut ? toward_zero : nearest_away;
     parts.push_back(round_value(part, rest, mode));
     rest = sum(rest, negated(decode(part, parts.back())));
   }
   return parts;
 }
 
-std::uint64_t three_tf32(std::span<const std::uint64_t> a, std::span<const std::uint64_t> b, const PartsUnit& unit,
-                         std::size_t step, std::size_t block) {
-  const auto x = all_parts(tensor_float, 2, true, a), y = all_parts(tensor_float, 2, true, b);
-  const std::size_t turn = (8 + step - 1) / step * step, whole_block = block == 0 ? std::max<std::size_t>(a.size(), 1) : block;
-  std::uint64_t total = 0;
-  for (std::size_t k = 0; k < a.size(); k += whole_block) {
-    const std::size_t end = std::min(a.size(), k + whole_block);
+std::uint64_t three_tf32(std::span<const std::uint64_t> a, std::span<const std::uint64_t> b, const PartsSum& sum) {
+  const auto x = all_parts(tensor_float, 2, PartsRule::cutlass, a), y = all_parts(tensor_float, 2, PartsRule::cutlass, b);
+  const std::size_t turn = (8 + sum.step - 1) / sum.step * sum.step;
+  return sum_of_blocks(a.size(), sum, [&](std::size_t begin, std::size_t depth) {
     std::uint64_t c = 0;
-    for (std::size_t first = k; first < end; first += turn) {
-      const std::size_t count = std::min(turn, end - first);
-      c = dot(tensor_float, x[1], y[0], first, count, step, c, unit);
-      c = dot(tensor_float, x[0], y[1], first, count, step, c, unit);
-      c = dot(tensor_float, x[0], y[0], first, count, step, c, unit);
+    for (std::size_t first = begin; first < begin + depth; first += turn) {
+      const std::size_t count = std::min(turn, begin + depth - first);
+      c = dot(tensor_float, x[1], y[0], first, count, c, sum);
+      c = dot(tensor_float, x[0], y[1], first, count, c, sum);
+      c = dot(tensor_float, x[0], y[0], first, count, c, sum);
     }
-    total = float_sum(total, c);
-  }
-  return total;
+    return c;
+  });
+}
+
+std::uint64_t tritons_tf32x3(std::span<const std::uint64_t> a, std::span<const std::uint64_t> b, const PartsSum& sum) {
+  const auto x = all_parts(tensor_float, 2, PartsRule::triton, a), y = all_parts(tensor_float, 2, PartsRule::triton, b);
+  return sum_of_blocks(a.size(), sum, [&](std::size_t begin, std::size_t depth) {
+    std::uint64_t c = dot(tensor_float, x[1], y[0], begin, depth, 0, sum);
+    c = dot(tensor_float, x[0], y[1], begin, depth, c, sum);
+    return dot(tensor_float, x[0], y[0], begin, depth, is_nan_code(c) ? 0 : c, sum);
+  });
 }
 
 std::uint64_t bf16_products(int products, std::span<const std::uint64_t> a, std::span<const std::uint64_t> b,
-                            const PartsUnit& unit, std::size_t step, std::size_t block) {
+                            const PartsSum& sum) {
   const int count = products == 3 ? 2 : 3;
-  const auto x = all_parts(bfloat, count, false, a), y = all_parts(bfloat, count, false, b);
-  const std::size_t whole_block = block == 0 ? std::max<std::size_t>(a.size(), 1) : block;
-  std::uint64_t total = 0;
-  for (std::size_t k = 0; k < a.size(); k += whole_block) {
-    const std::size_t depth = std::min(a.size() - k, whole_block);
+  const auto x = all_parts(bfloat, count, PartsRule::nearest, a), y = all_parts(bfloat, count, PartsRule::nearest, b);
+  return sum_of_blocks(a.size(), sum, [&](std::size_t begin, std::size_t depth) {
     std::uint64_t c = 0;
-    const auto add = [&](std::size_t i, std::size_t j) { c = dot(bfloat, x[i], y[j], k, depth, step, c, unit); };
+    const auto add = [&](std::size_t i, std::size_t j) { c = dot(bfloat, x[i], y[j], begin, depth, c, sum); };
     if (products == 9) {
       add(2, 2);
       add(1, 2);
@@ -198,9 +222,16 @@ std::uint64_t bf16_products(int products, std::span<const std::uint64_t> a, std:
     add(0, 1);
     if (is_nan_code(c)) c = 0;
     add(0, 0);
-    total = float_sum(total, c);
-  }
-  return total;
+    return c;
+  });
+}
+
+std::uint64_t single_product(Format part, std::span<const std::uint64_t> a, std::span<const std::uint64_t> b,
+                             const PartsSum& sum) {
+  const PartsRule rule = part.fraction_bits == 10 ? PartsRule::triton : PartsRule::nearest;
+  const auto x = all_parts(part, 1, rule, a), y = all_parts(part, 1, rule, b);
+  return sum_of_blocks(a.size(), sum,
+                       [&](std::size_t begin, std::size_t depth) { return dot(part, x[0], y[0], begin, depth, 0, sum); });
 }
 
 double ozaki1(std::span<const double> a, std::span<const double> b, int slices) {

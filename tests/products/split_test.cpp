@@ -61,7 +61,8 @@ std::string answer(const products::Product& product) {
 }  // namespace
 
 TEST_CASE("split products of tensors are those of their matrices", "[products]") {
-  for (const char* const words : {"3xtf32", "bf16x3", "bf16x9:k=16", "ozaki1:slices=5", "ozaki2:moduli=9"}) {
+  for (const char* const words :
+       {"3xtf32", "bf16x3", "bf16x9:k=16", "tf32x3:k=12", "f32x1:k=5,join=2.0.1", "ozaki1:slices=5", "ozaki2:moduli=9"}) {
     CAPTURE(words);
     CHECK(values(products::multiply(product_of(words, emu::float32, emu::float32))) ==
           by_hand<float>(words, emu::float32, emu::float32));
@@ -93,5 +94,7 @@ TEST_CASE("operands, accumulators, scales and cuts of K that a split product doe
   cut.promote = 0;
   cut.split_k = 2;
   CHECK(answer(cut).starts_with("bf16x9: takes no scales, --promote or --split-k"));
+  CHECK(answer(product_of("bf16x3:k=8,join=1.0", emu::float32, emu::float32)) ==
+        "bf16x3: K is 40, which makes more than the 4 blocks of k=8 that join says");
   CHECK_THROWS_AS(products::choose_engine("bf16x9", {emu::float32, emu::float32}, 4, {}, {}), Error);
 }

@@ -2,9 +2,11 @@
 // Claims kept, broken and vacuous, and the causes that are named.
 #include "verify/explain/explain.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -112,9 +114,11 @@ TEST_CASE("the replay of a claimed split product is the product that products::m
 
 TEST_CASE("a product that claims float32 and is made of narrower ones is told from one that is not, and from each other",
           "[verify]") {
-  const std::string made_of =
-      GENERATE("3xtf32:engine=sm_90", "3xtf32:engine=sm_80,k=32", "bf16x3:engine=sm_90", "bf16x6:engine=sm_90",
-               "bf16x9:engine=sm_80", "bf16x6:engine=sm_90,k=64", "ozaki1:slices=3", "ozaki2:moduli=8");
+  const std::string made_of = GENERATE(
+      "3xtf32:engine=sm_90", "3xtf32:engine=sm_80,k=32", "bf16x3:engine=sm_90", "bf16x6:engine=sm_90", "bf16x9:engine=sm_80",
+      "bf16x6:engine=sm_90,k=64", "tf32x3:engine=sm_90,k=64", "bf16x6:engine=sm_90,k=8", "bf16x3:engine=sm_90,k=16,join=2.0.1",
+      "bf16x6:engine=sm_90,k=8,join=3.2.0.1", "tf32x3:engine=sm_90,k=32,join=1.0", "tf32x1:engine=sm_90,k=32",
+      "tf32x1:engine=sm_90,k=8,join=3.0.2.1", "ozaki1:slices=3", "ozaki2:moduli=8");
   CAPTURE(made_of);
 
   const auto result = explain(config("fma", emu::float32, emu::float32), config(made_of, emu::float32, emu::float32));
@@ -122,6 +126,73 @@ TEST_CASE("a product that claims float32 and is made of narrower ones is told fr
   REQUIRE(result.verdict == ExplainVerdict::explained);
   CHECK(result.findings.front().hypothesis.word() == "engine=" + made_of);
   CHECK(result.findings.front().matched == result.count);
+}
+
+TEST_CASE("parts of a split K that meet in a tree are named, with the command that adds them so", "[verify]") {
+  struct Case {
+    const char *engine, *computed;
+    emu::Format in;
+    const char *word, *option;
+  };
+  const Case x = GENERATE(
+      Case{"sm_90", "bf16x1:engine=sm_90,k=16,join=2.0.1", emu::bfloat16, "split-k=8,join=2.0.1",
+           "bf16x1:engine=sm_90,k=16,join=2.0.1"},
+      Case{"fma", "f32x1:k=8,join=3.0.2.1", emu::float32, "split-k=16,join=3.0.2.1", "f32x1:engine=fma,k=8,join=3.0.2.1"},
+      Case{"sm_90", "tf32x1:k=32,join=1.0", emu::tf32, "split-k=4,join=1.0", "tf32x1:engine=sm_90,k=32,join=1.0"});
+  CAPTURE(x.computed);
+
+  const auto result = explain(config(x.engine, x.in, emu::float32), config(x.computed, x.in, emu::float32));
+
+  REQUIRE(result.verdict == ExplainVerdict::explained);
+  CHECK(result.findings.front().hypothesis.word() == x.word);
+  CHECK(result.findings.front().matched == result.count);
+  CHECK(result.findings.front().hypothesis.causes.front().options == std::vector<verify::MatmulOption>{{"--engine", x.option}});
+}
+
+TEST_CASE("numbers of tf32 with ties away from zero are told from others, in one chain and in a tree", "[verify]") {
+  // Half of them ties.
+  std::vector<float> ties;
+  for (std::size_t i = 0; i < std::size_t{12} * 128; ++i)
+    ties.push_back(std::sin(static_cast<float>(i)) >= 0 ? 1 + static_cast<float>(i % 700) * 0x1p-10F + 0x1p-11F
+                                                        : -1 - static_cast<float>(i % 900) * 0x1p-10F);
+  const auto with_ties = [&](products::Product product) {
+    product.a.input.tensor = tensors::from_values("A", {12, 128}, ties);
+    return product;
+  };
+  const auto plain = with_ties(config("fma", emu::float32, emu::float32));
+  const auto cut = with_ties(config("sm_90", emu::tf32, emu::float32));
+
+  CHECK(explain(plain, with_ties(config("tf32x1", emu::float32, emu::float32))).findings.front().hypothesis.word() ==
+        "in=tf32:nearest_away + engine=sm_90");
+  CHECK(explain(cut, with_ties(config("tf32x1:k=16,join=2.0.1", emu::float32, emu::float32)))
+            .findings.front()
+            .hypothesis.word() == "in:nearest_away + split-k=8,join=2.0.1");
+  CHECK(explain(plain, with_ties(config("tf32x1:k=16,join=2.0.1", emu::float32, emu::float32)))
+            .findings.front()
+            .hypothesis.word() == "engine=tf32x1:engine=sm_90,k=16,join=2.0.1");
+}
+
+TEST_CASE("orders of trees are those that reductions of XLA have had", "[verify]") {
+  using Order = std::vector<std::uint8_t>;
+  const auto has = [](const std::vector<Order>& orders, const Order& order) {
+    return std::count(orders.begin(), orders.end(), order) == 1;
+  };
+  CHECK(has(verify::join_orders(3), {2, 0, 1}));
+  CHECK(has(verify::join_orders(5), {3, 4, 0, 2, 1}));
+  CHECK(has(verify::join_orders(6), {4, 5, 1, 0, 3, 2}));
+  for (std::size_t bits = 1; bits <= verify::most_join_bits; ++bits) {
+    const std::vector<Order> orders = verify::join_orders(bits);
+    CHECK(orders.size() <= 12);
+    for (const Order& order : orders) {
+      CHECK(std::count(orders.begin(), orders.end(), order) == 1);
+      Order sorted = order;
+      std::sort(sorted.begin(), sorted.end());
+      CHECK((sorted.size() == bits && sorted.front() == 0 && sorted.back() == bits - 1));
+      CHECK(std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end());
+    }
+    CHECK(std::is_sorted(orders.front().begin(), orders.front().end()));
+  }
+  CHECK(verify::join_word({3, 4, 0, 2, 1}) == "3.4.0.2.1");
 }
 
 TEST_CASE("a claimed split product is told from float32's own", "[verify]") {

@@ -90,8 +90,8 @@ std::size_t Claim::step() const {
 std::vector<Hypothesis> single_hypotheses(const Claim& claim) {
   return each_alone(
       together({engine_causes(claim, claim.a(), claim.b()), format_causes(claim), input_causes(claim), part_causes(claim),
-                library_causes(claim, true), sum_causes(claim), result_causes(claim), order_causes(claim), split_causes(claim),
-                block_causes(claim), end_causes(claim), epilogue_causes(claim), layout_causes(claim)}));
+                library_causes(claim, true), sum_causes(claim), result_causes(claim), order_causes(claim), join_causes(claim),
+                split_causes(claim), block_causes(claim), end_causes(claim), epilogue_causes(claim), layout_causes(claim)}));
 }
 
 std::vector<Hypothesis> summation_hypotheses(const Claim& claim) {
@@ -109,6 +109,8 @@ std::vector<Hypothesis> paired_hypotheses(const Claim& claim) {
   const Causes sums = together({engine_causes(claim, claim.a(), claim.b()), sum_causes(claim), block_causes(claim)});
   const Causes parts = part_causes(claim), orders = order_causes(claim), results = result_causes(claim);
   const Causes inputs = together({format_causes(claim), input_causes(claim)});
+  Causes nearest_away = inputs;
+  std::erase_if(nearest_away, [](const Cause& cause) { return cause.word != "in:nearest_away"; });
   const Causes others = together({end_causes(claim), epilogue_causes(claim), layout_causes(claim)});
   add_downgrades(pairs, claim);
   add_pairs(pairs, sums, parts);
@@ -122,6 +124,8 @@ std::vector<Hypothesis> paired_hypotheses(const Claim& claim) {
   add_pairs(pairs, others, results);
   add_pairs(pairs, orders, parts);
   add_pairs(pairs, sum_causes(claim), library_causes(claim, false));
+  // As numbers of tf32 come out of cvt.rna.
+  if (claim.a() == emu::tf32) add_pairs(pairs, nearest_away, join_causes(claim));
   return pairs;
 }
 

@@ -3,6 +3,8 @@
 // of the kernel's arithmetic.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <utility>
@@ -60,6 +62,7 @@ std::vector<Cause> split_causes(const Claim& claim);  ///< split products, of op
 std::vector<Cause> block_causes(const Claim& claim);  ///< the claimed engine with another block length or alignment
 std::vector<Cause> sum_causes(const Claim& claim);    ///< accumulators, rounded products, truncated additions
 std::vector<Cause> part_causes(const Claim& claim);   ///< split K, promotion, several accumulators
+std::vector<Cause> join_causes(const Claim& claim);   ///< split K, the parts added in a tree of join_orders()
 /// Blocks of K as libraries of the CPU cut it, and several accumulators in a block
 std::vector<Cause> library_causes(const Claim& claim, bool with_accumulators);
 std::vector<Cause> order_causes(const Claim& claim);     ///< orders of K
@@ -69,6 +72,16 @@ std::vector<Cause> input_causes(const Claim& claim);     ///< how inputs are rou
 std::vector<Cause> layout_causes(const Claim& claim);    ///< transposed and swapped operands
 std::vector<Cause> result_causes(const Claim& claim);    ///< the last rounding, and others before it
 std::vector<Cause> epilogue_causes(const Claim& claim);  ///< C, alpha, beta, scales
+
+/// The most bits of the numbers of parts that join_causes() tries: 64 parts.
+inline constexpr std::size_t most_join_bits = 6;
+/// The orders of bits (emu::SplitProduct::join) in which reductions of 2^bits sums by the threads of a GPU add them. A thread
+/// has 4 columns of a tile of the output; of T columns 32 / (T / 4) lanes of a warp lie along the sums. The low bits of a sum's
+/// number are lanes, the next ones warps, the rest registers. Registers meet first, the lowest bit first, then lanes, then
+/// warps, the highest bit first. T is 32, 64 or 128, and there are 1, 2, 4 or 8 warps; each order once, neighbours first.
+std::vector<std::vector<std::uint8_t>> join_orders(std::size_t bits);
+/// `2.0.1`.
+std::string join_word(const std::vector<std::uint8_t>& order);
 
 /// Every cause by itself.
 std::vector<Hypothesis> single_hypotheses(const Claim& claim);

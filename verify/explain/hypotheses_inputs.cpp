@@ -42,8 +42,10 @@ std::string in_words(const Claim& claim, Which operands, const std::string& word
 
 Cause format_cause(const Claim& claim, Which operands, const products::InputRounding& rounding, const std::string& word) {
   const bool cut = rounding.options.rounding == emu::Rounding::toward_zero;
+  const bool away = rounding.options.rounding == emu::Rounding::nearest_away;
   Cause cause{"in" + std::string(operands.suffix) + "=" + word,
-              std::string(operands.words) + (cut ? " cut to " : " rounded to ") + emu::format_name(rounding.format),
+              std::string(operands.words) + (cut ? " cut to " : " rounded to ") + emu::format_name(rounding.format) +
+                  (away ? ", ties away from zero" : ""),
               {},
               changing(operands, [rounding](OperandPath& path) { path.roundings.push_back(rounding); })};
   const bool tf32_claimed = claim.a() == emu::tf32 || claim.b() == emu::tf32;
@@ -75,6 +77,7 @@ std::vector<Cause> format_causes(const Claim& claim) {
     };
     add({emu::tf32, {.rounding = emu::Rounding::toward_zero}, {}, true}, "tf32");
     add({emu::tf32}, "tf32:nearest");
+    add({emu::tf32, {.rounding = emu::Rounding::nearest_away}}, "tf32:nearest_away");
     for (const Format format : {emu::bfloat16, emu::float16, emu::float8_e4m3fn, emu::float8_e5m2})
       add({format}, emu::format_name(format));
     if (claim.kernel.wide()) add({emu::float32}, "float32");

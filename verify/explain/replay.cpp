@@ -84,6 +84,7 @@ class Replay {
       return chain_sums(kernel_.chain, operands_, chains.front().front(), start);
     std::vector<std::vector<Float>> sums;
     for (const ChainPieces& chain : chains) sums.push_back(sum_of(chain));
+    if (!kernel_.parts.join.empty()) return reduced_in_tree(start, std::move(sums), kernel_.parts.join);
     return reduced(start, sums, kernel_.parts.reduction);
   }
 

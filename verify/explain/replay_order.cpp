@@ -137,6 +137,23 @@ std::vector<Float> reduced(std::vector<Float> start, const std::vector<std::vect
   return start;
 }
 
+template <class Float>
+std::vector<Float> reduced_in_tree(std::vector<Float> start, std::vector<std::vector<Float>> parts,
+                                   std::span<const std::uint8_t> join) {
+  std::size_t met = 0;  // bits that the numbers of sums which are left do not have
+  for (const std::uint8_t bit : join) {
+    const std::size_t distance = std::size_t{1} << bit;
+    for (std::size_t i = 0; i + distance < parts.size(); ++i)
+      if ((i & (met | distance)) == 0) add_to<Float>(parts[i], parts[i + distance]);
+    met |= distance;
+  }
+  add_to<Float>(start, parts.front());
+  return start;
+}
+
+template std::vector<float> reduced_in_tree(std::vector<float>, std::vector<std::vector<float>>, std::span<const std::uint8_t>);
+template std::vector<double> reduced_in_tree(std::vector<double>, std::vector<std::vector<double>>,
+                                             std::span<const std::uint8_t>);
 template std::vector<float> reduced(std::vector<float>, const std::vector<std::vector<float>>&, Reduction);
 template std::vector<double> reduced(std::vector<double>, const std::vector<std::vector<double>>&, Reduction);
 

@@ -54,6 +54,9 @@ struct Parts {
   std::size_t run = 1;      ///< for `lanes`
   std::size_t promote = 0;  ///< each chain begins anew after this many products; its pieces are added ascending; 0: never
   Reduction reduction = Reduction::ascending;  ///< how sums of chains are added
+  /// In place of the reduction: chains whose numbers differ only in bit join[0] are added, then those of the rest that differ
+  /// only in join[1], and so on. There are no more than 2 to the number of bits.
+  std::vector<std::uint8_t> join = {};
   std::optional<emu::Format> sum_format = {};  ///< what the sum of a chain is rounded to
   std::optional<emu::Format> carried = {};     ///< with `promote`: a piece starts from the sum so far, rounded to this
   KBlocks blocks = {};                         ///< a chain each, in place of all above but `reduction`
@@ -69,5 +72,10 @@ std::vector<ChainPieces> cut(std::span<const std::size_t> order, const Parts& pa
 /// The sum of equally long vectors, element by element, each addition rounded to nearest even in Float. `start` is first.
 template <class Float>
 std::vector<Float> reduced(std::vector<Float> start, const std::vector<std::vector<Float>>& parts, Reduction reduction);
+
+/// The same, in the tree that Parts::join says.
+template <class Float>
+std::vector<Float> reduced_in_tree(std::vector<Float> start, std::vector<std::vector<Float>> parts,
+                                   std::span<const std::uint8_t> join);
 
 }  // namespace ulpscope::verify
