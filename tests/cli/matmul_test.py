@@ -143,6 +143,11 @@ class Facts(unittest.TestCase):
             self.assertEqual(float(rows(*words, "tf32", cwd=folder)[0]["max"]), 1)
             self.assertEqual(float(rows(*words, "tf32:nearest", cwd=folder)[0]["max"]), 1 + 2**-10)
             self.assertEqual(float(rows(*words, "tf32:nearest,tf32", cwd=folder)[0]["max"]), 1 + 2**-10)
+            self.assertEqual(float(rows(*words, "tf32:nearest_away", cwd=folder)[0]["max"]), 1 + 2**-10)
+            npy(path / "a.npy", (1,), [1 + 2**-11])  # a tie
+            self.assertEqual(float(rows(*words, "tf32:nearest", cwd=folder)[0]["max"]), 1)
+            self.assertEqual(float(rows(*words, "tf32:nearest_away", cwd=folder)[0]["max"]), 1 + 2**-10)
+            self.assertIn("only tf32 has such words", run(*words, "fp16:nearest_away", cwd=folder)[2])
 
     def test_published_engines_say_so_wherever_they_are_named(self):
         words = ("normal:0,1:4x32", "laplace:0,1:32x4", "--in", "fp16", "--engine", "sm_80", "--engine", "sm_75")

@@ -117,7 +117,7 @@ TEST_CASE("a product that claims float32 and is made of narrower ones is told fr
   const std::string made_of = GENERATE(
       "3xtf32:engine=sm_90", "3xtf32:engine=sm_80,k=32", "bf16x3:engine=sm_90", "bf16x6:engine=sm_90", "bf16x9:engine=sm_80",
       "bf16x6:engine=sm_90,k=64", "tf32x3:engine=sm_90,k=64", "bf16x6:engine=sm_90,k=8", "bf16x3:engine=sm_90,k=16,join=2.0.1",
-      "bf16x6:engine=sm_90,k=8,join=3.2.0.1", "tf32x3:engine=sm_90,k=32,join=1.0", "tf32x1:engine=sm_90,k=32",
+      "bf16x6:engine=sm_90,k=8,join=2.3.0.1", "tf32x3:engine=sm_90,k=32,join=1.0", "tf32x1:engine=sm_90,k=32",
       "tf32x1:engine=sm_90,k=8,join=3.0.2.1", "ozaki1:slices=3", "ozaki2:moduli=8");
   CAPTURE(made_of);
 
@@ -170,6 +170,26 @@ TEST_CASE("numbers of tf32 with ties away from zero are told from others, in one
   CHECK(explain(plain, with_ties(config("tf32x1:k=16,join=2.0.1", emu::float32, emu::float32)))
             .findings.front()
             .hypothesis.word() == "engine=tf32x1:engine=sm_90,k=16,join=2.0.1");
+}
+
+TEST_CASE("pairs of products in turn, as fp8 comes to float16 tensor cores, are named", "[verify]") {
+  const auto claimed = config("sm_90", emu::float16, emu::float32);
+  const std::vector<double> a = values(claimed.a.input.tensor), b = values(claimed.b.input.tensor);
+  std::vector<float> moved_a(a.size()), moved_b(b.size());
+  for (std::size_t k = 0; k < 128; ++k) {
+    // Fours of a block of 32 give two products each to its first half, and two to its second.
+    const std::size_t four = k % 32 / 4, place = k - k % 32 + (k % 4 < 2 ? 0 : 16) + 2 * four + k % 2;
+    for (std::size_t i = 0; i < 12; ++i) moved_a[i * 128 + place] = static_cast<float>(a[i * 128 + k]);
+    for (std::size_t j = 0; j < 10; ++j) moved_b[place * 10 + j] = static_cast<float>(b[k * 10 + j]);
+  }
+  auto computed = claimed;
+  computed.a.input.tensor = tensors::from_values("A", {12, 128}, moved_a);
+  computed.b.input.tensor = tensors::from_values("B", {128, 10}, moved_b);
+
+  const auto result = explain(claimed, computed);
+
+  REQUIRE(result.verdict == ExplainVerdict::explained);
+  CHECK(result.findings.front().hypothesis.word() == "order=pairs:32");
 }
 
 TEST_CASE("orders of trees are those that reductions of XLA have had", "[verify]") {

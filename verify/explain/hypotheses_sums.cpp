@@ -253,6 +253,10 @@ std::vector<Cause> order_causes(const Claim& claim) {
     if (n < k)
       causes.push_back(order_cause("reversed:" + to_string(n), "K descending inside of blocks of " + to_string(n),
                                    {Kind::blocks_reversed, n}));
+  // fp8 of neighbouring products, converted to float16 for mma.sync.m16n8k16: a thread has four of each 16 products.
+  if (k > 16)
+    causes.push_back(order_cause("pairs:32", "of every 32 products those with k mod 4 < 2 first, then the others",
+                                 {Kind::pairs_in_turn, 32}));
   return causes;
 }
 

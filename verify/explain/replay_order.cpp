@@ -22,13 +22,22 @@ std::vector<Float> pairwise(std::span<const std::vector<Float>> parts) {
   return sum;
 }
 
+/// Of each four products the first two, then of each the last two.
+void add_pairs_in_turn(std::vector<std::size_t>& out, std::span<const std::size_t> block) {
+  for (const std::size_t half : {0, 1})
+    for (std::size_t i = 0; i < block.size(); ++i)
+      if (i % 4 / 2 == half) out.push_back(block[i]);
+}
+
 std::vector<std::size_t> in_blocks(std::span<const std::size_t> ks, KOrder::Kind kind, std::size_t n) {
   std::vector<std::size_t> out;
   const std::size_t blocks = (ks.size() + n - 1) / n;
   for (std::size_t i = 0; i < blocks; ++i) {
     const std::size_t block = kind == KOrder::Kind::blocks_descending ? blocks - 1 - i : i;
     const auto part = ks.subspan(block * n, std::min(n, ks.size() - block * n));
-    if (kind == KOrder::Kind::blocks_descending)
+    if (kind == KOrder::Kind::pairs_in_turn)
+      add_pairs_in_turn(out, part);
+    else if (kind == KOrder::Kind::blocks_descending)
       out.insert(out.end(), part.begin(), part.end());
     else
       out.insert(out.end(), part.rbegin(), part.rend());
@@ -84,6 +93,7 @@ std::vector<std::size_t> indices(const KOrder& order, std::size_t k) {
     case KOrder::Kind::ascending: return ks;
     case KOrder::Kind::descending: std::reverse(ks.begin(), ks.end()); return ks;
     case KOrder::Kind::blocks_descending:
+    case KOrder::Kind::pairs_in_turn:
     case KOrder::Kind::blocks_reversed: return in_blocks(ks, order.kind, order.n);
     case KOrder::Kind::strided: break;
   }

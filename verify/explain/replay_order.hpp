@@ -22,6 +22,7 @@ struct KOrder {
     strided,            ///< 0, n, 2n, ..., then 1, n + 1, ...; n = 2: the even ones, then the odd ones
     blocks_descending,  ///< blocks of n, the last block first, ascending in a block
     blocks_reversed,    ///< blocks of n in their order, descending in a block
+    pairs_in_turn,      ///< in each block of n first those with k mod 4 < 2, then the others
   };
   Kind kind = Kind::ascending;                      ///< the order
   std::size_t n = 1;                                ///< of the kinds that have blocks
