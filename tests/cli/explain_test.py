@@ -53,9 +53,11 @@ class Explain(unittest.TestCase):
 
     def test_the_command_of_a_finding_reproduces_the_output(self):
         for computed in (("--engine", "sm_90", "--split-k", "4"), ("--engine", "sm_80"), ("--engine", "sm_90", "--promote", "32"),
-                         ("--engine", "sm_80", "--split-k", "2")):
-            self.compute("--in", "bf16", *computed)
-            code, rows, err = self.explain("--engine", "sm_90", "--in", "bf16")
+                         ("--engine", "sm_80", "--split-k", "2"), ("--engine", "bf16x1:k=32,join=1.0"),
+                         ("--engine", "block:n=8,f=25"), ("--engine", "tf32x1:k=16,join=2.0.1")):
+            form = "float32" if computed[1].startswith("tf32") else "bf16"
+            self.compute("--in", form, *computed)
+            code, rows, err = self.explain("--engine", "fma" if form == "float32" else "sm_90", "--in", form)
             self.assertEqual((code, rows[1]["matched"]), (1, "192"), err)
             words = shlex.split(rows[1]["command"])
             again = subprocess.run([PROGRAM, *words[1:]], cwd=self.path, stderr=subprocess.PIPE, timeout=LIMIT)

@@ -295,7 +295,7 @@ class Files(unittest.TestCase):
             (*pair, "sm_90", "--split-k", "0"): "--split-k: '0': give a whole number from 1 to",
             (*pair, "sm_90", "--split-k", "101"): "--split-k 101: K is 100, so give 1 to 100",
             (*pair, "sm_90", "--beta", "1"): "--beta: is the factor of C",
-            (a, b, "--engine", "sm_90", "--in", "fp16:nearest"): "--in fp16:nearest: only tf32 has two ways",
+            (a, b, "--engine", "sm_90", "--in", "fp16:nearest"): "--in fp16:nearest: only tf32 has such words",
             (a, b, "--engine", "sm_90", "--in", "fp16,fp16,fp16"): "--in: 3 words; give one format, or one for A and one for B",
             (*pair, "sm_90", "--seed", "1,2,3,4"): "--seed: 4 words",
             (*pair, "sm_90", "--scale-a", "normal:0,1:7x3"): "normal:0,1:7x3 (7x3): does not fit normal:0,1:8x100 (8x100); scales",

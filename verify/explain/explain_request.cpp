@@ -27,7 +27,7 @@ void set_option(requests::Fields& fields, const std::string& option, const std::
   for (requests::Field& field : fields) {
     if (field.is_input() || field.option() != option) continue;
     if (field.is_flag()) return field.set({"true"});
-    if (!field.is_list()) return field.set({value});
+    if (!field.is_list() || field.form == requests::ListForm::repeated) return field.set({value});
     std::vector<std::string> words;
     std::istringstream stream(value);
     for (std::string word; std::getline(stream, word, ',');) words.push_back(word);

@@ -98,11 +98,14 @@ std::vector<Cause> input_causes(const Claim& claim) {
         {"in" + suffix + ":saturating", words + " saturated", {}, changing(operands, last([](emu::RoundingOptions& options) {
                                                                              options.policy = emu::Policy::saturating;
                                                                            }))});
-    for (const auto mode : {emu::Rounding::toward_zero, emu::Rounding::nearest_away, emu::Rounding::nearest_even})
+    for (const auto mode : {emu::Rounding::toward_zero, emu::Rounding::nearest_away, emu::Rounding::nearest_even}) {
       causes.push_back({"in" + suffix + ":" + std::string(emu::name_of(mode)),
                         words + " rounded by " + std::string(emu::name_of(mode)),
                         {},
                         changing(operands, last([mode](emu::RoundingOptions& options) { options.rounding = mode; }))});
+      if (mode == emu::Rounding::nearest_away && operands.a && operands.b && claim.a() == emu::tf32 && claim.b() == emu::tf32)
+        causes.back().options = {{"--in", "tf32:nearest_away"}};
+    }
     const auto own_a = claim.config.a.input.tensor.dtype.format, own_b = claim.config.b.input.tensor.dtype.format;
     if ((!operands.a || (own_a && *own_a != claim.a())) && (!operands.b || (own_b && *own_b != claim.b())))
       causes.push_back({"in" + suffix + "=unrounded", words + " not rounded", {}, [=](Kernel& kernel) {

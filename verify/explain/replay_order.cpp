@@ -3,6 +3,7 @@
 #include "verify/explain/replay_order.hpp"
 
 #include <algorithm>
+#include <initializer_list>
 
 namespace ulpscope::verify {
 namespace {
@@ -24,7 +25,7 @@ std::vector<Float> pairwise(std::span<const std::vector<Float>> parts) {
 
 /// Of each four products the first two, then of each the last two.
 void add_pairs_in_turn(std::vector<std::size_t>& out, std::span<const std::size_t> block) {
-  for (const std::size_t half : {0, 1})
+  for (const std::size_t half : std::initializer_list<std::size_t>{0, 1})
     for (std::size_t i = 0; i < block.size(); ++i)
       if (i % 4 / 2 == half) out.push_back(block[i]);
 }
