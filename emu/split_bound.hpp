@@ -6,8 +6,8 @@
 // 2^-p, one that is cut off less than 2^(1-p). What is left is below 2^(E + 1) or is that power of two, which is a part; to
 // nearest E falls by p + 1 with each part, else by p. So part i > 0 is at most s_i = 2^(E_i + 1), the first at most s_0 = 1 +
 // 2^-p (1 if it is cut off), and all n leave at most r = 2^(E_(n-1) - p), twice that less 2^-23 if the last is cut off, and
-// nothing where p bits go from E_(n-1) to the last one of float32. Of what lies below the parts' least number each part may lose
-// half of that number, h; a last part that is cut off, all of it. With x and y split the products that are formed leave
+// nothing where p bits go from E_(n-1) to the last one of float32. Of what lies below the parts' least number each part may
+// lose half of that number, h; a last part that is cut off, all of it. With x and y split the products that are formed leave
 //   |x y - sum over pairs of x_i y_j| <= (sum over other pairs of s_i s_j + r (2 + r)) |x||y| + terms with h.
 // The pairs that are formed are a sum of numbers of the parts' format on the engine, whose P is at most the sum of s_i s_j
 // times ours: engine_bound() says the rest. Where all pairs but the last are added first, what is lost of their sum counts by
