@@ -227,11 +227,12 @@ ExplainResult explain(const ExplainConfig& config) {
   result.findings = placed_findings(search, result.claim, result.tried);
   if (result.findings.empty()) result.findings = search.find(singles, sample);
   const auto explained = [](const std::vector<Finding>& all) { return !all.empty() && all.front().explains; };
-  if (!explained(result.findings)) {
-    result.chance = search.median_share(singles, sample);
-    const std::vector<Hypothesis> pairs = paired_hypotheses(result.claim);
-    result.tried += pairs.size();
-    const std::vector<Finding> found = search.find(pairs, search.sample(of_pairs));
+  if (!explained(result.findings)) result.chance = search.median_share(singles, sample);
+  for (const auto hypotheses_of : {paired_hypotheses, tile_hypotheses}) {
+    if (explained(result.findings)) break;
+    const std::vector<Hypothesis> more = hypotheses_of(result.claim);
+    result.tried += more.size();
+    const std::vector<Finding> found = search.find(more, search.sample(of_pairs));
     if (explained(found)) result.findings.clear();
     result.findings.insert(result.findings.end(), found.begin(), found.end());
   }

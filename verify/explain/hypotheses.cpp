@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collects single causes, joins pairs, and prints them.
+// Collects single causes, joins two and three, and prints them.
 #include "verify/explain/hypotheses.hpp"
 
 #include <algorithm>
@@ -39,14 +39,22 @@ void add_pairs(std::vector<Hypothesis>& pairs, const Causes& first, const Causes
     for (const Cause& y : second) pairs.push_back({{x, y}});
 }
 
-/// Inputs rounded to a format, on engines that take it and not the claimed formats.
-void add_downgrades(std::vector<Hypothesis>& pairs, const Claim& claim) {
-  for (const Cause& format : format_causes(claim)) {
+/// Inputs rounded to one of the formats, on engines that take it and not the claimed formats.
+void add_downgrades(std::vector<Hypothesis>& pairs, const Claim& claim, const Causes& formats) {
+  for (const Cause& format : formats) {
     Kernel kernel = claim.kernel;
     format.change(kernel);
     if (kernel.a.format() == claim.a() && kernel.b.format() == claim.b()) continue;
     for (const Cause& engine : engine_causes(claim, kernel.a.format(), kernel.b.format())) pairs.push_back({{format, engine}});
   }
+}
+
+emu::Format accumulator_of(const Chain& chain) { return chain.engine ? chain.engine->accumulator : chain.accumulator; }
+
+/// Those of causes of inputs that concern both operands.
+Causes of_both_operands(Causes causes) {
+  std::erase_if(causes, [](const Cause& cause) { return !cause.word.starts_with("in=") && !cause.word.starts_with("in:"); });
+  return causes;
 }
 
 }  // namespace
@@ -88,18 +96,17 @@ std::size_t Claim::step() const {
 }
 
 std::vector<Hypothesis> single_hypotheses(const Claim& claim) {
-  return each_alone(
-      together({engine_causes(claim, claim.a(), claim.b()), format_causes(claim), input_causes(claim), part_causes(claim),
-                library_causes(claim, true), sum_causes(claim), result_causes(claim), order_causes(claim), join_causes(claim),
-                split_causes(claim), block_causes(claim), end_causes(claim), epilogue_causes(claim), layout_causes(claim)}));
+  return each_alone(together({engine_causes(claim, claim.a(), claim.b()), format_causes(claim), input_causes(claim),
+                              part_causes(claim), tile_part_causes(claim), library_causes(claim, true), sum_causes(claim),
+                              result_causes(claim), order_causes(claim), join_causes(claim), split_causes(claim),
+                              block_causes(claim), end_causes(claim), epilogue_causes(claim), layout_causes(claim)}));
 }
 
 std::vector<Hypothesis> summation_hypotheses(const Claim& claim) {
-  const auto accumulator = [](const Chain& chain) { return chain.engine ? chain.engine->accumulator : chain.accumulator; };
   std::vector<Hypothesis> sums = each_alone(together({engine_causes(claim, claim.a(), claim.b()), part_causes(claim),
                                                       library_causes(claim, false), sum_causes(claim), order_causes(claim)}));
   std::erase_if(sums, [&](const Hypothesis& hypothesis) {
-    return accumulator(hypothesis.kernel(claim.kernel).chain) != accumulator(claim.kernel.chain);
+    return accumulator_of(hypothesis.kernel(claim.kernel).chain) != accumulator_of(claim.kernel.chain);
   });
   return sums;
 }
@@ -112,7 +119,7 @@ std::vector<Hypothesis> paired_hypotheses(const Claim& claim) {
   Causes nearest_away = inputs;
   std::erase_if(nearest_away, [](const Cause& cause) { return cause.word != "in:nearest_away"; });
   const Causes others = together({end_causes(claim), epilogue_causes(claim), layout_causes(claim)});
-  add_downgrades(pairs, claim);
+  add_downgrades(pairs, claim, format_causes(claim));
   add_pairs(pairs, sums, parts);
   add_pairs(pairs, sums, results);
   add_pairs(pairs, sums, inputs);
@@ -127,6 +134,29 @@ std::vector<Hypothesis> paired_hypotheses(const Claim& claim) {
   // As numbers of tf32 come out of cvt.rna.
   if (claim.a() == emu::tf32) add_pairs(pairs, nearest_away, join_causes(claim));
   return pairs;
+}
+
+std::vector<Hypothesis> tile_hypotheses(const Claim& claim) {
+  std::vector<Hypothesis> all;
+  const Causes tiles = tile_part_causes(claim),
+               inputs = of_both_operands(together({format_causes(claim), input_causes(claim)}));
+  add_pairs(all, together({engine_causes(claim, claim.a(), claim.b()), sum_causes(claim)}), tiles);
+  add_pairs(all, inputs, tiles);
+  add_pairs(all, tiles, result_causes(claim));
+  Causes parts = part_causes(claim);
+  std::erase_if(parts, [](const Cause& cause) { return cause.options.empty(); });
+  append(parts, tiles);
+  std::vector<Hypothesis> downgrades;
+  add_downgrades(downgrades, claim, of_both_operands(format_causes(claim)));
+  for (const Hypothesis& downgrade : downgrades) {
+    const Chain chain = downgrade.kernel(claim.kernel).chain;
+    if (chain.exact || accumulator_of(chain) != claim.config.acc) continue;
+    for (const Cause& part : parts) {
+      all.push_back(downgrade);
+      all.back().causes.push_back(part);
+    }
+  }
+  return all;
 }
 
 }  // namespace ulpscope::verify

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a kernel may do otherwise than it claims: causes, one by one and in pairs, each with a word, a sentence and the change
+// What a kernel may do otherwise than it claims: causes, one by one and together, each with a word, a sentence and the change
 // of the kernel's arithmetic.
 #pragma once
 
@@ -27,7 +27,7 @@ struct Cause {
   std::vector<std::string> also = {};  ///< other words for the same: engines with one arithmetic
 };
 
-/// One or two causes together.
+/// One, two or three causes together.
 struct Hypothesis {
   std::vector<Cause> causes;  ///< applied one after another
 
@@ -63,6 +63,8 @@ std::vector<Cause> block_causes(const Claim& claim);  ///< the claimed engine wi
 std::vector<Cause> sum_causes(const Claim& claim);    ///< accumulators, rounded products, truncated additions
 std::vector<Cause> part_causes(const Claim& claim);   ///< split K, promotion, several accumulators
 std::vector<Cause> join_causes(const Claim& claim);   ///< split K, the parts added in a tree of join_orders()
+/// Parts of K as GPU libraries cut it: K by the number of parts, rounded up to whole tiles
+std::vector<Cause> tile_part_causes(const Claim& claim);
 /// Blocks of K as libraries of the CPU cut it, and several accumulators in a block
 std::vector<Cause> library_causes(const Claim& claim, bool with_accumulators);
 std::vector<Cause> order_causes(const Claim& claim);     ///< orders of K
@@ -89,5 +91,8 @@ std::vector<Hypothesis> single_hypotheses(const Claim& claim);
 std::vector<Hypothesis> summation_hypotheses(const Claim& claim);
 /// Causes that are met together, of different kinds.
 std::vector<Hypothesis> paired_hypotheses(const Claim& claim);
+/// What GPU libraries do where a product is cut in whole tiles, or is made of narrower inputs: parts of K in whole tiles with
+/// another cause, and inputs of another format with an engine that takes them and parts of K.
+std::vector<Hypothesis> tile_hypotheses(const Claim& claim);
 
 }  // namespace ulpscope::verify

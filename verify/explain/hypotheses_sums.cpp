@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Engines, accumulators, orders of K and what is cut from it.
+// Engines, accumulators, orders of K and what is left out of it.
 #include <algorithm>
 #include <array>
 #include <initializer_list>
@@ -62,44 +62,6 @@ Cause order_cause(std::string word, std::string sentence, KOrder order) {
           }};
 }
 
-std::string reduction_words(Reduction reduction) {
-  if (reduction == Reduction::descending) return ", the parts added descending";
-  return reduction == Reduction::pairwise ? ", the parts added pairwise" : "";
-}
-std::string reduction_suffix(Reduction reduction) {
-  if (reduction == Reduction::descending) return ",descending";
-  return reduction == Reduction::pairwise ? ",pairwise" : "";
-}
-constexpr std::array reductions{Reduction::ascending, Reduction::descending, Reduction::pairwise};
-
-Cause split_cause(const Claim& claim, std::size_t parts, Reduction reduction) {
-  Cause cause{"split-k=" + to_string(parts) + reduction_suffix(reduction),
-              "split-K = " + to_string(parts) + reduction_words(reduction),
-              {},
-              [parts, reduction](Kernel& kernel) {
-                kernel.parts.split = parts;
-                kernel.parts.lanes = 1;
-                kernel.parts.reduction = reduction;
-              }};
-  if (reduction == Reduction::ascending) cause.options = {{"--split-k", to_string(parts)}};
-  static_cast<void>(claim);
-  return cause;
-}
-
-Cause lanes_cause(std::size_t lanes, std::size_t run, Reduction reduction) {
-  const std::string block = run == 1 ? "" : "x" + to_string(run);
-  return {"accumulators=" + to_string(lanes) + block + reduction_suffix(reduction),
-          to_string(lanes) + " accumulators that take turns" + (run == 1 ? "" : " every " + to_string(run) + " products") +
-              reduction_words(reduction),
-          {},
-          [lanes, run, reduction](Kernel& kernel) {
-            kernel.parts.split = 1;
-            kernel.parts.lanes = lanes;
-            kernel.parts.run = run;
-            kernel.parts.reduction = reduction;
-          }};
-}
-
 Cause chain_cause(std::string word, std::string sentence, Chain chain) {
   return {"sum=" + std::move(word), std::move(sentence), {}, [chain](Kernel& kernel) { kernel.chain = chain; }};
 }
@@ -111,7 +73,10 @@ std::vector<Cause> engine_causes(const Claim& claim, Format a, Format b) {
   std::vector<emu::Engine> seen;
   if (claim.kernel.chain.engine) seen.push_back(*claim.kernel.chain.engine);
   if (a != claim.a() || b != claim.b()) seen.clear();
-  for (const Format accumulator : {claim.config.acc, emu::float32, emu::float16}) {
+  std::vector<Format> accumulators{claim.config.acc};
+  for (const Format other : {emu::float32, emu::float16})
+    if (other != claim.config.acc) accumulators.push_back(other);
+  for (const Format accumulator : accumulators) {
     if (!emu::fits_float(accumulator) && accumulator != claim.config.acc) continue;
     if (emu::fits_float(accumulator) && !(emu::fits_float(a) && emu::fits_float(b))) continue;
     for (const std::string& name : emu::engine_names()) {
@@ -183,53 +148,6 @@ std::vector<Cause> sum_causes(const Claim& claim) {
   add("fma/bfloat16:toward_zero", "a bfloat16 accumulator, truncated", {.accumulator = emu::bfloat16, .rounding = cut});
   add("fma/tf32", "a tf32 accumulator", {.accumulator = emu::tf32});
   add("fma:flush", "float32 fma that flushes subnormal sums", {.rounding = {.flush_subnormals = true}});
-  return causes;
-}
-
-std::vector<Cause> part_causes(const Claim& claim) {
-  std::vector<Cause> causes;
-  const std::size_t k = claim.shape.k;
-  const Parts& own = claim.kernel.parts;
-  if (own.promote != 0)
-    causes.push_back({"promote=0", "no promotion", {{"--promote", "0"}}, [](Kernel& kernel) { kernel.parts.promote = 0; }});
-  if (own.split != 1) causes.push_back(split_cause(claim, 1, Reduction::ascending));
-  for (const Reduction reduction : reductions)
-    for (const std::size_t parts : std::initializer_list<std::size_t>{2, 3, 4, 6, 8, 12, 16, 32, 64})
-      if (parts <= k && (parts > 2 || reduction == Reduction::ascending || !claim.kernel.epilogue.beta) &&
-          (parts != own.split || reduction != Reduction::ascending))
-        causes.push_back(split_cause(claim, parts, reduction));
-  for (const std::size_t length : std::initializer_list<std::size_t>{4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048})
-    if (length < k && length != own.promote)
-      causes.push_back({"promote=" + to_string(length),
-                        "promotion every " + to_string(length) + " products",
-                        {{"--promote", to_string(length)}},
-                        [length](Kernel& kernel) { kernel.parts.promote = length; }});
-  for (const Format narrow : {emu::bfloat16, emu::float16}) {
-    const std::string name = emu::format_name(narrow);
-    for (const std::size_t split : std::initializer_list<std::size_t>{2, 3, 4, 8, 16, 32})
-      if (split <= k)
-        causes.push_back({"split-k=" + to_string(split) + "/" + name,
-                          "split-K = " + to_string(split) + ", the parts rounded to " + name,
-                          {},
-                          [split, narrow](Kernel& kernel) {
-                            kernel.parts = {.split = split, .promote = kernel.parts.promote, .sum_format = narrow};
-                          }});
-    for (const std::size_t run : std::initializer_list<std::size_t>{8, 16, 32, 64, 128})
-      if (run < k && run % claim.step() == 0 && claim.kernel.parts.promote == 0)
-        causes.push_back({"accumulator=" + name + "x" + to_string(run),
-                          "the sum rounded to " + name + " every " + to_string(run) + " products",
-                          {},
-                          [run, narrow](Kernel& kernel) {
-                            kernel.parts.promote = run;
-                            kernel.parts.carried = narrow;
-                          }});
-  }
-  for (const Reduction reduction : {Reduction::ascending, Reduction::pairwise})
-    for (const std::size_t lanes : std::initializer_list<std::size_t>{2, 4, 8, 16, 32})
-      if (lanes <= k) causes.push_back(lanes_cause(lanes, 1, reduction));
-  for (const std::size_t lanes : std::initializer_list<std::size_t>{2, 4, 8})
-    for (const std::size_t run : std::initializer_list<std::size_t>{8, 16, 32, 64, 128})
-      if ((lanes - 1) * run < k) causes.push_back(lanes_cause(lanes, run, Reduction::ascending));
   return causes;
 }
 
