@@ -16,6 +16,7 @@
 #include "emu/exact_sum.hpp"
 #include "emu/stop.hpp"
 #include "products/scale_grid.hpp"
+#include "verify/diagnosis.hpp"
 #include "verify/double_double.hpp"
 #include "verify/float64_sums.hpp"
 
@@ -44,7 +45,8 @@ class Matmul final : public Expectation {
         b_format_(problem.b.rounding.format),
         acc_(problem.acc),
         out_(problem.out),
-        allowance_(std::move(allowance)) {
+        allowance_(std::move(allowance)),
+        problem_(problem) {
     if (problem.c) load_c(*problem.c);
     if constexpr (std::is_same_v<Float, float>)
       for (std::size_t i = 0; i < shape_.b_matrices; ++i) panels_.emplace_back(b_.matrix(i, 0, b_.lines()));
@@ -61,6 +63,7 @@ class Matmul final : public Expectation {
           "{} wrong elements looked at are right where subnormal numbers become zero: --subnormals-are-zero of "
           "inputs, --flush-subnormals, --out-flush of the output say so",
           indices.size());
+    if (const std::string cut = diagnosis_of_cut_inputs(problem_, allowance_, indices, outputs, last); !cut.empty()) return cut;
     for (const std::size_t tail : tails()) {
       std::size_t right = 0;
       for (std::size_t i = 0; i < indices.size(); ++i)
@@ -275,6 +278,7 @@ class Matmul final : public Expectation {
   bool beta_given_, scaled_;
   emu::Format a_format_, b_format_, acc_, out_;
   Allowance allowance_;
+  products::Product problem_;  ///< as declared, to be declared otherwise
   std::vector<ColumnPanels> panels_;
 };
 

@@ -6,7 +6,9 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "tests/verify/big.hpp"
@@ -153,7 +155,57 @@ Big exact_attention(const Problem& in, std::size_t matrix, std::size_t query, st
   return out;
 }
 
+/// What is said of the outputs that are beyond the bound; `count` is how many there are.
+std::string said_of_wrong(const verify::Expectation& expectation, const std::vector<float>& outputs, emu::Format out,
+                          std::size_t& count) {
+  std::vector<verify::Expected> expected(outputs.size());
+  expectation.expect(0, expected);
+  std::vector<std::uint64_t> indices;
+  std::vector<double> wrong;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const double y = static_cast<double>(outputs[i]);
+    if (verify::judge(expectation, i, expected[i], y, {out}) != verify::Standing::beyond) continue;
+    indices.push_back(i), wrong.push_back(y);
+  }
+  count = indices.size();
+  return expectation.diagnosis(indices, wrong, {out});
+}
+
 }  // namespace
+
+TEST_CASE("attention: roundings that are not declared are told from the wrong elements", "[verify][attention]") {
+  struct Case {
+    Kernel kernel;
+    std::optional<emu::Format> probabilities, scores;
+    double size;  // of Q and K: where scores are large, their roundings are greater than those of probabilities
+    const char* said;
+  };
+  const emu::Format narrow = emu::bfloat16, wide = emu::float32;
+  const Case cases[] = {
+      {{wide, narrow}, {}, {}, 1, "where probabilities are rounded to bfloat16: --probabilities bfloat16 says so"},
+      {{wide, {}, narrow}, {}, {}, 5, "where scores are rounded to bfloat16: --scores bfloat16 says so"},
+      {{wide, narrow, narrow}, narrow, {}, 5, "where scores are rounded to bfloat16: --scores bfloat16 says so"},
+      {{.format = wide, .dropped_key = 3}, {}, {}, 1, ""},
+      {{wide, narrow, narrow}, narrow, narrow, 1, ""},
+  };
+  for (const Case& test : cases)
+    for (const bool by_inputs : {false, true}) {
+      const Problem in = make({.queries = 24, .keys = 40}, test.size, emu::bfloat16, 5);
+      const emu::Format out = by_inputs ? emu::float32 : emu::bfloat16;
+      verify::Attention operation{.q = values({1, 2, 24, 16}, in.q),
+                                  .k = values({1, 2, 40, 16}, in.k),
+                                  .v = values({1, 2, 40, 8}, in.v),
+                                  .scores = test.scores,
+                                  .probabilities = test.probabilities,
+                                  .last = {out}};
+      if (by_inputs) operation.q.format = emu::bfloat16;
+      std::size_t wrong = 0;
+      const std::string said = said_of_wrong(*verify::expect_attention(operation), test.kernel(in, out), out, wrong);
+      const std::string wanted = test.said;
+      CAPTURE(by_inputs, wrong, said, wanted);
+      CHECK((wanted.empty() ? said.empty() : wrong > 0 && said.find(wanted) != std::string::npos));
+    }
+}
 
 TEST_CASE("attention: the radius encloses the exact value, and the precise value is it", "[verify][attention]") {
   for (const Causal causal : {Causal::none, Causal::top_left, Causal::bottom_right}) {

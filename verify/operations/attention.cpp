@@ -12,6 +12,7 @@
 
 #include "emu/error.hpp"
 #include "emu/names.hpp"
+#include "verify/diagnosis.hpp"
 #include "verify/operations/attention_shape.hpp"
 #include "verify/operations/ball.hpp"
 #include "verify/operations/real.hpp"
@@ -39,6 +40,11 @@ T greatest_of(const std::vector<T>& scores) {
   });
 }
 
+/// What is rounded on the way, and to what; none: not beside the arithmetic.
+struct Intermediates {
+  std::optional<emu::Format> scores = {}, probabilities = {};
+};
+
 class AttentionExpectation final : public RowExpectation {
  public:
   AttentionExpectation(Attention operation, AttentionShape shape)
@@ -58,6 +64,17 @@ class AttentionExpectation final : public RowExpectation {
     return fmt::format("Q K^T: {}; P V: {}; {}; scores {}, probabilities {}", words_of_sum(op_.arithmetic, shape_.depth),
                        words_of_sum(op_.arithmetic, shape_.keys), words_of_functions(op_.arithmetic), name(op_.scores),
                        name(op_.probabilities));
+  }
+
+  /// Whether the wrong elements are right where scores or probabilities are rounded to the format of the inputs or of the
+  /// output.
+  std::string diagnosis(std::span<const std::uint64_t> indices, std::span<const double> outputs,
+                        const LastRounding& last) const override {
+    for (const Intermediates& undeclared : undeclared_roundings()) {
+      const std::size_t right = right_with(undeclared, indices, outputs, last);
+      if (const std::string found = right_if(right, indices.size(), words_of(undeclared)); !found.empty()) return found;
+    }
+    return {};
   }
 
   /// The first query that sees no key; none where every one sees some.
@@ -114,17 +131,64 @@ class AttentionExpectation final : public RowExpectation {
     }
   }
 
-  Scores scores_of(std::uint64_t row) const {
+  /// Roundings of scores and probabilities that are not declared and that kernels have, the rarer ones last.
+  std::vector<Intermediates> undeclared_roundings() const {
+    std::vector<emu::Format> formats;
+    for (const std::optional<emu::Format> format : {op_.q.format, std::optional(op_.last.out)})
+      if (format && format->bits() <= 16 && format->precision() < op_.arithmetic.format.precision() &&
+          std::find(formats.begin(), formats.end(), *format) == formats.end())
+        formats.push_back(*format);
+    std::vector<Intermediates> out;
+    for (const emu::Format format : formats) {
+      if (!op_.probabilities) out.push_back({op_.scores, format});
+      if (!op_.scores) out.push_back({format, op_.probabilities});
+      if (!op_.scores && !op_.probabilities) out.push_back({format, format});
+    }
+    return out;
+  }
+  std::string words_of(const Intermediates& undeclared) const {
+    std::string what, options;
+    const auto add = [&](const char* name, const std::optional<emu::Format>& format,
+                         const std::optional<emu::Format>& declared) {
+      if (!format || format == declared) return;
+      what += fmt::format("{}{} are rounded to {}", what.empty() ? "" : " and ", name, emu::format_name(*format));
+      options += fmt::format("{}--{} {}", options.empty() ? "" : " ", name, emu::format_name(*format));
+    };
+    add("scores", undeclared.scores, op_.scores);
+    add("probabilities", undeclared.probabilities, op_.probabilities);
+    return "where " + what + ": " + options + " says so";
+  }
+  /// How many of the elements a kernel with these roundings may return.
+  std::size_t right_with(const Intermediates& rounded, std::span<const std::uint64_t> indices, std::span<const double> outputs,
+                         const LastRounding& last) const {
+    const auto width = static_cast<std::size_t>(shape_.width);
+    std::vector<Expected> elements(width);
+    std::size_t right = 0;
+    for (std::size_t i = 0; i < indices.size(); ++i) {
+      const std::uint64_t query = indices[i] / width;
+      if (i == 0 || query != indices[i - 1] / width) row_with(query, rounded, elements);
+      right += is_right(judge(*this, indices[i], elements[indices[i] % width], outputs[i], last)) ? 1 : 0;
+    }
+    return right;
+  }
+
+  Scores scores_of(std::uint64_t row, const std::optional<emu::Format>& rounded) const {
     const std::uint64_t visible = shape_.visible(op_.causal, row % shape_.queries);
     std::vector<double> dots, sizes;
     dot_products(row, visible, dots, sizes);
     Scores out;
     const Ball factor = scale();
-    for (std::uint64_t j = 0; j < visible; ++j) add_score(out, j, dots[j], sizes[j], factor, mask(row, j));
+    for (std::uint64_t j = 0; j < visible; ++j) add_score(out, j, {dots[j], sizes[j], mask(row, j)}, factor, rounded);
     return out;
   }
 
-  void add_score(Scores& out, std::uint64_t key, double dot, double size, const Ball& factor, double added) const {
+  /// q . k of a key, the sum of |q||k|, and what the mask adds.
+  struct KeySums {
+    double dot, size, added;
+  };
+  void add_score(Scores& out, std::uint64_t key, const KeySums& sums, const Ball& factor,
+                 const std::optional<emu::Format>& rounded) const {
+    const auto [dot, size, added] = sums;
     const double s = dot * factor.value + added;
     if (is_hidden(added)) return;
     if (std::isnan(s) || s == std::numeric_limits<double>::infinity()) out.undefined = true;
@@ -134,11 +198,11 @@ class AttentionExpectation final : public RowExpectation {
     const Ball product(dot, gamma(n, 0x1p-53) * size);
     const Ball score = product * factor + Ball(added);
     double error = sum_relative(op_.arithmetic, shape_.depth) * size + n * tiny;
-    if (op_.scores) error += unit(*op_.scores) * (std::abs(dot) + error) + verify::underflow(*op_.scores);
+    if (rounded) error += unit(*rounded) * (std::abs(dot) + error) + verify::underflow(*rounded);
     // The factor is rounded, and its product, and the sum with the mask.
     error = error * upper(factor) + 3 * u * ((std::abs(dot) + error) * upper(factor) + std::abs(added)) + 2 * tiny;
     out.overflows = out.overflows || size * (1 + upper(factor)) > most || std::abs(added) + upper(score) + error > most ||
-                    (op_.scores && size > largest(*op_.scores));
+                    (rounded && size > largest(*rounded));
     out.keys.push_back(key);
     out.each.push_back(score);
     out.errors.push_back(error);
@@ -166,16 +230,20 @@ class AttentionExpectation final : public RowExpectation {
   }
 
   /// The errors of the weights as they enter the second product: rounded to the probabilities' format before or after division.
-  std::vector<double> rounded_errors(const Exponentials<Ball>& weights, const std::vector<double>& errors) const {
+  static std::vector<double> rounded_errors(const Exponentials<Ball>& weights, const std::vector<double>& errors,
+                                            const std::optional<emu::Format>& rounded) {
     std::vector<double> out = errors;
-    if (!op_.probabilities) return out;
-    const double u = unit(*op_.probabilities), least = verify::underflow(*op_.probabilities) * upper(weights.sum);
+    if (!rounded) return out;
+    const double u = unit(*rounded), least = verify::underflow(*rounded) * upper(weights.sum);
     for (std::size_t j = 0; j < out.size(); ++j) out[j] += u * (upper(weights.each[j]) + out[j]) + least;
     return out;
   }
 
   void row(std::uint64_t index, std::span<Expected> elements) const override {
-    Scores scores = scores_of(index);
+    row_with(index, {op_.scores, op_.probabilities}, elements);
+  }
+  void row_with(std::uint64_t index, const Intermediates& rounded, std::span<Expected> elements) const {
+    Scores scores = scores_of(index, rounded.scores);
     const bool masked = !scores.undefined && scores.each.empty(), zero = op_.fully_masked == FullyMasked::zero;
     std::fill(elements.begin(), elements.end(), masked && zero ? Expected{} : undefined());
     if (scores.undefined || masked) return;
@@ -187,7 +255,7 @@ class AttentionExpectation final : public RowExpectation {
     const auto weights = exponentials<Ball>(scores.each, greatest);
     const ExponentialArithmetic how{.arithmetic = op_.arithmetic, .sums = op_.arithmetic, .block = op_.block};
     const auto errors = exponential_errors(how, weights, scores.each, greatest, scores.errors);
-    const auto columns = weighted(index, scores, weights, rounded_errors(weights, errors.each));
+    const auto columns = weighted(index, scores, weights, rounded_errors(weights, errors.each, rounded.probabilities));
     double relative_radius = 0, least_radius = 0;
     for (const Ball& e : weights.each) {
       if (e.value > 0x1p-900)
@@ -236,7 +304,7 @@ class AttentionExpectation final : public RowExpectation {
   static bool is_hidden(double added) { return added == -std::numeric_limits<double>::infinity(); }
 
   Precise precise_element(std::uint64_t index, std::uint64_t column) const override {
-    const Scores seen = scores_of(index);
+    const Scores seen = scores_of(index, op_.scores);
     if (seen.each.empty()) return precise_of(Real(0), last());
     const std::vector<Real> scores = precise_scores(index, seen.keys);
     const auto weights = exponentials<Real>(scores, greatest_of(scores));

@@ -44,7 +44,7 @@ Values read_values(const tensors::Tensor& tensor, const products::InputRounding&
     throw Error(
         fmt::format("{}: inputs of {} are not judged; float32 is the widest", tensor.label, emu::format_name(rounding.format)));
   products::RoundedElements counts;
-  return {tensor.shape, products::rounded_elements<float>(tensor, rounding, counts)};
+  return {tensor.shape, products::rounded_elements<float>(tensor, rounding, counts), rounding.format};
 }
 
 void require_judged(const LastRounding& last) {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -16,8 +17,9 @@ namespace ulpscope::verify {
 
 /// What an operation reads: values of the input format.
 struct Values {
-  std::vector<std::uint64_t> shape;  ///< empty: a scalar
-  std::vector<float> elements;       ///< row-major
+  std::vector<std::uint64_t> shape;        ///< empty: a scalar
+  std::vector<float> elements;             ///< row-major
+  std::optional<emu::Format> format = {};  ///< that they were rounded to, where it is known
 
   std::uint64_t rows() const;  ///< all dimensions but the last
   /// The extent of the last dimension.
