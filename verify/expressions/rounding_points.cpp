@@ -9,6 +9,7 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "emu/encode.hpp"
@@ -36,23 +37,57 @@ bool is_computed(const Syntax& s) {
   return s.kind == Syntax::Kind::call && !is_cast(s) && moved.count(s.word) == 0;
 }
 
+/// Whether anything is computed in a part, beside what its names stand for.
+bool computes(const Syntax& s) { return is_computed(s) || std::any_of(s.operands.begin(), s.operands.end(), computes); }
+
 /// A place of a formula: the line, and the operands that lead to it.
 struct Place {
   std::size_t line;
   std::vector<std::size_t> path;
   bool is_cast;
+  std::optional<std::size_t> used = {};  ///< the line whose value is read here, and elsewhere: it may be rounded here alone
 };
 
-void find_places(const Syntax& s, std::size_t line, std::vector<std::size_t>& path, bool is_value, std::vector<Place>& places) {
-  // The value of the formula is rounded to the output's format anyway, and so is what it casts.
-  if (is_cast(s) || (is_computed(s) && !is_value)) places.push_back({line, path, is_cast(s)});
-  for (std::size_t i = 0; i < s.operands.size(); ++i) {
-    const bool inner_value = (is_value && s.kind == Syntax::Kind::precision) || is_cast(s);
-    path.push_back(i);
-    find_places(s.operands[i], line, path, inner_value, places);
-    path.pop_back();
+/// Finds places, and how often the value of each line is read.
+class PlaceFinder {
+ public:
+  explicit PlaceFinder(const Lines& lines) : lines_(lines), uses_(lines.size(), 0) {
+    for (std::size_t line = 0; line < lines.size(); ++line) find(lines[line].second, line, line + 1 == lines.size());
+    std::erase_if(places_, [&](const Place& place) { return place.used && uses_[*place.used] < 2; });
   }
-}
+  const std::vector<Place>& places() const noexcept { return places_; }
+  const std::vector<std::size_t>& uses() const noexcept { return uses_; }
+
+ private:
+  void find(const Syntax& s, std::size_t line, bool is_value) {
+    // The value of the formula is rounded to the output's format anyway, and so is what it casts.
+    if (is_cast(s) || (is_computed(s) && !is_value)) places_.push_back({line, path_, is_cast(s)});
+    if (s.kind == Syntax::Kind::name) {
+      if (const auto used = line_of(s.word, line)) {
+        ++uses_[*used];
+        if (!is_value) places_.push_back({line, path_, false, used});
+      }
+    }
+    // Extents are no values that a kernel has.
+    if (s.word == "extent" || s.word == "positions") return;
+    const bool first_alone = s.kind == Syntax::Kind::call && (s.word == "reshape" || s.word == "transpose");
+    for (std::size_t i = 0; i < (first_alone ? 1 : s.operands.size()); ++i) {
+      path_.push_back(i);
+      find(s.operands[i], line, (is_value && s.kind == Syntax::Kind::precision) || is_cast(s));
+      path_.pop_back();
+    }
+  }
+  /// The line before this one that computes what the name stands for.
+  std::optional<std::size_t> line_of(const std::string& name, std::size_t before) const {
+    for (std::size_t line = 0; line < before; ++line)
+      if (lines_[line].first == name && computes(lines_[line].second)) return line;
+    return std::nullopt;
+  }
+
+  const Lines& lines_;
+  std::vector<Place> places_;
+  std::vector<std::size_t> uses_, path_;
+};
 
 Syntax& at(Lines& lines, const Place& place) {
   Syntax* s = &lines[place.line].second;
@@ -84,10 +119,8 @@ class PointSearch {
  public:
   PointSearch(const Expression& expression, const tensors::Tensor& output, const std::vector<emu::Format>& formats)
       : expression_(expression), formats_(formats), lines_(parse_formula(expression.formula)) {
-    for (std::size_t line = 0; line < lines_.size(); ++line) {
-      std::vector<std::size_t> path;
-      find_places(lines_[line].second, line, path, line + 1 == lines_.size(), places_);
-    }
+    const PlaceFinder finder(lines_);
+    places_ = finder.places(), uses_ = finder.uses();
     outputs_.resize(static_cast<std::size_t>(std::min(output.count(), most_elements)));
     output.source->read(0, std::span(outputs_));
   }
@@ -116,7 +149,7 @@ class PointSearch {
 
   void combine(std::vector<std::size_t> choices, std::size_t place) {
     if (place == places_.size()) {
-      if (tried_.count(choices) == 0) tried_[choices] = measured(choices);
+      if (tried_.count(choices) == 0 && !says_it_otherwise(choices)) tried_[choices] = measured(choices);
       return;
     }
     for (std::size_t choice = 0; choice <= choices_at(place); ++choice) {
@@ -133,12 +166,27 @@ class PointSearch {
         for (std::size_t choice = 0; choice <= choices_at(place); ++choice) {
           std::vector<std::size_t> next = choices;
           next[place] = choice;
+          if (says_it_otherwise(next)) continue;
           if (tried_.count(next) == 0) tried_[next] = measured(next);
           if (tried_[next].equal > tried_[best].equal) best = next;
         }
       if (best == choices) return;
       choices = best;
     }
+  }
+
+  /// Whether uses of a name are rounded whose definition is, or all of them are in the place of the definition.
+  bool says_it_otherwise(const std::vector<std::size_t>& choices) const {
+    for (std::size_t i = 0; i < places_.size(); ++i) {
+      const Place& definition = places_[i];
+      if (!definition.path.empty() || definition.is_cast || definition.used) continue;
+      std::map<std::size_t, std::size_t> rounded;  // uses by choice
+      for (std::size_t j = 0; j < places_.size(); ++j)
+        if (places_[j].used == definition.line && choices[j] != 0) ++rounded[choices[j]];
+      if (choices[i] != 0 && !rounded.empty()) return true;
+      if (rounded.size() == 1 && rounded.begin()->second == uses_[definition.line]) return true;
+    }
+    return false;
   }
 
   RoundingPoints measured(const std::vector<std::size_t>& choices) const {
@@ -175,6 +223,7 @@ class PointSearch {
   const std::vector<emu::Format>& formats_;
   Lines lines_;
   std::vector<Place> places_;
+  std::vector<std::size_t> uses_;  ///< of the value of each line
   std::vector<double> outputs_;
   std::map<std::vector<std::size_t>, RoundingPoints> tried_;
 };
