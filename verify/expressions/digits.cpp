@@ -3,9 +3,12 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "verify/expressions/evaluation.hpp"
+#include "verify/expressions/scan.hpp"
 
 namespace ulpscope::verify {
 
@@ -32,7 +35,7 @@ class Digits {
       case Op::mean:
       case Op::greatest:
       case Op::least: return reduction(n, index);
-      case Op::running: return running(n, index);
+      case Op::running: return n.order ? scanned(n, node, index) : running(n, index);
       case Op::contract: return contraction(n, index);
       case Op::gather:
       case Op::view:
@@ -123,6 +126,18 @@ class Digits {
     Real result(0);
     for (std::uint64_t k = 0; k <= last; ++k) result += of(n.operands[0], (before * n.along + k) * n.behind + behind);
     return result;
+  }
+
+  Real scanned(const Node& n, std::size_t node, std::uint64_t index) {
+    const Approximate kept = evaluation_.kept_[node]->at(index);
+    if (kept.radius == 0) return Real(kept.value);
+    const auto rounded = [&](const Real& x) { return isfinite(x) ? Real(precise_of(x, {.out = n.format}).rounded) : x; };
+    const std::uint64_t behind = index % n.behind, before = index / n.behind / n.along, last = index / n.behind % n.along;
+    std::vector<Real> sums;
+    for (std::uint64_t k = 0; k <= last; ++k)
+      sums.push_back(rounded(of(n.operands[0], (before * n.along + k) * n.behind + behind)));
+    scan(std::span(sums), *n.order, [&](const Real& x, const Real& y) { return rounded(Real(x + y)); });
+    return sums.back();
   }
 
   Real contraction(const Node& n, std::uint64_t index) {

@@ -124,7 +124,7 @@ void Evaluation::keep(std::size_t node, int threads) {
     case Op::mean:
     case Op::greatest:
     case Op::least: keep_reduction(node, *out, threads); break;
-    case Op::running: keep_running(node, *out, threads); break;
+    case Op::running: formula_.nodes[node].order ? keep_scan(node, *out, threads) : keep_running(node, *out, threads); break;
     case Op::contract: keep_contraction(node, *out, threads); break;
     case Op::position:
     case Op::gather:

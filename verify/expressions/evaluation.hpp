@@ -68,6 +68,7 @@ class Evaluation {
   void keep_pointwise(std::size_t node, Kept& out, int threads) const;
   void keep_reduction(std::size_t node, Kept& out, int threads) const;
   void keep_running(std::size_t node, Kept& out, int threads) const;
+  void keep_scan(std::size_t node, Kept& out, int threads) const;
   void keep_contraction(std::size_t node, Kept& out, int threads) const;
   void keep_rearranged(std::size_t node, Kept& out, int threads) const;
   /// Which element of which operand an element of a node in another order is.

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -61,6 +62,13 @@ struct View {
   std::vector<std::int64_t> strides;  ///< by dimension
 };
 
+/// The order of the additions of a running sum, each rounded to nearest even.
+struct ScanOrder {
+  /// 0: one after the other. Else J. Sklansky's parallel prefix sums (IRE Trans. EC-9, 1960) in blocks of so many, the last sum
+  /// of a block added to the first term of the next.
+  std::uint64_t block = 0;
+};
+
 /// An operand of a contraction: a step in its row-major order for each label; labels that it does not have have 0.
 struct Contraction {
   std::vector<std::uint64_t> kept, summed;  ///< extents of the labels of the result, and of the others
@@ -80,11 +88,12 @@ struct Node {
   std::size_t index = 0;                            ///< input: which; position, running, gather, join: the axis
   std::string decimal = {};                         ///< number: as it was typed
   const Function* function = nullptr;               ///< function: which
-  emu::Format format = {};                          ///< rounded: to what
+  emu::Format format = {};                          ///< rounded, and running in an order: to what
   emu::RoundingOptions rounding = {};               ///< rounded: how
   WholePart whole = WholePart::nearest_even;        ///< whole: how
   bool divides_by_number = false;                   ///< divide: by a number of the formula
   std::uint64_t before = 1, along = 1, behind = 1;  ///< reductions: extents of the operand before, in and behind the axes
+  std::optional<ScanOrder> order = {};              ///< running: the order of its additions; none: any
   View view = {};                                   ///< view: of what
   Contraction contraction = {};                     ///< contract: of what
 

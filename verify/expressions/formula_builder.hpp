@@ -63,6 +63,7 @@ class FormulaBuilder {
   std::size_t reduction(const Syntax& s, Op op);
   static void split(Node& node, const Extents& from, std::size_t axis);
   std::size_t running(const Syntax& s);
+  static ScanOrder scan_order(const Syntax& s);
   std::size_t positions(const Syntax& s);
   /// The element at an index along an axis, for each index.
   std::size_t gather(const Syntax& s);

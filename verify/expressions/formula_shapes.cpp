@@ -3,8 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
+#include <charconv>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
+#include "emu/bulk.hpp"
+#include "emu/names.hpp"
 #include "verify/expressions/formula_builder.hpp"
 #include "verify/operations/rows.hpp"
 
@@ -87,11 +93,36 @@ void FormulaBuilder::split(Node& node, const Extents& from, std::size_t axis) {
 }
 
 std::size_t FormulaBuilder::running(const Syntax& s) {
-  expect_named(s, {"axis"});
+  expect_named(s, {"axis", "order", "sums"});
   const std::size_t x = build(s.operands.front());
-  Node node{.op = Op::running, .shape = shape(x), .operands = {x}};
+  Node node{.op = Op::running, .shape = shape(x), .operands = {x}, .format = arithmetic_.format};
   split(node, shape(x), axis_of(s, shape(x)));
+  for (const auto& [key, value] : s.named) {
+    if (key == "order") node.order = scan_order(value);
+    if (key != "sums") continue;
+    const auto format = emu::parse_format(value.word);
+    if (!format) throw formula_error(value.column, "'" + value.word + "' is no format; ulpscope formats lists them");
+    if (!has(s, "order")) throw formula_error(value.column, "sums: say in which order they are made, as order=\"in_turn\"");
+    node.format = *format;
+  }
+  if (node.order && !emu::fits_float(node.format))
+    throw formula_error(s.column, "sums in an order are rounded to formats of at most float32");
   return add(std::move(node));
+}
+
+ScanOrder FormulaBuilder::scan_order(const Syntax& s) {
+  constexpr std::uint64_t most = std::uint64_t{1} << 20;
+  constexpr std::string_view name = "sklansky:";
+  if (s.word == "in_turn") return {};
+  std::uint64_t block = 0;
+  if (s.word.starts_with(name)) {
+    const std::string_view digits = std::string_view(s.word).substr(name.size());
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), block);
+    if (error != std::errc{} || end != digits.data() + digits.size()) block = 0;
+  }
+  if (block < 2 || block > most || !std::has_single_bit(block))
+    throw formula_error(s.column, "an order is \"in_turn\" or \"sklansky:64\", with a power of two");
+  return {block};
 }
 
 std::size_t FormulaBuilder::positions(const Syntax& s) {

@@ -261,6 +261,14 @@ void compute(const Node& node, std::span<const Lanes* const> operands, std::size
   for (std::size_t i = 0; i < count; ++i) out.set(i, one_element(node, slope, operands, i));
 }
 
+Approximate rounded_sum(const Node& node, const Approximate& x, const Approximate& y) {
+  const DoubleDouble sum = exact_add(x.value, y.value);
+  const double plain = x.value + y.value;
+  if (!std::isfinite(plain)) return {.value = plain, .overflow = x.overflow || y.overflow};
+  return risen(node, {plain, x.radius + y.radius + std::fabs(sum.low), x.error + y.error, x.overflow || y.overflow},
+               [&](double value) { return emu::round_to(node.format, value).value; });
+}
+
 Approximate approximate_number(const Node& node) {
   if (node.decimal == "inf" || node.decimal == "nan") return {.value = node.decimal == "inf" ? infinity : NAN};
   const Real exact(node.decimal);

@@ -43,6 +43,9 @@ struct Lanes {
 /// The first `count` elements of a pointwise node, of the lanes of its operands.
 void compute(const Node& node, std::span<const Lanes* const> operands, std::size_t count, Lanes& out);
 
+/// x + y, rounded to the node's format to nearest even as a rounding point is.
+Approximate rounded_sum(const Node& node, const Approximate& x, const Approximate& y);
+
 /// The number of a formula: nearest double, and what it is rounded to in the kernel's format.
 Approximate approximate_number(const Node& node);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Puts roundings into the syntax of a formula, takes them out, and evaluates what comes of it.
+// Puts roundings and orders into the syntax of a formula, takes roundings out, and evaluates what comes of it.
 #include "verify/expressions/rounding_points.hpp"
 
 #include <fmt/format.h>
@@ -46,6 +46,12 @@ struct Place {
   std::vector<std::size_t> path;
   bool is_cast;
   std::optional<std::size_t> used = {};  ///< the line whose value is read here, and elsewhere: it may be rounded here alone
+  bool is_scan = false;                  ///< a running sum of which no order is said
+};
+
+/// How a kernel may make running sums.
+struct ScanWords {
+  std::string order, sums;  ///< arguments of cumsum; no sums: in the arithmetic around it
 };
 
 /// Finds places, and how often the value of each line is read.
@@ -62,6 +68,9 @@ class PlaceFinder {
   void find(const Syntax& s, std::size_t line, bool is_value) {
     // The value of the formula is rounded to the output's format anyway, and so is what it casts.
     if (is_cast(s) || (is_computed(s) && !is_value)) places_.push_back({line, path_, is_cast(s)});
+    const bool is_scan = s.kind == Syntax::Kind::call && s.word == "cumsum";
+    if (is_scan && std::none_of(s.named.begin(), s.named.end(), [](const auto& named) { return named.first == "order"; }))
+      places_.push_back({line, path_, false, {}, true});
     if (s.kind == Syntax::Kind::name) {
       if (const auto used = line_of(s.word, line)) {
         ++uses_[*used];
@@ -95,19 +104,50 @@ Syntax& at(Lines& lines, const Place& place) {
   return *s;
 }
 
-/// The formula with a choice at each place: 0 as it is, else a rounding to a format (or, of a rounding, none).
-Lines changed(Lines lines, const std::vector<Place>& places, const std::vector<std::size_t>& choices,
-              const std::vector<emu::Format>& formats) {
+/// What may stand at places.
+struct Choices {
+  std::vector<emu::Format> formats;
+  std::vector<ScanWords> scans;
+
+  /// How many there are beside leaving the place as it is.
+  std::size_t at(const Place& place) const { return place.is_cast ? 1 : place.is_scan ? scans.size() : formats.size(); }
+};
+
+/// The orders that GPU and CPU libraries have, with sums in the arithmetic around them or in one of the formats.
+std::vector<ScanWords> scans_of(const std::vector<emu::Format>& formats) {
+  std::vector<ScanWords> scans;
+  for (const char* const order : {"in_turn", "sklansky:16", "sklansky:32", "sklansky:64", "sklansky:128", "sklansky:256",
+                                  "sklansky:512", "sklansky:1024", "sklansky:2048"}) {
+    scans.push_back({order, {}});
+    for (const emu::Format format : formats) scans.push_back({order, emu::format_name(format)});
+  }
+  return scans;
+}
+
+void say_order(Syntax& s, const ScanWords& words) {
+  const auto say = [&](const char* key, const std::string& word) {
+    if (!word.empty()) s.named.emplace_back(key, Syntax{.kind = Syntax::Kind::text, .word = word, .column = s.column});
+  };
+  say("order", words.order), say("sums", words.sums);
+}
+
+/// The formula with a choice at each place: 0 as it is, else a rounding to a format (of a rounding, none; of a running sum, an
+/// order).
+Lines changed(Lines lines, const std::vector<Place>& places, const std::vector<std::size_t>& chosen, const Choices& choices) {
   // Inner places first: their paths are those of the tree that is there.
   for (std::size_t i = places.size(); i-- > 0;) {
-    if (choices[i] == 0) continue;
+    if (chosen[i] == 0) continue;
     Syntax& s = at(lines, places[i]);
+    if (places[i].is_scan) {
+      say_order(s, choices.scans[chosen[i] - 1]);
+      continue;
+    }
     if (places[i].is_cast) {
       Syntax inner = std::move(s.operands.front());
       s = std::move(inner);
       continue;
     }
-    Syntax cast{.kind = Syntax::Kind::call, .word = emu::format_name(formats[choices[i] - 1])};
+    Syntax cast{.kind = Syntax::Kind::call, .word = emu::format_name(choices.formats[chosen[i] - 1])};
     cast.column = s.column;
     cast.operands.push_back(std::move(s));
     s = std::move(cast);
@@ -118,7 +158,11 @@ Lines changed(Lines lines, const std::vector<Place>& places, const std::vector<s
 class PointSearch {
  public:
   PointSearch(const Expression& expression, const tensors::Tensor& output, const std::vector<emu::Format>& formats)
-      : expression_(expression), formats_(formats), lines_(parse_formula(expression.formula)) {
+      : expression_(expression), choices_{formats, {}}, lines_(parse_formula(expression.formula)) {
+    std::vector<emu::Format> of_sums;
+    for (const emu::Format format : formats) add_narrower(of_sums, format);
+    add_narrower(of_sums, expression.last.out);
+    choices_.scans = scans_of(of_sums);
     const PlaceFinder finder(lines_);
     places_ = finder.places(), uses_ = finder.uses();
     outputs_.resize(static_cast<std::size_t>(std::min(output.count(), most_elements)));
@@ -145,7 +189,12 @@ class PointSearch {
   }
 
  private:
-  std::size_t choices_at(std::size_t place) const { return places_[place].is_cast ? 1 : formats_.size(); }
+  /// Adds a format that is narrower than the arithmetic, once.
+  void add_narrower(std::vector<emu::Format>& formats, emu::Format format) const {
+    const bool is_there = std::find(formats.begin(), formats.end(), format) != formats.end();
+    if (!is_there && format.precision() < expression_.arithmetic.format.precision()) formats.push_back(format);
+  }
+  std::size_t choices_at(std::size_t place) const { return choices_.at(places_[place]); }
 
   void combine(std::vector<std::size_t> choices, std::size_t place) {
     if (place == places_.size()) {
@@ -179,7 +228,7 @@ class PointSearch {
   bool says_it_otherwise(const std::vector<std::size_t>& choices) const {
     for (std::size_t i = 0; i < places_.size(); ++i) {
       const Place& definition = places_[i];
-      if (!definition.path.empty() || definition.is_cast || definition.used) continue;
+      if (!definition.path.empty() || definition.is_cast || definition.used || definition.is_scan) continue;
       std::map<std::size_t, std::size_t> rounded;  // uses by choice
       for (std::size_t j = 0; j < places_.size(); ++j)
         if (places_[j].used == definition.line && choices[j] != 0) ++rounded[choices[j]];
@@ -192,7 +241,7 @@ class PointSearch {
   RoundingPoints measured(const std::vector<std::size_t>& choices) const {
     emu::stop_if_asked();
     Expression expression = expression_;
-    RoundingPoints points{.formula = text_of(changed(lines_, places_, choices, formats_))};
+    RoundingPoints points{.formula = text_of(changed(lines_, places_, choices, choices_))};
     for (std::size_t i = 0; i < choices.size(); ++i)
       if (choices[i] != 0) ++(places_[i].is_cast ? points.removed : points.added);
     expression.formula = points.formula;
@@ -220,7 +269,7 @@ class PointSearch {
   }
 
   const Expression& expression_;
-  const std::vector<emu::Format>& formats_;
+  Choices choices_;
   Lines lines_;
   std::vector<Place> places_;
   std::vector<std::size_t> uses_;  ///< of the value of each line

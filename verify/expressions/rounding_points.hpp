@@ -15,7 +15,7 @@ namespace ulpscope::verify {
 /// A formula that differs from the one that was given in where it rounds, and how far it gives the output's bits.
 struct RoundingPoints {
   std::string formula;                  ///< with its roundings
-  std::size_t added = 0, removed = 0;   ///< roundings, against the formula that was given
+  std::size_t added = 0, removed = 0;   ///< roundings and orders of running sums, against the given formula
   std::uint64_t equal = 0, beyond = 0;  ///< elements that are its value rounded once; that are beyond its bound
 };
 
@@ -30,8 +30,9 @@ struct RoundingSearch {
   const RoundingPoints* found() const;
 };
 
-/// Tries roundings to `formats` of every intermediate result, of each use of a named one, and the formula without each of its
-/// own: all combinations where they are 256 or fewer, else the best ones found by changing one place after the other.
+/// Tries roundings to `formats` of every intermediate result, of each use of a named one, orders of running sums, and the
+/// formula without each of its own: all combinations where they are 256 or fewer, else the best ones found by changing one
+/// place after the other.
 /// @throws Error where the formula is malformed or does not fit
 RoundingSearch search_rounding_points(const Expression& expression, const tensors::Tensor& output,
                                       const std::vector<emu::Format>& formats);
