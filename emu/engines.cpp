@@ -264,7 +264,7 @@ constexpr Engine odd_pairs() {
   return engine;
 }
 
-constexpr std::string_view accurate_models = "doi 10.1145/3830409", mma_sim = "arXiv 2511.10909v2";
+constexpr std::string_view mma_sim = "arXiv 2511.10909v2";
 constexpr std::string_view arm_manual = "Arm DDI 0487", arm_and_qemu = "Arm DDI 0487, qemu 7.2";
 constexpr std::string_view intel_extensions = "Intel ISE 319433", intel_emulation = "Intel ISE 319433, Bochs";
 constexpr std::string_view mi100 = "arXiv 2511.10909v2, MATLAB-tensor-core MI100";
