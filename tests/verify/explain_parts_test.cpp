@@ -114,7 +114,7 @@ TEST_CASE("every name of an arithmetic is said once", "[verify]") {
 }
 
 TEST_CASE("products of 8-bit floats that are promoted are said to be, where as many parts of K would do too", "[verify]") {
-  const std::size_t promote = GENERATE(128, 256);
+  const std::size_t promote = GENERATE(as<std::size_t>(), 128, 256);
 
   const auto result = explained({.in = {emu::float8_e4m3fn}}, {.in = {emu::float8_e4m3fn}, .promote = promote});
 

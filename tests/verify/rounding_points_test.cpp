@@ -80,6 +80,17 @@ TEST_CASE("a named part that is rounded for one use and not for the other is tol
   }
 }
 
+TEST_CASE("a use that is rounded is told where there are too many places for all combinations", "[verify][expressions]") {
+  const Weighted in = inputs();
+  const std::string rest = "axis=-1, keepdims=true)", begin = "s = x * 1; e = exp(s - max(s, " + rest + "); ";
+  const auto search = searched(begin + "e @ v / sum(e, " + rest, in, weighted_sums(in, true, false));
+
+  REQUIRE(search.found() != nullptr);
+  CHECK(search.found()->formula == begin + "bfloat16(e) @ v / sum(e, " + rest);
+  CHECK(search.points.size() > 32);   // of roundings of results all
+  CHECK(search.points.size() < 200);  // of those of uses not
+}
+
 TEST_CASE("a part that is named and read once is rounded in one place", "[verify][expressions]") {
   const Weighted in = inputs();
   const auto search = searched("e = exp(x); (e + 1) @ v", in, weighted_sums(in, false, false));

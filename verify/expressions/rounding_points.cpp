@@ -23,7 +23,8 @@ namespace ulpscope::verify {
 namespace {
 
 constexpr std::uint64_t most_elements = std::uint64_t{1} << 16;
-constexpr double most_combinations = 256;
+/// Of roundings of results; of all places.
+constexpr double most_combinations = 256, few_combinations = 64;
 
 bool is_cast(const Syntax& s) { return s.kind == Syntax::Kind::call && emu::parse_format(s.word).has_value(); }
 
@@ -173,9 +174,10 @@ class PointSearch {
     RoundingSearch search{.count = outputs_.size(), .points = {}};
     const std::vector<std::size_t> none(places_.size(), 0);
     tried_[none] = measured(none);
-    double combinations = 1;
-    for (std::size_t place = 0; place < places_.size(); ++place) combinations *= static_cast<double>(choices_at(place) + 1);
-    combinations <= most_combinations ? combine(none, 0) : climb(none);
+    const bool few = combinations(Kinds::definitions) <= most_combinations;
+    if (few) combine(none, 0, Kinds::definitions);
+    if (!few || (has_more() && !has_all_bits()))
+      combinations(Kinds::all) <= few_combinations ? combine(none, 0, Kinds::all) : climb(none);
     const RoundingPoints first = tried_[none];
     tried_.erase(none);
     for (auto& [choices, points] : tried_) search.points.push_back(std::move(points));
@@ -196,14 +198,34 @@ class PointSearch {
   }
   std::size_t choices_at(std::size_t place) const { return choices_.at(places_[place]); }
 
-  void combine(std::vector<std::size_t> choices, std::size_t place) {
+  /// Places that are combined: all, or those where a value is made or rounded and no order is left open.
+  enum class Kinds : std::uint8_t { all, definitions };
+  bool is_left_out(std::size_t place, Kinds kinds) const {
+    return kinds == Kinds::definitions && (places_[place].used || places_[place].is_scan);
+  }
+  bool has_more() const {
+    return std::any_of(places_.begin(), places_.end(), [](const Place& place) { return place.used || place.is_scan; });
+  }
+  /// Whether a formula has every bit of the output.
+  bool has_all_bits() const {
+    return std::any_of(tried_.begin(), tried_.end(), [&](const auto& tried) { return tried.second.equal == outputs_.size(); });
+  }
+  double combinations(Kinds kinds) const {
+    double count = 1;
+    for (std::size_t place = 0; place < places_.size(); ++place)
+      if (!is_left_out(place, kinds)) count *= static_cast<double>(choices_at(place) + 1);
+    return count;
+  }
+
+  void combine(std::vector<std::size_t> choices, std::size_t place, Kinds kinds) {
     if (place == places_.size()) {
       if (tried_.count(choices) == 0 && !says_it_otherwise(choices)) tried_[choices] = measured(choices);
       return;
     }
-    for (std::size_t choice = 0; choice <= choices_at(place); ++choice) {
+    const std::size_t most = is_left_out(place, kinds) ? 0 : choices_at(place);
+    for (std::size_t choice = 0; choice <= most; ++choice) {
       choices[place] = choice;
-      combine(choices, place + 1);
+      combine(choices, place + 1, kinds);
     }
   }
 

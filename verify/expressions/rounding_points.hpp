@@ -30,9 +30,9 @@ struct RoundingSearch {
   const RoundingPoints* found() const;
 };
 
-/// Tries roundings to `formats` of every intermediate result, of each use of a named one, orders of running sums, and the
-/// formula without each of its own: all combinations where they are 256 or fewer, else the best ones found by changing one
-/// place after the other.
+/// Tries roundings to `formats` of every intermediate result, and the formula without each of its own: all combinations where
+/// they are 256 or fewer, else the best ones found by changing one place after the other. Where none has all bits, then with
+/// roundings of each use of a named part and orders of running sums: all combinations where they are 64 or fewer.
 /// @throws Error where the formula is malformed or does not fit
 RoundingSearch search_rounding_points(const Expression& expression, const tensors::Tensor& output,
                                       const std::vector<emu::Format>& formats);
