@@ -26,13 +26,13 @@ std::string right_if(std::size_t right, std::size_t all, const std::string& word
   return fmt::format("{} of {} wrong elements looked at are right {}", right, all, words);
 }
 
-std::string diagnosis_of_cut_inputs(const products::Product& problem, const Allowance& allowance,
+std::string diagnosis_of_cut_inputs(const products::Product& problem, const ProductExpectation& expect,
                                     std::span<const std::uint64_t> indices, std::span<const double> outputs,
                                     const LastRounding& last) {
   products::Product nearest = problem;
   const bool cut_a = round_cut_operand(nearest.a), cut_b = round_cut_operand(nearest.b);
   if (indices.empty() || !(cut_a || cut_b)) return {};
-  const std::unique_ptr<Expectation> expectation = expect_matmul(nearest, allowance);
+  const std::unique_ptr<Expectation> expectation = expect(nearest);
   std::size_t right = 0;
   for (std::size_t i = 0; i < indices.size(); ++i) {
     Expected element;

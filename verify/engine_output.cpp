@@ -12,13 +12,14 @@
 #include "emu/encode.hpp"
 #include "emu/error.hpp"
 #include "emu/names.hpp"
+#include "verify/diagnosis.hpp"
 
 namespace ulpscope::verify {
 namespace {
 
 class EngineOutput final : public Expectation {
  public:
-  EngineOutput(const products::Product& problem, std::string words) : words_(std::move(words)) {
+  EngineOutput(const products::Product& problem, std::string words) : problem_(problem), words_(std::move(words)) {
     d_ = products::multiply(problem);
     out_ = problem.out;
   }
@@ -39,8 +40,18 @@ class EngineOutput final : public Expectation {
     d_.source->read(index, std::span(&value, 1));
     return {value, 0, value};
   }
+  /// The product is computed once more, unless it is large.
+  std::string diagnosis(std::span<const std::uint64_t> indices, std::span<const double> outputs,
+                        const LastRounding& last) const override {
+    constexpr std::uint64_t most_products = std::uint64_t{1} << 30;
+    if (d_.count() > most_products / std::max<std::size_t>(products::matmul_shape(problem_.a.input, problem_.b.input).k, 1))
+      return {};
+    const auto of_engine = [](const products::Product& other) { return std::make_unique<EngineOutput>(other, ""); };
+    return diagnosis_of_cut_inputs(problem_, of_engine, indices, outputs, last);
+  }
 
- protected:
+ private:
+  products::Product problem_;
   tensors::Tensor d_;
   emu::Format out_ = emu::float32;
   std::string words_;
@@ -61,6 +72,10 @@ class AnyOrder final : public Expectation {
   bool is_bitwise() const override { return true; }
   void expect(std::uint64_t first, std::span<Expected> elements) const override { ascending_.expect(first, elements); }
   Precise precise(std::uint64_t index) const override { return ascending_.precise(index); }
+  std::string diagnosis(std::span<const std::uint64_t> indices, std::span<const double> outputs,
+                        const LastRounding& last) const override {
+    return ascending_.diagnosis(indices, outputs, last);
+  }
 
   bool admits(std::uint64_t index, double output) const override {
     std::vector<float> parts(parts_.size());

@@ -63,7 +63,8 @@ class Matmul final : public Expectation {
           "{} wrong elements looked at are right where subnormal numbers become zero: --subnormals-are-zero of "
           "inputs, --flush-subnormals, --out-flush of the output say so",
           indices.size());
-    if (const std::string cut = diagnosis_of_cut_inputs(problem_, allowance_, indices, outputs, last); !cut.empty()) return cut;
+    const auto same_bound = [&](const products::Product& other) { return expect_matmul(other, allowance_); };
+    if (const std::string cut = diagnosis_of_cut_inputs(problem_, same_bound, indices, outputs, last); !cut.empty()) return cut;
     for (const std::size_t tail : tails()) {
       std::size_t right = 0;
       for (std::size_t i = 0; i < indices.size(); ++i)

@@ -25,8 +25,8 @@ products::Product declared(products::InputRounding a, products::InputRounding b,
           .beta = {}};
 }
 
-verify::Verdict judged(const products::Product& claimed, const tensors::Tensor& output) {
-  return verify::verify(*verify::expectation_of(claimed, {}), output, {.last = {emu::float32}, .threads = 1});
+verify::Verdict judged(const products::Product& claimed, const tensors::Tensor& output, bool bitwise = false) {
+  return verify::verify(*verify::expectation_of(claimed, {.bitwise = bitwise}), output, {.last = {emu::float32}, .threads = 1});
 }
 
 bool says_nearest(const verify::Verdict& verdict) {
@@ -45,6 +45,16 @@ TEST_CASE("inputs that are rounded to tf32, not cut, are told from the wrong ele
   CHECK(of_cut.wrong() > 100);
   CHECK(says_nearest(of_cut));
   CHECK(judged(declared(nearest, nearest), output).wrong() == 0);
+}
+
+TEST_CASE("inputs that are rounded to tf32 are told where the bits are an engine's", "[verify]") {
+  const auto output = products::multiply(declared(nearest, nearest, "sm_90"));
+
+  const verify::Verdict of_cut = judged(declared(cut, cut, "sm_90"), output, true);
+  CHECK(of_cut.wrong() > 100);
+  CHECK(says_nearest(of_cut));
+  CHECK(!says_nearest(judged(declared(cut, cut, "sm_80"), output, true)));
+  CHECK(judged(declared(nearest, nearest, "sm_90"), output, true).wrong() == 0);
 }
 
 TEST_CASE("inputs that were cut, or that were not declared to be, are not said to be rounded", "[verify]") {
