@@ -260,7 +260,7 @@ TEST_CASE("comparisons state errors, signs and evidence", "[studies][matmul]") {
   const auto table = studies::matmul_table(config, result);
   CHECK(table.rows.size() == 3);
   for (const auto& row : table.rows) CHECK(row.size() == table.columns.size());
-  CHECK(std::get<std::string>(table.rows[0][1]) == "recordings");
+  CHECK(std::get<std::string>(table.rows[0][1]) == "device");
   CHECK(std::get<std::string>(table.rows[2][3]) == "published");
 }
 
