@@ -52,7 +52,7 @@ std::string Verdict::sentence() const {
   }
   if (!refusal.empty()) return "VACUOUS: " + refusal;
   if (count == 0) return "VACUOUS: there are no elements";
-  if (zeros_pass == count) return "VACUOUS: an output of zeros would pass";
+  if (zeros_pass == count) return "VACUOUS: an output of zeros would pass; declare more of the arithmetic, or compare with an engine bit for bit";
   if (equal == count) return fmt::format("pass: all {} elements are right to the last bit", count);
   std::string text = fmt::format(
       "pass: {} of {} elements are the exact result rounded once, {} within the bound; the furthest "
