@@ -195,6 +195,18 @@ std::optional<int> greatest_lscale(const EngineMode& mode) noexcept {
   return (1 << (mode.model.accumulator == float16 ? bits_into_float16 : bits)) - 1;
 }
 
+Evidence evidence_of(const EngineMode& mode, std::string_view words) noexcept {
+  constexpr std::string_view n = ":n=";
+  const std::size_t at = words.find(n);
+  if (at == std::string_view::npos || words.starts_with(block_prefix)) return mode.evidence;
+  // Of each format the instruction with half the products was compared where the whole was.
+  const std::string_view count = words.substr(at + n.size());
+  const bool compared = mode.evidence == Evidence::device && mode.model.accumulator != float64 &&
+                        (mode.model.stage_count == 2 || mode.inputs.front().bits() > 8) &&
+                        (count == std::to_string(mode.model.products / 2) || count == std::to_string(mode.model.products));
+  return compared ? mode.evidence : Evidence::published;
+}
+
 bool has_shorter_steps(const Engine& engine) noexcept {
   const Stage& stage = engine.stages[0];
   const bool one = engine.stage_count == 1 && stage.terms == engine.products && engine.products > 1;

@@ -86,6 +86,9 @@ const EngineMode& find_engine(std::string_view name, const EngineRequest& reques
 /// UInt(FPMR.LSCALE<3:0>) into float16 (Arm DDI 0487, FPMR and the instructions); nothing where an engine does not.
 std::optional<int> greatest_lscale(const EngineMode& mode) noexcept;
 
+/// The evidence for an engine in words: that of its mode, but where steps are shorter than those that were compared.
+Evidence evidence_of(const EngineMode& mode, std::string_view words) noexcept;
+
 /// Whether the engine is a tensor core's, of which some instructions take fewer products: mma.sync.m16n8k8 of float16 on sm_90
 /// is `sm_90:n=8`.
 bool has_shorter_steps(const Engine& engine) noexcept;

@@ -86,7 +86,7 @@ ChosenEngine choose_engine(const std::string& word, const emu::EngineRequest& re
   chosen.model = scaling != nullptr ? scaling->model : emu::parse_engine(word, request);
   const emu::EngineMode* const mode = scaling != nullptr ? scaling : find_mode(word, request);
   if (mode == nullptr) return chosen;  // one of the user's own
-  chosen.evidence = mode->evidence;
+  chosen.evidence = emu::evidence_of(*mode, word);
   chosen.instruction = mode->instruction;
   chosen.source = mode->source;
   return chosen;

@@ -65,9 +65,7 @@ class Judge {
  private:
   void see_share(Verdict& counts, const Expected& expected) const {
     if (!std::isfinite(expected.value) || expected.value == 0) return;
-    const double half_ulp = std::ldexp(0.5, emu::spacing_exponent(last_.out, expected.value));
-    counts.unseen_share =
-        std::min(counts.unseen_share, (expected.allowed + expected.radius + half_ulp) / std::fabs(expected.value));
+    counts.unseen_share = std::min(counts.unseen_share, (expected.allowed + expected.radius) / std::fabs(expected.value));
   }
 
   void measure(Part& part, WorstElement element) const {

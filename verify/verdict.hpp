@@ -52,9 +52,8 @@ struct Verdict {
   std::uint64_t equal = 0, within = 0, beyond = 0, nonfinite = 0;    ///< elements of each Standing
   std::uint64_t nonfinite_expected = 0;                              ///< elements whose exact result is infinite or NaN
   std::uint64_t zeros_pass = 0;                                      ///< elements for which a zero would have been right
-  /// All elements could be off by this share of themselves, at once and in the same direction, and none would be wrong: the
-  /// least that an element may be off, halves of an ulp included, relative to it. Infinite where no element is finite and not
-  /// zero.
+  /// All elements could be off by this share of themselves before they are rounded, at once and in the same direction, and none
+  /// would be wrong: the least that is allowed of an element, relative to it. Infinite where none is finite and not zero.
   double unseen_share = std::numeric_limits<double>::infinity();
   double bias_ulp = 0, mean_abs_ulp = 0, max_ulp = 0;                ///< over elements finite on both sides
   double rms_error = 0, rel_frobenius_error = 0, max_abs_error = 0;  ///< over elements finite on both sides

@@ -53,12 +53,13 @@ std::string Verdict::sentence() const {
   if (!refusal.empty()) return "VACUOUS: " + refusal;
   if (count == 0) return "VACUOUS: there are no elements";
   if (zeros_pass == count) return "VACUOUS: an output of zeros would pass; declare more of the arithmetic, or compare with an engine bit for bit";
-  if (equal == count) return fmt::format("pass: all {} elements are right to the last bit", count);
-  std::string text = fmt::format(
-      "pass: {} of {} elements are the exact result rounded once, {} within the bound; the furthest "
-      "reaches {:.3g} of it",
-      equal, count, within, max_of_bound);
-  if (zeros_pass != 0) text += fmt::format("; zeros would pass for {} elements", zeros_pass);
+  std::string text = fmt::format("pass: all {} elements are right to the last bit", count);
+  if (equal != count)
+    text = fmt::format(
+        "pass: {} of {} elements are the exact result rounded once, {} within the bound; the furthest "
+        "reaches {:.3g} of it",
+        equal, count, within, max_of_bound);
+  if (equal != count && zeros_pass != 0) text += fmt::format("; zeros would pass for {} elements", zeros_pass);
   constexpr double weak = 0.05;
   if (unseen_share >= weak && std::isfinite(unseen_share))
     text += fmt::format("; a weak check: all of it {:.3g} times as large would pass too", 1 + unseen_share);

@@ -169,7 +169,6 @@ int emulation(const DevicesOptions& options) {
   const auto journal = journal_of(options);
   studies::DeviceEmulationConfig emulation;
   emulation.seed = options.seed;
-  emulation.instruction = options.instruction;
   emulation.deadline = studies::Deadline::after(options.seconds);
   emulation.usable = device.usable;
   emulation.log = journal.get();
@@ -182,10 +181,10 @@ int emulation(const DevicesOptions& options) {
     for (const auto& row : table.rows) total += static_cast<std::uint64_t>(std::get<std::int64_t>(row[table.column(name)]));
     return total;
   };
-  const std::uint64_t mismatches = sum("mismatches");
-  conclude(counted(table.rows.size(), "products, ") + counted(sum("outputs"), "outputs compared, ") +
+  const std::uint64_t mismatches = sum("mismatches"), outputs = sum("outputs");
+  conclude(counted(table.rows.size(), "products, ") + counted(outputs, "outputs compared, ") +
            counted(mismatches, "mismatches"));
-  return mismatches == 0 ? done : check_failed;
+  return mismatches > 0 ? check_failed : outputs > 0 ? done : vacuous;
 }
 
 constexpr std::array all_phases{

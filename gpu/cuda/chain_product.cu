@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Chains of fused multiply-adds, tile by tile.
 #include <cmath>
+#include <limits>
 
 #include "emu/decode.hpp"
 #include "emu/encode.hpp"
+#include "emu/error.hpp"
 #include "gpu/cuda/chain_product.hpp"
 #include "gpu/cuda/runtime.hpp"
 #include "gpu/cuda/stored_codes.hpp"
@@ -54,7 +56,8 @@ __global__ void __launch_bounds__(threads) chains(InterpretedMatrices product) {
   const ProductParts& parts = product.parts;
   const emu::Format accumulator = product.engine.accumulator;
   const bool added = parts.added();
-  const std::size_t first_row = std::size_t{blockIdx.y} * tile, first_column = std::size_t{blockIdx.x} * tile;
+  const std::size_t across_n = (x.n + tile - 1) / tile;
+  const std::size_t first_row = blockIdx.x / across_n * tile, first_column = blockIdx.x % across_n * tile;
   const unsigned row = threadIdx.x / across * each, column = threadIdx.x % across * each;
   const auto index = [&](unsigned i, unsigned j) { return (first_row + row + i) * x.n + first_column + column + j; };
   const auto inside = [&](unsigned i, unsigned j) { return first_row + row + i < x.m && first_column + column + j < x.n; };
@@ -111,10 +114,11 @@ bool is_plain_chain(const emu::Engine& engine, emu::Format a, emu::Format b) {
 }
 
 void start_chains(const InterpretedMatrices& product) {
-  const auto tiles = [](std::size_t extent) { return static_cast<unsigned>((extent + tile - 1) / tile); };
   const DeviceMatrices& x = product.matrices;
+  const std::size_t tiles = (x.m + tile - 1) / tile * ((x.n + tile - 1) / tile);
+  if (tiles > std::numeric_limits<int>::max()) throw Error("a product of so many outputs is too great for a GPU's grid");
   const bool wide = product.engine.accumulator == emu::float64;
-  launch("chains of fma", wide ? &chains<double> : &chains<float>, dim3(tiles(x.n), tiles(x.m)), dim3(threads), 0, product);
+  launch("chains of fma", wide ? &chains<double> : &chains<float>, dim3(static_cast<unsigned>(tiles)), dim3(threads), 0, product);
 }
 
 }  // namespace ulpscope::gpu::cuda

@@ -37,8 +37,8 @@ Accumulation find_accumulation(std::string_view engine, emu::Format in, emu::For
     throw Error("--promote " + std::to_string(promote) + ": engine " + found.name + " takes " + std::to_string(step) +
                 " products in a step; give a multiple of that");
   const bool named = !engine.starts_with("block:");
-  found.evidence =
-      emu::name_of(named ? emu::find_engine(emu::engine_name(engine), request).evidence : emu::Evidence::definition);
+  found.evidence = emu::name_of(named ? emu::evidence_of(emu::find_engine(emu::engine_name(engine), request), engine)
+                                      : emu::Evidence::definition);
   return found;
 }
 

@@ -85,6 +85,12 @@ TEST_CASE("tensor cores take fewer products where an instruction has fewer") {
   const Engine shorter = parse_engine("sm_90/mma:n=16", quarter);
   CHECK(shorter.products == 16);
   CHECK(shorter.stages[0].terms == 8);
+  CHECK(evidence_of(find_engine("sm_90", halves), "sm_90:n=8") == Evidence::device);
+  CHECK(evidence_of(find_engine("sm_90", halves), "sm_90:n=3") == Evidence::published);
+  CHECK(evidence_of(find_engine("sm_90", {float8_e5m2, float8_e5m2}), "sm_90:n=16") == Evidence::published);
+  CHECK(evidence_of(find_engine("sm_90/mma", quarter), "sm_90/mma:n=16") == Evidence::device);
+  CHECK(evidence_of(find_engine("sm_100", halves), "sm_100:n=8") == Evidence::published);
+  CHECK(evidence_of(find_engine("sm_80", halves), "sm_80") == Evidence::recordings);
   for (const EngineMode& mode : engine_modes()) {
     CAPTURE(mode.engine, mode.instruction);
     const bool tensor_core =

@@ -187,7 +187,7 @@ TEST_CASE("products that do not fit are refused") {
   ProductProblem problem =
       product_problem(mode_of("sm_90", emu::float16).model, emu::float16, emu::float16, {3, 4, 20}, Numbers::normal, 1);
   const auto emulator = gpu::cuda::make_device_emulator(0, 90);
-  std::vector<std::byte> d(3 * 4 * 4);
+  std::vector<std::byte> d(std::size_t{3} * 4 * 4);
 
   CHECK_THROWS_AS(emulator->multiply(problem.product, std::span(d).first(40)), Error);
   problem.product.promote = 24;

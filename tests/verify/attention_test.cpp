@@ -207,6 +207,26 @@ TEST_CASE("attention: roundings that are not declared are told from the wrong el
     }
 }
 
+TEST_CASE("attention: a fault of a few elements, or of everything, is not called a rounding", "[verify][attention]") {
+  const Problem in = make({.queries = 24, .keys = 40}, 1, emu::bfloat16, 5);
+  verify::Attention operation{.q = values({1, 2, 24, 16}, in.q),
+                              .k = values({1, 2, 40, 16}, in.k),
+                              .v = values({1, 2, 40, 8}, in.v),
+                              .last = {emu::float32}};
+  operation.q.format = emu::bfloat16;
+  const auto expectation = verify::expect_attention(operation);
+  const Kernel kernel{emu::float32};
+  const std::vector<float> right = kernel(in, emu::float32);
+  std::size_t wrong = 0;
+  std::vector<float> one = right, all = right;
+  one[7] += 1e-4F;
+  for (float& x : all) x *= 1.0012F;
+  CHECK(said_of_wrong(*expectation, one, emu::float32, wrong).empty());
+  CHECK(wrong == 1);
+  CHECK(said_of_wrong(*expectation, all, emu::float32, wrong).empty());
+  CHECK(wrong > 100);
+}
+
 TEST_CASE("attention: the radius encloses the exact value, and the precise value is it", "[verify][attention]") {
   for (const Causal causal : {Causal::none, Causal::top_left, Causal::bottom_right}) {
     for (const double size : {0.3, 1.0, 12.0}) {

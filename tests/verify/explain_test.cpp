@@ -146,7 +146,8 @@ TEST_CASE("parts of a split K that meet in a tree are named, with the command th
   REQUIRE(result.verdict == ExplainVerdict::explained);
   CHECK(result.findings.front().hypothesis.word() == x.word);
   CHECK(result.findings.front().matched == result.count);
-  CHECK(result.findings.front().hypothesis.causes.front().options == std::vector<verify::MatmulOption>{{"--engine", x.option}});
+  CHECK(result.findings.front().hypothesis.causes.front().options ==
+        std::vector<verify::MatmulOption>{{"--engine", x.option}, {"--split-k", "1"}});
 }
 
 TEST_CASE("numbers of tf32 with ties away from zero are told from others, in one chain and in a tree", "[verify]") {

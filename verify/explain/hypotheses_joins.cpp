@@ -18,7 +18,7 @@ std::vector<MatmulOption> as_split(const Claim& claim, std::size_t parts, const 
                                                  : "";
   if (*word == '\0' || claim.a() != claim.b() || claim.config.acc != emu::float32) return {};
   const std::string keys = ",k=" + std::to_string(claim.shape.k / parts) + ",join=" + join;
-  return {{"--engine", word + (":engine=" + claim.engine()) + keys}};
+  return {{"--engine", word + (":engine=" + claim.engine()) + keys}, {"--split-k", "1"}};
 }
 
 }  // namespace

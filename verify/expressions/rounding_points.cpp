@@ -115,11 +115,11 @@ struct Choices {
 };
 
 /// The orders that GPU and CPU libraries have, with sums in the arithmetic around them or in one of the formats.
-std::vector<ScanWords> scans_of(const std::vector<emu::Format>& formats) {
+std::vector<ScanWords> scans_of(const std::vector<emu::Format>& formats, emu::Format arithmetic) {
   std::vector<ScanWords> scans;
   for (const char* const order : {"in_turn", "sklansky:16", "sklansky:32", "sklansky:64", "sklansky:128", "sklansky:256",
                                   "sklansky:512", "sklansky:1024", "sklansky:2048"}) {
-    scans.push_back({order, {}});
+    if (emu::fits_float(arithmetic)) scans.push_back({order, {}});
     for (const emu::Format format : formats) scans.push_back({order, emu::format_name(format)});
   }
   return scans;
@@ -163,7 +163,7 @@ class PointSearch {
     std::vector<emu::Format> of_sums;
     for (const emu::Format format : formats) add_narrower(of_sums, format);
     add_narrower(of_sums, expression.last.out);
-    choices_.scans = scans_of(of_sums);
+    choices_.scans = scans_of(of_sums, expression.arithmetic.format);
     const PlaceFinder finder(lines_);
     places_ = finder.places(), uses_ = finder.uses();
     outputs_.resize(static_cast<std::size_t>(std::min(output.count(), most_elements)));
@@ -177,7 +177,7 @@ class PointSearch {
     const bool few = combinations(Kinds::definitions) <= most_combinations;
     if (few) combine(none, 0, Kinds::definitions);
     if (!few || (has_more() && !has_all_bits()))
-      combinations(Kinds::all) <= few_combinations ? combine(none, 0, Kinds::all) : climb(none);
+      combinations(Kinds::all) <= few_combinations ? combine(none, 0, Kinds::all) : climb_from(none);
     const RoundingPoints first = tried_[none];
     tried_.erase(none);
     for (auto& [choices, points] : tried_) search.points.push_back(std::move(points));
@@ -227,6 +227,15 @@ class PointSearch {
       choices[place] = choice;
       combine(choices, place + 1, kinds);
     }
+  }
+
+  /// From there, and from the best that was tried before.
+  void climb_from(const std::vector<std::size_t>& start) {
+    const auto best = std::max_element(tried_.begin(), tried_.end(), [](const auto& a, const auto& b) {
+                        return a.second.equal < b.second.equal;
+                      })->first;
+    climb(start);
+    if (best != start) climb(best);
   }
 
   /// One change after the other, the best each time.
@@ -327,12 +336,16 @@ std::string sentence_of(const RoundingSearch& search) {
     return fmt::format(
         "it rounds where the formula does: {} of {} elements are its value rounded once, the others within its bound",
         given.equal, search.count);
-  if (found != nullptr)
+  if (found != nullptr) {
+    const auto others = std::count_if(search.points.begin(), search.points.end(), [&](const RoundingPoints& points) {
+      return &points != found && points.beyond == 0 && points.equal == found->equal;
+    });
     return fmt::format(
-        "it is {}: {} of the elements are its value rounded once, all are within its bound; of the formula as it stands {} "
+        "it is {}{}: {} of the elements are its value rounded once, all are within its bound; of the formula as it stands {} "
         "are, and {} are beyond its bound",
-        found->formula, share_of(found->equal, search.count), share_of(given.equal, search.count),
-        share_of(given.beyond, search.count));
+        found->formula, others == 0 ? "" : fmt::format(", or {} others that this output does not tell from it", others),
+        share_of(found->equal, search.count), share_of(given.equal, search.count), share_of(given.beyond, search.count));
+  }
   const RoundingPoints& best = search.points.size() > 1 ? search.points[1] : given;
   return fmt::format("no roundings of intermediate results explain it: {} leaves {} of the elements beyond its bound",
                      best.formula, share_of(best.beyond, search.count));

@@ -70,6 +70,7 @@ class AttentionExpectation final : public RowExpectation {
   /// output.
   std::string diagnosis(std::span<const std::uint64_t> indices, std::span<const double> outputs,
                         const LastRounding& last) const override {
+    if (!may_be_roundings(indices, outputs)) return {};
     for (const Intermediates& undeclared : undeclared_roundings()) {
       const std::size_t right = right_with(undeclared, indices, outputs, last);
       if (const std::string found = right_if(right, indices.size(), words_of(undeclared)); !found.empty()) return found;
@@ -132,6 +133,20 @@ class AttentionExpectation final : public RowExpectation {
   }
 
   /// Roundings of scores and probabilities that are not declared and that kernels have, the rarer ones last.
+  /// Errors of roundings are many, and of either direction: a few are another fault, and so is a factor of everything.
+  bool may_be_roundings(std::span<const std::uint64_t> indices, std::span<const double> outputs) const {
+    constexpr std::size_t least = 16, one_in = 8;
+    std::size_t larger = 0, smaller = 0;
+    const auto width = static_cast<std::size_t>(shape_.width);
+    std::vector<Expected> elements(width);
+    for (std::size_t i = 0; i < indices.size(); ++i) {
+      const std::uint64_t query = indices[i] / width;
+      if (i == 0 || query != indices[i - 1] / width) row_with(query, {op_.scores, op_.probabilities}, elements);
+      const double exact = elements[indices[i] % width].value;
+      (std::fabs(outputs[i]) > std::fabs(exact) ? larger : smaller) += 1;
+    }
+    return indices.size() >= least && std::min(larger, smaller) * one_in >= indices.size();
+  }
   std::vector<Intermediates> undeclared_roundings() const {
     std::vector<emu::Format> formats;
     for (const std::optional<emu::Format> format : {op_.q.format, std::optional(op_.last.out)})
