@@ -120,3 +120,30 @@ TEST_CASE("extents and axes are not rounded", "[verify][expressions]") {
   for (const verify::RoundingPoints& points : search.points)
     CHECK(points.formula.find("extent(x) * 6 / 5, -1)") != std::string::npos);
 }
+
+TEST_CASE("running sums of float64 are searched without orders in that arithmetic", "[verify][expressions]") {
+  std::mt19937_64 random(9);
+  const std::vector<float> x = normals(random, 4 * 20, 1, emu::float32);
+  std::vector<float> out;
+  for (std::size_t i = 0; i < x.size(); ++i) out.push_back(i % 20 == 0 ? x[i] : out.back() + x[i]);
+  verify::Expression expression{.formula = "cumsum(x)", .inputs = {{"x", values({4, 20}, x)}}, .last = {emu::float32}};
+  expression.arithmetic.format = emu::float64;
+
+  const auto search = verify::search_rounding_points(expression, tensors::from_values("out", {4, 20}, out), {emu::float32});
+
+  REQUIRE(search.found() != nullptr);
+  CHECK(search.found()->formula.find("sums=\"float32\"") != std::string::npos);
+}
+
+TEST_CASE("orders that an output does not tell apart are counted", "[verify][expressions]") {
+  std::mt19937_64 random(10);
+  const std::vector<float> x = normals(random, 8 * 3, 1, bf16);
+  std::vector<float> out;
+  for (std::size_t i = 0; i < x.size(); ++i) out.push_back(i % 3 == 0 ? x[i] : as(bf16, out.back() + x[i]));
+  const auto search =
+      verify::search_rounding_points({.formula = "cumsum(x)", .inputs = {{"x", values({8, 3}, x)}}, .last = {bf16}},
+                                     tensors::from_values("out", {8, 3}, out), {bf16});
+
+  REQUIRE(search.found() != nullptr);
+  CHECK(verify::sentence_of(search).find(" others that this output does not tell from it") != std::string::npos);
+}
