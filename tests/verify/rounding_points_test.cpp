@@ -123,7 +123,7 @@ TEST_CASE("extents and axes are not rounded", "[verify][expressions]") {
 
 TEST_CASE("running sums of float64 are searched without orders in that arithmetic", "[verify][expressions]") {
   std::mt19937_64 random(9);
-  const std::vector<float> x = normals(random, 4 * 20, 1, emu::float32);
+  const std::vector<float> x = normals(random, std::size_t{4} * 20, 1, emu::float32);
   std::vector<float> out;
   for (std::size_t i = 0; i < x.size(); ++i) out.push_back(i % 20 == 0 ? x[i] : out.back() + x[i]);
   verify::Expression expression{.formula = "cumsum(x)", .inputs = {{"x", values({4, 20}, x)}}, .last = {emu::float32}};
@@ -137,7 +137,7 @@ TEST_CASE("running sums of float64 are searched without orders in that arithmeti
 
 TEST_CASE("orders that an output does not tell apart are counted", "[verify][expressions]") {
   std::mt19937_64 random(10);
-  const std::vector<float> x = normals(random, 8 * 3, 1, bf16);
+  const std::vector<float> x = normals(random, std::size_t{8} * 3, 1, bf16);
   std::vector<float> out;
   for (std::size_t i = 0; i < x.size(); ++i) out.push_back(i % 3 == 0 ? x[i] : as(bf16, out.back() + x[i]));
   const auto search =
