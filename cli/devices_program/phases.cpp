@@ -93,12 +93,15 @@ int small_check(const DevicesOptions& options) {
   return check_with(check, "small_check", options);
 }
 
+/// Whether it is a device without emulator, which is said.
+bool lacks_emulator(const gpu::Device& device) {
+  if (!device.emulator) conclude(device.description.id + " runs no emulator");
+  return device.emulator == nullptr;
+}
+
 int interpreter(const DevicesOptions& options) {
   const gpu::Device device = gpu::open_device(options.device);
-  if (!device.emulator) {
-    conclude(device.description.id + " runs no emulator");
-    return vacuous;
-  }
+  if (lacks_emulator(device)) return vacuous;
   const auto journal = journal_of(options);
   studies::DeviceInterpreterOptions interpreter;
   if (options.tests > 0) interpreter.tests = std::min(interpreter.tests, options.tests);
@@ -162,10 +165,7 @@ int probe(const DevicesOptions& options) {
 
 int emulation(const DevicesOptions& options) {
   const gpu::Device device = gpu::open_device(options.device);
-  if (!device.emulator) {
-    conclude(device.description.id + " runs no emulator");
-    return vacuous;
-  }
+  if (lacks_emulator(device)) return vacuous;
   const auto journal = journal_of(options);
   studies::DeviceEmulationConfig emulation;
   emulation.seed = options.seed;

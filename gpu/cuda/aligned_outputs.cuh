@@ -6,6 +6,7 @@
 
 #include "gpu/cuda/aligned_shared.cuh"
 #include "gpu/cuda/aligned_step.hpp"
+#include "gpu/cuda/thread_outputs.cuh"
 
 namespace ulpscope::gpu::cuda::aligned {
 
@@ -15,11 +16,7 @@ using Outputs = T[side_rows][side_columns];
 
 template <class F>
 __device__ __forceinline__ void for_each_output(F f) {
-#pragma unroll
-  for (unsigned i = 0; i < thread_rows; ++i) {
-#pragma unroll
-    for (unsigned j = 0; j < thread_columns; ++j) f(i, j);
-  }
+  for_each_of<thread_rows, thread_columns>(f);
 }
 
 /// What is not to be trusted, of all outputs of a thread.

@@ -9,6 +9,7 @@
 #include "gpu/cuda/chain_product.hpp"
 #include "gpu/cuda/runtime.hpp"
 #include "gpu/cuda/stored_codes.hpp"
+#include "gpu/cuda/thread_outputs.cuh"
 
 namespace ulpscope::gpu::cuda {
 namespace {
@@ -38,16 +39,6 @@ __device__ void load_tile(emu::Format format, const std::byte* codes, std::size_
   }
 }
 
-/// f(i, j) for a thread's outputs; every index is known when compiled, so that sums stay in registers.
-template <class F>
-__device__ __forceinline__ void for_each_output(F f) {
-#pragma unroll
-  for (unsigned i = 0; i < each; ++i) {
-#pragma unroll
-    for (unsigned j = 0; j < each; ++j) f(i, j);
-  }
-}
-
 /// A block of threads for a tile of outputs: the device's own fma, which is IEEE 754's.
 template <class Float>
 __global__ void __launch_bounds__(threads) chains(InterpretedMatrices product) {
@@ -63,7 +54,7 @@ __global__ void __launch_bounds__(threads) chains(InterpretedMatrices product) {
   const auto inside = [&](unsigned i, unsigned j) { return first_row + row + i < x.m && first_column + column + j < x.n; };
 
   ChainSums<Float> sums[each][each];
-  for_each_output([&](unsigned i, unsigned j) {
+  for_each_of<each, each>([&](unsigned i, unsigned j) {
     const bool has_c = x.c != nullptr && inside(i, j);
     const auto c = has_c ? static_cast<Float>(emu::decode(accumulator, load_stored(accumulator, x.c, index(i, j)))) : Float{0};
     sums[i][j].total = added ? c : Float{0};
@@ -76,11 +67,11 @@ __global__ void __launch_bounds__(threads) chains(InterpretedMatrices product) {
     const unsigned count = x.k - k < depth ? static_cast<unsigned>(x.k - k) : depth;
 #pragma unroll 1
     for (unsigned kk = 0; kk < count; ++kk) {
-      for_each_output(
+      for_each_of<each, each>(
           [&](unsigned i, unsigned j) { sums[i][j].sum = std::fma(a[kk][row + i], b[kk][column + j], sums[i][j].sum); });
       if (!added || !parts.ends_after(k + kk)) continue;
       const bool ends_chain = parts.ends_chain_after(k + kk);
-      for_each_output([&](unsigned i, unsigned j) {
+      for_each_of<each, each>([&](unsigned i, unsigned j) {
         ChainSums<Float>& s = sums[i][j];
         s.chain += s.sum;
         s.sum = 0;
@@ -90,7 +81,7 @@ __global__ void __launch_bounds__(threads) chains(InterpretedMatrices product) {
     }
     __syncthreads();
   }
-  for_each_output([&](unsigned i, unsigned j) {
+  for_each_of<each, each>([&](unsigned i, unsigned j) {
     if (!inside(i, j)) return;
     const Float result = added ? sums[i][j].total : sums[i][j].sum;
     const bool nan = result != result && !added;
@@ -118,7 +109,8 @@ void start_chains(const InterpretedMatrices& product) {
   const std::size_t tiles = (x.m + tile - 1) / tile * ((x.n + tile - 1) / tile);
   if (tiles > std::numeric_limits<int>::max()) throw Error("a product of so many outputs is too great for a GPU's grid");
   const bool wide = product.engine.accumulator == emu::float64;
-  launch("chains of fma", wide ? &chains<double> : &chains<float>, dim3(static_cast<unsigned>(tiles)), dim3(threads), 0, product);
+  launch("chains of fma", wide ? &chains<double> : &chains<float>, dim3(static_cast<unsigned>(tiles)), dim3(threads), 0,
+         product);
 }
 
 }  // namespace ulpscope::gpu::cuda
