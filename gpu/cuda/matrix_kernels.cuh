@@ -119,8 +119,8 @@ struct SquareOfInnerProducts {
   __device__ SquareOfInnerProducts(const DeviceInnerProducts& all_problems, std::size_t tile)
       : problem(all_problems),
         first(tile * size),
-        row(static_cast<std::size_t>(tile % squares_below) * size),
-        column(static_cast<std::size_t>(tile / squares_below % squares_beside) * size),
+        row(static_cast<int>(tile % squares_below) * size),
+        column(static_cast<int>(tile / squares_below % squares_beside) * size),
         turn(static_cast<int>(tile / (squares_below * squares_beside) % size)) {}
 
   /// The number of the inner product in a row or column; one that is not there for rows and columns without any.
