@@ -70,5 +70,10 @@ def to_fuzz(root, names):
     if any(name.startswith("tests/fuzz/") and name.endswith(("pp", "CMakeLists.txt")) for name in names):
         return sorted(readers(root))
     return sorted(reader for reader, parts in readers(root).items() if any(
-        name == part or os.path.splitext(name)[0] == os.path.splitext(part)[0] or name.startswith((f"tests/fuzz/corpus/{reader}/", f"tests/fuzz/dictionaries/{reader}."))
+        is_of(name, part) or name.startswith((f"tests/fuzz/corpus/{reader}/", f"tests/fuzz/dictionaries/{reader}."))
         for name in names for part in parts))
+
+
+def is_of(name, part):
+    """Whether a file is a part, its header or its source, or in it where that is a folder."""
+    return os.path.splitext(name)[0] == os.path.splitext(part)[0] or (part.endswith("/") and name.startswith(part))

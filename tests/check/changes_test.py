@@ -78,11 +78,12 @@ class Changes(unittest.TestCase):
         targets = re.findall(r'\{"(\w+)", read_\w+\}', (ROOT / "tests/fuzz/targets.hpp").read_text())
         self.assertGreater(len(targets), 10)
         self.assertEqual(sorted(readers), sorted(targets))
-        self.assertEqual([part for parts in readers.values() for part in parts if not (ROOT / part).is_file()], [])
+        self.assertEqual([part for parts in readers.values() for part in parts if not ((ROOT / part).is_dir() if part.endswith("/") else (ROOT / part).is_file())], [])
 
     def test_readers_are_fuzzed_for_their_files_headers_and_seeds(self):
         self.assertEqual(changes.to_fuzz(ROOT, ["requests/toml.hpp"]), ["study", "toml"])
         self.assertEqual(changes.to_fuzz(ROOT, ["tests/fuzz/corpus/csv/new.csv", "tests/fuzz/dictionaries/npz.dict"]), ["csv", "npz"])
+        self.assertEqual(changes.to_fuzz(ROOT, ["verify/expressions/new.cpp"]), ["formula"])
         self.assertEqual(changes.to_fuzz(ROOT, ["tests/fuzz/target.cpp"]), sorted(changes.readers(ROOT)))
         self.assertEqual(changes.to_fuzz(ROOT, ["README.md", "cli/main.cpp"]), [])
 
