@@ -47,8 +47,10 @@ tensors::Tensor tensor_of(Bytes bytes, const std::string& dtype, std::size_t ite
   const auto* const first = reinterpret_cast<const std::byte*>(owner->data());
   const std::span<const std::byte> all(first, owner->size());
   const bool floating = type.format.has_value();
-  auto source =
-      tensors::make_source({.owner = owner, .bytes = all, .dtype = type, .layout = layout_of(dtype, floating, item_bytes)});
+  auto source = tensors::make_source({.bytes = tensors::bytes_in_memory(all, owner),
+                                      .size = all.size(),
+                                      .dtype = type,
+                                      .layout = layout_of(dtype, floating, item_bytes)});
   return {std::move(label), {}, std::move(type), std::move(shape), std::move(source), {}};
 }
 

@@ -92,25 +92,27 @@ void on_field(void* text, std::size_t size, void* table) {
 }
 void on_row(int, void* table) { static_cast<Table*>(table)->end_row(); }
 
-/// The text without its byte order mark, which spreadsheets put before UTF-8.
-std::span<const std::byte> text_of(const FileBytes& file) {
-  const auto text = std::string_view(reinterpret_cast<const char*>(file.bytes.data()), file.bytes.size());
+/// Where the text begins: behind its byte order mark, which spreadsheets put before UTF-8.
+std::uint64_t begin_of(const FileBytes& file) {
+  const Piece start = file.bytes->piece(0, static_cast<std::size_t>(std::min<std::uint64_t>(file.bytes->size(), 3)));
+  const auto text = std::string_view(reinterpret_cast<const char*>(start.bytes.data()), start.bytes.size());
   if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff")) throw Error(file.name + ": is UTF-16; save it as UTF-8");
-  return file.bytes.subspan(text.starts_with("\xef\xbb\xbf") ? 3 : 0);
+  return text.starts_with("\xef\xbb\xbf") ? 3 : 0;
 }
 
 }  // namespace
 
 Tensor read_csv(const FileBytes& file) {
-  const std::span<const std::byte> text = text_of(file);
+  const std::uint64_t begin = begin_of(file), end = file.bytes->size();
   csv_parser parser;
   if (csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI | CSV_APPEND_NULL) != 0) throw std::bad_alloc();
   const std::unique_ptr<csv_parser, void (*)(csv_parser*)> guard(&parser, csv_free);
   Table table;
-  constexpr std::size_t piece = 1 << 16;
-  for (std::size_t at = 0; at < text.size() && table.problem.empty(); at += piece) {
-    const std::size_t size = std::min(piece, text.size() - at);
-    if (csv_parse(&parser, text.data() + at, size, on_field, on_row, &table) != size && table.problem.empty())
+  constexpr std::uint64_t most = 1 << 16;
+  for (std::uint64_t at = begin; at < end && table.problem.empty(); at += most) {
+    const Piece piece = file.bytes->piece(at, static_cast<std::size_t>(std::min(most, end - at)));
+    const std::size_t size = piece.bytes.size();
+    if (csv_parse(&parser, piece.bytes.data(), size, on_field, on_row, &table) != size && table.problem.empty())
       table.problem = "row " + std::to_string(table.row + 1) + ": " + csv_strerror(csv_error(&parser));
   }
   if (table.problem.empty() && csv_fini(&parser, on_field, on_row, &table) != 0)

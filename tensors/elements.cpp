@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstring>
 #include <limits>
+#include <mutex>
 #include <utility>
 
 #include "emu/bulk.hpp"
@@ -54,70 +55,97 @@ class Positions {
 class ByteSource final : public Source {
  public:
   explicit ByteSource(StoredElements stored)
-      : stored_(std::move(stored)),
-        bytes_(stored_.bytes),
-        format_(stored_.dtype.format),
-        layout_(stored_.layout),
-        positions_(stored_.column_major) {}
+      : stored_(std::move(stored)), format_(stored_.dtype.format), layout_(stored_.layout), positions_(stored_.column_major) {}
 
   void read(std::uint64_t first, std::span<float> out) const override { read_values(emu::float32, first, out); }
   void read(std::uint64_t first, std::span<double> out) const override { read_values(emu::float64, first, out); }
-  std::span<const float> floats(std::uint64_t first, std::size_t count) const override {
-    const bool aligned = reinterpret_cast<std::uintptr_t>(bytes_.data()) % alignof(float) == 0;
-    if (!is_native(emu::float32) || !aligned) return {};
-    return {reinterpret_cast<const float*>(bytes_.data()) + first, count};
+  FloatPiece floats(std::uint64_t first, std::size_t count) const override {
+    if (!is_native(emu::float32) || count == 0) return {};
+    const Piece piece = stored_.bytes->piece(stored_.first + first * sizeof(float), count * sizeof(float));
+    if (reinterpret_cast<std::uintptr_t>(piece.bytes.data()) % alignof(float) != 0) return {};
+    return {piece.owner, {reinterpret_cast<const float*>(piece.bytes.data()), count}};
   }
   void read_codes(std::uint64_t first, std::span<emu::Code> out) const override {
-    for (std::size_t i = 0; i < out.size(); ++i) out[i] = raw(positions_.of(first + i));
+    Reading from(*this, out.size());
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = from.raw(positions_.of(first + i));
     check();
   }
-  void check() const override {
-    if (stored_.check) stored_.check();
-  }
+  void check() const override { stored_.bytes->check(); }
 
  private:
+  /// The bytes of elements, while some are read.
+  class Reading {
+   public:
+    /// To read so many elements that follow each other; in Fortran order they lie anywhere.
+    Reading(const ByteSource& source, std::size_t count)
+        : stored_(source.stored_), layout_(source.layout_), cursor_(source.bytes(), ahead(source.layout_, count)) {}
+
+    /// The bytes of `count` elements from `position` on, of whole bytes each.
+    void copy(std::uint64_t position, std::span<std::byte> out) {
+      cursor_.copy(stored_.first + position * static_cast<std::uint64_t>(layout_.storage_bits / 8), out);
+    }
+    /// The element at a position.
+    std::uint64_t raw(std::uint64_t position) {
+      if (layout_.storage_bits < 8) return packed(position);
+      const auto size = static_cast<std::size_t>(layout_.storage_bits / 8);
+      const std::span<const std::byte> bytes = cursor_.at(stored_.first + position * size, size);
+      std::uint64_t word = 0;
+      for (std::size_t i = 0; i < size; ++i)
+        word |= std::to_integer<std::uint64_t>(bytes[layout_.big_endian ? size - 1 - i : i]) << (8 * i);
+      return word;
+    }
+
+   private:
+    static std::size_t ahead(Layout layout, std::size_t count) {
+      constexpr std::size_t least = std::size_t{1} << 12;
+      return std::clamp(count, least, largest_piece / 8) * static_cast<std::size_t>(layout.storage_bits) / 8;
+    }
+    std::uint64_t packed(std::uint64_t position) {
+      const std::uint64_t bit = position * static_cast<std::uint64_t>(layout_.storage_bits), byte = bit / 8;
+      const std::span<const std::byte> bytes = cursor_.at(stored_.first + byte, byte + 1 < stored_.size ? 2 : 1);
+      std::uint64_t two = std::to_integer<std::uint64_t>(bytes[0]);
+      if (bytes.size() > 1) two |= std::to_integer<std::uint64_t>(bytes[1]) << 8;
+      return two >> (bit % 8) & ((1U << layout_.storage_bits) - 1U);
+    }
+
+    const StoredElements& stored_;
+    Layout layout_;
+    Cursor cursor_;
+  };
+
+  /// Of all elements; in Fortran order, where neighbours lie far from each other, all in one piece.
+  const Bytes& bytes() const {
+    if (positions_.are_in_order()) return *stored_.bytes;
+    std::call_once(held_once_, [&] {
+      const Piece all = stored_.bytes->piece(0, static_cast<std::size_t>(stored_.first + stored_.size));
+      held_ = bytes_in_memory(all.bytes, all.owner);
+    });
+    return *held_;
+  }
+
   bool is_native(emu::Format format) const {
     return layout_.kind == Layout::Kind::floating && format_ == format && !layout_.big_endian && positions_.are_in_order();
   }
   template <class Float>
   void read_values(emu::Format native, std::uint64_t first, std::span<Float> out) const {
     emu::stop_if_asked();  // all who walk a tensor come by here, piece by piece
-    if (is_native(native))
-      copy(first, std::as_writable_bytes(out));
-    else
-      fill(first, out);
+    if (!out.empty()) {
+      Reading from(*this, out.size());
+      if (is_native(native))
+        from.copy(first, std::as_writable_bytes(out));
+      else
+        fill(from, first, out);
+    }
     check();
-  }
-  void copy(std::uint64_t first, std::span<std::byte> out) const {
-    if (out.empty()) return;
-    std::memcpy(out.data(), bytes_.data() + first * static_cast<std::size_t>(layout_.storage_bits / 8), out.size());
   }
 
   /// Codes of elements first, first + 1, ...
   template <class Word>
-  void copy_words(std::uint64_t first, std::span<Word> out) const {
-    if (positions_.are_in_order()) return copy(first, std::as_writable_bytes(out));
+  void copy_words(Reading& from, std::uint64_t first, std::span<Word> out) const {
+    if (positions_.are_in_order()) return from.copy(first, std::as_writable_bytes(out));
     positions_.for_each(first, out.size(), [&](std::size_t i, std::uint64_t position) {
-      std::memcpy(&out[i], bytes_.data() + position * sizeof(Word), sizeof(Word));
+      from.copy(position, std::as_writable_bytes(out.subspan(i, 1)));
     });
-  }
-
-  /// The element at a position in memory.
-  std::uint64_t raw(std::uint64_t index) const {
-    if (layout_.storage_bits < 8) return packed(index);
-    const auto size = static_cast<std::size_t>(layout_.storage_bits / 8);
-    const std::byte* const at = bytes_.data() + index * size;
-    std::uint64_t word = 0;
-    for (std::size_t i = 0; i < size; ++i)
-      word |= std::to_integer<std::uint64_t>(at[layout_.big_endian ? size - 1 - i : i]) << (8 * i);
-    return word;
-  }
-  std::uint64_t packed(std::uint64_t index) const {
-    const std::uint64_t bit = index * static_cast<std::uint64_t>(layout_.storage_bits);
-    const std::uint64_t byte = bit / 8;
-    std::uint64_t two = std::to_integer<std::uint64_t>(bytes_[byte]);
-    if (byte + 1 < bytes_.size()) two |= std::to_integer<std::uint64_t>(bytes_[byte + 1]) << 8;
-    return two >> (bit % 8) & ((1U << layout_.storage_bits) - 1U);
   }
 
   double value(std::uint64_t code) const {
@@ -133,31 +161,32 @@ class ByteSource final : public Source {
     return 0;
   }
   template <class Float>
-  void fill(std::uint64_t first, std::span<Float> out) const {
+  void fill(Reading& from, std::uint64_t first, std::span<Float> out) const {
     if (layout_.kind == Layout::Kind::floating && !layout_.big_endian) {
-      if (layout_.storage_bits == 8) return decode<std::uint8_t>(first, out);
-      if (layout_.storage_bits == 16) return decode<std::uint16_t>(first, out);
-      if (layout_.storage_bits == 32) return decode<std::uint32_t>(first, out);
+      if (layout_.storage_bits == 8) return decode<std::uint8_t>(from, first, out);
+      if (layout_.storage_bits == 16) return decode<std::uint16_t>(from, first, out);
+      if (layout_.storage_bits == 32) return decode<std::uint32_t>(from, first, out);
     }
-    for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<Float>(value(raw(positions_.of(first + i))));
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<Float>(value(from.raw(positions_.of(first + i))));
   }
 
   /// Codes of a word each, which need not be aligned in the file.
   template <class Word, class Float>
-  void decode(std::uint64_t first, std::span<Float> out) const {
+  void decode(Reading& from, std::uint64_t first, std::span<Float> out) const {
     std::array<Word, 1024> codes;
     for (std::size_t done = 0; done < out.size(); done += codes.size()) {
       const std::size_t size = std::min(codes.size(), out.size() - done);
-      copy_words(first + done, std::span(codes).first(size));
+      copy_words(from, first + done, std::span(codes).first(size));
       emu::decode(*format_, std::span<const Word>(codes).first(size), out.subspan(done, size));
     }
   }
 
   StoredElements stored_;
-  std::span<const std::byte> bytes_;
   std::optional<emu::Format> format_;
   Layout layout_;
   Positions positions_;
+  mutable std::once_flag held_once_;
+  mutable std::shared_ptr<const Bytes> held_;
 };
 
 class OpaqueSource final : public Source {
@@ -167,12 +196,14 @@ class OpaqueSource final : public Source {
   void read(std::uint64_t, std::span<float>) const override { throw Error(why_); }
   void read(std::uint64_t, std::span<double>) const override { throw Error(why_); }
   void read_codes(std::uint64_t first, std::span<emu::Code> out) const override {
-    const auto bytes = stored_.bytes.subspan(static_cast<std::size_t>(first), out.size());
-    std::transform(bytes.begin(), bytes.end(), out.begin(), [](std::byte b) { return std::to_integer<emu::Code>(b); });
+    if (out.empty()) return;
+    Cursor from(*stored_.bytes);
+    for (std::size_t i = 0; i < out.size(); ++i)
+      out[i] = std::to_integer<emu::Code>(from.at(stored_.first + first + i, 1).front());
     check();
   }
   void check() const override {
-    if (stored_.check) stored_.check();
+    if (stored_.bytes) stored_.bytes->check();
   }
 
  private:

@@ -4,12 +4,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "tensors/bytes.hpp"
 #include "tensors/tensor.hpp"
 
 namespace ulpscope::tensors {
@@ -23,14 +23,14 @@ struct Layout {
   bool big_endian = false;     ///< whole bytes only
 };
 
-/// Elements in memory.
+/// Elements in a file or in memory.
 struct StoredElements {
-  std::shared_ptr<const void> owner;             ///< keeps the bytes alive
-  std::span<const std::byte> bytes;              ///< of all elements
+  std::shared_ptr<const Bytes> bytes;            ///< among which they lie; null only where there are none
+  std::uint64_t first = 0;                       ///< where the first begins
+  std::uint64_t size = 0;                        ///< bytes of all of them
   DType dtype;                                   ///< what an element is
   Layout layout;                                 ///< how it is stored
   std::vector<std::uint64_t> column_major = {};  ///< the shape, where the first index runs fastest (Fortran order); else empty
-  std::function<void()> check = nullptr;         ///< throws where bytes that have been read cannot be believed
 };
 
 /// A source over them. @pre `bytes` holds all elements of the layout; for floating kinds dtype.format is set.

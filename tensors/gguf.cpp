@@ -32,9 +32,9 @@ constexpr std::array<std::uint64_t, 13> value_bytes{1, 1, 2, 2, 4, 4, 4, 1, 0, 0
 /// Blocks of small integers, decoded as they are read.
 class BlockSource final : public Source {
  public:
-  BlockSource(std::shared_ptr<const void> owner, std::span<const std::byte> bytes, const GgufType& type,
-              std::function<void()> check)
-      : owner_(std::move(owner)), bytes_(bytes), type_(type), check_(std::move(check)) {}
+  /// They begin at byte `begin` of the file.
+  BlockSource(std::shared_ptr<const Bytes> bytes, std::uint64_t begin, const GgufType& type)
+      : bytes_(std::move(bytes)), begin_(begin), type_(type) {}
 
   void read(std::uint64_t first, std::span<float> out) const override {
     visit(first, out.size(), [&](std::size_t at, std::span<const float> values) {
@@ -52,19 +52,18 @@ class BlockSource final : public Source {
       for (std::size_t i = 0; i < values.size(); ++i) out[at + i] = std::bit_cast<std::uint32_t>(values[i]);
     });
   }
-  void check() const override {
-    if (check_) check_();
-  }
+  void check() const override { bytes_->check(); }
 
  private:
   /// Calls use(place in the output, values) for the values from `first` on, by block.
   template <class Use>
   void visit(std::uint64_t first, std::size_t count, Use use) const {
     std::array<float, 256> values;
+    Cursor from(*bytes_);
     for (std::size_t done = 0; done < count;) {
       const std::uint64_t block = (first + done) / type_.elements;
       const auto in_block = static_cast<std::size_t>((first + done) % type_.elements);
-      type_.decode(bytes_.subspan(static_cast<std::size_t>(block) * type_.bytes, type_.bytes), values);
+      type_.decode(from.at(begin_ + block * type_.bytes, type_.bytes), values);
       const std::size_t size = std::min(type_.elements - in_block, count - done);
       use(done, std::span<const float>(values).subspan(in_block, size));
       done += size;
@@ -72,10 +71,9 @@ class BlockSource final : public Source {
     check();
   }
 
-  std::shared_ptr<const void> owner_;
-  std::span<const std::byte> bytes_;
+  std::shared_ptr<const Bytes> bytes_;
+  std::uint64_t begin_;
   const GgufType& type_;
-  std::function<void()> check_;
 };
 
 /// A tensor as the file lists it.
@@ -88,7 +86,7 @@ struct GgufEntry {
 
 class GgufReader {
  public:
-  explicit GgufReader(const FileBytes& file) : file_(file) {}
+  explicit GgufReader(const FileBytes& file) : file_(file), size_(file.bytes->size()), header_(*file.bytes) {}
 
   std::vector<Tensor> read() {
     if (text(magic.size()) != magic) fail("does not begin with GGUF; is it a .gguf file?");
@@ -105,7 +103,7 @@ class GgufReader {
       if (!names.insert(entries.back().name).second) fail("lists tensor '" + entries.back().name + "' twice");
     }
     const std::uint64_t begin = (at_ + alignment_ - 1) / alignment_ * alignment_;
-    data_ = file_.bytes.subspan(static_cast<std::size_t>(std::min<std::uint64_t>(begin, file_.bytes.size())));
+    data_begin_ = std::min(begin, size_);
     std::vector<Tensor> all;
     for (const GgufEntry& entry : entries) all.push_back(tensor_of(entry));
     if (all.empty()) fail("holds no tensors");
@@ -115,12 +113,15 @@ class GgufReader {
  private:
   [[noreturn]] void fail(const std::string& why) const { throw Error(emu::visible(file_.name + ": " + why)); }
 
-  /// The next bytes of the header.
-  std::string_view text(std::uint64_t size) {
-    if (size > file_.bytes.size() - at_) fail("ends in its header at byte " + std::to_string(file_.bytes.size()));
-    const auto begin = static_cast<std::size_t>(at_);
+  /// Goes beyond the next bytes of the header.
+  void skip(std::uint64_t size) {
+    if (size > size_ - at_) fail("ends in its header at byte " + std::to_string(size_));
     at_ += size;
-    return {reinterpret_cast<const char*>(file_.bytes.data()) + begin, static_cast<std::size_t>(size)};
+  }
+  /// The next bytes of the header, until more are asked for.
+  std::string_view text(std::size_t size) {
+    skip(size);
+    return {reinterpret_cast<const char*>(header_.at(at_ - size, size).data()), size};
   }
   template <class Number>
   Number number() {
@@ -133,24 +134,24 @@ class GgufReader {
   std::string name() {
     const auto size = number<std::uint64_t>();
     if (size > longest_name) fail("has a name of " + std::to_string(size) + " bytes");
-    return std::string(text(size));
+    return std::string(text(static_cast<std::size_t>(size)));
   }
 
   void skip_value(std::uint32_t type, int depth) {
     if (type == string_value) {
-      text(number<std::uint64_t>());
+      skip(number<std::uint64_t>());
     } else if (type == array_value) {
       if (depth == deepest_array) fail("has arrays of metadata in each other deeper than " + std::to_string(deepest_array));
       const auto of = number<std::uint32_t>();
       const auto count = number<std::uint64_t>();
       if (of < value_bytes.size() && value_bytes[of] != 0) {
-        if (count > (file_.bytes.size() - at_) / value_bytes[of]) fail("ends in its metadata");
-        text(count * value_bytes[of]);
+        if (count > (size_ - at_) / value_bytes[of]) fail("ends in its metadata");
+        skip(count * value_bytes[of]);
       } else {
         for (std::uint64_t i = 0; i < count; ++i) skip_value(of, depth + 1);
       }
     } else if (type < value_bytes.size()) {
-      text(value_bytes[type]);
+      skip(value_bytes[type]);
     } else {
       fail("has metadata of type " + std::to_string(type) + ", which there is not");
     }
@@ -188,8 +189,7 @@ class GgufReader {
       tensor.dtype.name = "ggml_type_" + std::to_string(entry.type);
       const std::string why = "type " + std::to_string(entry.type) + " of ggml is not known; known are " + gguf_types();
       tensor.opaque = Opaque{.why = why, .bytes = {}};
-      tensor.source =
-          make_opaque_source({file_.owner, {}, tensor.dtype, {}, {}, file_.check}, emu::visible(tensor.label + ": " + why));
+      tensor.source = make_opaque_source({file_.bytes, 0, 0, tensor.dtype, {}}, emu::visible(tensor.label + ": " + why));
       return tensor;
     }
     const std::uint64_t columns = entry.shape.empty() ? 1 : entry.shape.back();
@@ -197,26 +197,26 @@ class GgufReader {
       refuse("rows of " + std::to_string(columns) + " are no whole blocks of " + std::to_string(type->elements));
     const std::uint64_t bytes = *count / type->elements * type->bytes;
     if (entry.offset % alignment_ != 0) refuse("does not begin at a multiple of " + std::to_string(alignment_));
-    if (entry.offset > data_.size() || bytes > data_.size() - entry.offset)
+    if (entry.offset > size_ - data_begin_ || bytes > size_ - data_begin_ - entry.offset)
       refuse("its data end beyond the file; is it complete?");
-    const std::span<const std::byte> data =
-        data_.subspan(static_cast<std::size_t>(entry.offset), static_cast<std::size_t>(bytes));
+    const std::uint64_t begin = data_begin_ + entry.offset;
     tensor.dtype.name = type->name;
     if (type->decode != nullptr) {
       tensor.dtype.format = emu::float32;
       tensor.dtype.stored_bits = 8.0 * static_cast<double>(type->bytes) / static_cast<double>(type->elements);
-      tensor.source = std::make_shared<BlockSource>(file_.owner, data, *type, file_.check);
+      tensor.source = std::make_shared<BlockSource>(file_.bytes, begin, *type);
     } else {
       tensor.dtype.format = emu::parse_format(type->name);
-      tensor.source = make_source({file_.owner, data, tensor.dtype, *type->layout, {}, file_.check});
+      tensor.source = make_source({file_.bytes, begin, bytes, tensor.dtype, *type->layout});
     }
     return tensor;
   }
 
   const FileBytes& file_;
-  std::uint64_t at_ = 0;
+  std::uint64_t size_;
+  Cursor header_;
+  std::uint64_t at_ = 0, data_begin_ = 0;
   std::uint32_t alignment_ = 32;
-  std::span<const std::byte> data_;
 };
 
 }  // namespace

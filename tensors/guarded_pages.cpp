@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <mutex>
+#include <utility>
 
 namespace ulpscope::tensors {
 
@@ -16,14 +17,15 @@ namespace ulpscope::tensors {
 struct GuardedRange {
   std::atomic<std::uintptr_t> start = 0;
   std::atomic<std::size_t> size = 0;  ///< 0: not in use; set after `start`
-  std::atomic<bool> lost = false;
+  std::atomic<std::atomic<bool>*> lost = nullptr;
   GuardedRange* next = nullptr;  ///< set before the entry is in the list
 };
 
 namespace {
 
 static_assert(std::atomic<std::uintptr_t>::is_always_lock_free && std::atomic<std::size_t>::is_always_lock_free &&
-              std::atomic<bool>::is_always_lock_free && std::atomic<GuardedRange*>::is_always_lock_free);
+              std::atomic<bool>::is_always_lock_free && std::atomic<GuardedRange*>::is_always_lock_free &&
+              std::atomic<std::atomic<bool>*>::is_always_lock_free);
 
 std::atomic<GuardedRange*> ranges = nullptr;
 std::mutex changing;  // of the list; the handler does without
@@ -37,7 +39,7 @@ extern "C" void replace_lost_pages(int signal, siginfo_t* info, void*) {
     const std::size_t size = range->size.load();
     const std::uintptr_t start = range->start.load();
     if (address - start >= size) continue;
-    range->lost.store(true);  // before anyone can read a zero
+    range->lost.load()->store(true);  // before anyone can read a zero
     // NOLINTNEXTLINE(performance-no-int-to-ptr): an integer compares with any address
     void* const zeros = ::mmap(reinterpret_cast<void*>(start), size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
     if (zeros == MAP_FAILED) break;
@@ -61,14 +63,14 @@ void install_handler() {
 
 }  // namespace
 
-GuardedPages::GuardedPages(std::span<const std::byte> pages) {
+GuardedPages::GuardedPages(std::span<const std::byte> pages, std::shared_ptr<std::atomic<bool>> lost) : lost_(std::move(lost)) {
   install_handler();
   const std::lock_guard lock(changing);
   range_ = ranges.load();
   while (range_ != nullptr && range_->size.load() != 0) range_ = range_->next;
   const bool is_new = range_ == nullptr;
   if (is_new) range_ = new GuardedRange;
-  range_->lost.store(false);
+  range_->lost.store(lost_.get());
   range_->start.store(reinterpret_cast<std::uintptr_t>(pages.data()));
   range_->size.store(pages.size());
   if (!is_new) return;
@@ -77,7 +79,5 @@ GuardedPages::GuardedPages(std::span<const std::byte> pages) {
 }
 
 GuardedPages::~GuardedPages() { range_->size.store(0); }
-
-bool GuardedPages::lost() const noexcept { return range_->lost.load(); }
 
 }  // namespace ulpscope::tensors

@@ -212,6 +212,7 @@ void check_npy_size(const std::string& name, const NpyHeader& header, std::uint6
 
 StoredElements npy_elements(const NpyHeader& header) {
   StoredElements elements;
+  elements.size = header.data_bytes;
   elements.dtype = header.dtype;
   elements.layout = header.layout;
   if (header.fortran_order) elements.column_major = header.shape;
@@ -219,12 +220,16 @@ StoredElements npy_elements(const NpyHeader& header) {
 }
 
 Tensor read_npy(const FileBytes& file, std::optional<emu::Format> dtype) {
-  const NpyHeader header = parse_npy_header(file.name, file.bytes, dtype);
-  check_npy_size(file.name, header, file.bytes.size() - header.bytes);
+  const std::uint64_t size = file.bytes->size();
+  const auto start = [&](std::size_t bytes) {
+    return file.bytes->piece(0, static_cast<std::size_t>(std::min<std::uint64_t>(bytes, size)));
+  };
+  const Piece words = start(npy_header_bytes(file.name, start(npy_start_bytes).bytes));
+  const NpyHeader header = parse_npy_header(file.name, words.bytes, dtype);
+  check_npy_size(file.name, header, size - header.bytes);
   StoredElements elements = npy_elements(header);
-  elements.owner = file.owner;
-  elements.bytes = file.bytes.subspan(header.bytes);
-  elements.check = file.check;
+  elements.bytes = file.bytes;
+  elements.first = header.bytes;
   return {file.name, {}, header.dtype, header.shape, make_source(std::move(elements))};
 }
 

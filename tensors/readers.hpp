@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One reader per file format. Each takes the bytes of a whole file, which are not trusted, and `owner`, which keeps them
-// alive.
+// One reader per file format. Each takes the bytes of a whole file, which are not trusted.
 #pragma once
 
 #include <cstddef>
@@ -12,16 +11,15 @@
 #include <vector>
 
 #include "emu/error.hpp"
+#include "tensors/bytes.hpp"
 #include "tensors/tensor.hpp"
 
 namespace ulpscope::tensors {
 
 /// A file's bytes and the name to use in messages.
 struct FileBytes {
-  std::string name;                       ///< for messages
-  std::span<const std::byte> bytes;       ///< all of the file
-  std::shared_ptr<const void> owner;      ///< keeps the bytes alive
-  std::function<void()> check = nullptr;  ///< see StoredElements
+  std::string name;                    ///< for messages
+  std::shared_ptr<const Bytes> bytes;  ///< all of the file
 };
 
 /// The dtype of an array is not known; all else about it is.

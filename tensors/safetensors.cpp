@@ -56,9 +56,9 @@ class Reader {
 
   Tensor tensor_of(const Entry& entry) const {
     StoredElements elements;
-    elements.owner = file_.owner;
-    elements.bytes = data_.subspan(entry.begin, entry.end - entry.begin);
-    elements.check = file_.check;
+    elements.bytes = file_.bytes;
+    elements.first = data_begin_ + entry.begin;
+    elements.size = entry.end - entry.begin;
     Tensor tensor;
     tensor.label = file_.name + ":" + entry.name;
     tensor.name = entry.name;
@@ -77,18 +77,21 @@ class Reader {
   }
 
   json parse_header() {
-    const std::span<const std::byte> bytes = file_.bytes;
-    if (bytes.size() < length_bytes) fail("is too short for a safetensors file");
+    const std::uint64_t size = file_.bytes->size();
+    if (size < length_bytes) fail("is too short for a safetensors file");
+    const Piece start = file_.bytes->piece(0, length_bytes);
     std::uint64_t length = 0;
-    for (std::size_t i = 0; i < length_bytes; ++i) length |= std::to_integer<std::uint64_t>(bytes[i]) << (8 * i);
-    if (length > longest_header || length > bytes.size() - length_bytes)
-      fail("the header's length " + std::to_string(length) + " does not fit the file of " + std::to_string(bytes.size()) +
+    for (std::size_t i = 0; i < length_bytes; ++i) length |= std::to_integer<std::uint64_t>(start.bytes[i]) << (8 * i);
+    if (length > longest_header || length > size - length_bytes)
+      fail("the header's length " + std::to_string(length) + " does not fit the file of " + std::to_string(size) +
            " bytes; is it a safetensors file, and complete?");
     if (length > memory_limit() / memory_of_a_byte)
       fail("a header of " + std::to_string(length) + " bytes may take " + std::to_string(memory_of_a_byte) +
            " times as much memory, and tensors may take " + std::to_string(memory_limit()) + "; --max-memory SIZE allows more");
-    const auto text = std::string_view(reinterpret_cast<const char*>(bytes.data()) + length_bytes, length);
-    data_ = bytes.subspan(length_bytes + length);
+    const Piece header_bytes = file_.bytes->piece(length_bytes, static_cast<std::size_t>(length));
+    const auto text = std::string_view(reinterpret_cast<const char*>(header_bytes.bytes.data()), header_bytes.bytes.size());
+    data_begin_ = length_bytes + length;
+    data_size_ = size - data_begin_;
     if (!text.starts_with('{')) fail("malformed safetensors header: it does not begin with {");
     try {
       json header = emu::parse_json(text);
@@ -136,8 +139,8 @@ class Reader {
     const auto count = element_count(entry.shape);
     const auto size = !count ? std::nullopt : entry.type ? byte_size(*count, entry.type->layout) : entry.end - entry.begin;
     if (!size) refuse("the extents of the shape overflow when multiplied");
-    if (entry.begin > entry.end || entry.end > data_.size())
-      refuse("its data end at byte " + std::to_string(entry.end) + " of " + std::to_string(data_.size()));
+    if (entry.begin > entry.end || entry.end > data_size_)
+      refuse("its data end at byte " + std::to_string(entry.end) + " of " + std::to_string(data_size_));
     if (entry.end - entry.begin != *size)
       refuse("shape and dtype need " + std::to_string(*size) + " bytes, data_offsets give " +
              std::to_string(entry.end - entry.begin));
@@ -153,11 +156,11 @@ class Reader {
         fail("bytes " + std::to_string(position) + " to " + std::to_string(entry.begin) + " of the data belong to no tensor");
       position = entry.end;
     }
-    if (position != data_.size()) fail(std::to_string(data_.size() - position) + " bytes at the end belong to no tensor");
+    if (position != data_size_) fail(std::to_string(data_size_ - position) + " bytes at the end belong to no tensor");
   }
 
   const FileBytes& file_;
-  std::span<const std::byte> data_;
+  std::uint64_t data_begin_ = 0, data_size_ = 0;
 };
 
 }  // namespace

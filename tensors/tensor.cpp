@@ -50,7 +50,7 @@ template <class Read>
 auto read_mapped(const std::string& path, Read read) {
   const auto mapped = std::make_shared<const MappedFile>(path);
   try {
-    auto result = read(FileBytes{path, mapped->bytes(), mapped, [file = mapped.get()] { file->check(); }});
+    auto result = read(FileBytes{path, mapped});
     mapped->check();
     return result;
   } catch (const Error&) {
@@ -187,12 +187,13 @@ Tensor hold(std::string label, std::vector<std::uint64_t> shape, std::vector<Flo
   const auto owner = std::make_shared<const std::vector<Float>>(std::move(values));
   const DType dtype{emu::format_name(format), format};
   const Layout layout{Layout::Kind::floating, format.bits(), false};
-  return {std::move(label), {}, dtype, std::move(shape), make_source({owner, std::as_bytes(std::span(*owner)), dtype, layout})};
+  const auto bytes = bytes_in_memory(std::as_bytes(std::span(*owner)), owner);
+  return {std::move(label), {}, dtype, std::move(shape), make_source({bytes, 0, bytes->size(), dtype, layout})};
 }
 
 }  // namespace
 
-std::span<const float> Source::floats(std::uint64_t, std::size_t) const { return {}; }
+FloatPiece Source::floats(std::uint64_t, std::size_t) const { return {}; }
 void Source::check() const {}
 
 bool DType::fits_float() const {

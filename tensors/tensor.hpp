@@ -26,6 +26,12 @@ struct DType {
   bool fits_float() const;
 };
 
+/// Elements as they lie in a file, for as long as a copy of this lives.
+struct FloatPiece {
+  std::shared_ptr<const void> owner;  ///< keeps them in memory
+  std::span<const float> values;      ///< empty where there is no such memory
+};
+
 /// Where elements come from. Implementations are safe to read from several threads at once.
 class Source {
  public:
@@ -33,7 +39,7 @@ class Source {
   /// Values of elements [first, first + out.size()), row-major. Precondition: the dtype fits_float().
   virtual void read(std::uint64_t first, std::span<float> out) const = 0;
   /// The same without a copy; empty where no such memory exists.
-  virtual std::span<const float> floats(std::uint64_t first, std::size_t count) const;
+  virtual FloatPiece floats(std::uint64_t first, std::size_t count) const;
   /// read() for any dtype; 64-bit integers beyond 2^53 are rounded to nearest even.
   virtual void read(std::uint64_t first, std::span<double> out) const = 0;
   /// Codes of the elements, right-aligned; of integers the integers' own bits.

@@ -23,12 +23,14 @@ std::vector<float> transposed(const std::vector<float>& values, std::size_t rows
 
 tensors::Tensor tensor_of(const std::vector<float>& values, std::size_t rows, std::size_t columns) {
   const tensors::DType dtype{"float32", emu::float32};
-  return {
-      .label = {},
-      .name = {},
-      .dtype = dtype,
-      .shape = {rows, columns},
-      .source = tensors::make_source({.owner = {}, .bytes = std::as_bytes(std::span(values)), .dtype = dtype, .layout = {}})};
+  return {.label = {},
+          .name = {},
+          .dtype = dtype,
+          .shape = {rows, columns},
+          .source = tensors::make_source({.bytes = tensors::bytes_in_memory(std::as_bytes(std::span(values)), {}),
+                                          .size = values.size() * sizeof(float),
+                                          .dtype = dtype,
+                                          .layout = {}})};
 }
 
 /// A matrix with a row for each token, rounded and scaled back.

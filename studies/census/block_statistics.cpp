@@ -105,7 +105,7 @@ class Walk {
   void finish(std::uint64_t first) {
     for (std::size_t i = 0; i < blocks_.size(); ++i) {
       const Block& block = blocks_[i];
-      const ElementScale& scale = map_.block(static_cast<std::size_t>(first) + i);
+      const ElementScale scale = map_.block(static_cast<std::size_t>(first) + i);
       const double stored = is_nvfp4_ ? scale.numerator : scale.numerator / scale.denominator;
       if (!std::isnan(stored)) collected_.scales.push_back(static_cast<float>(stored));
       ++out_.blocks;

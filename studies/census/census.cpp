@@ -16,6 +16,7 @@
 #include "studies/census/binade_pass.hpp"
 #include "studies/census/exact_totals.hpp"
 #include "studies/census/round_and_count.hpp"
+#include "tensors/chunk.hpp"
 #include "tensors/parallel.hpp"
 
 namespace ulpscope::studies {
@@ -41,23 +42,6 @@ void for_each_chunk(const ElementRange& part, const CensusConfig& config, Partia
 }
 
 template <class Float>
-std::vector<Float> read_chunk(const tensors::Tensor& tensor, std::uint64_t first, std::size_t size) {
-  std::vector<Float> values(size);
-  tensor.source->read(first, std::span(values));
-  return values;
-}
-
-/// The values of a chunk: the file's own bytes where they are floats, else `read`.
-template <class Float>
-std::span<const Float> chunk_of(const tensors::Tensor& tensor, std::uint64_t first, std::size_t size,
-                                std::vector<Float>& read) {
-  if constexpr (std::is_same_v<Float, float>)
-    if (const std::span<const float> values = tensor.source->floats(first, size); !values.empty()) return values;
-  read = read_chunk<Float>(tensor, first, size);
-  return read;
-}
-
-template <class Float>
 std::vector<PartialSums> run_in_order(const tensors::Tensor& tensor, const std::vector<Job>& jobs, const CensusConfig& config,
                                       const ElementRange& part) {
   std::vector<PartialSums> totals(jobs.size());
@@ -65,11 +49,11 @@ std::vector<PartialSums> run_in_order(const tensors::Tensor& tensor, const std::
   for_each_chunk(
       part, config,
       [&](std::uint64_t first, std::size_t size) {
-        std::vector<Float> read;
-        const std::span<const Float> values = chunk_of(tensor, first, size, read);
+        const tensors::Chunk<Float> read(tensor, first, size);
         std::vector<ErrorSums> sums(jobs.size());
         for (std::size_t j = 0; j < jobs.size(); ++j)
-          sums[j] = round_and_count(values, first, jobs[j].format, jobs[j].scales, tensor.dtype, config.options, config.seed);
+          sums[j] =
+              round_and_count(read.values(), first, jobs[j].format, jobs[j].scales, tensor.dtype, config.options, config.seed);
         return sums;
       },
       [&](const std::vector<ErrorSums>& sums) {
@@ -97,8 +81,7 @@ std::vector<PartialSums> run_exactly(const tensors::Tensor& tensor, const std::v
   for_each_chunk(
       part, config,
       [&](std::uint64_t first, std::size_t size) {
-        std::vector<float> read;
-        passes.local().add(chunk_of(tensor, first, size, read), first);
+        passes.local().add(tensors::Chunk<float>(tensor, first, size).values(), first);
         return 0;
       },
       [](int) {});
@@ -161,7 +144,8 @@ ExponentCounts count_exponents(const tensors::Tensor& tensor, const CensusConfig
       part, config,
       [&](std::uint64_t first, std::size_t size) {
         ExponentCounts found;
-        for (const double x : read_chunk<double>(tensor, first, size)) {
+        const tensors::Chunk<double> read(tensor, first, size);
+        for (const double x : read.values()) {
           if (std::isnan(x))
             ++found.nan;
           else if (std::isinf(x))

@@ -8,7 +8,6 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
-#include <type_traits>
 #include <utility>
 
 #include "emu/bits.hpp"
@@ -18,6 +17,7 @@
 #include "emu/magnitude.hpp"
 #include "emu/names.hpp"
 #include "studies/census/in_order_kernels.hpp"
+#include "tensors/chunk.hpp"
 #include "tensors/parallel.hpp"
 
 namespace ulpscope::studies {
@@ -73,22 +73,18 @@ int mx_exponent(ScaleRule rule, emu::Format format, double amax) {
   }
 }
 
-ElementScale mx_scale(ScaleRule rule, emu::Format format, double amax) {
-  if (!std::isfinite(amax)) {
-    const double nan = std::numeric_limits<double>::quiet_NaN();  // a NaN scale makes the block NaN (MX 1.0, 6.3)
-    return {nan, 1, nan};
-  }
+/// What elements are multiplied by: a power of two of e8m0's, which are float32's.
+float mx_scale(ScaleRule rule, emu::Format format, double amax) {
+  if (!std::isfinite(amax)) return std::numeric_limits<float>::quiet_NaN();  // which makes the block NaN (MX 1.0, 6.3)
   const int exponent = std::clamp(mx_exponent(rule, format, amax), emu::e8m0.min_exponent(), emu::e8m0.max_exponent());
-  return plain(emu::power_of_two(-exponent));
+  return static_cast<float>(emu::power_of_two(-exponent));
 }
 
 /// NVFP4: `tensor_scale` is S_enc; the block's scale is stored in e4m3.
-ElementScale nvfp4_scale(emu::Format format, float tensor_scale, double amax) {
+float nvfp4_stored(emu::Format format, float tensor_scale, double amax) {
   const float target = static_cast<float>(emu::max_finite(format));
   const float wanted = static_cast<float>(amax) * (tensor_scale * (1.0F / target));
-  const auto stored = static_cast<float>(emu::round_to(emu::e4m3, wanted, {.policy = emu::Policy::saturating}).value);
-  const float encode = 1.0F / (stored * (1.0F / tensor_scale));
-  return {std::min(encode, float_max), stored, tensor_scale};
+  return static_cast<float>(emu::round_to(emu::e4m3, wanted, {.policy = emu::Policy::saturating}).value);
 }
 
 float nvfp4_tensor_scale(emu::Format format, double amax) {
@@ -98,26 +94,22 @@ float nvfp4_tensor_scale(emu::Format format, double amax) {
 }
 
 /// The greatest magnitude of neighbours.
-double greatest_of(std::span<const float> values) { return static_cast<double>(amax_of(values)); }
+float greatest_of(std::span<const float> values) { return amax_of(values); }
 double greatest_of(std::span<const double> values) { return emu::greatest_magnitude(values); }
 
-/// Calls act(first, values) for a part of a tensor, piece by piece, on `threads` threads.
+/// Calls act(first, values) for a part of a tensor, piece by piece, on `threads` threads, which stay near each other: a file is
+/// read from its beginning to its end.
 template <class Float, class Act>
 void for_each_piece(const tensors::Tensor& tensor, const ElementRange& part, int threads, Act act) {
-  constexpr std::uint64_t piece = 1 << 16;
-  tensors::for_each_index(static_cast<std::size_t>((part.count + piece - 1) / piece), threads, [&](std::size_t i) {
-    const std::uint64_t done = i * piece, first = part.first + done;
-    const auto size = static_cast<std::size_t>(std::min(piece, part.count - done));
-    std::vector<Float> read;
-    std::span<const Float> values;
-    if constexpr (std::is_same_v<Float, float>) values = tensor.source->floats(first, size);
-    if (values.empty()) {
-      read.resize(size);
-      tensor.source->read(first, std::span(read));
-      values = read;
-    }
-    act(first, values);
-  });
+  constexpr std::uint64_t piece = 1 << 16, at_once = piece << 9;
+  for (std::uint64_t begin = 0; begin < part.count; begin += at_once) {
+    const std::uint64_t end = std::min(begin + at_once, part.count);
+    tensors::for_each_index(static_cast<std::size_t>((end - begin + piece - 1) / piece), threads, [&](std::size_t i) {
+      const std::uint64_t done = begin + i * piece, first = part.first + done;
+      const auto size = static_cast<std::size_t>(std::min(piece, end - done));
+      act(first, tensors::Chunk<Float>(tensor, first, size).values());
+    });
+  }
   tensor.source->check();
 }
 
@@ -131,9 +123,10 @@ void for_each_piece(const tensors::Tensor& tensor, const ElementRange& part, int
 }
 
 /// Raises a number that others raise as well.
-void raise(double& number, double to) {
-  const std::atomic_ref<double> shared(number);
-  double known = shared.load(std::memory_order_relaxed);
+template <class Float>
+void raise(Float& number, Float to) {
+  const std::atomic_ref<Float> shared(number);
+  Float known = shared.load(std::memory_order_relaxed);
   while (known < to && !shared.compare_exchange_weak(known, to, std::memory_order_relaxed)) {
   }
 }
@@ -142,7 +135,8 @@ void raise(double& number, double to) {
 
 double amax_of(const tensors::Tensor& tensor) {
   double amax = 0;
-  for_each_piece(tensor, {0, tensor.count()}, 1, [&](std::uint64_t, auto values) { raise(amax, greatest_of(values)); });
+  for_each_piece(tensor, {0, tensor.count()}, 1,
+                 [&](std::uint64_t, auto values) { raise(amax, static_cast<double>(greatest_of(values))); });
   return amax;
 }
 
@@ -205,13 +199,10 @@ bool ScaleMap::lay_out(const Scaling& scaling, std::uint64_t count, std::uint64_
   const std::uint64_t rows = std::max<std::uint64_t>(count / columns_, 1);
   block_rows_ = rows;
   block_columns_ = columns_;
-  if (count == 0) {
-    scales_ = {ElementScale{}};
-    return false;
-  }
+  if (count == 0) return false;
   switch (scaling.rule) {
-    case ScaleRule::none: scales_ = {ElementScale{}}; return false;
-    case ScaleRule::number: scales_ = {plain(scaling.number)}; return false;
+    case ScaleRule::none: return false;
+    case ScaleRule::number: uniform_ = plain(scaling.number); return false;
     case ScaleRule::amax:
     case ScaleRule::pow2: break;
     case ScaleRule::row: block_rows_ = 1; break;
@@ -222,28 +213,35 @@ bool ScaleMap::lay_out(const Scaling& scaling, std::uint64_t count, std::uint64_
     default: block_rows_ = 1, block_columns_ = 32; break;
   }
   blocks_per_row_ = (columns_ + block_columns_ - 1) / block_columns_;
-  const std::uint64_t blocks = (rows + block_rows_ - 1) / block_rows_ * blocks_per_row_;
-  scales_.resize(static_cast<std::size_t>(blocks), ElementScale{0});  // `multiply` holds the block's amax until the end
+  blocks_ = (rows + block_rows_ - 1) / block_rows_ * blocks_per_row_;
+  stored_.resize(blocks());
   return true;
 }
 
-void ScaleMap::scale_by_amax(const Scaling& scaling, emu::Format format) {
+template <class Float>
+void ScaleMap::scale_by_amax(const Scaling& scaling, emu::Format format, std::span<const Float> amax) {
   const ScaleRule rule = scaling.rule;
-  if (scaling.shared_amax && !is_nvfp4(rule) && has_tensor_scale(rule)) scales_.front().multiply = *scaling.shared_amax;
-  double tensor_amax = scaling.shared_amax.value_or(0);
-  for (const ElementScale& scale : scales_) tensor_amax = std::max(tensor_amax, scale.multiply);
-  const float tensor_scale = nvfp4_tensor_scale(format, tensor_amax);
-  for (ElementScale& scale : scales_) {
-    const double amax = scale.multiply;
-    if (is_nvfp4(rule))
-      scale = nvfp4_scale(format, tensor_scale, amax);
-    else if (clamps(rule))
-      scale = mx_scale(rule, format, amax);
-    else if (rule == ScaleRule::pow2)
-      scale = plain(emu::power_of_two(floor_log2(static_cast<double>(amax_scale(format, amax)))));
-    else
-      scale = plain(static_cast<double>(amax_scale(format, amax)));
+  const bool is_shared = scaling.shared_amax && !is_nvfp4(rule) && has_tensor_scale(rule);
+  is_nvfp4_ = is_nvfp4(rule);
+  if (is_nvfp4_) {
+    const double of_blocks = amax.empty() ? 0 : static_cast<double>(*std::max_element(amax.begin(), amax.end()));
+    tensor_scale_ = nvfp4_tensor_scale(format, std::max(scaling.shared_amax.value_or(0), of_blocks));
   }
+  for (std::size_t i = 0; i < stored_.size(); ++i) {
+    const double of_block = is_shared ? *scaling.shared_amax : static_cast<double>(amax[i]);
+    if (is_nvfp4_)
+      stored_[i] = nvfp4_stored(format, tensor_scale_, of_block);
+    else if (clamps(rule))
+      stored_[i] = mx_scale(rule, format, of_block);
+    else if (rule == ScaleRule::pow2)
+      stored_[i] = static_cast<float>(emu::power_of_two(floor_log2(static_cast<double>(amax_scale(format, of_block)))));
+    else
+      stored_[i] = amax_scale(format, of_block);
+  }
+  if (!is_uniform()) return;
+  blocks_ = 0;  // for block() to make it
+  uniform_ = block(0);
+  blocks_ = 1;
 }
 
 ElementRange ScaleMap::in_blocks(const ElementRange& part) const noexcept {
@@ -262,26 +260,38 @@ ElementRange ScaleMap::in_blocks(const ElementRange& part) const noexcept {
 ScaleMap::ScaleMap(const Scaling& scaling, emu::Format format, const tensors::Tensor& tensor, int threads,
                    std::optional<ElementRange> part) {
   if (!lay_out(scaling, tensor.count(), tensor.shape.empty() ? 1 : tensor.shape.back())) return;
-  in_float_ = tensor.dtype.fits_float();
   const std::uint64_t count = tensor.count();
   ElementRange read = part && !has_tensor_scale(scaling.rule) ? in_blocks(*part) : ElementRange{0, count};
   read.count = std::min(read.count, count - read.first);
-  for_each_piece(tensor, read, threads, [&](std::uint64_t first, auto values) { take_amax(first, values); });
-  scale_by_amax(scaling, format);
+  in_float_ = tensor.dtype.fits_float();
+  if (in_float_) {
+    scale_by_amax(scaling, format, tensor, read, threads, std::span(stored_));
+  } else {
+    std::vector<double> amax(blocks());
+    scale_by_amax(scaling, format, tensor, read, threads, std::span(amax));
+  }
 }
 
 ScaleMap::ScaleMap(const Scaling& scaling, emu::Format format, std::span<const float> values, std::size_t columns) {
   if (!lay_out(scaling, values.size(), columns)) return;
   in_float_ = true;
-  take_amax(0, values);
-  scale_by_amax(scaling, format);
+  take_amax(0, values, std::span(stored_));
+  scale_by_amax(scaling, format, std::span<const float>(stored_));
 }
 
 template <class Float>
-void ScaleMap::take_amax(std::uint64_t first, std::span<const Float> values) {
+void ScaleMap::scale_by_amax(const Scaling& scaling, emu::Format format, const tensors::Tensor& tensor,
+                             const ElementRange& read, int threads, std::span<Float> amax) {
+  for_each_piece<Float>(tensor, read, threads,
+                        [&](std::uint64_t first, std::span<const Float> values) { take_amax(first, values, amax); });
+  scale_by_amax(scaling, format, std::span<const Float>(amax));
+}
+
+template <class Float>
+void ScaleMap::take_amax(std::uint64_t first, std::span<const Float> values, std::span<Float> amax) const {
   for_each_block(first, values.size(), [&](std::uint64_t at, std::uint64_t count, std::size_t block) {
-    raise(scales_[block].multiply,
-          greatest_of(values.subspan(static_cast<std::size_t>(at - first), static_cast<std::size_t>(count))));
+    raise(amax[block], static_cast<Float>(
+                           greatest_of(values.subspan(static_cast<std::size_t>(at - first), static_cast<std::size_t>(count)))));
   });
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -104,16 +105,21 @@ class ScaleMap {
   std::uint64_t block_columns() const noexcept { return block_columns_; }
   ///@}
   /// A scale by its number.
-  const ElementScale& block(std::size_t number) const noexcept { return scales_[number]; }
+  ElementScale block(std::size_t number) const noexcept {
+    if (is_uniform()) return uniform_;
+    const float stored = stored_[number];
+    if (is_nvfp4_) return nvfp4(stored, tensor_scale_);
+    return {static_cast<double>(stored), 1, static_cast<double>(stored)};
+  }
   /// How many scales there are.
-  std::size_t blocks() const noexcept { return scales_.size(); }
+  std::size_t blocks() const noexcept { return static_cast<std::size_t>(blocks_); }
   /// Whether all elements have one scale.
-  bool is_uniform() const noexcept { return blocks() == 1; }
+  bool is_uniform() const noexcept { return blocks_ == 1; }
   /// That scale. Precondition: is_uniform().
-  const ElementScale& uniform() const noexcept { return scales_.front(); }
+  const ElementScale& uniform() const noexcept { return uniform_; }
   /// What `rule` has for the whole tensor (has_tensor_scale()); else 1.
   double of_tensor(ScaleRule rule) const noexcept {
-    return is_nvfp4(rule) ? scales_.front().denominator : has_tensor_scale(rule) ? uniform().multiply : 1;
+    return is_nvfp4(rule) ? static_cast<double>(tensor_scale_) : has_tensor_scale(rule) ? uniform().multiply : 1;
   }
   /// Whether products are formed in float32, as the kernels that publish the rule do.
   bool multiplies_in_float() const noexcept { return in_float_; }
@@ -121,8 +127,8 @@ class ScaleMap {
   std::optional<int> log2_uniform() const noexcept;
   /// The scale of element `index` (row-major), and of how many from there on.
   struct Run {
-    const ElementScale& scale;  ///< of each of them
-    std::uint64_t count;        ///< how many elements from `index` on, in row-major order
+    ElementScale scale;   ///< of each of them
+    std::uint64_t count;  ///< how many elements from `index` on, in row-major order
   };
   /// The scale at an element, and how far it reaches.
   Run run(std::uint64_t index) const noexcept;
@@ -130,10 +136,10 @@ class ScaleMap {
   template <class Act>
   void for_each_run(std::uint64_t first, std::uint64_t count, Act act) const {
     for_each_block(first, count,
-                   [&](std::uint64_t at, std::uint64_t size, std::size_t block) { act(at, size, scales_[block]); });
+                   [&](std::uint64_t at, std::uint64_t size, std::size_t number) { act(at, size, block(number)); });
   }
   /// The scale of element `index`.
-  const ElementScale& at(std::uint64_t index) const noexcept { return scales_[block_of(index)]; }
+  ElementScale at(std::uint64_t index) const noexcept { return block(block_of(index)); }
 
  private:
   std::size_t block_of(std::uint64_t index) const noexcept;
@@ -159,17 +165,29 @@ class ScaleMap {
   }
   /// What lies in the blocks that a part touches.
   ElementRange in_blocks(const ElementRange& part) const noexcept;
-  /// Raises the magnitudes that stand in the places of scales to those of elements from `first` on.
+  /// The scale of a block whose own, of e4m3, is `stored`, below that of the tensor.
+  static ElementScale nvfp4(float stored, float tensor_scale) noexcept {
+    const float encode = 1.0F / (stored * (1.0F / tensor_scale));
+    return {static_cast<double>(std::min(encode, std::numeric_limits<float>::max())), static_cast<double>(stored),
+            static_cast<double>(tensor_scale)};
+  }
+  /// Raises the greatest magnitudes of blocks to those of elements from `first` on.
   template <class Float>
-  void take_amax(std::uint64_t first, std::span<const Float> values);
+  void take_amax(std::uint64_t first, std::span<const Float> values, std::span<Float> amax) const;
   /// Lays blocks out over rows of `columns`. @returns whether their scales follow from the elements
   bool lay_out(const Scaling& scaling, std::uint64_t count, std::uint64_t columns);
-  /// Scales from the greatest magnitudes that stand in their places.
-  void scale_by_amax(const Scaling& scaling, emu::Format format);
+  /// Scales from the greatest magnitudes of blocks, which may stand in the places of what is stored.
+  template <class Float>
+  void scale_by_amax(const Scaling& scaling, emu::Format format, std::span<const Float> amax);
+  template <class Float>
+  void scale_by_amax(const Scaling& scaling, emu::Format format, const tensors::Tensor& tensor, const ElementRange& read,
+                     int threads, std::span<Float> amax);
 
-  std::uint64_t columns_ = 1, block_rows_ = 1, block_columns_ = 1, blocks_per_row_ = 1;
-  bool in_float_ = false;
-  std::vector<ElementScale> scales_;
+  std::uint64_t columns_ = 1, block_rows_ = 1, block_columns_ = 1, blocks_per_row_ = 1, blocks_ = 1;
+  bool in_float_ = false, is_nvfp4_ = false;
+  float tensor_scale_ = 1;     ///< of NVFP4
+  ElementScale uniform_;       ///< where there is one block
+  std::vector<float> stored_;  ///< of each block what its scale follows from: four bytes, for a tensor may have 2^30 blocks
 };
 
 }  // namespace ulpscope::studies

@@ -18,7 +18,7 @@ QuantizedTensor::QuantizedTensor(const tensors::Tensor& tensor, emu::Format form
     scale_shape_ = {map_.blocks() / map_.blocks_per_row(), map_.blocks_per_row()};
   if (map_.is_uniform() && scaling.rule <= ScaleRule::pow2) scale_shape_.clear();
   for (std::size_t i = 0; i < map_.blocks(); ++i) {
-    const ElementScale& scale = map_.block(i);
+    const ElementScale scale = map_.block(i);
     scales_.push_back(two_levels ? static_cast<float>(scale.numerator)
                                  : static_cast<float>(scale.numerator / scale.denominator));
     if (two_levels) tensor_scale_ = static_cast<float>(scale.denominator);

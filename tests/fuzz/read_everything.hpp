@@ -37,7 +37,7 @@ void read_everything(const std::uint8_t* data, std::size_t size, Read read) {
   const auto owner = std::make_shared<std::vector<std::byte>>(size);
   std::copy_n(reinterpret_cast<const std::byte*>(data), size, owner->begin());
   try {
-    touch(read(ulpscope::tensors::FileBytes{"input", *owner, owner}));
+    touch(read(ulpscope::tensors::FileBytes{"input", ulpscope::tensors::bytes_in_memory(*owner, owner)}));
   } catch (const ulpscope::Error&) {
   }
 }

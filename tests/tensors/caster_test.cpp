@@ -47,8 +47,7 @@ tensors::Tensor tensor_of(const std::vector<std::uint64_t>& values, const std::s
       "{'descr': '<" + dtype + "', 'fortran_order': False, 'shape': (" + std::to_string(values.size()) + ",), }\n";
   std::string bytes = std::string("\x93NUMPY\x01\x00", 8) + static_cast<char>(dictionary.size()) + '\0' + dictionary;
   bytes.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(Integer));
-  const auto owner = std::make_shared<const std::string>(std::move(bytes));
-  return tensors::read_npy({"x.npy", std::as_bytes(std::span(*owner)), owner}, {});
+  return tensors::read_npy({"x.npy", tensors::bytes_in_memory(std::move(bytes))}, {});
 }
 
 }  // namespace

@@ -22,8 +22,7 @@ using namespace ulpscope;
 namespace {
 
 tensors::FileBytes file_of(const std::string& name, const std::string& bytes) {
-  const auto owner = std::make_shared<const std::string>(bytes);
-  return {name, std::as_bytes(std::span(*owner)), owner};
+  return {name, tensors::bytes_in_memory(bytes)};
 }
 
 std::string npy(const std::string& dictionary, std::size_t data_bytes) {

@@ -95,7 +95,7 @@ void take_out(ScaleRule rule, const studies::ScaleMap& map, const ScaleLayout& l
   out.values.resize(out.layout.lines * layout.products);
   for (std::size_t i = 0; i < out.values.size(); ++i) {
     const std::size_t line = i / layout.products, column = i % layout.products;
-    const studies::ElementScale& scale = map.block((by_line ? line / layout.line_block : line) * layout.products + column);
+    const studies::ElementScale scale = map.block((by_line ? line / layout.line_block : line) * layout.products + column);
     if (two_levels) out.whole = 1.0F / static_cast<float>(scale.denominator);
     out.values[i] = static_cast<float>(two_levels ? scale.numerator : scale.numerator / scale.denominator);
   }

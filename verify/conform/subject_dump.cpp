@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // A file of results as a subject.
-#include <cstring>
 #include <filesystem>
 
 #include "emu/error.hpp"
@@ -21,15 +20,15 @@ class RawDump final : public Subject {
  public:
   RawDump(const std::string& path, const Questions& questions) : file_(path), questions_(questions) {
     const std::uint64_t asked = questions.end - questions.first, wanted = asked * word_bytes(questions.to);
-    if (file_.bytes().size() != wanted)
-      throw Error(path + ": has " + std::to_string(file_.bytes().size()) + " bytes; " + counted(asked, questions.to) + " are " +
+    if (file_.size() != wanted)
+      throw Error(path + ": has " + std::to_string(file_.size()) + " bytes; " + counted(asked, questions.to) + " are " +
                   std::to_string(wanted));
   }
   bool in_order() const override { return false; }
   void results(std::uint64_t first, const Words&, Words& results) override {
     const std::span<std::byte> out = results.bytes();
     const std::uint64_t at = (first - questions_.first) * word_bytes(questions_.to);
-    if (!out.empty()) std::memcpy(out.data(), file_.bytes().data() + at, out.size());
+    tensors::Cursor(file_, out.size()).copy(at, out);
     file_.check();
   }
 

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// libzip reads the archive by a source of our own: a mapping of the whole file would take as many addresses as it has bytes.
+#include "tensors/npz_archive.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "emu/error.hpp"
+
+namespace ulpscope::tensors {
+namespace {
+
+std::string message_of(zip_error_t& error) {
+  std::string text = zip_error_strerror(&error);
+  zip_error_fini(&error);
+  return text;
+}
+
+/// What libzip asks for the bytes of the archive.
+struct ArchiveReader {
+  std::shared_ptr<const Bytes> bytes;
+  std::uint64_t at = 0;
+  zip_error_t error{};
+};
+
+zip_int64_t read_archive(ArchiveReader& reader, void* data, zip_uint64_t wanted) {
+  const std::uint64_t size = std::min<std::uint64_t>({wanted, reader.bytes->size() - reader.at, largest_piece});
+  try {
+    if (size != 0)
+      std::memcpy(data, reader.bytes->piece(reader.at, static_cast<std::size_t>(size)).bytes.data(),
+                  static_cast<std::size_t>(size));
+  } catch (const std::exception&) {  // no exception leaves: libzip is C, and who asked it calls check()
+    zip_error_set(&reader.error, ZIP_ER_READ, 0);
+    return -1;
+  }
+  reader.at += size;
+  return static_cast<zip_int64_t>(size);
+}
+
+zip_int64_t seek_archive(ArchiveReader& reader, void* data, zip_uint64_t length) {
+  const zip_int64_t to = zip_source_seek_compute_offset(reader.at, reader.bytes->size(), data, length, &reader.error);
+  if (to < 0) return -1;
+  reader.at = static_cast<std::uint64_t>(to);
+  return 0;
+}
+
+zip_int64_t archive_stat(const ArchiveReader& reader, void* data) {
+  auto* const out = static_cast<zip_stat_t*>(data);
+  zip_stat_init(out);
+  out->size = reader.bytes->size();
+  out->valid |= ZIP_STAT_SIZE;
+  return sizeof *out;
+}
+
+zip_int64_t answer_zip(void* state, void* data, zip_uint64_t length, zip_source_cmd_t command) {
+  auto* const reader = static_cast<ArchiveReader*>(state);
+  switch (command) {
+    case ZIP_SOURCE_OPEN: reader->at = 0; return 0;
+    case ZIP_SOURCE_READ: return read_archive(*reader, data, length);
+    case ZIP_SOURCE_CLOSE: return 0;
+    case ZIP_SOURCE_STAT: return archive_stat(*reader, data);
+    case ZIP_SOURCE_ERROR: return zip_error_to_data(&reader->error, data, length);
+    case ZIP_SOURCE_FREE: delete reader; return 0;
+    case ZIP_SOURCE_SEEK: return seek_archive(*reader, data, length);
+    case ZIP_SOURCE_TELL: return static_cast<zip_int64_t>(reader->at);
+    case ZIP_SOURCE_SUPPORTS:
+      return zip_source_make_command_bitmap(ZIP_SOURCE_OPEN, ZIP_SOURCE_READ, ZIP_SOURCE_CLOSE, ZIP_SOURCE_STAT,
+                                            ZIP_SOURCE_ERROR, ZIP_SOURCE_FREE, ZIP_SOURCE_SEEK, ZIP_SOURCE_TELL,
+                                            ZIP_SOURCE_SUPPORTS, -1);
+    default: zip_error_set(&reader->error, ZIP_ER_OPNOTSUPP, 0); return -1;
+  }
+}
+
+}  // namespace
+
+NpzArchive::NpzArchive(FileBytes bytes) : file_(std::move(bytes)) {
+  zip_error_t error;
+  zip_error_init(&error);
+  auto reader = std::make_unique<ArchiveReader>(ArchiveReader{file_.bytes});
+  zip_source_t* const source = zip_source_function_create(answer_zip, reader.get(), &error);
+  if (source == nullptr) throw Error(file_.name + ": " + message_of(error));
+  static_cast<void>(reader.release());  // the source's, which frees it
+  zip_ = zip_open_from_source(source, ZIP_RDONLY | ZIP_CHECKCONS, &error);
+  if (zip_ == nullptr) {
+    zip_source_free(source);
+    throw Error(file_.name + ": is not a readable .npz (zip) file: " + message_of(error));
+  }
+  zip_error_fini(&error);
+}
+
+NpzArchive::~NpzArchive() { zip_discard(zip_); }
+
+NpzStream::NpzStream(const NpzArchive& archive, std::uint64_t index, std::string name)
+    : name_(std::move(name)), member_(zip_fopen_index(archive.zip(), index, 0)) {
+  if (member_ == nullptr) throw Error(name_ + ": " + zip_strerror(archive.zip()));
+}
+
+NpzStream::~NpzStream() { zip_fclose(member_); }
+
+std::size_t NpzStream::read(std::span<std::byte> out) {
+  std::size_t done = 0;
+  while (done < out.size()) {
+    const std::size_t wanted = std::min(out.size() - done, std::size_t{1} << 20);
+    const zip_int64_t got = zip_fread(member_, out.data() + done, wanted);
+    if (got < 0) throw Error(name_ + ": damaged member: " + zip_file_strerror(member_));
+    if (got == 0) break;
+    done += static_cast<std::size_t>(got);
+  }
+  return done;
+}
+
+std::uint64_t NpzStream::skip(std::uint64_t count) {
+  std::vector<std::byte> scratch(static_cast<std::size_t>(std::min<std::uint64_t>(count, std::uint64_t{1} << 18)));
+  std::uint64_t done = 0;
+  while (done < count) {
+    const std::size_t got =
+        read(std::span(scratch).first(static_cast<std::size_t>(std::min<std::uint64_t>(count - done, scratch.size()))));
+    if (got == 0) break;
+    done += got;
+  }
+  return done;
+}
+
+}  // namespace ulpscope::tensors
