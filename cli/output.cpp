@@ -45,7 +45,28 @@ Rendering rendering_of(const CommonOptions& options) {
 }
 
 void print(const reports::Table& table, const CommonOptions& options, std::size_t key_columns) {
-  print_chosen(chosen(table, options), options, key_columns);
+  if (options.where.empty() && options.sort.empty())
+    print_chosen(table, options, key_columns);
+  else
+    print_chosen(chosen(table, options), options, key_columns);
+}
+
+void print_parts(std::size_t parts, const std::function<reports::Table(std::size_t)>& part, const CommonOptions& options,
+                 std::size_t key_columns) {
+  reports::Table all;
+  if (rendering_of(options) != Rendering::csv || !options.sort.empty() || !options.rows.empty()) {
+    for (std::size_t i = 0; i < parts; ++i) all.append(part(i));
+    return print(all, options, key_columns);
+  }
+  std::size_t rows = 0, kept = 0;
+  for (std::size_t i = 0; i < parts; ++i) {
+    reports::Table here = part(i);
+    rows += here.rows.size();
+    if (!options.where.empty()) here = kept_of(here, options);
+    kept += here.rows.size();
+    print(i == 0 ? reports::to_csv(here) : reports::csv_rows(here));
+  }
+  if (kept == 0) remark_none(rows);
 }
 
 void print_chosen(const reports::Table& table, const CommonOptions& options, std::size_t key_columns) {
@@ -53,8 +74,11 @@ void print_chosen(const reports::Table& table, const CommonOptions& options, std
   const std::size_t most = most_rows(options, text_on_terminal ? default_rows : 0);
   if (rendering_of(options) == Rendering::text)
     return print(reports::to_text(table, {.width = terminal_width(), .max_rows = most, .key_columns = key_columns}));
-  const reports::Table first = first_rows(table, most);
-  print(rendering_of(options) == Rendering::csv ? reports::to_csv(first) : reports::to_json(first));
+  const auto render = [&](const reports::Table& rows) {
+    return rendering_of(options) == Rendering::csv ? reports::to_csv(rows) : reports::to_json(rows);
+  };
+  const bool all = most == 0 || most >= table.rows.size();
+  print(all ? render(table) : render(first_rows(table, most)));
 }
 
 std::string json_of(const reports::Table& chosen, const CommonOptions& options) {

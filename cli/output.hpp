@@ -24,6 +24,11 @@ Rendering rendering_of(const CommonOptions& options);
 /// @throws ulpscope::Error when it cannot be written
 void print(const reports::Table& table, const CommonOptions& options, std::size_t key_columns);
 
+/// The same of one table that comes in parts, of which CSV that is not sorted needs one at a time: there may be millions of
+/// rows. Each is asked for once, in order, and all are there.
+void print_parts(std::size_t parts, const std::function<reports::Table(std::size_t)>& part, const CommonOptions& options,
+                 std::size_t key_columns);
+
 /// The same of rows that are chosen already (cli/rows.hpp): at most --rows of them.
 void print_chosen(const reports::Table& table, const CommonOptions& options, std::size_t key_columns);
 

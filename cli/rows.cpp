@@ -64,8 +64,7 @@ reports::Selection about(const reports::Table& table, const std::vector<reports:
 
 std::vector<std::size_t> rows_of(const reports::Table& table, const reports::Selection& selection) {
   std::vector<std::size_t> rows = selected(table, selection);
-  if (rows.empty() && !table.rows.empty())
-    remark("--where leaves none of " + std::to_string(table.rows.size()) + (table.rows.size() == 1 ? " row" : " rows"));
+  if (rows.empty()) remark_none(table.rows.size());
   return rows;
 }
 
@@ -102,6 +101,16 @@ std::vector<std::size_t> chosen_rows(const reports::Table& table, const CommonOp
 
 reports::Table chosen(const reports::Table& table, const CommonOptions& options) {
   return reports::rows_of(table, chosen_rows(table, options));
+}
+
+reports::Table kept_of(const reports::Table& part, const CommonOptions& options) {
+  const reports::Selection selection = selection_of(options);
+  check_columns({&part}, selection);
+  return reports::rows_of(part, selected(part, selection));
+}
+
+void remark_none(std::size_t rows) {
+  if (rows != 0) remark("--where leaves none of " + std::to_string(rows) + (rows == 1 ? " row" : " rows"));
 }
 
 std::vector<reports::Table> chosen_together(const std::vector<reports::Table>& tables, const CommonOptions& options) {

@@ -32,6 +32,12 @@ std::vector<std::size_t> chosen_rows(const reports::Table& table, const CommonOp
 /// The table of these rows.
 reports::Table chosen(const reports::Table& table, const CommonOptions& options);
 
+/// What --where leaves of a part of a table, silently.
+reports::Table kept_of(const reports::Table& part, const CommonOptions& options);
+
+/// Says that --where leaves none of so many rows, where there are any.
+void remark_none(std::size_t rows);
+
 /// Of tables that are shown together: each is asked for the columns that it has, one of them must have each.
 std::vector<reports::Table> chosen_together(const std::vector<reports::Table>& tables, const CommonOptions& options);
 

@@ -76,9 +76,8 @@ void run(const Sweep& sweep, const Arguments& arguments) {
     return print(
         sweep_lines(studies::with_groups(tensors, groups), rows, config.options, sweep.common) +
         (groups.empty() ? "" : "\n" + sentences({rows.begin() + static_cast<std::ptrdiff_t>(tensors.size()), rows.end()})));
-  std::vector<studies::SweepRow> all;
-  for (const auto& of_tensor : rows) all.insert(all.end(), of_tensor.begin(), of_tensor.end());
-  print(studies::sweep_table(all, config.options), sweep.common, 5);
+  const auto of_tensor = [&](std::size_t i) { return studies::sweep_table(rows[i], config.options); };
+  print_parts(rows.size(), of_tensor, sweep.common, 5);
   if (rendering_of(sweep.common) == Rendering::text) print("\n" + sentences(rows));
 }
 

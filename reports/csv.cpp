@@ -51,11 +51,17 @@ std::string shortest(double value) {
   return {digits.data(), end};
 }
 
-std::string to_csv(const Table& table) {
+std::string csv_header(const Table& table) {
   std::vector<std::string> fields;
   fields.reserve(table.columns.size());
   for (const auto& column : table.columns) fields.push_back(quoted_if_needed(column));
-  std::string csv = csv_line(fields);
+  return csv_line(fields);
+}
+
+std::string csv_rows(const Table& table) {
+  std::vector<std::string> fields;
+  fields.reserve(table.columns.size());
+  std::string csv;
   for (const auto& row : table.rows) {
     fields.clear();
     for (const auto& cell : row) fields.push_back(csv_field(cell));
@@ -63,5 +69,7 @@ std::string to_csv(const Table& table) {
   }
   return csv;
 }
+
+std::string to_csv(const Table& table) { return csv_header(table) + csv_rows(table); }
 
 }  // namespace ulpscope::reports

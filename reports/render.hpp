@@ -15,6 +15,11 @@ std::string shortest(double value);
 
 /// RFC 4180 with LF: one header row, fields quoted only where they must be.
 std::string to_csv(const Table& table);
+/// The header row alone, and the others alone: a table of many rows need not be there at once.
+///@{
+std::string csv_header(const Table& table);
+std::string csv_rows(const Table& table);
+///@}
 
 /// An array of objects in column order, one per line; nonfinite numbers as the strings of shortest().
 std::string to_json(const Table& table);
