@@ -60,9 +60,7 @@ void BinadeTally::merge(const BinadeTally& other) {
 }
 
 BinadePass::BinadePass(const BinadeQuestion& question)
-    : question_(&question),
-      window_(question.formats, question.options, question.input_least),
-      buffers_(std::make_unique_for_overwrite<Buffer[]>(ways * binades)) {
+    : question_(&question), window_(question.formats, question.options, question.input_least), buffers_(ways * binades) {
   for (std::size_t i = 0; i < ways * binades; ++i) next_[i] = buffers_[i].codes.data();
 }
 
@@ -158,7 +156,7 @@ void BinadePass::empty_subnormal(std::span<const std::uint32_t> codes) {
 BinadeTally& BinadePass::tally(Binade binade) {
   const std::size_t index =
       (binade.negative ? exponents : 0) + static_cast<std::size_t>(binade.exponent - Binade::least_exponent);
-  if (!tallies_[index]) tallies_[index] = std::make_unique<BinadeTally>(*question_, binade);
+  if (!tallies_[index]) tallies_[index] = make_aligned<BinadeTally>(*question_, binade);
   return *tallies_[index];
 }
 

@@ -7,11 +7,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <vector>
 
 #include "emu/rounding.hpp"
+#include "studies/census/aligned_allocator.hpp"
 #include "studies/census/binade.hpp"
 #include "studies/census/binade_kernels.hpp"
 #include "studies/census/binade_sums.hpp"
@@ -50,7 +50,7 @@ struct BinadeTally {
   Binade binade;                    ///< the binade
   SignificandSums all;              ///< over all its numbers
   bool wants_reciprocals = false;   ///< whether some format needs the sum of 1 / x
-  std::vector<Rounding> roundings;  ///< each once
+  std::vector<Rounding, AlignedAllocator<Rounding>> roundings;  ///< each once
 
  private:
   std::size_t waiting_ = 0;
@@ -118,10 +118,10 @@ class BinadePass {
 
   const BinadeQuestion* question_;
   WindowSums window_;
-  std::unique_ptr<Buffer[]> buffers_;
+  std::vector<Buffer, AlignedAllocator<Buffer>> buffers_;
   std::array<std::uint32_t*, ways * binades> next_;
   Significands scratch_;
-  std::array<std::unique_ptr<BinadeTally>, 2 * exponents> tallies_;
+  std::array<AlignedPointer<BinadeTally>, 2 * exponents> tallies_;
   std::uint64_t zeros_ = 0, infinite_ = 0, nan_ = 0;
   Place largest_{0, 0}, smallest_{0xffffffff, 0};
 };
