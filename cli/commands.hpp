@@ -34,7 +34,7 @@ void add_choose(Command& app, const Arguments& arguments);
 void add_diff(Command& app, int& exit_code);
 void add_census(Command& app, const Arguments& arguments, int& exit_code);
 void add_sweep(Command& app, const Arguments& arguments, int& exit_code);
-void add_merge(Command& app);
+void add_merge(Command& app, int& exit_code);
 void add_conform(Command& app, int& exit_code);
 void add_eval(Command& app, int& exit_code);
 void add_engines(Command& app, int& exit_code);

@@ -107,7 +107,7 @@ void add_commands(cli::Command& program, const std::vector<std::string>& argumen
   cli::add_info(program, exit_code);
   cli::add_census(program, arguments, exit_code);
   cli::add_sweep(program, arguments, exit_code);
-  cli::add_merge(program);
+  cli::add_merge(program, exit_code);
   cli::add_choose(program, arguments);
   cli::add_cast(program, exit_code);
   cli::add_diff(program, exit_code);

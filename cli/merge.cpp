@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command `merge`: the report of a census or sweep from the parts that shards of it have written.
+// The command `merge`: the report of a census, sweep or study file from the parts that shards of it have written.
 #include <algorithm>
 #include <filesystem>
 #include <memory>
@@ -9,12 +9,15 @@
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
 #include "cli/precision.hpp"
+#include "cli/study_report.hpp"
 #include "emu/error.hpp"
 #include "emu/visible.hpp"
 #include "files/read_file.hpp"
 #include "reports/build_info.hpp"
 #include "reports/directory.hpp"
+#include "requests/toml.hpp"
 #include "studies/shards/part_file.hpp"
+#include "study_files/study_part.hpp"
 
 namespace ulpscope::cli {
 namespace {
@@ -52,15 +55,30 @@ Request request_of(const studies::PartFile& part, const std::string& name) {
   return request;
 }
 
-void run(const Merge& merge) {
+/// The report of a study file from the cells of all parts.
+int merge_cells(const Merge& merge, const std::vector<std::string>& names, const std::vector<std::string>& texts) {
+  std::vector<study_files::StudyPart> parts;
+  for (std::size_t i = 0; i < texts.size(); ++i) parts.push_back(study_files::study_part_of(texts[i], names[i]));
+  const study_files::StudyPart all = study_files::merged(std::move(parts), names);
+  const std::vector<study_files::PlannedStudy> planned = study_files::plan(requests::parse_toml(all.text, all.study), all.only);
+  study_files::check_complete(planned, all);
+  const std::vector<study_files::StudyOutput> outputs = study_files::run(planned, study_files::PartCells(all), {});
+  std::vector<std::string> arguments = all.arguments;
+  arguments.insert(arguments.end(), {"-o", merge.directory});
+  return write_study_report(merge.directory, outputs, {.study = all.study, .text = all.text, .arguments = arguments});
+}
+
+int run(const Merge& merge) {
   reports::check_report_folder(merge.directory);
-  std::vector<studies::PartFile> parts;
-  std::vector<std::string> names;
+  std::vector<std::string> names, texts;
   for (const std::string& folder : merge.folders)
     for (const std::string& name : parts_in(folder)) {
       names.push_back((fs::path(name) / part_name).string());
-      parts.push_back(studies::part_of(files::read_file(names.back()), names.back()));
+      texts.push_back(files::read_file(names.back()));
     }
+  if (study_files::is_study_part(texts.front())) return merge_cells(merge, names, texts);
+  std::vector<studies::PartFile> parts;
+  for (std::size_t i = 0; i < texts.size(); ++i) parts.push_back(studies::part_of(texts[i], names[i]));
   const studies::PartFile& first = parts.front();
   if (first.version != reports::version())
     throw Error(emu::visible(names.front() + ": is of version " + first.version + ", this is " + reports::version()));
@@ -92,20 +110,21 @@ void run(const Merge& merge) {
   }
   write_precision_report(report, results, config);
   remark_report(merge.directory);
+  return done;
 }
 
 }  // namespace
 
-void add_merge(Command& app) {
+void add_merge(Command& app, int& exit_code) {
   auto merge = std::make_shared<Merge>();
   Command& command =
-      *app.add_subcommand("merge", "the report of a census or sweep from the parts that its shards have written");
+      *app.add_subcommand("merge", "the report of a census, sweep or study file from the parts that its shards have written");
   command.add_option("PART", merge->folders, "folders that --shard has written, or folders of these")->required();
   command.add_option("-o", merge->directory, "the report, as one undivided run writes it")->required().type_name("DIR");
   command.footer(
       "Example: ulpscope census normal:0,1:4096x512 --to e4m3 --shard 0/1 -o parts/0\n"
       "         ulpscope merge parts -o report");
-  command.callback([merge] { run(*merge); });
+  command.callback([merge, &exit_code] { exit_code = run(*merge); });
 }
 
 }  // namespace ulpscope::cli

@@ -55,9 +55,6 @@ ReportRequest report_of(const studies::SweepRequest& request) {
   return report;
 }
 
-namespace {
-
-/// The command line of the undivided run, without where its report goes.
 std::vector<std::string> undivided(const std::vector<std::string>& arguments) {
   std::vector<std::string> kept;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
@@ -69,8 +66,6 @@ std::vector<std::string> undivided(const std::vector<std::string>& arguments) {
   }
   return kept;
 }
-
-}  // namespace
 
 std::optional<PartPlace> part_place(const std::string& word, const std::string& directory) {
   if (word.empty()) return std::nullopt;

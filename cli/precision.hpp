@@ -59,6 +59,8 @@ struct PartPlace {
 };
 /// Of `--shard WORD -o DIRECTORY`; nothing without a word. @throws ulpscope::Error, before inputs are opened
 std::optional<PartPlace> part_place(const std::string& word, const std::string& directory);
+/// The command line of the undivided run, without where its report goes.
+std::vector<std::string> undivided(const std::vector<std::string>& arguments);
 /// Measures a part of the tensors and writes it. `request` are the words of `command` that ask for the numbers.
 void write_part(const PartPlace& place, const ReportRequest& report, const std::string& command,
                 const std::vector<std::string>& request, const std::vector<tensors::Tensor>& tensors,

@@ -5,26 +5,31 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "cli/choices.hpp"
 #include "cli/command.hpp"
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
+#include "cli/precision.hpp"
+#include "cli/study_report.hpp"
 #include "emu/error.hpp"
 #include "emu/visible.hpp"
+#include "reports/build_info.hpp"
 #include "reports/directory.hpp"
 #include "requests/toml.hpp"
 #include "study_files/built_in.hpp"
 #include "study_files/report.hpp"
 #include "study_files/schema.hpp"
+#include "study_files/study_part.hpp"
 
 namespace ulpscope::cli {
 namespace {
 
 struct Run {
   CommonOptions common;
-  std::string study, directory;
+  std::string study, directory, shard;
   std::vector<std::string> only;
   bool list = false, dry_run = false, resume = false;
 };
@@ -56,16 +61,6 @@ void tell(const std::vector<reports::Finding>& findings) {
   if (findings.size() > most) remark(std::to_string(findings.size() - most) + " more findings are in findings.csv");
 }
 
-int write(const Run& run, const std::vector<study_files::StudyOutput>& outputs, const std::string& text,
-          const Arguments& arguments) {
-  for (const study_files::StudyOutput& output : outputs)
-    for (const std::string& line : output.remarks) remark(emu::visible(line));
-  if (reports::WriteElsewhere::present() == nullptr) tell(study_files::findings_of(outputs));
-  study_files::write_report(run.directory, outputs, {.study = run.study, .text = text, .arguments = reproducing(arguments)});
-  remark_report(run.directory);
-  return exit_code_of(study_files::outcome_of(outputs));
-}
-
 study_files::CellStore store_of(const Run& run) {
   return study_files::CellStore(reports::report_folder(run.directory), run.resume ? study_files::CellStore::Existing::resume
                                                                                   : study_files::CellStore::Existing::refuse);
@@ -79,6 +74,35 @@ int forecast(const Run& run, const std::vector<study_files::PlannedStudy>& plann
   return done;
 }
 
+/// Runs this shard's cells and writes them as a part.
+int run_part(const Run& run, const PartPlace& place, const study_files::StudyText& study,
+             const std::vector<study_files::PlannedStudy>& planned, const Arguments& arguments) {
+  using study_files::CellStore;
+  CellStore store(reports::report_folder(place.folder), run.resume ? CellStore::Existing::resume : CellStore::Existing::refuse);
+  study_files::StudyPart part{.version = reports::version(),
+                              .commit = reports::commit(),
+                              .study = run.study,
+                              .text = study.text,
+                              .only = run.only,
+                              .arguments = undivided(reproducing(arguments)),
+                              .cells = {}};
+  const std::vector<std::string> own = study_files::own_digests(planned, place.shard.index, place.shard.count);
+  study_files::forecast(planned, &store, run.common.threads);  // what is wrong with inputs is told before the work
+  {
+    CellProgress progress;
+    study_files::run_cells(planned, own, store, {.threads = run.common.threads, .progress = progress.callback()});
+  }
+  const std::set<std::string> wanted(own.begin(), own.end());
+  for (const study_files::PlannedStudy& of : planned)
+    for (const study_files::GridCell& cell : of.cells)
+      if (const std::string digest = study_files::digest_of(cell); wanted.contains(digest))
+        part.cells.emplace(digest, store.find(cell).value());
+  reports::write_files(place.folder, {.arguments = arguments, .seed = 0, .texts = {{part_name, study_files::to_text(part)}}});
+  store.remove();
+  remark(place.folder + "/" + part_name + " written; `ulpscope merge` makes a report of all parts");
+  return done;
+}
+
 int run_all(const Run& run, const Arguments& arguments) {
   if (run.list) return print(built_in_table(), run.common, 1), done;
   if (run.study.empty()) throw Error("STUDY is missing: a file, or one that `ulpscope run --list` names");
@@ -88,6 +112,8 @@ int run_all(const Run& run, const Arguments& arguments) {
   const std::vector<study_files::PlannedStudy> planned =
       study_files::plan(requests::parse_toml(study.text, study.name), run.only);
   if (run.dry_run) return forecast(run, planned);
+  if (const std::optional<PartPlace> place = part_place(run.shard, run.directory))
+    return run_part(run, *place, study, planned, arguments);
   if (run.directory.empty()) throw Error("-o DIR is missing: the report's folder");
   reports::check_report_folder(run.directory);
   study_files::CellStore store = store_of(run);
@@ -97,7 +123,8 @@ int run_all(const Run& run, const Arguments& arguments) {
     CellProgress progress;
     outputs = study_files::run(planned, store, {.threads = run.common.threads, .progress = progress.callback()});
   }
-  const int code = write(run, outputs, study.text, arguments);
+  const int code =
+      write_study_report(run.directory, outputs, {.study = run.study, .text = study.text, .arguments = reproducing(arguments)});
   store.remove();
   return code;
 }
@@ -110,6 +137,12 @@ void add_run_options(Command& command, Run& run) {
       ->type_name("DIR");
   command.add_option("--only", run.only, "only the studies of these names")->comma_list()->type_name("NAME,...");
   command.add_flag("--resume", run.resume, "go on with a run that was ended: what it kept is not computed again");
+  command
+      .add_option(
+          "--shard", run.shard,
+          "run the I-th of N parts of the cells, I from 0, and write them to -o PART for `ulpscope merge`; auto: the place "
+          "that Slurm, Open MPI or PMI gives, in a folder of PART")
+      ->type_name("I/N");
   command.add_flag("--dry-run", run.dry_run, "print the studies, their cells, and about how long they take");
   command.add_flag("--list", run.list, "print the built-in studies");
   run.common.add_threads(command);
@@ -117,6 +150,16 @@ void add_run_options(Command& command, Run& run) {
 }
 
 }  // namespace
+
+int write_study_report(const std::string& directory, const std::vector<study_files::StudyOutput>& outputs,
+                       const study_files::ReportSource& source) {
+  for (const study_files::StudyOutput& output : outputs)
+    for (const std::string& line : output.remarks) remark(emu::visible(line));
+  if (reports::WriteElsewhere::present() == nullptr) tell(study_files::findings_of(outputs));
+  study_files::write_report(directory, outputs, source);
+  remark_report(directory);
+  return exit_code_of(study_files::outcome_of(outputs));
+}
 
 void add_run(Command& app, const Arguments& arguments, int& exit_code) {
   auto run = std::make_shared<Run>();

@@ -107,6 +107,10 @@ std::optional<studies::StudyResult> result_of_json(const std::string& text) {
   }
 }
 
+std::string digest_of(const GridCell& cell) {
+  return reports::sha256(reports::version() + "\n" + reports::commit() + "\n" + cell.request);
+}
+
 CellStore::CellStore(const std::string& report_directory, Existing existing)
     : path_(files::WorkFolder::beside(report_directory, ".partial")) {
   if (existing == Existing::look) return;
@@ -115,9 +119,7 @@ CellStore::CellStore(const std::string& report_directory, Existing existing)
                   "holds cells of a run that was ended; --resume goes on with it, or remove it");
 }
 
-std::string CellStore::path_of(const GridCell& cell) const {
-  return path_ + "/" + reports::sha256(reports::version() + "\n" + reports::commit() + "\n" + cell.request) + std::string(ending);
-}
+std::string CellStore::path_of(const GridCell& cell) const { return path_ + "/" + digest_of(cell) + std::string(ending); }
 
 std::optional<studies::StudyResult> CellStore::find(const GridCell& cell) const {
   const std::string path = path_of(cell);

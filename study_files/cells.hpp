@@ -11,8 +11,25 @@
 
 namespace ulpscope::study_files {
 
+/// The version of the program and what a cell asks, in 64 digits: cells of the same one have the same result.
+std::string digest_of(const GridCell& cell);
+
+/// Where results of cells are, and go.
+class Cells {
+ public:
+  Cells() = default;
+  virtual ~Cells() = default;
+  Cells(const Cells&) = delete;
+  Cells& operator=(const Cells&) = delete;
+
+  /// What is kept of a cell; nothing where there is none.
+  virtual std::optional<studies::StudyResult> find(const GridCell& cell) const = 0;
+  /// @throws ulpscope::Error
+  virtual void keep(const GridCell& cell, const studies::StudyResult& result) const = 0;
+};
+
 /// A folder beside the report, `DIR.partial`, until the report is written. A folder in which nothing is kept goes.
-class CellStore {
+class CellStore final : public Cells {
  public:
   /// What to do with a folder that is there. `look`: nothing is made or kept.
   enum class Existing : std::uint8_t { refuse, resume, look };
@@ -22,9 +39,8 @@ class CellStore {
 
   /// What is kept of a cell: of the same request by the same version of the program; nothing where there is none or it is no
   /// such file.
-  std::optional<studies::StudyResult> find(const GridCell& cell) const;
-  /// @throws ulpscope::Error
-  void keep(const GridCell& cell, const studies::StudyResult& result) const;
+  std::optional<studies::StudyResult> find(const GridCell& cell) const override;
+  void keep(const GridCell& cell, const studies::StudyResult& result) const override;
   /// The report is written: the cells go, and their folder. @throws ulpscope::Error
   void remove();
 

@@ -3,6 +3,7 @@
 #include "study_files/run.hpp"
 
 #include <algorithm>
+#include <set>
 #include <thread>
 #include <utility>
 
@@ -13,13 +14,6 @@ namespace {
 
 using reports::Cell;
 using reports::Table;
-
-/// `study 'formats', seed = 1: `
-std::string where(const PlannedStudy& study, const GridCell& cell) {
-  std::string text = "study '" + study.name + "'";
-  for (std::size_t i = 0; i < study.axes.size(); ++i) text += ", " + study.axes[i] + " = " + cell.on_axes[i];
-  return text + ": ";
-}
 
 void use_threads(GridCell& cell, int threads) {
   requests::Fields fields = cell.study->fields();
@@ -85,7 +79,13 @@ std::uint64_t count_of(const std::vector<PlannedStudy>& studies) {
 
 }  // namespace
 
-std::vector<Forecast> forecast(const std::vector<PlannedStudy>& studies, const CellStore* kept, int threads) {
+std::string where(const PlannedStudy& study, const GridCell& cell) {
+  std::string text = "study '" + study.name + "'";
+  for (std::size_t i = 0; i < study.axes.size(); ++i) text += ", " + study.axes[i] + " = " + cell.on_axes[i];
+  return text + ": ";
+}
+
+std::vector<Forecast> forecast(const std::vector<PlannedStudy>& studies, const Cells* kept, int threads) {
   const double cores = threads > 0 ? threads : std::max(1U, std::thread::hardware_concurrency());
   std::vector<Forecast> all;
   for (const PlannedStudy& study : studies) {
@@ -116,7 +116,25 @@ Table forecast_table(const std::vector<Forecast>& forecasts) {
   return table;
 }
 
-std::vector<StudyOutput> run(const std::vector<PlannedStudy>& studies, const CellStore& store, const RunConfig& config) {
+namespace {
+
+/// What is kept of a cell, or comes of running it. `done` cells of `total` were there before.
+studies::StudyResult result_of(const PlannedStudy& study, const GridCell& planned, const Cells& store, const RunConfig& config,
+                               std::uint64_t done, std::uint64_t total) {
+  if (std::optional<studies::StudyResult> kept = store.find(planned)) return *std::move(kept);
+  GridCell cell{planned.on_axes, planned.study->copy(), planned.request};
+  use_threads(cell, config.threads);
+  const studies::Progress progress = !config.progress ? studies::Progress() : [&](std::uint64_t part, std::uint64_t of) {
+    config.progress(done, total, of == 0 ? 0 : static_cast<double>(part) / static_cast<double>(of));
+  };
+  studies::StudyResult result = within(study, cell, [&] { return cell.study->run(progress); });
+  store.keep(cell, result);
+  return result;
+}
+
+}  // namespace
+
+std::vector<StudyOutput> run(const std::vector<PlannedStudy>& studies, const Cells& store, const RunConfig& config) {
   const std::uint64_t total = count_of(studies);
   std::uint64_t done = 0;
   std::vector<StudyOutput> outputs;
@@ -127,24 +145,27 @@ std::vector<StudyOutput> run(const std::vector<PlannedStudy>& studies, const Cel
                        .tables = {},
                        .findings = {},
                        .remarks = {}};
-    for (const GridCell& planned : study.cells) {
-      std::optional<studies::StudyResult> result = store.find(planned);
-      if (!result) {
-        GridCell cell{planned.on_axes, planned.study->copy(), planned.request};
-        use_threads(cell, config.threads);
-        const studies::Progress progress = !config.progress ? studies::Progress() : [&](std::uint64_t part, std::uint64_t of) {
-          config.progress(done, total, of == 0 ? 0 : static_cast<double>(part) / static_cast<double>(of));
-        };
-        result = within(study, cell, [&] { return cell.study->run(progress); });
-        store.keep(cell, *result);
-      }
-      within(study, planned, [&] { add(output, *result, study, planned); });
+    for (const GridCell& cell : study.cells) {
+      const studies::StudyResult result = result_of(study, cell, store, config, done, total);
+      within(study, cell, [&] { add(output, result, study, cell); });
       ++done;
       if (config.progress) config.progress(done, total, 0);
     }
     outputs.push_back(std::move(output));
   }
   return outputs;
+}
+
+void run_cells(const std::vector<PlannedStudy>& studies, const std::vector<std::string>& digests, const Cells& store,
+               const RunConfig& config) {
+  std::set<std::string> left(digests.begin(), digests.end());
+  const std::uint64_t total = left.size();
+  for (const PlannedStudy& study : studies)
+    for (const GridCell& cell : study.cells) {
+      if (left.erase(digest_of(cell)) == 0) continue;
+      result_of(study, cell, store, config, total - left.size() - 1, total);
+      if (config.progress) config.progress(total - left.size(), total, 0);
+    }
 }
 
 studies::StudyOutcome outcome_of(const std::vector<StudyOutput>& outputs) {

@@ -25,7 +25,7 @@ struct Forecast {
 };
 
 /// Opens all inputs, so that what is wrong with them is told before the work. @throws ulpscope::Error naming study and cell
-std::vector<Forecast> forecast(const std::vector<PlannedStudy>& studies, const CellStore* kept, int threads);
+std::vector<Forecast> forecast(const std::vector<PlannedStudy>& studies, const Cells* kept, int threads);
 
 /// study, kind, cells, kept, operations, rows, seconds.
 reports::Table forecast_table(const std::vector<Forecast>& forecasts);
@@ -48,7 +48,14 @@ struct RunConfig {
 };
 
 /// @throws ulpscope::Error naming study and cell; the cells done by then are kept in `store`
-std::vector<StudyOutput> run(const std::vector<PlannedStudy>& studies, const CellStore& store, const RunConfig& config);
+std::vector<StudyOutput> run(const std::vector<PlannedStudy>& studies, const Cells& store, const RunConfig& config);
+
+/// Runs the cells of these digests and keeps them, no more. @throws ulpscope::Error as run()
+void run_cells(const std::vector<PlannedStudy>& studies, const std::vector<std::string>& digests, const Cells& store,
+               const RunConfig& config);
+
+/// `study 'formats', seed = 1: `
+std::string where(const PlannedStudy& study, const GridCell& cell);
 
 /// The worst: failed before vacuous before done.
 studies::StudyOutcome outcome_of(const std::vector<StudyOutput>& outputs);

@@ -295,7 +295,7 @@ class ExitCodes(unittest.TestCase):
             done = subprocess.run([PROGRAM, "generate", "matmul", "ties", "--m", "16384", "--n", "16384", "--k", "8", "-o", "case"],
                                   cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=limited, timeout=LIMIT)
             self.assertFalse(os.path.exists(os.path.join(folder, "case")))
-            header = b"{'descr': '<f4', 'fortran_order': False, 'shape': (268435456,), }\n"
+            header = b"{'descr': '<f4', 'fortran_order': True, 'shape': (16384, 16384), }\n"  # mapped whole
             with open(os.path.join(folder, "big.npy"), "wb") as file:
                 file.write(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header)
                 file.truncate(10 + len(header) + 2**30)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Censuses and sweeps in shards: what `merge` makes of their parts is, byte for byte, what one undivided run writes; parts that are
+"""Censuses, sweeps and study files in shards: what `merge` makes of their parts is, byte for byte, what one undivided run writes; parts that are
 none, that are missing, doubled or of something else are refused. usage: shards_test.py PROGRAM"""
 import json
 import os
@@ -201,6 +201,103 @@ class Shards(unittest.TestCase):
             self.assertIn(code, (0, 2), (path, err))  # 0: a number that may as well be another one
             if code == 2:
                 self.assertEqual(err.count("\n"), 1, err)
+
+
+class StudyShards(unittest.TestCase):
+    STUDY = """
+[[study]]
+kind = "census"
+name = "blocks"
+inputs = ["normal:0,1:40x64", "laplace:0,1:300"]
+to = ["e4m3", "e2m1"]
+scale = ["none", "amax", "mx:even", "nvfp4"]
+
+[[study]]
+kind = "breaks"
+log2_scale = "-8:8:8"
+terms = 300
+lengths = [[500], [200]]
+
+[[study]]
+kind = "train"
+file = "digits.toml"
+recipe = [["float32"], ["bf16_amp"]]
+"""
+    TRAINING = """
+[model]
+kind = "mlp"
+widths = [64, 8, 10]
+[data]
+table = "digits"
+batch = 64
+[loss]
+kind = "cross_entropy"
+[optimizer]
+kind = "sgd"
+lr = 1e-2
+[run]
+steps = 3
+seeds = [1]
+recipes = ["float32"]
+"""
+
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.path = pathlib.Path(scratch.name)
+        for name in ("whole", "parts"):
+            (self.path / name).mkdir()
+            (self.path / name / "study.toml").write_text(self.STUDY)
+            (self.path / name / "digits.toml").write_text(self.TRAINING)
+
+    def run_in(self, where, *words):
+        return run(*words, cwd=self.path / where)
+
+    def done(self, where, *words):
+        code, _, err = self.run_in(where, *words)
+        self.assertEqual(code, 0, (words, err))
+
+    def refused(self, *words):
+        code, out, err = self.run_in("parts", *words)
+        self.assertEqual((code, out, err.count("\n")), (2, "", 1), err)
+        return err
+
+    def files(self, where):
+        return {path.name: path.read_bytes() for path in (self.path / where).iterdir()}
+
+    def test_the_bytes_are_those_of_an_undivided_run(self):
+        self.done("whole", "run", "study.toml", "-o", "R")
+        for count in (1, 3, 20):  # more than there are cells
+            for index in range(count):
+                self.done("parts", "run", "study.toml", "--threads", "1", "--shard", f"{index}/{count}", "-o", f"p{count}/{index}")
+            shutil.rmtree(self.path / "parts/R", ignore_errors=True)
+            self.done("parts", "merge", f"p{count}", "-o", "R")
+            self.assertEqual(self.files("parts/R"), self.files("whole/R"))
+        self.assertEqual([path.name for path in (self.path / "parts").iterdir() if path.name.endswith(".partial")], [])
+
+    def test_what_does_not_fit_together_is_refused(self):
+        for index in range(2):
+            self.done("parts", "run", "study.toml", "--only", "blocks", "--shard", f"{index}/2", "-o", f"p/{index}")
+        self.assertIn("study 'blocks', scale = amax: is in no part", self.refused("merge", "p/0", "-o", "R"))
+        self.assertIn("p/0/part.json: has cells that another part has, too", self.refused("merge", "p/0", "p/1", "p/0", "-o", "R"))
+        self.done("parts", "run", "study.toml", "--shard", "1/2", "-o", "all")
+        self.assertIn("all/part.json: is of another run than p/0/part.json", self.refused("merge", "p/0", "all", "-o", "R"))
+        self.assertIn("--shard 0/2: -o PART is missing", self.refused("run", "study.toml", "--shard", "0/2"))
+        self.assertIn("2/2", self.refused("run", "study.toml", "--shard", "2/2", "-o", "x"))
+        place = self.path / "parts/p/0/part.json"
+        whole = json.loads(place.read_text())
+        for broken, says in ((whole | {"version": "0"}, "is of version 0"), (whole | {"commit": "0"}, "is of version"), (whole | {"cells": 1}, "is no part"),
+                             (whole | {"cells": {"a": 1}}, "has a cell that is no result: a"), (whole | {"text": 3}, "is no part"),
+                             (whole | {"ulpscope": "part of something"}, "is no part")):
+            place.write_text(json.dumps(broken, indent=1))
+            self.assertIn(says, self.refused("merge", "p/0", "p/1", "-o", "R"))
+        self.assertFalse((self.path / "parts/R").exists())
+
+    def test_a_shard_that_was_ended_goes_on(self):
+        self.done("parts", "run", "study.toml", "--shard", "0/2", "-o", "p")
+        text = (self.path / "parts/p/part.json").read_bytes()
+        self.done("parts", "run", "study.toml", "--shard", "0/2", "-o", "p", "--resume")
+        self.assertEqual((self.path / "parts/p/part.json").read_bytes(), text)
 
 
 unittest.main()
