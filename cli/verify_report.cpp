@@ -17,6 +17,7 @@
 #include "reports/render.hpp"
 #include "tensors/write.hpp"
 #include "verify/baseline.hpp"
+#include "verify/further_output.hpp"
 #include "verify/verdict_text.hpp"
 
 namespace ulpscope::cli {
@@ -24,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string json_of(const verify::ResolvedCheck& check, const verify::Verdict& verdict, const verify::VerdictTables& tables,
+std::string json_of(const std::string& operation, const verify::Verdict& verdict, const verify::VerdictTables& tables,
                     const std::vector<reports::Table>& more_tables) {
   std::string patterns;
   for (const std::string& pattern : verdict.patterns)
@@ -32,10 +33,10 @@ std::string json_of(const verify::ResolvedCheck& check, const verify::Verdict& v
   std::string more;
   for (const reports::Table& table : more_tables)
     more += ",\n" + reports::json_string(table.name) + ": " + reports::to_json(table);
-  return "{\"operation\": " + reports::json_string(check.operation) +
-         ",\n\"sentence\": " + reports::json_string(verdict.sentence()) + ",\n\"verify\": " + reports::to_json(tables.counts) +
-         ",\n\"patterns\": [" + patterns + "],\n\"histogram\": " + reports::to_json(tables.histogram) +
-         ",\n\"worst\": " + reports::to_json(tables.worst) + more + "}\n";
+  return "{\"operation\": " + reports::json_string(operation) + ",\n\"sentence\": " + reports::json_string(verdict.sentence()) +
+         ",\n\"verify\": " + reports::to_json(tables.counts) + ",\n\"patterns\": [" + patterns +
+         "],\n\"histogram\": " + reports::to_json(tables.histogram) + ",\n\"worst\": " + reports::to_json(tables.worst) + more +
+         "}\n";
 }
 
 const reports::Listed kept_case{.manifest = "kept.json", .noun = "a case that was kept"};
@@ -69,12 +70,15 @@ std::string save_case(const VerifyCase& checked, const std::string& directory) {
     const std::string path = (fs::path(directory) / (name + ".npy")).string();
     folder.add(name + ".npy", [&](const reports::WriteBytes& write) { put_tensor({path, write}, tensor); });
     std::replace(arguments.begin(), arguments.end(), prefix + word, prefix + path);
-    for (const std::string option : {"--output=", "--input="})
-      std::replace(arguments.begin(), arguments.end(), option + prefix + word, option + prefix + path);
+    for (std::string& argument : arguments)
+      if (const std::size_t value = argument.find('=') + 1;
+          argument.starts_with("--") && value != 0 && argument.substr(value) == prefix + word)
+        argument.replace(value, std::string::npos, prefix + path);
   };
   for (std::size_t i = 0; i < check.inputs.size(); ++i)
     keep(check.inputs[i].word, check.inputs[i].tensor, "input" + std::to_string(i), check.inputs[i].prefix);
   keep(checked.output.output, check.output, "output");
+  for (const verify::FurtherOutput& other : check.further) keep(other.word, other.output, other.name);
   for (auto option = std::find(arguments.begin(), arguments.end(), "--save"); option != arguments.end();
        option = std::find(arguments.begin(), arguments.end(), "--save"))
     arguments.erase(option, option + std::min<std::ptrdiff_t>(2, arguments.end() - option));
@@ -94,29 +98,62 @@ struct Shown {
   std::vector<std::string> patterns = {};
 };
 
-void write_junit(const std::string& file, const VerifyCase& checked, const Shown& shown) {
-  files::write_file(
-      file, reports::to_junit("ulpscope verify", {{.classname = "ulpscope.verify." + checked.check.operation,
-                                                   .name = checked.output.output,
-                                                   .failure = shown.outcome == verify::Outcome::pass ? "" : shown.sentence,
-                                                   .type = std::string(name_of(shown.outcome)),
-                                                   .output = shown.text}}));
+/// What is said of another output of the kernel.
+struct ShownFurther {
+  std::string name, word;
+  Shown shown;
+};
+
+void write_junit(const std::string& file, const VerifyCase& checked, const Shown& shown,
+                 const std::vector<ShownFurther>& further) {
+  const auto of = [](const std::string& classname, const std::string& name, const Shown& one) {
+    return reports::JUnitCase{.classname = classname,
+                              .name = name,
+                              .failure = one.outcome == verify::Outcome::pass ? "" : one.sentence,
+                              .type = std::string(name_of(one.outcome)),
+                              .output = one.text};
+  };
+  const std::string classname = "ulpscope.verify." + checked.check.operation;
+  std::vector<reports::JUnitCase> cases{of(classname, checked.output.output, shown)};
+  for (const ShownFurther& other : further) cases.push_back(of(classname + "." + other.name, other.word, other.shown));
+  files::write_file(file, reports::to_junit("ulpscope verify", cases));
 }
 
-int show(const VerifyCase& checked, const VerdictOutput& output, const Shown& shown) {
-  switch (rendering_of(output.common)) {
-    case Rendering::text: print(shown.text); break;
-    case Rendering::json: print(shown.json); break;
-    case Rendering::csv:
-      print(shown.table, output.common, shown.key_columns);
-      remark(shown.sentence);
-      for (const std::string& pattern : shown.patterns) remark(pattern);
-      break;
+/// The JSON of an object with more members at its end.
+std::string with_members(std::string json, const std::vector<ShownFurther>& further) {
+  for (const ShownFurther& other : further) {
+    json.erase(json.rfind('}'));
+    json +=
+        ",\n" + reports::json_string(other.name) + ": " + other.shown.json.substr(0, other.shown.json.rfind('}') + 1) + "}\n";
   }
-  if (!output.junit.empty()) write_junit(output.junit, checked, shown);
-  if (shown.outcome != verify::Outcome::pass && !output.save.empty())
+  return json;
+}
+
+void print_csv(const VerdictOutput& output, const Shown& shown, const std::vector<ShownFurther>& further) {
+  reports::Table table = shown.table;
+  for (const ShownFurther& other : further) table.append(other.shown.table);
+  print(table, output.common, shown.key_columns);
+  remark(shown.sentence);
+  for (const std::string& pattern : shown.patterns) remark(pattern);
+  for (const ShownFurther& other : further) {
+    remark(other.name + ": " + other.shown.sentence);
+    for (const std::string& pattern : other.shown.patterns) remark(pattern);
+  }
+}
+
+void show(const VerifyCase& checked, const VerdictOutput& output, const Shown& shown, const std::vector<ShownFurther>& further,
+          verify::Outcome outcome) {
+  switch (rendering_of(output.common)) {
+    case Rendering::text:
+      print(shown.text);
+      for (const ShownFurther& other : further) print("\n" + other.shown.text);
+      break;
+    case Rendering::json: print(with_members(shown.json, further)); break;
+    case Rendering::csv: print_csv(output, shown, further); break;
+  }
+  if (!output.junit.empty()) write_junit(output.junit, checked, shown, further);
+  if (outcome != verify::Outcome::pass && !output.save.empty())
     remark("kept in " + output.save + "; again: " + save_case(checked, output.save));
-  return exit_code_of_check(shown.outcome);
 }
 
 /// What --where, --sort and --rows leave of the tables that text and JSON show together; CSV has the first, which print()
@@ -128,16 +165,22 @@ std::vector<reports::Table> shown_tables(std::vector<reports::Table> tables, con
   return tables;
 }
 
-Shown shown_of(const VerifyCase& checked, const verify::Verdict& verdict, const CommonOptions& common) {
+/// A verdict of what `heading` describes, with tables of other rules behind its own.
+struct SaidOf {
+  std::string operation, heading;
+  std::vector<reports::Table> more = {};
+};
+
+Shown shown_of(const SaidOf& said, const verify::Verdict& verdict, const CommonOptions& common) {
   const verify::VerdictTables all = tables_of(verdict);
   std::vector<reports::Table> tables{all.counts, all.histogram, all.worst};
-  tables.insert(tables.end(), checked.more.begin(), checked.more.end());
+  tables.insert(tables.end(), said.more.begin(), said.more.end());
   tables = shown_tables(std::move(tables), common);
   const std::vector<reports::Table> more(tables.begin() + 3, tables.end());
   const verify::VerdictTables shown{tables[0], tables[1], tables[2]};
-  std::string text = verify::verdict_text(checked.check.heading, verdict, shown);
+  std::string text = verify::verdict_text(said.heading, verdict, shown);
   for (const reports::Table& table : more) text += "\n" + table.name + "\n\n" + reports::to_text(table);
-  return {verdict.outcome(), verdict.sentence(), std::move(text), json_of(checked.check, verdict, shown, more), all.counts, 1,
+  return {verdict.outcome(), verdict.sentence(), std::move(text), json_of(said.operation, verdict, shown, more), all.counts, 1,
           verdict.patterns};
 }
 
@@ -164,19 +207,28 @@ int report_verdict(const VerifyCase& checked, const VerdictOutput& output) {
   const verify::OutputRequest& words = checked.output;
   const verify::Expectation& expectation = *checked.check.expectation;
   if (!output.save.empty()) reports::check_listed_folder(output.save, kept_case);
+  std::vector<verify::FurtherVerdict> others;
   const Shown shown = [&] {
     ProgressLine progress;
     const verify::VerdictOptions options{
         .last = checked.check.last, .threads = checked.threads, .progress = progress.callback()};
-    if (!words.is_against_file())
-      return shown_of(checked, verify::verify(expectation, checked.check.output, options), output.common);
+    if (!words.is_against_file()) {
+      const verify::Verdict verdict = verify::verify(expectation, checked.check.output, options);
+      others = verify::verify_further(checked.check, checked.threads);
+      return shown_of({checked.check.operation, checked.check.heading, checked.more}, verdict, output.common);
+    }
     if (!(words.at_most > 0)) throw Error("--at-most: a factor above 0, e.g. 1.1");
     const tensors::Tensor baseline = words.open(words.against, expectation.out());
     return shown_of(checked,
                     verify::verify_against_baseline(expectation, checked.check.output, baseline, options, words.at_most),
                     output.common);
   }();
-  return show(checked, output, shown);
+  std::vector<ShownFurther> further;
+  for (const verify::FurtherVerdict& other : others)
+    further.push_back({other.name, other.verdict.label, shown_of({other.name, other.heading}, other.verdict, output.common)});
+  const verify::Outcome outcome = verify::together(shown.outcome, others);
+  show(checked, output, shown, further, outcome);
+  return exit_code_of_check(outcome);
 }
 
 }  // namespace ulpscope::cli

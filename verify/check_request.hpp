@@ -44,6 +44,15 @@ struct CheckInput {
   std::string prefix = {};  ///< what is typed before the word in one argument: `x=` of `x=x.npy`
 };
 
+/// What a kernel returns beside its output, judged by itself.
+struct FurtherOutput {
+  std::string name;                          ///< of the option that names it: `lse`
+  std::string word;                          ///< as typed
+  tensors::Tensor output;                    ///< the kernel's
+  std::unique_ptr<Expectation> expectation;  ///< what it should be
+  LastRounding last;                         ///< of the kernel
+};
+
 /// A check whose files are open and whose words are understood.
 struct ResolvedCheck {
   std::string operation = {};                     ///< `matmul`
@@ -52,6 +61,7 @@ struct ResolvedCheck {
   tensors::Tensor output = {};                    ///< the kernel's
   std::unique_ptr<Expectation> expectation = {};  ///< what the output should be
   LastRounding last = {};                         ///< of the kernel
+  std::vector<FurtherOutput> further = {};        ///< what else the kernel returned
   /// Options that say what the files said: put at the end of a command that reproduces the check from other files.
   std::vector<std::string> stated = {};
 };

@@ -4,6 +4,7 @@
 
 #include "emu/error.hpp"
 #include "verify/baseline.hpp"
+#include "verify/further_output.hpp"
 #include "verify/verdict.hpp"
 #include "verify/verdict_text.hpp"
 
@@ -19,16 +20,29 @@ studies::StudyOutcome outcome_of(Outcome outcome) {
   return studies::StudyOutcome::vacuous;
 }
 
-reports::Finding finding_of(const ResolvedCheck& check, Outcome outcome, const std::string& sentence) {
+reports::Finding finding_of(const std::string& where, const std::string& bound, Outcome outcome, const std::string& sentence) {
   return {.what = "outcome",
-          .where = check.operation + " " + check.output.label,
+          .where = where,
           .value = std::string(name_of(outcome)),
           .threshold = std::string(name_of(Outcome::pass)),
-          .source = check.expectation->bound(),
+          .source = bound,
           .severity = outcome == Outcome::pass   ? reports::Severity::good
                       : outcome == Outcome::fail ? reports::Severity::bad
                                                  : reports::Severity::warning,
           .sentence = sentence};
+}
+
+/// Its tables under names of their own, a finding and its text.
+void add_further(studies::StudyResult& result, const ResolvedCheck& check, const FurtherVerdict& other) {
+  const Verdict& verdict = other.verdict;
+  VerdictTables tables = tables_of(verdict);
+  result.text += "\n" + verdict_text(other.heading, verdict, tables);
+  for (reports::Table* const table : {&tables.counts, &tables.histogram, &tables.worst}) {
+    table->name = table == &tables.counts ? other.name : other.name + "_" + table->name;
+    result.tables.push_back(std::move(*table));
+  }
+  result.findings.push_back(finding_of(check.operation + " " + other.name + " " + verdict.label, verdict.bound,
+                                       verdict.outcome(), verdict.sentence()));
 }
 
 }  // namespace
@@ -36,14 +50,18 @@ reports::Finding finding_of(const ResolvedCheck& check, Outcome outcome, const s
 studies::StudyResult judged(const ResolvedCheck& check, const OutputRequest& output, int threads,
                             const studies::Progress& progress) {
   const VerdictOptions options{.last = check.last, .threads = threads, .progress = progress};
+  const std::string where = check.operation + " " + check.output.label, bound = check.expectation->bound();
   if (!output.is_against_file()) {
     const Verdict verdict = verify(*check.expectation, check.output, options);
     VerdictTables tables = tables_of(verdict);
     std::string text = verdict_text(check.heading, verdict, tables);
-    return {.tables = {std::move(tables.counts), std::move(tables.histogram), std::move(tables.worst)},
-            .findings = {finding_of(check, verdict.outcome(), verdict.sentence())},
-            .outcome = outcome_of(verdict.outcome()),
-            .text = std::move(text)};
+    studies::StudyResult result{.tables = {std::move(tables.counts), std::move(tables.histogram), std::move(tables.worst)},
+                                .findings = {finding_of(where, bound, verdict.outcome(), verdict.sentence())},
+                                .text = std::move(text)};
+    const std::vector<FurtherVerdict> further = verify_further(check, threads);
+    for (const FurtherVerdict& other : further) add_further(result, check, other);
+    result.outcome = outcome_of(together(verdict.outcome(), further));
+    return result;
   }
   if (!(output.at_most > 0)) throw Error("--at-most: a factor above 0, e.g. 1.1");
   const tensors::Tensor baseline = output.open(output.against, check.expectation->out());
@@ -51,7 +69,7 @@ studies::StudyResult judged(const ResolvedCheck& check, const OutputRequest& out
   reports::Table table = baseline_table(verdict);
   std::string text = verdict_text(check.heading, verdict, table);
   return {.tables = {std::move(table)},
-          .findings = {finding_of(check, verdict.outcome(), verdict.sentence())},
+          .findings = {finding_of(where, bound, verdict.outcome(), verdict.sentence())},
           .outcome = outcome_of(verdict.outcome()),
           .text = std::move(text)};
 }

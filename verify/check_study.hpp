@@ -7,7 +7,8 @@
 
 namespace ulpscope::verify {
 
-/// Judges the output. Tables: `verify` (or `baseline`), then `histogram` and `worst`. @throws ulpscope::Error
+/// Judges the output, and what there is beside it. Tables: `verify` (or `baseline`), then `histogram` and `worst`; of another
+/// output `lse`, `lse_histogram` and `lse_worst`, after its option's name. @throws ulpscope::Error
 studies::StudyResult judged(const ResolvedCheck& check, const OutputRequest& output, int threads,
                             const studies::Progress& progress);
 

@@ -102,9 +102,9 @@ class Judge {
 };
 
 /// Elements judged at a time: whole rows where they are short, as many as suit the kernels.
-std::uint64_t chunk_of(const std::vector<std::uint64_t>& shape) {
+std::uint64_t chunk_of(const std::vector<std::uint64_t>& shape, std::uint64_t elements) {
   const std::uint64_t row = shape.empty() ? 1 : std::max<std::uint64_t>(shape.back(), 1);
-  const std::uint64_t rows = std::max<std::uint64_t>((std::uint64_t{1} << 17) / row, 1);
+  const std::uint64_t rows = std::max<std::uint64_t>(elements / row, 1);
   return row * (rows < 12 ? rows : rows / 12 * 12);
 }
 
@@ -156,7 +156,8 @@ Verdict verify(const Expectation& expectation, const tensors::Tensor& output, co
   if (shape != output.shape)
     throw Error(output.label + " " + tensors::shape_text(output.shape) + ": the result of these inputs is " +
                 tensors::shape_text(shape));
-  const std::uint64_t count = output.count(), chunk = chunk_of(shape), chunks = (count + chunk - 1) / chunk;
+  const std::uint64_t count = output.count(), chunk = chunk_of(shape, options.elements_at_a_time);
+  const std::uint64_t chunks = (count + chunk - 1) / chunk;
   const Judge judge(expectation, options.last);
   std::vector<Part> parts(static_cast<std::size_t>(chunks));
   std::mutex telling;

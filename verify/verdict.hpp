@@ -74,6 +74,9 @@ struct Verdict {
 struct VerdictOptions {
   LastRounding last;  ///< of the kernel
   int threads = 0;    ///< 0: all; the verdict does not depend on it
+  /// That a thread judges before it takes others: whole rows where they are short. Sums of errors depend on it in their last
+  /// bits.
+  std::uint64_t elements_at_a_time = std::uint64_t{1} << 17;
   /// Told of elements done and of all.
   std::function<void(std::uint64_t done, std::uint64_t total)> progress = {};
 };

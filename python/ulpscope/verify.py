@@ -11,7 +11,8 @@ class Verdict:
 
     def __init__(self, result):
         self.outcome, self.text, self.tables = result.outcome, result.text, result.tables
-        self.sentence = result.findings["sentence"][0]
+        said = list(zip(result.findings["value"], result.findings["sentence"]))
+        self.sentence = next((sentence for value, sentence in said if value == self.outcome), said[0][1])
         self.passed = result.outcome == "pass"
 
     def table(self):

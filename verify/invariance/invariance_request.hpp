@@ -54,7 +54,7 @@ struct InvarianceRequest {
   /// Names the members, for the command line, study files and the schema.
   void describe(requests::Fields& fields) {
     operation.describe(fields);
-    for (const char* const name : {"output", "at_most"}) fields.remove(name);
+    for (const char* const name : {"output", "at_most", "lse"}) fields.remove(name);
     fields.at("against").as_value("exact|engine").help = "exact: a bound derived from the inputs; engine: bit for bit";
     fields
         .add("output", output,

@@ -140,17 +140,35 @@ void AttentionRequest::describe(requests::Fields& fields) {
   fields.add("q", q, "LxD, BxLxD or BxHxLxD").as_input("Q").needed();
   fields.add("k", k, "the same, of perhaps fewer heads").as_input("K").needed();
   fields.add("v", v, "as K").as_input("V").needed();
-  fields.add("mask", mask, "added to the scores, queries by keys; -inf hides").as_value("FILE");
+  fields.add("mask", mask, "added to the scores, LxL, BxLxL or what broadcasts to BxHxLxL; -inf, or false, hides")
+      .as_value("FILE");
   fields.add("scale", scale, "instead of 1/sqrt(D)").real();
+  fields.add("softcap", softcap, "C: scores s are C tanh(s/C) before the mask").as_value("C").real();
   fields.add("causal", causal, "where the diagonal begins behind which queries see nothing")
       .as_value("none|top_left|bottom_right")
       .shown();
+  fields.add("window", window, "keys before and behind the diagonal that queries see; -1: all").as_value("LEFT,RIGHT");
+  fields.add("sinks", sinks, "a score for each head that joins the denominator alone").as_value("FILE");
   fields.add("fully_masked", fully_masked, "what a query without keys returns; without it none may be there")
       .as_value("nan|zero");
+  const auto descale = [&fields](const char* name, std::string& of, const char* what) {
+    fields.add(name, of, what).as_value("FILE|NUMBER");
+  };
+  descale("q_descale", q_descale, "what codes of Q are multiplied by: one number, H, BxH, or BxHx(blocks of rows)");
+  descale("k_descale", k_descale, "the same of K");
+  descale("v_descale", v_descale, "the same of V");
+  fields.add("block_table", block_table, "Bxblocks: which blocks of K and V, BLOCKSxROWSxHxD, hold a sequence")
+      .as_value("FILE");
+  fields.add("key_lengths", key_lengths, "B: keys that each sequence has; the rest of K and V is ignored").as_value("FILE");
+  fields.add("query_starts", query_starts, "B+1: where sequences begin in a Q of ROWSxHxD, and its end").as_value("FILE");
+  fields.add("key_starts", key_starts, "the same of K and V").as_value("FILE");
+  fields.add("lse", lse, "the kernel's log-sum-exp of scores, natural: BxHxL, or HxROWS; judged too").as_value("FILE");
   fields.add("scores", scores, "the format Q K^T is rounded to").as_value("F");
   fields.add("probabilities", probabilities, "the format probabilities are rounded to").as_value("F");
   describe_block(fields, block);
-  describe_input(fields), describe_sums(fields), describe_functions(fields), describe_output(fields);
+  describe_input(fields), describe_sums(fields), describe_functions(fields);
+  fields.add("function_abs", function_abs, "absolute error of the tanh of --softcap, beside --function-ulp").real({.least = 0});
+  describe_output(fields);
 }
 
 }  // namespace ulpscope::verify

@@ -11,70 +11,15 @@
 #include "products/operand.hpp"
 #include "verify/expressions/expression.hpp"
 #include "verify/expressions/rounding_points.hpp"
-#include "verify/operations/attention.hpp"
 #include "verify/operations/elementwise.hpp"
 #include "verify/operations/layer_norm.hpp"
+#include "verify/operations/making.hpp"
 #include "verify/operations/products.hpp"
 #include "verify/operations/rows.hpp"
 #include "verify/operations/softmax.hpp"
 
 namespace ulpscope::verify {
 namespace {
-
-/// Whether there is a bound for random roundings.
-enum class RandomRoundings : std::uint8_t { derived, not_derived };
-
-/// A check in the making: the output is open, inputs are read one by one.
-class Making {
- public:
-  Making(const OperationRequest& request, std::string operation, RandomRoundings random = RandomRoundings::not_derived)
-      : request_(request) {
-    check_.operation = std::move(operation);
-    if (request.output.against == "engine")
-      throw Error("--against engine: engines are models of matrix products; " + check_.operation +
-                  " is judged against exact or a FILE");
-    if (request.output.false_alarm && random == RandomRoundings::not_derived)
-      throw Error("--false-alarm: no probabilistic bound is derived for " + check_.operation);
-    const auto out = request.out.empty() ? std::nullopt : std::optional(requests::parse_format(request.out));
-    check_.output = request.output.open(request.output.output, out);
-    if (!out && !check_.output.dtype.format)
-      throw Error(check_.output.label + " holds integers: say with --out which format the output has");
-    check_.last = request.output.last_rounding(out ? *out : *check_.output.dtype.format);
-  }
-
-  LastRounding last() const { return check_.last; }
-  const tensors::Tensor& output() const { return check_.output; }
-
-  /// A tensor, rounded to --in or left in its own format. `prefix` stands before the word in its argument.
-  Values read(const std::string& name, const std::string& word, const std::string& prefix = {}) {
-    const tensors::Tensor tensor = tensors::open_one(word, request_.reading.options());
-    const products::InputRounding rounding = products::input_rounding(
-        request_.in.empty() ? tensor.dtype.format.value_or(emu::float32) : requests::parse_format(request_.in));
-    check_.inputs.push_back({word, tensor, prefix});
-    check_.heading +=
-        name + "  " + word + " (" + words_of_shape(tensor.shape) + "), " + emu::format_name(rounding.format) + "\n";
-    return read_values(tensor, rounding);
-  }
-
-  std::optional<Values> read_if_given(const std::string& name, const std::string& word) {
-    if (word.empty()) return std::nullopt;
-    return read(name, word);
-  }
-
-  void say(const std::string& line) { check_.heading += line + "\n"; }
-
-  ResolvedCheck made(std::unique_ptr<Expectation> expectation) {
-    check_.expectation = std::move(expectation);
-    check_.heading += check_.operation + "  " + words_of_shape(check_.expectation->shape()) + ", out " +
-                      emu::format_name(check_.expectation->out()) + "\n";
-    if (request_.out.empty()) check_.stated = {"--out", emu::format_name(check_.last.out)};
-    return std::move(check_);
-  }
-
- private:
-  const OperationRequest& request_;
-  ResolvedCheck check_;
-};
 
 Axis parse_axis(const std::string& word) {
   if (word == "last") return Axis::last;
@@ -89,30 +34,12 @@ Variance parse_variance(const std::string& word) {
   throw Error("--variance '" + word + "': give centred, two_pass or one_pass");
 }
 
-Causal parse_causal(const std::string& word) {
-  if (word == "none") return Causal::none;
-  if (word == "top_left") return Causal::top_left;
-  if (word == "bottom_right") return Causal::bottom_right;
-  throw Error("--causal '" + word + "': give none, top_left or bottom_right");
-}
-
-FullyMasked parse_fully_masked(const std::string& word) {
-  if (word.empty()) return FullyMasked::undeclared;
-  if (word == "nan") return FullyMasked::nan;
-  if (word == "zero") return FullyMasked::zero;
-  throw Error("--fully-masked '" + word + "': give nan or zero");
-}
-
 /// What stands before and behind the first `=` of an option's value.
 std::pair<std::string, std::string> named(const char* option, const std::string& word) {
   const std::size_t equals = word.find('=');
   if (equals == std::string::npos || equals == 0 || equals + 1 == word.size())
     throw Error(std::string(option) + " '" + word + "': give NAME=VALUE");
   return {word.substr(0, equals), word.substr(equals + 1)};
-}
-
-std::optional<emu::Format> format_if_given(const std::string& word) {
-  return word.empty() ? std::nullopt : std::optional(requests::parse_format(word));
 }
 
 ResolvedCheck resolve_norm(const RmsNormRequest& request, Norm norm, Variance variance) {
@@ -253,24 +180,6 @@ ResolvedCheck resolve(const RmsNormRequest& request) { return resolve_norm(reque
 
 ResolvedCheck resolve(const LayerNormRequest& request) {
   return resolve_norm(request, Norm::layer, parse_variance(request.variance));
-}
-
-ResolvedCheck resolve(const AttentionRequest& request) {
-  Making making(request, "attention");
-  Values q = making.read("Q", request.q), k = making.read("K", request.k), v = making.read("V", request.v);
-  auto mask = making.read_if_given("mask", request.mask);
-  return making.made(expect_attention({.q = std::move(q),
-                                       .k = std::move(k),
-                                       .v = std::move(v),
-                                       .mask = std::move(mask),
-                                       .scale = request.scale,
-                                       .causal = parse_causal(request.causal),
-                                       .arithmetic = request.arithmetic(),
-                                       .scores = format_if_given(request.scores),
-                                       .probabilities = format_if_given(request.probabilities),
-                                       .fully_masked = parse_fully_masked(request.fully_masked),
-                                       .block = request.block,
-                                       .last = making.last()}));
 }
 
 }  // namespace ulpscope::verify

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// What may have been done otherwise than it is declared, where an attention is wrong.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "verify/operations/attention_scores.hpp"
+
+namespace ulpscope::verify {
+
+/// Other rules, and what is said where the wrong elements are right by them.
+struct AttentionHint {
+  AttentionRules rules;  ///< as a kernel may have them
+  std::string words;     ///< `without the softcap`
+};
+
+/// Roundings of scores and probabilities that are not declared and that kernels have, the rarer ones last.
+std::vector<AttentionHint> undeclared_roundings(const AttentionRows& rows);
+/// Declarations left out, and diagonals, windows and lengths off by one.
+std::vector<AttentionHint> broken_rules(const AttentionRows& rows);
+
+}  // namespace ulpscope::verify

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// Opens the files that a request names, and says in the heading what they hold.
+#include "verify/operations/making.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "emu/bulk.hpp"
+#include "emu/catalogue.hpp"
+#include "emu/error.hpp"
+#include "emu/names.hpp"
+#include "products/operand.hpp"
+#include "requests/numbers.hpp"
+
+namespace ulpscope::verify {
+namespace {
+
+/// Of float32 where a tensor's own format is wider, or none.
+emu::Format own_format(const tensors::Tensor& tensor) {
+  const auto& format = tensor.dtype.format;
+  return format && emu::fits_float(*format) ? *format : emu::float32;
+}
+
+/// 0 where a truth value is true, -inf where it is false.
+tensors::Tensor added_mask(const tensors::Tensor& truths) {
+  std::vector<float> values(static_cast<std::size_t>(truths.count()));
+  std::vector<double> given(values.size());
+  truths.source->read(0, std::span(given));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (given[i] != 0 && given[i] != 1)
+      throw Error(fmt::format("--mask {}: element {} is the integer {}; integers are truth values, 0 and 1", truths.label, i,
+                              given[i]));
+    values[i] = given[i] == 1 ? 0 : -std::numeric_limits<float>::infinity();
+  }
+  return tensors::from_values(truths.label, truths.shape, std::move(values));
+}
+
+}  // namespace
+
+Making::Making(const OperationRequest& request, std::string operation, RandomRoundings random) : request_(request) {
+  check_.operation = std::move(operation);
+  if (request.output.against == "engine")
+    throw Error("--against engine: engines are models of matrix products; " + check_.operation +
+                " is judged against exact or a FILE");
+  if (request.output.false_alarm && random == RandomRoundings::not_derived)
+    throw Error("--false-alarm: no probabilistic bound is derived for " + check_.operation);
+  const auto out = request.out.empty() ? std::nullopt : std::optional(requests::parse_format(request.out));
+  check_.output = request.output.open(request.output.output, out);
+  if (!out && !check_.output.dtype.format)
+    throw Error(check_.output.label + " holds integers: say with --out which format the output has");
+  check_.last = request.output.last_rounding(out ? *out : *check_.output.dtype.format);
+}
+
+tensors::Tensor Making::open(const std::string& word) const { return tensors::open_one(word, request_.reading.options()); }
+
+void Making::list(const std::string& name, const std::string& word, const tensors::Tensor& tensor, const std::string& prefix,
+                  const std::string& dtype) {
+  check_.inputs.push_back({word, tensor, prefix});
+  check_.heading += name + "  " + word + " (" + words_of_shape(tensor.shape) + "), " + dtype + "\n";
+}
+
+Values Making::read(const std::string& name, const std::string& word, const std::string& prefix) {
+  const tensors::Tensor tensor = open(word);
+  const products::InputRounding rounding = products::input_rounding(
+      request_.in.empty() ? tensor.dtype.format.value_or(emu::float32) : requests::parse_format(request_.in));
+  list(name, word, tensor, prefix, emu::format_name(rounding.format));
+  return read_values(tensor, rounding);
+}
+
+std::optional<Values> Making::read_if_given(const std::string& name, const std::string& word) {
+  if (word.empty()) return std::nullopt;
+  return read(name, word);
+}
+
+std::optional<Values> Making::read_own(const std::string& name, const std::string& word) {
+  if (word.empty()) return std::nullopt;
+  const tensors::Tensor tensor = open(word);
+  const emu::Format format = own_format(tensor);
+  list(name, word, tensor, {}, emu::format_name(format));
+  return read_values(tensor, {.format = format});
+}
+
+std::optional<Values> Making::read_own_or_number(const std::string& name, const std::string& word) {
+  if (word.empty() || !requests::read_real(word, {}).empty()) return read_own(name, word);
+  say(name + "  " + word);
+  return Values{{}, {static_cast<float>(requests::real_of(word))}, emu::float32};
+}
+
+std::optional<Values> Making::read_mask(const std::string& name, const std::string& word) {
+  if (word.empty()) return std::nullopt;
+  const tensors::Tensor tensor = open(word);
+  if (!tensor.is_integer()) return read_own(name, word);
+  const tensors::Tensor added = added_mask(tensor);
+  list(name, word, added, {}, tensor.dtype.name + ", true: seen");
+  return read_values(added, {.format = emu::float32});
+}
+
+std::optional<Integers> Making::read_integers_if_given(const std::string& option, const std::string& word) {
+  if (word.empty()) return std::nullopt;
+  const tensors::Tensor tensor = tensors::open_one(word);
+  list(option.substr(2), word, tensor, {}, tensor.dtype.name);
+  return read_integers(tensor, option);
+}
+
+ResolvedCheck Making::made(std::unique_ptr<Expectation> expectation) {
+  check_.expectation = std::move(expectation);
+  check_.heading += check_.operation + "  " + words_of_shape(check_.expectation->shape()) + ", out " +
+                    emu::format_name(check_.expectation->out()) + "\n";
+  if (request_.out.empty()) check_.stated = {"--out", emu::format_name(check_.last.out)};
+  return std::move(check_);
+}
+
+std::optional<emu::Format> format_if_given(const std::string& word) {
+  return word.empty() ? std::nullopt : std::optional(requests::parse_format(word));
+}
+
+}  // namespace ulpscope::verify
