@@ -7,11 +7,20 @@
 
 #include "verify/expressions/expression.hpp"
 #include "verify/generate/generated_request.hpp"
+#include "verify/grouped/grouped_request.hpp"
 #include "verify/operations/elementwise.hpp"
 #include "verify/operations/operation_requests.hpp"
 
 namespace ulpscope::cli {
 namespace {
+
+template <class Request>
+int threads_of(const Request& request) {
+  if constexpr (requires { request.product.threads; })
+    return request.product.threads;
+  else
+    return request.threads;
+}
 
 template <class Request>
 void add_operation(Command& verify, const char* name, const std::string& what, const std::string& example,
@@ -27,7 +36,7 @@ void add_operation(Command& verify, const char* name, const std::string& what, c
   command.footer("Example: ulpscope verify " + example);
   command.callback([words, &arguments, &exit_code] {
     const Request& request = words->request;
-    exit_code = report_verdict({verify::resolve(request), request.output, request.threads, arguments}, words->output);
+    exit_code = report_verdict({verify::resolve(request), request.output, threads_of(request), arguments}, words->output);
   });
 }
 
@@ -59,6 +68,10 @@ void add_verify(Command& app, const Arguments& arguments, int& exit_code) {
   command.footer("Example: ulpscope verify softmax examples/tensors/x.npy --output examples/tensors/softmax.npy");
   const std::string in = "examples/tensors/", out = " --output " + in;
   add_verify_matmul(command, arguments, exit_code);
+  add_operation<verify::GroupedMatmulRequest>(
+      command, "grouped_matmul", "rows of A, dealt out to groups, each by its group's matrix of B, as experts are",
+      "grouped_matmul " + in + "tokens.npy " + in + "experts.npy --offsets " + in + "offsets.npy" + out + "grouped_matmul.npy",
+      arguments, exit_code);
   add_operation<verify::SoftmaxRequest>(command, "softmax", "softmax along the last axis",
                                         "softmax " + in + "x.npy" + out + "softmax.npy", arguments, exit_code);
   add_operation<verify::LayerNormRequest>(command, "layer_norm", "layer normalisation along the last axis",

@@ -32,6 +32,7 @@
 #include "verify/evidence/evidence_request.hpp"
 #include "verify/explain/explain_request.hpp"
 #include "verify/generate/generated_request.hpp"
+#include "verify/grouped/grouped_request.hpp"
 #include "verify/invariance/invariance_request.hpp"
 #include "verify/matmul_request.hpp"
 #include "verify/operations/operation_requests.hpp"
@@ -150,6 +151,8 @@ const std::vector<Kind>& kinds() {
       {"invariance cast", "do conversions?", "outputs", 1e6, make<InvarianceOf<verify::CastRequest>>},
       {"invariance elementwise", "do functions of elements?", "outputs", 1e6, make<InvarianceOf<verify::ElementwiseRequest>>},
       {"verify matmul", "is D = A.B + C right?", "outputs", 1e6, make<verify::MatmulRequest>},
+      {"verify grouped_matmul", "are products of rows with the matrices of their groups right?", "outputs", 1e6,
+       make<verify::GroupedMatmulRequest>},
       {"verify softmax", "is a softmax right?", "outputs", 1e6, make<verify::SoftmaxRequest>},
       {"verify layer_norm", "is a layer normalisation right?", "outputs", 1e6, make<verify::LayerNormRequest>},
       {"verify rms_norm", "is an RMS norm right?", "outputs", 1e6, make<verify::RmsNormRequest>},

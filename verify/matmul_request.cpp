@@ -18,10 +18,6 @@ ReductionOrder parse_order(const std::string& word) {
   throw Error("--reduction-order '" + word + "': give ascending or any");
 }
 
-std::string in_words(const products::Product& product) {
-  return emu::format_name(product.a.rounding.format) + "," + emu::format_name(product.b.rounding.format);
-}
-
 IntegerOverflow parse_overflow(const std::string& word) {
   if (word == "wrap") return IntegerOverflow::wrap;
   if (word == "saturate") return IntegerOverflow::saturate;
@@ -65,6 +61,18 @@ void MatmulRequest::describe(requests::Fields& fields) {
   output.describe(fields);
 }
 
+std::string in_words(const products::Product& product) {
+  return emu::format_name(product.a.rounding.format) + "," + emu::format_name(product.b.rounding.format);
+}
+
+Declaration declaration_of(const MatmulRequest& request) {
+  return {.bitwise = request.output.against == "engine",
+          .order = parse_order(request.reduction_order),
+          .sums = parse_sum_rounding(request.acc_rounding),
+          .false_alarm = request.output.false_alarm,
+          .flushes_results = request.output.out_flush};
+}
+
 std::unique_ptr<Expectation> expectation_of(const products::Product& product, const Declaration& declared) {
   if (declared.bitwise) {
     if (product.engine.empty()) throw Error("--against engine: say which, --engine E; `ulpscope engines` lists them");
@@ -90,11 +98,7 @@ ResolvedMatmul resolve(const MatmulRequest& request) {
   check.output = request.output.open(request.output.output, out_is_stated ? std::optional(product.out) : std::nullopt);
   // Where nothing says it the output's format is that of its file, if it is no storage for a narrower one.
   if (!out_is_stated) product.out = check.output.dtype.format.value_or(product.acc);
-  check.expectation = expectation_of(product, {.bitwise = request.output.against == "engine",
-                                               .order = parse_order(request.reduction_order),
-                                               .sums = parse_sum_rounding(request.acc_rounding),
-                                               .false_alarm = request.output.false_alarm,
-                                               .flushes_results = request.output.out_flush});
+  check.expectation = expectation_of(product, declaration_of(request));
   check.last = request.output.last_rounding(product.out);
   check.operation = "matmul";
   check.heading = heading_of(product);

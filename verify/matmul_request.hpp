@@ -44,6 +44,11 @@ struct Declaration {
   bool flushes_results = false;                      ///< subnormal outputs become zero, and so may sums on the way
 };
 
+/// What a request declares. @throws ulpscope::Error
+Declaration declaration_of(const MatmulRequest& request);
+/// `--in` of what both operands are rounded to.
+std::string in_words(const products::Product& product);
+
 /// @throws ulpscope::Error where they contradict each other
 std::unique_ptr<Expectation> expectation_of(const products::Product& product, const Declaration& declared);
 

@@ -69,6 +69,10 @@ tensors = {"a": a, "b": b, "matmul": product(a, b), "x": x, "softmax": softmax(x
            "attention": product(softmax(scores), v), "image": image, "filters": filters, "conv": convolution(image, filters),
            "swiglu": x / (F(1) + numpy.exp(-x)) * x,
            "signed_zero": numpy.repeat([[-0.0], [0.0], [0.0], [-0.0]], 3, axis=1)}
+tokens, experts, offsets = normal(9, 16), normal(3, 16, 4), [4, 4, 8]  # the last row is padding
+tensors |= {"tokens": tokens, "experts": experts, "grouped_matmul": numpy.concatenate(
+    [product(tokens[begin:end], experts[g]) for g, (begin, end) in enumerate(zip([0, *offsets], offsets))] + [numpy.zeros((1, 4), F)])}
 for name, tensor in tensors.items():
     numpy.save(FOLDER / f"{name}.npy", numpy.ascontiguousarray(tensor, F))
 numpy.save(FOLDER / "cast.npy", bfloat16(tensors["softmax"]))
+numpy.save(FOLDER / "offsets.npy", numpy.array(offsets, numpy.int32))

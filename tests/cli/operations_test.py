@@ -102,6 +102,28 @@ class Operations(unittest.TestCase):
             out += [math.fsum(w * value[j] for w, value in zip(p, v)) for j in range(16)]
         self.check("attention", ["q.npy", "k.npy", "v.npy"], (8, 16), out)
 
+    def test_grouped_products(self):
+        a, b = rows(self.drawn("a.npy", "7x8", 1), 8), rows(self.drawn("flat.npy", "24x5", 2), 5)
+        write(self.folder / "b.npy", (3, 8, 5), [x for row in b for x in row])
+        group_of = [0, 0, 2, 2, 2, 2, -1]
+
+        def products(expert):
+            return [math.fsum(x * b[expert(g) * 8 + i][j] for i, x in enumerate(row)) if g >= 0 else math.nan
+                    for row, g in zip(a, group_of) for j in range(5)]
+
+        (self.folder / "ends.csv").write_text("2\n2\n6\n")
+        write(self.folder / "groups.npy", (7,), group_of)
+        for option in (["--offsets", "ends.csv"], ["--group-of-row", "groups.npy"]):
+            self.check("grouped_matmul", ["a.npy", "b.npy"], (7, 5), products(lambda g: g), *option)
+            write(self.folder / "y.npy", (7, 5), products(lambda g: min(g, 1)))
+            done = self.run_program("verify", "grouped_matmul", "a.npy", "b.npy", "--output", "y.npy", *option)
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertIn("20 of 20 wrong elements looked at are right with the matrix of group 1, not 2", done.stderr)
+        (self.folder / "ends.csv").write_text("2\n1\n6\n")
+        done = self.run_program("verify", "grouped_matmul", "a.npy", "b.npy", "--output", "y.npy", "--offsets", "ends.csv")
+        self.assertEqual((done.returncode, done.stderr),
+                         (2, "ulpscope: --offsets: group 1 would end at row 1, before it begins at 2\n"))
+
     def test_convolution(self):
         done = self.run_program("cast", "normal:0,1:60", "--to", "float32", "-o", "flat.npy")
         self.assertEqual(done.returncode, 0)

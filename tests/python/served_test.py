@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ulpscope.verify.attention` with the arrays that serving has: masks of bool, factors, windows, pages, log-sum-exp.
+"""`ulpscope.verify.attention` with the arrays that serving has: masks of bool, factors, windows, pages, log-sum-exp; grouped products.
 
 usage: served_test.py PROGRAM
 """
@@ -83,6 +83,18 @@ class Served(unittest.TestCase):
         self.assertFalse(us.verify.attention(out, codes[0], *paged, **asked, **served).passed)
         with self.assertRaisesRegex(us.Error, "--block-table: block 0 of sequence 0 is number 4; K has blocks 0 to 3"):
             us.verify.attention(out, codes[0], *paged, block_table=pages + 1, key_lengths=[8, 8])
+
+    def test_grouped_products(self):
+        draws = np.random.default_rng(4)
+        a, b = draws.standard_normal((9, 32)).astype(np.float32), draws.standard_normal((3, 8, 32)).astype(np.float32)
+        ends, group_of = np.int32([4, 4, 8]), np.int32([0] * 4 + [2] * 4 + [-1])
+        products = lambda group_of: np.stack([row.astype(np.float64) @ b[g].T for row, g in zip(a, group_of)]).astype(np.float32)
+        out = products(group_of)
+        testing.assert_grouped_matmul(out, a, b, offsets=ends, transpose_b=True)
+        testing.assert_grouped_matmul(out, a, b, group_of_row=group_of, transpose_b=True)
+        verdict = us.verify.grouped_matmul(products([1] * 9), a, b, offsets=ends, transpose_b=True)
+        self.assertEqual(verdict.outcome, "fail")
+        self.assertIn("are right with the matrix of", verdict.text)
 
 
 unittest.main()

@@ -59,7 +59,8 @@ AttentionShape matrices(const Attention& op) {
 /// Extents of sequences that lie one behind the other.
 std::vector<std::uint64_t> extents(const char* option, const Integers& starts, const Values& rows) {
   const auto refuse = [&](const std::string& what) { throw Error(fmt::format("{}: {}", option, what)); };
-  if (starts.shape.size() != 1 || starts.shape[0] < 2) refuse("one number for each sequence and one more, the end of the last");
+  if (!starts.is_vector() || starts.elements.size() < 2)
+    refuse("one number for each sequence and one more, the end of the last");
   std::vector<std::uint64_t> out;
   if (starts.at(0) != 0) refuse(fmt::format("the first sequence begins at {}, not at 0", starts.at(0)));
   for (std::size_t i = 1; i < starts.elements.size(); ++i) {
@@ -100,7 +101,7 @@ AttentionShape queries_of(const Attention& op) {
 
 /// The declared lengths, each from 0 to what there is room for.
 void shorten(AttentionShape& shape, const Integers& lengths, const std::function<std::uint64_t(std::uint64_t)>& room) {
-  if (lengths.shape != std::vector<std::uint64_t>{shape.sequences.size()})
+  if (!lengths.is_vector() || lengths.elements.size() != shape.sequences.size())
     throw Error(fmt::format("--key-lengths of shape {}: the batch has {} sequences, give a number for each",
                             words_of_shape(lengths.shape), shape.sequences.size()));
   for (std::size_t b = 0; b < shape.sequences.size(); ++b) {

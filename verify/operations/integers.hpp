@@ -15,6 +15,8 @@ struct Integers {
   std::vector<std::uint64_t> shape;    ///< empty: a scalar
   std::vector<std::int64_t> elements;  ///< row-major
 
+  /// Whether there is one dimension, or a column as .csv files have it.
+  bool is_vector() const { return shape.size() == 1 || (shape.size() == 2 && shape[1] == 1); }
   std::int64_t at(std::uint64_t index) const { return elements[static_cast<std::size_t>(index)]; }  ///< one of them
 };
 
