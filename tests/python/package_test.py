@@ -100,6 +100,8 @@ class BesideTheProgram(unittest.TestCase):
         a, b = RANDOM.standard_normal((2, 32, 32)).astype(np.float32)
         d = us.matmul(a, b, in_="bf16")
         names = dict(x=a, w=a, g=b, a=a, b=b, d=d, codes=us.encode(a, "e4m3"))
+        names |= dict(out=a, q=a, k=b, v=b, seen=np.ones((32, 32), bool), sinks=np.zeros(1, np.float32), lse=a[0])
+        names |= dict(tokens=a, experts=b.reshape(1, 32, 32), ends=[32])
         for block in blocks:
             exec(block, names)  # each line of it stands for itself
 

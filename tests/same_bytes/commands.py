@@ -167,6 +167,11 @@ class Commands:
             yield ["verify", "elementwise", function, x, "--output", "examples/tensors/exp.npy"]
         yield ["verify", "dot", *(f"examples/tensors/{n}.npy" for n in "qk"), "--output", "examples/tensors/dot.npy"]
         yield ["verify", "attention", *(f"examples/tensors/{n}.npy" for n in "qkv"), "--output", "examples/tensors/attention.npy"]
+        attention = ["verify", "attention", *(f"examples/tensors/{n}.npy" for n in "qkv"), "--output", "examples/tensors/attention.npy", "--json"]
+        for options in (["--causal", "bottom_right", "--softcap", "2"], ["--window", "2,1", "--q-descale", "0.5", "--v-descale", "3"]):
+            yield [*attention, *options]
+        yield ["verify", "grouped_matmul", "examples/tensors/tokens.npy", "examples/tensors/experts.npy", "--offsets", "examples/tensors/offsets.npy",
+               "--output", "examples/tensors/grouped_matmul.npy", "--json"]
         yield ["verify", "conv", "examples/tensors/image.npy", "examples/tensors/filters.npy", "--output", "examples/tensors/conv.npy"]
         yield ["verify", "cast", "examples/tensors/softmax.npy", "--output", "examples/tensors/cast.npy", "--out", "bf16",
                "--out-rounding", "toward_zero"]
