@@ -190,6 +190,8 @@ TEST_CASE("served attention: pages hold what padded keys do, and a wrong page is
   };
   refused("--block-table: block 2 of sequence 0 is number 26; K has blocks 0 to 25",
           [](auto& x) { x.sequences.block_table->elements[2] = 26; });
+  refused("block 7 of sequence 0 is number 26", [](auto& x) { x.sequences.block_table->elements[7] = 26; });
+  refused("block 1 of sequence 2 is number 26", [](auto& x) { x.sequences.block_table->elements[17] = 26; });
   refused("block 0 of sequence 0 is number -1", [](auto& x) { x.sequences.block_table->elements[0] = -1; });
   refused("--key-lengths: sequence 1 has -1 keys", [](auto& x) { x.sequences.key_lengths->elements[1] = -1; });
   refused("--key-lengths: sequence 1 has 33 keys; there is room for 0 to 32",

@@ -89,9 +89,9 @@ class GroupedMatmul final : public Expectation {
   }
 
  private:
+  /// Rows of a group are in order there: those that follow each other here do so there.
   bool continues(std::size_t row, std::size_t group) const {
-    if (row >= groups_.group_of.size() || groups_.group_of[row] != group) return false;
-    return group == RowGroups::none || groups_.place_of[row] == groups_.place_of[row - 1] + 1;
+    return row < groups_.group_of.size() && groups_.group_of[row] == group;
   }
   /// Of an element within its group's product.
   std::uint64_t place(std::uint64_t index) const {

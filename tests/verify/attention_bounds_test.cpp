@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bounds of served attention at their edges: kernels that are exact but for one kind of rounding, which has its worst case.
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <vector>
+
+#include "tests/verify/attention_served.hpp"
+
+namespace {
+
+using namespace ulpscope;
+using namespace ulpscope::operations;
+
+std::vector<verify::Expected> all_of(const verify::Expectation& expectation, std::size_t count) {
+  std::vector<verify::Expected> out(count);
+  expectation.expect(0, out);
+  return out;
+}
+
+/// One query, keys of one element each.
+verify::Attention one_query(const std::vector<float>& keys, const std::vector<float>& values_of_keys) {
+  return {.q = values({1, 1}, {1}),
+          .k = values({keys.size(), 1}, keys),
+          .v = values({keys.size(), 1}, values_of_keys),
+          .scale = 1,
+          .last = {emu::float32}};
+}
+
+}  // namespace
+
+TEST_CASE("served attention: each factor pays for a rounding of what it multiplies", "[verify][attention]") {
+  const std::vector<float> keys{3, -5, 7, 6.5F}, v{1, -2, 0.5F, 3};
+  const verify::Attention plain = one_query(keys, v);
+  const auto before = all_of(*verify::expect_attention(plain), 1)[0];
+  // d out / d s_j = p_j (v_j - out): what a rounding of each score changes, in the direction that harms.
+  double sum = 0, out = 0, of_scores = 0;
+  for (const float k : keys) sum += std::exp(static_cast<double>(k));
+  for (std::size_t j = 0; j < keys.size(); ++j) out += std::exp(static_cast<double>(keys[j])) / sum * static_cast<double>(v[j]);
+  for (std::size_t j = 0; j < keys.size(); ++j) {
+    const double s = static_cast<double>(keys[j]);
+    of_scores += std::exp(s) / sum * std::fabs(static_cast<double>(v[j]) - out) * std::fabs(s) * 0x1p-24;
+  }
+  verify::Attention q = plain, both = plain, of_v = plain;
+  q.q.elements = both.q.elements = {0.5F};
+  q.descales.q = both.descales.q = values({}, {2});
+  for (float& k : both.k.elements) k /= 4;
+  both.descales.k = values({1}, {4});
+  for (float& x : of_v.v.elements) x /= 8;
+  of_v.descales.v = values({1}, {8});
+  const auto with = [&](const verify::Attention& op) {
+    const auto element = all_of(*verify::expect_attention(op), 1)[0];
+    CHECK(std::fabs(element.value - before.value) <= before.radius + element.radius);
+    return element.allowed - before.allowed;
+  };
+  CHECK(with(q) >= of_scores);
+  CHECK(with(both) >= 2 * of_scores);
+  CHECK(with(of_v) >= std::fabs(out) * 0x1p-24);
+}
+
+TEST_CASE("served attention: elements that underflow when they are multiplied are allowed for", "[verify][attention]") {
+  // 1.5 * 2^-24 becomes 2^-23 in float16: the scores are a third larger.
+  constexpr std::size_t depth = 16;
+  const float factor = 0x1.8p-24F;
+  std::vector<float> k(2 * depth, 1);
+  std::fill(k.begin() + depth, k.end(), -1.0F);
+  const auto op = [&](bool of_queries) {
+    verify::Attention made{.q = values({1, depth}, std::vector<float>(depth, 1)),
+                           .k = values({2, depth}, k),
+                           .v = values({2, 1}, {1, -1}),
+                           .scale = 1,
+                           .arithmetic = {.format = emu::float16, .function_ulp = 0},
+                           .last = {emu::float32}};
+    made.descales.q = values({}, {of_queries ? factor : 0x1p15F});
+    made.descales.k = values({}, {of_queries ? 0x1p15F : factor});
+    return made;
+  };
+  const float kernel = std::tanh(depth * 0x1p-23F * 0x1p15F);
+  for (const bool of_queries : {true, false})
+    CHECK(judge_all(*verify::expect_attention(op(of_queries)), {kernel}, {emu::float32}).within == 1);
+}
+
+TEST_CASE("served attention: sums that cut move the log-sum-exp as far as its bound says they may", "[verify][attention]") {
+  constexpr std::size_t depth = 128;
+  const emu::Format acc = emu::float16;
+  const float term = as(acc, 16.9F * 0x1p-9F);
+  float sum = 0;
+  for (std::size_t i = 0; i < depth; ++i)
+    sum = static_cast<float>(
+        emu::round_to(acc, static_cast<double>(sum) + static_cast<double>(term), {.rounding = emu::Rounding::toward_zero})
+            .value);
+  const verify::Attention op{.q = values({1, depth}, std::vector<float>(depth, 1)),
+                             .k = values({1, depth}, std::vector<float>(depth, term)),
+                             .v = values({1, 1}, {1}),
+                             .scale = 1,
+                             .arithmetic = {.format = acc, .sums = emu::Rounding::toward_zero},
+                             .last = {emu::float32}};
+  const auto both = verify::expect_attention_and_lse(op, {emu::float32});
+  CHECK(static_cast<double>(term) * depth - static_cast<double>(sum) > 0.1);
+  CHECK(judge_all(*both.lse, {sum}, {emu::float32}).within == 1);
+  CHECK(judge_all(*both.lse, {-sum}, {emu::float32}).beyond == 1);
+}
+
+TEST_CASE("served attention: a maximum that is 2^8 too small leaves the logarithm its error", "[verify][attention]") {
+  // ln(e^5.5) with an error of 2 ulp, and -5.5: of a score of 0.
+  const auto both = verify::expect_attention_and_lse(one_query({0}, {1}), {emu::float32});
+  CHECK(judge_all(*both.lse, {5.5F * 4 * 0x1p-24F}, {emu::float32}).within == 1);
+  CHECK(judge_all(*both.lse, {0x1p-17F}, {emu::float32}).beyond == 1);
+}
+
+TEST_CASE("served attention: a cap's quotient, tanh and product pay for their errors", "[verify][attention]") {
+  // Of scores 3 and -3 and a cap of 2, y = 2 tanh(1.5): each of the kernel's is off by the sum of a quotient's and a tanh's two
+  // ulp.
+  const double y = 2 * std::tanh(1.5), wrong = y * (1 + 8 * 0x1p-24);
+  verify::Attention plain = one_query({static_cast<float>(y), static_cast<float>(-y)}, {1, -1}),
+                    op = one_query({3, -3}, {1, -1});
+  op.softcap = 2;
+  const auto before = all_of(*verify::expect_attention(plain), 1)[0], after = all_of(*verify::expect_attention(op), 1)[0];
+  CHECK(after.allowed - before.allowed > std::tanh(wrong) - std::tanh(y));
+  // Near 0 nothing is capped: an error of the score is one of the output.
+  constexpr std::size_t depth = 64;
+  verify::Attention small{.q = values({1, depth}, std::vector<float>(depth, 1)),
+                          .k = values({2, depth}, std::vector<float>(2 * depth, 0.01F)),
+                          .v = values({2, 1}, {1, -1}),
+                          .scale = 1,
+                          .last = {emu::float32}};
+  std::fill(small.k.elements.begin() + depth, small.k.elements.end(), -0.01F);
+  const auto uncapped = all_of(*verify::expect_attention(small), 1)[0];
+  small.softcap = 50;
+  CHECK(all_of(*verify::expect_attention(small), 1)[0].allowed > 0.9 * uncapped.allowed);
+}
