@@ -61,6 +61,13 @@ class Served(unittest.TestCase):
             done = subprocess.run(line.replace("ulpscope", PROGRAM, 1), shell=True, capture_output=True, text=True, timeout=60)
             self.assertEqual(done.returncode, 1, done.stderr)
 
+    def test_heads_behind_rows(self):
+        out, lse = attention(self.q, self.k, self.v)
+        moved = [x.swapaxes(1, 2) for x in (out, self.q, self.k, self.v)]
+        testing.assert_attention(*moved, layout="blhd", lse=lse)
+        with self.assertRaisesRegex(us.Error, "--layout 'x': give bhld or blhd"):
+            us.verify.attention(*moved, layout="x")
+
     def test_factors_and_pages(self):
         codes = [np.round(x * 4) for x in (self.q, self.k, self.v)]
         k_scale = np.float32([[0.25, 0.5], [0.125, 0.25]])

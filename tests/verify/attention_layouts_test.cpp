@@ -245,3 +245,39 @@ TEST_CASE("served attention: packed sequences are those of a padded batch", "[ve
   refused("--mask: packed queries have none", [](auto& x) { x.mask = values({1, 1}, {0}); });
   refused("packed queries have the shape", [](auto& x) { x.q.shape = {15, 32}; });
 }
+
+TEST_CASE("served attention: heads behind rows are the same attention", "[verify][attention]") {
+  Served in = plain(7);
+  in.causal = verify::Causal::bottom_right, in.sinks = {0.5, 1, -1, 2};
+  std::mt19937_64 random(8);
+  in.mask = normals(random, in.rows() * in.keys, 1, emu::float32);
+  for (const bool some : {false, true}) {
+    if (some) in.lengths = {9, 32, 5};
+    const auto queries = [&in](std::size_t) { return in.queries; };
+    const auto keys = [&in](std::size_t) { return in.keys; };
+    verify::Attention op = declared(in);
+    op.descales.k = values({3, 2, 2}, {1, 2, 1, 0.5F, 1, 1, 4, 1, 1, 1, 1, 2});
+    const auto before = verify::expect_attention_and_lse(op, {emu::float32});
+    op.sequences.layout = verify::AttentionLayout::blhd;
+    op.q = values({3, 5, 4, 8}, packed(in, in.q, 4, 5, 8, queries));
+    op.k = values({3, 32, 2, 8}, packed(in, in.k, 2, 32, 8, keys));
+    op.v = values({3, 32, 2, 6}, packed(in, in.v, 2, 32, 6, keys));
+    const auto after = verify::expect_attention_and_lse(op, {emu::float32});
+    CHECK(after.output->shape() == Shape{3, 5, 4, 6});
+    CHECK(after.lse->shape() == Shape{3, 4, 5});
+    std::vector<verify::Expected> out(360), moved(360), lse(60), moved_lse(60);
+    before.output->expect(0, out), after.output->expect(0, moved);
+    before.lse->expect(0, lse), after.lse->expect(0, moved_lse);
+    CHECK(same(lse, moved_lse));
+    std::vector<verify::Expected> back;
+    for (std::size_t row = 0; row < 60; ++row)
+      for (std::size_t c = 0; c < 6; ++c) back.push_back(moved[((row / 20 * 5 + row % 5) * 4 + row / 5 % 4) * 6 + c]);
+    CHECK(same(out, back));
+  }
+  verify::Attention flat = declared(in);
+  flat.sequences.layout = verify::AttentionLayout::blhd;
+  flat.q.shape = {60, 8};
+  CHECK_THROWS_WITH(verify::expect_attention(flat), ContainsSubstring("Q has the shape BxLxHxD"));
+  flat.q.shape = {3, 5, 4, 8}, flat.sequences.key_lengths.reset();
+  CHECK_THROWS_WITH(verify::expect_attention(flat), ContainsSubstring("the heads of K divide those of Q"));
+}

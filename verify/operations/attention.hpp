@@ -36,8 +36,15 @@ struct Descales {
   std::optional<Values> q = {}, k = {}, v = {};  ///< float32; none: 1
 };
 
+/// How Q, K, V and the output of four dimensions are stored.
+enum class AttentionLayout : std::uint8_t {
+  bhld,  ///< batch, heads, rows, elements: torch's scaled_dot_product_attention
+  blhd   ///< batch, rows, heads, elements: FlashAttention
+};
+
 /// Where the sequences of a batch lie, if not one matrix behind the other.
 struct Sequences {
+  AttentionLayout layout = AttentionLayout::bhld;  ///< of what is neither in blocks nor packed
   /// (B, blocks): the blocks that hold the keys of a sequence, in order. K and V are (blocks, rows of a block, heads, D) then.
   std::optional<Integers> block_table = {};
   std::optional<Integers> key_lengths = {};  ///< (B): keys that a sequence has, from its first row on; the rest is ignored

@@ -23,9 +23,10 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 /// that much larger, and the maximum smaller.
 constexpr double stale_maximum = 5.6;  // 8 ln 2 = 5.55
 
-/// The output's shape without its last dimension, of packed queries with the heads first, as FlashAttention returns it.
+/// The output's shape without its last dimension, heads before rows, as FlashAttention returns it.
 std::vector<std::uint64_t> lse_shape(const AttentionShape& shape) {
-  if (shape.is_packed()) return {shape.heads, shape.sequence_of.size()};
+  if (shape.is_packed) return {shape.heads, shape.sequence_of.size()};
+  if (shape.has_heads_last()) return {shape.out[0], shape.out[2], shape.out[1]};
   return {shape.out.begin(), shape.out.end() - 1};
 }
 
@@ -86,8 +87,10 @@ class LseExpectation final : public RowExpectation {
   }
 
   std::uint64_t row_of(std::uint64_t index) const {
-    if (!rows_->shape().is_packed()) return index;
-    return index % columns_ * rows_->shape().heads + index / columns_;
+    if (!rows_->shape().has_heads_last()) return index;
+    // Of packed rows all are those of one sequence here.
+    const std::uint64_t heads = rows_->shape().heads, head = index / columns_ % heads, sequence = index / columns_ / heads;
+    return (sequence * columns_ + index % columns_) * heads + head;
   }
 
   void row(std::uint64_t index, std::span<Expected> elements) const override {

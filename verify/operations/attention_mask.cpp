@@ -95,7 +95,7 @@ std::vector<float> of_keys(const char* option, const Values& scale, const Attent
 
 AttentionMask::AttentionMask(const std::optional<Values>& mask, const AttentionShape& shape) {
   if (!mask) return;
-  if (shape.is_packed()) throw Error("--mask: packed queries have none; --causal and --window say which keys they see");
+  if (shape.is_packed) throw Error("--mask: packed queries have none; --causal and --window say which keys they see");
   const std::uint64_t queries = shape.sequences.empty() ? 0 : shape.sequences.front().queries;
   std::array<std::uint64_t, 4> given{1, 1, 1, 1};
   const auto& extents = mask->shape;

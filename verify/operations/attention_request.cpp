@@ -27,6 +27,12 @@ FullyMasked parse_fully_masked(const std::string& word) {
   throw Error("--fully-masked '" + word + "': give nan or zero");
 }
 
+AttentionLayout parse_layout(const std::string& word) {
+  if (word == "bhld") return AttentionLayout::bhld;
+  if (word == "blhd") return AttentionLayout::blhd;
+  throw Error("--layout '" + word + "': give bhld or blhd");
+}
+
 /// Keys on one side of the diagonal: -1 are all of them.
 std::optional<std::uint64_t> parse_side(const std::string& word, const std::string& all) {
   if (word == "-1") return std::nullopt;
@@ -62,7 +68,8 @@ ResolvedCheck resolve(const AttentionRequest& request) {
                       .descales = {.q = making.read_own_or_number("q_descale", request.q_descale),
                                    .k = making.read_own_or_number("k_descale", request.k_descale),
                                    .v = making.read_own_or_number("v_descale", request.v_descale)},
-                      .sequences = {.block_table = making.read_integers_if_given("--block-table", request.block_table),
+                      .sequences = {.layout = parse_layout(request.layout),
+                                    .block_table = making.read_integers_if_given("--block-table", request.block_table),
                                     .key_lengths = making.read_integers_if_given("--key-lengths", request.key_lengths),
                                     .query_starts = making.read_integers_if_given("--query-starts", request.query_starts),
                                     .key_starts = making.read_integers_if_given("--key-starts", request.key_starts)},

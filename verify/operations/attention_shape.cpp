@@ -74,25 +74,36 @@ std::vector<std::uint64_t> extents(const char* option, const Integers& starts, c
   return out;
 }
 
-/// Queries of a batch whose keys are not matrices.
+/// Another sequence whose rows have all heads together.
+void add_rows(AttentionShape& shape, std::uint64_t first, std::uint64_t count) {
+  shape.sequence_of.insert(shape.sequence_of.end(), static_cast<std::size_t>(count),
+                           static_cast<std::uint32_t>(shape.sequences.size()));
+  shape.sequences.push_back({first, count, 0, 0});
+}
+
+/// Queries of a batch whose keys are not matrices, a head behind the other.
 AttentionShape queries_of(const Attention& op) {
   const Sequences& where = op.sequences;
-  AttentionShape shape{.sequences = {}, .out = op.q.shape};
+  const auto& q = op.q.shape;
+  AttentionShape shape{.sequences = {}, .out = q};
   if (where.query_starts) {
-    require(op.q.shape.size() == 3, op, "packed queries have the shape rows x heads x D");
-    shape.heads = op.q.shape[1];
+    require(q.size() == 3, op, "packed queries have the shape rows x heads x D");
+    shape.heads = q[1];
+    shape.is_packed = true;
     std::uint64_t first = 0;
     for (const std::uint64_t count : extents("--query-starts", *where.query_starts, op.q)) {
-      shape.sequence_of.insert(shape.sequence_of.end(), static_cast<std::size_t>(count),
-                               static_cast<std::uint32_t>(shape.sequences.size()));
-      shape.sequences.push_back({first, count, 0, 0});
+      add_rows(shape, first, count);
       first += count;
     }
     require(!shape.sequence_of.empty(), op, "there is no query");
+  } else if (where.layout == AttentionLayout::blhd) {
+    require(q.size() == 4, op, "Q has the shape BxLxHxD");
+    shape.heads = q[2];
+    for (std::uint64_t b = 0; b < q[0]; ++b) add_rows(shape, b * q[1], q[1]);
   } else {
-    require(op.q.shape.size() == 4, op, "Q has the shape BxHxLxD, or rows x heads x D with --query-starts");
-    shape.heads = op.q.shape[1];
-    for (std::uint64_t b = 0; b < op.q.shape[0]; ++b) shape.sequences.push_back({b * op.q.shape[2], op.q.shape[2], 0, 0});
+    require(q.size() == 4, op, "Q has the shape BxHxLxD, or rows x heads x D with --query-starts");
+    shape.heads = q[1];
+    for (std::uint64_t b = 0; b < q[0]; ++b) shape.sequences.push_back({b * q[2], q[2], 0, 0});
   }
   shape.depth = op.q.columns(), shape.width = op.v.columns();
   shape.out.back() = shape.width;
@@ -155,6 +166,18 @@ KeyRow packed(const Attention& op, AttentionShape& shape) {
   };
 }
 
+/// Keys of a batch, all heads of a row together.
+KeyRow heads_last(const Attention& op, AttentionShape& shape) {
+  require(op.k.shape.size() == 4 && op.v.shape.size() == 4, op, "K and V have the shape BxLxHxD");
+  require(op.k.shape[0] == shape.sequences.size(), op, "the batches differ");
+  const std::uint64_t rows = shape.key_rows = op.k.shape[1], heads = shape.kv_heads = op.k.shape[2];
+  require(rows > 0 || op.sequences.key_lengths, op, "there is nothing to attend to");
+  for (AttentionSequence& sequence : shape.sequences) sequence.keys = rows;
+  if (op.sequences.key_lengths) shorten(shape, *op.sequences.key_lengths, [rows](std::uint64_t) { return rows; });
+  return
+      [rows, heads](std::uint64_t batch, std::uint64_t head, std::uint64_t key) { return (batch * rows + key) * heads + head; };
+}
+
 /// Rows in the order of sequences and heads.
 std::vector<float> gathered(const Values& from, const AttentionShape& shape, const KeyRow& row) {
   std::vector<float> out;
@@ -194,12 +217,12 @@ KeyRange Sight::range(const AttentionSequence& sequence, std::uint64_t query) co
 }
 
 std::uint64_t AttentionShape::rows() const {
-  if (is_packed()) return sequence_of.size() * heads;
+  if (has_heads_last()) return sequence_of.size() * heads;
   return sequences.empty() ? 0 : sequences.size() * heads * sequences.front().queries;
 }
 
 AttentionPlace AttentionShape::place(std::uint64_t row) const {
-  if (is_packed()) {
+  if (has_heads_last()) {
     const std::uint32_t batch = sequence_of[static_cast<std::size_t>(row / heads)];
     return {batch, row % heads, row / heads - sequences[batch].first_query};
   }
@@ -209,7 +232,8 @@ AttentionPlace AttentionShape::place(std::uint64_t row) const {
 
 AttentionShape laid_out(Attention& op) {
   const Sequences& where = op.sequences;
-  if (!where.block_table && !where.query_starts && !where.key_starts) {
+  const bool in_matrices = !where.block_table && !where.query_starts && !where.key_starts;
+  if (in_matrices && where.layout == AttentionLayout::bhld) {
     AttentionShape shape = matrices(op);
     if (!where.key_lengths) return shape;
     const std::uint64_t rows = shape.key_rows, heads = shape.kv_heads;
@@ -223,7 +247,7 @@ AttentionShape laid_out(Attention& op) {
   if (where.key_starts && !where.query_starts && !where.block_table)
     throw Error("--key-starts: say with --query-starts where the queries of each sequence begin");
   AttentionShape shape = queries_of(op);
-  const KeyRow row = where.block_table ? paged(op, shape) : packed(op, shape);
+  const KeyRow row = where.block_table ? paged(op, shape) : where.key_starts ? packed(op, shape) : heads_last(op, shape);
   require_heads(shape, op);
   require_rows(shape, op);
   gather(op, shape, row);

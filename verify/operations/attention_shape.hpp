@@ -40,12 +40,13 @@ struct AttentionShape {
   std::uint64_t heads = 1, kv_heads = 1;        ///< of Q; of K and V
   std::uint64_t depth = 0, width = 0;           ///< elements of a row of Q and K, and of V
   std::vector<AttentionSequence> sequences;     ///< of the batch
-  std::vector<std::uint32_t> sequence_of = {};  ///< of each row of Q, where these are packed, all heads of a row together
+  std::vector<std::uint32_t> sequence_of = {};  ///< of each row of Q, where all heads of a row are together
   std::vector<std::uint64_t> out;               ///< of the output
   std::uint64_t key_rows = 0;                   ///< that K has for a sequence, those beyond its length included
+  bool is_packed = false;                       ///< whether sequences of any length lie one behind the other
 
-  /// Whether sequences lie one behind the other, all heads of a row together.
-  bool is_packed() const { return !sequence_of.empty(); }
+  /// Whether all heads of a row are together; else all rows of a head are.
+  bool has_heads_last() const { return !sequence_of.empty(); }
   /// Rows of the output.
   std::uint64_t rows() const;
   /// Of row `row` of the output.

@@ -140,6 +140,7 @@ void AttentionRequest::describe(requests::Fields& fields) {
   fields.add("q", q, "LxD, BxLxD or BxHxLxD").as_input("Q").needed();
   fields.add("k", k, "the same, of perhaps fewer heads").as_input("K").needed();
   fields.add("v", v, "as K").as_input("V").needed();
+  fields.add("layout", layout, "blhd: Q, K, V and the output of four dimensions are BxLxHxD").as_value("bhld|blhd").shown();
   fields.add("mask", mask, "added to the scores, LxL, BxLxL or what broadcasts to BxHxLxL; -inf, or false, hides")
       .as_value("FILE");
   fields.add("scale", scale, "instead of 1/sqrt(D)").real();

@@ -128,7 +128,7 @@ struct LayerNormRequest : RmsNormRequest {
 struct AttentionRequest : OperationRequest, ArithmeticRequest {
   /// As its help says.
   ///@{
-  std::string q, k, v, mask, causal = "none", window, sinks, scores, probabilities, fully_masked, lse;
+  std::string q, k, v, mask, layout = "bhld", causal = "none", window, sinks, scores, probabilities, fully_masked, lse;
   std::string q_descale, k_descale, v_descale, block_table, key_lengths, query_starts, key_starts;
   std::optional<double> scale, softcap;
   double function_abs = 0;
