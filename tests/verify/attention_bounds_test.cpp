@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bounds of served attention at their edges: kernels that are exact but for one kind of rounding, which has its worst case.
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
+#include <limits>
+#include <random>
 #include <vector>
 
 #include "tests/verify/attention_served.hpp"
@@ -127,4 +130,28 @@ TEST_CASE("served attention: a cap's quotient, tanh and product pay for their er
   const auto uncapped = all_of(*verify::expect_attention(small), 1)[0];
   small.softcap = 50;
   CHECK(all_of(*verify::expect_attention(small), 1)[0].allowed > 0.9 * uncapped.allowed);
+}
+
+TEST_CASE("served attention: masks of the least finite number hide keys, and hide nothing from the verdict",
+          "[verify][attention]") {
+  std::mt19937_64 random(3);
+  Served in{.batch = 2, .heads = 2, .kv_heads = 1, .queries = 6, .keys = 10};
+  draw(in, random, 1, emu::bfloat16);
+  in.mask.assign(in.rows() * in.keys, 0);
+  for (std::size_t i = 0; i < in.mask.size(); ++i)
+    if (i % in.keys != 0 && random() % 2 == 0) in.mask[i] = std::numeric_limits<float>::lowest();
+  const auto both = verify::expect_attention_and_lse(declared(in), {emu::float32});
+  const ServedOutput right = served<float>(in);
+  Served unmasked = in;
+  unmasked.mask.clear();
+  const ServedOutput wrong = served<float>(unmasked);
+  CHECK(judge_all(*both.output, right.out, {emu::float32}).wrong() == 0);
+  CHECK(judge_all(*both.lse, right.lse, {emu::float32}).wrong() == 0);
+  CHECK(judge_all(*both.output, wrong.out, {emu::float32}).beyond > wrong.out.size() * 9 / 10);
+  CHECK(judge_all(*both.lse, wrong.lse, {emu::float32}).beyond > wrong.lse.size() * 9 / 10);
+  // Where all keys have it, kernels disagree: any of them is right.
+  std::fill_n(in.mask.begin(), in.keys, std::numeric_limits<float>::lowest());
+  const auto any = all_of(*verify::expect_attention(declared(in)), in.rows() * in.width);
+  CHECK(std::isinf(any[0].allowed));
+  CHECK(std::isfinite(any[in.width].allowed));
 }

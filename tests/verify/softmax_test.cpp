@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <limits>
 #include <vector>
 
 #include "tests/verify/big.hpp"
@@ -195,4 +196,13 @@ TEST_CASE("softmax of NaN and +inf is NaN, of -inf 0, of nothing but -inf NaN", 
 TEST_CASE("softmax: a bound as large as the result is refused", "[verify][softmax]") {
   CHECK(!expectation(std::vector<float>(4096, 1.0F), 4096, emu::bfloat16, emu::bfloat16)->refusal().empty());
   CHECK(expectation(std::vector<float>(16, 1.0F), 16, emu::bfloat16, emu::bfloat16)->refusal().empty());
+}
+
+TEST_CASE("softmax: the least finite number is a weight of 0, whose row is judged", "[verify][softmax]") {
+  const float least = std::numeric_limits<float>::lowest();
+  const auto expectation = verify::expect_softmax({.x = values({1, 3}, {1, 2, least}), .last = {emu::float32}});
+  std::vector<verify::Expected> row(3);
+  expectation->expect(0, row);
+  for (const verify::Expected& element : row) CHECK(element.allowed < 1e-5);
+  CHECK(row[2].value == 0);
 }

@@ -171,7 +171,11 @@ void AttentionRows::add_score(AttentionScores& out, std::uint64_t key, const Key
   }
   const double sums_of_codes = size * std::max(1.0, factor.descale);
   out.overflows = out.overflows || sums_of_codes * (1 + plain_.scale) > most || size * scale > most || before > most ||
-                  std::abs(added) + upper(score) + error > most || (rules.scores && sums_of_codes > largest(*rules.scores));
+                  (rules.scores && sums_of_codes > largest(*rules.scores));
+  if (std::abs(added) + upper(score) + error > most) {
+    out.overflows = out.overflows || added >= 0;
+    out.lowered = std::max(out.lowered, score.value);
+  }
   out.keys.push_back(key);
   out.each.push_back(score);
   out.errors.push_back(error);
@@ -180,6 +184,9 @@ void AttentionRows::add_score(AttentionScores& out, std::uint64_t key, const Key
 AttentionWeights AttentionRows::weights(AttentionScores& scores) const {
   const Ball greatest =
       *std::max_element(scores.each.begin(), scores.each.end(), [](const Ball& a, const Ball& b) { return a.value < b.value; });
+  // A weight that far below the greatest is 0, whether its score is -inf or not.
+  constexpr double no_weight = 800;
+  scores.overflows = scores.overflows || scores.lowered > greatest.value - no_weight;
   // Parts of the keys may be put together by their log-sum-exp, whose size is that of the greatest score.
   const double u = unit(op_.arithmetic.format);
   const double merged = 4 * u * (upper(greatest) + emu::log(static_cast<double>(scores.each.size())) + 1);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <vector>
@@ -29,8 +30,10 @@ struct AttentionRules {
 
 /// What a query makes of the keys it sees.
 struct AttentionScores {
-  bool undefined = false;           ///< one is NaN or +inf
-  bool overflows = false;           ///< in the kernel's arithmetic, possibly
+  bool undefined = false;  ///< one is NaN or +inf
+  bool overflows = false;  ///< in the kernel's arithmetic, possibly
+  /// The greatest score that the mask may take below the kernel's range: -inf there, a weight of 0.
+  double lowered = -std::numeric_limits<double>::infinity();
   std::vector<std::uint64_t> keys;  ///< those with a finite score
   std::vector<Ball> each;           ///< of the keys, then of the sink if there is one
   std::vector<double> errors;       ///< of a kernel's

@@ -56,6 +56,8 @@ inline Ball sqrt(const Ball& x) {
 }
 /// e^x. emu::exp errs by less than 0.8 ulp, 1.6 * 2^-53 of the result, or 1.1 of the least spacing.
 inline Ball exp(const Ball& x) {
+  constexpr double least = -746;  // e^-746 is less than the least double
+  if (x.value + x.radius < least) return {0, std::numeric_limits<double>::denorm_min()};
   const double value = emu::exp(x.value);
   return detail::rounded_ball(value, value * (emu::expm1(x.radius) + 0x1p-52) + 0x1p-1073);
 }

@@ -40,7 +40,11 @@ ExponentialErrors exponential_errors(const ExponentialArithmetic& how, const Exp
   for (std::size_t j = 0; j < scores.size(); ++j) {
     const double of_argument = score_errors[j] + (4 * u + u_shifted) * upper(scores[j] - greatest);
     const double size = upper(exact.each[j]);
-    const double computed = size * emu::expm1(of_argument + factors) * (1 + 0x1p-40) + tiny;
+    // Masks of -3.4e38: a kernel's numerator is 0, however large the error of its argument is by itself.
+    const Ball below = scores[j] - greatest;
+    constexpr double least_argument = -746;  // e^-746 is less than the least double
+    const bool is_none = below.value + below.radius + of_argument + factors < least_argument;
+    const double computed = is_none ? size + tiny : size * emu::expm1(of_argument + factors) * (1 + 0x1p-40) + tiny;
     const double error = computed + u_each * (size + computed) + tiny_each;
     out.each.push_back(error);
     of_terms += error;
