@@ -31,14 +31,24 @@ PieceCache& blocks() {
 }
 
 /// Memory that is counted.
-struct Block {
-  Block(const std::string& name, std::size_t size) : memory(name) {
+struct NpzBlock {
+  NpzBlock(const std::string& name, std::size_t size) : memory(name) {
     memory.grow(size);
     bytes.reset(new std::byte[size]);  // not cleared: it is filled next
   }
   HeldMemory memory;
   std::unique_ptr<std::byte[]> bytes;
 };
+
+/// Such memory; where there is none left, in place of what is kept of others. @throws ulpscope::Error
+std::shared_ptr<NpzBlock> room_for(const std::string& name, std::size_t size) {
+  try {
+    return std::make_shared<NpzBlock>(name, size);
+  } catch (const Error&) {
+    blocks().clear();
+    return std::make_shared<NpzBlock>(name, size);
+  }
+}
 
 class Inflated final : public Bytes {
  public:
@@ -73,7 +83,7 @@ class Inflated final : public Bytes {
 
   /// Of more blocks than one.
   Piece joined(std::uint64_t first, std::size_t count) const {
-    const auto all = std::make_shared<Block>(place_.name, count);
+    const auto all = room_for(place_.name, count);
     for (std::size_t done = 0; done < count;) {
       const std::uint64_t at = first + done;
       const Piece part = block(at / block_bytes);
@@ -143,7 +153,7 @@ class Inflated final : public Bytes {
   }
   Piece next_block(Run& run) const {
     const std::size_t size = size_of(run.next);
-    const auto made = std::make_shared<Block>(place_.name, size);
+    const auto made = room_for(place_.name, size);
     const std::span<std::byte> bytes(made->bytes.get(), size);
     if (run.stream->read(bytes) != size) damaged();
     const Piece piece{made, bytes};
