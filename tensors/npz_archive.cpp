@@ -62,7 +62,7 @@ zip_int64_t answer_zip(void* state, void* data, zip_uint64_t length, zip_source_
     case ZIP_SOURCE_CLOSE: return 0;
     case ZIP_SOURCE_STAT: return archive_stat(*reader, data);
     case ZIP_SOURCE_ERROR: return zip_error_to_data(&reader->error, data, length);
-    case ZIP_SOURCE_FREE: delete reader; return 0;
+    case ZIP_SOURCE_FREE: return 0;  // it is the archive's
     case ZIP_SOURCE_SEEK: return seek_archive(*reader, data, length);
     case ZIP_SOURCE_TELL: return static_cast<zip_int64_t>(reader->at);
     case ZIP_SOURCE_SUPPORTS:
@@ -78,10 +78,10 @@ zip_int64_t answer_zip(void* state, void* data, zip_uint64_t length, zip_source_
 NpzArchive::NpzArchive(FileBytes bytes) : file_(std::move(bytes)) {
   zip_error_t error;
   zip_error_init(&error);
-  auto reader = std::make_unique<ArchiveReader>(ArchiveReader{file_.bytes});
+  const auto reader = std::make_shared<ArchiveReader>(ArchiveReader{file_.bytes});
   zip_source_t* const source = zip_source_function_create(answer_zip, reader.get(), &error);
   if (source == nullptr) throw Error(file_.name + ": " + message_of(error));
-  static_cast<void>(reader.release());  // the source's, which frees it
+  reader_ = reader;
   zip_ = zip_open_from_source(source, ZIP_RDONLY | ZIP_CHECKCONS, &error);
   if (zip_ == nullptr) {
     zip_source_free(source);

@@ -30,6 +30,7 @@ class NpzArchive {
 
  private:
   FileBytes file_;
+  std::shared_ptr<void> reader_;  ///< what zip_ reads with
   zip_t* zip_ = nullptr;
   mutable std::mutex mutex_;
 };
