@@ -121,7 +121,7 @@ struct SquareOfInnerProducts {
         first(tile * size),
         row(static_cast<int>(tile % squares_below) * size),
         column(static_cast<int>(tile / squares_below % squares_beside) * size),
-        turn(static_cast<int>(tile / (squares_below * squares_beside) % size)) {}
+        turn(static_cast<int>(tile / squares_below / squares_beside % size)) {}
 
   /// The number of the inner product in a row or column; one that is not there for rows and columns without any.
   __device__ std::size_t in_row(int i) const { return numbered(i - row, 0); }

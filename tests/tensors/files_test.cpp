@@ -195,7 +195,10 @@ TEST_CASE("an array in Fortran order has the elements of its transpose in C orde
     std::uint64_t place = 0, step = 1;
     for (std::size_t axis = 0; axis < shape.size(); step *= shape[axis++]) place += at[axis] * step;
     expected.push_back((place + 1) & mask);
-    for (std::size_t axis = shape.size(); axis-- > 0 && ++at[axis] == shape[axis];) at[axis] = 0;
+    for (std::size_t axis = shape.size(); axis > 0; --axis) {
+      at[axis - 1] = (at[axis - 1] + 1) % shape[axis - 1];
+      if (at[axis - 1] != 0) break;
+    }
   }
   tensor.source->read_codes(0, codes);
   CHECK(codes == expected);

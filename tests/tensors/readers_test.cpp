@@ -249,5 +249,5 @@ TEST_CASE("a 10 GiB file is walked in bounded memory", "[tensors]") {
 
   CHECK(big.count() == elements);
   CHECK(sum == 0);
-  CHECK(anonymous_kib() - before < 100 * 1024);
+  CHECK(anonymous_kib() - before < 100L * 1024);
 }
