@@ -182,11 +182,11 @@ TEST_CASE("scales of 1 are as many as the layout has places", "[gpu]") {
   const auto size = [](ScaleMode mode) { return gpu::cublas::unit_scales(mode, 132, 544).size(); };
 
   CHECK(size(ScaleMode::scalar_32f) == 4);
-  CHECK(size(ScaleMode::outer_vec_32f) == 4 * 132);
-  CHECK(size(ScaleMode::vec128_32f) == 4 * 132 * 5);
-  CHECK(size(ScaleMode::blk128x128_32f) == 4 * 2 * 8);
-  CHECK(size(ScaleMode::vec32_ue8m0) == 256 * 20);
-  CHECK(size(ScaleMode::vec16_ue4m3) == 256 * 36);
+  CHECK(size(ScaleMode::outer_vec_32f) == std::size_t{4} * 132);
+  CHECK(size(ScaleMode::vec128_32f) == std::size_t{4} * 132 * 5);
+  CHECK(size(ScaleMode::blk128x128_32f) == std::size_t{4} * 2 * 8);
+  CHECK(size(ScaleMode::vec32_ue8m0) == std::size_t{256} * 20);
+  CHECK(size(ScaleMode::vec16_ue4m3) == std::size_t{256} * 36);
 }
 
 TEST_CASE("the first of two float4 codes is the low half of a byte", "[gpu]") {

@@ -56,7 +56,7 @@ TEST_CASE("calls are those that the device has", "[gpu]") {
   constexpr std::size_t tensorwide = 3 * 2 * (3 + 2) + 2 * 2 * (3 + 2);
   // To three formats: by lines with and without fast accumulation, by 128 products in three ways; e4m3 and e5m2 by 32, e2m1
   // by 16.
-  constexpr std::size_t of_hopper = 3 * 3 * (2 + 3), of_blackwell = 3 * 3 + 3;
+  constexpr std::size_t of_hopper = std::size_t{3} * 3 * (2 + 3), of_blackwell = 3 * 3 + 3;
   CHECK(calls_on(90, false).size() == common);
   CHECK(count_narrow(calls_on(90, false)) == 0);
   CHECK(count_narrow(calls_on(90, true)) == tensorwide + of_hopper);
@@ -65,7 +65,7 @@ TEST_CASE("calls are those that the device has", "[gpu]") {
   CHECK(count_narrow(calls_on(100, true)) == tensorwide + of_blackwell);
   CHECK(count_narrow(calls_on(120, true)) == tensorwide + of_blackwell);
   CHECK(calls_on(86, true).size() == common);
-  CHECK(calls_on(75, true).size() == common - 2 * 3);  // no bfloat16
+  CHECK(calls_on(75, true).size() == common - std::size_t{2} * 3);  // no bfloat16
 }
 
 TEST_CASE("reductions in the output's precision are forbidden where the call says so", "[gpu]") {
@@ -169,7 +169,7 @@ TEST_CASE("times are taken over more memory than the cache holds", "[gpu]") {
   fake_cublas::last().computes = true;
 
   const std::set<const void*> addresses(fake_cublas::last().operands.begin(), fake_cublas::last().operands.end());
-  const std::size_t each = 8 * (8 * 512 + 512 * 8 + 8 * 8);
+  const std::size_t each = std::size_t{8} * (8 * 512 + 512 * 8 + 8 * 8);
   CHECK(addresses.size() * each >= 4 * (std::size_t{1} << 20));  // the stand-in's cache is 1 MiB
   CHECK(addresses.size() * each < 5 * (std::size_t{1} << 20));
   CHECK(time.runs >= 3);

@@ -87,10 +87,10 @@ TEST_CASE("outputs some of whose products are cut come out of the fast kernel as
     problem.a_codes[i * 64 + 4] = 0x05;
   }
   for (std::size_t j = 0; j < 70; j += 3) {
-    gpu::store_code(emu::e5m2, problem.b.data(), 3 * 70 + j, 0x78);
-    gpu::store_code(emu::e5m2, problem.b.data(), 4 * 70 + j, j % 2 == 0 ? 0x3f : 0xbf);
-    problem.b_codes[3 * 70 + j] = 0x78;
-    problem.b_codes[4 * 70 + j] = j % 2 == 0 ? 0x3f : 0xbf;
+    gpu::store_code(emu::e5m2, problem.b.data(), std::size_t{3} * 70 + j, 0x78);
+    gpu::store_code(emu::e5m2, problem.b.data(), std::size_t{4} * 70 + j, j % 2 == 0 ? 0x3f : 0xbf);
+    problem.b_codes[std::size_t{3} * 70 + j] = 0x78;
+    problem.b_codes[std::size_t{4} * 70 + j] = j % 2 == 0 ? 0x3f : 0xbf;
   }
   const FastResults results = fast_results(problem);
 

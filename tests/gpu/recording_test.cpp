@@ -263,7 +263,7 @@ TEST_CASE("what cannot be read is one line") {
   const Folder folder;
   CHECK_THROWS_WITH(gpu::read_recording(folder.file("none")), ContainsSubstring("cannot be read"));
   CHECK_THROWS_WITH(gpu::read_recording(folder.path.string()), ContainsSubstring("is a directory"));
-  std::ofstream(folder.file("empty"));
+  const std::ofstream empty(folder.file("empty"));
   CHECK_THROWS_WITH(gpu::read_recording(folder.file("empty")), ContainsSubstring("is no recording"));
   fs::resize_file(folder.file("empty"), gpu::most_recording_bytes + 1);
   CHECK_THROWS_WITH(gpu::read_recording(folder.file("empty")), ContainsSubstring("too large"));

@@ -99,7 +99,7 @@ cublasStatus_t destroyed(T* object) {
 template <class T>
 cublasStatus_t set(T& value, const void* buffer, std::size_t bytes) {
   if (bytes != sizeof value) return CUBLAS_STATUS_INVALID_VALUE;
-  std::memcpy(&value, buffer, bytes);
+  std::memcpy(static_cast<void*>(&value), buffer, bytes);
   return next_call();
 }
 template <class T>
@@ -179,7 +179,8 @@ cublasStatus_t cublasLtMatmulAlgoCheck(cublasLtHandle_t, cublasLtMatmulDesc_t de
   const fake_cublas::Gemm gemm = gemm_of(*desc, *a, *b, *c, *d);
   const Algorithm algorithm = unpacked(*algo);
   const std::uint64_t k = gemm.transpose_a ? gemm.a.rows : gemm.a.columns;
-  if (algorithm.split_k > 1 && (algorithm.reduction == 0 || k < 16 * algorithm.split_k)) return CUBLAS_STATUS_NOT_SUPPORTED;
+  if (algorithm.split_k > 1 && (algorithm.reduction == 0 || k < std::uint64_t{16} * algorithm.split_k))
+    return CUBLAS_STATUS_NOT_SUPPORTED;
   *result = {*algo, workspace_of(algorithm, d->matrix), CUBLAS_STATUS_SUCCESS, 1, {}};
   return checked(gemm);
 }

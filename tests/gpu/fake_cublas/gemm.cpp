@@ -134,8 +134,9 @@ void run(const Gemm& g, void* d) {
       codes.push_back(emu::encode(format, d_scale * before, options));
     }
   if (g.amax != nullptr) *g.amax = static_cast<float>(amax);
+  const std::size_t rows = std::max<std::size_t>(g.d.rows, 1);
   for (std::size_t at = 0; at < codes.size(); ++at) {
-    const std::size_t place = at % g.d.rows + at / g.d.rows * static_cast<std::size_t>(g.d.leading);
+    const std::size_t place = at % rows + at / rows * static_cast<std::size_t>(g.d.leading);
     std::memcpy(static_cast<char*>(d) + place * width(g.d.type), &codes[at], width(g.d.type));
   }
 }

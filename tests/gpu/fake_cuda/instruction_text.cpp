@@ -2,9 +2,9 @@
 // Takes the text of a PTX instruction apart.
 #include "tests/gpu/fake_cuda/instruction_text.hpp"
 
-#include <cstdio>
 #include <cstring>
 #include <map>
+#include <regex>
 #include <sstream>
 #include <stdexcept>
 #include <vector>
@@ -68,7 +68,10 @@ Meaning read(const std::string& text) {
   Meaning meaning;
   take_kind(words, meaning);
   std::size_t i = 0;
-  while (i < words.size() && std::sscanf(words[i].c_str(), "m%dn%dk%d", &meaning.m, &meaning.n, &meaning.k) != 3) ++i;
+  static const std::regex shape("m([0-9]{1,6})n([0-9]{1,6})k([0-9]{1,6})");
+  std::smatch numbers;
+  while (i < words.size() && !std::regex_match(words[i], numbers, shape)) ++i;
+  if (i < words.size()) meaning.m = std::stoi(numbers[1]), meaning.n = std::stoi(numbers[2]), meaning.k = std::stoi(numbers[3]);
   std::vector<std::string> types;
   for (++i; i < words.size(); ++i)
     if (words[i] != "row" && words[i] != "col") types.push_back(words[i]);

@@ -58,7 +58,7 @@ class Matrix {
  private:
   std::size_t index(Cell at) const {
     if (at.column < 0 || at.column >= columns_ || at.row < 0) fail("a place outside of the matrix");
-    return static_cast<std::size_t>(at.row * columns_ + at.column);
+    return static_cast<std::size_t>(at.row) * static_cast<std::size_t>(columns_) + static_cast<std::size_t>(at.column);
   }
   int columns_;
   std::vector<Code> codes_;

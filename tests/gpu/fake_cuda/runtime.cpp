@@ -67,7 +67,7 @@ cudaError_t allow_shared(const void* kernel, int bytes) {
 }
 std::size_t allowed_shared(const void* kernel) {
   const auto found = state().allowed_shared.find(kernel);
-  constexpr std::size_t without_asking = 48 * 1024;
+  constexpr std::size_t without_asking = std::size_t{48} << 10;
   return found == state().allowed_shared.end() ? without_asking : std::max(without_asking, found->second);
 }
 
@@ -136,8 +136,8 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   *properties = {};
   std::strncpy(properties->name, machine.name.c_str(), sizeof(properties->name) - 1);
   properties->totalGlobalMem = machine.memory;
-  properties->sharedMemPerBlock = 48 * 1024;
-  properties->sharedMemPerBlockOptin = properties->sharedMemPerMultiprocessor = 227 * 1024;
+  properties->sharedMemPerBlock = std::size_t{48} << 10;
+  properties->sharedMemPerBlockOptin = properties->sharedMemPerMultiprocessor = std::size_t{227} << 10;
   properties->warpSize = 32;
   properties->maxThreadsPerBlock = 1024;
   properties->major = machine.capability / 10;

@@ -197,7 +197,7 @@ void copy_to_tensor_memory(std::uint32_t address, std::uint64_t descriptor) {
       const MatrixInShared rows(descriptor);
       for (std::uint32_t lane = 0; lane < lanes; ++lane)
         for (std::uint32_t word = 0; word < 4; ++word)
-          std::memcpy(&tensor_cell(lane, address + word), rows.bytes(lane % 32, 0) + 4 * word, 4);
+          std::memcpy(&tensor_cell(lane, address + word), rows.bytes(lane % 32, 0) + std::size_t{4} * word, 4);
     });
   });
 }
