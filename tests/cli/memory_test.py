@@ -29,8 +29,10 @@ VALUES = {0: 1.0, (28 * MEBIBYTE >> 2) - 1: 2.0, 28 * MEBIBYTE >> 2: 4.0, COUNT 
 
 
 def run(*words, memory=MEMORY, cwd=None):
-    """(exit code, rows of standard output, standard error), of at most so much address space"""
+    """(exit code, rows of standard output, standard error), of at most so much address space and two processors: each thread reserves
+    addresses of its own"""
     def before():
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:2])
         if not FREE:
             resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     done = subprocess.run([PROGRAM, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=cwd, timeout=LIMIT,
