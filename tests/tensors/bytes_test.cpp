@@ -246,6 +246,20 @@ TEST_CASE("members of an archive are read in any order, whatever is kept of them
   }
 }
 
+TEST_CASE("blocks that are kept make room for one that is read", "[tensors]") {
+  const Scratch folder;
+  write_npz(folder / "w.npz", std::size_t{5} << 18, true);
+  constexpr std::uint64_t mebibyte = std::uint64_t{1} << 20;
+  const MemoryLimit limit(4 * mebibyte);
+  const auto tensor = tensors::open(folder / "w.npz:w").front();
+  std::vector<float> value(1);
+  tensor.source->read(0, std::span(value));
+  tensors::HeldMemory other("others");
+  other.grow(2 * mebibyte);  // with two blocks, all that there may be
+  CHECK(thrown([&] { tensor.source->read(std::uint64_t{3} << 18, std::span(value)); }) == "nothing");
+  CHECK(value.front() == static_cast<float>(std::uint64_t{3} << 18));
+}
+
 TEST_CASE("nothing of a member is given where any of it is damaged", "[tensors]") {
   const Scratch folder;
   const std::string path = folder / "w.npz";
