@@ -8,6 +8,8 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <string>
 
+#include "tests/verify/wrong_outputs.hpp"
+
 namespace {
 
 using namespace ulpscope;
@@ -51,18 +53,8 @@ Served drawn(std::uint64_t seed, double size = 1, emu::Format format = emu::floa
 
 /// What is said of the wrong ones; empty where all are right.
 std::string said_of(const verify::Expectation& expectation, const std::vector<float>& outputs) {
-  std::vector<verify::Expected> expected(outputs.size());
-  expectation.expect(0, expected);
-  std::vector<std::uint64_t> indices;
-  std::vector<double> wrong;
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const double y = static_cast<double>(outputs[i]);
-    const auto standing = verify::judge(expectation, i, expected[i], y, {emu::float32});
-    if (standing != verify::Standing::beyond && standing != verify::Standing::nonfinite) continue;
-    indices.push_back(i), wrong.push_back(y);
-  }
-  if (indices.empty()) return {};
-  return std::to_string(indices.size()) + " wrong; " + expectation.diagnosis(indices, wrong, {emu::float32});
+  const WrongOutputs wrong = wrong_outputs(expectation, outputs, emu::float32);
+  return wrong.count == 0 ? std::string() : std::to_string(wrong.count) + " wrong; " + wrong.said;
 }
 
 /// Long enough for faults to have an effect everywhere.

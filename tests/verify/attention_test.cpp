@@ -13,6 +13,7 @@
 
 #include "tests/verify/big.hpp"
 #include "tests/verify/operations_data.hpp"
+#include "tests/verify/wrong_outputs.hpp"
 
 namespace {
 
@@ -155,22 +156,6 @@ Big exact_attention(const Problem& in, std::size_t matrix, std::size_t query, st
   return out;
 }
 
-/// What is said of the outputs that are beyond the bound; `count` is how many there are.
-std::string said_of_wrong(const verify::Expectation& expectation, const std::vector<float>& outputs, emu::Format out,
-                          std::size_t& count) {
-  std::vector<verify::Expected> expected(outputs.size());
-  expectation.expect(0, expected);
-  std::vector<std::uint64_t> indices;
-  std::vector<double> wrong;
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const double y = static_cast<double>(outputs[i]);
-    if (verify::judge(expectation, i, expected[i], y, {out}) != verify::Standing::beyond) continue;
-    indices.push_back(i), wrong.push_back(y);
-  }
-  count = indices.size();
-  return expectation.diagnosis(indices, wrong, {out});
-}
-
 }  // namespace
 
 TEST_CASE("attention: roundings that are not declared are told from the wrong elements", "[verify][attention]") {
@@ -199,8 +184,7 @@ TEST_CASE("attention: roundings that are not declared are told from the wrong el
                                   .probabilities = test.probabilities,
                                   .last = {out}};
       if (by_inputs) operation.q.format = emu::bfloat16;
-      std::size_t wrong = 0;
-      const std::string said = said_of_wrong(*verify::expect_attention(operation), test.kernel(in, out), out, wrong);
+      const auto [wrong, said] = wrong_outputs(*verify::expect_attention(operation), test.kernel(in, out), out);
       const std::string wanted = test.said;
       CAPTURE(by_inputs, wrong, said, wanted);
       CHECK((wanted.empty() ? said.empty() : wrong > 0 && said.find(wanted) != std::string::npos));
@@ -217,14 +201,15 @@ TEST_CASE("attention: a fault of a few elements, or of everything, is not called
   const auto expectation = verify::expect_attention(operation);
   const Kernel kernel{emu::float32};
   const std::vector<float> right = kernel(in, emu::float32);
-  std::size_t wrong = 0;
   std::vector<float> one = right, all = right;
   one[7] += 1e-4F;
   for (float& x : all) x *= 1.0012F;
-  CHECK(said_of_wrong(*expectation, one, emu::float32, wrong).empty());
-  CHECK(wrong == 1);
-  CHECK(said_of_wrong(*expectation, all, emu::float32, wrong).empty());
-  CHECK(wrong > 100);
+  const WrongOutputs of_one = wrong_outputs(*expectation, one, emu::float32);
+  const WrongOutputs of_all = wrong_outputs(*expectation, all, emu::float32);
+  CHECK(of_one.said.empty());
+  CHECK(of_one.count == 1);
+  CHECK(of_all.said.empty());
+  CHECK(of_all.count > 100);
 }
 
 TEST_CASE("attention: the radius encloses the exact value, and the precise value is it", "[verify][attention]") {
