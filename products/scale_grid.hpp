@@ -11,7 +11,9 @@
 namespace ulpscope::products {
 
 namespace detail {
-inline std::size_t scale_block(std::size_t extent, std::size_t count) { return (extent + count - 1) / count; }
+inline std::size_t scale_block(std::size_t extent, std::size_t count) {
+  return std::max<std::size_t>((extent + count - 1) / count, 1);
+}
 }  // namespace detail
 
 /// The scale of element (i, j) of a `rows` by `columns` matrix; 1 where there are none. grid.whole is not in it.
