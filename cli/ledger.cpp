@@ -10,6 +10,7 @@
 #include "cli/ledger_file.hpp"
 #include "cli/output.hpp"
 #include "cli/rows.hpp"
+#include "cli/verify.hpp"
 #include "emu/error.hpp"
 #include "emu/visible.hpp"
 
@@ -17,17 +18,23 @@ namespace ulpscope::cli {
 namespace {
 
 /// Options of `verify` that say nothing about a case, or that an entry holds elsewhere.
-const std::set<std::string> unrecorded{"output", "threads", "scale-a", "scale-b", "text",
-                                       "csv",    "json",    "where",   "sort",    "rows"};
+const std::set<std::string> unrecorded{"output", "threads"};
 
+/// What all operations have.
 struct Record {
   std::string ledger;
-  verify::MatmulRequest request;
   CommonOptions common;
-  std::vector<Option> options;  ///< of `request`
   std::string name, algorithm, device, driver, library;
   std::vector<std::string> tags;
   bool keep_output = false;
+};
+
+/// One operation.
+struct RecordOf {
+  std::string operation;
+  std::shared_ptr<Record> record;
+  std::unique_ptr<verify::Check> check;
+  std::vector<std::pair<std::string, Option>> options = {};  ///< of `check`, under the names that an entry has for them
 };
 
 /// `KEY=VALUE`, each key once.
@@ -47,11 +54,11 @@ std::map<std::string, std::string> declared_of(const Record& record) {
   return declared;
 }
 
-std::map<std::string, std::string> options_of(const Record& record) {
+/// The words as typed, those that name inputs among them.
+std::map<std::string, std::string> options_of(const RecordOf& of) {
   std::map<std::string, std::string> options;
-  for (Option option : record.options) {
-    const std::string name = option->name();
-    if (option->count() == 0 || option->is_positional() || unrecorded.contains(name)) continue;
+  for (const auto& [name, option] : of.options) {
+    if (option->count() == 0 || unrecorded.contains(name)) continue;
     std::string& words = options[name];
     for (const std::string& word : option->results()) words += (words.empty() ? "" : ",") + word;
   }
@@ -75,29 +82,39 @@ void print_ledger(const std::vector<verify::LedgerEntry>& entries, const CommonO
   print_chosen(rendering_of(options) == Rendering::text ? filled_columns(table) : table, options, 1);
 }
 
-int run(const Record& record) {
+int run(const RecordOf& of) {
+  const Record& record = *of.record;
   if (record.name.empty()) throw Error("--case: is empty; name the case");
   const std::map<std::string, std::string> declared = declared_of(record);
-  JudgedCase judged = judge_case(record.request, options_of(record));
+  JudgedCase judged = judge_case(of.operation, *of.check, options_of(of));
   judged.entry.name = record.name;
   judged.entry.declared = declared;
   const Keep keep = record.keep_output ? Keep::output : Keep::figures;
-  const bool replaced = record_entry(record.ledger, judged.entry, judged.output, keep);
-  remark(emu::visible(record.name) + ": " + (replaced ? "replaced" : "added") + " in " + record.ledger + "; " +
-         judged.sentence);
+  const bool replaced = record_entry(record.ledger, judged.entry, judged.outputs, keep);
+  const std::vector<verify::LedgerEntry> apart = verify::by_output(judged.entry);
+  for (std::size_t i = 0; i < apart.size(); ++i)
+    remark(emu::visible(apart[i].name) + ": " + (replaced ? "replaced" : "added") + " in " + record.ledger + "; " +
+           judged.sentences[i]);
   print_ledger({judged.entry}, record.common);
-  const std::string& verdict = judged.entry.figures.verdict;
-  return verdict == "pass" ? done : verdict == "fail" ? check_failed : vacuous;
+  return exit_code_of_check(judged.outcome);
 }
 
-void add_record_matmul(Command& parent, const std::shared_ptr<Record>& record, int& exit_code) {
-  Command& command = *parent.add_subcommand("matmul", "D = A.B + C");
-  requests::Fields fields = requests::fields_of(record->request);
+void add_record(Command& parent, const verify::CheckOperation& operation, const std::string& example,
+                const std::shared_ptr<Record>& record, int& exit_code) {
+  Command& command = *parent.add_subcommand(operation.name, operation.what);
+  auto of = std::make_shared<RecordOf>(RecordOf{operation.name, record, operation.make()});
+  requests::Fields fields = of->check->fields();
   fields.remove("at_most");
-  fields.at("against").help = "exact: a bound derived from the inputs; engine: bit for bit";
-  fields.at("against").value = "exact|engine";
+  if (requests::Field* const against = fields.find("against")) {
+    against->help = "exact: a bound derived from the inputs; engine: bit for bit";
+    against->value = "exact|engine";
+  }
   command.add(fields);
-  for (Option option : command.get_options()) record->options.push_back(option);
+  for (const requests::Field& field : fields) {
+    std::string name = field.name;
+    std::replace(name.begin(), name.end(), '_', '-');
+    of->options.emplace_back(name, command.get_option(field.option()));
+  }
   record->common.add_output(command);
   command.add_option("--case", record->name, "its name in the ledger; an entry of that name is replaced")->required();
   command.add_option("--algorithm", record->algorithm, "which algorithm or kernel was chosen");
@@ -109,10 +126,8 @@ void add_record_matmul(Command& parent, const std::shared_ptr<Record>& record, i
       ->type_name("KEY=VALUE");
   command.add_flag("--keep-output", record->keep_output,
                    "keep the output in LEDGER.outputs/, so that a check can tell by how many ulps it moved");
-  command.footer(
-      "Example: ulpscope ledger record kernels.ledger matmul examples/tensors/a.npy examples/tensors/b.npy --in bf16 \\\n"
-      "           --output examples/tensors/matmul.npy --case gemm-64 --driver 550.54 --keep-output");
-  command.callback([record, &exit_code] { exit_code = run(*record); });
+  command.footer("Example: ulpscope ledger record kernels.ledger " + example + " --case nightly --keep-output");
+  command.callback([of, &exit_code] { exit_code = run(*of); });
 }
 
 }  // namespace
@@ -126,7 +141,8 @@ void add_ledger_record(Command& ledger, int& exit_code) {
   command.footer(
       "Example: ulpscope ledger record kernels.ledger matmul examples/tensors/a.npy examples/tensors/b.npy --in bf16 \\\n"
       "           --output examples/tensors/matmul.npy --case gemm-64");
-  add_record_matmul(command, record, exit_code);
+  for (const verify::CheckOperation& operation : verify::check_operations())
+    add_record(command, operation, example_of_check(operation.name), record, exit_code);
 }
 
 void add_ledger_show(Command& ledger, int& exit_code) {

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <sstream>
 
 #include "cli/output.hpp"
@@ -16,6 +17,7 @@
 #include "emu/error.hpp"
 #include "emu/names.hpp"
 #include "reports/sha256.hpp"
+#include "verify/further_output.hpp"
 #include "verify/verdict.hpp"
 
 namespace ulpscope::cli {
@@ -69,6 +71,32 @@ void state_formats(std::map<std::string, std::string>& options, const products::
   if (options.contains("engine")) options["engine"] = problem.engine;
 }
 
+/// What is digested of inputs of other operations: the numbers as they are read, as float32, or float64 where they want it.
+std::vector<LedgerTensor> inputs_of(const verify::ResolvedCheck& check) {
+  std::vector<LedgerTensor> inputs;
+  for (const verify::CheckInput& input : check.inputs)
+    inputs.push_back(
+        digest(input.role, input.word, input.tensor.dtype.fits_float() ? emu::float32 : emu::float64, input.tensor));
+  return inputs;
+}
+
+/// Takes away the options that name inputs and outputs, which an entry holds apart.
+void keep_options_alone(std::map<std::string, std::string>& options, const std::string& operation,
+                        const verify::ResolvedCheck& check) {
+  const auto erase = [&](std::string field) {
+    std::replace(field.begin(), field.end(), '_', '-');
+    options.erase(field);
+  };
+  for (const verify::CheckInput& input : check.inputs)
+    erase(verify::find_check_operation(operation).field_of(input.role, input.word).first);
+  for (const verify::FurtherOutput& other : check.further) erase(other.name);
+}
+
+/// The options that a check says its files said.
+void state_formats(std::map<std::string, std::string>& options, const verify::ResolvedCheck& check) {
+  for (std::size_t i = 0; i + 1 < check.stated.size(); i += 2) options[check.stated[i].substr(2)] = check.stated[i + 1];
+}
+
 const std::string& input_words(const LedgerTensor& input, const GivenAgain& given) {
   const auto again = given.inputs.find(input.role);
   return again == given.inputs.end() ? input.words : again->second;
@@ -77,9 +105,14 @@ const std::string& input_words(const LedgerTensor& input, const GivenAgain& give
 void check_roles(const verify::LedgerEntry& recorded, const GivenAgain& given) {
   std::string known;
   for (const LedgerTensor& input : recorded.inputs) known += (known.empty() ? "" : ", ") + input.role;
+  for (const verify::LedgerFurther& other : recorded.further) known += ", " + other.name;
+  for (const verify::LedgerFurther& other : recorded.further)
+    if (!given.inputs.contains(other.name))
+      throw Error("the case has the output " + other.name + " as well: say --input " + other.name + "=FILE");
   for (const auto& [role, words] : given.inputs)
-    if (std::ranges::find(recorded.inputs, role, &LedgerTensor::role) == recorded.inputs.end())
-      throw Error("input " + role + " (" + words + "): the case has " + known);
+    if (std::ranges::find(recorded.inputs, role, &LedgerTensor::role) == recorded.inputs.end() &&
+        std::ranges::find(recorded.further, role, &verify::LedgerFurther::name) == recorded.further.end())
+      throw Error("input " + role + " (" + words + "): the case has " + (known.empty() ? "none" : known));
 }
 
 std::vector<std::string> split(const std::string& text) {
@@ -89,29 +122,69 @@ std::vector<std::string> split(const std::string& text) {
   return words;
 }
 
-/// The request that was recorded, of the inputs and the output that are given now.
-verify::MatmulRequest request_of(const verify::LedgerEntry& recorded, const GivenAgain& given) {
-  verify::MatmulRequest request;
-  requests::Fields fields = requests::fields_of(request);
+/// Sets the request that was recorded, of the inputs and outputs that are given now.
+void set_request(requests::Fields fields, const verify::LedgerEntry& recorded, const GivenAgain& given) {
+  std::map<std::string, std::vector<std::string>> words;
   for (const auto& [option, value] : recorded.options) {
-    std::string name = option;
-    std::replace(name.begin(), name.end(), '-', '_');
-    requests::Field* const field = fields.find(name);
-    if (field == nullptr || field->is_input()) throw Error("--" + option + ": there is no such option");
-    field->set(field->is_list() ? split(value) : std::vector<std::string>{value});
+    const std::string name = verify::field_name(option);
+    const requests::Field* const field = fields.find(name);
+    if (field == nullptr) throw Error("--" + option + ": there is no such option");
+    words[name] = field->is_list() ? split(value) : std::vector<std::string>{value};
   }
+  const verify::CheckOperation& operation = verify::find_check_operation(recorded.operation);
   for (const LedgerTensor& input : recorded.inputs) {
-    const std::string& words = input_words(input, given);
-    if (input.role == "A") request.product.a = words;
-    if (input.role == "B") request.product.b = words;
-    if (input.role == "C") request.product.c = words;
-    if (input.role.starts_with("scale_a")) request.product.scale_a.push_back(words);
-    if (input.role.starts_with("scale_b")) request.product.scale_b.push_back(words);
+    const auto [field, word] = operation.field_of(input.role, input_words(input, given));
+    words[field].push_back(word);
   }
-  request.output.output = given.output;
-  if (!given.output_dtype.empty()) request.output.output_dtype = given.output_dtype;
-  request.product.threads = given.threads;
-  return request;
+  for (const verify::LedgerFurther& other : recorded.further) {
+    const auto now = given.inputs.find(other.name);
+    words[other.name] = {now->second};
+  }
+  words["output"] = {given.output};
+  if (!given.output_dtype.empty()) words["output_dtype"] = {given.output_dtype};
+  words["threads"] = {std::to_string(given.threads)};
+  for (const auto& [name, values] : words) {
+    requests::Field* const field = fields.find(name);
+    if (field == nullptr) throw Error("input " + name + ": the operation has no such input");
+    field->set(values);
+  }
+}
+
+std::vector<verify::LedgerFurther> further_of(const verify::ResolvedCheck& check,
+                                              const std::vector<verify::FurtherVerdict>& judged) {
+  std::vector<verify::LedgerFurther> all;
+  for (std::size_t i = 0; i < judged.size(); ++i)
+    all.push_back({.name = judged[i].name,
+                   .output = digest("output", "", check.further[i].last.out, check.further[i].output),
+                   .bound = judged[i].verdict.bound,
+                   .figures = verify::figures_of(judged[i].verdict)});
+  return all;
+}
+
+/// Judges a check. `product` is what it is about, if it is about one.
+JudgedCase judged_case(const verify::ResolvedCheck& check, const verify::MatmulRequest* request,
+                       const products::Product* product, int threads) {
+  ProgressLine progress;
+  const verify::Verdict verdict = verify::verify(*check.expectation, check.output,
+                                                 {.last = check.last, .threads = threads, .progress = progress.callback()});
+  const std::vector<verify::FurtherVerdict> others = verify::verify_further(check, threads);
+  JudgedCase out{.entry = {.name = {},
+                           .operation = {},
+                           .options = {},
+                           .declared = {},
+                           .inputs = product != nullptr ? inputs_of(request->product, *product) : inputs_of(check),
+                           .output = digest("output", "", check.last.out, check.output),
+                           .bound = verdict.bound,
+                           .figures = verify::figures_of(verdict),
+                           .further = further_of(check, others)},
+                 .outputs = {check.output},
+                 .sentences = {verdict.sentence()},
+                 .outcome = verify::together(verdict.outcome(), others)};
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    out.outputs.push_back(check.further[i].output);
+    out.sentences.push_back(others[i].verdict.sentence());
+  }
+  return out;
 }
 
 }  // namespace
@@ -132,37 +205,37 @@ LedgerTensor digest(std::string role, std::string words, emu::Format format, con
   return digest_of(std::move(role), std::move(words), format, tensor.shape, values);
 }
 
-JudgedCase judge_case(const verify::MatmulRequest& request, std::map<std::string, std::string> options) {
-  if (request.output.is_against_file())
-    throw Error("--against " + request.output.against + ": a ledger judges against exact or engine");
-  const verify::ResolvedMatmul check = verify::resolve(request);
-  ProgressLine progress;
-  const verify::Verdict verdict =
-      verify::verify(*check.expectation, check.output,
-                     {.last = check.last, .threads = request.product.threads, .progress = progress.callback()});
-  state_formats(options, check.product);
-  return {.entry = {.name = {},
-                    .operation = "matmul",
-                    .options = std::move(options),
-                    .declared = {},
-                    .inputs = inputs_of(request.product, check.product),
-                    .output = digest("output", "", check.product.out, check.output),
-                    .bound = verdict.bound,
-                    .figures = verify::figures_of(verdict)},
-          .output = check.output,
-          .sentence = verdict.sentence()};
+JudgedCase judge_case(const std::string& operation, const verify::Check& asked,
+                      const std::map<std::string, std::string>& options) {
+  if (asked.output().is_against_file())
+    throw Error("--against " + asked.output().against + ": a ledger judges against exact or engine");
+  JudgedCase judged;
+  if (const verify::MatmulRequest* const request = asked.matmul()) {
+    const verify::ResolvedMatmul check = verify::resolve(*request);
+    judged = judged_case(check, request, &check.product, asked.threads());
+    judged.entry.options = options;
+    keep_options_alone(judged.entry.options, operation, check);
+    state_formats(judged.entry.options, check.product);
+  } else {
+    const verify::ResolvedCheck check = asked.resolve();
+    judged = judged_case(check, nullptr, nullptr, asked.threads());
+    judged.entry.options = options;
+    keep_options_alone(judged.entry.options, operation, check);
+    state_formats(judged.entry.options, check);
+  }
+  judged.entry.operation = operation;
+  return judged;
 }
 
 JudgedCase judge_again(const verify::LedgerEntry& recorded, const GivenAgain& given) {
-  if (recorded.operation != "matmul") throw Error("operation '" + recorded.operation + "': this program judges matmul");
   check_roles(recorded, given);
-  verify::MatmulRequest request;
+  const std::unique_ptr<verify::Check> asked = verify::find_check_operation(recorded.operation).make();
   try {
-    request = request_of(recorded, given);
+    set_request(asked->fields(), recorded, given);
   } catch (const Error& error) {
     throw Error(std::string("its options in the ledger are none of ulpscope verify: ") + error.what());
   }
-  return judge_case(request, recorded.options);
+  return judge_case(recorded.operation, *asked, recorded.options);
 }
 
 }  // namespace ulpscope::cli

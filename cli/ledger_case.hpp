@@ -4,10 +4,11 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "tensors/tensor.hpp"
+#include "verify/check_operations.hpp"
 #include "verify/ledger/ledger.hpp"
-#include "verify/matmul_request.hpp"
 
 namespace ulpscope::cli {
 
@@ -18,18 +19,20 @@ std::string read_text(const std::string& path, const std::string& advice);
 verify::LedgerTensor digest(std::string role, std::string words, emu::Format format, const tensors::Tensor& tensor);
 
 struct JudgedCase {
-  verify::LedgerEntry entry;  ///< without a name, and nothing declared
-  tensors::Tensor output;
-  std::string sentence;  ///< of the verdict
+  verify::LedgerEntry entry;                           ///< without a name, and nothing declared
+  std::vector<tensors::Tensor> outputs;                ///< as verify::by_output() has them
+  std::vector<std::string> sentences;                  ///< of their verdicts
+  verify::Outcome outcome = verify::Outcome::vacuous;  ///< of all
 };
 
 /// `options`: the words that are neither inputs nor output, by their long names without dashes.
-JudgedCase judge_case(const verify::MatmulRequest& request, std::map<std::string, std::string> options);
+JudgedCase judge_case(const std::string& operation, const verify::Check& asked,
+                      const std::map<std::string, std::string>& options);
 
 /// What takes the place of what was recorded.
 struct GivenAgain {
   std::string output, output_dtype;           ///< the dtype: as recorded where empty
-  std::map<std::string, std::string> inputs;  ///< by role
+  std::map<std::string, std::string> inputs;  ///< by role; further outputs by their names
   int threads = 0;
 };
 

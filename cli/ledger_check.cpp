@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Outputs against a ledger, and a ledger against another.
 #include <algorithm>
-#include <array>
 #include <map>
 #include <memory>
 #include <set>
+#include <utility>
 
 #include "cli/ledger.hpp"
 #include "cli/ledger_case.hpp"
@@ -117,22 +117,29 @@ void remark_own_engine(const std::string& ledger, const LedgerEntry& recorded) {
       emu::visible(recorded.name + ": is judged by an engine that " + ledger + " describes itself (" + engine->second + ")"));
 }
 
-CaseComparison compare(const std::string& ledger, const LedgerEntry& recorded, const GivenAgain& given) {
+/// One comparison for each output of the case.
+std::vector<CaseComparison> compare(const std::string& ledger, const LedgerEntry& recorded, const GivenAgain& given) {
   remark_own_engine(ledger, recorded);
   const JudgedCase now = judge_again(recorded, given);
   LedgerEntry entry = now.entry;
+  entry.name = recorded.name;
   entry.declared = recorded.declared;
-  CaseComparison comparison = verify::compare_cases(recorded, entry);
-  if (comparison.status != CaseStatus::moved || recorded.output.format != entry.output.format) return comparison;
-  if (const auto before = kept_output(ledger, recorded))
-    comparison.movement = verify::movement(requests::parse_format(entry.output.format), *before, now.output);
-  return comparison;
+  const std::vector<LedgerEntry> before = verify::by_output(recorded), after = verify::by_output(entry);
+  std::vector<CaseComparison> comparisons;
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    CaseComparison comparison = verify::compare_cases(before[i], after[i]);
+    if (comparison.status == CaseStatus::moved && before[i].output.format == after[i].output.format)
+      if (const auto kept = kept_output(ledger, before[i]))
+        comparison.movement = verify::movement(requests::parse_format(after[i].output.format), *kept, now.outputs[i]);
+    comparisons.push_back(std::move(comparison));
+  }
+  return comparisons;
 }
 
 struct Check {
   Verdicts verdicts;
   std::string ledger, name, manifest;
-  std::vector<std::string> inputs, scale_a, scale_b;
+  std::vector<std::string> inputs, named, scale_a, scale_b;
   GivenAgain given;
 };
 
@@ -143,15 +150,37 @@ void add_scale(std::map<std::string, std::string>& inputs, const std::string& ro
   if (words.size() == 2) inputs[role + "_whole"] = words.back();
 }
 
+/// The roles of the inputs that `ulpscope verify` takes without an option.
+std::vector<std::string> positional_roles(const LedgerEntry& entry) {
+  const verify::CheckOperation& operation = verify::find_check_operation(entry.operation);
+  const std::unique_ptr<verify::Check> check = operation.make();
+  const requests::Fields fields = check->fields();
+  std::vector<std::string> roles;
+  for (const verify::LedgerTensor& input : entry.inputs) {
+    const requests::Field* const field = fields.find(operation.field_of(input.role, input.words).first);
+    if (field != nullptr && field->is_input()) roles.push_back(input.role);
+  }
+  return roles;
+}
+
 std::vector<CaseComparison> check_one(const Check& check, const std::vector<LedgerEntry>& entries) {
   if (check.name.empty() || check.given.output.empty()) throw Error("give a CASE and its --output, or a --manifest");
   GivenAgain given = check.given;
-  const std::array roles{"A", "B", "C"};
-  if (check.inputs.size() > roles.size()) throw Error("inputs: " + std::to_string(check.inputs.size()) + "; give A B [C]");
-  for (std::size_t i = 0; i < std::min(check.inputs.size(), roles.size()); ++i) given.inputs[roles[i]] = check.inputs[i];
+  const LedgerEntry& entry = entry_of(entries, check.name);
+  const std::vector<std::string> roles = positional_roles(entry);
+  if (check.inputs.size() > roles.size())
+    throw Error("inputs: " + std::to_string(check.inputs.size()) + "; the case has " +
+                (roles.empty() ? "none" : emu::comma_separated(roles)));
+  for (std::size_t i = 0; i < check.inputs.size(); ++i) given.inputs[roles[i]] = check.inputs[i];
+  for (const std::string& word : check.named) {
+    const std::size_t equals = word.find('=');
+    if (equals == 0 || equals == word.npos || equals + 1 == word.size()) throw Error("--input '" + word + "': give ROLE=FILE");
+    if (!given.inputs.emplace(word.substr(0, equals), word.substr(equals + 1)).second)
+      throw Error("--input '" + word + "': " + word.substr(0, equals) + " is given twice");
+  }
   add_scale(given.inputs, "scale_a", check.scale_a);
   add_scale(given.inputs, "scale_b", check.scale_b);
-  return {compare(check.ledger, entry_of(entries, check.name), given)};
+  return compare(check.ledger, entry, given);
 }
 
 std::vector<CaseComparison> check_all(const Check& check, const std::vector<LedgerEntry>& entries) {
@@ -164,7 +193,7 @@ std::vector<CaseComparison> check_all(const Check& check, const std::vector<Ledg
     given.output = one.output;
     given.inputs = one.inputs;
     try {
-      cases.push_back(compare(check.ledger, entry_of(entries, one.name), given));
+      for (CaseComparison& c : compare(check.ledger, entry_of(entries, one.name), given)) cases.push_back(std::move(c));
     } catch (const Error& error) {
       cases.push_back({.name = one.name, .problem = check.manifest + ": row " + std::to_string(one.row) + ": " + error.what()});
     }
@@ -210,7 +239,8 @@ CaseComparison compare(const Diff& diff, const LedgerEntry& before, const Ledger
 
 int run(const Diff& diff) {
   std::map<std::string, std::pair<const LedgerEntry*, const LedgerEntry*>> pairs;
-  const std::vector<LedgerEntry> before = read_ledger(diff.before), after = read_ledger(diff.after);
+  const std::vector<LedgerEntry> before = verify::by_output(read_ledger(diff.before)),
+                                 after = verify::by_output(read_ledger(diff.after));
   for (const LedgerEntry& entry : before) pairs[entry.name].first = &entry;
   for (const LedgerEntry& entry : after) pairs[entry.name].second = &entry;
   std::vector<CaseComparison> cases;
@@ -234,15 +264,21 @@ void add_ledger_check(Command& ledger, int& exit_code) {
       "check", "outputs against those recorded; exit code 1 if one is beyond its bound, 3 if nothing was checked");
   command.add_option("LEDGER", check->ledger, "the ledger")->required();
   command.add_option("CASE", check->name, "the case");
-  command.add_option("INPUT", check->inputs, "A B [C], where they are not to be had as recorded")->expected(0, 3);
+  command.add_option("INPUT", check->inputs,
+                     "inputs as `verify` takes them (A B [C]), where they are not to be had as recorded");
+  command
+      .add_option("--input", check->named, "any input by its role (mask=m.npy), or another output (lse=l.npy); may be repeated")
+      ->repeatable()
+      ->type_name("ROLE=FILE");
   command.add_option("--output", check->given.output, "what the kernel returns now: a tensor file")->type_name("FILE");
   command.add_option("--output-dtype", check->given.output_dtype, "what the codes of that file are, if it does not say")
       ->type_name("F");
   for (const auto& [option, words] : {std::pair("--scale-a", &check->scale_a), std::pair("--scale-b", &check->scale_b)})
     command.add_option(option, *words, "its scales, likewise")->repeatable()->type_name("S");
   command
-      .add_option("--manifest", check->manifest,
-                  "many cases: CSV with the columns case and output, and roles of inputs (A, scale_a) that are given anew")
+      .add_option(
+          "--manifest", check->manifest,
+          "many cases: CSV with the columns case and output, and roles of inputs (A, scale_a, x, mask) that are given anew")
       ->type_name("FILE.csv");
   requests::Fields threads;
   requests::describe_threads(threads, check->given.threads);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <set>
 #include <string_view>
 
 #include "cli/ledger_case.hpp"
@@ -65,13 +66,17 @@ void keep_output(const std::string& path, const LedgerEntry& entry, const tensor
   made.keep();
 }
 
-/// Removes the output of a former entry that no entry has any more, and the folder with the last of them.
-void forget_output(const std::string& path, const std::string& sha256, const std::vector<LedgerEntry>& entries) {
-  const auto has = [&](const LedgerEntry& entry) { return entry.output.sha256 == sha256; };
-  if (std::any_of(entries.begin(), entries.end(), has)) return;
+/// Removes the outputs of a former entry that no entry has any more, and the folder with the last of them.
+void forget_outputs(const std::string& path, const LedgerEntry& former, const std::vector<LedgerEntry>& entries) {
+  std::set<std::string> had;
+  for (const LedgerEntry& one : verify::by_output(entries)) had.insert(one.output.sha256);
   std::error_code failed;
-  fs::remove(output_file(path, sha256), failed);
-  if (failed) throw Error(output_file(path, sha256) + ": cannot be removed: " + failed.message());
+  for (const LedgerEntry& one : verify::by_output(former)) {
+    const std::string file = output_file(path, one.output.sha256);
+    if (had.contains(one.output.sha256)) continue;
+    fs::remove(file, failed);
+    if (failed) throw Error(file + ": cannot be removed: " + failed.message());
+  }
   fs::remove(outputs_of(path), failed);  // if it is empty
 }
 
@@ -84,27 +89,28 @@ std::vector<LedgerEntry> read_ledger(const std::string& path) {
   return verify::parse_ledger(files::read_file(path), path);
 }
 
-bool record_entry(const std::string& path, const LedgerEntry& entry, const tensors::Tensor& output, Keep keep) {
+bool record_entry(const std::string& path, const LedgerEntry& entry, const std::vector<tensors::Tensor>& outputs, Keep keep) {
   LedgerLock lock(path);
   std::vector<LedgerEntry> entries;
   if (fs::exists(path)) entries = read_ledger(path);
   const std::vector<LedgerEntry> former_entries = entries;
   const auto former = std::ranges::find(entries, entry.name, &LedgerEntry::name);
   const bool replaces = former != entries.end();
-  const std::string former_sha256 = replaces ? former->output.sha256 : "";
+  const LedgerEntry replaced = replaces ? *former : LedgerEntry{};
   if (replaces)
     *former = entry;
   else
     entries.push_back(entry);
   const std::string text = verify::ledger_text(entries);
   try {
-    if (keep == Keep::output) keep_output(path, entry, output);
+    const std::vector<LedgerEntry> apart = verify::by_output(entry);
+    for (std::size_t i = 0; keep == Keep::output && i < apart.size(); ++i) keep_output(path, apart[i], outputs[i]);
     files::write_file(path, text);
   } catch (...) {
-    forget_output(path, entry.output.sha256, former_entries);
+    forget_outputs(path, entry, former_entries);
     throw;
   }
-  if (replaces) forget_output(path, former_sha256, entries);
+  if (replaces) forget_outputs(path, replaced, entries);
   lock.release();
   return replaces;
 }

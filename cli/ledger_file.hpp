@@ -18,9 +18,11 @@ enum class Keep : std::uint8_t { figures, output };
 
 /// Adds an entry, or replaces the one of its name; a ledger that is not there begins with it. Ledger and outputs are whole at
 /// any time; two programs that record at once wait for each other. @returns whether one was replaced. @throws ulpscope::Error
-bool record_entry(const std::string& path, const verify::LedgerEntry& entry, const tensors::Tensor& output, Keep keep);
+/// `outputs`: as verify::by_output() has them.
+bool record_entry(const std::string& path, const verify::LedgerEntry& entry, const std::vector<tensors::Tensor>& outputs,
+                  Keep keep);
 
-/// The output of an entry, if it was kept. @throws ulpscope::Error if the file holds another.
+/// The output of an entry of verify::by_output(), if it was kept. @throws ulpscope::Error if the file holds another.
 std::optional<tensors::Tensor> kept_output(const std::string& path, const verify::LedgerEntry& entry);
 
 }  // namespace ulpscope::cli

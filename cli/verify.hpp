@@ -36,6 +36,9 @@ ExitCode exit_code_of_check(verify::Outcome outcome);
 /// Judges, prints, writes JUnit XML, saves a failing case, and returns the exit code.
 int report_verdict(const VerifyCase& checked, const VerdictOutput& output);
 
+/// The words behind `verify`, or behind `ledger record LEDGER`, that check an operation on the examples.
+std::string example_of_check(const std::string& operation);
+
 /// Of `verify`: that of matmul has rules beside the verdict.
 void add_verify_matmul(Command& verify, const Arguments& arguments, int& exit_code);
 

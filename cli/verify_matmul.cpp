@@ -45,9 +45,7 @@ void add_verify_matmul(Command& verify, const Arguments& arguments, int& exit_co
           "what another rule says, and what it would let through: " + forms + "; RULE and RULE, RULE or RULE; may be repeated")
       ->repeatable()
       ->type_name("RULE");
-  command.footer(
-      "Example: ulpscope verify matmul examples/tensors/a.npy examples/tensors/b.npy --output examples/tensors/matmul.npy --in "
-      "bf16");
+  command.footer("Example: ulpscope verify " + example_of_check("matmul"));
   command.callback([words, &arguments, &exit_code] { exit_code = run(*words, arguments); });
 }
 

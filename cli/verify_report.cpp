@@ -8,6 +8,7 @@
 #include "cli/output.hpp"
 #include "cli/rows.hpp"
 #include "cli/verify.hpp"
+#include "emu/catalogue.hpp"
 #include "emu/error.hpp"
 #include "files/new_file.hpp"
 #include "reports/build_info.hpp"
@@ -15,6 +16,7 @@
 #include "reports/junit.hpp"
 #include "reports/listed_folder.hpp"
 #include "reports/render.hpp"
+#include "requests/numbers.hpp"
 #include "tensors/write.hpp"
 #include "verify/baseline.hpp"
 #include "verify/further_output.hpp"
@@ -53,6 +55,12 @@ void put_tensor(const tensors::Destination& to, const tensors::Tensor& tensor) {
                      }));
 }
 
+/// Scales that are numbers say themselves what they are; others than float32 would not be of their format in an .npy.
+bool is_kept(const verify::CheckInput& input) {
+  if (!input.role.starts_with("scale_")) return true;
+  return input.tensor.dtype.format == emu::float32 && !requests::read_real(input.word, {}).empty();
+}
+
 /// kept.json: which files are of the case.
 std::string manifest_of(const reports::ListedFolder& folder) {
   nlohmann::ordered_json manifest{{"program", "ulpscope"}, {"version", reports::version()}};
@@ -76,7 +84,8 @@ std::string save_case(const VerifyCase& checked, const std::string& directory) {
         argument.replace(value, std::string::npos, prefix + path);
   };
   for (std::size_t i = 0; i < check.inputs.size(); ++i)
-    keep(check.inputs[i].word, check.inputs[i].tensor, "input" + std::to_string(i), check.inputs[i].prefix);
+    if (is_kept(check.inputs[i]))
+      keep(check.inputs[i].word, check.inputs[i].tensor, "input" + std::to_string(i), check.inputs[i].prefix);
   keep(checked.output.output, check.output, "output");
   for (const verify::FurtherOutput& other : check.further) keep(other.word, other.output, other.name);
   for (auto option = std::find(arguments.begin(), arguments.end(), "--save"); option != arguments.end();

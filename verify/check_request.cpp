@@ -51,6 +51,15 @@ LastRounding OutputRequest::last_rounding(emu::Format out) const {
   return last;
 }
 
+std::string field_name(std::string word) {
+  for (char& c : word)
+    if (c == '-')
+      c = '_';
+    else if (c >= 'A' && c <= 'Z')
+      c = static_cast<char>(c - 'A' + 'a');
+  return word;
+}
+
 emu::Rounding parse_sum_rounding(const std::string& word) {
   const auto rounding = emu::parse_rounding(word);
   if (rounding == emu::Rounding::nearest_even || rounding == emu::Rounding::toward_zero) return *rounding;

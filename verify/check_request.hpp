@@ -39,6 +39,7 @@ struct OutputRequest {
 
 /// An input: what names it, and what it holds.
 struct CheckInput {
+  std::string role;         ///< `A` of a product, `x`, `weight`, ...: the field of the request, or the name in a formula
   std::string word;         ///< as typed
   tensors::Tensor tensor;   ///< what it holds
   std::string prefix = {};  ///< what is typed before the word in one argument: `x=` of `x=x.npy`
@@ -65,6 +66,9 @@ struct ResolvedCheck {
   /// Options that say what the files said: put at the end of a command that reproduces the check from other files.
   std::vector<std::string> stated = {};
 };
+
+/// The field that a word of help or an option stands for: `x` of X, `key_lengths` of key-lengths.
+std::string field_name(std::string word);
 
 /// `--acc-rounding`: nearest_even or toward_zero. @throws ulpscope::Error
 emu::Rounding parse_sum_rounding(const std::string& word);

@@ -39,14 +39,27 @@ ResolvedMatmul resolve_integers(const MatmulRequest& request) {
     return std::string(name) + "  " + word + " (" + tensors::shape_text(tensor.shape) + "), " + tensor.dtype.name + "\n";
   };
   check.heading = line("A", request.product.a, product.a.input.tensor) + line("B", request.product.b, product.b.input.tensor);
-  check.inputs = {{request.product.a, product.a.input.tensor}, {request.product.b, product.b.input.tensor}};
-  if (product.c) check.inputs.push_back({request.product.c, *product.c});
+  check.inputs = {{"A", request.product.a, product.a.input.tensor}, {"B", request.product.b, product.b.input.tensor}};
+  if (product.c) check.inputs.push_back({"C", request.product.c, *product.c});
   const products::MatmulShape shape = products::matmul_shape(product.a.input, product.b.input);
   check.heading += "D  " + tensors::shape_text(shape.d) + ", K = " + std::to_string(shape.k) + ", accumulator int32\n";
   return check;
 }
 
+void add_scales(std::vector<CheckInput>& inputs, const std::string& role, const std::vector<std::string>& words,
+                const std::vector<tensors::Tensor>& scales) {
+  for (std::size_t i = 0; i < scales.size(); ++i) inputs.push_back({i == 0 ? role : role + "_whole", words[i], scales[i]});
+}
+
 }  // namespace
+
+std::vector<CheckInput> inputs_of(const products::ProductRequest& request, const products::ProductInputs& inputs) {
+  std::vector<CheckInput> all{{"A", request.a, inputs.a}, {"B", request.b, inputs.b}};
+  if (inputs.c) all.push_back({"C", request.c, *inputs.c});
+  add_scales(all, "scale_a", request.scale_a, inputs.scale_a);
+  add_scales(all, "scale_b", request.scale_b, inputs.scale_b);
+  return all;
+}
 
 void MatmulRequest::describe(requests::Fields& fields) {
   product.describe(fields);
@@ -92,7 +105,8 @@ std::unique_ptr<Expectation> expectation_of(const products::Product& product, co
 ResolvedMatmul resolve(const MatmulRequest& request) {
   if (request.product.acc == "int32") return resolve_integers(request);
   ResolvedMatmul check;
-  check.product = products::resolve(request.product, products::open(request.product), request.engine);
+  const products::ProductInputs inputs = products::open(request.product);
+  check.product = products::resolve(request.product, inputs, request.engine);
   products::Product& product = check.product;
   const bool out_is_stated = !request.product.out.empty();
   check.output = request.output.open(request.output.output, out_is_stated ? std::optional(product.out) : std::nullopt);
@@ -102,8 +116,7 @@ ResolvedMatmul resolve(const MatmulRequest& request) {
   check.last = request.output.last_rounding(product.out);
   check.operation = "matmul";
   check.heading = heading_of(product);
-  check.inputs = {{request.product.a, product.a.input.tensor}, {request.product.b, product.b.input.tensor}};
-  if (product.c) check.inputs.push_back({request.product.c, *product.c});
+  check.inputs = inputs_of(request.product, inputs);
   if (request.product.in.empty()) check.stated = {"--in", in_words(product)};
   if (!out_is_stated) check.stated.insert(check.stated.end(), {"--out", emu::format_name(product.out)});
   return check;

@@ -44,6 +44,9 @@ struct Declaration {
   bool flushes_results = false;                      ///< subnormal outputs become zero, and so may sums on the way
 };
 
+/// The operands A and B, C, and their scales. `scale_a` is the first of two, `scale_a_whole` the other.
+std::vector<CheckInput> inputs_of(const products::ProductRequest& request, const products::ProductInputs& inputs);
+
 /// What a request declares. @throws ulpscope::Error
 Declaration declaration_of(const MatmulRequest& request);
 /// `--in` of what both operands are rounded to.

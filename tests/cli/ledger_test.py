@@ -328,7 +328,7 @@ class Ledger(unittest.TestCase):
             ("check", "L", "gemm-64"): "give a CASE and its --output, or a --manifest",
             ("check", "L", "gemm-64", "--output", "e.npy"): "e.npy: no such file",
             ("check", "L", "gemm-64", "--output", "a.npy"): "a.npy 4x16: the result of these inputs is 4x3",
-            ("check", "L", "gemm-64", "a.npy", "b.npy", "d.npy", "--output", "d.npy"): "input C (d.npy): the case has A, B",
+            ("check", "L", "gemm-64", "a.npy", "b.npy", "d.npy", "--output", "d.npy"): "inputs: 3; the case has A, B",
             ("check", "L", "gemm-64", "a", "b", "c", "d", "--output", "d.npy"): "",
             ("check", "L", "gemm-64", "--output", "d.npy", "--manifest", "m.csv"): "--manifest m.csv: names cases",
             ("check", "L", "--manifest", "m.csv"): "m.csv: no such file; it is a CSV file",

@@ -87,6 +87,23 @@ class Verify(unittest.TestCase):
         without_label = [line.split("output.npy")[-1].split("d.npy")[-1] for line in (done.stdout, again.stdout)]
         self.assertEqual(*without_label)
 
+    def test_scales_of_a_saved_case_are_kept_where_they_are_files_of_float32(self):
+        done = self.run_program("cast", "uniform:1,2:24x4", "--to", "float32", "-o", "scales.npy")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        scales = ("--scale-a", "scales.npy", "--scale-a", "0.5", "--scale-b", "3")
+        output = self.product("d.npy", "--engine", "exact", *scales)
+        self.assertEqual(self.verify(output, *scales).returncode, 0)
+        done = self.verify(output, *scales, "--alpha", "0.5", "--csv", "--save", "kept")
+        self.assertEqual(done.returncode, 1)
+        for name in ("scales.npy", output):
+            os.remove(self.folder / name)
+        command = (self.folder / "kept" / "command.txt").read_text().split()
+        self.assertEqual(command.count("0.5"), 2, command)
+        again = self.run_program(*command[1:])
+        self.assertEqual(again.returncode, 1, again.stderr)
+        counts = [line.split(",")[3:] for line in (done.stdout.splitlines()[1], again.stdout.splitlines()[1])]
+        self.assertEqual(*counts)
+
     def test_nan_never_passes(self):
         output = self.product("d.npy", "--engine", "exact")
         data = bytearray((self.folder / output).read_bytes())

@@ -62,6 +62,27 @@ bool same_figures(const LedgerFigures& a, const LedgerFigures& b) {
          same_number(a.rel_frobenius_error, b.rel_frobenius_error) && same_number(a.max_of_bound, b.max_of_bound);
 }
 
+std::vector<LedgerEntry> by_output(const LedgerEntry& entry) {
+  std::vector<LedgerEntry> all{entry};
+  all.front().further.clear();
+  for (const LedgerFurther& other : entry.further) {
+    LedgerEntry apart = all.front();
+    apart.name += " " + other.name;
+    apart.output = other.output;
+    apart.bound = other.bound;
+    apart.figures = other.figures;
+    all.push_back(std::move(apart));
+  }
+  return all;
+}
+
+std::vector<LedgerEntry> by_output(const std::vector<LedgerEntry>& entries) {
+  std::vector<LedgerEntry> all;
+  for (const LedgerEntry& entry : entries)
+    for (LedgerEntry& one : by_output(entry)) all.push_back(std::move(one));
+  return all;
+}
+
 bool same_inputs(const LedgerEntry& a, const LedgerEntry& b) {
   const auto same = [](const LedgerTensor& x, const LedgerTensor& y) { return x.role == y.role && x.same_numbers(y); };
   return a.operation == b.operation && std::ranges::equal(a.inputs, b.inputs, same);
@@ -111,7 +132,7 @@ reports::Table ledger_table(const std::vector<LedgerEntry>& entries) {
                         "output_sha256",
                         "bound"},
                        {}};
-  for (const LedgerEntry& e : entries) {
+  for (const LedgerEntry& e : by_output(entries)) {
     const LedgerFigures& f = e.figures;
     const auto option = [&](const char* key) { return value_of(e.options, key); };
     const auto declared = [&](const char* key) { return value_of(e.declared, key); };

@@ -17,7 +17,7 @@ namespace ulpscope::verify {
 
 /// A tensor by its digest.
 struct LedgerTensor {
-  std::string role;                  ///< `A`, `B`, `C`, `scale_a`, ...; of the output `output`
+  std::string role;                  ///< CheckInput::role: `A`, `B`, `C`, `scale_a`, `x`, ...; of the output `output`
   std::string words;                 ///< as given on the command line; empty for the output
   std::string format, sha256;        ///< its name; of the codes, in lower-case hex
   std::vector<std::uint64_t> shape;  ///< empty: a scalar
@@ -45,17 +45,32 @@ LedgerFigures figures_of(const Verdict& verdict);
 /// Whether all figures are the same numbers, NaN equal to NaN.
 bool same_figures(const LedgerFigures& a, const LedgerFigures& b);
 
+/// Another output of a kernel beside that of the entry, judged by itself.
+struct LedgerFurther {
+  std::string name;       ///< of the option that names it: `lse`
+  LedgerTensor output;    ///< of the kernel
+  std::string bound;      ///< Verdict::bound
+  LedgerFigures figures;  ///< of the verdict
+};
+
 /// One case of a ledger: what was computed, from what, and how right it was.
 struct LedgerEntry {
   std::string name;                             ///< of the case
-  std::string operation;                        ///< `matmul`
+  std::string operation;                        ///< of `ulpscope verify`: `matmul`
   std::map<std::string, std::string> options;   ///< of `ulpscope verify OPERATION`, without dashes: `acc` is `float32`
   std::map<std::string, std::string> declared;  ///< algorithm, device, driver, library, and free tags: as given
   std::vector<LedgerTensor> inputs;             ///< in the order of the command line
   LedgerTensor output;                          ///< of the kernel
   std::string bound;                            ///< Verdict::bound
   LedgerFigures figures;                        ///< of the verdict
+  std::vector<LedgerFurther> further = {};      ///< what else the kernel returned
 };
+
+/// An entry for each output, which comparisons and tables are about: the entry without `further`, then one for each of these,
+/// whose case is `CASE lse`.
+std::vector<LedgerEntry> by_output(const LedgerEntry& entry);
+/// The same of all entries.
+std::vector<LedgerEntry> by_output(const std::vector<LedgerEntry>& entries);
 
 /// Whether two entries judge the same numbers: operation and inputs, by their digests.
 bool same_inputs(const LedgerEntry& a, const LedgerEntry& b);
@@ -72,6 +87,7 @@ std::vector<LedgerEntry> parse_ledger(std::string_view text, const std::string& 
 /// The text of entries in any order. @throws ulpscope::Error for text that is not UTF-8.
 std::string ledger_text(std::vector<LedgerEntry> entries);
 
-reports::Table ledger_table(const std::vector<LedgerEntry>& entries);  ///< ledger.csv: one row a case
+/// ledger.csv: one row for each output of a case.
+reports::Table ledger_table(const std::vector<LedgerEntry>& entries);
 
 }  // namespace ulpscope::verify

@@ -61,8 +61,13 @@ ordered_json json_of(const std::map<std::string, std::string>& words) {
 ordered_json json_of(const LedgerEntry& e) {
   ordered_json inputs = ordered_json::array();
   for (const LedgerTensor& input : e.inputs) inputs.push_back(json_of(input));
-  return {{"case", e.name},   {"operation", e.operation}, {"declared", json_of(e.declared)}, {"options", json_of(e.options)},
-          {"inputs", inputs}, {"bound", e.bound},         {"figures", json_of(e.figures)},   {"output", json_of(e.output)}};
+  ordered_json entry{
+      {"case", e.name},   {"operation", e.operation}, {"declared", json_of(e.declared)}, {"options", json_of(e.options)},
+      {"inputs", inputs}, {"bound", e.bound},         {"figures", json_of(e.figures)},   {"output", json_of(e.output)}};
+  for (const LedgerFurther& other : e.further)
+    entry["further"].push_back(
+        {{"name", other.name}, {"bound", other.bound}, {"figures", json_of(other.figures)}, {"output", json_of(other.output)}});
+  return entry;
 }
 
 const json& member(const json& object, const char* key) {
@@ -135,6 +140,22 @@ std::map<std::string, std::string> words_at(const json& object, const char* key)
   return out;
 }
 
+void check_counts(const LedgerFigures& figures, const LedgerTensor& output) {
+  std::uint64_t elements = 1;
+  for (const std::uint64_t extent : output.shape) elements *= extent;
+  if (elements != figures.count())
+    throw Malformed{fmt::format("the counts add up to {}, the output has {} elements", figures.count(), elements)};
+}
+
+LedgerFurther further_of(const json& object) {
+  LedgerFurther other{.name = text_at(object, "name"),
+                      .output = tensor_of(member(object, "output")),
+                      .bound = text_at(object, "bound"),
+                      .figures = figures_of(member(object, "figures"))};
+  check_counts(other.figures, other.output);
+  return other;
+}
+
 LedgerEntry entry_of(const json& object) {
   LedgerEntry entry{.name = text_at(object, "case"),
                     .operation = text_at(object, "operation"),
@@ -145,10 +166,9 @@ LedgerEntry entry_of(const json& object) {
                     .bound = text_at(object, "bound"),
                     .figures = figures_of(member(object, "figures"))};
   for (const json& input : member(object, "inputs")) entry.inputs.push_back(tensor_of(input));
-  std::uint64_t elements = 1;
-  for (const std::uint64_t extent : entry.output.shape) elements *= extent;
-  if (elements != entry.figures.count())
-    throw Malformed{fmt::format("the counts add up to {}, the output has {} elements", entry.figures.count(), elements)};
+  check_counts(entry.figures, entry.output);
+  if (object.contains("further"))
+    for (const json& other : object["further"]) entry.further.push_back(further_of(other));
   if (const json again = json_of(entry); again != object)
     throw Malformed{
         fmt::format("'{}' is nothing a ledger holds", json::diff(again, object).front()["path"].get<std::string>())};

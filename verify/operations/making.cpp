@@ -60,7 +60,7 @@ tensors::Tensor Making::open(const std::string& word) const { return tensors::op
 
 void Making::list(const std::string& name, const std::string& word, const tensors::Tensor& tensor, const std::string& prefix,
                   const std::string& dtype) {
-  check_.inputs.push_back({word, tensor, prefix});
+  check_.inputs.push_back({prefix.empty() ? field_name(name) : name, word, tensor, prefix});
   check_.heading += name + "  " + word + " (" + words_of_shape(tensor.shape) + "), " + dtype + "\n";
 }
 
