@@ -60,6 +60,8 @@ class IsOutputOf final : public Catch::Matchers::MatcherGenericBase {
 
 /// The matcher: CHECK_THAT(Output(d), IsMatmulOf({...})).
 inline IsOutputOf<MatmulCheck> IsMatmulOf(const MatmulCheck& check) { return IsOutputOf<MatmulCheck>(check); }
+/// Of any operation: CHECK_THAT(Output(y), IsResultOf({.operation = "softmax", .inputs = {{"x", x, {rows, columns}}}})).
+inline IsOutputOf<OperationCheck> IsResultOf(const OperationCheck& check) { return IsOutputOf<OperationCheck>(check); }
 
 }  // namespace catch2
 }  // namespace ulpscope::verify

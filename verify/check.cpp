@@ -2,16 +2,15 @@
 // A check of values in memory: the request of `verify matmul` with tensors in the place of files.
 #include "verify/check.hpp"
 
-#include <cmath>
 #include <memory>
 #include <utility>
 #include <vector>
 
-#include "emu/encode.hpp"
 #include "emu/error.hpp"
 #include "emu/names.hpp"
 #include "products/request.hpp"
 #include "tensors/tensor.hpp"
+#include "verify/check_tensors.hpp"
 #include "verify/matmul_request.hpp"
 #include "verify/verdict_text.hpp"
 
@@ -20,30 +19,16 @@ namespace {
 
 using Shape = std::vector<std::uint64_t>;
 
-tensors::Tensor tensor_of(const std::string& name, std::span<const float> values, const Shape& shape) {
-  std::uint64_t count = 1;
-  for (const std::uint64_t extent : shape) count *= extent;
-  if (count != values.size())
-    throw Error(name + ": " + std::to_string(values.size()) + " elements; " + tensors::shape_text(shape) + " are " +
-                std::to_string(count));
-  return tensors::from_values(name, shape, std::vector<float>(values.begin(), values.end()));
-}
-
 /// Row-major matrices, one for each product of the batch.
 tensors::Tensor matrices(const std::string& name, std::span<const float> values, const MatmulCheck& check, std::size_t rows,
                          std::size_t columns) {
-  return tensor_of(name, values, check.batch == 1 ? Shape{rows, columns} : Shape{check.batch, rows, columns});
+  return check_tensor(name, values, check.batch == 1 ? Shape{rows, columns} : Shape{check.batch, rows, columns}, emu::float32);
 }
 
 std::vector<tensors::Tensor> scales_of(const std::string& name, const CheckScales& scales) {
   if (scales.values.empty()) return {};
   const bool one = scales.values.size() == 1;
-  tensors::Tensor tensor = tensor_of(name, scales.values, one ? Shape{} : Shape{scales.rows, scales.columns});
-  for (const float scale : scales.values)
-    if (!std::isnan(scale) && emu::round_to(scales.format, static_cast<double>(scale)).value != static_cast<double>(scale))
-      throw Error(name + ": " + std::to_string(scale) + " is no number of " + emu::format_name(scales.format));
-  tensor.dtype.format = scales.format;
-  return {tensor};
+  return {check_tensor(name, scales.values, one ? Shape{} : Shape{scales.rows, scales.columns}, scales.format)};
 }
 
 void check_extents(const MatmulCheck& check) {
@@ -66,7 +51,8 @@ products::ProductInputs inputs_of(const MatmulCheck& check) {
                                  .scale_a = scales_of("scale_a", check.scale_a),
                                  .scale_b = scales_of("scale_b", check.scale_b)};
   if (!check.c.empty())
-    inputs.c = check.c.size() == check.n ? tensor_of("c", check.c, {check.n}) : matrices("c", check.c, check, check.m, check.n);
+    inputs.c = check.c.size() == check.n ? check_tensor("c", check.c, {check.n}, emu::float32)
+                                         : matrices("c", check.c, check, check.m, check.n);
   return inputs;
 }
 
@@ -111,16 +97,6 @@ CheckReport judge(const MatmulCheck& check, std::span<const float> output, const
   const tensors::Tensor baseline = matrices("baseline", check.baseline, check, check.m, check.n);
   const BaselineVerdict verdict = verify_against_baseline(*expectation, d, baseline, how, check.at_most);
   return {verdict.outcome(), verdict_text(heading, verdict, baseline_table(verdict), options.width)};
-}
-
-/// What is said of options, said of the members that have their names: `--split-k` is split_k.
-std::string with_member_names(std::string text) {
-  for (std::size_t at = text.find("--"); at != std::string::npos; at = text.find("--", at)) {
-    text.erase(at, 2);
-    for (; at < text.size() && ((text[at] >= 'a' && text[at] <= 'z') || text[at] == '-'); ++at)
-      if (text[at] == '-') text[at] = '_';
-  }
-  return text;
 }
 
 }  // namespace

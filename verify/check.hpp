@@ -5,9 +5,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "emu/catalogue.hpp"
 #include "emu/format.hpp"
@@ -63,6 +65,26 @@ struct MatmulCheck {
   double at_most = 1.1;                                      ///< times its relative Frobenius error
 };
 
+/// An array in memory, row-major.
+struct CheckTensor {
+  std::string role;                             ///< what `ulpscope verify` calls it: `x`, `weight`; its name in a formula
+  std::span<const float> values = {};           ///< numbers of `format`
+  std::vector<std::size_t> shape = {};          ///< extents; empty: a scalar
+  emu::Format format = emu::float32;            ///< of the values
+  std::span<const std::int64_t> integers = {};  ///< in the place of values: offsets, lengths, truth values
+};
+
+/// Any operation that `ulpscope verify` has, by its name, and what is declared of the kernel that computed it:
+/// {.operation = "rms_norm", .inputs = {{"x", x, {rows, columns}}}, .options = {{"eps", "1e-6"}}}. What the spans refer to
+/// lives until it is judged.
+struct OperationCheck {
+  std::string operation;                            ///< a word for `ulpscope verify`: `rms_norm`, `attention`, `expr`
+  std::vector<CheckTensor> inputs;                  ///< in any order
+  std::map<std::string, std::string> options = {};  ///< of `ulpscope verify OPERATION`, as a study file names them: `sum_depth`
+  emu::Format out = emu::float32;                   ///< of the output
+  std::vector<CheckTensor> further = {};            ///< other outputs of the kernel: `lse`
+};
+
 /// How a check is carried out.
 struct CheckOptions {
   int threads = 0;                        ///< 0: all; neither verdict nor text depends on it
@@ -82,5 +104,10 @@ struct CheckReport {
 /// @throws ulpscope::Error in one line where sizes do not fit, an engine has no such formats, or an element is no number of
 /// `check.out`.
 CheckReport check_output(const MatmulCheck& check, std::span<const float> output, const CheckOptions& options = {});
+
+/// Judges `output`, all elements of what the operation gives for these inputs, row-major.
+/// @throws ulpscope::Error in one line where there is no such operation, input or option, sizes do not fit, or an element is no
+/// number of its format.
+CheckReport check_output(const OperationCheck& check, std::span<const float> output, const CheckOptions& options = {});
 
 }  // namespace ulpscope::verify

@@ -18,10 +18,17 @@
 namespace ulpscope::verify {
 inline namespace googletest {  // so that a program may have verify/catch2.hpp elsewhere
 
-/// For EXPECT_TRUE: whether `output` passes; if not, the message is the census.
-inline testing::AssertionResult is_matmul_of(std::span<const float> output, const MatmulCheck& check) {
-  const CheckReport report = check_output(check, output);
+/// A report for EXPECT_TRUE: whether the output passes; if not, the message is the census.
+inline testing::AssertionResult assertion_of(const CheckReport& report) {
   return (report.passes() ? testing::AssertionSuccess() : testing::AssertionFailure()) << '\n' << report.text;
+}
+/// For EXPECT_TRUE: whether `output` is what the product gives.
+inline testing::AssertionResult is_matmul_of(std::span<const float> output, const MatmulCheck& check) {
+  return assertion_of(check_output(check, output));
+}
+/// For EXPECT_TRUE: whether `output` is what the operation gives.
+inline testing::AssertionResult is_result_of(std::span<const float> output, const OperationCheck& check) {
+  return assertion_of(check_output(check, output));
 }
 
 /// Matches a contiguous range of float that passes `Check`.
@@ -51,6 +58,8 @@ class IsOutputOf {
 
 /// The matcher: EXPECT_THAT(d, IsMatmulOf({...})).
 inline IsOutputOf<MatmulCheck> IsMatmulOf(const MatmulCheck& check) { return IsOutputOf<MatmulCheck>(check); }
+/// The same of any operation.
+inline IsOutputOf<OperationCheck> IsResultOf(const OperationCheck& check) { return IsOutputOf<OperationCheck>(check); }
 
 }  // namespace googletest
 }  // namespace ulpscope::verify
