@@ -25,7 +25,7 @@ struct Audit {
 verify::Rule parse_rule(const verify::AuditRequest& request, const std::string& word) {
   const std::string program = "program:";
   if (!word.starts_with(program)) return verify::parse_rule(word);
-  return program_rule(word, {split_words(word.substr(program.size())), request.timeout});
+  return program_rule(word.substr(program.size()), request.timeout);
 }
 
 void print_text(const verify::AuditConfig& config, const Audit& audit, const verify::AuditResult& result) {

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command `invariance`: the operations of `verify`, each with several outputs.
 #include <algorithm>
-#include <concepts>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "cli/command.hpp"
 #include "cli/commands.hpp"
+#include "cli/invariance_program.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
 #include "cli/rows.hpp"
@@ -20,6 +21,9 @@
 #include "reports/junit.hpp"
 #include "reports/page_html.hpp"
 #include "reports/render.hpp"
+#include "tensors/held.hpp"
+#include "verify/check_operations.hpp"
+#include "verify/grouped/grouped_request.hpp"
 #include "verify/invariance/invariance_request.hpp"
 
 namespace ulpscope::cli {
@@ -31,6 +35,7 @@ constexpr std::size_t most_sentences = 8;
 struct InvarianceOutput {
   CommonOptions common;
   std::string junit, directory;
+  InvarianceProgram program;
 };
 
 std::string junit_of(const std::string& operation, const verify::InvarianceResult& result) {
@@ -55,13 +60,31 @@ std::string junit_of(const std::string& operation, const verify::InvarianceResul
   return reports::to_junit("ulpscope invariance", cases);
 }
 
+/// The request, with outputs that the program has computed into `folder`.
 template <class Operation>
-int run(const verify::InvarianceRequest<Operation>& request, const InvarianceOutput& output, const Arguments& arguments) {
+verify::InvarianceRequest<Operation> with_outputs(verify::InvarianceRequest<Operation> request, const std::string& name,
+                                                  const InvarianceProgram& program, const ScratchFolder& folder) {
+  if (!request.output.empty()) throw Error("--output, --program: give one of them");
+  Operation operation = request.operation;
+  const tensors::Held none(tensors::from_values("output", {0}, std::vector<float>{}));  // whose place the outputs will take
+  operation.output.output = none.word();
+  request.output = outputs_of_program(name, verify::resolve(operation), program, folder);
+  return request;
+}
+
+template <class Operation>
+int run(const std::string& name, const verify::InvarianceRequest<Operation>& request, const InvarianceOutput& output,
+        const Arguments& arguments) {
   if (!output.directory.empty()) {
     refuse_choice(output.common, "-o " + output.directory + ": a report holds");
     reports::check_report_folder(output.directory);
   }
-  const verify::ResolvedInvariance resolved = verify::resolve(request);
+  if (request.output.empty() && output.program.command.empty())
+    throw Error("--output: give two or more, each as NAME=FILE, or --program WORDS");
+  std::optional<ScratchFolder> folder;
+  if (!output.program.command.empty()) folder.emplace();
+  const verify::ResolvedInvariance resolved =
+      verify::resolve(folder ? with_outputs(request, name, output.program, *folder) : request);
   const verify::InvarianceResult result = [&] {
     ProgressLine progress;
     return verify::judged(resolved, progress.callback());
@@ -82,34 +105,40 @@ int run(const verify::InvarianceRequest<Operation>& request, const InvarianceOut
   return exit_code_of_check(result.outcome());
 }
 
-/// Files that come with the program.
-struct Example {
-  std::vector<const char*> inputs;
-  const char* output;
-  const char* more = "";
-};
+/// The example of `verify`, with its output twice.
+std::string example_of(const std::string& operation) {
+  std::string words = example_of_check(operation);
+  const std::string option = " --output ";
+  const std::size_t at = words.find(option), file = at + option.size(), end = std::min(words.find(' ', file), words.size());
+  const std::string output = words.substr(file, end - file);
+  words.replace(at, end - at, option + "one=" + output + option + "two=" + output);
+  return "Example: ulpscope invariance " + words;
+}
 
 template <class Operation>
-void add_operation(Command& parent, const char* name, const std::string& what, const Example& example,
-                   const Arguments& arguments, int& exit_code) {
+void add_operation(Command& parent, const std::string& name, const Arguments& arguments, int& exit_code) {
   struct InvarianceWords {
     verify::InvarianceRequest<Operation> request;
     InvarianceOutput output;
   };
   auto words = std::make_shared<InvarianceWords>();
-  Command& command = *parent.add_subcommand(name, what);
-  command.add_request(words->request);
+  Command& command = *parent.add_subcommand(name, verify::find_check_operation(name).what);
+  requests::Fields fields = requests::fields_of(words->request);
+  fields.at("output").required = false;  // a program may compute them
+  command.add(fields);
+  InvarianceProgram& program = words->output.program;
+  command
+      .add_option("--program", program.command, "a program that computes them: it is given {x} and other inputs, writes {out}")
+      ->type_name("WORDS");
+  command.add_option("--batched", program.batched, "inputs that --program is given in parts; may be repeated")
+      ->repeatable()
+      ->type_name("ROLE");
+  command.add_option("--timeout", program.timeout_s, "seconds that the program may take for one output")->type_name("S");
   command.add_option("--junit", words->output.junit, "write JUnit XML")->type_name("FILE");
   command.add_option("-o", words->output.directory, "write a report, with a map of the rows that moved")->type_name("DIR");
   words->output.common.add_output(command);
-  std::string words_of_example = std::string("Example: ulpscope invariance ") + name;
-  const std::string folder = "examples/tensors/";
-  if constexpr (std::same_as<Operation, verify::ElementwiseRequest>) words_of_example += " exp " + folder + "x.npy";
-  for (const char* const input : example.inputs) words_of_example += " " + folder + input;
-  for (const char* const condition : {"one", "two"})
-    words_of_example += std::string(" --output ") + condition + "=" + folder + example.output;
-  command.footer(words_of_example + example.more);
-  command.callback([words, &arguments, &exit_code] { exit_code = run(words->request, words->output, arguments); });
+  command.footer(example_of(name));
+  command.callback([name, words, &arguments, &exit_code] { exit_code = run(name, words->request, words->output, arguments); });
 }
 
 }  // namespace
@@ -118,29 +147,19 @@ void add_invariance(Command& app, const Arguments& arguments, int& exit_code) {
   Command& command = *app.add_subcommand(
       "invariance", "does a row's result depend on its batch, the splits, the run? exit code 1 if anything moved or is wrong");
   command.require_subcommand(1);
-  command.footer(
-      "Example: ulpscope invariance matmul examples/tensors/a.npy examples/tensors/b.npy --in bf16 --output "
-      "one=examples/tensors/matmul.npy --output two=examples/tensors/matmul.npy");
-  add_operation<verify::MatmulRequest>(command, "matmul", "D = A.B + C", {{"a.npy", "b.npy"}, "matmul.npy", " --in bf16"},
-                                       arguments, exit_code);
-  add_operation<verify::SoftmaxRequest>(command, "softmax", "softmax along the last axis", {{"x.npy"}, "softmax.npy"},
-                                        arguments, exit_code);
-  add_operation<verify::LayerNormRequest>(command, "layer_norm", "layer normalisation along the last axis",
-                                          {{"x.npy"}, "layer_norm.npy"}, arguments, exit_code);
-  add_operation<verify::RmsNormRequest>(command, "rms_norm", "RMS norm along the last axis", {{"x.npy"}, "rms_norm.npy"},
-                                        arguments, exit_code);
-  add_operation<verify::AttentionRequest>(command, "attention", "softmax(scale Q K^T + mask) V",
-                                          {{"q.npy", "k.npy", "v.npy"}, "attention.npy"}, arguments, exit_code);
-  add_operation<verify::SumRequest>(command, "sum", "sums along the last axis", {{"x.npy"}, "sum.npy"}, arguments, exit_code);
-  add_operation<verify::DotRequest>(command, "dot", "sums of products of two tensors of one shape",
-                                    {{"q.npy", "k.npy"}, "dot.npy"}, arguments, exit_code);
-  add_operation<verify::ConvRequest>(command, "conv", "convolution (cross-correlation) in 1 to 3 dimensions",
-                                     {{"image.npy", "filters.npy"}, "conv.npy"}, arguments, exit_code);
-  add_operation<verify::CastRequest>(command, "cast", "a conversion",
-                                     {{"softmax.npy"}, "cast.npy", " --out bf16 --out-rounding toward_zero"}, arguments,
-                                     exit_code);
-  add_operation<verify::ElementwiseRequest>(command, "elementwise", "a function of each element", {{}, "exp.npy"}, arguments,
-                                            exit_code);
+  command.footer(example_of("matmul"));
+  add_operation<verify::MatmulRequest>(command, "matmul", arguments, exit_code);
+  add_operation<verify::GroupedMatmulRequest>(command, "grouped_matmul", arguments, exit_code);
+  add_operation<verify::SoftmaxRequest>(command, "softmax", arguments, exit_code);
+  add_operation<verify::LayerNormRequest>(command, "layer_norm", arguments, exit_code);
+  add_operation<verify::RmsNormRequest>(command, "rms_norm", arguments, exit_code);
+  add_operation<verify::AttentionRequest>(command, "attention", arguments, exit_code);
+  add_operation<verify::SumRequest>(command, "sum", arguments, exit_code);
+  add_operation<verify::DotRequest>(command, "dot", arguments, exit_code);
+  add_operation<verify::ConvRequest>(command, "conv", arguments, exit_code);
+  add_operation<verify::CastRequest>(command, "cast", arguments, exit_code);
+  add_operation<verify::ElementwiseRequest>(command, "elementwise", arguments, exit_code);
+  add_operation<verify::ExprRequest>(command, "expr", arguments, exit_code);
 }
 
 }  // namespace ulpscope::cli

@@ -43,6 +43,7 @@ struct CheckInput {
   std::string word;         ///< as typed
   tensors::Tensor tensor;   ///< what it holds
   std::string prefix = {};  ///< what is typed before the word in one argument: `x=` of `x=x.npy`
+  std::optional<emu::Format> rounded_to = {};  ///< what its numbers are rounded to before anything is computed; none: nothing
 };
 
 /// What a kernel returns beside its output, judged by itself.

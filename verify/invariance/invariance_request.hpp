@@ -85,7 +85,10 @@ ResolvedInvariance resolve(const InvarianceRequest<Operation>& request) {
     all.check = std::move(resolved);
   } else {
     all.check = resolve(operation);
-    all.threads = operation.threads;
+    if constexpr (requires { operation.threads; })
+      all.threads = operation.threads;
+    else
+      all.threads = operation.product.threads;
   }
   if constexpr (std::same_as<Operation, SumRequest>) all.sums = operation;
   all.rows_are_elements = std::same_as<Operation, SumRequest> || std::same_as<Operation, DotRequest>;

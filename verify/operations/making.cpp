@@ -58,17 +58,18 @@ Making::Making(const OperationRequest& request, std::string operation, RandomRou
 
 tensors::Tensor Making::open(const std::string& word) const { return tensors::open_one(word, request_.reading.options()); }
 
-void Making::list(const std::string& name, const std::string& word, const tensors::Tensor& tensor, const std::string& prefix,
-                  const std::string& dtype) {
+CheckInput& Making::list(const std::string& name, const std::string& word, const tensors::Tensor& tensor,
+                         const std::string& prefix, const std::string& dtype) {
   check_.inputs.push_back({prefix.empty() ? field_name(name) : name, word, tensor, prefix});
   check_.heading += name + "  " + word + " (" + words_of_shape(tensor.shape) + "), " + dtype + "\n";
+  return check_.inputs.back();
 }
 
 Values Making::read(const std::string& name, const std::string& word, const std::string& prefix) {
   const tensors::Tensor tensor = open(word);
   const products::InputRounding rounding = products::input_rounding(
       request_.in.empty() ? tensor.dtype.format.value_or(emu::float32) : requests::parse_format(request_.in));
-  list(name, word, tensor, prefix, emu::format_name(rounding.format));
+  list(name, word, tensor, prefix, emu::format_name(rounding.format)).rounded_to = rounding.format;
   return read_values(tensor, rounding);
 }
 

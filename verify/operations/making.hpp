@@ -50,8 +50,9 @@ class Making {
 
  private:
   tensors::Tensor open(const std::string& word) const;
-  void list(const std::string& name, const std::string& word, const tensors::Tensor& tensor, const std::string& prefix,
-            const std::string& dtype);
+  /// Adds an input, of which the heading says `dtype`.
+  CheckInput& list(const std::string& name, const std::string& word, const tensors::Tensor& tensor, const std::string& prefix,
+                   const std::string& dtype);
 
   const OperationRequest& request_;
   ResolvedCheck check_;

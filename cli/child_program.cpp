@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fills the names of files into the words of a program, runs it, and says how it ended.
+#include "cli/child_program.hpp"
+
+#include <signal.h>
+#include <string.h>
+
+#include <algorithm>
+
+#include "emu/error.hpp"
+#include "reports/render.hpp"
+
+namespace ulpscope::cli {
+namespace {
+
+void fill(std::string& word, const std::string& slot, const std::string& path) {
+  for (std::size_t at = 0; (at = word.find(slot, at)) != std::string::npos; at += path.size())
+    word.replace(at, slot.size(), path);
+}
+
+}  // namespace
+
+bool ChildProgram::names(std::string_view slot) const {
+  return std::any_of(words.begin(), words.end(), [&](const std::string& word) { return word.find(slot) != std::string::npos; });
+}
+
+verify::ChildEnd ChildProgram::run(const std::map<std::string, std::string>& files, const ScratchFolder& folder) const {
+  std::vector<std::string> filled = words;
+  for (std::string& word : filled)
+    for (const auto& [slot, path] : files) fill(word, slot, path);
+  const verify::ChildEnd end = verify::run_child(filled, timeout_s);
+  if (end.interrupted_by != 0) {
+    folder.remove();
+    ::signal(end.interrupted_by, SIG_DFL);
+    ::raise(end.interrupted_by);
+  }
+  return end;
+}
+
+std::string ChildProgram::how_it_ended(const verify::ChildEnd& end, const std::string& accepted) const {
+  const std::string tail = end.last_line.empty() ? "" : ": " + end.last_line;
+  if (end.timed_out) return "was still running after " + reports::shortest(timeout_s) + " s" + tail;
+  if (!end.exit_code)
+    return std::string("was ended by signal ") + std::to_string(end.signal) + " (" + ::strsignal(end.signal) + ")" + tail;
+  return "ended with exit code " + std::to_string(*end.exit_code) + accepted + tail;
+}
+
+std::vector<std::string> split_words(std::string_view command, const std::string& said) {
+  std::vector<std::string> words;
+  char quote = 0;
+  bool inside = false;  // of a word, which quotes may leave empty
+  for (const char c : command) {
+    const bool blank = c == ' ' || c == '\t' || c == '\n';
+    if (quote != 0 && c == quote) {
+      quote = 0;
+    } else if (quote == 0 && blank) {
+      inside = false;
+    } else {
+      if (!inside) words.emplace_back();
+      inside = true;
+      if (quote == 0 && (c == '\'' || c == '"')) {
+        quote = c;
+      } else {
+        words.back() += c;
+      }
+    }
+  }
+  if (quote != 0) throw Error(said + "a quote is not closed");
+  if (words.empty()) throw Error(said + "names no program");
+  return words;
+}
+
+}  // namespace ulpscope::cli
