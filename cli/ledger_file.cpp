@@ -119,7 +119,7 @@ std::optional<tensors::Tensor> kept_output(const std::string& path, const Ledger
   const std::string file = output_file(path, entry.output.sha256);
   if (!fs::exists(file)) return std::nullopt;
   const emu::Format format = requests::parse_format(entry.output.format);
-  const tensors::Tensor output = tensors::open_one(file, {.dtype = format});
+  tensors::Tensor output = tensors::open_one(file, {.dtype = format});
   if (!digest("output", "", format, output).same_numbers(entry.output))
     throw Error(file + ": is not the output that it is named after; delete it, or get it again");
   return output;

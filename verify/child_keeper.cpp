@@ -168,7 +168,7 @@ void end_all(pid_t program, const KeeperTask& task) {
   }
   ::setpgid(program, program);
   const int nothing = ::open("/dev/null", O_RDWR);
-  for (int standard = 0; standard < 3; ++standard) ::dup2(nothing, standard);
+  for (int standard = 0; nothing >= 0 && standard < 3; ++standard) ::dup2(nothing, standard);
   close_all_but(task.life, task.report);
   bool ended = false, childless = false;
   for (;;) {

@@ -48,7 +48,7 @@ std::string found(const std::string& word) {
   for (;;) {
     const std::size_t end = folders.find(':');
     const std::string_view folder = folders.substr(0, end);
-    const std::string file = (folder.empty() ? std::string(".") : std::string(folder)) + "/" + word;
+    std::string file = (folder.empty() ? std::string(".") : std::string(folder)) + "/" + word;
     if (::access(file.c_str(), X_OK) == 0) return file;
     if (end == folders.npos) return {};
     folders.remove_prefix(end + 1);

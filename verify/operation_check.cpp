@@ -49,7 +49,6 @@ class OperationRequestOf {
       if (field.required && field.name != "output" && field.words().empty() && !given_.contains(field.name))
         throw Error(check.operation + ": " + field.name + " is missing");
     given_["output"] = {hold(check_tensor("output", std::span<const float>(), {0}, check.out))};
-    if (fields_.has("out") && !check.options.contains("out")) given_["out"] = {emu::format_name(check.out)};
     given_["threads"] = {std::to_string(threads)};
     for (const auto& [name, words] : given_) fields_.at(name).set(words);
   }

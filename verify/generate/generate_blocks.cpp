@@ -77,8 +77,9 @@ MatmulCase generate_zero_blocks(const CaseRequest& request) {
   for (std::size_t k = 0; k < request.k; ++k)
     for (std::size_t j = 0; j < request.n; ++j)
       if (zero_line(j) || zero_block(j, k)) made.b[k * request.n + j] = 0;
-  made.facts.push_back({"zero_rows", static_cast<double>((request.m + 2) / 4), "of A: 1, 5, 9 ..."});
-  made.facts.push_back({"zero_columns", static_cast<double>((request.n + 2) / 4), "of B: 1, 5, 9 ..."});
+  const std::size_t zero_rows = (request.m + 2) / 4, zero_columns = (request.n + 2) / 4;
+  made.facts.push_back({"zero_rows", static_cast<double>(zero_rows), "of A: 1, 5, 9 ..."});
+  made.facts.push_back({"zero_columns", static_cast<double>(zero_columns), "of B: 1, 5, 9 ..."});
   made.facts.push_back(
       {"zero_scale_blocks", static_cast<double>(blocks), "blocks of 32 along K in A whose largest magnitude is 0"});
   return made;
