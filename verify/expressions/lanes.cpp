@@ -12,6 +12,7 @@
 #include "emu/encode.hpp"
 #include "verify/double_double.hpp"
 #include "verify/expressions/function_slopes.hpp"
+#include "verify/operations/function_values.hpp"
 #include "verify/operations/real.hpp"
 
 namespace ulpscope::verify {
@@ -148,7 +149,7 @@ Approximate function_value(const Node& node, Slope slope, const Approximate& x) 
   if (!std::isfinite(y)) return made(node, y, 0, 0, x.overflow);
   // What is 0 far from 0 is only too small for a double.
   const bool is_exact = node.function->name == "relu" || (y == 0 && std::fabs(x.value) <= 1);
-  double radius = is_exact ? 0 : std::fabs(y) * 0x1p-52 + least;
+  double radius = is_exact ? 0 : value_radius(y);
   if (x.radius > 0) radius += slope(x.value, x.radius) * x.radius;
   const double reach = x.error + x.radius;
   const double moved = x.error > 0 ? slope(x.value, reach) * x.error : 0;

@@ -14,6 +14,7 @@
 #include "emu/error.hpp"
 #include "emu/names.hpp"
 #include "verify/operations/elementwise_functions.hpp"
+#include "verify/operations/function_values.hpp"
 #include "verify/operations/real.hpp"
 
 namespace ulpscope::verify {
@@ -56,8 +57,7 @@ class ElementwiseExpectation final : public Expectation {
   Expected of(float input) const {
     const double x = static_cast<double>(input), y = function_.value(x);
     if (!std::isfinite(y)) return {.value = y, .magnitude = y, .may_overflow = false};
-    const double radius = std::abs(y) * 0x1p-52 + std::numeric_limits<double>::denorm_min();
-    Expected out = within(y, is_exact(x, y) ? 0 : radius, allowed(x, y), std::abs(y));
+    Expected out = within(y, is_exact(x, y) ? 0 : value_radius(y), allowed(x, y), std::abs(y));
     out.may_overflow = std::abs(y) + out.allowed > largest(op_.arithmetic.format);
     return out;
   }

@@ -13,7 +13,7 @@ namespace ulpscope::verify {
 /// A function of one number, and what bounds its error.
 struct Function {
   std::string_view name;           ///< one of elementwise_words()
-  double (*value)(double x);       ///< rounded once to float64, to nearest
+  double (*value)(double x);       ///< in float64, within value_radius() (verify/operations/function_values.hpp)
   Real (*precise)(const Real& x);  ///< where that is finite
   /// |a kernel's result - y|; nothing: function_ulp of y.
   double (*error)(const KernelArithmetic& arithmetic, double x, double y) = nullptr;

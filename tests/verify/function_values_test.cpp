@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// The quick values of functions against 200 digits of MPFR, and against emu/elementary.hpp at zeros, infinities and NaN.
+#include "verify/operations/function_values.hpp"
+
+#include <bit>
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "emu/catalogue.hpp"
+#include "emu/decode.hpp"
+#include "emu/elementary.hpp"
+#include "emu/encode.hpp"
+#include "verify/operations/elementwise_functions.hpp"
+
+namespace {
+
+using namespace ulpscope;
+using verify::Function;
+using verify::Real;
+
+constexpr double inf = std::numeric_limits<double>::infinity();
+
+/// Doubles of every exponent and of moderate size; those where an implementation changes its way, and their neighbours.
+std::vector<double> arguments() {
+  std::mt19937_64 random(7);
+  std::vector<double> out;
+  const auto both = [&](double x) {
+    for (const double y : {x, -x}) out.insert(out.end(), {y, std::nextafter(y, inf), std::nextafter(y, -inf)});
+  };
+  constexpr int many = 4000;
+  for (int i = 0; i < many; ++i) {
+    const double unit = static_cast<double>(random() >> 11) * 0x1p-53;
+    out.push_back(std::bit_cast<double>(random()));
+    for (const double reach : {0.01, 1.0, 6.0, 40.0, 760.0, 1100.0}) out.push_back((2 * unit - 1) * reach);
+    out.push_back(static_cast<double>(static_cast<float>((2 * unit - 1) * 8)));
+    both(std::ldexp(1 + unit, -static_cast<int>(random() % 80)));
+  }
+  for (const double x : {0.25,
+                         0.5,
+                         1.0,
+                         2.0,
+                         15.0,
+                         20.0,
+                         36.7368005696771,
+                         37.0,
+                         40.0,
+                         50.0,
+                         88.72,
+                         100.0,
+                         200.0,
+                         690.0,
+                         700.0,
+                         708.4,
+                         709.7827128933840,
+                         710.4758600739439,
+                         740.0,
+                         744.4400719213812,
+                         745.1332191019412,
+                         750.0,
+                         1022.0,
+                         1023.0,
+                         1024.0,
+                         1074.0,
+                         1075.0,
+                         1100.0,
+                         0x1p52,
+                         0x1p53,
+                         0x1p-53,
+                         0x1p-54,
+                         0x1p-1022,
+                         0x1p-1074,
+                         1e300})
+    both(x);
+  return out;
+}
+
+std::string said(const Function& f, double x, double y) {
+  return std::string(f.name) + "(" + std::to_string(x) + ") is " + std::to_string(y);
+}
+
+/// Whether the value is where it may be. Beyond the largest double the exact value decides.
+bool is_near(const Function& f, double x, double y) {
+  const Real exact = f.precise(Real(x));
+  if (isnan(exact)) return std::isnan(y);
+  if (std::isinf(y))
+    return abs(exact) > Real(std::numeric_limits<double>::max()) * (1 - Real(0x1p-50)) && (exact > 0) == (y > 0);
+  return abs(exact - Real(y)) <= Real(verify::value_radius(y));
+}
+
+template <class Elementary>
+double in_float64(Elementary function, double x) {
+  return emu::decode(emu::float64, function(emu::float64, emu::encode(emu::float64, x), emu::RoundingOptions{}, 0U).code);
+}
+
+double reference(std::string_view name, double x) {
+  if (name == "cosh") return in_float64(emu::cosh, x);
+  if (name == "exp2") return in_float64(emu::exp2, x);
+  if (name == "gelu") return in_float64(emu::gelu, x);
+  if (name == "gelu_tanh") return in_float64(emu::gelu_tanh, x);
+  if (name == "log1p") return in_float64(emu::log1p, x);
+  if (name == "rsqrt") return in_float64(emu::rsqrt, x);
+  if (name == "sigmoid") return in_float64(emu::sigmoid, x);
+  if (name == "silu") return in_float64(emu::silu, x);
+  if (name == "sinh") return in_float64(emu::sinh, x);
+  if (name == "softplus") return in_float64(emu::softplus, x);
+  if (name == "cos") return in_float64(emu::cos, x);
+  if (name == "erf") return in_float64(emu::erf, x);
+  if (name == "exp") return in_float64(emu::exp, x);
+  if (name == "expm1") return in_float64(emu::expm1, x);
+  if (name == "log") return in_float64(emu::log, x);
+  if (name == "log10") return in_float64(emu::log10, x);
+  if (name == "log2") return in_float64(emu::log2, x);
+  if (name == "sin") return in_float64(emu::sin, x);
+  if (name == "tan") return in_float64(emu::tan, x);
+  if (name == "tanh") return in_float64(emu::tanh, x);
+  return std::numeric_limits<double>::signaling_NaN();  // of the others nothing is quick
+}
+
+}  // namespace
+
+TEST_CASE("quick values of functions are within their radius of the exact ones", "[verify][long]") {
+  const std::vector<double> all = arguments();
+  for (const Function& f : verify::functions()) {
+    std::size_t wrong = 0;
+    std::string first;
+    for (const double x : all) {
+      if (!std::isfinite(x) || x == 0) continue;  // of -0 MPFR's 1/sqrt is not that of IEEE 754 (9.2.1)
+      const double y = f.value(x);
+      if (is_near(f, x, y)) continue;
+      if (wrong++ == 0) first = said(f, x, y);
+    }
+    INFO(first);
+    CHECK(wrong == 0);
+  }
+}
+
+TEST_CASE("quick values of functions are the slow ones at zeros, infinities and NaN", "[verify]") {
+  for (const Function& f : verify::functions()) {
+    for (const double x : {0.0, -0.0, inf, -inf, std::numeric_limits<double>::quiet_NaN(), -1.0, -2.0, 1.0}) {
+      const double wanted = reference(f.name, x), y = f.value(x);
+      if (std::isnan(wanted) && f.name != "rsqrt" && reference(f.name, 1.0) != reference(f.name, 1.0)) continue;
+      INFO(said(f, x, y) << ", wanted " << wanted);
+      CHECK(std::isnan(y) == std::isnan(wanted));
+      if (std::isnan(wanted)) continue;
+      CHECK(std::isinf(y) == std::isinf(wanted));
+      if (wanted == 0 || std::isinf(wanted)) {
+        CHECK(y == wanted);
+        CHECK(std::signbit(y) == std::signbit(wanted));
+      }
+    }
+  }
+}
