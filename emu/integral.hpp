@@ -95,7 +95,9 @@ ULPSCOPE_INLINE constexpr Result from_integer(Format format, Integer value, cons
                                               std::uint32_t random = 0) noexcept {
   static_assert(std::is_integral_v<Integer> && sizeof(Integer) <= 8);
   const bool negative = value < 0;
-  const std::uint64_t word = static_cast<std::uint64_t>(value), magnitude = negative ? 0 - word : word;
+  using Wide = std::conditional_t<std::is_signed_v<Integer>, std::int64_t, std::uint64_t>;
+  const auto word = static_cast<std::uint64_t>(static_cast<Wide>(value));
+  const std::uint64_t magnitude = negative ? 0 - word : word;
   return detail::deliver(
       detail::round_unpacked(format, detail::Real<detail::Word128>::integer(magnitude, negative), options, random));
 }

@@ -53,8 +53,11 @@ constexpr Code encode_long_double(Format format, long double x, const RoundingOp
   for (; x >= 0x1p512L || x <= -0x1p512L; exponent += 512) x *= 0x1p-512L;
   for (; x < 0x1p-256L && x > -0x1p-256L; exponent -= 512) x *= 0x1p512L;
   Real<Word128> sum;
-  for (; x != 0; x -= static_cast<double>(x))
-    sum = add(sum, real_of<Word128>(float64, bit_cast<std::uint64_t>(static_cast<double>(x))));
+  while (x != 0) {
+    const auto part = static_cast<double>(x);
+    sum = add(sum, real_of<Word128>(float64, bit_cast<std::uint64_t>(part)));
+    x -= static_cast<long double>(part);
+  }
   return round_unpacked(format, sum.scaled(exponent), options, 0).code;
 }
 

@@ -13,8 +13,9 @@ using namespace ulpscope;
 using namespace ulpscope::emu;
 
 int main() {
-  const std::vector<float> a(48 * 80, 0.75F), b(80 * 40, -1.5F);
-  std::vector<float> d(48 * 40);
+  constexpr std::size_t m = 48, n = 40, k = 80;
+  const std::vector<float> a(m * k, 0.75F), b(k * n, -1.5F);
+  std::vector<float> d(m * n);
   const EngineOperand<float> left{bf16, a, {48, 80}}, right{bf16, b, {80, 40}};
 
   const Rounded rounded = round_to(e4m3, 0.3);

@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <optional>
 
 #include "emu/bulk.hpp"
+#include "emu/catalogue.hpp"
 #include "emu/decode.hpp"
 #include "emu/encode.hpp"
 #include "verify/double_double.hpp"
@@ -20,6 +22,10 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// The last rounding as a monotone function: an overflow that becomes NaN counts as infinite.
 double last_rounded(const LastRounding& last, double x, emu::Rounding direction) {
+  const bool by_hardware = last.out == emu::float32 && direction == emu::Rounding::nearest_even &&
+                           last.options.policy == emu::Policy::nonsaturating && !last.options.flush_subnormals &&
+                           !last.options.subnormals_are_zero;
+  if (by_hardware) return static_cast<double>(static_cast<float>(x));
   emu::RoundingOptions options = last.options;
   options.rounding = direction;
   const double y = emu::round_to(last.out, x, options).value;
@@ -28,8 +34,14 @@ double last_rounded(const LastRounding& last, double x, emu::Rounding direction)
 double last_rounded(const LastRounding& last, double x) { return last_rounded(last, x, last.options.rounding); }
 
 /// The doubles next to x + y outside and inside of an interval that ends there.
-double below(double x, double y) { return std::nextafter(x + y, -infinity); }
-double above(double x, double y) { return std::nextafter(x + y, infinity); }
+double above(double x, double y) {
+  const double sum = x + y;
+  if (!(sum < infinity)) return sum;
+  if (sum == 0) return std::numeric_limits<double>::denorm_min();
+  const std::uint64_t word = std::bit_cast<std::uint64_t>(sum);
+  return std::bit_cast<double>(sum > 0 ? word + 1 : word - 1);
+}
+double below(double x, double y) { return -above(-x, -y); }
 
 /// Results from `low` to `high` before the last rounding become these.
 struct Interval {

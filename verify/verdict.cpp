@@ -46,6 +46,11 @@ struct Part {
   std::vector<double> wrong_outputs;
 };
 
+/// std::ldexp(), quickly where the power is a normal number.
+double times_power_of_two(double x, int exponent) {
+  return exponent >= -1022 && exponent <= 1023 ? x * emu::power_of_two(exponent) : std::ldexp(x, exponent);
+}
+
 class Judge {
  public:
   Judge(const Expectation& expectation, const LastRounding& last) : expectation_(expectation), last_(last) {}
@@ -74,8 +79,8 @@ class Judge {
       const double error = element.output - element.exact;
       const int spacing = emu::spacing_exponent(last_.out, element.exact);
       // What is rounded right counts by its own error of half an ulp or less; what float64 cannot tell from right as right.
-      element.error_ulp = std::ldexp(error, -spacing);
-      element.of_bound = std::fabs(error) / (element.allowed + std::ldexp(0.5, spacing));
+      element.error_ulp = times_power_of_two(error, -spacing);
+      element.of_bound = std::fabs(error) / (element.allowed + times_power_of_two(0.5, spacing));
       ++part.finite;
       part.signed_ulp += element.error_ulp;
       part.abs_ulp += std::fabs(element.error_ulp);
@@ -169,7 +174,7 @@ Verdict verify(const Expectation& expectation, const tensors::Tensor& output, co
     std::vector<double> values(size);
     expectation.expect(first, expected);
     output.source->read(first, std::span(values));
-    check_values(output, options.last.out, first, values);
+    if (output.dtype.format != options.last.out) check_values(output, options.last.out, first, values);
     emu::stop_if_asked();
     for (std::size_t e = 0; e < size; ++e) judge.add(parts[i], first + e, expected[e], values[e]);
     if (!options.progress) return;

@@ -94,7 +94,7 @@ TEMPLATE_TEST_CASE("numbers become integers as MPFR rounds them", "[arithmetic]"
         require_to_integer<TestType>(f, code, rounding);
     for (const emu::Format f : {emu::bf16, emu::fp32, emu::fp64})
       for (int i = 0; i < 3000; ++i) {  // exponents from -4 to 66
-        const auto field = static_cast<emu::Code>(f.bias - 4 + static_cast<int>(random() % 70));
+        const emu::Code field = static_cast<emu::Code>(f.bias - 4) + random() % 70;
         const emu::Code sign = random() % 2 != 0 ? f.sign_mask() : 0, fraction = random() & f.fraction_mask();
         require_to_integer<TestType>(f, sign | field << f.fraction_bits | (i % 3 == 0 ? 0 : fraction), rounding);
       }

@@ -4,6 +4,7 @@
 #include "verify/expressions/lanes.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <boost/multiprecision/mpfr.hpp>
 #include <cmath>
 #include <limits>
@@ -27,7 +28,7 @@ Approximate made(const Node& node, double value, double radius, double error, bo
 
 /// What underflow adds to a result that is off by `inherited`: nothing where that is normal all the same.
 double underflow_of(const KernelArithmetic& a, double y, double inherited) {
-  return std::fabs(y) - inherited < std::ldexp(1.0, a.format.min_exponent() + 1) ? underflow(a.format) : 0;
+  return std::fabs(y) - inherited < emu::power_of_two(a.format.min_exponent() + 1) ? underflow(a.format) : 0;
 }
 /// u |y| for a result whose operands make it off by `inherited`.
 double rounding(const KernelArithmetic& a, double y, double inherited) {
@@ -46,9 +47,10 @@ Approximate added(const Node& node, const Approximate& x, const Approximate& y) 
               inherited + (is_copy || is_zero ? 0 : rounding(node.arithmetic, sum.high, inherited)), x.overflow || y.overflow);
 }
 
+/// Of normal numbers.
 bool is_power_of_two(double x) {
-  int exponent = 0;
-  return std::fabs(std::frexp(x, &exponent)) == 0.5;
+  constexpr std::uint64_t fraction = (std::uint64_t{1} << 52) - 1;
+  return std::isnormal(x) && (std::bit_cast<std::uint64_t>(x) & fraction) == 0;
 }
 
 Approximate multiplied(const Node& node, const Approximate& x, const Approximate& y) {

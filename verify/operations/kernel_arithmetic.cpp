@@ -8,7 +8,6 @@
 #include <cmath>
 #include <limits>
 
-#include "emu/decode.hpp"
 #include "emu/names.hpp"
 
 namespace ulpscope::verify {
@@ -25,19 +24,9 @@ double roundings(const KernelArithmetic& arithmetic, std::uint64_t terms) {
 
 }  // namespace
 
-double unit(emu::Format format) { return std::ldexp(1.0, -format.precision()); }
-
 double sum_unit(const KernelArithmetic& arithmetic) {
   return to_nearest(arithmetic.sums) ? unit(arithmetic.format) : 2 * unit(arithmetic.format);
 }
-
-double underflow(emu::Format format) {
-  if (!format.has_zero()) return std::ldexp(1.0, format.min_exponent());
-  const bool may_flush = format.exponent_bits >= emu::float32.exponent_bits || !format.has_subnormals();
-  return std::ldexp(1.0, may_flush ? format.min_exponent() : format.min_spacing_exponent() - 1);
-}
-
-double largest(emu::Format format) { return emu::decode(format, format.max_finite_code()); }
 
 double gamma(double n, double u) { return n * u < 1 ? n * u / (1 - n * u) : std::numeric_limits<double>::infinity(); }
 

@@ -4,9 +4,12 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 
+#include "emu/bits.hpp"
 #include "emu/catalogue.hpp"
+#include "emu/decode.hpp"
 #include "emu/format.hpp"
 #include "emu/rounding.hpp"
 
@@ -25,14 +28,20 @@ struct KernelArithmetic {
 };
 
 /// Half an ulp of 1: a result in the normal range, rounded to nearest, is within unit * |result|.
-double unit(emu::Format format);
+inline double unit(emu::Format format) { return emu::power_of_two(-format.precision()); }
 /// The same for additions: twice as much where they do not round to nearest.
 double sum_unit(const KernelArithmetic& arithmetic);
 /// What underflow adds to the error of one operation. In formats with the exponents of float32 a result below the least normal
 /// may be flushed to zero, as GPUs do; in others half the least spacing.
-double underflow(emu::Format format);
+inline double underflow(emu::Format format) {
+  if (!format.has_zero()) return emu::power_of_two(format.min_exponent());
+  const bool may_flush = format.exponent_bits >= emu::float32.exponent_bits || !format.has_subnormals();
+  return emu::power_of_two(may_flush ? format.min_exponent() : format.min_spacing_exponent() - 1);
+}
 /// The greatest finite number.
-double largest(emu::Format format);
+inline double largest(emu::Format format) {
+  return format == emu::float32 ? static_cast<double>(std::numeric_limits<float>::max()) : emu::max_finite(format);
+}
 
 /// n u / (1 - n u): what n roundings of unit u do to a result at most. Infinite from n u = 1 on.
 double gamma(double n, double u);
