@@ -112,7 +112,7 @@ class InputFiles {
       products::RoundedElements counts;
       const emu::Format own = input.tensor.dtype.fits_float() ? emu::float32 : emu::float64;
       const products::InputRounding rounding =
-          input.rounded_to ? products::input_rounding(*input.rounded_to) : products::InputRounding{.format = own};
+          input.format ? products::input_rounding(*input.format) : products::InputRounding{.format = own};
       values_.push_back({&input, rounding.format, products::rounded_elements<double>(input.tensor, rounding, counts)});
     }
   }

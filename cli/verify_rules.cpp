@@ -5,29 +5,15 @@
 #include <algorithm>
 #include <span>
 
-#include "emu/encode.hpp"
 #include "verify/audit/audit.hpp"
 #include "verify/audit/bound_rule.hpp"
+#include "verify/exact_output.hpp"
 
 namespace ulpscope::cli {
 namespace {
 
 /// Lines of A and of B whose product is audited.
 constexpr std::uint64_t audited_lines = 32;
-
-/// The exact results, rounded once.
-std::vector<double> exact_output(const verify::Expectation& expectation, std::size_t count) {
-  std::vector<verify::Expected> expected(count);
-  expectation.expect(0, expected);
-  std::vector<double> rounded(count);
-  const emu::Format out = expectation.out();
-  for (std::size_t i = 0; i < count; ++i) {
-    const verify::Expected& e = expected[i];
-    const double low = emu::round_to(out, e.value - e.radius).value, high = emu::round_to(out, e.value + e.radius).value;
-    rounded[i] = low == high ? low : expectation.precise(i).rounded;
-  }
-  return rounded;
-}
 
 /// The first lines of an operand of two dimensions.
 tensors::Tensor first_lines(const tensors::Tensor& tensor, std::size_t axis) {
@@ -54,7 +40,7 @@ std::string living(const verify::AuditResult& audited, std::size_t rule) {
   std::string words;
   for (const verify::AuditedMutant* mutant : audited.required_that_live(rule)) {
     const std::string severity = mutant->mutant.severity_word();
-    words += (words.empty() ? "" : "; ") + std::string(mutant->mutant.kind->name) + (severity.empty() ? "" : " " + severity);
+    words += (words.empty() ? "" : "; ") + mutant->mutant.kind->name + (severity.empty() ? "" : " " + severity);
   }
   return words.empty() ? "none of those that every check must reject" : words;
 }
@@ -65,7 +51,7 @@ reports::Table rules_table(const std::vector<std::string>& words, const products
                            const verify::Expectation& expectation, const tensors::Tensor& output) {
   std::vector<double> values(static_cast<std::size_t>(output.count()));
   output.source->read(0, std::span(values));
-  const std::vector<double> exact = exact_output(expectation, values.size());
+  const std::vector<double> exact = verify::exact_output(expectation, {.out = expectation.out()}, product.threads);
   verify::AuditConfig config{.product = small(product), .rules = {}, .bound = verify::bound_rule()};
   for (const std::string& word : words) config.rules.push_back(verify::parse_rule(word));
   const verify::AuditResult audited = verify::audit(config);

@@ -20,6 +20,7 @@ namespace {
 template <class Request>
 class CheckOf final : public Check {
  public:
+  std::unique_ptr<Check> copy() const override { return std::make_unique<CheckOf>(*this); }
   requests::Fields fields() override { return requests::fields_of(request_); }
   ResolvedCheck resolve() const override { return verify::resolve(request_); }
   const OutputRequest& output() const override { return request_.output; }

@@ -17,6 +17,8 @@ namespace ulpscope::verify {
 class Check {
  public:
   virtual ~Check() = default;
+  /// The same request again, to be changed.
+  virtual std::unique_ptr<Check> copy() const = 0;
   /// Its fields, which refer to this.
   virtual requests::Fields fields() = 0;
   /// Opens inputs and output. @throws ulpscope::Error

@@ -3,6 +3,7 @@
 // files are open.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,13 +38,21 @@ struct OutputRequest {
   LastRounding last_rounding(emu::Format out) const;
 };
 
+/// What the elements of an input are.
+enum class InputKind : std::uint8_t {
+  numbers,  ///< that are computed with
+  truths,   ///< truth values of a mask
+  whole     ///< lengths, places and groups
+};
+
 /// An input: what names it, and what it holds.
 struct CheckInput {
   std::string role;         ///< `A` of a product, `x`, `weight`, ...: the field of the request, or the name in a formula
   std::string word;         ///< as typed
   tensors::Tensor tensor;   ///< what it holds
   std::string prefix = {};  ///< what is typed before the word in one argument: `x=` of `x=x.npy`
-  std::optional<emu::Format> rounded_to = {};  ///< what its numbers are rounded to before anything is computed; none: nothing
+  std::optional<emu::Format> format = {};  ///< of the numbers that are computed with, where they are rounded to one
+  InputKind kind = InputKind::numbers;     ///< of truth values `tensor` has 0 and -inf
 };
 
 /// What a kernel returns beside its output, judged by itself.

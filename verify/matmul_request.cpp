@@ -117,8 +117,8 @@ ResolvedMatmul resolve(const MatmulRequest& request) {
   check.operation = "matmul";
   check.heading = heading_of(product);
   check.inputs = inputs_of(request.product, inputs);
-  check.inputs[0].rounded_to = product.a.rounding.format;
-  check.inputs[1].rounded_to = product.b.rounding.format;
+  check.inputs[0].format = product.a.rounding.format;
+  check.inputs[1].format = product.b.rounding.format;
   if (request.product.in.empty()) check.stated = {"--in", in_words(product)};
   if (!out_is_stated) check.stated.insert(check.stated.end(), {"--out", emu::format_name(product.out)});
   return check;

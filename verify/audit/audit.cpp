@@ -10,14 +10,12 @@
 namespace ulpscope::verify {
 namespace {
 
-/// The rules made ready for one product, and what they compare with.
+/// The rules made ready for one problem, and what they compare with.
 class Judges {
  public:
-  Judges(const AuditConfig& config, const MutationSource& source)
-      : reference_(config.reference == AuditReference::exact ? source.reference : source.correct) {
-    const RuleProblem problem{source.config.out, source.shape.d, &source.config};
-    for (const Rule& rule : config.rules) judges_.push_back(rule.prepare(problem));
-    if (config.bound) bound_ = config.bound->prepare(problem);
+  explicit Judges(const AuditPlan& plan) : reference_(plan.reference) {
+    for (const Rule& rule : plan.rules) judges_.push_back(rule.prepare(plan.problem));
+    if (plan.bound) bound_ = plan.bound->prepare(plan.problem);
   }
 
   std::vector<RuleVerdict> all(const std::vector<double>& output) const {
@@ -37,8 +35,8 @@ class Judges {
   RuleJudge bound_;
 };
 
-AuditedMutant audited(const MutationSource& source, const Judges& judges, const MutantKind& kind, double severity) {
-  AuditedMutant audited{make_mutant(source, kind, severity)};
+AuditedMutant audited(const Judges& judges, Mutant mutant) {
+  AuditedMutant audited{std::move(mutant)};
   if (!audited.mutant.applicable || audited.mutant.is_equivalent()) return audited;
   audited.verdicts = judges.all(audited.mutant.output);
   audited.beyond_bound = judges.beyond_bound(audited.mutant.output);
@@ -46,19 +44,26 @@ AuditedMutant audited(const MutationSource& source, const Judges& judges, const 
   return audited;
 }
 
-void count_alarm(FalseAlarms& alarms, const RuleVerdict& verdict, const Trial& trial) {
+void count_alarm(FalseAlarms& alarms, const RuleVerdict& verdict, const std::string& trial) {
   ++alarms.trials;
   if (!verdict.broken.empty()) {
     ++alarms.broken;
   } else if (!verdict.passes && alarms.alarms++ == 0) {
-    alarms.first = trial.word();
+    alarms.first = trial;
   }
 }
 
-std::size_t mutant_count() {
-  std::size_t count = 0;
-  for (const MutantKind& kind : mutant_kinds()) count += kind.severities.size();
+std::size_t outputs_of(const AuditPlan& plan) {
+  std::size_t count = plan.trials;
+  for (const auto& kind : plan.kinds) count += kind->severities.size();
   return count;
+}
+
+/// Kinds that live as long as the program.
+std::vector<std::shared_ptr<const MutantName>> kinds_of_products() {
+  std::vector<std::shared_ptr<const MutantName>> kinds;
+  for (const MutantKind& kind : mutant_kinds()) kinds.emplace_back(std::shared_ptr<const void>(), &kind);
+  return kinds;
 }
 
 }  // namespace
@@ -85,7 +90,7 @@ std::vector<const AuditedMutant*> AuditResult::required_that_live(std::size_t ru
   return living;
 }
 
-std::optional<double> AuditResult::kills_from(std::size_t rule, const MutantKind& kind) const {
+std::optional<double> AuditResult::kills_from(std::size_t rule, const MutantName& kind) const {
   std::optional<double> from;
   for (const AuditedMutant& mutant : mutants) {
     if (mutant.mutant.kind != &kind) continue;
@@ -96,28 +101,46 @@ std::optional<double> AuditResult::kills_from(std::size_t rule, const MutantKind
   return from;
 }
 
-AuditResult audit(const AuditConfig& config) {
-  const MutationSource source = mutation_source(config.product, config.seed);
-  const Judges judges(config, source);
-  AuditResult result;
-  for (const Rule& rule : config.rules) result.rules.push_back(rule.word);
-  result.correct = judges.all(source.correct);
-  result.false_alarms.resize(config.rules.size());
+AuditResult asked(const AuditPlan& plan) {
+  const Judges judges(plan);
+  AuditResult result{.rules = {}, .correct = judges.all(plan.correct), .mutants = {}, .false_alarms = {}, .kinds = plan.kinds};
+  for (const Rule& rule : plan.rules) result.rules.push_back(rule.word);
+  result.false_alarms.resize(plan.rules.size());
 
   std::uint64_t done = 0;
-  const std::uint64_t total = mutant_count() + config.trials;
+  const std::uint64_t total = outputs_of(plan);
   const auto step = [&] {
-    if (config.progress) config.progress(++done, total);
+    if (plan.progress) plan.progress(++done, total);
   };
-  for (const MutantKind& kind : mutant_kinds())
-    for (const double severity : kind.severities) result.mutants.push_back(audited(source, judges, kind, severity)), step();
-  const std::vector<std::string> engines = trial_engines(source);
-  for (std::size_t i = 0; i < config.trials; ++i, step()) {
-    const Trial trial = draw_trial(source, engines, i);
-    const std::vector<RuleVerdict> verdicts = judges.all(output_of_trial(source, trial, i));
-    for (std::size_t rule = 0; rule < verdicts.size(); ++rule) count_alarm(result.false_alarms[rule], verdicts[rule], trial);
+  for (std::size_t kind = 0; kind < plan.kinds.size(); ++kind)
+    for (const double severity : plan.kinds[kind]->severities)
+      result.mutants.push_back(audited(judges, plan.mutant(kind, severity))), step();
+  for (std::size_t i = 0; i < plan.trials; ++i, step()) {
+    const auto [output, word] = plan.trial(i);
+    const std::vector<RuleVerdict> verdicts = judges.all(output);
+    for (std::size_t rule = 0; rule < verdicts.size(); ++rule) count_alarm(result.false_alarms[rule], verdicts[rule], word);
   }
   return result;
+}
+
+AuditResult audit(const AuditConfig& config) {
+  const MutationSource source = mutation_source(config.product, config.seed);
+  const std::vector<std::string> engines = trial_engines(source);
+  return asked(
+      {.rules = config.rules,
+       .bound = config.bound,
+       .problem = {source.config.out, source.shape.d, &source.config},
+       .reference = config.reference == AuditReference::exact ? source.reference : source.correct,
+       .correct = source.correct,
+       .kinds = kinds_of_products(),
+       .mutant = [&](std::size_t kind, double severity) { return make_mutant(source, mutant_kinds()[kind], severity); },
+       .trials = config.trials,
+       .trial =
+           [&](std::size_t i) {
+             const Trial trial = draw_trial(source, engines, i);
+             return std::pair(output_of_trial(source, trial, i), trial.word());
+           },
+       .progress = config.progress});
 }
 
 }  // namespace ulpscope::verify

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Can a check fail at all? Rules are asked about wrong outputs of a product, each of which a good rule rejects (kills), and
-// about right ones computed in other orders, none of which it may reject. docs/audit.md.
+// Can a check fail at all? Rules are asked about wrong outputs, each of which a good rule rejects (kills), and about right ones
+// computed in other orders, none of which it may reject. Here is what audits of all operations have in common, and that of a
+// product. docs/audit.md.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "products/product.hpp"
@@ -69,8 +72,11 @@ struct FalseAlarms {
 struct AuditResult {
   std::vector<std::string> rules;         ///< their words
   std::vector<RuleVerdict> correct;       ///< of each rule about the correct output
-  std::vector<AuditedMutant> mutants;     ///< in the order of mutant_kinds()
+  std::vector<AuditedMutant> mutants;     ///< in the order of `kinds`
   std::vector<FalseAlarms> false_alarms;  ///< of each rule
+  /// Of the mutants: those that every check must reject first.
+  std::vector<std::shared_ptr<const MutantName>> kinds = {};
+  std::string not_measured = {};  ///< why false alarms are not: of what, or with which options; empty where they are
 
   /// Whether a rule gave no verdict or rejected the correct output.
   bool breaks_on_correct(std::size_t rule) const { return !correct[rule].broken.empty(); }
@@ -80,8 +86,24 @@ struct AuditResult {
   std::vector<const AuditedMutant*> required_that_live(std::size_t rule) const;
   /// The least severity from which on every mutant of `kind` is killed (equivalent ones aside); nothing where even the
   /// greatest lives, or where there is none.
-  std::optional<double> kills_from(std::size_t rule, const MutantKind& kind) const;
+  std::optional<double> kills_from(std::size_t rule, const MutantName& kind) const;
 };
+
+/// An audit of whatever was computed: what asking the rules takes.
+struct AuditPlan {
+  const std::vector<Rule>& rules;                                   ///< each is asked about every output
+  const std::optional<Rule>& bound;                                 ///< what a correct kernel may return, if derived
+  RuleProblem problem;                                              ///< that rules are made ready for
+  const std::vector<double>&reference, &correct;                    ///< what rules compare an output with; the correct output
+  std::vector<std::shared_ptr<const MutantName>> kinds;             ///< of mutants
+  std::function<Mutant(std::size_t kind, double severity)> mutant;  ///< of `kinds`, made
+  std::size_t trials = 0;                                           ///< correct computations in other orders
+  /// One of them, and what it is in words.
+  std::function<std::pair<std::vector<double>, std::string>(std::size_t index)> trial = {};
+  std::function<void(std::uint64_t done, std::uint64_t total)> progress = {};  ///< told of outputs judged
+};
+/// Asks every rule about every mutant, then about correct computations.
+AuditResult asked(const AuditPlan& plan);
 
 /// @throws ulpscope::Error as studies::matmul.
 AuditResult audit(const AuditConfig& config);

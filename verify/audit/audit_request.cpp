@@ -22,22 +22,35 @@ std::string rule_help() {
 
 }  // namespace
 
-void AuditRequest::describe(requests::Fields& fields) {
-  product.describe(fields);
-  fields.add("engine", engine, "what computes the correct output; see `ulpscope engines`").as_value("E").needed();
+void AskedRules::describe_rules(requests::Fields& fields) {
   fields.add("rule", rule, rule_help()).as_repeated().as_value("RULE").needed();
-  fields.add("reference", reference, "what outputs are compared with").as_value("exact|engine").shown();
+}
+
+void AskedRules::describe_trials(requests::Fields& fields) {
   fields.add("trials", trials, "correct computations in other orders, none of which may be rejected")
       .whole({.most = 1'000'000'000})
       .shown();
   fields.add("timeout", timeout, "seconds that a program may take for one output").real({.least = 0}).shown();
 }
 
-AuditConfig resolve(const AuditRequest& request, const std::function<Rule(const std::string&)>& parse) {
-  if (!(request.timeout > 0)) throw Error("--timeout: give a number of seconds above 0");
-  AuditConfig config{.product = {}, .rules = {}};
+std::vector<Rule> AskedRules::rules(const ParseRule& parse) const {
+  if (!(timeout > 0)) throw Error("--timeout: give a number of seconds above 0");
+  std::vector<Rule> all;
+  for (const std::string& word : rule) all.push_back(parse(word));
+  return all;
+}
+
+void AuditRequest::describe(requests::Fields& fields) {
+  product.describe(fields);
+  fields.add("engine", engine, "what computes the correct output; see `ulpscope engines`").as_value("E").needed();
+  describe_rules(fields);
+  fields.add("reference", reference, "what outputs are compared with").as_value("exact|engine").shown();
+  describe_trials(fields);
+}
+
+AuditConfig resolve(const AuditRequest& request, const ParseRule& parse) {
+  AuditConfig config{.product = {}, .rules = request.rules(parse)};
   config.reference = parse_reference(request.reference);
-  for (const std::string& word : request.rule) config.rules.push_back(parse(word));
   config.product = products::resolve(request.product, products::open(request.product), request.engine);
   config.seed = request.product.seed.front();
   config.trials = request.trials;

@@ -26,7 +26,9 @@ void add_verdict(std::vector<reports::Cell>& row, const RuleVerdict* verdict) {
   row.emplace_back(whole(judged ? verdict->violations : 0));
 }
 
-void add_alarms(std::vector<reports::Cell>& row, const FalseAlarms& alarms) {
+void add_alarms(std::vector<reports::Cell>& row, const AuditResult& result, std::size_t rule) {
+  if (!result.not_measured.empty()) return static_cast<void>(row.insert(row.end(), {"", ""}));
+  const FalseAlarms& alarms = result.false_alarms[rule];
   row.emplace_back(whole(alarms.trials));
   row.emplace_back(whole(alarms.alarms));
 }
@@ -34,7 +36,7 @@ void add_alarms(std::vector<reports::Cell>& row, const FalseAlarms& alarms) {
 std::vector<reports::Cell> mutant_row(const AuditResult& result, const AuditedMutant& audited, std::size_t rule) {
   const Mutant& mutant = audited.mutant;
   std::vector<reports::Cell> row{result.rules[rule],
-                                 std::string(mutant.kind->name),
+                                 mutant.kind->name,
                                  mutant.kind->is_graded() ? mutant.severity : not_a_number,
                                  std::string(mutant.kind->unit),
                                  yes_or_no(mutant.required),
@@ -43,12 +45,12 @@ std::vector<reports::Cell> mutant_row(const AuditResult& result, const AuditedMu
   row.emplace_back(whole(mutant.changed));
   row.emplace_back(mutant.applicable ? mutant.max_error_ulp : not_a_number);
   row.emplace_back(audited.beyond_bound ? yes_or_no(*audited.beyond_bound) : std::string());
-  add_alarms(row, result.false_alarms[rule]);
+  add_alarms(row, result, rule);
   return row;
 }
 
 /// The mutants of one kind, in the order of their severities.
-std::vector<const AuditedMutant*> of_kind(const AuditResult& result, const MutantKind& kind) {
+std::vector<const AuditedMutant*> of_kind(const AuditResult& result, const MutantName& kind) {
   std::vector<const AuditedMutant*> mutants;
   for (const AuditedMutant& mutant : result.mutants)
     if (mutant.mutant.kind == &kind) mutants.push_back(&mutant);
@@ -56,7 +58,7 @@ std::vector<const AuditedMutant*> of_kind(const AuditResult& result, const Mutan
 }
 
 /// What a rule does to a kind, in a word or two.
-std::string summary_cell(const AuditResult& result, const MutantKind& kind, std::size_t rule) {
+std::string summary_cell(const AuditResult& result, const MutantName& kind, std::size_t rule) {
   const auto mutants = of_kind(result, kind);
   if (!kind.is_graded()) return std::string(name_of(mutants.front()->fate(rule)));
   const auto has = [&](Fate fate) {
@@ -69,7 +71,7 @@ std::string summary_cell(const AuditResult& result, const MutantKind& kind, std:
   return std::string(name_of(mutants.front()->fate(rule)));
 }
 
-std::string required_cell(const AuditResult& result, const MutantKind& kind) {
+std::string required_cell(const AuditResult& result, const MutantName& kind) {
   for (const AuditedMutant* mutant : of_kind(result, kind))
     if (mutant->mutant.required) return kind.is_graded() ? "from " + mutant->mutant.severity_word() : "yes";
   return "no";
@@ -86,7 +88,7 @@ reports::Table audit_table(const AuditResult& result) {
     std::vector<reports::Cell> row{result.rules[rule], "none", not_a_number, "", "no", correct_word(result.correct[rule])};
     add_verdict(row, &result.correct[rule]);
     row.insert(row.end(), {std::int64_t{0}, 0.0, ""});
-    add_alarms(row, result.false_alarms[rule]);
+    add_alarms(row, result, rule);
     table.rows.push_back(std::move(row));
     for (const AuditedMutant& mutant : result.mutants) table.rows.push_back(mutant_row(result, mutant, rule));
   }
@@ -96,9 +98,9 @@ reports::Table audit_table(const AuditResult& result) {
 reports::Table audit_summary(const AuditResult& result) {
   reports::Table table{"audit", {"mutant", "required"}, {}};
   table.columns.insert(table.columns.end(), result.rules.begin(), result.rules.end());
-  for (const MutantKind& kind : mutant_kinds()) {
-    std::vector<reports::Cell> row{std::string(kind.name), required_cell(result, kind)};
-    for (std::size_t rule = 0; rule < result.rules.size(); ++rule) row.emplace_back(summary_cell(result, kind, rule));
+  for (const auto& kind : result.kinds) {
+    std::vector<reports::Cell> row{kind->name, required_cell(result, *kind)};
+    for (std::size_t rule = 0; rule < result.rules.size(); ++rule) row.emplace_back(summary_cell(result, *kind, rule));
     table.rows.push_back(std::move(row));
   }
   return table;

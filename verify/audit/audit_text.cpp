@@ -12,7 +12,7 @@ namespace {
 
 std::string mutant_word(const Mutant& mutant) {
   const std::string severity = mutant.severity_word();
-  return std::string(mutant.kind->name) + (severity.empty() ? "" : " " + severity);
+  return mutant.kind->name + (severity.empty() ? "" : " " + severity);
 }
 
 /// What a rule makes of right outputs.
@@ -58,6 +58,7 @@ std::string audit_heading(const AuditConfig& config) {
 std::string audit_sentences(const AuditResult& result) {
   std::string text = "\n";
   for (std::size_t rule = 0; rule < result.rules.size(); ++rule) text += of_right_outputs(result, rule);
+  if (!result.not_measured.empty()) text += "False alarms are not measured " + result.not_measured + ".\n";
   text += "\n";
   for (std::size_t rule = 0; rule < result.rules.size(); ++rule) text += of_required(result, rule);
   return text;

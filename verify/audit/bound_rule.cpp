@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 
+#include "verify/audit/compound_rules.hpp"
+#include "verify/check_request.hpp"
 #include "verify/matmul_bound.hpp"
 
 namespace ulpscope::verify {
@@ -12,12 +15,10 @@ namespace {
 
 class BoundJudge {
  public:
-  explicit BoundJudge(const RuleProblem& problem)
-      : expectation_(expect_matmul(*problem.product, correct_allowance(*problem.product))),
-        last_{problem.out},
-        elements_(std::make_shared<std::vector<Expected>>()) {
+  BoundJudge(std::shared_ptr<const Expectation> expectation, const LastRounding& last)
+      : expectation_(std::move(expectation)), last_(last), elements_(std::make_shared<std::vector<Expected>>()) {
     std::size_t count = 1;
-    for (const std::uint64_t extent : problem.shape) count *= static_cast<std::size_t>(extent);
+    for (const std::uint64_t extent : expectation_->shape()) count *= static_cast<std::size_t>(extent);
     elements_->resize(count);
     expectation_->expect(0, *elements_);
   }
@@ -58,12 +59,10 @@ Allowance correct_allowance(const products::Product& product) {
 
 Rule bound_rule() {
   return {"bound", [](const RuleProblem& problem) -> RuleJudge {
-            if (problem.product != nullptr) return BoundJudge(problem);
-            return [](std::span<const double>, std::span<const double>) {
-              RuleVerdict verdict;
-              verdict.broken = "asks for the operands";
-              return verdict;
-            };
+            if (problem.product != nullptr)
+              return BoundJudge(expect_matmul(*problem.product, correct_allowance(*problem.product)), {problem.out});
+            if (problem.check == nullptr) return without_verdict("asks for the operands");
+            return BoundJudge({std::shared_ptr<void>(), problem.check->expectation.get()}, problem.check->last);
           }};
 }
 

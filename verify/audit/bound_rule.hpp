@@ -12,8 +12,9 @@ namespace ulpscope::verify {
 /// whichever is more.
 Allowance correct_allowance(const products::Product& product);
 
-/// `bound`: no element is beyond correct_allowance(). The figure is the number of elements that are; the limit 0. Where the
-/// bound is worth nothing the rule gives no verdict. Asks for the operands: of tensors alone it knows nothing, and says so.
+/// `bound`: no element is beyond correct_allowance(), or what the expectation of another operation allows. The figure is the
+/// number of elements that are; the limit 0. Where the bound is worth nothing the rule gives no verdict. Asks for the operands:
+/// of tensors alone it knows nothing, and says so.
 Rule bound_rule();
 
 }  // namespace ulpscope::verify

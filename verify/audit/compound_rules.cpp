@@ -7,6 +7,7 @@
 #include <span>
 #include <utility>
 
+#include "emu/error.hpp"
 #include "products/product.hpp"
 #include "verify/audit/rule_kinds.hpp"
 
@@ -61,14 +62,21 @@ RuleJudge without_verdict(std::string why) {
   };
 }
 
+RuleJudge without_product(std::string_view word, const std::string& what, const RuleProblem& problem) {
+  if (problem.check != nullptr)
+    throw Error("rule '" + std::string(word) + "': asks for " + what + ", which audits of matmul alone have");
+  return without_verdict("asks for " + what);
+}
+
 std::string baseline_name() { return "baseline"; }
 std::string baseline_form() { return rule_form(baseline_name(), baseline_parameters); }
 
 Rule baseline_rule(std::string_view word) {
   const std::vector<RuleArgument> arguments = read_rule_arguments(baseline_name(), baseline_parameters, word);
-  return {std::string(word), [arguments](const RuleProblem& problem) -> RuleJudge {
+  return {std::string(word), [arguments, word = std::string(word)](const RuleProblem& problem) -> RuleJudge {
             const std::optional<std::vector<double>> numbers = rule_numbers(arguments, problem);
-            if (problem.product == nullptr) return without_verdict("asks for the operands");
+            if (problem.product == nullptr)
+              return without_product(word, problem.check == nullptr ? "the operands" : "an engine", problem);
             if (problem.product->engine.empty()) return without_verdict("asks for an engine");
             return [numbers = *numbers, baseline = own_output(*problem.product)](auto reference, auto output) {
               return judge_baseline(numbers[0], numbers[1], baseline, reference, output);

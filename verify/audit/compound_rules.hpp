@@ -28,6 +28,9 @@ std::optional<std::vector<double>> rule_numbers(const std::vector<RuleArgument>&
 
 /// Judges nothing, and says why.
 RuleJudge without_verdict(std::string why);
+/// Of a rule that asks for what the problem does not have: `K`, `an engine`, `the operands`. About tensors alone it has no
+/// verdict. @throws ulpscope::Error naming the rule where an operation is audited that is no product
+RuleJudge without_product(std::string_view word, const std::string& what, const RuleProblem& problem);
 
 /// `baseline`, and `baseline:factor=2,atol=0`: the greatest error is at most `factor` times that of the product as its own
 /// engine computes it, and atol. Asks for the operands.

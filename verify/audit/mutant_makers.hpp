@@ -15,27 +15,39 @@ namespace ulpscope::verify {
 using MutantOutput = std::optional<std::vector<double>>;
 
 /// A number below `count` that depends on the seed, `index` and what it is `drawn_for`.
-std::uint64_t drawn(const MutationSource& source, std::uint64_t drawn_for, std::uint64_t index, std::uint64_t count);
+std::uint64_t drawn(const CorrectOutput& source, std::uint64_t drawn_for, std::uint64_t index, std::uint64_t count);
 
 /// The number of `format` that is `steps` codes above x (below for negative steps), no further than the largest finite ones.
 double codes_away(emu::Format format, double x, std::int64_t steps);
 
+/// Severities: of a kind without grades; 1, 2, 4 ... 128.
+///@{
+std::vector<double> ungraded();
+std::vector<double> doubling();
+///@}
+
+/// From which severity on every check must reject: any, or none.
+///@{
+double always(const CorrectOutput&);
+double never(const CorrectOutput&);
+///@}
+
 // Of the output alone.
 /// Of the kinds with these names (mutant_kinds()); the number is the severity in the unit of the kind.
 ///@{
-MutantOutput zeros(const MutationSource& source, double);
-MutantOutput constant_mean(const MutationSource& source, double);
-MutantOutput nan_element(const MutationSource& source, double);
-MutantOutput nan_everywhere(const MutationSource& source, double);
-MutantOutput infinite_element(const MutationSource& source, double);
-MutantOutput rows_swapped(const MutationSource& source, double);
-MutantOutput tile_transposed(const MutationSource& source, double);
-MutantOutput scale_off(const MutationSource& source, double percent);
-MutantOutput element_off(const MutationSource& source, double ulps);
-MutantOutput noise(const MutationSource& source, double ulps);
-MutantOutput overflow_saturated(const MutationSource& source, double);
-MutantOutput saturation_missing(const MutationSource& source, double);
-MutantOutput subnormal_outputs_flushed(const MutationSource& source, double);
+MutantOutput zeros(const CorrectOutput& source, double);
+MutantOutput constant_mean(const CorrectOutput& source, double);
+MutantOutput nan_element(const CorrectOutput& source, double);
+MutantOutput nan_everywhere(const CorrectOutput& source, double);
+MutantOutput infinite_element(const CorrectOutput& source, double);
+MutantOutput rows_swapped(const CorrectOutput& source, double);
+MutantOutput tile_transposed(const CorrectOutput& source, double);
+MutantOutput scale_off(const CorrectOutput& source, double percent);
+MutantOutput element_off(const CorrectOutput& source, double ulps);
+MutantOutput noise(const CorrectOutput& source, double ulps);
+MutantOutput overflow_saturated(const CorrectOutput& source, double);
+MutantOutput saturation_missing(const CorrectOutput& source, double);
+MutantOutput subnormal_outputs_flushed(const CorrectOutput& source, double);
 ///@}
 
 // Of the product.

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Wrong outputs of a matrix product, made of a correct one: what kernels with known bugs return. A check is worth what it
-// rejects of these. Every mutant depends on the problem and the seed alone. The list with its reasons: docs/audit.md.
+// Wrong outputs, made of a correct one: what kernels with known bugs return. A check is worth what it rejects of these. Every
+// mutant depends on the problem and the seed alone. Here are those of a matrix product, and what all operations have in common.
+// The list with its reasons: docs/audit.md.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -28,15 +30,21 @@ struct MutableOperand {
   }
 };
 
+/// A correct output, of whatever operation: what mutants that need nothing else are made of.
+struct CorrectOutput {
+  emu::Format out = {};                ///< of the output
+  std::size_t rows = 0, columns = 0;   ///< of one matrix of the output
+  std::vector<double> correct = {};    ///< matrix by matrix, row-major, numbers of `out`
+  std::vector<double> reference = {};  ///< the exact result, rounded once to `out`
+  std::uint64_t seed = 0;              ///< of places and noise
+};
+
 /// A product and its correct output: what mutants are made of.
-struct MutationSource {
-  products::Product config;            ///< computed on its engine
-  products::MatmulShape shape;         ///< extents and batch
+struct MutationSource : CorrectOutput {
+  products::Product config = {};       ///< computed on its engine
+  products::MatmulShape shape = {};    ///< extents and batch
   MutableOperand a = {}, b = {};       ///< rounded to their formats
   std::vector<double> c = {};          ///< as the tensor has it; empty where there is none
-  std::vector<double> correct = {};    ///< row-major (batch, m, n), numbers of config.out
-  std::vector<double> reference = {};  ///< the exact product, rounded once to config.out
-  std::uint64_t seed = 0;              ///< of places and noise
 };
 
 /// Computes the product on its engine. @throws ulpscope::Error as products::multiply, and where D is empty.
@@ -45,27 +53,38 @@ MutationSource mutation_source(const products::Product& config, std::uint64_t se
 /// D of the source's product with other operands; `k` and shapes are those of the source.
 std::vector<double> product_of(const MutationSource& source, const MutableOperand& a, const MutableOperand& b);
 
-/// A way of being wrong.
-struct MutantKind {
-  std::string_view name;           ///< as the command line has it
-  std::string_view meaning;        ///< one clause: what the kernel does
+/// What a way of being wrong is called, and its grades.
+struct MutantName {
+  std::string name;                ///< as tables have it
+  std::string meaning;             ///< one clause: what the kernel does
   std::vector<double> severities;  ///< ascending; one 0 where there are no grades
   std::string_view unit;           ///< of a severity: `%`, `products`, `ulp`; empty where there are no grades
-  /// The least severity that every check must reject; infinity where it need not reject any.
-  double (*required_from)(const MutationSource& source);
-  /// The output; nothing where the problem does not have what the mutant changes.
-  std::optional<std::vector<double>> (*make)(const MutationSource& source, double severity);
 
   /// Whether it has more than one severity.
   bool is_graded() const noexcept { return !unit.empty(); }
 };
 
-/// All kinds, those that every check must reject first.
+/// A way of being wrong that is made of a `Source`.
+template <class Source>
+struct MutantOf : MutantName {
+  /// The least severity that every check must reject; infinity where it need not reject any.
+  std::function<double(const Source& source)> required_from;
+  /// The output; nothing where the problem does not have what the mutant changes.
+  std::function<std::optional<std::vector<double>>(const Source& source, double severity)> make;
+};
+
+/// A way for a product to be wrong.
+using MutantKind = MutantOf<MutationSource>;
+
+/// All kinds of a product, those that every check must reject first.
 std::span<const MutantKind> mutant_kinds();
+
+/// A kind that needs the correct output alone, by its name. @throws std::out_of_range
+const MutantOf<CorrectOutput>& output_mutant(std::string_view name);
 
 /// One mutant of one problem.
 struct Mutant {
-  const MutantKind* kind = nullptr;  ///< not owned
+  const MutantName* kind = nullptr;  ///< not owned
   double severity = 0;               ///< in the unit of the kind
   bool required = false;             ///< whether every check must reject it
   bool applicable = true;            ///< whether the problem has what it changes
@@ -78,7 +97,14 @@ struct Mutant {
   std::string severity_word() const;  ///< `5%`, `16 products`; empty where the kind has no grades
 };
 
+/// The mutant that `output` is; not applicable where there is none.
+Mutant mutant_of(const CorrectOutput& source, const MutantName& kind, double severity, bool required,
+                 std::optional<std::vector<double>> output);
+
 /// Makes it. Without what it changes it is not applicable.
-Mutant make_mutant(const MutationSource& source, const MutantKind& kind, double severity);
+template <class Source>
+Mutant make_mutant(const Source& source, const MutantOf<Source>& kind, double severity) {
+  return mutant_of(source, kind, severity, severity >= kind.required_from(source), kind.make(source, severity));
+}
 
 }  // namespace ulpscope::verify

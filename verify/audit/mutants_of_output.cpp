@@ -24,14 +24,14 @@ double rounded(emu::Format format, double x, const emu::RoundingOptions& options
 double largest(emu::Format format) { return emu::decode(format, format.max_finite_code()); }
 
 template <class Change>
-std::vector<double> each(const MutationSource& source, Change change) {
+std::vector<double> each(const CorrectOutput& source, Change change) {
   std::vector<double> d = source.correct;
   std::transform(d.begin(), d.end(), d.begin(), change);
   return d;
 }
 
 /// The correct output with one element replaced.
-std::vector<double> with_one(const MutationSource& source, std::uint64_t index, double value) {
+std::vector<double> with_one(const CorrectOutput& source, std::uint64_t index, double value) {
   std::vector<double> d = source.correct;
   d[static_cast<std::size_t>(index)] = value;
   return d;
@@ -39,7 +39,7 @@ std::vector<double> with_one(const MutationSource& source, std::uint64_t index, 
 
 }  // namespace
 
-std::uint64_t drawn(const MutationSource& source, std::uint64_t drawn_for, std::uint64_t index, std::uint64_t count) {
+std::uint64_t drawn(const CorrectOutput& source, std::uint64_t drawn_for, std::uint64_t index, std::uint64_t count) {
   const emu::PhiloxBlock block = emu::philox4x32(source.seed, index, drawn_for);
   return (std::uint64_t{block.word[1]} << 32 | block.word[0]) % count;
 }
@@ -54,33 +54,33 @@ double codes_away(emu::Format format, double x, std::int64_t steps) {
   return place < 0 ? -value : value;
 }
 
-MutantOutput zeros(const MutationSource& source, double) { return std::vector<double>(source.correct.size(), 0.0); }
+MutantOutput zeros(const CorrectOutput& source, double) { return std::vector<double>(source.correct.size(), 0.0); }
 
-MutantOutput constant_mean(const MutationSource& source, double) {
+MutantOutput constant_mean(const CorrectOutput& source, double) {
   double sum = 0, count = 0;
   for (const double x : source.correct)
     if (std::isfinite(x)) sum += x, ++count;
   if (count == 0) return std::nullopt;
-  return std::vector<double>(source.correct.size(), rounded(source.config.out, sum / count));
+  return std::vector<double>(source.correct.size(), rounded(source.out, sum / count));
 }
 
-MutantOutput nan_element(const MutationSource& source, double) {
-  if (!source.config.out.has_nan()) return std::nullopt;
+MutantOutput nan_element(const CorrectOutput& source, double) {
+  if (!source.out.has_nan()) return std::nullopt;
   return with_one(source, drawn(source, of_nan, 0, source.correct.size()), not_a_number);
 }
 
-MutantOutput nan_everywhere(const MutationSource& source, double) {
-  if (!source.config.out.has_nan()) return std::nullopt;
+MutantOutput nan_everywhere(const CorrectOutput& source, double) {
+  if (!source.out.has_nan()) return std::nullopt;
   return std::vector<double>(source.correct.size(), not_a_number);
 }
 
-MutantOutput infinite_element(const MutationSource& source, double) {
-  if (!source.config.out.has_infinity()) return std::nullopt;
+MutantOutput infinite_element(const CorrectOutput& source, double) {
+  if (!source.out.has_infinity()) return std::nullopt;
   return with_one(source, drawn(source, of_infinity, 0, source.correct.size()), infinity);
 }
 
-MutantOutput rows_swapped(const MutationSource& source, double) {
-  const std::size_t m = source.shape.m, n = source.shape.n;
+MutantOutput rows_swapped(const CorrectOutput& source, double) {
+  const std::size_t m = source.rows, n = source.columns;
   if (m < 2) return std::nullopt;
   std::vector<double> d = source.correct;
   const auto row = static_cast<std::ptrdiff_t>(drawn(source, of_rows, 0, m - 1) * n), size = static_cast<std::ptrdiff_t>(n);
@@ -88,9 +88,9 @@ MutantOutput rows_swapped(const MutationSource& source, double) {
   return d;
 }
 
-MutantOutput tile_transposed(const MutationSource& source, double) {
+MutantOutput tile_transposed(const CorrectOutput& source, double) {
   constexpr std::size_t widest = 16;  // an mma.sync fragment has 16 rows
-  const std::size_t m = source.shape.m, n = source.shape.n, tile = std::min({widest, m, n});
+  const std::size_t m = source.rows, n = source.columns, tile = std::min({widest, m, n});
   if (tile < 2) return std::nullopt;
   const std::size_t top = drawn(source, of_tiles, 0, m / tile) * tile, left = drawn(source, of_tiles, 1, n / tile) * tile;
   std::vector<double> d = source.correct;
@@ -99,13 +99,13 @@ MutantOutput tile_transposed(const MutationSource& source, double) {
   return d;
 }
 
-MutantOutput scale_off(const MutationSource& source, double percent) {
+MutantOutput scale_off(const CorrectOutput& source, double percent) {
   const double factor = 1 + percent / 100;
-  return each(source, [&](double x) { return rounded(source.config.out, x * factor); });
+  return each(source, [&](double x) { return rounded(source.out, x * factor); });
 }
 
-MutantOutput element_off(const MutationSource& source, double ulps) {
-  const emu::Format out = source.config.out;
+MutantOutput element_off(const CorrectOutput& source, double ulps) {
+  const emu::Format out = source.out;
   if (ulps > static_cast<double>(out.max_finite_code())) return std::nullopt;
   std::vector<std::size_t> finite;
   for (std::size_t i = 0; i < source.correct.size(); ++i)
@@ -118,18 +118,18 @@ MutantOutput element_off(const MutationSource& source, double ulps) {
   return with_one(source, index, farther == x ? codes_away(out, x, -away) : farther);
 }
 
-MutantOutput noise(const MutationSource& source, double ulps) {
+MutantOutput noise(const CorrectOutput& source, double ulps) {
   const auto most = static_cast<std::int64_t>(ulps);
   std::vector<double> d = source.correct;
   for (std::size_t i = 0; i < d.size(); ++i) {
     const auto steps = static_cast<std::int64_t>(drawn(source, of_noise, i, static_cast<std::uint64_t>(2 * most + 1))) - most;
-    d[i] = codes_away(source.config.out, d[i], steps);
+    d[i] = codes_away(source.out, d[i], steps);
   }
   return d;
 }
 
-MutantOutput overflow_saturated(const MutationSource& source, double) {
-  const emu::Format out = source.config.out;
+MutantOutput overflow_saturated(const CorrectOutput& source, double) {
+  const emu::Format out = source.out;
   const auto overflowed = [&](double x, double exact) {
     return std::isinf(x) || (std::isnan(x) && !out.has_infinity() && !std::isnan(exact));
   };
@@ -143,8 +143,8 @@ MutantOutput overflow_saturated(const MutationSource& source, double) {
   return any ? MutantOutput(d) : std::nullopt;
 }
 
-MutantOutput saturation_missing(const MutationSource& source, double) {
-  const emu::Format out = source.config.out;
+MutantOutput saturation_missing(const CorrectOutput& source, double) {
+  const emu::Format out = source.out;
   const double most = largest(out);
   if (!out.has_nan() ||
       std::none_of(source.correct.begin(), source.correct.end(), [&](double x) { return std::fabs(x) == most; }))
@@ -155,8 +155,8 @@ MutantOutput saturation_missing(const MutationSource& source, double) {
   });
 }
 
-MutantOutput subnormal_outputs_flushed(const MutationSource& source, double) {
-  return each(source, [&](double x) { return rounded(source.config.out, x, {.flush_subnormals = true}); });
+MutantOutput subnormal_outputs_flushed(const CorrectOutput& source, double) {
+  return each(source, [&](double x) { return rounded(source.out, x, {.flush_subnormals = true}); });
 }
 
 }  // namespace ulpscope::verify

@@ -191,9 +191,9 @@ const RuleKind& find_kind(std::string_view name) {
 Rule rule_of_kind(const RuleKind& kind, std::string_view word) {
   const std::vector<RuleArgument> arguments = read_rule_arguments(kind.name, kind.parameters, word);
   return {
-      std::string(word), [&kind, arguments](const RuleProblem& problem) -> RuleJudge {
+      std::string(word), [&kind, arguments, word = std::string(word)](const RuleProblem& problem) -> RuleJudge {
         const std::optional<std::vector<double>> numbers = rule_numbers(arguments, problem);
-        if (!numbers) return without_verdict("asks for K");
+        if (!numbers) return without_product(word, "K", problem);
         return [judge = kind.make({kind.parameters, *numbers}), out = problem.out](auto r, auto o) { return judge(out, r, o); };
       }};
 }

@@ -15,6 +15,8 @@
 
 namespace ulpscope::verify {
 
+struct ResolvedCheck;
+
 /// What a rule says of one output.
 struct RuleVerdict {
   bool passes = false;           ///< whether the output is accepted
@@ -24,11 +26,12 @@ struct RuleVerdict {
   std::string broken = {};       ///< why there is no verdict (a program that crashed); empty where there is one
 };
 
-/// What a rule is told beside the two tensors. Both outlive the judge that is made of them.
+/// What a rule is told beside the two tensors. All of it outlives the judge that is made of them.
 struct RuleProblem {
   emu::Format out;                             ///< of the reference and of the output
   std::vector<std::uint64_t> shape;            ///< of both
   const products::Product* product = nullptr;  ///< what was computed; none where a rule is asked about tensors alone
+  const ResolvedCheck* check = nullptr;        ///< the same of an operation that is no product
 };
 
 /// Judges outputs of one problem: tensors of one size, in float64, numbers of RuleProblem::out.

@@ -20,7 +20,7 @@ RowGroups read_groups(const GroupedMatmulRequest& request, const GroupedInputs& 
     throw Error("--offsets, --group-of-row: give one of them, to say which rows belong to which group");
   const char* const option = by_ends ? "--offsets" : "--group-of-row";
   const std::string& word = by_ends ? request.offsets : request.group_of_row;
-  numbers = {by_ends ? "offsets" : "group_of_row", word, tensors::open_one(word)};
+  numbers = {by_ends ? "offsets" : "group_of_row", word, tensors::open_one(word), {}, {}, InputKind::whole};
   const Integers integers = read_integers(numbers.tensor, option);
   return by_ends ? groups_by_ends(integers, inputs.rows(), inputs.groups())
                  : groups_by_row(integers, inputs.rows(), inputs.groups());
@@ -95,6 +95,7 @@ ResolvedCheck resolve(const GroupedMatmulRequest& request) {
   check.operation = "grouped_matmul";
   check.heading = heading_of(whole, any, kept, check.expectation->shape());
   check.inputs = inputs_of(request.product, whole);
+  check.inputs[0].format = any.a.rounding.format, check.inputs[1].format = any.b.rounding.format;
   check.inputs.push_back(std::move(numbers));
   return check;
 }

@@ -18,12 +18,6 @@ namespace {
 
 using Row = std::span<const float>;
 
-/// A name and what it returns.
-struct Order {
-  std::string words;
-  std::function<float(Row)> sum;
-};
-
 float in_order(Row x) {
   float sum = x.front();
   for (const float each : x.subspan(1)) sum += each;
@@ -79,9 +73,10 @@ float numpy_pairwise(Row x) {
   return sum;
 }
 
-/// The simplest first.
-std::vector<Order> orders(std::size_t length) {
-  std::vector<Order> all{{"in order", in_order}, {"numpy's pairwise sum", numpy_pairwise}};
+}  // namespace
+
+std::vector<SumOrder> sum_orders(std::size_t length) {
+  std::vector<SumOrder> all{{"in order", in_order}, {"numpy's pairwise sum", numpy_pairwise}};
   const std::pair<const char*, std::function<float(std::vector<float>)>> joins[] = {
       {"halves added", by_halves}, {"neighbours added", by_neighbours}, {"added in order", [](const std::vector<float>& x) {
                                                                            return in_order(x);
@@ -96,11 +91,9 @@ std::vector<Order> orders(std::size_t length) {
   return all;
 }
 
-}  // namespace
-
 std::string sum_order(const SummedRows& rows) {
   const std::uint64_t length = rows.x.shape.back(), count = rows.output.count();
-  std::vector<Order> left = orders(static_cast<std::size_t>(length));
+  std::vector<SumOrder> left = sum_orders(static_cast<std::size_t>(length));
   std::vector<double> read(static_cast<std::size_t>(length)), sums(static_cast<std::size_t>(count));
   std::vector<float> row(static_cast<std::size_t>(length));
   rows.output.source->read(0, std::span(sums));
@@ -109,7 +102,7 @@ std::string sum_order(const SummedRows& rows) {
     rows.x.source->read((rows.first_row + i) * length, std::span(read));
     for (std::size_t k = 0; k < row.size(); ++k) row[k] = static_cast<float>(emu::round_to(rows.in, read[k]).value);
     const std::size_t before = left.size();
-    std::erase_if(left, [&](const Order& order) {
+    std::erase_if(left, [&](const SumOrder& order) {
       const double rounded = emu::round_to(rows.last.out, static_cast<double>(order.sum(row)), rows.last.options).value;
       const double output = sums[static_cast<std::size_t>(i)];
       return !(std::bit_cast<std::uint64_t>(rounded) == std::bit_cast<std::uint64_t>(output) ||

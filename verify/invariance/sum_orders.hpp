@@ -1,14 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// In which order were the numbers of a row added? Usual orders of float32 sums are tried until one gives the bits of every row.
+// Usual orders of float32 sums; and in which of them were the numbers of a row added? They are tried until one gives the bits
+// of every row.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "tensors/tensor.hpp"
 #include "verify/expected.hpp"
 
 namespace ulpscope::verify {
+
+/// A name, and what it returns of one number or more.
+struct SumOrder {
+  std::string words;                                 ///< as sum_order() has them
+  std::function<float(std::span<const float>)> sum;  ///< in float32
+};
+/// Those for rows of `length` numbers, the simplest first.
+std::vector<SumOrder> sum_orders(std::size_t length);
 
 /// `x`, whose rows `first_row` and those behind it `output` has the sums of, one each; `in`: what its numbers are rounded to
 /// first.

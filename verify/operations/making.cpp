@@ -58,18 +58,17 @@ Making::Making(const OperationRequest& request, std::string operation, RandomRou
 
 tensors::Tensor Making::open(const std::string& word) const { return tensors::open_one(word, request_.reading.options()); }
 
-CheckInput& Making::list(const std::string& name, const std::string& word, const tensors::Tensor& tensor,
-                         const std::string& prefix, const std::string& dtype) {
-  check_.inputs.push_back({prefix.empty() ? field_name(name) : name, word, tensor, prefix});
-  check_.heading += name + "  " + word + " (" + words_of_shape(tensor.shape) + "), " + dtype + "\n";
-  return check_.inputs.back();
+void Making::list(const std::string& name, CheckInput input, const std::string& dtype) {
+  check_.heading += name + "  " + input.word + " (" + words_of_shape(input.tensor.shape) + "), " + dtype + "\n";
+  input.role = input.prefix.empty() ? field_name(name) : name;
+  check_.inputs.push_back(std::move(input));
 }
 
 Values Making::read(const std::string& name, const std::string& word, const std::string& prefix) {
   const tensors::Tensor tensor = open(word);
   const products::InputRounding rounding = products::input_rounding(
       request_.in.empty() ? tensor.dtype.format.value_or(emu::float32) : requests::parse_format(request_.in));
-  list(name, word, tensor, prefix, emu::format_name(rounding.format)).rounded_to = rounding.format;
+  list(name, {{}, word, tensor, prefix, rounding.format}, emu::format_name(rounding.format));
   return read_values(tensor, rounding);
 }
 
@@ -82,7 +81,7 @@ std::optional<Values> Making::read_own(const std::string& name, const std::strin
   if (word.empty()) return std::nullopt;
   const tensors::Tensor tensor = open(word);
   const emu::Format format = own_format(tensor);
-  list(name, word, tensor, {}, emu::format_name(format));
+  list(name, {{}, word, tensor, {}, format}, emu::format_name(format));
   return read_values(tensor, {.format = format});
 }
 
@@ -97,14 +96,14 @@ std::optional<Values> Making::read_mask(const std::string& name, const std::stri
   const tensors::Tensor tensor = open(word);
   if (!tensor.is_integer()) return read_own(name, word);
   const tensors::Tensor added = added_mask(tensor);
-  list(name, word, added, {}, tensor.dtype.name + ", true: seen");
+  list(name, {{}, word, added, {}, {}, InputKind::truths}, tensor.dtype.name + ", true: seen");
   return read_values(added, {.format = emu::float32});
 }
 
 std::optional<Integers> Making::read_integers_if_given(const std::string& option, const std::string& word) {
   if (word.empty()) return std::nullopt;
   const tensors::Tensor tensor = tensors::open_one(word);
-  list(option.substr(2), word, tensor, {}, tensor.dtype.name);
+  list(option.substr(2), {{}, word, tensor, {}, {}, InputKind::whole}, tensor.dtype.name);
   return read_integers(tensor, option);
 }
 

@@ -50,9 +50,7 @@ class Making {
 
  private:
   tensors::Tensor open(const std::string& word) const;
-  /// Adds an input, of which the heading says `dtype`.
-  CheckInput& list(const std::string& name, const std::string& word, const tensors::Tensor& tensor, const std::string& prefix,
-                   const std::string& dtype);
+  void list(const std::string& name, CheckInput input, const std::string& dtype);
 
   const OperationRequest& request_;
   ResolvedCheck check_;
