@@ -69,15 +69,17 @@ OperationMutant tail_dropped(double value) {
 
 bool is_rounded(const CheckInput& input) { return input.kind == InputKind::numbers && !input.tensor.is_integer(); }
 
-/// The operands after a change of each number that is computed with; nothing where all are integers.
+/// The operands after a change of numbers that are computed with; nothing where all are integers.
 template <class Change>
 MutantOutput with_operands(const OperationSource& source, Change change) {
   std::vector<InputChange> changes;
   for (const CheckInput* const input : source.operands()) {
     if (!is_rounded(*input) || !input->format) continue;
-    std::vector<double> values = numbers_of(*input);
-    for (double& x : values) x = change(*input->format, x);
-    changes.push_back({input->role, tensor_like(*input, values, input->format)});
+    const std::vector<double> numbers = numbers_of(*input);
+    std::vector<double> values = elements_of(*input);
+    for (std::size_t i = 0; i < values.size(); ++i)
+      if (const double changed = change(*input->format, numbers[i]); changed != numbers[i]) values[i] = changed;
+    changes.push_back({input->role, tensor_like(*input, values)});
   }
   return changes.empty() ? std::nullopt : source.with(changes);
 }

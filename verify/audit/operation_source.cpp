@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <span>
+#include <tuple>
 #include <utility>
 #include <variant>
 
@@ -157,12 +158,13 @@ std::vector<double> elements_of(const CheckInput& input) {
   return input.tensor.is_integer() ? numbers_of(input) : values_in(input.tensor);
 }
 
-tensors::Tensor tensor_like(const CheckInput& input, const std::vector<double>& values, std::optional<emu::Format> format) {
-  const emu::Format of = format.value_or(input.tensor.dtype.format.value_or(input.format.value_or(emu::float32)));
-  tensors::Tensor tensor = emu::fits_float(of) ? tensors::from_values(input.tensor.label, input.tensor.shape,
-                                                                      std::vector<float>(values.begin(), values.end()))
-                                               : tensors::from_values(input.tensor.label, input.tensor.shape, values);
-  tensor.dtype = {emu::format_name(of), of};
+tensors::Tensor tensor_like(const CheckInput& input, const std::vector<double>& values) {
+  const emu::Format format = input.tensor.dtype.format.value_or(input.format.value_or(emu::float32));
+  const auto& [label, shape] = std::tie(input.tensor.label, input.tensor.shape);
+  tensors::Tensor tensor = emu::fits_float(format)
+                               ? tensors::from_values(label, shape, std::vector<float>(values.begin(), values.end()))
+                               : tensors::from_values(label, shape, values);
+  tensor.dtype = {emu::format_name(format), format};
   return tensor;
 }
 

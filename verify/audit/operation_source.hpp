@@ -72,7 +72,7 @@ class OperationSource : public CorrectOutput {
 std::vector<double> elements_of(const CheckInput& input);
 /// The numbers of an input as they are computed with: rounded to its format.
 std::vector<double> numbers_of(const CheckInput& input);
-/// A tensor in place of an input: elements_of(), changed. `format`: that of its file without one.
-tensors::Tensor tensor_like(const CheckInput& input, const std::vector<double>& values, std::optional<emu::Format> format = {});
+/// A tensor in place of an input: elements_of(), changed.
+tensors::Tensor tensor_like(const CheckInput& input, const std::vector<double>& values);
 
 }  // namespace ulpscope::verify
