@@ -17,6 +17,8 @@
 #include "tensors/elements.hpp"
 #include "tensors/held.hpp"
 #include "verify/audit/audit_request.hpp"
+#include "verify/audit/operation_audit.hpp"
+#include "verify/check_operations.hpp"
 
 namespace ulpscope::python {
 namespace {
@@ -26,6 +28,8 @@ nb::list fields(const std::string& name) {
   if (name == "cast") return of(studies::CastRequest());
   if (name == "product") return of(EngineProductRequest());
   if (name == "audit matmul") return of(verify::AuditRequest());
+  if (const std::string audit = "audit "; name.starts_with(audit))
+    return of(verify::OperationAuditRequest(verify::find_check_operation(name.substr(audit.size()))));
   const std::unique_ptr<study_files::Study> study = study_files::find_kind(name).make();
   return as_python(study->fields());
 }

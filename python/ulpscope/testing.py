@@ -7,7 +7,8 @@ import numpy as np
 
 from . import Format, _core, decode, verify
 from ._arrays import as_numpy
-from ._requests import Asked, documented, fields, is_array, takes_array
+from ._progress import shown
+from ._requests import Asked, documented, fields, is_array, operands_of, takes_array
 from ._safetensors import header
 from ._table import Table
 
@@ -106,11 +107,8 @@ class Audit:
         return self.text
 
 
-def audit(check, a, b, c=None, **options):
-    """Can `check` fail? It is asked about wrong products of A and B, and about right ones summed in other orders.
-
-    `check(reference, output)`, or `check(output)`, gets float64 arrays of the shape of D; it returns whether it accepts, or raises
-    AssertionError. Returns an Audit."""
+def _asked_check(check):
+    """`check` as it is called: with a reference and an output, also where it takes an output alone; it returns whether it accepts."""
     try:
         inspect.signature(check).bind(None, None)
     except TypeError:
@@ -121,6 +119,7 @@ def audit(check, a, b, c=None, **options):
 
     except ValueError:  # a function of C, which says nothing of itself
         pass
+
     def asked_of(reference, output):
         try:
             accepts = check(reference, output)
@@ -128,9 +127,43 @@ def audit(check, a, b, c=None, **options):
             return False
         return accepts is None or bool(accepts)
 
-    asked = Asked("audit matmul", {"engine": "fma", "a": a, "b": b, "c": c, **options, "rule": ["check"]})
-    out = asked.call(_core.audit, asked_of, None)
+    return asked_of
+
+
+def _audited(operation, check, values):
+    values = dict(values)
+    with shown("audit " + operation, values.pop("progress", None)) as told:
+        asked = Asked("audit " + operation, {**values, "rule": ["check"]})
+        out = asked.call(lambda given: _core.audit(operation, given, _asked_check(check), told))
     return Audit(out["outcome"], asked.named(out["text"]), Table(*asked.named(out["table"])))
 
 
+def audit(check, a, b, c=None, **options):
+    """Can `check` fail? It is asked about wrong products of A and B, and about right ones summed in other orders.
+
+    `check(reference, output)`, or `check(output)`, gets float64 arrays of the shape of D; it returns whether it accepts, or raises
+    AssertionError. Returns an Audit."""
+    return _audited("matmul", check, {"engine": "fma", "a": a, "b": b, "c": c, **options})
+
+
 documented("audit matmul", audit, ("check", "a", "b", "c"), ("rule", "a", "b", "c"))
+
+
+def _operation_audit(name):
+    inputs = verify.inputs_of(name)
+
+    def audit_operation(check, *operands, **options):
+        if name == "expr":
+            options = verify.formula_options(options, "audit expr")
+        return _audited(name, check, {**operands_of(f"testing.audit_{name}", "a check", inputs, operands, options), **options})
+
+    audit_operation.__name__ = audit_operation.__qualname__ = "audit_" + name
+    audit_operation.__module__ = __name__
+    audit_operation.__doc__ = (
+        f"Can `check` fail? As audit() asks, of ulpscope.verify.{name}; the check, then the operands. `out` is the output's format."
+    )
+    return documented("audit " + name, audit_operation, ("check", *inputs), ("rule", *inputs))
+
+
+for _name in _core.audited_operations():
+    globals()["audit_" + _name] = _operation_audit(_name)

@@ -153,6 +153,32 @@ class BesideTheProgram(unittest.TestCase):
         with self.assertRaisesRegex(ZeroDivisionError, "division"):
             us.testing.audit(lambda reference, output: 1 / 0, a, b, **asked)
 
+    def test_audits_of_other_operations(self):
+        names = [name for name in us.verify.OPERATIONS if name not in ("matmul", "generated")]
+        self.assertEqual([name for name in names if not callable(getattr(us.testing, "audit_" + name, None))], [])
+        x, w = RANDOM.standard_normal((8, 64)).astype(np.float32), RANDOM.standard_normal(64).astype(np.float32)
+        shapes = set()
+
+        def close(reference, output):
+            shapes.add((reference.shape, output.shape))
+            np.testing.assert_allclose(output, reference, rtol=2e-2, atol=1e-3)
+
+        done = us.testing.audit_rms_norm(close, x, weight=w, out="bf16", progress=False)
+        self.assertEqual((done.outcome, shapes), ("pass", {((8, 64), (8, 64))}), done.text)
+        fates = dict(zip(done.table["mutant"], done.table["fate"]))
+        self.assertEqual((fates["weight_missing"], fates["weight_shifted"]), ("killed", "killed"))
+        self.assertIn("X  x (8x64), float32", done.text)
+        self.assertEqual(us.testing.audit_sum(lambda output: True, x, axis="all", out="fp32").outcome, "vacuous")
+        self.assertEqual(us.testing.audit_expr(lambda reference, output: False, "a * b", a=x, b=x, out="fp32").outcome, "fail")
+        blind = us.testing.audit_softmax(lambda reference, output: bool(np.isfinite(output).all()), x, out="fp32")
+        self.assertIn("required mutants LIVE: zeros, constant_mean, stale_output", blind.text)
+        with self.assertRaisesRegex(TypeError, "out is missing"):
+            us.testing.audit_sum(close, x)
+        with self.assertRaisesRegex(TypeError, "takes a check and x"):
+            us.testing.audit_sum(close, x, x, out="fp32")
+        with self.assertRaisesRegex(us.Error, "weight"):
+            us.testing.audit_rms_norm(close, x, weight=x, out="fp32")
+
     def test_scalers(self):
         scaler = us.scaler("pytorch:init_scale=8,growth_interval=2")
         self.assertEqual([(scaler.step(found), scaler.scale) for found in (False, False, True)], [(False, 8), (False, 16), (True, 8)])

@@ -64,8 +64,8 @@ std::string audit_sentences(const AuditResult& result) {
   return text;
 }
 
-std::string audit_text(const AuditConfig& config, const AuditResult& result) {
-  return audit_heading(config) + reports::to_text(audit_summary(result), {.key_columns = 2}) + audit_sentences(result);
+std::string audit_text(const std::string& heading, const AuditResult& result) {
+  return heading + reports::to_text(audit_summary(result), {.key_columns = 2}) + audit_sentences(result);
 }
 
 Outcome outcome_of(const AuditResult& result) {

@@ -13,8 +13,8 @@ namespace ulpscope::verify {
 std::string audit_heading(const AuditConfig& config);
 /// What each rule makes of right outputs and of the mutants that it must reject.
 std::string audit_sentences(const AuditResult& result);
-/// The heading, the summary, the sentences.
-std::string audit_text(const AuditConfig& config, const AuditResult& result);
+/// The heading (audit_heading()), the summary, the sentences.
+std::string audit_text(const std::string& heading, const AuditResult& result);
 
 /// `fail`: a rule rejects the correct output; `vacuous`: a required mutant lives.
 Outcome outcome_of(const AuditResult& result);
