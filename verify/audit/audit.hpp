@@ -94,7 +94,8 @@ struct AuditPlan {
   const std::vector<Rule>& rules;                                   ///< each is asked about every output
   const std::optional<Rule>& bound;                                 ///< what a correct kernel may return, if derived
   RuleProblem problem;                                              ///< that rules are made ready for
-  const std::vector<double>&reference, &correct;                    ///< what rules compare an output with; the correct output
+  const std::vector<double>& reference;                             ///< what rules compare an output with
+  const std::vector<double>& correct;                               ///< the correct output
   std::vector<std::shared_ptr<const MutantName>> kinds;             ///< of mutants
   std::function<Mutant(std::size_t kind, double severity)> mutant;  ///< of `kinds`, made
   std::size_t trials = 0;                                           ///< correct computations in other orders

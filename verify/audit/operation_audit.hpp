@@ -21,6 +21,7 @@ namespace ulpscope::verify {
 
 /// `audit OPERATION` as people ask for it: inputs and options are those of `verify OPERATION`.
 struct OperationAuditRequest : AskedRules {
+  /// Of standard values.
   explicit OperationAuditRequest(const CheckOperation& asked) : operation(&asked), check(asked.make()) {}
 
   const CheckOperation* operation;  ///< not owned
