@@ -13,7 +13,7 @@
 #include "emu/encode.hpp"
 #include "verify/double_double.hpp"
 #include "verify/expressions/function_slopes.hpp"
-#include "verify/operations/function_values.hpp"
+#include "verify/operations/elementwise_functions.hpp"
 #include "verify/operations/real.hpp"
 
 namespace ulpscope::verify {

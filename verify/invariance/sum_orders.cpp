@@ -83,10 +83,10 @@ std::vector<SumOrder> sum_orders(std::size_t length) {
                                                                          }}};
   for (std::size_t size = 2; size <= 1 << 14 && size < length; size *= 2)
     for (const auto& [words, join] : joins) {
-      all.push_back(
-          {std::to_string(size) + " strided parts, " + words, [size, join = join](Row x) { return join(strided(x, size)); }});
-      all.push_back(
-          {"blocks of " + std::to_string(size) + ", " + words, [size, join = join](Row x) { return join(blocks(x, size)); }});
+      all.push_back({std::to_string(size) + " strided parts, " + words,
+                     [size, join_up = join](Row x) { return join_up(strided(x, size)); }});
+      all.push_back({"blocks of " + std::to_string(size) + ", " + words,
+                     [size, join_up = join](Row x) { return join_up(blocks(x, size)); }});
     }
   return all;
 }

@@ -14,7 +14,6 @@
 #include "emu/error.hpp"
 #include "emu/names.hpp"
 #include "verify/operations/elementwise_functions.hpp"
-#include "verify/operations/function_values.hpp"
 #include "verify/operations/real.hpp"
 
 namespace ulpscope::verify {

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each function by exponentials, logarithms and erf where these keep its relative error small, and by 128-bit numbers
+// elsewhere. An error of e ulp of the parts is a relative one of e 2^-52 at most; half an ulp is added by each operation.
+#include "emu/quick_functions.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include "emu/catalogue.hpp"
+#include "emu/decode.hpp"
+#include "emu/elementary.hpp"
+#include "emu/encode.hpp"
+#include "emu/math.hpp"
+#include "emu/special_functions.hpp"
+
+namespace ulpscope::emu {
+namespace {
+
+using detail::Pair;
+
+/// emu/elementary.hpp in float64: within 2^-40 ulp of the correct rounding, and some hundred times slower.
+double in_float64(Result (*function)(Format, Code, const RoundingOptions&, std::uint32_t), double x) {
+  return decode(float64, function(float64, encode(float64, x), {}, 0).code);
+}
+
+/// e^(a + b), |b| being far below |a|: 0.8 ulp of e^a, half of the product.
+double exp_of(Pair x) { return exp(x.high) * (1 + x.low); }
+
+/// 1/(1 + e^-w): no exponential beyond 1. Of a pair, whose second number counts where w is large.
+double sigmoid_of(Pair w) {
+  const double e = exp_of(w.high > 0 ? Pair{-w.high, -w.low} : w);
+  return (w.high > 0 ? 1 : e) / (1 + e);
+}
+
+/// 2 sqrt(2/pi)
+Pair twice_root_two_over_pi() {
+  const Pair square = detail::divide({2, 0}, detail::pi);
+  const double root = std::sqrt(square.high);
+  const Pair back = detail::two_product(root, root);
+  const double rest = ((square.high - back.high) - back.low) + square.low;
+  return {2 * root, rest / root};
+}
+
+}  // namespace
+
+/// 1 + x = u with an error of half an ulp; ln(u) x/(u - 1) has that error of 1 + x made good, for ln(u)/(u - 1) hardly changes
+/// (W. Kahan, cited by D. Goldberg, "What Every Computer Scientist Should Know About Floating-Point Arithmetic", 1991, theorem
+/// 4).
+double log1p(double x) noexcept {
+  const double u = 1 + x;
+  if (u == 1 || !(x < std::numeric_limits<double>::infinity())) return x;
+  return u > 0 ? log(u) * (x / (u - 1)) : log(u);
+}
+
+double exp2(double x) noexcept {
+  if (!(std::fabs(x) < 1100)) return exp(x);  // infinite, zero or NaN all the same
+  const double k = detail::nearest_integer(x), rest = x - k;
+  const Pair product = detail::two_product(rest, detail::ln2.high);
+  return detail::scale_by(exp_of({product.high, product.low + rest * detail::ln2.low}), k);
+}
+
+double rsqrt(double x) noexcept { return x > 0 ? 1 / std::sqrt(x) : in_float64(rsqrt, x); }
+
+double sigmoid(double x) noexcept { return x == x ? sigmoid_of({x, 0}) : x; }
+
+double silu(double x) noexcept {
+  return x > -700 ? x * sigmoid_of({x, 0}) : in_float64(silu, x);  // else the exponential may be subnormal
+}
+
+/// max(x, 0) + ln(1 + e^-|x|): e^-|x| in [0, 1], of which ln(1 + e) keeps the relative error.
+double softplus(double x) noexcept {
+  const double tail = log1p(exp(x > 0 ? -x : x));
+  return x > 0 ? x + tail : tail;
+}
+
+/// x sigmoid(w), w = 2 sqrt(2/pi) (x + 0.044715 x^3) in pairs: its relative error counts |w| times in the result.
+double gelu_tanh(double x) noexcept {
+  if (!(std::fabs(x) < 15)) return in_float64(gelu_tanh, x);
+  static const Pair factor = twice_root_two_over_pi();
+  constexpr Pair cubic = detail::divide({44715, 0}, {1e6, 0});
+  const Pair square = detail::two_product(x, x);
+  const Pair sum = detail::add({1, 0}, detail::multiply(square, cubic));
+  const Pair w = detail::multiply(detail::multiply({x, 0}, factor), sum);
+  return x * sigmoid_of(w);
+}
+
+/// x (1 + erf(x/sqrt 2))/2; where the sum cancels, below -1/2, by 128-bit numbers.
+double gelu(double x) noexcept {
+  constexpr double root_half = 0.70710678118654752440;
+  return x > -0.5 && x != 0 ? 0.5 * x * (1 + erf(x * root_half)) : in_float64(gelu, x);
+}
+
+double cosh(double x) noexcept {
+  const double size = std::fabs(x);
+  if (!(size < 700)) return in_float64(cosh, x);
+  const double e = exp(size);
+  return 0.5 * (e + 1 / e);
+}
+
+/// (m + m/(1 + m))/2 with m = e^|x| - 1: a sum of two that are positive.
+double sinh(double x) noexcept {
+  const double size = std::fabs(x);
+  if (!(size < 700)) return in_float64(sinh, x);
+  const double m = expm1(size);
+  return std::copysign(0.5 * (m + m / (1 + m)), x);
+}
+
+double tan(double x) noexcept { return sin(x) / cos(x); }
+
+}  // namespace ulpscope::emu

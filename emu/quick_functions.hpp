@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Functions of double, quick ones: within 4 ulp of the exact value (of subnormal values within 4 spacings), the same bits on
+// every machine, made of those of emu/math.hpp and emu/special_functions.hpp. tests/verify/function_values_test.cpp holds the
+// bound against MPFR. NaN gives NaN; zeros and infinities give what emu/elementary.hpp has.
+#pragma once
+
+namespace ulpscope::emu {
+
+/// Of the names in emu/elementary.hpp.
+///@{
+double cosh(double x) noexcept;
+double exp2(double x) noexcept;
+double gelu(double x) noexcept;
+double gelu_tanh(double x) noexcept;
+double log1p(double x) noexcept;
+double rsqrt(double x) noexcept;
+double sigmoid(double x) noexcept;
+double silu(double x) noexcept;
+double sinh(double x) noexcept;
+double softplus(double x) noexcept;
+double tan(double x) noexcept;
+///@}
+
+}  // namespace ulpscope::emu
