@@ -79,7 +79,7 @@ void Command::add(const requests::Fields& fields) {
   for (const requests::Field& field : fields) add(field);
 }
 
-void Command::add(const requests::Field& field) {
+Option Command::add(const requests::Field& field) {
   const Option option = std::visit(
       [&]<class T>(T* variable) {
         if constexpr (std::is_same_v<T, bool>)
@@ -97,17 +97,11 @@ void Command::add(const requests::Field& field) {
   if (!field.standard.empty()) option.default_str(field.standard);
   if (field.check) option.each(field.check);
   if (field.required) option.required();
+  return option;
 }
 
 void Command::remove_option(Option option) { app_.remove_option(option.get()); }
-Option Command::get_option(const std::string& name) const { return Option(app_.get_option(name)); }
 Option Command::get_option_no_throw(const std::string& name) const { return Option(app_.get_option_no_throw(name)); }
-
-std::vector<Option> Command::get_options() const {
-  std::vector<Option> options;
-  for (CLI::Option* const option : app_.get_options()) options.emplace_back(option);
-  return options;
-}
 
 void Command::require_subcommand(int exactly) { app_.require_subcommand(exactly); }
 void Command::require_subcommand(int least, int most) {

@@ -70,15 +70,13 @@ class Command {
   Option add_flag(const std::string& names, bool& variable, const std::string& description);
   /// An option or an input for each field, which is set when the words are read. The request must outlive the parsing.
   void add(const requests::Fields& fields);
-  void add(const requests::Field& field);
+  Option add(const requests::Field& field);
   template <class Request>
   void add_request(Request& request) {
     add(requests::fields_of(request));
   }
   void remove_option(Option option);
-  Option get_option(const std::string& name) const;           ///< which must be there
   Option get_option_no_throw(const std::string& name) const;  ///< or nullptr
-  std::vector<Option> get_options() const;
 
   void require_subcommand(int exactly);
   void require_subcommand(int least, int most);

@@ -109,11 +109,10 @@ void add_record(Command& parent, const verify::CheckOperation& operation, const 
     against->help = "exact: a bound derived from the inputs; engine: bit for bit";
     against->value = "exact|engine";
   }
-  command.add(fields);
   for (const requests::Field& field : fields) {
     std::string name = field.name;
     std::replace(name.begin(), name.end(), '_', '-');
-    of->options.emplace_back(name, command.get_option(field.option()));
+    of->options.emplace_back(name, command.add(field));
   }
   record->common.add_output(command);
   command.add_option("--case", record->name, "its name in the ledger; an entry of that name is replaced")->required();
