@@ -7,7 +7,6 @@
 #include <catch2/catch_test_macros.hpp>
 #include <charconv>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 #include <map>
 #include <string>
@@ -101,7 +100,7 @@ int exact_floor_log10(double x) {
   char text[1200];
   const auto [end, error] = std::to_chars(text, text + sizeof(text), x, std::chars_format::scientific, 1080);
   const std::string_view digits(text, static_cast<std::size_t>(end - text));
-  return std::atoi(std::string(digits.substr(digits.find('e') + 1)).c_str());
+  return std::stoi(std::string(digits.substr(digits.find('e') + 1)));
 }
 
 }  // namespace

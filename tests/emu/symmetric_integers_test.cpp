@@ -80,7 +80,7 @@ void compare(std::uint64_t stride) {
 }
 
 TEST_CASE("a float rounds to a symmetric integer as the processor rounds it to a whole number", "[integers]") {
-  compare(251 * 37);
+  compare(std::uint64_t{251} * 37);
 }
 TEST_CASE("every float rounds to a symmetric integer as the processor rounds it", "[integers][exhaustive]") { compare(1); }
 
