@@ -25,7 +25,7 @@ namespace ulpscope::verify {
 namespace {
 
 /// What numbers are drawn for; beyond those of mutants and of the trials of products.
-enum PlainStream : std::uint64_t { of_sum_orders = 200, of_arrangements, of_quotients, of_shuffles = 1000 };
+enum PlainStream : std::uint64_t { of_sum_orders = 200, of_arrangements = 201, of_quotients = 202, of_shuffles = 1000 };
 
 /// A kernel's additions, and how it divides.
 struct PlainOrder {
