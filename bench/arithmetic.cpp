@@ -91,19 +91,19 @@ const bool registered = [] {
       "div", [](Format f, Code a, Code b) { return emu::div(f, a, b); }, [](const auto& a, const auto& b) { return a / b; });
   add_operation(
       "fma", [](Format f, Code a, Code b) { return emu::fma(f, a, b, a); },
-      [](const auto& a, const auto& b) {
+      []<class T>(const T& a, const T& b) -> T {
         using std::fma;
         return fma(a, b, a);
       });
   add_operation(
       "sqrt", [](Format f, Code a, Code) { return emu::sqrt(f, a); },
-      [](const auto& a, const auto&) {
+      []<class T>(const T& a, const T&) -> T {
         using std::sqrt;
         return sqrt(a);
       });
   add_operation(
       "exp", [](Format f, Code a, Code) { return emu::exp(f, a); },
-      [](const auto& a, const auto&) {
+      []<class T>(const T& a, const T&) -> T {
         using std::exp;
         return exp(a);
       });

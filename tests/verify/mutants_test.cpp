@@ -188,7 +188,7 @@ TEST_CASE("steps of codes pass through zero and stop at the largest number", "[v
   CHECK(verify::codes_away(emu::bfloat16, 0x1p-133, -2) == -0x1p-133);
   CHECK(verify::codes_away(emu::float8_e4m3fn, 448, 1) == 448);
   CHECK(verify::codes_away(emu::float8_e4m3fn, -448, -300) == -448);
-  CHECK(verify::codes_away(emu::float16, -65504, 2 * 31743) == 65504);
+  CHECK(verify::codes_away(emu::float16, -65504, std::int64_t{2} * 31743) == 65504);
 }
 
 TEST_CASE("truncation never exceeds the sum, and differs from rounding by one code", "[verify]") {
@@ -226,11 +226,11 @@ TEST_CASE("operands that a narrower format holds give equivalent mutants, and ot
 TEST_CASE("an accumulator of few bits loses what it must", "[verify]") {
   // 1 and then 63 steps of 16 products that sum to 2^-10: in bfloat16 none of them moves the sum, in float16 all do.
   products::Product config = source_of(emu::float32).config;
-  Matrix a(64 * 16, 0.0), b(64 * 16, 1.0);
+  Matrix a(1024, 0.0), b(1024, 1.0);
   a[0] = 1;
   for (std::size_t step = 1; step < 64; ++step) a[step * 16] = 0x1p-10;
-  config.a.input.tensor = tensors::from_values("a", {1, 64 * 16}, a);
-  config.b.input.tensor = tensors::from_values("b", {64 * 16, 1}, b);
+  config.a.input.tensor = tensors::from_values("a", {1, 1024}, a);
+  config.b.input.tensor = tensors::from_values("b", {1024, 1}, b);
   config.c.reset();
   const auto source = verify::mutation_source(config, 1);
   CHECK(source.correct == Matrix{1 + 63 * 0x1p-10});
@@ -238,7 +238,7 @@ TEST_CASE("an accumulator of few bits loses what it must", "[verify]") {
   CHECK(mutant_of(source, "accumulated_in_float16").output == source.correct);
   CHECK(mutant_of(source, "accumulated_in_13_bits").output == source.correct);
   a[16] = 0x1p-14;  // cut off by 13 bits below 1
-  config.a.input.tensor = tensors::from_values("a", {1, 64 * 16}, a);
+  config.a.input.tensor = tensors::from_values("a", {1, 1024}, a);
   CHECK(mutant_of(verify::mutation_source(config, 1), "accumulated_in_13_bits").output == Matrix{1 + 62 * 0x1p-10});
 }
 

@@ -122,7 +122,7 @@ TEST_CASE("the output's format and the inputs' are declared", "[verify]") {
 }
 
 TEST_CASE("integers say where groups end, and what a mask lets through", "[verify]") {
-  const std::vector<float> a = numbers(6 * 4, 5), b = numbers(2 * 4 * 3, 6);
+  const std::vector<float> a = numbers(24, 5), b = numbers(24, 6);
   std::vector<std::int64_t> ends{2, 6};
   std::vector<double> d;
   for (std::size_t i = 0; i < 6; ++i)
