@@ -17,7 +17,8 @@
 
 namespace {
 using namespace ulpscope;
-using Big = boost::multiprecision::mpfr_float;
+/// mpfr_float, whose operators give numbers and no expressions of them: those refer to temporary objects.
+using Big = boost::multiprecision::number<boost::multiprecision::mpfr_float_backend<0>, boost::multiprecision::et_off>;
 
 constexpr std::size_t operand_count = 1024;
 
@@ -54,7 +55,7 @@ void at_run_time(benchmark::State& state, emu::Format format, Operation operatio
       state, [&](float x) { return emu::encode(format, x); },
       [&](emu::Code a, emu::Code b) { return operation(format, a, b); });
 }
-/// T of the result: mpfr_float's operators give expressions, which compute nothing by themselves.
+/// T of the result: of some types it is another.
 template <class T, class Operation>
 void on_type(benchmark::State& state, Operation operation) {
   measure<T>(
