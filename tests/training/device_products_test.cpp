@@ -191,7 +191,7 @@ TEST_CASE("a convolution and attention on a device keep their bits", "[training]
   TemporaryDirectory folder;
   Numbers classes = numbers(40, 9);
   for (double& x : classes) x = std::floor((x + 1) * 4.999);
-  write_npy(folder.file("x.npy"), {40, 64}, numbers(40 * 64, 8));
+  write_npy(folder.file("x.npy"), {40, 64}, numbers(2560, 8));
   write_npy(folder.file("t.npy"), {40}, classes);
   const std::string convolutions = "[model]\nkind = \"cnn\"\n[data]\ninputs = \"" + folder.file("x.npy") + "\"\ntargets = \"" +
                                    folder.file("t.npy") + "\"\nbatch = 8\nheld_back = 8\n[run]\nsteps = 3\n";

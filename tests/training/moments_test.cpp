@@ -326,9 +326,9 @@ TEST_CASE("bits that moments take, with their scales", "[training]") {
   CHECK(bits("bf16", "none", 1000) == 16000);
   CHECK(bits("dynamic8", "none", 8192, 4096) == 8192 * 8 + 32 * 32);
   CHECK(bits("dynamic8", "none", 8193) == 8193 * 8 + 33 * 32);
-  CHECK(bits("dynamic8", "none", 4095, 4096) == 4095 * 32);
+  CHECK(bits("dynamic8", "none", 4095, 4096) == std::uint64_t{4095} * 32);
   CHECK(bits("e4m3", "blocks256", 512) == 512 * 8 + 2 * 32);
-  CHECK(bits("e4m3", "blocks256", 511) == 511 * 32);
+  CHECK(bits("e4m3", "blocks256", 511) == std::uint64_t{511} * 32);
   CHECK(bits("e4m3", "amax", 300) == 300 * 8 + 32);
   CHECK(bits("e4m3", "1x128", 300) == 300 * 8 + 3 * 32);
   CHECK(bits("e4m3", "mx:rceil", 300) == 300 * 8 + 10 * 8);

@@ -76,7 +76,7 @@ struct Layer {
 Layer layer_of(const Case& of, const std::array<std::size_t, 3>& size, bool finite, Multiplier* multiplier) {
   const ProductPrecision precision = precision_of(of);
   Tape<float> tape({[](std::string_view, const std::string&) { return OperationPrecision{}; },
-                    [&](std::string_view, const std::string&) { return precision; }},
+                    [&](std::string_view, const std::string&) -> ProductPrecision { return precision; }},
                    7, 1);
   tape.multiply_by(multiplier);
   Layer layer;

@@ -69,7 +69,7 @@ TEST_CASE("the same bits with any number of threads, and others with another see
   TemporaryDirectory folder;
   Numbers classes = numbers(97, 9);
   for (double& x : classes) x = std::floor((x + 1) * 4.999);
-  write_npy(folder.file("x.npy"), {97, 64}, numbers(97 * 64, 8));
+  write_npy(folder.file("x.npy"), {97, 64}, numbers(6208, 8));
   write_npy(folder.file("t.npy"), {97}, classes);
   const std::string text =
       "[model]\nkind = \"cnn\"\n[data]\ninputs = \"" + folder.file("x.npy") + "\"\ntargets = \"" + folder.file("t.npy") + R"("
@@ -236,7 +236,7 @@ TEST_CASE("what is recorded begins another run, and is a trace of gradients", "[
   const ScaleResult scaled = replay({.trace = folder.file("gradients/float32-0.safetensors"), .scaler = {"static:1"}});
   REQUIRE(scaled.replays[0].steps.size() == 5);
   CHECK(scaled.replays[0].steps[1].number == 2);
-  CHECK(scaled.elements == 5 * (35 + 7 + 21 + 3));
+  CHECK(scaled.elements == std::uint64_t{5} * (35 + 7 + 21 + 3));
 }
 
 TEST_CASE("Muon trains weights of two dimensions, with torch's momentum without a word of it", "[training]") {
