@@ -8,34 +8,13 @@
 #include <utility>
 
 #include "cli/child_program.hpp"
-#include "emu/catalogue.hpp"
-#include "emu/encode.hpp"
 #include "emu/error.hpp"
-#include "tensors/write.hpp"
 
 namespace ulpscope::cli {
 namespace {
 
 /// What may stand in the words of a program.
 constexpr std::array slots{"{ref}", "{out}", "{ref_codes}", "{out_codes}"};
-
-template <class T>
-tensors::Producer<T> rounded_values(std::span<const double> values) {
-  return [values](std::uint64_t first, std::span<T> out) {
-    for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<T>(values[static_cast<std::size_t>(first) + i]);
-  };
-}
-
-void write_values(const std::string& path, const verify::RuleProblem& problem, std::span<const double> values) {
-  if (problem.out == emu::float64) return tensors::write_npy(path, problem.shape, rounded_values<double>(values));
-  tensors::write_npy(path, problem.shape, rounded_values<float>(values));
-}
-
-void write_codes(const std::string& path, const verify::RuleProblem& problem, std::span<const double> values) {
-  tensors::write_npy_codes(path, problem.shape, problem.out, [&](std::uint64_t first, std::span<emu::Code> out) {
-    for (std::size_t i = 0; i < out.size(); ++i) out[i] = emu::encode(problem.out, values[static_cast<std::size_t>(first) + i]);
-  });
-}
 
 /// One program and its files, for one product.
 class ProgramJudge {
@@ -58,8 +37,8 @@ class ProgramJudge {
 
  private:
   void write(const std::string& values_in, const std::string& codes_in, std::span<const double> values) const {
-    if (program_.names(values_in)) write_values(files_.at(values_in), problem_, values);
-    if (program_.names(codes_in)) write_codes(files_.at(codes_in), problem_, values);
+    if (program_.names(values_in)) write_values(files_.at(values_in), problem_.shape, problem_.out, values);
+    if (program_.names(codes_in)) write_codes(files_.at(codes_in), problem_.shape, problem_.out, values);
   }
 
   ChildProgram program_;

@@ -7,8 +7,10 @@
 
 #include <algorithm>
 
+#include "emu/bulk.hpp"
 #include "emu/error.hpp"
 #include "reports/render.hpp"
+#include "tensors/write.hpp"
 
 namespace ulpscope::cli {
 namespace {
@@ -18,7 +20,27 @@ void fill(std::string& word, const std::string& slot, const std::string& path) {
     word.replace(at, slot.size(), path);
 }
 
+template <class T>
+tensors::Producer<T> as_type(std::span<const double> values) {
+  return [values](std::uint64_t first, std::span<T> out) {
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<T>(values[static_cast<std::size_t>(first) + i]);
+  };
+}
+
 }  // namespace
+
+void write_values(const std::string& path, const std::vector<std::uint64_t>& shape, emu::Format format,
+                  std::span<const double> values) {
+  if (emu::fits_float(format)) return tensors::write_npy(path, shape, as_type<float>(values));
+  tensors::write_npy(path, shape, as_type<double>(values));
+}
+
+void write_codes(const std::string& path, const std::vector<std::uint64_t>& shape, emu::Format format,
+                 std::span<const double> values) {
+  tensors::write_npy_codes(path, shape, format, [&](std::uint64_t first, std::span<emu::Code> out) {
+    emu::encode(format, values.subspan(static_cast<std::size_t>(first), out.size()), out);
+  });
+}
 
 bool ChildProgram::names(std::string_view slot) const {
   return std::any_of(words.begin(), words.end(), [&](const std::string& word) { return word.find(slot) != std::string::npos; });

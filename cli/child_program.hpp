@@ -2,12 +2,15 @@
 // A program of the user's that is given files in its words: `./check {ref} {out}`.
 #pragma once
 
+#include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "cli/scratch_folder.hpp"
+#include "emu/format.hpp"
 #include "verify/child_process.hpp"
 
 namespace ulpscope::cli {
@@ -27,6 +30,13 @@ struct ChildProgram {
   /// How it ended, and the last line that it printed; `accepted`: what else there would be to say of an exit code.
   std::string how_it_ended(const verify::ChildEnd& end, const std::string& accepted) const;
 };
+
+/// What programs are given: an .npy of `values`, which are numbers of `format`, as float32, or float64 where they want it.
+void write_values(const std::string& path, const std::vector<std::uint64_t>& shape, emu::Format format,
+                  std::span<const double> values);
+/// The same as codes, unsigned integers.
+void write_codes(const std::string& path, const std::vector<std::uint64_t>& shape, emu::Format format,
+                 std::span<const double> values);
 
 /// Splits `./check --strict {ref} {out}` at blanks; quotes, single or double, keep what is inside together and nothing else has
 /// a meaning: no shell reads it. `said` begins errors. @throws ulpscope::Error where a quote is open or there is no word.

@@ -11,7 +11,6 @@
 #include "emu/error.hpp"
 #include "emu/suggestions.hpp"
 #include "products/operand.hpp"
-#include "tensors/write.hpp"
 
 namespace ulpscope::cli {
 namespace {
@@ -129,9 +128,10 @@ class InputFiles {
         values = values.subspan(static_cast<std::size_t>(part.first) * length, static_cast<std::size_t>(part.count) * length);
         shape.front() = part.count;
       }
-      if (program_.names("{" + role + "}")) files["{" + role + "}"] = put(role + ".npy", shape, one.format, values, false);
-      if (program_.names("{" + role + "_codes}"))
-        files["{" + role + "_codes}"] = put(role + "_codes.npy", shape, one.format, values, true);
+      for (const auto& [name, write] : {std::pair(role, &write_values), std::pair(role + "_codes", &write_codes)}) {
+        const std::string slot = "{" + name + "}";
+        if (program_.names(slot)) write(files[slot] = folder_.file(name + ".npy"), shape, one.format, values);
+      }
     }
     return files;
   }
@@ -142,25 +142,6 @@ class InputFiles {
     emu::Format format;
     std::vector<double> values;
   };
-
-  std::string put(const std::string& name, const std::vector<std::uint64_t>& shape, emu::Format format,
-                  std::span<const double> values, bool as_codes) const {
-    const std::string path = folder_.file(name);
-    if (as_codes) {
-      tensors::write_npy_codes(path, shape, format, [&](std::uint64_t first, std::span<emu::Code> out) {
-        emu::encode(format, values.subspan(static_cast<std::size_t>(first), out.size()), out);
-      });
-    } else if (emu::fits_float(format)) {
-      tensors::write_npy(path, shape, tensors::Producer<float>([&](std::uint64_t first, std::span<float> out) {
-                           std::copy_n(values.begin() + static_cast<std::ptrdiff_t>(first), out.size(), out.begin());
-                         }));
-    } else {
-      tensors::write_npy(path, shape, tensors::Producer<double>([&](std::uint64_t first, std::span<double> out) {
-                           std::copy_n(values.begin() + static_cast<std::ptrdiff_t>(first), out.size(), out.begin());
-                         }));
-    }
-    return path;
-  }
 
   const ChildProgram& program_;
   const ScratchFolder& folder_;

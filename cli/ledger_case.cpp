@@ -9,7 +9,6 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
-#include <sstream>
 
 #include "cli/output.hpp"
 #include "emu/bulk.hpp"
@@ -115,13 +114,6 @@ void check_roles(const verify::LedgerEntry& recorded, const GivenAgain& given) {
       throw Error("input " + role + " (" + words + "): the case has " + (known.empty() ? "none" : known));
 }
 
-std::vector<std::string> split(const std::string& text) {
-  std::vector<std::string> words;
-  std::istringstream stream(text);
-  for (std::string word; std::getline(stream, word, ',');) words.push_back(word);
-  return words;
-}
-
 /// Sets the request that was recorded, of the inputs and outputs that are given now.
 void set_request(requests::Fields fields, const verify::LedgerEntry& recorded, const GivenAgain& given) {
   std::map<std::string, std::vector<std::string>> words;
@@ -129,7 +121,7 @@ void set_request(requests::Fields fields, const verify::LedgerEntry& recorded, c
     const std::string name = verify::field_name(option);
     const requests::Field* const field = fields.find(name);
     if (field == nullptr) throw Error("--" + option + ": there is no such option");
-    words[name] = field->is_list() ? split(value) : std::vector<std::string>{value};
+    words[name] = verify::words_in(*field, value);
   }
   const verify::CheckOperation& operation = verify::find_check_operation(recorded.operation);
   for (const LedgerTensor& input : recorded.inputs) {

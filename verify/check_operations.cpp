@@ -3,6 +3,7 @@
 #include "verify/check_operations.hpp"
 
 #include <algorithm>
+#include <sstream>
 #include <type_traits>
 
 #include "emu/error.hpp"
@@ -78,6 +79,14 @@ const std::vector<CheckOperation>& check_operations() {
       {"generated", "a case of `ulpscope generate matmul` whose kind says more than a bound: cancellation, order, ...",
        make<GeneratedRequest>}};
   return all;
+}
+
+std::vector<std::string> words_in(const requests::Field& field, const std::string& text) {
+  if (!field.is_list()) return {text};
+  std::vector<std::string> words;
+  std::istringstream stream(text);
+  for (std::string word; std::getline(stream, word, ',');) words.push_back(word);
+  return words;
 }
 
 const CheckOperation& find_check_operation(std::string_view name) {

@@ -40,6 +40,9 @@ struct CheckOperation {
   std::pair<std::string, std::string> field_of(const std::string& role, const std::string& word) const;
 };
 
+/// The words of a field that one text stands for: those of a list have commas between them.
+std::vector<std::string> words_in(const requests::Field& field, const std::string& text);
+
 /// In the order in which help lists them.
 const std::vector<CheckOperation>& check_operations();
 

@@ -3,7 +3,6 @@
 // files.
 #include <deque>
 #include <memory>
-#include <sstream>
 #include <utility>
 
 #include "emu/error.hpp"
@@ -24,14 +23,6 @@ tensors::Tensor tensor_of(const CheckTensor& given) {
   if (given.integers.empty()) return check_tensor(given.role, given.values, shape, given.format);
   if (!given.values.empty()) throw Error(given.role + ": has values and integers; give one of them");
   return check_tensor(given.role, given.integers, shape);
-}
-
-std::vector<std::string> words_of(const requests::Field& field, const std::string& value) {
-  if (!field.is_list()) return {value};
-  std::vector<std::string> words;
-  std::istringstream stream(value);
-  for (std::string word; std::getline(stream, word, ',');) words.push_back(word);
-  return words;
 }
 
 /// The request of a check, with the tensors that its words name.
@@ -85,7 +76,7 @@ class OperationRequestOf {
         throw Error(operation_.name + " has no option '" + name +
                     "'; nearest: " + emu::comma_separated(emu::closest_words(name, known)));
       }
-      field->set(words_of(*field, value));
+      field->set(words_in(*field, value));
     }
   }
 
