@@ -3,11 +3,14 @@
 // Opt in: it includes nlohmann-json.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "emu/error.hpp"
@@ -83,6 +86,18 @@ Json parse_json(std::string_view text) {
   detail::JsonCheck check;
   nlohmann::json::sax_parse(text, &check);
   return Json::parse(text, nullptr, false);
+}
+
+/// A whole number within T's range: the library would make one of truth values, fractions and what is far too large as well.
+/// @throws BadJson
+template <std::integral T, class Json>
+T whole_number(const Json& value) {
+  if (value.is_number_unsigned()) {
+    if (const auto x = value.template get<std::uint64_t>(); std::in_range<T>(x)) return static_cast<T>(x);
+  } else if (value.is_number_integer()) {
+    if (const auto x = value.template get<std::int64_t>(); std::in_range<T>(x)) return static_cast<T>(x);
+  }
+  throw BadJson("holds what is no whole number, or too large a one");
 }
 
 }  // namespace ulpscope::emu

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <bit>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <string_view>
 #include <system_error>
 
 #include "emu/error.hpp"
+#include "emu/json_input.hpp"
 #include "files/new_file.hpp"
 #include "files/read_file.hpp"
 #include "reports/build_info.hpp"
@@ -32,10 +32,18 @@ Json json_of(const Cell& cell) {
   return {{"d", std::bit_cast<std::uint64_t>(std::get<double>(cell))}};
 }
 
+/// One of an enumeration whose last is known.
+template <class Enum>
+Enum one_up_to(Enum last, const Json& json) {
+  const auto number = emu::whole_number<std::uint8_t>(json);
+  if (number > static_cast<std::uint8_t>(last)) throw Error("a number that names nothing");
+  return static_cast<Enum>(number);
+}
+
 Cell cell_of(const Json& json) {
   if (json.contains("t")) return json.at("t").get<std::string>();
-  if (json.contains("i")) return json.at("i").get<std::int64_t>();
-  return std::bit_cast<double>(json.at("d").get<std::uint64_t>());
+  if (json.contains("i")) return emu::whole_number<std::int64_t>(json.at("i"));
+  return std::bit_cast<double>(emu::whole_number<std::uint64_t>(json.at("d")));
 }
 
 Json json_of(const Table& table) {
@@ -75,7 +83,7 @@ Finding finding_of(const Json& json) {
           .value = cell_of(json.at("value")),
           .threshold = cell_of(json.at("threshold")),
           .source = json.at("source").get<std::string>(),
-          .severity = static_cast<reports::Severity>(json.at("severity").get<int>()),
+          .severity = one_up_to(reports::Severity::bad, json.at("severity")),
           .sentence = json.at("sentence").get<std::string>()};
 }
 
@@ -93,14 +101,13 @@ std::string to_json(const studies::StudyResult& result) {
 }
 
 std::optional<studies::StudyResult> result_of_json(const std::string& text) {
-  const Json json = Json::parse(text, nullptr, false);
-  if (!json.is_object()) return std::nullopt;
   try {
+    const Json json = emu::parse_json(text);
     studies::StudyResult result;
     for (const Json& table : json.at("tables")) result.tables.push_back(table_of(table));
     for (const Json& finding : json.at("findings")) result.findings.push_back(finding_of(finding));
     result.remarks = json.at("remarks").get<std::vector<std::string>>();
-    result.outcome = static_cast<studies::StudyOutcome>(json.at("outcome").get<int>());
+    result.outcome = one_up_to(studies::StudyOutcome::vacuous, json.at("outcome"));
     return result;
   } catch (const std::exception&) {  // another program's file, or a damaged one: the cell is computed again
     return std::nullopt;

@@ -28,6 +28,8 @@ struct Malformed {
   std::string what;
 };
 
+std::uint64_t count_of(const Json& json) { return emu::whole_number<std::uint64_t>(json); }
+
 Json json_number(double x) {
   std::array<char, 64> text;
   const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), x, std::chars_format::hex);
@@ -100,16 +102,16 @@ Json json_sums(const ErrorSums& of) {
 
 ErrorSums sums_of(const Json& json) {
   ErrorSums all;
-  all.counts = json.at("counts").get<decltype(all.counts)>();
-  all.nonzero = json.at("nonzero").get<std::uint64_t>();
-  all.lost = json.at("lost").at(0).get<std::uint64_t>(), all.lost_when_saturating = json.at("lost").at(1).get<std::uint64_t>();
+  for (std::size_t i = 0; i < all.counts.size(); ++i) all.counts[i] = count_of(json.at("counts").at(i));
+  all.nonzero = count_of(json.at("nonzero"));
+  all.lost = count_of(json.at("lost").at(0)), all.lost_when_saturating = count_of(json.at("lost").at(1));
   const Json &most = json.at("max"), &sum = json.at("sum"), &of_squares = json.at("squares");
   all.max_abs = number_of(most.at(0)), all.max_rel = number_of(most.at(1)), all.max_ulp = number_of(most.at(2));
   all.sum_abs = number_of(sum.at(0)), all.sum_signed = number_of(sum.at(1)), all.sum_rel = number_of(sum.at(2));
   all.input = squares_of(of_squares.at(0)), all.error = squares_of(of_squares.at(1));
   all.saturating_error = squares_of(of_squares.at(2));
-  all.largest = {number_of(json.at("largest").at(0)), json.at("largest").at(1).get<std::uint64_t>()};
-  all.smallest = {number_of(json.at("smallest").at(0)), json.at("smallest").at(1).get<std::uint64_t>()};
+  all.largest = {number_of(json.at("largest").at(0)), count_of(json.at("largest").at(1))};
+  all.smallest = {number_of(json.at("smallest").at(0)), count_of(json.at("smallest").at(1))};
   return all;
 }
 
@@ -136,7 +138,7 @@ PartialSums partial_of(const Json& json) {
   std::vector<ChunkSums> chunks;
   for (const Json& chunk : json.at("chunks")) {
     constexpr int most_level = 47;  // of 2^63 elements
-    chunks.push_back({chunk.at("first").get<std::uint64_t>(), chunk.at("level").get<int>(), sums_of(chunk.at("sums"))});
+    chunks.push_back({count_of(chunk.at("first")), emu::whole_number<int>(chunk.at("level")), sums_of(chunk.at("sums"))});
     if (chunks.back().level < 0 || chunks.back().level > most_level) throw Malformed{"a level of chunks is out of range"};
   }
   return PartialSums(chunks);
@@ -151,10 +153,10 @@ Json json_exponents(const ExponentCounts& of) {
 
 ExponentCounts exponents_of(const Json& json) {
   ExponentCounts all;
-  for (const Json& pair : json.at("counts")) all.counts.at(pair.at(0).get<std::size_t>()) = pair.at(1).get<std::uint64_t>();
-  all.zeros = json.at("zeros").get<std::uint64_t>();
-  all.infinite = json.at("infinite").get<std::uint64_t>();
-  all.nan = json.at("nan").get<std::uint64_t>();
+  for (const Json& pair : json.at("counts")) all.counts.at(count_of(pair.at(0))) = count_of(pair.at(1));
+  all.zeros = count_of(json.at("zeros"));
+  all.infinite = count_of(json.at("infinite"));
+  all.nan = count_of(json.at("nan"));
   return all;
 }
 
@@ -170,13 +172,13 @@ tensors::Tensor tensor_of(const Json& json) {
   tensors::Tensor of{.label = json.at("label").get<std::string>(),
                      .name = json.at("name").get<std::string>(),
                      .dtype = {json.at("dtype").get<std::string>(), std::nullopt},
-                     .shape = json.at("shape").get<std::vector<std::uint64_t>>(),
+                     .shape = {},
                      .source = nullptr};
   if (const std::string format = json.at("format").get<std::string>(); !format.empty())
     of.dtype.format = requests::parse_format_or_integer(format);
   std::uint64_t count = 1;
-  for (const std::uint64_t extent : of.shape)
-    if (__builtin_mul_overflow(count, extent, &count)) throw Malformed{"a shape is too large"};
+  for (const Json& extent : json.at("shape"))
+    if (__builtin_mul_overflow(count, of.shape.emplace_back(count_of(extent)), &count)) throw Malformed{"a shape is too large"};
   return of;
 }
 
@@ -211,12 +213,11 @@ PartFile read_part(const Json& json) {
                 .tensors = {},
                 .ranges = {},
                 .parts = {}};
-  if (json.at("stochastic_rounding").get<int>() != emu::rounding_bits_version)
+  if (emu::whole_number<int>(json.at("stochastic_rounding")) != emu::rounding_bits_version)
     throw Malformed{"has random words by another rule than this program's"};
   for (const Json& of : json.at("tensors")) {
     part.tensors.push_back(tensor_of(of));
-    const std::uint64_t count = part.tensors.back().count(), first = of.at("first").get<std::uint64_t>(),
-                        size = of.at("count").get<std::uint64_t>();
+    const std::uint64_t count = part.tensors.back().count(), first = count_of(of.at("first")), size = count_of(of.at("count"));
     if (first > count || size > count - first || first % chunk_elements != 0)
       throw Malformed{"has elements that are not there"};
     part.ranges.push_back({first, size});

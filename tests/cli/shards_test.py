@@ -182,6 +182,10 @@ class Shards(unittest.TestCase):
             other = json.loads(text)
             other["tensors"][0]["part"]["census"] = sums
             self.assertIn("has not the sums of " + other["tensors"][0]["label"], refused(json.dumps(other)))
+        for number in (0.5, True, 2**70, -1, "1"):  # which a library of JSON would make a count of, or could not
+            other = json.loads(text)
+            other["tensors"][0]["first"] = number
+            self.assertIn("holds what is no whole number, or too large a one", refused(json.dumps(other)))
         drawn = random.Random(5)
 
         def paths(value, so_far=()):
@@ -288,6 +292,8 @@ recipes = ["float32"]
         whole = json.loads(place.read_text())
         for broken, says in ((whole | {"version": "0"}, "is of version 0"), (whole | {"commit": "0"}, "is of version"), (whole | {"cells": 1}, "is no part"),
                              (whole | {"cells": {"a": 1}}, "has a cell that is no result: a"), (whole | {"text": 3}, "is no part"),
+                             *((whole | {"cells": {"a": next(iter(whole["cells"].values())) | {"outcome": number}}}, "has a cell that is no result: a")
+                               for number in (3, -1, 0.5, True)),
                              (whole | {"ulpscope": "part of something"}, "is no part")):
             place.write_text(json.dumps(broken, indent=1))
             self.assertIn(says, self.refused("merge", "p/0", "p/1", "-o", "R"))
