@@ -2,9 +2,9 @@
 // Takes the text of a PTX instruction apart.
 #include "tests/gpu/fake_cuda/instruction_text.hpp"
 
+#include <boost/regex.hpp>
 #include <cstring>
 #include <map>
-#include <regex>
 #include <sstream>
 #include <stdexcept>
 #include <vector>
@@ -68,9 +68,9 @@ Meaning read(const std::string& text) {
   Meaning meaning;
   take_kind(words, meaning);
   std::size_t i = 0;
-  static const std::regex shape("m([0-9]{1,6})n([0-9]{1,6})k([0-9]{1,6})");
-  std::smatch numbers;
-  while (i < words.size() && !std::regex_match(words[i], numbers, shape)) ++i;
+  static const boost::regex shape("m([0-9]{1,6})n([0-9]{1,6})k([0-9]{1,6})");
+  boost::smatch numbers;
+  while (i < words.size() && !boost::regex_match(words[i], numbers, shape)) ++i;
   if (i < words.size()) meaning.m = std::stoi(numbers[1]), meaning.n = std::stoi(numbers[2]), meaning.k = std::stoi(numbers[3]);
   std::vector<std::string> types;
   for (++i; i < words.size(); ++i)
