@@ -36,8 +36,9 @@ struct Commands {
   std::string matmul, verify;
 };
 
-Commands commands(const GenerateMatmulWords& words, const verify::CaseRequest& request, const CaseDirectory& directory,
-                  bool with_c) {
+Commands commands(const GenerateMatmulWords& words, const verify::CaseRequest& request, const verify::MatmulCase& made,
+                  const std::vector<verify::EngineOutcome>& outcomes, const CaseDirectory& directory) {
+  const bool with_c = !made.c.empty();
   std::string operands = directory.input("a") + " " + directory.input("b");
   if (with_c) operands += " " + directory.input("c");
   std::string formats = " --in " + in_words(request) + " --acc " + emu::format_name(request.accumulator) + " --out " +
@@ -47,7 +48,11 @@ Commands commands(const GenerateMatmulWords& words, const verify::CaseRequest& r
     if (with_c) formats += "," + emu::format_name(request.accumulator);
   }
   std::string check = "ulpscope verify matmul " + operands + " --output YOURS.npy" + formats;
-  if (verify::is_judged_by_kind(verify::find_case_kind(words.request.kind))) {
+  // Of an engine that rounds more than its accumulator would, the bits are known; its bound may allow zeros.
+  const bool by_kind = verify::is_judged_by_kind(verify::find_case_kind(words.request.kind), made);
+  const bool by_engine = outcomes.size() == 1 && outcomes.front().differing != 0 && (made.any_order_is_exact || !by_kind);
+  if (by_engine) check += " --engine " + outcomes.front().engine + " --against engine";
+  if (by_kind && !by_engine) {
     verify::GeneratedRequest generated{.made = words.request, .sums = {}, .output = {}};
     generated.output.output = "YOURS.npy";
     // What the case was made for, as resolved, since another command has no --engine to say it.
@@ -152,7 +157,7 @@ void generate_matmul(const GenerateMatmulWords& words) {
 
   std::string text = summary(kind, request, made, outcomes) + "\nwrote";
   for (const std::string& name : directory.file_names()) text += " " + name;
-  const Commands use = commands(words, request, directory, !made.c.empty());
+  const Commands use = commands(words, request, made, outcomes, directory);
   print(text + " case.json\n" + use.matmul + "\n" + use.verify + "\n");
 }
 

@@ -18,7 +18,7 @@ struct BaselineVerdict {
   /// number.
   double ratio() const;
   /// Fails where the ratio is above `at_most`, or where the kernel is not finite in more elements than it should be; a baseline
-  /// that is itself not finite where it should be says nothing.
+  /// that is itself not finite where it should be says nothing, nor does one against which zeros would pass.
   Outcome outcome() const;
   /// The outcome in words, with both errors.
   std::string sentence() const;
@@ -28,7 +28,8 @@ struct BaselineVerdict {
 BaselineVerdict verify_against_baseline(const Expectation& expectation, const tensors::Tensor& output,
                                         const tensors::Tensor& baseline, const VerdictOptions& options, double at_most);
 
-/// The columns of verify.csv for the kernel and the baseline; the first column says which is which.
+/// The columns of verify.csv for the kernel and the baseline; the first column says which is which. `verdict` is the kernel's
+/// by this comparison, and the baseline has none.
 reports::Table baseline_table(const BaselineVerdict& verdict);
 
 }  // namespace ulpscope::verify

@@ -67,6 +67,7 @@ void MatmulRequest::describe(requests::Fields& fields) {
       .as_value("E");
   fields.add("acc_rounding", acc_rounding, "of additions without an engine: nearest_even or toward_zero").as_value("R").shown();
   fields.at("acc").help += "; int32: exact sums of integers";
+  fields.at("out").help = "format of D, rounded to nearest even (default: that of its file)";
   fields.add("acc_overflow", acc_overflow, "what sums in int32 do beyond its range").as_value("wrap|saturate").shown();
   fields.add("reduction_order", reduction_order, "of the parts of --split-k, against an engine")
       .as_value("ascending|any")

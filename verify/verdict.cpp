@@ -81,6 +81,7 @@ class Judge {
       // What is rounded right counts by its own error of half an ulp or less; what float64 cannot tell from right as right.
       element.error_ulp = times_power_of_two(error, -spacing);
       element.of_bound = std::fabs(error) / (element.allowed + times_power_of_two(0.5, spacing));
+      if (!is_wrong(element.standing)) element.of_bound = std::min(element.of_bound, 1.0);  // some are admitted beyond it
       ++part.finite;
       part.signed_ulp += element.error_ulp;
       part.abs_ulp += std::fabs(element.error_ulp);

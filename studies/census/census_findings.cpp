@@ -82,9 +82,9 @@ reports::Finding finding_of(const std::string& tensor, const Advice& advice) {
           .value = static_cast<std::int64_t>(lost),
           .threshold = std::int64_t{0},
           .source = "chosen: a loss scale should lose no element to zero or overflow",
-          .severity = lost == 0                 ? Severity::good
-                      : advice.overflowing == 0 ? Severity::warning
-                                                : Severity::bad,
+          .severity = lost == 0                                          ? Severity::good
+                      : advice.overflowing == 0 && lost < advice.nonzero ? Severity::warning
+                                                                         : Severity::bad,
           .sentence = sentence(tensor, advice)};
 }
 

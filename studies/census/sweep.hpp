@@ -48,7 +48,9 @@ struct Advice {
   emu::Format format;              ///< the format
   std::optional<int> first, last;  ///< scales without overflow and with the least lost to zero; none if all overflow
   int use_log2 = 0;                ///< fewest overflows, then fewest zeros, then fewest subnormals, then nearest to 2^0
+  int largest_tried = 0;           ///< log2 of the largest scale of the sweep
   std::uint64_t count = 0, lost_to_zero = 0, overflowing = 0;  ///< at `use_log2`
+  std::uint64_t nonzero = 0;                                   ///< finite elements that are not zero
   std::uint64_t worst_index = 0;  ///< the element farthest outside the format's normal range, or nearest its end
   double worst_value = 0;         ///< its magnitude
   bool worst_is_large = false;    ///< it is the largest, not the smallest

@@ -38,7 +38,10 @@ Advice advise_format(const std::vector<const SweepRow*>& rows) {
   Advice advice{};
   advice.format = best.format;
   advice.use_log2 = best.log2_scale;
+  advice.largest_tried = rows.front()->log2_scale;
+  for (const SweepRow* row : rows) advice.largest_tried = std::max(advice.largest_tried, row->log2_scale);
   advice.count = best.sums.count();
+  advice.nonzero = best.sums.nonzero;
   advice.lost_to_zero = best.sums.of(Outcome::to_zero);
   advice.overflowing = best.sums.of(Outcome::overflow);
   if (advice.overflowing == 0)
@@ -91,9 +94,13 @@ std::string percent(double share) { return digits(100 * share, 3) + "%"; }
 
 std::string sentence(const std::string& tensor, const Advice& advice) {
   std::string text = tensor + " in " + emu::format_name(advice.format) + ": ";
-  if (advice.first) {
-    text += advice.first == advice.last ? "scale " + power(*advice.first) + " loses"
-                                        : "scales " + power(*advice.first) + " to " + power(*advice.last) + " lose";
+  if (advice.nonzero == 0) return text + "no finite element but zeros: no scale is better than another.";
+  if (advice.lost_to_zero == advice.nonzero) {
+    text += "every scale tried loses all elements to zero, or overflows; give larger ones (--log2-scale)";
+  } else if (advice.first) {
+    const std::string end = advice.last == advice.largest_tried ? ", the largest tried," : "";
+    text += advice.first == advice.last ? "scale " + power(*advice.first) + end + " loses"
+                                        : "scales " + power(*advice.first) + " to " + power(*advice.last) + end + " lose";
     text += " nothing to overflow and " +
             (advice.lost_to_zero == 0 ? std::string("nothing") : percent(advice.lost_to_zero, advice.count)) +
             " to zero; use " + power(advice.use_log2);

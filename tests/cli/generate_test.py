@@ -88,6 +88,31 @@ class Generate(unittest.TestCase):
                 code, shown, err = run(*shlex.split(line.replace("YOURS.npy", output))[1:], "--text", cwd=self.path)
                 self.assertEqual(code, expected, (kind, output, shown, err))
 
+    def test_where_any_order_is_exact_one_rounding_is_right(self):
+        exact = []
+        for kind in KINDS:
+            out = self.generate("matmul", kind, "--m", "8", "--n", "9", "--k", "32", "--in", "bf16", "--out", "bf16", "-o", kind)
+            if not json.loads((self.path / kind / "case.json").read_text())["any_order_is_exact"] or kind == "signed_zero":
+                continue
+            exact.append(kind)
+            lines = [x for x in out.splitlines() if x.startswith("ulpscope ")]
+            self.assertEqual(run(*shlex.split(lines[0].replace("--out bfloat16", "--out float32").split(" --against")[0])[1:], "-o", "sums.npy",
+                                 cwd=self.path)[0], 0)
+            for rounding, expected in (("nearest_even", 0), ("toward_zero", 1), ("nearest_away", 1)):
+                self.assertEqual(run("cast", "sums.npy", "--to", "bf16", "--rounding", rounding, "-o", "d.npy", cwd=self.path)[0], 0)
+                is_other = (self.path / "d.npy").read_bytes() != (self.path / kind / "expected.npy").read_bytes()
+                judged = shlex.split(lines[1].replace("YOURS.npy", "d.npy"))[1:]
+                self.assertEqual(run(*judged, cwd=self.path)[0], expected if kind == "ties" else int(is_other), (kind, rounding))
+                if rounding == "toward_zero":
+                    self.assertEqual(run(*judged, "--out-rounding", rounding, cwd=self.path)[0], 0, kind)
+        self.assertTrue({"ties", "permutation"} <= set(exact), exact)
+
+    def test_an_engine_of_fewer_bits_is_judged_by_its_bits(self):
+        out = self.generate("matmul", "alignment", "--m", "8", "--n", "8", "--k", "64", "--in", "e4m3", "--engine", "sm_90", "-o", "case")
+        line = next(x for x in out.splitlines() if x.startswith("ulpscope verify "))
+        for output, expected in (("engine-sm_90", 0), ("expected", 1)):
+            self.assertEqual(run(*shlex.split(line.replace("YOURS.npy", f"case/{output}.npy"))[1:], cwd=self.path)[0], expected, (output, line))
+
     def test_expected_is_what_the_exact_product_is(self):
         for kind in KINDS:
             words = ["--m", "5", "--n", "4", "--k", "50", "--in", "float32", "--out", "bf16"]

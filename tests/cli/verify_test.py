@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`ulpscope verify matmul` as a kernel's CI calls it. usage: verify_test.py PROGRAM"""
+import csv
 import json
 import os
 import pathlib
@@ -67,7 +68,20 @@ class Verify(unittest.TestCase):
         coarse, fine = self.product("coarse.npy", "--engine", "sm_80"), self.product("fine.npy", "--engine", "exact")
         self.assertEqual(self.verify(fine, "--against", coarse).returncode, 0)
         self.assertEqual(self.verify(coarse, "--against", fine).returncode, 1)
-        self.assertEqual(self.verify(coarse, "--against", fine, "--at-most", "1e9").returncode, 0)
+        self.assertEqual(self.verify(coarse, "--against", fine, "--at-most", "1e4").returncode, 0)
+        verdicts = [[row["verdict"] for row in csv.DictReader(self.verify(*words, "--csv").stdout.splitlines())]
+                    for words in ((fine, "--against", coarse), (coarse, "--against", fine))]
+        self.assertEqual(verdicts, [["pass", ""], ["fail", ""]])
+
+    def test_a_baseline_against_which_zeros_would_pass_says_nothing(self):
+        fine = self.product("fine.npy", "--engine", "exact")
+        zero, other = (self.product(f"{a}.npy", "--engine", "exact", "--alpha", a) for a in ("0", "-1"))
+        for output, baseline in ((zero, zero), (zero, other), (fine, other)):
+            done = self.verify(output, "--against", baseline, "--text")
+            self.assertEqual(done.returncode, 3)
+            self.assertIn("VACUOUS: an output of zeros would pass: relative Frobenius error", done.stdout)
+        self.assertEqual(self.verify(other, "--against", zero).returncode, 1)
+        self.assertEqual(self.verify(fine, "--against", fine, "--at-most", "1e15").returncode, 3)
 
     def test_the_same_bytes_with_any_number_of_threads(self):
         output = self.product("d.npy", "--engine", "sm_90")

@@ -4,7 +4,9 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -54,6 +56,24 @@ TEST_CASE("advice takes the scale that loses least without overflow", "[studies]
   CHECK(studies::sentence("g", advice) ==
         "g in float16: scale 2^15 loses nothing to overflow and 2.44% to zero; use 2^15; worst placed is element 40, the "
         "smallest at 9.095e-13.");
+}
+
+TEST_CASE("advice recommends no scale where none helps, and says where the sweep ended", "[studies]") {
+  const auto said = [](const std::vector<float>& values, studies::ScaleRange range) {
+    return studies::sentence("g", studies::advise(sweep_of(values, emu::fp16, range)).front());
+  };
+  CHECK(
+      said({1e-30F, -1e-20F}, {-10, 24, 1}) ==
+      "g in float16: every scale tried loses all elements to zero, or overflows; give larger ones (--log2-scale); worst placed "
+      "is element 0, the smallest at 1e-30.");
+  for (const float x : {0.0F, std::numeric_limits<float>::quiet_NaN()})
+    CHECK(said({x, x}, {-10, 24, 1}) == "g in float16: no finite element but zeros: no scale is better than another.");
+  CHECK_THAT(said({0x1p-20F}, {0, 24, 1}),
+             Catch::Matchers::StartsWith("g in float16: scales 2^0 to 2^24, the largest tried, lose nothing"));
+  CHECK_THAT(said({0x1p-20F}, {0, 40, 1}), Catch::Matchers::StartsWith("g in float16: scales 2^0 to 2^35 lose nothing"));
+  CHECK_THAT(said({0x1p-44F, 0x1p-60F}, {0, 24, 1}),
+             Catch::Matchers::StartsWith(
+                 "g in float16: scales 2^20 to 2^24, the largest tried, lose nothing to overflow and 50% to zero"));
 }
 
 TEST_CASE("advice says so when every scale overflows", "[studies]") {

@@ -5,6 +5,7 @@
 #include <array>
 #include <utility>
 
+#include "emu/math.hpp"
 #include "verify/audit/audit_trials.hpp"
 
 namespace ulpscope::verify {
@@ -79,6 +80,8 @@ Fate AuditedMutant::fate(std::size_t rule) const {
   if (!verdicts[rule].broken.empty()) return Fate::broken;
   return verdicts[rule].passes ? Fate::lived : Fate::killed;
 }
+
+double FalseAlarms::most_where_none() const { return -emu::expm1(emu::log(0.05) / static_cast<double>(trials)); }
 
 std::vector<const AuditedMutant*> AuditResult::required_that_live(std::size_t rule) const {
   std::vector<const AuditedMutant*> living;

@@ -63,9 +63,10 @@ struct FalseAlarms {
   /// Computations; those that were rejected; those on which the rule gave no verdict.
   std::size_t trials = 0, alarms = 0, broken = 0;
   std::string first = {};  ///< the first that was rejected: engine, split, promotion, order of K
-  /// Upper end of the 95 % interval of the rate where there were none: 3 / trials ("rule of three", Hanley and
-  /// Lippman-Hand, JAMA 249 (1983), 1743).
-  double most_where_none() const { return 3.0 / static_cast<double>(trials); }
+  /// Upper end of the 95 % interval of the rate where there were none: the rate p with (1 - p)^trials = 5 %, of which 3 /
+  /// trials
+  /// ("rule of three", Hanley and Lippman-Hand, JAMA 249 (1983), 1743) is the limit for many.
+  double most_where_none() const;
 };
 
 /// What an audit found.

@@ -2,6 +2,8 @@
 // Sentences of an audit.
 #include "verify/audit/audit_text.hpp"
 
+#include <fmt/format.h>
+
 #include "emu/error.hpp"
 #include "emu/names.hpp"
 #include "reports/render.hpp"
@@ -24,7 +26,7 @@ std::string of_right_outputs(const AuditResult& result, std::size_t rule) {
   if (alarms.trials == 0) return text + ".\n";
   text += "; rejects " + std::to_string(alarms.alarms) + " of " + std::to_string(alarms.trials) +
           " correct computations in other orders";
-  if (alarms.alarms == 0) text += " (rate below " + reports::shortest(alarms.most_where_none()) + " at 95 % confidence)";
+  if (alarms.alarms == 0) text += fmt::format(" (rate below {:.2g} at 95 % confidence)", alarms.most_where_none());
   if (alarms.alarms != 0) text += ", the first: " + alarms.first;
   if (alarms.broken != 0) text += ", gives no verdict on " + std::to_string(alarms.broken);
   return text + ".\n";

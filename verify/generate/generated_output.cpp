@@ -123,12 +123,55 @@ class PartialOverflow final : public GeneratedExpectation {
   bool every_row_;
 };
 
+/// What only the exact sum of the products tells.
+class ExactProducts : public GeneratedExpectation {
+ public:
+  using GeneratedExpectation::GeneratedExpectation;
+  Precise precise(std::uint64_t index) const final {
+    emu::ExactSum sum = sum_of(terms(index));
+    const double high = sum.value(), rounded = sum.rounded(out()).value;
+    if (std::isfinite(high)) sum.subtract(high);
+    return {high, std::isfinite(high) ? sum.value() : 0, rounded};
+  }
+
+ protected:
+  /// Products of two float32 are doubles.
+  std::vector<double> terms(std::uint64_t index) const {
+    const auto row = static_cast<std::size_t>(row_of(index)), column = static_cast<std::size_t>(column_of(index));
+    std::vector<double> products(request().k);
+    for (std::size_t k = 0; k < products.size(); ++k)
+      products[k] =
+          static_cast<double>(made().a[row * request().k + k]) * static_cast<double>(made().b[k * request().n + column]);
+    return products;
+  }
+  static emu::ExactSum sum_of(std::span<const double> products) {
+    emu::ExactSum sum;
+    for (const double product : products) sum.add(product);
+    return sum;
+  }
+};
+
+/// Where no partial sum needs rounding, whatever the order, there is one rounding in a product: the last.
+class RoundedOnce final : public ExactProducts {
+ public:
+  using ExactProducts::ExactProducts;
+  std::string bound() const override {
+    return "the exact product, rounded once: no partial sum needs rounding, whatever the order of additions";
+  }
+  void expect(std::uint64_t first, std::span<Expected> elements) const override {
+    for (Expected& element : elements) {
+      const double value = sum_of(terms(first++)).value();
+      element = {.value = value, .radius = std::isfinite(value) ? std::abs(value) * 0x1p-52 : 0, .magnitude = std::abs(value)};
+    }
+  }
+};
+
 /// Sums that cancel, with random roundings: half an ulp of each partial sum, none of which is greater than the sum of the terms
 /// of one sign. That is worth something where the bound for any roundings allows zeros.
-class Cancelling final : public GeneratedExpectation {
+class Cancelling final : public ExactProducts {
  public:
   Cancelling(const CaseRequest& request, MatmulCase made, emu::Format promised, double false_alarm)
-      : GeneratedExpectation(request, std::move(made)),
+      : ExactProducts(request, std::move(made)),
         arithmetic_{.format = promised},
         lambda_(deviations(static_cast<double>(request.m * request.n), false_alarm)),
         false_alarm_(false_alarm) {}
@@ -139,57 +182,41 @@ class Cancelling final : public GeneratedExpectation {
   void expect(std::uint64_t first, std::span<Expected> elements) const override {
     for (Expected& element : elements) {
       std::vector<double> products = terms(first++);
-      emu::ExactSum sum;
       double size = 0, own = 0;
       for (const double term : products) {
-        sum.add(term);
         const double rounded = emu::round_to(arithmetic_.format, term).value - term;
         size += std::abs(term), own += rounded * rounded;
       }
-      const double value = sum.value();
+      const double value = sum_of(products).value();
       const double off = lambda_ * emu::hypotenuse(random_sum_error(arithmetic_, products, TermScale::own), std::sqrt(own));
       element = within(value, std::abs(value) * 0x1p-52, off + static_cast<double>(request().k) * underflow(arithmetic_.format),
                        size);
     }
   }
-  Precise precise(std::uint64_t index) const override {
-    emu::ExactSum sum;
-    for (const double term : terms(index)) sum.add(term);
-    const double high = sum.value(), rounded = sum.rounded(out()).value;
-    sum.subtract(high);
-    return {high, sum.value(), rounded};
-  }
 
  private:
-  /// Products of two float32 are doubles.
-  std::vector<double> terms(std::uint64_t index) const {
-    const auto row = static_cast<std::size_t>(row_of(index)), column = static_cast<std::size_t>(column_of(index));
-    std::vector<double> out(request().k);
-    for (std::size_t k = 0; k < out.size(); ++k)
-      out[k] = static_cast<double>(made().a[row * request().k + k]) * static_cast<double>(made().b[k * request().n + column]);
-    return out;
-  }
-
   KernelArithmetic arithmetic_;
   double lambda_, false_alarm_;
 };
 
 }  // namespace
 
-bool is_judged_by_kind(const CaseKind& kind) {
-  return kind.name == "signed_zero" || kind.name == "order" || kind.name == "overflow_partial" || kind.name == "cancellation";
+bool is_judged_by_kind(const CaseKind& kind, const MatmulCase& made) {
+  return made.any_order_is_exact || kind.name == "signed_zero" || kind.name == "order" || kind.name == "overflow_partial" ||
+         kind.name == "cancellation";
 }
 
 std::unique_ptr<Expectation> expect_generated(const CaseKind& kind, const CaseRequest& request, emu::Format promised,
                                               double false_alarm) {
-  if (!is_judged_by_kind(kind))
-    throw Error(std::string(kind.name) + ": is judged by `ulpscope verify matmul`, which `ulpscope generate` prints");
   if (!(false_alarm > 0 && false_alarm < 1)) throw Error("--false-alarm: a probability between 0 and 1, e.g. 1e-6");
   MatmulCase made = generate_case(kind, request);
   if (kind.name == "signed_zero") return std::make_unique<SignedZeros>(request, std::move(made));
   if (kind.name == "order") return std::make_unique<AnyOrder>(request, std::move(made));
   if (kind.name == "overflow_partial") return std::make_unique<PartialOverflow>(request, std::move(made), promised);
-  return std::make_unique<Cancelling>(request, std::move(made), promised, false_alarm);
+  if (kind.name == "cancellation") return std::make_unique<Cancelling>(request, std::move(made), promised, false_alarm);
+  if (made.any_order_is_exact) return std::make_unique<RoundedOnce>(request, std::move(made));
+  throw Error(std::string(kind.name) +
+              ": is judged by `ulpscope verify matmul`, which `ulpscope generate` prints, where partial sums need rounding");
 }
 
 }  // namespace ulpscope::verify

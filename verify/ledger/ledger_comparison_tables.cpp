@@ -43,7 +43,8 @@ std::string same_sentence(const CaseComparison& c) {
   if (c.beyond()) text += ", and " + judged(c);
   if (c.after->verdict == "vacuous") text += "; whether it is right cannot be told";
   if (!same_figures(*c.before, *c.after))
-    text += "; its figures are not those recorded: another version of ulpscope, or a ledger changed by hand";
+    text += std::string("; its figures are not those recorded: another version of ulpscope, a ledger changed by hand") +
+            (c.changes.empty() ? "" : ", or what is named below");
   return text;
 }
 

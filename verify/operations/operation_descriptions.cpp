@@ -27,6 +27,8 @@ void OperationRequest::describe_input(requests::Fields& fields) {
 void OperationRequest::describe_output(requests::Fields& fields) {
   fields.add("out", out, "the output's format (default: that of its file)").as_value("F");
   output.describe(fields);
+  fields.at("against").as_value("exact|FILE").help = "exact: a bound derived from the inputs; FILE: no worse than that output";
+  fields.at("false_alarm").help = "of softmax, layer_norm and rms_norm: " + fields.at("false_alarm").help;
 }
 
 void ArithmeticRequest::describe_sums(requests::Fields& fields) {
