@@ -6,8 +6,6 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <memory>
 
 #include "cli/output.hpp"
@@ -15,6 +13,7 @@
 #include "emu/catalogue.hpp"
 #include "emu/error.hpp"
 #include "emu/names.hpp"
+#include "files/read_file.hpp"
 #include "reports/sha256.hpp"
 #include "verify/further_output.hpp"
 #include "verify/verdict.hpp"
@@ -184,11 +183,7 @@ JudgedCase judged_case(const verify::ResolvedCheck& check, const verify::MatmulR
 std::string read_text(const std::string& path, const std::string& advice) {
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored)) throw Error(path + ": no such file; " + advice);
-  if (std::filesystem::is_directory(path, ignored)) throw Error(path + ": is a folder");
-  std::ifstream file(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file) throw Error(path + ": cannot be read");
-  return text;
+  return files::read_file(path, files::most_of_values);
 }
 
 LedgerTensor digest(std::string role, std::string words, emu::Format format, const tensors::Tensor& tensor) {

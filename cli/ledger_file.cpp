@@ -86,7 +86,7 @@ std::vector<LedgerEntry> read_ledger(const std::string& path) {
   if (const auto own = files::own_file(path)) return verify::parse_ledger(*own, path);
   std::error_code ignored;
   if (!fs::exists(path, ignored)) throw Error(path + ": no such file; `ulpscope ledger record` begins a ledger");
-  return verify::parse_ledger(files::read_file(path), path);
+  return verify::parse_ledger(files::read_file(path, files::most_of_values), path);
 }
 
 bool record_entry(const std::string& path, const LedgerEntry& entry, const std::vector<tensors::Tensor>& outputs, Keep keep) {

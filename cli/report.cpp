@@ -11,6 +11,7 @@
 #include "cli/rows.hpp"
 #include "cli/scratch_folder.hpp"
 #include "emu/error.hpp"
+#include "files/confinement.hpp"
 #include "reports/compare/compare.hpp"
 #include "reports/directory.hpp"
 
@@ -20,6 +21,7 @@ namespace {
 struct ReportCheck {
   CommonOptions common;
   std::string directory;
+  bool allow_programs = false;
 };
 
 struct ReportDiff {
@@ -28,19 +30,37 @@ struct ReportDiff {
   double absolute = 0, relative = 0;
 };
 
+/// Options that name files beside the report.
+Arguments without_other_files(const Arguments& arguments) {
+  Arguments words;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const bool names_one = arguments[i] == "--junit" || arguments[i] == "--save";
+    const bool is_one = arguments[i].starts_with("--junit=") || arguments[i].starts_with("--save=");
+    if (names_one) ++i;
+    if (!names_one && !is_one) words.push_back(arguments[i]);
+  }
+  return words;
+}
+
+/// The manifest may be anyone's: its command writes nothing but the report, and starts nothing without being allowed to.
 int check(const ReportCheck& asked, const RunProgram& run_program) {
   const reports::Manifest manifest = reports::read_manifest(asked.directory);
-  if (manifest.arguments.empty() || manifest.arguments.front() == "report")
-    throw Error(asked.directory + ": its manifest does not say how it was made");
+  const Arguments arguments = without_other_files(manifest.arguments);
+  if (arguments.empty()) throw Error(asked.directory + ": its manifest does not say how it was made");
+  if (reports::WriteElsewhere::present() != nullptr)
+    throw Error(asked.directory + ": its manifest checks a report, and makes none");
   const ScratchFolder scratch;
   const std::string again = scratch.file("report");
   {
     const reports::WriteElsewhere elsewhere({.from = asked.directory, .to = again});
-    run_program(manifest.arguments);
+    const files::Confinement confined({.whose = asked.directory + ": the command of its manifest",
+                                       .programs = asked.allow_programs,
+                                       .writing_below = scratch.file("")});
+    run_program(arguments);
   }
   std::error_code ignored;
   if (!std::filesystem::exists(again + "/manifest.json", ignored))
-    throw Error(asked.directory + ": `" + command_line(manifest.arguments) + "` writes no report now");
+    throw Error(asked.directory + ": `" + command_line(arguments) + "` writes no report now");
   const reports::Table table = reports::compare_with_again(asked.directory, again);
   print(table, asked.common, 1);
   const bool same = std::all_of(table.rows.begin(), table.rows.end(),
@@ -66,6 +86,8 @@ void add_report(Command& app, const RunProgram& run_program, int& exit_code) {
       "check", "runs the manifest's command again and compares every file byte by byte; exit code 1 where one differs");
   of_check.add_option("DIR", checked->directory, "the folder of a report; run this where the report was made, for its inputs")
       ->required();
+  of_check.add_flag("--allow-programs", checked->allow_programs,
+                    "let the command start programs and load libraries that it names");
   checked->common.add_output(of_check);
   of_check.footer("Example: ulpscope census normal:0,1:1000 -o out\n         ulpscope report check out");
   of_check.callback([checked, run_program, &exit_code] { exit_code = check(*checked, run_program); });

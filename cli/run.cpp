@@ -16,6 +16,7 @@
 #include "cli/study_report.hpp"
 #include "emu/error.hpp"
 #include "emu/visible.hpp"
+#include "files/confinement.hpp"
 #include "reports/build_info.hpp"
 #include "reports/directory.hpp"
 #include "requests/toml.hpp"
@@ -31,7 +32,7 @@ struct Run {
   CommonOptions common;
   std::string study, directory, shard;
   std::vector<std::string> only;
-  bool list = false, dry_run = false, resume = false;
+  bool list = false, dry_run = false, resume = false, allow_programs = false;
 };
 
 reports::Table built_in_table() {
@@ -109,9 +110,11 @@ int run_all(const Run& run, const Arguments& arguments) {
   // Made again, a report is made of the study file that it holds: the one it was made of may be another now.
   const auto* const again = reports::WriteElsewhere::present();
   const study_files::StudyText study = study_files::open_study(again == nullptr ? run.study : again->from + "/study.toml");
+  const files::Confinement confined({.whose = study.name, .programs = run.allow_programs});
   const std::vector<study_files::PlannedStudy> planned =
       study_files::plan(requests::parse_toml(study.text, study.name), run.only);
   if (run.dry_run) return forecast(run, planned);
+  if (!run.allow_programs) study_files::refuse_programs(planned);
   if (const std::optional<PartPlace> place = part_place(run.shard, run.directory))
     return run_part(run, *place, study, planned, arguments);
   if (run.directory.empty()) throw Error("-o DIR is missing: the report's folder");
@@ -143,6 +146,7 @@ void add_run_options(Command& command, Run& run) {
           "run the I-th of N parts of the cells, I from 0, and write them to -o PART for `ulpscope merge`; auto: the place "
           "that Slurm, Open MPI or PMI gives, in a folder of PART")
       ->type_name("I/N");
+  command.add_flag("--allow-programs", run.allow_programs, "let studies start programs and load libraries that the file names");
   command.add_flag("--dry-run", run.dry_run, "print the studies, their cells, and about how long they take");
   command.add_flag("--list", run.list, "print the built-in studies");
   run.common.add_threads(command);
@@ -153,10 +157,10 @@ void add_run_options(Command& command, Run& run) {
 
 int write_study_report(const std::string& directory, const std::vector<study_files::StudyOutput>& outputs,
                        const study_files::ReportSource& source) {
+  study_files::write_report(directory, outputs, source);
   for (const study_files::StudyOutput& output : outputs)
     for (const std::string& line : output.remarks) remark(emu::visible(line));
   if (reports::WriteElsewhere::present() == nullptr) tell(study_files::findings_of(outputs));
-  study_files::write_report(directory, outputs, source);
   remark_report(directory);
   return exit_code_of(study_files::outcome_of(outputs));
 }

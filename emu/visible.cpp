@@ -41,7 +41,14 @@ constexpr bool acts(char32_t c) {
   const bool is_directional =
       c == 0x61c || c == 0x200e || c == 0x200f || (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
   const bool is_separator = c == 0x2028 || c == 0x2029;
-  return is_control || is_directional || is_separator;
+  const bool is_none_of_xml = c == 0xfffe || c == 0xffff;  // XML 1.0, production 2
+  return is_control || is_directional || is_separator || is_none_of_xml;
+}
+
+/// What GitHub's runner skips before a command: .NET's Char.IsWhiteSpace, but for what acts.
+constexpr bool is_blank(char32_t c) {
+  return c == ' ' || c == '\t' || c == 0xa0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200a) || c == 0x202f || c == 0x205f ||
+         c == 0x3000;
 }
 
 std::string escape(char kind, std::uint32_t value, int digits) {
@@ -84,7 +91,7 @@ bool is_utf8(std::string_view text) {
 }
 
 bool is_command_line(std::string_view line) {
-  line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
+  while (!line.empty() && is_blank(first_of(line).point)) line.remove_prefix(first_of(line).bytes);
   return line.starts_with("::");
 }
 

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "emu/error.hpp"
+#include "files/confinement.hpp"
 
 namespace ulpscope::files {
 
@@ -48,6 +49,7 @@ bool FileLock::take(const std::string& what) {
   const std::string path = folder_.path_of(name_);
   const Kind kind = folder_.kind(name_);
   if (kind != Kind::none && kind != Kind::file) throw Error(path + ": is " + words_of(kind) + ", and no lock");
+  check_may_write(path);
   for (;;) {
     Descriptor file(::openat(folder_.descriptor(), name_.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600));
     if (!file.is_open()) throw Error(what + ": cannot be written: " + path + ": " + std::strerror(errno));

@@ -11,6 +11,7 @@
 #include <filesystem>
 
 #include "emu/error.hpp"
+#include "files/confinement.hpp"
 
 namespace ulpscope::files {
 namespace {
@@ -86,6 +87,7 @@ NewFolder::NewFolder(const std::string& path) {
     part /= name;
     struct stat found {};
     if (name.empty() || (::stat(part.c_str(), &found) == 0 && S_ISDIR(found.st_mode))) continue;
+    check_may_write(part.string());
     is_new_ = ::mkdir(part.c_str(), 0777) == 0;
     if (is_new_) {
       made_.push_back(part.string());

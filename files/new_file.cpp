@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "emu/error.hpp"
+#include "files/confinement.hpp"
 
 namespace ulpscope::files {
 namespace {
@@ -75,6 +76,7 @@ NewFile::NewFile(const std::string& path)
     return;
   }
   if (name_.empty() || name_ == "." || name_ == "..") fail("it is a directory");
+  check_may_write(path_);
   const Kind former = folder_.kind(name_);
   if (former == Kind::link || former == Kind::device || former == Kind::pipe)
     write_to_what_is_there();
@@ -83,6 +85,7 @@ NewFile::NewFile(const std::string& path)
 }
 
 NewFile::NewFile(const Folder& folder, const std::string& name) : path_(folder.path_of(name)), name_(name), folder_(folder) {
+  check_may_write(path_);
   begin(folder_.kind(name_));
 }
 

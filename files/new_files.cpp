@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "emu/error.hpp"
+#include "files/confinement.hpp"
 
 namespace ulpscope::files {
 
@@ -24,23 +25,28 @@ NewFiles::~NewFiles() {
 
 NewFiles::Place NewFiles::place_of(const std::string& name) {
   const std::size_t slash = name.rfind('/');
+  const std::string last = name.substr(slash + 1);  // all of it without one
+  if (last.empty() || last == "." || last == "..")
+    throw Error(folder_.path_of(name) + ": cannot be written: is no name of a file");
   if (slash == std::string::npos) return {folder_, name};
   const std::string path = name.substr(0, slash);
   auto found = folders_.find(path);
   if (found == folders_.end()) {
     const Place folder = place_of(path);
+    check_may_write(folder.folder.path_of(folder.name));
     if (::mkdirat(folder.folder.descriptor(), folder.name.c_str(), 0777) == 0)
       made_.push_back(path);
     else if (errno != EEXIST)
       throw Error(folder.folder.path_of(folder.name) + ": cannot be made: " + std::strerror(errno));
     found = folders_.emplace(path, Folder(folder.folder, folder.name)).first;
   }
-  return {found->second, name.substr(slash + 1)};
+  return {found->second, last};
 }
 
 NewFile& NewFiles::add(const std::string& name) {
   if (!added_.empty()) added_.back().file.finish();
   const Place place = place_of(name);
+  if (!names_.insert(name).second) throw Error(place.folder.path_of(place.name) + ": would be written twice");
   return added_.emplace_back(place, NewFile(place.folder, place.name)).file;
 }
 

@@ -26,7 +26,7 @@ class NewFiles {
   ~NewFiles();
 
   /// A file to be written, `NAME` or `FOLDER/NAME`, where the folder is made, and those above it. The one before is done.
-  /// @throws ulpscope::Error
+  /// @throws ulpscope::Error, also for a name that leads out of the folder, and for one that was added before
   NewFile& add(const std::string& name);
   /// A file of the folder that goes when the new ones take their names, and its own folder with the last in it.
   void supersede(const std::string& name);
@@ -57,6 +57,7 @@ class NewFiles {
 
   Folder folder_;
   std::map<std::string, Folder> folders_;
+  std::set<std::string> names_;    ///< of added_
   std::vector<std::string> made_;  ///< folders in this one that were not there before
   std::set<std::string> left_;     ///< and those that may be empty now
   std::deque<Added> added_;

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "files/read_file.hpp"
-
 namespace ulpscope::files {
 
 std::optional<std::string_view> own_file(const std::string& path) {
@@ -17,9 +15,9 @@ std::optional<std::string_view> own_file(const std::string& path) {
   return found->bytes;
 }
 
-std::string read_file_or_own(const std::string& path) {
+std::string read_file_or_own(const std::string& path, std::size_t most) {
   if (const auto own = own_file(path)) return std::string(*own);
-  return read_file(path);
+  return read_file(path, most);
 }
 
 }  // namespace ulpscope::files

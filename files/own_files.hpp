@@ -3,10 +3,13 @@
 // wherever it is started.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "files/read_file.hpp"
 
 namespace ulpscope::files {
 
@@ -23,6 +26,6 @@ const std::vector<OwnFile>& own_files();
 std::optional<std::string_view> own_file(const std::string& path);
 
 /// What is at the path: of an own file, or by read_file(). @throws ulpscope::Error
-std::string read_file_or_own(const std::string& path);
+std::string read_file_or_own(const std::string& path, std::size_t most = most_text);
 
 }  // namespace ulpscope::files

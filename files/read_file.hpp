@@ -26,7 +26,11 @@ OpenFile open_file(const Folder& folder, const std::string& name);
 std::size_t read_some(const OpenFile& file, char* to, std::size_t size, const std::string& path);
 /// All of them. @throws ulpscope::Error also where there are more than `most`
 std::string read_whole(const OpenFile& file, const std::string& path, std::size_t most = std::numeric_limits<std::size_t>::max());
+/// Bytes read at most of a text that becomes values in memory (TOML, ledgers, manifests), which are some thirty times as long.
+inline constexpr std::size_t most_of_values = std::size_t{1} << 26;
+/// Bytes read at most of any other text.
+inline constexpr std::size_t most_text = std::size_t{1} << 30;
 /// open_file() and read_whole().
-std::string read_file(const std::string& path, std::size_t most = std::numeric_limits<std::size_t>::max());
+std::string read_file(const std::string& path, std::size_t most = most_text);
 
 }  // namespace ulpscope::files

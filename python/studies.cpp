@@ -70,11 +70,12 @@ nb::object run(const std::string& name, const Values& values, const nb::object& 
 /// Runs a study file, a built-in one or a path, and writes its report as `ulpscope run` does: the same bytes. Gives each
 /// study's name and what it came to. @throws ulpscope::Error
 nb::list run_file(const std::string& word, const std::string& directory, const std::vector<std::string>& only, bool resume,
-                  const nb::object& shown) {
+                  bool allow_programs, const nb::object& shown) {
   std::vector<study_files::StudyOutput> outputs;
   work_apart(shown, [&](const Told& told) {
     const study_files::StudyText study = study_files::open_study(word);
     const auto planned = study_files::plan(requests::parse_toml(study.text, study.name), only);
+    if (!allow_programs) study_files::refuse_programs(planned);
     using Existing = study_files::CellStore::Existing;
     study_files::CellStore store(reports::report_folder(directory), resume ? Existing::resume : Existing::refuse);
     study_files::forecast(planned, &store, 0);
@@ -121,7 +122,7 @@ void add_requests(nb::module_& m) {
   m.def("kinds", &kinds);
   m.def("run", &run, nb::arg("kind"), nb::arg("values"), nb::arg("shown").none());
   m.def("run_file", &run_file, nb::arg("study"), nb::arg("directory"), nb::arg("only"), nb::arg("resume"),
-        nb::arg("shown").none());
+        nb::arg("allow_programs"), nb::arg("shown").none());
   m.def("words", &words);
 }
 

@@ -203,7 +203,7 @@ Recipe open_recipe(const std::string& word) {
 }
 
 std::string recipe_text(const std::string& word) {
-  if (is_file(word)) return files::read_file(word);
+  if (is_file(word)) return files::read_file(word, files::most_of_values);
   std::vector<std::string> names;
   for (const requests::BuiltInFile& preset : recipe_presets()) {
     if (preset.name == word) return std::string(preset.text);

@@ -20,8 +20,6 @@ using files::Folder;
 using files::FolderEntry;
 using Hashes = std::multimap<std::string, std::string>;
 
-constexpr std::size_t most_manifest_bytes = std::size_t{1} << 26;
-
 /// What a manifest lists; nothing where it is none of ours.
 Hashes listed_in(const std::string& bytes) {
   using nlohmann::json;
@@ -69,8 +67,7 @@ class Owner {
 
  private:
   void read_manifest(const std::string& name) {
-    Hashes hashes =
-        listed_in(files::read_whole(files::open_file(folder_, name), folder_.path_of(name), most_manifest_bytes));
+    Hashes hashes = listed_in(files::read_whole(files::open_file(folder_, name), folder_.path_of(name), files::most_of_values));
     if (!hashes.empty() && name == listed_.manifest) files_.insert(name);
     hashes_.merge(hashes);
   }

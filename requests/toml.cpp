@@ -29,12 +29,12 @@
 #include <charconv>
 #include <cmath>
 #include <iterator>
-#include <sstream>
 #include <type_traits>
 
 #include "emu/error.hpp"
 #include "emu/names.hpp"
 #include "emu/suggestions.hpp"
+#include "emu/visible.hpp"
 #include "files/read_file.hpp"
 
 namespace ulpscope::requests {
@@ -118,10 +118,19 @@ std::string word_of(const Field& field, const TomlValue& value) {
       value.value);
 }
 
+/// As toml++ writes it where that is a literal string on one line; of its others not all come back.
 std::string quoted(const std::string& text) {
-  std::ostringstream out;
-  out << toml::value<std::string>(text);
-  return out.str();
+  if (text.find('\'') == text.npos && emu::visible(text) == text) return "'" + text + "'";
+  std::string out = "\"";
+  for (std::size_t i = 0, next = 0; i < text.size(); i = next) {
+    next = i + 1;
+    while (next < text.size() && (static_cast<unsigned char>(text[next]) & 0xc0U) == 0x80) ++next;  // bytes of one character
+    const std::string character = text.substr(i, next - i);
+    std::string shown = character == "\"" || character == "\\" ? "\\" + character : emu::visible(character);
+    for (std::size_t x = 0; (x = shown.find("\\x", x)) != shown.npos;) shown.replace(x, 2, "\\u00");
+    out += shown;
+  }
+  return out + "\"";
 }
 
 std::string toml_word(const Field& field, const std::string& word) {
@@ -143,10 +152,7 @@ TomlValue parse_toml(std::string_view text, const std::string& name) {
   }
 }
 
-TomlValue read_toml(const std::string& path) {
-  constexpr std::size_t most_bytes = std::size_t{1} << 26;
-  return parse_toml(files::read_file(path, most_bytes), path);
-}
+TomlValue read_toml(const std::string& path) { return parse_toml(files::read_file(path, files::most_of_values), path); }
 
 void set_from(Field& field, const TomlValue& value) {
   std::vector<std::string> words;

@@ -10,6 +10,7 @@
 
 #include "emu/error.hpp"
 #include "emu/json_input.hpp"
+#include "files/folder.hpp"
 #include "files/new_file.hpp"
 #include "files/read_file.hpp"
 #include "reports/build_info.hpp"
@@ -58,6 +59,8 @@ Json json_of(const Table& table) {
 
 Table table_of(const Json& json) {
   Table table{json.at("name").get<std::string>(), json.at("columns").get<std::vector<std::string>>(), {}};
+  constexpr std::string_view of_names = "abcdefghijklmnopqrstuvwxyz0123456789_";  // they become those of files
+  if (table.name.empty() || table.name.find_first_not_of(of_names) != std::string::npos) throw Error("a table of no name");
   for (const Json& row : json.at("rows")) {
     std::vector<Cell> cells;
     for (const Json& cell : row) cells.push_back(cell_of(cell));
@@ -105,6 +108,7 @@ std::optional<studies::StudyResult> result_of_json(const std::string& text) {
     const Json json = emu::parse_json(text);
     studies::StudyResult result;
     for (const Json& table : json.at("tables")) result.tables.push_back(table_of(table));
+    if (result.tables.empty()) throw Error("no table");
     for (const Json& finding : json.at("findings")) result.findings.push_back(finding_of(finding));
     result.remarks = json.at("remarks").get<std::vector<std::string>>();
     result.outcome = one_up_to(studies::StudyOutcome::vacuous, json.at("outcome"));
@@ -132,11 +136,15 @@ std::optional<studies::StudyResult> CellStore::find(const GridCell& cell) const 
   const std::string path = path_of(cell);
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(path, ignored)) return std::nullopt;
-  return result_of_json(files::read_file(path));
+  const files::Folder folder(path_);
+  const std::string name = digest_of(cell) + std::string(ending);
+  return result_of_json(files::read_whole(files::open_file(folder, name), path, files::most_text));
 }
 
 void CellStore::keep(const GridCell& cell, const studies::StudyResult& result) const {
-  files::write_file(path_of(cell), to_json(result));
+  files::NewFile file(files::Folder(path_), digest_of(cell) + std::string(ending));  // over no link, into no pipe
+  file.write(to_json(result));
+  file.commit();
 }
 
 void CellStore::remove() {

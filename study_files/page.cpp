@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page of a run: one section a study, findings before figures before numbers.
+#include <stdexcept>
+
+#include "emu/error.hpp"
 #include "study_files/kinds.hpp"
 #include "study_files/run.hpp"
 
@@ -23,6 +26,17 @@ Section table_section(const StudyOutput& output, const reports::Table& table) {
   return section;
 }
 
+/// Cells of a part or of a run that was ended may be anything.
+std::vector<reports::Figure> figures_of(const StudyOutput& output) {
+  const auto figures = find_kind(output.kind).figures;
+  if (figures == nullptr) return {};
+  try {
+    return figures(output.tables);
+  } catch (const std::out_of_range& missing) {
+    throw Error("study '" + output.name + "': its cells are not what such a study gives: " + missing.what());
+  }
+}
+
 Section section_of(const StudyOutput& output) {
   Section section{.id = output.name, .title = output.name};
   std::vector<reports::Finding> first = output.findings, rest;
@@ -32,12 +46,10 @@ Section section_of(const StudyOutput& output) {
   }
   section.blocks.emplace_back(reports::FindingList{std::move(first)});
   if (!output.remarks.empty()) section.blocks.emplace_back(reports::Prose{output.remarks});
-  const auto figures = find_kind(output.kind).figures;
-  if (figures != nullptr)
-    for (reports::Figure& figure : figures(output.tables)) {
-      if (!figure.name.empty()) figure.name = output.name + "_" + figure.name;
-      section.blocks.emplace_back(std::move(figure));
-    }
+  for (reports::Figure& figure : figures_of(output)) {
+    if (!figure.name.empty()) figure.name = output.name + "_" + figure.name;
+    section.blocks.emplace_back(std::move(figure));
+  }
   if (!rest.empty())
     section.sections.push_back({.id = output.name + "-findings",
                                 .title = std::to_string(rest.size()) + " more findings",

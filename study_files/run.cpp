@@ -85,6 +85,16 @@ std::string where(const PlannedStudy& study, const GridCell& cell) {
   return text + ": ";
 }
 
+void refuse_programs(const std::vector<PlannedStudy>& studies) {
+  for (const PlannedStudy& study : studies)
+    for (const GridCell& cell : study.cells) {
+      requests::Fields fields = cell.study->fields();
+      for (const char* const key : {"program", "library"})
+        if (const requests::Field* const field = fields.find(key); field != nullptr && !field->words().empty())
+          throw Error(where(study, cell) + "has a " + key + ", which no study file starts without --allow-programs");
+    }
+}
+
 std::vector<Forecast> forecast(const std::vector<PlannedStudy>& studies, const Cells* kept, int threads) {
   const double cores = threads > 0 ? threads : std::max(1U, std::thread::hardware_concurrency());
   std::vector<Forecast> all;

@@ -24,6 +24,9 @@ struct Forecast {
   double seconds = 0;                 ///< about, on as many threads as there are
 };
 
+/// @throws ulpscope::Error naming study and cell where one would start a program or load a library that the file names
+void refuse_programs(const std::vector<PlannedStudy>& studies);
+
 /// Opens all inputs, so that what is wrong with them is told before the work. @throws ulpscope::Error naming study and cell
 std::vector<Forecast> forecast(const std::vector<PlannedStudy>& studies, const Cells* kept, int threads);
 

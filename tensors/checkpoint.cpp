@@ -102,7 +102,7 @@ Checkpoint index_of(std::string_view text, const std::string& path) {
   for (const auto& [tensor, file] : index["weight_map"].items()) {
     if (!file.is_string() || !is_beside(file.get<std::string>()))
       fail("malformed index: tensor '" + tensor + "' is in no file beside the index");
-    const std::string in = (fs::path(path).parent_path() / file.get<std::string>()).string();
+    const std::string in = (fs::path(path).parent_path() / fs::path(file.get<std::string>()).lexically_normal()).string();
     checkpoint.file_of.emplace(tensor, in);
     names.insert(in);
   }

@@ -109,11 +109,15 @@ Tensor read_csv(const FileBytes& file) {
   const std::unique_ptr<csv_parser, void (*)(csv_parser*)> guard(&parser, csv_free);
   Table table;
   constexpr std::uint64_t most = 1 << 16;
+  constexpr std::size_t longest_field = std::size_t{1} << 20;  // libcsv keeps one, however long
   for (std::uint64_t at = begin; at < end && table.problem.empty(); at += most) {
     const Piece piece = file.bytes->piece(at, static_cast<std::size_t>(std::min(most, end - at)));
     const std::size_t size = piece.bytes.size();
     if (csv_parse(&parser, piece.bytes.data(), size, on_field, on_row, &table) != size && table.problem.empty())
       table.problem = "row " + std::to_string(table.row + 1) + ": " + csv_strerror(csv_error(&parser));
+    if (table.problem.empty() && csv_get_buffer_size(&parser) > longest_field)
+      table.problem =
+          "row " + std::to_string(table.row + 1) + ": a field is longer than " + std::to_string(longest_field) + " bytes";
   }
   if (table.problem.empty() && csv_fini(&parser, on_field, on_row, &table) != 0)
     table.problem = "row " + std::to_string(table.row + 1) + ": " + csv_strerror(csv_error(&parser));

@@ -5,6 +5,7 @@
 #include <memory>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "emu/catalogue.hpp"
 #include "emu/error.hpp"
@@ -161,6 +162,7 @@ class GgufReader {
     const auto type = number<std::uint32_t>();
     if (key != alignment_key) return skip_value(type, 0);
     if (type != uint32_value) fail(std::string(alignment_key) + " is no uint32");
+    if (std::exchange(has_alignment_, true)) fail(std::string(alignment_key) + " is there twice");
     alignment_ = number<std::uint32_t>();
     if (!std::has_single_bit(alignment_)) fail(std::string(alignment_key) + " is no power of two");
   }
@@ -216,6 +218,7 @@ class GgufReader {
   std::uint64_t size_;
   Cursor header_;
   std::uint64_t at_ = 0, data_begin_ = 0;
+  bool has_alignment_ = false;
   std::uint32_t alignment_ = 32;
 };
 

@@ -17,6 +17,7 @@
 #include <string_view>
 
 #include "emu/error.hpp"
+#include "files/confinement.hpp"
 #include "verify/child_keeper.hpp"
 
 namespace ulpscope::verify {
@@ -122,6 +123,9 @@ void Descriptor::close() noexcept {
 }
 
 Child::Child(const std::vector<std::string>& words, ChildPipes pipes, const std::string& log) {
+  std::string command = "the program";
+  for (const std::string& word : words) command += " " + word;
+  files::check_may_start(command);
   Descriptor in, out, life, report;
   if (pipes == ChildPipes::input_and_output) {
     make_pipe(in, input);

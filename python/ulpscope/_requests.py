@@ -193,14 +193,15 @@ def study(kind, values, progress=None):
         return Result(asked.call(lambda given: _core.run(kind, given, told)), asked.named, kind)
 
 
-def run(study, directory, only=(), resume=False, progress=None):
+def run(study, directory, only=(), resume=False, progress=None, allow_programs=False):
     """Runs a study file, a path or the name of a built-in study, and writes its report into `directory`: the bytes that
     `ulpscope run STUDY -o DIR` writes. `only`: the studies of these names; `resume`: go on where a run was ended;
-    `progress`: as study() has it, told of cells. Returns a dictionary of each study's name and Result.
+    `progress`: as study() has it, told of cells; `allow_programs`: let studies start programs and load libraries that the file
+    names. Returns a dictionary of each study's name and Result.
 
     Raises ulpscope.Error; then nothing is written but the cells that are done, from which `resume` goes on."""
     with shown(str(study), progress) as told:
-        out = _core.run_file(os.fspath(study), os.fspath(directory), [only] if isinstance(only, str) else list(only), resume, told)
+        out = _core.run_file(os.fspath(study), os.fspath(directory), [only] if isinstance(only, str) else list(only), resume, bool(allow_programs), told)
     return {name: Result(one) for name, one in out}
 
 

@@ -53,7 +53,7 @@ std::vector<Part> parts_of(const CastFileRequest& request, const tensors::Checkp
                                " is none; write one .safetensors of all"));
     parts.push_back({file, fs::path(file).lexically_relative(folder_of(checkpoint)).string(),
                      inputs_of(file, checkpoint, request.reading.options())});
-    if (parts.back().name.starts_with(".."))
+    if (*std::filesystem::path(parts.back().name).begin() == "..")
       throw Error(
           emu::visible(folder + ": the files of " + request.input + " lie in several folders; write one .safetensors of all"));
   }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "emu/error.hpp"
 #include "emu/exact_sum.hpp"
 #include "studies/census/binade_sums.hpp"
 
@@ -41,13 +42,17 @@ class WideSum {
     double significand;  ///< a whole number of at most 53 bits
     int exponent;        ///< even
   };
-  /// The sum, rounded once to nearest even.
+  /// The sum, rounded once to nearest even. @throws ulpscope::Error where exponents lie further apart than those of products of
+  /// doubles, which no census adds, but what is read of a part may
   Value value() const {
     int last = 0;
     for (const Term& term : terms_) last = &term == terms_.data() ? term.exponent : std::max(last, term.exponent);
     last &= ~1;
     emu::ExactSum sum;
-    for (const Term& term : terms_) sum.add_scaled(term.integer, term.exponent - last);
+    for (const Term& term : terms_) {
+      if (term.exponent - last < emu::ExactSum::least_exponent) throw Error("an exact sum has terms that are too far apart");
+      sum.add_scaled(term.integer, term.exponent - last);
+    }
     return {sum.value(), last};
   }
   /// The nearest double. Precondition: it is normal or zero.

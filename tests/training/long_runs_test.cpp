@@ -7,6 +7,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -97,9 +98,11 @@ TEST_CASE("a run that is interrupted goes on with the same bits", "[training]") 
 TEST_CASE("a saved run that is none is refused in one line", "[training]") {
   TemporaryDirectory folder;
   const std::string path = folder.file("run.safetensors");
-  const std::string text = layers_study(folder, "steps = 2\n");
+  const std::string text = layers_study(folder, "steps = 2\naverage = 0.9\n");
   run_of(text, "float32", {.saved = path});
-  const SavedRun good = read_saved_run(path);
+  SavedRun good = read_saved_run(path);
+  REQUIRE(good.numbers.contains("average/" + good.numbers.lower_bound("weights/")->first.substr(8)));
+  good.numbers["run"][2] = 0;  // it goes on, if only to its end
   const auto refused = [&](SavedRun run) {
     write_saved_run(path, run);
     CHECK_THROWS_AS(run_of(text, "float32", {.saved = path, .resume = true}), Error);
@@ -125,6 +128,12 @@ TEST_CASE("a saved run that is none is refused in one line", "[training]") {
       } catch (const Error&) {
       }
   }
+  for (const double count : {-1.0, 1e300, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()})
+    for (const std::size_t place : {std::size_t{0}, std::size_t{1}}) {
+      SavedRun other = good;
+      other.numbers["run"][place] = count;
+      refused(other);
+    }
   for (const auto& [name, words] : good.words) {
     SavedRun without = good;
     without.words[name] = "{]";

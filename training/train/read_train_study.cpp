@@ -287,6 +287,8 @@ void check_runs(const TrainStudy& study) {
   });
 }
 
-TrainStudy read_train_study(const std::string& path) { return parse_train_study(files::read_file_or_own(path), path); }
+TrainStudy read_train_study(const std::string& path) {
+  return parse_train_study(files::read_file_or_own(path, files::most_of_values), path);
+}
 
 }  // namespace ulpscope::training

@@ -53,7 +53,7 @@ template <class Real>
 void restore_state(const SavedRun& run, const RunState<Real>& s) {
   const std::vector<double>& numbers = run.at("run");
   if (numbers.size() != 3) throw Error("a saved run without its steps");
-  s.next_step = static_cast<std::uint64_t>(numbers[0]), s.next_random = static_cast<std::uint64_t>(numbers[1]);
+  s.next_step = whole_of(numbers[0]), s.next_random = whole_of(numbers[1]);
   s.done = numbers[2] != 0;
   for (std::size_t i = 0; i < s.weights.size(); ++i) {
     const std::string& name = s.parameters[i].name;
@@ -68,8 +68,11 @@ void restore_state(const SavedRun& run, const RunState<Real>& s) {
     state.first = sized("first/" + name, true), state.second = sized("second/" + name, true);
     state.compensation = sized("compensation/" + name, true);
     if (run.numbers.contains("average/" + name)) s.average.tensors.push_back(sized("average/" + name, false));
-    if (run.at("updates/" + name).size() == 1) state.steps = static_cast<std::uint64_t>(run.at("updates/" + name)[0]);
+    if (run.at("updates/" + name).size() == 1) state.steps = whole_of(run.at("updates/" + name)[0]);
   }
+  if (!s.average.tensors.empty() && s.average.tensors.size() != s.weights.size())
+    throw Error("averages of " + std::to_string(s.average.tensors.size()) + " parameters, not of " +
+                std::to_string(s.weights.size()));
   if (s.scaler) {
     auto state = s.scaler->state();
     for (auto& [name, values] : state) values = run.at("scaler/" + name);
@@ -82,8 +85,7 @@ void restore_state(const SavedRun& run, const RunState<Real>& s) {
     if (run.at("variance/" + name).size() != mean.size()) throw Error("variance/" + name + ": not as many as means");
     kept.statistics = {narrow<Real>(mean), narrow<Real>(run.at("variance/" + name))};
     const std::vector<double>& changes = run.at("changes/" + name);
-    if (changes.size() == 2)
-      kept.wanted = static_cast<std::uint64_t>(changes[0]), kept.lost = static_cast<std::uint64_t>(changes[1]);
+    if (changes.size() == 2) kept.wanted = whole_of(changes[0]), kept.lost = whole_of(changes[1]);
   }
 }
 

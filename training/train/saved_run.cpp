@@ -41,7 +41,7 @@ class Taken {
     if (next_ >= all_.size()) throw Error("a saved run ends too early");
     return all_[next_++];
   }
-  std::uint64_t whole() { return static_cast<std::uint64_t>(number()); }
+  std::uint64_t whole() { return whole_of(number()); }
   bool is_left() const { return next_ < all_.size(); }
 
  private:
@@ -71,7 +71,7 @@ void restore_recorded(const std::string& name, const std::vector<ParameterShape>
   all.clear();
   for (const double step : run.at(name)) {
     RecordedWeights& recorded = all.emplace_back();
-    recorded.step = static_cast<std::uint64_t>(step);
+    recorded.step = whole_of(step);
     const auto sized = [&](const std::string& entry, std::size_t i) {
       const std::vector<double>& values = run.at(entry);
       if (values.size() != count_of(parameters[i].shape))
@@ -83,6 +83,8 @@ void restore_recorded(const std::string& name, const std::vector<ParameterShape>
       recorded.values.push_back(sized(name + "/" + entry, i));
       if (run.numbers.contains(name + "/average/" + entry)) recorded.averages.push_back(sized(name + "/average/" + entry, i));
     }
+    if (!recorded.averages.empty() && recorded.averages.size() != parameters.size())
+      throw Error(name + "/average: of " + std::to_string(recorded.averages.size()) + " parameters");
     const std::string statistics = name + "/statistics/" + std::to_string(recorded.step) + "/";
     for (const auto& [entry, mean] : run.numbers) {
       constexpr std::string_view of_layer = "mean/";  // what the run itself keeps of each batch norm
@@ -114,6 +116,11 @@ void write_saved_run(const std::string& path, const SavedRun& run) {
   json words(run.words);
   words["kind"] = kind;
   tensors::write_safetensors(path, all, {.copied = {}, .metadata = words.dump()});
+}
+
+std::uint64_t whole_of(double number) {
+  if (!(number >= 0 && number <= 0x1p53)) throw Error("a saved run with a count that is none");
+  return static_cast<std::uint64_t>(number);
 }
 
 SavedRun read_saved_run(const std::string& path) {

@@ -2,6 +2,7 @@
 // A run on its way, as a .safetensors file: from it the run goes on with the same bits.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -23,6 +24,9 @@ struct SavedRun {
 void write_saved_run(const std::string& path, const SavedRun& run);
 /// @throws ulpscope::Error where the file is no saved run
 SavedRun read_saved_run(const std::string& path);
+
+/// A whole number of a run, which is below 2^53. @throws ulpscope::Error
+std::uint64_t whole_of(double number);
 
 /// What a run has come to so far, into and out of a saved one.
 ///@{

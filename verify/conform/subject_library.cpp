@@ -10,6 +10,7 @@
 #include "emu/catalogue.hpp"
 #include "emu/error.hpp"
 #include "emu/names.hpp"
+#include "files/confinement.hpp"
 #include "verify/conform/subject.hpp"
 
 namespace ulpscope::verify {
@@ -43,6 +44,7 @@ class Library final : public Subject {
     const emu::Format from = questions.inputs.format();
     if (call.signature == Signature::scalar_float && from != emu::float32 && from != emu::float64)
       throw Error("--signature scalar_float takes float or double: --from float32 or float64, not " + emu::format_name(from));
+    files::check_may_start("the library " + call.library);
     const KeptEnvironment environment;
     // A name without a slash would be looked for in the system's folders.
     handle_ = ::dlopen(std::filesystem::absolute(call.library).c_str(), RTLD_NOW | RTLD_LOCAL);

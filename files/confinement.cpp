@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// One allowance for the process, compared with what is asked for.
+#include "files/confinement.hpp"
+
+#include <filesystem>
+#include <utility>
+
+#include "emu/error.hpp"
+
+namespace ulpscope::files {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::optional<Allowed> allowed;
+
+/// Without links and `..`, whether it is there or not.
+fs::path resolved(const std::string& path) {
+  std::error_code problem;
+  fs::path whole = fs::weakly_canonical(fs::absolute(path), problem);
+  if (problem) throw Error(path + ": cannot be written: " + problem.message());
+  return whole.has_filename() ? whole : whole.parent_path();
+}
+
+bool is_in(const fs::path& folder, const fs::path& path) {
+  auto own = path.begin();
+  for (const fs::path& part : folder)
+    if (own == path.end() || *own++ != part) return false;
+  return true;
+}
+
+}  // namespace
+
+Confinement::Confinement(Allowed now) : outer_(std::move(allowed)) {
+  if (outer_) {
+    now.programs = now.programs && outer_->programs;
+    if (outer_->writing_below) now.writing_below = outer_->writing_below;
+  }
+  allowed = std::move(now);
+}
+
+Confinement::~Confinement() { allowed = std::move(outer_); }
+
+bool Confinement::is_there() { return allowed.has_value(); }
+
+void check_may_write(const std::string& path) {
+  if (!allowed || !allowed->writing_below || is_in(resolved(*allowed->writing_below), resolved(path))) return;
+  throw Error(allowed->whose + " would write " + path);
+}
+
+void check_may_start(const std::string& program) {
+  if (allowed && !allowed->programs)
+    throw Error(allowed->whose + " would start " + program + "; --allow-programs lets it, where you know what that is");
+}
+
+}  // namespace ulpscope::files

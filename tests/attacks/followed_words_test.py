@@ -1,0 +1,221 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Files whose words the program follows (manifests, study files, parts, kept cells, plans) and what they name: they start nothing, write
+nothing but what was asked for, and end nothing but themselves. usage: followed_words_test.py PROGRAM [--sanitized]"""
+import json
+import os
+import struct
+import unittest
+import unittest.mock
+import xml.etree.ElementTree
+
+import hostile_files as hostile
+from attack import Attack
+
+
+class Followed(Attack):
+    def setUp(self):
+        super().setUp()
+        self.write("victim.csv", "precious")
+        self.script("evil.sh", "touch STARTED\ncat\n")
+
+    def tearDown(self):
+        self.assertEqual((self.path / "victim.csv").read_text(), "precious")
+        self.assertFalse((self.path / "STARTED").exists())
+
+    def script(self, name, text):
+        self.write(name, "#!/bin/sh\n" + text)
+        (self.path / name).chmod(0o755)
+
+    def done(self, *words):
+        code, out, err = self.run_here(*words)
+        self.assertEqual(code, 0, err)
+        return out
+
+    def empty(self, name):
+        for path in (self.path / name).iterdir() if (self.path / name).exists() else ():
+            path.unlink()
+        if (self.path / name).exists():
+            (self.path / name).rmdir()
+
+
+class Manifests(Followed):
+    def check(self, *arguments):
+        (self.path / "R").mkdir(exist_ok=True)
+        self.write("R/manifest.json", json.dumps({"program": "ulpscope", "arguments": arguments, "files": {}}))
+        return self.refused("report", "check", "R")
+
+    def test_a_report_that_is_checked_starts_nothing(self):
+        for words in (("conform", "--program", "./evil.sh", "--from", "fp16", "--to", "e4m3"),
+                      ("conform", "--library", "./evil.so", "--symbol", "f", "--from", "fp16", "--to", "e4m3"),
+                      ("invariance", "sum", "normal:0,1:8x8", "--program", "./evil.sh {x} {out}"),
+                      ("audit", "sum", "normal:0,1:8x8", "--out", "fp16", "--rule", "program:./evil.sh {out}")):
+            self.assertRegex(self.check(*words), r"R: the command of its manifest would (start the (program|library) .*\./evil|write /tmp/)")
+
+    def test_nor_writes_beside_itself(self):
+        for words in (("cast", "normal:0,1:4", "--to", "bf16", "-o", "victim.npy"),
+                      ("cast", "normal:0,1:4", "--to", "bf16", "-o", f"{self.path}/R/../victim.npy"),
+                      ("conform", "--write-inputs", "victim.csv", "--from", "fp16", "--to", "e4m3"),
+                      ("ledger", "record", "new.ledger", "sum", "normal:0,1:4x4", "--output", "normal:0,1:4", "--case", "c")):
+            self.assertRegex(self.check(*words), r"R: the command of its manifest would write \S*(victim|ledger)\S*$")
+            self.assertEqual(sorted(path.name for path in self.path.iterdir()), ["R", "evil.sh", "victim.csv"])
+
+    def test_nor_checks_itself(self):
+        (self.path / "scratch").mkdir()
+        with unittest.mock.patch.dict(os.environ, TMPDIR=str(self.path / "scratch")):
+            for words in (("report", "check", "R"), ("--max-memory", "1G", "report", "check", "R")):
+                self.assertEqual(self.check(*words), "R: its manifest checks a report, and makes none")
+        self.assertEqual(list((self.path / "scratch").iterdir()), [])
+
+    def test_reports_of_programs_are_checked_where_that_is_allowed(self):
+        self.script("good.sh", "cat\n")
+        self.write("s.toml", '[[study]]\nkind = "conform"\nfrom = "fp16"\nto = "fp16"\nprogram = "./good.sh"\n')
+        self.done("run", "s.toml", "--allow-programs", "-o", "R")
+        self.assertIn("would start the program /bin/sh -c ./good.sh; --allow-programs", self.refused("report", "check", "R"))
+        self.done("report", "check", "R", "--allow-programs")
+        self.done("census", "normal:0,1:8", "--to", "e4m3", "-o", "C")
+        self.done("report", "check", "C")
+
+
+class StudyFiles(Followed):
+    def test_they_start_nothing_unless_that_is_allowed(self):
+        for key, value in (("program", "./evil.sh"), ("library", "./evil.so")):
+            symbol = 'symbol = "f"\n' if key == "library" else ""
+            self.write("s.toml", f'[[study]]\nkind = "conform"\nfrom = "fp16"\nto = "e4m3"\n{key} = "{value}"\n{symbol}')
+            self.assertIn(f"has a {key}, which no study file starts without --allow-programs", self.refused("run", "s.toml", "-o", "R"))
+            self.done("run", "s.toml", "--dry-run")
+        self.assertFalse((self.path / "R").exists())
+
+    def test_two_studies_with_one_table(self):
+        study = '[[study]]\nname = "{}"\nkind = "quantization"\ninputs = ["normal:0,1:64"]\nto = ["e4m3"]\n'
+        self.write("one.toml", study.format("q"))
+        self.done("run", "one.toml", "-o", "R")
+        other = next(path.stem for path in sorted((self.path / "R").glob("q_*.csv")))
+        self.write("two.toml", study.format("q") + study.format(other))
+        self.assertIn("would be written twice", self.run_here("run", "two.toml", "-o", "S")[2])
+        self.assertFalse((self.path / "S/manifest.json").exists())
+
+
+class Cells(Followed):
+    """Of parts, and of a run that was ended."""
+    def setUp(self):
+        super().setUp()
+        self.write("q.toml", '[[study]]\nkind = "quantization"\ninputs = ["normal:0,1:64"]\nto = ["e4m3", "int8"]\n')
+        self.done("run", "q.toml", "--shard", "0/1", "-o", "P")
+        self.whole = json.loads((self.path / "P/part.json").read_text())
+
+    def refused_everywhere(self, change):
+        cells = json.loads(json.dumps(self.whole["cells"]))
+        for cell in cells.values():
+            change(cell)
+        self.write("P/part.json", json.dumps(self.whole | {"cells": cells}, indent=1))
+        said = self.refused("merge", "P", "-o", "R")
+        (self.path / "R.partial").mkdir()
+        for digest, cell in cells.items():
+            self.write(f"R.partial/{digest}.json", json.dumps(cell))
+        code, _, err = self.run_here("run", "q.toml", "--resume", "-o", "R")
+        self.assertIn(code, (0, 2), err)  # 0: computed again
+        self.empty("R"), self.empty("R.partial")
+        return said
+
+    def test_names_of_tables_lead_nowhere(self):
+        for name in ("/../../victim", "../victim", "a/b", "", "..", "x\ny"):
+            self.assertIn("has a cell that is no result", self.refused_everywhere(
+                lambda cell: cell["tables"].__setitem__(1, {"name": name, "columns": ["* * * root id"], "rows": [[{"t": "x"}]]})))
+
+    def test_tables_that_a_study_does_not_give(self):
+        self.assertIn("has a cell that is no result", self.refused_everywhere(lambda cell: cell.update(tables=[])))
+        self.assertIn("its cells are not what such a study gives", self.refused_everywhere(
+            lambda cell: cell["tables"][0].update(columns=["x" + name for name in cell["tables"][0]["columns"]])))
+
+    def test_a_pipe_or_a_link_in_the_place_of_a_cell(self):
+        digest = next(iter(self.whole["cells"]))
+        for make in (os.mkfifo, lambda path: path.symlink_to("/dev/null"), lambda path: path.symlink_to("../victim.csv")):
+            (self.path / "R.partial").mkdir()
+            make(self.path / f"R.partial/{digest}.json")
+            self.assertRegex(self.refused("run", "q.toml", "--resume", "-o", "R"), f"{digest}.json: (is|cannot be written: it is) a (pipe|link)")
+            self.empty("R.partial")
+
+    def test_exact_sums_whose_terms_lie_far_apart(self):
+        self.done("census", "normal:0,1:8x8", "--to", "e4m3", "--shard", "0/1", "-o", "S")
+        whole = json.loads((self.path / "S/part.json").read_text())
+        for wide in ("8" + "0" * 600 + "1 0", "-8" + "0" * 9000 + "1 -10000"):
+            whole["tensors"][0]["part"]["census"][0]["sums"][0] = wide
+            self.write("S/part.json", json.dumps(whole))
+            self.assertIn("an exact sum has terms that are too far apart", self.refused("merge", "S", "-o", "R"))
+
+
+class Names(Followed):
+    def test_plans_give_back_every_name(self):
+        names = ["\nzz.weight", "zz.weight", "a'''b\nc", "a\n'''", "'''\n", 'q"\\', "\u202ex", "tab\t", "\x1b[0m"]
+        values = [[1 + i / 97 for i in range(64)], [1.0, 2.0] * 32]  # the latter in any format
+        data = b"".join(struct.pack("<64f", *values[i % 2]) for i in range(len(names)))
+        header = {name: {"dtype": "F32", "shape": [64], "data_offsets": [256 * i, 256 * i + 256]} for i, name in enumerate(names)}
+        self.write("m.safetensors", hostile.safetensors(header, data))
+        self.done("choose", "m.safetensors", "--to", "bf16,e2m1", "--sqnr", "40", "-o", "plan.toml")
+        self.harmless((self.path / "plan.toml").read_text())
+        self.done("cast", "m.safetensors", "--plan", "plan.toml", "-o", "c.safetensors")
+        cast = (self.path / "c.safetensors").read_bytes()
+        written = json.loads(cast[8:8 + int.from_bytes(cast[:8], "little")])
+        for i, name in enumerate(names):
+            self.assertEqual(written[name]["dtype"] == "BF16", i % 2 == 0, (name, written[name]))
+
+    def test_one_file_that_an_index_spells_in_two_ways(self):
+        (self.path / "in").mkdir()
+        header = {name: {"dtype": "F32", "shape": [4], "data_offsets": [16 * i, 16 * i + 16]} for i, name in enumerate("xy")}
+        self.write("in/m.safetensors", hostile.safetensors(header, bytes(32)))
+        for spelt in ("./m.safetensors", ".//m.safetensors", "./././m.safetensors"):
+            self.write("in/model.safetensors.index.json", json.dumps({"weight_map": {"x": "m.safetensors", "y": spelt}}))
+            self.done("cast", "in", "--to", "bf16", "-o", "out")
+            self.assertEqual(len(self.done("info", "out", "--csv").splitlines()), 3)
+
+    def test_what_no_xml_has(self):
+        self.write("f.ledger", hostile.ledger("a\uffffb\ufffec"))
+        self.run_here("ledger", "diff", "f.ledger", "f.ledger", "--junit", "j.xml")
+        case = xml.etree.ElementTree.parse(self.path / "j.xml").getroot().find(".//testcase")
+        self.assertEqual(case.get("name"), "a\\uffffb\\ufffec")
+
+    def test_commands_behind_blanks_of_unicode(self):
+        for blank in "\u00a0\u1680\u2000\u200a\u202f\u205f\u3000":
+            self.write("l.ledger", hostile.ledger(blank + "::error::pwned"))
+            for form in ("--csv", "--text"):
+                out = self.done("ledger", "show", "l.ledger", form)
+                self.assertIn("pwned", out)
+                self.harmless(out)
+
+
+class Texts(Followed):
+    def test_what_is_too_long_is_refused_before_it_is_read(self):
+        for name in ("b.ledger", "s.toml"):
+            self.write(name, "")
+            os.truncate(self.path / name, 3 << 30)
+        self.write("l.ledger", hostile.ledger("case"))
+        for words in (("ledger", "show", "b.ledger"), ("run", "s.toml", "-o", "R"), ("train", "s.toml", "-o", "R"), ("recipes", "./s.toml"),
+                      ("ledger", "check", "l.ledger", "--manifest", "b.ledger")):
+            self.assertIn("is too large: ", self.refused(*words))
+
+    def test_a_field_of_a_table_that_does_not_end(self):
+        self.write("n.csv", "")
+        os.truncate(self.path / "n.csv", 1 << 30)
+        self.assertIn("a field is longer than 1048576 bytes", self.refused("info", "n.csv", memory=300 << 20))
+
+    def test_a_list_that_is_a_pipe(self):
+        self.write("l.ledger", hostile.ledger("case"))
+        os.mkfifo(self.path / "pipe")
+        self.assertIn("pipe", self.refused("ledger", "check", "l.ledger", "--manifest", "pipe"))
+
+    def test_a_key_of_gguf_that_is_there_twice(self):
+        def pair(value):
+            key = b"general.alignment"
+            return struct.pack("<Q", len(key)) + key + struct.pack("<II", 4, value)
+        self.write("m.gguf", b"GGUF" + struct.pack("<IQQ", 3, 0, 2) + pair(32) + pair(64))
+        self.assertIn("general.alignment is there twice", self.refused("info", "m.gguf"))
+
+    def test_rows_of_an_output_beyond_all_numbers(self):
+        self.done("cast", "normal:0,1:4", "--to", "float32", "-o", "s.npy")
+        for row in (2**64 - 1, 2**64 - 4, 9):
+            outputs = [word for name in "ab" for word in ("--output", f"{name}=s.npy@{row}")]
+            self.assertIn("the result of these inputs is", self.refused("invariance", "sum", "normal:0,1:8x8", *outputs))
+
+
+unittest.main()
