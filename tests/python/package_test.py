@@ -246,6 +246,12 @@ k = 32
             us.run(self.path("bad.toml"), self.path("report"))
         with self.assertRaisesRegex(us.Error, "no_such"):
             us.run("no_such", self.path("report"))
+        self.path("starts.toml").write_text(f'[[study]]\nkind = "conform"\nfrom = "fp16"\nto = "fp16"\nprogram = "touch {self.path("STARTED")}; cat"\n')
+        with self.assertRaisesRegex(us.Error, "has a program, which no study file starts without --allow-programs"):
+            us.run(self.path("starts.toml"), self.path("started"))
+        self.assertFalse(self.path("STARTED").exists())
+        self.assertEqual(us.run(self.path("starts.toml"), self.path("started"), allow_programs=True)["conform"].outcome, "pass")
+        self.assertTrue(self.path("STARTED").exists())
         self.assertFalse(self.path("report").exists())
 
 
