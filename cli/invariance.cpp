@@ -101,7 +101,8 @@ int run(const std::string& name, const verify::InvarianceRequest<Operation>& req
   const std::vector<reports::Finding> findings = verify::invariance_findings(result);
   for (std::size_t i = 0; i < std::min(most_sentences, findings.size()); ++i) remark(emu::visible(findings[i].sentence));
   if (findings.size() > most_sentences) remark(std::to_string(findings.size() - most_sentences) + " more, all in the table");
-  if (!output.junit.empty()) files::write_file(output.junit, junit_of(resolved.check.operation, result));
+  const bool again = reports::WriteElsewhere::present() != nullptr;  // the report alone is made then
+  if (!output.junit.empty() && !again) files::write_file(output.junit, junit_of(resolved.check.operation, result));
   return exit_code_of_check(result.outcome());
 }
 

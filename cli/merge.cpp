@@ -62,7 +62,6 @@ int merge_cells(const Merge& merge, const std::vector<std::string>& names, const
   const study_files::StudyPart all = study_files::merged(std::move(parts), names);
   const std::vector<study_files::PlannedStudy> planned = study_files::plan(requests::parse_toml(all.text, all.study), all.only);
   study_files::check_complete(planned, all);
-  study_files::refuse_programs(planned);
   const std::vector<study_files::StudyOutput> outputs = study_files::run(planned, study_files::PartCells(all), {});
   std::vector<std::string> arguments = all.arguments;
   arguments.insert(arguments.end(), {"-o", merge.directory});

@@ -30,23 +30,10 @@ struct ReportDiff {
   double absolute = 0, relative = 0;
 };
 
-/// Options that name files beside the report.
-Arguments without_other_files(const Arguments& arguments) {
-  Arguments words;
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const bool names_one = arguments[i] == "--junit" || arguments[i] == "--save";
-    const bool is_one = arguments[i].starts_with("--junit=") || arguments[i].starts_with("--save=");
-    if (names_one) ++i;
-    if (!names_one && !is_one) words.push_back(arguments[i]);
-  }
-  return words;
-}
-
 /// The manifest may be anyone's: its command writes nothing but the report, and starts nothing without being allowed to.
 int check(const ReportCheck& asked, const RunProgram& run_program) {
   const reports::Manifest manifest = reports::read_manifest(asked.directory);
-  const Arguments arguments = without_other_files(manifest.arguments);
-  if (arguments.empty()) throw Error(asked.directory + ": its manifest does not say how it was made");
+  if (manifest.arguments.empty()) throw Error(asked.directory + ": its manifest does not say how it was made");
   if (reports::WriteElsewhere::present() != nullptr)
     throw Error(asked.directory + ": its manifest checks a report, and makes none");
   const ScratchFolder scratch;
@@ -56,11 +43,11 @@ int check(const ReportCheck& asked, const RunProgram& run_program) {
     const files::Confinement confined({.whose = asked.directory + ": the command of its manifest",
                                        .programs = asked.allow_programs,
                                        .writing_below = scratch.file("")});
-    run_program(arguments);
+    run_program(manifest.arguments);
   }
   std::error_code ignored;
   if (!std::filesystem::exists(again + "/manifest.json", ignored))
-    throw Error(asked.directory + ": `" + command_line(arguments) + "` writes no report now");
+    throw Error(asked.directory + ": `" + command_line(manifest.arguments) + "` writes no report now");
   const reports::Table table = reports::compare_with_again(asked.directory, again);
   print(table, asked.common, 1);
   const bool same = std::all_of(table.rows.begin(), table.rows.end(),

@@ -109,7 +109,8 @@ int run_all(const Run& run, const Arguments& arguments) {
   if (run.study.empty()) throw Error("STUDY is missing: a file, or one that `ulpscope run --list` names");
   // Made again, a report is made of the study file that it holds: the one it was made of may be another now.
   const auto* const again = reports::WriteElsewhere::present();
-  const study_files::StudyText study = study_files::open_study(again == nullptr ? run.study : again->from + "/study.toml");
+  const bool has_text = again != nullptr && run.shard.empty();  // a part's is in the part
+  const study_files::StudyText study = study_files::open_study(has_text ? again->from + "/study.toml" : run.study);
   const files::Confinement confined({.whose = study.name, .programs = run.allow_programs});
   const std::vector<study_files::PlannedStudy> planned =
       study_files::plan(requests::parse_toml(study.text, study.name), run.only);

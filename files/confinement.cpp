@@ -14,11 +14,11 @@ namespace fs = std::filesystem;
 
 std::optional<Allowed> allowed;
 
-/// Without links and `..`, whether it is there or not.
-fs::path resolved(const std::string& path) {
+/// Without links and `..`, whether it is there or not; nothing where it leads to what has no name, as a descriptor's may.
+std::optional<fs::path> resolved(const std::string& path) {
   std::error_code problem;
   fs::path whole = fs::weakly_canonical(fs::absolute(path), problem);
-  if (problem) throw Error(path + ": cannot be written: " + problem.message());
+  if (problem) return std::nullopt;
   return whole.has_filename() ? whole : whole.parent_path();
 }
 
@@ -44,7 +44,9 @@ Confinement::~Confinement() { allowed = std::move(outer_); }
 bool Confinement::is_there() { return allowed.has_value(); }
 
 void check_may_write(const std::string& path) {
-  if (!allowed || !allowed->writing_below || is_in(resolved(*allowed->writing_below), resolved(path))) return;
+  if (!allowed || !allowed->writing_below) return;
+  const std::optional<fs::path> folder = resolved(*allowed->writing_below), place = resolved(path);
+  if (folder && place && is_in(*folder, *place)) return;
   throw Error(allowed->whose + " would write " + path);
 }
 

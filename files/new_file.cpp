@@ -69,6 +69,7 @@ bool is_temporary_name(std::string_view name) noexcept {
 
 NewFile::NewFile(const std::string& path)
     : path_(path), name_(fs::path(path).filename().string()), folder_(folder_of(path)) {
+  check_may_write(path_);
   if (const int own = own_descriptor(path); own >= 0) {
     place_ = Place::target;
     file_ = Descriptor(::fcntl(own, F_DUPFD_CLOEXEC, 0));
@@ -76,7 +77,6 @@ NewFile::NewFile(const std::string& path)
     return;
   }
   if (name_.empty() || name_ == "." || name_ == "..") fail("it is a directory");
-  check_may_write(path_);
   const Kind former = folder_.kind(name_);
   if (former == Kind::link || former == Kind::device || former == Kind::pipe)
     write_to_what_is_there();

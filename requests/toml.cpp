@@ -120,6 +120,7 @@ std::string word_of(const Field& field, const TomlValue& value) {
 
 /// As toml++ writes it where that is a literal string on one line; of its others not all come back.
 std::string quoted(const std::string& text) {
+  if (!emu::is_utf8(text)) throw Error(emu::visible(text) + ": is no UTF-8, and so nothing that TOML can say");
   if (text.find('\'') == text.npos && emu::visible(text) == text) return "'" + text + "'";
   std::string out = "\"";
   for (std::size_t i = 0, next = 0; i < text.size(); i = next) {

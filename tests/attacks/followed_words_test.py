@@ -5,12 +5,13 @@ nothing but what was asked for, and end nothing but themselves. usage: followed_
 import json
 import os
 import struct
+import subprocess
 import unittest
 import unittest.mock
 import xml.etree.ElementTree
 
 import hostile_files as hostile
-from attack import Attack
+from attack import LIMIT, PROGRAM, Attack
 
 
 class Followed(Attack):
@@ -67,12 +68,34 @@ class Manifests(Followed):
                 self.assertEqual(self.check(*words), "R: its manifest checks a report, and makes none")
         self.assertEqual(list((self.path / "scratch").iterdir()), [])
 
+    def test_nor_to_what_is_open(self):
+        (self.path / "R").mkdir()
+        log = os.open(self.path / "victim.csv", os.O_WRONLY | os.O_APPEND)
+        self.addCleanup(os.close, log)
+        for place in ("/dev/stdout", "/dev/stderr", f"/dev/fd/{log}", f"/proc/self/fd/{log}", "/proc/self/fd/1"):
+            words = ["conform", "--from", "float32", "--to", "e4m3", "--range", "0x4a325b1b:0x4a325b1c", "--write-inputs", place]
+            self.write("R/manifest.json", json.dumps({"program": "ulpscope", "arguments": words, "files": {}}))
+            done = subprocess.run([PROGRAM, "report", "check", "R"], cwd=self.path, pass_fds=[log], stdin=subprocess.DEVNULL, capture_output=True, timeout=LIMIT)
+            self.assertEqual((done.returncode, done.stdout, done.stderr.decode()), (2, b"", f"ulpscope: R: the command of its manifest would write {place}\n"))
+
+    def test_reports_beside_which_something_else_was_written(self):
+        self.done("cast", "normal:0,1:8", "--to", "float32", "-o", "s.npy")
+        self.run_here("invariance", "sum", "normal:0,1:8x8", "--output", "a=s.npy", "--output", "b=s.npy", "--junit", "j.xml", "-o", "I")
+        (self.path / "j.xml").unlink()
+        self.assertNotIn("changed", self.done("report", "check", "I"))
+        self.assertFalse((self.path / "j.xml").exists())
+        self.write("q.toml", '[[study]]\nkind = "breaks"\n')
+        self.done("run", "q.toml", "--shard", "0/1", "-o", "P")
+        self.done("report", "check", "P")
+
     def test_reports_of_programs_are_checked_where_that_is_allowed(self):
         self.script("good.sh", "cat\n")
         self.write("s.toml", '[[study]]\nkind = "conform"\nfrom = "fp16"\nto = "fp16"\nprogram = "./good.sh"\n')
         self.done("run", "s.toml", "--allow-programs", "-o", "R")
         self.assertIn("would start the program /bin/sh -c ./good.sh; --allow-programs", self.refused("report", "check", "R"))
         self.done("report", "check", "R", "--allow-programs")
+        self.done("run", "s.toml", "--allow-programs", "--shard", "0/1", "-o", "P")
+        self.done("merge", "P", "-o", "M")  # nothing is started again
         self.done("census", "normal:0,1:8", "--to", "e4m3", "-o", "C")
         self.done("report", "check", "C")
 
