@@ -50,6 +50,7 @@ constexpr int least_p3109_bits = 3, most_p3109_bits = 15;
 constexpr int most_p3109_exponent_bits = 10;  // with more the least normal number is below that of double
 
 constexpr int default_bias(int exponent_bits, Specials specials) {
+  if (exponent_bits < 1) return 0;  // of integers, which are named by others
   const bool power = std::any_of(domains.begin(), domains.end(), [&](const auto& d) { return d.second == specials; });
   return (1 << (exponent_bits - 1)) - (power ? 0 : 1);
 }

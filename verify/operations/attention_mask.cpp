@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <string>
 
 #include "emu/error.hpp"
@@ -101,9 +102,9 @@ AttentionMask::AttentionMask(const std::optional<Values>& mask, const AttentionS
   const auto& extents = mask->shape;
   const std::array<std::uint64_t, 4> whole{shape.sequences.size(), shape.heads, queries, shape.key_rows};
   const std::size_t rank = extents.size();
-  for (std::size_t i = 0; i < std::min<std::size_t>(rank, 4); ++i) given[4 - rank + i] = extents[i];
+  bool fits = rank >= 1 && rank <= given.size();
+  if (fits) std::copy(extents.begin(), extents.end(), given.end() - static_cast<std::ptrdiff_t>(rank));
   if (rank == 3) given[0] = extents[0], given[1] = 1;  // a mask for each sequence
-  bool fits = rank >= 1 && rank <= 4;
   for (std::size_t i = 0; i < 4; ++i) fits = fits && (given[i] == 1 || given[i] == whole[i]);
   if (!fits)
     throw Error(
