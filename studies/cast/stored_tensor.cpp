@@ -140,8 +140,11 @@ std::vector<tensors::NamedCodes> entries_of(const StorageLayout& layout, const s
   entries.push_back({stem + std::string(layout.scale), format, scale_shape(layout, tensor.shape, rule),
                      [tensor, how, quantized, format](std::uint64_t first, std::span<emu::Code> out) {
                        const auto held = quantized->get(tensor, how);
-                       for (std::size_t i = 0; i < out.size(); ++i)
-                         out[i] = emu::round_to(format, static_cast<double>(held->scales()[first + i]), {}).code;
+                       const std::span<const float> scales = held->scales();
+                       for (std::size_t i = 0; i < out.size(); ++i) {
+                         const double scale = first + i < scales.size() ? scales[first + i] : 1;  // of rows without elements
+                         out[i] = emu::round_to(format, scale, {}).code;
+                       }
                      },
                      layout.bytes_of_scales && format == emu::float8_e8m0fnu ? bytes_dtype : ""});
   if (!two_levels) return entries;

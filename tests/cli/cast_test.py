@@ -593,6 +593,10 @@ class Diff(Folder):
                 _, out, err = self.diff("a.safetensors", "b.safetensors", "--json")
                 self.assertIn("5 tensors compared, ", err)
                 self.assertEqual(json.loads(out)["unmatched"], [])
+        data = (self.path / "b.safetensors").read_bytes()  # of int8 rows
+        size = int.from_bytes(data[:8], "little")
+        begin, end = json.loads(data[8:8 + size])["f.scale"]["data_offsets"]
+        self.assertEqual(struct.unpack("<32f", data[8 + size + begin:8 + size + end]), (1.0,) * 32)
 
     def test_of_signed_zeros_and_nans(self):
         self.write("a.safetensors", {"old": self.tensor([2], [0.0, float("nan")]), "k": self.tensor([1], [1])})
