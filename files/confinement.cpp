@@ -41,8 +41,6 @@ Confinement::Confinement(Allowed now) : outer_(std::move(allowed)) {
 
 Confinement::~Confinement() { allowed = std::move(outer_); }
 
-bool Confinement::is_there() { return allowed.has_value(); }
-
 void check_may_write(const std::string& path) {
   if (!allowed || !allowed->writing_below) return;
   const std::optional<fs::path> folder = resolved(*allowed->writing_below), place = resolved(path);

@@ -24,9 +24,6 @@ class Confinement {
   Confinement& operator=(const Confinement&) = delete;
   ~Confinement();
 
-  /// Whether one lives.
-  static bool is_there();
-
  private:
   std::optional<Allowed> outer_;
 };
