@@ -154,6 +154,8 @@ TEST_CASE("a malformed formula is refused with its column") {
   answer("y", "column 1: 'y' is no input; there are i, v, x");
   answer("silo(x)", "column 1: 'silo' is no function and no format; nearest: silu");
   answer("x < v < x", "column 7: comparisons do not follow each other: use 'and'");
+  answer("x ** neg()", "column 6: neg takes one operand");
+  answer("neg(x, axis=0)", "column 1: neg takes one operand");
   answer("exp(x, v)", "column 1: exp takes 1 operands, not 2");
   answer("sum(x, axis=2)", "column 1: axis 2 of 2x3, which has 2 dimensions");
   answer("sum(x, axes=1)", "column 13: sum has no argument axes");

@@ -260,6 +260,8 @@ class Parser {
     }
     allows_precision_ = outer;
     tokens_.expect(")");
+    if (name.word == "neg" && (name.operands.size() != 1 || !name.named.empty()))  // what `-` before a value makes has one
+      throw formula_error(name.column, "neg takes one operand");
     return name;
   }
 
