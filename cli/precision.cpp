@@ -113,15 +113,18 @@ void write_precision_report(const ReportRequest& request, const std::vector<stud
   census = studies::with_groups(std::move(census), request.groups, results.size());
   std::vector<reports::Finding> findings = studies::census_findings(results, request.scaling);
   std::vector<studies::SweepRow> sweep;
+  std::vector<studies::Advice> scales;
   if (range) sweeps = studies::with_groups(std::move(sweeps), request.groups);
   for (std::size_t i = 0; i < sweeps.size(); ++i) {
     sweep.insert(sweep.end(), sweeps[i].begin(), sweeps[i].end());
-    if (i < results.size()) continue;
-    for (const studies::Advice& advice : studies::advise(sweeps[i]))
-      findings.push_back(studies::finding_of(sweeps[i].front().tensor, advice));
+    for (studies::Advice& advice : studies::advise(sweeps[i])) {
+      if (i >= results.size()) findings.push_back(studies::finding_of(advice));
+      scales.push_back(std::move(advice));
+    }
   }
   std::vector<reports::Table> tables{studies::census_table(census, request.scaling, config.options)};
-  if (request.sweep_table) tables.push_back(studies::sweep_table(sweep, config.options));
+  if (request.sweep_table)
+    tables.push_back(studies::sweep_table(sweep, config.options)), tables.push_back(loss_scale_table(scales));
   tables.push_back(reports::findings_table(findings));
   reports::Page page = studies::census_page(results, {request.scaling, config.options});
   page.command = command_line(request.arguments);

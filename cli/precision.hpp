@@ -32,7 +32,7 @@ struct ReportRequest {
   studies::ScaleRange range;
   std::vector<studies::Group> groups;  ///< rows of the tables, beside the tensors of the page
   bool advise;       ///< sweep, and say on the page which scale to use
-  bool sweep_table;  ///< write sweep.csv as well
+  bool sweep_table;  ///< write sweep.csv and loss_scales.csv as well
 };
 
 /// What a report of these tensors measures.

@@ -125,8 +125,10 @@ std::vector<reports::Table> chosen_together(const std::vector<reports::Table>& t
 }
 
 void refuse_choice(const CommonOptions& options, const std::string& instead) {
-  if (options.where.empty() && options.sort.empty() && options.rows.empty()) return;
-  throw Error(instead + " every row; --where, --sort and --rows are for tables that are printed");
+  if (!options.where.empty() || !options.sort.empty() || !options.rows.empty())
+    throw Error(instead + " every row; --where, --sort and --rows are for tables that are printed");
+  if (options.text || options.csv || options.json)
+    throw Error(instead + " files, and prints no table: leave out --text, --csv and --json");
 }
 
 }  // namespace ulpscope::cli

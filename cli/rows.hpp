@@ -41,8 +41,8 @@ void remark_none(std::size_t rows);
 /// Of tables that are shown together: each is asked for the columns that it has, one of them must have each.
 std::vector<reports::Table> chosen_together(const std::vector<reports::Table>& tables, const CommonOptions& options);
 
-/// For what takes every row; `instead` says so, as `-o DIR: a report holds`. @throws ulpscope::Error if one of the three
-/// options is given
+/// For what writes every row to files; `instead` says so, as `-o DIR: a report holds`. @throws ulpscope::Error if one of the
+/// options is given that choose rows or say how a table is printed
 void refuse_choice(const CommonOptions& options, const std::string& instead);
 
 }  // namespace ulpscope::cli

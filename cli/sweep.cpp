@@ -24,13 +24,12 @@ struct Sweep {
   studies::SweepRequest request;
   CommonOptions common;
   std::string directory, figure, shard;
+  bool best = false;
 };
 
 std::string sentences(const std::vector<std::vector<studies::SweepRow>>& rows) {
   std::string text;
-  for (const auto& of_tensor : rows)
-    for (const studies::Advice& advice : studies::advise(of_tensor))
-      text += studies::sentence(of_tensor.front().tensor, advice) + "\n";
+  for (const studies::Advice& advice : studies::advise(rows)) text += studies::sentence(advice) + "\n";
   return text;
 }
 
@@ -46,6 +45,8 @@ void run(const Sweep& sweep, const Arguments& arguments) {
   const studies::ScaleRange range = sweep.request.range();
   const studies::CensusConfig config = sweep.request.config();
   const std::optional<PartPlace> part = part_place(sweep.shard, sweep.directory);
+  if (sweep.best && (part || !sweep.directory.empty() || !sweep.figure.empty()))
+    throw Error("--best prints a table, and -o, --shard and --svg write files; a report has it as loss_scales.csv");
   if (part) {
     if (!sweep.figure.empty()) throw Error("--shard and --svg: give one of them");
     refuse_choice(sweep.common, "--shard " + sweep.shard + ": a part holds");
@@ -70,8 +71,10 @@ void run(const Sweep& sweep, const Arguments& arguments) {
     if (tensors.size() != 1) throw Error("--svg draws one tensor; there are " + std::to_string(tensors.size()));
     return write_figure(sweep.figure, studies::sweep_table(studies::sweep(tensors.front(), range, config), config.options));
   }
-  chosen_rows(studies::sweep_table({}, config.options), sweep.common);  // a wrong column is told at once
+  // A wrong column is told at once.
+  chosen_rows(sweep.best ? studies::loss_scale_table({}) : studies::sweep_table({}, config.options), sweep.common);
   const auto rows = studies::with_groups(studies::sweep_all(tensors, range, config, progress.callback()), groups);
+  if (sweep.best) return print(studies::loss_scale_table(studies::advise(rows)), sweep.common, 3);
   if (tensors.size() > few_tensors && rendering_of(sweep.common) == Rendering::text)
     return print(
         sweep_lines(studies::with_groups(tensors, groups), rows, config.options, sweep.common) +
@@ -90,9 +93,10 @@ void add_sweep(Command& app, const Arguments& arguments, int&) {
   sweep->common.add_output(command);
   command
       .add_option("-o", sweep->directory,
-                  "write a report: census.csv, sweep.csv, findings.csv, index.html, figures, manifest.json")
+                  "write a report: census.csv, sweep.csv, loss_scales.csv, findings.csv, index.html, figures, manifest.json")
       ->type_name("DIR");
   command.add_option("--shard", sweep->shard, shard_help)->type_name("I/N");
+  command.add_flag("--best", sweep->best, "one row for each tensor and format: the scale to use, and what it loses");
   command.add_option("--svg", sweep->figure, "draw the scales of one tensor that lose least, and what the others lose")
       ->type_name("FILE.svg");
   command.footer(

@@ -16,7 +16,7 @@ from ._core import Error
 
 __version__ = _core.version
 __all__ = ["Error", "Format", "Quantized", "Scaler", "Table", "census", "decode", "diff", "encode", "engines", "explain",
-           "formats", "invariance", "matmul", "quantize", "recipes", "round", "run", "scaler", "scalers", "study", "sweep", "verify"]
+           "formats", "invariance", "loss_scales", "matmul", "quantize", "recipes", "round", "run", "scaler", "scalers", "study", "sweep", "verify"]
 
 
 def __getattr__(name):
@@ -181,11 +181,23 @@ def sweep(x, log2_scale=None, **options) -> "Table":
 
     x: as census() has it. log2_scale: a range of Python, or LO:HI[:STEP] with HI included; None: the default below.
     Raises ulpscope.Error."""
+    return _sweep(x, log2_scale, options).tables[0]
+
+
+def loss_scales(x, log2_scale=None, **options) -> "Table":
+    """Which loss scale to use: a row for each tensor and format with `log2_scale`, what it loses (`to_zero`, `overflow`), and the
+    scales that lose no more (`least_log2_scale` to `greatest_log2_scale`): the Table of `ulpscope sweep --best`.
+
+    x: as census() has it. log2_scale: as sweep() has it. Raises ulpscope.Error."""
+    return _sweep(x, log2_scale, options).tables[1]
+
+
+def _sweep(x, log2_scale, options):
     if isinstance(log2_scale, range):
         if len(log2_scale) == 0 or log2_scale.step < 1:
             raise Error(f"log2_scale: {log2_scale} has no scales in ascending order")
         log2_scale = f"{log2_scale[0]}:{log2_scale[-1]}:{log2_scale.step}"
-    return study("sweep", {"inputs": _inputs(x), "log2_scale": log2_scale, **options}).tables[0]
+    return study("sweep", {"inputs": _inputs(x), "log2_scale": log2_scale, **options})
 
 
 def diff(reference, output, **options) -> "Table":
@@ -266,6 +278,7 @@ for _function in (round, encode):
     documented("cast", _function, ("x", "to"), ("input", "to"))
 documented("cast", quantize, ("x", "to"), ("input", "to"), {"scale": "none"})
 documented("census", census, ("x",), ("inputs",))
-documented("sweep", sweep, ("x",), ("inputs",))
+for _function in (sweep, loss_scales):
+    documented("sweep", _function, ("x",), ("inputs",))
 documented("diff", diff, ("reference", "output"))
 documented("product", matmul, ("a", "b", "c"))

@@ -23,7 +23,7 @@ reports::Severity severity(const ErrorSums& sums);
 reports::Finding finding_of(const CensusRow& row, const Scaling& scaling, const std::string& tensor);
 
 /// The scale to use: what is lost there.
-reports::Finding finding_of(const std::string& tensor, const Advice& advice);
+reports::Finding finding_of(const Advice& advice);
 
 /// What becomes of a tensor in a format.
 enum class TensorFate : std::uint8_t {

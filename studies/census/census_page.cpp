@@ -215,8 +215,7 @@ std::vector<Finding> census_findings(const std::vector<TensorResults>& results, 
       findings.push_back(finding_of(*judged.row, scaling, each.tensor.label));
       const auto of_format =
           std::find_if(advice.begin(), advice.end(), [&](const Advice& a) { return a.format == judged.row->format; });
-      if (judged.fate != TensorFate::fits && of_format != advice.end())
-        findings.push_back(finding_of(each.tensor.label, *of_format));
+      if (judged.fate != TensorFate::fits && of_format != advice.end()) findings.push_back(finding_of(*of_format));
     }
   }
   return findings;

@@ -79,11 +79,13 @@ StudyResult run(const SweepRequest& request, const Progress& progress) {
   std::vector<SweepRow> rows;
   std::vector<reports::Finding> findings;
   const std::vector<Group> groups = request.groups.of(inputs.kept);
-  for (const auto& of_tensor : with_groups(sweep_all(inputs.kept, range, config, progress), groups)) {
-    rows.insert(rows.end(), of_tensor.begin(), of_tensor.end());
-    for (const Advice& advice : advise(of_tensor)) findings.push_back(finding_of(of_tensor.front().tensor, advice));
-  }
-  return {.tables = {sweep_table(rows, config.options)}, .findings = findings, .remarks = tensors::left_out(inputs)};
+  const auto of_tensors = with_groups(sweep_all(inputs.kept, range, config, progress), groups);
+  for (const auto& of_tensor : of_tensors) rows.insert(rows.end(), of_tensor.begin(), of_tensor.end());
+  const std::vector<Advice> scales = advise(of_tensors);
+  for (const Advice& advice : scales) findings.push_back(finding_of(advice));
+  return {.tables = {sweep_table(rows, config.options), loss_scale_table(scales)},
+          .findings = findings,
+          .remarks = tensors::left_out(inputs)};
 }
 
 Work work_of(const CensusRequest& request) {

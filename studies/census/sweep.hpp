@@ -45,6 +45,7 @@ reports::Table sweep_table(const std::vector<SweepRow>& rows, const emu::Roundin
 
 /// Which loss scale suits one tensor and format.
 struct Advice {
+  std::string tensor;              ///< its label
   emu::Format format;              ///< the format
   std::optional<int> first, last;  ///< scales without overflow and with the least lost to zero; none if all overflow
   int use_log2 = 0;                ///< fewest overflows, then fewest zeros, then fewest subnormals, then nearest to 2^0
@@ -61,8 +62,18 @@ struct Advice {
 /// One for each format of `rows`, which are those of one tensor.
 std::vector<Advice> advise(const std::vector<SweepRow>& rows);
 
+/// The same of one tensor after the other.
+std::vector<Advice> advise(const std::vector<std::vector<SweepRow>>& rows);
+
+/// loss_scales.csv: a row for each advice. `log2_scale` is the scale to use, `to_zero` and `overflow` count what it loses;
+/// `least_log2_scale` and `greatest_log2_scale` bound the scales that lose nothing to overflow and least to zero, `nan`
+/// where all lose something to overflow. `worst_element` is the element farthest outside the format's normal range or nearest
+/// its end, `worst_abs_input` its magnitude, `nan` where none is finite and not zero. Of a group, `limits_above` and
+/// `limits_below` are the tensors that have its largest and its smallest element.
+reports::Table loss_scale_table(const std::vector<Advice>& advice);
+
 /// The advice as one sentence.
-std::string sentence(const std::string& tensor, const Advice& advice);
+std::string sentence(const Advice& advice);
 
 /// A number in prose, with `precision` significant digits.
 std::string digits(double value, int precision = 4);

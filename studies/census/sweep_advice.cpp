@@ -4,6 +4,8 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <iterator>
+#include <limits>
 #include <tuple>
 
 #include "emu/decode.hpp"
@@ -36,6 +38,7 @@ Advice advise_format(const std::vector<const SweepRow*>& rows) {
   const auto better = [](const SweepRow* a, const SweepRow* b) { return loss(*a) < loss(*b); };
   const SweepRow& best = **std::min_element(rows.begin(), rows.end(), better);
   Advice advice{};
+  advice.tensor = best.tensor;
   advice.format = best.format;
   advice.use_log2 = best.log2_scale;
   advice.largest_tried = rows.front()->log2_scale;
@@ -92,8 +95,33 @@ std::string percent(std::uint64_t part, std::uint64_t whole) {
 
 std::string percent(double share) { return digits(100 * share, 3) + "%"; }
 
-std::string sentence(const std::string& tensor, const Advice& advice) {
-  std::string text = tensor + " in " + emu::format_name(advice.format) + ": ";
+std::vector<Advice> advise(const std::vector<std::vector<SweepRow>>& rows) {
+  std::vector<Advice> out;
+  for (const std::vector<SweepRow>& of_tensor : rows) std::ranges::move(advise(of_tensor), std::back_inserter(out));
+  return out;
+}
+
+reports::Table loss_scale_table(const std::vector<Advice>& advice) {
+  reports::Table table{"loss_scales",
+                       {"tensor", "format", "log2_scale", "least_log2_scale", "greatest_log2_scale", "count", "to_zero",
+                        "overflow", "worst_element", "worst_abs_input", "limits_above", "limits_below"},
+                       {}};
+  const double none = std::numeric_limits<double>::quiet_NaN();
+  const auto scale = [&](const std::optional<int>& log2) {
+    return log2 ? reports::Cell{std::int64_t{*log2}} : reports::Cell{none};
+  };
+  for (const Advice& one : advice) {
+    const bool has_worst = one.worst_value != 0;
+    table.rows.push_back({one.tensor, emu::format_name(one.format), std::int64_t{one.use_log2}, scale(one.first),
+                          scale(one.last), reports::whole(one.count), reports::whole(one.lost_to_zero),
+                          reports::whole(one.overflowing), has_worst ? reports::whole(one.worst_index) : reports::Cell{none},
+                          has_worst ? one.worst_value : none, one.above, one.below});
+  }
+  return table;
+}
+
+std::string sentence(const Advice& advice) {
+  std::string text = advice.tensor + " in " + emu::format_name(advice.format) + ": ";
   if (advice.nonzero == 0) return text + "no finite element but zeros: no scale is better than another.";
   if (advice.lost_to_zero == advice.nonzero) {
     text += "every scale tried loses all elements to zero, or overflows; give larger ones (--log2-scale)";

@@ -163,10 +163,15 @@ class Tables(unittest.TestCase):
             report = pathlib.Path(folder) / "report"
             manifest = json.loads((report / "manifest.json").read_text())
             self.assertEqual(sorted(p.name for p in report.iterdir()),
-                             ["census.csv", "findings.csv", "heat_map.svg", "index.html", "manifest.json", "sweep.csv",
+                             ["census.csv", "findings.csv", "heat_map.svg", "index.html", "loss_scales.csv", "manifest.json", "sweep.csv",
                               "tensor-1_exponents.svg", "tensor-1_scales.svg"])
             self.assertIn(hashlib.sha256((report / "sweep.csv").read_bytes()).hexdigest(), json.dumps(manifest))
             self.assertIn("becomes 0", (report / "index.html").read_text())
+            best = run("sweep", "normal:0,1e-6:1000", "--best", "--csv")
+            self.assertEqual((best[0], best[1].encode()), (0, (report / "loss_scales.csv").read_bytes()))
+            for option in ("--best", "--csv", "--json", "--text"):
+                code, _, err = run("sweep", "normal:0,1e-6:1000", "-o", "report", option, cwd=folder)
+                self.assertEqual((code, err.count("\n")), (2, 1), (option, err))
             before = {p.name: p.read_bytes() for p in report.iterdir()}
             self.assertEqual(run("sweep", "normal:0,1e-6:1000", "-o", "report", "--threads", "2", cwd=folder)[0], 0)
             self.assertEqual(before["sweep.csv"], (report / "sweep.csv").read_bytes())

@@ -88,6 +88,8 @@ class BesideTheProgram(unittest.TestCase):
                         self.rows("census", self.file("x", x), "--to", "fp16,e4m3,int8", "--scale", "amax"))
         self.same_table(us.sweep(x, to="e5m2", log2_scale=range(-3, 4)),
                         self.rows("sweep", self.file("x", x), "--to", "e5m2", "--log2-scale=-3:3"))
+        self.same_table(us.loss_scales(x, to=["e5m2", "fp16"], log2_scale=range(-3, 4)),
+                        self.rows("sweep", self.file("x", x), "--to", "e5m2,fp16", "--log2-scale=-3:3", "--best"))
 
     def test_diff(self):
         x, y = RANDOM.standard_normal((2, 5, 7)).astype(np.float32)

@@ -53,14 +53,14 @@ TEST_CASE("advice takes the scale that loses least without overflow", "[studies]
   CHECK(advice.first == 15);
   CHECK(advice.last == 15);
   CHECK(advice.lost_to_zero == 1);  // 2^-40 2^15 is the tie 2^-25
-  CHECK(studies::sentence("g", advice) ==
+  CHECK(studies::sentence(advice) ==
         "g in float16: scale 2^15 loses nothing to overflow and 2.44% to zero; use 2^15; worst placed is element 40, the "
         "smallest at 9.095e-13.");
 }
 
 TEST_CASE("advice recommends no scale where none helps, and says where the sweep ended", "[studies]") {
   const auto said = [](const std::vector<float>& values, studies::ScaleRange range) {
-    return studies::sentence("g", studies::advise(sweep_of(values, emu::fp16, range)).front());
+    return studies::sentence(studies::advise(sweep_of(values, emu::fp16, range)).front());
   };
   CHECK(
       said({1e-30F, -1e-20F}, {-10, 24, 1}) ==
@@ -81,6 +81,17 @@ TEST_CASE("advice says so when every scale overflows", "[studies]") {
 
   CHECK_FALSE(advice.first.has_value());
   CHECK(advice.overflowing == 1);
+}
+
+TEST_CASE("loss_scales.csv says which scale to use, what it loses, and which scales lose no more", "[studies]") {
+  const auto row = [](const std::vector<float>& values, emu::Format format, studies::ScaleRange range) {
+    std::string text = reports::to_csv(studies::loss_scale_table(studies::advise(sweep_of(values, format, range))));
+    return text.substr(text.find('\n') + 1);
+  };
+  CHECK(row(powers_down_to(-40), emu::fp16, {-10, 24, 1}) == "g,float16,15,15,15,41,1,0,40,9.094947017729282e-13,,\n");
+  CHECK(row({0x1p-44F, 0x1p-60F}, emu::fp16, {0, 24, 1}) == "g,float16,20,20,24,2,1,0,1,8.673617379884035e-19,,\n");
+  CHECK(row({1e30F, 1.0F}, emu::e4m3, {-4, 4, 1}) == "g,float8_e4m3fn,0,nan,nan,2,0,1,0,1.0000000150474662e+30,,\n");
+  CHECK(row({0.0F}, emu::fp16, {0, 1, 1}) == "g,float16,0,0,1,1,0,0,nan,nan,,\n");
 }
 
 TEST_CASE("a tensor that fits is advised no scale", "[studies]") {
