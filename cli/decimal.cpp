@@ -72,6 +72,10 @@ std::optional<Digits> split(std::string_view word) {
   return out;
 }
 
+Typed beyond_doubles() {
+  return {.toward_zero = std::numeric_limits<double>::max(), .inexact = true, .versus_midpoint = 1, .is_beyond = true};
+}
+
 /// Cuts numerator / denominator (both positive) to a double.
 Typed cut(const cpp_int& numerator, const cpp_int& denominator) {
   Typed out;
@@ -91,8 +95,7 @@ Typed cut(const cpp_int& numerator, const cpp_int& denominator) {
   out.versus_midpoint = lost < half ? -1 : lost > half || rest != 0 ? 1 : 0;
   if (!out.inexact) out.versus_midpoint = -1;
   out.toward_zero = std::ldexp(static_cast<double>(kept), static_cast<int>(dropped - shift));
-  if (std::isinf(out.toward_zero)) out = {false, std::numeric_limits<double>::max(), true, 1, 0};
-  return out;
+  return std::isinf(out.toward_zero) ? beyond_doubles() : out;
 }
 
 }  // namespace
@@ -118,9 +121,9 @@ std::optional<Typed> parse_typed(std::string_view word) {
     if (parts->digits.empty()) {
       out.toward_zero = 0;
     } else if (magnitude > 400) {
-      out = {false, std::numeric_limits<double>::max(), true, 1, 0};
+      out = beyond_doubles();
     } else if (magnitude < -400) {
-      out = {false, 0, true, -1, 0};
+      out = {.inexact = true};
     } else {
       cpp_int numerator((parts->hexadecimal ? "0x" : "") + parts->digits), denominator = 1;
       const auto size_of_exponent = static_cast<unsigned>(std::labs(parts->exponent));
@@ -158,9 +161,9 @@ emu::Rounded round_typed(emu::Format format, const Typed& typed, const emu::Roun
   }
   const double magnitude = away ? std::nextafter(typed.toward_zero, infinity) : typed.toward_zero;
   emu::Rounded result = emu::round_to(format, with_sign(magnitude), options, random);
-  if (std::isinf(magnitude)) {
-    if (options.policy == emu::Policy::saturating)
-      result = emu::round_to(format, with_sign(typed.toward_zero), options, random);
+  if (std::isinf(magnitude) && options.policy == emu::Policy::saturating)
+    result = emu::round_to(format, with_sign(typed.toward_zero), options, random);
+  if (std::isinf(magnitude) || typed.is_beyond) {
     result.outcome = emu::Outcome::overflow;
   } else if (result.outcome == emu::Outcome::exact) {
     result.outcome = emu::Outcome::rounded;

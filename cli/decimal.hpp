@@ -16,6 +16,7 @@ struct Typed {
   bool inexact = false;      ///< the number lies above `toward_zero`
   int versus_midpoint = -1;  ///< -1, 0, 1: below, at, above the middle between `toward_zero` and the next double
   double nearest = 0;        ///< with sign, for error figures
+  bool is_beyond = false;    ///< finite, and of magnitude 2^1024 or more
 
   /// The magnitude rounded to odd: every format of at most 51 bits of precision rounds it as it would the number itself.
   double to_odd() const;

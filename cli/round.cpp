@@ -57,9 +57,11 @@ void run(const Round& round) {
       const emu::Rounded result =
           is_code ? emu::convert(format, code, format, options, random) : round_typed(format, *typed, options, random);
       const double exact = is_code ? emu::decode(format, code) : typed->nearest;
-      table.rows.push_back({word, emu::format_name(format), std::string(emu::name_of(options.rounding)),
-                            std::string(emu::name_of(options.policy)), emu::hex_code(format, result.code), result.value,
-                            error_ulp(format, exact, result.value), std::string(emu::name_of(result.outcome))});
+      table.rows.push_back(
+          {word, emu::format_name(format), std::string(emu::name_of(options.rounding)),
+           std::string(emu::name_of(options.policy)), emu::hex_code(format, result.code), result.value,
+           typed && typed->is_beyond && std::isinf(result.value) ? result.value : error_ulp(format, exact, result.value),
+           std::string(emu::name_of(result.outcome))});
     }
   }
   print(table, round.common, 2);

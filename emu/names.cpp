@@ -177,6 +177,9 @@ std::optional<Format> parse_format(std::string_view word) {
     if (named.name == wanted) return named.format;
     for (const std::string_view alias : split(named.aliases))
       if (alias == wanted) return named.format;
+    // As they are spelled there: `F4` is e2m1 in a safetensors header, `f4` four bytes to numpy.
+    for (const std::string_view elsewhere : {named.numpy, named.torch, named.safetensors})
+      if (elsewhere == word && !word.empty()) return named.format;
   }
   const auto p3109 = parse_p3109(wanted);
   return p3109 ? p3109 : parse_custom(wanted);

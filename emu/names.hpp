@@ -16,7 +16,8 @@ namespace ulpscope::emu {
 /// A catalogue name, an alias, or a custom format: `eXmY[bN][ieee|fn|fnuz|finite|se|ue|uf]`, X in 2..8, Y in 0..23, N in
 /// 0..1023, without bN of bias 2^(X-1) - 1, for fnuz, se, ue and uf 2^(X-1); or `binaryKpP` and `se`, `sf`, `ue` or `uf` (IEEE
 /// P3109, Interim Report 4.0), K in 3..15, P in 1..K-1, of unsigned ones 1..K, with at most 10 exponent bits. The catalogue's
-/// words win.
+/// words win. Also the names that numpy, ml_dtypes, PyTorch and safetensors have for a format (catalogue.hpp), spelled as
+/// there.
 std::optional<Format> parse_format(std::string_view word);
 
 /// What parse_format() takes, and `intN`, N in 3..25: symmetric integers (catalogue.hpp).

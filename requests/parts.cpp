@@ -3,6 +3,9 @@
 #include "requests/parts.hpp"
 
 #include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
 
 #include "emu/catalogue.hpp"
 #include "emu/error.hpp"
@@ -14,6 +17,23 @@ namespace {
 
 Error unknown(const std::string& what, const std::string& word, const std::vector<std::string>& nearest) {
   return Error("unknown " + what + " '" + word + "'; nearest: " + emu::comma_separated(nearest));
+}
+
+/// Words for several formats, or for a format and the scales of its blocks.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 8> families{
+    {{"fp8", "one of several formats: give e4m3 or e5m2"},
+     {"float8", "one of several formats: give e4m3 or e5m2"},
+     {"fp6", "one of two formats: give e3m2 or e2m3"},
+     {"fp4", "e2m1 here"},
+     {"mxfp8", "a format in blocks with scales: give e4m3 or e5m2, and --scale mx:floor where there is one"},
+     {"mxfp6", "a format in blocks with scales: give e3m2 or e2m3, and --scale mx:floor where there is one"},
+     {"mxfp4", "a format in blocks with scales: give e2m1, and --scale mx:floor where there is one"},
+     {"nvfp4", "a format in blocks with scales: give e2m1, and --scale nvfp4 where there is one"}}};
+
+Error unknown_format(const std::string& word, const std::vector<std::string>& known) {
+  for (const auto& [family, meant] : families)
+    if (word == family) return Error("format '" + word + "' is " + std::string(meant));
+  return unknown("format", word, emu::closest_words(word, known));
 }
 
 }  // namespace
@@ -80,7 +100,7 @@ void describe_threads(Fields& fields, int& threads) {
 
 emu::Format parse_format(const std::string& word) {
   const auto format = emu::parse_format(word);
-  if (!format) throw unknown("format", word, emu::closest_words(word, emu::format_words()));
+  if (!format) throw unknown_format(word, emu::format_words());
   return *format;
 }
 
@@ -89,7 +109,7 @@ emu::Format parse_format_or_integer(const std::string& word) {
   if (format) return *format;
   std::vector<std::string> words = emu::format_words();
   for (const int bits : {4, 8, 16}) words.push_back(emu::format_name(emu::integer(bits)));
-  throw unknown("format", word, emu::closest_words(word, words));
+  throw unknown_format(word, words);
 }
 
 emu::Rounding parse_rounding(const std::string& word) {

@@ -10,7 +10,7 @@ import math
 
 from . import _core, explain, invariance, verify
 from ._arrays import BUFFERS, as_numpy, hold, like
-from ._requests import Asked, _one_word, documented, run, study
+from ._requests import Asked, _one_word, documented, name_of, run, study
 from ._table import Table
 from ._core import Error
 
@@ -143,8 +143,8 @@ def matmul(a, b, c=None, **options):
 
 def _word(to):
     """A format's word. Raises TypeError, one line."""
-    word = getattr(to, "name", to)
-    if not isinstance(word, str):
+    word = name_of(to)
+    if word is None:
         raise TypeError(f"{to!r} is no format and no format's name")
     return word
 

@@ -26,6 +26,14 @@ def keyword(name):
     return name + "_" if name in ("in", "from") else name
 
 
+def name_of(value):
+    """The word for a format, a dtype or another value with a name; None if it has none."""
+    if str(value).startswith("torch."):  # a dtype of PyTorch's, which has no name
+        return str(value)
+    name = getattr(value, "name", value)
+    return name if isinstance(name, str) else None
+
+
 def _one_word(value):
     if isinstance(value, str):
         return value
@@ -35,8 +43,8 @@ def _one_word(value):
         return str(value)
     if isinstance(value, float):
         return _core.shortest(value)
-    name = getattr(value, "name", None)
-    if isinstance(name, str):
+    name = name_of(value)
+    if name is not None:
         return name
     if hasattr(value, "item") and getattr(value, "ndim", None) == 0:
         return _one_word(value.item())

@@ -143,6 +143,14 @@ double amax_of(const tensors::Tensor& tensor) {
 Scaling parse_scaling(std::string_view word) {
   for (const auto& [name, rule] : rule_words)
     if (name == word) return {rule, 1, std::string(word)};
+  if (word.starts_with("2^")) {
+    int exponent = 0;
+    const char* const last = word.data() + word.size();
+    const auto [end, error] = std::from_chars(word.data() + 2, last, exponent);
+    const double power = std::ldexp(1.0, std::clamp(exponent, -2000, 2000));
+    if (error == std::errc{} && end == last && power > 0 && std::isfinite(power))
+      return {ScaleRule::number, power, std::string(word)};
+  }
   const bool hexadecimal = word.starts_with("0x") || word.starts_with("0X");
   const std::string_view digits = word.substr(hexadecimal ? 2 : 0);
   double number = 0;
@@ -152,7 +160,7 @@ Scaling parse_scaling(std::string_view word) {
     return {ScaleRule::number, number, std::string(word)};
   std::string known;
   for (const auto& [name, rule] : rule_words) known += std::string(known.empty() ? "" : ", ") + std::string(name);
-  throw Error("--scale '" + std::string(word) + "': give a positive number or one of " + known);
+  throw Error("--scale '" + std::string(word) + "': give a positive number, 2^K or one of " + known);
 }
 
 std::vector<std::string> scaling_words() {

@@ -61,7 +61,7 @@ struct Scaling {
   std::optional<double> shared_amax = {};
 };
 
-/// Reads `none`, a positive finite number (decimal or hexfloat), or a rule's word. @throws ulpscope::Error
+/// Reads `none`, a positive finite number (decimal, hexfloat, or 2^K), or a rule's word. @throws ulpscope::Error
 Scaling parse_scaling(std::string_view word);
 
 /// The words of all rules.

@@ -31,6 +31,17 @@ TEST_CASE("every name and alias means one format, whatever the case and the dash
   }
 }
 
+TEST_CASE("a name that numpy, PyTorch or safetensors have for a format means it, as they spell it", "[names]") {
+  for (const emu::NamedFormat& named : emu::catalogue)
+    for (const std::string_view word : {named.numpy, named.torch, named.safetensors}) {
+      INFO(word);
+      CHECK((word.empty() || emu::parse_format(word) == named.format));
+    }
+  CHECK(emu::parse_format("torch.float8_e4m3fn") == emu::float8_e4m3fn);
+  CHECK(emu::parse_format("F8_E5M2") == emu::float8_e5m2);
+  for (const char* const word : {"", "f4", "f8_e5m2", "torch.float8", "Torch.bfloat16"}) CHECK_FALSE(emu::parse_format(word));
+}
+
 TEST_CASE("the usual short names mean what everybody means by them", "[names]") {
   CHECK(emu::parse_format("fp16") == emu::float16);
   CHECK(emu::parse_format("half") == emu::float16);

@@ -28,6 +28,18 @@ class Given(unittest.TestCase):
         self.assertEqual(us.census(beside, to="e4m3")["tensor"], ["weight"])
         self.assertEqual(us.census(beside, to="e4m3", integers=True)["tensor"], ["running", "weight"])
 
+    def test_formats_are_given_as_dtypes(self):
+        class OfTorch:  # as a dtype of PyTorch's: it has no name, and is written with the module's
+            def __str__(self):
+                return "torch.float8_e5m2"
+
+        x = np.float32([1.1, 70000])
+        for dtype in (OfTorch(), "torch.float8_e5m2", "ml_dtypes.float8_e5m2", "F8_E5M2"):
+            self.assertEqual(us.census(x, to=dtype)["format"], ["float8_e5m2"])
+            np.testing.assert_array_equal(us.round(x, dtype), us.round(x, "e5m2"))
+            self.assertEqual(us.Format(dtype).name, "float8_e5m2")
+        self.assertEqual(us.census(x, to=[np.dtype(np.float16), OfTorch()])["format"], ["float16", "float8_e5m2"])
+
     def test_bad_input_is_one_line(self):
         for fails, kind, words in ((lambda: us.round(1.0, "e4m9x"), us.Error, "nearest"),
                                    (lambda: us.census(np.ones(3), too=1), TypeError, "nearest: to"),

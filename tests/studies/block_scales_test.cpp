@@ -6,9 +6,11 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "emu/catalogue.hpp"
+#include "emu/error.hpp"
 #include "studies/census/census.hpp"
 #include "studies/quantization/quantized.hpp"
 
@@ -75,6 +77,23 @@ std::vector<double> values_of(const studies::QuantizedTensor& tensor, std::size_
 constexpr float infinity = std::numeric_limits<float>::infinity(), not_a_number = std::numeric_limits<float>::quiet_NaN();
 
 }  // namespace
+
+TEST_CASE("a scale is a number, a power of two, or a rule's word", "[studies]") {
+  for (const auto& [word, number] : {std::pair{"2^20", 0x1p20},
+                                     {"2^-3", 0.125},
+                                     {"2^0", 1.0},
+                                     {"2^1023", 0x1p1023},
+                                     {"2^-1074", 0x1p-1074},
+                                     {"0x1.8p3", 12.0},
+                                     {"1e-3", 1e-3}}) {
+    CAPTURE(word);
+    CHECK(studies::parse_scaling(word).rule == studies::ScaleRule::number);
+    CHECK(studies::parse_scaling(word).number == number);
+  }
+  for (const char* const word :
+       {"2^", "2^x", "2^1.5", "2^1024", "2^-1075", "2^99999999999", "2^3 ", "-1", "0", "inf", "nan", "", "amix"})
+    CHECK_THROWS_AS(studies::parse_scaling(word), Error);
+}
 
 TEST_CASE("elements of an nvfp4 block whose stored scale is 0 become zero", "[studies]") {
   // The block's scale would be 1e-6 * 448, below half of the least e4m3 number, 2^-9.

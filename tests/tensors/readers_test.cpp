@@ -5,9 +5,11 @@
 #include <unistd.h>
 
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <string>
 
 #include "emu/catalogue.hpp"
@@ -109,6 +111,60 @@ TEST_CASE("an .npy whose header lies is refused", "[tensors]") {
   CHECK(npy_refusal(npy("<f4", "(1,)", 4).substr(0, 20)) == "w.npy: is cut off in the .npy header");
 }
 
+TEST_CASE("an .npy header that is no dictionary of the three keys is refused", "[tensors]") {
+  const std::string malformed = "w.npy: malformed .npy header: ",
+                    keys = "'descr': '<f4', 'fortran_order': False, 'shape': (1,)";
+  const auto header = [&](const std::string& dictionary) { return npy_refusal(npy(dictionary, 4)); };
+
+  CHECK(header("{" + keys + "}") == "accepted");
+  CHECK(header("{\t\"descr\" : \"<f4\",\n\"fortran_order\":True , \"shape\": ( 1L , ) , }") == "accepted");
+  CHECK(header("[" + keys + "]") == malformed + "'{' expected");
+  CHECK(header("{" + keys) == malformed + "'}' expected");
+  CHECK(header("{" + keys + "} 1") == malformed + "text after the dictionary");
+  CHECK(header("{" + keys + ", 'version': 1}") == malformed + "unknown key 'version'");
+  for (const char* const left :
+       {"'descr': '<f4', 'fortran_order': False", "'descr': '<f4', 'shape': (1,)", "'fortran_order': False, 'shape': (1,)"})
+    CHECK(header("{" + std::string(left) + "}") == malformed + "descr, fortran_order or shape is missing");
+  for (const char* const word : {"", "descr", "'shape': (1,), descr: '<f4'"})
+    CHECK(header("{" + std::string(word)) == malformed + "a quoted word expected");
+  CHECK(header("{'descr") == malformed + "a quote is not closed");
+  CHECK(header("{'des\\x63r': '<f4'}") == malformed + "an odd character");
+  CHECK(header("{'descr': '<\xc3\xa4'}") == malformed + "an odd character");
+  CHECK(header("{'descr': '<f\x7f'}") == malformed + "an odd character");
+  CHECK(header("{'fortran_order': false}") == malformed + "True or False expected");
+  CHECK(header("{'shape': 1}") == malformed + "'(' expected");
+  CHECK(header("{'shape': (1") == malformed + "')' expected");
+  std::string ones;
+  for (int i = 0; i < 64; ++i) ones += "1,";
+  CHECK(npy_refusal(npy("<f4", "(" + ones + ")", 4)) == "accepted");
+  CHECK(npy_refusal(npy("<f4", "(" + ones + "1)", 4)) == malformed + "more than 64 dimensions");
+}
+
+TEST_CASE("an .npy of a version or a length that is none is refused", "[tensors]") {
+  std::string bytes = npy("<f4", "(1,)", 4);
+  for (const char version : {'\0', '\4', '\xff'}) {
+    bytes[6] = version;
+    CHECK(npy_refusal(bytes) ==
+          "w.npy: .npy version " + std::to_string(static_cast<unsigned char>(version)) + " is not known; 1, 2 and 3 are");
+  }
+  for (const std::size_t kept : {6U, 7U, 9U})
+    CHECK(npy_refusal(bytes.substr(0, kept)) == "w.npy: is cut off in the .npy header");
+  bytes[6] = '\2';  // whose length has four bytes
+  for (const std::size_t kept : {10U, 11U}) CHECK(npy_refusal(bytes.substr(0, kept)) == "w.npy: is cut off in the .npy header");
+}
+
+TEST_CASE("every dtype of numpy's that has values is read, and the others are named", "[tensors]") {
+  for (const char* const descr : {"|b1", "|i1", "|u1", ">i2", "=u4", "<i8", "<f2", ">f4", "<f8", "|f1"}) {
+    const auto bytes = static_cast<std::size_t>(descr[2] - '0');
+    CHECK(npy_refusal(npy(descr, "(1,)", bytes)) == "accepted");
+  }
+  CHECK(tensors::read_npy(file_of("w.npy", npy("<f1", "(1,)", 1)), {}).dtype.format == emu::e5m2);
+  CHECK(npy_refusal(npy("<f1", "(1,)", 1), emu::e4m3) == "accepted");  // of ml_dtypes before it told them apart
+  CHECK(npy_refusal(npy("<i4", "(1,)", 4), emu::e4m3) == "w.npy: dtype <i4 holds no codes of float8_e4m3fn; leave --dtype out");
+  for (const char* const descr : {"", "<f", "<f0", "<f9", "<fx", "#f4", "<f3", "<i3", "<u5", "<b2", "<V4", "<m8", "<O8"})
+    CHECK(npy_refusal(npy(descr, "(1,)", 8)).starts_with("w.npy: dtype " + std::string(descr) + " is not known; "));
+}
+
 TEST_CASE("a safetensors file whose header lies is refused", "[tensors]") {
   const std::string name = "w.safetensors: tensor 'a': ";
   const auto one = [](const std::string& entry, std::size_t bytes) { return safetensors("{\"a\":" + entry + "}", bytes); };
@@ -126,6 +182,15 @@ TEST_CASE("a safetensors file whose header lies is refused", "[tensors]") {
         name + "the extents of the shape overflow when multiplied");
   CHECK(safetensors_refusal(one(tensor("F32", "[2.5]", "[0,8]"), 8)) ==
         name + "an extent of the shape is not a whole number from 0 up");
+  CHECK(safetensors_refusal(safetensors("{}", 0)) == "w.safetensors: holds no tensors");
+  for (const char* const entry :
+       {"1", R"({"dtype":"U8","shape":[0]})", R"({"dtype":"U8","data_offsets":[0,0]})", R"({"shape":[0],"data_offsets":[0,0]})",
+        R"({"dtype":"U8","shape":[0],"data_offsets":[0,0],"scale":1})"})
+    CHECK(safetensors_refusal(one(entry, 0)) == name + "needs dtype, shape and data_offsets, and nothing else");
+  CHECK(safetensors_refusal(one(R"({"dtype":8,"shape":[0],"data_offsets":[0,0]})", 0)) == name + "dtype is not a word");
+  CHECK(safetensors_refusal(one(R"({"dtype":"U8","shape":0,"data_offsets":[0,0]})", 0)) == name + "shape is not a list");
+  for (const char* const offsets : {"0", "[0]", "[0,0,0]"})
+    CHECK(safetensors_refusal(one(tensor("U8", "[0]", offsets), 0)) == name + "data_offsets is not a list of two");
   CHECK(safetensors_refusal(one("[]", 8)) == name + "needs dtype, shape and data_offsets, and nothing else");
   CHECK(safetensors_refusal(
             safetensors("{\"a\":" + tensor("U8", "[2]", "[0,2]") + ",\"b\":" + tensor("U8", "[2]", "[1,3]") + "}", 3)) ==
@@ -151,6 +216,15 @@ TEST_CASE("a .csv says where it is wrong", "[tensors]") {
   CHECK(csv_refusal("1,2\n3\n") == "t.csv: row 2 has 1 fields, the first row 2");
   CHECK(csv_refusal("a,1\n") == "t.csv: row 1, column 2: is a number in a row of names");
   CHECK(csv_refusal("a,b\n") == "t.csv: holds no numbers");
+  CHECK(csv_refusal("1,,2\n") == "t.csv: row 1, column 2: '' is not a number");
+  CHECK(csv_refusal(std::string("\xff\xfe\x31\x00", 4)) == "t.csv: is UTF-16; save it as UTF-8");
+  CHECK(csv_refusal(std::string("\xfe\xff\x00\x31", 4)) == "t.csv: is UTF-16; save it as UTF-8");
+  std::vector<double> values(6);
+  const tensors::Tensor read = tensors::read_csv(file_of("t.csv", " 1e400,-1e400 \n1e-400, -1E-400\n \t2 ,  \"-3\"\n"));
+  read.source->read(0, std::span(values));
+  const double infinity = std::numeric_limits<double>::infinity();
+  CHECK(values == std::vector<double>{infinity, -infinity, 0, 0, 2, -3});
+  CHECK(std::signbit(values[3]));
   CHECK(csv_refusal("1,\"2\n").starts_with("t.csv: row 1: "));
 }
 
