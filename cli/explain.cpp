@@ -82,7 +82,7 @@ int run(const ExplainExpr& explain) {
     remark(result.findings.front().sentence);
     print(table, explain.common, 1);
   }
-  return result.outcome == studies::StudyOutcome::done ? done : check_failed;
+  return exit_code_of(result.outcome);
 }
 
 void add_explain_expr(Command& group, int& exit_code) {

@@ -83,6 +83,13 @@ class Explain(unittest.TestCase):
         self.assertEqual(code, 3, err)
         self.assertIn("tells nothing apart", err)
 
+    def test_no_elements_explain_nothing(self):
+        header = "{'descr': '<f4', 'fortran_order': False, 'shape': (0, 4)}\n"
+        (self.path / "x.npy").write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode())
+        code, out, err = run("explain", "expr", "2 * x", "--input", "x=x.npy", "--output", "x.npy", "--in", "bf16", "--out", "bf16", cwd=self.path)
+        self.assertEqual((code, out.splitlines()[1:]), (3, ["2 * x,0,0,0,0,0"]), err)
+        self.assertIn("nothing to explain: it has no elements", err)
+
     def test_the_same_bytes_for_any_thread_count(self):
         self.compute("--engine", "sm_80", "--in", "bf16", "--split-k", "4")
         first = self.explain("--engine", "sm_90", "--in", "bf16", "--threads", "1")

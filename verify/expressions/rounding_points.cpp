@@ -332,6 +332,7 @@ RoundingSearch search_rounding_points(const Expression& expression, const tensor
 std::string sentence_of(const RoundingSearch& search) {
   const RoundingPoints& given = search.points.front();
   const RoundingPoints* const found = search.found();
+  if (search.count == 0) return "nothing to explain: it has no elements";
   if (search.holds() && found == nullptr)
     return fmt::format(
         "it rounds where the formula does: {} of {} elements are its value rounded once, the others within its bound",

@@ -154,21 +154,26 @@ studies::StudyResult run(const ExplainExprRequest& request, const studies::Progr
   std::vector<emu::Format> formats;
   for (const std::string& word : request.points) formats.push_back(requests::parse_format(word));
   const RoundingSearch search = search_rounding_points(expression, making.output(), formats);
-  const bool holds = search.holds() && search.found() == nullptr;
+  const bool holds = search.holds() && search.found() == nullptr, is_vacuous = search.count == 0;
   const std::string sentence = request.claim.output.output + ": " + sentence_of(search);
   studies::StudyResult study;
   study.tables.push_back(table_of(search));
   study.findings.push_back({.what = "verdict",
                             .where = request.claim.output.output,
-                            .value = holds                       ? "holds"
+                            .value = is_vacuous                  ? "vacuous"
+                                     : holds                     ? "holds"
                                      : search.found() != nullptr ? "explained"
                                                                  : "unexplained",
                             .threshold = "holds",
                             .source = {},
-                            .severity = holds ? reports::Severity::good : reports::Severity::bad,
+                            .severity = is_vacuous ? reports::Severity::warning
+                                        : holds    ? reports::Severity::good
+                                                   : reports::Severity::bad,
                             .sentence = sentence});
   study.text = sentence + ".\n";
-  study.outcome = holds ? studies::StudyOutcome::done : studies::StudyOutcome::failed;
+  study.outcome = is_vacuous ? studies::StudyOutcome::vacuous
+                  : holds    ? studies::StudyOutcome::done
+                             : studies::StudyOutcome::failed;
   return study;
 }
 
