@@ -55,7 +55,8 @@ std::string read_whole(const OpenFile& file, const std::string& path, std::size_
   std::string bytes;
   std::size_t have = 0;
   for (std::size_t room = file.bytes + 1;; room = portion) {
-    if (have > most || room - 1 > most) throw Error(path + ": is too large: " + std::to_string(most) + " bytes are read at most");
+    if (std::max(have, file.bytes) > most)
+      throw Error(path + ": is too large: " + std::to_string(most) + " bytes are read at most");
     bytes.resize(have + room);
     const std::size_t got = read_some(file, bytes.data() + have, room, path);
     have += got;

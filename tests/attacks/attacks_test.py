@@ -207,6 +207,16 @@ class Memory(Attack):
             self.write("lie.npz", hostile.zeros_deflated(count, start, claimed=len(start) + 400))
             self.assertIn("damaged member", self.refused("info", "lie.npz"))
 
+    def test_archives_that_are_no_arrays(self):
+        with zipfile.ZipFile(self.path / "none.npz", "w"):
+            pass
+        self.assertIn("none.npz: ", self.refused("info", "none.npz"))
+        self.write("other.npz", hostile.npz({"w.txt": b"w"}))
+        self.assertIn("member 'w.txt' is not a .npy file", self.refused("info", "other.npz"))
+        twice = hostile.npz({"a.npy": hostile.npy(), "b.npy": hostile.npy()}).replace(b"b.npy", b"a.npy")
+        self.write("twice.npz", twice)
+        self.assertIn("twice.npz: ", self.refused("info", "twice.npz"))
+
     def test_compressions_that_are_not_read(self):
         self.write("x.npz", hostile.npz({"w.npy": hostile.npy()}, zipfile.ZIP_LZMA))
         self.assertIn("is compressed by method 14", self.refused("info", "x.npz"))

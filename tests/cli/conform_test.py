@@ -149,6 +149,8 @@ class Numbers(unittest.TestCase):
             (path / "in.npy").write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode()
                                           + (path / "in.bin").read_bytes())
             self.assertEqual(run("--dump", "in.npy", *same, cwd=folder)[0], 0)
+            code, _, err = run("--dump", "in.npy", "--from", "fp16", "--to", "fp16", "--range", "0:9", cwd=folder)
+            self.assertEqual((code, err), (2, "ulpscope: in.npy: has 65536 elements; there are 9 results of float16 in words of 2 bytes\n"))
         self.assertEqual(run("--program", "cat", *same)[0], 0)
         self.assertEqual(run("--program", "cat", "--from", "fp32", "--to", "fp32", "--range", "0:5000000", "--nan", "any")[0], 0)
         slurp = f"{sys.executable} -c 'import sys; sys.stdout.buffer.write(sys.stdin.buffer.read())'"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loaded before the C library (LD_PRELOAD): makes the n-th call of a kind fail that concerns a file below a folder, of
 // close() one that is written.
-// FAILING_CALL is the kind (open write fsync close rename unlink mkdir link flock malloc), FAILING_NUMBER n from 1, FAILING_ERRNO what it
-// answers, FAILING_FOLDER the folder. The file FAILING_MARK appears when it has failed: without it there were fewer calls.
-// With n = 0 none fails, and the mark has their number.
+// FAILING_CALL is the kind (open read write stat chmod fsync close rename unlink mkdir link flock malloc), FAILING_NUMBER n
+// from 1, FAILING_ERRNO what it answers, FAILING_FOLDER the folder. The file FAILING_MARK appears when it has failed: without
+// it there were fewer calls. With n = 0 none fails, and the mark has their number.
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -100,6 +101,18 @@ FAILING int open64(const char* path, int flags, ...) {
 FAILING ssize_t write(int file, const void* bytes, size_t size) {
   if (fails("write", concerns(file))) return -1;
   return ::syscall(SYS_write, file, bytes, size);
+}
+FAILING ssize_t read(int file, void* bytes, size_t size) {
+  if (fails("read", concerns(file))) return -1;
+  return ::syscall(SYS_read, file, bytes, size);
+}
+FAILING int fstat(int file, struct stat* found) {
+  if (fails("stat", concerns(file))) return -1;
+  return static_cast<int>(::syscall(SYS_fstat, file, found));
+}
+FAILING int fchmod(int file, mode_t mode) {
+  if (fails("chmod", concerns(file))) return -1;
+  return static_cast<int>(::syscall(SYS_fchmod, file, mode));
 }
 FAILING int fsync(int file) {
   if (fails("fsync", concerns(file))) return -1;

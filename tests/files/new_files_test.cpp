@@ -24,6 +24,20 @@ void write(const TemporaryDirectory& directory, const std::set<std::string>& nam
 
 }  // namespace
 
+TEST_CASE("what is no name of a file is refused, and nothing is left") {
+  const TemporaryDirectory directory;
+  {
+    NewFiles files{Folder(directory.path())};
+    for (const char* const name : {"", ".", "..", "sub/", "sub/.", "../x", "sub/../x", "/x"}) {
+      CAPTURE(name);
+      CHECK_THROWS_AS(files.add(name), Error);
+    }
+    files.add("sub/x");
+    CHECK_THROWS_AS(files.add("sub/x"), Error);
+  }
+  CHECK(directory.names().empty());
+}
+
 TEST_CASE("files appear together, in folders too") {
   const TemporaryDirectory directory;
   {

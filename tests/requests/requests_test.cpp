@@ -150,6 +150,29 @@ TEST_CASE("words ask for what is not standard, and for nothing else", "[requests
   CHECK(requests::words_of(numbers) == Words{"--perhaps", "0.1", "--several", "4,5", "--flag", "--text-of-it", "x"});
 }
 
+TEST_CASE("whole numbers are decimal or hexadecimal, real ones also of hexadecimal digits", "[requests]") {
+  const auto whole = [](std::string word, requests::WholeBounds bounds) {
+    const std::string wrong = requests::read_whole(word, bounds);
+    return wrong.empty() ? word : wrong;
+  };
+  CHECK(whole("12", {}) == "12");
+  CHECK(whole("0x1F", {}) == "31");
+  CHECK(whole("0X1f", {}) == "31");
+  for (const char* const word : {"", "0x", "-1", "+1", "1.5", "1e3", "12x", "18446744073709551616"})
+    CHECK(whole(word, {.least = 0, .most = 99}) == "'" + std::string(word) + "': give a whole number from 0 to 99");
+  CHECK(whole("100", {.least = 0, .most = 99}) == "'100': give a whole number from 0 to 99");
+
+  CHECK(requests::real_of("-0x1.8p3") == -12);
+  CHECK(requests::real_of("+0X1P-2") == 0.25);
+  CHECK(requests::real_of("1e-3") == 1e-3);
+  for (const char* const word : {"", "-", "--1", "+-1", "0x", "1,5", "inf", "-nan", "1e999"}) {
+    CHECK(requests::read_real(word, {}) == "'" + std::string(word) + "': give a finite number");
+    CHECK(requests::read_real(word, {.least = 0}) == "'" + std::string(word) + "': give a finite number of at least 0");
+  }
+  CHECK(requests::read_real("2", {.least = 0, .most = 1}) == "'2': give a number from 0 to 1");
+  CHECK(requests::read_real("-1", {.least = 0, .most = 1}) == "'-1': give a number from 0 to 1");
+}
+
 TEST_CASE("what is wrong in TOML is told with its line and what is right", "[requests]") {
   CHECK(refusal("text_of_it = \"x\"") == "accepted");
   CHECK(refusal("whole = 3") == "f.toml:1: text_of_it is missing: text");
@@ -157,6 +180,11 @@ TEST_CASE("what is wrong in TOML is told with its line and what is right", "[req
   CHECK(refusal("text_of_it = \"x\"\n\nwhole = 1.5") == "f.toml:3: whole: give a whole number");
   CHECK(refusal("text_of_it = \"x\"\nwhole = -1") == "f.toml:2: whole: '-1': give a whole number from 1 to 9");
   CHECK(refusal("text_of_it = \"x\"\nreal = \"0.5\"") == "f.toml:2: real: give a number");
+  CHECK(refusal("text_of_it = \"x\"\nwhole = true") == "f.toml:2: whole: give a whole number");
+  CHECK(refusal("text_of_it = \"x\"\nwhole = \"3\"") == "f.toml:2: whole: give a whole number");
+  CHECK(refusal("text_of_it = \"x\"\nflag = \"true\"") == "f.toml:2: flag: give true or false");
+  CHECK(refusal("text_of_it = {}") == "f.toml:1: text_of_it: give text in quotes");
+  CHECK(refusal("text_of_it = \"x\"\nwhole = {}") == "f.toml:2: whole: give a whole number");
   CHECK(refusal("text_of_it = \"x\"\nreal = 2") == "f.toml:2: real: '2': give a number from 0 to 1");
   CHECK(refusal("text_of_it = \"x\"\nreal = nan") == "f.toml:2: real: 'nan': give a number from 0 to 1");
   CHECK(refusal("text_of_it = \"x\"\nflag = 1") == "f.toml:2: flag: give true or false");

@@ -198,6 +198,19 @@ TEST_CASE("cases are compared only if they judge the same numbers", "[verify][le
   LedgerEntry fewer = before;
   fewer.inputs.pop_back();
   CHECK(verify::compare_cases(before, fewer).status == CaseStatus::inputs_differ);
+  CHECK(verify::compare_cases(before, fewer).changes.front() == "B: bfloat16 3x2 bbbbbbbbbbbb -> none");
+  CHECK(verify::compare_cases(fewer, before).changes.front() == "B: none -> bfloat16 3x2 bbbbbbbbbbbb");
+  LedgerEntry other = before;
+  other.operation = "grouped_matmul";
+  CHECK(verify::compare_cases(before, other).status == CaseStatus::inputs_differ);
+  CHECK(verify::compare_cases(before, other).changes.front() == "operation: matmul -> grouped_matmul");
+  for (const auto figure : {&verify::LedgerFigures::max_ulp_error, &verify::LedgerFigures::bias_ulp,
+                            &verify::LedgerFigures::rel_frobenius_error, &verify::LedgerFigures::max_of_bound}) {
+    LedgerEntry moved = before;
+    moved.figures.*figure = 0.75;
+    CHECK_FALSE(verify::same_figures(before.figures, moved.figures));
+  }
+  CHECK(verify::same_figures(before.figures, entry("b").figures));
 }
 
 TEST_CASE("a manifest names cases, outputs and inputs given anew", "[verify][ledger]") {

@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Files of ours that are JSON, each value changed to others in turn: what is not taken is refused in one line, and never ends a process.
+usage: changed_values_test.py PROGRAM"""
+import copy
+import json
+import shutil
+import struct
+import unittest
+
+from attack import PROGRAM, Attack
+from emulation import not_emulated
+
+VALUES = (None, True, -1, 1.5, 99, 2**62, 10**30, "", "x", "-inf", "nan", "0 0", [], [0, 0, 0], {}, {"x": 1})
+
+
+def places(value, above=()):
+    """Paths to every value; of a list to those in its first and last element."""
+    yield above
+    if isinstance(value, dict):
+        for key in value:
+            yield from places(value[key], (*above, key))
+    elif isinstance(value, list):
+        for index in sorted({0, len(value) - 1} if value else ()):
+            yield from places(value[index], (*above, index))
+
+
+def changed(whole, place, value):
+    """A copy with one value changed; the value `places` stands for leaving it out."""
+    if not place:
+        return value
+    other = copy.deepcopy(whole)
+    inner = other
+    for key in place[:-1]:
+        inner = inner[key]
+    if value is places:
+        del inner[place[-1]]
+    else:
+        inner[place[-1]] = value
+    return other
+
+
+@not_emulated(PROGRAM, "some thousand runs take an hour")
+class ChangedValues(Attack):
+    def run_well(self, *words, codes=(0,)):
+        code, _, err = self.run_here(*words, memory=None)
+        self.assertIn(code, codes, (words, err))
+
+    def check(self, whole, write, *commands, codes=(0,)):
+        """The exit codes of each command with what `write` makes of each change; `codes` are those of a file that is taken."""
+        seen = {code: 0 for code in (2, *codes)}
+        for number, place in enumerate(places(whole)):
+            for value in VALUES[number % 2::2] + ((places,) if place else ()):  # half of them at each place
+                write(changed(whole, place, value))
+                for words in commands:
+                    code, out, err = self.run_here(*words, memory=None)
+                    self.assertIn(code, seen, (place, value, words, err))
+                    seen[code] += 1
+                    if code == 2:
+                        lines = 2 if words[:2] == ("report", "check") else 1  # that of the command which it starts, and its own
+                        self.assertEqual(out if lines == 1 else "", "", (place, value, words))
+                        self.assertTrue(1 <= err.count("ulpscope: ") <= lines, (place, value, words, err))
+                    self.harmless(err)
+                    for made in ("R", "R.partial"):
+                        shutil.rmtree(self.path / made, ignore_errors=True)
+        self.assertGreater(seen[2], 20)
+        return seen
+
+    def json_at(self, name):
+        return json.loads((self.path / name).read_text()), lambda changed: self.write(name, json.dumps(changed, indent=1))
+
+    def test_parts_of_tensors(self):
+        self.write("x.csv", "1,2\n-3,1e-9\n")
+        for index in "01":  # one has the file, and the beginning of the other
+            self.run_well("census", "x.csv", "normal:0,1:70000", "--to", "e4m3", "--shard", f"{index}/2", "-o", "P" + index)
+        self.check(*self.json_at("P0/part.json"), ("merge", "P0", "P1", "-o", "R"))
+
+    def test_parts_whose_sums_are_kept_by_chunk(self):
+        self.run_well("sweep", "normal:0,1:100", "--to", "e4m3", "--log2-scale", "0:1", "--rounding", "stochastic", "--shard", "0/1", "-o", "P")
+        self.check(*self.json_at("P/part.json"), ("merge", "P", "-o", "R"))
+
+    def test_parts_of_a_study(self):
+        self.write("study.toml", '[[study]]\nkind = "census"\ninputs = ["normal:0,1:50"]\nto = ["e4m3"]\nseed = [1, 2]\n')
+        for index in "01":
+            self.run_well("run", "study.toml", "--shard", f"{index}/2", "-o", "P" + index)
+        self.check(*self.json_at("P0/part.json"), ("merge", "P0", "P1", "-o", "R"))
+
+    def test_ledgers(self):
+        self.run_well("matmul", "normal:0,1:4x8", "normal:0,1:8x3", "--in", "bf16", "--engine", "exact", "-o", "d.npy")
+        self.run_well("ledger", "record", "L", "matmul", "normal:0,1:4x8", "normal:0,1:8x3", "--in", "bf16", "--output", "d.npy", "--keep-output", "--case",
+                      "c")
+        self.run_well("ledger", "check", "L", "c", "--output", "d.npy")
+        head, *lines = (self.path / "L").read_text().splitlines()
+        self.assertGreaterEqual(len(lines), 1)
+
+        def write(entry):
+            self.write("L", "\n".join([head, *lines[:-1], json.dumps(entry)]) + "\n")
+
+        self.check(json.loads(lines[-1]), write, ("ledger", "show", "L"), ("ledger", "diff", "L", "L"), codes=(0, 1))
+
+    def test_the_manifest_of_a_report(self):
+        self.run_well("census", "normal:0,1:50", "--to", "e4m3", "-o", "report")
+        shutil.copytree(self.path / "report", self.path / "kept")
+        whole, _ = self.json_at("report/manifest.json")
+
+        def write(manifest):
+            shutil.rmtree(self.path / "report")
+            shutil.copytree(self.path / "kept", self.path / "report")
+            self.write("report/manifest.json", json.dumps(manifest))
+
+        self.check(whole, write, ("report", "check", "report"), ("census", "normal:0,1:50", "--to", "e4m3", "-o", "report"), codes=(0, 1))
+
+    def test_the_header_of_safetensors(self):
+        whole = {"__metadata__": {"a": "b"}, "w": {"dtype": "F8_E4M3", "shape": [2, 3], "data_offsets": [0, 6]},
+                 "v": {"dtype": "F32", "shape": [1], "data_offsets": [6, 10]}}
+
+        def write(header):
+            text = json.dumps(header).encode()
+            self.write("x.safetensors", struct.pack("<Q", len(text)) + text + bytes(10))
+
+        self.check(whole, write, ("census", "x.safetensors", "--to", "e4m3", "--csv"))
+
+    def test_the_index_of_a_checkpoint(self):
+        text = json.dumps({"w": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}).encode()
+        self.write("a.safetensors", struct.pack("<Q", len(text)) + text + bytes(4))
+        whole = {"metadata": {"total_size": 4}, "weight_map": {"w": "a.safetensors"}}
+        self.check(whole, lambda index: self.write("x.safetensors.index.json", json.dumps(index)),
+                   ("census", "x.safetensors.index.json", "--to", "e4m3", "--csv"))
+
+
+unittest.main()
