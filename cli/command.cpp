@@ -15,7 +15,14 @@
 namespace ulpscope::cli {
 
 Option Option::required(bool needed) const { return Option(option_->required(needed)); }
-Option Option::type_name(const std::string& name) const { return Option(option_->type_name(name)); }
+Option Option::type_name(const std::string& name) const {
+  // A file or a folder without a name is a variable of a script that is not set, not what is left out.
+  const bool is_path = name.starts_with("DIR") || name.starts_with("FILE") || name == "OUT" ||
+                       name.find(".toml") != name.npos || name.find(".npy") != name.npos;
+  if (is_path)
+    option_->check(CLI::Validator([](const std::string& word) { return word.empty() ? "'': give a name" : ""; }, ""));
+  return Option(option_->type_name(name));
+}
 Option Option::description(const std::string& text) const { return Option(option_->description(text)); }
 Option Option::capture_default_str() const { return Option(option_->capture_default_str()); }
 Option Option::default_str(const std::string& text) const { return Option(option_->default_str(text)); }
