@@ -11,7 +11,7 @@ import unittest
 from attack import PROGRAM, Attack
 from emulation import not_emulated
 
-VALUES = (None, True, -1, 1.5, 99, 2**62, 10**30, "", "x", "-inf", "nan", "0 0", [], [0, 0, 0], {}, {"x": 1})
+VALUES = (None, True, -1, 1.5, 99, 2**62, 10**30, "", "x", "-inf", "nan", "0 0", "zz 3", "1 99999", "1 2x", "7" * 10_001 + " 0", [], [0, 0, 0], {}, {"x": 1})
 
 
 def places(value, above=()):
@@ -50,7 +50,7 @@ class ChangedValues(Attack):
         """The exit codes of each command with what `write` makes of each change; `codes` are those of a file that is taken."""
         seen = {code: 0 for code in (2, *codes)}
         for number, place in enumerate(places(whole)):
-            for value in VALUES[number % 2::2] + ((places,) if place else ()):  # half of them at each place
+            for value in VALUES[number % 5::5] + ((places,) if place else ()):  # a fifth of them at each place
                 write(changed(whole, place, value))
                 for words in commands:
                     code, out, err = self.run_here(*words, memory=None)
@@ -63,17 +63,34 @@ class ChangedValues(Attack):
                     self.harmless(err)
                     for made in ("R", "R.partial"):
                         shutil.rmtree(self.path / made, ignore_errors=True)
-        self.assertGreater(seen[2], 20)
+        self.assertGreater(seen[2], 10)
         return seen
 
     def json_at(self, name):
         return json.loads((self.path / name).read_text()), lambda changed: self.write(name, json.dumps(changed, indent=1))
 
+    def other_versions(self, name, *keys):
+        """Of the second part, whose first is whole again."""
+        whole, write = self.json_at(name)
+        write(whole)
+        for part, text in self.parts.items():
+            self.write(part, text)
+        for key in keys:
+            write(whole | {key: "other"})
+            self.assertIn("is of another version", self.refused("merge", "P0", "P1", "-o", "R"))
+        write(whole)
+        self.run_well("merge", "P0", "P1", "-o", "R")
+
+    def keep_parts(self):
+        self.parts = {name: (self.path / name).read_text() for name in ("P0/part.json", "P1/part.json")}
+
     def test_parts_of_tensors(self):
         self.write("x.csv", "1,2\n-3,1e-9\n")
         for index in "01":  # one has the file, and the beginning of the other
             self.run_well("census", "x.csv", "normal:0,1:70000", "--to", "e4m3", "--shard", f"{index}/2", "-o", "P" + index)
+        self.keep_parts()
         self.check(*self.json_at("P0/part.json"), ("merge", "P0", "P1", "-o", "R"))
+        self.other_versions("P1/part.json", "version")
 
     def test_parts_whose_sums_are_kept_by_chunk(self):
         self.run_well("sweep", "normal:0,1:100", "--to", "e4m3", "--log2-scale", "0:1", "--rounding", "stochastic", "--shard", "0/1", "-o", "P")
@@ -83,7 +100,12 @@ class ChangedValues(Attack):
         self.write("study.toml", '[[study]]\nkind = "census"\ninputs = ["normal:0,1:50"]\nto = ["e4m3"]\nseed = [1, 2]\n')
         for index in "01":
             self.run_well("run", "study.toml", "--shard", f"{index}/2", "-o", "P" + index)
+        self.keep_parts()
         self.check(*self.json_at("P0/part.json"), ("merge", "P0", "P1", "-o", "R"))
+        self.other_versions("P1/part.json", "version", "commit")
+        text = (self.path / "P1/part.json").read_text()
+        self.write("P0/part.json", text[:-10])
+        self.assertIn("is no part of a study file: is no JSON", self.refused("merge", "P0", "P1", "-o", "R"))
 
     def test_ledgers(self):
         self.run_well("matmul", "normal:0,1:4x8", "normal:0,1:8x3", "--in", "bf16", "--engine", "exact", "-o", "d.npy")

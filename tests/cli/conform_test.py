@@ -152,6 +152,10 @@ class Numbers(unittest.TestCase):
             code, _, err = run("--dump", "in.npy", "--from", "fp16", "--to", "fp16", "--range", "0:9", cwd=folder)
             self.assertEqual((code, err), (2, "ulpscope: in.npy: has 65536 elements; there are 9 results of float16 in words of 2 bytes\n"))
         self.assertEqual(run("--program", "cat", *same)[0], 0)
+        self.assertEqual(run("--program", "cat", "--from", "fp64", "--to", "fp64")[0], 0)  # a sample of both
+        code, _, err = run("--program", "sh -c 'kill -9 $$'", *same)
+        self.assertEqual((code, err.count("ulpscope: ")), (2, 1))  # the shell says `Killed` before
+        self.assertIn("and was killed by signal 9\n", err)
         self.assertEqual(run("--program", "cat", "--from", "fp32", "--to", "fp32", "--range", "0:5000000", "--nan", "any")[0], 0)
         slurp = f"{sys.executable} -c 'import sys; sys.stdout.buffer.write(sys.stdin.buffer.read())'"
         self.assertEqual(run("--program", slurp, "--from", "fp32", "--to", "fp32", "--range", "0:5000000")[0], 0)

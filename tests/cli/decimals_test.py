@@ -105,8 +105,12 @@ class Decimals(unittest.TestCase):
 
     def test_signs_cases_and_points_as_people_type_them(self):
         for word, value in (("+1.5", "1.5"), (".5", "0.5"), ("5.", "5"), ("1E3", "1000"), ("1e+3", "1000"), ("0X1P4", "16"), ("INF", "inf"), ("+infinity", "inf"),
-                            ("-Infinity", "-inf"), ("NaN", "nan"), ("0e999999999999", "0"), ("-0.000", "-0")):
+                            ("-Infinity", "-inf"), ("NaN", "nan"), ("0e999999999999", "0"), ("-1e-99999999999999999999", "-0"), ("1e99999999999999999999", "inf"), ("-0.000", "-0")):
             self.assertIn(f",{value},", run(word, "--to", "fp64", "--csv").stdout, word)
+
+    def test_a_draw_between_doubles_is_refused(self):
+        done = run("0.1", "--to", "fp64", "--rounding", "stochastic")
+        self.assertEqual((done.returncode, done.stderr), (2, "ulpscope: round: stochastic to float64 needs a value that is a double\n"))
 
     def test_what_is_no_number_is_refused(self):
         for word in ("", "+", ".", "1e", "1e+", "1e++3", "e5", "0x", "0x1p", "1p3", "0x1e3p", "1e5x", "+-1", "1.2.3", "1,5", "infx", "na", "1" * 100_001):

@@ -122,6 +122,7 @@ class Refusals(unittest.TestCase):
     def test_the_advice_fits_the_operation(self):
         for op, gen in (("fma", "f64 3"), ("sqrt", "f64"), ("le", "f64 2")):
             self.assertIn(f"`testfloat_gen -level 1 {gen}`", run(b"0 0 0 0 0 0\n", "--op", op, "--format", "float64")[2])
+        self.assertIn("`testfloat_gen -level 1 f32 2`", run(b"0 0 0 0 0 0\n", "--op", "add", "--format", "fp32")[2])
 
     def test_the_line_number_counts_every_read(self):
         code, out, err = run(b"3C00 3C00\n" * 100000 + b"oops\n", *ADD)

@@ -173,6 +173,24 @@ TEST_CASE("whole numbers are decimal or hexadecimal, real ones also of hexadecim
   CHECK(requests::read_real("-1", {.least = 0, .most = 1}) == "'-1': give a number from 0 to 1");
 }
 
+TEST_CASE("text of any characters goes into TOML and back, and no other bytes go there", "[requests]") {
+  for (const std::string text : {"", "plain", "it's", "'\"\\", "\x1b[31m\n\t", "\xc3\xa9\xe2\x80\xae'\x7f"}) {
+    Numbers numbers, standard, back;
+    numbers.text = text, numbers.flag = true, standard.text = "standard", standard.flag = true;
+    Fields filed = requests::fields_of(back);
+    const std::string toml = requests::to_toml(requests::fields_of(numbers), requests::fields_of(standard));
+    CAPTURE(toml);
+    requests::set_from(filed, requests::parse_toml(toml, "f.toml"), {});
+    CHECK(back.text == text);
+  }
+  Numbers numbers, standard;
+  standard.flag = true;
+  CHECK(requests::to_toml(requests::fields_of(numbers), requests::fields_of(standard)) == "flag = false\n");
+  numbers.text = "'\xff";
+  CHECK_THROWS_WITH(requests::to_toml(requests::fields_of(numbers), requests::fields_of(standard)),
+                    Catch::Matchers::EndsWith(": is no UTF-8, and so nothing that TOML can say"));
+}
+
 TEST_CASE("what is wrong in TOML is told with its line and what is right", "[requests]") {
   CHECK(refusal("text_of_it = \"x\"") == "accepted");
   CHECK(refusal("whole = 3") == "f.toml:1: text_of_it is missing: text");

@@ -16,6 +16,7 @@
 #include "emu/decode.hpp"
 #include "emu/error.hpp"
 #include "emu/names.hpp"
+#include "tensors/mapped_file.hpp"
 #include "tensors/tensor.hpp"
 #include "tensors/write.hpp"
 
@@ -98,6 +99,7 @@ TEST_CASE("an .npy whose header lies is refused", "[tensors]") {
   CHECK(npy_refusal(npy("<f4", "(3,)", 8)) == "w.npy: the header promises 12 bytes of data, the file holds 8");
   CHECK(npy_refusal(npy("<f4", "(3,)", 13)) == "w.npy: 1 bytes follow the data that the header promises");
   CHECK(npy_refusal(npy("<f4", "(4294967296, 4294967296)", 0)) == "w.npy: the extents of the shape overflow when multiplied");
+  CHECK(npy_refusal(npy("<f8", "(1152921504606846976,)", 0)) == "w.npy: the extents of the shape overflow when multiplied");
   CHECK(npy_refusal(npy("<f4", "(18446744073709551616,)", 0)).starts_with("w.npy: malformed .npy header: shape"));
   CHECK(npy_refusal(npy("<f4", "(-1,)", 0)).starts_with("w.npy: malformed .npy header: shape"));
   CHECK(npy_refusal(npy("<c8", "(1,)", 8)).starts_with("w.npy: dtype <c8 is not known"));
@@ -177,6 +179,8 @@ TEST_CASE("a safetensors file whose header lies is refused", "[tensors]") {
   CHECK(safetensors_refusal(one(tensor("F32", "[2]", "[8,0]"), 8)) == name + "its data end at byte 0 of 8");
   CHECK(safetensors_refusal(one(tensor("F32", "[4294967296,4294967296]", "[0,8]"), 8)) ==
         name + "the extents of the shape overflow when multiplied");
+  CHECK(safetensors_refusal(one(tensor("F64", "[1152921504606846976]", "[0,8]"), 8)) ==
+        name + "the extents of the shape overflow when multiplied");
   CHECK(safetensors_refusal(one(tensor("F7", "[2]", "[0,9]"), 8)) == name + "its data end at byte 9 of 8");
   CHECK(safetensors_refusal(one(tensor("F7", "[4294967296,4294967296]", "[0,8]"), 8)) ==
         name + "the extents of the shape overflow when multiplied");
@@ -207,6 +211,17 @@ TEST_CASE("a safetensors file whose header lies is refused", "[tensors]") {
   CHECK(safetensors_refusal(std::string(8, '\xff')).starts_with("w.safetensors: the header's length 18446744073709551615"));
 }
 
+TEST_CASE("what is no file is not mapped", "[tensors]") {
+  const Folder folder;
+  const auto mapped = [](const std::string& path) { return refusal([&] { tensors::MappedFile{path}; }); };
+
+  CHECK(mapped(folder / ".") == folder / "." + ": is a directory, not a tensor file");
+  CHECK(mapped("/dev/null") == "/dev/null: is a device, not a regular file; write it to one first");
+  std::ofstream(folder / "empty").flush();
+  CHECK(mapped(folder / "empty") == folder / "empty" + ": is empty");
+  CHECK(mapped(folder / "none") == folder / "none" + ": No such file or directory");
+}
+
 TEST_CASE("a .csv says where it is wrong", "[tensors]") {
   const auto csv_refusal = [](const std::string& text) { return refusal([&] { tensors::read_csv(file_of("t.csv", text)); }); };
 
@@ -219,11 +234,12 @@ TEST_CASE("a .csv says where it is wrong", "[tensors]") {
   CHECK(csv_refusal("1,,2\n") == "t.csv: row 1, column 2: '' is not a number");
   CHECK(csv_refusal(std::string("\xff\xfe\x31\x00", 4)) == "t.csv: is UTF-16; save it as UTF-8");
   CHECK(csv_refusal(std::string("\xfe\xff\x00\x31", 4)) == "t.csv: is UTF-16; save it as UTF-8");
-  std::vector<double> values(6);
-  const tensors::Tensor read = tensors::read_csv(file_of("t.csv", " 1e400,-1e400 \n1e-400, -1E-400\n \t2 ,  \"-3\"\n"));
+  std::vector<double> values(8);
+  const tensors::Tensor read =
+      tensors::read_csv(file_of("t.csv", " 1e400,-1e400 \n1e-400, -1E-400\n \t2 ,  \" -3 \"\n+4,\"+5\"\n"));
   read.source->read(0, std::span(values));
   const double infinity = std::numeric_limits<double>::infinity();
-  CHECK(values == std::vector<double>{infinity, -infinity, 0, 0, 2, -3});
+  CHECK(values == std::vector<double>{infinity, -infinity, 0, 0, 2, -3, 4, 5});
   CHECK(std::signbit(values[3]));
   CHECK(csv_refusal("1,\"2\n").starts_with("t.csv: row 1: "));
 }

@@ -210,7 +210,31 @@ TEST_CASE("cases are compared only if they judge the same numbers", "[verify][le
     moved.figures.*figure = 0.75;
     CHECK_FALSE(verify::same_figures(before.figures, moved.figures));
   }
+  for (const auto count : {&verify::LedgerFigures::equal, &verify::LedgerFigures::within, &verify::LedgerFigures::beyond,
+                           &verify::LedgerFigures::nonfinite}) {
+    LedgerEntry moved = before;
+    moved.figures.*count = 7;
+    CHECK_FALSE(verify::same_figures(before.figures, moved.figures));
+  }
   CHECK(verify::same_figures(before.figures, entry("b").figures));
+  LedgerEntry roles = before;
+  roles.inputs[0].role = "Q";
+  CHECK(verify::compare_cases(before, roles).status == CaseStatus::inputs_differ);
+}
+
+TEST_CASE("free tags stand beside each other, and not beside those that have columns of their own", "[verify][ledger]") {
+  LedgerEntry tagged = entry("a");
+  tagged.declared = {{"driver", "550.54"}, {"who", "us"}, {"why", "an upgrade"}};
+  const reports::Table table = verify::ledger_table({tagged});
+  const auto column = std::ranges::find(table.columns, "tags") - table.columns.begin();
+  CHECK(std::get<std::string>(table.rows.at(0).at(static_cast<std::size_t>(column))) == "who=us; why=an upgrade");
+}
+
+TEST_CASE("blank lines of a ledger hold no case", "[verify][ledger]") {
+  const std::string text = verify::ledger_text({entry("a"), entry("b")});
+  std::string spaced;
+  for (const char c : text) spaced += c == '\n' ? std::string("\n \t\r\n") : std::string(1, c);
+  CHECK(verify::ledger_text(verify::parse_ledger(spaced, "L")) == text);
 }
 
 TEST_CASE("a manifest names cases, outputs and inputs given anew", "[verify][ledger]") {
