@@ -43,14 +43,20 @@ bool concerns(int from, const char* path) {
 }
 bool concerns(int descriptor) { return concerns(descriptor, "."); }
 
+/// The number that a variable holds, 0 without one.
+int number_in(const char* variable) {
+  const char* const text = ::getenv(variable);
+  return text == nullptr ? 0 : static_cast<int>(::strtol(text, nullptr, 10));
+}
+
 /// Whether this call is the one that fails; errno is set then.
 bool fails(const char* kind, bool is_concerned) {
   const char* const wanted = ::getenv("FAILING_CALL");
   if (!is_concerned || wanted == nullptr || ::strcmp(wanted, kind) != 0) return false;
-  if (++calls != ::atoi(::getenv("FAILING_NUMBER"))) return false;
+  if (++calls != number_in("FAILING_NUMBER")) return false;
   const long mark = ::syscall(SYS_openat, AT_FDCWD, ::getenv("FAILING_MARK"), O_CREAT | O_WRONLY, 0600);
   ::syscall(SYS_close, mark);
-  errno = ::atoi(::getenv("FAILING_ERRNO"));
+  errno = number_in("FAILING_ERRNO");
   return true;
 }
 
@@ -139,7 +145,7 @@ FAILING int unlinkat(int folder, const char* path, int flags) {
 FAILING int unlink(const char* path) { return ::unlinkat(AT_FDCWD, path, 0); }
 FAILING int rmdir(const char* path) { return ::unlinkat(AT_FDCWD, path, AT_REMOVEDIR); }
 FAILING int remove(const char* path) {
-  if (::unlink(path) == 0) return 0;
+  if (::unlink(path) != -1) return 0;
   return errno == EISDIR ? ::rmdir(path) : -1;
 }
 FAILING int mkdirat(int folder, const char* path, mode_t mode) {

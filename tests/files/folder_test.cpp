@@ -22,7 +22,6 @@
 #include "tests/reports/temporary_directory.hpp"
 
 using namespace ulpscope::files;
-using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::EndsWith;
 using ulpscope::Error;
 namespace fs = std::filesystem;
