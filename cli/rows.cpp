@@ -128,7 +128,7 @@ void refuse_choice(const CommonOptions& options, const std::string& instead) {
   if (!options.where.empty() || !options.sort.empty() || !options.rows.empty())
     throw Error(instead + " every row; --where, --sort and --rows are for tables that are printed");
   if (options.text || options.csv || options.json)
-    throw Error(instead + " files, and prints no table: leave out --text, --csv and --json");
+    remark(instead + " files, and no table is printed: --text, --csv and --json change nothing");
 }
 
 }  // namespace ulpscope::cli

@@ -42,7 +42,7 @@ void remark_none(std::size_t rows);
 std::vector<reports::Table> chosen_together(const std::vector<reports::Table>& tables, const CommonOptions& options);
 
 /// For what writes every row to files; `instead` says so, as `-o DIR: a report holds`. @throws ulpscope::Error if one of the
-/// options is given that choose rows or say how a table is printed
+/// options is given that choose rows; a remark if one says how a table is printed
 void refuse_choice(const CommonOptions& options, const std::string& instead);
 
 }  // namespace ulpscope::cli
