@@ -29,7 +29,7 @@ class Option {
   CLI::Option* get() const { return option_; }
 
   Option required(bool needed = true) const;
-  Option type_name(const std::string& name) const;  ///< of its value, in help
+  Option type_name(const std::string& name) const;  ///< of its value, in help; of a file or a folder it may not be empty
   Option description(const std::string& text) const;
   Option capture_default_str() const;  ///< help shows what the variable holds now
   Option default_str(const std::string& text) const;

@@ -123,8 +123,10 @@ void write_precision_report(const ReportRequest& request, const std::vector<stud
     }
   }
   std::vector<reports::Table> tables{studies::census_table(census, request.scaling, config.options)};
-  if (request.sweep_table)
-    tables.push_back(studies::sweep_table(sweep, config.options)), tables.push_back(loss_scale_table(scales));
+  if (request.sweep_table) {
+    tables.push_back(studies::sweep_table(sweep, config.options));
+    tables.push_back(studies::loss_scale_table(scales));
+  }
   tables.push_back(reports::findings_table(findings));
   reports::Page page = studies::census_page(results, {request.scaling, config.options});
   page.command = command_line(request.arguments);
