@@ -32,7 +32,7 @@ reports::Table text_table(const reports::Table& all) {
 }
 
 void print_text(const Explain& explain, const verify::ExplainResult& result, const reports::Table& table) {
-  std::string text = explain.request.output + ": " + verify::verdict_sentence(result) + ".\n";
+  std::string text = verify::verdict_sentence(explain.request, result) + ".\n";
   for (const std::string& line : verify::remarks(result)) text += line + ".\n";
   print(text + "\n");
   print_chosen(text_table(chosen(table, explain.common)), explain.common, 1);
@@ -60,7 +60,7 @@ int run(const Explain& explain) {
   if (rendering_of(explain.common) == Rendering::text) {
     print_text(explain, result, table);
   } else {
-    remark(explain.request.output + ": " + verify::verdict_sentence(result));
+    remark(verify::verdict_sentence(explain.request, result));
     for (const std::string& line : verify::remarks(result)) remark(line);
     print(table, explain.common, 1);
   }

@@ -119,8 +119,8 @@ void remark_own_engine(const std::string& ledger, const LedgerEntry& recorded) {
 
 /// One comparison for each output of the case.
 std::vector<CaseComparison> compare(const std::string& ledger, const LedgerEntry& recorded, const GivenAgain& given) {
-  remark_own_engine(ledger, recorded);
   const JudgedCase now = judge_again(recorded, given);
+  remark_own_engine(ledger, recorded);
   LedgerEntry entry = now.entry;
   entry.name = recorded.name;
   entry.declared = recorded.declared;

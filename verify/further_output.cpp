@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "emu/names.hpp"
+#include "emu/visible.hpp"
 #include "verify/operations/rows.hpp"
 
 namespace ulpscope::verify {
@@ -12,8 +13,8 @@ namespace ulpscope::verify {
 std::vector<FurtherVerdict> verify_further(const ResolvedCheck& check, int threads) {
   std::vector<FurtherVerdict> out;
   for (const FurtherOutput& other : check.further) {
-    const std::string heading = other.name + "  " + other.word + " (" + words_of_shape(other.output.shape) + "), " +
-                                emu::format_name(other.last.out) + "\n";
+    const std::string heading = other.name + "  " + emu::visible(other.word) + " (" + words_of_shape(other.output.shape) +
+                                "), " + emu::format_name(other.last.out) + "\n";
     // One element costs what a row of the first output does.
     constexpr std::uint64_t elements_at_a_time = std::uint64_t{1} << 11;
     out.push_back({other.name, heading,

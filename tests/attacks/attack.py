@@ -32,6 +32,11 @@ class Attack(unittest.TestCase):
         (self.path / name).write_bytes(data if isinstance(data, bytes) else data.encode())
         return name
 
+    def script(self, name, text):
+        self.write(name, "#!/bin/sh\n" + text)
+        (self.path / name).chmod(0o755)
+        return name
+
     def run_here(self, *words, memory=1024 * MEBIBYTE, env=None):
         """(exit code, standard output, standard error), of at most so much address space"""
         def before():

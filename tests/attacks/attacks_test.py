@@ -131,6 +131,27 @@ class Injection(Attack):
         self.harmless(manifest)
         self.assertIn(file, json.loads(manifest)["arguments"])  # which asks for the same again
 
+    def test_names_of_files_begin_no_line(self):
+        file = self.write("a\nBEGINS.npy", hostile.npy(shape="(2, 2)", data=struct.pack("<4f", 1, 2, 3, 4)))
+        row = self.write("b\nBEGINS.npy", hostile.npy(shape="(2,)", data=struct.pack("<2f", 0, 0)))
+        true = self.script("yes\nBEGINS", "")
+        matmul, out = ["matmul", file, file, "--in", "fp32", "--out", "fp32"], ["--output", file, "--out", "fp32"]
+        for words in (["info", file], ["census", file, "--to", "e4m3"], ["sweep", file, "--to", "e4m3"], ["precision", file],
+                      ["cast", file, "--to", "e4m3", "-o", "made\nBEGINS.npy"], ["diff", file, row], ["diff", file, file], matmul,
+                      [*matmul, "--scale-a", row], ["accumulation", file, file], ["run", file], ["ledger", "show", file],
+                      ["verify", *matmul, "--output", file, "--rules", file], ["verify", "sum", file, *out], ["verify", "relu", file, *out],
+                      ["verify", "softmax", file, *out], ["verify", "layer_norm", file, *out, "--save-mean", row, "--save-rstd", row],
+                      ["verify", "attention", file, file, file, *out, "--mask", row], ["verify", "expr", "x\n+1", f"x={file}", *out],
+                      ["verify", *matmul, "--output", file, "--against", file], ["verify", *matmul[:-2], "--output", row],
+                      ["explain", *matmul, "--output", file], ["explain", "sum", file, *out], ["invariance", "sum", file, "--out", "fp32"],
+                      ["audit", "sum", file, "--out", "fp16", "--rule", "allclose:atol=1", "--rule", f"program:'./{true}' {{out}}"],
+                      ["ledger", "record", "made.ledger", "sum", file, *out, "--case", "c\nBEGINS"], ["ledger", "check", "made.ledger", *out[:2]],
+                      ["conform", "--program", f"./{true}", "--from", "fp16", "--to", "e4m3"]):
+            for rendering in ("--text", "--csv", "--json"):
+                code, said, err = self.run_here(*words, rendering)
+                self.assertNotRegex(said + err, r"(?m)^BEGINS|^\S+ BEGINS", words)
+                self.assertIn(code, (0, 1, 2, 3), words)
+
     def test_junit_of_names_that_are_no_text(self):
         self.write("bytes.ledger", hostile.ledger(hostile.NAME))
         code, _, err = self.run_here("ledger", "diff", "bytes.ledger", "bytes.ledger", "--junit", "j.xml")

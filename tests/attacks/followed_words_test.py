@@ -24,10 +24,6 @@ class Followed(Attack):
         self.assertEqual((self.path / "victim.csv").read_text(), "precious")
         self.assertFalse((self.path / "STARTED").exists())
 
-    def script(self, name, text):
-        self.write(name, "#!/bin/sh\n" + text)
-        (self.path / name).chmod(0o755)
-
     def done(self, *words):
         code, out, err = self.run_here(*words)
         self.assertEqual(code, 0, err)

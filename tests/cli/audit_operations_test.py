@@ -192,6 +192,18 @@ class AuditOfOperations(unittest.TestCase):
         fates = self.fates("cast", "codes.npy", "--out", "bf16", "--rule", "bitwise")  # integers are not rounded
         self.assertEqual((fates["stale_output"], fates["inputs_in_float8_e4m3fn"]), ("killed", "not_applicable"))
 
+    def test_rows_of_nothing(self):
+        self.write("masked.npy", (3, 4), [-math.inf] * 4 + [1.0, -math.inf, 2.0, 0.5] + [-math.inf] * 4)
+        for said, rest in (("nan", math.nan), ("zero", 0.0)):
+            table = self.audit("softmax", "masked.npy", "--out", "fp32", "--fully-masked", said, "--rule", "bound")
+            correct = [row for row in table if row["mutant"] == "none"]
+            self.assertEqual([(row["fate"], row["trials"], row["false_alarms"]) for row in correct], [("accepted", "20", "0")])
+            self.write("out.npy", (3, 4), [rest] * 4 + [1 / 3, 0.0, 1 / 3, 1 / 3] + [rest] * 4)
+            row = next(csv.DictReader(io.StringIO(self.run_program(
+                "verify", "softmax", "masked.npy", "--output", "out.npy", "--fully-masked", said, "--csv", code=1).stdout)))
+            self.assertEqual((row["beyond"], row["nonfinite"]), ("3", "0"))  # of the one row that has weights
+        self.assertIn("--fully-masked", self.refused("softmax", "masked.npy", "--out", "fp32", "--fully-masked", "none", "--rule", "bound"))
+
     def test_a_sum_of_all_is_a_scalar(self):
         table = self.audit("sum", "x.npy", "--axis", "all", "--out", "fp32", "--rule", "program:test -s {out_codes}", "--rule", "bound", code=3)
         fates = {(row["rule"], row["mutant"]): row["fate"] for row in table}

@@ -193,6 +193,27 @@ TEST_CASE("softmax of NaN and +inf is NaN, of -inf 0, of nothing but -inf NaN", 
   CHECK(exact->refusal().empty());
 }
 
+TEST_CASE("softmax of nothing but -inf is what is declared", "[verify][softmax]") {
+  const std::vector<float> x{-infinite, -infinite, 1, -infinite, 1, no_number, -infinite, infinite};
+  for (const auto masked : {verify::FullyMasked::undeclared, verify::FullyMasked::nan, verify::FullyMasked::zero}) {
+    const auto exact = verify::expect_softmax({.x = values({4, 2}, x), .last = {emu::float32}, .fully_masked = masked});
+    std::vector<verify::Expected> all(x.size());
+    exact->expect(0, all);
+    for (const std::size_t i : {0U, 1U}) {
+      const bool is_zero = masked == verify::FullyMasked::zero;
+      CAPTURE(i, is_zero);
+      CHECK(std::isnan(all[i].value) != is_zero);
+      for (const double output : {0.0, 0x1p-149, 0.5, std::numeric_limits<double>::quiet_NaN()}) {
+        const bool is_right = is_zero ? output == 0 : std::isnan(output);
+        CHECK((judge(*exact, i, all[i], output, {emu::float32}) == verify::Standing::equal) == is_right);
+      }
+    }
+    CHECK(all[2].value == 1);
+    CHECK(all[3].value == 0);
+    for (const std::size_t i : {4U, 5U, 6U, 7U}) CHECK(std::isnan(all[i].value));
+  }
+}
+
 TEST_CASE("softmax: a bound as large as the result is refused", "[verify][softmax]") {
   CHECK(!expectation(std::vector<float>(4096, 1.0F), 4096, emu::bfloat16, emu::bfloat16)->refusal().empty());
   CHECK(expectation(std::vector<float>(16, 1.0F), 16, emu::bfloat16, emu::bfloat16)->refusal().empty());

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "emu/math.hpp"
+#include "emu/visible.hpp"
 #include "verify/audit/audit_trials.hpp"
 
 namespace ulpscope::verify {
@@ -107,7 +108,7 @@ std::optional<double> AuditResult::kills_from(std::size_t rule, const MutantName
 AuditResult asked(const AuditPlan& plan) {
   const Judges judges(plan);
   AuditResult result{.rules = {}, .correct = judges.all(plan.correct), .mutants = {}, .false_alarms = {}, .kinds = plan.kinds};
-  for (const Rule& rule : plan.rules) result.rules.push_back(rule.word);
+  for (const Rule& rule : plan.rules) result.rules.push_back(emu::visible(rule.word));
   result.false_alarms.resize(plan.rules.size());
 
   std::uint64_t done = 0;

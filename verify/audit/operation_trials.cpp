@@ -45,6 +45,12 @@ struct PlainOrder {
 
 using PlainRow = std::span<const float>;
 
+/// The first word of an option; none where it is not given, or there is no such option.
+std::string word_of(const requests::Fields& fields, const char* name) {
+  const requests::Field* const field = fields.find(name);
+  return field == nullptr || field->words().empty() ? std::string() : field->words().front();
+}
+
 /// The inputs of one check.
 struct PlainInputs {
   const OperationSource& source;
@@ -54,10 +60,7 @@ struct PlainInputs {
     if (input == nullptr) return std::nullopt;
     return read_values(input->tensor, products::input_rounding(input->format.value_or(emu::float32)));
   }
-  std::string word(const char* field) const {
-    const requests::Fields fields = source.fields();
-    return fields.find(field)->words().front();
-  }
+  std::string word(const char* field) const { return word_of(source.fields(), field); }
 };
 
 float element_or(const std::optional<Values>& values, std::size_t column, float otherwise) {
@@ -102,9 +105,11 @@ std::vector<float> row_by_row(const Values& x, Compute compute) {
 }
 
 std::vector<float> plain_softmax(const PlainInputs& inputs, const PlainOrder& order) {
+  const bool safe = inputs.word("fully_masked") == "zero";
   return row_by_row(*inputs["x"], [&](PlainRow x) {
     float greatest = -std::numeric_limits<float>::infinity();
     for (const float each : x) greatest = each > greatest || std::isnan(each) ? each : greatest;
+    if (safe && greatest == -std::numeric_limits<float>::infinity()) return std::vector<float>(x.size(), 0.0F);
     std::vector<float> e;
     for (const float each : x) e.push_back(static_cast<float>(emu::exp(static_cast<double>(each - greatest))));
     const float sum = order.sum(e);
@@ -193,10 +198,7 @@ bool has_plain_trials(const std::string& operation) { return kernel_of(operation
 std::string without_trials(const OperationSource& source) {
   if (!has_plain_trials(source.name())) return "for this operation";
   const requests::Fields fields = source.fields();
-  const auto word = [&](const char* name) {
-    const requests::Field* const field = fields.find(name);
-    return field == nullptr || field->words().empty() ? std::string() : field->words().front();
-  };
+  const auto word = [&](const char* name) { return word_of(fields, name); };
   const auto with = [&](const char* name) { return "with " + fields.find(name)->option() + " " + word(name); };
   if (requests::parse_format(word("acc")) != emu::float32) return with("acc");
   if (word("acc_rounding") != "nearest_even") return with("acc_rounding");

@@ -14,6 +14,7 @@
 #include "tensors/parallel.hpp"
 #include "tensors/tensor.hpp"
 #include "verify/explain/explain_sample.hpp"
+#include "verify/explain/missing_products.hpp"
 #include "verify/explain/placements.hpp"
 
 namespace ulpscope::verify {
@@ -43,9 +44,11 @@ class Search {
   std::uint64_t choices(const std::vector<Finding>& findings) const {
     std::uint64_t fewest = std::numeric_limits<std::uint64_t>::max();
     for (const Finding& finding : findings)
-      if (finding.explains) fewest = std::min(fewest, evidence_.choices(finding.hypothesis.kernel(claim_.kernel)));
+      if (finding.explains) fewest = std::min(fewest, choices(finding));
     return fewest;
   }
+  /// Those that a finding makes.
+  std::uint64_t choices(const Finding& finding) const { return evidence_.choices(finding.hypothesis.kernel(claim_.kernel)); }
   /// Hypotheses that were not tried, or not to the end, since the time was over.
   std::size_t skipped() const noexcept { return skipped_; }
   Region sample(SampleSize size) const { return evidence_.sample(size.outputs, size.products); }
@@ -181,6 +184,18 @@ std::vector<Finding> placed_findings(const Search& search, const Claim& claim, s
   return findings;
 }
 
+/// What may have left those products out, or taken them twice.
+std::vector<Cause> causes_of(const Claim& claim, const MissingProducts& missing, double least_share) {
+  std::vector<Cause> causes;
+  for (const auto& [range, twice, share] : missing.found) {
+    if (share < least_share) continue;
+    causes.push_back((twice ? taken_twice : left_out)(range, claim.shape.k));
+    if (twice) continue;
+    for (Cause& cause : lost_part_causes(claim, range)) causes.push_back(std::move(cause));
+  }
+  return causes;
+}
+
 void number_groups(std::vector<Finding>& findings) {
   std::size_t groups = 0;
   for (std::size_t i = 0; i < findings.size(); ++i) {
@@ -227,16 +242,25 @@ ExplainResult explain(const ExplainConfig& config) {
   result.findings = placed_findings(search, result.claim, result.tried);
   if (result.findings.empty()) result.findings = search.find(singles, sample);
   const auto explained = [](const std::vector<Finding>& all) { return !all.empty() && all.front().explains; };
-  if (!explained(result.findings)) result.chance = search.median_share(singles, sample);
-  for (const auto hypotheses_of : {paired_hypotheses, tile_hypotheses}) {
-    if (explained(result.findings)) break;
-    const std::vector<Hypothesis> more = hypotheses_of(result.claim);
+  const auto look = [&](const std::vector<Hypothesis>& more, const Region& first, std::uint64_t read_off_of) {
     result.tried += more.size();
-    const std::vector<Finding> found = search.find(more, search.sample(of_pairs));
-    if (explained(found)) result.findings.clear();
+    const std::vector<Finding> found = search.find(more, first);
+    if (explained(found)) result.findings.clear(), result.tried += static_cast<std::size_t>(read_off_of);
     result.findings.insert(result.findings.end(), found.begin(), found.end());
+  };
+  if (!explained(result.findings)) {
+    result.chance = search.median_share(singles, sample);
+    const MissingProducts missing = missing_products(result.claim, data, search.evidence());
+    constexpr double nearly_all = 0.9;
+    look(each_alone(causes_of(result.claim, missing, 0)), sample, missing.tried);
+    if (!explained(result.findings))
+      look(hypotheses_with(result.claim, causes_of(result.claim, missing, nearly_all)), search.sample(of_pairs), missing.tried);
   }
-  const auto better = [](const Finding& x, const Finding& y) { return x.matched > y.matched; };
+  for (const auto hypotheses_of : {paired_hypotheses, tile_hypotheses})
+    if (!explained(result.findings)) look(hypotheses_of(result.claim), search.sample(of_pairs), 0);
+  const auto better = [&](const Finding& x, const Finding& y) {
+    return x.matched != y.matched ? x.matched > y.matched : search.choices(x) < search.choices(y);
+  };
   std::stable_sort(result.findings.begin(), result.findings.end(), better);
   number_groups(result.findings);
   result.skipped = search.skipped(), result.seconds = config.seconds;

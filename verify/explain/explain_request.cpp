@@ -7,6 +7,7 @@
 
 #include "emu/error.hpp"
 #include "emu/names.hpp"
+#include "emu/visible.hpp"
 #include "requests/command_line.hpp"
 #include "studies/matmul/matmul_request.hpp"
 
@@ -55,9 +56,13 @@ ExplainConfig resolve(const ExplainRequest& request) {
   return config;
 }
 
+std::string verdict_sentence(const ExplainRequest& request, const ExplainResult& result) {
+  return emu::visible(request.output) + ": " + verdict_sentence(result);
+}
+
 studies::StudyResult run(const ExplainRequest& request, const studies::Progress&) {
   const ExplainResult result = explain(resolve(request));
-  const std::string sentence = request.output + ": " + verdict_sentence(result);
+  const std::string sentence = verdict_sentence(request, result);
   studies::StudyResult study;
   study.tables.push_back(explain_table(result, [&](const Hypothesis& hypothesis) {
     const std::vector<std::string> words = replaying_words(request, result.claim, hypothesis);

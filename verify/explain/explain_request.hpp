@@ -29,6 +29,9 @@ struct ExplainRequest {
 /// Opens inputs and output. @throws ulpscope::Error
 ExplainConfig resolve(const ExplainRequest& request);
 
+/// The output's name, and verdict_sentence() of what was found.
+std::string verdict_sentence(const ExplainRequest& request, const ExplainResult& result);
+
 /// explain.csv, the verdict as a finding. @throws ulpscope::Error
 studies::StudyResult run(const ExplainRequest& request, const studies::Progress& progress);
 /// What it will cost, without running it. @throws ulpscope::Error

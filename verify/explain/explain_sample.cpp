@@ -127,7 +127,6 @@ Region ReplayedOutputs::sample(std::size_t outputs, std::size_t products) const 
   return region;
 }
 
-/// Where element i of a region stands in D.
 std::size_t ReplayedOutputs::place(const Region& region, std::size_t i) const noexcept {
   const std::size_t row = region.rows[i / region.columns.size()], column = region.columns[i % region.columns.size()];
   return (region.matrix * data_.shape.m + row) * data_.shape.n + column;

@@ -47,6 +47,8 @@ class ReplayedOutputs {
   /// its rows are spread over those that have any, half of its columns over those where these rows do: it has one if D has.
   Region sample(std::size_t outputs, std::size_t products) const;
 
+  /// Where element i of a region stands in D.
+  std::size_t place(const Region& region, std::size_t i) const noexcept;
   /// Replays a kernel on a region and compares it with D.
   Score score(const Kernel& kernel, const Region& region) const;
   /// Replays a kernel on all of D.
@@ -56,7 +58,6 @@ class ReplayedOutputs {
 
  private:
   std::vector<Region> tiles() const;
-  std::size_t place(const Region& region, std::size_t i) const noexcept;
   std::vector<double> replayed(const Kernel& kernel, const Region& region) const;
 
   const MatmulData& data_;

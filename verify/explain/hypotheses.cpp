@@ -28,12 +28,6 @@ Causes together(std::initializer_list<Causes> lists) {
   return all;
 }
 
-std::vector<Hypothesis> each_alone(Causes causes) {
-  std::vector<Hypothesis> hypotheses;
-  for (Cause& cause : causes) hypotheses.push_back({{std::move(cause)}});
-  return hypotheses;
-}
-
 void add_pairs(std::vector<Hypothesis>& pairs, const Causes& first, const Causes& second) {
   for (const Cause& x : first)
     for (const Cause& y : second) pairs.push_back({{x, y}});
@@ -95,6 +89,12 @@ std::size_t Claim::step() const {
   return kernel.chain.engine ? static_cast<std::size_t>(std::max(kernel.chain.engine->products, 1)) : 1;
 }
 
+std::vector<Hypothesis> each_alone(Causes causes) {
+  std::vector<Hypothesis> hypotheses;
+  for (Cause& cause : causes) hypotheses.push_back({{std::move(cause)}});
+  return hypotheses;
+}
+
 std::vector<Hypothesis> single_hypotheses(const Claim& claim) {
   return each_alone(together({engine_causes(claim, claim.a(), claim.b()), format_causes(claim), input_causes(claim),
                               part_causes(claim), tile_part_causes(claim), library_causes(claim, true), sum_causes(claim),
@@ -133,6 +133,16 @@ std::vector<Hypothesis> paired_hypotheses(const Claim& claim) {
   add_pairs(pairs, sum_causes(claim), library_causes(claim, false));
   // As numbers of tf32 come out of cvt.rna.
   if (claim.a() == emu::tf32) add_pairs(pairs, nearest_away, join_causes(claim));
+  return pairs;
+}
+
+std::vector<Hypothesis> hypotheses_with(const Claim& claim, const std::vector<Cause>& read_off) {
+  std::vector<Hypothesis> pairs;
+  add_pairs(pairs,
+            together({engine_causes(claim, claim.a(), claim.b()), sum_causes(claim), block_causes(claim), part_causes(claim),
+                      tile_part_causes(claim), library_causes(claim, false), order_causes(claim), format_causes(claim),
+                      input_causes(claim), result_causes(claim)}),
+            read_off);
   return pairs;
 }
 

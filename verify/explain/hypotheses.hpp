@@ -68,12 +68,20 @@ std::vector<Cause> tile_part_causes(const Claim& claim);
 /// Blocks of K as libraries of the CPU cut it, and several accumulators in a block
 std::vector<Cause> library_causes(const Claim& claim, bool with_accumulators);
 std::vector<Cause> order_causes(const Claim& claim);     ///< orders of K
-std::vector<Cause> end_causes(const Claim& claim);       ///< products left out or taken twice
+std::vector<Cause> end_causes(const Claim& claim);       ///< the first or last products left out, or the last taken twice
 std::vector<Cause> format_causes(const Claim& claim);    ///< inputs rounded to another format
 std::vector<Cause> input_causes(const Claim& claim);     ///< how inputs are rounded, and codes read as another format
 std::vector<Cause> layout_causes(const Claim& claim);    ///< transposed and swapped operands
 std::vector<Cause> result_causes(const Claim& claim);    ///< the last rounding, and others before it
 std::vector<Cause> epilogue_causes(const Claim& claim);  ///< C, alpha, beta, scales
+
+/// Products of K left out, and products of K taken twice; `k` in all.
+///@{
+Cause left_out(emu::KRange range, std::size_t k);
+Cause taken_twice(emu::KRange range, std::size_t k);
+///@}
+/// Split K whose part `range` is not added to the others, for each number of parts that has it.
+std::vector<Cause> lost_part_causes(const Claim& claim, emu::KRange range);
 
 /// The most bits of the numbers of parts that join_causes() tries: 64 parts.
 inline constexpr std::size_t most_join_bits = 6;
@@ -85,12 +93,16 @@ std::vector<std::vector<std::uint8_t>> join_orders(std::size_t bits);
 /// `2.0.1`.
 std::string join_word(const std::vector<std::uint8_t>& order);
 
+/// A hypothesis for each cause.
+std::vector<Hypothesis> each_alone(std::vector<Cause> causes);
 /// Every cause by itself.
 std::vector<Hypothesis> single_hypotheses(const Claim& claim);
 /// The single causes that are about the order and the rounding of sums in the claimed accumulator.
 std::vector<Hypothesis> summation_hypotheses(const Claim& claim);
 /// Causes that are met together, of different kinds.
 std::vector<Hypothesis> paired_hypotheses(const Claim& claim);
+/// Causes that were read off D, each with causes of sums, parts, inputs, orders and results.
+std::vector<Hypothesis> hypotheses_with(const Claim& claim, const std::vector<Cause>& read_off);
 /// What GPU libraries do where a product is cut in whole tiles, or is made of narrower inputs: parts of K in whole tiles with
 /// another cause, and inputs of another format with an engine that takes them and parts of K.
 std::vector<Hypothesis> tile_hypotheses(const Claim& claim);

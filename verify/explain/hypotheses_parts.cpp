@@ -127,6 +127,30 @@ std::vector<Cause> part_causes(const Claim& claim) {
   return causes;
 }
 
+std::vector<Cause> lost_part_causes(const Claim& claim, emu::KRange range) {
+  constexpr std::size_t most_parts = 64;
+  std::vector<Cause> causes;
+  const auto add = [&](std::size_t parts) {
+    const std::vector<emu::KRange> chains = emu::equal_chains(claim.shape.k, parts, claim.step());
+    const auto found = std::find(chains.begin(), chains.end(), range);
+    if (found == chains.end() || chains.size() < 2) return;
+    const auto lost = static_cast<std::size_t>(found - chains.begin());
+    causes.push_back({"split-k=" + to_string(parts) + ",lost=" + to_string(lost),
+                      "split-K = " + to_string(parts) + " without the sum of part " + to_string(lost),
+                      {},
+                      [parts, lost](Kernel& kernel) {
+                        kernel.parts.split = parts;
+                        kernel.parts.lanes = 1;
+                        kernel.parts.lost = lost;
+                      }});
+  };
+  const std::size_t own = claim.kernel.parts.split;
+  add(own);
+  for (std::size_t parts = 2; parts <= most_parts; ++parts)
+    if (parts != own) add(parts);
+  return causes;
+}
+
 std::vector<Cause> tile_part_causes(const Claim& claim) {
   constexpr std::size_t most_parts = 32;
   const std::size_t k = claim.shape.k;

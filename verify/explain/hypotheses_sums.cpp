@@ -66,6 +66,15 @@ Cause chain_cause(std::string word, std::string sentence, Chain chain) {
   return {"sum=" + std::move(word), std::move(sentence), {}, [chain](Kernel& kernel) { kernel.chain = chain; }};
 }
 
+/// `the last 3 products`, `products 32 to 63`.
+std::string words_of(emu::KRange range, std::size_t k) {
+  const std::size_t n = range.end - range.begin;
+  if (n != 1 && range.begin != 0 && range.end != k)
+    return "products " + to_string(range.begin) + " to " + to_string(range.end - 1);
+  if (range.begin != 0 && range.end != k) return "product " + to_string(range.begin);
+  return std::string("the ") + (range.end == k ? "last " : "first ") + (n == 1 ? "product" : to_string(n) + " products");
+}
+
 }  // namespace
 
 std::vector<Cause> engine_causes(const Claim& claim, Format a, Format b) {
@@ -178,30 +187,33 @@ std::vector<Cause> order_causes(const Claim& claim) {
   return causes;
 }
 
+Cause left_out(emu::KRange range, std::size_t k) {
+  const std::string place = range.end == k     ? "last:" + to_string(k - range.begin)
+                            : range.begin == 0 ? "first:" + to_string(range.end)
+                                               : to_string(range.begin) + ":" + to_string(range.end);
+  return {
+      "dropped=" + place, words_of(range, k) + " of K left out", {}, [range](Kernel& kernel) { kernel.order.skipped = range; }};
+}
+
+Cause taken_twice(emu::KRange range, std::size_t k) {
+  const std::size_t n = range.end - range.begin;
+  const std::string word = range.end != k ? "twice=" + to_string(range.begin) + ":" + to_string(range.end)
+                           : n == 1       ? "last-twice"
+                                          : "last-twice:" + to_string(n);
+  return {word, words_of(range, k) + " of K taken twice", {}, [range](Kernel& kernel) { kernel.order.twice = range; }};
+}
+
 std::vector<Cause> end_causes(const Claim& claim) {
   std::vector<Cause> causes;
   const std::size_t k = claim.shape.k;
-  const auto products = [](std::size_t n) { return n == 1 ? std::string("product") : to_string(n) + " products"; };
   std::vector<std::size_t> dropped{1, 2, 4, 8, 16, 32, 64, 128, 256};
   for (const std::size_t tile : std::initializer_list<std::size_t>{4, 8, 16, 32, 64, 128, 256}) dropped.push_back(k % tile);
   std::sort(dropped.begin(), dropped.end());
   dropped.erase(std::unique(dropped.begin(), dropped.end()), dropped.end());
   for (const std::size_t n : dropped)
-    if (n != 0 && n < k) {
-      causes.push_back({"dropped=last:" + to_string(n), "the last " + products(n) + " of K left out", {}, [n](Kernel& kernel) {
-                          kernel.order.skipped_last = n;
-                        }});
-      causes.push_back(
-          {"dropped=first:" + to_string(n), "the first " + products(n) + " of K left out", {}, [n](Kernel& kernel) {
-             kernel.order.skipped_first = n;
-           }});
-    }
+    if (n != 0 && n < k) causes.push_back(left_out({k - n, k}, k)), causes.push_back(left_out({0, n}, k));
   for (const std::size_t n : std::initializer_list<std::size_t>{1, 4, 8, 16, 32, 64, 128})
-    if (n <= k)
-      causes.push_back({n == 1 ? "last-twice" : "last-twice:" + to_string(n),
-                        "the last " + products(n) + " of K taken twice",
-                        {},
-                        [n](Kernel& kernel) { kernel.order.twice_last = n; }});
+    if (n <= k) causes.push_back(taken_twice({k - n, k}, k));
   return causes;
 }
 

@@ -169,11 +169,24 @@ class Replay {
     return whole == 1 ? x : x * static_cast<Float>(whole);
   }
 
+  /// The operands of the products at `ks` alone.
+  ChainOperands<Float> in_order(const std::vector<std::size_t>& ks) const {
+    ChainOperands<Float> some{operands_.a_format, operands_.b_format, {}, {}, operands_.rows, operands_.columns, ks.size()};
+    for (std::size_t i = 0; i < operands_.rows; ++i)
+      for (const std::size_t k : ks) some.a.push_back(operands_.a[i * operands_.k + k]);
+    for (const std::size_t k : ks) {
+      const auto row = operands_.b.begin() + static_cast<std::ptrdiff_t>(k * operands_.columns);
+      some.b.insert(some.b.end(), row, row + static_cast<std::ptrdiff_t>(operands_.columns));
+    }
+    return some;
+  }
+
   std::vector<double> exact() const {
     const Epilogue& epilogue = kernel_.epilogue;
+    const ChainOperands<Float> operands = in_order(indices(kernel_.order, operands_.k));
     emu::EngineMatmul<Float> problem{.engine = emu::fma_chain(std::is_same_v<Float, double> ? emu::float64 : emu::float32),
-                                     .a = {operands_.a_format, operands_.a, {operands_.rows, operands_.k}},
-                                     .b = {operands_.b_format, operands_.b, {operands_.k, operands_.columns}},
+                                     .a = {operands.a_format, operands.a, {operands.rows, operands.k}},
+                                     .b = {operands.b_format, operands.b, {operands.k, operands.columns}},
                                      .c = c_,
                                      .scale_a = {},
                                      .scale_b = {},

@@ -80,16 +80,19 @@ std::vector<std::vector<std::size_t>> chains_of(std::span<const std::size_t> ord
       chains.back().insert(chains.back().end(), run.begin(), run.end());
     }
   }
+  if (parts.lost && *parts.lost < chains.size()) chains.erase(chains.begin() + static_cast<std::ptrdiff_t>(*parts.lost));
   return chains;
 }
 
 }  // namespace
 
 std::vector<std::size_t> indices(const KOrder& order, std::size_t k) {
-  const std::size_t first = std::min(order.skipped_first, k), end = std::max(first, k - std::min(order.skipped_last, k));
   std::vector<std::size_t> ks;
-  for (std::size_t i = first; i < end; ++i) ks.push_back(i);
-  for (std::size_t i = k - std::min(order.twice_last, k); i < k; ++i) ks.push_back(i);
+  for (std::size_t i = 0; i < k; ++i) {
+    if (i < order.skipped.begin || i >= order.skipped.end) ks.push_back(i);
+    if (i + 1 != order.twice.end) continue;
+    for (std::size_t again = order.twice.begin; again < order.twice.end; ++again) ks.push_back(again);
+  }
   switch (order.kind) {
     case KOrder::Kind::ascending: return ks;
     case KOrder::Kind::descending: std::reverse(ks.begin(), ks.end()); return ks;

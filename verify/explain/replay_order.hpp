@@ -24,10 +24,13 @@ struct KOrder {
     blocks_reversed,    ///< blocks of n in their order, descending in a block
     pairs_in_turn,      ///< in each block of n first those with k mod 4 < 2, then the others
   };
-  Kind kind = Kind::ascending;                      ///< the order
-  std::size_t n = 1;                                ///< of the kinds that have blocks
-  std::size_t skipped_first = 0, skipped_last = 0;  ///< products left out at the ends, before the order is changed
-  std::size_t twice_last = 0;                       ///< as many last products are taken twice
+  Kind kind = Kind::ascending;  ///< the order
+  std::size_t n = 1;            ///< of the kinds that have blocks
+  /// Before the order is changed, within K.
+  ///@{
+  emu::KRange skipped = {};  ///< products left out
+  emu::KRange twice = {};    ///< products taken once more, behind themselves
+  ///@}
 };
 /// The products of a chain of length k, in the order of their addition.
 std::vector<std::size_t> indices(const KOrder& order, std::size_t k);
@@ -53,6 +56,7 @@ struct Parts {
   std::size_t split = 1;    ///< chains of equal length, each a multiple of the step
   std::size_t lanes = 1;    ///< chains that take turns: chain (i / run) mod lanes has the i-th product
   std::size_t run = 1;      ///< for `lanes`
+  std::optional<std::size_t> lost = {};  ///< the chain whose sum is not added
   std::size_t promote = 0;  ///< each chain begins anew after this many products; its pieces are added ascending; 0: never
   Reduction reduction = Reduction::ascending;  ///< how sums of chains are added
   /// In place of the reduction: chains whose numbers differ only in bit join[0] are added, then those of the rest that differ

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 
+#include "verify/operations/fully_masked.hpp"
 #include "verify/operations/integers.hpp"
 #include "verify/operations/kernel_arithmetic.hpp"
 #include "verify/operations/rows.hpp"
@@ -26,9 +27,6 @@ enum class Causal : std::uint8_t {
 struct AttentionWindow {
   std::optional<std::uint64_t> left = {}, right = {};  ///< keys before and behind it; none: all of them
 };
-
-/// What a query returns that sees no key: the formula is 0/0, and many kernels return zeros.
-enum class FullyMasked : std::uint8_t { undeclared, nan, zero };
 
 /// Codes of Q, K and V are multiplied by these before anything else. Shapes: one number; (H) or (B, H), a number a head, of Q
 /// also a number for each head of K; (B, H, N), a number for each of N blocks of rows.

@@ -20,13 +20,6 @@ Causal parse_causal(const std::string& word) {
   throw Error("--causal '" + word + "': give none, top_left or bottom_right");
 }
 
-FullyMasked parse_fully_masked(const std::string& word) {
-  if (word.empty()) return FullyMasked::undeclared;
-  if (word == "nan") return FullyMasked::nan;
-  if (word == "zero") return FullyMasked::zero;
-  throw Error("--fully-masked '" + word + "': give nan or zero");
-}
-
 AttentionLayout parse_layout(const std::string& word) {
   if (word == "bhld") return AttentionLayout::bhld;
   if (word == "blhd") return AttentionLayout::blhd;

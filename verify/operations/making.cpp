@@ -59,7 +59,7 @@ Making::Making(const OperationRequest& request, std::string operation, RandomRou
 tensors::Tensor Making::open(const std::string& word) const { return tensors::open_one(word, request_.reading.options()); }
 
 void Making::list(const std::string& name, CheckInput input, const std::string& dtype) {
-  check_.heading += name + "  " + input.word + " (" + words_of_shape(input.tensor.shape) + "), " + dtype + "\n";
+  say(name + "  " + input.word + " (" + words_of_shape(input.tensor.shape) + "), " + dtype);
   input.role = input.prefix.empty() ? field_name(name) : name;
   check_.inputs.push_back(std::move(input));
 }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "emu/visible.hpp"
 #include "verify/check_request.hpp"
 #include "verify/operations/integers.hpp"
 #include "verify/operations/operation_requests.hpp"
@@ -41,7 +42,7 @@ class Making {
   std::optional<Integers> read_integers_if_given(const std::string& option, const std::string& word);
 
   /// Adds a line to the heading.
-  void say(const std::string& line) { check_.heading += line + "\n"; }
+  void say(const std::string& line) { check_.heading += emu::visible(line) + "\n"; }
   /// Adds another output of the kernel, which `expectation` is about.
   void add_output(FurtherOutput output) { check_.further.push_back(std::move(output)); }
 

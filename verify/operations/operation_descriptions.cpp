@@ -97,6 +97,7 @@ void SoftmaxRequest::describe(requests::Fields& fields) {
   fields.add("exponentials", exponentials, "the format exponentials are rounded to before they are added and divided")
       .as_value("F");
   fields.add("sums", sums, "the format their sum is kept in (default: --acc)").as_value("F");
+  fields.add("fully_masked", fully_masked, "what a row of nothing but -inf is (default: nan)").as_value("nan|zero");
   describe_input(fields), describe_sums(fields), describe_functions(fields), describe_output(fields);
 }
 

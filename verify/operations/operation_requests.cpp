@@ -8,6 +8,7 @@
 #include "emu/catalogue.hpp"
 #include "emu/error.hpp"
 #include "emu/names.hpp"
+#include "emu/visible.hpp"
 #include "products/operand.hpp"
 #include "verify/expressions/expression.hpp"
 #include "verify/expressions/rounding_points.hpp"
@@ -117,6 +118,7 @@ ResolvedCheck resolve(const SoftmaxRequest& request) {
                                      .shifted = format_if_given(request.shifted),
                                      .exponentials = format_if_given(request.exponentials),
                                      .sums = format_if_given(request.sums),
+                                     .fully_masked = parse_fully_masked(request.fully_masked),
                                      .false_alarm = request.output.false_alarm}));
 }
 
@@ -155,7 +157,7 @@ studies::StudyResult run(const ExplainExprRequest& request, const studies::Progr
   for (const std::string& word : request.points) formats.push_back(requests::parse_format(word));
   const RoundingSearch search = search_rounding_points(expression, making.output(), formats);
   const bool holds = search.holds() && search.found() == nullptr, is_vacuous = search.count == 0;
-  const std::string sentence = request.claim.output.output + ": " + sentence_of(search);
+  const std::string sentence = emu::visible(request.claim.output.output) + ": " + sentence_of(search);
   studies::StudyResult study;
   study.tables.push_back(table_of(search));
   study.findings.push_back({.what = "verdict",

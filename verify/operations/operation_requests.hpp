@@ -93,7 +93,7 @@ struct ElementwiseRequest : OperationRequest, ArithmeticRequest {
 struct SoftmaxRequest : OperationRequest, ArithmeticRequest {
   /// As its help says.
   ///@{
-  std::string x, shifted, exponentials, sums;
+  std::string x, shifted, exponentials, sums, fully_masked;
   std::uint64_t block = 16;
   ///@}
   /// Names the members, for the command line, study files and the schema.

@@ -27,7 +27,7 @@ struct FinitePart {
   std::vector<std::size_t> positions;
 };
 
-FinitePart finite_part(std::span<const float> x) {
+FinitePart finite_part(std::span<const float> x, FullyMasked masked) {
   FinitePart out;
   for (std::size_t i = 0; i < x.size(); ++i) {
     if (std::isnan(x[i]) || (std::isinf(x[i]) && x[i] > 0)) out.undefined = true;
@@ -35,7 +35,7 @@ FinitePart finite_part(std::span<const float> x) {
     out.values.push_back(static_cast<double>(x[i]));
     out.positions.push_back(i);
   }
-  out.undefined = out.undefined || out.values.empty();
+  out.undefined = out.undefined || (out.values.empty() && masked != FullyMasked::zero);
   return out;
 }
 
@@ -74,9 +74,9 @@ class SoftmaxExpectation final : public RowExpectation {
   }
 
   void row(std::uint64_t index, std::span<Expected> elements) const override {
-    const FinitePart part = finite_part(op_.x.row(index));
+    const FinitePart part = finite_part(op_.x.row(index), op_.fully_masked);
     std::fill(elements.begin(), elements.end(), part.undefined ? undefined() : Expected{});
-    if (part.undefined) return;
+    if (part.values.empty() || part.undefined) return;
     const std::vector<Ball> scores = numbers<Ball>(part.values);
     const Ball greatest(*std::max_element(part.values.begin(), part.values.end()));
     const auto exact = exponentials<Ball>(scores, greatest);
@@ -96,7 +96,7 @@ class SoftmaxExpectation final : public RowExpectation {
   }
 
   Precise precise_element(std::uint64_t index, std::uint64_t column) const override {
-    const FinitePart part = finite_part(op_.x.row(index));
+    const FinitePart part = finite_part(op_.x.row(index), op_.fully_masked);
     const float x = op_.x.row(index)[static_cast<std::size_t>(column)];
     if (!std::isfinite(x)) return precise_of(Real(0), last());
     const std::vector<Real> scores = numbers<Real>(part.values);

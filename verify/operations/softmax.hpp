@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "verify/operations/fully_masked.hpp"
 #include "verify/operations/kernel_arithmetic.hpp"
 #include "verify/operations/rows.hpp"
 
@@ -20,10 +21,12 @@ struct Softmax {
   std::optional<emu::Format> shifted = {};       ///< what x - max x is rounded to; none: not beside `arithmetic`
   std::optional<emu::Format> exponentials = {};  ///< what the numerators are rounded to before they are summed and divided
   std::optional<emu::Format> sums = {};          ///< what their sum is kept in; none: that of `arithmetic`
+  /// What a row of nothing but -inf is; undeclared: nan.
+  FullyMasked fully_masked = FullyMasked::undeclared;
   std::optional<double> false_alarm = {};        ///< probability that a correct output is rejected; none: 0
 };
 
-/// A row with NaN or +inf, and one of nothing but -inf, is NaN; an element of -inf is exactly 0 otherwise.
+/// A row with NaN or +inf is NaN, one of nothing but -inf what `fully_masked` says; an element of -inf is exactly 0 otherwise.
 /// @throws Error where a row has no elements, a format is too wide, or roundings are not random.
 std::unique_ptr<Expectation> expect_softmax(Softmax operation);
 
