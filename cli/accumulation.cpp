@@ -43,9 +43,8 @@ void add_accumulation(Command& app, const Arguments& arguments, int&) {
       "accumulation", "errors of matrix products by engine, input format, length of the sums and distribution");
   command.add_request(words->request);
   words->common.add_output(command);
-  command
-      .add_option("-o", words->directory, "write a report: accumulation.csv, findings.csv, index.html, figures, manifest.json")
-      ->type_name("DIR");
+  command.add_written("-o", words->directory,
+                      "write a report: accumulation.csv, findings.csv, index.html, figures, manifest.json", "DIR");
   command.footer("Example: ulpscope accumulation --engine sm_90 --in e4m3 --promote 0,128 --k 4096 --text");
   command.callback([words, &arguments] { run(*words, arguments); });
 }

@@ -79,8 +79,8 @@ void add_census(Command& app, const Arguments& arguments, int&) {
   Command& command = *app.add_subcommand("census", "what each format does to each tensor");
   command.add_request(census->request);
   census->common.add_output(command);
-  command.add_option("-o", census->directory, "write a report: census.csv, findings.csv, index.html, figures, manifest.json")
-      ->type_name("DIR");
+  command.add_written("-o", census->directory, "write a report: census.csv, findings.csv, index.html, figures, manifest.json",
+                      "DIR");
   command.add_option("--shard", census->shard, shard_help)->type_name("I/N");
   command.footer(
       "Example: ulpscope census studies/data/digits-training.safetensors:end.layer1.weight normal:0,1:4096x512 --to e4m3,e5m2");

@@ -11,6 +11,8 @@
 #include "cli/output.hpp"
 #include "cli/rows.hpp"
 #include "emu/error.hpp"
+#include "emu/shell_word.hpp"
+#include "emu/visible.hpp"
 #include "files/new_file.hpp"
 #include "tensors/is_no_input.hpp"
 
@@ -44,7 +46,8 @@ void run(const Choose& choose, const Arguments& arguments) {
           "\n# The first table whose `match` (a pattern of names) fits a tensor says what it is stored in; what none "
           "fits stays as it is.\n\n" +
           studies::plan_text(studies::plan_of(choose.request, choices)));
-  remark(choose.plan + " written; ulpscope cast IN --plan " + choose.plan + " -o OUT casts by it");
+  remark(
+      emu::visible(choose.plan + " written; ulpscope cast IN --plan " + emu::shell_word(choose.plan) + " -o OUT casts by it"));
 }
 
 }  // namespace
@@ -53,9 +56,8 @@ void add_choose(Command& app, const Arguments& arguments) {
   auto choose = std::make_shared<Choose>();
   Command& command = *app.add_subcommand("choose", "the narrowest format and scale of each tensor that keeps what you ask");
   command.add_request(choose->request);
-  command
-      .add_option("-o", choose->plan, "write a plan for `ulpscope cast --plan`: what each tensor is stored in, to be edited")
-      ->type_name("PLAN.toml");
+  command.add_written("-o", choose->plan,
+                      "write a plan for `ulpscope cast --plan`: what each tensor is stored in, to be edited", "PLAN.toml");
   choose->common.add_output(command);
   command.footer("Example: ulpscope choose studies/data/digits-training.safetensors --to e4m3,bf16 --sqnr 30 --below 0.1%");
   command.callback([choose, &arguments] { run(*choose, arguments); });

@@ -10,19 +10,13 @@
 #include <utility>
 #include <variant>
 
+#include "cli/written_names.hpp"
 #include "emu/error.hpp"
 
 namespace ulpscope::cli {
 
 Option Option::required(bool needed) const { return Option(option_->required(needed)); }
-Option Option::type_name(const std::string& name) const {
-  // A file or a folder without a name is a variable of a script that is not set, not what is left out.
-  const bool is_path = name.starts_with("DIR") || name.starts_with("FILE") || name == "OUT" ||
-                       name.find(".toml") != name.npos || name.find(".npy") != name.npos;
-  if (is_path)
-    option_->check(CLI::Validator([](const std::string& word) { return word.empty() ? "'': give a name" : ""; }, ""));
-  return Option(option_->type_name(name));
-}
+Option Option::type_name(const std::string& name) const { return Option(option_->type_name(name)); }
 Option Option::description(const std::string& text) const { return Option(option_->description(text)); }
 Option Option::capture_default_str() const { return Option(option_->capture_default_str()); }
 Option Option::default_str(const std::string& text) const { return Option(option_->default_str(text)); }
@@ -66,7 +60,11 @@ Command* Command::add_subcommand(const std::string& name, const std::string& des
 
 template <class T>
 Option Command::add_option(const std::string& names, T& variable, const std::string& description) {
-  return Option(app_.add_option(names, variable, description));
+  CLI::Option* const option = app_.add_option(names, variable, description);
+  // A word without a letter is a variable of a script that is not set, not what is left out.
+  if constexpr (std::is_same_v<T, std::string> || std::is_same_v<T, std::vector<std::string>>)
+    option->check(CLI::Validator([](const std::string& word) { return word.empty() ? "'': give a word" : ""; }, ""));
+  return Option(option);
 }
 
 template Option Command::add_option(const std::string&, std::string&, const std::string&);
@@ -77,6 +75,11 @@ template Option Command::add_option(const std::string&, std::uint64_t&, const st
 template Option Command::add_option(const std::string&, std::vector<std::uint64_t>&, const std::string&);
 template Option Command::add_option(const std::string&, std::optional<double>&, const std::string&);
 template Option Command::add_option(const std::string&, std::optional<std::uint64_t>&, const std::string&);
+
+Option Command::add_written(const std::string& names, std::string& variable, const std::string& description,
+                            const std::string& type) {
+  return written_.emplace_back(add_option(names, variable, description).type_name(type));
+}
 
 Option Command::add_flag(const std::string& names, bool& variable, const std::string& description) {
   return Option(app_.add_flag(names, variable, description));
@@ -115,7 +118,24 @@ void Command::require_subcommand(int least, int most) {
   app_.require_subcommand(static_cast<std::size_t>(least), static_cast<std::size_t>(most));
 }
 void Command::footer(const std::string& text) { app_.footer(text); }
-void Command::callback(std::function<void()> run) { app_.callback(std::move(run)); }
+void Command::callback(std::function<void()> run) {
+  app_.callback([this, run = std::move(run)] { check_outputs(), run(); });
+}
+
+void Command::check_outputs() const {
+  std::vector<WrittenName> written;
+  std::vector<std::string> others;
+  for (const CLI::Option* const option : app_.get_options()) {
+    if (option->count() == 0 || option->get_items_expected() == 0) continue;
+    const bool writes = std::ranges::any_of(written_, [&](const Option& one) { return one.get() == option; });
+    for (const std::string& word : option->results())
+      if (writes)
+        written.push_back({option->get_name(), word, option->get_type_name() == "DIR"});
+      else
+        others.push_back(word);
+  }
+  check_written(written, others);
+}
 
 std::size_t Command::count(const std::string& option) const { return app_.count(option); }
 bool Command::has_chosen_subcommand() const { return !app_.get_subcommands().empty(); }

@@ -29,7 +29,7 @@ class Option {
   CLI::Option* get() const { return option_; }
 
   Option required(bool needed = true) const;
-  Option type_name(const std::string& name) const;  ///< of its value, in help; of a file or a folder it may not be empty
+  Option type_name(const std::string& name) const;  ///< of its value, in help
   Option description(const std::string& text) const;
   Option capture_default_str() const;  ///< help shows what the variable holds now
   Option default_str(const std::string& text) const;
@@ -63,10 +63,13 @@ class Command {
 
   void heading(const std::string& text);  ///< help lists the subcommands that follow below it
   Command* add_subcommand(const std::string& name, const std::string& description);  ///< kept by this one
-  /// `variable` gets the value: text, a number, a list of either. It must outlive the parsing. Defined for the types in
-  /// command.cpp.
+  /// `variable` gets the value: text, a number, a list of either. It must outlive the parsing, and text may not be empty.
+  /// Defined for the types in command.cpp.
   template <class T>
   Option add_option(const std::string& names, T& variable, const std::string& description);
+  /// The same of what the command writes: a folder where `type` says `DIR`, else a file. Before the command runs it is held
+  /// against all other words (cli/written_names.hpp).
+  Option add_written(const std::string& names, std::string& variable, const std::string& description, const std::string& type);
   Option add_flag(const std::string& names, bool& variable, const std::string& description);
   /// An option or an input for each field, which is set when the words are read. The request must outlive the parsing.
   void add(const requests::Fields& fields);
@@ -94,7 +97,10 @@ class Command {
   std::unique_ptr<CLI::App> own_;
   CLI::App& app_;
   std::string heading_;
+  std::vector<Option> written_;
   std::vector<std::unique_ptr<Command>> subcommands_;
+
+  void check_outputs() const;
 };
 
 }  // namespace ulpscope::cli

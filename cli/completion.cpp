@@ -8,7 +8,7 @@
 #include "cli/output.hpp"
 #include "emu/error.hpp"
 #include "files/folder.hpp"
-#include "files/new_file.hpp"
+#include "files/new_files.hpp"
 #include "reports/build_info.hpp"
 
 namespace ulpscope::cli {
@@ -24,8 +24,10 @@ std::string completion_for(const std::string& shell, const CommandDescription& p
 /// `ulpscope verify matmul` is described in ulpscope-verify-matmul.1.
 void write_pages(const std::string& folder, const CommandDescription& program) {
   files::NewFolder made(folder);
+  files::NewFiles pages{files::Folder(folder)};
   for (const CommandDescription* command : with_all_below(program))
-    files::write_file(folder + "/" + command->page() + ".1", manual_page(*command, reports::version()));
+    pages.add(command->page() + ".1").write(manual_page(*command, reports::version()));
+  pages.commit();
   made.keep();
 }
 
@@ -51,7 +53,7 @@ void add_man(Command& app) {
   auto words = std::make_shared<Words>();
   Command& command = *app.add_subcommand("man", "the manual page of a command");
   command.add_option("COMMAND", words->command, "the command; without it the page of the program");
-  command.add_option("-o", words->folder, "write all pages into this folder instead")->type_name("DIR");
+  command.add_written("-o", words->folder, "write all pages into this folder instead", "DIR");
   command.footer("Example: ulpscope man verify matmul");
   command.callback([words, &app] {
     const CommandDescription program = describe(app.app());

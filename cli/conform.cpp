@@ -8,6 +8,7 @@
 #include "cli/options.hpp"
 #include "cli/output.hpp"
 #include "cli/rows.hpp"
+#include "emu/error.hpp"
 #include "reports/render.hpp"
 #include "verify/conform/conform_request.hpp"
 
@@ -61,7 +62,12 @@ void print_result(const Conform& conform, const verify::ConformHeading& heading,
 
 int run(const Conform& conform) {
   if (conform.list_presets) return print(verify::preset_table(), conform.common, 2), done;
-  if (!conform.write_inputs.empty()) return verify::write_inputs(conform.request, conform.write_inputs), done;
+  if (!conform.write_inputs.empty()) {
+    const verify::ConformRequest& asked = conform.request;
+    if (!asked.program.empty() || !asked.dump.empty() || !asked.library.empty())
+      throw Error("--write-inputs " + conform.write_inputs + ": checks nothing; leave out --program, --dump and --library");
+    return verify::write_inputs(asked, conform.write_inputs), done;
+  }
   const CrashLine crash(verify::subject_name(conform.request) + ": crashed");
   ProgressLine progress;
   const verify::ConformResult result = verify::conform(conform.request, progress.callback());
@@ -75,8 +81,8 @@ void add_conform(Command& app, int& exit_code) {
   auto conform = std::make_shared<Conform>();
   Command& command = *app.add_subcommand("conform", "somebody else's converter on every input: each wrong result, and why");
   command.add_request(conform->request);
-  command.add_option("--write-inputs", conform->write_inputs, "write the inputs as raw words instead of checking anything")
-      ->type_name("FILE");
+  command.add_written("--write-inputs", conform->write_inputs, "write the inputs as raw words instead of checking anything",
+                      "FILE");
   command.add_flag("--list-presets", conform->list_presets, "the presets, their formats and sources");
   conform->common.add_output(command);
   command.footer(

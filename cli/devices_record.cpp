@@ -86,7 +86,7 @@ void add_devices_record(Command& devices, int& exit_code) {
   auto record = std::make_shared<Record>();
   Command& command = *devices.add_subcommand("record", "operands and what a device made of them, to a file");
   command.add_option("--device", record->device, "the device; the first GPU by default")->type_name("D");
-  command.add_option("-o,--output", record->file, "the recording")->required()->type_name("FILE");
+  command.add_written("-o,--output", record->file, "the recording", "FILE")->required();
   command.add_option("--tests", record->options.tests, "inner products of each instruction and class of operands")
       ->whole({1, requests::most_elements})
       ->capture_default_str();

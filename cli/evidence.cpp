@@ -84,7 +84,7 @@ void add_evidence(Command& app, const Arguments& arguments, int&) {
   Command& command =
       *app.add_subcommand("evidence", "what the checks of verify are worth: false alarms, power, tight bounds, causes named");
   command.add_request(words->request);
-  command.add_option("-o", words->directory, "the report: CSV files, index.html, figures, manifest.json")->type_name("DIR");
+  command.add_written("-o", words->directory, "the report: CSV files, index.html, figures, manifest.json", "DIR");
   words->common.add_output(command);
   command.footer("Example: ulpscope evidence --products 1000 --plants 10 --k 1:256 -o evidence");
   command.callback([words, &arguments] { run(*words, arguments); });

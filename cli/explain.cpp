@@ -36,6 +36,7 @@ void print_text(const Explain& explain, const verify::ExplainResult& result, con
   for (const std::string& line : verify::remarks(result)) text += line + ".\n";
   print(text + "\n");
   print_chosen(text_table(chosen(table, explain.common)), explain.common, 1);
+  if (result.verdict != verify::ExplainVerdict::explained && result.verdict != verify::ExplainVerdict::undecided) return;
   std::string commands;
   for (const auto& row : table.rows)
     if (const auto& command = std::get<std::string>(row.back()); &row != &table.rows.front() && !command.empty())

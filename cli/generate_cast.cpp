@@ -12,6 +12,7 @@
 #include "cli/output.hpp"
 #include "emu/catalogue.hpp"
 #include "emu/names.hpp"
+#include "emu/shell_word.hpp"
 #include "reports/build_info.hpp"
 
 namespace ulpscope::cli {
@@ -53,9 +54,7 @@ std::string summary(const emu::Format format, const emu::RoundingOptions& option
 
 void GenerateCastWords::add_to(Command& command) {
   command.add_request(request);
-  command.add_option("-o", directory, "a new or empty directory, or one whose case is to be replaced")
-      ->type_name("DIR")
-      ->required();
+  command.add_written("-o", directory, "a new or empty directory, or one whose case is to be replaced", "DIR")->required();
 }
 
 void generate_cast(const GenerateCastWords& words) {
@@ -67,7 +66,8 @@ void generate_cast(const GenerateCastWords& words) {
                                 {{"input", emu::float32, shape, made.input}, {"expected", format, shape, {}, made.expected}});
   directory.write(description(format, options, made));
   std::string text = summary(format, options, made) + "\nwrote input.npy (float32) expected.npy (codes) case.json\n";
-  text += "ulpscope diff " + directory.input("expected") + " YOURS.npy --dtype " + emu::format_name(format) + "\n";
+  text +=
+      "ulpscope diff " + emu::shell_word(directory.input("expected")) + " YOURS.npy --dtype " + emu::format_name(format) + "\n";
   print(text);
 }
 

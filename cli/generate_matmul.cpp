@@ -8,6 +8,7 @@
 #include "cli/output.hpp"
 #include "emu/error.hpp"
 #include "emu/names.hpp"
+#include "emu/shell_word.hpp"
 #include "reports/build_info.hpp"
 #include "reports/render.hpp"
 #include "verify/generate/generate.hpp"
@@ -39,8 +40,8 @@ struct Commands {
 Commands commands(const GenerateMatmulWords& words, const verify::CaseRequest& request, const verify::MatmulCase& made,
                   const std::vector<verify::EngineOutcome>& outcomes, const CaseDirectory& directory) {
   const bool with_c = !made.c.empty();
-  std::string operands = directory.input("a") + " " + directory.input("b");
-  if (with_c) operands += " " + directory.input("c");
+  std::string operands = emu::shell_word(directory.input("a")) + " " + emu::shell_word(directory.input("b"));
+  if (with_c) operands += " " + emu::shell_word(directory.input("c"));
   std::string formats = " --in " + in_words(request) + " --acc " + emu::format_name(request.accumulator) + " --out " +
                         emu::format_name(request.out);
   if (words.codes) {
@@ -136,9 +137,7 @@ std::vector<CaseTensor> tensors_of(const verify::CaseRequest& request, const ver
 
 void GenerateMatmulWords::add_to(Command& command) {
   command.add_request(request);
-  command.add_option("-o", directory, "a new or empty directory, or one whose case is to be replaced")
-      ->type_name("DIR")
-      ->required();
+  command.add_written("-o", directory, "a new or empty directory, or one whose case is to be replaced", "DIR")->required();
   command.add_flag("--codes", codes, ".npy files hold codes, not float32 values");
   command.add_flag("--safetensors", safetensors, "one case.safetensors in the formats themselves");
 }

@@ -135,8 +135,8 @@ void add_operation(Command& parent, const std::string& name, const Arguments& ar
       ->repeatable()
       ->type_name("ROLE");
   command.add_option("--timeout", program.timeout_s, "seconds that the program may take for one output")->type_name("S");
-  command.add_option("--junit", words->output.junit, "write JUnit XML")->type_name("FILE");
-  command.add_option("-o", words->output.directory, "write a report, with a map of the rows that moved")->type_name("DIR");
+  command.add_written("--junit", words->output.junit, "write JUnit XML", "FILE");
+  command.add_written("-o", words->output.directory, "write a report, with a map of the rows that moved", "DIR");
   words->output.common.add_output(command);
   command.footer(example_of(name));
   command.callback([name, words, &arguments, &exit_code] { exit_code = run(name, words->request, words->output, arguments); });

@@ -34,7 +34,7 @@ struct Verdicts {
 
   void add_to(Command& command, const char* strict_help) {
     command.add_flag("--strict", strict, strict_help);
-    command.add_option("--junit", junit, "write JUnit XML, a test case for each case")->type_name("FILE");
+    command.add_written("--junit", junit, "write JUnit XML, a test case for each case", "FILE");
     common.add_output(command);
   }
 };

@@ -201,8 +201,8 @@ int run(const std::vector<std::string>& arguments) {
   } catch (const CLI::CallForHelp&) {
     const cli::CommandDescription described = cli::describe(app);
     print_help(named_command(described, words));
-  } catch (const CLI::Success& wanted) {  // --version
-    return app.exit(wanted);
+  } catch (const CLI::CallForVersion& version) {
+    cli::print(std::string(version.what()) + "\n");
   } catch (const CLI::ParseError& error) {
     return refuse(error, app, words);
   }

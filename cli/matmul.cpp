@@ -42,7 +42,7 @@ void add_matmul(Command& app, int& exit_code) {
   const requests::Field device = fields.at("device"), instruction = fields.at("instruction");
   fields.remove("device"), fields.remove("instruction");
   command.add(fields);
-  command.add_option("-o", words->output, "write D: .npy (float32; float64 if D is), or .safetensors")->type_name("D.npy");
+  command.add_written("-o", words->output, "write D: .npy (float32; float64 if D is), or .safetensors", "D.npy");
   command.add_flag("--codes", words->codes, "write codes as unsigned integers to the .npy");
   command.add(device), command.add(instruction);
   words->common.add_output(command);

@@ -18,6 +18,7 @@
 #include "requests/toml.hpp"
 #include "studies/shards/part_file.hpp"
 #include "study_files/study_part.hpp"
+#include "tensors/is_no_input.hpp"
 
 namespace ulpscope::cli {
 namespace {
@@ -73,6 +74,7 @@ int run(const Merge& merge) {
   std::vector<std::string> names, texts;
   for (const std::string& folder : merge.folders)
     for (const std::string& name : parts_in(folder)) {
+      tensors::check_is_no_input({name}, merge.directory);
       names.push_back((fs::path(name) / part_name).string());
       texts.push_back(files::read_file(names.back()));
     }
@@ -120,7 +122,7 @@ void add_merge(Command& app, int& exit_code) {
   Command& command =
       *app.add_subcommand("merge", "the report of a census, sweep or study file from the parts that its shards have written");
   command.add_option("PART", merge->folders, "folders that --shard has written, or folders of these")->required();
-  command.add_option("-o", merge->directory, "the report, as one undivided run writes it")->required().type_name("DIR");
+  command.add_written("-o", merge->directory, "the report, as one undivided run writes it", "DIR")->required();
   command.footer(
       "Example: ulpscope census normal:0,1:4096x512 --to e4m3 --shard 0/1 -o parts/0\n"
       "         ulpscope merge parts -o report");

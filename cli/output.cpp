@@ -113,7 +113,7 @@ std::string shortened(const std::string& line) {
 }
 
 void remark_report(const std::string& directory) {
-  if (reports::WriteElsewhere::present() == nullptr) remark(directory + "/index.html written");
+  if (reports::WriteElsewhere::present() == nullptr) remark(emu::visible(directory + "/index.html written"));
 }
 
 ProgressLine::ProgressLine(std::string things)
@@ -135,7 +135,7 @@ void ProgressLine::show(std::uint64_t done, std::uint64_t total, const std::stri
   const double share = static_cast<double>(done) / static_cast<double>(std::max<std::uint64_t>(total, 1));
   const double left_s = static_cast<double>(elapsed) / 1000 * (1 - share) / share;
   std::fprintf(stderr, "\r\033[K%3.0f%% of %llu %s, %.0f s left%s%s", 100 * share, static_cast<unsigned long long>(total),
-               things_.c_str(), left_s, more.empty() ? "" : "; ", more.c_str());
+               things_.c_str(), left_s, more.empty() ? "" : "; ", emu::visible(more).c_str());
 }
 
 CellProgress::CellProgress() : start_ms_(now_ms()), terminal_(::isatty(STDERR_FILENO) != 0) {}

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdlib>
+#include <filesystem>
 #include <optional>
 #include <utility>
 
@@ -11,6 +12,7 @@
 #include "emu/error.hpp"
 #include "emu/visible.hpp"
 #include "reports/build_info.hpp"
+#include "reports/compare/compare.hpp"
 #include "reports/directory.hpp"
 #include "reports/page_html.hpp"
 #include "studies/cast/dequantized.hpp"
@@ -67,12 +69,43 @@ std::vector<std::string> undivided(const std::vector<std::string>& arguments) {
   return kept;
 }
 
+namespace {
+
+studies::Shard shard_of(const std::string& word) {
+  return studies::parse_shard(word, [](const char* name) -> const char* { return std::getenv(name); });
+}
+
+/// Which part a folder holds, by its command line; `--shard auto` names the folder after it.
+std::string name_of_part(const std::string& folder) {
+  const std::vector<std::string> words = reports::read_manifest(folder).arguments;
+  const std::string option = "--shard";
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const bool joined = words[i].starts_with(option + "=");
+    if (!joined && (words[i] != option || i + 1 == words.size())) continue;
+    const std::string word = joined ? words[i].substr(option.size() + 1) : words[i + 1];
+    return word == "auto" ? std::filesystem::path(folder).filename().string() : shard_of(word).name();
+  }
+  return "unknown";
+}
+
+/// A part is replaced by none but itself.
+void check_part_folder(const PartPlace& place) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(std::filesystem::path(place.folder) / part_name, ignored))
+    return reports::check_report_folder(place.folder);
+  const std::string there = name_of_part(place.folder);
+  if (there != place.shard.name())
+    throw Error(place.folder + ": holds part " + there + ", not " + place.shard.name() + "; choose another folder");
+}
+
+}  // namespace
+
 std::optional<PartPlace> part_place(const std::string& word, const std::string& directory) {
   if (word.empty()) return std::nullopt;
   if (directory.empty()) throw Error("--shard " + word + ": -o PART is missing, the folder that the part is written to");
-  PartPlace place{studies::parse_shard(word, [](const char* name) -> const char* { return std::getenv(name); }), directory};
+  PartPlace place{shard_of(word), directory};
   if (word == "auto") place.folder += "/" + place.shard.name();
-  reports::check_report_folder(place.folder);
+  check_part_folder(place);
   return place;
 }
 
@@ -91,9 +124,8 @@ void write_part(const PartPlace& place, const ReportRequest& report, const std::
     return range.count == 0 ? studies::TensorPart{}
                             : studies::measure(tensor, report.scaling, swept_range(report), told, range);
   });
-  reports::write_files(place.folder,
-                       {.arguments = report.arguments, .seed = config.seed, .texts = {{part_name, studies::to_text(part)}}});
-  remark(place.folder + "/" + part_name + " written; `ulpscope merge` makes a report of all parts");
+  reports::write_part(place.folder, studies::to_text(part), {.arguments = report.arguments, .seed = config.seed});
+  remark(emu::visible(place.folder + "/" + part_name + " written; `ulpscope merge` makes a report of all parts"));
 }
 
 void write_precision_report(const ReportRequest& request, const std::vector<tensors::Tensor>& tensors,

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "reports/directory.hpp"
 #include "studies/census/all_tensors.hpp"
 #include "studies/census/census.hpp"
 #include "studies/census/census_page.hpp"
@@ -51,7 +52,7 @@ inline constexpr const char* shard_help =
     "or PMI "
     "gives, in a folder of PART";
 /// The file of a folder that holds what a shard has measured.
-inline constexpr const char* part_name = "part.json";
+using reports::part_name;
 /// Which part is measured, and where its file goes.
 struct PartPlace {
   studies::Shard shard;

@@ -6,6 +6,7 @@
 
 #include "cli/command.hpp"
 #include "cli/commands.hpp"
+#include "cli/description.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
 #include "cli/rows.hpp"
@@ -30,12 +31,27 @@ struct ReportDiff {
   double absolute = 0, relative = 0;
 };
 
+/// Whether a command line is one that writes a report: others print, or wait for what they are told.
+bool writes_report(const std::vector<std::string>& arguments, const CommandDescription& program) {
+  const CommandDescription* command = &program;
+  for (const std::string& word : arguments) {
+    const auto named = std::ranges::find(command->commands, word, &CommandDescription::name);
+    if (named == command->commands.end()) break;
+    command = &*named;
+  }
+  const auto is_folder = [](const OptionDescription& option) {
+    return option.value == "DIR" && std::ranges::find(option.names, "-o") != option.names.end();
+  };
+  const auto names_one = [](const std::string& word) { return word.starts_with("-o"); };
+  return std::ranges::any_of(command->options, is_folder) && std::ranges::any_of(arguments, names_one);
+}
+
 /// The manifest may be anyone's: its command writes nothing but the report, and starts nothing without being allowed to.
-int check(const ReportCheck& asked, const RunProgram& run_program) {
+int check(const ReportCheck& asked, const RunProgram& run_program, const CommandDescription& program) {
   const reports::Manifest manifest = reports::read_manifest(asked.directory);
   if (manifest.arguments.empty()) throw Error(asked.directory + ": its manifest does not say how it was made");
-  if (reports::WriteElsewhere::present() != nullptr)
-    throw Error(asked.directory + ": its manifest checks a report, and makes none");
+  if (!writes_report(manifest.arguments, program))
+    throw Error(asked.directory + ": `" + command_line(manifest.arguments) + "` of its manifest writes no report");
   const ScratchFolder scratch;
   const std::string again = scratch.file("report");
   {
@@ -43,7 +59,7 @@ int check(const ReportCheck& asked, const RunProgram& run_program) {
     const files::Confinement confined({.whose = asked.directory + ": the command of its manifest",
                                        .programs = asked.allow_programs,
                                        .writing_below = scratch.file("")});
-    run_program(manifest.arguments);
+    if (run_program(manifest.arguments) == bad_usage) return bad_usage;  // which is said
   }
   std::error_code ignored;
   if (!std::filesystem::exists(again + "/manifest.json", ignored))
@@ -77,7 +93,8 @@ void add_report(Command& app, const RunProgram& run_program, int& exit_code) {
                     "let the command start programs and load libraries that it names");
   checked->common.add_output(of_check);
   of_check.footer("Example: ulpscope census normal:0,1:1000 -o out\n         ulpscope report check out");
-  of_check.callback([checked, run_program, &exit_code] { exit_code = check(*checked, run_program); });
+  of_check.callback(
+      [checked, run_program, &app, &exit_code] { exit_code = check(*checked, run_program, describe(app.app())); });
 
   auto compared = std::make_shared<ReportDiff>();
   Command& of_diff = *group.add_subcommand("diff", "what changed, by row and column; exit code 1 where anything did");

@@ -10,6 +10,7 @@
 #include "emu/error.hpp"
 #include "emu/names.hpp"
 #include "emu/suggestions.hpp"
+#include "emu/visible.hpp"
 #include "reports/render.hpp"
 
 namespace ulpscope::cli {
@@ -128,7 +129,7 @@ void refuse_choice(const CommonOptions& options, const std::string& instead) {
   if (!options.where.empty() || !options.sort.empty() || !options.rows.empty())
     throw Error(instead + " every row; --where, --sort and --rows are for tables that are printed");
   if (options.text || options.csv || options.json)
-    remark(instead + " files, and no table is printed: --text, --csv and --json change nothing");
+    remark(emu::visible(instead) + " files, and no table is printed: --text, --csv and --json change nothing");
 }
 
 }  // namespace ulpscope::cli

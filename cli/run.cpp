@@ -98,9 +98,9 @@ int run_part(const Run& run, const PartPlace& place, const study_files::StudyTex
     for (const study_files::GridCell& cell : of.cells)
       if (const std::string digest = study_files::digest_of(cell); wanted.contains(digest))
         part.cells.emplace(digest, store.find(cell).value());
-  reports::write_files(place.folder, {.arguments = arguments, .seed = 0, .texts = {{part_name, study_files::to_text(part)}}});
+  reports::write_part(place.folder, study_files::to_text(part), {.arguments = arguments});
   store.remove();
-  remark(place.folder + "/" + part_name + " written; `ulpscope merge` makes a report of all parts");
+  remark(emu::visible(place.folder + "/" + part_name + " written; `ulpscope merge` makes a report of all parts"));
   return done;
 }
 
@@ -135,10 +135,8 @@ int run_all(const Run& run, const Arguments& arguments) {
 
 void add_run_options(Command& command, Run& run) {
   command.add_option("STUDY", run.study, "a TOML file of [[study]] tables, or the name of a built-in study");
-  command
-      .add_option("-o", run.directory,
-                  "write a report: NAME.csv of each study, findings.csv, index.html, figures, manifest.json")
-      ->type_name("DIR");
+  command.add_written("-o", run.directory,
+                      "write a report: NAME.csv of each study, findings.csv, index.html, figures, manifest.json", "DIR");
   command.add_option("--only", run.only, "only the studies of these names")->comma_list()->type_name("NAME,...");
   command.add_flag("--resume", run.resume, "go on with a run that was ended: what it kept is not computed again");
   command

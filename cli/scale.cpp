@@ -66,10 +66,9 @@ void add_scale(Command& app, const Arguments& arguments, int&) {
   Command& command = *app.add_subcommand("scale", "loss scalers on a recorded run: scales, skipped steps, gradients lost");
   command.add_request(scale->request);
   scale->common.add_output(command);
-  command
-      .add_option("-o", scale->directory,
-                  "write a report: scale.csv, scale_windows.csv, findings.csv, index.html, the figure, manifest.json")
-      ->type_name("DIR");
+  command.add_written("-o", scale->directory,
+                      "write a report: scale.csv, scale_windows.csv, findings.csv, index.html, the figure, manifest.json",
+                      "DIR");
   command.footer("Example: ulpscope scale studies/data/digits-amax.csv --scaler pytorch:growth_interval=100,megatron");
   command.callback([scale, &arguments] { run(*scale, arguments); });
 }

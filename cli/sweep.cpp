@@ -11,6 +11,7 @@
 #include "cli/precision_text.hpp"
 #include "cli/rows.hpp"
 #include "emu/error.hpp"
+#include "emu/visible.hpp"
 #include "files/new_file.hpp"
 #include "reports/page_html.hpp"
 #include "studies/census/census_request.hpp"
@@ -38,7 +39,7 @@ void write_figure(const std::string& path, const reports::Table& table) {
   const auto files = reports::figure_files(studies::sweep_figures(table));
   if (files.empty()) throw Error("--svg " + path + ": nothing is lost at any scale, there is nothing to draw");
   files::write_file(path, files.front().second);
-  remark(path + " written");
+  remark(emu::visible(path + " written"));
 }
 
 void run(const Sweep& sweep, const Arguments& arguments) {
@@ -91,14 +92,13 @@ void add_sweep(Command& app, const Arguments& arguments, int&) {
   Command& command = *app.add_subcommand("sweep", "what each format does to each tensor at every loss scale 2^k");
   command.add_request(sweep->request);
   sweep->common.add_output(command);
-  command
-      .add_option("-o", sweep->directory,
-                  "write a report: census.csv, sweep.csv, loss_scales.csv, findings.csv, index.html, figures, manifest.json")
-      ->type_name("DIR");
+  command.add_written(
+      "-o", sweep->directory,
+      "write a report: census.csv, sweep.csv, loss_scales.csv, findings.csv, index.html, figures, manifest.json", "DIR");
   command.add_option("--shard", sweep->shard, shard_help)->type_name("I/N");
   command.add_flag("--best", sweep->best, "one row for each tensor and format: the scale to use, and what it loses");
-  command.add_option("--svg", sweep->figure, "draw the scales of one tensor that lose least, and what the others lose")
-      ->type_name("FILE.svg");
+  command.add_written("--svg", sweep->figure, "draw the scales of one tensor that lose least, and what the others lose",
+                      "FILE.svg");
   command.footer(
       "Example: ulpscope sweep studies/data/digits-training.safetensors:end.layer1.weight_grad --to e4m3,fp16 --log2-scale "
       "0:24");

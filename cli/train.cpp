@@ -149,10 +149,9 @@ void add_train(Command& app, const Arguments& arguments, int& exit_code) {
       ->type_name("weights|gradients[:EVERY]");
   command.add_flag("--resume", train->resume, "go on with the runs of -o DIR that were interrupted: the same bytes come of it");
   train->common.add_output(command);
-  command
-      .add_option("-o", train->directory,
-                  "write a report: curves.csv, summary.csv, tensors.csv, findings.csv, index.html, figures, manifest.json")
-      ->type_name("DIR");
+  command.add_written("-o", train->directory,
+                      "write a report: curves.csv, summary.csv, tensors.csv, findings.csv, index.html, figures, manifest.json",
+                      "DIR");
   command.footer("Example: ulpscope train studies/training/digits.toml --recipe float32,bf16_amp --steps 20");
   command.callback([train, &arguments, &exit_code] { exit_code = run(*train, arguments); });
 }

@@ -49,9 +49,9 @@ std::string example_of_check(const std::string& operation) {
 }
 
 void VerdictOutput::add_to(Command& command) {
-  command.add_option("--junit", junit, "write JUnit XML")->type_name("FILE");
-  command.add_option("--save", save, "on failure keep inputs and output there, and print the command that reproduces it")
-      ->type_name("DIR");
+  command.add_written("--junit", junit, "write JUnit XML", "FILE");
+  command.add_written("--save", save, "on failure keep inputs and output there, and print the command that reproduces it",
+                      "DIR");
   common.add_output(command);
 }
 

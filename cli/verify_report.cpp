@@ -10,6 +10,7 @@
 #include "cli/verify.hpp"
 #include "emu/catalogue.hpp"
 #include "emu/error.hpp"
+#include "emu/visible.hpp"
 #include "files/new_file.hpp"
 #include "reports/build_info.hpp"
 #include "reports/escape.hpp"
@@ -162,7 +163,7 @@ void show(const VerifyCase& checked, const VerdictOutput& output, const Shown& s
   }
   if (!output.junit.empty()) write_junit(output.junit, checked, shown, further);
   if (outcome != verify::Outcome::pass && !output.save.empty())
-    remark("kept in " + output.save + "; again: " + save_case(checked, output.save));
+    remark("kept in " + emu::visible(output.save) + "; again: " + save_case(checked, output.save));
 }
 
 /// What --where, --sort and --rows leave of the tables that text and JSON show together; CSV has the first, which print()

@@ -2,10 +2,12 @@
 // The manifest of a report, and its folder.
 #include "reports/directory.hpp"
 
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "emu/error.hpp"
 #include "emu/philox.hpp"
 #include "reports/build_info.hpp"
 #include "reports/listed_folder.hpp"
@@ -59,16 +61,23 @@ const WriteElsewhere::Folders* WriteElsewhere::present() { return elsewhere ? &*
 
 std::string report_folder(const std::string& directory) { return elsewhere ? elsewhere->to : directory; }
 
-void check_report_folder(const std::string& asked) { check_listed_folder(report_folder(asked), report_files); }
+void check_report_folder(const std::string& asked) {
+  const std::string folder = report_folder(asked);
+  std::error_code ignored;
+  if (std::filesystem::exists(std::filesystem::path(folder) / part_name, ignored))
+    throw Error(folder + ": holds a part, which `ulpscope merge` makes a report of; choose another folder");
+  check_listed_folder(folder, report_files);
+}
 
-void write_files(const std::string& asked, const Provenance& provenance) {
+void write_part(const std::string& asked, const std::string& text, const Provenance& provenance) {
   ListedFolder folder(report_folder(asked), report_files);
-  for (const auto& [name, bytes] : provenance.texts) folder.add(name, bytes);
+  folder.add(part_name, text);
   folder.commit(manifest_of(folder.hashes(), provenance));
 }
 
 void write_report(const std::string& asked, const std::vector<Table>& tables, const std::string& html,
                   const Provenance& provenance) {
+  check_report_folder(asked);
   ListedFolder folder(report_folder(asked), report_files);
   for (const Table& table : tables) folder.add(table.name + ".csv", to_csv(table));
   for (const auto& [name, bytes] : provenance.texts) folder.add(name, bytes);

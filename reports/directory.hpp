@@ -42,17 +42,20 @@ class WriteElsewhere {
 std::string report_folder(const std::string& directory);
 
 /// Whether a report can be written there, before the work for it is done. @throws ulpscope::Error where the directory holds
-/// files that are no report's
+/// files that are no report's, or a part
 void check_report_folder(const std::string& directory);
 
-/// Creates `directory` if need be and writes provenance.texts and last manifest.json, as write_report() does. @throws
-/// ulpscope::Error
-void write_files(const std::string& directory, const Provenance& provenance);
+/// The file of a folder that holds what one shard of the work for a report has measured.
+inline constexpr const char* part_name = "part.json";
+
+/// Creates `directory` if need be and writes part.json, which is `text`, and last manifest.json, as write_report() does; a part
+/// that is there is replaced. @throws ulpscope::Error
+void write_part(const std::string& directory, const std::string& text, const Provenance& provenance);
 
 /// Creates `directory` if need be and writes NAME.csv for each table, index.html with `html`, and last manifest.json: version,
 /// commit, compiler, CPU, GPU (or "none"), seed, arguments, SHA-256 of each file. Rewriting an existing report replaces it.
-/// A directory is refused that holds a link, or a file which is not a report's or no longer as its manifest lists it, or to
-/// which another process writes. Where one file cannot be written, none is (files::NewFiles). @throws ulpscope::Error
+/// A directory is refused that holds a part, a link, or a file which is not a report's or no longer as its manifest lists it,
+/// or to which another process writes. Where one file cannot be written, none is (files::NewFiles). @throws ulpscope::Error
 void write_report(const std::string& directory, const std::vector<Table>& tables, const std::string& html,
                   const Provenance& provenance);
 

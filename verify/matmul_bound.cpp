@@ -83,13 +83,30 @@ emu::ErrorBound bound_of_split(const products::ChosenEngine& engine, emu::Format
   return *bound;
 }
 
+/// Scales of blocks multiply the sums of the blocks, or, where `chain` does not declare sums by --promote, the operands: then each
+/// product has two roundings more, and there is one sum of all of them.
+emu::ErrorBound of_either_order(const emu::DeclaredSum& sum, std::size_t k, emu::Chain chain) {
+  const emu::ErrorBound last = emu::any_order_bound(sum, k, chain);
+  if (chain.scale_products == 0 || chain.promote != 0) return last;
+  chain.scale_products = k;
+  chain.largest_scale = std::max(chain.largest_scale, 1.0);  // what is scaled may be subnormal
+  emu::ErrorBound first = emu::any_order_bound(sum, k, chain);
+  const double unit = first.unit;
+  first.relative += unit * (2 + unit) * (1 + first.relative);
+  first.random_relative = std::sqrt(first.random_relative * first.random_relative + 2 * unit * unit);
+  first.losses += 2;
+  if (!(first.relative > last.relative)) first = last;
+  first.absolute = std::max(first.absolute, last.absolute);
+  return first;
+}
+
 emu::ErrorBound bound_of(const products::Product& problem, const Arithmetic& arithmetic, std::size_t k) {
   const emu::Format a = problem.a.rounding.format, b = problem.b.rounding.format;
   emu::Chain chain = chain_of(problem, arithmetic, k);
   if (!arithmetic.engine) {
     const bool flushes = arithmetic.flushes_results || zeroes_subnormals(problem.a) || zeroes_subnormals(problem.b);
     // Operands are judged as given: those that are zeroed are zeros already.
-    return emu::any_order_bound(
+    return of_either_order(
         {.a = a, .b = b, .accumulator = problem.acc, .rounding = arithmetic.rounding, .flushes_subnormals = flushes}, k, chain);
   }
   if (arithmetic.engine->split) return bound_of_split(*arithmetic.engine, problem.acc, k, chain);

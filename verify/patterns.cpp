@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <initializer_list>
 #include <numeric>
+#include <string>
 
 namespace ulpscope::verify {
 namespace {
@@ -32,10 +33,31 @@ Concentration concentration(const std::vector<std::uint64_t>& counts) {
   return found;
 }
 
+/// `3`, `48 to 63`: places that lie side by side together, from three on.
+std::vector<std::string> runs_of(const std::vector<std::uint64_t>& places) {
+  std::vector<std::string> runs;
+  for (std::size_t i = 0; i < places.size();) {
+    std::size_t end = i + 1;
+    while (end < places.size() && places[end] == places[end - 1] + 1) ++end;
+    if (end - i < 3) end = i + 1;
+    runs.push_back(end - i == 1 ? std::to_string(places[i]) : fmt::format("{} to {}", places[i], places[end - 1]));
+    i = end;
+  }
+  return runs;
+}
+
 std::string named(const std::vector<std::uint64_t>& places) {
-  const std::size_t shown = std::min(places.size(), most_named);
-  return fmt::format("{}{}", fmt::join(places.begin(), places.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
-                     shown < places.size() ? ", ..." : "");
+  std::vector<std::string> runs = runs_of(places);
+  if (runs.size() > most_named) runs.resize(most_named), runs.emplace_back("...");
+  return fmt::format("{}", fmt::join(runs, ", "));
+}
+
+/// `12 of 60 rows`, and which where that is said in few words.
+std::string counted(const Concentration& lines, const char* kind) {
+  constexpr std::size_t few_runs = 4;
+  std::string text = fmt::format("{} of {} {}", lines.places.size(), lines.of, kind);
+  const bool are_few = lines.places.size() < lines.of && runs_of(lines.places).size() <= few_runs;
+  return are_few ? text + " (" + named(lines.places) + ")" : text;
 }
 
 /// Whether the wrong lines are the last ones that do not fill a block; the least such block, or 0.
@@ -85,8 +107,8 @@ std::vector<std::string> WrongPlaces::sentences() const {
   }
   if (out.empty()) {
     const double share = static_cast<double>(total_) / static_cast<double>(rows_ * columns_);
-    out.push_back(fmt::format("wrong elements ({:.3g}%) lie in {} of {} rows and {} of {} columns", 100 * share,
-                              rows.places.size(), rows.of, columns.places.size(), columns.of));
+    out.push_back(fmt::format("wrong elements ({:.3g}%) lie in {} and {}", 100 * share, counted(rows, "rows"),
+                              counted(columns, "columns")));
   }
   return out;
 }

@@ -28,6 +28,14 @@ int magnitude_bucket(double ulps) {
 
 std::string edge_text(int bucket) { return bucket == 0 ? "0" : bucket == 1 ? "0.5" : fmt::format("{}", 1L << (bucket - 2)); }
 
+/// Where a zero is right for every element.
+std::string why_zeros_pass(const Verdict& v) {
+  if (!std::isfinite(v.unseen_share)) return ": every exact result is 0; give inputs whose results are not";
+  if (v.unseen_share < 1)
+    return ": every exact result may be rounded to 0 in " + output_name(v.out) + "; give inputs whose results are larger";
+  return "; declare more of the arithmetic, or compare with an engine bit for bit";
+}
+
 }  // namespace
 
 void UlpHistogram::add(double error_ulp) {
@@ -52,7 +60,7 @@ std::string Verdict::sentence() const {
   }
   if (!refusal.empty()) return "VACUOUS: " + refusal;
   if (count == 0) return "VACUOUS: there are no elements";
-  if (zeros_pass == count) return "VACUOUS: an output of zeros would pass; declare more of the arithmetic, or compare with an engine bit for bit";
+  if (zeros_pass == count) return "VACUOUS: an output of zeros would pass" + why_zeros_pass(*this);
   std::string text = fmt::format("pass: all {} elements are right to the last bit", count);
   if (equal != count)
     text = fmt::format(

@@ -379,7 +379,7 @@ class Files(unittest.TestCase):
                 ("census", "s.safetensors"): "s.safetensors: the header's length 1000 does not fit the file of 10 bytes",
                 ("census", "normal:0:3"): "normal:0:3: 1 parameter",
                 ("census", "normal:0,1:3", "--to", "e4m9x"): "unknown format 'e4m9x'; nearest: e4m3",
-                ("census", "normal:0,1:3", "-o", ""): "-o: '': give a name",
+                ("census", "normal:0,1:3", "-o", ""): "-o: '': give a word",
                 ("census", "normal:0,1:3", "--to", "fp8"): "format 'fp8' is one of several formats: give e4m3 or e5m2",
                 ("cast", "normal:0,1:3", "--to", "nvfp4", "-o", "x.npy"): "format 'nvfp4' is a format in blocks",
                 ("census", "normal:0,1:3", "--rounding", "nearest"): "unknown rounding mode 'nearest'; nearest: ",

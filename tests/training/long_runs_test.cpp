@@ -144,6 +144,21 @@ TEST_CASE("a saved run that is none is refused in one line", "[training]") {
   CHECK_THROWS_AS(read_saved_run(path), Error);
 }
 
+TEST_CASE("a saved run of which a bit is another is refused, wherever it lies", "[training]") {
+  TemporaryDirectory folder;
+  const std::string path = folder.file("run.safetensors"), text = layers_study(folder, "steps = 2\n");
+  run_of(text, "float32", {.saved = path});
+  const std::string good = files::read_file(path);
+  for (std::size_t at = 8; at < good.size(); at += 1 + good.size() / 300)
+    for (const int bit : {0, 6}) {
+      std::string damaged = good;
+      damaged[at] = static_cast<char>(damaged[at] ^ (1 << bit));
+      write_text(path, damaged);
+      CAPTURE(at, bit);
+      CHECK_THROWS_AS(read_saved_run(path), Error);
+    }
+}
+
 TEST_CASE("what a checkpoint does not save is found when the run goes on", "[training]") {
   TemporaryDirectory folder;
   const auto with = [&](const std::string& lost, const std::string& recipe) {

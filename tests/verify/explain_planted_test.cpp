@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "emu/catalogue.hpp"
+#include "emu/names.hpp"
 #include "verify/explain/explain.hpp"
 #include "verify/explain/missing_products.hpp"
 #include "verify/explain/planted_loops.hpp"
@@ -167,4 +168,42 @@ TEST_CASE("a cause is named before those that choose an order of sums for each t
   REQUIRE(result.verdict == ExplainVerdict::explained);
   REQUIRE(result.findings.size() > 2);  // tiles whose C starts the first of several sums, too
   CHECK(result.findings.front().hypothesis.word() == "c=at-end");
+}
+
+TEST_CASE("a product that is added to what it left behind is named", "[verify]") {
+  const ClaimWords words = GENERATE(ClaimWords{}, ClaimWords{.out = emu::bfloat16});
+  const PlantedProblem p = problem_of(words);
+  std::vector<float> d = verify::whole(p, verify::ascending(p.k));
+  for (float& x : d) x += x;
+
+  const verify::ExplainResult result = explained(p, p.config(), d);
+
+  REQUIRE(result.verdict == ExplainVerdict::explained);
+  CHECK(result.findings.front().hypothesis.word() == "D=doubled");
+}
+
+TEST_CASE("an element is said to be another one's where that is not by chance", "[verify]") {
+  for (const emu::Format out : {emu::float32, emu::bfloat16}) {
+    PlantedProblem p = problem_of({.out = out});
+    std::vector<float> d = verify::whole(p, verify::ascending(p.k));
+    d[40] = d[171];
+    const bool is_named = names(explained(p, p.config(), d), "D=moved");
+    CAPTURE(emu::format_name(out));
+    CHECK(is_named == (out == emu::float32));  // numbers of bfloat16 have twins
+  }
+}
+
+TEST_CASE("a beta that is forgotten is named, though another beta of C would do", "[verify]") {
+  PlantedProblem p = problem_of({.engine = "fma", .with_c = true});
+  p.alpha = 1;
+  products::Product claimed = p.config();
+  claimed.beta = 0.5;
+  const std::vector<float> d = verify::each(p, [&](std::size_t i, std::size_t j) {
+    return verify::rounded(p.out, verify::claimed_sum(p, i, j, verify::ascending(p.k), 0) + verify::start_of(p, i, j));
+  });
+
+  const verify::ExplainResult result = explained(p, claimed, d);
+
+  REQUIRE(result.verdict == ExplainVerdict::explained);
+  CHECK(result.findings.front().hypothesis.word() == "beta=none");
 }

@@ -13,6 +13,7 @@
 #include "emu/catalogue.hpp"
 #include "emu/encode.hpp"
 #include "verify/engine_output.hpp"
+#include "verify/matmul_bound.hpp"
 #include "verify/verdict.hpp"
 
 namespace {
@@ -167,6 +168,20 @@ TEST_CASE("a check that zeros would pass is vacuous", "[verify]") {
   const auto verdict = verify::verify(*verify::expect_matmul(config, {.relative = 0x1p-20}), zeros, {.last = {emu::float32}});
   CHECK(verdict.equal == 16);
   CHECK(verdict.outcome() == verify::Outcome::vacuous);
+  const auto says = [](const verify::Verdict& v, const std::string& words) {
+    CAPTURE(v.sentence(), words);
+    CHECK(v.outcome() == verify::Outcome::vacuous);
+    CHECK(v.sentence().starts_with("VACUOUS: an output of zeros would pass" + words));
+  };
+  says(verdict, ": every exact result is 0;");
+  config.a.input.tensor = tensors::from_values("small", {4, 8}, std::vector<float>(32, 0x1p-60F));
+  const auto judged = [&](emu::Format out, double relative) {
+    config.out = out;
+    return verify::verify(*verify::expect_matmul(config, {.relative = relative}), zeros, {.last = {out}});
+  };
+  says(judged(emu::float16, 0x1p-20), ": every exact result may be rounded to 0 in float16;");
+  says(judged(emu::float32, 1e30), "; declare more of the arithmetic");
+  CHECK(judged(emu::float32, 0x1p-20).outcome() == verify::Outcome::fail);
 }
 
 TEST_CASE("a check that sees no factor is called weak, with the least one that it sees", "[verify]") {
@@ -232,4 +247,27 @@ TEST_CASE("against an engine every bit must be right, and any order of the parts
   const auto descending = tensors::from_values("d", {16, 16}, sum);
   CHECK(check(descending, verify::ReductionOrder::ascending).beyond > 0);
   CHECK(check(descending, verify::ReductionOrder::any).wrong() == 0);
+}
+
+TEST_CASE("operands may be scaled before they are multiplied, unless sums of blocks are declared", "[verify][matmul]") {
+  constexpr std::size_t k = 1024, m = 4, blocks = 8;
+  constexpr float a = 1.25F, b = 1.125F, scale_a = 0.1F, scale_b = 0.3F;
+  auto config = problem(emu::float8_e4m3fn, m, m, k, 0, 1);
+  config.a.input.tensor = tensors::from_values("a", {m, k}, std::vector<float>(m * k, a));
+  config.b.input.tensor = tensors::from_values("b", {k, m}, std::vector<float>(k * m, b));
+  const auto scales = [](std::vector<std::uint64_t> shape, float scale) {
+    return tensors::from_values("scales", std::move(shape), std::vector<float>(m * blocks, scale));
+  };
+  config.a.scales = products::fit_scales(scales({m, blocks}, scale_a), config.a.input, products::MatmulSide::a);
+  config.b.scales = products::fit_scales(scales({blocks, m}, scale_b), config.b.input, products::MatmulSide::b);
+  float sum = 0;
+  for (std::size_t i = 0; i < k; ++i) sum += (a * scale_a) * (b * scale_b);
+  const auto wrong = [&](std::size_t promote) {
+    config.promote = promote;
+    return verify::verify(*verify::expect_matmul(config, verify::matmul_allowance(config, {})),
+                          tensors::from_values("d", {m, m}, std::vector<float>(m * m, sum)), {.last = {emu::float32}})
+        .wrong();
+  };
+  CHECK(wrong(0) == 0);
+  CHECK(wrong(k / blocks) == m * m);
 }

@@ -3,14 +3,36 @@
 #include "training/train/run_parts.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <span>
+#include <string>
 
 #include "emu/bulk.hpp"
 #include "emu/error.hpp"
 #include "requests/parts.hpp"
+#include "tensors/memory_limit.hpp"
 #include "training/train/random_keys.hpp"
 
 namespace ulpscope::training {
+namespace {
+
+/// A model is what a few words ask for: weights and their gradients have to find room, before either is made.
+void check_memory(const std::vector<ParameterShape>& parameters, std::size_t bytes_each) {
+  double weights = 0;
+  for (const ParameterShape& parameter : parameters) {
+    double count = 1;
+    for (const std::size_t extent : parameter.shape) count *= static_cast<double>(extent);
+    weights += count;
+  }
+  const double bytes = 2 * weights * static_cast<double>(bytes_each);
+  if (bytes > static_cast<double>(tensors::memory_limit()))
+    throw Error("[model]: its weights and their gradients take " +
+                std::to_string(static_cast<std::uint64_t>(std::ceil(bytes / 0x1p20))) + " MiB, and tensors may take " +
+                std::to_string(tensors::memory_limit()) + " bytes; --max-memory SIZE allows more");
+}
+
+}  // namespace
 
 template <class Real>
 void round_in_place(std::vector<Real>& values, const Storage& storage) {
@@ -39,6 +61,7 @@ RunParts<Real>::RunParts(const TrainStudy& of_study, const Samples& of_samples, 
     throw Error("[scaler] " + study.scaler +
                 ": scales tensors, not losses; a recipe's rule has such scales as scaling = \"delayed\" or \"current\"");
   result.parameters = parameters_of(study.model);
+  check_memory(result.parameters, sizeof(Real));
   if (study.data.table == "markov") result.optimum = markov_optimum(study.model.context, study.model.vocabulary);
   result.weights_format = storage.weights.format, result.average_format = storage.average.format;
   result.statistics_format = buffers.storage.format;

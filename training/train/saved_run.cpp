@@ -13,6 +13,7 @@
 #include "emu/error.hpp"
 #include "emu/json_input.hpp"
 #include "emu/names.hpp"
+#include "reports/sha256.hpp"
 #include "tensors/tensor.hpp"
 #include "tensors/write.hpp"
 #include "training/train/model.hpp"
@@ -98,6 +99,23 @@ void restore_recorded(const std::string& name, const std::vector<ParameterShape>
   }
 }
 
+constexpr const char* of_content = "sha256";  ///< the word of it
+
+/// Of all names, numbers and words: a bit that a disk loses would else make another run.
+std::string digest_of(const SavedRun& run) {
+  std::string all;
+  const auto add = [&](std::string_view text) { all += std::to_string(text.size()) + " " + std::string(text); };
+  for (const auto& [name, values] : run.numbers) {
+    add(name), add(std::to_string(values.size()));
+    for (const double value : values)
+      for (emu::Code code = emu::encode(emu::float64, value), byte = 0; byte < sizeof code; ++byte, code >>= 8)
+        all += static_cast<char>(code & 0xff);
+  }
+  for (const auto& [name, word] : run.words)
+    if (name != "kind" && name != of_content) add(name), add(word);
+  return reports::sha256(all);
+}
+
 }  // namespace
 
 const std::vector<double>& SavedRun::at(const std::string& name) const {
@@ -115,6 +133,7 @@ void write_saved_run(const std::string& path, const SavedRun& run) {
                    }});
   json words(run.words);
   words["kind"] = kind;
+  words[of_content] = digest_of(run);
   tensors::write_safetensors(path, all, {.copied = {}, .metadata = words.dump()});
 }
 
@@ -134,6 +153,10 @@ SavedRun read_saved_run(const std::string& path) {
     values.resize(tensor.count());
     if (!values.empty()) tensor.source->read(0, std::span<double>(values));
   }
+  const auto written = run.words.find(of_content);
+  if (written == run.words.end() || written->second != digest_of(run))
+    throw Error(path + ": is damaged: it does not hold what was saved");
+  run.words.erase(written);
   return run;
 }
 

@@ -46,6 +46,15 @@ std::size_t group_size(const ExplainResult& result) {
   return size;
 }
 
+/// Whether all that cannot be told apart concern what is added to the product.
+bool is_about_c(const ExplainResult& result) {
+  constexpr std::array words{"c=", "alpha", "beta"};
+  return std::ranges::all_of(result.findings, [&](const Finding& finding) {
+    return finding.group != result.findings.front().group ||
+           std::ranges::any_of(words, [&](const char* word) { return finding.hypothesis.word().starts_with(word); });
+  });
+}
+
 }  // namespace
 
 std::string_view name_of(ExplainVerdict verdict) noexcept {
@@ -81,6 +90,7 @@ std::string verdict_sentence(const ExplainResult& r) {
                                  r.skipped != 0 ? "tried in time " : "");
   if (r.findings.empty()) return text;
   const Finding& best = r.findings.front();
+  if (best.matched <= r.equal()) return text + ", and none comes nearer";
   return text + fmt::format(": the best, {}, reproduces {} (chance level {:.2f}%)", best.hypothesis.sentence(),
                             percent(best.matched, r.count), 100 * r.chance);
 }
@@ -94,10 +104,10 @@ std::vector<std::string> remarks(const ExplainResult& r) {
                                 r.skipped, r.tried));
   if (r.verdict != ExplainVerdict::explained && r.verdict != ExplainVerdict::undecided) return lines;
   if (const std::size_t same = group_size(r); same > 1)
-    lines.push_back(
-        fmt::format("these {} cannot be told apart by this data; the simplest is named. Data that can: longer K, a wide "
-                    "range of exponents, shapes that are not square and no multiples of a tile",
-                    same));
+    lines.push_back(fmt::format(
+        "these {} cannot be told apart by this data; the simplest is named. Data that can: {}", same,
+        is_about_c(r) ? "another C, alpha and beta"
+                      : "longer K, a wide range of exponents, shapes that are not square and no multiples of a tile"));
   if (r.verdict == ExplainVerdict::undecided)
     lines.push_back(fmt::format("the elements that differ hold {} bits of evidence, {} hypotheses ask for {}: give more data",
                                 r.evidence_bits, r.tried, r.needed_bits()));

@@ -20,6 +20,8 @@ void add_c(std::vector<Cause>& causes, const Claim& claim) {
   const auto add = [&](const char* word, const char* sentence, CUse use) {
     causes.push_back(epilogue_cause(word, sentence, [use](Epilogue& epilogue) { epilogue.c = use; }));
   };
+  if (claim.config.beta && *claim.config.beta != 1)
+    causes.push_back(epilogue_cause("beta=none", "beta not applied", [](Epilogue& epilogue) { epilogue.beta = 1; }));
   add("c=none", "C not added", CUse::none);
   add("c=twice", "C added twice", CUse::twice);
   add("c=at-end", "C added at the end, not where the sum starts", CUse::at_end);
@@ -43,8 +45,6 @@ void add_alpha(std::vector<Cause>& causes, const Claim& claim) {
   if (alpha && c) add("alpha=of-everything", "alpha applied to C too", AlphaUse::of_everything);
   if (c && (alpha || claim.config.beta))
     add("alpha=separate", "alpha and beta by multiply and add, not fma", AlphaUse::separate);
-  if (c && claim.config.beta && *claim.config.beta != 1)
-    causes.push_back(epilogue_cause("beta=none", "beta not applied", [](Epilogue& epilogue) { epilogue.beta = 1; }));
   if (alpha && claim.config.beta)
     causes.push_back(epilogue_cause("alpha=beta", "alpha and beta exchanged", [](Epilogue& epilogue) {
       const double alpha_was = epilogue.alpha;

@@ -22,8 +22,8 @@ struct ProductsOff {
 
 /// What fits best, the best first.
 struct MissingProducts {
-  std::vector<ProductsOff> found;
-  std::uint64_t tried = 0;  ///< ranges that were compared: as many chances to fit by accident
+  std::vector<ProductsOff> found;  ///< at most six
+  std::uint64_t tried = 0;         ///< ranges that were compared: as many chances to fit by accident
 };
 
 /// Those of a claim's D on a sample of outputs. Of a K beyond 8192 ranges begin and end at multiples of K / 8192, rounded up.

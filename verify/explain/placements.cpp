@@ -30,13 +30,19 @@ Cause placed(std::string word, std::string sentence) {
 class Placements {
  public:
   Placements(const Claim& claim, std::span<const double> d, std::span<const double> claimed)
-      : m_(claim.shape.m), n_(claim.shape.n), out_(claim.config.out), d_(d), claimed_(claimed) {
+      : m_(claim.shape.m),
+        n_(claim.shape.n),
+        out_(claim.config.out),
+        may_be_scaled_(claim.config.alpha == 0.5 || claim.config.a.scales || claim.config.b.scales),
+        d_(d),
+        claimed_(claimed) {
     for (std::size_t i = 0; i < d.size(); ++i)
       if (!same_value(d[i], claimed[i])) wrong_.push_back(i);
   }
 
   std::vector<Placement> all() {
     if (wrong_.empty()) return {};
+    add_doubled();
     add_moved();
     add_zero_lines();
     for (const std::size_t tile : std::initializer_list<std::size_t>{4, 8, 16, 32, 64, 128, 256})
@@ -58,12 +64,35 @@ class Placements {
     return d_.size() == m_ * n_ ? in_matrix : fmt::format("{} of matrix {}", in_matrix, i / (m_ * n_));
   }
 
+  /// All of it: where only some tiles are, add_tile() says so.
+  void add_doubled() {
+    if (may_be_scaled_) return;
+    for (std::size_t i = 0; i < d_.size(); ++i)
+      if (!same_value(emu::round_to(out_, 2 * claimed_[i]).value, d_[i])) return;
+    found_.push_back(
+        {placed("D=doubled", "every element twice its value, as where D is not cleared and added to once more"), 1});
+  }
+
+  /// How probable it is that some number like those of D is the claimed one of another place, by how many of those have a twin:
+  /// a coarse format has few numbers.
+  bool is_by_chance() const {
+    constexpr double least = 1.0 / 16;
+    std::vector<double> sorted;
+    for (const double x : claimed_)
+      if (std::isfinite(x)) sorted.push_back(std::fabs(x));
+    std::sort(sorted.begin(), sorted.end());
+    std::size_t twins = 0;
+    for (std::size_t i = 0; i < sorted.size(); ++i)
+      twins += (i > 0 && sorted[i] == sorted[i - 1]) || (i + 1 < sorted.size() && sorted[i] == sorted[i + 1]) ? 1 : 0;
+    return static_cast<double>(twins) > least * static_cast<double>(sorted.size());
+  }
+
   void add_moved() {
     if (wrong_.size() == 2 && same_value(d_[wrong_[0]], claimed_[wrong_[1]]) && same_value(d_[wrong_[1]], claimed_[wrong_[0]]))
       found_.push_back(
           {placed("D=swapped", fmt::format("elements {} and {} in each other's place", place(wrong_[0]), place(wrong_[1]))),
            d_.size()});
-    if (wrong_.size() != 1 || d_[wrong_[0]] == 0) return;
+    if (wrong_.size() != 1 || d_[wrong_[0]] == 0 || is_by_chance()) return;
     for (std::size_t i = 0; i < d_.size(); ++i)
       if (i != wrong_[0] && same_value(claimed_[i], d_[wrong_[0]])) {
         found_.push_back(
@@ -89,7 +118,7 @@ class Placements {
     for (std::size_t i = 0; i < d_.size(); ++i)
       if (d_[i] != 0 && std::binary_search(lines.begin(), lines.end(), line_of(i))) return;
     const std::string words = lines.size() == 1 ? fmt::format("{} {} is", name, lines[0])
-                                                : fmt::format("{} {}s, the first {}, are", lines.size(), name, lines[0]);
+                                                : fmt::format("{} {}s, the first of them {}, are", lines.size(), name, lines[0]);
     found_.push_back({placed(fmt::format("D=zero-{}", name), words + " zero"), d_.size()});
   }
 
@@ -140,6 +169,7 @@ class Placements {
 
   std::size_t m_, n_;
   emu::Format out_;
+  bool may_be_scaled_;  // twice by another cause
   std::span<const double> d_, claimed_;
   std::vector<std::size_t> wrong_;
   std::vector<Placement> found_;
