@@ -30,7 +30,6 @@ void print_blocks(const Census& census, const std::vector<tensors::Tensor>& tens
     throw Error("--blocks, -o " + census.directory + ": a report has no table of blocks; leave out one");
   if (!census.request.groups.group.empty() || census.request.groups.all_tensors)
     throw Error("--blocks: is of each tensor; leave out --group and --all-tensors");
-  chosen_rows(studies::blocks_table({}, scaling, config.options), census.common);  // a wrong column is told at once
   const auto rows = studies::block_statistics_all(tensors, scaling, config, progress.callback());
   const reports::Table table = chosen(studies::blocks_table(rows, scaling, config.options), census.common);
   print_chosen(
@@ -49,6 +48,12 @@ void run(const Census& census, const Arguments& arguments) {
     if (census.request.blocks) throw Error("--shard: a part has no table of blocks; leave out --blocks");
     refuse_choice(census.common, "--shard " + census.shard + ": a part holds");
   }
+  // What is wrong with options is told before anything of the inputs is.
+  if (!part && !census.directory.empty()) reports::check_report_folder(census.directory);
+  if (!part && census.directory.empty())
+    chosen_rows(census.request.blocks ? studies::blocks_table({}, scaling, config.options)
+                                      : studies::census_table({}, scaling, config.options),
+                census.common);
   const std::vector<tensors::Tensor> tensors = opened(census.request);
   const std::vector<studies::Group> groups = census.request.groups.of(tensors);
   ProgressLine progress;
@@ -58,7 +63,6 @@ void run(const Census& census, const Arguments& arguments) {
     return write_part(*part, report, "census", requests::words_of(census.request), tensors, config, progress.callback());
   if (census.request.blocks) return print_blocks(census, tensors, scaling, config, progress);
   if (census.directory.empty()) {
-    chosen_rows(studies::census_table({}, scaling, config.options), census.common);  // a wrong column is told at once
     const auto rows =
         studies::with_groups(studies::census_all(tensors, scaling, config, progress.callback()), groups, tensors.size());
     const reports::Table table = studies::census_table(rows, scaling, config.options);

@@ -14,7 +14,6 @@
 #include "emu/shell_word.hpp"
 #include "emu/visible.hpp"
 #include "files/new_file.hpp"
-#include "tensors/is_no_input.hpp"
 
 namespace ulpscope::cli {
 namespace {
@@ -27,10 +26,8 @@ struct Choose {
 
 void run(const Choose& choose, const Arguments& arguments) {
   chosen_rows(studies::choose_table(choose.request, {}), choose.common);  // a wrong column is told at once
-  if (!choose.plan.empty()) {
-    if (!choose.plan.ends_with(".toml")) throw Error("-o " + choose.plan + ": give the plan a name that ends in .toml");
-    tensors::check_is_no_input(choose.request.inputs, choose.plan);
-  }
+  if (!choose.plan.empty() && !choose.plan.ends_with(".toml"))
+    throw Error("-o " + choose.plan + ": give the plan a name that ends in .toml");
   ProgressLine progress;
   const studies::Choices choices = studies::choose(choose.request, progress.callback());
   const reports::Table table = chosen(studies::choose_table(choose.request, choices), choose.common);

@@ -84,7 +84,6 @@ void print_ledger(const std::vector<verify::LedgerEntry>& entries, const CommonO
 
 int run(const RecordOf& of) {
   const Record& record = *of.record;
-  if (record.name.empty()) throw Error("--case: is empty; name the case");
   const std::map<std::string, std::string> declared = declared_of(record);
   JudgedCase judged = judge_case(of.operation, *of.check, options_of(of));
   judged.entry.name = record.name;

@@ -13,7 +13,6 @@
 #include "emu/error.hpp"
 #include "emu/names.hpp"
 #include "reports/render.hpp"
-#include "tensors/is_no_input.hpp"
 #include "tensors/synthetic.hpp"
 #include "tensors/tensor.hpp"
 #include "tensors/write.hpp"
@@ -99,11 +98,6 @@ void check_output(const MatmulWords& words) {
   const std::filesystem::path path(words.output);
   if (path.extension() != ".npy" && path.extension() != ".safetensors")
     throw Error(words.output + ": the name ends in neither .npy nor .safetensors");
-  const std::filesystem::path folder = path.parent_path();
-  std::error_code ignored;
-  if (!folder.empty() && !std::filesystem::is_directory(folder, ignored))
-    throw Error(words.output + ": cannot be written: there is no folder " + folder.string());
-  tensors::check_is_no_input({words.request.product.a, words.request.product.b, words.request.product.c}, words.output);
 }
 
 std::vector<std::string> warnings(const MatmulWords& words, const studies::MatmulConfig& config,

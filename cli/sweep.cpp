@@ -16,7 +16,6 @@
 #include "reports/page_html.hpp"
 #include "studies/census/census_request.hpp"
 #include "studies/census/sweep_figures.hpp"
-#include "tensors/is_no_input.hpp"
 
 namespace ulpscope::cli {
 namespace {
@@ -52,10 +51,14 @@ void run(const Sweep& sweep, const Arguments& arguments) {
     if (!sweep.figure.empty()) throw Error("--shard and --svg: give one of them");
     refuse_choice(sweep.common, "--shard " + sweep.shard + ": a part holds");
   }
+  // What is wrong with options is told before anything of the inputs is.
+  if (!sweep.directory.empty() && !sweep.figure.empty()) throw Error("-o and --svg: give one of them");
+  if (!part && !sweep.directory.empty()) reports::check_report_folder(sweep.directory);
+  if (sweep.directory.empty() && sweep.figure.empty())
+    chosen_rows(sweep.best ? studies::loss_scale_table({}) : studies::sweep_table({}, config.options), sweep.common);
   const std::vector<tensors::Tensor> tensors = opened(sweep.request);
   const std::vector<studies::Group> groups = sweep.request.groups.of(tensors);
   ProgressLine progress;
-  if (!sweep.directory.empty() && !sweep.figure.empty()) throw Error("-o and --svg: give one of them");
   ReportRequest report = report_of(sweep.request);
   report.directory = sweep.directory, report.arguments = arguments, report.groups = groups;
   if (part) return write_part(*part, report, "sweep", requests::words_of(sweep.request), tensors, config, progress.callback());
@@ -68,12 +71,9 @@ void run(const Sweep& sweep, const Arguments& arguments) {
   if (!sweep.figure.empty()) {
     refuse_choice(sweep.common, "--svg " + sweep.figure + ": the figure shows");
     if (!sweep.figure.ends_with(".svg")) throw Error("--svg " + sweep.figure + ": give the figure a name that ends in .svg");
-    tensors::check_is_no_input(sweep.request.inputs, sweep.figure);
     if (tensors.size() != 1) throw Error("--svg draws one tensor; there are " + std::to_string(tensors.size()));
     return write_figure(sweep.figure, studies::sweep_table(studies::sweep(tensors.front(), range, config), config.options));
   }
-  // A wrong column is told at once.
-  chosen_rows(sweep.best ? studies::loss_scale_table({}) : studies::sweep_table({}, config.options), sweep.common);
   const auto rows = studies::with_groups(studies::sweep_all(tensors, range, config, progress.callback()), groups);
   if (sweep.best) return print(studies::loss_scale_table(studies::advise(rows)), sweep.common, 3);
   if (tensors.size() > few_tensors && rendering_of(sweep.common) == Rendering::text)

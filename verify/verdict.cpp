@@ -5,10 +5,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <mutex>
 
+#include "emu/catalogue.hpp"
 #include "emu/decode.hpp"
 #include "emu/encode.hpp"
 #include "emu/error.hpp"
@@ -148,6 +150,29 @@ void finish(Verdict& verdict, const Part& total) {
                                     : studies::root_mean(total.error, 1) / studies::root_mean(total.exact, 1);
 }
 
+/// What explains outputs that are wrong as numbers of `last.out`, and are those of a narrower format: the exact results,
+/// rounded to it. Empty where it is none of these.
+std::string narrower_format(const Expectation& expectation, const Part& total, const LastRounding& last) {
+  constexpr std::size_t least = 8, most = 16;
+  if (total.wrong.size() < least || last.out.precision() < emu::float32.precision()) return {};
+  const std::size_t samples = std::min(total.wrong.size(), most);
+  for (const emu::Format narrow : {emu::bfloat16, emu::float16}) {
+    std::size_t are = 0, nearest = 0;
+    for (std::size_t i = 0; i < samples; ++i) {
+      const double output = total.wrong_outputs[i];
+      std::array<Expected, 1> one;
+      expectation.expect(total.wrong[i], one);
+      are += emu::round_to(narrow, output).value == output ? 1 : 0;
+      nearest += emu::round_to(narrow, one[0].value).value == output ? 1 : 0;
+    }
+    const std::string name = emu::format_name(narrow);
+    if (are == samples && 2 * nearest >= samples)
+      return fmt::format("{} wrong elements looked at are numbers of {}, {} of them the exact result rounded to it: --out {}?",
+                         samples, name, nearest, name);
+  }
+  return {};
+}
+
 }  // namespace
 
 void check_values(const tensors::Tensor& output, emu::Format format, std::uint64_t first, std::span<const double> values) {
@@ -195,6 +220,8 @@ Verdict verify(const Expectation& expectation, const tensors::Tensor& output, co
   verdict.patterns = places.sentences();
   if (const std::string known = expectation.diagnosis(total.wrong, total.wrong_outputs, options.last); !known.empty())
     verdict.patterns.push_back(known);
+  else if (const std::string narrow = narrower_format(expectation, total, options.last); !narrow.empty())
+    verdict.patterns.push_back(narrow);
   return verdict;
 }
 

@@ -33,8 +33,10 @@ class Misuse(Folder):
         (self.path / "same.toml").symlink_to("m.safetensors")
         (self.path / "same.svg").symlink_to("m.safetensors")
         for words in (("choose", "m.safetensors", "-o", "m.safetensors"), ("choose", "model", "-o", "model/0.safetensors")):
-            self.assertIn("give the plan a name that ends in .toml", self.refused(*words))
-        self.assertIn("give the figure a name that ends in .svg", self.refused("sweep", "m.safetensors", "--svg", "m.safetensors"))
+            self.assertIn("is the input itself", self.refused(*words))
+        self.assertIn("give the plan a name that ends in .toml", self.refused("choose", "m.safetensors", "-o", "plan.json"))
+        self.assertIn("is the input itself", self.refused("sweep", "m.safetensors", "--svg", "m.safetensors"))
+        self.assertIn("give the figure a name that ends in .svg", self.refused("sweep", "m.safetensors", "--svg", "figure.png"))
         for words in (("choose", "m.safetensors", "-o", "same.toml"), ("sweep", "m.safetensors", "--svg", "same.svg")):
             self.assertIn("is the input itself", self.refused(*words))
         self.assertEqual((self.path / "m.safetensors").read_bytes(), before)

@@ -139,7 +139,8 @@ class Devices(unittest.TestCase):
     def test_products_on_a_device_that_is_not_what_it_claims(self):
         words = ("normal:0,1:9x70", "laplace:0,1:70x11", "--seed", "0,1", "--in", "fp16", "--engine", "sm_90", "--device", "cuda:0")
         for instruction, differs in (("right", False), ("wrong", True), ("", False)):
-            rows = self.rows(*words, "--instruction", instruction, command="matmul", plugins=PLUGINS)
+            named = ("--instruction", instruction) if instruction else ()
+            rows = self.rows(*words, *named, command="matmul", plugins=PLUGINS)
             beside = next(row for row in rows if row["against"] == "cuda:0")
             self.assertEqual(int(beside["differing_codes"]) > 0, differs, instruction)
         broken = self.run_program(*words, "--instruction", "broken", "-o", "d.npy", "--against", "none", command="matmul", plugins=PLUGINS)

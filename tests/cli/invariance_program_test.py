@@ -187,7 +187,7 @@ write(sys.argv[3], (rows, columns), [f32(x * y) for x in a for y in b])
         good = self.kernel("sums.py", "{x}", "{out}")
         expected = {
             ("sum", "normal:0,1:4x4"): "--output: give two or more, each as NAME=FILE, or --program WORDS",
-            ("sum", "normal:0,1:4x4", "--program", ""): "--output: give two or more",
+            ("sum", "normal:0,1:4x4", "--program", ""): "--program: '': give a word",
             ("sum", "normal:0,1:4x4", "--program", " "): "--program ' ': names no program",
             ("sum", "normal:0,1:4x4", "--program", "'a {out}"): "--program ''a {out}': a quote is not closed",
             ("sum", "normal:0,1:4x4", "--program", "true {x}"): "--program 'true {x}': is not told where to write; it is given {out}, and {x}",

@@ -333,7 +333,7 @@ class Ledger(unittest.TestCase):
             ("check", "L", "gemm-64", "--output", "d.npy", "--manifest", "m.csv"): "--manifest m.csv: names cases",
             ("check", "L", "--manifest", "m.csv"): "m.csv: no such file; it is a CSV file",
             (*verify,): "--case is required",
-            (*verify, "--case", ""): "--case: is empty",
+            (*verify, "--case", ""): "--case: '': give a word",
             (*verify, "--case", "x", "--tag", "alone"): "--tag 'alone': give KEY=VALUE",
             (*verify, "--case", "x", "--tag", "a=1", "--tag", "a=2"): "--tag 'a=2': a is given twice",
             (*verify, "--case", "x", "--driver", "1", "--tag", "driver=2"): "--tag 'driver=2': driver is given twice",

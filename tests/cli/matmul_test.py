@@ -308,7 +308,7 @@ class Files(unittest.TestCase):
             (a, "missing.npy", *pair[2:], "sm_90"): "missing.npy: no such file",
             (*pair, "sm_90", "--codes"): "--codes: is about the file",
             (*pair, "sm_90", "-o", "d.txt"): "d.txt: the name ends in neither .npy nor .safetensors",
-            (*pair, "sm_90", "-o", "no/such/d.npy"): "no/such/d.npy: cannot be written: there is no folder no/such",
+            (*pair, "sm_90", "-o", "no/such/d.npy"): "-o no/such/d.npy: cannot be written: there is no folder no/such",
             (*pair, "sm_90", "--engine", "fma", "-o", "d.npy"): "-o d.npy: writes the D of one engine",
             (*pair, "sm_90", "--threads", "-1"): "", (a,): "", (*pair, "sm_90", "--nonsense"): "",
         }

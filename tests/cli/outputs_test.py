@@ -85,6 +85,17 @@ class Outputs(unittest.TestCase):
         self.run_here(*check, "folder/j.xml", code=1)
         self.assertTrue((self.path / "folder/j.xml").exists())
 
+    def test_wrong_options_are_the_one_line(self):
+        header = b'{"i":{"dtype":"I32","shape":[1],"data_offsets":[0,4]},"w":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}}'
+        self.write("mixed.safetensors", struct.pack("<Q", len(header)) + header + bytes(8))
+        self.assertIn("left out", self.run_here("census", "mixed.safetensors", "--to", "e4m3")[1])
+        (self.path / "full").mkdir()
+        self.write("full/mine", b"")
+        for command in ("census", "sweep"):
+            for options in (["--sort", "nosuch"], ["--where", "nosuch > 1"], ["-o", "full"]):
+                self.refused(command, "mixed.safetensors", "--to", "e4m3", *options)
+        self.refused("census", "mixed.safetensors", "--to", "e4m3", "--blocks", "--scale", "mx:even", "--sort", "nosuch")
+
     def test_parts(self):
         study = b'[[study]]\nkind = "quantization"\ninputs = ["normal:0,1:64"]\nto = [["e4m3"],["int8"]]\n'
         self.write("g.toml", study)

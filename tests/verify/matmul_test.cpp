@@ -12,6 +12,7 @@
 
 #include "emu/catalogue.hpp"
 #include "emu/encode.hpp"
+#include "emu/names.hpp"
 #include "verify/engine_output.hpp"
 #include "verify/matmul_bound.hpp"
 #include "verify/verdict.hpp"
@@ -270,4 +271,26 @@ TEST_CASE("operands may be scaled before they are multiplied, unless sums of blo
   };
   CHECK(wrong(0) == 0);
   CHECK(wrong(k / blocks) == m * m);
+}
+
+TEST_CASE("results of a narrower format are said to be that, where they are rounded to it", "[verify][matmul]") {
+  auto config = problem(emu::bfloat16, 12, 12, 96, 0, 1);
+  config.engine = "fma";
+  const std::vector<double> right = values_of(products::multiply(config));
+  const auto said = [&](auto change) {
+    std::vector<float> d;
+    for (const double x : right) d.push_back(static_cast<float>(change(x)));
+    const auto verdict = verify::verify(*verify::expect_matmul(config, {.relative = 0x1p-20}),
+                                        tensors::from_values("d", {12, 12}, d), {.last = {emu::float32}});
+    CHECK(verdict.outcome() == verify::Outcome::fail);
+    return verdict.patterns.back();
+  };
+  const auto is_hint = [](const std::string& text, const std::string& format) {
+    return text.find("are numbers of " + format) != std::string::npos &&
+           text.find("--out " + format + "?") != std::string::npos;
+  };
+  for (const emu::Format narrow : {emu::bfloat16, emu::float16})
+    CHECK(is_hint(said([&](double x) { return emu::round_to(narrow, x).value; }), emu::format_name(narrow)));
+  CHECK(!is_hint(said([](double x) { return emu::round_to(emu::bfloat16, 1.1 * x).value; }), "bfloat16"));
+  CHECK(!is_hint(said([](double x) { return x + 1; }), "bfloat16"));
 }
