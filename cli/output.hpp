@@ -41,6 +41,7 @@ std::size_t terminal_width();
 // Names in files come from others, and terminals and CI systems obey some characters (emu/visible.hpp). Nothing of that leaves:
 // - cells of tables, JSON and XML are made visible where they are rendered (reports/csv.cpp, text.cpp, escape.cpp), in files
 // too;
+// - names of files that are written, and words of inputs in headings, where a sentence is made of them;
 // - labels of tensors, of which sentences are made, where tensors are opened (tensors/tensor.cpp), so that none holds a line
 // feed;
 // - all that is printed goes through print(), remark(), the progress lines below, whose words are our own, and the one line of

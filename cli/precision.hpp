@@ -51,7 +51,6 @@ inline constexpr const char* shard_help =
     "measure the I-th of N parts, I from 0, and write it to -o PART for `ulpscope merge`; auto: the place that Slurm, Open MPI "
     "or PMI "
     "gives, in a folder of PART";
-/// The file of a folder that holds what a shard has measured.
 using reports::part_name;
 /// Which part is measured, and where its file goes.
 struct PartPlace {
