@@ -82,7 +82,7 @@ Option Command::add_written(const std::string& names, std::string& variable, con
 }
 
 Option Command::add_flag(const std::string& names, bool& variable, const std::string& description) {
-  return Option(app_.add_flag(names, variable, description));
+  return Option(app_.add_flag(names, variable, description)->disable_flag_override());
 }
 
 void Command::add(const requests::Fields& fields) {

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <functional>
 #include <new>
 #include <stdexcept>
 #include <string>
@@ -83,11 +84,14 @@ std::uint64_t parse_size(const std::string& word) {
 
 /// Takes the option that all commands have out of their words: no result depends on it, so that no report has to know it.
 std::vector<std::string> without_memory_limit(std::vector<std::string> arguments) {
+  bool is_given = false;
   for (std::size_t i = 0; i < arguments.size() && arguments[i] != "--"; ++i) {
     const std::string word = arguments[i];
     const bool has_value = word.starts_with(std::string(memory_option) + "=");
     if (word != memory_option && !has_value) continue;
     if (!has_value && i + 1 == arguments.size()) throw Error(std::string(memory_option) + ": give bytes, such as 500M or 8G");
+    if (is_given) throw Error(std::string(memory_option) + " is given more than once");
+    is_given = true;
     tensors::set_memory_limit(parse_size(has_value ? word.substr(memory_option.size() + 1) : arguments[i + 1]));
     const auto first = arguments.begin() + static_cast<std::ptrdiff_t>(i);
     arguments.erase(first, first + (has_value ? 1 : 2));
@@ -98,47 +102,63 @@ std::vector<std::string> without_memory_limit(std::vector<std::string> arguments
 
 int run(const std::vector<std::string>& arguments);
 
+/// One command of the program, and the heading that it is listed below.
+struct Entry {
+  std::string_view heading, name;
+  std::function<void(cli::Command&)> add;
+  bool asks_for_all = false;  ///< reads the others, too
+};
+
+std::vector<Entry> all_commands(const std::vector<std::string>& arguments, int& exit_code) {
+  const auto by_code = [&](void (*add)(cli::Command&, int&)) {
+    return [&exit_code, add](cli::Command& program) { add(program, exit_code); };
+  };
+  const auto by_words = [&](void (*add)(cli::Command&, const cli::Arguments&, int&)) {
+    return [&arguments, &exit_code, add](cli::Command& program) { add(program, arguments, exit_code); };
+  };
+  return {{"numbers", "round", by_code(cli::add_round)},
+          {"numbers", "formats", by_code(cli::add_formats)},
+          {"numbers", "eval", by_code(cli::add_eval)},
+          {"tensors", "info", by_code(cli::add_info)},
+          {"tensors", "census", by_words(cli::add_census)},
+          {"tensors", "sweep", by_words(cli::add_sweep)},
+          {"tensors", "merge", by_code(cli::add_merge)},
+          {"tensors", "choose", [&](cli::Command& program) { cli::add_choose(program, arguments); }},
+          {"tensors", "cast", by_code(cli::add_cast)},
+          {"tensors", "diff", by_code(cli::add_diff)},
+          {"products", "matmul", by_code(cli::add_matmul)},
+          {"products", "accumulation", by_words(cli::add_accumulation)},
+          {"products", "engines", by_code(cli::add_engines)},
+          {"products", "probe", by_code(cli::add_probe)},
+          {"training", "recipes", cli::add_recipes},
+          {"training", "scalers", cli::add_scalers},
+          {"training", "scale", by_words(cli::add_scale)},
+          {"training", "train", by_words(cli::add_train)},
+          {"studies", "run", by_words(cli::add_run)},
+          {"studies", "schema", cli::add_schema},
+          {"studies", "report", [&](cli::Command& program) { cli::add_report(program, run, exit_code); }, true},
+          {"checks", "verify", by_words(cli::add_verify)},
+          {"checks", "explain", by_code(cli::add_explain)},
+          {"checks", "invariance", by_words(cli::add_invariance)},
+          {"checks", "audit", by_code(cli::add_audit)},
+          {"checks", "generate", by_code(cli::add_generate)},
+          {"checks", "conform", by_code(cli::add_conform)},
+          {"checks", "ledger", by_code(cli::add_ledger)},
+          {"checks", "evidence", by_words(cli::add_evidence)},
+          {"hardware", "devices", by_code(cli::add_devices)},
+          {"this program", "completion", cli::add_completion, true},
+          {"this program", "man", cli::add_man, true}};
+}
+
+/// All commands, or the one that the first word names: the options of all of them take five times as long as its own.
 void add_commands(cli::Command& program, const std::vector<std::string>& arguments, int& exit_code) {
-  program.heading("numbers");
-  cli::add_round(program, exit_code);
-  cli::add_formats(program, exit_code);
-  cli::add_eval(program, exit_code);
-  program.heading("tensors");
-  cli::add_info(program, exit_code);
-  cli::add_census(program, arguments, exit_code);
-  cli::add_sweep(program, arguments, exit_code);
-  cli::add_merge(program, exit_code);
-  cli::add_choose(program, arguments);
-  cli::add_cast(program, exit_code);
-  cli::add_diff(program, exit_code);
-  program.heading("products");
-  cli::add_matmul(program, exit_code);
-  cli::add_accumulation(program, arguments, exit_code);
-  cli::add_engines(program, exit_code);
-  cli::add_probe(program, exit_code);
-  program.heading("training");
-  cli::add_recipes(program);
-  cli::add_scalers(program);
-  cli::add_scale(program, arguments, exit_code);
-  cli::add_train(program, arguments, exit_code);
-  program.heading("studies");
-  cli::add_run(program, arguments, exit_code);
-  cli::add_schema(program);
-  cli::add_report(program, run, exit_code);
-  program.heading("checks");
-  cli::add_verify(program, arguments, exit_code);
-  cli::add_explain(program, exit_code);
-  cli::add_invariance(program, arguments, exit_code);
-  cli::add_audit(program, exit_code);
-  cli::add_generate(program, exit_code);
-  cli::add_conform(program, exit_code);
-  cli::add_ledger(program, exit_code);
-  cli::add_evidence(program, arguments, exit_code);
-  program.heading("hardware");
-  cli::add_devices(program, exit_code);
-  program.heading("this program");
-  cli::add_completion(program);
-  cli::add_man(program);
+  std::vector<Entry> commands = all_commands(arguments, exit_code);
+  const auto named = arguments.empty() ? commands.end() : std::ranges::find(commands, arguments.front(), &Entry::name);
+  if (named != commands.end() && !named->asks_for_all) commands = {*named};
+  for (const Entry& command : commands) {
+    program.heading(std::string(command.heading));
+    command.add(program);
+  }
 }
 
 /// The command that the words name; words that name none are inputs and options.
@@ -167,6 +187,8 @@ int refuse(const CLI::ParseError& error, const CLI::App& app, const std::vector<
     sentence = missing_command(chosen);
   } else if (const std::size_t most = sentence.find(": At Most 1 required"); most != std::string::npos) {
     sentence = sentence.substr(0, most) + " is given more than once";
+  } else if (const std::size_t value = sentence.find(" was given a disallowed flag override"); value != std::string::npos) {
+    sentence = "--" + sentence.substr(0, value) + " takes no value";
   }
   return fail(sentence + "; see `" + chosen.path + " --help`", cli::bad_usage);
 }

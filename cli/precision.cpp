@@ -69,11 +69,11 @@ std::vector<std::string> undivided(const std::vector<std::string>& arguments) {
   return kept;
 }
 
-namespace {
-
 studies::Shard shard_of(const std::string& word) {
   return studies::parse_shard(word, [](const char* name) -> const char* { return std::getenv(name); });
 }
+
+namespace {
 
 /// Which part a folder holds, by its command line; `--shard auto` names the folder after it.
 std::string name_of_part(const std::string& folder) {

@@ -32,8 +32,8 @@ struct ReportRequest {
   studies::Scaling scaling;
   studies::ScaleRange range;
   std::vector<studies::Group> groups;  ///< rows of the tables, beside the tensors of the page
-  bool advise;       ///< sweep, and say on the page which scale to use
-  bool sweep_table;  ///< write sweep.csv and loss_scales.csv as well
+  bool advise;                         ///< sweep, and say on the page which scale to use
+  bool sweep_table;                    ///< write sweep.csv and loss_scales.csv as well
 };
 
 /// What a report of these tensors measures.
@@ -57,6 +57,9 @@ struct PartPlace {
   studies::Shard shard;
   std::string folder;
 };
+/// Of `--shard WORD`; `auto` asks the environment. @throws ulpscope::Error
+studies::Shard shard_of(const std::string& word);
+
 /// Of `--shard WORD -o DIRECTORY`; nothing without a word. @throws ulpscope::Error, before inputs are opened
 std::optional<PartPlace> part_place(const std::string& word, const std::string& directory);
 /// The command line of the undivided run, without where its report goes.

@@ -114,7 +114,10 @@ int run_all(const Run& run, const Arguments& arguments) {
   const files::Confinement confined({.whose = study.name, .programs = run.allow_programs});
   const std::vector<study_files::PlannedStudy> planned =
       study_files::plan(requests::parse_toml(study.text, study.name), run.only);
-  if (run.dry_run) return forecast(run, planned);
+  if (run.dry_run) {
+    if (!run.shard.empty()) shard_of(run.shard);  // refused as it would be
+    return forecast(run, planned);
+  }
   if (!run.allow_programs) study_files::refuse_programs(planned);
   if (const std::optional<PartPlace> place = part_place(run.shard, run.directory))
     return run_part(run, *place, study, planned, arguments);

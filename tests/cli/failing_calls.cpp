@@ -3,7 +3,8 @@
 // close() one that is written.
 // FAILING_CALL is the kind (open read write stat chmod fsync close rename unlink mkdir link flock malloc), FAILING_NUMBER n
 // from 1, FAILING_ERRNO what it answers, FAILING_FOLDER the folder. The file FAILING_MARK appears when it has failed: without
-// it there were fewer calls. With n = 0 none fails, and the mark has their number.
+// it there were fewer calls. With n = 0 none fails, and the mark has their number. Calls before main() are not counted: what
+// libraries do when they are loaded differs from run to run.
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -21,6 +22,15 @@
 namespace {
 
 std::atomic<int> calls = 0;
+std::atomic<bool> has_begun = false;  // main()
+
+using Main = int (*)(int, char**, char**);
+Main program = nullptr;
+
+int begin(int count, char** words, char** variables) {
+  has_begun = true;
+  return program(count, words, variables);
+}
 
 template <class Function>
 Function next(const char* name) {
@@ -52,7 +62,7 @@ int number_in(const char* variable) {
 /// Whether this call is the one that fails; errno is set then.
 bool fails(const char* kind, bool is_concerned) {
   const char* const wanted = ::getenv("FAILING_CALL");
-  if (!is_concerned || wanted == nullptr || ::strcmp(wanted, kind) != 0) return false;
+  if (!has_begun || !is_concerned || wanted == nullptr || ::strcmp(wanted, kind) != 0) return false;
   if (++calls != number_in("FAILING_NUMBER")) return false;
   const long mark = ::syscall(SYS_openat, AT_FDCWD, ::getenv("FAILING_MARK"), O_CREAT | O_WRONLY, 0600);
   ::syscall(SYS_close, mark);
@@ -161,6 +171,12 @@ FAILING int failing_flock(int file, int operation) __asm__("flock");  // a struc
 FAILING int failing_flock(int file, int operation) {
   if (fails("flock", concerns(file))) return -1;
   return static_cast<int>(::syscall(SYS_flock, file, operation));
+}
+FAILING int __libc_start_main(Main main, int count, char** words, void (*init)(), void (*end)(), void (*unload)(),
+                              void* stack) {
+  program = main;
+  return next<int (*)(Main, int, char**, void (*)(), void (*)(), void (*)(), void*)>("__libc_start_main")(
+      begin, count, words, init, end, unload, stack);
 }
 FAILING void* malloc(size_t size) {
   static const auto real = next<void* (*)(size_t)>("malloc");
