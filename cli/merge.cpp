@@ -15,6 +15,7 @@
 #include "files/read_file.hpp"
 #include "reports/build_info.hpp"
 #include "reports/directory.hpp"
+#include "reports/seal.hpp"
 #include "requests/toml.hpp"
 #include "studies/shards/part_file.hpp"
 #include "study_files/study_part.hpp"
@@ -77,6 +78,8 @@ int run(const Merge& merge) {
       tensors::check_is_no_input({name}, merge.directory);
       names.push_back((fs::path(name) / part_name).string());
       texts.push_back(files::read_file(names.back()));
+      if (!reports::is_sealed(texts.back()))
+        throw Error(emu::visible(names.back() + ": is damaged, or no part: it does not hold the SHA-256 of itself"));
     }
   if (study_files::is_study_part(texts.front())) return merge_cells(merge, names, texts);
   std::vector<studies::PartFile> parts;

@@ -12,6 +12,7 @@
 #include "reports/build_info.hpp"
 #include "reports/listed_folder.hpp"
 #include "reports/render.hpp"
+#include "reports/seal.hpp"
 
 namespace ulpscope::reports {
 namespace {
@@ -53,7 +54,7 @@ std::string manifest_of(const std::vector<std::pair<std::string, std::string>>& 
 }
 
 std::optional<WriteElsewhere::Folders> elsewhere;
-}
+}  // namespace
 
 WriteElsewhere::WriteElsewhere(Folders folders) { elsewhere = std::move(folders); }
 WriteElsewhere::~WriteElsewhere() { elsewhere.reset(); }
@@ -71,7 +72,7 @@ void check_report_folder(const std::string& asked) {
 
 void write_part(const std::string& asked, const std::string& text, const Provenance& provenance) {
   ListedFolder folder(report_folder(asked), report_files);
-  folder.add(part_name, text);
+  folder.add(part_name, sealed(text));
   folder.commit(manifest_of(folder.hashes(), provenance));
 }
 

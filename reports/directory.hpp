@@ -48,8 +48,8 @@ void check_report_folder(const std::string& directory);
 /// The file of a folder that holds what one shard of the work for a report has measured.
 inline constexpr const char* part_name = "part.json";
 
-/// Creates `directory` if need be and writes part.json, which is `text`, and last manifest.json, as write_report() does; a part
-/// that is there is replaced. @throws ulpscope::Error
+/// Creates `directory` if need be and writes part.json, which is `text` sealed (seal.hpp), and last manifest.json, as
+/// write_report() does; a part that is there is replaced. @throws ulpscope::Error
 void write_part(const std::string& directory, const std::string& text, const Provenance& provenance);
 
 /// Creates `directory` if need be and writes NAME.csv for each table, index.html with `html`, and last manifest.json: version,

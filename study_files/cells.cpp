@@ -14,6 +14,7 @@
 #include "files/new_file.hpp"
 #include "files/read_file.hpp"
 #include "reports/build_info.hpp"
+#include "reports/seal.hpp"
 #include "reports/sha256.hpp"
 
 namespace ulpscope::study_files {
@@ -138,12 +139,13 @@ std::optional<studies::StudyResult> CellStore::find(const GridCell& cell) const 
   if (!std::filesystem::is_regular_file(path, ignored)) return std::nullopt;
   const files::Folder folder(path_);
   const std::string name = digest_of(cell) + std::string(ending);
-  return result_of_json(files::read_whole(files::open_file(folder, name), path, files::most_text));
+  const std::string text = files::read_whole(files::open_file(folder, name), path, files::most_text);
+  return reports::is_sealed(text) ? result_of_json(text) : std::nullopt;
 }
 
 void CellStore::keep(const GridCell& cell, const studies::StudyResult& result) const {
   files::NewFile file(files::Folder(path_), digest_of(cell) + std::string(ending));  // over no link, into no pipe
-  file.write(to_json(result));
+  file.write(reports::sealed(to_json(result)));
   file.commit();
 }
 

@@ -38,7 +38,7 @@ class CellStore final : public Cells {
   CellStore(const std::string& report_directory, Existing existing);
 
   /// What is kept of a cell: of the same request by the same version of the program; nothing where there is none or it is no
-  /// such file.
+  /// such file, to the last bit.
   std::optional<studies::StudyResult> find(const GridCell& cell) const override;
   void keep(const GridCell& cell, const studies::StudyResult& result) const override;
   /// The report is written: the cells go, and their folder. @throws ulpscope::Error

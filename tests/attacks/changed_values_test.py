@@ -1,16 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Files of ours that are JSON, each value changed to others in turn: what is not taken is refused in one line, and never ends a process.
-usage: changed_values_test.py PROGRAM"""
+At each place one value in ten is tried; in one of five with --more.
+usage: changed_values_test.py PROGRAM [--more]"""
 import copy
 import json
 import shutil
 import struct
+import sys
 import unittest
 
 from attack import PROGRAM, Attack
 from emulation import not_emulated
+from seals import sealed, sealed_json, unsealed
 
+SHARE = 5 if "--more" in sys.argv and (sys.argv.remove("--more") or True) else 10
 VALUES = (None, True, -1, 1.5, 99, 2**62, 10**30, "", "x", "-inf", "nan", "0 0", "zz 3", "1 99999", "1 2x", "7" * 10_001 + " 0", [], [0, 0, 0], {}, {"x": 1})
 
 
@@ -50,7 +54,7 @@ class ChangedValues(Attack):
         """The exit codes of each command with what `write` makes of each change; `codes` are those of a file that is taken."""
         seen = {code: 0 for code in (2, *codes)}
         for number, place in enumerate(places(whole)):
-            for value in VALUES[number % 5::5] + ((places,) if place else ()):  # a fifth of them at each place
+            for value in VALUES[number % SHARE::SHARE] + ((places,) if place else ()):
                 write(changed(whole, place, value))
                 for words in commands:
                     code, out, err = self.run_here(*words, memory=None)
@@ -63,11 +67,11 @@ class ChangedValues(Attack):
                     self.harmless(err)
                     for made in ("R", "R.partial"):
                         shutil.rmtree(self.path / made, ignore_errors=True)
-        self.assertGreater(seen[2], 10)
+        self.assertGreater(seen[2], 50 // SHARE)
         return seen
 
     def json_at(self, name):
-        return json.loads((self.path / name).read_text()), lambda changed: self.write(name, json.dumps(changed, indent=1))
+        return json.loads((self.path / name).read_text()), lambda changed: self.write(name, sealed_json(changed, indent=1))
 
     def other_versions(self, name, *keys):
         """Of the second part, whose first is whole again."""
@@ -105,6 +109,8 @@ class ChangedValues(Attack):
         self.other_versions("P1/part.json", "version", "commit")
         text = (self.path / "P1/part.json").read_text()
         self.write("P0/part.json", text[:-10])
+        self.assertIn("P0/part.json: is damaged", self.refused("merge", "P0", "P1", "-o", "R"))
+        self.write("P0/part.json", sealed(unsealed(text)[:-10]))
         self.assertIn("is no part of a study file: is no JSON", self.refused("merge", "P0", "P1", "-o", "R"))
 
     def test_ledgers(self):

@@ -12,6 +12,7 @@ import xml.etree.ElementTree
 
 import hostile_files as hostile
 from attack import LIMIT, PROGRAM, Attack
+from seals import sealed_json
 
 
 class Followed(Attack):
@@ -136,11 +137,11 @@ class Cells(Followed):
         cells = json.loads(json.dumps(self.whole["cells"]))
         for cell in cells.values():
             change(cell)
-        self.write("P/part.json", json.dumps(self.whole | {"cells": cells}, indent=1))
+        self.write("P/part.json", sealed_json(self.whole | {"cells": cells}, indent=1))
         said = self.refused("merge", "P", "-o", "R")
         (self.path / "R.partial").mkdir()
         for digest, cell in cells.items():
-            self.write(f"R.partial/{digest}.json", json.dumps(cell))
+            self.write(f"R.partial/{digest}.json", sealed_json(cell))
         code, _, err = self.run_here("run", "q.toml", "--resume", "-o", "R")
         self.assertIn(code, (0, 2), err)  # 0: computed again
         self.empty("R"), self.empty("R.partial")
@@ -169,7 +170,7 @@ class Cells(Followed):
         whole = json.loads((self.path / "S/part.json").read_text())
         for wide in ("8" + "0" * 600 + "1 0", "-8" + "0" * 9000 + "1 -10000"):
             whole["tensors"][0]["part"]["census"][0]["sums"][0] = wide
-            self.write("S/part.json", json.dumps(whole))
+            self.write("S/part.json", sealed_json(whole))
             self.assertIn("an exact sum has terms that are too far apart", self.refused("merge", "S", "-o", "R"))
 
 

@@ -13,6 +13,7 @@ import tempfile
 import unittest
 
 from files_test import PROGRAM, run, safetensors
+from seals import sealed, sealed_json, unsealed
 
 LAUNCHERS = ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "PMI_RANK", "PMI_SIZE", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_ARRAY_TASK_ID",
              "SLURM_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_COUNT", "SLURM_ARRAY_TASK_STEP")
@@ -171,21 +172,24 @@ class Shards(unittest.TestCase):
             return self.refused("merge", "p1", "-o", "R")
 
         for size in range(0, len(text) - 2, max(1, len(text) // 60)):
-            self.assertIn("is no part of a census or sweep", refused(text[:size]))
-        self.assertIn("is no part of a census or sweep", refused("[" * 100_000))
+            self.assertIn("is damaged, or no part", refused(text[:size]))
+            self.assertIn("is no part of a census or sweep", refused(sealed(unsealed(text)[:max(size, 3)])))
+            self.assertIn("is damaged, or no part", refused(text[:size] + chr(ord(text[size]) ^ 1) + text[size + 1:]))
+        self.assertIn("is damaged, or no part", refused("[" * 100_000))
+        self.assertIn("is no part of a census or sweep", refused(sealed('{"a": ' + "[" * 100_000)))
         whole = json.loads(text)
-        self.assertIn("is of version 0.0", refused(json.dumps(whole | {"version": "0.0"})))
-        self.assertIn("random words by another rule", refused(json.dumps(whole | {"stochastic_rounding": 1})))
-        self.assertIn("is of no census or sweep", refused(json.dumps(whole | {"command": "cast"})))
-        self.assertIn("p1/0/part.json: The following argument was not expected: --tow", refused(json.dumps(whole | {"request": ["model", "--tow", "e4m3"]})))
+        self.assertIn("is of version 0.0", refused(sealed_json(whole | {"version": "0.0"})))
+        self.assertIn("random words by another rule", refused(sealed_json(whole | {"stochastic_rounding": 1})))
+        self.assertIn("is of no census or sweep", refused(sealed_json(whole | {"command": "cast"})))
+        self.assertIn("p1/0/part.json: The following argument was not expected: --tow", refused(sealed_json(whole | {"request": ["model", "--tow", "e4m3"]})))
         for sums in ([], 2 * whole["tensors"][0]["part"]["census"]):
             other = json.loads(text)
             other["tensors"][0]["part"]["census"] = sums
-            self.assertIn("has not the sums of " + other["tensors"][0]["label"], refused(json.dumps(other)))
+            self.assertIn("has not the sums of " + other["tensors"][0]["label"], refused(sealed_json(other)))
         for number in (0.5, True, 2**70, -1, "1"):  # which a library of JSON would make a count of, or could not
             other = json.loads(text)
             other["tensors"][0]["first"] = number
-            self.assertIn("holds what is no whole number, or too large a one", refused(json.dumps(other)))
+            self.assertIn("holds what is no whole number, or too large a one", refused(sealed_json(other)))
         drawn = random.Random(5)
 
         def paths(value, so_far=()):
@@ -193,14 +197,14 @@ class Shards(unittest.TestCase):
             for key, inner in (value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()):
                 yield from paths(inner, so_far + (key,))
 
-        all_paths = [path for path in paths(whole) if path and path[0] not in ("arguments",)]
+        all_paths = [path for path in paths(whole) if path and path[0] not in ("arguments", "sha256")]
         for path in drawn.sample(all_paths, 150):
             broken = json.loads(text)
             at = broken
             for key in path[:-1]:
                 at = at[key]
             at[path[-1]] = drawn.choice([None, {}, [], "x", -1, 2**70, [[1]], "1p+9999999 1"])
-            place.write_text(json.dumps(broken))
+            place.write_text(sealed_json(broken))
             code, _, err = run("merge", "p1", "-o", "R", cwd=self.folder / "parts")
             self.assertIn(code, (0, 2), (path, err))  # 0: a number that may as well be another one
             if code == 2:
@@ -295,7 +299,7 @@ recipes = ["float32"]
                              *((whole | {"cells": {"a": next(iter(whole["cells"].values())) | {"outcome": number}}}, "has a cell that is no result: a")
                                for number in (3, -1, 0.5, True)),
                              (whole | {"ulpscope": "part of something"}, "is no part")):
-            place.write_text(json.dumps(broken, indent=1))
+            place.write_text(sealed_json(broken, indent=1))
             self.assertIn(says, self.refused("merge", "p/0", "p/1", "-o", "R"))
         self.assertFalse((self.path / "parts/R").exists())
 
