@@ -58,9 +58,9 @@ function(ulpscope_precompiled_warnings target)
   target_compile_options(${target} PRIVATE "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-stringop-overflow;-Wno-array-bounds>")
 endfunction()
 
-# ulpscope_alone(FILE...): files that are compiled each by itself where others are compiled several together (CMAKE_UNITY_BUILD, as the
-# presets `program` and `release` ask, which takes a third less time): kernels, which are compiled once for every vector target, and
-# files whose own names would meet those of another file of their room. The other presets compile every file by itself.
+# ulpscope_alone(FILE...): files that are compiled each by itself where others are compiled several together (CMAKE_UNITY_BUILD, as
+# all presets but `debug` ask, which takes a third less time): kernels, which are compiled once for every vector target, and files
+# whose own names would meet those of another file of their room.
 function(ulpscope_alone)
   set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()

@@ -58,7 +58,7 @@ class OpenBlas(unittest.TestCase):
                     continue
                 seen.add((used, threads))
                 for letter, accumulator in (("f", "float32"), ("d", "float64")):
-                    for _, k, _ in SHAPES:
+                    for _, k, _ in SHAPES if threads == "1" else SHAPES[1:]:
                         code, out, err = run("explain", "matmul", f"{letter}{k}a.npy", f"{letter}{k}b.npy", "--output", f"{letter}{k}d.npy",
                                              "--acc", accumulator, "--csv", cwd=folder)
                         with self.subTest(core=core, threads=threads, k=k, accumulator=accumulator):

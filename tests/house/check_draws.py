@@ -178,6 +178,8 @@ class Tree:
         paths = [p for p in sorted(root.rglob("*")) if p.suffix in SOURCES
                  and not any(part in SKIPPED or part[0] == "." for part in p.relative_to(root).parts)]
         self.root, self.source = root, {p: p.read_text(encoding="utf-8") for p in paths}
+        self.included = {p: [h for i in INCLUDE.findall(s) for h in (root / i, p.parent / i) if h in self.source] for p, s in self.source.items()}
+        self.found = {}
         self.items = {p: parsed(s) for p, s in self.source.items()}
         self.words = {p: spaced(i) for p, i in self.items.items()}
         self.bodies = {p: list(bodies(i)) for p, i in self.items.items()}
@@ -188,12 +190,17 @@ class Tree:
 
     def seen_from(self, path, seen):
         """The file and all that it includes."""
-        seen.append(path)
-        for include in INCLUDE.findall(self.source[path]):
-            for header in (self.root / include, path.parent / include):
-                if header in self.source and header not in seen:
-                    self.seen_from(header, seen)
+        seen[path] = None
+        for header in self.included[path]:
+            if header not in seen:
+                self.seen_from(header, seen)
         return seen
+
+    def declared(self, pattern, path):
+        """What a pattern finds in a file; most files ask for the same of the same headers."""
+        if (pattern, path) not in self.found:
+            self.found[pattern, path] = re.findall(pattern, self.words[path])
+        return self.found[pattern, path]
 
     def generators(self, files):
         """Types, variables, and (class, function) that step a generator, as these files have them."""
@@ -204,11 +211,11 @@ class Tree:
             size = len(types)
             member = re.compile(rf"\b(?:{'|'.join(sorted(types))}) (?:& )?\w+ (?:;|{{|=)")
             types |= {name for p in files for name, words in self.members[p] if member.search(words)}
-        declared = re.compile(rf"\b(?:{'|'.join(sorted(types))}) (?:& )?([A-Za-z_]\w*)")
-        return types, {name for p in files for name in declared.findall(self.words[p])} - types, steps
+        pattern = rf"\b(?:{'|'.join(sorted(types))}) (?:& )?([A-Za-z_]\w*)"
+        return types, {name for p in files for name in self.declared(pattern, p)} - types, steps
 
     def problems(self, path):
-        files = self.seen_from(path, [])
+        files = list(self.seen_from(path, {}))
         types, generators, steps = self.generators(files)
         if types == ENGINES and not generators:
             return []
