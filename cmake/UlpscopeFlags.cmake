@@ -20,6 +20,10 @@ target_compile_options(ulpscope_flags INTERFACE -Wall -Wextra -Wconversion -Wsha
   "$<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_GREATER_EQUAL:$<CXX_COMPILER_VERSION>,13>>:-Wno-array-bounds;-Wno-stringop-overflow;-Wno-dangling-reference>"
   # libstdc++ 12 uses a function it deprecates
   $<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations>)
+# Clang compares a local name with those of all files that are compiled together; GCC, with those that it can mean.
+if(CMAKE_UNITY_BUILD)
+  target_compile_options(ulpscope_flags INTERFACE $<$<CXX_COMPILER_ID:Clang>:-Wno-shadow>)
+endif()
 if(ULPSCOPE_WERROR)
   target_compile_options(ulpscope_flags INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=>-Werror)
 endif()

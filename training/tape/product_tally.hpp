@@ -32,7 +32,8 @@ struct CountedProducts {
 class ProductTally {
  public:
   void add(const ProductKind& kind) {
-    const auto found = std::find_if(counts_.rbegin(), counts_.rend(), [&](const auto& c) { return c.kind == kind; });
+    const auto found =
+        std::find_if(counts_.rbegin(), counts_.rend(), [&](const auto& counted) { return counted.kind == kind; });
     if (found == counts_.rend())
       counts_.push_back({kind, 1});
     else
