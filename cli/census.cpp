@@ -43,7 +43,7 @@ void print_blocks(const Census& census, const std::vector<tensors::Tensor>& tens
 void run(const Census& census, const Arguments& arguments) {
   const studies::Scaling scaling = census.request.scaling();
   const studies::CensusConfig config = census.request.config();
-  const std::optional<PartPlace> part = part_place(census.shard, census.directory);
+  const std::optional<PartPlace> part = part_place(census.shard, census.directory, arguments);
   if (part) {
     if (census.request.blocks) throw Error("--shard: a part has no table of blocks; leave out --blocks");
     refuse_choice(census.common, "--shard " + census.shard + ": a part holds");

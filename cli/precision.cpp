@@ -69,6 +69,18 @@ std::vector<std::string> undivided(const std::vector<std::string>& arguments) {
   return kept;
 }
 
+std::vector<std::string> reproducing(const std::vector<std::string>& arguments) {
+  std::vector<std::string> words;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i] == "--resume" || arguments[i].starts_with("--threads=")) continue;
+    if (arguments[i] == "--threads")
+      ++i;
+    else
+      words.push_back(arguments[i]);
+  }
+  return words;
+}
+
 studies::Shard shard_of(const std::string& word) {
   return studies::parse_shard(word, [](const char* name) -> const char* { return std::getenv(name); });
 }
@@ -88,24 +100,28 @@ std::string name_of_part(const std::string& folder) {
   return "unknown";
 }
 
-/// A part is replaced by none but itself.
-void check_part_folder(const PartPlace& place) {
+/// A part is replaced by none but itself: of a command line that asks for the same.
+void check_part_folder(const PartPlace& place, const std::vector<std::string>& arguments) {
   std::error_code ignored;
   if (!std::filesystem::exists(std::filesystem::path(place.folder) / part_name, ignored))
     return reports::check_report_folder(place.folder);
   const std::string there = name_of_part(place.folder);
   if (there != place.shard.name())
     throw Error(place.folder + ": holds part " + there + ", not " + place.shard.name() + "; choose another folder");
+  const std::vector<std::string> made_by = undivided(reproducing(reports::read_manifest(place.folder).arguments));
+  if (made_by != undivided(reproducing(arguments)))
+    throw Error(emu::visible(place.folder + ": holds a part of `" + command_line(made_by) + "`; choose another folder"));
 }
 
 }  // namespace
 
-std::optional<PartPlace> part_place(const std::string& word, const std::string& directory) {
+std::optional<PartPlace> part_place(const std::string& word, const std::string& directory,
+                                    const std::vector<std::string>& arguments) {
   if (word.empty()) return std::nullopt;
   if (directory.empty()) throw Error("--shard " + word + ": -o PART is missing, the folder that the part is written to");
   PartPlace place{shard_of(word), directory};
   if (word == "auto") place.folder += "/" + place.shard.name();
-  check_part_folder(place);
+  check_part_folder(place, arguments);
   return place;
 }
 

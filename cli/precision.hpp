@@ -57,11 +57,16 @@ struct PartPlace {
   studies::Shard shard;
   std::string folder;
 };
+/// The words without those that change no byte: the command of an undisturbed run.
+std::vector<std::string> reproducing(const std::vector<std::string>& arguments);
+
 /// Of `--shard WORD`; `auto` asks the environment. @throws ulpscope::Error
 studies::Shard shard_of(const std::string& word);
 
-/// Of `--shard WORD -o DIRECTORY`; nothing without a word. @throws ulpscope::Error, before inputs are opened
-std::optional<PartPlace> part_place(const std::string& word, const std::string& directory);
+/// Of `--shard WORD -o DIRECTORY` in the command line; nothing without a word. @throws ulpscope::Error, before inputs are
+/// opened
+std::optional<PartPlace> part_place(const std::string& word, const std::string& directory,
+                                    const std::vector<std::string>& arguments);
 /// The command line of the undivided run, without where its report goes.
 std::vector<std::string> undivided(const std::vector<std::string>& arguments);
 /// Measures a part of the tensors and writes it. `request` are the words of `command` that ask for the numbers.

@@ -42,19 +42,6 @@ reports::Table built_in_table() {
   return table;
 }
 
-/// The words without those that change no byte: the command of an undisturbed run.
-Arguments reproducing(const Arguments& arguments) {
-  Arguments words;
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    if (arguments[i] == "--resume" || arguments[i].starts_with("--threads=")) continue;
-    if (arguments[i] == "--threads")
-      ++i;
-    else
-      words.push_back(arguments[i]);
-  }
-  return words;
-}
-
 /// The first of them, each on a line.
 void tell(const std::vector<reports::Finding>& findings) {
   constexpr std::size_t most = 100;
@@ -119,7 +106,7 @@ int run_all(const Run& run, const Arguments& arguments) {
     return forecast(run, planned);
   }
   if (!run.allow_programs) study_files::refuse_programs(planned);
-  if (const std::optional<PartPlace> place = part_place(run.shard, run.directory))
+  if (const std::optional<PartPlace> place = part_place(run.shard, run.directory, arguments))
     return run_part(run, *place, study, planned, arguments);
   if (run.directory.empty()) throw Error("-o DIR is missing: the report's folder");
   reports::check_report_folder(run.directory);

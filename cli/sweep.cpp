@@ -44,7 +44,7 @@ void write_figure(const std::string& path, const reports::Table& table) {
 void run(const Sweep& sweep, const Arguments& arguments) {
   const studies::ScaleRange range = sweep.request.range();
   const studies::CensusConfig config = sweep.request.config();
-  const std::optional<PartPlace> part = part_place(sweep.shard, sweep.directory);
+  const std::optional<PartPlace> part = part_place(sweep.shard, sweep.directory, arguments);
   if (sweep.best && (part || !sweep.directory.empty() || !sweep.figure.empty()))
     throw Error("--best prints a table, and -o, --shard and --svg write files; a report has it as loss_scales.csv");
   if (part) {

@@ -71,9 +71,14 @@ nb::object made_apart(std::size_t count, const std::vector<std::uint64_t>& shape
   return nb::cast(new_array(std::move(*numbers), shape));
 }
 
-/// act(T{}) with the least unsigned type that has the bits of a format.
+/// act(T{}) with the least unsigned type that has the bits of a format; the least signed one for integers.
 template <class Act>
 nb::object with_word(emu::Format format, const Act& act) {
+  if (format.is_integer()) {
+    if (format.bits() <= 8) return act(std::int8_t{});
+    if (format.bits() <= 16) return act(std::int16_t{});
+    return act(std::int32_t{});
+  }
   if (format.bits() <= 8) return act(std::uint8_t{});
   if (format.bits() <= 16) return act(std::uint16_t{});
   if (format.bits() <= 32) return act(std::uint32_t{});
@@ -81,8 +86,11 @@ nb::object with_word(emu::Format format, const Act& act) {
 }
 
 template <class Word>
-void narrow(std::span<const emu::Code> codes, std::span<Word> out) {
-  std::transform(codes.begin(), codes.end(), out.begin(), [](emu::Code code) { return static_cast<Word>(code); });
+void narrow(emu::Format format, std::span<const emu::Code> codes, std::span<Word> out) {
+  std::transform(codes.begin(), codes.end(), out.begin(), [format](emu::Code code) {
+    if constexpr (std::is_signed_v<Word>) return static_cast<Word>(emu::decode(format, code));
+    return static_cast<Word>(code);
+  });
 }
 
 /// float64 where the input or the format needs it.
@@ -104,7 +112,7 @@ nb::object encode(const Values& values) {
       return made<Word>(casting.count(), [&](std::size_t first, std::span<Word> out) {
         std::vector<emu::Code> codes(out.size());
         casting.caster().codes(first, codes);
-        narrow<Word>(codes, out);
+        narrow<Word>(casting.format, codes, out);
       });
     });
   });
@@ -136,7 +144,7 @@ nb::object quantize(const Values& values, const std::string& scale) {
       return made<Word>(casting.count(), [&](std::size_t first, std::span<Word> narrowed) {
         std::vector<emu::Code> codes(narrowed.size());
         quantized->read(first, of_codes.piece(first, narrowed.size()), codes);
-        narrow<Word>(codes, narrowed);
+        narrow<Word>(casting.format, codes, narrowed);
       });
     });
   });

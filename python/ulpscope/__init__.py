@@ -7,6 +7,10 @@ Arrays may be numpy's, torch's, jax's or plain numbers. Words (formats, engines,
 `ulpscope.testing` has assertions for tests of kernels, `ulpscope.torch` (where torch is installed) models under recipes."""
 import importlib
 import math
+import re
+import warnings
+
+import numpy as np
 
 from . import _core, explain, invariance, verify
 from ._arrays import BUFFERS, as_numpy, hold, like
@@ -75,7 +79,8 @@ def round(x, to, **options):
 
 def encode(x, to, **options):
     """Codes of `x` in the format `to`: an array of numpy in the shape of `x`, of the least of uint8, uint16, uint32 and uint64 that
-    has the format's bits, which stand lowest. Raises ulpscope.Error."""
+    has the format's bits, which stand lowest; of integers `intN` the numbers themselves, in int8, int16 or int32. Raises
+    ulpscope.Error."""
     asked = Asked("cast", {"input": hold_as_array(x), "to": to, **options}, "encode")
     return asked.call(_core.encode)
 
@@ -84,7 +89,10 @@ def decode(codes, to=None):
     """Values of codes: an array of numpy in their shape, float32 where every number of the format fits, else float64.
 
     codes: unsigned integers, or an array whose dtype says the format by itself (bfloat16 and float8 of ml_dtypes, torch and jax),
-    without `to`. to: a format. Raises ulpscope.Error where the dtype is another format's, or a code has more bits."""
+    without `to`; signed integers for `intN`. to: a format, or `intN`. Raises ulpscope.Error where the dtype is another format's, or
+    a code has more bits."""
+    if re.fullmatch(r"int\d+", str(to)):
+        return _decode_integers(codes, str(to))
     word = None if to is None else _core.format_name(_word(to))
     array, own = as_numpy(codes)
     if word is not None and own != word and not own.startswith("uint"):
@@ -97,6 +105,18 @@ def decode(codes, to=None):
             raise Error(f"codes: {largest:#x} has more than the {bits} bits of {word}")
     held = hold(codes, "codes", word)
     return _core.decode(held.word)
+
+
+def _decode_integers(codes, word):
+    """As decode(), of symmetric integers: their own numbers."""
+    array, own = as_numpy(codes)
+    if not own.startswith("int"):
+        raise Error(f"codes: are {own}; codes of {word} are signed integers")
+    encode(np.zeros(0, np.float32), word)  # refuses a word that there is not
+    most = 2 ** (int(word[3:]) - 1) - 1
+    if array.size and max(-int(array.min()), int(array.max())) > most:
+        raise Error(f"codes: {int(array.min())} to {int(array.max())} are beyond the -{most} to {most} of {word}")
+    return array.astype(np.float32)
 
 
 class Quantized:
@@ -172,8 +192,9 @@ def census(x, **options) -> "Table":
     """What formats do to numbers: a row for each tensor and format, with counts of what becomes zero, subnormal, saturated or
     infinite, errors, and the SQNR in dB: the Table of `ulpscope census`.
 
-    x: an array of any shape, a dictionary of arrays by name, a list of them, or words of the command line. Raises ulpscope.Error."""
-    return study("census", {"inputs": _inputs(x), **options}).tables[0]
+    x: an array of any shape, a dictionary of arrays by name, a list of them, or words of the command line. Integers beside other
+    numbers, as the buffers of a model, are left out with a warning, but for `integers=True`. Raises ulpscope.Error."""
+    return _told(study("census", {"inputs": _inputs(x), **options})).tables[0]
 
 
 def sweep(x, log2_scale=None, **options) -> "Table":
@@ -181,7 +202,7 @@ def sweep(x, log2_scale=None, **options) -> "Table":
 
     x: as census() has it. log2_scale: a range of Python, or LO:HI[:STEP] with HI included; None: the default below.
     Raises ulpscope.Error."""
-    return _sweep(x, log2_scale, options).tables[0]
+    return _told(_sweep(x, log2_scale, options)).tables[0]
 
 
 def loss_scales(x, log2_scale=None, **options) -> "Table":
@@ -189,7 +210,14 @@ def loss_scales(x, log2_scale=None, **options) -> "Table":
     scales that lose no more (`least_log2_scale` to `greatest_log2_scale`): the Table of `ulpscope sweep --best`.
 
     x: as census() has it. log2_scale: as sweep() has it. Raises ulpscope.Error."""
-    return _sweep(x, log2_scale, options).tables[1]
+    return _told(_sweep(x, log2_scale, options)).tables[1]
+
+
+def _told(result):
+    """The result, whose remarks are warnings where a table alone is given back."""
+    for line in result.remarks:
+        warnings.warn(line.replace("--integers", "integers=True"), stacklevel=3)
+    return result
 
 
 def _sweep(x, log2_scale, options):

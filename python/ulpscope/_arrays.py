@@ -48,7 +48,7 @@ def as_numpy(x):
     if isinstance(x, np.ma.MaskedArray) and np.ma.is_masked(x):
         raise TypeError("masked elements have no value; give filled()")
     array = np.from_dlpack(x) if hasattr(x, "__dlpack__") and not hasattr(x, "__array__") else np.asarray(x)
-    if array.dtype == object or array.dtype.kind in "cOSUMm":
+    if array.dtype == object or array.dtype.kind in "cOSUMm" or array.dtype.names:
         raise TypeError(f"{type(x).__name__} of dtype {array.dtype} is no array of real numbers")
     if array.dtype.name in _NARROW_INTEGERS:
         array = array.astype(array.dtype.name.rstrip("0123456789") + "8")

@@ -15,10 +15,11 @@ namespace ulpscope::studies {
 
 namespace {
 
-/// Whether the codes of a tensor end with a byte, as the safetensors library asks for.
-bool fills_bytes(const tensors::Tensor& tensor, const PlanRule& rule) {
-  const emu::Format format = rule.format();
-  return format.is_integer() || tensor.count() * static_cast<std::uint64_t>(format.bits() % 8) % 8 == 0;
+/// Whether the file can hold the codes of a tensor. Without elements there is nothing to scale, and many layouts store no codes
+/// without scales.
+bool is_stored(const StorageLayout& layout, const tensors::Tensor& tensor, const PlanRule& rule) {
+  const bool is_empty = tensor.count() == 0 && rule.scaling().rule != ScaleRule::none;
+  return fills_bytes(rule.format(), tensor.count()) && (!is_empty || layout.stores(rule.format(), ScaleRule::none));
 }
 
 }  // namespace
@@ -38,7 +39,7 @@ CastTensors::CastTensors(const CastFileRequest& request, const CastPlan& plan, c
     if (rule == nullptr) continue;
     total_ += tensor.count();
     rounded.insert(name);
-    if (!fills_bytes(tensor, *rule)) odd.push_back(tensor);
+    if (!fills_bytes(rule->format(), tensor.count())) odd.push_back(tensor);
     if (!set.empty()) sets_[key_of(set, *rule)].members.push_back(tensor);
   }
   for (const std::vector<tensors::Tensor>* const others : {&inputs.integers, &inputs.opaque})
@@ -104,10 +105,10 @@ FileContents CastTensors::of(const tensors::Inputs& inputs, const std::string& m
   };
   for (const tensors::Tensor& tensor : inputs.kept) {
     const PlanRule* const rule = rules_.rule_for(tensors::written_name(tensor));
-    if (rule != nullptr && fills_bytes(tensor, *rule))
+    if (rule != nullptr && is_stored(find_layout(plan_.layout), tensor, *rule))
       add_rounded(tensor, *rule, contents);
     else
-      copy(tensor, rule != nullptr ? odd_ : kept_);
+      copy(tensor, rule != nullptr && tensor.count() != 0 ? odd_ : kept_);
   }
   for (const tensors::Tensor& tensor : inputs.integers) copy(tensor, integers_);
   for (const tensors::Tensor& tensor : inputs.opaque) {

@@ -52,6 +52,11 @@ struct StorageLayout {
   }
 };
 
+/// Whether the codes of so many elements end with a byte, as the safetensors library asks for.
+constexpr bool fills_bytes(emu::Format format, std::uint64_t count) {
+  return format.is_integer() || count * static_cast<std::uint64_t>(format.bits() % 8) % 8 == 0;
+}
+
 /// A tensor that was stored, for the metadata of a file.
 struct StoredAs {
   std::string name;                  ///< of the tensor

@@ -125,12 +125,7 @@ std::vector<tensors::NamedCodes> entries_of(const StorageLayout& layout, const s
                        const auto held = quantized->get(tensor, how);
                        in_parts(out.size(), [&](std::size_t begin, std::size_t size) {
                          std::vector<double> values(size);
-                         const std::span<emu::Code> codes_of = out.subspan(begin, size);
-                         held->read(first + begin, values, codes_of);
-                         // A block whose stored scale is 0 stands for zeros, and zeros are stored, not what the kernels that
-                         // publish the rule divide by 0.
-                         for (std::size_t i = 0; i < size; ++i)
-                           if (values[i] == 0) codes_of[i] &= how.format.sign_mask();
+                         held->read(first + begin, values, out.subspan(begin, size));
                        });
                      },
                      codes.dtype});

@@ -49,7 +49,8 @@ double padding_bits(emu::Format format) { return format.is_integer() ? tensors::
 bool keeps(const StorageLayout& layout, const Quantized& row) {
   const bool has_dtype = row.format.is_integer() || !tensors::safetensors_word(row.format).empty();
   const bool keeps_nonfinite = row.format.has_infinity() && row.format.has_nan() && !clamps(row.scaling.rule);
-  return has_dtype && layout.stores(row.format, row.scaling.rule) && (row.count == row.finite || keeps_nonfinite);
+  return has_dtype && fills_bytes(row.format, row.count) && layout.stores(row.format, row.scaling.rule) &&
+         (row.count == row.finite || keeps_nonfinite);
 }
 
 /// Tensors that are decided together, and their rows put together.

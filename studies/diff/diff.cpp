@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <span>
 
 #include "emu/decode.hpp"
@@ -43,8 +44,8 @@ class Comparison {
  public:
   Comparison(DiffResult& result, const Tolerance& tolerance) : result_(result), tolerance_(tolerance) {}
 
-  /// `is_same`: the elements are the same, as doubles at least.
-  void add(Sums& sums, std::uint64_t index, double reference, double value, bool is_same) {
+  /// `is_same`: the elements are the same, as doubles at least. `error`: value - reference, where the doubles have lost it.
+  void add(Sums& sums, std::uint64_t index, double reference, double value, bool is_same, std::optional<double> exact_error) {
     ++result_.count;
     const bool equal = is_same && is_equal(reference, value);
     if (equal) ++result_.equal;
@@ -57,7 +58,7 @@ class Comparison {
       }
       return;
     }
-    const double error = value - reference, size = std::fabs(error), magnitude = std::fabs(reference);
+    const double error = exact_error.value_or(value - reference), size = std::fabs(error), magnitude = std::fabs(reference);
     const double ulps = std::ldexp(error, -emu::spacing_exponent(result_.format, reference));
     ++sums.finite;
     sums.abs += size;
@@ -104,6 +105,12 @@ class Comparison {
   DiffResult& result_;
   const Tolerance& tolerance_;
 };
+
+/// b - a of integers of 64 bits, rounded once.
+double difference(emu::Code a, emu::Code b, bool is_signed) {
+  const bool is_greater = is_signed ? static_cast<std::int64_t>(b) >= static_cast<std::int64_t>(a) : b >= a;
+  return is_greater ? static_cast<double>(b - a) : -static_cast<double>(a - b);
+}
 
 }  // namespace
 
@@ -164,6 +171,8 @@ DiffResult diff(const tensors::Tensor& reference, const tensors::Tensor& output,
   std::vector<double> a(1 << 16), b(a.size());
   // Integers of 64 bits may differ where the nearest doubles do not.
   const bool are_codes_compared = reference.is_integer() && output.is_integer() && reference.dtype.name == output.dtype.name;
+  const bool is_signed = reference.dtype.name == "int64",
+             is_wide = are_codes_compared && (is_signed || reference.dtype.name == "uint64");
   std::vector<emu::Code> x(are_codes_compared ? a.size() : 0), y(x.size());
   for (std::uint64_t first = 0; first < count; first += a.size()) {
     const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(a.size(), count - first));
@@ -174,7 +183,9 @@ DiffResult diff(const tensors::Tensor& reference, const tensors::Tensor& output,
       output.source->read_codes(first, std::span(y).first(size));
     }
     Sums sums;
-    for (std::size_t i = 0; i < size; ++i) comparison.add(sums, first + i, a[i], b[i], !are_codes_compared || x[i] == y[i]);
+    for (std::size_t i = 0; i < size; ++i)
+      comparison.add(sums, first + i, a[i], b[i], !are_codes_compared || x[i] == y[i],
+                     is_wide ? std::optional(difference(x[i], y[i], is_signed)) : std::nullopt);
     total.merge(sums);
   }
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();

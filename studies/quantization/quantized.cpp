@@ -35,6 +35,10 @@ void QuantizedTensor::read(std::uint64_t first, std::span<double> values, std::s
     read_as(float{});
   else
     read_as(double{});
+  // A block whose stored scale is 0 stands for zeros, and zeros are stored, not what the kernels that publish the rule divide
+  // by 0.
+  for (std::size_t i = 0; i < codes.size(); ++i)
+    if (values[i] == 0) codes[i] &= format_.sign_mask();
 }
 
 }  // namespace ulpscope::studies

@@ -96,7 +96,34 @@ class Misuse(Folder):
         self.write("b.safetensors", {"i": ("I64", [2], struct.pack("<2q", 2**53 + 1, 1)), "k": self.tensor([1], [1])})
         for words in (("a.safetensors:i", "b.safetensors:i"), ("a.safetensors", "b.safetensors")):
             code, out, err = run("diff", *words, "--csv", cwd=self.path)
-            self.assertEqual((code, next(csv.DictReader(out.splitlines()))["differing"]), (1, "1"), err)
+            row = next(csv.DictReader(out.splitlines()))
+            self.assertEqual((code, row["differing"], float(row["max_abs_error"]), float(row["max_rel_error"])), (1, "1", 1, 2**-53), err)
+            for tolerance, wanted in (("abs=0", 1), ("rel=0", 1), ("abs=0.5", 1), ("abs=1", 0)):
+                self.assertEqual(run("diff", *words, "--tolerance", tolerance, cwd=self.path)[0], wanted, tolerance)
+        values = (-2**63, 2**63 - 1, -1, 2**53 + 1), (2**63 - 1, -2**63, 2, 2**53 - 2)
+        for dtype, form, sign in (("I64", "<4q", 0), ("U64", "<4Q", 2**63)):
+            for name, numbers in zip("cd", values):
+                self.write(name + ".safetensors", {"i": (dtype, [4], struct.pack(form, *(n + sign for n in numbers)))})
+            row = next(csv.DictReader(run("diff", "c.safetensors:i", "d.safetensors:i", "--csv", cwd=self.path)[1].splitlines()))
+            self.assertEqual((float(row["max_abs_error"]), float(row["mean_abs_error"])), (2**64, 2**63))  # 3 and -3 are lost there
+            out = run("diff", "c.safetensors:i", "d.safetensors:i", "--text", cwd=self.path)[1]
+            self.assertIn(f"{-3 / (2**40 if sign else 2**30):.5g}"[:6], out)  # ulps of float32 at 2^63 and at 2^53
+
+    def test_tensors_without_elements_in_every_layout(self):
+        self.write("e.safetensors", {NAME: self.tensor([128, 128], [1] * 128 * 128), "none": self.tensor([0, 128], [])})
+        for layout, rule in (("compressed-tensors", "amax"), ("deepseek", "128x128"), ("ulpscope", "amax")):
+            out, err = self.run_here("cast", "e.safetensors", "--to", "e4m3", "--scale", rule, "--layout", layout, "-o", "o.safetensors")
+            header, _ = parse(self.path / "o.safetensors")
+            self.assertEqual((header["none"]["shape"], header["none"]["dtype"]), ([0, 128], "F8_E4M3" if layout == "ulpscope" else "F32"), layout)
+            self.assertFalse([name for name in header if name.startswith("none") and name != "none"])
+
+    def test_a_plan_is_of_what_can_be_written(self):
+        self.write("odd.safetensors", {"a": self.tensor([3, 3], [1, 2, 3, 4, 6, 1, 2, 3, 4]), "b": self.tensor([2, 4], [1, 2, 3, 4] * 2)})
+        out, _ = self.run_here("choose", "odd.safetensors", "--sqnr", "10", "--csv", "-o", "p.toml")
+        self.assertEqual([row["format"] for row in csv.DictReader(out.splitlines())], ["float8_e4m3fn", "float4_e2m1fn"])
+        self.run_here("cast", "odd.safetensors", "--plan", "p.toml", "-o", "o.safetensors")
+        header, _ = parse(self.path / "o.safetensors")
+        self.assertEqual([header[name]["dtype"] for name in "ab"], ["F8_E4M3", "F4"])
 
     def test_codes_are_not_taken_for_values(self):
         self.run_here("cast", "m.safetensors", "--to", "e4m3", "--scale", "row", "-o", "o.safetensors")

@@ -172,11 +172,11 @@ FAILING int failing_flock(int file, int operation) {
   if (fails("flock", concerns(file))) return -1;
   return static_cast<int>(::syscall(SYS_flock, file, operation));
 }
-FAILING int __libc_start_main(Main main, int count, char** words, void (*init)(), void (*end)(), void (*unload)(),
-                              void* stack) {
+FAILING int failing_start(Main main, int count, char** words, void (*init)(), void (*end)(), void (*unload)(),
+                          void* stack) __asm__("__libc_start_main");
+FAILING int failing_start(Main main, int count, char** words, void (*init)(), void (*end)(), void (*unload)(), void* stack) {
   program = main;
-  return next<int (*)(Main, int, char**, void (*)(), void (*)(), void (*)(), void*)>("__libc_start_main")(
-      begin, count, words, init, end, unload, stack);
+  return next<decltype(&failing_start)>("__libc_start_main")(begin, count, words, init, end, unload, stack);
 }
 FAILING void* malloc(size_t size) {
   static const auto real = next<void* (*)(size_t)>("malloc");

@@ -108,7 +108,9 @@ class Outputs(unittest.TestCase):
             self.assertIn("P/0: holds part 0-of-2, not 1-of-2", self.refused(*make, "--shard", "1/2", "-o", "P/0"))
             self.assertIn("P/0: holds a part", self.refused(*census, "-o", "P/0"))
             self.assertIn("P/0: holds a part", self.refused("run", "g.toml", "-o", "P/0"))
-            self.run_here(*make, "--shard", "0/2", "-o", "P/0")  # again
+            for other in (["run", "g.toml", "--only", "quantization"], census[:-1] + ["e5m2"], ["sweep", "a.npy", "--to", "e4m3"]):
+                self.assertIn("P/0: holds a part of `ulpscope ", self.refused(*other, "--shard", "0/2", "-o", "P/0"))
+            self.run_here(*make, "--shard", "0/2", "--threads", "1", "-o", "P/0")  # again
             self.run_here("merge", "P", "-o", "M")
             shutil.rmtree(self.path / "P"), shutil.rmtree(self.path / "M")
 

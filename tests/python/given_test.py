@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import warnings
 
 import numpy as np
 import ulpscope as us
@@ -45,6 +46,7 @@ class Given(unittest.TestCase):
                                    (lambda: us.census(np.ones(3), too=1), TypeError, "nearest: to"),
                                    (lambda: us.matmul(np.ones((2, 3)), np.ones((2, 3))), us.Error, "a \\(2x3\\) by b"),
                                    (lambda: us.round(np.array(["a"]), "e4m3"), TypeError, "no array of real numbers"),
+                                   (lambda: us.round(np.zeros(2, [("a", "i1"), ("b", "<f4")]), "e4m3"), TypeError, "no array of real numbers"),
                                    (lambda: us.scaler("pytorhc"), us.Error, "nearest"),
                                    (lambda: us.decode(np.ones(2, np.float32), "e4m3"), us.Error, "unsigned integers"),
                                    (lambda: us.Format(None), TypeError, "^None is no format and no format's name$"),
@@ -78,6 +80,35 @@ class Given(unittest.TestCase):
                                   (np.array([0x38], np.uint8), None, "uint8 says no format; give `to`")):
             with self.assertRaisesRegex(us.Error, wanted):
                 us.decode(codes, to)
+
+    def test_integers_are_the_numbers_that_files_hold(self):
+        x = np.array([1.5, -3, 200, -0.4, -127, 0, -1000], np.float32)
+        for bits, dtype in ((8, np.int8), (4, np.int8), (12, np.int16), (16, np.int16), (20, np.int32)):
+            most = 2 ** (bits - 1) - 1
+            wanted = np.clip(np.rint(x), -most, most).astype(dtype)
+            for codes in (us.encode(x, f"int{bits}", policy="saturating"), us.quantize(x, f"int{bits}", scale="1").codes):
+                self.assertEqual((codes.dtype, codes.tolist()), (dtype, wanted.tolist()))
+            np.testing.assert_array_equal(us.decode(codes, f"int{bits}"), wanted)
+        for codes, to, wanted in ((np.array([2], np.uint8), "int8", "codes of int8 are signed integers"), (np.array([-128], np.int8), "int8", "beyond the -127 to 127"),
+                                  (np.array([8], np.int8), "int4", "beyond the -7 to 7"), (np.array([1], np.int8), "int99", "int99"),
+                                  (np.array([1.0], np.float32), "int8", "signed integers")):
+            with self.assertRaisesRegex(us.Error, wanted):
+                us.decode(codes, to)
+
+    def test_a_block_whose_scale_is_zero_stores_zeros(self):
+        x = np.array([[np.nan, 1e-3, -1e-3, -np.nan] + 12 * [np.nan] + [1e4] + 15 * [0]], np.float32)
+        given = us.quantize(x, "e2m1", scale="nvfp4")
+        self.assertEqual((given.scales[0, 0], set(given.codes[0, :16].tolist()) - {8}), (0, {0}))
+
+    def test_integers_that_are_left_out_are_named(self):
+        given = {"steps": np.arange(5), "w": np.ones(3)}
+        for measure in (us.census, us.sweep, us.loss_scales):
+            with self.assertWarnsRegex(UserWarning, r"^left out: 1 integer tensor \(steps\); integers=True includes them$") as warned:
+                self.assertEqual(set(measure(given, to="e4m3")["tensor"]), {"w"})
+            self.assertEqual(warned.filename, __file__)
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                self.assertEqual(set(measure(given, to="e4m3", integers=True)["tensor"]), {"steps", "w"})
 
     def test_either_byte_order_is_read(self):
         for dtype in ">f4", ">f8", ">f2", ">i4", ">u2":
