@@ -14,6 +14,7 @@
 #include "emu/bulk.hpp"
 #include "tests/emu/bulk_inputs.hpp"
 #include "tests/emu/bulk_laws.hpp"
+#include "tests/emu/formats_of_few_bits.hpp"
 
 namespace {
 using namespace ulpscope;
@@ -91,7 +92,8 @@ void on_path_in_every_direction(emu::SimdPath path) {
   [&]<std::size_t... I>(std::index_sequence<I...>) {
     (require_every_float<F, laws::deterministic[I], emu::Policy::nonsaturating>(), ...);
     (require_every_float<F, laws::deterministic[I], emu::Policy::saturating>(), ...);
-  }(std::make_index_sequence<std::size(laws::deterministic)>{});
+  }
+  (std::make_index_sequence<std::size(laws::deterministic)>{});
 }
 template <emu::Format F>
 void require_every_float_in_every_direction() {
@@ -102,39 +104,12 @@ void require_every_float_in_every_direction() {
   }
 }
 
-// The formats of at most 19 bits, one case each, in every direction and policy.
+// A case for each format, in every direction and policy.
 #define ULPSCOPE_EVERY(format)                                                                                                \
   TEST_CASE("bulk operations take every float32 right to " #format ", in every direction and policy", "[bulk][exhaustive]") { \
     require_every_float_in_every_direction<emu::format>();                                                                    \
   }
-ULPSCOPE_EVERY(tf32)
-ULPSCOPE_EVERY(float16)
-ULPSCOPE_EVERY(bfloat16)
-ULPSCOPE_EVERY(float8_e5m2)
-ULPSCOPE_EVERY(float8_e4m3fn)
-ULPSCOPE_EVERY(float8_e4m3)
-ULPSCOPE_EVERY(float8_e3m4)
-ULPSCOPE_EVERY(float8_e4m3fnuz)
-ULPSCOPE_EVERY(float8_e5m2fnuz)
-ULPSCOPE_EVERY(float8_e4m3b11fnuz)
-ULPSCOPE_EVERY(float8_e8m0fnu)
-ULPSCOPE_EVERY(binary8p1se)
-ULPSCOPE_EVERY(binary8p1ue)
-ULPSCOPE_EVERY(binary8p3se)
-ULPSCOPE_EVERY(binary8p3ue)
-ULPSCOPE_EVERY(binary8p3uf)
-ULPSCOPE_EVERY(binary8p4se)
-ULPSCOPE_EVERY(binary8p4ue)
-ULPSCOPE_EVERY(binary8p4uf)
-ULPSCOPE_EVERY(binary8p7sf)
-ULPSCOPE_EVERY(binary8p8uf)
-ULPSCOPE_EVERY(float6_e3m2fn)
-ULPSCOPE_EVERY(float6_e2m3fn)
-ULPSCOPE_EVERY(float4_e2m1fn)
-
-static_assert(std::count_if(emu::catalogue.begin(), emu::catalogue.end(),
-                            [](const emu::NamedFormat& named) { return named.format.bits() <= 19; }) == 24,
-              "a format of at most 19 bits has no case above");
+ULPSCOPE_FORMATS_OF_FEW_BITS(ULPSCOPE_EVERY)
 
 TEST_CASE("a spread of floats of all exponents and endings is encoded and rounded as each is", "[bulk]") {
   std::vector<float> inputs;
