@@ -57,6 +57,23 @@ std::vector<std::string> with_marked_numbers(std::vector<std::string> arguments,
   return arguments;
 }
 
+/// CLI11 leaves out what is empty between commas, and a variable of a script that is not set would leave out a value.
+void check_lists(const CLI::App& program, const std::vector<std::string>& words) {
+  const CLI::App* command = &program;
+  for (std::size_t i = 0; i < words.size() && words[i] != "--"; ++i) {
+    const auto named = command->get_subcommands([&](const CLI::App* one) { return one->get_name() == words[i]; });
+    if (!named.empty()) command = named.front();
+    const std::size_t equals = words[i].find('=');
+    const std::string name = words[i].substr(0, equals);
+    const CLI::Option* const option = name.starts_with('-') ? command->get_option_no_throw(name) : nullptr;
+    if (option == nullptr || option->get_delimiter() == '\0' || (equals == std::string::npos && i + 1 == words.size()))
+      continue;
+    const std::string list = "," + (equals == std::string::npos ? words[i + 1] : words[i].substr(equals + 1)) + ",";
+    if (list != ",," && list.find(",,") != std::string::npos)
+      throw Error(name + " '" + list.substr(1, list.size() - 2) + "': there is nothing before or after a comma");
+  }
+}
+
 /// The path that the environment asks for; the results do not depend on it.
 void choose_simd_path() {
   const char* const path = std::getenv("ULPSCOPE_SIMD");
@@ -218,6 +235,7 @@ int run(const std::vector<std::string>& arguments) {
     return print_help(cli::find_command(described, {arguments.begin() + 1, arguments.end()})), cli::done;
   }
   const std::vector<std::string> words = with_marked_numbers(arguments, app);
+  check_lists(app, words);
   try {
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // as CLI11 takes them
   } catch (const CLI::CallForHelp&) {

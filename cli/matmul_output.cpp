@@ -20,10 +20,6 @@
 namespace ulpscope::cli {
 namespace {
 
-std::string extent_words(const std::vector<std::uint64_t>& shape) {
-  return shape.empty() ? "a scalar" : tensors::shape_text(shape);
-}
-
 /// The columns of a table that have these names, in this order.
 reports::Table columns_of(const reports::Table& table, const std::vector<std::string>& names) {
   reports::Table out{table.name, names, std::vector<std::vector<reports::Cell>>(table.rows.size())};
@@ -48,7 +44,7 @@ std::string heading(const studies::MatmulConfig& config, const studies::MatmulRe
   if (config.product.c)
     text += input_line("C", config.product.c->label + " (" + tensors::shape_text(config.product.c->shape) + ")",
                        config.product.acc, r.c);
-  text += "D  " + extent_words(r.shape.d) + ", K = " + std::to_string(r.shape.k) + ", accumulator " +
+  text += "D  " + tensors::shape_words(r.shape.d) + ", K = " + std::to_string(r.shape.k) + ", accumulator " +
           emu::format_name(config.product.acc) + ", out " + emu::format_name(config.product.out);
   if (config.product.alpha != 1) text += ", alpha " + reports::shortest(config.product.alpha);
   if (config.product.beta) text += ", beta " + reports::shortest(*config.product.beta);
@@ -143,7 +139,7 @@ void write_product(const MatmulWords& words, const studies::MatmulConfig& config
 
 std::string product_sentence(const std::string& name, const studies::MatmulConfig& config,
                              const studies::MatmulProduct& product) {
-  return name + ": " + extent_words(product.d.shape) + ", " + emu::format_name(config.product.out) + ", from " +
+  return name + ": " + tensors::shape_words(product.d.shape) + ", " + emu::format_name(config.product.out) + ", from " +
          reports::shortest(product.min) + " to " + reports::shortest(product.max) + ", infinite " +
          std::to_string(product.infinite) + ", nan " + std::to_string(product.nan);
 }

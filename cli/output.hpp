@@ -40,13 +40,13 @@ std::size_t terminal_width();
 
 // Names in files come from others, and terminals and CI systems obey some characters (emu/visible.hpp). Nothing of that leaves:
 // - cells of tables, JSON and XML are made visible where they are rendered (reports/csv.cpp, text.cpp, escape.cpp), in files
-// too;
+//   too;
 // - names of files that are written, and words of inputs in headings, where a sentence is made of them;
 // - labels of tensors, of which sentences are made, where tensors are opened (tensors/tensor.cpp), so that none holds a line
-// feed;
-// - all that is printed goes through print(), remark(), the progress lines below, whose words are our own, and the one line of
-// an
-//   error in main.cpp: there nothing is left but line feeds and tabs, and no line is a command.
+//   feed;
+// - all that is printed goes through print(), remark(), the progress lines below and the one line of an error in main.cpp:
+// there
+//   nothing is left but line feeds and tabs, and no line is a command.
 
 /// Writes to standard output whole, what acts on a terminal escaped. @throws ulpscope::Error
 void print(std::string_view text);

@@ -94,8 +94,10 @@ training::RunOptions options_of(const Train& train) {
 
 int run(const Train& train, const Arguments& arguments) try {
   const training::TrainStudy study = training::resolve(train.request);
-  for (const std::string& sentence : training::remarks_of(study)) remark(emu::visible(sentence));
-  if (train.dry_run) return print(training::places_table(study), train.common, 4), done;
+  const auto remark_study = [&study] {
+    for (const std::string& sentence : training::remarks_of(study)) remark(emu::visible(sentence));
+  };
+  if (train.dry_run) return remark_study(), print(training::places_table(study), train.common, 4), done;
   if (!train.directory.empty()) {
     refuse_choice(train.common, "-o " + train.directory + ": a report holds");
     reports::check_report_folder(train.directory);
@@ -104,6 +106,7 @@ int run(const Train& train, const Arguments& arguments) try {
   ProgressLine progress("steps");
   const training::RunOptions options = options_of(train);
   const std::unique_ptr<files::WorkFolder> folder = work_folder(train);
+  remark_study();
   training::TrainAll all = all_of(train, folder.get(), options, progress);
   all.run.devices = devices.get();
   std::vector<training::RunResult> runs = training::train_all(study, all);

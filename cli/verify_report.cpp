@@ -153,6 +153,7 @@ void print_csv(const VerdictOutput& output, const Shown& shown, const std::vecto
 
 void show(const VerifyCase& checked, const VerdictOutput& output, const Shown& shown, const std::vector<ShownFurther>& further,
           verify::Outcome outcome) {
+  if (!output.junit.empty()) write_junit(output.junit, checked, shown, further);
   switch (rendering_of(output.common)) {
     case Rendering::text:
       print(shown.text);
@@ -161,7 +162,6 @@ void show(const VerifyCase& checked, const VerdictOutput& output, const Shown& s
     case Rendering::json: print(with_members(shown.json, further)); break;
     case Rendering::csv: print_csv(output, shown, further); break;
   }
-  if (!output.junit.empty()) write_junit(output.junit, checked, shown, further);
   if (outcome != verify::Outcome::pass && !output.save.empty())
     remark("kept in " + emu::visible(output.save) + "; again: " + save_case(checked, output.save));
 }

@@ -80,8 +80,8 @@ std::vector<std::size_t> broadcast_indices(const std::string& name, const Shape&
   const std::size_t missing = to.size() - std::min(from.size(), to.size());
   for (std::size_t i = 0; fits && i < from.size(); ++i) fits = from[i] == to[missing + i] || from[i] == 1;
   if (!fits)
-    throw Error(name + ": shape " + tensors::shape_text(from) + " does not fit " +
-                (to.empty() ? "a scalar" : tensors::shape_text(to)) + "; from the last on, extents must be equal, or 1");
+    throw Error(name + ": shape " + tensors::shape_text(from) + " does not fit " + tensors::shape_words(to) +
+                "; from the last on, extents must be equal, or 1");
   std::vector<std::size_t> indices(product(to));
   for (std::size_t index = 0; index < indices.size(); ++index) {
     std::size_t rest = index, stride = 1;

@@ -280,4 +280,6 @@ std::string shape_text(const std::vector<std::uint64_t>& shape) {
   return text + (shape.size() > most ? "x... (" + std::to_string(shape.size()) + " extents)" : "");
 }
 
+std::string shape_words(const std::vector<std::uint64_t>& shape) { return shape.empty() ? "a scalar" : shape_text(shape); }
+
 }  // namespace ulpscope::tensors

@@ -97,6 +97,8 @@ double stored_bits(const Tensor& tensor);
 
 /// `2x3`; empty for a scalar.
 std::string shape_text(const std::vector<std::uint64_t>& shape);
+/// The same for sentences: `a scalar` where there are no extents.
+std::string shape_words(const std::vector<std::uint64_t>& shape);
 
 /// The name of a tensor where one is needed, as in a file that it is written to: its own, or that of the .npy or .csv that
 /// holds it alone, or `tensor`.

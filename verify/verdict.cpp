@@ -185,8 +185,8 @@ void check_values(const tensors::Tensor& output, emu::Format format, std::uint64
 Verdict verify(const Expectation& expectation, const tensors::Tensor& output, const VerdictOptions& options) {
   const std::vector<std::uint64_t> shape = expectation.shape();
   if (shape != output.shape)
-    throw Error(output.label + " " + tensors::shape_text(output.shape) + ": the result of these inputs is " +
-                tensors::shape_text(shape));
+    throw Error(output.label + " " + tensors::shape_words(output.shape) + ": the result of these inputs is " +
+                tensors::shape_words(shape));
   const std::uint64_t count = output.count(), chunk = chunk_of(shape, options.elements_at_a_time);
   const std::uint64_t chunks = (count + chunk - 1) / chunk;
   const Judge judge(expectation, options.last);

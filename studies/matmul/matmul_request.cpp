@@ -2,6 +2,8 @@
 // From a request to products on engines and a device.
 #include "studies/matmul/matmul_request.hpp"
 
+#include "emu/error.hpp"
+
 namespace ulpscope::studies {
 
 MatmulConfig resolve(const MatmulRequest& request) {
@@ -11,6 +13,8 @@ MatmulConfig resolve(const MatmulRequest& request) {
   config.product =
       products::resolve(request.product, products::open(request.product), config.engines.empty() ? "" : config.engines.front());
   const products::Product& product = config.product;
+  if (request.device.empty() && !request.instruction.empty())
+    throw Error("--instruction: --device is missing, whose instructions these are");
   if (!request.device.empty())
     config.devices.push_back(products::choose_device(request.device, request.instruction,
                                                      {product.a.rounding.format, product.b.rounding.format, product.acc},

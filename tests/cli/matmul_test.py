@@ -381,6 +381,9 @@ class Devices(unittest.TestCase):
             code, out, err = run(*self.operands, "--engine", "fma", "--device", "emulated:sm_90", *words)
             self.assertEqual((code, out, err.count("\n")), (2, "", 1), err)
             self.assertIn(message, err)
+        code, out, err = run(*self.operands, "--engine", "fma", "--instruction", "wgmma")
+        self.assertEqual((code, out, err.count("\n")), (2, "", 1), err)
+        self.assertIn("--instruction: --device is missing", err)
 
 
 GOLDEN = "0b1b07335482e7003c0d8d72d663fe06bd5561800a289c5846bd6ab31c1a4d31"

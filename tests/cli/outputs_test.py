@@ -114,6 +114,12 @@ class Outputs(unittest.TestCase):
             self.run_here("merge", "P", "-o", "M")
             shutil.rmtree(self.path / "P"), shutil.rmtree(self.path / "M")
 
+    def test_a_refused_training_says_nothing_of_its_study(self):
+        self.write("t.toml", b'[model]\nkind = "mlp"\nheads = 2\n[data]\ntable = "digits"\n[run]\nsteps = 1\n')
+        _, err = self.run_here("train", "t.toml", "--steps", "1")
+        self.assertIn("[model] heads has no effect", err)
+        self.assertIn("--record: -o DIR is missing", self.refused("train", "t.toml", "--record", "weights"))
+
     def test_words_that_are_empty(self):
         self.write("g.toml", b'[[study]]\nkind = "breaks"\n')
         for words in (["run", "g.toml", "--shard", "", "-o", "W"], ["census", "", "--to", "e4m3"], ["train", ""], ["merge", "", "-o", "X"],

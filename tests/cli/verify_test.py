@@ -101,6 +101,17 @@ class Verify(unittest.TestCase):
         without_label = [line.split("output.npy")[-1].split("d.npy")[-1] for line in (done.stdout, again.stdout)]
         self.assertEqual(*without_label)
 
+    def test_what_cannot_be_written_is_said_before_a_verdict(self):
+        output = self.product("d.npy", "--engine", "sm_90")
+        done = self.verify(output, "--junit", "/dev/full")
+        self.expect_error(done, 2, "/dev/full: cannot be written")
+        self.assertEqual(done.stdout, "")
+
+    def test_a_result_without_extents_has_words(self):
+        output = self.product("d.npy", "--engine", "sm_90")
+        done = self.run_program("verify", "sum", A, "--axis", "all", "--output", output)
+        self.expect_error(done, 2, "d.npy 24x40: the result of these inputs is a scalar")
+
     def test_scales_of_a_saved_case_are_kept_where_they_are_files_of_float32(self):
         done = self.run_program("cast", "uniform:1,2:24x4", "--to", "float32", "-o", "scales.npy")
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -324,8 +324,8 @@ RoundingSearch search_rounding_points(const Expression& expression, const tensor
                                       const std::vector<emu::Format>& formats) {
   const Formula formula = formula_of(expression);
   if (formula.value().shape != output.shape)
-    throw Error(output.label + " " + tensors::shape_text(output.shape) + ": the result of these inputs is " +
-                tensors::shape_text(formula.value().shape));
+    throw Error(output.label + " " + tensors::shape_words(output.shape) + ": the result of these inputs is " +
+                tensors::shape_words(formula.value().shape));
   return PointSearch(expression, output, formats).run();
 }
 

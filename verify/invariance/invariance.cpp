@@ -163,8 +163,8 @@ void check(const InvarianceConfig& config, const std::vector<std::uint64_t>& sha
     const std::uint64_t end = begins ? condition.first_row + rows_in(condition, config.row_length) : condition.first_row;
     const bool fits = own.empty() == shape.empty() && (shape.empty() || config.row_length == 1 || own.back() == shape.back());
     if (!fits || end > rows || (condition.first_row == 0 && end == rows && own != shape))
-      throw Error(condition.output.label + " " + tensors::shape_text(own) + ": the result of these inputs is " +
-                  tensors::shape_text(shape) +
+      throw Error(condition.output.label + " " + tensors::shape_words(own) + ": the result of these inputs is " +
+                  tensors::shape_words(shape) +
                   (end > rows && condition.first_row > 0
                        ? ", without row " + std::to_string(begins ? end - 1 : condition.first_row)
                        : "; of some of its rows write the first one behind the file, FILE@ROW"));
