@@ -21,8 +21,27 @@ namespace {
 struct Census {
   studies::CensusRequest request;
   CommonOptions common;
-  std::string directory, shard;
+  std::string directory, shard, pass;
+  std::vector<std::string> amax;  ///< folders of parts of --pass amax
 };
+
+/// What is asked of a part, beside what is asked of the whole.
+void check_passes(const Census& census, const studies::Scaling& scaling) {
+  if (!census.pass.empty() && census.pass != "amax") throw Error("--pass '" + census.pass + "': give amax");
+  const std::string given = !census.pass.empty() ? "--pass amax" : !census.amax.empty() ? "--amax " + census.amax.front() : "";
+  if (given.empty()) return;
+  if (census.shard.empty()) throw Error(given + ": is for parts; one run finds magnitudes itself, without --shard");
+  if (!census.pass.empty() && !census.amax.empty()) throw Error("--pass amax, --amax: give one of them");
+  if (!has_tensor_scale(scaling.rule))
+    throw Error(given + ": --scale " + scaling.word + " has no scale of a whole tensor, as amax, pow2 and nvfp4 have");
+}
+
+/// The largest magnitudes that the first pass has found of the tensors.
+std::vector<double> known_amax(const std::vector<std::string>& folders, const std::vector<tensors::Tensor>& tensors) {
+  if (folders.empty()) return {};
+  const PartTexts texts = read_parts(folders);
+  return studies::merged_amax(parts_of(texts), texts.names, tensors);
+}
 
 void print_blocks(const Census& census, const std::vector<tensors::Tensor>& tensors, const studies::Scaling& scaling,
                   const studies::CensusConfig& config, ProgressLine& progress) {
@@ -43,6 +62,7 @@ void print_blocks(const Census& census, const std::vector<tensors::Tensor>& tens
 void run(const Census& census, const Arguments& arguments) {
   const studies::Scaling scaling = census.request.scaling();
   const studies::CensusConfig config = census.request.config();
+  check_passes(census, scaling);
   const std::optional<PartPlace> part = part_place(census.shard, census.directory, arguments);
   if (part) {
     if (census.request.blocks) throw Error("--shard: a part has no table of blocks; leave out --blocks");
@@ -60,7 +80,10 @@ void run(const Census& census, const Arguments& arguments) {
   ReportRequest report = report_of(census.request, studies::total_count(tensors));
   report.directory = census.directory, report.arguments = arguments, report.groups = groups;
   if (part)
-    return write_part(*part, report, "census", requests::words_of(census.request), tensors, config, progress.callback());
+    return write_part(
+        *part, report,
+        {census.pass.empty() ? "census" : "amax", requests::words_of(census.request), known_amax(census.amax, tensors)},
+        tensors, config, progress.callback());
   if (census.request.blocks) return print_blocks(census, tensors, scaling, config, progress);
   if (census.directory.empty()) {
     const auto rows =
@@ -86,6 +109,17 @@ void add_census(Command& app, const Arguments& arguments, int&) {
   command.add_written("-o", census->directory, "write a report: census.csv, findings.csv, index.html, figures, manifest.json",
                       "DIR");
   command.add_option("--shard", census->shard, shard_help)->type_name("I/N");
+  command
+      .add_option("--pass", census->pass,
+                  "amax: with --shard, write the largest magnitude of each tensor alone, for --amax of a second pass")
+      .type_name("amax");
+  command
+      .add_option(
+          "--amax", census->amax,
+          "with --shard and a scale of whole tensors: parts that --pass amax has written, all of them, or a folder of these; "
+          "spares reading tensors whose elements lie in several parts as a whole; may be repeated")
+      .repeatable()
+      .type_name("PART");
   command.footer(
       "Example: ulpscope census studies/data/digits-training.safetensors:end.layer1.weight normal:0,1:4096x512 --to e4m3,e5m2");
   command.callback([census, &arguments] { run(*census, arguments); });

@@ -12,10 +12,7 @@
 #include "cli/study_report.hpp"
 #include "emu/error.hpp"
 #include "emu/visible.hpp"
-#include "files/read_file.hpp"
-#include "reports/build_info.hpp"
 #include "reports/directory.hpp"
-#include "reports/seal.hpp"
 #include "requests/toml.hpp"
 #include "studies/shards/part_file.hpp"
 #include "study_files/study_part.hpp"
@@ -24,24 +21,10 @@
 namespace ulpscope::cli {
 namespace {
 
-namespace fs = std::filesystem;
-
 struct Merge {
   std::vector<std::string> folders;
   std::string directory;
 };
-
-/// The parts that a folder holds: itself, or the folders in it, by name.
-std::vector<std::string> parts_in(const std::string& folder) {
-  std::error_code ignored;
-  if (fs::exists(fs::path(folder) / part_name, ignored)) return {folder};
-  std::vector<std::string> parts;
-  for (fs::directory_iterator entry(folder, ignored), end; !ignored && entry != end; entry.increment(ignored))
-    if (fs::exists(entry->path() / part_name, ignored)) parts.push_back(entry->path().string());
-  if (parts.empty()) throw Error(emu::visible(folder + ": holds no " + part_name + ", nor does a folder in it"));
-  std::ranges::sort(parts);
-  return parts;
-}
 
 /// Asks once more what the parts were asked.
 template <class Request>
@@ -72,21 +55,15 @@ int merge_cells(const Merge& merge, const std::vector<std::string>& names, const
 
 int run(const Merge& merge) {
   reports::check_report_folder(merge.directory);
-  std::vector<std::string> names, texts;
-  for (const std::string& folder : merge.folders)
-    for (const std::string& name : parts_in(folder)) {
-      tensors::check_is_no_input({name}, merge.directory);
-      names.push_back((fs::path(name) / part_name).string());
-      texts.push_back(files::read_file(names.back()));
-      if (!reports::is_sealed(texts.back()))
-        throw Error(emu::visible(names.back() + ": is damaged, or no part: it does not hold the SHA-256 of itself"));
-    }
-  if (study_files::is_study_part(texts.front())) return merge_cells(merge, names, texts);
-  std::vector<studies::PartFile> parts;
-  for (std::size_t i = 0; i < texts.size(); ++i) parts.push_back(studies::part_of(texts[i], names[i]));
+  const PartTexts read = read_parts(merge.folders);
+  const std::vector<std::string>& names = read.names;
+  for (const std::string& name : names)
+    tensors::check_is_no_input({std::filesystem::path(name).parent_path().string()}, merge.directory);
+  if (study_files::is_study_part(read.texts.front())) return merge_cells(merge, names, read.texts);
+  const std::vector<studies::PartFile> parts = parts_of(read);
   const studies::PartFile& first = parts.front();
-  if (first.version != reports::version())
-    throw Error(emu::visible(names.front() + ": is of version " + first.version + ", this is " + reports::version()));
+  if (first.command == "amax")
+    throw Error(emu::visible(names.front() + ": holds magnitudes alone, for `ulpscope census --amax`"));
   const std::vector<studies::TensorPart> whole = studies::merged(parts, names);
 
   const bool is_sweep = first.command == "sweep";
@@ -111,6 +88,7 @@ int run(const Merge& merge) {
     const bool fits = whole[i].census.size() == formats && whole[i].sweep.size() == formats * scales;
     if (!fits && first.tensors[i].count() != 0)
       throw Error(emu::visible(names.front() + ": has not the sums of " + first.tensors[i].label + " that it was asked for"));
+    studies::check_tensor_scales(first.tensors[i], whole[i], report.scaling, config.formats, names.front());
     results.push_back(studies::results_of(first.tensors[i], whole[i], config.formats, range));
   }
   write_precision_report(report, results, config);

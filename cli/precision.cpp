@@ -2,23 +2,27 @@
 // Opens inputs and runs census and sweep together for a report.
 #include "cli/precision.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdlib>
 #include <filesystem>
+#include <limits>
 #include <optional>
 #include <utility>
 
 #include "cli/output.hpp"
 #include "emu/error.hpp"
 #include "emu/visible.hpp"
+#include "files/read_file.hpp"
 #include "reports/build_info.hpp"
 #include "reports/compare/compare.hpp"
 #include "reports/directory.hpp"
 #include "reports/page_html.hpp"
+#include "reports/render.hpp"
+#include "reports/seal.hpp"
 #include "studies/cast/dequantized.hpp"
 #include "studies/census/census_findings.hpp"
 #include "studies/census/tensor_part.hpp"
-#include "studies/shards/part_file.hpp"
 
 namespace ulpscope::cli {
 std::vector<tensors::Tensor> opened(const studies::PrecisionRequest& request) {
@@ -61,9 +65,9 @@ std::vector<std::string> undivided(const std::vector<std::string>& arguments) {
   std::vector<std::string> kept;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::string& word = arguments[i];
-    if (word == "--shard" || word == "-o")
+    if (word == "--shard" || word == "--amax" || word == "-o")
       ++i;
-    else if (!word.starts_with("--shard=") && !word.starts_with("-o"))
+    else if (!word.starts_with("--shard=") && !word.starts_with("--amax=") && !word.starts_with("-o"))
       kept.push_back(word);
   }
   return kept;
@@ -100,6 +104,35 @@ std::string name_of_part(const std::string& folder) {
   return "unknown";
 }
 
+/// The parts that a folder holds: itself, or the folders in it, by name.
+std::vector<std::string> parts_in(const std::string& folder) {
+  std::error_code ignored;
+  if (std::filesystem::exists(std::filesystem::path(folder) / part_name, ignored)) return {folder};
+  std::vector<std::string> parts;
+  for (std::filesystem::directory_iterator entry(folder, ignored), end; !ignored && entry != end; entry.increment(ignored))
+    if (std::filesystem::exists(entry->path() / part_name, ignored)) parts.push_back(entry->path().string());
+  if (parts.empty()) throw Error(emu::visible(folder + ": holds no " + part_name + ", nor does a folder in it"));
+  std::ranges::sort(parts);
+  return parts;
+}
+
+studies::TensorPart magnitude_of(const tensors::Tensor& tensor, const studies::CensusConfig& config,
+                                 const studies::ElementRange& range) {
+  studies::TensorPart part;
+  part.amax = studies::amax_of(tensor, range, config.threads);
+  if (config.progress) config.progress(range.count);
+  return part;
+}
+
+/// Throws where a part has met a greater magnitude than that of all parts.
+void check_magnitude(const tensors::Tensor& tensor, const studies::TensorPart& part, double amax) {
+  const double met =
+      part.exponents.infinite > 0 ? std::numeric_limits<double>::infinity() : part.census.front().finish().largest.magnitude;
+  if (met > amax)
+    throw Error(emu::visible("--amax: " + reports::shortest(amax) + " is said of " + tensor.label + ", which holds " +
+                             reports::shortest(met) + ": the first pass read other numbers"));
+}
+
 /// A part is replaced by none but itself: of a command line that asks for the same.
 void check_part_folder(const PartPlace& place, const std::vector<std::string>& arguments) {
   std::error_code ignored;
@@ -125,23 +158,51 @@ std::optional<PartPlace> part_place(const std::string& word, const std::string& 
   return place;
 }
 
-void write_part(const PartPlace& place, const ReportRequest& report, const std::string& command,
-                const std::vector<std::string>& request, const std::vector<tensors::Tensor>& tensors,
-                const studies::CensusConfig& config, const Progress& progress) {
+PartTexts read_parts(const std::vector<std::string>& folders) {
+  PartTexts parts;
+  for (const std::string& folder : folders)
+    for (const std::string& name : parts_in(folder)) {
+      parts.names.push_back((std::filesystem::path(name) / part_name).string());
+      parts.texts.push_back(files::read_file(parts.names.back()));
+      if (!reports::is_sealed(parts.texts.back()))
+        throw Error(emu::visible(parts.names.back() + ": is damaged, or no part: it does not hold the SHA-256 of itself"));
+    }
+  return parts;
+}
+
+std::vector<studies::PartFile> parts_of(const PartTexts& texts) {
+  std::vector<studies::PartFile> parts;
+  for (std::size_t i = 0; i < texts.texts.size(); ++i) parts.push_back(studies::part_of(texts.texts[i], texts.names[i]));
+  if (const std::string& version = parts.front().version; version != reports::version())
+    throw Error(emu::visible(texts.names.front() + ": is of version " + version + ", this is " + reports::version()));
+  return parts;
+}
+
+void write_part(const PartPlace& place, const ReportRequest& report, const PartWork& work,
+                const std::vector<tensors::Tensor>& tensors, const studies::CensusConfig& config, const Progress& progress) {
   studies::PartFile part{.version = reports::version(),
-                         .command = command,
-                         .request = request,
+                         .command = work.command,
+                         .request = work.request,
                          .arguments = undivided(report.arguments),
                          .tensors = tensors,
                          .ranges = studies::ranges_of(tensors, place.shard),
                          .parts = {}};
   part.parts = studies::for_each_tensor(tensors, config, progress, [&](const tensors::Tensor& tensor, const auto& told) {
-    const studies::ElementRange& range = part.ranges[static_cast<std::size_t>(&tensor - tensors.data())];
-    return range.count == 0 ? studies::TensorPart{}
-                            : studies::measure(tensor, report.scaling, swept_range(report), told, range);
+    const auto at = static_cast<std::size_t>(&tensor - tensors.data());
+    const studies::ElementRange& range = part.ranges[at];
+    if (range.count == 0) return studies::TensorPart{};
+    if (work.command == "amax") return magnitude_of(tensor, told, range);
+    if (work.amax.empty()) return studies::measure(tensor, report.scaling, swept_range(report), told, range);
+    studies::Scaling known = report.scaling;
+    known.shared_amax = work.amax[at];
+    studies::TensorPart found = studies::measure(tensor, known, swept_range(report), told, range);
+    check_magnitude(tensor, found, work.amax[at]);
+    return found;
   });
   reports::write_part(place.folder, studies::to_text(part), {.arguments = report.arguments, .seed = config.seed});
-  remark(emu::visible(place.folder + "/" + part_name + " written; `ulpscope merge` makes a report of all parts"));
+  const char* const use =
+      work.command == "amax" ? "`ulpscope census --amax` reads all parts" : "`ulpscope merge` makes a report of all parts";
+  remark(emu::visible(place.folder + "/" + part_name + " written; ") + use);
 }
 
 void write_precision_report(const ReportRequest& request, const std::vector<tensors::Tensor>& tensors,

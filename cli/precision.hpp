@@ -13,6 +13,7 @@
 #include "studies/census/census_page.hpp"
 #include "studies/census/census_request.hpp"
 #include "studies/census/sweep.hpp"
+#include "studies/shards/part_file.hpp"
 #include "studies/shards/shard.hpp"
 #include "tensors/tensor.hpp"
 
@@ -60,6 +61,16 @@ struct PartPlace {
 /// The words without those that change no byte: the command of an undisturbed run.
 std::vector<std::string> reproducing(const std::vector<std::string>& arguments);
 
+/// Parts of work, from their files.
+struct PartTexts {
+  std::vector<std::string> names;  ///< of the files
+  std::vector<std::string> texts;  ///< what each holds
+};
+/// The parts in these folders, or in the folders in them. @throws ulpscope::Error where there is none, or one is damaged
+PartTexts read_parts(const std::vector<std::string>& folders);
+/// What those of a census or sweep hold. @throws ulpscope::Error where one holds something else, or is of another version
+std::vector<studies::PartFile> parts_of(const PartTexts& texts);
+
 /// Of `--shard WORD`; `auto` asks the environment. @throws ulpscope::Error
 studies::Shard shard_of(const std::string& word);
 
@@ -69,10 +80,15 @@ std::optional<PartPlace> part_place(const std::string& word, const std::string& 
                                     const std::vector<std::string>& arguments);
 /// The command line of the undivided run, without where its report goes.
 std::vector<std::string> undivided(const std::vector<std::string>& arguments);
-/// Measures a part of the tensors and writes it. `request` are the words of `command` that ask for the numbers.
-void write_part(const PartPlace& place, const ReportRequest& report, const std::string& command,
-                const std::vector<std::string>& request, const std::vector<tensors::Tensor>& tensors,
-                const studies::CensusConfig& config, const Progress& progress);
+/// What a part measures.
+struct PartWork {
+  std::string command;               ///< `census` or `sweep`, or `amax` for the largest magnitudes alone
+  std::vector<std::string> request;  ///< the words that ask for the numbers
+  std::vector<double> amax = {};     ///< of each tensor, where a pass before this one has found it
+};
+/// Measures a part of the tensors and writes it.
+void write_part(const PartPlace& place, const ReportRequest& report, const PartWork& work,
+                const std::vector<tensors::Tensor>& tensors, const studies::CensusConfig& config, const Progress& progress);
 
 /// The report that a census or sweep writes, but for where it goes; `elements` are those of all tensors.
 ///@{

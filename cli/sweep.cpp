@@ -61,7 +61,8 @@ void run(const Sweep& sweep, const Arguments& arguments) {
   ProgressLine progress;
   ReportRequest report = report_of(sweep.request);
   report.directory = sweep.directory, report.arguments = arguments, report.groups = groups;
-  if (part) return write_part(*part, report, "sweep", requests::words_of(sweep.request), tensors, config, progress.callback());
+  if (part)
+    return write_part(*part, report, {"sweep", requests::words_of(sweep.request)}, tensors, config, progress.callback());
   if (!sweep.directory.empty()) {
     refuse_choice(sweep.common, "-o " + sweep.directory + ": a report holds");
     write_precision_report(report, tensors, config, progress.callback());

@@ -133,9 +133,9 @@ void raise(Float& number, Float to) {
 
 }  // namespace
 
-double amax_of(const tensors::Tensor& tensor) {
+double amax_of(const tensors::Tensor& tensor, std::optional<ElementRange> part, int threads) {
   double amax = 0;
-  for_each_piece(tensor, {0, tensor.count()}, 1,
+  for_each_piece(tensor, part.value_or(ElementRange{0, tensor.count()}), threads,
                  [&](std::uint64_t, auto values) { raise(amax, static_cast<double>(greatest_of(values))); });
   return amax;
 }
@@ -269,8 +269,9 @@ ScaleMap::ScaleMap(const Scaling& scaling, emu::Format format, const tensors::Te
                    std::optional<ElementRange> part) {
   if (!lay_out(scaling, tensor.count(), tensor.shape.empty() ? 1 : tensor.shape.back())) return;
   const std::uint64_t count = tensor.count();
-  ElementRange read = part && !has_tensor_scale(scaling.rule) ? in_blocks(*part) : ElementRange{0, count};
-  read.count = std::min(read.count, count - read.first);
+  const bool is_known = has_tensor_scale(scaling.rule) && scaling.shared_amax;
+  ElementRange read = part && (is_known || !has_tensor_scale(scaling.rule)) ? in_blocks(*part) : ElementRange{0, count};
+  read.count = is_known && !is_nvfp4(scaling.rule) ? 0 : std::min(read.count, count - read.first);
   in_float_ = tensor.dtype.fits_float();
   if (in_float_) {
     scale_by_amax(scaling, format, tensor, read, threads, std::span(stored_));

@@ -56,8 +56,8 @@ struct Scaling {
   ScaleRule rule = ScaleRule::none;  ///< which
   double number = 1;                 ///< for ScaleRule::number
   std::string word = "none";         ///< the option as given
-  /// The largest magnitude of a set of tensors that share the scale that amax, pow2 and nvfp4 have for a whole tensor; none:
-  /// that of the tensor.
+  /// The largest magnitude of a set of tensors that share the scale that amax, pow2 and nvfp4 have for a whole tensor, or of
+  /// the tensor where it is known; none: it is looked for.
   std::optional<double> shared_amax = {};
 };
 
@@ -78,19 +78,20 @@ constexpr bool has_tensor_scale(ScaleRule rule) noexcept {
 /// Whether the published rule clamps elements to the largest finite value (MX 1.0, 6.3; NVFP4).
 bool clamps(ScaleRule rule) noexcept;
 
-/// The largest magnitude of a tensor, as the rules find it: a NaN is passed over, an infinity is not. Of no numbers 0.
-double amax_of(const tensors::Tensor& tensor);
-
 /// Neighbours among the elements of a tensor.
 struct ElementRange {
   std::uint64_t first, count;  ///< in row-major order
 };
 
+/// The largest magnitude of a part of a tensor, or of all of it, as the rules find it: a NaN is passed over, an infinity is
+/// not. Of no numbers 0.
+double amax_of(const tensors::Tensor& tensor, std::optional<ElementRange> part = {}, int threads = 1);
+
 /// The scales of one tensor for one format, block by block.
 class ScaleMap {
  public:
   /// Reads the tensor once where the rule needs magnitudes, on so many threads: all of it, or where no scale is for more than a
-  /// block what has the scales of a part, outside which they are not to be used.
+  /// block, or that one is known, what has the scales of a part, outside which they are not to be used.
   ScaleMap(const Scaling& scaling, emu::Format format, const tensors::Tensor& tensor, int threads = 1,
            std::optional<ElementRange> part = {});
   /// The same of numbers in memory, row-major, in rows of `columns`.

@@ -2,6 +2,7 @@
 // Census, exponents and sweep of a part, one after the other.
 #include "studies/census/tensor_part.hpp"
 
+#include <algorithm>
 #include <cstddef>
 
 namespace ulpscope::studies {
@@ -19,6 +20,7 @@ void TensorPart::merge(const TensorPart& next) {
   merge_all(sweep, next.sweep);
   exponents.merge(next.exponents);
   tensor_scales = next.tensor_scales;
+  if (next.amax) amax = std::max(amax.value_or(0), *next.amax);
 }
 
 TensorPart measure(const tensors::Tensor& tensor, const Scaling& scaling, const std::optional<ScaleRange>& range,

@@ -17,6 +17,7 @@ struct TensorPart {
   std::vector<PartialSums> sweep;     ///< one each format and scale, by format
   ExponentCounts exponents;           ///< of the part
   std::vector<double> tensor_scales;  ///< one each format: the scale of the whole tensor, where the rule has one; else 1
+  std::optional<double> amax;         ///< of a part that is measured for this alone: the largest magnitude
 
   /// Adds what follows in the tensor.
   void merge(const TensorPart& next);

@@ -190,6 +190,7 @@ Json part_json(const TensorPart& of) {
   for (const PartialSums& one : of.census) json["census"].push_back(json_partial(one));
   for (const PartialSums& one : of.sweep) json["sweep"].push_back(json_partial(one));
   for (const double scale : of.tensor_scales) json["scales"].push_back(json_number(scale));
+  if (of.amax) json["amax"] = json_number(*of.amax);
   return json;
 }
 
@@ -199,6 +200,8 @@ TensorPart tensor_part_of(const Json& json) {
   for (const Json& one : json.at("sweep")) of.sweep.push_back(partial_of(one));
   of.exponents = exponents_of(json.at("exponents"));
   for (const Json& scale : json.at("scales")) of.tensor_scales.push_back(number_of(scale));
+  if (json.contains("amax")) of.amax = number_of(json.at("amax"));
+  if (of.amax && !(*of.amax >= 0)) throw Malformed{"has a magnitude below zero"};
   return of;
 }
 
@@ -299,6 +302,34 @@ std::vector<TensorPart> merged(const std::vector<PartFile>& parts, const std::ve
     if (next != tensor.count()) fail(tensor.label + ", elements from " + std::to_string(next) + " on", "are in no part");
   }
   return whole;
+}
+
+std::vector<double> merged_amax(const std::vector<PartFile>& parts, const std::vector<std::string>& names,
+                                const std::vector<tensors::Tensor>& tensors) {
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (parts[i].command != "amax") throw Error(emu::visible(names[i] + ": holds no magnitudes; make it by --pass amax"));
+    for (std::size_t t = 0; t < parts[i].tensors.size(); ++t)
+      if (parts[i].ranges[t].count != 0 && !parts[i].parts[t].amax)
+        throw Error(emu::visible(names[i] + ": has no magnitude of " + parts[i].tensors[t].label));
+  }
+  if (!std::ranges::equal(parts.front().tensors, tensors, is_one_tensor))
+    throw Error(emu::visible(names.front() + ": is of other tensors than these inputs"));
+  std::vector<double> all;
+  for (const TensorPart& whole : merged(parts, names)) all.push_back(whole.amax.value_or(0));
+  return all;
+}
+
+void check_tensor_scales(const tensors::Tensor& tensor, const TensorPart& whole, const Scaling& scaling,
+                         const std::vector<emu::Format>& formats, const std::string& name) {
+  if (!has_tensor_scale(scaling.rule) || tensor.count() == 0) return;
+  Scaling known = scaling;
+  for (std::size_t i = 0; i < formats.size(); ++i) {
+    known.shared_amax =
+        whole.exponents.infinite > 0 ? std::numeric_limits<double>::infinity() : whole.census.at(i).finish().largest.magnitude;
+    const double scale = ScaleMap(known, formats[i], std::array{0.0F}, 1).of_tensor(scaling.rule);
+    if (whole.tensor_scales.at(i) != scale)
+      throw Error(emu::visible(name + ": has a scale for " + tensor.label + " that does not follow from its numbers"));
+  }
 }
 
 }  // namespace ulpscope::studies

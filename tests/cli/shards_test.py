@@ -162,6 +162,78 @@ class Shards(unittest.TestCase):
             self.program("parts", "census", "now", "--to", "e4m3", "--scale", "amax", "--shard", f"{index}/2", "-o", f"c/{index}")
         self.assertIn("has other scales for now/x.safetensors:x", self.refused("merge", "c", "-o", "R"))
 
+    def passes(self, *words):
+        """The parts of both passes: magnitudes in A, the rest in B."""
+        for index in range(3):
+            self.program("parts", "census", "model", *words, "--pass", "amax", "--shard", f"{index}/3", "-o", f"A/{index}")
+        for index in range(5):
+            self.program("parts", "census", "model", *words, "--amax", "A", "--shard", f"{index}/5", "-o", f"B/{index}")
+
+    def test_magnitudes_found_by_a_first_pass_change_no_byte(self):
+        for words in (("--to", "e5m2,int8", "--scale", "amax"), ("--to", "e4m3", "--scale", "pow2"), ("--to", "e2m1", "--scale", "nvfp4"),
+                      ("--to", "e2m1", "--scale", "nvfp4:16x16", "--integers")):
+            with self.subTest(words=words):
+                self.setUp()
+                wanted = self.whole("census", *words)
+                self.passes(*words)
+                self.assertEqual(self.merged("B"), wanted)
+                self.shard("census", 5, *words)
+                for index in range(5):
+                    self.assertEqual(*((self.folder / f"parts/{name}/{index}/part.json").read_bytes() for name in ("B", "p5")))
+
+    def test_magnitudes_of_other_numbers_are_noticed(self):
+        words = ("--integers", "--to", "e4m3", "--scale", "amax")
+        self.passes(*words)
+        place = self.folder / "parts/A/0/part.json"
+        text = place.read_text()
+        second = ("census", "model", *words, "--amax", "A", "--shard")
+        for factor, said in ((0.5, "--amax: "), (2, None)):
+            part = json.loads(text)
+            of = part["tensors"][0]["part"]
+            of["amax"] = (float.fromhex("0x" + of["amax"]) * factor).hex().removeprefix("0x")
+            place.write_text(sealed_json(part))
+            if said:
+                for index in range(5):  # in one of them is the greatest
+                    done = subprocess.run([PROGRAM, *second, f"{index}/5", "-o", f"B/{index}"], cwd=self.folder / "parts", capture_output=True, text=True, timeout=300)
+                    if done.returncode == 2:
+                        break
+                self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1))
+                self.assertIn("the first pass read other numbers", done.stderr)
+            else:
+                shutil.rmtree(self.folder / "parts/B")
+                for index in range(5):
+                    self.program("parts", *second, f"{index}/5", "-o", f"B/{index}")
+                self.assertIn("does not follow from its numbers", self.refused("merge", "B", "-o", "R"))
+        for wrong in ("-1p+0", "nan", "x", 1.5, None):
+            part = json.loads(text)
+            part["tensors"][0]["part"]["amax"] = wrong
+            place.write_text(sealed_json(part))
+            self.assertIn("A/0/part.json: ", self.refused(*second, "0/5", "-o", "C"))
+        del part["tensors"][0]["part"]["amax"]
+        place.write_text(sealed_json(part))
+        self.assertIn("A/0/part.json: has no magnitude of model/a.safetensors:l.0.w", self.refused(*second, "0/5", "-o", "C"))
+
+    def test_passes_that_do_not_fit_together_are_refused(self):
+        words = ("census", "model", "--integers", "--to", "e4m3", "--scale", "amax")
+        self.passes(*words[2:])
+        first, second = ("--pass", "amax"), ("--amax", "A")
+        for options, said in (((*first,), "--pass amax: is for parts"), ((*second,), "--amax A: is for parts"),
+                              (("--pass", "max", "--shard", "0/2", "-o", "C"), "--pass 'max': give amax"),
+                              ((*first, *second, "--shard", "0/2", "-o", "C"), "give one of them"),
+                              ((*second, "--scale", "row", "--shard", "0/2", "-o", "C"), "--scale is given more than once"),
+                              (("--amax", "B", "--shard", "0/2", "-o", "C"), "B/0/part.json: holds no magnitudes; make it by --pass amax"),
+                              (("--amax", "A/0", "--amax", "A/2", "--shard", "0/2", "-o", "C"), "are in no part"),
+                              (("--amax", "A", "--amax", "A/2", "--shard", "0/2", "-o", "C"), "that another part has, too"),
+                              (("--amax", "model", "--shard", "0/2", "-o", "C"), "model: holds no part.json"),
+                              ((*first, "--shard", "0/5", "-o", "B/0"), "B/0: holds a part of `ulpscope census "),
+                              ((*second, "--shard", "0/3", "-o", "A/0"), "A/0: holds a part of `ulpscope census ")):
+            self.assertIn(said, self.refused(*words, *options))
+        self.assertIn("--scale row has no scale of a whole tensor", self.refused(*words[:-1], "row", *second, "--shard", "0/2", "-o", "C"))
+        self.assertIn("is of other tensors than these inputs",
+                      self.refused("census", "model/a.safetensors", *words[2:], *second, "--shard", "0/2", "-o", "C"))
+        self.assertIn("A/0/part.json: holds magnitudes alone", self.refused("merge", "A", "-o", "R"))
+        self.assertFalse((self.folder / "parts/C").exists())
+
     def test_broken_parts_are_refused_in_one_line(self):
         self.shard("census", 1, "--to", "e4m3", "--scale", "0.3")
         place = self.folder / "parts/p1/0/part.json"

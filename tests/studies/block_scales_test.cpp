@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -13,6 +15,7 @@
 #include "emu/error.hpp"
 #include "studies/census/census.hpp"
 #include "studies/quantization/quantized.hpp"
+#include "tensors/tensor.hpp"
 
 using namespace ulpscope;
 using emu::Outcome;
@@ -27,6 +30,25 @@ studies::ErrorSums census_of(std::vector<float> values, const char* scale, emu::
   config.options.policy = policy;
   return studies::census(tensor, studies::parse_scaling(scale), config).front().sums;
 }
+
+/// Numbers that say how many of them were read.
+class Counted final : public tensors::Source {
+ public:
+  explicit Counted(std::vector<float> values) : values_(std::move(values)) {}
+  void read(std::uint64_t first, std::span<float> out) const override { copy(first, out); }
+  void read(std::uint64_t first, std::span<double> out) const override { copy(first, out); }
+  void read_codes(std::uint64_t, std::span<emu::Code>) const override {}
+  std::uint64_t count() const { return count_; }
+
+ private:
+  template <class T>
+  void copy(std::uint64_t first, std::span<T> out) const {
+    count_ += out.size();
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<T>(values_[static_cast<std::size_t>(first) + i]);
+  }
+  std::vector<float> values_;
+  mutable std::uint64_t count_ = 0;
+};
 
 /// The number of a list (ascending, even codes first) that is nearest to x; of two the one with the even place.
 float nearest_of(const std::vector<float>& numbers, float x) {
@@ -154,7 +176,8 @@ TEST_CASE("nvfp4 in blocks of 16 by 16 follows the published formula", "[studies
   // Transformer Engine's: S = 448 * 6 / amax of the tensor; a block's scale is e4m3(amax * (S * (1 / 6))); elements are
   // multiplied by 1 / (scale * (1 / S)).
   constexpr std::size_t rows = 20, columns = 33, across = 3;
-  const std::vector<float> x = some_numbers(rows * columns), e4m3 = numbers_of_e4m3(), e2m1{0, 0.5F, 1, 1.5F, 2, 3, 4, 6};
+  const std::vector<float> x = some_numbers(static_cast<std::size_t>(rows * columns)), e4m3 = numbers_of_e4m3(),
+                           e2m1{0, 0.5F, 1, 1.5F, 2, 3, 4, 6};
   float amax = 0, of_block[2 * across] = {};
   for (std::size_t i = 0; i < x.size(); ++i) {
     float& block = of_block[i / columns / 16 * across + i % columns / 16];
@@ -180,7 +203,7 @@ TEST_CASE("nvfp4 in blocks of 16 by 16 follows the published formula", "[studies
 
 TEST_CASE("nvfp4 in blocks of 16 by 16 gives a matrix and its transpose the same numbers", "[studies]") {
   constexpr std::size_t rows = 32, columns = 48;
-  const std::vector<float> x = some_numbers(rows * columns);
+  const std::vector<float> x = some_numbers(static_cast<std::size_t>(rows * columns));
   std::vector<float> turned(x.size());
   for (std::size_t i = 0; i < x.size(); ++i) turned[i % columns * rows + i / columns] = x[i];
 
@@ -188,4 +211,32 @@ TEST_CASE("nvfp4 in blocks of 16 by 16 gives a matrix and its transpose the same
              of_columns = values_of(in_nvfp4_tiles(columns, rows, turned), x.size());
 
   for (std::size_t i = 0; i < x.size(); ++i) CHECK(of_rows[i] == of_columns[i % columns * rows + i / columns]);
+}
+
+TEST_CASE("a known magnitude of the whole tensor spares reading what lies outside a part", "[studies]") {
+  constexpr std::uint64_t rows = 64, columns = 100;
+  const std::vector<float> numbers = some_numbers(static_cast<std::size_t>(rows * columns));
+  float amax = 0;
+  for (const float x : numbers) amax = std::max(amax, std::fabs(x));
+  const auto [word, read] =
+      GENERATE(std::pair{"amax", 0U}, std::pair{"pow2", 0U}, std::pair{"nvfp4", 84U}, std::pair{"nvfp4:16x16", 16 * 100U});
+  const auto source = std::make_shared<Counted>(numbers);
+  const tensors::Tensor tensor{"t", {}, {"float32", emu::float32}, {rows, columns}, source};
+  studies::Scaling scaling = studies::parse_scaling(word);
+  const studies::ElementRange part{10 * columns + 17, 80};  // of columns 17 to 96
+  const studies::ScaleMap found(scaling, emu::e2m1, tensor, 1, part);
+  CHECK(source->count() == rows * columns);
+  scaling.shared_amax = amax;
+  const studies::ScaleMap known(scaling, emu::e2m1, tensor, 1, part);
+  CHECK(source->count() == rows * columns + read);
+  CHECK(known.of_tensor(scaling.rule) == found.of_tensor(scaling.rule));
+  for (std::uint64_t i = part.first; i < part.first + part.count; ++i) {
+    const studies::ElementScale a = known.at(i), b = found.at(i);
+    REQUIRE((a.multiply == b.multiply && a.numerator == b.numerator && a.denominator == b.denominator));
+  }
+  CHECK(studies::amax_of(tensor) == static_cast<double>(amax));
+  float of_part = 0;
+  for (std::uint64_t i = part.first; i < part.first + part.count; ++i)
+    of_part = std::max(of_part, std::fabs(numbers[static_cast<std::size_t>(i)]));
+  CHECK(studies::amax_of(tensor, part) == static_cast<double>(of_part));
 }
