@@ -219,7 +219,8 @@ std::size_t FormulaBuilder::root(std::size_t x, std::string_view name) {
 std::size_t FormulaBuilder::cast(const Syntax& s, emu::Format format) {
   expect_operands(s, 1, 1);
   emu::RoundingOptions rounding;
-  for (const auto& [key, value] : s.named) {
+  for (const Syntax& value : s.named) {
+    const std::string& key = value.name;
     if (key == "rounding" && emu::parse_rounding(value.word) && *emu::parse_rounding(value.word) != emu::Rounding::stochastic)
       rounding.rounding = *emu::parse_rounding(value.word);
     else if (key == "policy" && emu::parse_policy(value.word))
@@ -267,9 +268,9 @@ std::size_t FormulaBuilder::extreme(const Syntax& s, bool greatest) {
 }
 
 void FormulaBuilder::expect_named(const Syntax& s, const std::vector<std::string_view>& known) {
-  for (const auto& [key, value] : s.named)
-    if (std::find(known.begin(), known.end(), key) == known.end())
-      throw formula_error(value.column, s.word + " has no argument " + key);
+  for (const Syntax& value : s.named)
+    if (std::find(known.begin(), known.end(), value.name) == known.end())
+      throw formula_error(value.column, s.word + " has no argument " + value.name);
 }
 
 void FormulaBuilder::expect_operands(const Syntax& s, std::size_t least, std::size_t most) {
@@ -281,7 +282,7 @@ void FormulaBuilder::expect_operands(const Syntax& s, std::size_t least, std::si
 }
 
 bool FormulaBuilder::has(const Syntax& s, std::string_view key) {
-  return std::any_of(s.named.begin(), s.named.end(), [&](const auto& named) { return named.first == key; });
+  return std::ranges::find(s.named, key, &Syntax::name) != s.named.end();
 }
 
 bool Node::is_pointwise() const noexcept { return op >= Op::add && op <= Op::choose; }

@@ -57,8 +57,8 @@ std::int64_t FormulaBuilder::whole(const Syntax& s) const {
 
 std::size_t FormulaBuilder::axis_of(const Syntax& s, const Extents& extents) const {
   std::int64_t axis = -1;
-  for (const auto& [key, value] : s.named)
-    if (key == "axis") axis = whole(value);
+  for (const Syntax& value : s.named)
+    if (value.name == "axis") axis = whole(value);
   const auto rank = static_cast<std::int64_t>(extents.size());
   if (axis < -rank || axis >= rank)
     throw formula_error(s.column, fmt::format("axis {} of {}, which has {} dimensions", axis, words_of_shape(extents), rank));
@@ -70,8 +70,8 @@ std::size_t FormulaBuilder::reduction(const Syntax& s, Op op) {
   const std::size_t x = build(s.operands.front());
   const Extents& from = shape(x);
   bool keeps = false;
-  for (const auto& [key, value] : s.named)
-    if (key == "keepdims") keeps = value.word == "True" || value.word == "true" || value.word == "1";
+  for (const Syntax& value : s.named)
+    if (value.name == "keepdims") keeps = value.word == "True" || value.word == "true" || value.word == "1";
   Node node{.op = op, .shape = {}, .operands = {x}};
   if (has(s, "axis")) {
     const std::size_t axis = axis_of(s, from);
@@ -97,9 +97,9 @@ std::size_t FormulaBuilder::running(const Syntax& s) {
   const std::size_t x = build(s.operands.front());
   Node node{.op = Op::running, .shape = shape(x), .operands = {x}, .format = arithmetic_.format};
   split(node, shape(x), axis_of(s, shape(x)));
-  for (const auto& [key, value] : s.named) {
-    if (key == "order") node.order = scan_order(value);
-    if (key != "sums") continue;
+  for (const Syntax& value : s.named) {
+    if (value.name == "order") node.order = scan_order(value);
+    if (value.name != "sums") continue;
     const auto format = emu::parse_format(value.word);
     if (!format) throw formula_error(value.column, "'" + value.word + "' is no format; ulpscope formats lists them");
     if (!has(s, "order")) throw formula_error(value.column, "sums: say in which order they are made, as order=\"in_turn\"");

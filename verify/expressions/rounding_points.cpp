@@ -70,7 +70,7 @@ class PlaceFinder {
     // The value of the formula is rounded to the output's format anyway, and so is what it casts.
     if (is_cast(s) || (is_computed(s) && !is_value)) places_.push_back({line, path_, is_cast(s)});
     const bool is_scan = s.kind == Syntax::Kind::call && s.word == "cumsum";
-    if (is_scan && std::none_of(s.named.begin(), s.named.end(), [](const auto& named) { return named.first == "order"; }))
+    if (is_scan && std::ranges::find(s.named, "order", &Syntax::name) == s.named.end())
       places_.push_back({line, path_, false, {}, true});
     if (s.kind == Syntax::Kind::name) {
       if (const auto used = line_of(s.word, line)) {
@@ -127,7 +127,7 @@ std::vector<ScanWords> scans_of(const std::vector<emu::Format>& formats, emu::Fo
 
 void say_order(Syntax& s, const ScanWords& words) {
   const auto say = [&](const char* key, const std::string& word) {
-    if (!word.empty()) s.named.emplace_back(key, Syntax{.kind = Syntax::Kind::text, .word = word, .column = s.column});
+    if (!word.empty()) s.named.push_back({.kind = Syntax::Kind::text, .word = word, .name = key, .column = s.column});
   };
   say("order", words.order), say("sums", words.sums);
 }

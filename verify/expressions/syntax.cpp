@@ -250,12 +250,15 @@ class Parser {
     const bool outer = std::exchange(allows_precision_, true);
     while (!tokens_.is(")")) {
       Syntax argument = expression();
-      if (argument.kind == Syntax::Kind::name && tokens_.accept("="))
-        name.named.emplace_back(argument.word, expression());
-      else if (!name.named.empty())
+      if (argument.kind == Syntax::Kind::name && tokens_.accept("=")) {
+        Syntax value = expression();
+        value.name = argument.word;
+        name.named.push_back(std::move(value));
+      } else if (!name.named.empty()) {
         throw formula_error(argument.column, "an argument without a name stands behind one with a name");
-      else
+      } else {
         name.operands.push_back(std::move(argument));
+      }
       if (!tokens_.accept(",")) break;
     }
     allows_precision_ = outer;

@@ -34,12 +34,13 @@ struct Syntax {
     index,      ///< the operand at `ranges`
     precision,  ///< the operand, computed in the format `word`
   };
-  Kind kind = Kind::number;                                ///< what it is
-  std::string word = {};                                   ///< see Kind
-  std::vector<Syntax> operands = {};                       ///< of calls, indices and precisions
-  std::vector<std::pair<std::string, Syntax>> named = {};  ///< arguments of calls: `axis`, ...
-  std::vector<SyntaxRange> ranges = {};                    ///< of indices
-  std::size_t column = 0;                                  ///< where it begins, from 1
+  Kind kind = Kind::number;              ///< what it is
+  std::string word = {};                 ///< see Kind
+  std::vector<Syntax> operands = {};     ///< of calls, indices and precisions
+  std::vector<Syntax> named = {};        ///< arguments of calls that have a name
+  std::string name = {};                 ///< of such an argument: `axis`, ...
+  std::vector<SyntaxRange> ranges = {};  ///< of indices
+  std::size_t column = 0;                ///< where it begins, from 1
 };
 
 /// `name = ...;` for each line but the last, whose name is empty: its value is the formula's.

@@ -62,7 +62,7 @@ std::string text_of(const Syntax& s) {
   }
   std::string arguments;
   for (const Syntax& operand : s.operands) arguments += (arguments.empty() ? "" : ", ") + text_of(operand);
-  for (const auto& [key, value] : s.named) arguments += (arguments.empty() ? "" : ", ") + key + "=" + text_of(value);
+  for (const Syntax& value : s.named) arguments += (arguments.empty() ? "" : ", ") + value.name + "=" + text_of(value);
   return s.word + "(" + arguments + ")";
 }
 
