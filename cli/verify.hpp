@@ -28,6 +28,7 @@ struct VerifyCase {
   int threads = 0;
   Arguments arguments = {};               ///< the command line
   std::vector<reports::Table> more = {};  ///< tables that text and JSON show below all else
+  std::string explain = {};               ///< the command that looks for the cause of a failure, where there is one
 };
 
 /// 0, 1 or 3.

@@ -3,10 +3,12 @@
 #include <memory>
 #include <utility>
 
+#include "cli/output.hpp"
 #include "cli/verify.hpp"
 #include "cli/verify_rules.hpp"
 #include "emu/error.hpp"
 #include "verify/audit/rules.hpp"
+#include "verify/explain/explain_request.hpp"
 #include "verify/integer_matmul.hpp"
 #include "verify/matmul_request.hpp"
 
@@ -19,12 +21,30 @@ struct VerifyMatmul {
   std::vector<std::string> rules;
 };
 
+/// The command that replays what the kernel may have computed; none where `explain` does not take what was asked.
+std::string explain_command(const verify::MatmulRequest& request, products::Product product) {
+  if (product.out == verify::int32_values || !request.output.output_dtype.empty()) return {};
+  verify::ExplainRequest explain{.product = request.product, .output = request.output.output};
+  if (!request.engine.empty()) explain.engine = request.engine;
+  product.engine = explain.engine;
+  try {
+    verify::declared_kernel(product);
+  } catch (const Error&) {
+    return {};
+  }
+  Arguments words{"explain", "matmul"};
+  const std::vector<std::string> asked = requests::words_of(explain);
+  words.insert(words.end(), asked.begin(), asked.end());
+  return command_line(words);
+}
+
 int run(const VerifyMatmul& words, const Arguments& arguments) {
   verify::ResolvedMatmul resolved = verify::resolve(words.request);
   const products::Product product = resolved.product;
   VerifyCase checked{std::move(resolved), words.request.output, words.request.product.threads, arguments};
   if (!words.rules.empty() && product.out == verify::int32_values)
     throw Error("--rule: rules are about rounded numbers; with --acc int32 an element is equal or wrong");
+  checked.explain = explain_command(words.request, product);
   if (!words.rules.empty())
     checked.more = {rules_table(words.rules, product, *checked.check.expectation, checked.check.output)};
   return report_verdict(checked, words.output);

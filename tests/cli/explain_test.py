@@ -51,6 +51,16 @@ class Explain(unittest.TestCase):
         self.assertEqual((code, rows[1]["hypothesis"], rows[1]["lift"]), (1, "in=tf32", "1"))
         self.assertIn("behaves as inputs cut to tf32", err)
 
+    def test_an_accumulator_of_any_width(self):
+        inputs = ("normal:0,1:16x256", "normal:0,1:256x12", "--seed", "1,2")
+        for engine in ("block:n=32,f=13,out=rz", "block:n=8,f=10,out=rz", "block:n=64,f=20,out=rz"):
+            self.compute("--in", "bf16", "--engine", engine, inputs=inputs)
+            for claimed in ("fma", "sm_90"):
+                code, rows, err = self.explain("--in", "bf16", "--engine", claimed, inputs=inputs)
+                self.assertEqual((code, rows[1]["hypothesis"], rows[1]["explains"], rows[1]["lift"]), (1, "engine=" + engine, "yes", "1"), err)
+                self.assertEqual(len({row["hypothesis"] for row in rows}), len(rows))
+        self.assertIn("behaves as an accumulator that 64 products at a time are aligned to, with 20 fraction bits, the rest cut off", err)
+
     def test_the_command_of_a_finding_reproduces_the_output(self):
         for computed in (("--engine", "sm_90", "--split-k", "4"), ("--engine", "sm_80"), ("--engine", "sm_90", "--promote", "32"),
                          ("--engine", "sm_80", "--split-k", "2"), ("--engine", "bf16x1:k=32,join=1.0"),

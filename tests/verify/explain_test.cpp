@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "emu/catalogue.hpp"
+#include "emu/rounding.hpp"
 #include "reports/render.hpp"
 #include "tensors/synthetic.hpp"
 #include "verify/explain/explain_plants.hpp"
@@ -262,6 +263,39 @@ TEST_CASE("a buffer that is read as its transpose's is named, in shapes that are
 
   REQUIRE(result.verdict == ExplainVerdict::explained);
   CHECK(result.findings.front().hypothesis.word() == (of_a ? "A=transposed" : "B=transposed"));
+}
+
+TEST_CASE("tiles along K that are read before they are there are named", "[verify]") {
+  // One float32 fma after another, K = 200 (which no tile divides), A, B or both of a tile that was due earlier.
+  constexpr std::size_t m = 12, n = 10, k = 200;
+  const bool of_a = GENERATE(true, false), of_b = GENERATE(true, false), zero = GENERATE(false, true);
+  const std::size_t tile = GENERATE(as<std::size_t>(), 32, 48);
+  if (!of_a && !of_b) return;
+  if (of_a && of_b && zero) return;
+  products::Product claimed = config("fma", emu::bfloat16, emu::float32);
+  claimed.a = operand("normal:0,1:12x200", 1, emu::bfloat16), claimed.b = operand("normal:0,1:200x10", 2, emu::bfloat16);
+  std::vector<double> a = values(claimed.a.input.tensor), b = values(claimed.b.input.tensor);
+  for (auto* operand : {&a, &b})
+    for (double& x : *operand) x = emu::round_to(emu::bfloat16, x).value;
+  std::vector<float> d;
+  for (std::size_t i = 0; i < m; ++i)
+    for (std::size_t j = 0; j < n; ++j) {
+      float sum = 0;
+      for (std::size_t at = 0; at < k; ++at) {
+        const bool early = at < tile;
+        const std::size_t late = early ? at : at - tile;
+        const double x = of_a ? (early && zero ? 0 : a[i * k + late]) : a[i * k + at];
+        const double y = of_b ? (early && zero ? 0 : b[late * n + j]) : b[at * n + j];
+        sum = std::fma(static_cast<float>(x), static_cast<float>(y), sum);
+      }
+      d.push_back(sum);
+    }
+  const verify::ExplainResult result = verify::explain({claimed, tensors::from_values("d", {m, n}, d)});
+  const std::string name = of_a && of_b ? "inputs" : of_a ? "A" : "B";
+  CAPTURE(name, tile, zero);
+  CHECK(result.verdict == ExplainVerdict::explained);
+  CHECK(result.findings.front().hypothesis.word() == name + "=lags:" + std::to_string(tile) + (zero ? ",zero" : ""));
+  CHECK(result.findings.front().matched == m * n);
 }
 
 TEST_CASE("few elements that are one ulp away decide nothing", "[verify]") {

@@ -96,10 +96,11 @@ std::vector<Hypothesis> each_alone(Causes causes) {
 }
 
 std::vector<Hypothesis> single_hypotheses(const Claim& claim) {
-  return each_alone(together({engine_causes(claim, claim.a(), claim.b()), format_causes(claim), input_causes(claim),
-                              part_causes(claim), tile_part_causes(claim), library_causes(claim, true), sum_causes(claim),
-                              result_causes(claim), order_causes(claim), join_causes(claim), split_causes(claim),
-                              block_causes(claim), end_causes(claim), epilogue_causes(claim), layout_causes(claim)}));
+  return each_alone(
+      together({engine_causes(claim, claim.a(), claim.b()), format_causes(claim), input_causes(claim), part_causes(claim),
+                tile_part_causes(claim), library_causes(claim, true), sum_causes(claim), result_causes(claim),
+                order_causes(claim), join_causes(claim), split_causes(claim), block_causes(claim), width_causes(claim),
+                end_causes(claim), epilogue_causes(claim), layout_causes(claim), lag_causes(claim)}));
 }
 
 std::vector<Hypothesis> summation_hypotheses(const Claim& claim) {
@@ -129,6 +130,7 @@ std::vector<Hypothesis> paired_hypotheses(const Claim& claim) {
   add_pairs(pairs, inputs, results);
   add_pairs(pairs, sums, others);
   add_pairs(pairs, others, results);
+  add_pairs(pairs, engine_causes(claim, claim.a(), claim.b()), lag_causes(claim));
   add_pairs(pairs, orders, parts);
   add_pairs(pairs, sum_causes(claim), library_causes(claim, false));
   // As numbers of tf32 come out of cvt.rna.

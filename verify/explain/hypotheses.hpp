@@ -60,6 +60,7 @@ Claim claim_of(const products::Product& config);
 std::vector<Cause> engine_causes(const Claim& claim, emu::Format a, emu::Format b);  ///< engines that take these formats
 std::vector<Cause> split_causes(const Claim& claim);  ///< split products, of operands that have as many bits as float32
 std::vector<Cause> block_causes(const Claim& claim);  ///< the claimed engine with another block length or alignment
+std::vector<Cause> width_causes(const Claim& claim);  ///< aligned sums of any width, whatever the claim is
 std::vector<Cause> sum_causes(const Claim& claim);    ///< accumulators, rounded products, truncated additions
 std::vector<Cause> part_causes(const Claim& claim);   ///< split K, promotion, several accumulators
 std::vector<Cause> join_causes(const Claim& claim);   ///< split K, the parts added in a tree of join_orders()
@@ -71,6 +72,7 @@ std::vector<Cause> order_causes(const Claim& claim);     ///< orders of K
 std::vector<Cause> end_causes(const Claim& claim);       ///< the first or last products left out, or the last taken twice
 std::vector<Cause> format_causes(const Claim& claim);    ///< inputs rounded to another format
 std::vector<Cause> input_causes(const Claim& claim);     ///< how inputs are rounded, and codes read as another format
+std::vector<Cause> lag_causes(const Claim& claim);       ///< tiles along K that are read too early
 std::vector<Cause> layout_causes(const Claim& claim);    ///< transposed and swapped operands
 std::vector<Cause> result_causes(const Claim& claim);    ///< the last rounding, and others before it
 std::vector<Cause> epilogue_causes(const Claim& claim);  ///< C, alpha, beta, scales

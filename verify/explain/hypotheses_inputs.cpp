@@ -119,6 +119,26 @@ std::vector<Cause> input_causes(const Claim& claim) {
   return causes;
 }
 
+std::vector<Cause> lag_causes(const Claim& claim) {
+  std::vector<Cause> causes;
+  // Tiles of 8 to 256, one to four behind.
+  for (const std::size_t by : std::initializer_list<std::size_t>{8, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024})
+    for (const bool zero_first : {false, true})
+      for (const Which operands : sides) {
+        if (by >= claim.shape.k) continue;
+        if (operands.a && operands.b && zero_first) continue;  // the last products left out, which has a name
+        const std::string length = std::to_string(by);
+        causes.push_back({std::string(operands.words) + "=lags:" + length + (zero_first ? ",zero" : ""),
+                          std::string(operands.words) + " of " + length + " earlier along K, the first " + length +
+                              (zero_first ? " zero" : " right"),
+                          {},
+                          changing(operands, [=](OperandPath& path) {
+                            path.lag = {by, zero_first};
+                          })});
+      }
+  return causes;
+}
+
 std::vector<Cause> layout_causes(const Claim& claim) {
   std::vector<Cause> causes;
   const auto& shape = claim.shape;

@@ -133,6 +133,27 @@ std::vector<Cause> block_causes(const Claim& claim) {
   return causes;
 }
 
+std::vector<Cause> width_causes(const Claim& claim) {
+  std::vector<Cause> causes;
+  if (claim.config.acc != emu::float32 || claim.kernel.wide() || !emu::fits_float(claim.a()) || !emu::fits_float(claim.b()))
+    return causes;
+  constexpr int least_bits = 6, most_bits = 27;
+  const std::vector<Cause> known = block_causes(claim);
+  for (int bits = most_bits; bits >= least_bits; --bits)
+    for (const int products : {4, 8, 16, 32, 64}) {
+      const std::string words = "block:n=" + to_string(products) + ",f=" + to_string(bits) + ",out=rz";
+      const emu::Engine engine = emu::parse_engine(words, {claim.a(), claim.b(), claim.config.acc});
+      if (claim.kernel.chain.engine && engine == *claim.kernel.chain.engine) continue;
+      if (std::ranges::find(known, "engine=" + words, &Cause::word) != known.end()) continue;
+      causes.push_back({"engine=" + words,
+                        "an accumulator that " + to_string(products) + " products at a time are aligned to, with " +
+                            to_string(bits) + " fraction bits, the rest cut off",
+                        {{"--engine", words}},
+                        [engine](Kernel& kernel) { kernel.chain = {.engine = engine}; }});
+    }
+  return causes;
+}
+
 std::vector<Cause> sum_causes(const Claim& claim) {
   std::vector<Cause> causes;
   const bool wide = claim.kernel.wide(), narrow_inputs = emu::fits_float(claim.a()) && emu::fits_float(claim.b());

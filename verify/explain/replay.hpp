@@ -26,10 +26,18 @@ enum class Layout : std::uint8_t {
   tiles,    ///< every square tile is transposed in its place
 };
 
+/// An operand that lags along K: tiles are read from a buffer before the copy into it has ended, so that what is there was due
+/// earlier.
+struct Lag {
+  std::size_t by = 0;       ///< elements along K: a tile, or several; 0: none
+  bool zero_first = false;  ///< the first `by` are zeros; else they are there in time
+};
+
 /// What an operand goes through before it is multiplied.
 struct OperandPath {
   Layout layout = Layout::stored;                       ///< how its elements are read
   std::size_t tile = 0;                                 ///< extent, for Layout::tiles; divides both extents
+  Lag lag = {};                                         ///< what is read for something else
   std::vector<products::InputRounding> roundings = {};  ///< one after another; the last one's format is that of the operand
   std::optional<emu::Format> read_as = {};              ///< codes of that format are taken for codes of this one
 

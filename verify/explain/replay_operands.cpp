@@ -3,6 +3,7 @@
 #include "verify/explain/replay_operands.hpp"
 
 #include <cstddef>
+#include <optional>
 #include <span>
 
 #include "emu/bulk.hpp"
@@ -18,6 +19,12 @@ std::size_t index_of(const OperandPath& path, std::size_t i, std::size_t j, std:
   if (path.layout == Layout::stored) return i * columns + j;
   const std::size_t t = path.tile;
   return (i / t * t + j % t) * columns + j / t * t + i % t;
+}
+
+/// The index along K that a kernel reads where it is to read `k`; none for a zero.
+std::optional<std::size_t> read_for(const Lag& lag, std::size_t k) {
+  if (k >= lag.by) return k - lag.by;
+  return lag.zero_first ? std::nullopt : std::optional(k);
 }
 
 void convert(const OperandPath& path, std::vector<double>& values) {
@@ -52,10 +59,12 @@ RegionOperands fetch_operands(const MatmulData& data, const Kernel& kernel, cons
   const OperandPath &left_path = swapped ? kernel.b : kernel.a, &right_path = swapped ? kernel.a : kernel.b;
   RegionOperands operands;
   operands.a = gathered(region.rows.size(), shape.k, [&](std::size_t i, std::size_t k) {
-    return left[index_of(left_path, region.rows[i], k, shape.m, shape.k)];
+    const auto read = read_for(left_path.lag, k);
+    return read ? left[index_of(left_path, region.rows[i], *read, shape.m, shape.k)] : 0.0;
   });
   operands.b = gathered(shape.k, region.columns.size(), [&](std::size_t k, std::size_t j) {
-    return right[index_of(right_path, k, region.columns[j], shape.k, shape.n)];
+    const auto read = read_for(right_path.lag, k);
+    return read ? right[index_of(right_path, *read, region.columns[j], shape.k, shape.n)] : 0.0;
   });
   convert(left_path, operands.a);
   convert(right_path, operands.b);
