@@ -162,8 +162,12 @@ void show(const VerifyCase& checked, const VerdictOutput& output, const Shown& s
     case Rendering::json: print(with_members(shown.json, further)); break;
     case Rendering::csv: print_csv(output, shown, further); break;
   }
-  if (shown.outcome == verify::Outcome::fail && !checked.explain.empty())
-    remark("what else may give these bits: " + emu::visible(checked.explain));
+  if (shown.outcome == verify::Outcome::fail && !checked.explain.empty()) {
+    if (rendering_of(output.common) == Rendering::text)
+      print("\nWhat else may give these bits:\n  " + checked.explain + "\n");
+    else
+      remark("what else may give these bits: " + emu::visible(checked.explain));
+  }
   if (outcome != verify::Outcome::pass && !output.save.empty())
     remark("kept in " + emu::visible(output.save) + "; again: " + save_case(checked, output.save));
 }

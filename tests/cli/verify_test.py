@@ -107,6 +107,18 @@ class Verify(unittest.TestCase):
         self.expect_error(done, 2, "/dev/full: cannot be written")
         self.assertEqual(done.stdout, "")
 
+    def test_a_failure_says_how_to_look_for_its_cause(self):
+        output = self.product("d.npy", "--engine", "block:n=32,f=13,out=rz")
+        for form in ("--text", "--csv"):
+            done = self.verify(output, form)
+            said = (done.stdout if form == "--text" else done.stderr).split("hat else may give these bits:")[1].split("\n")
+            command = next(line for line in said if "explain" in line).split()
+            self.assertEqual((done.returncode, command[:3]), (1, ["ulpscope", "explain", "matmul"]))
+            explained = self.run_program(*command[1:], "--csv")
+            self.assertIn("behaves as an accumulator that 32 products at a time are aligned to", explained.stderr)
+        right = self.verify(self.product("e.npy", "--engine", "fma"), "--text")
+        self.assertNotIn("explain", right.stdout + right.stderr)
+
     def test_a_result_without_extents_has_words(self):
         output = self.product("d.npy", "--engine", "sm_90")
         done = self.run_program("verify", "sum", A, "--axis", "all", "--output", output)
