@@ -135,7 +135,7 @@ class Paddle final : public OverflowRule<Paddle> {
 
  private:
   double init_ = 65536, incr_ = 2, decr_ = 0.5;
-  std::uint64_t good_wanted_ = 2000, bad_wanted_ = 2;
+  std::uint64_t good_wanted_ = 2000, bad_wanted_ = 1;
   float scale_ = 1;
   std::int64_t good_ = 0, bad_ = 0;
 };
@@ -176,7 +176,7 @@ std::vector<RuleMaker> framework_rules() {
                 .grows_to_infinity = false}),
       maker<MxNet>("mxnet", "decides a step late: one overflow costs two skipped steps and two halvings",
                    "python/mxnet/amp/loss_scaler.py; gluon/trainer.py"),
-      maker<Paddle>("paddle", "shrinks after several overflows in a row, not below 1",
+      maker<Paddle>("paddle", "shrinks after so many overflows in a row, not below 1",
                     "paddle.amp.GradScaler; paddle/phi/kernels/impl/amp_kernel_impl.h")};
 }
 

@@ -143,7 +143,6 @@ class Apex final : public OverflowRule<Apex> {
  public:
   void describe(requests::Fields& parameters) override {
     parameters.add("init_scale", init_scale_, "the first scale").checked(above(0));
-    parameters.add("scale_factor", factor_, "multiplies and divides the scale").checked(above(1));
     parameters.add("scale_window", window_, "good steps before the scale grows").whole({.least = 1});
     parameters.add("min_loss_scale", min_, "the scale shrinks no further; none by default");
     parameters.add("max_loss_scale", max_, "the scale grows no further").checked(above(0));
@@ -160,17 +159,18 @@ class Apex final : public OverflowRule<Apex> {
  protected:
   bool update(bool found_inf) override {
     if (found_inf) {
-      scale_ = std::max(scale_ / factor_, min_.value_or(0));
+      scale_ = std::max(scale_ / factor, min_.value_or(0));
       unskipped_ = 0;
     } else if (++unskipped_ == static_cast<std::int64_t>(window_)) {
-      scale_ = std::min(max_, scale_ * factor_);
+      scale_ = std::min(max_, scale_ * factor);
       unskipped_ = 0;
     }
     return false;
   }
 
  private:
-  double init_scale_ = 65536, factor_ = 2, max_ = 0x1p24;
+  static constexpr double factor = 2;  // whatever its constructor is given as scale_factor, it has this one
+  double init_scale_ = 65536, max_ = 0x1p24;
   std::uint64_t window_ = 2000;
   std::optional<double> min_;
   double scale_ = 1;

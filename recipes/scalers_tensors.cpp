@@ -76,8 +76,8 @@ class TeDelayed final : public AmaxRule<TeDelayed> {
     float amax = static_cast<float>(*seen.amax);
     if (std::isnan(amax)) amax = 0;  // fmaxf(0, NaN)
     history_.front() = amax;
-    if (algorithm_ == "max") amax = *std::max_element(history_.begin(), history_.end());
-    if (history_.front() != 0) {
+    if (amax != 0) {  // a tensor that was not used leaves history and scale as they are
+      if (algorithm_ == "max") amax = *std::max_element(history_.begin(), history_.end());
       std::rotate(history_.begin(), history_.begin() + 1, history_.end());
       history_.front() = 0;
     }

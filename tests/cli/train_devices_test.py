@@ -67,6 +67,7 @@ class TrainDevices(unittest.TestCase):
                 (("--recipe", "bf16_amp", "--device", "emulated:sm_80,cuda:99"), 4, "no device 'cuda:99'; there are "),
                 (("--recipe", "bf16_amp", "--device", OWN_UNIT), 2, USELESS),
                 (("--recipe", "bf16_amp", "--check"), 2, "--instruction, --check and --emulate-rest: --device is missing"),
+                (("--recipe", "bf16_amp", "--seed", str(2**63)), 2, "--seed: '9223372036854775808': give a whole number from 0 to 9223372036854775807"),
                 (("--recipe", "bf16_amp", "--engine", "sm_91"), 2, "layer 0: unknown engine 'sm_91'; nearest: ")):
             code, out, err = run("--steps", "2", *words)
             self.assertEqual((code, out, err.count("\n")), (expected, "", 1), err)

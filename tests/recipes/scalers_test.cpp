@@ -127,8 +127,9 @@ TEST_CASE("MXNet decides a step late: one event costs two steps and two halvings
 }
 
 TEST_CASE("Paddle counts bad steps in a row", "[recipes]") {
-  CHECK(scales("paddle:init_loss_scaling=4,incr_every_n_steps=2", "o.oooo..") == Scales{4, 4, 4, 4, 2, 2, 1, 1, 2});
-  CHECK(scales("paddle:init_loss_scaling=1", "oooo") == Scales{1, 1, 1, 1, 1});
+  CHECK(scales("paddle:init_loss_scaling=4,incr_every_n_steps=2,decr_every_n_nan_or_inf=2", "o.oooo..") ==
+        Scales{4, 4, 4, 4, 2, 2, 1, 1, 2});
+  CHECK(scales("paddle:init_loss_scaling=4", "oooo") == Scales{4, 2, 1, 1, 1});  // one is enough, as GradScaler has it
   CHECK(scales("paddle:init_loss_scaling=4,decr_every_n_nan_or_inf=1,decr_ratio=0.25", "o") == Scales{4, 1});
 }
 
@@ -182,6 +183,9 @@ TEST_CASE("delayed scaling knows the past, current scaling the present", "[recip
         Scales{1, 224, 448, 112, 112, 448, 448});
   CHECK(tensor_scales("te_current", amaxes) == Scales{224, 448, 112, 1, 448, 448, 448});
   CHECK(tensor_scales("te_delayed:margin=1", {1, 1}) == Scales{1, 224, 224});
+  // Behind an amax of 0 nothing changes: neither the history, nor a scale that the history alone would move.
+  CHECK(tensor_scales("te_delayed:amax_history_len=2", {4, 1, 0, 0}) == Scales{1, 112, 112, 112, 112});
+  CHECK(tensor_scales("te_delayed:amax_history_len=3", {8, 1, 1, 0, 1}) == Scales{1, 56, 56, 56, 56, 448});
 }
 
 TEST_CASE("an infinite amax freezes a delayed scale until it is forgotten, NaN is not seen", "[recipes]") {
@@ -315,6 +319,7 @@ TEST_CASE("what is no scaler is refused in words", "[recipes]") {
   CHECK_THAT(message("pytorch:growth_interval=0"), ContainsSubstring("growth_interval: '0': give a whole number from 1"));
   CHECK_THAT(message("static:-1"), ContainsSubstring("give more than 0"));
   CHECK_THAT(message("static:nan"), ContainsSubstring("give a finite number"));
+  CHECK_THAT(message("apex:scale_factor=4"), ContainsSubstring("scale_factor"));  // which Apex takes, and never uses
   CHECK_THAT(message("te_delayed:amax_compute_algo=min"), ContainsSubstring("give max or most_recent"));
   CHECK_THAT(message("pytorch:"), ContainsSubstring(""));
   CHECK_THROWS_AS(Scaler("te_current").step({}), Error);

@@ -353,4 +353,30 @@ TEST_CASE("workers together do what one does with their batches, in exact arithm
   }
 }
 
+TEST_CASE("what a worker's backward pass overflows or loses does not depend on how many there are", "[training]") {
+  TemporaryDirectory folder;
+  const Network network{&folder};
+  const auto first_step = [&](const std::string& workers, int log2_scale) {
+    std::string text = network.study("steps = 1\nworkers = " + workers + "\n",
+                                     "[scaler]\nkind = \"static:2^" + std::to_string(log2_scale) + "\"\n");
+    text.insert(text.find("[loss]"), "batch = 3\n");
+    return run_of(text, "fp16_amp");
+  };
+  int least = 0;
+  while (!first_step("1", least).steps[0].skipped) ++least;
+  CHECK(least > 0);
+  CHECK(first_step("4", least).steps[0].skipped);  // one of them has the same batch
+  // At 2^-18 most gradients are subnormal or zero.
+  const auto share = [&](const std::string& workers) {
+    for (const WatchedPlace& watched : first_step(workers, -18).places)
+      if (watched.place == Place{"2", "linear", "grad_output"})
+        return static_cast<double>(watched.counts.to_zero + watched.counts.subnormal) /
+               static_cast<double>(watched.counts.count);
+    return -1.0;
+  };
+  const double one = share("1"), four = share("4");
+  CHECK(one > 0);
+  CHECK(std::fabs(one - four) < 0.25);
+}
+
 }  // namespace ulpscope::training

@@ -10,6 +10,7 @@
 #include "emu/names.hpp"
 #include "emu/stop.hpp"
 #include "small_runs.hpp"
+#include "training/train/recipe_runs.hpp"
 
 namespace ulpscope::training {
 
@@ -33,6 +34,50 @@ TEST_CASE("stagnation is found at the step from which on updates are lost", "[tr
   CHECK(since() == 90);
   for (std::uint64_t i = 90; i < 100; ++i) run.steps[i].lost = 5;
   CHECK(since() == -1);
+}
+
+TEST_CASE("the first overflow is found at whatever step it is", "[training]") {
+  TemporaryDirectory folder;
+  const Network network{&folder};
+  const auto with = [&](int log2_scale) {
+    return run_of(network.study("steps = 100\n", "[scaler]\nkind = \"pytorch:init_scale=2^" + std::to_string(log2_scale) +
+                                                     ",growth_interval=3\"\n"),
+                  "fp16_amp");
+  };
+  const auto first_of = [](const RunResult& of) {
+    return std::ranges::find_if(of.steps, [](const TrainStep& step) { return step.skipped; });
+  };
+  int scale = 20;  // lowered until the first overflow is at a step that is not looked at anyway
+  RunResult run = with(scale);
+  while (scale > 0 && (first_of(run) == run.steps.end() || first_of(run)->step % 10 == 0)) run = with(--scale);
+  const auto first = first_of(run);
+  REQUIRE(first != run.steps.end());
+  REQUIRE(first->step % 10 != 0);
+  std::uint64_t found = 1000;
+  for (const TrainFinding& finding : watched_findings(run))
+    if (finding.finding == "overflow") found = std::min(found, finding.step);
+  CHECK(found == first->step);
+}
+
+TEST_CASE("means over other seeds say so, and a run that diverged tells why", "[training]") {
+  std::vector<RunResult> runs(3);
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    runs[i].recipe = "mine";
+    runs[i].seed = i;
+    runs[i].steps.push_back({.step = 0, .loss = 1, .grad_norm = 1, .skipped = i == 0});
+    runs[i].accuracy = 0.5;
+  }
+  CHECK(train_findings(runs, "").front().sentence == "mine: loss 1 +- 0, accuracy 50 %, 0.333 steps skipped a run.");
+  runs[1].diverged = true, runs[1].accuracy.reset();
+  runs[1].findings.push_back({0, "0", "weight", "non_finite", HUGE_VAL, 0});
+  CHECK(train_findings(runs, "").front().sentence ==
+        "mine: 1 of 3 runs diverged, accuracy 50 % (of 2 runs, not of the others' seeds), 0.333 steps skipped a run; "
+        "non_finite in layer 0, weight (inf at step 0).");
+}
+
+TEST_CASE("two samples without spread have no t", "[training]") {
+  CHECK(std::isnan(welch({1, 1, 1}, {2, 2, 2})));
+  CHECK(std::isfinite(welch({1, 1, 1}, {2, 2, 3})));
 }
 
 TEST_CASE("stagnation is found parameter by parameter", "[training]") {

@@ -43,6 +43,22 @@ TEST_CASE("stored weights stop where a step is less than half an ulp", "[trainin
   CHECK(stop_of(emu::float8_e5m2) == std::pair{0.125F, 11});
 }
 
+TEST_CASE("a step that float32 itself loses is lost", "[training]") {
+  for (const OptimizerKind kind : {OptimizerKind::sgd, OptimizerKind::adam, OptimizerKind::adamw, OptimizerKind::muon})
+    for (const UpdateRounding update : {UpdateRounding::nearest, UpdateRounding::stochastic})
+      for (const emu::Format format : {emu::float32, emu::bfloat16}) {
+        OptimizerState<float> state;
+        Weights w{1, -2, 3, 4};
+        const StateStorage storage{.weights = {format, {}}, .update = update};
+        const UpdateCounts counts =
+            optimizer_step<float>({.kind = kind}, storage, 1e-12, w, {1, 2, 0, -1}, state, 0, 0, {2, 2});
+        CAPTURE(kind, update, format.bits());
+        CHECK(w == Weights{1, -2, 3, 4});
+        CHECK(counts.wanted >= 3);  // Muon's step of a matrix moves all of it
+        CHECK(counts.lost == counts.wanted);
+      }
+}
+
 TEST_CASE("Adam's second moment in bfloat16 stops at a quarter", "[training]") {
   const StateStorage storage{.second = {emu::bfloat16, {}}};
   OptimizerState<float> state;

@@ -236,7 +236,8 @@ TEST_CASE("scales of rules are words of their own", "[training]") {
     return run_of(one_weight(folder, 0.3, 0.7, "", 5), recipe);
   };
   CHECK(same_bits(under("delayed"), under("delayed:amax_history_len=1024")));
-  CHECK_FALSE(same_bits(under("delayed"), under("delayed:margin=6")));
+  CHECK(same_bits(under("delayed"), under("delayed:margin=6")));         // as a power of two does among normal numbers
+  CHECK_FALSE(same_bits(under("delayed"), under("delayed:margin=16")));  // where the input is subnormal
   CHECK_THROWS_WITH(under("te_delayed"),
                     Catch::Matchers::StartsWith("layer 0: recipe mine: linear: scaling 'te_delayed': give a number, "
                                                 "current, delayed with its parameters, or one of none, "));

@@ -202,6 +202,42 @@ TEST_CASE("scaling \"current\" is that by the present amax", "[training]") {
   CHECK_FALSE(same_bits(of("current"), of("none")));
 }
 
+TEST_CASE("scales of a rule are for numbers of narrow range, and others are refused theirs", "[training]") {
+  TemporaryDirectory folder;
+  const Network network{&folder};
+  const auto under = [&](const std::string& scaling) {
+    const std::string recipe = folder.file("mine.toml");
+    std::ofstream(recipe) << "[[rule]]\ninput = \"keep\"\noutput = \"keep\"\n[[rule]]\noperations = [\"mse\"]\n"
+                             "input = \"float32\"\noutput = \"float32\"\n[[rule]]\noperations = [\"linear\"]\n"
+                             "input = \"e4m3\"\nweight = \"e4m3\"\noutput = \"bf16\"\ngrad_output = \"bf16\"\n"
+                             "grad_input = \"bf16\"\ngrad_weight = \"float32\"\naccumulate = \"float32\"\n"
+                          << scaling;
+    return run_of(network.study("steps = 5\n", "[optimizer]\nlr = 0.5\n"), recipe);
+  };
+  for (const std::string rule : {"amax", "pow2", "row", "1x128", "mx:rceil", "current", "delayed"}) {
+    CAPTURE(rule);
+    const RunResult general = under("scaling = \"" + rule + "\"\n"),
+                    each = under("input_scaling = \"" + rule + "\"\nweight_scaling = \"" + rule + "\"\n");
+    CHECK_FALSE(general.diverged);
+    CHECK(same_bits(general, each));
+    CHECK_THROWS_WITH(
+        under("grad_output_scaling = \"" + rule + "\"\n"),
+        Catch::Matchers::ContainsSubstring("grad_output_scaling '" + rule + "' of linear: bfloat16 has the range of float32"));
+  }
+  CHECK_FALSE(under("scaling = \"0.5\"\n").diverged);  // a number is for all
+}
+
+TEST_CASE("PopART's upper bin is that of the gradients' own format", "[training]") {
+  TemporaryDirectory folder;
+  const Network network{&folder};
+  const RunResult result = run_of(network.study("steps = 60\n", "[scaler]\nkind = \"popart\"\n"), "fp16_amp");
+  CHECK_FALSE(result.diverged);
+  double largest = 0;
+  for (const TrainStep& step : result.steps) largest = std::max(largest, step.scale);
+  CHECK(largest > 1);
+  CHECK(result.steps.back().scale < 0x1p40);
+}
+
 TEST_CASE("the classes of every rounding are counted", "[training]") {
   TemporaryDirectory folder;
   // 2^-26 is zero as an operand of fp16, 2^-20 subnormal.

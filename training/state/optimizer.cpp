@@ -79,6 +79,9 @@ class Steps {
   Steps(const OptimizerSettings& settings, double learning_rate, OptimizerState<Real>& state, In in)
       : settings_(settings), rate_(learning_rate), state_(state), in_(in) {}
 
+  /// Of each weight, whether its step is not zero: in the format of the weights it may be lost.
+  std::vector<char> take_moves() { return std::move(moves_); }
+
   /// A state that was restored may be another tensor's.
   void check(const std::vector<Real>& moment, std::size_t elements) const {
     if (moment.size() != elements)
@@ -92,6 +95,7 @@ class Steps {
     if (settings_.momentum != 0 && first) state_.first.assign(weights.size(), 0);
     if (settings_.momentum != 0) check(state_.first, weights.size());
     std::vector<Real> next(weights.size());
+    moves_.resize(weights.size());
     for (std::size_t i = 0; i < weights.size(); ++i) {
       Real d = settings_.weight_decay == 0 ? gradient[i] : in_(gradient[i] + decay * weights[i]);
       if (settings_.momentum != 0) {
@@ -99,6 +103,7 @@ class Steps {
         buffer = first ? d : in_(in_(momentum * buffer) + taken * d);
         d = settings_.nesterov ? in_(d + momentum * buffer) : buffer;
       }
+      moves_[i] = rate * d != 0;
       next[i] = in_(weights[i] - rate * d);
     }
     return next;
@@ -112,6 +117,7 @@ class Steps {
     const auto decay = real(settings_.weight_decay), kept = real(1 - rate_ * settings_.weight_decay);
     const bool decays = settings_.weight_decay != 0;
     std::vector<Real> next(weights.size());
+    moves_.resize(weights.size());
     for (std::size_t i = 0; i < weights.size(); ++i) {
       const Real g = decays && !decoupled ? in_(gradient[i] + decay * weights[i]) : gradient[i];
       Real& m = state_.first[i];
@@ -119,7 +125,9 @@ class Steps {
       m = in_(lerp(m, g, real(1 - settings_.beta1)));
       v = in_(in_(v * real(settings_.beta2)) + real(1 - settings_.beta2) * g * g);
       Real w = decays && decoupled && !behind ? in_(weights[i] * kept) : weights[i];
-      w = in_(w - step(m, v));
+      const Real by = step(m, v);
+      moves_[i] = by != 0 || (decays && decoupled && kept != 1 && weights[i] != 0);
+      w = in_(w - by);
       next[i] = decays && decoupled && behind ? in_(w * kept) : w;
     }
     return next;
@@ -136,7 +144,11 @@ class Steps {
       for (std::size_t i = 0; i < weights.size(); ++i) next[i] = lerp(gradient[i], next[i], momentum);
     next = orthogonalized(std::move(next), extents, format, settings_.ns_steps, threads);
     const auto kept = real(1 - rate_ * settings_.weight_decay), rate = real(rate_ * adjustment(extents));
-    for (std::size_t i = 0; i < weights.size(); ++i) next[i] = weights[i] * kept - rate * next[i];
+    moves_.resize(weights.size());
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      moves_[i] = rate * next[i] != 0 || (kept != 1 && weights[i] != 0);
+      next[i] = weights[i] * kept - rate * next[i];
+    }
     return next;
   }
 
@@ -164,6 +176,7 @@ class Steps {
   double rate_, c1_ = 1, root_c2_ = 1;
   OptimizerState<Real>& state_;
   In in_;
+  std::vector<char> moves_;
 };
 
 /// A weight as a matrix: the first extent counts the rows, the others together the columns, as Jordan's code has filters.
@@ -210,13 +223,19 @@ UpdateCounts optimizer_step(const OptimizerSettings& settings, const StateStorag
   if (settings.kind == OptimizerKind::muon && count_of(shape) != weights.size())
     throw Error("muon: " + std::to_string(weights.size()) + " weights of shape " + words_of(shape));
   ++state.steps;
+  std::vector<char> moves;
   const auto taken = [&](auto in) {
     Steps<Real, decltype(in)> steps(settings, learning_rate, state, in);
-    if (settings.kind == OptimizerKind::sgd) return steps.sgd(weights, gradient);
-    if (settings.kind == OptimizerKind::muon && shape.size() > 1)
-      return steps.muon(weights, gradient, extents_of(shape), storage.orthogonal, threads);
-    steps.correct();
-    return steps.adam(weights, gradient);
+    const auto next_of = [&] {
+      if (settings.kind == OptimizerKind::sgd) return steps.sgd(weights, gradient);
+      if (settings.kind == OptimizerKind::muon && shape.size() > 1)
+        return steps.muon(weights, gradient, extents_of(shape), storage.orthogonal, threads);
+      steps.correct();
+      return steps.adam(weights, gradient);
+    };
+    std::vector<Real> next = next_of();
+    moves = steps.take_moves();
+    return next;
   };
   std::vector<Real> next = storage.step ? taken(RoundedTo<Real>{*storage.step}) : taken(AsComputed<Real>{});
   store_moment(state.first, storage.first, MapSigns::both);
@@ -224,11 +243,11 @@ UpdateCounts optimizer_step(const OptimizerSettings& settings, const StateStorag
 
   const std::vector<Real> before = weights;
   UpdateCounts counts{.elements = weights.size()};
-  for (std::size_t i = 0; i < before.size(); ++i) counts.wanted += next[i] != before[i] ? 1 : 0;
+  for (const char is_moved : moves) counts.wanted += is_moved != 0 ? 1 : 0;
   const auto same_as_before = [&](const std::vector<Real>& now) {  // of weights whose step was not zero
     std::uint64_t same = 0;
-    for (std::size_t i = 0; i < before.size(); ++i) same += now[i] == before[i] ? 1 : 0;
-    return same - std::min(same, counts.elements - counts.wanted);
+    for (std::size_t i = 0; i < before.size(); ++i) same += moves[i] != 0 && now[i] == before[i] ? 1 : 0;
+    return same;
   };
   if (storage.update == UpdateRounding::nearest) {
     store(next, storage.weights, {seed, first});
@@ -243,10 +262,11 @@ UpdateCounts optimizer_step(const OptimizerSettings& settings, const StateStorag
     const std::vector<Real> kept = state.compensation;
     add_by_kahan(weights, next, state.compensation, storage.weights);
     for (std::size_t i = 0; i < before.size(); ++i)
-      counts.lost += next[i] != before[i] && weights[i] == before[i] && state.compensation[i] == (kept.empty() ? 0 : kept[i]);
+      counts.lost += moves[i] != 0 && weights[i] == before[i] && state.compensation[i] == (kept.empty() ? 0 : kept[i]);
     return counts;
   }
-  Storage stored = storage.weights;  // no step is lost that may be taken
+  counts.lost = same_as_before(next);  // no other is lost, for it may be taken
+  Storage stored = storage.weights;
   stored.options.rounding = emu::Rounding::stochastic;
   store(next, stored, {seed, first});
   weights = std::move(next);

@@ -59,6 +59,13 @@ const std::string& first_said(const std::string& special, const std::string& gen
   return !special.empty() ? special : !general.empty() ? general : otherwise;
 }
 
+/// Whether scales follow from numbers, rather than being one.
+bool follows_magnitudes(const std::string& scaling) {
+  if (scaling == "current" || scaling.starts_with("delayed")) return true;
+  const std::vector<std::string> known = studies::scaling_words();
+  return scaling != "none" && std::ranges::find(known, scaling) != known.end();
+}
+
 OperandPrecision operand(DelayedScales& delayed, const std::string& layer, const char* place, emu::Format format,
                          const std::string& scaling, const std::string& rounding) {
   Storage storage{format, {.rounding = requests::parse_rounding(rounding)}};
@@ -80,7 +87,13 @@ ProductPrecision product(Rules& rules, DelayedScales& delayed, std::string_view 
   const std::string none = "none", nearest = "nearest_even", cut = "toward_zero";
   const auto place = [&](const char* name, const std::string& word, const std::string& scaling, const std::string& rounding) {
     const emu::Format format = named(rules, operation, name, word);
-    return operand(delayed, layer, name, format, first_said(scaling, rule.scaling, none),
+    // Numbers that are scaled to the end of float32's range have products beyond it.
+    const bool overflows = format.max_exponent() >= emu::float32.max_exponent();
+    if (overflows && !scaling.empty() && follows_magnitudes(scaling))
+      throw Error("recipe " + rules.name() + ": " + name + "_scaling '" + scaling + "' of " + std::string(operation) + ": " +
+                  emu::format_name(format) + " has the range of float32, and needs no scales");
+    const std::string& general = overflows && follows_magnitudes(rule.scaling) ? none : rule.scaling;
+    return operand(delayed, layer, name, format, first_said(scaling, general, none),
                    first_said(rounding, rule.rounding, format == emu::tf32 ? cut : nearest));
   };
   const auto stored = [&](const char* name, const std::string& format) {

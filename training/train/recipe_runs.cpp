@@ -65,7 +65,8 @@ double welch(const std::vector<double>& a, const std::vector<double>& b) {
     return deviation * deviation / static_cast<double>(values.size());
   };
   if (a.size() < 2 || b.size() < 2) return std::nan("");
-  return (mean_of(a) - mean_of(b)) / std::sqrt(error(a) + error(b));
+  const double spread = std::sqrt(error(a) + error(b));
+  return spread == 0 ? std::nan("") : (mean_of(a) - mean_of(b)) / spread;
 }
 
 }  // namespace ulpscope::training

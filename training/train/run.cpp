@@ -4,10 +4,14 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
+#include <string>
+#include <tuple>
 
 #include "emu/error.hpp"
 #include "training/train/recipe_precision.hpp"
 #include "training/train/run_end.hpp"
+#include "training/train/run_findings.hpp"
 #include "training/train/run_parts.hpp"
 #include "training/train/run_reload.hpp"
 #include "training/train/run_step.hpp"
@@ -28,6 +32,7 @@ class Trainer {
   void run() {
     const std::uint64_t steps = steps_of(run_.study, run_.samples);
     if (options_.resume && std::filesystem::exists(options_.saved)) restore();
+    for (const WatchedPlace& watched : result_.places) note_findings(watched);
     while (run_.next_step < steps && !result_.diverged) one_step(run_.next_step, steps);
     run_.enter("evaluation");
     if (!run_.done) finish(run_);
@@ -49,13 +54,28 @@ class Trainer {
       for (const LayerMove& move : run_.dynamic.look(step, run_.monitor.places()))
         result_.findings.push_back(
             {step, move.layer, move.place, move.wider ? "moved_wider" : "moved_back", move.value, move.threshold});
-    if (is_watched || result_.diverged || is_last)
-      for (const auto& [place, counts] : run_.monitor.places()) result_.places.push_back({step, place, counts});
+    keep_places(step, is_watched || result_.diverged || is_last);
     if (options_.progress) options_.progress(result_.steps.back());
     const bool is_asked_for = options_.record_every > 0 && (step + 1) % options_.record_every == 0;
     if ((is_asked_for || is_last) && !result_.diverged) record(step + 1);  // what is no number is no checkpoint
     run_.next_step = step + 1;
     if (options_.save_now && options_.save_now()) save();
+  }
+
+  /// The roundings of a step: all, or those of a place that are a finding for the first time.
+  void keep_places(std::uint64_t step, bool all) {
+    for (const auto& [place, counts] : run_.monitor.places()) {
+      const WatchedPlace watched{step, place, counts};
+      if (note_findings(watched) || all) result_.places.push_back(watched);
+    }
+  }
+
+  /// @returns whether there is one that was not there before
+  bool note_findings(const WatchedPlace& watched) {
+    bool is_new = false;
+    for (const TrainFinding& found : findings_of(watched))
+      is_new |= found_.emplace(found.layer, found.place, found.finding).second;
+    return is_new;
   }
 
   /// What devices have multiplied.
@@ -99,6 +119,7 @@ class Trainer {
     }
   }
 
+  std::set<std::tuple<std::string, std::string, std::string>> found_;  ///< layer, place and name of findings of roundings
   RunParts<Real>& run_;
   RunResult& result_;
   const RunOptions& options_;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <optional>
 #include <set>
+#include <utility>
 
 namespace ulpscope::training {
 namespace {
@@ -21,17 +22,9 @@ bool is_gradient(const std::string& place) { return place.starts_with("grad"); }
 
 void add_places(const RunResult& run, std::vector<TrainFinding>& findings) {
   std::set<std::pair<std::string, std::string>> seen;
-  const auto add = [&](const WatchedPlace& watched, const char* what, std::uint64_t count, double threshold) {
-    const double share = static_cast<double>(count) / static_cast<double>(watched.counts.count);
-    const std::string place = watched.place.operation + " " + watched.place.place;
-    if (share > threshold && seen.emplace(watched.place.layer + place, what).second)
-      findings.push_back({watched.step, watched.place.layer, place, what, share, threshold});
-  };
-  for (const WatchedPlace& watched : run.places) {
-    if (watched.counts.count == 0) continue;
-    if (is_gradient(watched.place.place)) add(watched, "gradient_underflow", watched.counts.to_zero, notable_underflow);
-    add(watched, "overflow", watched.counts.overflow, notable_overflow);
-  }
+  for (const WatchedPlace& watched : run.places)
+    for (TrainFinding& found : findings_of(watched))
+      if (seen.emplace(found.layer + found.place, found.finding).second) findings.push_back(std::move(found));
 }
 
 /// Of what is counted in these members of a step.
@@ -100,6 +93,20 @@ void add_curves(const RunResult& run, std::vector<TrainFinding>& findings) {
 }
 
 }  // namespace
+
+std::vector<TrainFinding> findings_of(const WatchedPlace& watched) {
+  std::vector<TrainFinding> findings;
+  if (watched.counts.count == 0) return findings;
+  const auto add = [&](const char* what, std::uint64_t count, double threshold) {
+    const double share = static_cast<double>(count) / static_cast<double>(watched.counts.count);
+    if (share > threshold)
+      findings.push_back(
+          {watched.step, watched.place.layer, watched.place.operation + " " + watched.place.place, what, share, threshold});
+  };
+  if (is_gradient(watched.place.place)) add("gradient_underflow", watched.counts.to_zero, notable_underflow);
+  add("overflow", watched.counts.overflow, notable_overflow);
+  return findings;
+}
 
 std::vector<TrainFinding> watched_findings(const RunResult& run) {
   std::vector<TrainFinding> findings = run.findings;

@@ -12,4 +12,7 @@ namespace ulpscope::training {
 /// floor: the first step of each, with the value and the threshold that it passed.
 std::vector<TrainFinding> watched_findings(const RunResult& run);
 
+/// The findings that the roundings of a place alone are, such as `overflow`: each counts at the first step that has it.
+std::vector<TrainFinding> findings_of(const WatchedPlace& watched);
+
 }  // namespace ulpscope::training

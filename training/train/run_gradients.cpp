@@ -37,7 +37,7 @@ Tensors<Real> gradients_of_batch(RunParts<Real>& run, std::uint64_t index, std::
   }
   run.result.activation_bytes = std::max(run.result.activation_bytes, tape.kept_bytes());
   run.result.bytes_per_activation = static_cast<double>(tape.kept_bytes()) / static_cast<double>(tape.kept_numbers());
-  results.loss += static_cast<double>(tape.value(result).values[0]) * share;
+  results.loss += static_cast<double>(tape.value(result).values[0]) * share / static_cast<double>(run.study.run.workers);
   tape.backward(result, static_cast<Real>(scale * share));
   Tensors<Real> all;
   for (std::size_t i = objective.begin; i < objective.end; ++i) {
@@ -55,8 +55,7 @@ Tensors<Real> gradients_of_worker(RunParts<Real>& run, std::uint64_t step, std::
                                   BatchResults& results) {
   const RunSpec& spec = run.study.run;
   const std::uint64_t batches = spec.accumulate, first = (step * spec.workers + worker) * batches;
-  // As torch's DistributedDataParallel has it, gradients are divided by the number of workers before they are added.
-  const double share = 1 / static_cast<double>(batches * spec.workers);
+  const double share = 1 / static_cast<double>(batches);  // of its own loss: a worker knows nothing of the others
   Tensors<Real> all;
   for (std::uint64_t batch = 0; batch < batches; ++batch) {
     Tensors<Real> gradients = gradients_of_batch(run, first + batch, part, scale, share, results);
@@ -85,6 +84,9 @@ Tensors<Real> scaled_gradients(RunParts<Real>& run, std::uint64_t step, std::siz
     all = gradients_of_worker(run, step, worker, part, scale, results);
     std::vector<Real>& bucket = buckets.emplace_back();
     for (const auto& values : all) bucket.insert(bucket.end(), values.begin(), values.end());
+    round_in_place(bucket, run.reduced);
+    // As torch's DistributedDataParallel has it: divided before they are added, in the format in which they travel.
+    for (Real& x : bucket) x /= static_cast<Real>(workers);
     round_in_place(bucket, run.reduced);
   }
   const std::vector<Real> sum = all_reduce(buckets, parse_reduce_order(run.study.run.all_reduce), run.reduced);

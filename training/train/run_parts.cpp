@@ -32,6 +32,17 @@ void check_memory(const std::vector<ParameterShape>& parameters, std::size_t byt
                 std::to_string(tensors::memory_limit()) + " bytes; --max-memory SIZE allows more");
 }
 
+/// Of the formats that gradients of weights have in products and behind them, the one with the least range.
+emu::Format narrowest_gradient(const recipes::Recipe& recipe) {
+  emu::Format narrowest = requests::parse_format(recipe.state.gradients);
+  for (const recipes::RecipeRule& rule : recipe.rules) {
+    if (rule.grad_weight.empty() || rule.grad_weight == "keep") continue;
+    const emu::Format format = requests::parse_format(rule.grad_weight);
+    if (emu::max_finite(format) < emu::max_finite(narrowest)) narrowest = format;
+  }
+  return narrowest;
+}
+
 }  // namespace
 
 template <class Real>
@@ -56,7 +67,7 @@ RunParts<Real>::RunParts(const TrainStudy& of_study, const Samples& of_samples, 
       seed(with_seed),
       trained(samples.count - std::min<std::size_t>(samples.count, static_cast<std::size_t>(study.data.held_back))),
       batches(study.data, trained, seed) {
-  if (!study.scaler.empty()) scaler.emplace(study.scaler, gradients.format);
+  start_scaler();
   if (scaler && scaler->follows_amax())
     throw Error("[scaler] " + study.scaler +
                 ": scales tensors, not losses; a recipe's rule has such scales as scaling = \"delayed\" or \"current\"");
@@ -74,6 +85,11 @@ RunParts<Real>::RunParts(const TrainStudy& of_study, const Samples& of_samples, 
     for (auto* const values : {&kept.statistics.mean, &kept.statistics.variance}) round_in_place(*values, buffers.storage);
   states.resize(weights.size());
   result.updates.resize(weights.size());
+}
+
+template <class Real>
+void RunParts<Real>::start_scaler() {
+  if (!study.scaler.empty()) scaler.emplace(study.scaler, narrowest_gradient(recipe));
 }
 
 template <class Real>

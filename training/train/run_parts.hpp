@@ -52,6 +52,8 @@ struct RunParts {
   Tape<Real> tape_of(const Precision& precision, std::uint64_t key) const;
   /// All weights on a tape; those from `begin` up to `end` - 1 have gradients.
   std::vector<Variable> parameters_on(Tape<Real>& tape, std::size_t begin, std::size_t end) const;
+  /// The scaler of the study, if it has one, as it is at first.
+  void start_scaler();
   /// Says to devices where the run is.
   void enter(const std::string& when) const;
   /// What changes from step to step.

@@ -46,7 +46,7 @@ std::optional<double> lose_scaler(RunParts<Real>& run) {
   if (!run.scaler) return std::nullopt;
   const double before = run.scaler->scale();
   const auto state = run.scaler->state();
-  run.scaler.emplace(run.study.scaler, run.gradients.format);
+  run.start_scaler();
   if (run.scaler->state() == state) return std::nullopt;
   return run.scaler->scale() / before;
 }

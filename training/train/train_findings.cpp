@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A recipe's loss, its accuracy, and the most telling findings of its first run.
+// A recipe's loss, its accuracy, and the most telling findings of one run.
 #include "training/train/train_findings.hpp"
 
 #include <algorithm>
@@ -52,19 +52,27 @@ std::vector<reports::Finding> train_findings(const std::vector<RunResult>& runs,
     else
       text += "loss " + digits(mean_of(losses), 4) + (losses.size() > 1 ? " +- " + digits(deviation_of(losses), 2) : "");
     if (t.runs.front()->optimum && failed == 0) text += " (optimum " + digits(*t.runs.front()->optimum, 4) + ")";
+    const auto of_some = [&](const std::vector<double>& values) {  // those that diverged have none
+      return values.size() == t.runs.size() ? std::string()
+                                            : " (of " + std::to_string(values.size()) +
+                                                  (values.size() == 1 ? " run" : " runs") + ", not of the others' seeds)";
+    };
     if (const std::vector<double> accuracies = t.accuracies(); !accuracies.empty())
-      text += ", accuracy " + digits(100 * mean_of(accuracies), 4) + " %";
+      text += ", accuracy " + digits(100 * mean_of(accuracies), 4) + " %" + of_some(accuracies);
     if (const std::vector<double> distances = t.distances(); !distances.empty())
-      text += ", Frechet distance " + digits(mean_of(distances), 3);
+      text += ", Frechet distance " + digits(mean_of(distances), 3) + of_some(distances);
+    const std::string a_run = t.runs.size() > 1 ? " a run" : "";
     if (const double skipped = mean_of(t.of(skipped_in)); skipped > 0)
-      text += ", " + digits(skipped, 3) + (skipped == 1 ? " step" : " steps") + " skipped";
+      text += ", " + digits(skipped, 3) + (skipped == 1 ? " step" : " steps") + " skipped" + a_run;
     if (const double skipped = mean_of(t.of(others_skipped_in)); skipped > 0)
-      text += ", " + digits(skipped, 3) + (skipped == 1 ? " step" : " steps") + " of the discriminator skipped";
+      text += ", " + digits(skipped, 3) + (skipped == 1 ? " step" : " steps") + " of the discriminator skipped" + a_run;
     ProductCounts products;
     for (const RunResult* const one : t.runs)
       for (const auto& [what, count] : one->products) products[what] += count;
     if (!products.empty()) text += "; " + words_of(products);
-    const std::vector<TrainFinding> of_first = one_of_each(*t.runs.front());
+    // Of the first run, or where some diverged of the first that did.
+    const auto telling = std::ranges::find_if(t.runs, [](const RunResult* run) { return run->diverged; });
+    const std::vector<TrainFinding> of_first = one_of_each(telling == t.runs.end() ? *t.runs.front() : **telling);
     for (std::size_t i = 0; i < std::min<std::size_t>(3, of_first.size()); ++i) text += "; " + mechanism(of_first[i]);
     const bool expected = expect == "diverges";
     findings.push_back({.what = "final_loss",

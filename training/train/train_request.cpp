@@ -3,6 +3,8 @@
 #include "training/train/train_request.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <utility>
 
 #include "emu/error.hpp"
@@ -33,7 +35,10 @@ studies::Work work_of(const TrainStudy& study) {
 void TrainRequest::describe(requests::Fields& fields) {
   fields.add("file", study, "a TOML file: [model], [data], [loss], [optimizer], [scaler], [run]").as_input("STUDY").needed();
   fields.add("recipe", recipe, "in place of the study's").as_commas().as_value("RECIPE,...");
-  fields.add("seed", seed, "in place of the study's").as_commas().as_value("N,...").whole();
+  fields.add("seed", seed, "in place of the study's")
+      .as_commas()
+      .as_value("N,...")
+      .whole({.most = std::numeric_limits<std::int64_t>::max()});
   fields.add("steps", steps, "in place of the study's").whole({1, 1'000'000'000});
   fields.add("engine", engine, "of all products, in place of the recipes'").as_value("E");
   fields.add("product_times", product_times, "device_cost.csv of `devices cost`: what a step's products take on that device")
