@@ -5,7 +5,7 @@ exit code 1 if one failed.
 
 usage: ./bootstrap check [PART...] [--since COMMIT] [--only PATH] [--seconds N] [--minutes N] [--jobs N]
 
-PART       sanitize  the sanitized build and its default tests
+PART       sanitize  the sanitized build and its default tests but those tagged [long]
            tidy      clang-tidy over all sources
            fuzz      every corpus given to every reader, then each target fuzzed for --seconds (60)
            changed   tidy and fuzz of what changed since a commit, for CI: within twice --minutes (3), builds apart
