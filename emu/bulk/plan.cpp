@@ -2,6 +2,8 @@
 // Decides which of the kernels' ways serves a format, and computes their constants.
 #include "emu/bulk/plan.hpp"
 
+#include <limits>
+
 #include "emu/bits.hpp"
 #include "emu/bulk.hpp"
 #include "emu/catalogue.hpp"
@@ -17,7 +19,12 @@ constexpr int least_host_exponent = 1 - Host::bias;
 
 std::uint32_t field(int exponent) { return static_cast<std::uint32_t>(exponent + Host::bias) << Host::fraction_bits; }
 std::uint32_t word(Code code) { return static_cast<std::uint32_t>(code); }
-std::uint32_t float_bits(Format format, Code code) { return bit_cast<std::uint32_t>(static_cast<float>(decode(format, code))); }
+/// Of a number that float32 has, or a NaN. No conversion of the processor's: Clang makes it of the bits of infinities and NaNs
+/// before it knows what they are, and it raises flags in the caller's environment.
+std::uint32_t float_bits(Format format, Code code) {
+  const double value = decode(format, code);
+  return value != value ? bit_cast<std::uint32_t>(std::numeric_limits<float>::quiet_NaN()) : word(encode(float32, value));
+}
 
 /// Sums |x| + 2^k with k = exponent + 23 - fraction_bits must neither overflow nor need half a unit below float's normals.
 bool sums_serve(Format format) {
