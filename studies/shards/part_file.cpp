@@ -327,7 +327,7 @@ void check_tensor_scales(const tensors::Tensor& tensor, const TensorPart& whole,
     known.shared_amax =
         whole.exponents.infinite > 0 ? std::numeric_limits<double>::infinity() : whole.census.at(i).finish().largest.magnitude;
     const double scale = ScaleMap(known, formats[i], std::array{0.0F}, 1).of_tensor(scaling.rule);
-    if (whole.tensor_scales.at(i) != scale)
+    if (i >= whole.tensor_scales.size() || whole.tensor_scales[i] != scale)
       throw Error(emu::visible(name + ": has a scale for " + tensor.label + " that does not follow from its numbers"));
   }
 }

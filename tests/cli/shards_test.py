@@ -204,6 +204,13 @@ class Shards(unittest.TestCase):
                 for index in range(5):
                     self.program("parts", *second, f"{index}/5", "-o", f"B/{index}")
                 self.assertIn("does not follow from its numbers", self.refused("merge", "B", "-o", "R"))
+        for index in range(5):
+            place_of_scales = self.folder / f"parts/B/{index}/part.json"
+            part = json.loads(place_of_scales.read_text())
+            for tensor in part["tensors"]:
+                tensor.get("part", {})["scales"] = []
+            place_of_scales.write_text(sealed_json(part))
+        self.assertIn("does not follow from its numbers", self.refused("merge", "B", "-o", "R"))
         for wrong in ("-1p+0", "nan", "x", 1.5, None):
             part = json.loads(text)
             part["tensors"][0]["part"]["amax"] = wrong
