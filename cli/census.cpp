@@ -12,6 +12,8 @@
 #include "cli/precision_text.hpp"
 #include "cli/rows.hpp"
 #include "emu/error.hpp"
+#include "emu/visible.hpp"
+#include "studies/census/amax_history.hpp"
 #include "studies/census/block_statistics.hpp"
 #include "studies/census/census_request.hpp"
 
@@ -59,10 +61,26 @@ void print_blocks(const Census& census, const std::vector<tensors::Tensor>& tens
       census.common, 2);
 }
 
+void print_history(const Census& census, ProgressLine& progress) {
+  if (!census.directory.empty())
+    throw Error("--history, -o " + census.directory + ": a report is of what formats do; leave out one");
+  if (!census.shard.empty()) throw Error("--history: is of whole checkpoints; leave out --shard");
+  chosen_rows(studies::amax_history_table({}), census.common);
+  std::vector<std::string> remarks;
+  const auto rows = studies::amax_history(census.request, remarks, progress.callback());
+  for (const std::string& line : remarks) remark(emu::visible(line));
+  print(studies::amax_history_table(rows), census.common, 2);
+}
+
 void run(const Census& census, const Arguments& arguments) {
   const studies::Scaling scaling = census.request.scaling();
   const studies::CensusConfig config = census.request.config();
   check_passes(census, scaling);
+  ProgressLine progress;
+  if (census.request.history) {
+    if (census.request.blocks) throw Error("--blocks, --history: give one of them");
+    return print_history(census, progress);
+  }
   const std::optional<PartPlace> part = part_place(census.shard, census.directory, arguments);
   if (part) {
     if (census.request.blocks) throw Error("--shard: a part has no table of blocks; leave out --blocks");
@@ -76,7 +94,6 @@ void run(const Census& census, const Arguments& arguments) {
                 census.common);
   const std::vector<tensors::Tensor> tensors = opened(census.request);
   const std::vector<studies::Group> groups = census.request.groups.of(tensors);
-  ProgressLine progress;
   ReportRequest report = report_of(census.request, studies::total_count(tensors));
   report.directory = census.directory, report.arguments = arguments, report.groups = groups;
   if (part)

@@ -219,10 +219,11 @@ std::vector<std::string> format_words() {
   }
   return out;
 }
-std::string hex_code(Format format, Code code) {
+std::string hex_code(Format format, Code code) { return hex_digits(code, format.bits()); }
+std::string hex_digits(Code code, int bits) {
   constexpr const char* digits = "0123456789abcdef";
   std::string out;
-  for (int i = (format.bits() + 3) / 4 - 1; i >= 0; --i) out += digits[code >> (4 * i) & 0xf];
+  for (int i = (bits + 3) / 4 - 1; i >= 0; --i) out += digits[code >> (4 * i) & 0xf];
   return out;
 }
 

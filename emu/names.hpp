@@ -29,6 +29,8 @@ std::string format_name(Format format);
 
 /// A code in lower-case hex without prefix, ceil(bits / 4) digits.
 std::string hex_code(Format format, Code code);
+/// The same of so many bits.
+std::string hex_digits(Code code, int bits);
 
 std::optional<Rounding> parse_rounding(std::string_view word);  ///< also PTX's rn, rz, rp, rm and rna, rs
 /// `nonsaturating`, `saturating`

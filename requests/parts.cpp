@@ -11,6 +11,7 @@
 #include "emu/error.hpp"
 #include "emu/names.hpp"
 #include "emu/suggestions.hpp"
+#include "tensors/hadamard.hpp"
 
 namespace ulpscope::requests {
 namespace {
@@ -84,11 +85,23 @@ tensors::OpenOptions ReadingRequest::options() const {
   tensors::OpenOptions options;
   if (!dtype.empty()) options.dtype = parse_format(dtype);
   options.seed = seed;
+  options.hadamard = hadamard;
   return options;
 }
 
 void describe_seed(Fields& fields, std::uint64_t& seed, const std::string& help) {
   if (!fields.has("seed")) fields.add("seed", seed, help).whole().shown();
+}
+
+void describe_hadamard(Fields& fields, std::string& word) {
+  fields
+      .add("hadamard", word,
+           "rotate N neighbours of a row at a time by a Hadamard transform first: N, N:KEY with random signs, or 16:te with "
+           "those of Transformer Engine's NVFP4")
+      .as_value("N[:SIGNS]")
+      .checked([](const std::string& given) {
+        if (!given.empty()) tensors::parse_hadamard(given);
+      });
 }
 
 void describe_threads(Fields& fields, int& threads) {

@@ -44,6 +44,7 @@ struct RoundingRequest {
 struct ReadingRequest {
   std::string dtype;       ///< of codes in files that do not name it; empty: none
   std::uint64_t seed = 0;  ///< key of synthetic tensors
+  std::string hadamard;    ///< how tensors are rotated first; empty: not
 
   /// Names the members, for the command line, study files and the schema.
   void describe(Fields& fields);
@@ -53,6 +54,9 @@ struct ReadingRequest {
 
 /// `--seed`, unless the request has one already.
 void describe_seed(Fields& fields, std::uint64_t& seed, const std::string& help);
+
+/// Adds `--hadamard` to a request: a word of tensors::parse_hadamard(), or nothing.
+void describe_hadamard(Fields& fields, std::string& word);
 
 /// Adds `--threads` to a request.
 void describe_threads(Fields& fields, int& threads);

@@ -7,6 +7,7 @@
 
 #include "emu/error.hpp"
 #include "emu/visible.hpp"
+#include "tensors/hadamard.hpp"
 #include "tensors/held.hpp"
 
 namespace ulpscope::tensors {
@@ -17,6 +18,19 @@ bool is_named(const std::string& input, const Tensor& tensor, const std::vector<
   const std::string word = emu::visible(input), name = emu::visible(tensor.name);
   if (!name.empty() && word.ends_with(":" + name)) return true;
   return opened.size() == 1 && (tensor.label == word || tensor.label == word + ":" + name);
+}
+
+/// Rotates what is kept.
+void rotate(Inputs& inputs, const Hadamard& hadamard) {
+  for (Tensor& tensor : inputs.kept) {
+    if (hadamard.fits(tensor))
+      tensor = rotated(tensor, hadamard);
+    else
+      inputs.unrotated.push_back(tensor);
+  }
+  if (inputs.unrotated.size() == inputs.kept.size() && !inputs.kept.empty())
+    throw Error("--hadamard " + hadamard.word + ": no tensor has rows of floating-point numbers that are a multiple of " +
+                std::to_string(hadamard.size()));
 }
 
 }  // namespace
@@ -31,6 +45,10 @@ std::string named_words(const std::vector<Tensor>& tensors, const std::string& w
 
 std::string unknown_words(const std::vector<Tensor>& tensors) {
   return named_words(tensors, "tensor") + ": " + tensors.front().opaque->why;
+}
+
+std::string unrotated_words(const std::vector<Tensor>& tensors) {
+  return "not rotated: " + named_words(tensors, "tensor") + ": integers, or rows that are no multiple of --hadamard";
 }
 
 Inputs sort_inputs(const std::vector<std::string>& inputs, const OpenOptions& options, Integers integers,
@@ -49,6 +67,7 @@ Inputs sort_inputs(const std::vector<std::string>& inputs, const OpenOptions& op
       group.push_back(std::move(tensor));
     }
   }
+  if (!options.hadamard.empty()) rotate(sorted, parse_hadamard(options.hadamard));
   if (!sorted.kept.empty()) return sorted;
   if (sorted.integers.empty()) throw Error(sorted.opaque.front().label + ": " + sorted.opaque.front().opaque->why);
   const std::string where = inputs.size() == 1 ? inputs.front() : std::to_string(inputs.size()) + " inputs";
@@ -63,6 +82,7 @@ std::vector<std::string> left_out(const Inputs& inputs, const std::string& advic
   std::vector<std::string> lines;
   if (!inputs.integers.empty()) lines.push_back("left out: " + named_words(inputs.integers, "integer tensor") + advice);
   if (!inputs.opaque.empty()) lines.push_back("left out: " + unknown_words(inputs.opaque));
+  if (!inputs.unrotated.empty()) lines.push_back(unrotated_words(inputs.unrotated));
   return lines;
 }
 

@@ -18,10 +18,12 @@ struct Inputs {
   std::vector<Tensor> kept;      ///< to work on
   std::vector<Tensor> integers;  ///< left out
   std::vector<Tensor> opaque;    ///< of a dtype that is not known
+  std::vector<Tensor> unrotated = {};  ///< kept as they are, where others are rotated
 };
 
-/// Opens every input. A tensor that is named is kept: `FILE:NAME`, and the one tensor of a file.
-/// @throws ulpscope::Error as open(), and where none is kept; `advice` says what to do if there are integers.
+/// Opens every input. A tensor that is named is kept: `FILE:NAME`, and the one tensor of a file. With `options.hadamard` what
+/// is kept is rotated, where its rows fit.
+/// @throws ulpscope::Error as open(), and where none is kept, or none rotated; `advice` says what to do if there are integers.
 Inputs sort_inputs(const std::vector<std::string>& inputs, const OpenOptions& options, Integers integers,
                    const std::string& advice);
 
@@ -34,5 +36,7 @@ std::vector<std::string> left_out(const Inputs& inputs, const std::string& advic
 std::string named_words(const std::vector<Tensor>& tensors, const std::string& what);
 /// The same of tensors whose dtype is not known, and the dtype of the first.
 std::string unknown_words(const std::vector<Tensor>& tensors);
+/// The same of tensors that a rotation leaves as they are.
+std::string unrotated_words(const std::vector<Tensor>& tensors);
 
 }  // namespace ulpscope::tensors

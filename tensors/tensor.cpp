@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -240,19 +241,21 @@ Tensor open_one(const std::string& input, const OpenOptions& options) {
   return known(std::move(all.front()));
 }
 
-std::string metadata(const std::string& input) {
+std::vector<std::string> all_metadata(const std::string& input) {
   const auto parts = exists(input) ? std::nullopt : split(input);
   const std::string path = parts ? parts->first : input;
   if (held(input) || is_synthetic(path)) return {};
   const auto checkpoint = checkpoint_of(path);
-  std::optional<std::string> of_all;
-  for (const std::string& file : checkpoint ? checkpoint->files : std::vector{path}) {
-    if (extension_of(file) != ".safetensors" || !exists(file)) return {};
-    const std::string of_file = read_mapped(file, read_safetensors_metadata);
-    if (of_all && *of_all != of_file) return {};
-    of_all = of_file;
-  }
-  return of_all.value_or("");
+  std::vector<std::string> all;
+  for (const std::string& file : checkpoint ? checkpoint->files : std::vector{path})
+    all.push_back(extension_of(file) == ".safetensors" && exists(file) ? read_mapped(file, read_safetensors_metadata) : "");
+  return all;
+}
+
+std::string metadata(const std::string& input) {
+  const std::vector<std::string> all = all_metadata(input);
+  const bool are_alike = std::adjacent_find(all.begin(), all.end(), std::not_equal_to<>()) == all.end();
+  return are_alike && !all.empty() ? all.front() : std::string();
 }
 
 std::string written_name(const Tensor& tensor) {
@@ -268,9 +271,11 @@ Tensor from_values(std::string label, std::vector<std::uint64_t> shape, std::vec
   return hold(std::move(label), std::move(shape), std::move(values), emu::float64);
 }
 
+int DType::integer_bits() const { return name == "bool" ? 8 : std::stoi(name.substr(name.find_first_of("0123456789"))); }
+
 double stored_bits(const Tensor& tensor) {
   if (tensor.dtype.format) return tensor.dtype.stored_bits.value_or(tensor.dtype.format->bits());
-  return tensor.dtype.name == "bool" ? 8 : std::stod(tensor.dtype.name.substr(tensor.dtype.name.find_first_of("0123456789")));
+  return tensor.dtype.integer_bits();
 }
 
 std::string shape_text(const std::vector<std::uint64_t>& shape) {

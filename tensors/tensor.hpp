@@ -24,6 +24,8 @@ struct DType {
 
   /// Whether every value is a float32 without loss (float64 and integers of more than 16 bits are not).
   bool fits_float() const;
+  /// Bits of an integer or a truth value. Precondition: no format.
+  int integer_bits() const;
 };
 
 /// Elements as they lie in a file, for as long as a copy of this lives.
@@ -73,6 +75,7 @@ struct Tensor {
 struct OpenOptions {
   std::optional<emu::Format> dtype;  ///< what the codes of an ambiguous file are
   std::uint64_t seed = 0;            ///< key of synthetic tensors
+  std::string hadamard = {};         ///< a word of parse_hadamard(): sort_inputs() rotates what it keeps; empty: nothing
 };
 
 /// Opens an input as typed: a file (`.npy`, `.npz`, `.safetensors`, `.gguf`, `.csv`), `FILE:NAME` for one tensor of it, `FILE:GLOB` for
@@ -91,6 +94,9 @@ Tensor open_one(const std::string& input, const OpenOptions& options = {});
 /// `__metadata__` of the .safetensors file that an input names, as JSON; empty where there is none, or files of a checkpoint
 /// have unlike ones. @throws ulpscope::Error
 std::string metadata(const std::string& input);
+
+/// The same of each file of an input.
+std::vector<std::string> all_metadata(const std::string& input);
 
 /// Bits of an element in its file: of blocks of a .gguf with its share of their scales. Precondition: not opaque.
 double stored_bits(const Tensor& tensor);

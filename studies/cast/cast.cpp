@@ -8,6 +8,7 @@
 #include "emu/catalogue.hpp"
 #include "emu/error.hpp"
 #include "emu/names.hpp"
+#include "emu/visible.hpp"
 #include "studies/cast/cast_folder.hpp"
 #include "studies/cast/cast_tensors.hpp"
 #include "tensors/caster.hpp"
@@ -30,7 +31,8 @@ std::vector<std::string> write_one_file(const CastFileRequest& request, const Ca
 }
 
 std::vector<std::string> write_npy(const CastFileRequest& request, const std::string& output, bool codes) {
-  if (!request.plan.empty() || request.scale != "none" || !request.copy.empty())
+  if (!request.plan.empty() || request.scale != "none" || !request.copy.empty() || !request.naming.fused.empty() ||
+      !request.naming.hadamard.empty())
     throw Error(output + ": an .npy holds one tensor without scales; write a .safetensors, or a folder");
   const emu::Format format = requests::parse_format_or_integer(request.to);
   const emu::RoundingOptions options = request.rounding.options();
@@ -93,6 +95,7 @@ CastPlan CastFileRequest::resolved() const {
   CastPlan read = read_plan(plan);
   const CastPlan standard;
   if (naming.layout != standard.layout) read.layout = naming.layout;
+  if (!naming.hadamard.empty()) read.hadamard = naming.hadamard;
   read.fused.insert(read.fused.end(), naming.fused.begin(), naming.fused.end());
   std::vector<PlanRule> rules;
   for (const std::string& pattern : copy) rules.push_back({.match = pattern, .to = PlanRule::copy});
@@ -107,6 +110,13 @@ std::vector<std::string> write_cast(const CastFileRequest& request, const std::s
   const std::string extension = std::filesystem::path(output).extension().string();
   if (extension == ".npy") return write_npy(request, output, codes);
   const bool is_file = extension == ".safetensors";
+  std::error_code ignored;
+  if (const std::size_t colon = request.input.rfind(':'); !is_file && colon != std::string::npos &&
+                                                          !std::filesystem::exists(request.input, ignored) &&
+                                                          std::filesystem::exists(request.input.substr(0, colon), ignored))
+    throw Error(
+        emu::visible(output + ": a folder is written of a whole checkpoint, and " + request.input +
+                     " names tensors of one; write a .safetensors, or leave the others as they are with --copy or a plan"));
   const std::optional<tensors::Checkpoint> checkpoint = is_file ? std::nullopt : tensors::checkpoint_of(request.input);
   if (!is_file && !checkpoint)
     throw Error(output + ": the name ends in neither .npy nor .safetensors; a folder is written of a checkpoint");

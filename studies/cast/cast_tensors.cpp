@@ -27,28 +27,43 @@ bool is_stored(const StorageLayout& layout, const tensors::Tensor& tensor, const
 CastTensors::CastTensors(const CastFileRequest& request, const CastPlan& plan, const tensors::Inputs& inputs,
                          const Progress& progress)
     : request_(request), plan_(plan), rules_(plan), progress_(progress) {
+  if (!plan.hadamard.empty()) hadamard_ = tensors::parse_hadamard(plan.hadamard);
   std::vector<std::string> names;
   std::set<std::string> rounded;
   std::vector<tensors::Tensor> odd;
-  bool has_set = false;
+  bool has_set = false, shares = false, rotates = false;
   for (const tensors::Tensor& tensor : inputs.kept) {
     const std::string& name = names.emplace_back(tensors::written_name(tensor));
     const std::string set = plan.set_of(name);
     has_set = has_set || !set.empty();
     const PlanRule* const rule = rules_.rule_for(name);
     if (rule == nullptr) continue;
+    shares = shares || (!set.empty() && has_tensor_scale(rule->scaling().rule));
+    rotates = rotates || is_rotated(tensor, *rule);
     total_ += tensor.count();
     rounded.insert(name);
     if (!fills_bytes(rule->format(), tensor.count())) odd.push_back(tensor);
-    if (!set.empty()) sets_[key_of(set, *rule)].members.push_back(tensor);
+    if (!set.empty()) sets_[key_of(set, *rule)].members.push_back(before_rounding(tensor, *rule));
   }
+  const PlanRule* const rounds_none = rules_.idle(names, RuleIndex::Rules::rounding);
   for (const std::vector<tensors::Tensor>* const others : {&inputs.integers, &inputs.opaque})
     for (const tensors::Tensor& tensor : *others) names.push_back(tensors::written_name(tensor));
   if (const PlanRule* const idle = rules_.idle(names))
     throw Error(request.input + ": no tensor matches '" + idle->match + "'; nearest of " + std::to_string(names.size()) + ": " +
                 emu::comma_separated(emu::closest_words(idle->match, names)));
+  if (rounds_none != nullptr)
+    throw Error(request.plan + ": '" + rounds_none->match +
+                "' matches tensors that are copied as they are, integers or of dtypes "
+                "that are not known, alone; say to = \"" +
+                PlanRule::copy + "\"");
   if (!plan.fused.empty() && !has_set)
     throw Error(request.input + ": no tensor's name has a part of --fused " + plan.fused.front());
+  if (request.plan.empty() && !plan.fused.empty() && !shares)
+    throw Error("--fused " + plan.fused.front() +
+                ": none of these tensors has a scale for all of it to share, as amax, pow2 and nvfp4 have");
+  if (hadamard_ && !rotates)
+    throw Error("--hadamard " + plan.hadamard + ": none of these tensors has scales and rows that are a multiple of " +
+                std::to_string(hadamard_->size()));
   refuse_codes(inputs, "cast what they were made of, or --copy them and their scales",
                [&](const tensors::Tensor& codes) { return rounded.contains(tensors::written_name(codes)); });
   if (!odd.empty() && odd.size() == rounded.size())
@@ -81,8 +96,18 @@ tensors::Producer<emu::Code> CastTensors::counted(tensors::Producer<emu::Code> c
   };
 }
 
-void CastTensors::add_rounded(const tensors::Tensor& tensor, const PlanRule& rule, FileContents& contents) {
-  const std::string name = tensors::written_name(tensor);
+bool CastTensors::is_rotated(const tensors::Tensor& tensor, const PlanRule& rule) const {
+  return hadamard_ && rule.scaling().rule != ScaleRule::none && hadamard_->fits(tensor);
+}
+
+tensors::Tensor CastTensors::before_rounding(const tensors::Tensor& tensor, const PlanRule& rule) const {
+  return is_rotated(tensor, rule) ? tensors::rotated(tensor, *hadamard_) : tensor;
+}
+
+void CastTensors::add_rounded(const tensors::Tensor& of_file, const PlanRule& rule, FileContents& contents) {
+  const std::string name = tensors::written_name(of_file);
+  const tensors::Tensor tensor = before_rounding(of_file, rule);
+  if (hadamard_ && !is_rotated(of_file, rule)) unrotated_.push_back(of_file);
   Quantizing how{.format = rule.format(), .scaling = rule.scaling(), .options = {}, .seed = request_.reading.seed};
   if (tensor.count() == 0 && !how.format.is_integer()) how.scaling = {};  // there is nothing to scale
   const bool has_scales = how.scaling.rule != ScaleRule::none;
@@ -92,8 +117,9 @@ void CastTensors::add_rounded(const tensors::Tensor& tensor, const PlanRule& rul
   std::vector<tensors::NamedCodes> entries = entries_of(find_layout(plan_.layout), name, tensor, how, quantized_);
   entries.front().codes = counted(std::move(entries.front().codes));
   std::ranges::move(entries, std::back_inserter(contents.rounded));
-  contents.stored.push_back({name, tensor.dtype.name, tensor.shape, how.format, how.scaling.rule});
-  ++cast_[emu::format_name(how.format) + (has_scales ? " under " + how.scaling.word : "")];
+  contents.stored.push_back({name, of_file.dtype.name, tensor.shape, how.format, how.scaling.rule});
+  ++cast_[emu::format_name(how.format) + (has_scales ? " under " + how.scaling.word : "") +
+          (is_rotated(of_file, rule) ? ", rotated" : "")];
 }
 
 FileContents CastTensors::of(const tensors::Inputs& inputs, const std::string& metadata) {
@@ -120,6 +146,7 @@ FileContents CastTensors::of(const tensors::Inputs& inputs, const std::string& m
   std::vector<std::string> copied;
   for (const tensors::Tensor& tensor : contents.beside.copied) copied.push_back(tensor.name);
   contents.beside.metadata = metadata_of(find_layout(plan_.layout), metadata, contents.stored, copied);
+  if (hadamard_) contents.beside.metadata = with_hadamard(contents.beside.metadata, plan_.hadamard);
   return contents;
 }
 
@@ -129,6 +156,7 @@ std::vector<std::string> CastTensors::remarks() const {
     for (const auto& [what, count] : cast_)
       lines.push_back(std::to_string(count) + (count == 1 ? " tensor as " : " tensors as ") + what);
   const std::string copied = "copied as they are: ";
+  if (!unrotated_.empty()) lines.push_back(tensors::unrotated_words(unrotated_));
   if (!kept_.empty()) lines.push_back(copied + tensors::named_words(kept_, "tensor"));
   if (!odd_.empty())
     lines.push_back(copied + tensors::named_words(odd_, "tensor") + ": their codes end within a byte, which readers refuse");

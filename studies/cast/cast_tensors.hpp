@@ -12,6 +12,7 @@
 #include "studies/cast/cast.hpp"
 #include "studies/cast/stored_tensor.hpp"
 #include "studies/study.hpp"
+#include "tensors/hadamard.hpp"
 #include "tensors/inputs.hpp"
 #include "tensors/write.hpp"
 
@@ -43,6 +44,9 @@ class CastTensors {
     std::optional<double> amax;
   };
 
+  /// Whether a rule rotates a tensor before it is rounded, and the tensor as it is rounded.
+  bool is_rotated(const tensors::Tensor& tensor, const PlanRule& rule) const;
+  tensors::Tensor before_rounding(const tensors::Tensor& tensor, const PlanRule& rule) const;
   void add_rounded(const tensors::Tensor& tensor, const PlanRule& rule, FileContents& contents);
   /// Of the members of the tensor's set that the same rule is for.
   std::optional<double> shared_amax(const std::string& name, const PlanRule& rule);
@@ -53,11 +57,12 @@ class CastTensors {
   const CastFileRequest& request_;
   const CastPlan& plan_;
   RuleIndex rules_;
+  std::optional<tensors::Hadamard> hadamard_;
   Progress progress_;
   std::uint64_t done_ = 0, total_ = 0;
   std::map<std::string, FusedSet> sets_;
   std::shared_ptr<QuantizedOne> quantized_ = std::make_shared<QuantizedOne>();
-  std::vector<tensors::Tensor> integers_, kept_, odd_, unknown_, left_out_;
+  std::vector<tensors::Tensor> integers_, kept_, odd_, unknown_, left_out_, unrotated_;
   std::map<std::string, std::uint64_t> cast_;  ///< tensors by what they became
 };
 

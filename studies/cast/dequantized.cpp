@@ -212,7 +212,7 @@ Tensor whole_of(const Parts& parts, const StorageLayout& layout) {
 
 }  // namespace
 
-Dequantized dequantized(const std::vector<Tensor>& tensors) {
+Dequantized dequantized(const std::vector<Tensor>& tensors, const std::optional<tensors::Hadamard>& hadamard) {
   const Finder finder(tensors);
   std::map<std::string, Tensor> wholes;  // by the name of their codes
   std::set<std::string> used;
@@ -222,7 +222,8 @@ Dequantized dequantized(const std::vector<Tensor>& tensors) {
       if (!parts || used.contains(parts->codes.name) || used.contains(tensor.name)) continue;
       used.insert({parts->codes.name, parts->scales.name});
       if (parts->tensor_scale) used.insert(parts->tensor_scale->name);
-      wholes.emplace(parts->codes.name, whole_of(*parts, layout));
+      const Tensor whole = whole_of(*parts, layout);
+      wholes.emplace(parts->codes.name, hadamard && hadamard->fits(whole) ? tensors::rotated_back(whole, *hadamard) : whole);
     }
   Dequantized result{.tensors = {}, .put_together = wholes.size(), .codes = {}, .values = {}};
   for (const Tensor& tensor : tensors) {

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "tensors/hadamard.hpp"
 #include "tensors/inputs.hpp"
 #include "tensors/tensor.hpp"
 
@@ -13,7 +15,8 @@ namespace ulpscope::studies {
 
 /// The tensors, where codes and scales that one of layouts() names are put together to a tensor of values: float64, under the
 /// name that the layout's names are made of. Each value is the code's times its scale, exactly, times NVFP4's second scale, or
-/// divided by it, rounded once. All others stay as they are, in their order. `put_together` counts them.
+/// divided by it, rounded once; where the file says that they were rotated, rotated back. All others stay as they are, in their
+/// order. `put_together` counts them.
 struct Dequantized {
   std::vector<tensors::Tensor> tensors;  ///< in the order of the codes and of all others
   std::size_t put_together = 0;          ///< tensors that had scales
@@ -25,6 +28,6 @@ struct Dequantized {
 void refuse_codes(const tensors::Inputs& inputs, const std::string& advice,
                   const std::function<bool(const tensors::Tensor&)>& is_rounded);
 /// Scales whose shape is no grid of blocks over the codes are tensors like others.
-Dequantized dequantized(const std::vector<tensors::Tensor>& tensors);
+Dequantized dequantized(const std::vector<tensors::Tensor>& tensors, const std::optional<tensors::Hadamard>& hadamard = {});
 
 }  // namespace ulpscope::studies

@@ -13,6 +13,8 @@
 namespace ulpscope::studies {
 namespace {
 
+constexpr const char* hadamard_key = "ulpscope_hadamard";
+
 bool is_mx(ScaleRule rule) { return clamps(rule) && !is_nvfp4(rule); }
 bool is_fp4(emu::Format format, ScaleRule rule) { return format == emu::e2m1 && (is_nvfp4(rule) || is_mx(rule)); }
 
@@ -130,6 +132,19 @@ std::string metadata_of(const StorageLayout& layout, const std::string& metadata
   }
   all["tensor_names"] = names.dump();
   return all.dump();
+}
+
+std::string with_hadamard(const std::string& metadata, const std::string& word) {
+  Json all = metadata.empty() ? Json::object() : Json::parse(metadata);
+  all[hadamard_key] = word;
+  return all.dump();
+}
+
+std::string hadamard_in(const std::string& metadata) {
+  if (metadata.empty()) return {};
+  const Json all = Json::parse(metadata);
+  const auto found = all.find(hadamard_key);
+  return found == all.end() || !found->is_string() ? std::string() : found->get<std::string>();
 }
 
 const std::vector<StorageLayout>& layouts() {

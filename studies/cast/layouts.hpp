@@ -70,6 +70,13 @@ struct StoredAs {
 std::string metadata_of(const StorageLayout& layout, const std::string& metadata, const std::vector<StoredAs>& stored,
                         const std::vector<std::string>& copied);
 
+/// `__metadata__` with the word of the rotation (tensors::parse_hadamard()) of all that has scales and rows that fit; and that
+/// word, empty where there is none.
+///@{
+std::string with_hadamard(const std::string& metadata, const std::string& word);
+std::string hadamard_in(const std::string& metadata);
+///@}
+
 /// All of them, the default first.
 const std::vector<StorageLayout>& layouts();
 /// @throws ulpscope::Error naming the nearest

@@ -75,6 +75,7 @@ void CastPlan::describe(requests::Fields& fields) {
            "the whole tensor")
       .as_value("PART,PART...")
       .as_repeated();
+  requests::describe_hadamard(fields, hadamard);
 }
 
 void CastPlan::check() const {
@@ -114,9 +115,10 @@ const PlanRule* RuleIndex::rule_for(const std::string& name) const {
   return first == plan_.rules.size() || plan_.rules[first].copies() ? nullptr : &plan_.rules[first];
 }
 
-const PlanRule* RuleIndex::idle(const std::vector<std::string>& names) const {
+const PlanRule* RuleIndex::idle(const std::vector<std::string>& names, Rules rules) const {
   const std::set<std::string> known(names.begin(), names.end());
   for (const PlanRule& rule : plan_.rules) {
+    if (rules == Rules::rounding && rule.copies()) continue;
     const std::optional<std::string> literal = literal_of(rule.match);
     const bool is_used = literal ? known.contains(*literal)
                                  : std::ranges::any_of(names, [&](const std::string& name) { return rule.matches(name); });

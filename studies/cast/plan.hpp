@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -36,6 +37,7 @@ struct PlanRule {
 struct CastPlan {
   std::string layout = "ulpscope";  ///< see layouts()
   std::vector<std::string> fused;   ///< sets of parts of names, with commas between them
+  std::string hadamard = {};        ///< how what has scales is rotated before it is rounded; empty: not
   std::vector<PlanRule> rules;      ///< the first that matches decides; what none matches stays as it is
 
   /// Names the members but the rules.
@@ -54,8 +56,10 @@ class RuleIndex {
   explicit RuleIndex(const CastPlan& plan);
   /// The rule of a name; null where it stays as it is.
   const PlanRule* rule_for(const std::string& name) const;
+  /// Rules to ask for.
+  enum class Rules : std::uint8_t { all, rounding };
   /// The first rule that matches none of these names; null where each matches one.
-  const PlanRule* idle(const std::vector<std::string>& names) const;
+  const PlanRule* idle(const std::vector<std::string>& names, Rules rules = Rules::all) const;
 
  private:
   const CastPlan& plan_;

@@ -4,6 +4,7 @@
 
 #include "emu/names.hpp"
 #include "studies/census/all_tensors.hpp"
+#include "studies/census/amax_history.hpp"
 #include "studies/census/block_statistics.hpp"
 #include "studies/census/census_findings.hpp"
 
@@ -17,6 +18,7 @@ void PrecisionRequest::describe_tail(requests::Fields& fields) {
   rounding.describe(fields);
   requests::describe_seed(fields, reading.seed, "key of stochastic rounding and of synthetic tensors");
   reading.describe(fields);
+  requests::describe_hadamard(fields, reading.hadamard);
   groups.describe(fields);
   fields.add("integers", integers, "integer tensors of files with others, too");
   requests::describe_threads(fields, threads);
@@ -42,6 +44,9 @@ void CensusRequest::describe(requests::Fields& fields) {
       .shown();
   fields.add("blocks", blocks,
              "a row for the blocks of each tensor instead: their scales, what saturates or becomes zero, decibels");
+  fields.add("history", history,
+             "a row for each tensor in each of several checkpoints, the oldest first, instead: its largest magnitude, and how "
+             "many binades above those before");
   describe_tail(fields);
 }
 
@@ -61,6 +66,11 @@ CensusConfig SweepRequest::config() const { return config_with(emu::Policy::nons
 StudyResult run(const CensusRequest& request, const Progress& progress) {
   const Scaling scaling = request.scaling();
   const CensusConfig config = request.config();
+  if (request.history) {
+    StudyResult result;
+    result.tables = {amax_history_table(amax_history(request, result.remarks, progress))};
+    return result;
+  }
   const tensors::Inputs inputs = request.open();
   if (request.blocks)
     return {.tables = {blocks_table(block_statistics_all(inputs.kept, scaling, config, progress), scaling, config.options)},

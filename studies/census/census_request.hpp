@@ -43,6 +43,7 @@ struct PrecisionRequest {
 struct CensusRequest : PrecisionRequest {
   std::string scale = "none";  ///< a word for parse_scaling()
   bool blocks = false;         ///< what the field's help says
+  bool history = false;        ///< what the field's help says
 
   /// Names the members, for the command line, study files and the schema.
   void describe(requests::Fields& fields);

@@ -44,13 +44,15 @@ double copied_bits(const tensors::Tensor& tensor) {
 /// Bits by which an element of a file is wider than a code: integers take whole bytes.
 double padding_bits(emu::Format format) { return format.is_integer() ? tensors::whole_bytes(format) - format.bits() : 0; }
 
-/// Whether a file of this layout can hold such a tensor, and whether it is then what it was: formats without infinities or NaN,
-/// and rules that clamp, make other numbers of these.
-bool keeps(const StorageLayout& layout, const Quantized& row) {
+/// Why a file of this layout cannot hold such a tensor, or not as what it was: formats without infinities or NaN, and rules
+/// that clamp, make other numbers of these. Empty: it can.
+std::string obstacle(const StorageLayout& layout, const Quantized& row) {
   const bool has_dtype = row.format.is_integer() || !tensors::safetensors_word(row.format).empty();
   const bool keeps_nonfinite = row.format.has_infinity() && row.format.has_nan() && !clamps(row.scaling.rule);
-  return has_dtype && fills_bytes(row.format, row.count) && layout.stores(row.format, row.scaling.rule) &&
-         (row.count == row.finite || keeps_nonfinite);
+  if (!has_dtype) return "safetensors has no dtype for them";
+  if (!fills_bytes(row.format, row.count)) return "codes would end within a byte";
+  if (!layout.stores(row.format, row.scaling.rule)) return "layout " + std::string(layout.name) + " does not store them";
+  return row.count == row.finite || keeps_nonfinite ? "" : "they would lose its infinities or NaN";
 }
 
 /// Tensors that are decided together, and their rows put together.
@@ -58,6 +60,8 @@ struct Members {
   Choice choice;
   std::vector<Quantized> rows = {};
   bool is_kept = false;  ///< asked to stay as it is
+  /// Why none of the formats holds one of the tensors; empty: one does.
+  std::string obstacle = {};
 };
 
 /// Puts the row of another tensor, in the same format under the same rule, to that of those before.
@@ -87,6 +91,12 @@ void add(Members& members, const std::vector<Quantized>& rows) {
 
 Requirement requirement_of(const ChooseRequest& request) {
   return {.sqnr_db = request.sqnr, .lost_share = share_of(request.below)};
+}
+
+tensors::Inputs open_inputs(const ChooseRequest& request, const std::string& hadamard) {
+  tensors::OpenOptions options = request.reading.options();
+  options.hadamard = hadamard;
+  return tensors::open_numbers(request.inputs, options, tensors::Integers::leave_out);
 }
 
 std::string megabytes(double bits) { return digits(bits / 8e6, 4) + " MB"; }
@@ -194,7 +204,7 @@ Choices choose(const ChooseRequest& request, const Progress& progress) {
   const Requirement requirement = requirement_of(request);
   request.naming.check();
   const StorageLayout& layout = find_layout(request.naming.layout);
-  const tensors::Inputs inputs = tensors::open_numbers(request.inputs, request.reading.options(), tensors::Integers::leave_out);
+  const tensors::Inputs inputs = open_inputs(request, ""), rounded = open_inputs(request, request.naming.hadamard);
   const std::vector<TensorAsked> asked = asked_of(request, inputs.kept);
   refuse_codes(inputs, "choose for what they were made of, or --copy them", [&](const tensors::Tensor& codes) {
     return std::ranges::any_of(
@@ -206,7 +216,7 @@ Choices choose(const ChooseRequest& request, const Progress& progress) {
   measuring.reading = request.reading;
   measuring.threads = request.threads;
   measuring.quantiles = false;
-  const std::vector<Quantized> rows = quantize(inputs.kept, measuring, progress, amax_of_sets(inputs.kept, asked));
+  const std::vector<Quantized> rows = quantize(rounded.kept, measuring, progress, amax_of_sets(rounded.kept, asked));
   const std::size_t each = rows.size() / inputs.kept.size();
 
   // One rule of a plan is for all tensors of a name, and a set whose scale is shared has one rule.
@@ -246,10 +256,15 @@ Choices choose(const ChooseRequest& request, const Progress& progress) {
     if (std::ranges::none_of(measured, [&](const Quantized& row) { return layout.stores(row.format, row.scaling.rule); }))
       throw Error("--layout " + request.naming.layout + ": stores none of these formats and scales; it stores " +
                   std::string(layout.formats));
+    bool is_held = false;
+    std::string why;
     for (Quantized& row : measured) {
       row.bits_per_element += padding_bits(row.format);
-      if (!keeps(layout, row)) row.sqnr_db = -std::numeric_limits<double>::infinity();
+      const std::string of_row = obstacle(layout, row);
+      is_held = is_held || of_row.empty();
+      if (!of_row.empty()) row.sqnr_db = -std::numeric_limits<double>::infinity(), why = of_row;
     }
+    if (!is_held) members.obstacle = why;
     add(members, measured);
   }
 
@@ -261,11 +276,13 @@ Choices choose(const ChooseRequest& request, const Progress& progress) {
     choice.copies = members.is_kept || !choice.recommendation.reaches || bits >= choice.bits_copied;
     if (members.is_kept)
       choice.recommendation.reason = "--copy";
+    else if (!members.obstacle.empty())
+      choice.recommendation.reason = "none of these formats keeps it: " + members.obstacle;
     else if (choice.recommendation.reaches && choice.copies)
       choice.recommendation.reason = name_of(choice.recommendation.choice) + " keeps what is asked, and has no fewer bits";
     choices.all.push_back(std::move(choice));
   }
-  choices.remarks = tensors::left_out(inputs, "");
+  choices.remarks = tensors::left_out(rounded, "");
   if (const std::string line = left_out(measuring); !line.empty()) choices.remarks.push_back(line);
   choices.remarks.push_back(summary_of(choices.all));
   return choices;
@@ -327,7 +344,7 @@ Work work_of(const ChooseRequest& request) {
   measuring.scale = request.scale;
   measuring.reading = request.reading;
   Work work = work_of(measuring);
-  work.rows = tensors::open_numbers(request.inputs, request.reading.options(), tensors::Integers::leave_out).kept.size();
+  work.rows = open_inputs(request, "").kept.size();
   return work;
 }
 

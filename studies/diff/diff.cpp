@@ -8,12 +8,14 @@
 #include <limits>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "emu/decode.hpp"
 #include "emu/encode.hpp"
 #include "emu/error.hpp"
 #include "emu/names.hpp"
 #include "studies/census/error_sums.hpp"
+#include "studies/info/integer_cells.hpp"
 #include "tensors/tensor.hpp"
 
 namespace ulpscope::studies {
@@ -107,9 +109,22 @@ class Comparison {
 };
 
 /// b - a of integers of 64 bits, rounded once.
-double difference(emu::Code a, emu::Code b, bool is_signed) {
-  const bool is_greater = is_signed ? static_cast<std::int64_t>(b) >= static_cast<std::int64_t>(a) : b >= a;
-  return is_greater ? static_cast<double>(b - a) : -static_cast<double>(a - b);
+double wide_difference(const tensors::DType& dtype, emu::Code a, emu::Code b) {
+  return flip_order(dtype, b) >= flip_order(dtype, a) ? static_cast<double>(b - a) : -static_cast<double>(a - b);
+}
+
+/// The own bits of one element.
+emu::Code bits_at(const tensors::Tensor& tensor, std::uint64_t index) {
+  emu::Code bits = 0;
+  tensor.source->read_codes(index, std::span(&bits, 1));
+  return bits;
+}
+
+/// An element's code, and its value.
+std::pair<std::string, reports::Cell> shown(const tensors::DType& dtype, double value, emu::Code bits) {
+  if (dtype.format) return {emu::hex_code(*dtype.format, emu::encode(*dtype.format, value)), value};
+  const reports::Cell cell = is_wide_integer(dtype) ? wide_integer_cell(dtype, bits) : reports::Cell{value};
+  return {emu::hex_digits(bits, dtype.integer_bits()), cell};
 }
 
 }  // namespace
@@ -162,8 +177,8 @@ DiffResult diff(const tensors::Tensor& reference, const tensors::Tensor& output,
   result.reference = reference.label;
   result.output = output.label;
   result.format = format;
-  result.reference_format = reference.dtype.format.value_or(format);
-  result.output_format = output.dtype.format.value_or(format);
+  result.reference_dtype = reference.dtype;
+  result.output_dtype = output.dtype;
   result.shape = reference.shape;
   Comparison comparison(result, tolerance);
   Sums total;
@@ -171,8 +186,7 @@ DiffResult diff(const tensors::Tensor& reference, const tensors::Tensor& output,
   std::vector<double> a(1 << 16), b(a.size());
   // Integers of 64 bits may differ where the nearest doubles do not.
   const bool are_codes_compared = reference.is_integer() && output.is_integer() && reference.dtype.name == output.dtype.name;
-  const bool is_signed = reference.dtype.name == "int64",
-             is_wide = are_codes_compared && (is_signed || reference.dtype.name == "uint64");
+  const bool is_wide = are_codes_compared && is_wide_integer(reference.dtype);
   std::vector<emu::Code> x(are_codes_compared ? a.size() : 0), y(x.size());
   for (std::uint64_t first = 0; first < count; first += a.size()) {
     const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(a.size(), count - first));
@@ -185,8 +199,12 @@ DiffResult diff(const tensors::Tensor& reference, const tensors::Tensor& output,
     Sums sums;
     for (std::size_t i = 0; i < size; ++i)
       comparison.add(sums, first + i, a[i], b[i], !are_codes_compared || x[i] == y[i],
-                     is_wide ? std::optional(difference(x[i], y[i], is_signed)) : std::nullopt);
+                     is_wide ? std::optional(wide_difference(reference.dtype, x[i], y[i])) : std::nullopt);
     total.merge(sums);
+  }
+  for (DiffElement& element : result.worst) {
+    if (reference.is_integer()) element.reference_bits = bits_at(reference, element.index);
+    if (output.is_integer()) element.value_bits = bits_at(output, element.index);
   }
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   const double n = static_cast<double>(total.finite);
@@ -217,10 +235,11 @@ reports::Table diff_table(const DiffResult& r) {
 
 reports::Table worst_elements(const DiffResult& r) {
   reports::Table table{"worst", {"index", "ref_code", "out_code", "ref", "out", "error_ulp"}, {}};
-  for (const DiffElement& e : r.worst)
-    table.rows.push_back(
-        {place_text(e.index, r.shape), emu::hex_code(r.reference_format, emu::encode(r.reference_format, e.reference)),
-         emu::hex_code(r.output_format, emu::encode(r.output_format, e.value)), e.reference, e.value, e.error_ulp});
+  for (const DiffElement& e : r.worst) {
+    const auto [ref_code, ref] = shown(r.reference_dtype, e.reference, e.reference_bits);
+    const auto [out_code, out] = shown(r.output_dtype, e.value, e.value_bits);
+    table.rows.push_back({place_text(e.index, r.shape), ref_code, out_code, ref, out, e.error_ulp});
+  }
   return table;
 }
 

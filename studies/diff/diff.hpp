@@ -31,13 +31,14 @@ struct DiffElement {
   std::uint64_t index;      ///< in row-major order
   double reference, value;  ///< the two values
   double error_ulp;         ///< in units of the format's spacing at the reference
+  emu::Code reference_bits = 0, value_bits = 0;  ///< of integers, their own
 };
 
 /// How an output differs from a reference.
 struct DiffResult {
   std::string reference, output;                ///< labels
   emu::Format format;                           ///< whose ulps are counted
-  emu::Format reference_format, output_format;  ///< what codes are shown in; `format` for integers
+  tensors::DType reference_dtype, output_dtype;  ///< what codes are shown in
   std::vector<std::uint64_t> shape;             ///< of both
   /// Elements; those with equal values; those with an infinity or a NaN on one side.
   std::uint64_t count = 0, equal = 0, nonfinite_one_side = 0;

@@ -8,7 +8,9 @@
 #include "emu/error.hpp"
 #include "emu/visible.hpp"
 #include "studies/cast/dequantized.hpp"
+#include "studies/cast/layouts.hpp"
 #include "studies/diff/diff_checkpoints.hpp"
+#include "tensors/hadamard.hpp"
 
 namespace ulpscope::studies {
 namespace {
@@ -23,12 +25,21 @@ std::vector<tensors::Tensor> opened(const std::string& input, const tensors::Ope
   }
 }
 
+/// How what has scales in a checkpoint was rotated before it was rounded.
+std::optional<tensors::Hadamard> rotation_of(const std::string& input) {
+  std::string word;
+  for (const std::string& metadata : tensors::all_metadata(input))
+    if (const std::string of_file = hadamard_in(metadata); word.empty()) word = of_file;
+  return word.empty() ? std::nullopt : std::optional(tensors::parse_hadamard(word));
+}
+
 /// The one tensor of an input; where it is codes whose scales lie beside them in its file, their values.
 tensors::Tensor with_scales(const std::string& input, const tensors::OpenOptions& wanted, std::vector<std::string>& remarks) {
   tensors::Tensor tensor = tensors::open_one(input, wanted);
   const std::string ending = ":" + emu::visible(tensor.name);
   if (tensor.name.empty() || !tensor.label.ends_with(ending)) return tensor;
-  const Dequantized all = dequantized(opened(tensor.label.substr(0, tensor.label.size() - ending.size()), wanted));
+  const std::string file = tensor.label.substr(0, tensor.label.size() - ending.size());
+  const Dequantized all = dequantized(opened(file, wanted), rotation_of(file));
   const auto codes = std::ranges::find(all.codes, tensor.label, &tensors::Tensor::label);
   if (codes == all.codes.end()) return tensor;
   remarks.push_back(tensor.label + ": is codes under scales, compared by their values");
@@ -46,7 +57,8 @@ void tell_quantized(const std::string& input, const Dequantized& opened, std::ve
 StudyResult compare_checkpoints(const DiffRequest& request, const std::vector<tensors::Tensor>& reference,
                                 const std::vector<tensors::Tensor>& output, std::optional<emu::Format> format,
                                 const Tolerance& tolerance, const Progress& progress) {
-  const Dequantized before = dequantized(reference), after = dequantized(output);
+  const Dequantized before = dequantized(reference, rotation_of(request.reference)),
+                    after = dequantized(output, rotation_of(request.output));
   const CheckpointDiff result = diff_checkpoints(before.tensors, after.tensors, format, tolerance, progress);
   const bool fails = !result.unmatched.empty() ||
                      std::ranges::any_of(result.differences, [&](const DiffResult& r) { return r.fails(tolerance); });

@@ -49,7 +49,7 @@ MatmulComparison compare(const std::vector<MatmulProduct>& products, std::size_t
   const tensors::Tensor &d = products[engine].d, &reference = products[against].d;
   MatmulComparison comparison{engine, against, diff(reference, d, out, {}), 0, 0, 0};
   DiffResult& result = comparison.diff;
-  result.reference_format = result.output_format = out;
+  result.reference_dtype = result.output_dtype = {emu::format_name(out), out};
   if (!result.worst.empty()) comparison.max_ulp_error = std::fabs(result.worst.front().error_ulp);
   std::uint64_t nonzero = 0;
   for_each_piece(reference, d, [&](double x, double y) {

@@ -109,6 +109,7 @@ void QuantizationRequest::describe(requests::Fields& fields) {
       .shown();
   requests::describe_seed(fields, reading.seed, "key of synthetic tensors");
   reading.describe(fields);
+  requests::describe_hadamard(fields, reading.hadamard);
   requests::describe_threads(fields, threads);
 }
 

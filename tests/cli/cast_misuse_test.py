@@ -41,6 +41,36 @@ class Misuse(Folder):
             self.assertIn("is the input itself", self.refused(*words))
         self.assertEqual((self.path / "m.safetensors").read_bytes(), before)
 
+    def test_what_would_have_no_effect_is_refused(self):
+        self.shards("model", {"w": ([4], [1, 2, 3, 4]), "v": ([4], [1, 2, 3, 4])})
+        self.write("i.safetensors", {"w": self.tensor([4], [1, 2, 3, 4]), "ids": ("I64", [1], struct.pack("<q", 7))})
+        self.assertIn("names tensors of one", self.refused("cast", "model:w", "-o", "out", "--to", "bf16"))
+        self.assertIn("names tensors of one", self.refused("cast", "model:*", "-o", "out", "--to", "bf16"))
+        for scale in ("none", "row", "mx:floor"):
+            self.assertIn("none of these tensors has a scale for all of it to share",
+                          self.refused("cast", "model", "-o", "out", "--to", "e4m3", "--scale", scale, "--fused", "w,v"))
+        (self.path / "plan.toml").write_text("[[tensors]]\nmatch = 'ids'\nto = 'e4m3'\n\n[[tensors]]\nmatch = '*'\nto = 'bf16'\n")
+        self.assertIn("'ids' matches tensors that are copied as they are", self.refused("cast", "i.safetensors", "--plan", "plan.toml", "-o", "o2.safetensors"))
+        self.assertFalse((self.path / "out").exists() or (self.path / "o2.safetensors").exists())
+
+    def test_integers_are_shown_to_their_last_digit(self):
+        for name, codec, values in (("int64", "q", [2**63 - 1, -2**63, 0, 3]), ("uint64", "Q", [2**64 - 1, 2**63, 1, 1]), ("int8", "b", [127, -128, 0, -1])):
+            with self.subTest(name):
+                dtype = {"int64": "I64", "uint64": "U64", "int8": "I8"}[name]
+                less = [x - 1 if x > 0 else x for x in values]
+                for file, numbers in (("a", values), ("b", less)):
+                    self.write(f"{file}.safetensors", {"i": (dtype, [4], struct.pack(f"<4{codec}", *numbers))})
+                row = next(csv.DictReader(run("info", "a.safetensors", "--csv", cwd=self.path)[1].splitlines()))
+                self.assertEqual([row[key] for key in ("min", "max", "min_abs", "zero", "subnormal", "infinite", "nan")],
+                                 [str(x) for x in (min(values), max(values), min(abs(x) for x in values if x), values.count(0), 0, 0, 0)])
+                worst = run("diff", "a.safetensors:i", "b.safetensors:i", "--text", cwd=self.path)
+                if name == "int8":
+                    self.assertIn("ref_code 7f, out_code 7e", worst[1])
+                    continue
+                for x, y in zip(values, less):
+                    if x != y:
+                        self.assertRegex(worst[1], rf"{x % 2**64:016x} +{y % 2**64:016x} +{x} +{y}\b")
+
     def test_shapes_without_elements_cost_nothing(self):
         header = json.dumps({name: {"dtype": "F32", "shape": shape, "data_offsets": [0, 0]} for name, shape in
                              (("a", [2**40, 0]), ("b", [0, 2**40]), ("c", [0]), ("d", [3, 0, 5]))}).encode()

@@ -3,7 +3,7 @@
 #include "training/tape/product.hpp"
 
 #include <algorithm>
-#include <array>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -12,6 +12,7 @@
 #include "emu/error.hpp"
 #include "emu/magnitude.hpp"
 #include "products/engine.hpp"
+#include "tensors/hadamard.hpp"
 
 namespace ulpscope::training {
 namespace {
@@ -124,24 +125,17 @@ studies::ScaleMap map_of(const OperandPrecision& precision, const QuantizedOpera
 }
 
 constexpr std::size_t hadamard_size = 16;
-/// Transformer Engine's signs (get_wgrad_sign_vector in pytorch/tensor/nvfp4_tensor.py).
-constexpr std::array<int, hadamard_size> hadamard_signs{1, 1, 1, -1, 1, -1, -1, -1, -1, -1, -1, 1, -1, 1, -1, -1};
 
-/// Every 16 products of a line times S H / 4, S being the diagonal of signs and H Sylvester's Hadamard matrix: an orthogonal
-/// matrix, which spreads outliers over its block and leaves the sums of products as they were (arXiv 2509.25149, section 4).
-/// Each sum of the fast transform is rounded to nearest even in Real.
+/// Every 16 products of a line rotated with Transformer Engine's signs: which spreads outliers over their block and leaves the
+/// sums of products as they were (arXiv 2509.25149, section 4).
 template <class Real>
 void transform(std::vector<Real>& lines) {
+  static const std::vector<double> signs = tensors::parse_hadamard("16:te").signs;
   for (std::size_t first = 0; first < lines.size(); first += hadamard_size) {
-    Real* const x = lines.data() + first;
-    for (std::size_t i = 0; i < hadamard_size; ++i) x[i] *= static_cast<Real>(hadamard_signs[i]);
-    for (std::size_t apart = 1; apart < hadamard_size; apart *= 2)
-      for (std::size_t i = 0; i < hadamard_size; ++i)
-        if ((i & apart) == 0) {
-          const Real a = x[i], b = x[i + apart];
-          x[i] = a + b, x[i + apart] = a - b;
-        }
-    for (std::size_t i = 0; i < hadamard_size; ++i) x[i] /= 4;
+    const std::span<Real, hadamard_size> x(lines.data() + first, hadamard_size);
+    for (std::size_t i = 0; i < hadamard_size; ++i) x[i] *= static_cast<Real>(signs[i]);
+    tensors::hadamard_transform(std::span<Real>(x));
+    for (Real& number : x) number /= 4;
   }
 }
 
