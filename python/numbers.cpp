@@ -144,7 +144,11 @@ nb::object quantize(const Values& values, const std::string& scale) {
       return made<Word>(casting.count(), [&](std::size_t first, std::span<Word> narrowed) {
         std::vector<emu::Code> codes(narrowed.size());
         quantized->read(first, of_codes.piece(first, narrowed.size()), codes);
-        narrow<Word>(casting.format, codes, narrowed);
+        if (quantized->zero_points().empty())
+          narrow<Word>(casting.format, codes, narrowed);
+        else
+          std::ranges::transform(codes, narrowed.begin(),
+                                 [](emu::Code code) { return static_cast<Word>(static_cast<std::int8_t>(code)); });
       });
     });
   });
@@ -153,6 +157,9 @@ nb::object quantize(const Values& values, const std::string& scale) {
   out["scale_format"] = quantized->scale_format();
   out["tensor_scale"] = quantized->tensor_scale();
   const bool none = quantized->scales().empty();
+  const std::vector<std::int8_t>& zero_points = quantized->zero_points();
+  out["zero_points"] =
+      zero_points.empty() ? nb::none() : nb::cast(new_array(std::vector(zero_points), quantized->scale_shape()));
   out["scales"] = none ? nb::none() : nb::cast(new_array(std::vector(quantized->scales()), quantized->scale_shape()));
   return out;
 }

@@ -120,13 +120,16 @@ def _decode_integers(codes, word):
 
 
 class Quantized:
-    """Codes under scales: `codes`, `scales` (None where there are none), `scale_format`, `tensor_scale`, `format`.
+    """Codes under scales: `codes`, `scales` (None where there are none), `scale_format`, `tensor_scale`, `format`, and of integers
+    under `minmax` their `zero_points` (else None).
 
-    A value is decode(code) times the scale of its block, in nvfp4 divided by `tensor_scale`; dequantize() gives what a census
+    `scales` has a row for each row of blocks and a column for each block of a row, rows being those of all dimensions but the
+    last; one scale has no dimensions. A value is decode(code), less the zero point, times the scale of its block, in nvfp4 divided by `tensor_scale`; dequantize() gives what a census
     measures, where scales of float32 are divided by as they were multiplied by."""
 
     def __init__(self, out):
         self.format, self.codes, self.scales = out["format"], out["codes"], out["scales"]
+        self.zero_points = out["zero_points"]
         self.scale_format, self.tensor_scale, self._values = out["scale_format"], out["tensor_scale"], out["values"]
 
     def __repr__(self):

@@ -32,6 +32,7 @@ struct Grid {
 struct Parts {
   Tensor codes, scales;
   std::optional<Tensor> tensor_scale;
+  std::optional<Tensor> zero_points = {};  ///< in the grid of the scales
   bool is_packed = false;        ///< two codes of 4 bits in each element
   bool scales_are_e8m0 = false;  ///< in elements of U8
   bool divides = false;          ///< the second scale
@@ -53,16 +54,20 @@ class DequantizedSource : public tensors::Source {
     read_values(first, out);
     const double second = tensor_scale();
     const Grid& grid = parts_.grid;
-    std::vector<double> scales;
+    std::vector<double> scales, zeros;
     for (std::size_t done = 0; done < out.size();) {
       const std::uint64_t index = first + done, row = index / grid.columns, column = index % grid.columns;
       const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(grid.columns - column, out.size() - done));
       const std::uint64_t block = column / grid.block_columns, last = (column + size - 1) / grid.block_columns;
       scales.resize(static_cast<std::size_t>(last - block + 1));
-      read_scales(row / grid.block_rows * grid.blocks_per_row + block, scales);
+      const std::uint64_t first_block = row / grid.block_rows * grid.blocks_per_row + block;
+      read_scales(first_block, scales);
+      zeros.assign(scales.size(), 0);
+      if (parts_.zero_points) parts_.zero_points->source->read(first_block, std::span(zeros));
       for (std::size_t i = 0; i < size; ++i) {
         double& x = out[done + i];
-        x *= scales[static_cast<std::size_t>((column + i) / grid.block_columns - block)];
+        const auto of_block = static_cast<std::size_t>((column + i) / grid.block_columns - block);
+        x = (x - zeros[of_block]) * scales[of_block];
         x = parts_.divides ? x / second : x * second;
       }
       done += size;
@@ -165,6 +170,8 @@ class Finder {
       parts.grid = *grid;
       const Tensor* const second = layout.tensor_scale.empty() ? nullptr : find(base + std::string(layout.tensor_scale));
       if (second != nullptr && second->count() == 1) parts.tensor_scale = *second;
+      const Tensor* const zeros = layout.zero_point.empty() ? nullptr : find(base + std::string(layout.zero_point));
+      if (zeros != nullptr && zeros->dtype.name == "int8" && zeros->count() == scales.count()) parts.zero_points = *zeros;
       parts.divides = layout.tensor_scale_is == TensorScale::divisor;
       return parts;
     }
@@ -222,6 +229,7 @@ Dequantized dequantized(const std::vector<Tensor>& tensors, const std::optional<
       if (!parts || used.contains(parts->codes.name) || used.contains(tensor.name)) continue;
       used.insert({parts->codes.name, parts->scales.name});
       if (parts->tensor_scale) used.insert(parts->tensor_scale->name);
+      if (parts->zero_points) used.insert(parts->zero_points->name);
       const Tensor whole = whole_of(*parts, layout);
       wholes.emplace(parts->codes.name, hadamard && hadamard->fits(whole) ? tensors::rotated_back(whole, *hadamard) : whole);
     }

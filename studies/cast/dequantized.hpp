@@ -14,9 +14,9 @@
 namespace ulpscope::studies {
 
 /// The tensors, where codes and scales that one of layouts() names are put together to a tensor of values: float64, under the
-/// name that the layout's names are made of. Each value is the code's times its scale, exactly, times NVFP4's second scale, or
-/// divided by it, rounded once; where the file says that they were rotated, rotated back. All others stay as they are, in their
-/// order. `put_together` counts them.
+/// name that the layout's names are made of. Each value is the code's, less its zero point where there is one, times its scale,
+/// exactly, times NVFP4's second scale, or divided by it, rounded once; where the file says that they were rotated, rotated
+/// back. All others stay as they are, in their order. `put_together` counts them.
 struct Dequantized {
   std::vector<tensors::Tensor> tensors;  ///< in the order of the codes and of all others
   std::size_t put_together = 0;          ///< tensors that had scales

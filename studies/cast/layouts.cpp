@@ -23,7 +23,7 @@ bool every_pair(emu::Format, ScaleRule) { return true; }
 /// 0.20: naive-quantized, float-quantized, mxfp8-quantized, nvfp4-pack-quantized, mxfp4-pack-quantized.
 bool by_compressed_tensors(emu::Format format, ScaleRule rule) {
   const bool is_one_scale = rule == ScaleRule::amax || rule == ScaleRule::pow2 || rule == ScaleRule::row;
-  if (format == emu::integer(8)) return is_one_scale;
+  if (format == emu::integer(8)) return is_one_scale || rule == ScaleRule::minmax || rule == ScaleRule::minmax_row;
   if (format == emu::e4m3) return is_one_scale || rule == ScaleRule::tile_128x128 || is_mx(rule);
   return is_fp4(format, rule);
 }
@@ -157,15 +157,17 @@ const std::vector<StorageLayout>& layouts() {
        .codes_of_4_bits = "",
        .scale = ".scale",
        .tensor_scale = ".global_scale",
+       .zero_point = ".zero_point",
        .stores_codes_alone = true},
       {.name = "compressed-tensors",
        .reader = "vLLM; compressed-tensors 0.20, compressors/",
-       .formats = "e4m3: amax, pow2, row, 128x128, mx; int8: amax, pow2, row; e2m1: mx, nvfp4",
+       .formats = "e4m3: amax, pow2, row, 128x128, mx; int8: amax, pow2, row, minmax, minmax:row; e2m1: mx, nvfp4",
        .stores_scaled = by_compressed_tensors,
        .codes = "",
        .codes_of_4_bits = "_packed",
        .scale = "_scale",
        .tensor_scale = "_global_scale",
+       .zero_point = "_zero_point",
        .tensor_scale_is = TensorScale::divisor,
        .bytes_of_codes = true,
        .bytes_of_scales = true,
@@ -239,7 +241,8 @@ std::string layout_words() {
 }
 
 reports::Table layout_table() {
-  reports::Table table{"layouts", {"layout", "codes", "codes_of_4_bits", "scales", "tensor_scale", "stores", "read_by"}, {}};
+  reports::Table table{
+      "layouts", {"layout", "codes", "codes_of_4_bits", "scales", "tensor_scale", "zero_points", "stores", "read_by"}, {}};
   for (const StorageLayout& layout : layouts()) {
     const auto named = [&](std::string_view ending) {
       return (layout.has_leaves ? "MODULE._LEAF" : "NAME") + std::string(ending);
@@ -253,7 +256,7 @@ reports::Table layout_table() {
          has_tensor_scale
              ? named(layout.tensor_scale) + (layout.tensor_scale_is == TensorScale::divisor ? " (divides)" : " (multiplies)")
              : "",
-         std::string(layout.formats), std::string(layout.reader)});
+         layout.zero_point.empty() ? "" : named(layout.zero_point), std::string(layout.formats), std::string(layout.reader)});
   }
   return table;
 }

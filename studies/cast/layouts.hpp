@@ -32,6 +32,7 @@ struct StorageLayout {
   std::string_view formats;                                      ///< what can be stored, in words
   bool (*stores_scaled)(emu::Format format, ScaleRule rule);     ///< whether a pair with scales can be stored
   std::string_view codes, codes_of_4_bits, scale, tensor_scale;  ///< the endings
+  std::string_view zero_point = {};                              ///< the ending of the zero points of integers
   TensorScale tensor_scale_is = TensorScale::factor;             ///< of NVFP4's second level
   bool bytes_of_codes = false;                                   ///< codes of 4 bits lie two in an element of U8
   bool bytes_of_scales = false;                                  ///< e8m0 scales are U8

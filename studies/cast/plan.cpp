@@ -81,6 +81,8 @@ void CastPlan::describe(requests::Fields& fields) {
 void CastPlan::check() const {
   find_layout(layout);
   for (const std::string& set : fused) check_fused(set);
+  for (const PlanRule& rule : rules)
+    if (!rule.copies()) check_format(rule.scaling(), rule.format());
 }
 
 std::string CastPlan::set_of(const std::string& name) const {

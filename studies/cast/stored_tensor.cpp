@@ -18,12 +18,12 @@ namespace {
 
 using Shape = std::vector<std::uint64_t>;
 
-constexpr const char* bytes_dtype = "U8";
+constexpr const char *bytes_dtype = "U8", *signed_dtype = "I8";
 
 /// Elements of a block of a row, of rules that have such blocks: they store one scale for each.
 std::uint64_t block_length(ScaleRule rule) {
   if (is_nvfp4(rule)) return 16;
-  return rule == ScaleRule::tile_1x128 || rule == ScaleRule::tile_128x128 ? 128 : 32;
+  return rule == ScaleRule::tile_1x128 || rule == ScaleRule::tile_128x128 || rule == ScaleRule::minmax_1x128 ? 128 : 32;
 }
 
 /// Of the scale of a whole tensor.
@@ -37,7 +37,8 @@ Shape shape_of_one(const StorageLayout& layout, const Shape& shape) {
 }
 
 Shape scale_shape(const StorageLayout& layout, const Shape& shape, ScaleRule rule) {
-  if (rule == ScaleRule::number || rule == ScaleRule::amax || rule == ScaleRule::pow2) return shape_of_one(layout, shape);
+  if (rule == ScaleRule::number || rule == ScaleRule::amax || rule == ScaleRule::pow2 || rule == ScaleRule::minmax)
+    return shape_of_one(layout, shape);
   const std::uint64_t columns = shape.empty() ? 1 : shape.back();
   const auto in_blocks = [](std::uint64_t extent, std::uint64_t of) {
     return std::max<std::uint64_t>((extent + of - 1) / of, 1);
@@ -49,7 +50,7 @@ Shape scale_shape(const StorageLayout& layout, const Shape& shape, ScaleRule rul
     return {in_blocks(rows, of), in_blocks(columns, of)};
   }
   Shape grid(shape.begin(), shape.empty() ? shape.end() : shape.end() - 1);
-  grid.push_back(rule == ScaleRule::row ? 1 : in_blocks(columns, block_length(rule)));
+  grid.push_back(rule == ScaleRule::row || rule == ScaleRule::minmax_row ? 1 : in_blocks(columns, block_length(rule)));
   return grid;
 }
 
@@ -62,6 +63,7 @@ struct CodesEntry {
 CodesEntry codes_entry(const StorageLayout& layout, const std::string& name, const Shape& shape, const Quantizing& how) {
   const bool has_4_bits = how.format.bits() == 4;
   CodesEntry entry{layout.stem_of(name) + std::string(has_4_bits ? layout.codes_of_4_bits : layout.codes), {}, shape};
+  if (has_zero_point(how.scaling.rule)) return {layout.stem_of(name) + std::string(layout.codes), signed_dtype, shape};
   if (!has_4_bits || !layout.bytes_of_codes) return entry;
   const std::uint64_t columns = shape.empty() ? 1 : shape.back(),
                       unit = layout.blocks_apart ? block_length(how.scaling.rule) : 2;
@@ -120,7 +122,10 @@ std::vector<tensors::NamedCodes> entries_of(const StorageLayout& layout, const s
     refuse(std::string(": ") + error.what());
   }
   std::vector<tensors::NamedCodes> entries;
-  entries.push_back({codes.name, how.format, codes.shape,
+  const bool zero_points = has_zero_point(rule);
+  // Integers with a zero point are bytes in two's complement already.
+  constexpr emu::Format byte = emu::float8_e8m0fnu;
+  entries.push_back({codes.name, zero_points ? byte : how.format, codes.shape,
                      [tensor, how, quantized](std::uint64_t first, std::span<emu::Code> out) {
                        const auto held = quantized->get(tensor, how);
                        in_parts(out.size(), [&](std::size_t begin, std::size_t size) {
@@ -142,6 +147,14 @@ std::vector<tensors::NamedCodes> entries_of(const StorageLayout& layout, const s
                        }
                      },
                      layout.bytes_of_scales && format == emu::float8_e8m0fnu ? bytes_dtype : ""});
+  if (zero_points)
+    entries.push_back({stem + std::string(layout.zero_point), byte, scale_shape(layout, tensor.shape, rule),
+                       [tensor, how, quantized](std::uint64_t first, std::span<emu::Code> out) {
+                         const std::span<const std::int8_t> all = quantized->get(tensor, how)->zero_points();
+                         for (std::size_t i = 0; i < out.size(); ++i)
+                           out[i] = first + i < all.size() ? static_cast<std::uint8_t>(all[first + i]) : 0;
+                       },
+                       signed_dtype});
   if (!two_levels) return entries;
   entries.push_back({stem + std::string(layout.tensor_scale), emu::float32,
                      layout.one_scale == OneScale::vector ? Shape{1} : Shape{},

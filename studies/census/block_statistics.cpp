@@ -97,7 +97,7 @@ class Walk {
     block.has_nonzero |= x != 0;
     block.has_to_zero |= x != 0 && y == 0;
     block.has_left |= y != 0;
-    block.saturates |= std::fabs(x) * map_.at(index).multiply > max_finite_;
+    block.saturates |= !map_.has_zero_points() && std::fabs(x) * map_.at(index).multiply > max_finite_;
     block.input.add(x);
     block.error.add(y - x);
   }

@@ -39,7 +39,8 @@ void CensusRequest::describe(requests::Fields& fields) {
   formats.describe(fields);
   fields
       .add("scale", scale,
-           "none, a number, amax, pow2, row, 1x128, 128x128, mx:floor|ceil|rceil|even, nvfp4: multiply, round, divide")
+           "none, a number, amax, pow2, row, 1x128, 128x128, mx:floor|ceil|rceil|even, nvfp4, of integers minmax[:row|:1x128]: "
+           "multiply, round, divide")
       .as_value("SCALE")
       .shown();
   fields.add("blocks", blocks,
@@ -51,7 +52,11 @@ void CensusRequest::describe(requests::Fields& fields) {
 }
 
 CensusConfig CensusRequest::config() const {
-  return config_with(clamps(scaling().rule) ? emu::Policy::saturating : emu::Policy::nonsaturating);
+  const Scaling rule = scaling();
+  const bool saturates = clamps(rule.rule) || has_zero_point(rule.rule);
+  const CensusConfig config = config_with(saturates ? emu::Policy::saturating : emu::Policy::nonsaturating);
+  for (const emu::Format format : config.formats) check_format(rule, format);
+  return config;
 }
 
 void SweepRequest::describe(requests::Fields& fields) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "emu/bulk.hpp"
+#include "emu/catalogue.hpp"
 #include "emu/decode.hpp"
 #include "emu/encode.hpp"
 #include "emu/philox.hpp"
@@ -152,6 +153,11 @@ double sum_of(InOrderSums::Lanes lanes) {
   return lanes.front();
 }
 
+/// What elements are rounded to: integers with a zero point lie anywhere among those of one bit more.
+Format grid_of(Format format, const ScaleMap& scales) {
+  return scales.has_zero_points() ? emu::integer(scales.zero_point_bits() + 1) : format;
+}
+
 /// Rounds and counts few elements at a time, so that what is between the steps stays in the first cache.
 class Counter {
  public:
@@ -199,13 +205,30 @@ class Counter {
   template <class Float>
   void unscaled(std::span<const Float> values, std::uint64_t first, std::span<double> out, std::span<emu::Code> codes) {
     round(values, first);
-    if (!codes.empty()) emu::encode(format_, std::span<const double>(block_.value.data(), values.size()), codes);
+    if (!codes.empty()) encode(values.size(), codes);
     for (const ScaleRun& run : runs_)
       for (std::size_t i = run.begin; i < run.end; ++i) out[i] = without(run.scale, block_.value[i]);
   }
 
  private:
   static double without(const ElementScale& scale, double value) { return value * scale.numerator / scale.denominator; }
+
+  /// Codes of the block's values; of integers with a zero point bytes of the sum, in two's complement.
+  void encode(std::size_t count, std::span<emu::Code> codes) const {
+    if (!scales_.has_zero_points()) return emu::encode(format_, std::span<const double>(block_.value.data(), count), codes);
+    const double least = -std::ldexp(1.0, scales_.zero_point_bits() - 1);
+    for (const ScaleRun& run : runs_)
+      for (std::size_t i = run.begin; i < run.end; ++i)
+        codes[i] = static_cast<std::uint8_t>(static_cast<int>(block_.value[i] - run.scale.low + least));
+  }
+
+  /// Takes values to the ends of the integers that codes have.
+  void clamp_to_codes() {
+    const double codes = std::ldexp(1.0, scales_.zero_point_bits()) - 1;
+    for (const ScaleRun& run : runs_)
+      for (std::size_t i = run.begin; i < run.end; ++i)
+        block_.value[i] = std::clamp(block_.value[i], run.scale.low, run.scale.low + codes);
+  }
 
   /// Fills all of the block but the errors, and runs_.
   template <class Float>
@@ -218,6 +241,7 @@ class Counter {
     multiply(values, runs_, question_, block_);
     emu::round_to(format_, std::span<const double>(block_.scaled.data(), values.size()),
                   std::span(block_.value.data(), values.size()), options_, {seed_, first});
+    if (scales_.has_zero_points()) clamp_to_codes();
   }
 
   void count_plain(std::uint64_t first) {
@@ -279,7 +303,7 @@ class Counter {
 template <class Float>
 ErrorSums round_and_count(std::span<const Float> values, std::uint64_t first, Format format, const ScaleMap& scales,
                           const tensors::DType& dtype, const RoundingOptions& options, std::uint64_t seed) {
-  Counter counter(format, scales, dtype, options, seed);
+  Counter counter(grid_of(format, scales), scales, dtype, options, seed);
   for (std::size_t i = 0; i < values.size(); i += Counter::block)
     counter.add(values.subspan(i, std::min(Counter::block, values.size() - i)), first + i);
   return counter.finish();
@@ -289,7 +313,7 @@ template <class Float>
 void round_and_unscale(std::span<const Float> values, std::uint64_t first, Format format, const ScaleMap& scales,
                        const tensors::DType& dtype, const RoundingOptions& options, std::uint64_t seed, std::span<double> out,
                        std::span<emu::Code> codes) {
-  Counter counter(format, scales, dtype, options, seed);
+  Counter counter(grid_of(format, scales), scales, dtype, options, seed);
   for (std::size_t i = 0; i < values.size(); i += Counter::block) {
     const std::size_t size = std::min(Counter::block, values.size() - i);
     counter.unscaled(values.subspan(i, size), first + i, out.subspan(i, size), codes.empty() ? codes : codes.subspan(i, size));

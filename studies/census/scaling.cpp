@@ -23,12 +23,15 @@
 namespace ulpscope::studies {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, ScaleRule>, 12> rule_words{{{"none", ScaleRule::none},
+constexpr std::array<std::pair<std::string_view, ScaleRule>, 15> rule_words{{{"none", ScaleRule::none},
                                                                              {"amax", ScaleRule::amax},
                                                                              {"pow2", ScaleRule::pow2},
                                                                              {"row", ScaleRule::row},
                                                                              {"1x128", ScaleRule::tile_1x128},
                                                                              {"128x128", ScaleRule::tile_128x128},
+                                                                             {"minmax", ScaleRule::minmax},
+                                                                             {"minmax:row", ScaleRule::minmax_row},
+                                                                             {"minmax:1x128", ScaleRule::minmax_1x128},
                                                                              {"mx:floor", ScaleRule::mx_floor},
                                                                              {"mx:ceil", ScaleRule::mx_ceil},
                                                                              {"mx:rceil", ScaleRule::mx_rceil},
@@ -91,6 +94,21 @@ float nvfp4_tensor_scale(emu::Format format, double amax) {
   const auto range = static_cast<float>(emu::max_finite(emu::e4m3) * emu::max_finite(format));
   const float scale = std::min(range / static_cast<float>(amax), float_max);
   return !(amax > 0) || !std::isfinite(amax) || scale == 0 ? 1 : scale;
+}
+
+/// Scale and zero point of numbers of which the greatest is `above` and the least is -`below`, as torch computes them in
+/// float32.
+struct Affine {
+  float scale;
+  int zero_point;
+};
+Affine affine(int bits, double above, double below) {
+  const int last = (1 << bits) - 1, least = -(1 << (bits - 1));
+  const float range = static_cast<float>(above) + static_cast<float>(below);
+  if (!std::isfinite(range)) return {1, 0};  // as where an amax is infinite
+  const float scale = std::max(range / static_cast<float>(last), std::numeric_limits<float>::epsilon());
+  const int steps = static_cast<int>(std::nearbyint(static_cast<float>(below) / scale));
+  return {scale, std::clamp(least + steps, least, least + last)};
 }
 
 /// The greatest magnitude of neighbours.
@@ -163,6 +181,12 @@ Scaling parse_scaling(std::string_view word) {
   throw Error("--scale '" + std::string(word) + "': give a positive number, 2^K or one of " + known);
 }
 
+void check_format(const Scaling& scaling, emu::Format format) {
+  constexpr int most_bits = 8;
+  if (has_zero_point(scaling.rule) && (!format.is_integer() || format.bits() > most_bits))
+    throw Error("scaling '" + scaling.word + "': is for integers, int3 to int8, not for " + emu::format_name(format));
+}
+
 std::vector<std::string> scaling_words() {
   std::vector<std::string> words;
   for (const auto& [name, rule] : rule_words) words.emplace_back(name);
@@ -172,6 +196,8 @@ std::vector<std::string> scaling_words() {
 int scale_bits(ScaleRule rule) noexcept {
   if (rule == ScaleRule::none || rule == ScaleRule::number) return 0;
   if (is_nvfp4(rule)) return emu::e4m3.bits();
+  constexpr int of_zero_point = 8;
+  if (has_zero_point(rule)) return emu::float32.bits() + of_zero_point;
   return clamps(rule) ? emu::e8m0.bits() : emu::float32.bits();
 }
 
@@ -212,8 +238,11 @@ bool ScaleMap::lay_out(const Scaling& scaling, std::uint64_t count, std::uint64_
     case ScaleRule::none: return false;
     case ScaleRule::number: uniform_ = plain(scaling.number); return false;
     case ScaleRule::amax:
+    case ScaleRule::minmax:
     case ScaleRule::pow2: break;
+    case ScaleRule::minmax_row:
     case ScaleRule::row: block_rows_ = 1; break;
+    case ScaleRule::minmax_1x128:
     case ScaleRule::tile_1x128: block_rows_ = 1, block_columns_ = 128; break;
     case ScaleRule::tile_128x128: block_rows_ = 128, block_columns_ = 128; break;
     case ScaleRule::nvfp4: block_rows_ = 1, block_columns_ = 16; break;
@@ -246,10 +275,47 @@ void ScaleMap::scale_by_amax(const Scaling& scaling, emu::Format format, std::sp
     else
       stored_[i] = amax_scale(format, of_block);
   }
+  make_uniform();
+}
+
+void ScaleMap::make_uniform() {
   if (!is_uniform()) return;
   blocks_ = 0;  // for block() to make it
   uniform_ = block(0);
   blocks_ = 1;
+}
+
+template <class Float>
+void ScaleMap::scale_by_ends(emu::Format format, const tensors::Tensor& tensor, const ElementRange& read, int threads) {
+  Ends<Float> ends{std::vector<Float>(blocks()), std::vector<Float>(blocks())};
+  for_each_piece<Float>(tensor, read, threads,
+                        [&](std::uint64_t first, std::span<const Float> values) { take_ends(first, values, ends); });
+  scale_by_ends(format, ends);
+}
+
+template <class Float>
+void ScaleMap::scale_by_ends(emu::Format format, const Ends<Float>& ends) {
+  const int bits = zero_point_bits_ = format.bits();
+  low_.resize(stored_.size());
+  for (std::size_t i = 0; i < stored_.size(); ++i) {
+    const Affine found = affine(bits, static_cast<double>(ends.above[i]), static_cast<double>(ends.below[i]));
+    stored_[i] = found.scale;
+    low_[i] = static_cast<std::int16_t>(-(1 << (bits - 1)) - found.zero_point);
+  }
+  make_uniform();
+}
+
+template <class Float>
+void ScaleMap::take_ends(std::uint64_t first, std::span<const Float> values, Ends<Float>& ends) const {
+  for_each_block(first, values.size(), [&](std::uint64_t at, std::uint64_t count, std::size_t block) {
+    Float above = 0, below = 0;
+    for (const Float x : values.subspan(static_cast<std::size_t>(at - first), static_cast<std::size_t>(count))) {
+      above = x > above ? x : above;  // a NaN is passed over
+      below = -x > below ? -x : below;
+    }
+    raise(ends.above[block], above);
+    raise(ends.below[block], below);
+  });
 }
 
 ElementRange ScaleMap::in_blocks(const ElementRange& part) const noexcept {
@@ -267,12 +333,20 @@ ElementRange ScaleMap::in_blocks(const ElementRange& part) const noexcept {
 
 ScaleMap::ScaleMap(const Scaling& scaling, emu::Format format, const tensors::Tensor& tensor, int threads,
                    std::optional<ElementRange> part) {
+  check_format(scaling, format);
   if (!lay_out(scaling, tensor.count(), tensor.shape.empty() ? 1 : tensor.shape.back())) return;
   const std::uint64_t count = tensor.count();
   const bool is_known = has_tensor_scale(scaling.rule) && scaling.shared_amax;
   ElementRange read = part && (is_known || !has_tensor_scale(scaling.rule)) ? in_blocks(*part) : ElementRange{0, count};
   read.count = is_known && !is_nvfp4(scaling.rule) ? 0 : std::min(read.count, count - read.first);
   in_float_ = tensor.dtype.fits_float();
+  if (has_zero_point(scaling.rule)) {
+    if (in_float_)
+      scale_by_ends<float>(format, tensor, read, threads);
+    else
+      scale_by_ends<double>(format, tensor, read, threads);
+    return;
+  }
   if (in_float_) {
     scale_by_amax(scaling, format, tensor, read, threads, std::span(stored_));
   } else {
@@ -282,8 +356,15 @@ ScaleMap::ScaleMap(const Scaling& scaling, emu::Format format, const tensors::Te
 }
 
 ScaleMap::ScaleMap(const Scaling& scaling, emu::Format format, std::span<const float> values, std::size_t columns) {
+  check_format(scaling, format);
   if (!lay_out(scaling, values.size(), columns)) return;
   in_float_ = true;
+  if (has_zero_point(scaling.rule)) {
+    Ends<float> ends{std::vector<float>(blocks()), std::vector<float>(blocks())};
+    take_ends(0, values, ends);
+    scale_by_ends(format, ends);
+    return;
+  }
   take_amax(0, values, std::span(stored_));
   scale_by_amax(scaling, format, std::span<const float>(stored_));
 }

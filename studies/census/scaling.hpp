@@ -18,11 +18,12 @@
 namespace ulpscope::studies {
 
 /// x becomes round(x * multiply) * numerator / denominator; finite x under a numerator of 0, the stored scale of a block too
-/// small for its format, become 0.
+/// small for its format, become 0. Integers with a zero point lie from `low` to `low` + 2^N - 1 before that.
 struct ElementScale {
   double multiply = 1;     ///< before rounding
   double numerator = 1;    ///< after rounding
   double denominator = 1;  ///< after rounding
+  double low = 0;          ///< the least integer less the zero point: -2^(N - 1) - zero point
 };
 
 /// How scales follow from the elements.
@@ -34,6 +35,14 @@ enum class ScaleRule : std::uint8_t {
   row,     ///< amax for each row (the last dimension)
   tile_1x128,
   tile_128x128,
+  /// Integers of N bits with a zero point z: a number x becomes round(x / s) + z in -2^(N - 1) .. 2^(N - 1) - 1, where s is the
+  /// range of the elements, with 0 in it, over 2^N - 1, and z takes its lower end to -2^(N - 1) (torch's MinMaxObserver,
+  /// torchao's choose_qparams_affine, ASYMMETRIC). Of a tensor, a row, or 128 neighbours of a row.
+  ///@{
+  minmax,
+  minmax_row,
+  minmax_1x128,
+  ///@}
   mx_floor,     ///< blocks of 32 of a row, e8m0 scale: OCP MX 1.0, 6.3; torchao FLOOR
   mx_ceil,      ///< torchao CEIL
   mx_rceil,     ///< 2^ceil(log2(amax / largest finite)): Transformer Engine MXFP8, torchao RCEIL
@@ -45,9 +54,14 @@ enum class ScaleRule : std::uint8_t {
 /// Whether it is one of the two of NVFP4.
 constexpr bool is_nvfp4(ScaleRule rule) noexcept { return rule == ScaleRule::nvfp4 || rule == ScaleRule::nvfp4_16x16; }
 
+/// Whether integers have a zero point.
+constexpr bool has_zero_point(ScaleRule rule) noexcept {
+  return rule == ScaleRule::minmax || rule == ScaleRule::minmax_row || rule == ScaleRule::minmax_1x128;
+}
+
 /// Whether a scale is for a part of one row, so that a tensor and its transpose have different scales.
 constexpr bool is_of_row_parts(ScaleRule rule) noexcept {
-  return rule == ScaleRule::tile_1x128 || rule == ScaleRule::nvfp4 ||
+  return rule == ScaleRule::tile_1x128 || rule == ScaleRule::minmax_1x128 || rule == ScaleRule::nvfp4 ||
          (rule >= ScaleRule::mx_floor && rule <= ScaleRule::mx_even);
 }
 
@@ -64,10 +78,14 @@ struct Scaling {
 /// Reads `none`, a positive finite number (decimal, hexfloat, or 2^K), or a rule's word. @throws ulpscope::Error
 Scaling parse_scaling(std::string_view word);
 
+/// @throws ulpscope::Error where the rule is not for numbers of the format: only integers have zero points
+void check_format(const Scaling& scaling, emu::Format format);
+
 /// The words of all rules.
 std::vector<std::string> scaling_words();
 
-/// Bits of one stored scale: float32, e8m0 (MX) or e4m3 (NVFP4); 0 where there is none, or one that everybody knows.
+/// Bits of one stored scale: float32, with a zero point of 8 bits beside it, e8m0 (MX) or e4m3 (NVFP4); 0 where there is none,
+/// or one that everybody knows.
 int scale_bits(ScaleRule rule) noexcept;
 
 /// Whether it has one scale for a whole tensor, alone or above those of blocks.
@@ -110,6 +128,8 @@ class ScaleMap {
     if (is_uniform()) return uniform_;
     const float stored = stored_[number];
     if (is_nvfp4_) return nvfp4(stored, tensor_scale_);
+    if (has_zero_points())
+      return {static_cast<double>(1.0F / stored), static_cast<double>(stored), 1, static_cast<double>(low_[number])};
     return {static_cast<double>(stored), 1, static_cast<double>(stored)};
   }
   /// How many scales there are.
@@ -122,6 +142,11 @@ class ScaleMap {
   double of_tensor(ScaleRule rule) const noexcept {
     return is_nvfp4(rule) ? static_cast<double>(tensor_scale_) : has_tensor_scale(rule) ? uniform().multiply : 1;
   }
+  /// Whether elements are integers with a zero point, of so many bits; else 0.
+  ///@{
+  bool has_zero_points() const noexcept { return zero_point_bits_ != 0; }
+  int zero_point_bits() const noexcept { return zero_point_bits_; }
+  ///@}
   /// Whether products are formed in float32, as the kernels that publish the rule do.
   bool multiplies_in_float() const noexcept { return in_float_; }
   /// k where every element is multiplied by 2^k exactly, |k| <= 500.
@@ -183,11 +208,26 @@ class ScaleMap {
   template <class Float>
   void scale_by_amax(const Scaling& scaling, emu::Format format, const tensors::Tensor& tensor, const ElementRange& read,
                      int threads, std::span<Float> amax);
+  /// The scale of all elements, where there is one block.
+  void make_uniform();
+  /// Scales and zero points from the ends of blocks: the greatest of 0 and of the elements, and of 0 and what they are negated.
+  template <class Float>
+  struct Ends {
+    std::vector<Float> above, below;
+  };
+  template <class Float>
+  void take_ends(std::uint64_t first, std::span<const Float> values, Ends<Float>& ends) const;
+  template <class Float>
+  void scale_by_ends(emu::Format format, const Ends<Float>& ends);
+  template <class Float>
+  void scale_by_ends(emu::Format format, const tensors::Tensor& tensor, const ElementRange& read, int threads);
 
   std::uint64_t columns_ = 1, block_rows_ = 1, block_columns_ = 1, blocks_per_row_ = 1, blocks_ = 1;
   bool in_float_ = false, is_nvfp4_ = false;
   float tensor_scale_ = 1;     ///< of NVFP4
   ElementScale uniform_;       ///< where there is one block
+  int zero_point_bits_ = 0;    ///< of the integers that have one
+  std::vector<std::int16_t> low_;  ///< of each block of these, ElementScale::low
   std::vector<float> stored_;  ///< of each block what its scale follows from: four bytes, for a tensor may have 2^30 blocks
 };
 

@@ -120,6 +120,9 @@ bool is_used_with(emu::Format format, ScaleRule rule) noexcept {
     case ScaleRule::number:
     case ScaleRule::amax:
     case ScaleRule::pow2: return true;
+    case ScaleRule::minmax:
+    case ScaleRule::minmax_row:
+    case ScaleRule::minmax_1x128: return format.is_integer() && format.bits() <= most_element_bits;
     case ScaleRule::nvfp4:
     case ScaleRule::nvfp4_16x16: return format == emu::e2m1;
     default: return format.bits() <= most_element_bits;
@@ -165,7 +168,7 @@ std::string left_out(const QuantizationRequest& request) {
   return "left out: " + std::to_string(pairs - kept) + " of " + std::to_string(pairs) +
          " pairs of a format and a scale: integers without a scale, scales of rows and blocks with formats of more than 8 "
          "bits, "
-         "nvfp4 with others than e2m1";
+         "nvfp4 with others than e2m1, minmax with others than integers";
 }
 
 Work work_of(const QuantizationRequest& request) {

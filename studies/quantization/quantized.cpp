@@ -16,11 +16,13 @@ QuantizedTensor::QuantizedTensor(const tensors::Tensor& tensor, emu::Format form
   scale_format_ = emu::format_name(two_levels ? emu::e4m3 : clamps(scaling.rule) ? emu::float8_e8m0fnu : emu::float32);
   if (map_.blocks() != 1 || tensor.shape.size() > 1)
     scale_shape_ = {map_.blocks() / map_.blocks_per_row(), map_.blocks_per_row()};
-  if (map_.is_uniform() && scaling.rule <= ScaleRule::pow2) scale_shape_.clear();
+  if (map_.is_uniform() && (scaling.rule <= ScaleRule::pow2 || scaling.rule == ScaleRule::minmax)) scale_shape_.clear();
   for (std::size_t i = 0; i < map_.blocks(); ++i) {
     const ElementScale scale = map_.block(i);
     scales_.push_back(two_levels ? static_cast<float>(scale.numerator)
                                  : static_cast<float>(scale.numerator / scale.denominator));
+    if (map_.has_zero_points())
+      zero_points_.push_back(static_cast<std::int8_t>(-(1 << (format.bits() - 1)) - static_cast<int>(scale.low)));
     if (two_levels) tensor_scale_ = static_cast<float>(scale.denominator);
   }
 }
@@ -37,6 +39,7 @@ void QuantizedTensor::read(std::uint64_t first, std::span<double> values, std::s
     read_as(double{});
   // A block whose stored scale is 0 stands for zeros, and zeros are stored, not what the kernels that publish the rule divide
   // by 0.
+  if (map_.has_zero_points()) return;
   for (std::size_t i = 0; i < codes.size(); ++i)
     if (values[i] == 0) codes[i] &= format_.sign_mask();
 }

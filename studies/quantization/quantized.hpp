@@ -23,7 +23,7 @@ class QuantizedTensor {
                   const Scaling& scaling, std::uint64_t seed);
 
   /// Elements from `first` on, row-major, as many as `codes` has: codes, and what they stand for, scales taken out, which is
-  /// what a census measures. For any number of threads at once.
+  /// what a census measures; integers with a zero point are bytes, in two's complement. For any number of threads at once.
   void read(std::uint64_t first, std::span<double> values, std::span<emu::Code> codes) const;
 
   /// `float32`, `float8_e8m0fnu` or `float8_e4m3fn`; empty: there are no scales.
@@ -32,6 +32,8 @@ class QuantizedTensor {
   const std::vector<std::uint64_t>& scale_shape() const noexcept { return scale_shape_; }
   /// Of each block, row-major: numbers of scale_format().
   const std::vector<float>& scales() const noexcept { return scales_; }
+  /// Of each block, where codes are integers with a zero point: what is subtracted from them; else empty.
+  const std::vector<std::int8_t>& zero_points() const noexcept { return zero_points_; }
   /// Of nvfp4: what every value is divided by.
   float tensor_scale() const noexcept { return tensor_scale_; }
 
@@ -44,6 +46,7 @@ class QuantizedTensor {
   std::string scale_format_ = {};
   std::vector<std::uint64_t> scale_shape_ = {};
   std::vector<float> scales_ = {};
+  std::vector<std::int8_t> zero_points_ = {};
   float tensor_scale_ = 1;
 };
 

@@ -95,6 +95,7 @@ MomentStorage parse_moment_storage(const std::string& format, const std::string&
                   emu::comma_separated(studies::scaling_words()));
     }
   }
+  studies::check_format(storage.scaling, storage.format);
   if (storage.format.bits() <= 8 || studies::clamps(storage.scaling.rule)) storage.options.policy = emu::Policy::saturating;
   return storage;
 }

@@ -32,6 +32,9 @@ std::string mode_of(ScaleRule rule) {
       case ScaleRule::row: return ScaleMode::outer_vec_32f;
       case ScaleRule::tile_1x128: return ScaleMode::vec128_32f;
       case ScaleRule::tile_128x128: return ScaleMode::blk128x128_32f;
+      case ScaleRule::minmax:
+      case ScaleRule::minmax_row:
+      case ScaleRule::minmax_1x128: break;
       case ScaleRule::nvfp4:
       case ScaleRule::nvfp4_16x16: return ScaleMode::vec16_ue4m3;
       case ScaleRule::mx_floor:

@@ -73,12 +73,15 @@ OperandPrecision operand(DelayedScales& delayed, const std::string& layer, const
   constexpr std::string_view of_past = "delayed";
   if (scaling == of_past || scaling.starts_with(std::string(of_past) + ":"))
     return delayed.operand(layer, place, storage, scaling.substr(of_past.size()));
+  OperandPrecision precision{storage, {}, {}};
   try {
-    return {storage, studies::parse_scaling(scaling == "current" ? "amax" : scaling), {}};  // its name among fp8 recipes
+    precision.scaling = studies::parse_scaling(scaling == "current" ? "amax" : scaling);  // its name among fp8 recipes
   } catch (const Error&) {
     throw Error("scaling '" + scaling + "': give a number, current, delayed with its parameters, or one of " +
                 emu::comma_separated(studies::scaling_words()));
   }
+  studies::check_format(precision.scaling, format);
+  return precision;
 }
 
 ProductPrecision product(Rules& rules, DelayedScales& delayed, std::string_view operation, const std::string& layer) {
