@@ -100,10 +100,10 @@ void fill(TightnessRow& row, const TightnessConfig& config) {
   likely.relative = emu::probable(*bound, config.false_alarm / static_cast<double>(problem.exact.size()));
   row.relative = bound->relative;
   row.probable_relative = likely.relative;
-  const std::vector<float> computed = studies::product_on(by, {problem.a, problem.of_a}, {problem.b, problem.of_b});
+  const std::vector<double> computed = studies::product_on(by, {problem.a, problem.of_a}, {problem.b, problem.of_b});
   std::vector<double> of_bound, of_likely;
   for (std::size_t i = 0; i < computed.size(); ++i) {
-    const auto value = static_cast<double>(computed[i]);
+    const double value = computed[i];
     if (!std::isfinite(value)) {
       ++row.nonfinite;
       continue;

@@ -8,13 +8,18 @@
 #include <limits>
 #include <mutex>
 #include <span>
+#include <type_traits>
 #include <utility>
 
+#include "emu/bulk.hpp"
 #include "emu/catalogue.hpp"
 #include "emu/engine_bound.hpp"
 #include "emu/engine_matmul.hpp"
 #include "emu/exact_matmul.hpp"
 #include "emu/names.hpp"
+#include "emu/split_bound.hpp"
+#include "emu/split_matmul.hpp"
+#include "products/exact_product.hpp"
 #include "studies/accumulation/operands.hpp"
 #include "studies/census/error_sums.hpp"
 #include "tensors/parallel.hpp"
@@ -53,8 +58,18 @@ Problem problem_of(const AccumulationConfig& config, const std::string& distribu
   problem.a = rounded_matrix(in, a);
   problem.b = rounded_matrix(in, b);
   problem.exact.resize(config.shape.rows * config.shape.columns);
-  emu::exact_matmul<double>(emu::ExactMatrix(in, problem.a, problem.of_a), emu::ExactMatrix(in, problem.b, problem.of_b),
-                            emu::float64, problem.exact, {.threads = 1});
+  if (in.precision() <= emu::ExactMatrix::most_precision) {
+    emu::exact_matmul<double>(emu::ExactMatrix(in, problem.a, problem.of_a), emu::ExactMatrix(in, problem.b, problem.of_b),
+                              emu::float64, problem.exact, {.threads = 1});
+  } else {
+    const std::vector<double> of_a(problem.a.begin(), problem.a.end()), of_b(problem.b.begin(), problem.b.end());
+    emu::EngineMatmul<double> product{};
+    product.a = {in, of_a, problem.of_a};
+    product.b = {in, of_b, problem.of_b};
+    product.out = emu::float64;
+    product.threads = 1;
+    products::exact_product(product, problem.exact);
+  }
   const auto product = [&](const std::vector<float>& x, const std::vector<float>& y) {
     return float64_product(x, problem.of_a, y, problem.of_b);
   };
@@ -64,18 +79,20 @@ Problem problem_of(const AccumulationConfig& config, const std::string& distribu
   const std::vector<double> unrounded = product(a, b);
   std::vector<double> differences(unrounded.size());
   for (std::size_t i = 0; i < differences.size(); ++i) differences[i] = problem.exact[i] - unrounded[i];
-  problem.rounding = frobenius_norm(differences) / frobenius_norm(unrounded);
+  problem.rounding = problem.a == a && problem.b == b ? 0 : frobenius_norm(differences) / frobenius_norm(unrounded);
   problem.rms_exact = frobenius_norm(problem.exact) / std::sqrt(static_cast<double>(problem.exact.size()));
   return problem;
 }
 
 AccumulationErrors errors_of(const Accumulation& accumulation, const Problem& problem) {
-  const std::vector<float> computed = product_on(accumulation, {problem.a, problem.of_a}, {problem.b, problem.of_b});
+  const std::vector<double> computed = product_on(accumulation, {problem.a, problem.of_a}, {problem.b, problem.of_b});
   const emu::Chain chain{.promote = accumulation.promote,
                          .magnitudes = emu::Magnitudes::floored,
                          .largest_a = largest(problem.a),
                          .largest_b = largest(problem.b)};
-  const auto bound = emu::engine_bound(accumulation.engine, accumulation.in, accumulation.in, problem.of_a.columns, chain);
+  const std::size_t k = problem.of_a.columns;
+  const auto bound = accumulation.split ? emu::split_bound(*accumulation.split, k, chain)
+                                        : emu::engine_bound(accumulation.engine, accumulation.in, accumulation.in, k, chain);
   AccumulationErrors out;
   const bool bounded = bound && std::isfinite(bound->relative);
   out.bound = bounded ? 0 : nan;
@@ -85,8 +102,7 @@ AccumulationErrors errors_of(const Accumulation& accumulation, const Problem& pr
   double sum = 0, sum_signed = 0, sum_rel = 0, sum_signed_rel = 0;
   std::uint64_t nonzero = 0;
   for (std::size_t i = 0; i < computed.size(); ++i) {
-    const auto value = static_cast<double>(computed[i]);
-    const double exact = problem.exact[i];
+    const double value = computed[i], exact = problem.exact[i];
     const bool finite = std::isfinite(value);
     const double error = finite ? value - exact : value < 0 ? -infinity : infinity, size = std::fabs(error);
     out.nonfinite += finite ? 0 : 1;
@@ -138,15 +154,26 @@ std::vector<Job> jobs_of(const AccumulationConfig& config) {
 
 }  // namespace
 
-std::vector<float> product_on(const Accumulation& accumulation, const AccumulationOperand& a, const AccumulationOperand& b) {
-  std::vector<float> c(a.shape.rows * b.shape.columns);
-  emu::EngineMatmul<float> product{};
-  product.engine = accumulation.engine;
-  product.a = {accumulation.in, a.values, a.shape};
-  product.b = {accumulation.in, b.values, b.shape};
-  product.promote = accumulation.promote;
-  product.threads = 1;
-  emu::engine_matmul(product, c);
+std::vector<double> product_on(const Accumulation& accumulation, const AccumulationOperand& a, const AccumulationOperand& b) {
+  std::vector<double> c(a.shape.rows * b.shape.columns);
+  const auto multiply = [&]<class Float>(std::span<const Float> of_a, std::span<const Float> of_b, std::span<Float> out) {
+    emu::EngineMatmul<Float> product{};
+    product.engine = accumulation.engine;
+    product.a = {accumulation.in, of_a, a.shape};
+    product.b = {accumulation.in, of_b, b.shape};
+    product.promote = accumulation.promote;
+    product.out = std::is_same_v<Float, float> ? emu::float32 : emu::float64;
+    product.threads = 1;
+    accumulation.split ? emu::split_matmul(*accumulation.split, product, out) : emu::engine_matmul(product, out);
+  };
+  if (emu::fits_float(accumulation.engine.accumulator)) {
+    std::vector<float> out(c.size());
+    multiply(a.values, b.values, std::span(out));
+    std::ranges::copy(out, c.begin());
+  } else {
+    const std::vector<double> of_a(a.values.begin(), a.values.end()), of_b(b.values.begin(), b.values.end());
+    multiply(std::span<const double>(of_a), std::span<const double>(of_b), std::span(c));
+  }
   return c;
 }
 

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,23 +16,27 @@
 #include "emu/engine.hpp"
 #include "emu/exact_matmul.hpp"
 #include "emu/format.hpp"
+#include "emu/split_product.hpp"
 #include "reports/table.hpp"
 
 namespace ulpscope::studies {
 
-/// One way to multiply: an engine, the format of both operands, the accumulator, and how the sum is cut in parts.
+/// One way to multiply: an engine or a split product, the format of both operands, the accumulator, and how the sum is cut in
+/// parts.
 struct Accumulation {
-  std::string name;         ///< of the engine, as in emu/engines.hpp
+  std::string name;         ///< of the engine, as in emu/engines.hpp, or the words of a split product
   std::string evidence;     ///< for the engine
-  emu::Engine engine;       ///< what multiplies and sums
+  emu::Engine engine;       ///< what multiplies and sums; of a split product that has none its accumulator alone
   emu::Format in;           ///< format of both operands
   std::size_t promote = 0;  ///< products after which the partial sum is added to a float32 sum; 0: never
+  std::optional<emu::SplitProduct> split = {};  ///< what products of narrower numbers it is made of; none: of an engine
 
   friend bool operator==(const Accumulation&, const Accumulation&) = default;
 };
 
 /// @throws Error where there is no such engine, or it does not take the formats; `acc` is float32 or float16, and `in` has at
-/// most 16 significand bits.
+/// most 16 significand bits, or is float32. Split products are of float32, in an accumulator of their own (`acc` float32),
+/// without `promote`.
 Accumulation find_accumulation(std::string_view engine, emu::Format in, emu::Format acc, std::size_t promote);
 
 /// Numbers of an accumulation's operand format, row-major.
@@ -40,8 +45,8 @@ struct AccumulationOperand {
   emu::MatrixShape shape;         ///< of `values`
 };
 
-/// a * b on the engine, by one thread.
-std::vector<float> product_on(const Accumulation& accumulation, const AccumulationOperand& a, const AccumulationOperand& b);
+/// a * b on the engine, or of narrower products, by one thread.
+std::vector<double> product_on(const Accumulation& accumulation, const AccumulationOperand& a, const AccumulationOperand& b);
 
 /// The greatest magnitude; 0 of nothing.
 double largest(std::span<const float> values);

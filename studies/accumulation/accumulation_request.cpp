@@ -23,6 +23,7 @@ std::vector<emu::Format> parsed(const std::vector<std::string>& words) {
 
 /// The formats of the standard study that an engine takes, where none are asked for.
 std::vector<emu::Format> formats_of(const std::string& engine, emu::Format acc) {
+  if (emu::is_split(engine)) return {emu::float32};
   std::vector<emu::Format> out;
   for (const emu::Format in : {emu::e4m3, emu::e5m2, emu::float16, emu::bfloat16, emu::tf32})
     for (const emu::EngineMode& mode : emu::engine_modes())
@@ -67,7 +68,11 @@ std::vector<Accumulation> accumulations_of(const AccumulationRequest& request) {
 }  // namespace
 
 void AccumulationRequest::describe(requests::Fields& fields) {
-  fields.add("engine", engine, "engines, e.g. sm_90 fma block:n=16,f=25,out=rz; default: the standard study").as_value("E...");
+  fields
+      .add("engine", engine,
+           "engines, e.g. sm_90 fma block:n=16,f=25,out=rz, and split products of float32, e.g. bf16x9; default: the standard "
+           "study")
+      .as_value("E...");
   fields.add("in", in, "formats of the operands; default: those of the standard study").as_either().as_value("F,...");
   fields.add("acc", acc, "accumulators: float32, float16").as_either().as_value("F,...").shown_as("float32");
   fields.add("promote", promote, "add to a float32 sum after every N products; 0: never")

@@ -22,14 +22,30 @@ std::optional<std::size_t> whole_number(std::string_view word, std::size_t most)
   return value;
 }
 
+Accumulation split_accumulation(std::string_view words, emu::Format in, emu::Format acc, std::size_t promote) {
+  const std::string engine = "--engine " + std::string(words);
+  if (in != emu::float32) throw Error(engine + ": split products are of float32, not of " + emu::format_name(in));
+  if (acc != emu::float32 || promote != 0)
+    throw Error(engine + ": split products have sums of their own; leave out --acc and --promote");
+  const emu::SplitProduct split = emu::parse_split(words);
+  emu::Engine engine_of_parts = split.model;
+  if (split.scheme != emu::SplitScheme::parts) engine_of_parts.accumulator = emu::float64;
+  return {.name = std::string(words),
+          .evidence = std::string(emu::name_of(emu::Evidence::published)),
+          .engine = engine_of_parts,
+          .in = in,
+          .split = split};
+}
+
 }  // namespace
 
 Accumulation find_accumulation(std::string_view engine, emu::Format in, emu::Format acc, std::size_t promote) {
   if (acc != emu::float32 && acc != emu::float16)
     throw Error("--acc " + emu::format_name(acc) + ": the study has accumulators in float32 and float16");
-  if (in.precision() > emu::ExactMatrix::most_precision)
+  if (in.precision() > emu::ExactMatrix::most_precision && in != emu::float32)
     throw Error("--in " + emu::format_name(in) + ": the exact product takes formats of at most " +
-                std::to_string(emu::ExactMatrix::most_precision) + " significand bits");
+                std::to_string(emu::ExactMatrix::most_precision) + " significand bits, and float32");
+  if (emu::is_split(engine)) return split_accumulation(engine, in, acc, promote);
   const emu::EngineRequest request{.a = in, .b = in, .accumulator = acc};
   Accumulation found{std::string(engine), {}, emu::parse_engine(engine, request), in, promote};
   const auto step = static_cast<std::size_t>(found.engine.products);

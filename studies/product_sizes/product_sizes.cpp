@@ -50,8 +50,7 @@ double distance(const std::vector<double>& x, const std::vector<double>& y) {
 }
 
 std::vector<double> computed(const Accumulation& by, const Problem& problem) {
-  const std::vector<float> c = product_on(by, {problem.a, problem.of_a}, {problem.b, problem.of_b});
-  return {c.begin(), c.end()};
+  return product_on(by, {problem.a, problem.of_a}, {problem.b, problem.of_b});
 }
 
 /// float32 operands on a chain of fused multiply-adds in float32.

@@ -190,11 +190,50 @@ TEST_CASE("an accumulator that overflows has infinite errors", "[studies][accumu
   CHECK(errors_of(half, "uniform:16,16", "128", {2, 3}).back().nonfinite == 0);
 }
 
+TEST_CASE("products made of narrower ones stand beside float32's own", "[studies][accumulation]") {
+  const auto errors = [](const char* engine, const char* distribution) {
+    return errors_of(studies::find_accumulation(engine, emu::float32, emu::float32, 0), distribution, "64:256", {9, 7});
+  };
+  for (const char* const engine :
+       {"fma", "3xtf32", "bf16x3", "bf16x6", "bf16x9:k=64", "f32x1", "ozaki1:slices=6", "ozaki2:moduli=12"})
+    for (const AccumulationErrors& e : errors(engine, "normal:0,1")) {
+      INFO(engine);
+      CHECK(e.nonfinite == 0);
+      CHECK(e.rounding == 0);  // float32 operands are what was drawn
+      CHECK(e.bound > 0);
+      CHECK(e.componentwise <= e.bound);
+    }
+  // The two parts of bfloat16 that are left out, and what integers keep.
+  const double chain = errors("fma", "normal:0,1").back().frobenius;
+  CHECK(errors("bf16x3", "normal:0,1").back().frobenius > 4 * chain);
+  CHECK(errors("bf16x9", "normal:0,1").back().frobenius < 4 * chain);
+  CHECK(errors("ozaki2:moduli=15", "normal:0,1").back().frobenius < 1e-14);
+  // 2^128 - 2^119 and more has an infinite first part; the product is within float32's range.
+  CHECK(errors("bf16x9", "uniform:3.4e38,3.4e38").back().nonfinite == 63);
+  CHECK(errors_of(studies::find_accumulation("bf16x9", emu::float32, emu::float32, 0), "uniform:1e-25,1e-25", "64", {2, 2})
+            .back()
+            .nonfinite == 0);
+}
+
+TEST_CASE("the exact product of float32 operands is that of their integers", "[studies][accumulation]") {
+  // Integers of 24 bits: their products have 48, and the sum of 4 is exact in float64.
+  const auto e = errors_of(studies::find_accumulation("ozaki2:moduli=20", emu::float32, emu::float32, 0),
+                           "integers:-16777216,16777216", "4", {8, 8});
+  CHECK(e.back().max_abs == 0);
+  CHECK(errors_of(studies::find_accumulation("fma", emu::float32, emu::float32, 0), "integers:-16777216,16777216", "4", {8, 8})
+            .back()
+            .max_abs > 0);
+}
+
 TEST_CASE("what cannot be studied is refused in one line", "[studies][accumulation]") {
   CHECK_THROWS_AS(studies::find_accumulation("sm_91", emu::e4m3, emu::float32, 0), Error);
   CHECK_THROWS_AS(studies::find_accumulation("sm_80", emu::e4m3, emu::float32, 0), Error);
   CHECK_THROWS_AS(studies::find_accumulation("sm_90", emu::e4m3, emu::float32, 100), Error);
-  CHECK_THROWS_AS(studies::find_accumulation("fma", emu::float32, emu::float32, 0), Error);
+  CHECK_THROWS_AS(studies::find_accumulation("fma", emu::float64, emu::float32, 0), Error);
+  CHECK_THROWS_AS(studies::find_accumulation("bf16x6", emu::bfloat16, emu::float32, 0), Error);
+  CHECK_THROWS_AS(studies::find_accumulation("bf16x6", emu::float32, emu::float16, 0), Error);
+  CHECK_THROWS_AS(studies::find_accumulation("bf16x6", emu::float32, emu::float32, 64), Error);
+  CHECK_THROWS_AS(studies::find_accumulation("ozaki1:slices=99", emu::float32, emu::float32, 0), Error);
   CHECK_THROWS_AS(studies::find_accumulation("fma", emu::float16, emu::float64, 0), Error);
   for (const char* word : {"", "0", "64:", ":64", "64:32", "64:x", "1e3", "64:99999999999"})
     CHECK_THROWS_AS(studies::parse_lengths(word), Error);
