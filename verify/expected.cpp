@@ -20,12 +20,16 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
+/// Whether a conversion to float is the last rounding in this direction.
+bool is_conversion(const LastRounding& last, emu::Rounding direction) {
+  return last.out == emu::float32 && direction == emu::Rounding::nearest_even &&
+         last.options.policy == emu::Policy::nonsaturating && !last.options.flush_subnormals &&
+         !last.options.subnormals_are_zero;
+}
+
 /// The last rounding as a monotone function: an overflow that becomes NaN counts as infinite.
 double last_rounded(const LastRounding& last, double x, emu::Rounding direction) {
-  const bool by_hardware = last.out == emu::float32 && direction == emu::Rounding::nearest_even &&
-                           last.options.policy == emu::Policy::nonsaturating && !last.options.flush_subnormals &&
-                           !last.options.subnormals_are_zero;
-  if (by_hardware) return static_cast<double>(static_cast<float>(x));
+  if (is_conversion(last, direction)) return static_cast<double>(static_cast<float>(x));
   emu::RoundingOptions options = last.options;
   options.rounding = direction;
   const double y = emu::round_to(last.out, x, options).value;
@@ -60,14 +64,19 @@ Standing wrong(double y) { return std::isinf(y) ? Standing::nonfinite : Standing
 /// What `expect` knows of an element; nothing where its radius leaves it open.
 std::optional<Standing> decide(const Expected& expected, double y, const LastRounding& last) {
   const double v = expected.value, r = expected.radius, a = expected.allowed;
-  const double low = last_rounded(last, r == 0 ? v : below(v, -r)), high = last_rounded(last, r == 0 ? v : above(v, r));
+  const bool converts = is_conversion(last, last.options.rounding);
+  const auto rounded = [&](double x) { return converts ? static_cast<double>(static_cast<float>(x)) : last_rounded(last, x); };
+  const double low = rounded(r == 0 ? v : below(v, -r)), high = r == 0 ? low : rounded(above(v, r));
   if (low == high && y == low) return Standing::equal;
   if (a == 0 && r == 0 && decides(last)) return wrong(y);
   if (low != high && low <= y && y <= high) return std::nullopt;
-  const Interval outer = results(last, below(v, -(a + r)), above(v, a + r));
+  const auto between = [&](double from, double to) {
+    return converts ? Interval{rounded(from), rounded(to)} : results(last, from, to);
+  };
+  const Interval outer = between(below(v, -(a + r)), above(v, a + r));
   if (!outer.has(y)) return std::isinf(y) ? Standing::nonfinite : Standing::beyond;
   if (a >= r) {
-    const Interval inner = results(last, above(v, -(a - r)), below(v, a - r));
+    const Interval inner = between(above(v, -(a - r)), below(v, a - r));
     if (inner.has(y)) return Standing::within;
   }
   if (r == 0) return Standing::within;

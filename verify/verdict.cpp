@@ -55,7 +55,8 @@ double times_power_of_two(double x, int exponent) {
 
 class Judge {
  public:
-  Judge(const Expectation& expectation, const LastRounding& last) : expectation_(expectation), last_(last) {}
+  Judge(const Expectation& expectation, const LastRounding& last)
+      : expectation_(expectation), last_(last), least_normal_(emu::min_normal(last.out)) {}
 
   void add(Part& part, std::uint64_t index, const Expected& expected, double output) const {
     const Standing standing = judge(expectation_, index, expected, output, last_);
@@ -63,16 +64,24 @@ class Judge {
     ++counts.count;
     ++*std::array{&counts.equal, &counts.within, &counts.beyond, &counts.nonfinite}[static_cast<std::size_t>(standing)];
     if (!std::isfinite(expected.value)) ++counts.nonfinite_expected;
-    if (zero_passes(expectation_, index, expected, last_)) ++counts.zeros_pass;
+    if (may_be_zero(expected) && zero_passes(expectation_, index, expected, last_)) ++counts.zeros_pass;
     see_share(counts, expected);
     if (is_wrong(standing)) part.wrong.push_back(index), part.wrong_outputs.push_back(output);
     measure(part, {index, standing, output, expected.value, 0, expected.allowed, 0});
   }
 
  private:
+  /// False of what zero_passes() is false of, of most elements.
+  bool may_be_zero(const Expected& expected) const {
+    const double size = std::fabs(expected.value);
+    return !(size > 2 * (expected.allowed + expected.radius) && size > least_normal_);
+  }
+
   void see_share(Verdict& counts, const Expected& expected) const {
     if (!std::isfinite(expected.value) || expected.value == 0) return;
-    counts.unseen_share = std::min(counts.unseen_share, (expected.allowed + expected.radius) / std::fabs(expected.value));
+    const double size = std::fabs(expected.value), unseen = expected.allowed + expected.radius;
+    constexpr double margin = 1 + 0x1p-50;  // for the rounding of the product: a quotient that is less is never left out
+    if (unseen <= counts.unseen_share * size * margin) counts.unseen_share = std::min(counts.unseen_share, unseen / size);
   }
 
   void measure(Part& part, WorstElement element) const {
@@ -82,7 +91,7 @@ class Judge {
       const int spacing = emu::spacing_exponent(last_.out, element.exact);
       // What is rounded right counts by its own error of half an ulp or less; what float64 cannot tell from right as right.
       element.error_ulp = times_power_of_two(error, -spacing);
-      element.of_bound = std::fabs(error) / (element.allowed + times_power_of_two(0.5, spacing));
+      element.of_bound = error == 0 ? 0 : std::fabs(error) / (element.allowed + times_power_of_two(0.5, spacing));
       if (!is_wrong(element.standing)) element.of_bound = std::min(element.of_bound, 1.0);  // some are admitted beyond it
       ++part.finite;
       part.signed_ulp += element.error_ulp;
@@ -107,6 +116,7 @@ class Judge {
 
   const Expectation& expectation_;
   const LastRounding& last_;
+  double least_normal_;
 };
 
 /// Elements judged at a time: whole rows where they are short, as many as suit the kernels.

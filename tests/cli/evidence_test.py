@@ -106,5 +106,15 @@ class Evidence(unittest.TestCase):
         self.assertEqual(count(unknown, "none"), count(unknown, "trials"))
         self.assertGreaterEqual(count(table, "trials"), 1000)
 
+    def test_roundings_are_found_and_none_imagined(self):
+        for name, folder in self.each():
+            table = rows(folder / "explain_roundings.csv")
+            planted = [row for row in table if row["roundings"] != "0"]
+            plain = [row for row in table if row["roundings"] == "0"]
+            count = lambda some, *columns: sum(int(row[column]) for row in some for column in columns)  # noqa: E731
+            self.assertGreaterEqual(count(table, "trials"), 250 if name == "committed" else 3)
+            self.assertEqual(count(plain, "none"), count(plain, "trials"), name)
+            self.assertGreaterEqual(count(planted, "named", "grouped"), 0.9 * count(planted, "trials"), name)
+
 
 unittest.main()

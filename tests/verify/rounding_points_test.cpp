@@ -9,7 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "reports/columns.hpp"
+#include "reports/render.hpp"
 #include "tests/verify/operations_data.hpp"
+#include "verify/explain/rounding_plants.hpp"
 
 namespace {
 
@@ -146,4 +149,23 @@ TEST_CASE("orders that an output does not tell apart are counted", "[verify][exp
 
   REQUIRE(search.found() != nullptr);
   CHECK(verify::sentence_of(search).find(" others that this output does not tell from it") != std::string::npos);
+}
+
+TEST_CASE("planted roundings are found, and none where there are none") {
+  const reports::Table table = verify::explain_roundings_table(90, 5);
+  WARN(reports::to_text(table));
+  const reports::Columns columns(table);
+  double planted = 0, found = 0, wrong = 0, plain = 0, right = 0;
+  for (const auto& row : table.rows) {
+    const bool rounds = columns.number(row, "roundings") != 0;
+    (rounds ? planted : plain) += columns.number(row, "trials");
+    if (rounds) found += columns.number(row, "named") + columns.number(row, "grouped");
+    wrong += columns.number(row, "wrong");
+    if (!rounds) right += columns.number(row, "none");
+  }
+  CHECK(planted > 30);
+  CHECK(plain > 5);
+  CHECK(right == plain);
+  CHECK(found >= 0.9 * planted);
+  CHECK(wrong <= 0.05 * planted);
 }

@@ -13,6 +13,7 @@
 #include "studies/study.hpp"
 #include "verify/audit/audit.hpp"
 #include "verify/explain/explain_plants.hpp"
+#include "verify/explain/rounding_plants.hpp"
 
 namespace ulpscope::verify {
 namespace {
@@ -165,6 +166,38 @@ void add_plants(const Evidence& e, std::vector<reports::Finding>& findings) {
                      (unknown == none ? "names none." : "gives " + std::to_string(unknown - none) + " a name.")});
 }
 
+void add_roundings(const Evidence& e, std::vector<reports::Finding>& findings) {
+  const Columns columns(e.roundings);
+  std::int64_t planted = 0, found = 0, mistaken = 0, plain = 0, alarms = 0;
+  for (const auto& row : e.roundings.rows) {
+    const auto count = [&](const char* name) { return static_cast<std::int64_t>(columns.number(row, name)); };
+    const bool rounds = count("roundings") != 0;
+    (rounds ? planted : plain) += count("trials");
+    (rounds ? mistaken : alarms) += count("wrong");
+    if (rounds) found += count("named") + count("grouped");
+  }
+  if (planted != 0)
+    findings.push_back({.what = "roundings_mistaken",
+                        .where = "explain expr",
+                        .value = mistaken,
+                        .threshold = std::int64_t{0},
+                        .source = "definition: the planted roundings are known",
+                        .severity = mistaken == 0 ? Severity::good : Severity::warning,
+                        .sentence = "Roundings: of " + times(planted, "fused kernel that rounds", "fused kernels that round") +
+                                    " intermediate results, explain expr names the places of " + std::to_string(found) +
+                                    ", alone or among those that the output cannot tell apart" +
+                                    (mistaken == 0 ? "." : ", and takes " + std::to_string(mistaken) + " for others.")});
+  if (plain != 0)
+    findings.push_back({.what = "roundings_imagined",
+                        .where = "explain expr",
+                        .value = alarms,
+                        .threshold = std::int64_t{0},
+                        .source = "definition: these kernels round nowhere but at the end",
+                        .severity = alarms == 0 ? Severity::good : Severity::bad,
+                        .sentence = "Of " + times(plain, "kernel", "kernels") + " that round their results alone it suspects " +
+                                    (alarms == 0 ? "none." : std::to_string(alarms) + ".")});
+}
+
 }  // namespace
 
 Evidence gather(const EvidenceConfig& config) {
@@ -189,6 +222,7 @@ Evidence gather(const EvidenceConfig& config) {
     rules.push_back(parse_rule(rule));
   evidence.power = power_table(rules, config.seed, config.threads, part_of(config, "problems with mutants"));
   evidence.plants = explain_plants_table(config.plants, config.seed, part_of(config, "planted causes"));
+  evidence.roundings = explain_roundings_table((config.plants + 3) / 4, config.seed, part_of(config, "planted roundings"));
   return evidence;
 }
 
@@ -209,7 +243,7 @@ std::vector<RulePower> power_of_rules(const Evidence& e) {
 }
 
 std::vector<reports::Table> evidence_tables(const Evidence& e) {
-  return {false_alarm_table(e.false_alarms, e.alarms), tightness_table(e.tightness), e.power, e.plants};
+  return {false_alarm_table(e.false_alarms, e.alarms), tightness_table(e.tightness), e.power, e.plants, e.roundings};
 }
 
 std::vector<reports::Finding> evidence_findings(const Evidence& e) {
@@ -218,6 +252,7 @@ std::vector<reports::Finding> evidence_findings(const Evidence& e) {
   add_power(e, findings);
   add_tightness(e, findings);
   add_plants(e, findings);
+  add_roundings(e, findings);
   return findings;
 }
 

@@ -37,6 +37,7 @@ struct Evidence {
   std::vector<TightnessRow> tightness = {};  ///< how near errors come to their bounds
   reports::Table power = {};                 ///< of power_table()
   reports::Table plants = {};                ///< of explain_plants_table()
+  reports::Table roundings = {};             ///< of explain_roundings_table(), of a quarter as many kernels
 };
 
 /// @throws ulpscope::Error

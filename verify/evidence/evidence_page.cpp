@@ -158,6 +158,17 @@ reports::Page evidence_page(const Evidence& e) {
     causes.blocks.emplace_back(std::move(unknown));
   }
   page.sections.push_back(std::move(causes));
+
+  if (!e.roundings.rows.empty())
+    page.sections.push_back(
+        {.id = "roundings",
+         .title = "Roundings found",
+         .blocks = {
+             reports::Prose{{"Fused kernels that round some of their intermediate results, to bfloat16 or float16, and explain "
+                             "expr, which is given the formula without them. named: the formula with these roundings is "
+                             "the likeliest. grouped: the output does not tell it from the likeliest. Of kernels without "
+                             "roundings none is the right answer."}},
+             e.roundings}});
   return page;
 }
 

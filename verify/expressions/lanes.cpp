@@ -8,6 +8,7 @@
 #include <boost/multiprecision/mpfr.hpp>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include "emu/bulk.hpp"
 #include "emu/encode.hpp"
@@ -21,30 +22,48 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity(), least = std::numeric_limits<double>::denorm_min();
 
-/// What is left of an operation on finite numbers once its value is known.
-Approximate made(const Node& node, double value, double radius, double error, bool overflow) {
-  return settled(node.arithmetic, {value, radius, error, overflow});
+/// The numbers of a kernel's arithmetic.
+struct Measures {
+  explicit Measures(const KernelArithmetic& a)
+      : unit(verify::unit(a.format)),
+        quotient(std::max(function_relative(a), unit)),
+        normal(emu::power_of_two(a.format.min_exponent() + 1)),
+        lost(underflow(a.format)),
+        largest(verify::largest(a.format)) {}
+
+  double unit, quotient;  ///< relative errors: of a rounding, of a division
+  double normal, lost;    ///< results below `normal` may lose so much
+  double largest;         ///< beyond it there is overflow
+};
+
+/// What is left of an operation once its value is known.
+inline Approximate made(const Measures& m, double value, double radius, double error, bool overflow) {
+  constexpr double margin = 1 + 0x1p-49;  // for some roundings of the radii themselves
+  if (!std::isfinite(value)) return {.value = value, .overflow = overflow};
+  radius = std::isnan(radius) ? infinity : radius * margin;
+  error = std::isnan(error) ? infinity : error * margin;
+  return {value, radius, error, overflow || std::isinf(error) || std::fabs(value) + error > m.largest};
 }
 
 /// What underflow adds to a result that is off by `inherited`: nothing where that is normal all the same.
-double underflow_of(const KernelArithmetic& a, double y, double inherited) {
-  return std::fabs(y) - inherited < emu::power_of_two(a.format.min_exponent() + 1) ? underflow(a.format) : 0;
+inline double underflow_of(const Measures& m, double y, double inherited) {
+  return std::fabs(y) - inherited < m.normal ? m.lost : 0;
 }
 /// u |y| for a result whose operands make it off by `inherited`.
-double rounding(const KernelArithmetic& a, double y, double inherited) {
-  return unit(a.format) * (std::fabs(y) + inherited) + underflow_of(a, y, inherited);
+inline double rounding(const Measures& m, double y, double inherited) {
+  return m.unit * (std::fabs(y) + inherited) + underflow_of(m, y, inherited);
 }
-double division(const KernelArithmetic& a, double y, double inherited) {
-  return std::max(function_relative(a), unit(a.format)) * (std::fabs(y) + inherited) + underflow_of(a, y, inherited);
+inline double division(const Measures& m, double y, double inherited) {
+  return m.quotient * (std::fabs(y) + inherited) + underflow_of(m, y, inherited);
 }
 
-Approximate added(const Node& node, const Approximate& x, const Approximate& y) {
+inline Approximate added(const Measures& m, const Approximate& x, const Approximate& y) {
   const DoubleDouble sum = exact_add(x.value, y.value);
   const double inherited = x.error + y.error;
   const bool is_copy = (x.value == 0 && x.error == 0) || (y.value == 0 && y.error == 0);
   const bool is_zero = sum.high == 0 && inherited == 0;
-  return made(node, sum.high, x.radius + y.radius + std::fabs(sum.low),
-              inherited + (is_copy || is_zero ? 0 : rounding(node.arithmetic, sum.high, inherited)), x.overflow || y.overflow);
+  return made(m, sum.high, x.radius + y.radius + std::fabs(sum.low),
+              inherited + (is_copy || is_zero ? 0 : rounding(m, sum.high, inherited)), x.overflow || y.overflow);
 }
 
 /// Of normal numbers.
@@ -53,37 +72,33 @@ bool is_power_of_two(double x) {
   return std::isnormal(x) && (std::bit_cast<std::uint64_t>(x) & fraction) == 0;
 }
 
-Approximate multiplied(const Node& node, const Approximate& x, const Approximate& y) {
+inline Approximate multiplied(const Measures& m, const Approximate& x, const Approximate& y) {
   const double product = x.value * y.value, a = std::fabs(x.value), b = std::fabs(y.value);
   const double low = std::isfinite(product) ? std::fabs(std::fma(x.value, y.value, -product)) : 0;
   const double inherited = a * y.error + b * x.error + x.error * y.error;
   const bool is_zero = (a == 0 && x.error == 0) || (b == 0 && y.error == 0);
   const bool is_shift = (y.error == 0 && is_power_of_two(y.value)) || (x.error == 0 && is_power_of_two(x.value));
-  const double own = is_zero    ? 0
-                     : is_shift ? underflow_of(node.arithmetic, product, inherited)
-                                : rounding(node.arithmetic, product, inherited);
-  return made(node, product, a * y.radius + b * x.radius + x.radius * y.radius + low + (product == 0 && !is_zero ? least : 0),
+  const double own = is_zero ? 0 : is_shift ? underflow_of(m, product, inherited) : rounding(m, product, inherited);
+  return made(m, product, a * y.radius + b * x.radius + x.radius * y.radius + low + (product == 0 && !is_zero ? least : 0),
               inherited + own, x.overflow || y.overflow);
 }
 
-Approximate divided(const Node& node, const Approximate& x, const Approximate& y) {
+inline Approximate divided(const Measures& m, bool by_number, const Approximate& x, const Approximate& y) {
   const double quotient = x.value / y.value, b = std::fabs(y.value);
-  if (!std::isfinite(quotient) || std::isinf(y.value)) return made(node, quotient, 0, 0, x.overflow || y.overflow);
+  if (!std::isfinite(quotient) || std::isinf(y.value)) return made(m, quotient, 0, 0, x.overflow || y.overflow);
   // 1 / b over the ball of the kernel's b^, which may not have 0 in it.
   const double nearest = b - y.error - y.radius, nearest_exact = b - y.radius;
   const double size = std::fabs(quotient);
   double radius = nearest_exact > 0 ? (x.radius + size * y.radius) / nearest_exact + size * 0x1p-53 + least : infinity;
   if (x.radius == 0 && y.radius == 0 && std::fma(quotient, y.value, -x.value) == 0) radius = 0;
-  if (!(nearest > 0)) return made(node, quotient, radius, infinity, true);
+  if (!(nearest > 0)) return made(m, quotient, radius, infinity, true);
   const double inherited = (x.error + size * y.error) / nearest;
   // By a number of the formula: a product with its reciprocal. A division may be approximated, whatever the divisor.
-  const bool is_shift = node.divides_by_number && y.error == 0 && is_power_of_two(y.value);
+  const bool is_shift = by_number && y.error == 0 && is_power_of_two(y.value);
   const bool is_zero = x.value == 0 && x.error == 0;
-  double error = is_zero ? 0
-                         : inherited + (is_shift ? underflow_of(node.arithmetic, quotient, inherited)
-                                                 : division(node.arithmetic, quotient, inherited));
-  if (y.overflow) error = std::max(error, size + underflow(node.arithmetic.format));  // b^ may be infinite: the quotient is 0
-  return made(node, quotient, radius, error, x.overflow);
+  double error = is_zero ? 0 : inherited + (is_shift ? underflow_of(m, quotient, inherited) : division(m, quotient, inherited));
+  if (y.overflow) error = std::max(error, size + m.lost);  // b^ may be infinite: the quotient is 0
+  return made(m, quotient, radius, error, x.overflow);
 }
 
 /// Whether a kernel may see another truth value than the exact one; and whether float64 here may.
@@ -104,7 +119,7 @@ Approximate both(const Approximate& x, const Approximate& y) {
   return truth(x.value != 0 && y.value != 0, either(is_open), either(kernel_doubts));
 }
 
-Approximate chosen(const Node& node, const Approximate& condition, const Approximate& x, const Approximate& y) {
+Approximate chosen(const Measures& m, const Approximate& condition, const Approximate& x, const Approximate& y) {
   const Approximate &picked = condition.value != 0 ? x : y, &other = condition.value != 0 ? y : x;
   Approximate result = picked;
   const double gap = picked.value == other.value ? 0 : std::fabs(picked.value - other.value);
@@ -114,11 +129,11 @@ Approximate chosen(const Node& node, const Approximate& condition, const Approxi
     result.error = std::max(result.error, distance + other.error + other.radius);
     result.overflow = result.overflow || other.overflow || !std::isfinite(distance);
   }
-  return settled(node.arithmetic, result);
+  return made(m, result.value, result.radius, result.error, result.overflow);
 }
 
 /// The greater of two, `sign` being 1, or the lesser, of -1.
-Approximate extreme(const Node& node, const Approximate& x, const Approximate& y, double sign) {
+Approximate extreme(const Measures& m, const Approximate& x, const Approximate& y, double sign) {
   if (std::isnan(x.value) || std::isnan(y.value)) return {.value = std::numeric_limits<double>::quiet_NaN()};
   const Approximate &best = sign * x.value >= sign * y.value ? x : y, &other = sign * x.value >= sign * y.value ? y : x;
   const double gap = std::fabs(best.value - other.value);
@@ -126,7 +141,7 @@ Approximate extreme(const Node& node, const Approximate& x, const Approximate& y
   if (gap <= best.radius + other.radius) result.radius = std::max(best.radius, other.radius);
   if (gap <= best.radius + other.radius + best.error + other.error) result.error = std::max(best.error, other.error);
   result.overflow = best.overflow || other.overflow;
-  return settled(node.arithmetic, result);
+  return made(m, result.value, result.radius, result.error, result.overflow);
 }
 
 /// The error of a function itself, of arguments within `reach` of x, whose results are within `moved` of y.
@@ -146,9 +161,9 @@ double own_error(const Node& node, double x, double y, double reach, double move
   return std::max({at(x - reach), at(x), at(x + reach)}) * margin;
 }
 
-Approximate function_value(const Node& node, Slope slope, const Approximate& x) {
+Approximate function_value(const Node& node, const Measures& m, Slope slope, const Approximate& x) {
   const double y = node.function->value(x.value);
-  if (!std::isfinite(y)) return made(node, y, 0, 0, x.overflow);
+  if (!std::isfinite(y)) return made(m, y, 0, 0, x.overflow);
   // What is 0 far from 0 is only too small for a double.
   const bool is_exact = node.function->name == "relu" || (y == 0 && std::fabs(x.value) <= 1);
   double radius = is_exact ? 0 : value_radius(y);
@@ -162,14 +177,14 @@ Approximate function_value(const Node& node, Slope slope, const Approximate& x) 
     overflow = !std::isfinite(end);
     if (!overflow) error = std::max(error, std::fabs(end - y) + own_error(node, x.value, end, 0, 0, false));
   }
-  return made(node, y, radius, error, overflow);
+  return made(m, y, radius, error, overflow);
 }
 
 /// A function that does not fall, such as a rounding: its values at both ends of a ball bound it.
 template <class Rising>
-Approximate risen(const Node& node, const Approximate& x, Rising rising) {
+Approximate risen(const Measures& m, const Approximate& x, Rising rising) {
   const double y = rising(x.value);
-  if (!std::isfinite(y) || (x.radius == 0 && x.error == 0)) return made(node, y, 0, 0, x.overflow);
+  if (!std::isfinite(y) || (x.radius == 0 && x.error == 0)) return made(m, y, 0, 0, x.overflow);
   const auto distance = [&](double reach) {
     const double up = rising(std::nextafter(x.value + reach, infinity)) - y;
     const double down = y - rising(std::nextafter(x.value - reach, -infinity));
@@ -177,7 +192,7 @@ Approximate risen(const Node& node, const Approximate& x, Rising rising) {
   };
   const double radius = x.radius > 0 ? distance(x.radius) : 0;
   const double error = x.error > 0 ? distance(x.radius + x.error) : 0;
-  return made(node, y, radius, error, x.overflow || std::isinf(error));
+  return made(m, y, radius, error, x.overflow || std::isinf(error));
 }
 
 double whole_part(WholePart part, double x) {
@@ -190,33 +205,84 @@ double whole_part(WholePart part, double x) {
   return std::trunc(x);
 }
 
-Approximate one_element(const Node& node, Slope slope, std::span<const Lanes* const> from, std::size_t i) {
-  const Approximate x = from[0]->at(i);
+/// Element i of operands of which it is known whether all of their elements are exact.
+template <bool IsExact>
+Approximate element(const Lanes& lanes, std::size_t i) {
+  if constexpr (IsExact) return {.value = lanes.value[i]};
+  return {lanes.value[i], lanes.radius[i], lanes.error[i], lanes.overflow[i]};
+}
+
+/// act(is_exact) with that as a constant.
+template <class Act>
+void with_exactness(const Lanes& lanes, Act act) {
+  if (lanes.exact)
+    act(std::true_type{});
+  else
+    act(std::false_type{});
+}
+
+using Operands = std::span<const Lanes* const>;
+
+/// operation(x) of each element.
+template <class Operation>
+void each(Operands from, std::size_t count, Lanes& out, Operation operation) {
+  with_exactness(*from[0], [&](auto x) {
+    for (std::size_t i = 0; i < count; ++i) out.set(i, operation(element<x>(*from[0], i)));
+  });
+}
+/// operation(x, y).
+template <class Operation>
+void each_pair(Operands from, std::size_t count, Lanes& out, Operation operation) {
+  with_exactness(*from[0], [&](auto x) {
+    with_exactness(*from[1], [&](auto y) {
+      for (std::size_t i = 0; i < count; ++i) out.set(i, operation(element<x>(*from[0], i), element<y>(*from[1], i)));
+    });
+  });
+}
+
+void each_element(const Node& node, Operands from, std::size_t count, Lanes& out) {
+  const Measures m(node.arithmetic);
+  using const_ref = const Approximate&;
   switch (node.op) {
-    case Op::add: return added(node, x, from[1]->at(i));
-    case Op::subtract: {
-      Approximate y = from[1]->at(i);
-      y.value = -y.value;
-      return added(node, x, y);
+    case Op::add: return each_pair(from, count, out, [&](const_ref x, const_ref y) { return added(m, x, y); });
+    case Op::subtract:
+      return each_pair(from, count, out, [&](const_ref x, Approximate y) {
+        y.value = -y.value;
+        return added(m, x, y);
+      });
+    case Op::multiply: return each_pair(from, count, out, [&](const_ref x, const_ref y) { return multiplied(m, x, y); });
+    case Op::divide:
+      return each_pair(from, count, out, [&](const_ref x, const_ref y) { return divided(m, node.divides_by_number, x, y); });
+    case Op::negate:
+      return each(from, count, out, [](const_ref x) { return Approximate{-x.value, x.radius, x.error, x.overflow}; });
+    case Op::absolute:
+      return each(from, count, out, [](const_ref x) { return Approximate{std::fabs(x.value), x.radius, x.error, x.overflow}; });
+    case Op::maximum: return each_pair(from, count, out, [&](const_ref x, const_ref y) { return extreme(m, x, y, 1); });
+    case Op::minimum: return each_pair(from, count, out, [&](const_ref x, const_ref y) { return extreme(m, x, y, -1); });
+    case Op::function: {
+      const Slope slope = slope_of(node.function->name);
+      return each(from, count, out, [&](const_ref x) { return function_value(node, m, slope, x); });
     }
-    case Op::multiply: return multiplied(node, x, from[1]->at(i));
-    case Op::divide: return divided(node, x, from[1]->at(i));
-    case Op::negate: return {-x.value, x.radius, x.error, x.overflow};
-    case Op::absolute: return {std::fabs(x.value), x.radius, x.error, x.overflow};
-    case Op::maximum: return extreme(node, x, from[1]->at(i), 1);
-    case Op::minimum: return extreme(node, x, from[1]->at(i), -1);
-    case Op::function: return function_value(node, slope, x);
     case Op::rounded:
-      return risen(node, x, [&](double value) { return emu::round_to(node.format, value, node.rounding).value; });
-    case Op::whole: return risen(node, x, [&](double value) { return whole_part(node.whole, value); });
-    case Op::less: return compared(x.value < from[1]->value[i], x, from[1]->at(i));
-    case Op::equal: return compared(x.value == from[1]->value[i], x, from[1]->at(i));
-    case Op::both: return both(x, from[1]->at(i));
-    case Op::opposite: return truth(x.value == 0, is_open(x), kernel_doubts(x));
-    case Op::choose: return chosen(node, x, from[1]->at(i), from[2]->at(i));
+      return each(from, count, out, [&](const_ref x) {
+        return risen(m, x, [&](double value) { return emu::round_to(node.format, value, node.rounding).value; });
+      });
+    case Op::whole:
+      return each(from, count, out,
+                  [&](const_ref x) { return risen(m, x, [&](double value) { return whole_part(node.whole, value); }); });
+    case Op::less:
+      return each_pair(from, count, out, [](const_ref x, const_ref y) { return compared(x.value < y.value, x, y); });
+    case Op::equal:
+      return each_pair(from, count, out, [](const_ref x, const_ref y) { return compared(x.value == y.value, x, y); });
+    case Op::both: return each_pair(from, count, out, both);
+    case Op::opposite:
+      return each(from, count, out, [](const_ref x) { return truth(x.value == 0, is_open(x), kernel_doubts(x)); });
+    case Op::choose:
+      for (std::size_t i = 0; i < count; ++i) out.set(i, chosen(m, from[0]->at(i), from[1]->at(i), from[2]->at(i)));
+      return;
     default: break;
   }
-  return {};
+  for (std::size_t i = 0; i < count; ++i) out.set(i, {});
 }
 
 /// Whether exact operands have an exact result.
@@ -240,16 +306,10 @@ bool stays_exact(const Node& node) {
 }  // namespace
 
 Approximate settled(const KernelArithmetic& arithmetic, Approximate x) {
-  constexpr double margin = 1 + 0x1p-49;  // for some roundings of the radii themselves
-  if (!std::isfinite(x.value)) return {.value = x.value, .overflow = x.overflow};
-  x.radius = std::isnan(x.radius) ? infinity : x.radius * margin;
-  x.error = std::isnan(x.error) ? infinity : x.error * margin;
-  x.overflow = x.overflow || std::isinf(x.error) || std::fabs(x.value) + x.error > largest(arithmetic.format);
-  return x;
+  return made(Measures(arithmetic), x.value, x.radius, x.error, x.overflow);
 }
 
 void compute(const Node& node, std::span<const Lanes* const> operands, std::size_t count, Lanes& out) {
-  const Slope slope = node.op == Op::function ? slope_of(node.function->name) : nullptr;
   const bool exact = std::all_of(operands.begin(), operands.end(), [](const Lanes* lanes) { return lanes->exact; });
   out.exact = exact && stays_exact(node);
   if (out.exact && node.op == Op::rounded) {
@@ -257,18 +317,15 @@ void compute(const Node& node, std::span<const Lanes* const> operands, std::size
                   node.rounding);
     return;
   }
-  if (out.exact) {
-    for (std::size_t i = 0; i < count; ++i) out.value[i] = one_element(node, slope, operands, i).value;
-    return;
-  }
-  for (std::size_t i = 0; i < count; ++i) out.set(i, one_element(node, slope, operands, i));
+  each_element(node, operands, count, out);
 }
 
 Approximate rounded_sum(const Node& node, const Approximate& x, const Approximate& y) {
   const DoubleDouble sum = exact_add(x.value, y.value);
   const double plain = x.value + y.value;
   if (!std::isfinite(plain)) return {.value = plain, .overflow = x.overflow || y.overflow};
-  return risen(node, {plain, x.radius + y.radius + std::fabs(sum.low), x.error + y.error, x.overflow || y.overflow},
+  return risen(Measures(node.arithmetic),
+               {plain, x.radius + y.radius + std::fabs(sum.low), x.error + y.error, x.overflow || y.overflow},
                [&](double value) { return emu::round_to(node.format, value).value; });
 }
 
