@@ -12,8 +12,8 @@ import sys
 import unittest
 
 BILL, PROGRAM, ROOT = sys.argv.pop(1), sys.argv.pop(1), pathlib.Path(sys.argv.pop(1))
-# What the compiler and the C library bring.
-SYSTEM = re.compile(r"^(ld-linux|libc|libm|libgcc_s|libstdc\+\+|libdl|libpthread|libasan|libubsan)[-.]")
+# What the compiler and the C library bring, Clang's sanitizers libresolv among it.
+SYSTEM = re.compile(r"^(ld-linux|libc|libm|libgcc_s|libstdc\+\+|libdl|libpthread|libasan|libubsan|libresolv)[-.]")
 # The first folder or the name of headers, and whose they are.
 HEADERS = {"CLI": "CLI11", "boost": "Boost", "csv.h": "libcsv", "fmt": "fmt", "hwy": "Highway", "mpfr.h": "MPFR", "nlohmann": "JSON",
            "openssl": "OpenSSL", "tbb": "TBB", "toml++": "tomlplusplus", "zip.h": "libzip"}
