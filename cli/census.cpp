@@ -35,7 +35,8 @@ void check_passes(const Census& census, const studies::Scaling& scaling) {
   if (census.shard.empty()) throw Error(given + ": is for parts; one run finds magnitudes itself, without --shard");
   if (!census.pass.empty() && !census.amax.empty()) throw Error("--pass amax, --amax: give one of them");
   if (!has_tensor_scale(scaling.rule))
-    throw Error(given + ": --scale " + scaling.word + " has no scale of a whole tensor, as amax, pow2 and nvfp4 have");
+    throw Error(given + ": --scale " + scaling.word +
+                " has no scale that follows from the largest magnitude of a whole tensor, as amax, pow2 and nvfp4 have");
 }
 
 /// The largest magnitudes that the first pass has found of the tensors.

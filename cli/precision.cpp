@@ -30,8 +30,7 @@ std::vector<tensors::Tensor> opened(const studies::PrecisionRequest& request) {
   for (const std::string& line : tensors::left_out(inputs)) remark(emu::visible(line));
   std::vector<tensors::Tensor> all = inputs.kept;
   all.insert(all.end(), inputs.integers.begin(), inputs.integers.end());
-  if (const auto codes = studies::dequantized(all).codes; !codes.empty())
-    remark(tensors::named_words(codes, "tensor") + ": codes under scales, counted as they are, without these");
+  if (const auto codes = studies::dequantized(all).codes; !codes.empty()) remark(studies::codes_counted(codes));
   return std::move(inputs.kept);
 }
 

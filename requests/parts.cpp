@@ -96,8 +96,9 @@ void describe_seed(Fields& fields, std::uint64_t& seed, const std::string& help)
 void describe_hadamard(Fields& fields, std::string& word) {
   fields
       .add("hadamard", word,
-           "rotate N neighbours of a row at a time by a Hadamard transform first: N, N:KEY with random signs, or 16:te with "
-           "those of Transformer Engine's NVFP4")
+           "rotate N neighbours of a row at a time by a Hadamard transform first, N a power of two up to 4096; N:KEY with "
+           "random "
+           "signs, 16:te with those of Transformer Engine's NVFP4")
       .as_value("N[:SIGNS]")
       .checked([](const std::string& given) {
         if (!given.empty()) tensors::parse_hadamard(given);

@@ -16,6 +16,7 @@
 #include "emu/error.hpp"
 #include "emu/names.hpp"
 #include "emu/philox.hpp"
+#include "emu/visible.hpp"
 
 namespace ulpscope::tensors {
 namespace {
@@ -96,11 +97,11 @@ bool Hadamard::fits(const Tensor& tensor) const {
          tensor.shape.back() % size() == 0;
 }
 
-Hadamard parse_hadamard(const std::string& word) {
+Hadamard parse_hadamard(const std::string& word, const std::string& what) {
   const std::string_view text = word;
   const std::size_t colon = text.find(':');
   const auto size = number_in<std::size_t>(text.substr(0, colon));
-  const Error wrong("--hadamard '" + word + "': give N, a power of two from 2 to " + std::to_string(most) +
+  const Error wrong(emu::visible(what + " '" + word + "'") + ": give N, a power of two from 2 to " + std::to_string(most) +
                     ", N:KEY with the key of random signs, or 16:te");
   if (!size || *size < 2 || *size > most || !std::has_single_bit(*size)) throw wrong;
   Hadamard hadamard{.signs = std::vector<double>(*size, 1), .word = word};

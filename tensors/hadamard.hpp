@@ -38,8 +38,8 @@ void hadamard_transform(std::span<Real> x) {
 
 /// Reads `N`, a power of two up to 4096, without signs; `16:te`, the signs of Transformer Engine's NVFP4 recipe
 /// (NVFP4BlockScaling: get_wgrad_sign_vector()); `N:KEY`, the lowest bit of rounding_bits(KEY, i) for each sign.
-/// @throws ulpscope::Error
-Hadamard parse_hadamard(const std::string& word);
+/// @throws ulpscope::Error that begins with `what`
+Hadamard parse_hadamard(const std::string& word, const std::string& what = "--hadamard");
 
 /// The tensor rotated, when it is read: in float64, by additions of numbers 1, 2, 4, ... apart, multiplied by 1 / sqrt(n), and
 /// rounded once to float32; of what is no float32 to float64. Precondition: fits().

@@ -48,7 +48,8 @@ std::string unknown_words(const std::vector<Tensor>& tensors) {
 }
 
 std::string unrotated_words(const std::vector<Tensor>& tensors) {
-  return "not rotated: " + named_words(tensors, "tensor") + ": integers, or rows that are no multiple of --hadamard";
+  return "not rotated: " + named_words(tensors, "tensor") +
+         ": integers, without scales or elements, or of rows that are no multiple of N";
 }
 
 Inputs sort_inputs(const std::vector<std::string>& inputs, const OpenOptions& options, Integers integers,

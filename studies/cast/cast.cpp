@@ -56,6 +56,19 @@ std::vector<std::string> write_npy(const CastFileRequest& request, const std::st
   return {};
 }
 
+/// Whether the input is some tensors of a checkpoint, `CHECKPOINT:PATTERN`.
+bool names_tensors(const std::string& input) {
+  const std::size_t colon = input.rfind(':');
+  std::error_code ignored;
+  if (colon == std::string::npos || std::filesystem::exists(input, ignored)) return false;
+  const std::string before = input.substr(0, colon);
+  try {
+    return std::filesystem::exists(before, ignored) || tensors::checkpoint_of(before);
+  } catch (const Error&) {
+    return false;  // what is wrong with the whole is told then
+  }
+}
+
 }  // namespace
 
 void CastRequest::describe(requests::Fields& fields) {
@@ -110,10 +123,7 @@ std::vector<std::string> write_cast(const CastFileRequest& request, const std::s
   const std::string extension = std::filesystem::path(output).extension().string();
   if (extension == ".npy") return write_npy(request, output, codes);
   const bool is_file = extension == ".safetensors";
-  std::error_code ignored;
-  if (const std::size_t colon = request.input.rfind(':'); !is_file && colon != std::string::npos &&
-                                                          !std::filesystem::exists(request.input, ignored) &&
-                                                          std::filesystem::exists(request.input.substr(0, colon), ignored))
+  if (!is_file && names_tensors(request.input))
     throw Error(
         emu::visible(output + ": a folder is written of a whole checkpoint, and " + request.input +
                      " names tensors of one; write a .safetensors, or leave the others as they are with --copy or a plan"));

@@ -31,7 +31,7 @@ CastTensors::CastTensors(const CastFileRequest& request, const CastPlan& plan, c
   std::vector<std::string> names;
   std::set<std::string> rounded;
   std::vector<tensors::Tensor> odd;
-  bool has_set = false, shares = false, rotates = false;
+  bool has_set = false, shares = false, rotates = false, scales = false;
   for (const tensors::Tensor& tensor : inputs.kept) {
     const std::string& name = names.emplace_back(tensors::written_name(tensor));
     const std::string set = plan.set_of(name);
@@ -39,6 +39,7 @@ CastTensors::CastTensors(const CastFileRequest& request, const CastPlan& plan, c
     const PlanRule* const rule = rules_.rule_for(name);
     if (rule == nullptr) continue;
     shares = shares || (!set.empty() && has_tensor_scale(rule->scaling().rule));
+    scales = scales || rule->scaling().rule != ScaleRule::none;
     rotates = rotates || is_rotated(tensor, *rule);
     total_ += tensor.count();
     rounded.insert(name);
@@ -58,14 +59,24 @@ CastTensors::CastTensors(const CastFileRequest& request, const CastPlan& plan, c
                 PlanRule::copy + "\"");
   if (!plan.fused.empty() && !has_set)
     throw Error(request.input + ": no tensor's name has a part of --fused " + plan.fused.front());
-  if (request.plan.empty() && !plan.fused.empty() && !shares)
-    throw Error("--fused " + plan.fused.front() +
+  if (!request.naming.fused.empty() && !shares)
+    throw Error("--fused " + request.naming.fused.front() +
                 ": none of these tensors has a scale for all of it to share, as amax, pow2 and nvfp4 have");
-  if (hadamard_ && !rotates)
+  if (!request.naming.hadamard.empty() && !rotates)
     throw Error("--hadamard " + plan.hadamard + ": none of these tensors has scales and rows that are a multiple of " +
                 std::to_string(hadamard_->size()));
   refuse_codes(inputs, "cast what they were made of, or --copy them and their scales",
                [&](const tensors::Tensor& codes) { return rounded.contains(tensors::written_name(codes)); });
+  // One word is for all of a file that has scales: what is copied, and what is made.
+  std::vector<tensors::Tensor> all = inputs.kept;
+  all.insert(all.end(), inputs.integers.begin(), inputs.integers.end());
+  const bool copies_codes = dequantized(all).put_together != 0;
+  if (scales || !copies_codes) rotation_ = copies_codes || rotates ? plan.hadamard : std::string();
+  if (const std::string known = copies_codes ? hadamard_of(request.input) : plan.hadamard; scales && known != plan.hadamard)
+    throw Error(request.input + ": holds codes under scales " +
+                (known.empty() ? std::string("that were not rotated") : "that were rotated by " + known) +
+                ", as all that has scales in a file; cast " +
+                (known.empty() ? std::string("without --hadamard") : "with --hadamard " + known));
   if (!odd.empty() && odd.size() == rounded.size())
     throw Error(odd.front().label +
                 ": its codes end within a byte, which readers of .safetensors refuse; write codes of an .npy");
@@ -146,7 +157,7 @@ FileContents CastTensors::of(const tensors::Inputs& inputs, const std::string& m
   std::vector<std::string> copied;
   for (const tensors::Tensor& tensor : contents.beside.copied) copied.push_back(tensor.name);
   contents.beside.metadata = metadata_of(find_layout(plan_.layout), metadata, contents.stored, copied);
-  if (hadamard_) contents.beside.metadata = with_hadamard(contents.beside.metadata, plan_.hadamard);
+  if (rotation_) contents.beside.metadata = with_hadamard(contents.beside.metadata, *rotation_);
   return contents;
 }
 

@@ -58,6 +58,7 @@ class CastTensors {
   const CastPlan& plan_;
   RuleIndex rules_;
   std::optional<tensors::Hadamard> hadamard_;
+  std::optional<std::string> rotation_;  ///< what the metadata say of it; none: what they said before
   Progress progress_;
   std::uint64_t done_ = 0, total_ = 0;
   std::map<std::string, FusedSet> sets_;

@@ -171,7 +171,8 @@ class Finder {
       const Tensor* const second = layout.tensor_scale.empty() ? nullptr : find(base + std::string(layout.tensor_scale));
       if (second != nullptr && second->count() == 1) parts.tensor_scale = *second;
       const Tensor* const zeros = layout.zero_point.empty() ? nullptr : find(base + std::string(layout.zero_point));
-      if (zeros != nullptr && zeros->dtype.name == "int8" && zeros->count() == scales.count()) parts.zero_points = *zeros;
+      if (zeros != nullptr && (zeros->opaque || zeros->shape != scales.shape)) continue;
+      if (zeros != nullptr) parts.zero_points = *zeros;
       parts.divides = layout.tensor_scale_is == TensorScale::divisor;
       return parts;
     }
@@ -222,6 +223,7 @@ Tensor whole_of(const Parts& parts, const StorageLayout& layout) {
 Dequantized dequantized(const std::vector<Tensor>& tensors, const std::optional<tensors::Hadamard>& hadamard) {
   const Finder finder(tensors);
   std::map<std::string, Tensor> wholes;  // by the name of their codes
+  std::map<std::string, std::vector<Tensor>> scales;
   std::set<std::string> used;
   for (const Tensor& tensor : tensors)
     for (const StorageLayout& layout : layouts()) {
@@ -230,15 +232,20 @@ Dequantized dequantized(const std::vector<Tensor>& tensors, const std::optional<
       used.insert({parts->codes.name, parts->scales.name});
       if (parts->tensor_scale) used.insert(parts->tensor_scale->name);
       if (parts->zero_points) used.insert(parts->zero_points->name);
+      std::vector<Tensor>& of_codes = scales[parts->codes.name];
+      of_codes.push_back(parts->scales);
+      if (parts->tensor_scale) of_codes.push_back(*parts->tensor_scale);
+      if (parts->zero_points) of_codes.push_back(*parts->zero_points);
       const Tensor whole = whole_of(*parts, layout);
       wholes.emplace(parts->codes.name, hadamard && hadamard->fits(whole) ? tensors::rotated_back(whole, *hadamard) : whole);
     }
-  Dequantized result{.tensors = {}, .put_together = wholes.size(), .codes = {}, .values = {}};
+  Dequantized result{.tensors = {}, .put_together = wholes.size(), .codes = {}, .values = {}, .scales = {}};
   for (const Tensor& tensor : tensors) {
     if (const auto whole = wholes.find(tensor.name); whole != wholes.end()) {
       result.tensors.push_back(whole->second);
       result.codes.push_back(tensor);
       result.values.push_back(whole->second);
+      result.scales.push_back(scales.at(tensor.name));
     } else if (!used.contains(tensor.name)) {
       result.tensors.push_back(tensor);
     }
@@ -246,12 +253,18 @@ Dequantized dequantized(const std::vector<Tensor>& tensors, const std::optional<
   return result;
 }
 
+std::string codes_counted(const std::vector<Tensor>& codes) {
+  return tensors::named_words(codes, "tensor") + ": codes under scales, counted as they are, without these";
+}
+
 void refuse_codes(const tensors::Inputs& inputs, const std::string& advice,
                   const std::function<bool(const tensors::Tensor&)>& is_rounded) {
   std::vector<Tensor> all = inputs.kept;
   all.insert(all.end(), inputs.integers.begin(), inputs.integers.end());
-  for (const Tensor& codes : dequantized(all).codes)
-    if (is_rounded(codes)) throw Error(codes.label + ": is codes under scales, not values: " + advice);
+  const Dequantized found = dequantized(all);
+  for (std::size_t i = 0; i < found.codes.size(); ++i)
+    if (is_rounded(found.codes[i]) || std::ranges::any_of(found.scales[i], is_rounded))
+      throw Error(found.codes[i].label + ": is codes under scales, not values: " + advice);
 }
 
 }  // namespace ulpscope::studies

@@ -22,11 +22,15 @@ struct Dequantized {
   std::size_t put_together = 0;          ///< tensors that had scales
   std::vector<tensors::Tensor> codes;    ///< the codes of these ...
   std::vector<tensors::Tensor> values;   ///< ... and what they stand for
+  std::vector<std::vector<tensors::Tensor>> scales;  ///< ... and their scales and zero points
 };
-/// Tensors to be rounded are values: codes under scales, that `is_rounded` says are among them, are refused with an advice.
+/// Tensors to be rounded are values: codes and their scales, one of which `is_rounded` says is among them, are refused with an
+/// advice.
 /// @throws ulpscope::Error
 void refuse_codes(const tensors::Inputs& inputs, const std::string& advice,
                   const std::function<bool(const tensors::Tensor&)>& is_rounded);
+/// What is to be said where codes are counted like others.
+std::string codes_counted(const std::vector<tensors::Tensor>& codes);
 /// Scales whose shape is no grid of blocks over the codes are tensors like others.
 Dequantized dequantized(const std::vector<tensors::Tensor>& tensors, const std::optional<tensors::Hadamard>& hadamard = {});
 

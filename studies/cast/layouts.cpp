@@ -9,6 +9,7 @@
 #include "emu/error.hpp"
 #include "emu/names.hpp"
 #include "emu/suggestions.hpp"
+#include "tensors/tensor.hpp"
 
 namespace ulpscope::studies {
 namespace {
@@ -135,9 +136,13 @@ std::string metadata_of(const StorageLayout& layout, const std::string& metadata
 }
 
 std::string with_hadamard(const std::string& metadata, const std::string& word) {
+  if (word.empty() && hadamard_in(metadata).empty()) return metadata;
   Json all = metadata.empty() ? Json::object() : Json::parse(metadata);
-  all[hadamard_key] = word;
-  return all.dump();
+  if (word.empty())
+    all.erase(hadamard_key);
+  else
+    all[hadamard_key] = word;
+  return all.empty() ? std::string() : all.dump();
 }
 
 std::string hadamard_in(const std::string& metadata) {
@@ -145,6 +150,12 @@ std::string hadamard_in(const std::string& metadata) {
   const Json all = Json::parse(metadata);
   const auto found = all.find(hadamard_key);
   return found == all.end() || !found->is_string() ? std::string() : found->get<std::string>();
+}
+
+std::string hadamard_of(const std::string& input) {
+  for (const std::string& metadata : tensors::all_metadata(input))
+    if (std::string word = hadamard_in(metadata); !word.empty()) return word;
+  return {};
 }
 
 const std::vector<StorageLayout>& layouts() {

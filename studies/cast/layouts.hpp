@@ -71,12 +71,14 @@ struct StoredAs {
 std::string metadata_of(const StorageLayout& layout, const std::string& metadata, const std::vector<StoredAs>& stored,
                         const std::vector<std::string>& copied);
 
-/// `__metadata__` with the word of the rotation (tensors::parse_hadamard()) of all that has scales and rows that fit; and that
-/// word, empty where there is none.
+/// `__metadata__` with the word of the rotation (tensors::parse_hadamard()) of all that has scales and rows that fit, or
+/// without one; and that word, empty where there is none.
 ///@{
 std::string with_hadamard(const std::string& metadata, const std::string& word);
 std::string hadamard_in(const std::string& metadata);
 ///@}
+/// The word that a file of an input has, the first that has one; empty where there is none. @throws ulpscope::Error
+std::string hadamard_of(const std::string& input);
 
 /// All of them, the default first.
 const std::vector<StorageLayout>& layouts();

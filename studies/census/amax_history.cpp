@@ -12,6 +12,7 @@
 #include "emu/error.hpp"
 #include "emu/math.hpp"
 #include "emu/visible.hpp"
+#include "studies/cast/dequantized.hpp"
 #include "studies/census/all_tensors.hpp"
 #include "studies/census/scaling.hpp"
 #include "tensors/inputs.hpp"
@@ -19,9 +20,15 @@
 namespace ulpscope::studies {
 namespace {
 
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr double unknown_growth = std::numeric_limits<double>::quiet_NaN(), endless = std::numeric_limits<double>::infinity();
 
-double log2_of(double x) { return std::isinf(x) ? x : emu::log2(x); }
+/// log2(amax / before).
+double growth_of(double before, double amax) {
+  if (std::isnan(before) || before == amax) return std::isnan(before) ? unknown_growth : 0;
+  if (before == 0 || std::isinf(amax)) return endless;
+  if (amax == 0 || std::isinf(before)) return -endless;
+  return emu::log2(amax) - emu::log2(before);
+}
 
 /// What is known of a tensor or a group in one checkpoint.
 struct Seen {
@@ -43,7 +50,7 @@ class Histories {
 
   void append_to(std::vector<AmaxHistoryRow>& rows) const {
     for (const History& history : all_) {
-      double before = nan;
+      double before = unknown_growth;
       for (std::size_t place = 0; place < inputs_.size(); ++place) {
         if (!history.seen[place]) continue;
         const Seen& seen = *history.seen[place];
@@ -53,7 +60,7 @@ class Histories {
                         .count = seen.count,
                         .amax = seen.amax,
                         .amax_before = before,
-                        .growth_binades = before > 0 && seen.amax > 0 ? log2_of(seen.amax) - log2_of(before) : nan});
+                        .growth_binades = growth_of(before, seen.amax)});
         before = std::fmax(before, seen.amax);
       }
     }
@@ -74,6 +81,12 @@ class Histories {
 std::vector<AmaxHistoryRow> amax_history(const CensusRequest& request, std::vector<std::string>& remarks,
                                          const Progress& progress) {
   if (request.inputs.size() < 2) throw Error("--history: give two checkpoints or more, the oldest first");
+  CensusRequest plain;  // with all that plays a part here
+  plain.inputs = request.inputs, plain.reading = request.reading, plain.groups = request.groups;
+  plain.integers = request.integers, plain.threads = request.threads, plain.history = request.history;
+  CensusRequest asked = request;
+  if (requests::words_of(asked) != requests::words_of(plain))
+    throw Error("--history: is of magnitudes before they are rounded; leave out formats, scales and roundings");
   std::vector<tensors::Tensor> all;
   std::vector<std::size_t> place;
   for (std::size_t i = 0; i < request.inputs.size(); ++i) {
@@ -81,6 +94,9 @@ std::vector<AmaxHistoryRow> amax_history(const CensusRequest& request, std::vect
     of_one.inputs = {request.inputs[i]};
     const tensors::Inputs inputs = of_one.open();
     for (const std::string& line : tensors::left_out(inputs)) remarks.push_back(request.inputs[i] + ": " + line);
+    std::vector<tensors::Tensor> of_input = inputs.kept;
+    of_input.insert(of_input.end(), inputs.integers.begin(), inputs.integers.end());
+    if (const auto codes = dequantized(of_input).codes; !codes.empty()) remarks.push_back(codes_counted(codes));
     all.insert(all.end(), inputs.kept.begin(), inputs.kept.end());
     place.resize(all.size(), i);
   }

@@ -216,7 +216,7 @@ ScaleMap::Run ScaleMap::run(std::uint64_t index) const noexcept {
 }
 
 std::optional<int> ScaleMap::log2_uniform() const noexcept {
-  if (!is_uniform()) return std::nullopt;
+  if (!is_uniform() || has_zero_points()) return std::nullopt;
   const ElementScale& scale = uniform();
   if (!(scale.multiply >= 0x1p-500 && scale.multiply <= 0x1p500)) return std::nullopt;
   const int exponent = floor_log2(scale.multiply);

@@ -48,11 +48,19 @@ double padding_bits(emu::Format format) { return format.is_integer() ? tensors::
 /// that clamp, make other numbers of these. Empty: it can.
 std::string obstacle(const StorageLayout& layout, const Quantized& row) {
   const bool has_dtype = row.format.is_integer() || !tensors::safetensors_word(row.format).empty();
-  const bool keeps_nonfinite = row.format.has_infinity() && row.format.has_nan() && !clamps(row.scaling.rule);
+  const bool keeps_nonfinite =
+      (row.infinite == 0 || row.format.has_infinity()) && (row.nan == 0 || row.format.has_nan()) && !clamps(row.scaling.rule);
   if (!has_dtype) return "safetensors has no dtype for them";
   if (!fills_bytes(row.format, row.count)) return "codes would end within a byte";
   if (!layout.stores(row.format, row.scaling.rule)) return "layout " + std::string(layout.name) + " does not store them";
   return row.count == row.finite || keeps_nonfinite ? "" : "they would lose its infinities or NaN";
+}
+
+/// Of several the one that other formats mend.
+std::string first_obstacle(const std::map<std::string, std::string>& obstacles) {
+  const auto other =
+      std::ranges::find_if(obstacles, [](const auto& of_pair) { return !of_pair.second.starts_with("layout "); });
+  return (other == obstacles.end() ? obstacles.begin() : other)->second;
 }
 
 /// Tensors that are decided together, and their rows put together.
@@ -60,8 +68,7 @@ struct Members {
   Choice choice;
   std::vector<Quantized> rows = {};
   bool is_kept = false;  ///< asked to stay as it is
-  /// Why none of the formats holds one of the tensors; empty: one does.
-  std::string obstacle = {};
+  std::map<std::string, std::string> obstacles = {};  ///< pairs of a format and a rule that one of them has not, and why
 };
 
 /// Puts the row of another tensor, in the same format under the same rule, to that of those before.
@@ -72,6 +79,8 @@ void merge(Quantized& all, const Quantized& row, const std::string& name) {
   all.tensor = name;
   all.count += row.count;
   all.finite += row.finite;
+  all.infinite += row.infinite;
+  all.nan += row.nan;
   all.to_zero += row.to_zero;
   all.overflow += row.overflow;
   all.lost_share = std::max(all.lost_share, row.lost_share);
@@ -216,7 +225,8 @@ Choices choose(const ChooseRequest& request, const Progress& progress) {
   measuring.reading = request.reading;
   measuring.threads = request.threads;
   measuring.quantiles = false;
-  const std::vector<Quantized> rows = quantize(rounded.kept, measuring, progress, amax_of_sets(rounded.kept, asked));
+  const std::vector<Quantized> rows =
+      quantize({rounded.kept, inputs.kept, amax_of_sets(rounded.kept, asked)}, measuring, progress);
   const std::size_t each = rows.size() / inputs.kept.size();
 
   // One rule of a plan is for all tensors of a name, and a set whose scale is shared has one rule.
@@ -256,28 +266,28 @@ Choices choose(const ChooseRequest& request, const Progress& progress) {
     if (std::ranges::none_of(measured, [&](const Quantized& row) { return layout.stores(row.format, row.scaling.rule); }))
       throw Error("--layout " + request.naming.layout + ": stores none of these formats and scales; it stores " +
                   std::string(layout.formats));
-    bool is_held = false;
-    std::string why;
     for (Quantized& row : measured) {
       row.bits_per_element += padding_bits(row.format);
-      const std::string of_row = obstacle(layout, row);
-      is_held = is_held || of_row.empty();
-      if (!of_row.empty()) row.sqnr_db = -std::numeric_limits<double>::infinity(), why = of_row;
+      if (std::string why = obstacle(layout, row); !why.empty()) members.obstacles.try_emplace(name_of(row), std::move(why));
     }
-    if (!is_held) members.obstacle = why;
     add(members, measured);
   }
 
   Choices choices;
   for (Members& members : all) {
     Choice& choice = members.choice;
-    choice.recommendation = recommend(members.rows, requirement);
+    std::vector<Quantized> held = members.rows;
+    std::erase_if(held, [&](const Quantized& row) { return members.obstacles.contains(name_of(row)); });
+    choice.recommendation = recommend(held.empty() ? members.rows : held, requirement);
+    if (held.empty()) choice.recommendation.reaches = false;
     const double bits = choice.recommendation.choice.bits_per_element;
     choice.copies = members.is_kept || !choice.recommendation.reaches || bits >= choice.bits_copied;
     if (members.is_kept)
       choice.recommendation.reason = "--copy";
-    else if (!members.obstacle.empty())
-      choice.recommendation.reason = "none of these formats keeps it: " + members.obstacle;
+    else if (held.empty() && choice.count != 0)
+      choice.recommendation.reason = "none of these formats keeps it: " + first_obstacle(members.obstacles);
+    else if (choice.count != 0 && choice.recommendation.choice.finite == 0)
+      choice.recommendation.reason = "it has no finite number";
     else if (choice.recommendation.reaches && choice.copies)
       choice.recommendation.reason = name_of(choice.recommendation.choice) + " keeps what is asked, and has no fewer bits";
     choices.all.push_back(std::move(choice));
@@ -315,6 +325,9 @@ CastPlan plan_of(const ChooseRequest& request, const Choices& choices) {
                             .scale = choice.copies ? "none" : row.scaling.word,
                             .reason = choice.recommendation.reason});
     }
+  const bool has_scales = std::ranges::any_of(
+      plan.rules, [](const PlanRule& rule) { return !rule.copies() && rule.scaling().rule != ScaleRule::none; });
+  if (!has_scales) plan.hadamard.clear();
   return plan;
 }
 

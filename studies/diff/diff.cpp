@@ -61,7 +61,7 @@ class Comparison {
       return;
     }
     const double error = exact_error.value_or(value - reference), size = std::fabs(error), magnitude = std::fabs(reference);
-    const double ulps = std::ldexp(error, -emu::spacing_exponent(result_.format, reference));
+    const double ulps = result_.are_integers ? error : std::ldexp(error, -emu::spacing_exponent(result_.format, reference));
     ++sums.finite;
     sums.abs += size;
     sums.signed_ulp += ulps;
@@ -123,7 +123,8 @@ emu::Code bits_at(const tensors::Tensor& tensor, std::uint64_t index) {
 /// An element's code, and its value.
 std::pair<std::string, reports::Cell> shown(const tensors::DType& dtype, double value, emu::Code bits) {
   if (dtype.format) return {emu::hex_code(*dtype.format, emu::encode(*dtype.format, value)), value};
-  const reports::Cell cell = is_wide_integer(dtype) ? wide_integer_cell(dtype, bits) : reports::Cell{value};
+  const reports::Cell cell =
+      is_wide_integer(dtype) ? wide_integer_cell(dtype, bits) : reports::Cell{static_cast<std::int64_t>(value)};
   return {emu::hex_digits(bits, dtype.integer_bits()), cell};
 }
 
@@ -180,26 +181,36 @@ DiffResult diff(const tensors::Tensor& reference, const tensors::Tensor& output,
   result.reference_dtype = reference.dtype;
   result.output_dtype = output.dtype;
   result.shape = reference.shape;
+  result.are_integers = reference.is_integer() && output.is_integer();
   Comparison comparison(result, tolerance);
   Sums total;
   const std::uint64_t count = reference.count();
   std::vector<double> a(1 << 16), b(a.size());
   // Integers of 64 bits may differ where the nearest doubles do not.
-  const bool are_codes_compared = reference.is_integer() && output.is_integer() && reference.dtype.name == output.dtype.name;
-  const bool is_wide = are_codes_compared && is_wide_integer(reference.dtype);
-  std::vector<emu::Code> x(are_codes_compared ? a.size() : 0), y(x.size());
+  const bool is_wide = is_wide_integer(reference.dtype) || is_wide_integer(output.dtype);
+  const bool are_alike = is_wide && reference.dtype.name == output.dtype.name;
+  std::vector<emu::Code> x(is_wide ? a.size() : 0), y(x.size());
+  const auto read_codes = [&](const tensors::Tensor& tensor, std::uint64_t first, std::span<emu::Code> codes) {
+    if (is_wide_integer(tensor.dtype)) tensor.source->read_codes(first, codes);
+  };
+  const auto rest = [](const tensors::Tensor& tensor, emu::Code bits) {
+    return is_wide_integer(tensor.dtype) ? wide_rest(tensor.dtype, bits) : 0;
+  };
   for (std::uint64_t first = 0; first < count; first += a.size()) {
     const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(a.size(), count - first));
     reference.source->read(first, std::span(a).first(size));
     output.source->read(first, std::span(b).first(size));
-    if (are_codes_compared) {
-      reference.source->read_codes(first, std::span(x).first(size));
-      output.source->read_codes(first, std::span(y).first(size));
-    }
+    if (is_wide) read_codes(reference, first, std::span(x).first(size)), read_codes(output, first, std::span(y).first(size));
     Sums sums;
-    for (std::size_t i = 0; i < size; ++i)
-      comparison.add(sums, first + i, a[i], b[i], !are_codes_compared || x[i] == y[i],
-                     is_wide ? std::optional(wide_difference(reference.dtype, x[i], y[i])) : std::nullopt);
+    for (std::size_t i = 0; i < size; ++i) {
+      if (!is_wide) {
+        comparison.add(sums, first + i, a[i], b[i], true, std::nullopt);
+        continue;
+      }
+      const double rest_of_a = rest(reference, x[i]), rest_of_b = rest(output, y[i]);
+      const double error = are_alike ? wide_difference(reference.dtype, x[i], y[i]) : b[i] - a[i] + (rest_of_b - rest_of_a);
+      comparison.add(sums, first + i, a[i], b[i], rest_of_a == rest_of_b, error);
+    }
     total.merge(sums);
   }
   for (DiffElement& element : result.worst) {
@@ -226,11 +237,11 @@ reports::Table diff_table(const DiffResult& r) {
           {"ref", "out", "dtype", "count", "equal", "differing", "beyond_1_ulp", "beyond_2_ulp", "beyond_10_ulp",
            "beyond_100_ulp", "nonfinite_one_side", "max_abs_error", "mean_abs_error", "max_rel_error", "mean_rel_error",
            "bias_ulp", "rel_frobenius_error", "cosine", "sqnr_db"},
-          {{r.reference, r.output, emu::format_name(r.format), reports::whole(r.count), reports::whole(r.equal),
-            reports::whole(r.count - r.equal), reports::whole(r.beyond_1_ulp), reports::whole(r.beyond_2_ulp),
-            reports::whole(r.beyond_10_ulp), reports::whole(r.beyond_100_ulp), reports::whole(r.nonfinite_one_side),
-            r.max_abs_error, r.mean_abs_error, r.max_rel_error, r.mean_rel_error, r.bias_ulp, r.rel_frobenius_error, r.cosine,
-            r.sqnr_db}}};
+          {{r.reference, r.output, r.are_integers ? r.output_dtype.name : emu::format_name(r.format), reports::whole(r.count),
+            reports::whole(r.equal), reports::whole(r.count - r.equal), reports::whole(r.beyond_1_ulp),
+            reports::whole(r.beyond_2_ulp), reports::whole(r.beyond_10_ulp), reports::whole(r.beyond_100_ulp),
+            reports::whole(r.nonfinite_one_side), r.max_abs_error, r.mean_abs_error, r.max_rel_error, r.mean_rel_error,
+            r.bias_ulp, r.rel_frobenius_error, r.cosine, r.sqnr_db}}};
 }
 
 reports::Table worst_elements(const DiffResult& r) {

@@ -38,6 +38,7 @@ struct DiffElement {
 struct DiffResult {
   std::string reference, output;                ///< labels
   emu::Format format;                           ///< whose ulps are counted
+  bool are_integers = false;                    ///< of both: an ulp is 1 then
   tensors::DType reference_dtype, output_dtype;  ///< what codes are shown in
   std::vector<std::uint64_t> shape;             ///< of both
   /// Elements; those with equal values; those with an infinity or a NaN on one side.
@@ -60,7 +61,7 @@ struct DiffResult {
 std::string place_text(std::uint64_t index, const std::vector<std::uint64_t>& shape);
 
 /// Compares element by element. Equal: the same number (+0 and -0 are), or NaN on both sides. Errors are over elements finite
-/// on both sides; bias is the mean signed error. An ulp is `format`'s spacing at the reference.
+/// on both sides; bias is the mean signed error. An ulp is `format`'s spacing at the reference, of two integer tensors 1.
 /// @throws ulpscope::Error when the shapes differ.
 DiffResult diff(const tensors::Tensor& reference, const tensors::Tensor& output, emu::Format format,
                 const Tolerance& tolerance);

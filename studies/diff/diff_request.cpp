@@ -27,10 +27,9 @@ std::vector<tensors::Tensor> opened(const std::string& input, const tensors::Ope
 
 /// How what has scales in a checkpoint was rotated before it was rounded.
 std::optional<tensors::Hadamard> rotation_of(const std::string& input) {
-  std::string word;
-  for (const std::string& metadata : tensors::all_metadata(input))
-    if (const std::string of_file = hadamard_in(metadata); word.empty()) word = of_file;
-  return word.empty() ? std::nullopt : std::optional(tensors::parse_hadamard(word));
+  const std::string word = hadamard_of(input);
+  return word.empty() ? std::nullopt
+                      : std::optional(tensors::parse_hadamard(word, input + ": its __metadata__ has ulpscope_hadamard"));
 }
 
 /// The one tensor of an input; where it is codes whose scales lie beside them in its file, their values.

@@ -91,13 +91,17 @@ std::vector<reports::Cell> row_of(const tensors::Tensor& tensor) {
       }
     }
   });
+  const auto number = [&](double x) -> reports::Cell {
+    if (tensor.is_integer() && std::isfinite(x)) return static_cast<std::int64_t>(x);
+    return x;
+  };
   return {tensor.label,
           tensor.dtype.name,
           tensors::shape_text(tensor.shape),
           reports::whole(tensor.count()),
-          finite == 0 ? nan : least,
-          finite == 0 ? nan : greatest,
-          std::isinf(least_magnitude) ? nan : least_magnitude,
+          number(finite == 0 ? nan : least),
+          number(finite == 0 ? nan : greatest),
+          number(std::isinf(least_magnitude) ? nan : least_magnitude),
           zeros,
           subnormals,
           infinities,

@@ -15,6 +15,15 @@ bool is_signed(const tensors::DType& dtype) { return dtype.name == "int64"; }
 
 bool is_wide_integer(const tensors::DType& dtype) { return is_signed(dtype) || dtype.name == "uint64"; }
 
+double wide_rest(const tensors::DType& dtype, emu::Code bits) {
+  const std::uint64_t magnitude = wide_magnitude(dtype, bits);
+  const auto nearest = static_cast<double>(magnitude);
+  const std::uint64_t rounded = nearest < 0x1p64 ? static_cast<std::uint64_t>(nearest) : 0;  // 2^64 is 0 of 64 bits
+  const std::uint64_t below = magnitude - rounded, above = rounded - magnitude;
+  const double rest = below < above ? static_cast<double>(below) : -static_cast<double>(above);
+  return is_signed(dtype) && (bits & sign_bit) != 0 ? -rest : rest;
+}
+
 reports::Cell wide_integer_cell(const tensors::DType& dtype, emu::Code bits) {
   if (is_signed(dtype) || bits < sign_bit) return static_cast<std::int64_t>(bits);
   return std::to_string(bits);

@@ -13,6 +13,9 @@ namespace ulpscope::studies {
 /// Whether doubles do not hold every value of the type.
 bool is_wide_integer(const tensors::DType& dtype);
 
+/// What the nearest double leaves of an integer of 64 bits: the integer less that double. Precondition: is_wide_integer(dtype).
+double wide_rest(const tensors::DType& dtype, emu::Code bits);
+
 /// The value of an integer of 64 bits from its own bits, as Source::read_codes() gives them; from 2^63 on as text.
 /// Precondition: is_wide_integer(dtype).
 reports::Cell wide_integer_cell(const tensors::DType& dtype, emu::Code bits);

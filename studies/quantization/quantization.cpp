@@ -73,6 +73,8 @@ Quantized measure(const tensors::Tensor& tensor, const Quantizer& quantizer, std
   row.to_zero = sums.of(emu::Outcome::to_zero);
   row.overflow = sums.of(emu::Outcome::overflow);
   row.finite = sums.finite();
+  row.infinite = sums.of(emu::Outcome::infinite);
+  row.nan = sums.of(emu::Outcome::nan);
   row.lost_share = sums.nonzero == 0 ? 0 : static_cast<double>(row.to_zero + row.overflow) / static_cast<double>(sums.nonzero);
   constexpr double unlimited = std::numeric_limits<double>::infinity(), unknown = std::numeric_limits<double>::quiet_NaN();
   row.sqnr_db = row.finite == 0 ? unknown : sums.lost == 0 ? decibels(sums.input, sums.error) : -unlimited;
@@ -131,22 +133,28 @@ bool is_used_with(emu::Format format, ScaleRule rule) noexcept {
 
 std::vector<Quantized> quantize(const QuantizationRequest& request, const Progress& progress) {
   quantizers_of(request);  // what is asked wrongly is told before files are opened
-  return quantize(tensors::open_numbers(request.inputs, request.reading.options(), tensors::Integers::leave_out).kept, request,
-                  progress);
+  tensors::OpenOptions plain = request.reading.options();
+  plain.hadamard.clear();
+  const auto opened = [&](const tensors::OpenOptions& options) {
+    return tensors::open_numbers(request.inputs, options, tensors::Integers::leave_out).kept;
+  };
+  return quantize({opened(request.reading.options()), opened(plain)}, request, progress);
 }
 
-std::vector<Quantized> quantize(const std::vector<tensors::Tensor>& tensors, const QuantizationRequest& request,
-                                const Progress& progress, const std::vector<std::optional<double>>& shared_amax) {
+std::vector<Quantized> quantize(const QuantizationInputs& inputs, const QuantizationRequest& request,
+                                const Progress& progress) {
+  const std::vector<tensors::Tensor>& tensors = inputs.tensors;
   const std::vector<Quantizer> quantizers = quantizers_of(request);
   const std::uint64_t total = total_count(tensors) * quantizers.size();
   std::vector<Quantized> measured(tensors.size() * quantizers.size());
   std::uint64_t done = 0;
   std::mutex one_at_a_time;
   tensors::for_each_index(measured.size(), request.threads, [&](std::size_t i) {
-    const tensors::Tensor& tensor = tensors[i / quantizers.size()];
     Quantizer quantizer = quantizers[i % quantizers.size()];
-    if (!shared_amax.empty() && has_tensor_scale(quantizer.scaling.rule))
-      quantizer.scaling.shared_amax = shared_amax[i / quantizers.size()];
+    const std::size_t at = i / quantizers.size();
+    const tensors::Tensor& tensor = quantizer.scaling.rule == ScaleRule::none ? inputs.plain[at] : tensors[at];
+    if (!inputs.shared_amax.empty() && has_tensor_scale(quantizer.scaling.rule))
+      quantizer.scaling.shared_amax = inputs.shared_amax[at];
     measured[i] = measure(tensor, quantizer, request.reading.seed, request.quantiles);
     if (!progress) return;
     const std::lock_guard lock(one_at_a_time);

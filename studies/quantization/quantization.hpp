@@ -52,6 +52,7 @@ struct Quantized {
   double bits_per_element = 0;  ///< those of the codes, and the share of the stored scales
   /// Elements; those that are finite; finite ones that become zero, and that overflow.
   std::uint64_t count = 0, finite = 0, to_zero = 0, overflow = 0;
+  std::uint64_t infinite = 0, nan = 0;  ///< elements that are not finite
   double lost_share = 0;  ///< of nonzero finite elements, those that become zero or overflow
   double sqnr_db = 0;     ///< inf: exact; -inf: a finite number became infinite or NaN; nan: there is no finite number
   /// Quantiles of |error| / |x| over finite nonzero elements, at told_quantiles.
@@ -62,10 +63,15 @@ struct Quantized {
 
 /// By tensor, element bits (most first), rank. @throws ulpscope::Error
 std::vector<Quantized> quantize(const QuantizationRequest& request, const Progress& progress = {});
-/// The same of tensors that are open; `shared_amax`, if it is not empty, has Scaling::shared_amax of each. @throws
-/// ulpscope::Error
-std::vector<Quantized> quantize(const std::vector<tensors::Tensor>& tensors, const QuantizationRequest& request,
-                                const Progress& progress = {}, const std::vector<std::optional<double>>& shared_amax = {});
+/// Open tensors to be measured.
+struct QuantizationInputs {
+  std::vector<tensors::Tensor> tensors;                 ///< under scales, rotated where that is asked for
+  std::vector<tensors::Tensor> plain;                   ///< the same without scales, which are not rotated
+  std::vector<std::optional<double>> shared_amax = {};  ///< Scaling::shared_amax of each; empty: none
+};
+/// The same of tensors that are open. @throws ulpscope::Error
+std::vector<Quantized> quantize(const QuantizationInputs& inputs, const QuantizationRequest& request,
+                                const Progress& progress = {});
 
 /// Which pairs of a format and a scale are not measured, and why; empty where all are.
 std::string left_out(const QuantizationRequest& request);

@@ -125,6 +125,48 @@ class Rotation(unittest.TestCase):
         self.assertEqual(code, 0, err)
         self.assertEqual(self.header("q.safetensors")["ulpscope_hadamard"], "16:te")
 
+    def test_what_has_no_scales_is_measured_as_it_is_cast(self):
+        chosen, _ = self.table("choose", "m.safetensors:a*", "--to", "e4m3", "--scale", "none", "--sqnr", "20", "--hadamard", "16:te")
+        census, _ = self.table("census", "m.safetensors:a*", "--to", "e4m3")
+        self.assertEqual([row["sqnr_db"] for row in chosen], [row["sqnr_db"] for row in census])
+        self.assertEqual(self.run_in("choose", "m.safetensors", "--to", "e4m3", "--sqnr", "20", "--scale", "none", "--hadamard", "16:te", "-o", "p.toml")[0], 0)
+        self.assertNotIn("\nhadamard", (self.path / "p.toml").read_text())
+        self.assertEqual(self.run_in("cast", "m.safetensors", "--plan", "p.toml", "-o", "o.safetensors")[0], 0)
+        self.assertEqual(self.header("o.safetensors"), {})
+
+    def test_a_file_has_one_rotation(self):
+        self.assertEqual(self.run_in("cast", "m.safetensors", "--to", "e4m3", "--scale", "row", "--hadamard", "16:te", "--copy", "*k_proj*", "--copy",
+                                     "bias", "-o", "s1.safetensors")[0], 0)
+        again = ("cast", "s1.safetensors", "--to", "e4m3", "--scale", "row", "--copy", "*q_proj*", "--copy", "bias", "-o", "s2.safetensors")
+        for more in ((), ("--hadamard", "64:1")):
+            code, _, err = self.run_in(*again, *more)
+            self.assertEqual((code, err.count("\n")), (2, 1))
+            self.assertIn("cast with --hadamard 16:te", err)
+        self.assertEqual(self.run_in(*again, "--hadamard", "16:te")[0], 0)
+        rows, _ = self.diff("m.safetensors", "s2.safetensors")
+        self.assertTrue(all(float(row["sqnr_db"]) > 28 for row in rows), rows)
+        self.assertEqual(self.run_in("cast", "s1.safetensors", "--to", "bf16", "--copy", "*q_proj*", "-o", "s3.safetensors")[0], 0)
+        self.assertEqual(self.header("s3.safetensors"), {"ulpscope_hadamard": "16:te"})
+        self.assertEqual(self.run_in("cast", "m.safetensors", "--to", "e4m3", "--scale", "row", "--copy", "*k_proj*", "--copy", "bias", "-o", "s4.safetensors")[0], 0)
+        code, _, err = self.run_in("cast", "s4.safetensors", "--to", "e4m3", "--scale", "row", "--copy", "*q_proj*", "--hadamard", "16", "-o", "s5.safetensors")
+        self.assertEqual(code, 2)
+        self.assertIn("that were not rotated", err)
+
+    def diff(self, *words):
+        code, out, err = self.run_in("diff", *words, "--csv")
+        self.assertIn(code, (0, 1), err)
+        return list(csv.DictReader(out.splitlines())), err
+
+    def test_metadata_that_name_no_rotation_are_told_with_their_file(self):
+        self.assertEqual(self.run_in("cast", "m.safetensors", "--to", "e4m3", "--scale", "row", "--copy", "bias", "-o", "q.safetensors")[0], 0)
+        header, data = parse(self.path / "q.safetensors")
+        entries = {name: (header[name]["dtype"], header[name]["shape"], data[name]) for name in data}
+        for word in ("garbage", "16:te\0x", "99999999999999999999", "16:"):
+            (self.path / "g.safetensors").write_bytes(safetensors(entries, {"ulpscope_hadamard": word}))
+            code, out, err = self.run_in("diff", "m.safetensors", "g.safetensors")
+            self.assertEqual((code, out, err.count("\n")), (2, "", 1))
+            self.assertIn("g.safetensors: its __metadata__ has ulpscope_hadamard", err)
+
     def test_an_outlier_costs_less_when_it_is_spread(self):
         for name in ("m", "r"):
             self.assertEqual(self.run_in("cast", f"{name}.safetensors:a.q_proj.w", "-o", f"{name}.npy", "--to", "fp32")[0], 0)
@@ -163,9 +205,17 @@ class History(unittest.TestCase):
             "b,0,0.safetensors,1,0.5,nan,nan", "b,2,2.safetensors,1,1,0.5,1", "new,2,2.safetensors,1,3,nan,nan",
             "all,0,0.safetensors,3,2,nan,nan", "all,1,1.safetensors,2,8,2,2", "all,2,2.safetensors,4,4,8,-1"])
 
+    def test_from_nothing_it_grows_without_end(self):
+        for i, values in enumerate(([0, 0], [0, 0], [5, 1], [0, 0])):
+            (self.path / f"z{i}.safetensors").write_bytes(safetensors({"w": ("F32", [2], struct.pack("<2f", *values))}))
+        _, out, _ = run("census", *(f"z{i}.safetensors" for i in range(4)), "--history", "--csv", cwd=self.path)
+        self.assertEqual([line.rpartition(",")[2] for line in out.splitlines()[1:]], ["nan", "0", "inf", "-inf"])
+
     def test_misuse(self):
         for words, said in ((("0.safetensors",), "two checkpoints or more"), (("0.safetensors", "1.safetensors", "-o", "d"), "leave out one"),
                             (("0.safetensors", "1.safetensors", "--blocks"), "give one of them"),
+                            (("0.safetensors", "1.safetensors", "--to", "e4m3"), "leave out formats"),
+                            (("0.safetensors", "1.safetensors", "--rounding", "toward_zero"), "leave out formats"),
                             (("0.safetensors", "1.safetensors", "--shard", "0/2", "-o", "p"), "leave out")):
             code, out, err = run("census", *words, "--history", cwd=self.path)
             self.assertEqual((code, out, err.count("\n")), (2, "", 1), err)

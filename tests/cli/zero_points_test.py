@@ -97,6 +97,35 @@ class ZeroPoints(unittest.TestCase):
                     self.assertAlmostEqual(float(row["sqnr_db"]), decibels, 9)
                     self.assertIn("codes under scales", said)
 
+    def test_a_scale_of_one_is_a_scale(self):
+        for bits, values in ((8, [float(x) for x in range(256)]), (8, [0.0, 255.0, 3.0, 7.25]), (4, [-8.0, 7.0, 1.0, 0.0]), (8, [-510.0, 0.0, 2.0, 4.0])):
+            self.write("o.safetensors", values, 4)
+            row = next(csv.DictReader(self.run_in("census", "o.safetensors", "--to", f"int{bits}", "--scale", "minmax", "--csv")[0].splitlines()))
+            codes, scale, zero = quantized(values, bits)
+            self.assertEqual(float(row["max_abs_error"]), max(abs((code - zero) * scale - x) for code, x in zip(codes, values)))
+            self.assertEqual(row["overflow"], "0")
+
+    def test_zero_points_of_other_dtypes_are_read_and_of_other_shapes_are_none(self):
+        self.run_in("cast", "m.safetensors", "--to", "int8", "--scale", "minmax:1x128", "-o", "q.safetensors")
+        header, data = parse(self.path / "q.safetensors")
+        zeros = struct.unpack("<10b", data["layer.w.zero_point"])
+        want = self.run_in("diff", "m.safetensors", "q.safetensors", "--csv", wanted=1)[0].splitlines()[1].split(",")[2:]
+        for dtype, codec, shape, same in (("I32", "i", [ROWS, 2], True), ("I64", "q", [ROWS, 2], True), ("F32", "f", [ROWS, 2], True),
+                                          ("I8", "b", [2, ROWS], False), ("I8", "b", [10], False)):
+            entries = {name: (header[name]["dtype"], header[name]["shape"], data[name]) for name in data}
+            entries["layer.w.zero_point"] = (dtype, shape, struct.pack(f"<10{codec}", *zeros))
+            (self.path / "z.safetensors").write_bytes(safetensors(entries))
+            code, out, err = run("diff", "m.safetensors", "z.safetensors", "--csv", cwd=self.path)
+            self.assertEqual("codes under scales" in err, same, (dtype, shape))
+            self.assertEqual(out.splitlines()[1].split(",")[2:] == want, same, (dtype, shape))
+
+    def test_codes_and_their_scales_are_not_cast_again(self):
+        for scale in ("minmax", "row"):
+            self.run_in("cast", "m.safetensors", "--to", "int8", "--scale", scale, "-o", "q.safetensors")
+            for words in (("cast", "q.safetensors", "--to", "bf16", "-o", "r.safetensors"), ("choose", "q.safetensors", "--to", "e4m3")):
+                self.assertIn("is codes under scales, not values", self.run_in(*words, wanted=2)[1])
+            self.run_in("cast", "q.safetensors", "--to", "bf16", "--copy", "layer.w*", "-o", "r.safetensors")
+
     def test_threads_and_parts_change_nothing(self):
         drawn = random.Random(5)
         self.write("l.safetensors", [float32(drawn.gauss(1, 2)) for _ in range(300 * 1000)], 1000)

@@ -21,7 +21,9 @@ try:
     from compressed_tensors.quantization import QuantizationArgs, QuantizationScheme
     from safetensors import safe_open
     from safetensors.torch import load_file, save_file
+    from torch.ao.quantization import MinMaxObserver, PerChannelMinMaxObserver
     from torchao.prototype.safetensors.safetensors_support import unflatten_tensor_state_dict
+    from torchao.quantization.quant_primitives import MappingType, choose_qparams_affine, quantize_affine
 except ImportError as error:
     print(f"python_checkpoints: skipped: no {error.name}")
     sys.exit(4)
@@ -85,7 +87,9 @@ class Checkpoints(unittest.TestCase):
                 ("float-quantized", "e4m3", "amax", fp8 | {"strategy": "tensor"}, 1e-5),
                 ("float-quantized", "e4m3", "row", fp8 | {"strategy": "channel"}, 1e-5),
                 ("float-quantized", "e4m3", "128x128", fp8 | {"strategy": "block", "block_structure": [128, 128]}, 1e-5),
-                ("int-quantized", "int8", "row", {"num_bits": 8, "type": "int", "strategy": "channel"}, 1e-5)):
+                ("int-quantized", "int8", "row", {"num_bits": 8, "type": "int", "strategy": "channel"}, 1e-5),
+                ("int-quantized", "int8", "minmax:row", {"num_bits": 8, "type": "int", "strategy": "channel", "symmetric": False}, 1e-5),
+                ("int-quantized", "int8", "minmax", {"num_bits": 8, "type": "int", "strategy": "tensor", "symmetric": False}, 1e-5)):
             stem = NAME.removesuffix("weight")
             tensors = {name.removeprefix(stem): tensor for name, tensor in self.cast(to, scale, "compressed-tensors")[0].items()
                        if name.startswith(stem)}
@@ -93,6 +97,37 @@ class Checkpoints(unittest.TestCase):
             scheme = QuantizationScheme(targets=["Linear"], weights=QuantizationArgs(**arguments), format=form)
             self.assertEqual(set(tensors), set(compressor.compression_param_names(scheme)))
             self.assert_same_decibels(compressor.decompress(tensors, scheme)["weight"], to, scale, delta)
+
+    def parts(self, to, scale):
+        tensors = self.cast(to, scale, "ulpscope")[0]
+        return tensors[NAME], tensors[NAME + ".scale"].flatten(), tensors[NAME + ".zero_point"].flatten()
+
+    def assert_parts(self, got, codes, scales, zeros):
+        for ours, theirs in zip(got, (codes, scales, zeros), strict=True):
+            self.assertTrue(torch.equal(ours.to(theirs.dtype), theirs))
+
+    def test_zero_points_are_those_of_torchs_observers(self):
+        self.weight += 0.3
+        save_file({NAME: self.weight, "layers.0.bias": self.bias}, self.path / "m.safetensors", {"format": "pt"})
+        whole = MinMaxObserver(dtype=torch.qint8, qscheme=torch.per_tensor_affine)
+        whole(self.weight)
+        scale, zero = whole.calculate_qparams()
+        self.assert_parts(self.parts("int8", "minmax"),
+                          torch.quantize_per_tensor(self.weight, scale.item(), zero.item(), torch.qint8).int_repr(), scale, zero)
+        rows = PerChannelMinMaxObserver(ch_axis=0, dtype=torch.qint8, qscheme=torch.per_channel_affine)
+        rows(self.weight)
+        scale, zero = rows.calculate_qparams()
+        self.assert_parts(self.parts("int8", "minmax:row"),
+                          torch.quantize_per_channel(self.weight, scale, zero, 0, torch.qint8).int_repr(), scale, zero)
+
+    def test_zero_points_are_torchaos(self):
+        self.weight -= 0.2
+        save_file({NAME: self.weight, "layers.0.bias": self.bias}, self.path / "m.safetensors", {"format": "pt"})
+        for bits, rule, block in ((8, "minmax", (64, 256)), (8, "minmax:row", (1, 256)), (4, "minmax:1x128", (1, 128)), (4, "minmax:row", (1, 256))):
+            ends = -2**(bits - 1), 2**(bits - 1) - 1
+            scale, zero = choose_qparams_affine(self.weight, MappingType.ASYMMETRIC, block, torch.int8, *ends)
+            codes = quantize_affine(self.weight, block, scale, zero, torch.int8, *ends)
+            self.assert_parts(self.parts(f"int{bits}", rule), codes, scale.flatten(), zero.flatten())
 
     def test_torchao_reads_its_layout(self):
         for to, scale, kind in (("e4m3", "amax", "Float8Tensor"), ("e4m3", "row", "Float8Tensor"), ("e5m2", "row", "Float8Tensor"),
