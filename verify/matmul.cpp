@@ -217,7 +217,24 @@ class Matmul final : public Expectation {
       const std::size_t from = of_row * columns + of_column;
       const double c = c_.empty() ? 0 : static_cast<double>(c_[(row + of_row) * shape_.n + of_column]);
       elements[i] = finish(sums[from] * whole, magnitudes[from] * whole, c);
+      if (std::isinf(elements[i].value)) elements[i].may_overflow = finite_terms_may_overflow(at, of_row, of_column);
     }
+  }
+
+  /// Whether products beside an infinite one, added before it, may be beyond the accumulator: infinity less infinity is NaN
+  /// then.
+  bool finite_terms_may_overflow(const Place& at, std::size_t row, std::size_t column) const {
+    const double whole = static_cast<double>(at.scale_a.whole) * static_cast<double>(at.scale_b.whole);
+    double size = 0;
+    for (std::size_t k = 0; k < k_; ++k) {
+      const double scale = at.scale_a.empty() && at.scale_b.empty() ? 1
+                                                                    : scale_at(at.scale_a, a_.lines(), k_, at.row + row, k) *
+                                                                          scale_at(at.scale_b, k_, b_.lines(), k, column);
+      const double term =
+          static_cast<double>(at.a.at(at.row + row, k)) * static_cast<double>(at.b.at(k, column)) * scale * whole;
+      if (std::isfinite(term)) size += std::fabs(term);
+    }
+    return size * (1 + allowance_.relative) > emu::max_finite(acc_);
   }
 
   void add_scaled(const Place& at, std::size_t of_b, std::size_t rows, std::size_t columns, std::span<double> sums,

@@ -171,10 +171,10 @@ Approximate function_value(const Node& node, const Measures& m, Slope slope, con
   const double reach = x.error + x.radius;
   const double moved = x.error > 0 ? slope(x.value, reach) * x.error : 0;
   double error = moved + own_error(node, x.value, y, reach, moved, is_exact);
-  bool overflow = x.overflow;
+  bool overflow = x.overflow || (x.value == -infinity && is_gated(*node.function));
   if (x.overflow) {
     const double end = node.function->value(std::copysign(infinity, x.value));
-    overflow = !std::isfinite(end);
+    overflow = !std::isfinite(end) || is_gated(*node.function);
     if (!overflow) error = std::max(error, std::fabs(end - y) + own_error(node, x.value, end, 0, 0, false));
   }
   return made(m, y, radius, error, overflow);

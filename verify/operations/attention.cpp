@@ -41,16 +41,21 @@ class AttentionExpectation final : public RowExpectation {
   /// output, or where a rule is left out or off by one.
   std::string diagnosis(std::span<const std::uint64_t> indices, std::span<const double> outputs,
                         const LastRounding& last) const override {
-    std::vector<AttentionHint> hints;
-    if (may_be_roundings(indices, outputs)) hints = undeclared_roundings(*rows_);
+    // Roundings make bounds wider: among hints that explain as many, a rule that is broken comes first.
     constexpr std::size_t least = 8;  // a few elements may be right by chance
-    if (indices.size() >= least)
-      for (AttentionHint& hint : broken_rules(*rows_)) hints.push_back(std::move(hint));
+    std::vector<AttentionHint> hints;
+    if (indices.size() >= least) hints = broken_rules(*rows_);
+    if (may_be_roundings(indices, outputs))
+      for (AttentionHint& hint : undeclared_roundings(*rows_)) hints.push_back(std::move(hint));
+    std::size_t most = 0;
+    std::string best;
     for (const AttentionHint& hint : hints) {
       const std::size_t right = right_with(hint.rules, indices, outputs, last);
-      if (const std::string found = right_if(right, indices.size(), hint.words); !found.empty()) return found;
+      if (std::string found = right_if(right, indices.size(), hint.words); right > most && !found.empty())
+        most = right, best = std::move(found);
+      if (most == indices.size()) break;
     }
-    return {};
+    return best;
   }
 
   /// A weight of 0 times a value that is NaN or infinite is NaN, where a kernel multiplies hidden keys too.

@@ -2,6 +2,7 @@
 // Each output as a sum of products over the kernel's places.
 #include <fmt/format.h>
 
+#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -33,6 +34,21 @@ class ConvolutionExpectation final : public Expectation {
     }
   }
   Precise precise(std::uint64_t index) const override { return over<ExactProductSum>(index).precise(op_.last); }
+  /// A zero of the padding times a weight that is infinite or NaN is NaN, where a kernel multiplies padding too.
+  bool admits(std::uint64_t index, double output) const override {
+    if (!std::isnan(output)) return false;
+    const Output at = output_at(index);
+    const auto& k = shape_.kernel;
+    const std::uint64_t places = k[0] * k[1] * k[2], first = at.channel * shape_.group_channels * places;
+    for (std::uint64_t i = 0; i < shape_.group_channels * places; ++i) {
+      if (std::isfinite(op_.weight.elements[static_cast<std::size_t>(first + i)])) continue;
+      const std::uint64_t of_plane = i % places;
+      const ConvolutionShape::Space tap{of_plane / (k[1] * k[2]), of_plane / k[2] % k[1], of_plane % k[2]};
+      for (std::size_t axis = 0; axis < 3; ++axis)
+        if (!source(axis, at.place[axis], tap[axis])) return true;
+    }
+    return false;
+  }
 
  private:
   std::uint64_t terms() const {
@@ -46,11 +62,20 @@ class ConvolutionExpectation final : public Expectation {
     return shifted - shape_.padding[axis];
   }
 
-  template <class Accumulator>
-  Accumulator over(std::uint64_t index) const {
+  /// Which output an element is.
+  struct Output {
+    ConvolutionShape::Space place;
+    std::uint64_t channel, image;
+  };
+  Output output_at(std::uint64_t index) const {
     ConvolutionShape::Space place{};
     for (std::size_t axis = 3; axis-- > 0; index /= shape_.places[axis]) place[axis] = index % shape_.places[axis];
-    const std::uint64_t channel = index % shape_.out_channels, image = index / shape_.out_channels;
+    return {place, index % shape_.out_channels, index / shape_.out_channels};
+  }
+
+  template <class Accumulator>
+  Accumulator over(std::uint64_t index) const {
+    const auto [place, channel, image] = output_at(index);
     const std::uint64_t group = channel / (shape_.out_channels / shape_.groups);
     Accumulator sum;
     for (std::uint64_t c = 0; c < shape_.group_channels; ++c) {

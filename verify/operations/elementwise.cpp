@@ -49,6 +49,11 @@ class ElementwiseExpectation final : public Expectation {
   Precise precise(std::uint64_t index) const override {
     return precise_of(function_.precise(Real(static_cast<double>(op_.x.elements[static_cast<std::size_t>(index)]))), op_.last);
   }
+  /// x times a factor that is 0 is NaN for an infinite x, where its limit is 0: as the definitions have it, and PyTorch.
+  bool admits(std::uint64_t index, double output) const override {
+    const float x = op_.x.elements[static_cast<std::size_t>(index)];
+    return std::isnan(output) && std::isinf(x) && x < 0 && is_gated(function_);
+  }
 
  private:
   std::string format() const { return emu::format_name(op_.arithmetic.format); }

@@ -24,6 +24,11 @@ struct Function {
   double (*error)(const KernelArithmetic& arithmetic, double x, double y) = nullptr;
 };
 
+/// Whether it is x times a factor that is 0 for x = -infinity: a kernel has NaN there, the limit is 0.
+inline bool is_gated(const Function& function) {
+  return function.name == "silu" || function.name == "gelu" || function.name == "gelu_tanh";
+}
+
 /// In alphabetical order.
 std::span<const Function> functions();
 

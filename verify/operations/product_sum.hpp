@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include "emu/exact_sum.hpp"
 #include "verify/operations/kernel_arithmetic.hpp"
@@ -17,8 +18,10 @@ class ProductSum {
   /// Adds a * b.
   void add(float a, float b) {
     const double term = static_cast<double>(a) * static_cast<double>(b);
+    const double size = std::abs(term);
     value_ += term;
-    magnitude_ += std::abs(term);
+    magnitude_ += size;
+    finite_ += size <= std::numeric_limits<double>::max() ? size : 0;
     ++terms_;
   }
   /// What a kernel may return that adds these terms in `arithmetic`.
@@ -26,6 +29,7 @@ class ProductSum {
 
  private:
   double value_ = 0, magnitude_ = 0;
+  double finite_ = 0;  ///< the magnitudes of finite terms
   std::uint64_t terms_ = 0;
 };
 

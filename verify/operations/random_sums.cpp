@@ -70,13 +70,24 @@ double random_sum_error(const KernelArithmetic& arithmetic, std::span<const doub
   return loosened(std::sqrt(squares));
 }
 
-bool repeats_itself(std::span<const float> terms) {
-  std::vector<float> sizes;
-  for (const float x : terms) sizes.push_back(std::abs(x));
-  std::sort(sizes.begin(), sizes.end());
-  const std::size_t quarter = sizes.size() / 4;
-  for (std::size_t i = 0; i + quarter < sizes.size(); ++i)
-    if (sizes[i] == sizes[i + quarter] && sizes[i] != 0) return true;
+bool roundings_agree(std::span<const float> terms, double u) {
+  constexpr std::size_t least = 32;  // the certain bound is no more than the probable one of fewer
+  if (terms.size() < least) return false;
+  double greatest = 0, sum = 0;
+  for (const float x : terms)
+    greatest = std::max(greatest, std::abs(static_cast<double>(x))), sum += std::abs(static_cast<double>(x));
+  if (!(sum > 0) || !std::isfinite(sum)) return false;
+  // What n roundings of at most half an ulp without a common sign come to: 1.5 sqrt(n), in ulps, is five standard deviations.
+  const double most = 1.5 * std::sqrt(static_cast<double>(terms.size()));
+  for (int binade = std::ilogb(greatest); binade <= std::ilogb(sum); ++binade) {
+    const double ulp = 2 * u * std::ldexp(1.0, binade), inverse = 1 / ulp;
+    double lost = 0;
+    for (const float x : terms) {
+      const double in_ulps = static_cast<double>(x) * inverse, off = std::nearbyint(in_ulps) - in_ulps;
+      lost += std::abs(off) == 0.5 ? 0 : off;  // which way a tie goes follows from the sum
+      if (std::abs(lost) > most) return true;
+    }
+  }
   return false;
 }
 

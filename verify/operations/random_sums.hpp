@@ -44,8 +44,11 @@ enum class TermScale : std::uint8_t { own, any };
 /// squares is at most d times the greatest sum times the sum of magnitudes.
 double random_sum_error(const KernelArithmetic& arithmetic, std::span<const double> terms, TermScale scale);
 
-/// Whether one magnitude makes up more than a quarter of the terms. Its roundings then are those of multiples of one number,
-/// and have one sign within a binade: the model does not hold.
-bool repeats_itself(std::span<const float> terms);
+/// Whether additions of the terms, in a format whose half ulp of 1 is u, lose amounts that agree: the model does not hold then.
+/// A sum is a multiple of its own ulp, so what an addition within a binade loses follows from the term alone. Terms of few
+/// values, or of values that lie nearer to each other than that ulp, lose amounts of one sign over and over. In each binade
+/// that sums of them may have, what is lost is added up in the order of the terms: for amounts without a common sign the total
+/// stays within sqrt(n) ulps, but for a probability of 10^-6.
+bool roundings_agree(std::span<const float> terms, double u);
 
 }  // namespace ulpscope::verify

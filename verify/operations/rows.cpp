@@ -108,10 +108,11 @@ Expected undefined() {
 }
 
 Expected within(double value, double radius, double allowed, double magnitude) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
   const double bound = loosened(allowed);
   return {.value = value,
-          .radius = radius,
-          .allowed = std::isnan(bound) ? std::numeric_limits<double>::infinity() : bound,
+          .radius = std::isnan(radius) ? infinity : radius,
+          .allowed = std::isnan(bound) ? infinity : bound,
           .magnitude = magnitude};
 }
 

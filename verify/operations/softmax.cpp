@@ -67,9 +67,12 @@ class SoftmaxExpectation final : public RowExpectation {
     if (op_.sums) arithmetic.format = *op_.sums;
     return arithmetic;
   }
-  /// One event for each row; none where an element repeats so often that its roundings are not random.
-  double lambda(std::span<const float> x) const {
-    if (!op_.false_alarm || repeats_itself(x)) return 0;
+  /// One event for each row; none where the roundings of its sum are not random.
+  double lambda(const std::vector<Ball>& terms) const {
+    if (!op_.false_alarm) return 0;
+    std::vector<float> values;
+    for (const Ball& term : terms) values.push_back(static_cast<float>(term.value));
+    if (roundings_agree(values, unit(sums().format))) return 0;
     return deviations(static_cast<double>(op_.x.rows()), *op_.false_alarm);
   }
 
@@ -86,7 +89,7 @@ class SoftmaxExpectation final : public RowExpectation {
                                     .shifted = op_.shifted,
                                     .exponentials = op_.exponentials,
                                     .block = op_.block,
-                                    .lambda = lambda(op_.x.row(index))};
+                                    .lambda = lambda(exact.each)};
     const auto errors = exponential_errors(how, exact, scores, greatest, exact_scores);
     for (std::size_t j = 0; j < scores.size(); ++j) {
       const Ball y = exact.each[j] / exact.sum;
