@@ -131,6 +131,28 @@ class RightKernels(unittest.TestCase):
         self.write("x.npy", [math.inf, 20.0]), self.write("y.npy", [math.nan, 20.0])
         self.verify("elementwise", "silu", "x.npy", "--output", "y.npy", wanted=1)
 
+    def explain(self, formula, wanted):
+        code, out, err = run("explain", "expr", formula, "--input", "g=g.npy", "--input", "u=u.npy", "--out", "bf16", "--output", "y.npy", "--text", cwd=self.path)
+        self.assertEqual(code, wanted, out + err)
+        return out + err
+
+    def test_roundings_that_an_output_does_not_show_are_said(self):
+        g = self.normal(1, 200)[0]
+        silu = [bfloat16(f(x / (1 + math.exp(-x)))) for x in g]
+        self.write("g.npy", g), self.write("u.npy", [1.0] * 200), self.write("y.npy", silu)
+        for formula in ("silu(g) * u", "bf16(silu(g)) * u"):
+            self.assertIn("does not tell it from one other", self.explain(formula, 0))
+        self.write("y.npy", [silu[0] + 1] + silu[1:])
+        self.assertIn("silu(g) * u leaves 0.5%", self.explain("silu(g) * u", 1))
+
+    def test_inputs_of_one_word_are_not_the_same_numbers(self):
+        self.write("y.npy", [0.0] * 8)
+        code, out, _ = run("verify", "expr", "a * b", "--input", "a=normal:0,1:8", "--input", "b=normal:0,1:8", "--output", "y.npy", "--save", "s", cwd=self.path)
+        self.assertEqual(code, 1, out)
+        saved = sorted(path.read_bytes() for path in (self.path / "s").glob("input*.npy"))
+        self.assertEqual(len(saved), 2)
+        self.assertNotEqual(saved[0], saved[1])
+
     def test_padding_is_multiplied_or_left_out(self):
         image = npy("<f4", "(1, 1, 1, 4)", struct.pack("<4f", 1, 2, 3, 4))
         (self.path / "x.npy").write_bytes(image)

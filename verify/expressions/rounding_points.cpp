@@ -312,6 +312,8 @@ std::string share_of(std::uint64_t part, std::uint64_t of) {
   return fmt::format("{:.4g}%", of == 0 ? 100.0 : 100.0 * static_cast<double>(part) / static_cast<double>(of));
 }
 
+std::string other_formulas(std::ptrdiff_t count) { return count == 1 ? "one other" : std::to_string(count) + " others"; }
+
 }  // namespace
 
 const RoundingPoints* RoundingSearch::found() const {
@@ -333,21 +335,27 @@ std::string sentence_of(const RoundingSearch& search) {
   const RoundingPoints& given = search.points.front();
   const RoundingPoints* const found = search.found();
   if (search.count == 0) return "nothing to explain: it has no elements";
-  if (search.holds() && found == nullptr)
-    return fmt::format(
-        "it rounds where the formula does: {} of {} elements are its value rounded once, the others within its bound",
-        given.equal, search.count);
-  if (found != nullptr) {
-    const auto others = std::count_if(search.points.begin(), search.points.end(), [&](const RoundingPoints& points) {
-      return &points != found && points.beyond == 0 && points.equal == found->equal;
+  const auto others_like = [&](const RoundingPoints& one) {
+    return std::count_if(search.points.begin(), search.points.end(), [&](const RoundingPoints& points) {
+      return &points != &one && points.beyond == 0 && points.equal == one.equal;
     });
+  };
+  if (search.holds() && found == nullptr) {
+    const auto others = others_like(given);
+    return fmt::format(
+        "it rounds where the formula does: {} of {} elements are its value rounded once, the others within its bound{}",
+        given.equal, search.count, others == 0 ? "" : "; this output does not tell it from " + other_formulas(others));
+  }
+  if (found != nullptr) {
+    const auto others = others_like(*found);
     return fmt::format(
         "it is {}{}: {} of the elements are its value rounded once, all are within its bound; of the formula as it stands {} "
         "are, and {} are beyond its bound",
-        found->formula, others == 0 ? "" : fmt::format(", or {} others that this output does not tell from it", others),
+        found->formula, others == 0 ? "" : ", or " + other_formulas(others) + " that this output does not tell from it",
         share_of(found->equal, search.count), share_of(given.equal, search.count), share_of(given.beyond, search.count));
   }
-  const RoundingPoints& best = search.points.size() > 1 ? search.points[1] : given;
+  const bool other = search.points.size() > 1 && search.points[1].beyond < given.beyond;
+  const RoundingPoints& best = other ? search.points[1] : given;
   return fmt::format("no roundings of intermediate results explain it: {} leaves {} of the elements beyond its bound",
                      best.formula, share_of(best.beyond, search.count));
 }

@@ -56,7 +56,11 @@ Making::Making(const OperationRequest& request, std::string operation, RandomRou
   check_.last = request.output.last_rounding(out ? *out : *check_.output.dtype.format);
 }
 
-tensors::Tensor Making::open(const std::string& word) const { return tensors::open_one(word, request_.reading.options()); }
+tensors::Tensor Making::open(const std::string& word) const {
+  tensors::OpenOptions options = request_.reading.options();
+  options.seed += check_.inputs.size();  // two inputs of the same word are not the same numbers
+  return tensors::open_one(word, options);
+}
 
 void Making::list(const std::string& name, CheckInput input, const std::string& dtype) {
   say(name + "  " + input.word + " (" + words_of_shape(input.tensor.shape) + "), " + dtype);

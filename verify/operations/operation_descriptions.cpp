@@ -20,6 +20,8 @@ void describe_block(requests::Fields& fields, std::uint64_t& block) {
 
 void OperationRequest::describe_input(requests::Fields& fields) {
   fields.add("in", in, "the format that inputs are rounded to (default: their own); tf32 cuts").as_value("F");
+  requests::describe_seed(fields, reading.seed,
+                          "key of the first input, if it is a synthetic tensor; the next ones are drawn under the next");
   reading.describe(fields);
   requests::describe_threads(fields, threads);
 }
