@@ -5,12 +5,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
-#include <mutex>
 #include <string>
 #include <vector>
 
-#include "tensors/parallel.hpp"
 #include "verify/explain/explain.hpp"
+#include "verify/explain/plant_trials.hpp"
 #include "verify/explain/planted_kernel.hpp"
 
 namespace ulpscope::verify {
@@ -49,15 +48,7 @@ Trial trial(std::uint64_t seed, std::size_t index) {
 
 reports::Table explain_plants_table(std::size_t trials, std::uint64_t seed,
                                     const std::function<void(std::uint64_t done, std::uint64_t total)>& progress) {
-  std::vector<Trial> all(trials);
-  std::mutex one_at_a_time;
-  std::uint64_t done = 0;
-  tensors::for_each_index(trials, 0, [&](std::size_t i) {
-    all[i] = trial(seed, i);
-    if (!progress) return;
-    const std::lock_guard lock(one_at_a_time);
-    progress(++done, trials);
-  });
+  const std::vector<Trial> all = all_trials(trials, progress, [&](std::size_t i) { return trial(seed, i); });
   std::map<std::string, std::vector<std::int64_t>> rows;
   for (const Trial& one : all) {
     auto& counts = rows.try_emplace(one.kind, endings + 1).first->second;

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <cstddef>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -17,8 +16,8 @@
 #include "emu/encode.hpp"
 #include "emu/math.hpp"
 #include "emu/names.hpp"
-#include "tensors/parallel.hpp"
 #include "tensors/tensor.hpp"
+#include "verify/explain/plant_trials.hpp"
 #include "verify/explain/planted_kernel.hpp"
 #include "verify/expressions/expression.hpp"
 #include "verify/expressions/rounding_points.hpp"
@@ -226,15 +225,7 @@ PointTrial trial_of(std::uint64_t seed, std::size_t index) {
 
 reports::Table explain_roundings_table(std::size_t trials, std::uint64_t seed,
                                        const std::function<void(std::uint64_t done, std::uint64_t total)>& progress) {
-  std::vector<PointTrial> all(trials);
-  std::mutex one_at_a_time;
-  std::uint64_t done = 0;
-  tensors::for_each_index(trials, 0, [&](std::size_t i) {
-    all[i] = trial_of(seed, i);
-    if (!progress) return;
-    const std::lock_guard lock(one_at_a_time);
-    progress(++done, trials);
-  });
+  const std::vector<PointTrial> all = all_trials(trials, progress, [&](std::size_t i) { return trial_of(seed, i); });
   std::map<std::pair<std::string, std::size_t>, std::array<std::int64_t, point_endings + 1>> rows;
   for (const PointTrial& one : all) {
     auto& counts = rows[{one.name, one.roundings}];
