@@ -235,7 +235,7 @@ class Shards(unittest.TestCase):
                               ((*first, "--shard", "0/5", "-o", "B/0"), "B/0: holds a part of `ulpscope census "),
                               ((*second, "--shard", "0/3", "-o", "A/0"), "A/0: holds a part of `ulpscope census ")):
             self.assertIn(said, self.refused(*words, *options))
-        self.assertIn("--scale row has no scale of a whole tensor", self.refused(*words[:-1], "row", *second, "--shard", "0/2", "-o", "C"))
+        self.assertIn("--scale row has no scale that follows from the largest magnitude of a whole tensor", self.refused(*words[:-1], "row", *second, "--shard", "0/2", "-o", "C"))
         self.assertIn("is of other tensors than these inputs",
                       self.refused("census", "model/a.safetensors", *words[2:], *second, "--shard", "0/2", "-o", "C"))
         self.assertIn("A/0/part.json: holds magnitudes alone", self.refused("merge", "A", "-o", "R"))
