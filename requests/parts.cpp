@@ -86,6 +86,7 @@ tensors::OpenOptions ReadingRequest::options() const {
   if (!dtype.empty()) options.dtype = parse_format(dtype);
   options.seed = seed;
   options.hadamard = hadamard;
+  if (!hadamard.empty()) tensors::parse_hadamard(hadamard);
   return options;
 }
 
@@ -96,13 +97,10 @@ void describe_seed(Fields& fields, std::uint64_t& seed, const std::string& help)
 void describe_hadamard(Fields& fields, std::string& word) {
   fields
       .add("hadamard", word,
-           "rotate N neighbours of a row at a time by a Hadamard transform first, N a power of two up to 4096; N:KEY with "
-           "random "
-           "signs, 16:te with those of Transformer Engine's NVFP4")
-      .as_value("N[:SIGNS]")
-      .checked([](const std::string& given) {
-        if (!given.empty()) tensors::parse_hadamard(given);
-      });
+           "rotate SIZE neighbours of a row at a time by a Hadamard transform first, SIZE a power of two up to 4096; SIGNS: "
+           "the key "
+           "of random ones, or 16:te for those of Transformer Engine's NVFP4")
+      .as_value("SIZE[:SIGNS]");
 }
 
 void describe_threads(Fields& fields, int& threads) {

@@ -101,8 +101,8 @@ Hadamard parse_hadamard(const std::string& word, const std::string& what) {
   const std::string_view text = word;
   const std::size_t colon = text.find(':');
   const auto size = number_in<std::size_t>(text.substr(0, colon));
-  const Error wrong(emu::visible(what + " '" + word + "'") + ": give N, a power of two from 2 to " + std::to_string(most) +
-                    ", N:KEY with the key of random signs, or 16:te");
+  const Error wrong(emu::visible(what + " '" + word + "'") + ": give SIZE, a power of two from 2 to " + std::to_string(most) +
+                    ", SIZE:KEY with the key of random signs, or 16:te");
   if (!size || *size < 2 || *size > most || !std::has_single_bit(*size)) throw wrong;
   Hadamard hadamard{.signs = std::vector<double>(*size, 1), .word = word};
   if (colon == std::string_view::npos) return hadamard;

@@ -49,7 +49,7 @@ std::string unknown_words(const std::vector<Tensor>& tensors) {
 
 std::string unrotated_words(const std::vector<Tensor>& tensors) {
   return "not rotated: " + named_words(tensors, "tensor") +
-         ": integers, without scales or elements, or of rows that are no multiple of N";
+         ": integers, without scales or elements, or of rows that are no multiple of SIZE";
 }
 
 Inputs sort_inputs(const std::vector<std::string>& inputs, const OpenOptions& options, Integers integers,

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <mutex>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -13,12 +14,15 @@
 #include "emu/bulk.hpp"
 #include "emu/catalogue.hpp"
 #include "emu/decode.hpp"
+#include "emu/encode.hpp"
 #include "emu/exact_sum.hpp"
 #include "emu/stop.hpp"
 #include "products/scale_grid.hpp"
 #include "verify/diagnosis.hpp"
 #include "verify/double_double.hpp"
 #include "verify/float64_sums.hpp"
+#include "verify/operations/kernel_arithmetic.hpp"
+#include "verify/operations/random_sums.hpp"
 
 namespace ulpscope::verify {
 namespace {
@@ -109,6 +113,15 @@ class Matmul final : public Expectation {
     value = value * alpha_;
     if (scaled_ || beta_given_) value = value + DoubleDouble{c, 0} * beta_;
     return {value.high, value.low, rounded_once(value, out_)};
+  }
+
+  bool admits(std::uint64_t index, double output) const override {
+    // Wrong elements are many where anything is wrong: what cannot be admitted is left alone.
+    if (std::isnan(output) ? !has_infinities() : !(allowance_.certain > allowance_.relative)) return false;
+    const Place at = place(static_cast<std::size_t>(index));
+    std::vector<double> products(k_);
+    for (std::size_t k = 0; k < k_; ++k) products[k] = product_at(at, at.row, at.column, k);
+    return std::isnan(output) ? may_be_nan(products) : is_rounded_alike(index, products, output);
   }
 
  private:
@@ -217,24 +230,50 @@ class Matmul final : public Expectation {
       const std::size_t from = of_row * columns + of_column;
       const double c = c_.empty() ? 0 : static_cast<double>(c_[(row + of_row) * shape_.n + of_column]);
       elements[i] = finish(sums[from] * whole, magnitudes[from] * whole, c);
-      if (std::isinf(elements[i].value)) elements[i].may_overflow = finite_terms_may_overflow(at, of_row, of_column);
     }
   }
 
-  /// Whether products beside an infinite one, added before it, may be beyond the accumulator: infinity less infinity is NaN
-  /// then.
-  bool finite_terms_may_overflow(const Place& at, std::size_t row, std::size_t column) const {
+  /// One product of an element, with its scales.
+  double product_at(const Place& at, std::size_t row, std::size_t column, std::size_t k) const {
     const double whole = static_cast<double>(at.scale_a.whole) * static_cast<double>(at.scale_b.whole);
-    double size = 0;
-    for (std::size_t k = 0; k < k_; ++k) {
-      const double scale = at.scale_a.empty() && at.scale_b.empty() ? 1
-                                                                    : scale_at(at.scale_a, a_.lines(), k_, at.row + row, k) *
-                                                                          scale_at(at.scale_b, k_, b_.lines(), k, column);
-      const double term =
-          static_cast<double>(at.a.at(at.row + row, k)) * static_cast<double>(at.b.at(k, column)) * scale * whole;
-      if (std::isfinite(term)) size += std::fabs(term);
-    }
-    return size * (1 + allowance_.relative) > emu::max_finite(acc_);
+    const double product = static_cast<double>(at.a.at(row, k)) * static_cast<double>(at.b.at(k, column)) * whole;
+    if (at.scale_a.empty() && at.scale_b.empty()) return product;
+    return product * scale_at(at.scale_a, a_.lines(), k_, row, k) * scale_at(at.scale_b, k_, b_.lines(), k, column);
+  }
+
+  /// Whether an operand has one.
+  bool has_infinities() const {
+    std::call_once(looked_, [&] {
+      const auto has_some = [](const products::LoadedOperand<Float>& operand, const std::vector<std::size_t>& matrices) {
+        const std::size_t count = matrices.empty() ? 0 : *std::max_element(matrices.begin(), matrices.end()) + 1;
+        for (std::size_t i = 0; i < count; ++i) {
+          const auto values = operand.matrix(i, 0, operand.lines()).values;
+          if (std::any_of(values.begin(), values.end(), [](Float x) { return std::isinf(x); })) return true;
+        }
+        return false;
+      };
+      has_infinities_ = has_some(a_, shape_.a_of) || has_some(b_, shape_.b_of);
+    });
+    return has_infinities_;
+  }
+
+  /// Finite products that are added before an infinite one may overflow: infinity less infinity is NaN then.
+  bool may_be_nan(const std::vector<double>& products) const {
+    double sum = 0, finite = 0;
+    for (const double x : products) sum += x, finite += std::isfinite(x) ? std::fabs(x) : 0;
+    return std::isinf(sum) && finite * (1 + allowance_.relative) > emu::max_finite(acc_);
+  }
+
+  /// An element within the certain bound whose products are rounded alike is beyond no bound.
+  bool is_rounded_alike(std::uint64_t index, const std::vector<double>& products, double output) const {
+    if (!std::isfinite(output)) return false;
+    double sum = 0, magnitude = 0;
+    for (const double x : products) sum += x, magnitude += std::fabs(x);
+    const Expected expected = finish(sum, magnitude, c_.empty() ? 0 : static_cast<double>(c_[static_cast<std::size_t>(index)]));
+    const double more = (allowance_.certain - allowance_.relative) * expected.magnitude;
+    const double spacing = emu::power_of_two(emu::spacing_exponent(out_, output));
+    if (!(std::fabs(output - expected.value) <= expected.allowed + more + expected.radius + spacing)) return false;
+    return roundings_agree(std::vector<float>(products.begin(), products.end()), unit(acc_));
   }
 
   void add_scaled(const Place& at, std::size_t of_b, std::size_t rows, std::size_t columns, std::span<double> sums,
@@ -294,6 +333,8 @@ class Matmul final : public Expectation {
   std::vector<Float> c_;
   double alpha_, beta_;
   bool beta_given_, scaled_;
+  mutable std::once_flag looked_;
+  mutable bool has_infinities_ = false;
   emu::Format a_format_, b_format_, acc_, out_;
   Allowance allowance_;
   products::Product problem_;  ///< as declared, to be declared otherwise

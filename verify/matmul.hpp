@@ -14,8 +14,11 @@ namespace ulpscope::verify {
 /// being the sum of |a||b| and |c| of the element, scales and alpha included.
 struct Allowance {
   double relative = 0, absolute = 0;  ///< factor of the magnitude, and what is allowed beside it
-  std::string words = {};             ///< where it comes from
-  std::string refusal = {};           ///< why it is worth nothing; empty where it is worth something
+  /// Where `relative` holds but for a probability: the factor that holds for certain, for products whose roundings agree
+  /// (roundings_agree()); else 0.
+  double certain = 0;
+  std::string words = {};    ///< where it comes from
+  std::string refusal = {};  ///< why it is worth nothing; empty where it is worth something
 };
 
 /// D of `problem` (its engines play no part): inputs rounded to their formats, then exact. `problem` may go away.

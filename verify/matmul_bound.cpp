@@ -83,8 +83,8 @@ emu::ErrorBound bound_of_split(const products::ChosenEngine& engine, emu::Format
   return *bound;
 }
 
-/// Scales of blocks multiply the sums of the blocks, or, where `chain` does not declare sums by --promote, the operands: then each
-/// product has two roundings more, and there is one sum of all of them.
+/// Scales of blocks multiply the sums of the blocks, or, where `chain` does not declare sums by --promote, the operands: then
+/// each product has two roundings more, and there is one sum of all of them.
 emu::ErrorBound of_either_order(const emu::DeclaredSum& sum, std::size_t k, emu::Chain chain) {
   const emu::ErrorBound last = emu::any_order_bound(sum, k, chain);
   if (chain.scale_products == 0 || chain.promote != 0) return last;
@@ -121,6 +121,7 @@ Allowance matmul_allowance(const products::Product& problem, const Arithmetic& a
   const products::MatmulShape shape = products::matmul_shape(problem.a.input, problem.b.input);
   const std::size_t k = products::padded_k(shape.k, problem.a.scales, problem.b.scales);
   emu::ErrorBound bound = bound_of(problem, arithmetic, k);
+  const double certain = arithmetic.false_alarm && !arithmetic.engine ? bound.relative : 0;
   if (arithmetic.false_alarm) {
     double elements = 1;
     for (const std::uint64_t extent : shape.d) elements *= static_cast<double>(std::max<std::uint64_t>(extent, 1));
@@ -128,6 +129,7 @@ Allowance matmul_allowance(const products::Product& problem, const Arithmetic& a
   }
   Allowance allowance{.relative = std::min(bound.relative, std::numeric_limits<double>::max()),
                       .absolute = bound.absolute,
+                      .certain = std::min(certain, std::numeric_limits<double>::max()),
                       .refusal = emu::worthless(bound)};
   const bool split = arithmetic.engine && arithmetic.engine->split;
   allowance.words = fmt::format("sums of {} products in {}, {}{}: {:.3g} of the sum of |a||b|", shape.k,

@@ -29,57 +29,67 @@ CastTensors::CastTensors(const CastFileRequest& request, const CastPlan& plan, c
     : request_(request), plan_(plan), rules_(plan), progress_(progress) {
   if (!plan.hadamard.empty()) hadamard_ = tensors::parse_hadamard(plan.hadamard);
   std::vector<std::string> names;
-  std::set<std::string> rounded;
+  Asked asked;
   std::vector<tensors::Tensor> odd;
-  bool has_set = false, shares = false, rotates = false, scales = false;
   for (const tensors::Tensor& tensor : inputs.kept) {
     const std::string& name = names.emplace_back(tensors::written_name(tensor));
     const std::string set = plan.set_of(name);
-    has_set = has_set || !set.empty();
+    asked.has_set = asked.has_set || !set.empty();
     const PlanRule* const rule = rules_.rule_for(name);
     if (rule == nullptr) continue;
-    shares = shares || (!set.empty() && has_tensor_scale(rule->scaling().rule));
-    scales = scales || rule->scaling().rule != ScaleRule::none;
-    rotates = rotates || is_rotated(tensor, *rule);
+    asked.shares = asked.shares || (!set.empty() && has_tensor_scale(rule->scaling().rule));
+    asked.scales = asked.scales || rule->scaling().rule != ScaleRule::none;
+    asked.rotates = asked.rotates || is_rotated(tensor, *rule);
     total_ += tensor.count();
-    rounded.insert(name);
+    asked.rounded.insert(name);
     if (!fills_bytes(rule->format(), tensor.count())) odd.push_back(tensor);
     if (!set.empty()) sets_[key_of(set, *rule)].members.push_back(before_rounding(tensor, *rule));
   }
+  refuse_idle_rules(inputs, std::move(names));
+  refuse_idle_options(asked);
+  decide_rotation(inputs, asked);
+  if (!odd.empty() && odd.size() == asked.rounded.size())
+    throw Error(odd.front().label +
+                ": its codes end within a byte, which readers of .safetensors refuse; write codes of an .npy");
+}
+
+void CastTensors::refuse_idle_rules(const tensors::Inputs& inputs, std::vector<std::string> names) const {
   const PlanRule* const rounds_none = rules_.idle(names, RuleIndex::Rules::rounding);
   for (const std::vector<tensors::Tensor>* const others : {&inputs.integers, &inputs.opaque})
     for (const tensors::Tensor& tensor : *others) names.push_back(tensors::written_name(tensor));
   if (const PlanRule* const idle = rules_.idle(names))
-    throw Error(request.input + ": no tensor matches '" + idle->match + "'; nearest of " + std::to_string(names.size()) + ": " +
-                emu::comma_separated(emu::closest_words(idle->match, names)));
+    throw Error(request_.input + ": no tensor matches '" + idle->match + "'; nearest of " + std::to_string(names.size()) +
+                ": " + emu::comma_separated(emu::closest_words(idle->match, names)));
   if (rounds_none != nullptr)
-    throw Error(request.plan + ": '" + rounds_none->match +
-                "' matches tensors that are copied as they are, integers or of dtypes "
-                "that are not known, alone; say to = \"" +
+    throw Error(request_.plan + ": '" + rounds_none->match +
+                "' matches tensors that are copied as they are, integers or of dtypes that are not known, alone; say to = \"" +
                 PlanRule::copy + "\"");
-  if (!plan.fused.empty() && !has_set)
-    throw Error(request.input + ": no tensor's name has a part of --fused " + plan.fused.front());
-  if (!request.naming.fused.empty() && !shares)
-    throw Error("--fused " + request.naming.fused.front() +
+}
+
+void CastTensors::refuse_idle_options(const Asked& asked) const {
+  if (!plan_.fused.empty() && !asked.has_set)
+    throw Error(request_.input + ": no tensor's name has a part of --fused " + plan_.fused.front());
+  if (!request_.naming.fused.empty() && !asked.shares)
+    throw Error("--fused " + request_.naming.fused.front() +
                 ": none of these tensors has a scale for all of it to share, as amax, pow2 and nvfp4 have");
-  if (!request.naming.hadamard.empty() && !rotates)
-    throw Error("--hadamard " + plan.hadamard + ": none of these tensors has scales and rows that are a multiple of " +
+  if (!request_.naming.hadamard.empty() && !asked.rotates)
+    throw Error("--hadamard " + plan_.hadamard + ": none of these tensors has scales and rows that are a multiple of " +
                 std::to_string(hadamard_->size()));
+}
+
+void CastTensors::decide_rotation(const tensors::Inputs& inputs, const Asked& asked) {
   refuse_codes(inputs, "cast what they were made of, or --copy them and their scales",
-               [&](const tensors::Tensor& codes) { return rounded.contains(tensors::written_name(codes)); });
-  // One word is for all of a file that has scales: what is copied, and what is made.
+               [&](const tensors::Tensor& codes) { return asked.rounded.contains(tensors::written_name(codes)); });
   std::vector<tensors::Tensor> all = inputs.kept;
   all.insert(all.end(), inputs.integers.begin(), inputs.integers.end());
   const bool copies_codes = dequantized(all).put_together != 0;
-  if (scales || !copies_codes) rotation_ = copies_codes || rotates ? plan.hadamard : std::string();
-  if (const std::string known = copies_codes ? hadamard_of(request.input) : plan.hadamard; scales && known != plan.hadamard)
-    throw Error(request.input + ": holds codes under scales " +
-                (known.empty() ? std::string("that were not rotated") : "that were rotated by " + known) +
-                ", as all that has scales in a file; cast " +
-                (known.empty() ? std::string("without --hadamard") : "with --hadamard " + known));
-  if (!odd.empty() && odd.size() == rounded.size())
-    throw Error(odd.front().label +
-                ": its codes end within a byte, which readers of .safetensors refuse; write codes of an .npy");
+  if (asked.scales || !copies_codes) rotation_ = copies_codes || asked.rotates ? plan_.hadamard : std::string();
+  const std::string known = copies_codes ? hadamard_of(request_.input) : plan_.hadamard;
+  if (!asked.scales || known == plan_.hadamard) return;
+  throw Error(request_.input + ": holds codes under scales " +
+              (known.empty() ? std::string("that were not rotated") : "that were rotated by " + known) +
+              ", as all that has scales in a file; cast " +
+              (known.empty() ? std::string("without --hadamard") : "with --hadamard " + known));
 }
 
 std::string CastTensors::key_of(const std::string& set, const PlanRule& rule) {

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,18 @@ class CastTensors {
     std::optional<double> amax;
   };
 
+  /// What the plan asks of the tensors together.
+  struct Asked {
+    std::set<std::string> rounded;                                          ///< names of tensors that are not copied
+    bool has_set = false, shares = false, scales = false, rotates = false;  ///< whether any tensor is of a set, and so on
+  };
+  /// @throws ulpscope::Error where a rule matches none of the names, or `names`, of what can be rounded, without an effect
+  void refuse_idle_rules(const tensors::Inputs& inputs, std::vector<std::string> names) const;
+  /// @throws ulpscope::Error where an option of the command line has no effect
+  void refuse_idle_options(const Asked& asked) const;
+  /// One word is for all of a file that has scales: codes that are copied, and those that are made. @throws ulpscope::Error
+  /// where they differ, or codes are to be rounded
+  void decide_rotation(const tensors::Inputs& inputs, const Asked& asked);
   /// Whether a rule rotates a tensor before it is rounded, and the tensor as it is rounded.
   bool is_rotated(const tensors::Tensor& tensor, const PlanRule& rule) const;
   tensors::Tensor before_rounding(const tensors::Tensor& tensor, const PlanRule& rule) const;

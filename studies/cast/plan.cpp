@@ -12,6 +12,7 @@
 #include "requests/parts.hpp"
 #include "requests/toml.hpp"
 #include "studies/cast/layouts.hpp"
+#include "tensors/hadamard.hpp"
 
 namespace ulpscope::studies {
 namespace {
@@ -81,6 +82,7 @@ void CastPlan::describe(requests::Fields& fields) {
 void CastPlan::check() const {
   find_layout(layout);
   for (const std::string& set : fused) check_fused(set);
+  if (!hadamard.empty()) tensors::parse_hadamard(hadamard);
   for (const PlanRule& rule : rules)
     if (!rule.copies()) check_format(rule.scaling(), rule.format());
 }

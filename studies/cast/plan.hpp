@@ -42,7 +42,7 @@ struct CastPlan {
 
   /// Names the members but the rules.
   void describe(requests::Fields& fields);
-  /// @throws ulpscope::Error where `layout`, `fused` or the scales of a rule are not right
+  /// @throws ulpscope::Error where `layout`, `fused`, `hadamard` or the scales of a rule are not right
   void check() const;
   /// What the tensors of a set have in common: the name, where one of its parts between dots is a part of `fused`, with the
   /// whole entry in its place; empty where none is.

@@ -84,8 +84,7 @@ std::vector<AmaxHistoryRow> amax_history(const CensusRequest& request, std::vect
   CensusRequest plain;  // with all that plays a part here
   plain.inputs = request.inputs, plain.reading = request.reading, plain.groups = request.groups;
   plain.integers = request.integers, plain.threads = request.threads, plain.history = request.history;
-  CensusRequest asked = request;
-  if (requests::words_of(asked) != requests::words_of(plain))
+  if (requests::words_of(request) != requests::words_of(plain))
     throw Error("--history: is of magnitudes before they are rounded; leave out formats, scales and roundings");
   std::vector<tensors::Tensor> all;
   std::vector<std::size_t> place;

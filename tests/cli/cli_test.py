@@ -246,7 +246,7 @@ class Accumulation(unittest.TestCase):
                 (["--engine", "sm_91"], "nearest: sm_90"), (["--engine", "sm_80", "--in", "e4m3"], "does not multiply"),
                 (["--engine", "sm_90", "--in", "e4m3", "--promote", "100"], "multiple"), (["--in", "e4m4x"], "nearest"),
                 (["--in", "e2m1"], "name one with --engine"), (["--promote", "128"], "need an --engine"),
-                (["--engine", "fma", "--in", "fp32"], "significand bits"), (["--engine", "fma", "--acc", "fp64"], "float32 and float16"),
+                (["--engine", "fma", "--in", "fp64"], "significand bits"), (["--engine", "fma", "--acc", "fp64"], "float32 and float16"),
                 (["--k", "64:32"], "LO is above HI"), (["--k", "x"], "64:65536"), (["--shape", "32"], "MxN"),
                 (["--distribution", "normal"], "normal"), (["--engine", "block:n=4"], "n and f"), (["extra"], "extra")):
             code, out, err = run("accumulation", *words)

@@ -100,6 +100,13 @@ class RightKernels(unittest.TestCase):
             root = f(math.sqrt(f(f(summed(f(x * x) for x in values) / n) + f(1e-5))))
             self.write("y.npy", [[f(x / root) for x in values]])
             self.verify("rms_norm", "x.npy", "--eps", "1e-5", "--false-alarm", "1e-6", "--output", "y.npy")
+        for values in ([1.1] * n, [1 + 1e-4 * self.drawn.random() for _ in range(n)], [0.1 * self.drawn.randint(0, 7) for _ in range(n)]):
+            values = [f(x) for x in values]
+            self.write("a.npy", [values]), self.write("b.npy", [[1.0]] * n), self.write("d.npy", [[summed(values)]])
+            words = ("matmul", "a.npy", "b.npy", "--in", "float32", "--false-alarm", "1e-6", "--output", "d.npy")
+            self.verify(*words)
+            self.write("d.npy", [[f(summed(values) * 1.01)]])
+            self.verify(*words, wanted=1)
         row = [0.0] + [f(-1e-4 * self.drawn.random() - 0.5) for _ in range(20000)]
         powers = [f(math.exp(x)) for x in row]
         total = summed(powers)
