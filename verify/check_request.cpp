@@ -36,9 +36,15 @@ void OutputRequest::describe(requests::Fields& fields) {
 }
 
 tensors::Tensor OutputRequest::open(const std::string& file, std::optional<emu::Format> out) const {
+  if (!is_against_file() && at_most != OutputRequest{}.at_most)
+    throw Error("--at-most: is of --against FILE, and plays no part here");
   tensors::OpenOptions options;
   options.dtype = output_dtype.empty() ? out : std::optional(requests::parse_format(output_dtype));
-  return tensors::open_one(file, options);
+  tensors::Tensor tensor = tensors::open_one(file, options);
+  if (!output_dtype.empty() && tensor.dtype.format != options.dtype)
+    throw Error(tensor.label + ": holds " + tensor.dtype.name + ", not codes of " + emu::format_name(*options.dtype) +
+                ", as --output-dtype says; --out says which format the output has");
+  return tensor;
 }
 
 LastRounding OutputRequest::last_rounding(emu::Format out) const {

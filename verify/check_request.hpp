@@ -32,7 +32,8 @@ struct OutputRequest {
   void describe(requests::Fields& fields);
   /// A FILE is an output that this one is no worse than.
   bool is_against_file() const { return against != "exact" && against != "engine"; }
-  /// An output: the kernel's, or a baseline. Codes are of `output_dtype`, else of `out` where that is given.
+  /// An output: the kernel's, or a baseline. Codes are of `output_dtype`, else of `out` where that is given. @throws
+  /// ulpscope::Error where it holds something else, or `at_most` plays no part
   tensors::Tensor open(const std::string& file, std::optional<emu::Format> out) const;
   /// The last rounding to `out`. @throws ulpscope::Error
   LastRounding last_rounding(emu::Format out) const;

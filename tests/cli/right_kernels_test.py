@@ -160,6 +160,13 @@ class RightKernels(unittest.TestCase):
         self.assertEqual(len(saved), 2)
         self.assertNotEqual(saved[0], saved[1])
 
+    def test_options_that_play_no_part_are_refused(self):
+        self.write("x.npy", [1.0, 2.0]), self.write("y.npy", [f(math.exp(1)), f(math.exp(2))])
+        for more, said in ((("--at-most", "2"), "--at-most: is of --against FILE"), (("--output-dtype", "bf16"), "holds float32, not codes of bfloat16")):
+            code, out, err = run("verify", "elementwise", "exp", "x.npy", "--output", "y.npy", *more, cwd=self.path)
+            self.assertEqual((code, out, err.count("\n")), (2, "", 1))
+            self.assertIn(said, err)
+
     def test_padding_is_multiplied_or_left_out(self):
         image = npy("<f4", "(1, 1, 1, 4)", struct.pack("<4f", 1, 2, 3, 4))
         (self.path / "x.npy").write_bytes(image)
