@@ -75,7 +75,8 @@ emu::Format default_accumulator(const std::string& word, emu::Format a, emu::For
 ChosenEngine choose_engine(const std::string& word, const emu::EngineRequest& request, std::size_t k, const Scales& scale_a,
                            const Scales& scale_b) {
   if (emu::is_split(word))
-    throw Error("engine " + word + ": is no engine but a split product, which matmul, verify matmul, explain matmul and accumulation take");
+    throw Error("engine " + word +
+                ": is no engine but a split product, which matmul, verify matmul, explain matmul and accumulation take");
   ChosenEngine chosen;
   chosen.word = word;
   chosen.exact = word == "exact";

@@ -98,8 +98,7 @@ void describe_hadamard(Fields& fields, std::string& word) {
   fields
       .add("hadamard", word,
            "rotate SIZE neighbours of a row at a time by a Hadamard transform first, SIZE a power of two up to 4096; SIGNS: "
-           "the key "
-           "of random ones, or 16:te for those of Transformer Engine's NVFP4")
+           "the key of random ones, or 16:te for those of Transformer Engine's NVFP4")
       .as_value("SIZE[:SIGNS]");
 }
 

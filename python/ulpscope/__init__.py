@@ -124,8 +124,9 @@ class Quantized:
     under `minmax` their `zero_points` (else None).
 
     `scales` has a row for each row of blocks and a column for each block of a row, rows being those of all dimensions but the
-    last; one scale has no dimensions. A value is decode(code), less the zero point, times the scale of its block, in nvfp4 divided by `tensor_scale`; dequantize() gives what a census
-    measures, where scales of float32 are divided by as they were multiplied by."""
+    last; one scale has no dimensions. A value is decode(code), less the zero point, times the scale of its block, in nvfp4 divided
+    by `tensor_scale`; dequantize() gives what a census measures, where scales of float32 are divided by as they were multiplied
+    by."""
 
     def __init__(self, out):
         self.format, self.codes, self.scales = out["format"], out["codes"], out["scales"]

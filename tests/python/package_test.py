@@ -119,6 +119,20 @@ class BesideTheProgram(unittest.TestCase):
                     blocks = np.repeat(quantized.scales.astype(np.float64), 32, axis=1)
                     np.testing.assert_array_equal(us.decode(quantized.codes, to) * blocks, quantized.dequantize())
 
+    def test_integers_with_zero_points(self):
+        x = (RANDOM.standard_normal((6, 256)) + 1).astype(np.float32)
+        for bits, scale, shape in ((8, "minmax", ()), (8, "minmax:row", (6, 1)), (4, "minmax:1x128", (6, 2))):
+            with self.subTest(scale=scale):
+                quantized = us.quantize(x, f"int{bits}", scale=scale)
+                self.assertEqual((quantized.codes.dtype, quantized.zero_points.dtype, quantized.scales.shape, quantized.zero_points.shape),
+                                 (np.int8, np.int8, shape, shape))
+                of_blocks = [np.repeat(part, 256 // shape[1], axis=1) if shape else part for part in (quantized.scales, quantized.zero_points)]
+                values = (quantized.codes.astype(np.float64) - of_blocks[1]) * of_blocks[0].astype(np.float64)
+                np.testing.assert_array_equal(values, quantized.dequantize())
+                self.assertEqual((quantized.codes.min(), quantized.codes.max()), (-2**(bits - 1), 2**(bits - 1) - 1))
+                self.assertEqual(np.abs(values - x).max(), us.census(x, to=f"int{bits}", scale=scale)["max_abs_error"][0])
+        self.assertIsNone(us.quantize(x, "int8", scale="amax").zero_points)
+
     def test_matmul_and_its_checks(self):
         a, b = RANDOM.standard_normal((17, 96)).astype(np.float32), RANDOM.standard_normal((96, 19)).astype(np.float32)
         for engine, to in (("sm_90", "e4m3"), ("sm_80", "bf16"), ("fma", "fp16")):
