@@ -66,12 +66,25 @@ class Changes(unittest.TestCase):
         self.write("build/compile_commands.json", json.dumps([{"directory": "/", "file": file, "command": command} for file, command in entries]))
         known = batches.commands(self.root, self.root / "build")
         self.assertEqual(sorted(known), ["a/first.cpp", "a/other.cpp", "a/own.cpp"])
-        made = batches.batches(self.root, known, ["a/other.cpp", "a/own.cpp", "a/first.cpp"], self.root / "build/batches")
+        made = batches.batches(self.root, known, ["a/other.cpp", "a/own.cpp", "a/first.cpp"], self.root / "build/batches", 1)
         self.assertEqual([batch.sources for batch in made], [["a/other.cpp"], ["a/own.cpp", "a/first.cpp"]])
-        self.assertEqual([batch.command["command"] for batch in made], [f"c++ -c {batch.file}" for batch in made])
+        self.assertEqual([batch.command["command"] for batch in made], [f"c++ -iquote{self.root}/a -c {batch.file}" for batch in made])
         lines = made[1].file.read_text().split("\n")
         said = "".join(f"{made[1].file}:{1 + lines.index(line)}:2: error\n" for line in ('#include "a/own.hpp"', '  #  include "a/through.hpp"'))
         self.assertEqual(made[1].named(said), "a/own.cpp:1:2: error\na/first.cpp:2:2: error\n")
+
+    def test_sources_of_one_folder_are_one_file_where_that_compiles(self):
+        self.write("b/four.hpp", "inline int four() { return 4; }\n")
+        texts = {"one": "static int f() { return 1; }\n", "two": "static double f() { return 2; }\n", "three": "int three() { return 3; }\n",
+                 "four": '#include "four.hpp"\nint main() { return four(); }\n', "five": '#define HWY_TARGET_INCLUDE "five.cpp"\n'}
+        for name, text in texts.items():
+            self.write(f"b/{name}.cpp", text)
+        self.write("c/six.cpp", "int six() { return 6; }\n")
+        names = [*(f"b/{name}.cpp" for name in texts), "c/six.cpp"]
+        self.write("build/compile_commands.json", json.dumps([{"directory": str(self.root), "file": str(self.root / name),
+                                                               "command": f"c++ -o {name}.o -c {self.root / name}"} for name in names]))
+        made = batches.batches(self.root, batches.commands(self.root, self.root / "build"), names, self.root / "build/batches", 2)
+        self.assertEqual([batch.sources for batch in made], [["b/one.cpp", "b/three.cpp", "b/four.cpp"], ["b/two.cpp"], ["b/five.cpp"], ["c/six.cpp"]])
 
     def test_every_target_of_the_fuzzer_has_its_files_which_exist(self):
         readers = changes.readers(ROOT)

@@ -82,7 +82,7 @@ def tidy(options):
     if options.only:
         chosen = [name for name in chosen if any(name == only or name.startswith(only.rstrip("/") + "/") for only in options.only)]
     say(f"clang-tidy over {len(chosen)} of {len(known)} sources (log: {log.relative_to(ROOT)})")
-    some = batches.batches(ROOT, known, chosen, BUILD / "check/batches")
+    some = batches.batches(ROOT, known, chosen, BUILD / "check/batches", options.jobs)
     (BUILD / "check/compile_commands.json").write_text(json.dumps([batch.command for batch in some]))
     end = time.monotonic() + 60 * options.minutes if options.minutes else None
 
@@ -112,6 +112,7 @@ def tidy(options):
 
 def fuzz(options):
     log = log_of("fuzz")
+    os.environ["FUZZ_JOBS"] = str(options.jobs)
     targets = list(changes.readers(ROOT)) if options.since is None else changes.to_fuzz(ROOT, changes.changed(ROOT, options.since))
     replayed = list(changes.readers(ROOT))
     if options.since is not None:
@@ -119,7 +120,7 @@ def fuzz(options):
     say(f"fuzzing, after the corpora: {' '.join(targets) or 'nothing changed'} (log: {log.relative_to(ROOT)})")
     run(["tests/fuzz/run", "--replay", *replayed], log, "a corpus")
     if targets:
-        seconds = min(options.seconds, max(1, int(60 * options.minutes) // len(targets))) if options.minutes else options.seconds
+        seconds = min(options.seconds, max(1, int(60 * options.minutes * options.jobs) // len(targets))) if options.minutes else options.seconds
         run(["tests/fuzz/run", "--seconds", seconds, *targets], log, "fuzzing")
     counts = re.findall(r"^(\w+): (\d+) inputs$", log.read_text(errors="replace"), re.MULTILINE)
     fuzzed = ", ".join(f"{name} {count}" for name, count in counts) or "none, no reader changed"
