@@ -27,6 +27,7 @@ using studies::percent_of;
 struct Line {
   std::size_t tensor;  ///< its index
   const studies::ErrorSums* sums;
+  emu::Format format;
   studies::Advice advice;  ///< of a sweep
 };
 
@@ -80,7 +81,7 @@ std::string heading(const Lines& lines, const std::vector<std::size_t>& rows, st
   for (const std::size_t row : rows) {
     if (lines.lines[row].tensor >= tensors) continue;  // a group
     Severity& of_tensor = worst[lines.lines[row].tensor];
-    of_tensor = std::max(of_tensor, studies::severity(*lines.lines[row].sums));
+    of_tensor = std::max(of_tensor, studies::severity(*lines.lines[row].sums, lines.lines[row].format));
   }
   std::array<std::size_t, 3> counts{};
   for (const auto& [tensor, of_tensor] : worst) ++counts[static_cast<std::size_t>(of_tensor)];
@@ -129,7 +130,8 @@ Table line_table(const Lines& lines, const std::vector<std::size_t>& rows, const
   }
   for (const std::size_t row : rows) {
     const Line& line = lines.lines[row];
-    std::vector<Cell> cells{names.of(tensors[line.tensor]), lines.all.rows[row][1], name_of(studies::severity(*line.sums))};
+    std::vector<Cell> cells{names.of(tensors[line.tensor]), lines.all.rows[row][1],
+                            name_of(studies::severity(*line.sums, line.format))};
     if (lines.of_sweep) cells.emplace_back(std::int64_t{line.advice.use_log2});
     for (const Outcome lost : {Outcome::overflow, Outcome::to_zero, Outcome::subnormal})
       cells.emplace_back(percent_of(*line.sums, lost));
@@ -159,7 +161,7 @@ std::string census_lines(const std::vector<tensors::Tensor>& tensors, const std:
                          const reports::Table& table, const CommonOptions& options) {
   Lines lines{table, {}, false};
   const std::size_t formats = rows.size() / tensors.size();
-  for (std::size_t i = 0; i < rows.size(); ++i) lines.lines.push_back({i / formats, &rows[i].sums, {}});
+  for (std::size_t i = 0; i < rows.size(); ++i) lines.lines.push_back({i / formats, &rows[i].sums, rows[i].format, {}});
   return text_of(lines, tensors, options);
 }
 
@@ -173,7 +175,7 @@ std::string sweep_lines(const std::vector<tensors::Tensor>& tensors, const std::
         return r.format == advice.format && r.log2_scale == advice.use_log2;
       });
       best.push_back(*row);
-      lines.lines.push_back({i, &row->sums, advice});
+      lines.lines.push_back({i, &row->sums, row->format, advice});
     }
   lines.all = studies::sweep_table(best, rounding);
   return text_of(lines, tensors, options);

@@ -201,7 +201,10 @@ void ProductRequest::describe(requests::Fields& fields) {
   fields.add("promote", promote, "restart the sum every N products and add the parts in float32; 0: never")
       .whole({.most = requests::most_elements})
       .shown();
-  fields.add("split_k", split_k, "cut K into N chains, 1 to K").whole({1, requests::most_elements}).shown();
+  fields
+      .add("split_k", split_k, "cut K into N chains of whole steps of the engine (fewer where K / N is less than one), 1 to K")
+      .whole({1, requests::most_elements})
+      .shown();
   fields.add("scale_a", scale_a, "scales of A, a tensor or a number; given again: one more for all of A")
       .as_repeated()
       .as_value("S");

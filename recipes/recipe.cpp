@@ -88,7 +88,7 @@ void RecipeRule::describe(requests::Fields& fields) {
   format("output", output, "format of the result");
   format("grad_output", grad_output, "format of the result's gradient where it is multiplied");
   format("grad_input", grad_input, "format of the input's gradient");
-  format("grad_weight", grad_weight, "format of the weight's gradient");
+  format("grad_weight", grad_weight, "format of the gradients of weight and bias");
   format("accumulate", accumulate, "format of sums");
   fields.add("engine", engine, "what multiplies").as_value("ENGINE");
   fields.add("promote", promote, "products after which a sum is added to a float32 sum").checked(check_promote);

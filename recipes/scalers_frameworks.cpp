@@ -97,7 +97,8 @@ class MxNet final : public OverflowRule<MxNet> {
   std::int64_t unskipped_ = 0;
 };
 
-/// Paddle: a counter of bad steps before the scale shrinks, and one of good steps before it grows; each clears the other.
+/// Paddle: a counter of bad steps before the scale shrinks, and one of good steps before it grows; each clears the other. The
+/// kernel of its static graph keeps the scale finite and at least 1, which its GradScaler does not.
 class Paddle final : public OverflowRule<Paddle> {
  public:
   void describe(requests::Fields& parameters) override {
@@ -106,6 +107,7 @@ class Paddle final : public OverflowRule<Paddle> {
     parameters.add("decr_every_n_nan_or_inf", bad_wanted_, "overflows in a row before the scale shrinks").whole({.least = 1});
     parameters.add("incr_ratio", incr_, "multiplies the scale when it grows").checked(above(1));
     parameters.add("decr_ratio", decr_, "multiplies the scale when it shrinks").checked(between(0, 1));
+    parameters.add("static_graph", static_graph_, "not below 1, and never infinite: the kernel of Paddle's static graph");
   }
   void start(double) override { scale_ = static_cast<float>(init_); }
   void describe(ScalerState& state) override {
@@ -114,7 +116,7 @@ class Paddle final : public OverflowRule<Paddle> {
     state.add("bad_steps", bad_);
   }
   double scale() const override { return static_cast<double>(scale_); }
-  double floor() const override { return 1; }
+  double floor() const override { return static_graph_ ? 1 : 0; }
 
  protected:
   bool update(bool found_inf) override {
@@ -122,19 +124,20 @@ class Paddle final : public OverflowRule<Paddle> {
       good_ = 0;
       if (++bad_ != static_cast<std::int64_t>(bad_wanted_)) return false;
       bad_ = 0;
-      scale_ = std::max(scale_ * static_cast<float>(decr_), 1.0F);
+      scale_ = std::max(scale_ * static_cast<float>(decr_), static_cast<float>(floor()));
       return false;
     }
     bad_ = 0;
     if (++good_ != static_cast<std::int64_t>(good_wanted_)) return false;
     good_ = 0;
     const float next = scale_ * static_cast<float>(incr_);
-    if (std::isfinite(next)) scale_ = next;
+    if (!static_graph_ || std::isfinite(next)) scale_ = next;
     return false;
   }
 
  private:
   double init_ = 65536, incr_ = 2, decr_ = 0.5;
+  bool static_graph_ = false;
   std::uint64_t good_wanted_ = 2000, bad_wanted_ = 1;
   float scale_ = 1;
   std::int64_t good_ = 0, bad_ = 0;
@@ -176,8 +179,9 @@ std::vector<RuleMaker> framework_rules() {
                 .grows_to_infinity = false}),
       maker<MxNet>("mxnet", "decides a step late: one overflow costs two skipped steps and two halvings",
                    "python/mxnet/amp/loss_scaler.py; gluon/trainer.py"),
-      maker<Paddle>("paddle", "shrinks after so many overflows in a row, not below 1",
-                    "paddle.amp.GradScaler; paddle/phi/kernels/impl/amp_kernel_impl.h")};
+      maker<Paddle>(
+          "paddle", "shrinks after so many overflows in a row",
+          "python/paddle/amp/grad_scaler.py, AmpScaler; of the static graph paddle/phi/kernels/impl/amp_kernel_impl.h")};
 }
 
 }  // namespace ulpscope::recipes

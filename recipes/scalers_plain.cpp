@@ -92,7 +92,9 @@ class PopArt final : public RuleOf<PopArt> {
     parameters
         .add("thresholdUpperCountProportion", threshold_, "share of magnitudes in the upper bin above which the scale halves")
         .real({.least = 0, .most = 1});
-    parameters.add("updatePeriod", period_, "steps between changes, whose counts are added").whole({.least = 1});
+    parameters
+        .add("updatePeriod", period_, "steps from one change to the next; counted are the magnitudes of the first of them")
+        .whole({.least = 1});
   }
   void start(double largest) override {
     scale_ = static_cast<float>(init_);
@@ -100,25 +102,20 @@ class PopArt final : public RuleOf<PopArt> {
   }
   void describe(ScalerState& state) override {
     state.add("lossScaling", scale_);
-    state.add("upper", upper_);
     state.add("steps", steps_);
   }
   double scale() const override { return static_cast<double>(scale_); }
   std::optional<double> bin_edge() const override { return edge_ * largest_; }
   ScalerStep step(const Seen& seen) override {
     ScalerStep step{.scale = scale()};
-    upper_ += seen.upper.value_or(seen.found_inf ? 1 : 0);
-    if (++steps_ == static_cast<std::int64_t>(period_)) {
-      scale_ *= upper_ / static_cast<double>(period_) > threshold_ ? 0.5F : 2.0F;
-      upper_ = 0;
-      steps_ = 0;
-    }
+    if (steps_ == 0) scale_ *= seen.upper.value_or(seen.found_inf ? 1 : 0) > threshold_ ? 0.5F : 2.0F;
+    steps_ = (steps_ + 1) % static_cast<std::int64_t>(period_);
     step.next_scale = scale();
     return step;
   }
 
  private:
-  double init_ = 1, edge_ = 0.0625, threshold_ = 1e-7, largest_ = 0, upper_ = 0;
+  double init_ = 1, edge_ = 0.0625, threshold_ = 1e-7, largest_ = 0;
   std::uint64_t period_ = 1;
   float scale_ = 1;
   std::int64_t steps_ = 0;
@@ -137,7 +134,8 @@ std::vector<RuleMaker> plain_rules() {
       maker<Genesis>("genesis", "halves at an overflow, not below 1; divides gradients in their own format",
                      "Genesis, GradScaler"),
       maker<PopArt>("popart", "halves where the upper one of two bins of magnitudes fills, doubles otherwise; skips nothing",
-                    "graphcore/popart, willow/src/popx/op/lossscaleupdatex.cpp; AutomaticLossScalingSettings; experimental")};
+                    "graphcore/popart, willow/src/popx/op/lossscaleupdatex.cpp; automaticlossscaling.hpp (N = 1 of every M); "
+                    "experimental")};
 }
 
 }  // namespace ulpscope::recipes

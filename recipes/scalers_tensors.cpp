@@ -74,10 +74,12 @@ class TeDelayed final : public AmaxRule<TeDelayed> {
   ScalerStep step(const Seen& seen) override {
     ScalerStep step{.scale = scale()};
     float amax = static_cast<float>(*seen.amax);
-    if (std::isnan(amax)) amax = 0;  // fmaxf(0, NaN)
     history_.front() = amax;
     if (amax != 0) {  // a tensor that was not used leaves history and scale as they are
-      if (algorithm_ == "max") amax = *std::max_element(history_.begin(), history_.end());
+      if (algorithm_ == "max") {
+        amax = 0;
+        for (const float one : history_) amax = std::fmax(amax, one);  // which takes no NaN, as CUDA's fmaxf
+      }
       std::rotate(history_.begin(), history_.begin() + 1, history_.end());
       history_.front() = 0;
     }

@@ -14,7 +14,9 @@
 #include "emu/catalogue.hpp"
 #include "emu/decode.hpp"
 #include "emu/error.hpp"
+#include "emu/names.hpp"
 #include "emu/stop.hpp"
+#include "emu/visible.hpp"
 
 namespace ulpscope::tensors {
 namespace {
@@ -67,7 +69,7 @@ class ByteSource final : public Source {
   }
   void read_codes(std::uint64_t first, std::span<emu::Code> out) const override {
     Reading from(*this, out.size());
-    for (std::size_t i = 0; i < out.size(); ++i) out[i] = from.raw(positions_.of(first + i));
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = checked(from.raw(positions_.of(first + i)), first + i);
     check();
   }
   void check() const override { stored_.bytes->check(); }
@@ -148,6 +150,16 @@ class ByteSource final : public Source {
     });
   }
 
+  /// A code, if the format has it: one of fewer bits than its storage leaves the others 0.
+  std::uint64_t checked(std::uint64_t code, std::uint64_t element) const {
+    if (is_narrow_ && code >> format_->bits() != 0)
+      throw Error(emu::visible(stored_.label + ": element " + std::to_string(element) + " is 0x" +
+                               emu::hex_digits(code, layout_.storage_bits) + ", which is no code of " +
+                               emu::format_name(*format_) + ", of " + std::to_string(format_->bits()) +
+                               " bits; each code has an element of its own here"));
+    return code;
+  }
+
   double value(std::uint64_t code) const {
     switch (layout_.kind) {
       case Layout::Kind::floating: return emu::decode(*format_, code);
@@ -167,7 +179,8 @@ class ByteSource final : public Source {
       if (layout_.storage_bits == 16) return decode<std::uint16_t>(from, first, out);
       if (layout_.storage_bits == 32) return decode<std::uint32_t>(from, first, out);
     }
-    for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<Float>(value(from.raw(positions_.of(first + i))));
+    for (std::size_t i = 0; i < out.size(); ++i)
+      out[i] = static_cast<Float>(value(checked(from.raw(positions_.of(first + i)), first + i)));
   }
 
   /// Codes of a word each, which need not be aligned in the file.
@@ -177,6 +190,8 @@ class ByteSource final : public Source {
     for (std::size_t done = 0; done < out.size(); done += codes.size()) {
       const std::size_t size = std::min(codes.size(), out.size() - done);
       copy_words(from, first + done, std::span(codes).first(size));
+      if (is_narrow_)
+        for (std::size_t i = 0; i < size; ++i) checked(codes[i], first + done + i);
       emu::decode(*format_, std::span<const Word>(codes).first(size), out.subspan(done, size));
     }
   }
@@ -184,6 +199,7 @@ class ByteSource final : public Source {
   StoredElements stored_;
   std::optional<emu::Format> format_;
   Layout layout_;
+  bool is_narrow_ = format_ && !stored_.label.empty() && format_->bits() < layout_.storage_bits;
   Positions positions_;
   mutable std::once_flag held_once_;
   mutable std::shared_ptr<const Bytes> held_;
@@ -217,6 +233,14 @@ std::shared_ptr<const Source> make_source(StoredElements elements) { return std:
 
 std::shared_ptr<const Source> make_opaque_source(StoredElements elements, std::string why) {
   return std::make_shared<OpaqueSource>(std::move(elements), std::move(why));
+}
+
+Tensor over_integers(std::string label, std::vector<std::uint64_t> shape, std::string dtype,
+                     std::span<const std::int64_t> values, std::shared_ptr<const void> owner) {
+  const auto bytes = bytes_in_memory(std::as_bytes(values), std::move(owner));
+  const Layout layout{Layout::Kind::signed_integer, 64, false};
+  StoredElements elements{.bytes = bytes, .size = bytes->size(), .dtype = {"int64", {}}, .layout = layout};
+  return {std::move(label), {}, {std::move(dtype), {}}, std::move(shape), make_source(std::move(elements))};
 }
 
 std::optional<std::uint64_t> byte_size(std::uint64_t count, Layout layout) {

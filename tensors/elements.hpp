@@ -30,6 +30,7 @@ struct StoredElements {
   std::uint64_t size = 0;                        ///< bytes of all of them
   DType dtype;                                   ///< what an element is
   Layout layout;                                 ///< how it is stored
+  std::string label = {};  ///< of codes of fewer bits than their storage, for messages; empty: those beyond are ignored
   std::vector<std::uint64_t> column_major = {};  ///< the shape, where the first index runs fastest (Fortran order); else empty
 };
 
@@ -38,6 +39,10 @@ std::shared_ptr<const Source> make_source(StoredElements elements);
 
 /// A source whose codes are the bytes, and which has no values: asked for them it throws Error(why).
 std::shared_ptr<const Source> make_opaque_source(StoredElements elements, std::string why);
+
+/// Integers of a type by its name, `int64` in memory whatever it is. @pre they are of that type's range
+Tensor over_integers(std::string label, std::vector<std::uint64_t> shape, std::string dtype,
+                     std::span<const std::int64_t> values, std::shared_ptr<const void> owner);
 
 /// Bytes of `count` elements; nothing when the product overflows.
 std::optional<std::uint64_t> byte_size(std::uint64_t count, Layout layout);

@@ -232,6 +232,7 @@ Tensor read_npy(const FileBytes& file, std::optional<emu::Format> dtype) {
   StoredElements elements = npy_elements(header);
   elements.bytes = file.bytes;
   elements.first = header.bytes;
+  elements.label = file.name;
   return {file.name, {}, header.dtype, header.shape, make_source(std::move(elements))};
 }
 

@@ -57,6 +57,7 @@ Tensor member_of(const std::shared_ptr<const NpzArchive>& archive, zip_uint64_t 
     const NpyHeader header = header_of(*archive, index, label, dtype);
     check_npy_size(label, header, size - std::min<std::uint64_t>(size, header.bytes));
     StoredElements elements = npy_elements(header);
+    elements.label = label;
     elements.bytes = inflated(archive, {index, label, header.bytes, header.data_bytes});
     return {label, name, header.dtype, header.shape, make_source(std::move(elements))};
   } catch (const UnknownDType& error) {

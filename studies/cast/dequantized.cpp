@@ -23,9 +23,13 @@ namespace {
 
 using tensors::Tensor;
 
-/// Blocks of a matrix of all rows, each with a scale.
+/// Blocks of matrices of so many rows, each with a scale.
 struct Grid {
-  std::uint64_t columns = 1, block_rows = 1, block_columns = 1, blocks_per_row = 1;
+  std::uint64_t columns = 1, block_rows = 1, block_columns = 1, blocks_per_row = 1, matrix_rows = 1;
+
+  std::uint64_t row_of_blocks(std::uint64_t row) const {
+    return row / matrix_rows * ((matrix_rows + block_rows - 1) / block_rows) + row % matrix_rows / block_rows;
+  }
 };
 
 /// Codes under scales.
@@ -60,7 +64,7 @@ class DequantizedSource : public tensors::Source {
       const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(grid.columns - column, out.size() - done));
       const std::uint64_t block = column / grid.block_columns, last = (column + size - 1) / grid.block_columns;
       scales.resize(static_cast<std::size_t>(last - block + 1));
-      const std::uint64_t first_block = row / grid.block_rows * grid.blocks_per_row + block;
+      const std::uint64_t first_block = grid.row_of_blocks(row) * grid.blocks_per_row + block;
       read_scales(first_block, scales);
       zeros.assign(scales.size(), 0);
       if (parts_.zero_points) parts_.zero_points->source->read(first_block, std::span(zeros));
@@ -137,7 +141,12 @@ std::optional<Grid> grid_of(const std::vector<std::uint64_t>& shape, const std::
   if (grid.columns == 0 || rows == 0) return grid;  // no element is read
   const auto block_columns =
       grid.blocks_per_row == 1 ? std::optional(grid.columns) : block_extent(grid.columns, grid.blocks_per_row);
-  const auto rows_of_block = block_rows == 1 ? std::optional(rows) : block_extent(rows, block_rows);
+  // Tiles of each matrix of a batch; or of all rows, one below the other.
+  const std::size_t rank = shape.size();
+  const bool is_batch = rank > 2 && scales.size() == rank && std::equal(shape.begin(), shape.end() - 2, scales.begin());
+  grid.matrix_rows = is_batch ? shape[rank - 2] : rows;
+  const std::uint64_t down = is_batch ? scales[rank - 2] : block_rows;
+  const auto rows_of_block = down == 1 ? std::optional(grid.matrix_rows) : block_extent(grid.matrix_rows, down);
   if (!block_columns || !rows_of_block) return std::nullopt;
   grid.block_columns = *block_columns;
   grid.block_rows = *rows_of_block;

@@ -86,7 +86,10 @@ Json torchao_metadata(const StoredAs& stored) {
   }
   std::vector<std::uint64_t> block = stored.shape;
   if (stored.rule == ScaleRule::row && !block.empty()) std::fill(block.begin(), block.end() - 1, 1);
-  if (stored.rule == ScaleRule::tile_128x128) std::fill(block.begin(), block.end(), 128);
+  if (stored.rule == ScaleRule::tile_128x128) {
+    std::fill(block.begin(), block.end(), 1);
+    std::fill(block.end() - static_cast<std::ptrdiff_t>(std::min<std::size_t>(block.size(), 2)), block.end(), 128);
+  }
   if (stored.format == emu::integer(8))
     return {{"_type", "Int8Tensor"},
             {"_data", {{"act_quant_kwargs", nullptr}, {"reduce_range", false}, {"block_size", block}, {"dtype", dtype}}},

@@ -44,10 +44,12 @@ Shape scale_shape(const StorageLayout& layout, const Shape& shape, ScaleRule rul
     return std::max<std::uint64_t>((extent + of - 1) / of, 1);
   };
   if (rule == ScaleRule::tile_128x128 || rule == ScaleRule::nvfp4_16x16) {
-    std::uint64_t rows = 1;
-    for (std::size_t i = 0; i + 1 < shape.size(); ++i) rows *= shape[i];
-    const std::uint64_t of = block_length(rule);
-    return {in_blocks(rows, of), in_blocks(columns, of)};
+    const std::size_t rank = shape.size();
+    const std::uint64_t of = block_length(rule), rows = rank < 2 ? 1 : shape[rank - 2];
+    Shape grid(shape.begin(), rank < 2 ? shape.begin() : shape.end() - 2);  // matrices, each with tiles of its own
+    grid.push_back(in_blocks(rows, of));
+    grid.push_back(in_blocks(columns, of));
+    return grid;
   }
   Shape grid(shape.begin(), shape.empty() ? shape.end() : shape.end() - 1);
   grid.push_back(rule == ScaleRule::row || rule == ScaleRule::minmax_row ? 1 : in_blocks(columns, block_length(rule)));

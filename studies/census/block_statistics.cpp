@@ -8,6 +8,7 @@
 #include <span>
 
 #include "emu/decode.hpp"
+#include "emu/encode.hpp"
 #include "emu/error.hpp"
 #include "emu/names.hpp"
 #include "emu/stop.hpp"
@@ -68,11 +69,11 @@ class Walk {
   template <class Float>
   void go() {
     constexpr std::uint64_t piece = 1 << 16;
-    const std::uint64_t columns = map_.columns(), count = tensor_.count(), rows_of_blocks = columns * map_.block_rows();
+    const std::uint64_t columns = map_.columns(), rows = tensor_.count() / columns;
     std::vector<Float> values;
     std::vector<double> rounded;
-    for (std::uint64_t begin = 0; begin < count; begin += rows_of_blocks) {
-      const std::uint64_t end = std::min(begin + rows_of_blocks, count);
+    for (std::uint64_t row = 0; row < rows; row += map_.rows_from(row)) {
+      const std::uint64_t begin = row * columns, end = begin + map_.rows_from(row) * columns;
       blocks_.assign(map_.blocks_per_row(), {});
       for (std::uint64_t first = begin; first < end; first += piece) {
         emu::stop_if_asked();
@@ -83,7 +84,7 @@ class Walk {
                           config_.seed, std::span<double>(rounded));
         for (std::size_t i = 0; i < values.size(); ++i) add(static_cast<double>(values[i]), rounded[i], first + i);
       }
-      finish(begin / rows_of_blocks * map_.blocks_per_row());
+      finish(map_.row_of_blocks(row) * map_.blocks_per_row());
       if (config_.progress) config_.progress(end);
     }
   }
@@ -97,9 +98,16 @@ class Walk {
     block.has_nonzero |= x != 0;
     block.has_to_zero |= x != 0 && y == 0;
     block.has_left |= y != 0;
-    block.saturates |= !map_.has_zero_points() && std::fabs(x) * map_.at(index).multiply > max_finite_;
+    block.saturates |= !map_.has_zero_points() && overflows(x, map_.at(index).multiply);
     block.input.add(x);
     block.error.add(y - x);
+  }
+
+  /// As the census has it: of the product that is rounded, which is formed in float32 where the tensor's numbers are.
+  bool overflows(double x, double scale) const {
+    const double product =
+        map_.multiplies_in_float() ? static_cast<double>(static_cast<float>(x) * static_cast<float>(scale)) : x * scale;
+    return std::fabs(product) > max_finite_ && emu::round_to(out_.format, product).outcome == emu::Outcome::overflow;
   }
 
   void finish(std::uint64_t first) {

@@ -30,7 +30,7 @@ struct BlockStatistics {
   std::uint64_t blocks = 0;                         ///< all of them
   std::uint64_t zero = 0;                           ///< blocks without a nonzero element
   std::uint64_t nonfinite = 0;                      ///< blocks with an infinity or a NaN
-  std::uint64_t saturated = 0;                      ///< blocks with an element beyond the largest number under their scale
+  std::uint64_t saturated = 0;                      ///< blocks with an element that overflows under their scale
   std::uint64_t with_to_zero = 0;                   ///< blocks in which a nonzero element becomes zero
   std::uint64_t all_to_zero = 0;                    ///< blocks of which nothing is left but zeros, and that had more
   /// Quantiles of stored scales: of what codes are multiplied by, of nvfp4 before the tensor's own scale.

@@ -42,6 +42,8 @@ std::string sentence_of(const CensusRow& row, const Scaling& scaling, const std:
   if (sums.count() == 0) return text + tensor + " is empty.";
   const std::string at = scaling.rule == ScaleRule::none ? " at scale 1" : " under scale " + scaling.word;
   std::vector<std::string> parts;
+  if (const std::uint64_t nonfinite = not_held(sums, row.format); nonfinite != 0)
+    parts.push_back(percent(nonfinite, sums.count()) + " of " + tensor + " is infinite or NaN, which the format does not have");
   const auto add = [&](Outcome outcome, const char* becomes) {
     parts.push_back(percent(sums.of(outcome), sums.count()) + " of " + tensor + becomes);
   };
@@ -49,7 +51,9 @@ std::string sentence_of(const CensusRow& row, const Scaling& scaling, const std:
   if (sums.of(Outcome::to_zero) != 0) add(Outcome::to_zero, " becomes 0");
   if (parts.empty() && exceeded(sums) != nullptr) add(Outcome::subnormal, " is subnormal");
   if (parts.empty()) return text + tensor + " fits" + at + ": nothing overflows, nothing becomes 0.";
-  return text + parts.front() + (parts.size() > 1 ? " and " + parts.back() : std::string()) + at + ".";
+  std::string all = parts.front();
+  for (std::size_t i = 1; i < parts.size(); ++i) all += (i + 1 < parts.size() ? ", " : " and ") + parts[i];
+  return text + all + at + ".";
 }
 
 }  // namespace
@@ -58,7 +62,12 @@ double percent_of(const ErrorSums& sums, Outcome outcome) {
   return 100 * static_cast<double>(sums.of(outcome)) / static_cast<double>(sums.count());
 }
 
-Severity severity(const ErrorSums& sums) {
+std::uint64_t not_held(const ErrorSums& sums, emu::Format format) {
+  return (format.has_infinity() ? 0 : sums.of(Outcome::infinite)) + (format.has_nan() ? 0 : sums.of(Outcome::nan));
+}
+
+Severity severity(const ErrorSums& sums, emu::Format format) {
+  if (not_held(sums, format) != 0) return Severity::bad;
   const Threshold* const threshold = exceeded(sums);
   return threshold == nullptr ? Severity::good : threshold->severity;
 }
@@ -66,13 +75,20 @@ Severity severity(const ErrorSums& sums) {
 reports::Finding finding_of(const CensusRow& row, const Scaling& scaling, const std::string& tensor) {
   const Threshold* const decided = exceeded(row.sums);
   const Threshold& threshold = decided == nullptr ? thresholds.back() : *decided;
-  return {.what = std::string(emu::name_of(threshold.outcome)) + "%",
-          .where = row.tensor + ", " + emu::format_name(row.format),
-          .value = percent_of(row.sums, threshold.outcome),
-          .threshold = threshold.percent,
-          .source = threshold.source,
-          .severity = severity(row.sums),
-          .sentence = sentence_of(row, scaling, tensor)};
+  reports::Finding finding{.what = std::string(emu::name_of(threshold.outcome)) + "%",
+                           .where = row.tensor + ", " + emu::format_name(row.format),
+                           .value = percent_of(row.sums, threshold.outcome),
+                           .threshold = threshold.percent,
+                           .source = threshold.source,
+                           .severity = severity(row.sums, row.format),
+                           .sentence = sentence_of(row, scaling, tensor)};
+  if (const std::uint64_t nonfinite = not_held(row.sums, row.format); nonfinite != 0) {
+    finding.what = "nonfinite%";
+    finding.value = 100 * static_cast<double>(nonfinite) / static_cast<double>(row.sums.count());
+    finding.threshold = 0.0;
+    finding.source = "IEEE 754-2019, 6.1 and 6.2: no number stands for an infinity or a NaN";
+  }
+  return finding;
 }
 
 reports::Finding finding_of(const Advice& advice) {
@@ -99,11 +115,11 @@ std::vector<Judged> judge(const std::vector<CensusRow>& census, const std::vecto
         return r.format == row.format && r.log2_scale == of_format->use_log2;
       });
     const ErrorSums& best = judged.sums();
-    if (severity(row.sums) == Severity::good)
+    if (severity(row.sums, row.format) == Severity::good)
       judged.fate = TensorFate::fits;
-    else if (severity(best) == Severity::good)
+    else if (severity(best, row.format) == Severity::good)
       judged.fate = TensorFate::mended;
-    else if (best.of(Outcome::overflow) + best.of(Outcome::to_zero) == 0)
+    else if (best.of(Outcome::overflow) + best.of(Outcome::to_zero) + not_held(best, row.format) == 0)
       judged.fate = TensorFate::few_bits;
     else
       judged.fate = TensorFate::lossy;

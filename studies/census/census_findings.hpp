@@ -15,8 +15,12 @@ namespace ulpscope::studies {
 /// Elements of that class, in percent of all; nan where there are none.
 double percent_of(const ErrorSums& sums, emu::Outcome outcome);
 
-/// Bad: something overflows, or more than 1 % becomes zero. Warning: something becomes zero, or more than 5 % is subnormal.
-reports::Severity severity(const ErrorSums& sums);
+/// Elements that are infinite or NaN, of which the format has none: something else stands in their place.
+std::uint64_t not_held(const ErrorSums& sums, emu::Format format);
+
+/// Bad: something overflows, or is infinite or NaN and the format has none such, or more than 1 % becomes zero. Warning:
+/// something becomes zero, or more than 5 % is subnormal.
+reports::Severity severity(const ErrorSums& sums, emu::Format format);
 
 /// What decided the severity of a row: the share, its threshold, and where that comes from. `tensor` is how the sentence calls
 /// it.

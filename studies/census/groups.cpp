@@ -47,7 +47,7 @@ std::vector<Group> GroupsRequest::of(const std::vector<tensors::Tensor>& tensors
   const NamePattern pattern(group);
   std::vector<Group> groups;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
-    const std::optional<std::string> name = pattern.group_of(tensors[i].name);
+    const std::optional<std::string> name = pattern.group_of(tensors::written_name(tensors[i]));
     if (!name) continue;
     const std::string label = emu::visible("group:" + *name);
     auto found = std::ranges::find(groups, label, &Group::label);

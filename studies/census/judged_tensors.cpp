@@ -36,6 +36,7 @@ std::string JudgedTensors::words_of(TensorFate fate) const {
 std::string JudgedTensors::sentence(std::size_t tensor, const Judged& judged) const {
   std::string text = finding_of(*judged.row, config_.scaling, parts_[tensor].leaf).sentence;
   if (judged.fate == TensorFate::fits || judged.best == nullptr) return text;
+  if (not_held(judged.row->sums, judged.row->format) != 0) return text + " No scale mends that.";
   const ErrorSums& sums = judged.best->sums;
   if (judged.best->log2_scale == 0) return text + " No scale tried loses less.";
   text += " At the best scale, " + power_of_two_words(judged.best->log2_scale) + ", ";

@@ -206,7 +206,7 @@ bool clamps(ScaleRule rule) noexcept { return rule >= ScaleRule::mx_floor; }
 std::size_t ScaleMap::block_of(std::uint64_t index) const noexcept {
   if (is_uniform()) return 0;
   const std::uint64_t row = index / columns_, column = index % columns_;
-  return static_cast<std::size_t>(row / block_rows_ * blocks_per_row_ + column / block_columns_);
+  return static_cast<std::size_t>(row_of_blocks(row) * blocks_per_row_ + column / block_columns_);
 }
 
 ScaleMap::Run ScaleMap::run(std::uint64_t index) const noexcept {
@@ -228,10 +228,10 @@ std::optional<int> ScaleMap::log2_uniform() const noexcept {
   return exponent;
 }
 
-bool ScaleMap::lay_out(const Scaling& scaling, std::uint64_t count, std::uint64_t columns) {
+bool ScaleMap::lay_out(const Scaling& scaling, std::uint64_t count, std::uint64_t columns, std::uint64_t matrix_rows) {
   columns_ = std::max<std::uint64_t>(columns, 1);
   const std::uint64_t rows = std::max<std::uint64_t>(count / columns_, 1);
-  block_rows_ = rows;
+  block_rows_ = matrix_rows_ = rows;
   block_columns_ = columns_;
   if (count == 0) return false;
   switch (scaling.rule) {
@@ -249,8 +249,10 @@ bool ScaleMap::lay_out(const Scaling& scaling, std::uint64_t count, std::uint64_
     case ScaleRule::nvfp4_16x16: block_rows_ = 16, block_columns_ = 16; break;
     default: block_rows_ = 1, block_columns_ = 32; break;
   }
+  const bool has_tiles = scaling.rule == ScaleRule::tile_128x128 || scaling.rule == ScaleRule::nvfp4_16x16;
+  if (has_tiles && matrix_rows > 0) matrix_rows_ = matrix_rows;
   blocks_per_row_ = (columns_ + block_columns_ - 1) / block_columns_;
-  blocks_ = (rows + block_rows_ - 1) / block_rows_ * blocks_per_row_;
+  blocks_ = (row_of_blocks(rows - 1) + 1) * blocks_per_row_;
   stored_.resize(blocks());
   return true;
 }
@@ -321,8 +323,10 @@ void ScaleMap::take_ends(std::uint64_t first, std::span<const Float> values, End
 ElementRange ScaleMap::in_blocks(const ElementRange& part) const noexcept {
   // Blocks of one row begin and end within it; others are rows of blocks.
   const auto from = [&](std::uint64_t index, std::uint64_t more) {
-    if (block_rows_ > 1)
-      return (index + more * (block_rows_ * columns_ - 1)) / (block_rows_ * columns_) * (block_rows_ * columns_);
+    if (block_rows_ > 1) {
+      const std::uint64_t row = (index - more) / columns_, in_matrix = row % matrix_rows_;
+      return (more == 0 ? row - in_matrix % block_rows_ : row + rows_from(row)) * columns_;
+    }
     const std::uint64_t column = index % columns_,
                         block = (column + more * (block_columns_ - 1)) / block_columns_ * block_columns_;
     return index - column + std::min(block, columns_);
@@ -334,7 +338,8 @@ ElementRange ScaleMap::in_blocks(const ElementRange& part) const noexcept {
 ScaleMap::ScaleMap(const Scaling& scaling, emu::Format format, const tensors::Tensor& tensor, int threads,
                    std::optional<ElementRange> part) {
   check_format(scaling, format);
-  if (!lay_out(scaling, tensor.count(), tensor.shape.empty() ? 1 : tensor.shape.back())) return;
+  const std::size_t rank = tensor.shape.size();
+  if (!lay_out(scaling, tensor.count(), rank == 0 ? 1 : tensor.shape.back(), rank < 2 ? 1 : tensor.shape[rank - 2])) return;
   const std::uint64_t count = tensor.count();
   const bool is_known = has_tensor_scale(scaling.rule) && scaling.shared_amax;
   ElementRange read = part && (is_known || !has_tensor_scale(scaling.rule)) ? in_blocks(*part) : ElementRange{0, count};
@@ -357,7 +362,7 @@ ScaleMap::ScaleMap(const Scaling& scaling, emu::Format format, const tensors::Te
 
 ScaleMap::ScaleMap(const Scaling& scaling, emu::Format format, std::span<const float> values, std::size_t columns) {
   check_format(scaling, format);
-  if (!lay_out(scaling, values.size(), columns)) return;
+  if (!lay_out(scaling, values.size(), columns, 0)) return;
   in_float_ = true;
   if (has_zero_point(scaling.rule)) {
     Ends<float> ends{std::vector<float>(blocks()), std::vector<float>(blocks())};

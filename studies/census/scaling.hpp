@@ -34,7 +34,7 @@ enum class ScaleRule : std::uint8_t {
   pow2,    ///< amax rounded down to a power of two
   row,     ///< amax for each row (the last dimension)
   tile_1x128,
-  tile_128x128,
+  tile_128x128,  ///< tiles of the matrices of the last two dimensions: none lies in two of them
   /// Integers of N bits with a zero point z: a number x becomes round(x / s) + z in -2^(N - 1) .. 2^(N - 1) - 1, where s is the
   /// range of the elements, with 0 in it, over 2^N - 1, and z takes its lower end to -2^(N - 1) (torch's MinMaxObserver,
   /// torchao's choose_qparams_affine, ASYMMETRIC). Of a tensor, a row, or 128 neighbours of a row.
@@ -115,13 +115,23 @@ class ScaleMap {
   /// The same of numbers in memory, row-major, in rows of `columns`.
   ScaleMap(const Scaling& scaling, emu::Format format, std::span<const float> values, std::size_t columns);
 
-  /// Rows of blocks, and blocks in a row: block (i, j) has the scale number i * blocks_per_row() + j.
+  /// Rows of blocks, and blocks in a row: block (i, j) has the scale number i * blocks_per_row() + j. The rows of blocks of a
+  /// tensor's matrices (its last two dimensions) follow one another.
   std::size_t blocks_per_row() const noexcept { return static_cast<std::size_t>(blocks_per_row_); }
   /// Elements of a row, and extents of a block.
   ///@{
   std::uint64_t columns() const noexcept { return columns_; }
   std::uint64_t block_rows() const noexcept { return block_rows_; }
   std::uint64_t block_columns() const noexcept { return block_columns_; }
+  /// The row of blocks in which a row lies, and how many rows from it on do.
+  std::uint64_t row_of_blocks(std::uint64_t row) const noexcept {
+    if (block_rows_ == 1) return row;
+    return row / matrix_rows_ * ((matrix_rows_ + block_rows_ - 1) / block_rows_) + row % matrix_rows_ / block_rows_;
+  }
+  std::uint64_t rows_from(std::uint64_t row) const noexcept {
+    const std::uint64_t in_matrix = row % matrix_rows_;
+    return std::min(block_rows_ - in_matrix % block_rows_, matrix_rows_ - in_matrix);
+  }
   ///@}
   /// A scale by its number.
   ElementScale block(std::size_t number) const noexcept {
@@ -178,14 +188,14 @@ class ScaleMap {
     }
     std::uint64_t row = first / columns_, column = first % columns_, block = column / block_columns_;
     std::uint64_t left_of_block = std::min(block_columns_ - column % block_columns_, columns_ - column);
-    std::uint64_t first_of_row = row / block_rows_ * blocks_per_row_;
+    std::uint64_t first_of_row = row_of_blocks(row) * blocks_per_row_;
     for (const std::uint64_t end = first + count; first < end;) {
       const std::uint64_t size = std::min(left_of_block, end - first);
       act(first, size, static_cast<std::size_t>(first_of_row + block));
       first += size;
       column += size;
       ++block;
-      if (column == columns_) first_of_row = ++row / block_rows_ * blocks_per_row_, column = block = 0;
+      if (column == columns_) first_of_row = row_of_blocks(++row) * blocks_per_row_, column = block = 0;
       left_of_block = std::min(block_columns_, columns_ - column);
     }
   }
@@ -200,8 +210,9 @@ class ScaleMap {
   /// Raises the greatest magnitudes of blocks to those of elements from `first` on.
   template <class Float>
   void take_amax(std::uint64_t first, std::span<const Float> values, std::span<Float> amax) const;
-  /// Lays blocks out over rows of `columns`. @returns whether their scales follow from the elements
-  bool lay_out(const Scaling& scaling, std::uint64_t count, std::uint64_t columns);
+  /// Lays blocks out over rows of `columns`, so many of which are a matrix. @returns whether their scales follow from the
+  /// elements
+  bool lay_out(const Scaling& scaling, std::uint64_t count, std::uint64_t columns, std::uint64_t matrix_rows);
   /// Scales from the greatest magnitudes of blocks, which may stand in the places of what is stored.
   template <class Float>
   void scale_by_amax(const Scaling& scaling, emu::Format format, std::span<const Float> amax);
@@ -222,7 +233,7 @@ class ScaleMap {
   template <class Float>
   void scale_by_ends(emu::Format format, const tensors::Tensor& tensor, const ElementRange& read, int threads);
 
-  std::uint64_t columns_ = 1, block_rows_ = 1, block_columns_ = 1, blocks_per_row_ = 1, blocks_ = 1;
+  std::uint64_t columns_ = 1, matrix_rows_ = 1, block_rows_ = 1, block_columns_ = 1, blocks_per_row_ = 1, blocks_ = 1;
   bool in_float_ = false, is_nvfp4_ = false;
   float tensor_scale_ = 1;     ///< of NVFP4
   ElementScale uniform_;       ///< where there is one block

@@ -54,6 +54,7 @@ class Comparison {
     if (!std::isfinite(reference) || !std::isfinite(value)) {
       if (std::isfinite(reference) != std::isfinite(value)) ++result_.nonfinite_one_side;
       if (!equal) {
+        ++result_.nonfinite_unlike;
         ++result_.intolerable;
         keep({index, reference, value, infinity});
         count_ulps(infinity);
@@ -163,10 +164,10 @@ Tolerance parse_tolerance(std::string_view word) {
 }
 
 bool DiffResult::fails(const Tolerance& tolerance) const {
-  if (!tolerance.is_set()) return equal != count;
+  if (!tolerance.is_set() || equal == count) return equal != count;
   const bool elementwise = tolerance.ulp || tolerance.abs || tolerance.rel;
   const bool whole = !tolerance.frobenius || rel_frobenius_error <= *tolerance.frobenius;
-  return !whole || nonfinite_one_side != 0 || (elementwise && intolerable != 0);
+  return !whole || nonfinite_unlike != 0 || (elementwise && intolerable != 0);
 }
 
 DiffResult diff(const tensors::Tensor& reference, const tensors::Tensor& output, emu::Format format,
@@ -227,7 +228,8 @@ DiffResult diff(const tensors::Tensor& reference, const tensors::Tensor& output,
   result.bias_ulp = any ? total.signed_ulp / n : nan;
   const double size = root(total.reference);
   result.rel_frobenius_error = !any ? nan : total.error.is_zero() ? 0 : root(total.error) / size;
-  result.cosine = any ? std::min(total.product / (size * root(total.output)), 1.0) : nan;
+  const double cosine = total.product / (size * root(total.output));
+  result.cosine = !any ? nan : total.error.is_zero() && size > 0 ? 1 : std::clamp(cosine, -1.0, 1.0);
   result.sqnr_db = any ? decibels(total.reference, total.error) : nan;
   return result;
 }

@@ -43,6 +43,7 @@ struct DiffResult {
   std::vector<std::uint64_t> shape;             ///< of both
   /// Elements; those with equal values; those with an infinity or a NaN on one side.
   std::uint64_t count = 0, equal = 0, nonfinite_one_side = 0;
+  std::uint64_t nonfinite_unlike = 0;  ///< elements that differ, one of them at least infinite or NaN
   std::uint64_t beyond_1_ulp = 0, beyond_2_ulp = 0, beyond_10_ulp = 0, beyond_100_ulp = 0;  ///< elements that differ by more
   std::uint64_t intolerable = 0;                 ///< elements beyond every elementwise rule that is set
   double max_abs_error = 0, mean_abs_error = 0;  ///< |value - reference|, over elements finite on both sides

@@ -50,7 +50,12 @@ class Direct {
     const double u = emu::decode(a_, probe.a[0]) - 1, v = emu::decode(b_, probe.b[0]) - 1;
     probe.c = emu::encode(acc_, -(1 + u + v));
     const bool expressible = emu::decode(acc_, probe.c) == -(1 + u + v) && u * v >= emu::min_positive(acc_);
-    if (!expressible) return note("exact_products", not_observable);
+    // A unit that keeps too few bits of a sum loses that one of c as well.
+    ProbeCase plain = bench_.blank();
+    plain.a[0] = number_code(a_, 0, 0, false), plain.b[0] = number_code(b_, 0, 0, false);
+    plain.c = emu::encode(acc_, -(1 - u * v));
+    const bool tells = emu::decode(acc_, plain.c) != -(1 - u * v) || value(plain) == u * v;
+    if (!expressible || !tells) return note("exact_products", not_observable);
     note("exact_products", value(probe) == u * v ? "yes" : "no", gives(probe));
   }
 
@@ -173,6 +178,9 @@ bool zero_operand_tells(const ProbeBench& bench, const ZeroOperand& question, co
   ProbeCase pair = probe;
   const Format acc = bench.operation().accumulator;
   const Code raised = static_cast<Code>(question.raised) << acc.fraction_bits;
+  ProbeCase alone = probe;  // nor does a unit tell that loses the bit without any zero
+  alone.a[0] = bench.blank().a[0];
+  if (bench.answer(alone) != question.dropped) return false;
   if (question.c != 0) pair.c += raised;
   if (!bench.put(pair, 0, question.greatest) || !bench.put(pair, 2, question.greatest, true)) return false;
   return bench.answer(pair) == question.counted + raised;

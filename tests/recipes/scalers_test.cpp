@@ -129,7 +129,10 @@ TEST_CASE("MXNet decides a step late: one event costs two steps and two halvings
 TEST_CASE("Paddle counts bad steps in a row", "[recipes]") {
   CHECK(scales("paddle:init_loss_scaling=4,incr_every_n_steps=2,decr_every_n_nan_or_inf=2", "o.oooo..") ==
         Scales{4, 4, 4, 4, 2, 2, 1, 1, 2});
-  CHECK(scales("paddle:init_loss_scaling=4", "oooo") == Scales{4, 2, 1, 1, 1});  // one is enough, as GradScaler has it
+  CHECK(scales("paddle:init_loss_scaling=4", "oooo") == Scales{4, 2, 1, 0.5, 0.25});  // one is enough, as GradScaler has it
+  CHECK(scales("paddle:init_loss_scaling=4,static_graph=true", "oooo") == Scales{4, 2, 1, 1, 1});
+  CHECK(scales("paddle:init_loss_scaling=2^127,incr_every_n_steps=1", ".").back() == HUGE_VAL);
+  CHECK(scales("paddle:init_loss_scaling=2^127,incr_every_n_steps=1,static_graph=true", ".").back() == 0x1p127);
   CHECK(scales("paddle:init_loss_scaling=4,decr_every_n_nan_or_inf=1,decr_ratio=0.25", "o") == Scales{4, 1});
 }
 
@@ -155,10 +158,16 @@ TEST_CASE("PopART moves at every period and skips nothing", "[recipes]") {
   CHECK_FALSE(down.skipped);
 
   Scaler slow("popart:updatePeriod=2");
-  CHECK(slow.step({.upper = 1e-6}).next_scale == 1);
-  CHECK(slow.step({.upper = 0}).next_scale == 0.5);
-  CHECK(slow.step({.upper = 0}).next_scale == 0.5);
+  CHECK(slow.step({.upper = 1e-6}).next_scale == 0.5);
+  CHECK(slow.step({.upper = 1}).next_scale == 0.5);  // not looked at
   CHECK(slow.step({.upper = 0}).next_scale == 1);
+  CHECK(slow.step({.upper = 1}).next_scale == 1);
+
+  // test_auto_loss_scaling_identical_weight_updates_update_period2 of popart has these scales.
+  Scaler tested("popart:lossScaling=10,updatePeriod=2");
+  std::vector<double> scales;
+  for (int i = 0; i < 8; ++i) scales.push_back(tested.step({.upper = 0}).scale);
+  CHECK(scales == std::vector<double>{10, 20, 20, 40, 40, 80, 80, 160});
 }
 
 /// The scales of e4m3 tensors of these largest magnitudes, and the one behind them.
@@ -191,6 +200,7 @@ TEST_CASE("delayed scaling knows the past, current scaling the present", "[recip
 TEST_CASE("an infinite amax freezes a delayed scale until it is forgotten, NaN is not seen", "[recipes]") {
   CHECK(tensor_scales("te_delayed:amax_history_len=2", {1, infinity, 2, 2}) == Scales{1, 448, 448, 448, 224});
   CHECK(tensor_scales("te_delayed:amax_history_len=2", {1, nan, 2}) == Scales{1, 448, 448, 224});
+  CHECK(tensor_scales("te_delayed:amax_history_len=2", {1, nan, 0.5}) == Scales{1, 448, 448, 896});  // it takes a place
   CHECK(tensor_scales("te_current", {infinity, nan}) == Scales{1, 1, 1});
 }
 

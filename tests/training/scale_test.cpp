@@ -107,6 +107,31 @@ TEST_CASE("a trace of amax overflows where the scaled amax does", "[training]") 
   CHECK(e4m3.windows[0].greatest == 1);
 }
 
+TEST_CASE("gradients beyond a format without infinity are counted, and so are those that a scale of 0 leaves nothing of",
+          "[training]") {
+  const TemporaryDirectory directory;
+  const std::string path = gradients_of(directory, {{"0/w", {0.05F, -0.2F, 0.1F, 0.09F}}});
+  const ScaleResult narrow = replay({.trace = path, .scaler = {"static:64"}, .to = "e2m1"});
+  REQUIRE(narrow.replays[0].steps[0].loss);
+  CHECK(narrow.replays[0].steps[0].loss->overflow == 1);  // 12.8 is beyond 6; 6.4 is rounded to 6
+  const ScaleResult dead = replay({.trace = path, .scaler = {"static:1e-45"}});
+  REQUIRE(dead.replays[0].steps[0].loss);
+  CHECK(dead.replays[0].steps[0].loss->to_zero == 4);
+  const ScaleResult scaled = replay({.trace = path, .scaler = {"static:1"}});
+  CHECK(scaled.replays[0].steps[0].loss->cosine <= 1);
+  CHECK(scaled.replays[0].steps[0].loss->elements == 4);
+
+  const std::string infinite = file_of(
+      directory, "i.csv", "found_inf\n" + [] {
+        std::string rows;
+        for (int i = 0; i < 170; ++i) rows += "1\n";
+        return rows;
+      }());
+  const reports::Finding finding = scale_findings(replay({.trace = infinite, .scaler = {"pytorch"}}))[0];
+  CHECK(finding.severity == reports::Severity::bad);
+  CHECK(finding.sentence.find("the last scale is 0, at which nothing is left of any gradient") != std::string::npos);
+}
+
 TEST_CASE("a scaler that raises ends its rows with a remark", "[training]") {
   const TemporaryDirectory directory;
   const std::string path = file_of(directory, "t.csv", "found_inf\n1\n1\n1\n1\n");

@@ -82,6 +82,29 @@ TEST_CASE("inputs are cast where the operation says so, and their gradients cast
   CHECK(std::isinf(tape.value(y).values[1]));
 }
 
+TEST_CASE("gradients of biases have the format of those of weights", "[training]") {
+  const OperandPrecision half{{emu::float16, {}}, {}};
+  const Storage stored{emu::float16, {}};
+  const ProductPrecision product{
+      .input = half, .weight = half, .grad_output = half, .output = stored, .grad_input = stored, .grad_weight = stored};
+  Tape<float> tape(precision_of({}, product), 0, 1);
+  const Variable x = tape.input(random_array({3, 2}, 1), emu::float32, true);
+  const Variable w = tape.input(random_array({2, 2}, 2), emu::float32, true);
+  const Variable b = tape.input(random_array({2}, 3), emu::float32, true);
+  Array<float> seed({3, 2}, std::vector<float>{30000, 1, 30000, 0x1p-11F, 30000, 0});
+  tape.backward(training::linear(tape, x, w, b), seed);
+  CHECK(std::isinf(tape.gradient(b).values[0]));  // 90000
+  CHECK(tape.gradient(b).values[1] == 1);         // 1 + 2^-11, a tie
+
+  Tape<float> images(precision_of({}, product), 0, 1);
+  const Variable image = images.input(random_array({1, 1, 1, 3}, 1), emu::float32, true);
+  const Variable filter = images.input(random_array({1, 1, 1, 1}, 2), emu::float32, true);
+  const Variable shift = images.input(random_array({1}, 3), emu::float32, true);
+  images.backward(training::convolution(images, image, filter, shift, {}),
+                  Array<float>({1, 1, 1, 3}, std::vector<float>{30000, 30000, 30000}));
+  CHECK(std::isinf(images.gradient(shift).values[0]));
+}
+
 TEST_CASE("the bits do not depend on threads", "[training]") {
   const auto run = [](int threads) {
     Tape<float> tape(

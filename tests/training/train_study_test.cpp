@@ -67,6 +67,9 @@ TEST_CASE("keys that have no effect are named with their lines", "[training]") {
         Sentences{"s.toml:3: [model] heads has no effect with [model] kind \"mlp\""});
   CHECK(idle("[model]\nkind = \"mlp\"\n[optimizer]\nkind = \"adam\"\nmomentum = 0.9\n" + digits + run) ==
         Sentences{"s.toml:5: [optimizer] momentum has no effect with kind \"adam\""});
+  const std::string mlp = "[model]\nkind = \"mlp\"\n" + digits, damped = "[optimizer]\nlr = 0.1\ndampening = 0.5\n";
+  CHECK(idle(mlp + damped + run) == Sentences{"s.toml:7: [optimizer] dampening has no effect with no momentum"});
+  CHECK(idle(mlp + damped + "momentum = 0.9\n" + run).empty());
   CHECK(idle("[model]\nkind = \"mlp\"\n[optimizer]\neps = 1e-6\nmomentum = 0.9\n" + digits + run).size() == 1);
   CHECK(idle("[model]\nkind = \"mlp\"\n" + digits + "samples = 9\n" + run).size() == 1);
   CHECK(idle("[model]\nkind = \"mlp\"\n" + digits + run + "clip = \"before_unscale\"\nunscale = \"never\"\n").size() == 2);

@@ -105,17 +105,18 @@ std::string scale_words(double scale) {
 
 std::string times(std::size_t n) { return n == 1 ? "once" : std::to_string(n) + " times"; }
 
-reports::Finding finding_of(const Replay& replay, std::uint64_t elements) {
+reports::Finding finding_of(const Replay& replay) {
   const auto& steps = replay.steps;
   std::vector<std::uint64_t> skipped;
   std::size_t on_floor = 0, on_cap = 0, taken = 0;
-  std::uint64_t to_zero = 0, overflow = 0;
+  std::uint64_t to_zero = 0, overflow = 0, elements = 0;
   for (const ReplayedStep& row : steps) {
     if (row.step.skipped) skipped.push_back(row.number);
     taken += row.found_inf && !row.step.skipped ? 1 : 0;
     on_floor += row.step.scale <= replay.floor ? 1 : 0;
     on_cap += row.step.scale >= replay.cap ? 1 : 0;
-    if (row.loss && !row.step.skipped) to_zero += row.loss->to_zero, overflow += row.loss->overflow;
+    if (row.loss && !row.step.skipped)
+      to_zero += row.loss->to_zero, overflow += row.loss->overflow, elements += row.loss->elements;
   }
   const bool raised = steps.back().step.raised;
   std::string text = replay.scaler + ": ";
@@ -126,10 +127,13 @@ reports::Finding finding_of(const Replay& replay, std::uint64_t elements) {
             std::to_string(skipped.front()) + (skipped.size() > 1 ? ", the last " + std::to_string(skipped.back()) : "");
   if (taken > 0) text += "; " + std::to_string(taken) + " taken though they overflowed";
   if (elements > 0)
-    text += "; of the elements of the steps that were taken " + std::to_string(to_zero) + " became zero and " +
-            std::to_string(overflow) + " were beyond the format: " + studies::percent(to_zero + overflow, elements) +
-            " of the " + std::to_string(elements) + " recorded";
+    text += "; of the " + std::to_string(elements) + " elements of the steps that were taken " + std::to_string(to_zero) +
+            " became zero and " + std::to_string(overflow) +
+            " were beyond the format: " + studies::percent(to_zero + overflow, elements);
   text += "; the last scale is " + scale_words(steps.back().step.next_scale);
+  const double last = steps.back().step.next_scale;
+  const bool is_dead = last == 0 || !std::isfinite(last);
+  if (is_dead) text += last == 0 ? ", at which nothing is left of any gradient" : ", at which every gradient overflows";
   if (on_floor > 0) text += "; " + times(on_floor) + " on its floor, " + scale_words(replay.floor);
   if (on_cap > 0) text += "; " + times(on_cap) + " on its cap, " + scale_words(replay.cap);
   if (raised) text += "; it raises at step " + std::to_string(steps.back().number) + ", which ends the training";
@@ -138,7 +142,7 @@ reports::Finding finding_of(const Replay& replay, std::uint64_t elements) {
           .value = reports::whole(skipped.size()),
           .threshold = "",
           .source = raised ? "the scaler's own minimum" : "",
-          .severity = raised ? reports::Severity::bad : reports::Severity::good,
+          .severity = raised || is_dead ? reports::Severity::bad : reports::Severity::good,
           .sentence = text + "."};
 }
 
@@ -211,7 +215,7 @@ std::vector<reports::Table> scale_tables(const ScaleResult& result) {
 
 std::vector<reports::Finding> scale_findings(const ScaleResult& result) {
   std::vector<reports::Finding> findings;
-  for (const Replay& replay : result.replays) findings.push_back(finding_of(replay, result.elements));
+  for (const Replay& replay : result.replays) findings.push_back(finding_of(replay));
   return findings;
 }
 

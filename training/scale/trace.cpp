@@ -123,7 +123,10 @@ void add_piece(const std::vector<double>& gradients, emu::Format to, const Gradi
     const double g = gradients[i];
     double y = rounded[i];
     sums.above += std::fabs(scaled[i]) > how.edge ? 1 : 0;
-    if (std::isfinite(g) && !std::isfinite(y)) {
+    // A format without infinity and NaN has its largest number there.
+    const bool is_clamped = std::fabs(y) == largest && std::fabs(scaled[i]) > largest &&
+                            emu::round_to(to, scaled[i]).outcome == emu::Outcome::overflow;
+    if (std::isfinite(g) && (!std::isfinite(y) || is_clamped)) {
       ++counts.overflow;
       if (how.saturating) y = std::copysign(largest, g);
     }
@@ -131,7 +134,7 @@ void add_piece(const std::vector<double>& gradients, emu::Format to, const Gradi
     if (y != 0 && std::fabs(y) < least_normal) ++counts.subnormal;
     const double used =
         how.unscaled_in_format ? emu::round_to(to, y / how.scale).value : static_cast<double>(static_cast<float>(y) * inverse);
-    if (g != 0 && used == 0) ++counts.to_zero;
+    if (g != 0 && (y == 0 || used == 0)) ++counts.to_zero;  // at a scale of 0 the reciprocal makes NaN of it
     sums.dot += g * used;
     sums.gradients += g * g;
     sums.used += used * used;
@@ -169,7 +172,9 @@ ScaledGradients scale_gradients(const TraceStep& step, emu::Format to, const Gra
     all.used += part.used;
   }
   all.counts.upper = all.elements == 0 ? 0 : static_cast<double>(all.above) / static_cast<double>(all.elements);
-  all.counts.cosine = all.dot / (std::sqrt(all.gradients) * std::sqrt(all.used));
+  all.counts.elements = all.elements;
+  const double norms = all.gradients == all.used ? all.gradients : std::sqrt(all.gradients) * std::sqrt(all.used);
+  all.counts.cosine = all.dot > norms ? 1 : all.dot / norms;  // sums of squares lose some ulp
   return all.counts;
 }
 

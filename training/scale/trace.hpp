@@ -38,6 +38,7 @@ Trace read_trace(const std::string& path);
 
 /// What a scale makes of the gradients of a step, rounded to a format to nearest even.
 struct ScaledGradients {
+  std::uint64_t elements = 0;   ///< of all gradients
   std::uint64_t to_zero = 0;    ///< nonzero, but zero once they are unscaled
   std::uint64_t subnormal = 0;  ///< nonzero and below the least normal number of the format
   std::uint64_t overflow = 0;   ///< finite, but beyond the format

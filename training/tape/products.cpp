@@ -11,6 +11,17 @@
 namespace ulpscope::training {
 namespace {
 
+/// Sums of the columns of a matrix, in ascending order in float64.
+template <class Real>
+Array<Real> column_sums(const std::vector<Real>& x, std::size_t columns, const Shape& shape) {
+  std::vector<double> sums(columns, 0.0);
+  for (std::size_t first = 0; first < x.size(); first += columns)
+    for (std::size_t j = 0; j < columns; ++j) sums[j] += static_cast<double>(x[first + j]);
+  Array<Real> out(shape);
+  for (std::size_t j = 0; j < columns; ++j) out.values[j] = static_cast<Real>(sums[j]);
+  return out;
+}
+
 /// One of the products of an operation, and who is told of what it stores.
 template <class Real>
 struct ProductContext {
@@ -47,6 +58,12 @@ struct ProductContext {
   void store(std::span<Real> values, const Storage& storage, std::string_view place) const {
     tape.store(values, storage, operation, layer, place);
   }
+  /// Of what was added to every row: the format is that of the weight's gradient, since both were cast alike.
+  Array<Real> bias_gradient(const std::vector<Real>& of_output, std::size_t columns, const Shape& shape) const {
+    Array<Real> gradient = column_sums(of_output, columns, shape);
+    store(gradient.values, precision.grad_weight, "grad_bias");
+    return gradient;
+  }
 };
 
 template <class Real>
@@ -63,17 +80,6 @@ MatrixView<Real> matrix(const Array<Real>& x, std::size_t index, std::size_t row
 template <class Real>
 std::span<Real> part(Array<Real>& x, std::size_t index, std::size_t size) {
   return std::span<Real>(x.values).subspan(index * size, size);
-}
-
-/// Sums of the columns of a matrix, in ascending order in float64.
-template <class Real>
-Array<Real> column_sums(const std::vector<Real>& x, std::size_t columns, const Shape& shape) {
-  std::vector<double> sums(columns, 0.0);
-  for (std::size_t first = 0; first < x.size(); first += columns)
-    for (std::size_t j = 0; j < columns; ++j) sums[j] += static_cast<double>(x[first + j]);
-  Array<Real> out(shape);
-  for (std::size_t j = 0; j < columns; ++j) out.values[j] = static_cast<Real>(sums[j]);
-  return out;
 }
 
 /// Adds `row` to every row of a matrix.
@@ -182,7 +188,7 @@ Variable linear(Tape<Real>& tape, Variable x, Variable weight, std::optional<Var
                                           {matrix(own.value(inputs[0]), 0, m, k), p.input, "input"}, grads[1].values, true);
                          context.store(grads[1].values, p.grad_weight, "grad_weight");
                        }
-                       if (inputs.size() > 2) grads[2] = column_sums(gradient.values, n, own.shape(inputs[2]));
+                       if (inputs.size() > 2) grads[2] = context.bias_gradient(gradient.values, n, own.shape(inputs[2]));
                        return grads;
                      });
 }
@@ -302,7 +308,7 @@ Variable convolution(Tape<Real>& tape, Variable x, Variable weight, std::optiona
                            grads[1].values, true);
           context.store(grads[1].values, p.grad_weight, "grad_weight");
         }
-        if (inputs.size() > 2) grads[2] = column_sums(last.values(), channels, own.shape(inputs[2]));
+        if (inputs.size() > 2) grads[2] = context.bias_gradient(last.values(), channels, own.shape(inputs[2]));
         return grads;
       });
 }

@@ -35,7 +35,8 @@ template <class Real>
 struct Stored {
   std::string_view operation;  ///< `softmax`, `linear`, ...
   std::string_view layer;
-  std::string_view place;  ///< `output`, `gradient`, `input`, `weight`, `grad_output`, `grad_input`, `grad_weight`
+  std::string_view
+      place;  ///< `output`, `gradient`, `input`, `weight`, `grad_output`, `grad_input`, `grad_weight`, `bias`, `grad_bias`
   emu::Format format;
   std::span<const Real> before, after;  ///< the same memory where nothing was rounded
   Padding padding = {};                 ///< that was stored with them

@@ -239,7 +239,13 @@ void Monitor::add(const Stored<Real>& stored) {
   const std::size_t at_once = line % parts == 0 ? most : line;
   for (std::size_t first = 0; first < count; first += at_once) look_at(first, std::min(at_once, count - first));
   squares.add_to(counts);
-  if (lost != 0 && !first_) first_ = found->first;
+  if (lost == 0 || first_) return;
+  first_ = found->first;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (std::isfinite(stored.before[i]) && std::isfinite(stored.after[i])) continue;
+    first_number_ = static_cast<double>(std::isfinite(stored.after[i]) ? stored.before[i] : stored.after[i]);
+    return;
+  }
 }
 
 template void Monitor::add(const Stored<float>&);

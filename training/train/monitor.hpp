@@ -65,6 +65,8 @@ class Monitor {
   std::map<Place, PlaceCounts> places() const;
   /// Where a number became infinite or NaN first, since the last clear().
   const std::optional<Place>& first_nonfinite() const { return first_; }
+  /// That number. @pre there is one
+  double first_nonfinite_number() const { return first_number_; }
 
  private:
   /// A place as it is looked for, in the order of places.
@@ -87,6 +89,7 @@ class Monitor {
   };
   std::map<Place, Watched, Order> places_;
   std::optional<Place> first_;
+  double first_number_ = 0;
 };
 
 }  // namespace ulpscope::training

@@ -10,6 +10,7 @@
 #include "files/own_files.hpp"
 #include "recipes/recipe.hpp"
 #include "requests/toml.hpp"
+#include "training/train/recipe_precision.hpp"
 #include "training/train/train_study.hpp"
 
 namespace ulpscope::training {
@@ -209,6 +210,7 @@ std::vector<std::string> idle_keys(const TrainStudy& study, const TomlTable& fil
            {"loss", {"kind"}, one_optimizer, kind},
            {"optimizer", {"momentum", "nesterov"}, by({"sgd", "muon"}), optimizer},
            {"optimizer", {"dampening"}, by({"sgd"}), optimizer},
+           {"optimizer", {"dampening"}, !by({"sgd"}) || study.optimizer.momentum != 0, "no momentum"},
            {"optimizer", {"betas", "eps", "eps_placement"}, by({"adam", "adamw", "muon"}), optimizer},
            {"optimizer", {"adjust_lr", "ns_steps"}, by({"muon"}), optimizer},
            {"run", {"all_reduce"}, run.workers > 1, "one worker"},
@@ -279,6 +281,12 @@ void check_runs(const TrainStudy& study) {
         throw Error("'" + other->second + "' and '" + word + "' have one name, " + other->first + ", and so would their files");
     }
   });
+  // Of numbers in float32 a recipe of float64 says nothing.
+  for (const std::string& evaluated : study.run.evaluate)
+    for (const std::string& trained : study.run.recipes)
+      if (is_wide(recipes::open_recipe(evaluated)) && !is_wide(recipes::open_recipe(trained)))
+        throw Error(study.recipes_place + ": '" + trained + "' trains in float32, whose weights cannot be evaluated under '" +
+                    evaluated + "'; leave one of them out");
   in_place(study.seeds_place + ":", [&] {
     if (study.run.seeds.empty()) throw Error("give one or more");
     std::set<std::uint64_t> seeds;

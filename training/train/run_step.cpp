@@ -217,9 +217,10 @@ void one_step(RunParts<Real>& run, std::uint64_t step, std::uint64_t steps) {
     const std::optional<Place>& place = run.monitor.first_nonfinite();
     TrainFinding found{
         step, place ? place->layer : "", place ? place->operation + " " + place->place : "", "non_finite", losses, 0};
+    if (place) found.value = run.monitor.first_nonfinite_number();
     if (!bad_loss) {
       const BadWeight bad = first_bad_weight(run);
-      found.value = bad.value;
+      if (!place) found.value = bad.value;
       if (!place) found.layer = bad.layer, found.place = "update " + bad.parameter;
       if (!place && run.bad_gradient) found = *run.bad_gradient;
     }

@@ -161,8 +161,11 @@ reports::Table places_table(const TrainStudy& study) {
       const std::string promoted = p.promote == 0 ? "" : "promoted every " + std::to_string(p.promote);
       table.rows.push_back({name, layer, operation, "accumulate", emu::format_name(p.accumulate), promoted, "", p.engine});
       if (p.hadamard) table.rows.push_back({name, layer, operation, "grad_weight operands", "", "hadamard", "", p.engine});
-      for (const auto& [place, storage] :
-           {std::pair{"output", p.output}, {"grad_input", p.grad_input}, {"grad_weight", p.grad_weight}})
+      for (const auto& [place, storage] : {std::pair{"output", p.output},
+                                           {"bias", p.output},
+                                           {"grad_input", p.grad_input},
+                                           {"grad_weight", p.grad_weight},
+                                           {"grad_bias", p.grad_weight}})
         table.rows.push_back({name, layer, operation, place, emu::format_name(storage.format), "", "", p.engine});
     }
     const recipes::RecipeState& state = recipe.state;
