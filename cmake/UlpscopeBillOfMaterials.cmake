@@ -30,6 +30,7 @@ ulpscope_header_version(csv_version ${CSV_INCLUDE_DIR}/csv.h CSV_MAJOR CSV_MINOR
 find_file(toml_version_header NAMES toml++/impl/version.hpp toml++/impl/version.h toml++/impl/toml_version.h
   PATHS ${TOMLPLUSPLUS_INCLUDE_DIR} NO_DEFAULT_PATH)
 mark_as_advanced(toml_version_header)
+ulpscope_header_version(protozero_version ${PROTOZERO_INCLUDE_DIR}/protozero/version.hpp PROTOZERO_VERSION_MAJOR PROTOZERO_VERSION_MINOR PROTOZERO_VERSION_PATCH)
 set(toml_version NOASSERTION)
 if(toml_version_header)
   ulpscope_header_version(toml_version ${toml_version_header} TOML_LIB_MAJOR TOML_LIB_MINOR TOML_LIB_PATCH)
@@ -47,6 +48,7 @@ set(ulpscope_bill "Boost         ${Boost_VERSION}            BSL-1.0            
                   "fmt           ${fmt_VERSION}              MIT                            fmt      libfmt-dev"
                   "libcsv        ${csv_version}              LGPL-2.1-or-later              csv      libcsv-dev"
                   "libzip        ${BILL_ZIP_VERSION}         BSD-3-Clause                   zip      libzip-dev"
+                  "protozero     ${protozero_version}       BSD-2-Clause                   headers  libprotozero-dev"
                   "tomlplusplus  ${toml_version}             MIT                            headers  libtomlplusplus-dev")
 
 set(packages "")

@@ -70,6 +70,7 @@ Inputs sort_inputs(const std::vector<std::string>& inputs, const OpenOptions& op
   }
   if (!options.hadamard.empty()) rotate(sorted, parse_hadamard(options.hadamard));
   if (!sorted.kept.empty()) return sorted;
+  if (sorted.integers.empty() && sorted.opaque.empty()) throw Error(inputs.front() + ": holds no tensors");
   if (sorted.integers.empty()) throw Error(sorted.opaque.front().label + ": " + sorted.opaque.front().opaque->why);
   const std::string where = inputs.size() == 1 ? inputs.front() : std::to_string(inputs.size()) + " inputs";
   throw Error(where + ": nothing but " + named_words(sorted.integers, "integer tensor") + "; " + advice);
@@ -80,7 +81,7 @@ Inputs open_numbers(const std::vector<std::string>& inputs, const OpenOptions& o
 }
 
 std::vector<std::string> left_out(const Inputs& inputs, const std::string& advice) {
-  std::vector<std::string> lines;
+  std::vector<std::string> lines = inputs.remarks;
   if (!inputs.integers.empty()) lines.push_back("left out: " + named_words(inputs.integers, "integer tensor") + advice);
   if (!inputs.opaque.empty()) lines.push_back("left out: " + unknown_words(inputs.opaque));
   if (!inputs.unrotated.empty()) lines.push_back(unrotated_words(inputs.unrotated));

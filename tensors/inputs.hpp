@@ -19,6 +19,7 @@ struct Inputs {
   std::vector<Tensor> integers;  ///< left out
   std::vector<Tensor> opaque;    ///< of a dtype that is not known
   std::vector<Tensor> unrotated = {};  ///< kept as they are, where others are rotated
+  std::vector<std::string> remarks = {};  ///< what else there is to say of what was left out
 };
 
 /// Opens every input. A tensor that is named is kept: `FILE:NAME`, and the one tensor of a file. With `options.hadamard` what

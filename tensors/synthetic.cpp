@@ -131,7 +131,7 @@ const Distribution* distribution_of(std::string_view input) {
   return colon == std::string_view::npos || found == distributions.end() ? nullptr : &*found;
 }
 
-constexpr std::size_t most_extents = 3;
+constexpr std::size_t most_extents = 8;
 constexpr std::uint64_t most_elements = std::uint64_t{1} << 48;
 
 std::vector<std::string_view> split(std::string_view words, char at) {
@@ -212,7 +212,9 @@ class Parser {
       if (!digits || value == std::uint64_t{0}) fail(quoted(word) + " in the shape is not a positive whole number");
       out.push_back(value.value_or(most_elements + 1));  // digits, but more than 64 bits
     }
-    if (out.size() > most_extents) fail("the shape has " + std::to_string(out.size()) + " extents, at most 3 are possible");
+    if (out.size() > most_extents)
+      fail("the shape has " + std::to_string(out.size()) + " extents, at most " + std::to_string(most_extents) +
+           " are possible");
     const auto count = element_count(out);
     if (!count || *count > most_elements) fail("the shape holds more than 2^48 elements");
     return out;

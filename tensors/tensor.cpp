@@ -23,6 +23,7 @@
 #include "tensors/elements.hpp"
 #include "tensors/held.hpp"
 #include "tensors/mapped_file.hpp"
+#include "tensors/onnx.hpp"
 #include "tensors/readers.hpp"
 #include "tensors/synthetic.hpp"
 
@@ -76,14 +77,16 @@ std::vector<Tensor> chosen_of(std::vector<Tensor> all, const Choose& choose) {
   return tensors;
 }
 
-std::vector<Tensor> open_file(const std::string& path, std::optional<emu::Format> dtype, const Choose& choose = choose_all) {
+std::vector<Tensor> open_file(const std::string& path, const OpenOptions& options, const Choose& choose = choose_all) {
+  const std::optional<emu::Format> dtype = options.dtype;
   const std::string extension = extension_of(path);
   if (extension == ".pt" || extension == ".pth")
     throw Error(path + ": is a PyTorch pickle; convert it: " +
                 converter_of(path, path.substr(0, path.size() - extension.size()) + ".safetensors"));
-  const bool known = extension == ".npy" || extension == ".npz" || extension == ".safetensors" || extension == ".gguf" || extension == ".csv";
+  const bool known = extension == ".npy" || extension == ".npz" || extension == ".safetensors" || extension == ".gguf" ||
+                     extension == ".onnx" || extension == ".csv";
   if (!known && is_regular(path))
-    throw Error(path + ": the name ends in none of .npy .npz .safetensors .gguf .csv, which are the formats read");
+    throw Error(path + ": the name ends in none of .npy .npz .safetensors .gguf .onnx .csv, which are the formats read");
   if (!exists(path)) {
     const std::size_t colon = path.find(':');
     const bool looks_synthetic = !known && colon != std::string::npos;
@@ -96,6 +99,7 @@ std::vector<Tensor> open_file(const std::string& path, std::optional<emu::Format
     if (dtype) throw Error(path + ": --dtype is for codes in .npy and .npz files; this file says what it holds");
     if (extension == ".csv") return {read_csv(file)};
     if (extension == ".gguf") return chosen_of(read_gguf(file), choose);
+    if (extension == ".onnx") return chosen_of(options.onnx ? options.onnx(file) : read_onnx(file), choose);
     return chosen_of(read_safetensors(file), choose);
   });
 }
@@ -106,8 +110,8 @@ std::optional<std::pair<std::string, std::string>> split(const std::string& inpu
     const std::string path = input.substr(0, colon);
     const std::string extension = extension_of(path);
     std::error_code ignored;
-    if (extension == ".safetensors" || extension == ".npz" || extension == ".gguf" || path.ends_with(".safetensors.index.json") ||
-        std::filesystem::is_directory(path, ignored))
+    if (extension == ".safetensors" || extension == ".npz" || extension == ".gguf" || extension == ".onnx" ||
+        path.ends_with(".safetensors.index.json") || std::filesystem::is_directory(path, ignored))
       return std::pair(path, input.substr(colon + 1));
   }
   return std::nullopt;
@@ -141,14 +145,14 @@ Chosen choose(const std::vector<std::string>& names, const std::string& path, co
                            std::to_string(names.size()) + ": " + nearest));
 }
 
-std::vector<Tensor> open_named(const std::string& path, std::optional<emu::Format> dtype, const std::string& wanted) {
+std::vector<Tensor> open_named(const std::string& path, const OpenOptions& options, const std::string& wanted) {
   bool is_one = false;
   const Choose wanted_of = [&](const std::vector<std::string>& names) {
     Chosen chosen = choose(names, path, wanted);
     is_one = chosen.is_one;
     return std::move(chosen.indices);
   };
-  std::vector<Tensor> tensors = open_file(path, dtype, wanted_of);
+  std::vector<Tensor> tensors = open_file(path, options, wanted_of);
   if (is_one) tensors.front() = known(std::move(tensors.front()));
   return tensors;
 }
@@ -158,12 +162,12 @@ std::string name_of(const Tensor& tensor, const std::string& file) {
   return tensor.name.empty() ? std::filesystem::path(file).stem().string() : tensor.name;
 }
 
-std::vector<Tensor> open_checkpoint(const std::string& path, const Checkpoint& checkpoint, std::optional<emu::Format> dtype,
+std::vector<Tensor> open_checkpoint(const std::string& path, const Checkpoint& checkpoint, const OpenOptions& options,
                                     const std::optional<std::string>& wanted) {
   std::vector<Tensor> all;
   std::vector<std::string> names;
   for (const std::string& file : checkpoint.files)
-    for (Tensor& tensor : open_file(file, dtype)) {
+    for (Tensor& tensor : open_file(file, options)) {
       const auto listed = checkpoint.file_of.find(tensor.name);
       if (!checkpoint.index.empty() && (listed == checkpoint.file_of.end() || listed->second != file)) continue;
       names.push_back(name_of(tensor, file));
@@ -184,12 +188,18 @@ std::vector<Tensor> open_checkpoint(const std::string& path, const Checkpoint& c
 }
 
 template <class Float>
-Tensor hold(std::string label, std::vector<std::uint64_t> shape, std::vector<Float> values, emu::Format format) {
-  const auto owner = std::make_shared<const std::vector<Float>>(std::move(values));
+Tensor hold(std::string label, std::vector<std::uint64_t> shape, std::span<const Float> values,
+            std::shared_ptr<const void> owner, emu::Format format) {
   const DType dtype{emu::format_name(format), format};
   const Layout layout{Layout::Kind::floating, format.bits(), false};
-  const auto bytes = bytes_in_memory(std::as_bytes(std::span(*owner)), owner);
+  const auto bytes = bytes_in_memory(std::as_bytes(values), std::move(owner));
   return {std::move(label), {}, dtype, std::move(shape), make_source({bytes, 0, bytes->size(), dtype, layout})};
+}
+
+template <class Float>
+Tensor hold(std::string label, std::vector<std::uint64_t> shape, std::vector<Float> values, emu::Format format) {
+  const auto owner = std::make_shared<const std::vector<Float>>(std::move(values));
+  return hold(std::move(label), std::move(shape), std::span<const Float>(*owner), owner, format);
 }
 
 }  // namespace
@@ -199,7 +209,7 @@ void Source::check() const {}
 
 bool DType::fits_float() const {
   if (format) return emu::fits_float(*format);
-  return name == "bool" || name.ends_with("int8") || name.ends_with("int16");
+  return name == "bool" || name.ends_with("int4") || name.ends_with("int8") || name.ends_with("int16");
 }
 
 std::uint64_t Tensor::count() const { return element_count(shape).value_or(0); }
@@ -212,8 +222,8 @@ std::vector<Tensor> opened(const std::string& input, const OpenOptions& options)
   const auto parts = exists(input) ? std::nullopt : split(input);
   const std::string& path = parts ? parts->first : input;
   const std::optional<std::string> wanted = parts ? std::optional(parts->second) : std::nullopt;
-  if (const auto checkpoint = checkpoint_of(path)) return open_checkpoint(path, *checkpoint, options.dtype, wanted);
-  return wanted ? open_named(path, options.dtype, *wanted) : open_file(path, options.dtype);
+  if (const auto checkpoint = checkpoint_of(path)) return open_checkpoint(path, *checkpoint, options, wanted);
+  return wanted ? open_named(path, options, *wanted) : open_file(path, options);
 }
 
 }  // namespace
@@ -269,6 +279,11 @@ Tensor from_values(std::string label, std::vector<std::uint64_t> shape, std::vec
 }
 Tensor from_values(std::string label, std::vector<std::uint64_t> shape, std::vector<double> values) {
   return hold(std::move(label), std::move(shape), std::move(values), emu::float64);
+}
+
+Tensor over_values(std::string label, std::vector<std::uint64_t> shape, std::span<const float> values,
+                   std::shared_ptr<const void> owner) {
+  return hold(std::move(label), std::move(shape), values, std::move(owner), emu::float32);
 }
 
 int DType::integer_bits() const { return name == "bool" ? 8 : std::stoi(name.substr(name.find_first_of("0123456789"))); }

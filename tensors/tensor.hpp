@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -71,17 +72,21 @@ struct Tensor {
   bool is_integer() const { return !dtype.format && !opaque; }
 };
 
+struct FileBytes;
+
 /// What inputs do not say themselves.
 struct OpenOptions {
   std::optional<emu::Format> dtype;  ///< what the codes of an ambiguous file are
   std::uint64_t seed = 0;            ///< key of synthetic tensors
   std::string hadamard = {};         ///< a word of parse_hadamard(): sort_inputs() rotates what it keeps; empty: nothing
+  /// What reads .onnx files, where more than their initializers is wanted; empty: read_onnx().
+  std::function<std::vector<Tensor>(const FileBytes& file)> onnx = {};
 };
 
-/// Opens an input as typed: a file (`.npy`, `.npz`, `.safetensors`, `.gguf`, `.csv`), `FILE:NAME` for one tensor of it, `FILE:GLOB` for
-/// those whose names match (POSIX.1, fnmatch() without flags: `*` matches dots and slashes too; a tensor of just that name
-/// is meant before any glob), where FILE may also be a checkpoint: a folder, an index, a pattern of file names (checkpoint_of();
-/// an .npy among its files is chosen by its file's name without the ending); or a synthetic tensor
+/// Opens an input as typed: a file (`.npy`, `.npz`, `.safetensors`, `.gguf`, `.onnx`, `.csv`), `FILE:NAME` for one tensor of
+/// it, `FILE:GLOB` for those whose names match (POSIX.1, fnmatch() without flags: `*` matches dots and slashes too; a tensor of
+/// just that name is meant before any glob), where FILE may also be a checkpoint: a folder, an index, a pattern of file names
+/// (checkpoint_of(); an .npy among its files is chosen by its file's name without the ending); or a synthetic tensor
 /// (`normal:MEAN,SD:ROWSxCOLS`, ...). Tensors come in the file's order (.safetensors: by offset), those of a dtype that is not
 /// known among them; named alone, such a one is an error.
 /// @throws ulpscope::Error in one line naming the file, what is wrong and what would be right.
@@ -113,5 +118,8 @@ std::string written_name(const Tensor& tensor);
 /// A tensor over values held in memory.
 Tensor from_values(std::string label, std::vector<std::uint64_t> shape, std::vector<float> values);
 Tensor from_values(std::string label, std::vector<std::uint64_t> shape, std::vector<double> values);
+/// A tensor over values that `owner` keeps in memory.
+Tensor over_values(std::string label, std::vector<std::uint64_t> shape, std::span<const float> values,
+                   std::shared_ptr<const void> owner);
 
 }  // namespace ulpscope::tensors

@@ -2,16 +2,35 @@
 // The fields of census and sweep, and what they ask for.
 #include "studies/census/census_request.hpp"
 
+#include "emu/error.hpp"
 #include "emu/names.hpp"
 #include "studies/census/all_tensors.hpp"
 #include "studies/census/amax_history.hpp"
 #include "studies/census/block_statistics.hpp"
 #include "studies/census/census_findings.hpp"
+#include "studies/onnx/graph.hpp"
 
 namespace ulpscope::studies {
 
 tensors::Inputs PrecisionRequest::open() const {
-  return tensors::open_numbers(inputs, reading.options(), integers ? tensors::Integers::include : tensors::Integers::leave_out);
+  tensors::OpenOptions options = reading.options();
+  std::vector<std::string> remarks;
+  bool has_model = false;
+  if (!model_inputs.empty()) {
+    const OnnxRun run{.inputs = model_inputs_of(model_inputs, options), .threads = threads, .integers = integers};
+    options.onnx = [&remarks, &has_model, run](const tensors::FileBytes& file) {
+      OnnxValues values = onnx_values(file, run);
+      has_model = true;
+      remarks.insert(remarks.end(), values.remarks.begin(), values.remarks.end());
+      return std::move(values.tensors);
+    };
+  }
+  tensors::Inputs opened =
+      tensors::open_numbers(inputs, options, integers ? tensors::Integers::include : tensors::Integers::leave_out);
+  if (!model_inputs.empty() && !has_model)
+    throw Error("--inputs " + model_inputs.front() + ": is for a model; none of the files ends in .onnx");
+  opened.remarks = std::move(remarks);
+  return opened;
 }
 
 void PrecisionRequest::describe_tail(requests::Fields& fields) {
@@ -20,6 +39,12 @@ void PrecisionRequest::describe_tail(requests::Fields& fields) {
   reading.describe(fields);
   requests::describe_hadamard(fields, reading.hadamard);
   groups.describe(fields);
+  fields
+      .add("model_inputs", model_inputs,
+           "of a model in ONNX: the tensors that it is given; what its nodes compute of them in float32 is counted, too")
+      .as_repeated()
+      .as_value("[NAME=]FILE")
+      .short_option = "--inputs";
   fields.add("integers", integers, "integer tensors of files with others, too");
   requests::describe_threads(fields, threads);
 }

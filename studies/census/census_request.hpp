@@ -24,6 +24,7 @@ struct PrecisionRequest {
   requests::FormatList formats{.integers = true};
   requests::RoundingRequest rounding;
   requests::ReadingRequest reading;
+  std::vector<std::string> model_inputs;
   GroupsRequest groups;
   bool integers = false;
   int threads = 0;

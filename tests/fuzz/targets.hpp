@@ -28,6 +28,7 @@ void read_ledger(const std::uint8_t* data, std::size_t size);
 void read_manifest(const std::uint8_t* data, std::size_t size);
 void read_npy(const std::uint8_t* data, std::size_t size);
 void read_npz(const std::uint8_t* data, std::size_t size);
+void read_onnx(const std::uint8_t* data, std::size_t size);
 void read_parts(const std::uint8_t* data, std::size_t size);
 void read_recording(const std::uint8_t* data, std::size_t size);
 void read_safetensors(const std::uint8_t* data, std::size_t size);
@@ -37,7 +38,7 @@ void read_toml(const std::uint8_t* data, std::size_t size);
 void read_words(const std::uint8_t* data, std::size_t size);
 
 /// All of them.
-inline constexpr std::array<Target, 18> targets{{{"csv", read_csv},
+inline constexpr std::array<Target, 19> targets{{{"csv", read_csv},
                                                  {"dump", read_dump},
                                                  {"eval", read_eval},
                                                  {"formula", read_formula},
@@ -48,6 +49,7 @@ inline constexpr std::array<Target, 18> targets{{{"csv", read_csv},
                                                  {"manifest", read_manifest},
                                                  {"npy", read_npy},
                                                  {"npz", read_npz},
+                                                 {"onnx", read_onnx},
                                                  {"parts", read_parts},
                                                  {"recording", read_recording},
                                                  {"safetensors", read_safetensors},

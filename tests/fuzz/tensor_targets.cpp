@@ -8,8 +8,11 @@
 
 #include "emu/catalogue.hpp"
 #include "emu/error.hpp"
+#include "studies/onnx/graph.hpp"
 #include "tensors/checkpoint.hpp"
+#include "tensors/elements.hpp"
 #include "tensors/memory_limit.hpp"
+#include "tensors/onnx.hpp"
 #include "tests/fuzz/read_everything.hpp"
 #include "tests/fuzz/targets.hpp"
 
@@ -39,6 +42,25 @@ void read_safetensors(const std::uint8_t* data, std::size_t size) { read_everyth
 
 void read_gguf(const std::uint8_t* data, std::size_t size) {
   read_everything(data, size, [](const FileBytes& file) { return tensors::read_gguf(file); });
+}
+
+void read_onnx(const std::uint8_t* data, std::size_t size) {
+  tensors::set_memory_limit(std::uint64_t{1} << 20);
+  read_everything(data, size, [](const FileBytes& file) { return tensors::read_onnx(file); });
+  // What it computes, of whatever inputs it wants: their extents are 2 where it leaves them open.
+  read_everything(data, size, [](const FileBytes& file) {
+    studies::OnnxRun run{.inputs = {}, .threads = 1, .integers = true};
+    for (const tensors::OnnxInput& input : tensors::read_onnx_model(file).inputs) {
+      std::vector<std::uint64_t> shape;
+      for (const std::string& extent : input.shape) shape.push_back(extent == "1" ? 1 : extent == "3" ? 3 : 2);
+      std::vector<float> values(tensors::element_count(shape).value_or(0) <= 4096 ? *tensors::element_count(shape) : 0);
+      for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i) - 1;
+      if (shape.size() > 12) continue;
+      run.inputs.push_back({tensors::from_values("input", shape, values), true});
+      run.inputs.back().tensor.name = input.name;
+    }
+    return studies::onnx_values(file, run).tensors;
+  });
 }
 
 void read_csv(const std::uint8_t* data, std::size_t size) {

@@ -16,7 +16,7 @@ BILL, PROGRAM, ROOT = sys.argv.pop(1), sys.argv.pop(1), pathlib.Path(sys.argv.po
 SYSTEM = re.compile(r"^(ld-linux|libc|libm|libgcc_s|libstdc\+\+|libdl|libpthread|libasan|libubsan|libresolv)[-.]")
 # The first folder or the name of headers, and whose they are.
 HEADERS = {"CLI": "CLI11", "boost": "Boost", "csv.h": "libcsv", "fmt": "fmt", "hwy": "Highway", "mpfr.h": "MPFR", "nlohmann": "JSON",
-           "openssl": "OpenSSL", "tbb": "TBB", "toml++": "tomlplusplus", "zip.h": "libzip"}
+           "openssl": "OpenSSL", "protozero": "protozero", "tbb": "TBB", "toml++": "tomlplusplus", "zip.h": "libzip"}
 THROUGH_BOOST = {"boost/multiprecision/mpfr.hpp": "MPFR"}
 ELSEWHERE = {"Eigen", "catch2", "gtest", "nanobind", "sys", "cuda", "cooperative_groups"}  # in what users or other programs compile
 SYSTEM_HEADER = re.compile(r"^(sys/|cuda|cublas|[a-z_0-9]+(\.h)?$|[a-z]*intrin\.h$|arm_neon\.h$)")

@@ -347,7 +347,7 @@ TEST_CASE("errors name the input, what is wrong and what would be right", "[tens
       {"normal:0,1:4x0", "'0' in the shape is not a positive whole number" + normal},
       {"normal:0,1:4x-1", "'-1' in the shape is not a positive whole number" + normal},
       {"normal:0,1:4x4q", "'4q' in the shape is not a positive whole number" + normal},
-      {"normal:0,1:2x2x2x2", "the shape has 4 extents, at most 3 are possible" + normal},
+      {"normal:0,1:1x1x1x1x1x1x1x1x1", "the shape has 9 extents, at most 8 are possible" + normal},
       {"normal:0,1:16777216x16777217", "the shape holds more than 2^48 elements" + normal},
       {"normal:0,1:99999999999999999999", "the shape holds more than 2^48 elements" + normal},
       {"normal:0,1:4294967296x4294967296", "the shape holds more than 2^48 elements" + normal},

@@ -1,0 +1,223 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Models in ONNX, put together by hand (protocol buffers, fields by their numbers in onnx.proto): what their constants and their nodes
+are in a census, and what is said of models that are none.   usage: onnx_test.py PROGRAM"""
+import collections
+import csv
+import math
+import struct
+import unittest
+
+from files_test import Folder, run as started, safetensors
+
+Done = collections.namedtuple("Done", "returncode stdout stderr")
+
+
+def run(*words, cwd):
+    return Done(*started(*words, cwd=cwd))
+
+
+def varint(n):
+    n &= 2**64 - 1
+    out = b""
+    while n > 127:
+        out, n = out + bytes([n & 127 | 128]), n >> 7
+    return out + bytes([n])
+
+
+def field(number, value):
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    if isinstance(value, float):
+        return varint(number << 3 | 5) + struct.pack("<f", value)
+    value = value.encode() if isinstance(value, str) else value
+    return varint(number << 3 | 2) + varint(len(value)) + value
+
+
+def tensor(name, shape, values, dtype=1, where="raw"):
+    out = b"".join(field(1, extent) for extent in shape) + field(2, dtype) + field(8, name)
+    if isinstance(where, dict):
+        return out + b"".join(field(13, field(1, key) + field(2, str(value))) for key, value in where.items()) + field(14, 1)
+    if where == "raw":
+        return out + field(9, struct.pack(f"<{len(values)}{'f' if dtype == 1 else 'q'}", *values))
+    return out + field(4 if dtype == 1 else 7, struct.pack(f"<{len(values)}f", *values) if dtype == 1 else b"".join(map(varint, values)))
+
+
+def attribute(name, value):
+    if isinstance(value, bytes):
+        return field(5, field(1, name) + field(5, value))
+    return field(5, field(1, name) + (field(2, value) if isinstance(value, float) else field(3, value) if isinstance(value, int) else
+                                      field(8, b"".join(map(varint, value)))))
+
+
+def node(op, inputs, outputs, *attributes, name="", domain=""):
+    return (b"".join(field(1, one) for one in inputs) + b"".join(field(2, one) for one in outputs) + field(3, name) + field(4, op) +
+            b"".join(attributes) + field(7, domain))
+
+
+def value_info(name, dtype=1, shape=()):
+    dims = b"".join(field(1, field(1, extent) if isinstance(extent, int) else field(2, extent)) for extent in shape)
+    return field(1, name) + field(2, field(1, field(1, dtype) + field(2, dims)))
+
+
+def model(nodes, constants=(), inputs=(), outputs=(), functions=(), opset=17):
+    graph = (b"".join(field(1, one) for one in nodes) + b"".join(field(5, one) for one in constants) +
+             b"".join(field(11, one) for one in inputs) + b"".join(field(12, value_info(one)) for one in outputs))
+    return field(1, 8) + field(7, graph) + field(8, field(2, opset)) + b"".join(field(25, one) for one in functions)
+
+
+# A row is centred and divided by its deviation, as exporters write it: the square is beyond float16.
+NORM = model([node("ReduceMean", ["x"], ["mean"], attribute("axes", [1])), node("Sub", ["x", "mean"], ["centred"]),
+              node("Pow", ["centred", "two"], ["square"], name="/norm/Pow"), node("ReduceMean", ["square"], ["variance"], attribute("axes", [1])),
+              node("Sqrt", ["variance"], ["deviation"]), node("Div", ["centred", "deviation"], ["normal"]),
+              node("MatMul", ["normal", "weight"], ["y"])],
+             [tensor("two", [], [2.0]), tensor("weight", [4, 2], [1.0, 0.5, -1.0, 2.0, 3.0, 0.25, 1.0, 1.0])], [value_info("x", 1, ["rows", 4])], ["y"])
+
+
+class Onnx(Folder):
+    def setUp(self):
+        super().setUp()
+        (self.path / "m.onnx").write_bytes(NORM)
+        (self.path / "x.safetensors").write_bytes(safetensors({"x": ("F32", [2, 4], struct.pack("<8f", 300, -300, 4, -4, 1, 2, 3, 4))}))
+
+    def census(self, *words, code=0, model="m.onnx"):
+        done = run("census", model, "--csv", *words, cwd=self.path)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return {row["tensor"].removeprefix("m.onnx:"): row for row in csv.DictReader(done.stdout.splitlines())}, done.stderr
+
+    def refused(self, text, *words):
+        done = run("census", *words, cwd=self.path)
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertEqual(done.stderr, f"ulpscope: {text}\n")
+
+    def test_every_value_of_a_node_is_counted_beside_the_weights(self):
+        rows, said = self.census("--to", "fp16", "--inputs", "x.safetensors")
+        self.assertEqual(said, "")
+        self.assertEqual(list(rows), ["two", "weight", "mean", "centred", "square", "variance", "deviation", "normal", "y"])
+        self.assertEqual([name for name, row in rows.items() if row["overflow"] != "0"], ["square"])
+        self.assertEqual((rows["square"]["overflow"], rows["square"]["max_abs_input"]), ("2", "90000"))
+        # The deviations are those of 300, -300, 4, -4 and of 1, 2, 3, 4.
+        self.assertAlmostEqual(float(rows["normal"]["max_abs_input"]), 300 / math.sqrt(45008), places=6)
+        self.assertAlmostEqual(float(rows["normal"]["min_abs_input"]), 4 / math.sqrt(45008), places=6)
+
+    def test_names_and_globs_choose_among_values_too_and_without_inputs_there_are_weights_alone(self):
+        self.assertEqual(list(self.census("--to", "fp16")[0]), ["two", "weight"])
+        self.assertEqual(list(self.census("--to", "fp16", "--inputs", "x=x.safetensors", model="m.onnx:*ea*")[0]), ["mean"])
+        done = run("info", "m.onnx:weight", "--csv", cwd=self.path)
+        self.assertIn("float32,4x2", done.stdout)
+        swept = run("sweep", "m.onnx:square", "--to", "fp16", "--log2-scale", "-2:0", "--csv", "--inputs", "x=normal:0,1:3x4", cwd=self.path)
+        self.assertEqual(swept.returncode, 0, swept.stderr)
+
+    def test_data_lie_in_typed_fields_or_beside_the_model(self):
+        (self.path / "w.bin").write_bytes(bytes(8) + struct.pack("<2f", 5, 6))
+        parts = [tensor("typed", [2], [3.0, 4.0], where="typed"), tensor("beside", [2], [], where={"location": "w.bin", "offset": 8, "length": 8}),
+                 tensor("whole", [2], [-7, 2**40], dtype=7, where="typed")]
+        (self.path / "m.onnx").write_bytes(model([node("Constant", [], ["inner"], attribute("value", tensor("", [2], [8.0, 9.0])))], parts))
+        done = run("info", "m.onnx", "--csv", cwd=self.path)
+        rows = {row["tensor"]: row for row in csv.DictReader(done.stdout.splitlines())}
+        self.assertEqual([(rows[f"m.onnx:{name}"]["min"], rows[f"m.onnx:{name}"]["max"]) for name in ("typed", "beside", "whole", "inner")],
+                         [("3", "4"), ("5", "6"), ("-7", str(2**40)), ("8", "9")])
+
+    def test_data_elsewhere_or_of_another_length_are_refused(self):
+        (self.path / "w.bin").write_bytes(bytes(8))
+        for where, said in (({"location": "../w.bin"}, "names data in '../w.bin', which is no file beside the model"),
+                            ({"location": "/etc/passwd"}, "names data in '/etc/passwd', which is no file beside the model"),
+                            ({"location": "w.bin", "offset": 4}, "its data end beyond w.bin; is it complete?"),
+                            ({"location": "w.bin", "offset": 2**64 - 1}, "its data end beyond w.bin; is it complete?")):
+            (self.path / "m.onnx").write_bytes(model([], [tensor("w", [2], [], where=where)]))
+            done = run("census", "m.onnx", cwd=self.path)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(said, done.stderr)
+        (self.path / "m.onnx").write_bytes(model([], [tensor("w", [3], [1.0, 2.0])]))
+        self.refused("m.onnx: tensor 'w': 8 bytes of data, where its shape 3 of float32 needs 12", "m.onnx")
+        (self.path / "m.onnx").write_bytes(b"no model")
+        self.assertRegex(run("census", "m.onnx", cwd=self.path).stderr, r"^ulpscope: m.onnx: is no protocol buffer of an ONNX model")
+        (self.path / "m.onnx").write_bytes(NORM[:-40])
+        self.assertRegex(run("census", "m.onnx", cwd=self.path).stderr, r"^ulpscope: m.onnx: is no protocol buffer of an ONNX model, or is not complete")
+
+    def test_inputs_that_do_not_fit_are_named(self):
+        self.refused("m.onnx: input 'x' (float32, rows x 4) is given as 2x3 by normal:0,1:2x3", "m.onnx", "--inputs", "x=normal:0,1:2x3")
+        (self.path / "two.safetensors").write_bytes(safetensors({"a": ("F32", [1], bytes(4)), "b": ("F32", [1], bytes(4))}))
+        self.refused("m.onnx: input 'x' (float32, rows x 4) is not among those of --inputs, which are a, b", "m.onnx", "--inputs", "two.safetensors")
+        self.refused("m.onnx: has no input 'z', which normal:0,1:1 would be; there is 'x' (float32, rows x 4)", "m.onnx", "--inputs", "x.safetensors", "--inputs", "z=normal:0,1:1")
+        self.refused("--inputs x.safetensors: is for a model; none of the files ends in .onnx", "x.safetensors", "--inputs", "x.safetensors")
+
+    def test_unknown_operators_are_named_and_all_else_is_counted(self):
+        (self.path / "m.onnx").write_bytes(model(
+            [node("Relu", ["x"], ["a"]), node("Whatever", ["a"], ["b"], name="one"), node("Exp", ["b"], ["c"]), node("Neg", ["a"], ["d"]),
+             node("Fast", ["a"], ["e"], domain="com.example")], [], [value_info("x", 1, [2, 4])], ["c", "d"]))
+        rows, said = self.census("--to", "fp16", "--inputs", "x.safetensors")
+        self.assertEqual(list(rows), ["a", "d"])
+        self.assertEqual(said.splitlines(), ["m.onnx: not computed: Whatever, which is not known (1 node, node 'one' (Whatever))",
+                                             "m.onnx: not computed: com.example.Fast, which is not known (1 node, node 'e' (com.example.Fast))",
+                                             "m.onnx: 1 node that follows from these is left out"])
+
+    def test_models_that_are_none_are_refused_with_the_name_that_is_wrong(self):
+        relu, made = node("Relu", ["x"], ["a"]), value_info("x", 1, [2, 4])
+        for nodes, said in (([relu, node("Add", ["x", "nope"], ["b"], name="n")], "node 'n' (Add): input 'nope' is given by no node before it"),
+                            ([node("Neg", ["a"], ["b"], name="n"), relu], "node 'n' (Neg): input 'a' is given by no node before it"),
+                            ([relu, node("Neg", ["x"], ["a"], name="n")], "node 'n' (Neg): gives 'a', which is there already"),
+                            ([node("Whatever", ["x"], ["a"], name="n")], "gives no numbers; m.onnx: not computed: Whatever, which is not known (1 node, node 'n' (Whatever))"),
+                            ([], "gives no numbers"),
+                            ([node("Softmax", ["x"], ["a"], attribute("axis", 0.5), name="n")], "node 'n' (Softmax): attribute axis is of another type")):
+            (self.path / "m.onnx").write_bytes(model(nodes, [], [made]))
+            self.refused(f"m.onnx: {said}", "m.onnx", "--inputs", "x.safetensors")
+        for opset, said in ((6, "has version 6 of ONNX's operators; from 7 on they are computed"), (0, "does not say which version of ONNX's operators it has")):
+            (self.path / "m.onnx").write_bytes(model([relu], [], [made], opset=opset))
+            self.refused(f"m.onnx: {said}", "m.onnx", "--inputs", "x.safetensors")
+        (self.path / "m.onnx").write_bytes(NORM)
+        self.refused("m.onnx: input 'x' is given twice", "m.onnx", "--inputs", "x=x.safetensors", "--inputs", "x=normal:0,1:2x4")
+        self.refused("m.onnx: input 'x' (float32, rows x 4) is not among those of --inputs, which are y", "m.onnx", "--inputs", "y=normal:0,1:2x4")
+
+    def test_integers_come_back_into_the_range_of_their_type_and_are_counted_where_asked(self):
+        wide = field(1, 3) + field(2, 2) + field(8, "u") + field(9, bytes([200, 1, 2]))
+        (self.path / "m.onnx").write_bytes(model([node("Add", ["u", "u"], ["sum"]), node("Cast", ["sum"], ["real"], attribute("to", 1))], [wide]))
+        rows, _ = self.census("--to", "fp16", "--inputs", "none", "--integers")
+        self.assertEqual((list(rows), rows["sum"]["max_abs_input"], rows["real"]["max_abs_input"]), (["u", "sum", "real"], "144", "144"))
+        done = run("info", "m.onnx", "--csv", cwd=self.path)
+        self.assertIn("uint8", done.stdout)
+
+    def test_codes_of_4_bits_lie_two_in_a_byte(self):
+        packed = field(1, 4) + field(2, 22) + field(8, "q") + field(9, bytes([0x71, 0x8f]))
+        (self.path / "m.onnx").write_bytes(model([node("DequantizeLinear", ["q", "s"], ["w"])], [packed, tensor("s", [], [0.5])]))
+        rows, _ = self.census("--to", "fp16", "--inputs", "none", "--integers")
+        self.assertEqual((rows["w"]["max_abs_input"], rows["w"]["min_abs_input"], rows["q"]["max_abs_input"]), ("4", "0.5", "8"))
+
+    def test_synthetic_inputs_are_not_the_same_numbers(self):
+        (self.path / "m.onnx").write_bytes(model([node("Sub", ["x", "z"], ["y"])], [], [value_info("x", 1, [2, 3]), value_info("z", 1, [2, 3])]))
+        rows, _ = self.census("--to", "fp16", "--inputs", "x=normal:0,1:2x3", "--inputs", "z=normal:0,1:2x3")
+        self.assertEqual(rows["y"]["zero"], "0")
+
+    def test_functions_of_one_name_are_told_apart(self):
+        def function(op, overload):
+            return field(1, "F") + field(4, "v") + field(5, "w") + field(7, node(op, ["v"], ["w"])) + field(10, "own") + field(13, overload)
+        (self.path / "m.onnx").write_bytes(model([node("F", ["x"], ["y"], domain="own") + field(8, "two")], [], [value_info("x", 1, [2, 4])], ["y"],
+                                                 [function("Neg", "one"), function("Relu", "two")]))
+        self.assertEqual(self.census("--to", "fp16", "--inputs", "x.safetensors")[0]["y"]["zero"], "2")
+
+    def test_functions_of_the_model_are_computed_with_the_attributes_of_their_call(self):
+        function = (field(1, "Steep") + field(4, "v") + field(5, "w") + field(6, "slope") + field(10, "own") +
+                    field(7, node("LeakyRelu", ["v"], ["w"], field(5, field(1, "alpha") + field(21, "slope")))))
+        (self.path / "m.onnx").write_bytes(model([node("Steep", ["x"], ["y"], attribute("slope", 0.5), domain="own")], [], [value_info("x", 1, [2, 4])], ["y"],
+                                                 [function]))
+        rows, _ = self.census("--to", "fp16", "--inputs", "x.safetensors")
+        self.assertEqual((rows["y"]["max_abs_input"], rows["y"]["min_abs_input"]), ("300", "1"))
+
+    def test_a_node_that_cannot_be_is_an_error_that_names_it(self):
+        (self.path / "m.onnx").write_bytes(model([node("MatMul", ["x", "x"], ["y"], name="bad")], [], [value_info("x", 1, [2, 4])], ["y"]))
+        self.refused("m.onnx: node 'bad' (MatMul): of 2x4 and 2x4", "m.onnx", "--inputs", "x.safetensors")
+        huge = tensor("shape", [2], [2**30, 2**30], dtype=7, where="typed")
+        (self.path / "m.onnx").write_bytes(model([node("ConstantOfShape", ["shape"], ["y"])], [huge], [], ["y"]))
+        (self.path / "none.safetensors").write_bytes(safetensors({"x": ("F32", [1], bytes(4))}))
+        done = run("census", "m.onnx", "--inputs", "none.safetensors", cwd=self.path)
+        self.assertEqual(done.returncode, 2)
+        self.assertEqual(len(done.stderr.splitlines()), 1)
+
+    def test_the_same_bytes_for_any_number_of_threads(self):
+        one, two = (run("census", "m.onnx", "--csv", "--inputs", "x=normal:0,3:64x4", "--threads", n, cwd=self.path).stdout for n in ("1", "2"))
+        self.assertEqual(one, two)
+        self.assertGreater(len(one.splitlines()), 9)
+
+
+if __name__ == "__main__":
+    unittest.main()
