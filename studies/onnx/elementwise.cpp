@@ -21,7 +21,7 @@ using Kind = Value::Kind;
 template <class Function>
 std::vector<Value> each(const Call& call, Function function) {
   const Value& x = call.in(0);
-  real(x);
+  x.as_real();
   Value out = make_like(x, x.shape);
   std::ranges::transform(x.reals, out.reals.begin(),
                          [&](float one) { return static_cast<float>(function(static_cast<double>(one))); });
@@ -145,7 +145,7 @@ std::vector<Value> sum(const Call& call) {
       call, [](double a, double b) { return a + b; }, [](auto a, auto b) { return wrapped(bits(a) + bits(b)); });
 }
 std::vector<Value> mean(const Call& call) {
-  real(call.in(0));
+  call.in(0).as_real();
   Value out = sum(call).front();
   for (float& one : out.reals) one = static_cast<float>(static_cast<double>(one) / static_cast<double>(call.inputs.size()));
   return {out};
@@ -189,7 +189,7 @@ std::vector<Value> one_of(const Call& call) {
 }
 
 std::vector<Value> negated_truth(const Call& call) {
-  Value out = integers(call.in(0));
+  Value out = call.in(0).as_integers();
   for (std::int64_t& one : out.wholes) one = one == 0 ? 1 : 0;
   return {out};
 }
@@ -211,7 +211,7 @@ std::vector<Value> is_infinite(const Call& call) {
 }
 
 std::vector<Value> where(const Call& call) {
-  const Value &condition = integers(call.in(0)), &a = call.in(1), &b = call.in(2);
+  const Value &condition = call.in(0).as_integers(), &a = call.in(1), &b = call.in(2);
   if (a.kind != b.kind) throw Error("of " + a.dtype + " and " + b.dtype);
   const Shape shape = broadcast(condition.shape, broadcast(a.shape, b.shape));
   const Value holds = stretched(condition, shape), x = stretched(a, shape), y = stretched(b, shape);
@@ -385,7 +385,7 @@ Value of_elements(const Value& parameter, const Value& x, const Call& call) {
 std::vector<Value> quantize(const Call& call) {
   const Value& x = call.in(0);
   if (!x.is_real()) throw NotComputed("of " + x.dtype);
-  const Value scale = of_elements(real(call.in(1)), x, call);
+  const Value scale = of_elements(call.in(1).as_real(), x, call);
   const Value* const zero = call.maybe(2);
   std::string dtype = zero != nullptr ? zero->dtype : "uint8";
   if (zero == nullptr && call.whole("output_dtype", 0) != 0)
@@ -400,7 +400,7 @@ std::vector<Value> quantize(const Call& call) {
     emu::round_to<float>(*format, quotients, out.reals, {.policy = policy});
     return {out};
   }
-  const Value zeros = zero != nullptr ? of_elements(integers(*zero), x, call) : make(Kind::whole, x.shape);
+  const Value zeros = zero != nullptr ? of_elements(zero->as_integers(), x, call) : make(Kind::whole, x.shape);
   const tensors::DType type{dtype, {}};
   const bool is_signed = dtype.starts_with("int");
   const double high = std::ldexp(1.0, type.integer_bits() - (is_signed ? 1 : 0)) - 1, low = is_signed ? -high - 1 : 0;
@@ -413,7 +413,7 @@ std::vector<Value> quantize(const Call& call) {
 
 /// To uint8, with the scale and zero point of the range that 0 and all elements have.
 std::vector<Value> dynamic_quantize(const Call& call) {
-  const Value& x = real(call.in(0));
+  const Value& x = call.in(0).as_real();
   float low = 0, high = 0;
   for (const float one : x.reals) low = std::min(low, one), high = std::max(high, one);
   const float scale = (high - low) / 255.0F, zero = scale == 0 ? 0.0F : std::clamp(std::nearbyint(-low / scale), 0.0F, 255.0F);
@@ -428,14 +428,14 @@ std::vector<Value> dynamic_quantize(const Call& call) {
 
 std::vector<Value> dequantize(const Call& call) {
   const Value& x = call.in(0);
-  const Value scale = of_elements(real(call.in(1)), x, call);
+  const Value scale = of_elements(call.in(1).as_real(), x, call);
   const Value* const zero = call.maybe(2);
   Value out = make(Kind::real, x.shape);
   if (x.is_real()) {
     for (std::size_t i = 0; i < out.reals.size(); ++i) out.reals[i] = x.reals[i] * scale.reals[i];
     return {out};
   }
-  const Value zeros = zero != nullptr ? of_elements(integers(*zero), x, call) : make(Kind::whole, x.shape);
+  const Value zeros = zero != nullptr ? of_elements(zero->as_integers(), x, call) : make(Kind::whole, x.shape);
   for (std::size_t i = 0; i < out.reals.size(); ++i) out.reals[i] = static_cast<float>(x.at(i) - zeros.at(i)) * scale.reals[i];
   return {out};
 }

@@ -229,7 +229,7 @@ std::vector<Value> resize_by(const Call& call, const Value* scales, const std::v
                        .cubic_a = call.real("cubic_coeff_a", -0.75),
                        .excludes_outside = call.whole("exclude_outside", 0) != 0};
   if (how.mode != "nearest" && how.mode != "linear" && how.mode != "cubic") throw NotComputed("mode " + how.mode);
-  if (how.mode != "nearest") real(x);
+  if (how.mode != "nearest") x.as_real();
   if (call.whole("antialias", 0) != 0) throw NotComputed("antialias");
   if (call.text("keep_aspect_ratio_policy", "stretch") != "stretch") throw NotComputed("keep_aspect_ratio_policy");
   std::vector<std::size_t> axes;

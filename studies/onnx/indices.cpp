@@ -23,7 +23,7 @@ std::size_t place(const std::vector<std::size_t>& at, const std::vector<std::siz
 }
 
 std::vector<Value> gather(const Call& call) {
-  const Value &x = call.in(0), &indices = integers(call.in(1));
+  const Value &x = call.in(0), &indices = call.in(1).as_integers();
   const std::size_t axis = axis_of(call.whole("axis", 0), x.shape.size()), between = indices.shape.size();
   Shape shape(x.shape.begin(), x.shape.begin() + static_cast<std::ptrdiff_t>(axis));
   shape.insert(shape.end(), indices.shape.begin(), indices.shape.end());
@@ -39,7 +39,7 @@ std::vector<Value> gather(const Call& call) {
 }
 
 std::vector<Value> gather_elements(const Call& call) {
-  const Value &x = call.in(0), &indices = integers(call.in(1));
+  const Value &x = call.in(0), &indices = call.in(1).as_integers();
   const std::size_t axis = axis_of(call.whole("axis", 0), x.shape.size());
   if (indices.shape.size() != x.shape.size())
     throw Error("indices of " + words_of(indices.shape) + " for " + words_of(x.shape));
@@ -62,7 +62,7 @@ std::size_t named(const Value& x, const std::vector<std::size_t>& strides, const
 }
 
 std::vector<Value> gather_nd(const Call& call) {
-  const Value &x = call.in(0), &indices = integers(call.in(1));
+  const Value &x = call.in(0), &indices = call.in(1).as_integers();
   const std::int64_t of_batch = call.whole("batch_dims", 0);
   if (of_batch < 0 || indices.shape.empty() || static_cast<std::size_t>(of_batch) >= indices.shape.size())
     throw Error("batch_dims " + std::to_string(of_batch));
@@ -104,7 +104,7 @@ void put(Element& to, Element from, const std::string& reduction) {
 }
 
 std::vector<Value> scatter_elements(const Call& call) {
-  const Value &x = call.in(0), &indices = integers(call.in(1)), &updates = call.in(2);
+  const Value &x = call.in(0), &indices = call.in(1).as_integers(), &updates = call.in(2);
   const std::size_t axis = axis_of(call.whole("axis", 0), x.shape.size());
   if (indices.shape != updates.shape || indices.shape.size() != x.shape.size() || updates.kind != x.kind)
     throw Error("indices of " + words_of(indices.shape) + " and updates of " + words_of(updates.shape) + " for " +
@@ -125,7 +125,7 @@ std::vector<Value> scatter_elements(const Call& call) {
 }
 
 std::vector<Value> scatter_nd(const Call& call) {
-  const Value &x = call.in(0), &indices = integers(call.in(1)), &updates = call.in(2);
+  const Value &x = call.in(0), &indices = call.in(1).as_integers(), &updates = call.in(2);
   if (indices.shape.empty() || indices.shape.back() > x.shape.size() || updates.kind != x.kind)
     throw Error("indices of " + words_of(indices.shape) + " for " + words_of(x.shape));
   const std::size_t depth = indices.shape.back(), rows = depth == 0 ? 0 : indices.count() / depth;

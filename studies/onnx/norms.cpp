@@ -20,20 +20,21 @@ struct Around {
         behind(count_of(Shape(shape.begin() + static_cast<std::ptrdiff_t>(axis) + 1, shape.end()))) {}
 };
 
-/// A parameter of each channel.
-const Value& of_channels(const Value& value, std::size_t channels) {
-  if (real(value).count() != channels)
+/// An input that has a number for each channel.
+const Value& of_channels(const Call& call, std::size_t i, std::size_t channels) {
+  const Value& value = call.in(i).as_real();
+  if (value.count() != channels)
     throw Error("parameters of " + words_of(value.shape) + " for " + std::to_string(channels) + " channels");
   return value;
 }
 
 std::vector<Value> batch_normalization(const Call& call) {
-  const Value& x = real(call.in(0));
+  const Value& x = call.in(0).as_real();
   if (call.whole("training_mode", 0) != 0) throw NotComputed("in training");
   if (x.shape.size() < 2) throw Error("of " + words_of(x.shape));
   const Around at(x.shape, 1);
-  const Value &scale = of_channels(call.in(1), at.extent), &bias = of_channels(call.in(2), at.extent),
-              &mean = of_channels(call.in(3), at.extent), &variance = of_channels(call.in(4), at.extent);
+  const Value &scale = of_channels(call, 1, at.extent), &bias = of_channels(call, 2, at.extent),
+              &mean = of_channels(call, 3, at.extent), &variance = of_channels(call, 4, at.extent);
   const double epsilon = call.real("epsilon", 1e-5);
   Value out = make_like(x, x.shape);
   for (std::size_t i = 0; i < x.count(); ++i) {
@@ -56,13 +57,13 @@ Moments moments_of(std::span<const float> x, double epsilon) {
 }
 
 std::vector<Value> layer_normalization(const Call& call) {
-  const Value& x = real(call.in(0));
+  const Value& x = call.in(0).as_real();
   const std::size_t axis = axis_of(call.whole("axis", -1), x.shape.size());
   Shape rows(x.shape.begin(), x.shape.begin() + static_cast<std::ptrdiff_t>(axis));
   const Shape normal(x.shape.begin() + static_cast<std::ptrdiff_t>(axis), x.shape.end());
   const std::size_t length = count_of(normal), count = count_of(rows);
-  const Value scale = stretched(real(call.in(1)), normal);
-  const Value bias = call.maybe(2) != nullptr ? stretched(real(*call.maybe(2)), normal) : make(Kind::real, normal);
+  const Value scale = stretched(call.in(1).as_real(), normal);
+  const Value bias = call.maybe(2) != nullptr ? stretched(call.maybe(2)->as_real(), normal) : make(Kind::real, normal);
   const double epsilon = call.real("epsilon", 1e-5);
   rows.resize(x.shape.size(), 1);
   Value out = make_like(x, x.shape), means = make(Kind::real, rows), inverses = make(Kind::real, rows);
@@ -78,11 +79,11 @@ std::vector<Value> layer_normalization(const Call& call) {
 }
 
 std::vector<Value> rms_normalization(const Call& call) {
-  const Value& x = real(call.in(0));
+  const Value& x = call.in(0).as_real();
   const std::size_t axis = axis_of(call.whole("axis", -1), x.shape.size());
   const Shape normal(x.shape.begin() + static_cast<std::ptrdiff_t>(axis), x.shape.end());
   const std::size_t length = count_of(normal);
-  const Value scale = stretched(real(call.in(1)), normal);
+  const Value scale = stretched(call.in(1).as_real(), normal);
   const double epsilon = call.real("epsilon", 1e-5);
   Value out = make_like(x, x.shape);
   for (std::size_t first = 0; length != 0 && first < x.count(); first += length) {
@@ -96,14 +97,14 @@ std::vector<Value> rms_normalization(const Call& call) {
 
 /// Normalises groups of channels of each image; parameters are of channels, or of groups before version 21.
 std::vector<Value> normalized_groups(const Call& call, std::size_t groups) {
-  const Value& x = real(call.in(0));
+  const Value& x = call.in(0).as_real();
   const Around at(x.shape, 1);
   if (groups == 0 || at.extent % groups != 0)
     throw Error(std::to_string(at.extent) + " channels in " + std::to_string(groups) + " groups");
   const std::size_t size = at.extent / groups * at.behind;
-  const Value &scale = real(call.in(1)), &bias = real(call.in(2));
+  const Value &scale = call.in(1).as_real(), &bias = call.in(2).as_real();
   const bool of_groups = scale.count() == groups && groups != at.extent;
-  if (!of_groups) of_channels(scale, at.extent);
+  if (!of_groups) of_channels(call, 1, at.extent);
   if (bias.count() != scale.count())
     throw Error("a scale of " + words_of(scale.shape) + " and a bias of " + words_of(bias.shape));
   const double epsilon = call.real("epsilon", 1e-5);
@@ -127,7 +128,7 @@ std::vector<Value> instance_normalization(const Call& call) {
 }
 
 std::vector<Value> mean_variance_normalization(const Call& call) {
-  const Value& x = real(call.in(0));
+  const Value& x = call.in(0).as_real();
   const std::vector<std::size_t> axes = axes_of(call.wholes("axes", {0, 2, 3}), x.shape.size());
   Shape kept = x.shape;
   for (const std::size_t d : axes) kept[d] = 1;
@@ -150,7 +151,7 @@ std::vector<Value> mean_variance_normalization(const Call& call) {
 }
 
 std::vector<Value> lp_normalization(const Call& call) {
-  const Value& x = real(call.in(0));
+  const Value& x = call.in(0).as_real();
   const Around at(x.shape, axis_of(call.whole("axis", -1), x.shape.size()));
   const std::int64_t p = call.whole("p", 2);
   if (p != 1 && p != 2) throw Error("p " + std::to_string(p));
@@ -168,7 +169,7 @@ std::vector<Value> lp_normalization(const Call& call) {
 }
 
 std::vector<Value> local_response_normalization(const Call& call) {
-  const Value& x = real(call.in(0));
+  const Value& x = call.in(0).as_real();
   if (x.shape.size() < 2) throw Error("of " + words_of(x.shape));
   const Around at(x.shape, 1);
   const std::int64_t size = call.whole("size", 1);

@@ -25,7 +25,7 @@ std::vector<Value> gemm(const Call& call) {
   const Value a = turned(call.in(0), call.whole("transA", 0) != 0), b = turned(call.in(1), call.whole("transB", 0) != 0);
   Value out = matmul(a, b, call.threads);
   const double alpha = call.real("alpha", 1), beta = call.real("beta", 1);
-  const Value c = call.maybe(2) != nullptr ? stretched(real(*call.maybe(2)), out.shape) : make(Kind::real, out.shape);
+  const Value c = call.maybe(2) != nullptr ? stretched(call.maybe(2)->as_real(), out.shape) : make(Kind::real, out.shape);
   for (std::size_t i = 0; i < out.count(); ++i) out.reals[i] = static_cast<float>(alpha * out.at(i) + beta * c.at(i));
   return {out};
 }
@@ -33,8 +33,8 @@ std::vector<Value> gemm(const Call& call) {
 /// Integers less their zero points, one for all or one for each row of the first and each column of the second.
 std::vector<Value> matmul_of_integers(const Call& call) {
   const auto shifted = [&](std::size_t i, std::size_t of_zero, bool by_rows) {
-    Value x = make(Kind::whole, integers(call.in(i)).shape);
-    Value zero = call.maybe(of_zero) != nullptr ? integers(*call.maybe(of_zero)) : make(Kind::whole, {});
+    Value x = make(Kind::whole, call.in(i).as_integers().shape);
+    Value zero = call.maybe(of_zero) != nullptr ? call.maybe(of_zero)->as_integers() : make(Kind::whole, {});
     if (zero.count() == 1) zero = reshaped(zero, {});
     if (by_rows && zero.shape.size() == 1) zero = reshaped(zero, {zero.count(), 1});
     zero = stretched(zero, x.shape);
@@ -149,7 +149,7 @@ Value contracted(const Value& a, const std::string& of_a, const Value& b, const 
 std::vector<Value> einsum(const Call& call) {
   const Labels labels = labels_of(call.text("equation", ""));
   if (labels.in.size() != call.inputs.size()) throw Error("an equation of " + std::to_string(labels.in.size()) + " operands");
-  for (std::size_t i = 0; i < call.inputs.size(); ++i) real(call.in(i));
+  for (std::size_t i = 0; i < call.inputs.size(); ++i) call.in(i).as_real();
   if (call.inputs.size() == 1) return {arranged(call.in(0), labels.in[0], labels.out)};
   if (call.inputs.size() != 2) throw NotComputed("more than two operands");
   for (const std::string& one : labels.in)
@@ -161,13 +161,17 @@ std::vector<Value> einsum(const Call& call) {
 /// Adds a bias of each channel.
 void add_bias(Value& out, const Value* bias) {
   if (bias == nullptr) return;
-  if (real(*bias).count() != out.shape[1]) throw Error("a bias of " + words_of(bias->shape) + " for " + words_of(out.shape));
-  const std::size_t behind = out.shape[1] == 0 ? 0 : out.count() / std::max<std::size_t>(out.shape[0] * out.shape[1], 1);
-  for (std::size_t i = 0; i < out.count(); ++i) out.reals[i] += bias->reals[i / behind % out.shape[1]];
+  if (bias->as_real().count() != out.shape[1])
+    throw Error("a bias of " + words_of(bias->shape) + " for " + words_of(out.shape));
+  const std::size_t plane = count_of(Shape(out.shape.begin() + 2, out.shape.end()));
+  auto at = out.reals.begin();
+  for (std::size_t n = 0; n < out.shape[0]; ++n)
+    for (const float of_channel : bias->reals)
+      for (std::size_t p = 0; p < plane; ++p) *at++ += of_channel;
 }
 
 std::vector<Value> convolution(const Call& call) {
-  const Value &x = real(call.in(0)), &w = real(call.in(1));
+  const Value &x = call.in(0).as_real(), &w = call.in(1).as_real();
   const std::int64_t group = call.whole("group", 1);
   if (x.shape.size() < 3 || w.shape.size() != x.shape.size() || group < 1 ||
       x.shape[1] != w.shape[1] * static_cast<std::size_t>(group) || w.shape[0] % static_cast<std::size_t>(group) != 0)
@@ -197,7 +201,7 @@ std::vector<Value> convolution(const Call& call) {
 }
 
 std::vector<Value> transposed_convolution(const Call& call) {
-  const Value &x = real(call.in(0)), &w = real(call.in(1));
+  const Value &x = call.in(0).as_real(), &w = call.in(1).as_real();
   const std::int64_t group = call.whole("group", 1);
   if (x.shape.size() < 3 || w.shape.size() != x.shape.size() || group < 1 || x.shape[1] != w.shape[0] ||
       w.shape[0] % static_cast<std::size_t>(group) != 0)
@@ -255,7 +259,7 @@ void multiply(std::span<const float> a, std::span<const float> b, std::span<floa
 }
 
 Value matmul(const Value& a, const Value& b, int threads) {
-  real(a), real(b);
+  a.as_real(), b.as_real();
   if (a.shape.empty() || b.shape.empty()) throw Error("of " + words_of(a.shape) + " and " + words_of(b.shape));
   Shape of_a = a.shape, of_b = b.shape;
   if (a.shape.size() == 1) of_a.insert(of_a.begin(), 1);

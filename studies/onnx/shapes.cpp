@@ -327,7 +327,7 @@ std::vector<Value> triangle(const Call& call) {
   const std::size_t rank = x.shape.size();
   if (rank < 2) throw Error("of " + words_of(x.shape));
   const Value* const diagonal = call.maybe(1);
-  const std::int64_t k = diagonal != nullptr && diagonal->count() == 1 ? integers(*diagonal).wholes[0] : 0;
+  const std::int64_t k = diagonal != nullptr && diagonal->count() == 1 ? diagonal->as_integers().wholes[0] : 0;
   const bool upper = call.whole("upper", 1) != 0;
   const std::vector<std::size_t> strides = strides_of(x.shape);
   return {moved(x, x.shape, [&](const std::vector<std::size_t>& at) {

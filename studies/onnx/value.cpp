@@ -23,14 +23,14 @@ Value::Kind kind_of(std::string_view dtype) {
   return dtype.find("int") == std::string_view::npos ? Value::Kind::real : Value::Kind::whole;
 }
 
-const Value& real(const Value& value) {
-  if (!value.is_real()) throw NotComputed("of " + value.dtype);
-  return value;
+const Value& Value::as_real() const {
+  if (!is_real()) throw NotComputed("of " + dtype);
+  return *this;
 }
 
-const Value& integers(const Value& value) {
-  if (value.is_real()) throw Error("of " + value.dtype + ", where integers or truth values are wanted");
-  return value;
+const Value& Value::as_integers() const {
+  if (is_real()) throw Error("of " + dtype + ", where integers or truth values are wanted");
+  return *this;
 }
 
 Value make(Value::Kind kind, Shape shape, std::string dtype) {

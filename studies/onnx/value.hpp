@@ -44,15 +44,13 @@ struct Value {
   bool is_real() const { return kind == Kind::real; }  ///< whether its elements are floats
   /// How many there are.
   std::size_t count() const { return is_real() ? reals.size() : wholes.size(); }
+  /// The value, if it is of reals. @throws NotComputed
+  const Value& as_real() const;
+  /// The value, if it is of integers or truth values. @throws ulpscope::Error
+  const Value& as_integers() const;
   /// An element as a double; an integer beyond 2^53 is rounded.
   double at(std::size_t i) const { return is_real() ? static_cast<double>(reals[i]) : static_cast<double>(wholes[i]); }
 };
-
-/// The value, if it is of reals. @throws NotComputed
-const Value& real(const Value& value);
-
-/// The value, if it is of integers or truth values. @throws ulpscope::Error
-const Value& integers(const Value& value);
 
 /// A value of zeros. @throws ulpscope::Error where the memory that tensors may take does not suffice
 Value make(Value::Kind kind, Shape shape, std::string dtype = {});
