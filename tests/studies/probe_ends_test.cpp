@@ -170,6 +170,18 @@ TEST_CASE("no engine gives a product of zero an exponent, and a unit that does i
   CHECK(zero_operand(WithZeroExponents(-136, 24), emu::float16) == studies::not_observable);
 }
 
+TEST_CASE("a unit that keeps too few bits of a sum tells nothing of zeros and of products") {
+  const auto result = [](const Engine& engine, const char* feature) {
+    return studies::result_of(report_of({emu::float16, emu::float16, engine}), feature);
+  };
+  for (const int bits : {15, 19, 22}) {
+    CAPTURE(bits);
+    const Engine engine = emu::block_fma(8, bits, emu::float32, bits == 22 ? Rounding::nearest_even : Rounding::toward_zero);
+    CHECK(result(engine, "zero_operand") == studies::not_observable);
+    CHECK(result(engine, "exact_products") == (bits < 20 ? studies::not_observable : "yes"));
+  }
+}
+
 TEST_CASE("the answers are those that the published models give") {
   const auto evidence = [](std::string_view name, Format in) {
     const Subject subject{in, in, emu::find_engine(name, {in, in}).model};
