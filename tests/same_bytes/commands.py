@@ -103,6 +103,7 @@ class Commands:
             yield ["info", *TENSORS, SPECIALS, layout]
             yield ["diff", "normal:0,1:999", "uniform:-1,1:999", layout]
         yield ["census", "studies/data/breast-cancer.csv", "--text"]
+        yield ["census", "examples/models/block.onnx", "--inputs", "hidden=normal:0,1:2x8x16", "--to", "fp16,e4m3", "--scale", "1x128"]
         yield ["census", TENSORS[1], "-o", "report"]
         yield ["sweep", "studies/data/digits-training.safetensors:end.layer1.weight_grad", "-o", "report"]
 
