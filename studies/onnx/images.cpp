@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators on planes: pools, and other sizes of an image.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -165,7 +166,7 @@ struct Resampling {
 /// Elements of the image by their distance from `below`, and what each counts.
 struct Taps {
   double below;
-  std::vector<double> weights;  ///< of `below` - first and those behind it
+  std::array<double, 4> weights;  ///< of `below` - first and those behind it
   int first;
 };
 
@@ -195,7 +196,10 @@ Value resized(const Value& x, std::size_t axis, std::size_t extent, double scale
   shape[axis] = extent;
   const std::vector<std::size_t> strides = strides_of(x.shape);
   const auto inside = [in](double at) { return static_cast<std::size_t>(std::clamp(at, 0.0, in - 1)); };
+  tensors::HeldMemory memory("the places of a node");
+  memory.grow(extent * std::uint64_t{sizeof(Taps)});
   std::vector<Taps> taps;
+  taps.reserve(extent);
   for (std::size_t i = 0; i < extent; ++i) {
     const double at = source_of(how.places, static_cast<double>(i), scale, in, out);
     taps.push_back(taps_of(how, how.mode == "linear" ? std::clamp(at, 0.0, in - 1) : at, in, scale));
