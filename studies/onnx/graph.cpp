@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <map>
 #include <memory>
-#include <optional>
 #include <set>
 #include <utility>
 
@@ -37,7 +36,7 @@ bool is_whole(float x) { return std::floor(x) == x && std::fabs(x) <= 0x1p24F; }
 std::string words_of(const OnnxInput& input) {
   std::string extents;
   for (const std::string& extent : input.shape) extents += (extents.empty() ? "" : " x ") + extent;
-  const std::string type = input.dtype.empty() ? "" : input.dtype;
+  const std::string& type = input.dtype;
   return "'" + input.name + "' (" + type + (type.empty() || extents.empty() ? "" : ", ") + extents + ")";
 }
 
@@ -235,6 +234,8 @@ class Graph {
     std::vector<Value> outputs;
     for (const std::string& name : function.outputs) {
       const auto found = own.find(name);
+      if (found == own.end() && !lost_.contains({depth + 1, name}))
+        throw Error("output '" + name + "' is given by none of its nodes");
       if (found == own.end()) throw onnx::NotComputed(follows);
       outputs.push_back(*found->second);
     }

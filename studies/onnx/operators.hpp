@@ -60,6 +60,7 @@ std::span<const Operator> reduction_operators();
 std::span<const Operator> norm_operators();
 std::span<const Operator> product_operators();
 std::span<const Operator> image_operators();
+std::span<const Operator> quantized_operators();
 ///@}
 
 /// The operator of a name in ONNX's own domain, or null.
