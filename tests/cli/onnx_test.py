@@ -194,6 +194,9 @@ class Onnx(Folder):
         (self.path / "m.onnx").write_bytes(model([node("F", ["x"], ["y"], domain="own") + field(8, "two")], [], [value_info("x", 1, [2, 4])], ["y"],
                                                  [function("Neg", "one"), function("Relu", "two")]))
         self.assertEqual(self.census("--to", "fp16", "--inputs", "x.safetensors")[0]["y"]["zero"], "2")
+        nothing = field(1, "F") + field(4, "v") + field(5, "nope") + field(7, node("Neg", ["v"], ["w"])) + field(10, "own")
+        (self.path / "m.onnx").write_bytes(model([node("F", ["x"], ["y"], name="n", domain="own")], [], [value_info("x", 1, [2, 4])], ["y"], [nothing]))
+        self.refused("m.onnx: node 'n' (own.F): output 'nope' is given by none of its nodes", "m.onnx", "--inputs", "x.safetensors")
 
     def test_functions_of_the_model_are_computed_with_the_attributes_of_their_call(self):
         function = (field(1, "Steep") + field(4, "v") + field(5, "w") + field(6, "slope") + field(10, "own") +
