@@ -14,13 +14,34 @@
 
 namespace ulpscope::verify {
 
+/// What may stand in the place of a finite result where sums or products on the way leave the range of a kernel's arithmetic.
+enum class Overflow : std::uint8_t {
+  none = 0,
+  upward = 1,     ///< infinity
+  downward = 2,   ///< -infinity
+  undefined = 4,  ///< NaN: infinity less infinity
+  any = 7         ///< each of them
+};
+/// Whether `one` is among `some`.
+constexpr bool includes(Overflow some, Overflow one) noexcept { return (static_cast<int>(some) & static_cast<int>(one)) != 0; }
+/// Of a result that a kernel has in [low, high].
+constexpr Overflow overflow_of_interval(double low, double high, double largest) noexcept {
+  const bool up = high > largest, down = low < -largest;
+  return up && down ? Overflow::any : up ? Overflow::upward : down ? Overflow::downward : Overflow::none;
+}
+/// Of a sum in any order: its terms sum up to `value`, their magnitudes to `magnitude`, and roundings make no part of them
+/// larger than `grown` times itself. NaN needs terms of both signs that overflow by themselves.
+constexpr Overflow overflow_of_sum(double value, double magnitude, double grown, double largest) noexcept {
+  return overflow_of_interval((value - magnitude) / 2 * grown, (value + magnitude) / 2 * grown, largest);
+}
+
 /// One element. Not finite are only `value`, where the exact result is infinite or NaN, and then `magnitude`.
 struct Expected {
-  double value = 0;           ///< the exact result lies within `radius` of it
-  double radius = 0;          ///< of the float64 arithmetic that found `value`
-  double allowed = 0;         ///< of |a correct kernel's result before its last rounding - the exact result|
-  double magnitude = 0;       ///< what `allowed` is derived from: of a sum of products the sum of |a||b|
-  bool may_overflow = false;  ///< some order of the additions leaves the accumulator's range: infinity and NaN are right too
+  double value = 0;                        ///< the exact result lies within `radius` of it
+  double radius = 0;                       ///< of the float64 arithmetic that found `value`
+  double allowed = 0;                      ///< of |a correct kernel's result before its last rounding - the exact result|
+  double magnitude = 0;                    ///< what `allowed` is derived from: of a sum of products the sum of |a||b|
+  Overflow may_overflow = Overflow::none;  ///< what is right too
 };
 
 /// The exact result as the sum of two doubles (within 2^-100 of it, relatively), and rounded once to the output format.
@@ -35,6 +56,9 @@ struct LastRounding {
   emu::RoundingOptions options = {};  ///< direction, overflow and subnormal results
 };
 
+/// Whether that is a conversion to float, in C++.
+bool is_conversion_to_float(const LastRounding& last) noexcept;
+
 /// All elements of the output of one operation, row-major. May be asked by several threads at once.
 class Expectation {
  public:
@@ -45,6 +69,8 @@ class Expectation {
   virtual emu::Format out() const = 0;
   /// Elements [first, first + elements.size()). The same doubles for any division into calls, on every machine.
   virtual void expect(std::uint64_t first, std::span<Expected> elements) const = 0;
+  /// Whether expect() costs the same however elements are divided into calls: no element depends on what its row has in common.
+  virtual bool is_elementwise() const { return false; }
   /// An element for which `expect` does not decide.
   virtual Precise precise(std::uint64_t index) const = 0;
   /// Where `allowed` comes from, in one line: `float32 sums of 4096 products in any order, u = 2^-24, gamma_4096 = 0.000244`.
@@ -53,6 +79,8 @@ class Expectation {
   virtual std::string refusal() const = 0;
   /// Whether `output` is right although it is beyond what `expect` allows: another schedule returns it.
   virtual bool admits(std::uint64_t index, double output) const;
+  /// Whether admits() may take a zero in the place of what is far from zero.
+  virtual bool may_admit_zero() const { return false; }
   /// Whether zeros of opposite signs differ.
   virtual bool is_bitwise() const { return false; }
   /// What the elements at `indices` that are wrong, a sample of all, have in common that only the operation knows; else empty.

@@ -324,7 +324,8 @@ class Matmul final : public Expectation {
             .radius = std::isfinite(value) ? error : 0,
             .allowed = allowed,
             .magnitude = size,
-            .may_overflow = std::isfinite(size) && size * (1 + allowance_.relative) > emu::max_finite(acc_)};
+            .may_overflow = std::isfinite(size) ? overflow_of_sum(value, size, 1 + allowance_.relative, emu::max_finite(acc_))
+                                                : Overflow::none};
   }
 
   products::MatmulShape shape_;

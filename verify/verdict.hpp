@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -36,9 +37,21 @@ struct UlpHistogram {
   std::array<std::uint64_t, 2 * most + 1> counts{};  ///< by bucket
 
   /// Counts an element.
-  void add(double error_ulp);
+  void add(double error_ulp) noexcept {
+    const int bucket = bucket_of(error_ulp);
+    ++counts[static_cast<std::size_t>(error_ulp < 0 ? zero - bucket : zero + bucket)];
+  }
   /// `(2, 4]`, `-(0, 0.5]`, `0`
   static std::string label(int bucket);
+
+ private:
+  /// How far from `zero` its bucket is: the exponent of the power of two that is no less, from 2^-1 on.
+  static int bucket_of(double error_ulp) noexcept {
+    constexpr std::uint64_t fraction = (std::uint64_t{1} << 52) - 1;
+    const std::uint64_t magnitude = std::bit_cast<std::uint64_t>(error_ulp) & ~(std::uint64_t{1} << 63);
+    const int exponent = static_cast<int>((magnitude + fraction) >> 52) - 1023;
+    return magnitude == 0 ? 0 : exponent < -1 ? 1 : exponent > most - 2 ? most : exponent + 2;
+  }
 };
 
 /// What is to be said of an output.
@@ -49,9 +62,9 @@ struct Verdict {
   emu::Format out;                   ///< format of the output
   std::vector<std::uint64_t> shape;  ///< of the output
   std::uint64_t count = 0;           ///< elements
-  std::uint64_t equal = 0, within = 0, beyond = 0, nonfinite = 0;    ///< elements of each Standing
-  std::uint64_t nonfinite_expected = 0;                              ///< elements whose exact result is infinite or NaN
-  std::uint64_t zeros_pass = 0;                                      ///< elements for which a zero would have been right
+  std::uint64_t equal = 0, within = 0, beyond = 0, nonfinite = 0;  ///< elements of each Standing
+  std::uint64_t nonfinite_expected = 0;                            ///< elements whose exact result is infinite or NaN
+  std::uint64_t zeros_pass = 0;                                    ///< elements for which a zero would have been right
   /// All elements could be off by this share of themselves before they are rounded, at once and in the same direction, and none
   /// would be wrong: the least that is allowed of an element, relative to it. Infinite where none is finite and not zero.
   double unseen_share = std::numeric_limits<double>::infinity();

@@ -17,15 +17,6 @@ namespace {
 
 using reports::whole;
 
-/// How far apart two magnitudes are, in buckets: 0, up to half an ulp, 1, 2, 4, ...
-int magnitude_bucket(double ulps) {
-  if (ulps == 0) return 0;
-  if (!std::isfinite(ulps)) return UlpHistogram::most;
-  int bucket = 1;
-  for (double edge = 0.5; ulps > edge && bucket < UlpHistogram::most; edge *= 2) ++bucket;
-  return bucket;
-}
-
 std::string edge_text(int bucket) { return bucket == 0 ? "0" : bucket == 1 ? "0.5" : fmt::format("{}", 1L << (bucket - 2)); }
 
 /// Where a zero is right for every element.
@@ -33,15 +24,10 @@ std::string why_zeros_pass(const Verdict& v) {
   if (!std::isfinite(v.unseen_share)) return ": every exact result is 0; give inputs whose results are not";
   if (v.unseen_share < 1)
     return ": every exact result may be rounded to 0 in " + output_name(v.out) + "; give inputs whose results are larger";
-  return "; declare more of the arithmetic, or compare with an engine bit for bit";
+  return "; declare more of the arithmetic, or of a product its engine (--engine E --against engine)";
 }
 
 }  // namespace
-
-void UlpHistogram::add(double error_ulp) {
-  const int bucket = magnitude_bucket(std::fabs(error_ulp));
-  ++counts[static_cast<std::size_t>(error_ulp < 0 ? zero - bucket : zero + bucket)];
-}
 
 std::string UlpHistogram::label(int bucket) {
   const int size = bucket < zero ? zero - bucket : bucket - zero;

@@ -46,6 +46,17 @@ class Verdicts(Folder):
             compared, = self.rows("diff", "moe.npy", "q.safetensors", code=1)
             self.assertAlmostEqual(float(compared["sqnr_db"]), float(both["sqnr_db"]), places=6)
 
+    def test_integers_that_are_no_float32_are_not_rounded_before_they_are_judged(self):
+        whole = lambda values: npy("<i4", (len(values),), struct.pack(f"<{len(values)}i", *values))
+        (self.path / "x.npy").write_bytes(whole([16842753, 1, 2]))  # above the tie of two bfloat16
+        (self.path / "even.npy").write_bytes(whole([16842752, 1, 2]))
+        (self.path / "d.npy").write_bytes(npy("<u2", (3,), struct.pack("<3H", 0x4b81, 0x3f80, 0x4000)))
+        words = ("--output", "d.npy", "--out", "bf16", "--output-dtype", "bf16")
+        code, _, wrong = run("verify", "cast", "x.npy", *words, cwd=self.path)
+        self.assertEqual(code, 2)
+        self.assertIn("1 of its integers is no float32, in which inputs are judged: say with --in what they become", wrong)
+        self.assertEqual(run("verify", "cast", "even.npy", *words, cwd=self.path)[0], 1)  # it rounds to even, 0x4b80
+
     def test_infinities_and_nan_that_a_format_does_not_have_are_a_bad_finding(self):
         self.write("t.npy", [1.0, INF, NAN, 1.5])
         for to, share in (("e4m3", "25"), ("e2m1", "50"), ("int8", "50"), ("fp16", None)):

@@ -5,6 +5,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "emu/encode.hpp"
@@ -31,7 +32,7 @@ std::vector<float> numbers(emu::Format format, std::size_t count, std::uint64_t 
 constexpr std::size_t m = 24, n = 20, k = 96;
 
 struct Problem {
-  std::vector<float> a = numbers(emu::bf16, m* k, 1), b = numbers(emu::bf16, k* n, 2), c = numbers(emu::bf16, m* n, 3);
+  std::vector<float> a = numbers(emu::bf16, m*k, 1), b = numbers(emu::bf16, k*n, 2), c = numbers(emu::bf16, m*n, 3);
 
   MatmulCheck check() const { return {.a = a, .b = b, .m = m, .n = n, .k = k, .in = emu::bf16}; }
   /// alpha * sum over the first `last` products + beta * c, in float64, rounded once to float32.
@@ -92,6 +93,16 @@ TEST_CASE("NaN, infinity and zeros do not pass", "[verify]") {
     CHECK(check_output(p.check(), d).outcome == Outcome::fail);
     CHECK(check_output(p.check(), std::vector<float>(m * n, value)).outcome == Outcome::fail);
   }
+}
+
+TEST_CASE("sums of one sign overflow to the infinity of that sign", "[verify]") {
+  const std::vector<float> ones(2 * 64, 300);
+  constexpr float infinite = std::numeric_limits<float>::infinity();
+  const MatmulCheck check{.a = ones, .b = ones, .m = 2, .n = 2, .k = 64, .in = emu::float16, .acc = emu::float16};
+  const auto outcome = [&](float output) { return check_output(check, std::vector<float>(4, output)).outcome; };
+  CHECK(outcome(infinite) == Outcome::pass);
+  CHECK(outcome(-infinite) == Outcome::fail);
+  CHECK(outcome(NAN) == Outcome::fail);
 }
 
 TEST_CASE("each field of a check is heard", "[verify]") {

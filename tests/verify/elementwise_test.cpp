@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "emu/decode.hpp"
 #include "tests/verify/big.hpp"
 #include "tests/verify/operations_data.hpp"
 
@@ -125,6 +126,44 @@ TEST_CASE("conversion: the declared rounding and policy, and no other", "[verify
   CHECK(judged({448, 448, 1, -0.0F, no_number, 448}, {.policy = emu::Policy::saturating}).equal == 6);
   CHECK(judged({448, 448, 1, -0.0F, no_number, 448}, {}).wrong() == 2);
   CHECK(judged({448, no_number, 1.125F, -0.0F, no_number, no_number}, {}).beyond == 1);
-  CHECK(judged({448, no_number, 1.125F, 0, no_number, no_number}, {.rounding = emu::Rounding::upward}).wrong() ==
+  CHECK(judged({448, no_number, 1.125F, -0.0F, no_number, no_number}, {.rounding = emu::Rounding::upward}).wrong() ==
         1);  // 464 overflows
+}
+
+TEST_CASE("conversion: a zero has the sign that one rounding gives", "[verify][elementwise]") {
+  const auto judged = [](emu::Format out, const std::vector<float>& x, const std::vector<float>& y) {
+    const auto count = static_cast<std::uint64_t>(x.size());
+    return judge_all(*verify::expect_conversion({.x = values({count}, x), .last = {out}}), y, {out}).equal;
+  };
+  CHECK(judged(emu::bfloat16, {-0.0F, 0, -1e-45F}, {-0.0F, 0, -0.0F}) == 3);
+  CHECK(judged(emu::bfloat16, {-0.0F, 0, -1e-45F}, {0, -0.0F, 0}) == 0);
+  CHECK(judged(emu::float8_e4m3fn, {-1e-9F, 1e-9F, 3}, {-0.0F, 0, 3}) == 3);
+  CHECK(judged(emu::float8_e4m3fnuz, {-1e-9F, 1e-9F, -0.0F}, {0, 0, 0}) == 3);  // it has one zero
+}
+
+TEST_CASE("conversion: NaN in a format without NaN is its greatest number", "[verify][elementwise]") {
+  for (const emu::Format out : {emu::float4_e2m1fn, emu::float6_e2m3fn, emu::float6_e3m2fn}) {
+    const auto most = static_cast<float>(emu::max_finite(out));
+    const auto expected = verify::expect_conversion({.x = values({3}, {1, no_number, 2}), .last = {out}});
+    CHECK(judge_all(*expected, {1, most, 2}, {out}).equal == 3);
+    CHECK(judge_all(*expected, {1, no_number, 2}, {out}).wrong() == 1);
+    CHECK(judge_all(*expected, {1, -most, 2}, {out}).wrong() == 1);
+  }
+}
+
+TEST_CASE("a function that overflows is the infinity of its sign", "[verify][elementwise]") {
+  const auto wrong = [](const char* function, const std::vector<float>& x, const std::vector<float>& y,
+                        verify::LastRounding last = {emu::float32}) {
+    const auto count = static_cast<std::uint64_t>(x.size());
+    const auto expected = verify::expect_elementwise({.function = function, .x = values({count}, x), .last = last});
+    return judge_all(*expected, y, last).wrong();
+  };
+  for (const char* function : {"exp", "cosh", "exp2"}) {
+    CHECK(wrong(function, {200, 300}, {infinite, infinite}) == 0);
+    CHECK(wrong(function, {200, 300}, {-infinite, no_number}) == 2);
+  }
+  CHECK(wrong("sinh", {-200, 200}, {-infinite, infinite}) == 0);
+  CHECK(wrong("sinh", {-200, 200}, {infinite, -infinite}) == 2);
+  const verify::LastRounding saturating{emu::float8_e4m3fn, {.policy = emu::Policy::saturating}};
+  CHECK(wrong("exp", {100, 100}, {448, no_number}, saturating) == 1);
 }

@@ -2,6 +2,7 @@
 // How an element is judged: intervals, NaN, overflow.
 #include "verify/expected.hpp"
 
+#include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <limits>
@@ -64,10 +65,37 @@ TEST_CASE("a NaN passes only where the exact result is NaN or a sum may overflow
     CHECK(of(out, {.value = 1, .allowed = 1e30}, not_a_number) == Standing::nonfinite);
     CHECK(of(out, {.value = not_a_number, .allowed = infinity}, not_a_number) == Standing::equal);
     CHECK(of(out, {.value = not_a_number}, 1) == Standing::nonfinite);
-    CHECK(of(out, {.value = 1, .may_overflow = true}, not_a_number) == Standing::within);
+    CHECK(of(out, {.value = 1, .may_overflow = verify::Overflow::any}, not_a_number) == Standing::within);
     CHECK(of(out, {.value = infinity}, not_a_number) == Standing::nonfinite);
     CHECK(of(out, {.value = 0}, not_a_number) == Standing::nonfinite);
   }
+}
+
+TEST_CASE("an overflow passes as the infinity of its sign, as NaN where both overflow", "[verify]") {
+  const auto stands = [](verify::Overflow overflow, double output) {
+    return of(emu::float32, {.value = 1, .may_overflow = overflow}, output) == Standing::within;
+  };
+  using verify::Overflow;
+  CHECK(std::array{stands(Overflow::upward, infinity), stands(Overflow::upward, -infinity),
+                   stands(Overflow::upward, not_a_number)} == std::array{true, false, false});
+  CHECK(std::array{stands(Overflow::downward, infinity), stands(Overflow::downward, -infinity),
+                   stands(Overflow::downward, not_a_number)} == std::array{false, true, false});
+  CHECK(std::array{stands(Overflow::undefined, infinity), stands(Overflow::undefined, not_a_number)} ==
+        std::array{false, true});
+  // In a format without infinity it is a NaN, which has the sign of neither; saturated it is the greatest number.
+  CHECK(of(emu::float8_e4m3fn, {.value = 1, .may_overflow = Overflow::downward}, not_a_number) == Standing::within);
+  const emu::RoundingOptions saturating{.policy = emu::Policy::saturating};
+  CHECK(of(emu::float8_e4m3fn, {.value = 1, .may_overflow = Overflow::downward}, -448, saturating) == Standing::within);
+  CHECK(of(emu::float8_e4m3fn, {.value = 1, .may_overflow = Overflow::downward}, 448, saturating) == Standing::beyond);
+  CHECK(of(emu::float8_e4m3fn, {.value = 1, .may_overflow = Overflow::downward}, not_a_number, saturating) ==
+        Standing::nonfinite);
+  // Terms that are all of one sign, and terms of both.
+  CHECK(verify::overflow_of_sum(9, 9, 1.01, 10) == Overflow::none);
+  CHECK(verify::overflow_of_sum(10, 10, 1.01, 10) == Overflow::upward);
+  CHECK(verify::overflow_of_sum(-1e9, 1e9, 1.01, 10) == Overflow::downward);
+  CHECK(verify::overflow_of_sum(0, 19, 1.01, 10) == Overflow::none);
+  CHECK(verify::overflow_of_sum(0, 20, 1.01, 10) == Overflow::any);
+  CHECK(verify::overflow_of_sum(-4, 20, 1.01, 10) == Overflow::downward);
 }
 
 TEST_CASE("overflow is judged by what it becomes", "[verify]") {

@@ -3,10 +3,13 @@
 #include "verify/operations/layer_norm.hpp"
 
 #include <catch2/catch_test_macros.hpp>
+#include <random>
 #include <vector>
 
+#include "tensors/tensor.hpp"
 #include "tests/verify/big.hpp"
 #include "tests/verify/operations_data.hpp"
+#include "verify/verdict.hpp"
 
 namespace {
 
@@ -287,4 +290,17 @@ TEST_CASE("layer norm without anything to divide by is NaN, and bad shapes are r
   CHECK(undefined(Norm::layer, 1e-5) == std::vector{false, false, true, true});
   CHECK_THROWS(verify::expect_layer_norm({.x = values({4, 3}, x), .weight = values({2}, {1, 1}), .last = {emu::float32}}));
   CHECK_THROWS(verify::expect_layer_norm({.x = values({4, 3}, x), .last = {emu::float64}}));
+}
+
+TEST_CASE("norms whose squares overflow pass zeros, and say so", "[verify][layer_norm]") {
+  std::mt19937_64 random(3);
+  const std::vector<float> x = normals(random, 150, 1e20, emu::float32);
+  const std::vector<float> zeros(150, 0);
+  const tensors::Tensor output = tensors::from_values("zeros", {3, 50}, zeros);
+  for (const Norm norm : {Norm::layer, Norm::rms}) {
+    const auto exact = verify::expect_layer_norm({.x = values({3, 50}, x), .norm = norm, .last = {emu::float32}});
+    const verify::Verdict verdict = verify::verify(*exact, output, {.last = {emu::float32}});
+    CHECK(verdict.zeros_pass == 150);
+    CHECK(verdict.outcome() == verify::Outcome::vacuous);
+  }
 }

@@ -262,16 +262,20 @@ Evaluation::Source Evaluation::source_of(std::size_t node, std::uint64_t index) 
   }
 }
 
-void Evaluation::values(std::uint64_t first, std::span<Approximate> elements) const {
+void Evaluation::for_each(std::uint64_t first, std::size_t count, const Act& act) const {
   Reader reader(*this, formula_.nodes.size() - 1);
-  while (!elements.empty()) {
+  for (std::size_t done = 0; done < count;) {
     emu::stop_if_asked();
-    const std::size_t some = std::min(elements.size(), Lanes::size);
-    const Lanes& lanes = reader.read(first, some);
-    for (std::size_t i = 0; i < some; ++i) elements[i] = lanes.at(i);
-    elements = elements.subspan(some);
-    first += some;
+    const std::size_t some = std::min(count - done, Lanes::size);
+    act(reader.read(first + done, some), done, some);
+    done += some;
   }
+}
+
+void Evaluation::values(std::uint64_t first, std::span<Approximate> elements) const {
+  for_each(first, elements.size(), [&](const Lanes& lanes, std::size_t done, std::size_t some) {
+    for (std::size_t i = 0; i < some; ++i) elements[done + i] = lanes.at(i);
+  });
 }
 
 }  // namespace ulpscope::verify

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -55,6 +56,10 @@ class Evaluation {
   const Formula& formula() const noexcept { return formula_; }
   /// Elements [first, first + elements.size()) of the value, the same for any division into calls.
   void values(std::uint64_t first, std::span<Approximate> elements) const;
+  /// act(lanes, done, some) of the same elements, `some` of them at a time and `done` before these.
+  using Act = std::function<void(const Lanes& lanes, std::size_t done, std::size_t some)>;
+  /// @copydoc Act
+  void for_each(std::uint64_t first, std::size_t count, const Act& act) const;
   /// One element, in 200 digits.
   Real precise(std::uint64_t index) const;
 

@@ -43,15 +43,11 @@ class ExpressionExpectation final : public Expectation {
   std::vector<std::uint64_t> shape() const override { return evaluation_.formula().value().shape; }
   emu::Format out() const override { return last_.out; }
 
+  bool is_elementwise() const override { return true; }  // what rows have in common is kept
   void expect(std::uint64_t first, std::span<Expected> elements) const override {
-    std::array<Approximate, Lanes::size> some;
-    while (!elements.empty()) {
-      const std::size_t count = std::min(elements.size(), some.size());
-      evaluation_.values(first, std::span(some).first(count));
-      for (std::size_t i = 0; i < count; ++i) elements[i] = expected(some[i]);
-      elements = elements.subspan(count);
-      first += count;
-    }
+    evaluation_.for_each(first, elements.size(), [&](const Lanes& lanes, std::size_t done, std::size_t count) {
+      for (std::size_t i = 0; i < count; ++i) elements[done + i] = expected(lanes.at(i));
+    });
   }
   Precise precise(std::uint64_t index) const override { return precise_of(evaluation_.precise(index), last_); }
 
@@ -66,10 +62,11 @@ class ExpressionExpectation final : public Expectation {
   }
 
  private:
+  static Overflow overflow_of(const Approximate& x) { return x.overflow ? Overflow::any : Overflow::none; }
   static Expected expected(const Approximate& x) {
-    if (!std::isfinite(x.value)) return {.value = x.value, .magnitude = x.value, .may_overflow = x.overflow};
+    if (!std::isfinite(x.value)) return {.value = x.value, .magnitude = x.value, .may_overflow = overflow_of(x)};
     Expected out = within(x.value, x.radius, x.error, std::fabs(x.value));
-    out.may_overflow = x.overflow;
+    out.may_overflow = overflow_of(x);
     return out;
   }
 

@@ -8,12 +8,14 @@
 #include <boost/multiprecision/mpfr.hpp>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <type_traits>
 
 #include "emu/bulk.hpp"
 #include "emu/encode.hpp"
 #include "verify/double_double.hpp"
 #include "verify/expressions/function_slopes.hpp"
+#include "verify/expressions/lane_kernels.hpp"
 #include "verify/operations/elementwise_functions.hpp"
 #include "verify/operations/real.hpp"
 
@@ -21,20 +23,6 @@ namespace ulpscope::verify {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity(), least = std::numeric_limits<double>::denorm_min();
-
-/// The numbers of a kernel's arithmetic.
-struct Measures {
-  explicit Measures(const KernelArithmetic& a)
-      : unit(verify::unit(a.format)),
-        quotient(std::max(function_relative(a), unit)),
-        normal(emu::power_of_two(a.format.min_exponent() + 1)),
-        lost(underflow(a.format)),
-        largest(verify::largest(a.format)) {}
-
-  double unit, quotient;  ///< relative errors: of a rounding, of a division
-  double normal, lost;    ///< results below `normal` may lose so much
-  double largest;         ///< beyond it there is overflow
-};
 
 /// What is left of an operation once its value is known.
 inline Approximate made(const Measures& m, double value, double radius, double error, bool overflow) {
@@ -209,7 +197,7 @@ double whole_part(WholePart part, double x) {
 template <bool IsExact>
 Approximate element(const Lanes& lanes, std::size_t i) {
   if constexpr (IsExact) return {.value = lanes.value[i]};
-  return {lanes.value[i], lanes.radius[i], lanes.error[i], lanes.overflow[i]};
+  return {lanes.value[i], lanes.radius[i], lanes.error[i], !lanes.in_range && lanes.overflow[i]};
 }
 
 /// act(is_exact) with that as a constant.
@@ -223,66 +211,72 @@ void with_exactness(const Lanes& lanes, Act act) {
 
 using Operands = std::span<const Lanes* const>;
 
+/// Some of the elements of a block.
+struct Range {
+  std::size_t begin, end;
+};
+
 /// operation(x) of each element.
 template <class Operation>
-void each(Operands from, std::size_t count, Lanes& out, Operation operation) {
+void each(Operands from, Range some, Lanes& out, Operation operation) {
   with_exactness(*from[0], [&](auto x) {
-    for (std::size_t i = 0; i < count; ++i) out.set(i, operation(element<x>(*from[0], i)));
+    for (std::size_t i = some.begin; i < some.end; ++i) out.set(i, operation(element<x>(*from[0], i)));
   });
 }
 /// operation(x, y).
 template <class Operation>
-void each_pair(Operands from, std::size_t count, Lanes& out, Operation operation) {
+void each_pair(Operands from, Range some, Lanes& out, Operation operation) {
   with_exactness(*from[0], [&](auto x) {
     with_exactness(*from[1], [&](auto y) {
-      for (std::size_t i = 0; i < count; ++i) out.set(i, operation(element<x>(*from[0], i), element<y>(*from[1], i)));
+      for (std::size_t i = some.begin; i < some.end; ++i)
+        out.set(i, operation(element<x>(*from[0], i), element<y>(*from[1], i)));
     });
   });
 }
 
-void each_element(const Node& node, Operands from, std::size_t count, Lanes& out) {
+void each_element(const Node& node, Operands from, Range some, Lanes& out) {
   const Measures m(node.arithmetic);
   using const_ref = const Approximate&;
   switch (node.op) {
-    case Op::add: return each_pair(from, count, out, [&](const_ref x, const_ref y) { return added(m, x, y); });
+    case Op::add: return each_pair(from, some, out, [&](const_ref x, const_ref y) { return added(m, x, y); });
     case Op::subtract:
-      return each_pair(from, count, out, [&](const_ref x, Approximate y) {
+      return each_pair(from, some, out, [&](const_ref x, Approximate y) {
         y.value = -y.value;
         return added(m, x, y);
       });
-    case Op::multiply: return each_pair(from, count, out, [&](const_ref x, const_ref y) { return multiplied(m, x, y); });
+    case Op::multiply: return each_pair(from, some, out, [&](const_ref x, const_ref y) { return multiplied(m, x, y); });
     case Op::divide:
-      return each_pair(from, count, out, [&](const_ref x, const_ref y) { return divided(m, node.divides_by_number, x, y); });
+      return each_pair(from, some, out, [&](const_ref x, const_ref y) { return divided(m, node.divides_by_number, x, y); });
     case Op::negate:
-      return each(from, count, out, [](const_ref x) { return Approximate{-x.value, x.radius, x.error, x.overflow}; });
+      return each(from, some, out, [](const_ref x) { return Approximate{-x.value, x.radius, x.error, x.overflow}; });
     case Op::absolute:
-      return each(from, count, out, [](const_ref x) { return Approximate{std::fabs(x.value), x.radius, x.error, x.overflow}; });
-    case Op::maximum: return each_pair(from, count, out, [&](const_ref x, const_ref y) { return extreme(m, x, y, 1); });
-    case Op::minimum: return each_pair(from, count, out, [&](const_ref x, const_ref y) { return extreme(m, x, y, -1); });
+      return each(from, some, out, [](const_ref x) { return Approximate{std::fabs(x.value), x.radius, x.error, x.overflow}; });
+    case Op::maximum: return each_pair(from, some, out, [&](const_ref x, const_ref y) { return extreme(m, x, y, 1); });
+    case Op::minimum: return each_pair(from, some, out, [&](const_ref x, const_ref y) { return extreme(m, x, y, -1); });
     case Op::function: {
       const Slope slope = slope_of(node.function->name);
-      return each(from, count, out, [&](const_ref x) { return function_value(node, m, slope, x); });
+      return each(from, some, out, [&](const_ref x) { return function_value(node, m, slope, x); });
     }
     case Op::rounded:
-      return each(from, count, out, [&](const_ref x) {
+      return each(from, some, out, [&](const_ref x) {
         return risen(m, x, [&](double value) { return emu::round_to(node.format, value, node.rounding).value; });
       });
     case Op::whole:
-      return each(from, count, out,
+      return each(from, some, out,
                   [&](const_ref x) { return risen(m, x, [&](double value) { return whole_part(node.whole, value); }); });
     case Op::less:
-      return each_pair(from, count, out, [](const_ref x, const_ref y) { return compared(x.value < y.value, x, y); });
+      return each_pair(from, some, out, [](const_ref x, const_ref y) { return compared(x.value < y.value, x, y); });
     case Op::equal:
-      return each_pair(from, count, out, [](const_ref x, const_ref y) { return compared(x.value == y.value, x, y); });
-    case Op::both: return each_pair(from, count, out, both);
+      return each_pair(from, some, out, [](const_ref x, const_ref y) { return compared(x.value == y.value, x, y); });
+    case Op::both: return each_pair(from, some, out, both);
     case Op::opposite:
-      return each(from, count, out, [](const_ref x) { return truth(x.value == 0, is_open(x), kernel_doubts(x)); });
+      return each(from, some, out, [](const_ref x) { return truth(x.value == 0, is_open(x), kernel_doubts(x)); });
     case Op::choose:
-      for (std::size_t i = 0; i < count; ++i) out.set(i, chosen(m, from[0]->at(i), from[1]->at(i), from[2]->at(i)));
+      for (std::size_t i = some.begin; i < some.end; ++i) out.set(i, chosen(m, from[0]->at(i), from[1]->at(i), from[2]->at(i)));
       return;
     default: break;
   }
-  for (std::size_t i = 0; i < count; ++i) out.set(i, {});
+  for (std::size_t i = some.begin; i < some.end; ++i) out.set(i, {});
 }
 
 /// Whether exact operands have an exact result.
@@ -303,6 +297,25 @@ bool stays_exact(const Node& node) {
   }
 }
 
+/// The operation of a node, where it is there in vectors.
+std::optional<LaneOperation> in_vectors(const Node& node) {
+  using Kind = LaneOperation::Kind;
+  const auto of = [&](Kind kind) { return LaneOperation{kind, node.divides_by_number, node.arithmetic}; };
+  switch (node.op) {
+    case Op::add: return of(Kind::add);
+    case Op::subtract: return of(Kind::subtract);
+    case Op::multiply: return of(Kind::multiply);
+    case Op::divide: return of(Kind::divide);
+    case Op::function: break;
+    default: return {};
+  }
+  if (node.function->name == "exp") return of(Kind::exp);
+  if (node.arithmetic.function_ulp == 0) return {};
+  if (node.function->name == "sigmoid") return of(Kind::sigmoid);
+  if (node.function->name == "silu") return of(Kind::silu);
+  return {};
+}
+
 }  // namespace
 
 Approximate settled(const KernelArithmetic& arithmetic, Approximate x) {
@@ -311,13 +324,20 @@ Approximate settled(const KernelArithmetic& arithmetic, Approximate x) {
 
 void compute(const Node& node, std::span<const Lanes* const> operands, std::size_t count, Lanes& out) {
   const bool exact = std::all_of(operands.begin(), operands.end(), [](const Lanes* lanes) { return lanes->exact; });
-  out.exact = exact && stays_exact(node);
+  out.exact = out.in_range = exact && stays_exact(node);
   if (out.exact && node.op == Op::rounded) {
     emu::round_to(node.format, std::span<const double>(operands[0]->value, count), std::span<double>(out.value, count),
                   node.rounding);
     return;
   }
-  each_element(node, operands, count, out);
+  std::size_t done = 0;
+  if (std::all_of(operands.begin(), operands.end(), [](const Lanes* lanes) { return lanes->in_range; }))
+    if (const std::optional<LaneOperation> operation = in_vectors(node))
+      done = compute_in_vectors(*operation, *operands.front(), *operands.back(), count, out);
+  each_element(node, operands, {done, count}, out);
+  if (done == 0) return;
+  out.in_range = std::none_of(out.overflow + done, out.overflow + count, [](bool overflow) { return overflow; });
+  if (!out.in_range) std::fill_n(out.overflow, done, false);
 }
 
 Approximate rounded_sum(const Node& node, const Approximate& x, const Approximate& y) {

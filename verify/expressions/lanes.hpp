@@ -28,11 +28,12 @@ struct Lanes {
   alignas(64) double radius[size];          ///< likewise
   alignas(64) double error[size];           ///< likewise
   bool overflow[size];                      ///< likewise
-  bool exact;  ///< no element has a radius, an error or an overflow; the three arrays are not set then
+  bool exact;     ///< no element has a radius, an error or an overflow; the three arrays are not set then
+  bool in_range;  ///< no element overflows; that array is not set then
 
   /// Element i.
   Approximate at(std::size_t i) const noexcept {
-    return exact ? Approximate{.value = value[i]} : Approximate{value[i], radius[i], error[i], overflow[i]};
+    return exact ? Approximate{.value = value[i]} : Approximate{value[i], radius[i], error[i], !in_range && overflow[i]};
   }
   /// Sets element i.
   void set(std::size_t i, const Approximate& x) noexcept {

@@ -11,6 +11,11 @@ namespace {
 
 /// Elements of what is kept, from place `from` on with a step of 0 or more, to lanes from `to` on.
 void copy(const Kept& kept, std::uint64_t from, std::uint64_t step, std::size_t to, std::size_t count, Lanes& out) {
+  if (step == 1 && !kept.numbers.empty()) {
+    const float* const numbers = kept.numbers.data() + from;
+    for (std::size_t i = 0; i < count; ++i) out.value[to + i] = static_cast<double>(numbers[i]);
+    return;
+  }
   if (kept.is_exact()) {
     for (std::size_t i = 0; i < count; ++i, from += step) out.value[to + i] = kept.at(from).value;
     return;
@@ -50,6 +55,7 @@ std::size_t Reader::step_of(std::size_t node) {
     const Approximate number = approximate_number(n);
     Lanes& out = *lanes_.back();
     out.exact = number.radius == 0 && number.error == 0;
+    out.in_range = !number.overflow;
     for (std::size_t i = 0; i < Lanes::size; ++i) out.set(i, number);
   }
   return steps_.size() - 1;
@@ -57,7 +63,7 @@ std::size_t Reader::step_of(std::size_t node) {
 
 void Reader::load(const Step& step, std::uint64_t first, std::size_t count, Lanes& out) const {
   const Kept& kept = *evaluation_.kept_[step.node];
-  out.exact = kept.is_exact();
+  out.exact = out.in_range = kept.is_exact();
   if (step.is_whole || shape_.empty()) return copy(kept, first, 1, 0, count, out);
   // Run by run along the last dimension.
   for (std::size_t done = 0; done < count;) {

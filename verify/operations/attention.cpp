@@ -164,7 +164,9 @@ class AttentionExpectation final : public RowExpectation {
                    const AttentionScores& scores) const {
     const double n = static_cast<double>(scores.each.size()), tiny = underflow(op_.arithmetic.format);
     const double size = columns.magnitudes[c];
-    if (!std::isfinite(columns.values[c])) return {.value = columns.values[c], .magnitude = size, .may_overflow = true};
+    // A weight that is rounded to 0 makes NaN of it.
+    if (!std::isfinite(columns.values[c]))
+      return {.value = columns.values[c], .magnitude = size, .may_overflow = Overflow::undefined};
     const double radius = (radii.relative + gamma(n + 2, 0x1p-53)) * size + n * radii.absolute * largest(emu::float32);
     const Ball sum(columns.values[c], radius);
     const Ball y = sum / weights.exact.sum;
@@ -177,7 +179,9 @@ class AttentionExpectation final : public RowExpectation {
     const double allowed = scores.overflows ? std::numeric_limits<double>::infinity()
                                             : quotient_error(op_.arithmetic, y, weights.exact.sum, error, weights.errors.sum);
     Expected out = within(y.value, y.radius, allowed, size / weights.exact.sum.value);
-    out.may_overflow = scores.overflows || size + error > largest(op_.arithmetic.format) * rows_->least_value_scale();
+    const double most = largest(op_.arithmetic.format) * rows_->least_value_scale();
+    out.may_overflow =
+        scores.overflows ? Overflow::any : overflow_of_sum(sum.value, size, 1 + error / std::max(size, 0x1p-1000), most);
     return out;
   }
 

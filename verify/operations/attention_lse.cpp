@@ -112,7 +112,7 @@ class LseExpectation final : public RowExpectation {
     double allowed = log_error(sum.value - sum.radius, weights.errors.sum);
     allowed += 2 * ((function_relative(arithmetic) + 2 * u) * log_size + 4 * u * size + underflow(arithmetic.format));
     Expected out = within(y.value, y.radius, scores.overflows ? infinity : allowed, size);
-    out.may_overflow = scores.overflows;
+    out.may_overflow = scores.overflows ? Overflow::any : Overflow::none;
     return out;
   }
 

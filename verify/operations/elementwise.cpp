@@ -43,6 +43,7 @@ class ElementwiseExpectation final : public Expectation {
     if (function_relative(op_.arithmetic) < 1) return {};
     return bound() + " is the whole result: a wider format or fewer ulp make it worth something";
   }
+  bool is_elementwise() const override { return true; }
   void expect(std::uint64_t first, std::span<Expected> elements) const override {
     for (Expected& element : elements) element = of(op_.x.elements[static_cast<std::size_t>(first++)]);
   }
@@ -60,9 +61,9 @@ class ElementwiseExpectation final : public Expectation {
 
   Expected of(float input) const {
     const double x = static_cast<double>(input), y = function_.value(x);
-    if (!std::isfinite(y)) return {.value = y, .magnitude = y, .may_overflow = false};
+    if (!std::isfinite(y)) return {.value = y, .magnitude = y};
     Expected out = within(y, is_exact(x, y) ? 0 : value_radius(y), allowed(x, y), std::abs(y));
-    out.may_overflow = std::abs(y) + out.allowed > largest(op_.arithmetic.format);
+    out.may_overflow = overflow_of_interval(y - out.allowed, y + out.allowed, largest(op_.arithmetic.format));
     return out;
   }
   /// Values of the functions that do not round. What is 0 far from 0 is only too small for a double.
@@ -94,6 +95,8 @@ class ConversionExpectation final : public Expectation {
                        emu::name_of(options.policy));
   }
   std::string refusal() const override { return {}; }
+  bool is_bitwise() const override { return true; }
+  bool is_elementwise() const override { return true; }
   void expect(std::uint64_t first, std::span<Expected> elements) const override {
     for (Expected& element : elements) {
       const double x = value(first++);

@@ -70,6 +70,9 @@ class LayerNormExpectation final : public RowExpectation {
     const auto rounded = [&](double x) { return emu::round_to(last().out, x, last().options).value; };
     return rounded(left.value - left.allowed) <= output && output <= rounded(left.value + left.allowed);
   }
+  bool may_admit_zero() const override {
+    return std::any_of(overflowing_.begin(), overflowing_.end(), [](std::uint8_t overflows) { return overflows != 0; });
+  }
 
  private:
   const char* words_of_variance() const {
@@ -204,10 +207,12 @@ class LayerNormExpectation final : public RowExpectation {
     const double shifted = c + m.mean + m.random_mean;
     double off = random + m.mean + shifted * errors.of_root + (shifted - c) * errors.linear;
     if (op_.normalized) off += unit(*op_.normalized) * (c + off) + underflow(*op_.normalized) / errors.inverse;
-    const double size = c * scale + b + off * scale;
     const double allowed = off * scale + own_roundings(i, x, c + off, errors) + 4 * tiny * (1 + w + scale);
     Expected out = within(y.value, y.radius, allowed, c * scale + b);
-    out.may_overflow = size > largest(op_.arithmetic.format) || (errors.overflows && op_.norm == Norm::layer);
+    const double up = (out.magnitude + y.value) / 2 + off * scale, down = (out.magnitude - y.value) / 2 + off * scale;
+    out.may_overflow = errors.overflows && op_.norm == Norm::layer
+                           ? Overflow::any
+                           : overflow_of_interval(-down, up, largest(op_.arithmetic.format));
     return out;
   }
 

@@ -73,7 +73,7 @@ Values Making::read(const std::string& name, const std::string& word, const std:
   const products::InputRounding rounding = products::input_rounding(
       request_.in.empty() ? tensor.dtype.format.value_or(emu::float32) : requests::parse_format(request_.in));
   list(name, {{}, word, tensor, prefix, rounding.format}, emu::format_name(rounding.format));
-  return read_values(tensor, rounding);
+  return tensor.is_integer() && request_.in.empty() ? read_integers(tensor) : read_values(tensor, rounding);
 }
 
 std::optional<Values> Making::read_if_given(const std::string& name, const std::string& word) {
@@ -86,7 +86,7 @@ std::optional<Values> Making::read_own(const std::string& name, const std::strin
   const tensors::Tensor tensor = open(word);
   const emu::Format format = own_format(tensor);
   list(name, {{}, word, tensor, {}, format}, emu::format_name(format));
-  return read_values(tensor, {.format = format});
+  return tensor.is_integer() ? read_integers(tensor) : read_values(tensor, {.format = format});
 }
 
 std::optional<Values> Making::read_own_or_number(const std::string& name, const std::string& word) {

@@ -42,9 +42,18 @@ std::span<const float> Values::row(std::uint64_t index) const {
 Values read_values(const tensors::Tensor& tensor, const products::InputRounding& rounding) {
   if (!fits_float32(rounding.format))
     throw Error(
-        fmt::format("{}: inputs of {} are not judged; float32 is the widest", tensor.label, emu::format_name(rounding.format)));
+        fmt::format("{}: inputs of {} are not judged; float32 is the widest: --in fp32 rounds them to it", tensor.label, emu::format_name(rounding.format)));
   products::RoundedElements counts;
   return {tensor.shape, products::rounded_elements<float>(tensor, rounding, counts), rounding.format};
+}
+
+Values read_integers(const tensors::Tensor& tensor) {
+  products::RoundedElements counts;
+  Values values{tensor.shape, products::rounded_elements<float>(tensor, {.format = emu::float32}, counts), emu::float32};
+  if (counts.changed > 0)
+    throw Error(fmt::format("{}: {} of its integers {} no float32, in which inputs are judged: say with --in what they become",
+                            tensor.label, counts.changed, counts.changed == 1 ? "is" : "are"));
+  return values;
 }
 
 void require_judged(const LastRounding& last) {

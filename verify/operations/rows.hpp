@@ -64,6 +64,9 @@ class RowExpectation : public Expectation {
   LastRounding last_;
 };
 
+/// Integers, as numbers. @throws Error where one is no float32
+Values read_integers(const tensors::Tensor& tensor);
+
 /// NaN of unknown origin: what a row becomes whose input makes it undefined.
 Expected undefined();
 

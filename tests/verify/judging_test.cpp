@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+// Blocks of elements are judged as each element by itself is, on every SIMD path.
+#include "verify/judging.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "emu/catalogue.hpp"
+#include "emu/encode.hpp"
+#include "emu/names.hpp"
+#include "emu/simd.hpp"
+
+namespace {
+
+using namespace ulpscope;
+using verify::Expected;
+using verify::Standing;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// Elements whose exact results are known.
+class Known final : public verify::Expectation {
+ public:
+  Known(emu::Format out, std::vector<Expected> elements, bool bitwise, bool admits_zero)
+      : out_(out), elements_(std::move(elements)), bitwise_(bitwise), admits_zero_(admits_zero) {}
+  std::vector<std::uint64_t> shape() const override { return {elements_.size()}; }
+  emu::Format out() const override { return out_; }
+  void expect(std::uint64_t first, std::span<Expected> elements) const override {
+    for (Expected& element : elements) element = elements_[static_cast<std::size_t>(first++)];
+  }
+  verify::Precise precise(std::uint64_t index) const override {
+    const double x = elements_[static_cast<std::size_t>(index)].value;
+    return {x, 0, emu::round_to(out_, x).value};
+  }
+  std::string bound() const override { return {}; }
+  std::string refusal() const override { return {}; }
+  bool is_bitwise() const override { return bitwise_; }
+  bool may_admit_zero() const override { return admits_zero_; }
+  bool admits(std::uint64_t index, double output) const override { return admits_zero_ && index % 3 == 0 && output == 0; }
+
+ private:
+  emu::Format out_;
+  std::vector<Expected> elements_;
+  bool bitwise_, admits_zero_;
+};
+
+/// Numbers of all sizes that the format has, some beyond and below it, zeros, now and then what is not finite.
+class Numbers {
+ public:
+  explicit Numbers(emu::Format format, bool all_finite) : format_(format), all_finite_(all_finite) {}
+  double value() {
+    const int kind = small_(random_);
+    if (!all_finite_ && kind == 0) return std::array{infinity, -infinity, std::nan("")}[random_() % 3];
+    if (kind < 3) return kind == 1 ? 0.0 : -0.0;
+    const double exponents = format_.max_exponent() - format_.min_spacing_exponent() + 6;
+    const int exponent = static_cast<int>(unit_(random_) * exponents) + format_.min_spacing_exponent() - 3;
+    return std::ldexp(normal_(random_), exponent);
+  }
+  Expected expected() {
+    const double x = value(), size = std::isfinite(x) ? std::fabs(x) : 1;
+    const std::array radii{0.0, 0.0, size * 0x1p-50, size * 0x1p-9};
+    const std::array allowances{0.0, size * 0x1p-12, size * 0x1p-3, size * 3, infinity};
+    const auto overflow = random_() % 8 == 0 ? static_cast<verify::Overflow>(random_() % 8) : verify::Overflow::none;
+    if (!std::isfinite(x)) return {.value = x, .magnitude = x, .may_overflow = overflow};
+    return {.value = x,
+            .radius = radii[random_() % 4],
+            .allowed = allowances[random_() % 5],
+            .magnitude = size,
+            .may_overflow = overflow};
+  }
+  double output(const Expected& expected, const emu::RoundingOptions& options) {
+    const int kind = small_(random_);
+    const double reach = std::isfinite(expected.allowed) ? expected.allowed : 1;
+    const double off = kind < 12 ? 0 : kind < 17 ? reach * (2 * unit_(random_) - 1) : kind == 17 ? 3 * reach : value();
+    const double y = emu::round_to(format_, expected.value + off, options).value;
+    return kind == 11 ? -y : all_finite_ && !std::isfinite(y) ? 0 : y;
+  }
+
+ private:
+  emu::Format format_;
+  bool all_finite_;
+  std::mt19937_64 random_{7};
+  std::normal_distribution<double> normal_;
+  std::uniform_real_distribution<double> unit_;
+  std::uniform_int_distribution<int> small_{0, 39};
+};
+
+/// The verdict's numbers, from judge() and the definitions in verdict.hpp.
+struct Numbered {
+  std::array<std::uint64_t, 4> standings{};
+  std::uint64_t zeros = 0, not_finite = 0, finite = 0;
+  double unseen = infinity, max_ulp = 0, max_error = 0, of_bound = 0, signed_ulp = 0, abs_ulp = 0;
+  long double squares = 0;
+  std::vector<std::uint64_t> wrong;
+
+  void add(const verify::Expectation& all, const verify::LastRounding& last, std::uint64_t i, const Expected& e, double y) {
+    const Standing standing = judge(all, i, e, y, last);
+    ++standings[static_cast<std::size_t>(standing)];
+    const bool is_wrong = standing == Standing::beyond || standing == Standing::nonfinite;
+    if (is_wrong) wrong.push_back(i);
+    zeros += zero_passes(all, i, e, last) ? 1 : 0;
+    not_finite += std::isfinite(e.value) ? 0 : 1;
+    if (std::isfinite(e.value) && e.value != 0) unseen = std::min(unseen, (e.allowed + e.radius) / std::fabs(e.value));
+    if (!std::isfinite(e.value) || !std::isfinite(y)) return;
+    const double most = emu::round_to(last.out, 1e300, last.options).value;
+    const double exact = std::isfinite(most) && std::fabs(e.value) > most ? std::copysign(most, e.value) : e.value;
+    const double binade =
+        std::max(std::ldexp(1.0, exact == 0 ? -2000 : std::ilogb(exact)), std::ldexp(1.0, last.out.min_exponent()));
+    const double spacing = std::ldexp(binade, -last.out.fraction_bits), error = y - exact, ulps = error / spacing;
+    ++finite;
+    signed_ulp += ulps, abs_ulp += std::fabs(ulps);
+    max_ulp = std::max(max_ulp, std::fabs(ulps)), max_error = std::max(max_error, std::fabs(error));
+    const double share = error == 0 ? 0 : std::fabs(error) / (e.allowed + spacing / 2);
+    of_bound = std::max(of_bound, is_wrong ? share : std::min(share, 1.0));
+    squares += static_cast<long double>(error) * static_cast<long double>(error);
+  }
+};
+
+void check_format(emu::Format out, const emu::RoundingOptions& options, bool all_finite, bool bitwise, bool admits_zero) {
+  INFO(emu::format_name(out) << " " << emu::name_of(options.rounding) << " " << emu::name_of(options.policy) << " "
+                             << all_finite);
+  constexpr std::size_t count = 5000;  // no multiple of a block
+  Numbers numbers(out, all_finite);
+  std::vector<Expected> expected;
+  std::vector<double> outputs;
+  for (std::size_t i = 0; i < count; ++i) {
+    expected.push_back(numbers.expected());
+    outputs.push_back(numbers.output(expected.back(), options));
+  }
+  const Known known(out, expected, bitwise, admits_zero);
+  const verify::LastRounding last{out, options};
+  Numbered wanted;
+  for (std::size_t i = 0; i < count; ++i) wanted.add(known, last, i, expected[i], outputs[i]);
+  for (const emu::SimdPath path : emu::simd_paths()) {
+    emu::use_simd_path(path);
+    const verify::Judge judge(known, last);
+    verify::JudgedPart part;
+    judge.add(part, 0, expected, outputs);
+    const verify::Verdict& counts = part.counts;
+    CHECK(counts.count == count);
+    CHECK(std::array{counts.equal, counts.within, counts.beyond, counts.nonfinite} == wanted.standings);
+    CHECK(counts.zeros_pass == wanted.zeros);
+    CHECK(counts.nonfinite_expected == wanted.not_finite);
+    CHECK(part.wrong == wanted.wrong);
+    CHECK(part.finite == wanted.finite);
+    CHECK(counts.unseen_share == wanted.unseen);
+    CHECK(counts.max_ulp == wanted.max_ulp);
+    CHECK(counts.max_abs_error == wanted.max_error);
+    CHECK(counts.max_of_bound == wanted.of_bound);
+    CHECK(part.signed_ulp == wanted.signed_ulp);
+    CHECK(part.abs_ulp == wanted.abs_ulp);
+    CHECK(std::fabs(studies::root_mean(part.error, 1) / static_cast<double>(std::sqrt(wanted.squares)) - 1) < 1e-12);
+    CHECK(counts.worst.size() == verify::Judge::most_worst);
+    CHECK(std::is_sorted(counts.worst.begin(), counts.worst.end(), verify::is_worse));
+  }
+  emu::use_simd_path(emu::simd_paths().front());
+}
+
+}  // namespace
+
+TEST_CASE("blocks of elements stand where each of them stands by itself", "[verify]") {
+  const emu::Policy saturating = emu::Policy::saturating;
+  for (const bool all_finite : {true, false})
+    for (const emu::Format out :
+         {emu::float32, emu::float16, emu::bfloat16, emu::float8_e4m3fn, emu::float8_e5m2, emu::float4_e2m1fn}) {
+      check_format(out, {}, all_finite, false, false);
+      check_format(out, {.policy = saturating}, all_finite, true, false);
+      check_format(out, {.rounding = emu::Rounding::toward_zero, .flush_subnormals = true}, all_finite, false, true);
+    }
+  check_format(emu::float32, {.rounding = emu::Rounding::stochastic}, false, false, false);
+  check_format(*emu::parse_format_or_integer("int8"), {}, false, false, false);
+}
+
+TEST_CASE("errors in ulps are counted by the power of two that is no less", "[verify]") {
+  verify::UlpHistogram histogram;
+  const auto bucket = [&](double ulps) {
+    histogram.counts = {};
+    histogram.add(ulps);
+    return static_cast<int>(std::find(histogram.counts.begin(), histogram.counts.end(), 1U) - histogram.counts.begin());
+  };
+  const int zero = verify::UlpHistogram::zero, most = verify::UlpHistogram::most;
+  CHECK(bucket(0) == zero);
+  CHECK(bucket(-0.0) == zero);
+  for (int k = 1; k < most; ++k) {
+    const double end = std::ldexp(1.0, k - 2);  // 0.5, 1, 2, ...
+    CHECK(bucket(end) == zero + k);
+    CHECK(bucket(-end) == zero - k);
+    CHECK(bucket(std::nextafter(end, infinity)) == zero + k + 1);
+  }
+  CHECK(bucket(5e-324) == zero + 1);
+  CHECK(bucket(infinity) == zero + most);
+  CHECK(bucket(-infinity) == zero - most);
+  CHECK(bucket(std::nan("")) == zero + most);
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// Balls in vectors are those of one element at a time, which the portable path computes and expressions_test.cpp holds to MPFR.
+#include "verify/expressions/lanes.hpp"
+
+#include <bit>
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "emu/catalogue.hpp"
+#include "emu/simd.hpp"
+#include "verify/expressions/evaluation.hpp"
+#include "verify/expressions/expression.hpp"
+
+namespace {
+
+using namespace ulpscope;
+using verify::Approximate;
+
+/// Numbers of all sizes, zeros and powers of two; from `special` on some that are not finite.
+std::vector<float> numbers(std::size_t count, std::size_t special, unsigned seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal;
+  std::vector<float> out;
+  for (std::size_t i = 0; i < count; ++i) {
+    const unsigned kind = random() % 32;
+    const int exponent = kind < 20 ? 0 : static_cast<int>(random() % 200) - 100;
+    float x = std::ldexp(normal(random), exponent);
+    if (kind == 20) x = std::ldexp(1.0F, exponent);
+    if (kind == 21) x = random() % 2 == 0 ? 0.0F : -0.0F;
+    if (i >= special && kind == 22) x = std::ldexp(normal(random), 126);
+    if (i >= special && kind == 23)
+      x = std::array{std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity(), NAN}[random() % 3];
+    out.push_back(x);
+  }
+  return out;
+}
+
+using Bits = std::array<std::uint64_t, 3>;
+struct Element {
+  Bits bits;
+  bool overflow;
+  bool operator==(const Element&) const = default;
+};
+std::vector<Element> elements(const verify::Evaluation& evaluation, std::size_t count) {
+  std::vector<Approximate> values(count);
+  evaluation.values(0, values);
+  std::vector<Element> out;
+  for (const Approximate& x : values) {
+    const auto bits = [](double v) { return std::isnan(v) ? ~std::uint64_t{0} : std::bit_cast<std::uint64_t>(v); };
+    out.push_back({{bits(x.value), bits(x.radius), bits(x.error)}, x.overflow});
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("balls are the same on every path", "[verify]") {
+  constexpr std::size_t count = 256 * 40 + 77;
+  const std::vector<float> x = numbers(count, count / 2, 1), y = numbers(count, count / 2, 2);
+  std::vector<verify::KernelArithmetic> kinds;
+  for (const emu::Format format : {emu::float32, emu::bfloat16, emu::float16})
+    for (const double ulp : {0.0, 2.0})
+      for (const double absolute : {0.0, 1e-7})
+        kinds.push_back({.format = format, .function_ulp = ulp, .function_abs = absolute});
+  const std::array formulas{"x + y",
+                            "x - y",
+                            "x * y",
+                            "x / y",
+                            "x / 4",
+                            "x / 3",
+                            "x * 0.25",
+                            "exp(x)",
+                            "sigmoid(x)",
+                            "silu(x)",
+                            "exp(x * y)",
+                            "silu(x * y)",
+                            "sigmoid(x-y)",
+                            "x * y + x",
+                            "(x - y) / (x*y)",
+                            "silu(x) * y",
+                            "x * y - x * y",
+                            "-x * abs(y) + 1",
+                            "exp(x) / (1 + exp(x))",
+                            "max(x, y) * x",
+                            "bf16(x * y) + y",
+                            "(x + y) * (x - y) / (x * x + y * y)"};
+  for (const verify::KernelArithmetic& arithmetic : kinds)
+    for (const char* formula : formulas) {
+      INFO(formula << " " << arithmetic.function_ulp << " " << arithmetic.function_abs);
+      verify::Expression expression{.formula = formula, .arithmetic = arithmetic, .last = {emu::float32}, .threads = 1};
+      expression.inputs.push_back({"x", {{count}, x}});
+      if (std::string_view(formula).find('y') != std::string_view::npos) expression.inputs.push_back({"y", {{count}, y}});
+      emu::use_simd_path(emu::simd_paths().back());
+      const verify::Evaluation evaluation = verify::evaluation_of(expression);
+      const std::vector<Element> one_by_one = elements(evaluation, count);
+      for (const emu::SimdPath path : emu::simd_paths()) {
+        emu::use_simd_path(path);
+        CHECK((elements(evaluation, count) == one_by_one));
+      }
+    }
+  emu::use_simd_path(emu::simd_paths().front());
+}

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compiles the loops for each instruction set.
+#include "verify/expressions/lane_kernels.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "verify/expressions/lane_kernels.cpp"
+#include <hwy/foreach_target.h>
+// foreach_target.h comes first
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "emu/exp-inl.hpp"
+#include "emu/simd_targets-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace ulpscope::verify::HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using DD = emu::detail::HWY_NAMESPACE::VectorTag<double>;
+using D = hn::Vec<DD>;
+using Mask = hn::Mask<DD>;
+
+constexpr std::size_t lanes = hn::MaxLanes(DD());
+static_assert(Lanes::size % lanes == 0);
+
+HWY_INLINE D set(double x) { return hn::Set(DD(), x); }
+HWY_INLINE D zero() { return hn::Zero(DD()); }
+HWY_INLINE D select(Mask mask, D yes, D no) { return hn::IfThenElse(mask, yes, no); }
+HWY_INLINE D if_true(Mask mask, D yes) { return hn::IfThenElseZero(mask, yes); }
+HWY_INLINE Mask is_zero(D x) { return hn::Eq(x, zero()); }
+
+/// A vector of balls, and a mask of those that are to be looked at one by one.
+struct Balls {
+  D value, radius, error;
+};
+struct Made {
+  Balls balls;
+  Mask plain;
+};
+
+/// The constants of the arithmetic, in every lane.
+struct Constants {
+  explicit HWY_INLINE Constants(const Measures& m)
+      : unit(set(m.unit)), quotient(set(m.quotient)), normal(set(m.normal)), lost(set(m.lost)), largest(set(m.largest)) {}
+  D unit, quotient, normal, lost, largest;
+};
+
+HWY_INLINE Made made(const Constants& m, D value, D radius, D error) {
+  const D margin = set(1 + 0x1p-49);  // as in lanes.cpp
+  const Balls balls{value, hn::Mul(radius, margin), hn::Mul(error, margin)};
+  const D infinity = set(std::numeric_limits<double>::infinity());
+  const Mask finite = hn::And(hn::Lt(hn::Abs(value), infinity), hn::Eq(radius, radius));
+  return {balls, hn::And(finite, hn::Le(hn::Add(hn::Abs(value), balls.error), m.largest))};
+}
+
+HWY_INLINE D underflow_of(const Constants& m, D y, D inherited) {
+  return if_true(hn::Lt(hn::Sub(hn::Abs(y), inherited), m.normal), m.lost);
+}
+HWY_INLINE D rounding(const Constants& m, D y, D inherited) {
+  return hn::Add(hn::Mul(m.unit, hn::Add(hn::Abs(y), inherited)), underflow_of(m, y, inherited));
+}
+HWY_INLINE D division(const Constants& m, D y, D inherited) {
+  return hn::Add(hn::Mul(m.quotient, hn::Add(hn::Abs(y), inherited)), underflow_of(m, y, inherited));
+}
+HWY_INLINE Mask is_exactly_zero(const Balls& x) { return hn::And(is_zero(x.value), is_zero(x.error)); }
+
+HWY_INLINE Mask is_power_of_two(D x) {
+  const hn::RebindToUnsigned<DD> du;
+  const auto word = hn::BitCast(du, hn::Abs(x)), fraction = hn::Set(du, (std::uint64_t{1} << 52) - 1);
+  const Mask no_fraction = hn::RebindMask(DD(), hn::Eq(hn::And(word, fraction), hn::Zero(du)));
+  return hn::And(no_fraction, hn::Ge(hn::Abs(x), set(std::numeric_limits<double>::min())));
+}
+
+struct Add {
+  bool subtracts;
+  HWY_INLINE Made operator()(const Constants& m, const Balls& x, const Balls& given) const {
+    const Balls y{subtracts ? hn::Neg(given.value) : given.value, given.radius, given.error};
+    const D sum = hn::Add(x.value, y.value), of_y = hn::Sub(sum, x.value);
+    const D low = hn::Add(hn::Sub(x.value, hn::Sub(sum, of_y)), hn::Sub(y.value, of_y));
+    const D inherited = hn::Add(x.error, y.error);
+    const Mask is_copy = hn::Or(is_exactly_zero(x), is_exactly_zero(y));
+    const Mask is_nothing = hn::And(is_zero(sum), is_zero(inherited));
+    const D own = select(hn::Or(is_copy, is_nothing), zero(), rounding(m, sum, inherited));
+    return made(m, sum, hn::Add(hn::Add(x.radius, y.radius), hn::Abs(low)), hn::Add(inherited, own));
+  }
+};
+
+struct Multiply {
+  HWY_INLINE Made operator()(const Constants& m, const Balls& x, const Balls& y) const {
+    const D product = hn::Mul(x.value, y.value), a = hn::Abs(x.value), b = hn::Abs(y.value);
+    const D low = hn::Abs(hn::MulSub(x.value, y.value, product));
+    const D inherited = hn::Add(hn::Add(hn::Mul(a, y.error), hn::Mul(b, x.error)), hn::Mul(x.error, y.error));
+    const Mask is_nothing = hn::Or(is_exactly_zero(x), is_exactly_zero(y));
+    const Mask is_shift =
+        hn::Or(hn::And(is_zero(y.error), is_power_of_two(y.value)), hn::And(is_zero(x.error), is_power_of_two(x.value)));
+    const D rounded = select(is_shift, underflow_of(m, product, inherited), rounding(m, product, inherited));
+    const D own = select(is_nothing, zero(), rounded);
+    const D least = if_true(hn::AndNot(is_nothing, is_zero(product)), set(std::numeric_limits<double>::denorm_min()));
+    const D radius = hn::Add(hn::Add(hn::Mul(a, y.radius), hn::Mul(b, x.radius)), hn::Mul(x.radius, y.radius));
+    return made(m, product, hn::Add(hn::Add(radius, low), least), hn::Add(inherited, own));
+  }
+};
+
+struct Divide {
+  bool by_number;
+  HWY_INLINE Made operator()(const Constants& m, const Balls& x, const Balls& y) const {
+    const D least = set(std::numeric_limits<double>::denorm_min()), infinity = set(std::numeric_limits<double>::infinity());
+    const D quotient = hn::Div(x.value, y.value), b = hn::Abs(y.value), size = hn::Abs(quotient);
+    const D nearest_exact = hn::Sub(b, y.radius), nearest = hn::Sub(hn::Sub(b, y.error), y.radius);
+    const D reach = hn::Div(hn::Add(x.radius, hn::Mul(size, y.radius)), nearest_exact);
+    D radius = hn::Add(hn::Add(reach, hn::Mul(size, set(0x1p-53))), least);
+    const Mask are_numbers = hn::And(is_zero(x.radius), is_zero(y.radius));
+    radius = select(hn::And(are_numbers, is_zero(hn::MulSub(quotient, y.value, x.value))), zero(), radius);
+    const D inherited = hn::Div(hn::Add(x.error, hn::Mul(size, y.error)), nearest);
+    D own = division(m, quotient, inherited);
+    if (by_number) own = select(hn::And(is_zero(y.error), is_power_of_two(y.value)), underflow_of(m, quotient, inherited), own);
+    const D error = select(is_exactly_zero(x), zero(), hn::Add(inherited, own));
+    Made result = made(m, quotient, radius, error);
+    result.plain = hn::And(result.plain, hn::And(hn::Gt(nearest, zero()), hn::Lt(b, infinity)));
+    return result;
+  }
+};
+
+HWY_INLINE D exponential(D x) { return emu::detail::HWY_NAMESPACE::exponentials(DD(), x); }
+
+/// What the bounds of functions are made of.
+struct FunctionConstants {
+  explicit HWY_INLINE FunctionConstants(const KernelArithmetic& a)
+      : unit(set(verify::unit(a.format))),
+        relative(set(function_relative(a))),
+        absolute(set(a.function_abs)),
+        underflow(set(verify::underflow(a.format))),
+        largest(set(verify::largest(a.format))) {}
+  D unit, relative, absolute, underflow, largest;
+};
+
+/// y = e^x: an error of function_ulp.
+struct Exp {
+  HWY_INLINE D value(D x) const { return exponential(x); }
+  HWY_INLINE D slope(D x, D reach) const { return exponential(hn::Add(x, reach)); }
+  HWY_INLINE D error(const FunctionConstants& a, D, D y) const {
+    return hn::Add(hn::Add(hn::Mul(a.relative, hn::Abs(y)), a.absolute), a.underflow);
+  }
+  HWY_INLINE Mask is_plain(D) const { return hn::Eq(zero(), zero()); }
+};
+
+HWY_INLINE D sigmoid(D x) {
+  const D e = exponential(hn::Neg(hn::Abs(x)));
+  return hn::Div(select(hn::Gt(x, zero()), set(1), e), hn::Add(set(1), e));
+}
+
+/// of_quotient() of elementwise_functions.cpp.
+HWY_INLINE D error_of_quotient(const FunctionConstants& a, D x, D y, D factor) {
+  const D e = exponential(hn::Neg(x)), size = hn::Abs(y), one = set(1);
+  const D beyond = hn::Add(size, a.underflow);
+  const D inherited = hn::Div(hn::Mul(hn::Mul(set(1.0625), a.relative), e), hn::Add(one, e));
+  const D relative = hn::Add(hn::Add(inherited, hn::Mul(set(2), a.relative)), hn::Mul(set(4), a.unit));
+  const D lost = hn::Mul(hn::Add(one, hn::Abs(x)), a.underflow);
+  const D error = hn::Add(hn::Add(hn::Mul(size, relative), lost), hn::Mul(factor, a.absolute));
+  return select(hn::Ge(hn::Mul(e, hn::Add(one, a.relative)), a.largest), beyond, error);
+}
+
+struct Sigmoid {
+  HWY_INLINE D value(D x) const { return sigmoid(x); }
+  HWY_INLINE D slope(D x, D reach) const {
+    const D nearest = hn::Max(hn::Sub(hn::Abs(x), reach), zero());
+    return hn::Min(set(0.25), exponential(hn::Neg(nearest)));
+  }
+  HWY_INLINE D error(const FunctionConstants& a, D x, D y) const { return error_of_quotient(a, x, y, set(1)); }
+  HWY_INLINE Mask is_plain(D) const { return hn::Eq(zero(), zero()); }
+};
+
+struct Silu {
+  HWY_INLINE D value(D x) const { return hn::Mul(x, sigmoid(x)); }
+  HWY_INLINE D slope(D x, D reach) const {
+    const D end = hn::Add(x, reach), furthest = hn::Add(hn::Abs(x), reach);
+    const D below = hn::Min(set(1.1), hn::Mul(hn::Add(set(1), furthest), exponential(end)));
+    return select(hn::Ge(end, zero()), set(1.1), below);
+  }
+  HWY_INLINE D error(const FunctionConstants& a, D x, D y) const { return error_of_quotient(a, x, y, hn::Abs(x)); }
+  HWY_INLINE Mask is_plain(D x) const { return hn::Gt(x, set(-700)); }
+};
+
+/// function_value() of lanes.cpp, of arguments that do not overflow and functions that declare an error in ulp.
+template <class Function>
+struct Applied {
+  Function function;
+  FunctionConstants a;
+  bool exact;  ///< all arguments are
+
+  HWY_INLINE Made operator()(const Constants& m, const Balls& x, const Balls&) const {
+    const D y = function.value(x.value), size = hn::Abs(y);
+    // What is 0 far from 0 is only too small for a double.
+    const Mask no_error = hn::And(is_zero(y), hn::Le(hn::Abs(x.value), set(1)));
+    const D least = set(4 * std::numeric_limits<double>::denorm_min());
+    D radius = select(no_error, zero(), hn::Add(hn::Mul(size, set(0x1p-50)), least));
+    D error = function.error(a, x.value, y);
+    if (exact) {
+      error = select(hn::And(no_error, is_zero(a.absolute)), zero(), error);
+    } else {
+      const D own_radius = hn::Mul(function.slope(x.value, x.radius), x.radius);
+      radius = select(hn::Gt(x.radius, zero()), hn::Add(radius, own_radius), radius);
+      const D reach = hn::Add(x.error, x.radius);
+      const D moved = if_true(hn::Gt(x.error, zero()), hn::Mul(function.slope(x.value, reach), x.error));
+      const D furthest = hn::CopySign(hn::Add(size, moved), y);
+      const auto at = [&](D argument) HWY_ATTR { return function.error(a, argument, furthest); };
+      const D around = hn::Max(hn::Max(at(hn::Sub(x.value, reach)), at(x.value)), at(hn::Add(x.value, reach)));
+      const D own = select(is_zero(reach), at(x.value), hn::Mul(around, set(1 + 0x1p-4)));
+      const Mask nothing = hn::And(hn::And(no_error, is_zero(moved)), is_zero(a.absolute));
+      error = hn::Add(moved, select(nothing, zero(), own));
+    }
+    Made result = made(m, y, radius, error);
+    result.plain = hn::And(result.plain, function.is_plain(x.value));
+    return result;
+  }
+};
+
+template <class Operation>
+HWY_INLINE std::size_t each(const Measures& measures, const Lanes& x, const Lanes& y, std::size_t count, Lanes& out,
+                            Operation operation) {
+  const DD d;
+  const Constants m(measures);
+  const std::size_t whole = count / lanes * lanes;
+  Mask plain = hn::Eq(zero(), zero());
+  const auto load = [&](const Lanes& from, std::size_t i) HWY_ATTR {
+    const D value = hn::Load(d, from.value + i);
+    return from.exact ? Balls{value, zero(), zero()} : Balls{value, hn::Load(d, from.radius + i), hn::Load(d, from.error + i)};
+  };
+  for (std::size_t i = 0; i < whole; i += lanes) {
+    const Made made = operation(m, load(x, i), load(y, i));
+    hn::Store(made.balls.value, d, out.value + i);
+    hn::Store(made.balls.radius, d, out.radius + i);
+    hn::Store(made.balls.error, d, out.error + i);
+    plain = hn::And(plain, made.plain);
+  }
+  return hn::AllTrue(d, plain) ? whole : 0;
+}
+
+std::size_t Compute(const LaneOperation& operation, const Lanes& x, const Lanes& y, std::size_t count, Lanes& out) {
+  // Without fused operations the error of a product is not what MulSub() gives.
+  if (HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128) return 0;
+  const Measures m(operation.arithmetic);
+  const auto applied = [&](auto function) HWY_ATTR {
+    return each(m, x, x, count, out, Applied<decltype(function)>{function, FunctionConstants(operation.arithmetic), x.exact});
+  };
+  switch (operation.kind) {
+    case LaneOperation::Kind::add: return each(m, x, y, count, out, Add{false});
+    case LaneOperation::Kind::subtract: return each(m, x, y, count, out, Add{true});
+    case LaneOperation::Kind::multiply: return each(m, x, y, count, out, Multiply{});
+    case LaneOperation::Kind::divide: return each(m, x, y, count, out, Divide{operation.by_number});
+    case LaneOperation::Kind::exp: return applied(Exp{});
+    case LaneOperation::Kind::sigmoid: return applied(Sigmoid{});
+    case LaneOperation::Kind::silu: break;
+  }
+  return applied(Silu{});
+}
+
+}  // namespace
+}  // namespace ulpscope::verify::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace ulpscope::verify {
+
+HWY_EXPORT(Compute);
+
+Measures::Measures(const KernelArithmetic& a)
+    : unit(verify::unit(a.format)),
+      quotient(std::max(function_relative(a), unit)),
+      normal(emu::power_of_two(a.format.min_exponent() + 1)),
+      lost(underflow(a.format)),
+      largest(verify::largest(a.format)) {}
+
+std::size_t compute_in_vectors(const LaneOperation& operation, const Lanes& x, const Lanes& y, std::size_t count, Lanes& out) {
+  return HWY_DYNAMIC_DISPATCH(Compute)(operation, x, y, count, out);
+}
+
+}  // namespace ulpscope::verify
+#endif

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// Blocks of elements in vectors; element by element where something is not finite, or a format has no vectors.
+#include "verify/judging.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "emu/bulk.hpp"
+#include "emu/decode.hpp"
+#include "emu/encode.hpp"
+
+namespace ulpscope::verify {
+namespace {
+
+/// The greatest magnitude that does not become less where it overflows.
+double greatest_kept(const LastRounding& last) {
+  const double huge = std::numeric_limits<double>::max();
+  const auto stays_finite = [&](double x) { return std::isfinite(emu::round_to(last.out, x, last.options).value); };
+  return stays_finite(huge) && stays_finite(-huge) ? emu::max_finite(last.out) : std::numeric_limits<double>::infinity();
+}
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+bool is_wrong(Standing standing) { return standing == Standing::beyond || standing == Standing::nonfinite; }
+
+/// std::ldexp(), quickly where the power is a normal number.
+double times_power_of_two(double x, int exponent) {
+  return exponent >= -1022 && exponent <= 1023 ? x * emu::power_of_two(exponent) : std::ldexp(x, exponent);
+}
+
+void keep(std::vector<WorstElement>& worst, const WorstElement& element) {
+  if (element.standing == Standing::equal) return;
+  if (worst.size() == Judge::most_worst && !is_worse(element, worst.back())) return;
+  worst.insert(std::upper_bound(worst.begin(), worst.end(), element, is_worse), element);
+  if (worst.size() > Judge::most_worst) worst.pop_back();
+}
+
+std::uint64_t& count_of(Verdict& counts, Standing standing) {
+  return *std::array{&counts.equal, &counts.within, &counts.beyond, &counts.nonfinite}[static_cast<std::size_t>(standing)];
+}
+
+}  // namespace
+
+bool is_worse(const WorstElement& a, const WorstElement& b) {
+  if (is_wrong(a.standing) != is_wrong(b.standing)) return is_wrong(a.standing);
+  if (a.of_bound != b.of_bound) return a.of_bound > b.of_bound;
+  return a.index < b.index;
+}
+
+Judge::Judge(const Expectation& expectation, const LastRounding& last)
+    : expectation_(expectation),
+      last_(last),
+      greatest_(greatest_kept(last)),
+      question_{.min_exponent = last.out.min_exponent(),
+                .fraction_bits = last.out.fraction_bits,
+                .least_normal = emu::min_normal(last.out),
+                .greatest = greatest_,
+                .signs_of_zero = expectation.is_bitwise(),
+                .admits_zero = expectation.may_admit_zero()},
+      in_vectors_(emu::fits_float(last.out) && !last.out.is_integer() && last.options.rounding != emu::Rounding::stochastic),
+      in_float_(is_conversion_to_float(last)) {}
+
+void Judge::add(JudgedPart& part, std::uint64_t first, std::span<const Expected> expected,
+                std::span<const double> outputs) const {
+  for (std::size_t done = 0; done < expected.size(); done += JudgedBlock::size) {
+    const std::size_t some = std::min(JudgedBlock::size, expected.size() - done);
+    add_block(part, first + done, expected.subspan(done, some), outputs.subspan(done, some));
+  }
+}
+
+void Judge::round_ends(JudgedBlock& block) const {
+  if (in_float_) return round_ends_to_float(block);
+  for (JudgedBlock::Ends* ends : {&block.exact, &block.outer, &block.inner})
+    for (JudgedBlock::Numbers* numbers : {&ends->low, &ends->high}) {
+      const std::span<double> some = std::span(*numbers).first(block.count);
+      emu::round_to(last_.out, std::span<const double>(some), some, last_.options);
+    }
+}
+
+void Judge::add_block(JudgedPart& part, std::uint64_t first, std::span<const Expected> expected,
+                      std::span<const double> outputs) const {
+  JudgedBlock block;
+  JudgedExtremes extremes{};
+  if (in_vectors_) {
+    block.count = expected.size();
+    for (std::size_t i = 0; i < block.count; ++i) {
+      block.value[i] = expected[i].value, block.radius[i] = expected[i].radius, block.allowed[i] = expected[i].allowed;
+      block.output[i] = outputs[i];
+    }
+    for (JudgedBlock::Numbers* numbers : {&block.value, &block.radius, &block.allowed, &block.output})
+      std::fill(numbers->begin() + static_cast<std::ptrdiff_t>(block.count), numbers->end(), 0.0);
+    find_ends(block);
+    round_ends(block);
+    extremes = find_states(question_, block);
+  }
+  const auto judged = [&](std::size_t i) { return judge(expectation_, first + i, expected[i], outputs[i], last_); };
+  if (!extremes.plain) {
+    for (std::size_t i = 0; i < expected.size(); ++i) add_one(part, first + i, judged(i), expected[i], outputs[i]);
+    return;
+  }
+  for (std::size_t i = 0; i < block.count; ++i) {
+    if (block.state[i] < JudgedBlock::open) continue;
+    if ((block.state[i] & JudgedBlock::zero_may_pass) != 0 && zero_passes(expectation_, first + i, expected[i], last_))
+      ++part.counts.zeros_pass;
+    block.state[i] &= static_cast<std::uint8_t>(~JudgedBlock::zero_may_pass);
+    if (block.state[i] == JudgedBlock::open) block.state[i] = static_cast<std::uint8_t>(judged(i));
+  }
+  add_plain(part, first, block, extremes);
+}
+
+void Judge::add_plain(JudgedPart& part, std::uint64_t first, const JudgedBlock& block, const JudgedExtremes& extremes) const {
+  Verdict& counts = part.counts;
+  counts.count += block.count, part.finite += block.count;
+  counts.unseen_share = std::min(counts.unseen_share, extremes.unseen_share);
+  counts.max_ulp = std::max(counts.max_ulp, extremes.max_ulp);
+  counts.max_abs_error = std::max(counts.max_abs_error, extremes.max_abs_error);
+  std::array<std::uint64_t, 4> standings{};
+  double signed_ulp = part.signed_ulp, abs_ulp = part.abs_ulp, exact = part.exact.ordinary(), error = part.error.ordinary();
+  double unlike = counts.worst.size() == most_worst ? counts.worst.back().of_bound : 0;
+  for (std::size_t i = 0; i < block.count; ++i) {
+    const auto standing = static_cast<Standing>(block.state[i]);
+    ++standings[block.state[i]];
+    signed_ulp += block.error_ulp[i], abs_ulp += std::fabs(block.error_ulp[i]);
+    exact += block.value[i] * block.value[i], error += block.error[i] * block.error[i];
+    counts.histogram.add(standing == Standing::equal ? 0 : block.error_ulp[i]);
+    if (standing == Standing::equal || (standing == Standing::within && block.of_bound[i] < unlike)) continue;
+    // Some are admitted beyond their bound.
+    const double of_bound = is_wrong(standing) ? block.of_bound[i] : std::min(block.of_bound[i], 1.0);
+    keep(counts.worst, {first + i, standing, block.output[i], block.value[i], block.error_ulp[i], block.allowed[i], of_bound});
+    if (counts.worst.size() == most_worst) unlike = std::min(counts.worst.back().of_bound, 1.0);
+    if (!is_wrong(standing)) continue;
+    counts.max_of_bound = std::max(counts.max_of_bound, of_bound);
+    part.wrong.push_back(first + i), part.wrong_outputs.push_back(block.output[i]);
+  }
+  part.signed_ulp = signed_ulp, part.abs_ulp = abs_ulp, part.exact.ordinary() = exact, part.error.ordinary() = error;
+  for (const Standing standing : {Standing::equal, Standing::within, Standing::beyond, Standing::nonfinite})
+    count_of(counts, standing) += standings[static_cast<std::size_t>(standing)];
+  counts.max_of_bound = std::max(counts.max_of_bound, std::min(extremes.max_of_bound, 1.0));
+}
+
+void Judge::add_one(JudgedPart& part, std::uint64_t index, Standing standing, const Expected& expected, double output) const {
+  Verdict& counts = part.counts;
+  ++counts.count;
+  ++count_of(counts, standing);
+  if (!std::isfinite(expected.value)) ++counts.nonfinite_expected;
+  if (zero_passes(expectation_, index, expected, last_)) ++counts.zeros_pass;
+  if (std::isfinite(expected.value) && expected.value != 0)
+    counts.unseen_share = std::min(counts.unseen_share, (expected.allowed + expected.radius) / std::fabs(expected.value));
+  if (is_wrong(standing)) part.wrong.push_back(index), part.wrong_outputs.push_back(output);
+
+  WorstElement element{index, standing, output, expected.value, 0, expected.allowed, 0};
+  if (std::isfinite(expected.value) && std::isfinite(output)) {
+    // What saturates is held to what it becomes.
+    const double exact = std::copysign(std::min(std::fabs(expected.value), greatest_), expected.value);
+    const double error = output - exact;
+    const int spacing = emu::spacing_exponent(last_.out, exact);
+    // What is rounded right counts by its own error of half an ulp or less; what float64 cannot tell from right as right.
+    element.error_ulp = times_power_of_two(error, -spacing);
+    element.of_bound = error == 0 ? 0 : std::fabs(error) / (expected.allowed + times_power_of_two(0.5, spacing));
+    if (!is_wrong(standing)) element.of_bound = std::min(element.of_bound, 1.0);  // some are admitted beyond it
+    ++part.finite;
+    part.signed_ulp += element.error_ulp, part.abs_ulp += std::fabs(element.error_ulp);
+    counts.max_ulp = std::max(counts.max_ulp, std::fabs(element.error_ulp));
+    counts.max_abs_error = std::max(counts.max_abs_error, std::fabs(error));
+    counts.max_of_bound = std::max(counts.max_of_bound, element.of_bound);
+    part.exact.add(exact), part.error.add(error);
+  } else if (is_wrong(standing)) {
+    element.error_ulp = element.of_bound = infinity;
+  }
+  counts.histogram.add(standing == Standing::equal ? 0 : element.error_ulp);
+  keep(counts.worst, element);
+}
+
+}  // namespace ulpscope::verify
