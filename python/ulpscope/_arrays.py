@@ -17,6 +17,39 @@ _UNSIGNED = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 BUFFERS = (memoryview, _Array)
 
 
+def said(value):
+    """A value for a message of one line: as Python writes it where that is short, else what it is."""
+    text = repr(value)
+    if len(text) <= 60 and "\n" not in text:
+        return text
+    name = type(value).__name__
+    if hasattr(value, "shape"):
+        return f"{name} of shape {tuple(value.shape)}"
+    return f"{name} of {len(value)}" if hasattr(value, "__len__") else name
+
+
+def are_numbers(x):
+    """Whether lists hold plain numbers, numpy's among them: one tensor, not several."""
+    plain = (bool, int, float, np.generic, list, tuple)
+    return isinstance(x, (list, tuple, range)) and len(x) > 0 and all(isinstance(one, plain) for one in x)
+
+
+def array_of(x, keep_whole=False):
+    """Plain numbers and lists of them as an array: of the dtype that numpy gives them, but of float64 where they are whole numbers
+    that it has all of, and not with `keep_whole`. Raises TypeError, one line."""
+    try:
+        array = np.asarray(x)
+    except ValueError:
+        raise TypeError("a list whose parts have different shapes is no array") from None
+    if keep_whole or array.dtype not in (np.int64, np.uint64, object):
+        return array
+    try:
+        numbers = array.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        return array
+    return numbers if np.all(numbers.astype(object) == array.astype(object)) else array  # Python compares exactly
+
+
 def _is_torch(x):
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(x, torch.Tensor)
@@ -47,7 +80,10 @@ def as_numpy(x):
         return x.numpy(), word
     if isinstance(x, np.ma.MaskedArray) and np.ma.is_masked(x):
         raise TypeError("masked elements have no value; give filled()")
-    array = np.from_dlpack(x) if hasattr(x, "__dlpack__") and not hasattr(x, "__array__") else np.asarray(x)
+    if isinstance(x, (bool, int, float, list, tuple, range)):
+        array = array_of(x)
+    else:
+        array = np.from_dlpack(x) if hasattr(x, "__dlpack__") and not hasattr(x, "__array__") else np.asarray(x)
     if array.dtype == object or array.dtype.kind in "cOSUMm" or array.dtype.names:
         raise TypeError(f"{type(x).__name__} of dtype {array.dtype} is no array of real numbers")
     if array.dtype.name in _NARROW_INTEGERS:

@@ -6,11 +6,12 @@ import html
 import inspect
 import operator
 import os
+import re
 
 import numpy as np
 
 from . import _core
-from ._arrays import BUFFERS, hold
+from ._arrays import BUFFERS, are_numbers, array_of, hold, said
 from ._progress import shown
 from ._table import Table, figures, framed
 
@@ -27,7 +28,13 @@ def keyword(name):
 
 
 def name_of(value):
-    """The word for a format, a dtype or another value with a name; None if it has none."""
+    """The word for a format, a dtype, the class of one or another value with a name; None if it has none."""
+    if isinstance(value, type):
+        try:
+            dtype = np.dtype(value)
+        except TypeError:  # an abstract one, as np.floating
+            return None
+        return None if dtype.kind in "OSUMm" else dtype.name
     if str(value).startswith("torch."):  # a dtype of PyTorch's, which has no name
         return str(value)
     name = getattr(value, "name", value)
@@ -48,7 +55,7 @@ def _one_word(value):
         return name
     if hasattr(value, "item") and getattr(value, "ndim", None) == 0:
         return _one_word(value.item())
-    raise TypeError(f"{value!r} is no word, number or format")
+    raise TypeError(f"{said(value)} is no word, number or format")
 
 
 def whole(value, what, least, error):
@@ -58,13 +65,71 @@ def whole(value, what, least, error):
     except TypeError:
         number = -1
     if not least <= number < 2**64:
-        raise error(f"{what} {value!r}; give a whole number from {least} to {2**64 - 1}")
+        raise error(f"{what} {said(value)}; give a whole number from {least} to {2**64 - 1}")
     return number
 
 
 def takes_array(field):
     """Whether a field names a tensor: an operand, an output, scales, a mask."""
     return field["input"] or any(word in field["value"] for word in ("FILE", ".npy")) or field["value"] == "S"
+
+
+#: fields whose whole numbers count or name something, or are truth values
+_WHOLE = ("mask", "offsets", "group_of_row", "block_table", "key_lengths", "query_starts", "key_starts")
+
+
+def given_array(field, value, has_name=False):
+    """Plain numbers and lists of them as the array that a field of tensors is given; any other value as it is. `has_name`: it is one
+    of a dictionary."""
+    is_one = isinstance(value, (bool, int, float)) and (has_name or not field["list"])
+    keep_whole = field["name"] in _WHOLE or field["value"] == "NAME=FILE"  # formulas have whole numbers, too
+    return array_of(value, keep_whole) if takes_array(field) and (is_one or are_numbers(value)) else value
+
+
+def by_name(values, what):
+    """A dictionary whose keys are words. Raises TypeError where two of them are the same one."""
+    named = {str(name): value for name, value in values.items()}
+    if len(named) != len(values):
+        words = [str(name) for name in values]
+        twice = next(word for word in words if words.count(word) > 1)
+        raise TypeError(f"{what}: two are named '{_core.visible(twice)}'")
+    return named
+
+
+_HAS_DIGIT = r"(?:[\w.]|[,:](?=\w))*\d(?:[\w.]|[,:](?=\w))*"  # `64`, `sm_90`, `0,128`: a value, not the sentence's next word
+
+
+#: what the command line says of files, and this package of arrays
+_OF_ARRAYS = (
+    ("; --dtype F says that these are codes, --in F rounds them", "; decode(codes, F) makes numbers of codes, in_=F rounds them"),
+    (", and FILE:NAME names one", ""),
+    ("; of some of its rows write the first one behind the file, FILE@ROW", "; of some of its rows give (output, first row)"),
+    ("--output: give two or more, each as NAME=FILE", "outputs: give two or more, each by its name"),
+)
+
+
+def with_keywords(kind, text, given=()):
+    """A line of the command's with the keywords of Python in the place of its options. `given`: fields' names, and their words."""
+    words, parts = dict(given), text.split("`")  # between backquotes stand commands
+    for key, field in fields(kind).items():
+        if not field["option"].startswith("--"):
+            continue
+        mine = words.get(field["name"], [])
+        behind = (*mine, ",".join(mine), re.split(r"[,[]", field["value"])[0], field["name"])
+        value = "|".join([*(re.escape(word) for word in behind if word), _HAS_DIGIT])
+
+        def put(found):
+            ends = found.string[found.end() :][:1] in (":", ",", "")
+            if field["flag"] and not ends:
+                return f"{key}=True"
+            if found["value"] and found["value"] != field["name"]:  # not an array, which has the field's name
+                quote = "'" if found["value"] in mine and not field["whole"] and not field["real"] else ""
+                return f"{key}={quote}{found['value']}{quote}"
+            return key if ends or found.start() == 0 else f"`{key}`"
+
+        pattern = rf"(?<![\w-]){field['option']}(?![\w-])(?: (?P<quote>'?)(?P<value>{value})(?P=quote)(?!\w))?"
+        parts[::2] = [re.sub(pattern, put, part) for part in parts[::2]]
+    return "`".join(parts)
 
 
 class Asked:
@@ -88,37 +153,44 @@ class Asked:
         label = field["name"]
         if isinstance(value, str):
             return value.split(",") if field["commas"] else [value]
+        value = given_array(field, value)
         is_number = isinstance(value, (bool, int, float, np.generic))
         if is_number and not (takes_array(field) and not field["list"]):
             return [_one_word(value.item() if isinstance(value, np.generic) else value)]
+        if isinstance(value, dict):
+            value = by_name(value, f"{self.kind}: {label}")
         if isinstance(value, dict) and field["value"] == "NAME=NUMBER":
             return [f"{name}={_one_word(one)}" for name, one in value.items()]
         if isinstance(value, dict) and field["value"].startswith("NAME="):
-            return [self._condition(name, one) for name, one in value.items()]
+            return [self._condition(field, name, one) for name, one in value.items()]
         if isinstance(value, dict):
-            return [self._hold(array, name) for name, array in value.items()]
+            return [self._hold(given_array(field, array, has_name=True), name) for name, array in value.items()]
         if isinstance(value, (list, tuple, range)):
-            are_numbers = len(value) > 0 and all(isinstance(one, (bool, int, float, list, tuple)) for one in value)
-            if takes_array(field) and are_numbers:
-                return [self._hold(np.asarray(value, float), label)]
             if not field["list"] and not takes_array(field):
                 return [",".join(map(_one_word, value))]
             if field["list"]:
                 many = len(value) > 1
+
+                def is_held(one):
+                    return takes_array(field) and (is_array(one) or (field["input"] and isinstance(one, (int, float))))
+
                 return [
-                    self._hold(one, f"{label}{i}" if many else label) if is_array(one) else _one_word(one)
+                    self._hold(one, f"{label}{i}" if many else label) if is_held(one) else _one_word(one)
                     for i, one in enumerate(value)
                 ]
-        if is_number or is_array(value):
+        if is_number or (takes_array(field) and is_array(value)):
             return [self._hold(value, label)]
         return [_one_word(value)]
 
-    def _condition(self, name, output):
+    def _condition(self, field, name, value):
         """`NAME=WORD`, `NAME=WORD@ROW` of (output, row)."""
         if "=" in name:
-            raise TypeError(f"{self.kind}: '{name}' is no name of an output")
-        rows = isinstance(output, tuple) and len(output) == 2 and isinstance(output[1], (int, np.integer))
-        array, row = output if rows else (output, None)
+            raise TypeError(f"{self.kind}: '{_core.visible(name)}' is no name of an output")
+        may_be_rows = "@ROW" in field["value"] and isinstance(value, tuple) and len(value) == 2
+        array, row = value if may_be_rows and isinstance(value[1], (int, np.integer)) else (value, None)
+        array = given_array(field, array, has_name=True)
+        if row is not None and getattr(array, "ndim", None) == 0:  # one number is one row's
+            array = array.reshape(1)
         return f"{name}={self._hold(array, name)}" + ("" if row is None else f"@{whole(row, 'row', 0, TypeError)}")
 
     def _hold(self, array, label):
@@ -137,12 +209,18 @@ class Asked:
             return type(value)(self.named(one) for one in value)
         return value
 
+    def told(self, line):
+        """A line of the command's in words of Python: of arrays and keywords."""
+        for of_files, of_arrays in _OF_ARRAYS if self.held else ():
+            line = line.replace(of_files, of_arrays)
+        return with_keywords(self.kind, self.named(line), self.values)
+
     def call(self, function, *more):
-        """`function(values, ...)`, whose errors name the arrays. Raises ulpscope.Error."""
+        """`function(values, ...)`, whose errors name arrays and keywords. Raises ulpscope.Error."""
         try:
             return function(self.values, *more)
         except _core.Error as error:
-            raise _core.Error(_core.visible(self.named(str(error)))) from None
+            raise _core.Error(_core.visible(self.told(str(error)))) from None
 
 
 def operands_of(called, first, inputs, operands, options):
@@ -156,6 +234,8 @@ def operands_of(called, first, inputs, operands, options):
 
 def is_array(value):
     """Whether a value is an array, or lists of numbers, and no word."""
+    if isinstance(value, type):  # a dtype's class, which has what its numbers have
+        return False
     return hasattr(value, "__array__") or hasattr(value, "__dlpack__") or isinstance(value, (list, tuple, *BUFFERS))
 
 
@@ -198,7 +278,10 @@ def study(kind, values, progress=None):
     progress = values.pop("progress", progress)
     asked = Asked(kind, values)
     with shown(kind, progress) as told:
-        return Result(asked.call(lambda given: _core.run(kind, given, told)), asked.named, kind)
+        out = asked.call(lambda given: _core.run(kind, given, told))
+    result = Result(out, asked.named, kind)
+    result.remarks = [asked.told(line) for line in out["remarks"]]
+    return result
 
 
 def run(study, directory, only=(), resume=False, progress=None, allow_programs=False):
@@ -208,8 +291,13 @@ def run(study, directory, only=(), resume=False, progress=None, allow_programs=F
     names. Returns a dictionary of each study's name and Result.
 
     Raises ulpscope.Error; then nothing is written but the cells that are done, from which `resume` goes on."""
+    only = [only] if isinstance(only, str) else list(only)
     with shown(str(study), progress) as told:
-        out = _core.run_file(os.fspath(study), os.fspath(directory), [only] if isinstance(only, str) else list(only), resume, bool(allow_programs), told)
+        try:
+            out = _core.run_file(os.fspath(study), os.fspath(directory), only, resume, bool(allow_programs), told)
+        except _core.Error as error:
+            line = str(error).replace("--allow-programs", "allow_programs=True").replace("--resume", "resume=True")
+            raise _core.Error(line.replace("--only ", "only: ")) from None
     return {name: Result(one) for name, one in out}
 
 

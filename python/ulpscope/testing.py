@@ -8,7 +8,7 @@ import numpy as np
 from . import Format, _core, decode, verify
 from ._arrays import as_numpy
 from ._progress import shown
-from ._requests import Asked, documented, fields, is_array, operands_of, takes_array
+from ._requests import Asked, documented, fields, given_array, is_array, operands_of, takes_array
 from ._safetensors import header
 from ._table import Table
 
@@ -29,14 +29,11 @@ class Failure:
             return str(_save(folder / name, value)) if is_array(value) else value
 
         def words(key, value):
-            plain = (bool, int, float, list, tuple)
+            if not takes_array(known[key]):
+                return value
             if isinstance(value, dict):
-                return {name: kept(f"{key}_{name}", one) for name, one in value.items()}
-            if takes_array(known[key]) and isinstance(value, plain):
-                if isinstance(value, (list, tuple)) and value and all(isinstance(one, plain) for one in value):
-                    value = np.asarray(value, float)
-                elif not isinstance(value, (list, tuple)) and not known[key]["list"]:
-                    value = np.asarray(value)
+                return {name: kept(f"{key}_{name}", given_array(known[key], one, has_name=True)) for name, one in value.items()}
+            value = given_array(known[key], value)
             if isinstance(value, (list, tuple)) and known[key]["list"]:
                 return [kept(f"{key}{i}", one) for i, one in enumerate(value)]
             return kept(key, value)

@@ -38,6 +38,8 @@ def formula_options(options, kind="verify expr"):
     for key, value in options.items():
         if key in known or key == "progress":
             own[key] = value
+        elif key in tensors or key in numbers:
+            raise TypeError(f"{kind}: {key} is given twice")
         elif isinstance(value, (bool, int, float)):
             numbers[key] = value
         else:

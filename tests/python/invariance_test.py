@@ -90,6 +90,20 @@ class Invariance(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "row -1"):
             us.invariance.matmul({"batch": batch, "last": (last, -1)}, a, b)
 
+    def test_a_row_whose_result_is_one_number(self):
+        x = self.x[:8, :64]
+        sums = x.sum(1)
+        for alone in x[7].sum(), np.array(sums[7]), float(sums[7]), sums[7:]:
+            result = us.invariance.sum({"batch": sums, "alone": (alone, 7)}, x)
+            self.assertEqual((result.outcome, result.tables[0]["rows"]), ("pass", [1]))
+        self.assertEqual(us.invariance.sum({"batch": sums, "other": (sums[6], 7)}, x).outcome, "fail")
+        for outputs, wanted in (({"batch": sums, "alone": sums[7]}, r"^alone a scalar: the result of these inputs is 8; of some of its rows give \(output, first row\)$"),
+                                ({"batch": sums}, "^outputs: give two or more, each by its name$")):
+            with self.assertRaisesRegex(us.Error, wanted):
+                us.invariance.sum(outputs, x)
+        with self.assertRaisesRegex(TypeError, "^invariance sum: output: two are named '1'$"):
+            us.invariance.sum({1: sums, "1": sums}, x)
+
     def test_every_operation_takes_its_outputs(self):
         x = self.x[:, :64]
         y = np.exp(x - x.max(axis=1, keepdims=True))

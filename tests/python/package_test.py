@@ -263,7 +263,7 @@ k = 32
         with self.assertRaisesRegex(us.Error, "no_such"):
             us.run("no_such", self.path("report"))
         self.path("starts.toml").write_text(f'[[study]]\nkind = "conform"\nfrom = "fp16"\nto = "fp16"\nprogram = "touch {self.path("STARTED")}; cat"\n')
-        with self.assertRaisesRegex(us.Error, "has a program, which no study file starts without --allow-programs"):
+        with self.assertRaisesRegex(us.Error, "has a program, which no study file starts without allow_programs=True"):
             us.run(self.path("starts.toml"), self.path("started"))
         self.assertFalse(self.path("STARTED").exists())
         self.assertEqual(us.run(self.path("starts.toml"), self.path("started"), allow_programs=True)["conform"].outcome, "pass")

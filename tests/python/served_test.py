@@ -48,6 +48,24 @@ class Served(unittest.TestCase):
         self.assertFalse(us.verify.attention(out, self.q, self.k, self.v, **{**asked, "window": [3, 0]}).passed)
         self.assertFalse(us.verify.attention(out, self.q, self.k, self.v, **{**asked, "softcap": None}).passed)
 
+    def test_a_mask_of_lists_is_one_of_truth_values(self):
+        seen = self.mask[0, 0]
+        hidden, _ = attention(self.q, self.k, self.v, np.where(seen, 0, -np.inf))
+        added, _ = attention(self.q, self.k, self.v, seen.astype(np.float64))  # as if 0 and 1 were scores
+        whole = seen.astype(int).tolist()
+        for mask in (seen, seen.tolist(), tuple(map(tuple, seen.tolist())), whole, [row for row in seen]):
+            self.assertTrue(us.verify.attention(hidden, self.q, self.k, self.v, mask=mask))
+            self.assertFalse(us.verify.attention(added, self.q, self.k, self.v, mask=mask))
+            with tempfile.TemporaryDirectory() as folder:
+                with self.assertRaises(AssertionError) as raised:
+                    testing.assert_attention(added, self.q, self.k, self.v, mask=mask)
+                raised.exception.ulpscope.save(folder)
+                np.testing.assert_array_equal(np.load(pathlib.Path(folder) / "mask.npy"), seen)
+                self.assertIn(np.load(pathlib.Path(folder) / "mask.npy").dtype.kind, "bi")
+        self.assertTrue(us.verify.attention(added, self.q, self.k, self.v, mask=seen.astype(float).tolist()))
+        with self.assertRaisesRegex(us.Error, "^mask: element 0 is the integer 2; integers are truth values"):
+            us.verify.attention(hidden, self.q, self.k, self.v, mask=(2 * seen).tolist())
+
     def test_one_verdict_of_output_and_logarithms(self):
         out, lse = attention(self.q, self.k, self.v)
         wrong = us.verify.attention(out, self.q, self.k, self.v, lse=lse / np.float32(np.log(2)))
@@ -65,7 +83,7 @@ class Served(unittest.TestCase):
         out, lse = attention(self.q, self.k, self.v)
         moved = [x.swapaxes(1, 2) for x in (out, self.q, self.k, self.v)]
         testing.assert_attention(*moved, layout="blhd", lse=lse)
-        with self.assertRaisesRegex(us.Error, "--layout 'x': give bhld or blhd"):
+        with self.assertRaisesRegex(us.Error, "^layout='x': give bhld or blhd$"):
             us.verify.attention(*moved, layout="x")
 
     def test_factors_and_pages(self):
@@ -88,7 +106,7 @@ class Served(unittest.TestCase):
         testing.assert_attention(out, codes[0], *paged, **asked, **served)
         served["block_table"] = pages[::-1].copy()
         self.assertFalse(us.verify.attention(out, codes[0], *paged, **asked, **served).passed)
-        with self.assertRaisesRegex(us.Error, "--block-table: block 0 of sequence 0 is number 4; K has blocks 0 to 3"):
+        with self.assertRaisesRegex(us.Error, "^block_table: block 0 of sequence 0 is number 4; K has blocks 0 to 3"):
             us.verify.attention(out, codes[0], *paged, block_table=pages + 1, key_lengths=[8, 8])
 
     def test_grouped_products(self):
