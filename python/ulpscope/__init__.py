@@ -13,7 +13,7 @@ import warnings
 import numpy as np
 
 from . import _core, explain, invariance, verify
-from ._arrays import BUFFERS, as_numpy, hold, like
+from ._arrays import BUFFERS, are_numbers, array_of, as_numpy, hold, like, said
 from ._requests import Asked, _one_word, documented, name_of, run, study
 from ._table import Table
 from ._core import Error
@@ -32,13 +32,18 @@ def __getattr__(name):
 
 class Format:
     """A format's facts: an attribute for each column of `ulpscope formats` (`bits`, `bias`, `max_finite`, `min_normal`, `epsilon`,
-    ...), numbers as float or int, words as str; docs/numerics.md says what each is.
+    ...), numbers as float or int, words as str, `has_inf` as bool; docs/numerics.md says what each is. `min_subnormal` is None
+    where there is none.
 
-    word: a name (`e4m3fn`, `bf16`, `float8_e5m2`), or a made one such as `e3m2`. Raises ulpscope.Error naming the nearest."""
+    word: a name (`e4m3fn`, `bf16`, `float8_e5m2`), a made one such as `e3m2`, or a dtype. Raises ulpscope.Error naming the
+    nearest."""
 
     def __init__(self, word):
         _, columns, rows = _core.formats([_word(word)])
-        self.__dict__.update(zip(columns, rows[0]))
+        facts = dict(zip(columns, rows[0]))
+        facts["has_inf"] = facts["has_inf"] == "true"
+        facts["min_subnormal"] = None if facts["min_subnormal"] == "" else facts["min_subnormal"]
+        self.__dict__.update(facts)
 
     def __repr__(self):
         return f"Format('{self.name}')"
@@ -68,7 +73,8 @@ def recipes() -> "dict[str, str]":
 def round(x, to, **options):
     """`x` rounded to the format `to`.
 
-    x: numbers of any shape: an array of numpy, torch or jax, lists, a float, or a word of the command line. to: a format.
+    x: numbers of any shape: an array of numpy, torch or jax, lists, a float, or a word of the command line. to: a format: a name,
+    a dtype, or a dtype's class.
     Returns what `x` is: its type, shape, dtype and device; of integers float32, or float64 where it needs that; of lists, whose
     numbers are float64, an array of float64.
     Raises ulpscope.Error for words that there are not, ValueError where the dtype of `x` cannot hold a result. Rounding is
@@ -89,11 +95,14 @@ def decode(codes, to=None):
     """Values of codes: an array of numpy in their shape, float32 where every number of the format fits, else float64.
 
     codes: unsigned integers, or an array whose dtype says the format by itself (bfloat16 and float8 of ml_dtypes, torch and jax),
-    without `to`; signed integers for `intN`. to: a format, or `intN`. Raises ulpscope.Error where the dtype is another format's, or
-    a code has more bits."""
-    if re.fullmatch(r"int\d+", str(to)):
-        return _decode_integers(codes, str(to))
-    word = None if to is None else _core.format_name(_word(to))
+    without `to`; signed integers for `intN`, from -2^(N-1) on. to: a format, or `intN`. Raises ulpscope.Error where the dtype is
+    another format's, or a code has more bits."""
+    if isinstance(codes, (int, list, tuple)):
+        codes = array_of(codes, keep_whole=True)
+    word = None if to is None else _word(to)
+    if word is not None and re.fullmatch(r"int\d+", word):
+        return _decode_integers(codes, word)
+    word = word and _core.format_name(word)
     array, own = as_numpy(codes)
     if word is not None and own != word and not own.startswith("uint"):
         raise Error(f"codes: are {own}; codes of {word} are unsigned integers")
@@ -108,14 +117,14 @@ def decode(codes, to=None):
 
 
 def _decode_integers(codes, word):
-    """As decode(), of symmetric integers: their own numbers."""
+    """As decode(), of integers in two's complement: their own numbers."""
     array, own = as_numpy(codes)
     if not own.startswith("int"):
         raise Error(f"codes: are {own}; codes of {word} are signed integers")
     encode(np.zeros(0, np.float32), word)  # refuses a word that there is not
-    most = 2 ** (int(word[3:]) - 1) - 1
-    if array.size and max(-int(array.min()), int(array.max())) > most:
-        raise Error(f"codes: {int(array.min())} to {int(array.max())} are beyond the -{most} to {most} of {word}")
+    most = 2 ** (int(word[3:]) - 1) - 1  # and one more below 0, which symmetric quantizers leave out
+    if array.size and not -most - 1 <= int(array.min()) <= int(array.max()) <= most:
+        raise Error(f"codes: {int(array.min())} to {int(array.max())} are beyond the {-most - 1} to {most} of {word}")
     return array.astype(np.float32)
 
 
@@ -138,8 +147,8 @@ class Quantized:
         return f"<{self.format} {self.codes.shape}{scales}>"
 
     def dequantize(self):
-        """float64, in the shape of what was quantized."""
-        return self._values
+        """An array of its own, float64, in the shape of what was quantized."""
+        return self._values.copy()
 
 
 def quantize(x, to, scale="none", **options) -> "Quantized":
@@ -169,35 +178,30 @@ def _word(to):
     """A format's word. Raises TypeError, one line."""
     word = name_of(to)
     if word is None:
-        raise TypeError(f"{to!r} is no format and no format's name")
+        raise TypeError(f"{said(to)} is no format and no format's name")
     return word
 
 
 def hold_as_array(x):
     """Numbers and lists as arrays; words (files, synthetic tensors) and arrays as they are."""
-    if isinstance(x, (bool, int, float, list, tuple, *BUFFERS)):
-        import numpy
-
-        return numpy.asarray(x)
-    return x
+    if isinstance(x, (bool, int, float, list, tuple)):
+        return array_of(x)
+    return np.asarray(x) if isinstance(x, BUFFERS) else x
 
 
 def _inputs(x):
-    if isinstance(x, dict):
-        return {str(name): one for name, one in x.items()}
-    if isinstance(x, (list, tuple)) and any(isinstance(one, (bool, int, float, list, tuple)) for one in x):
-        import numpy
-
-        return {"x": numpy.asarray(x, float)}  # numbers, not inputs
-    return x if isinstance(x, (list, tuple, str)) else {"x": x}
+    if isinstance(x, (dict, str)) or (isinstance(x, (list, tuple)) and not are_numbers(x)):
+        return x
+    return {"x": x}
 
 
 def census(x, **options) -> "Table":
     """What formats do to numbers: a row for each tensor and format, with counts of what becomes zero, subnormal, saturated or
     infinite, errors, and the SQNR in dB: the Table of `ulpscope census`.
 
-    x: an array of any shape, a dictionary of arrays by name, a list of them, or words of the command line. Integers beside other
-    numbers, as the buffers of a model, are left out with a warning, but for `integers=True`. Raises ulpscope.Error."""
+    x: an array of any shape, a list of numbers, a dictionary of arrays by name, a list of them, or words of the command line.
+    Arrays of integers beside other numbers, as the buffers of a model, are left out with a warning, but for `integers=True`.
+    Raises ulpscope.Error."""
     return _told(study("census", {"inputs": _inputs(x), **options})).tables[0]
 
 
@@ -220,7 +224,7 @@ def loss_scales(x, log2_scale=None, **options) -> "Table":
 def _told(result):
     """The result, whose remarks are warnings where a table alone is given back."""
     for line in result.remarks:
-        warnings.warn(line.replace("--integers", "integers=True"), stacklevel=3)
+        warnings.warn(line, stacklevel=3)
     return result
 
 
@@ -233,19 +237,32 @@ def _sweep(x, log2_scale, options):
 
 
 def diff(reference, output, **options) -> "Table":
-    """How an output differs from a reference of its shape, in ulp and relatively: the Table of `ulpscope diff`. Raises
-    ulpscope.Error where shapes differ."""
-    return study("diff", {"reference": hold_as_array(reference), "output": hold_as_array(output), **options}).tables[0]
+    """How an output differs from a reference of its shape, in ulp and relatively: the Table of `ulpscope diff`. Its `outcome` is
+    `pass` where nothing differs, or all that does is within `tolerance`, else `fail`: the command's exit codes 0 and 1; the cells
+    are the same with a tolerance and without. ulpscope.study("diff", ...) has the worst elements, too.
+
+    reference, output: arrays, numbers, or words of the command line. Raises ulpscope.Error where shapes differ."""
+    result = study("diff", {"reference": hold_as_array(reference), "output": hold_as_array(output), **options})
+    table = result.tables[0]
+    table.outcome = result.outcome
+    return table
 
 
 class Scaler:
-    """A loss scaler, step by step as its framework has it (docs/training.md, "Loss scalers"). `scale` is for the next step."""
+    """A loss scaler, step by step as its framework has it (docs/training.md, "Loss scalers"). `scale` is for the next step. A copy,
+    or what is unpickled, goes on from the same state by itself."""
 
     def __init__(self, words, to="fp16"):
         self._to = _word(to)
         if not isinstance(words, str):
-            raise TypeError(f"{words!r} is no scaler's name")
+            raise TypeError(f"{said(words)} is no scaler's name")
         self._scaler = _core.Scaler(words, self._to)
+
+    def __reduce__(self):
+        return type(self), (self.words, self._to), self.state_dict()
+
+    def __setstate__(self, state):
+        self.load_state_dict(state)
 
     def step(self, found_inf=False, amax=None, upper=None):
         """Goes one step on; returns whether the optimizer skips it.
@@ -261,6 +278,8 @@ class Scaler:
                 found_inf = found_inf or not math.isfinite(round(scaled, self._to))
                 if upper is None and self._scaler.bin_edge is not None:
                     upper = float(scaled > self._scaler.bin_edge)
+        if upper is not None and not 0 <= upper <= 1:
+            raise Error(f"upper: {upper}: give a share, 0 to 1")
         return self._scaler.step(bool(found_inf), amax, upper).skipped
 
     @property

@@ -41,6 +41,8 @@ class Table:
     `name`, `columns` (list of str) and `rows` (list of lists) may be read. `table["column"]` is a list of its cells,
     `"column" in table` whether there is one; iteration gives rows."""
 
+    outcome = None  #: of a comparison, `pass` or `fail`
+
     def __init__(self, name, columns, rows):
         self.name, self.columns, self.rows = name, list(columns), rows
 

@@ -49,7 +49,7 @@ class Formats(unittest.TestCase):
             self.assertIn(ours.name, named)
             self.assertEqual(us.Format(name_of(info)), ours)
             self.assertEqual((ours.bits, ours.exponent_bits, ours.bias, ours.max_finite, ours.min_normal, ours.has_inf),
-                             (info.k, info.expBits, info.bias, float(info.max), float(info.smallest_normal), str(info.num_infs > 0).lower()))
+                             (info.k, info.expBits, info.bias, float(info.max), float(info.smallest_normal), info.num_infs > 0))
 
     def test_every_code_of_up_to_8_bits_is_the_same_number(self):
         for bits in range(3, 9):

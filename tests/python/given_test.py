@@ -41,6 +41,31 @@ class Given(unittest.TestCase):
             self.assertEqual(us.Format(dtype).name, "float8_e5m2")
         self.assertEqual(us.census(x, to=[np.dtype(np.float16), OfTorch()])["format"], ["float16", "float8_e5m2"])
 
+    def test_formats_are_given_as_classes(self):
+        x = np.float32([1.1, -3.3])
+        classes = [np.float16, np.float32, np.float64, float, np.int8]
+        try:
+            import ml_dtypes
+        except ImportError:
+            pass
+        else:
+            classes += [ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, ml_dtypes.float4_e2m1fn]
+        for one in classes:
+            np.testing.assert_array_equal(us.round(x, one), us.round(x, np.dtype(one)))
+            self.assertEqual(us.census(x, to=[one, "e5m2"]).to_csv(), us.census(x, to=[np.dtype(one), "e5m2"]).to_csv())
+        self.assertEqual(us.Format(np.float16), us.Format("fp16"))
+        np.testing.assert_array_equal(us.matmul(x[None], x[:, None], in_=np.float16), us.matmul(x[None], x[:, None], in_="fp16"))
+        self.assertEqual(us.decode(np.array([0x3C00], np.uint16), np.float16).tolist(), [1])
+        for other in (str, dict, object, np.floating, us.Format):
+            with self.assertRaisesRegex(TypeError, "^<class .* is no format and no format's name$"):
+                us.Format(other)
+
+    def test_a_format_says_no_facts_in_words(self):
+        self.assertIs(us.Format("e4m3").has_inf, False)
+        self.assertIs(us.Format("e5m2").has_inf, True)
+        self.assertIsNone(us.Format("e8m0").min_subnormal)  # OCP MX 1.0: no subnormal numbers
+        self.assertEqual(us.Format("e4m3").min_subnormal, 2**-9)
+
     def test_bad_input_is_one_line(self):
         for fails, kind, words in ((lambda: us.round(1.0, "e4m9x"), us.Error, "nearest"),
                                    (lambda: us.census(np.ones(3), too=1), TypeError, "nearest: to"),
@@ -64,10 +89,34 @@ class Given(unittest.TestCase):
                                    (lambda: us.scaler("pytorch").load_state_dict({"sacle": 1.0}), us.Error, "^scaler pytorch: a state of another scaler$"),
                                    (lambda: us.round(np.ma.array([1.0, 2], mask=[0, 1]), "e4m3"), TypeError, "masked"),
                                    (lambda: us.run("digits.toml", None), TypeError, "os.PathLike"),
+                                   (lambda: us.quantize(np.ones(4), "e4m3", np.ones((40, 2))), TypeError, r"^ndarray of shape \(40, 2\) is no word, number or format$"),
+                                   (lambda: us.Format([[1.0] * 50] * 40), TypeError, "^list of 40 is no format and no format's name$"),
+                                   (lambda: us.scaler(np.ones((40, 2))), TypeError, r"^ndarray of shape \(40, 2\) is no scaler's name$"),
+                                   (lambda: us.matmul(np.eye(2), np.eye(2), promote=np.ones((40, 9))), TypeError, r"^ndarray of shape \(40, 9\) is no word"),
+                                   (lambda: us.round([[1, 2], [3]], "e4m3"), TypeError, "^a list whose parts have different shapes is no array$"),
+                                   (lambda: us.census([[1, 2], [3]]), TypeError, "^a list whose parts have different shapes is no array$"),
+                                   (lambda: us.verify.sum([1.0, [2.0]], np.ones((2, 3))), TypeError, "^a list whose parts have different shapes is no array$"),
+                                   (lambda: us.verify.expr(np.ones(2), "x", input={"x": np.ones(2)}, x=np.ones(2)), TypeError, "^verify expr: x is given twice$"),
                                    (lambda: us.matmul("normal:0,1:2000000x2000000", "normal:0,1:2000000x2000000"), MemoryError, "^out of memory$")):
             with self.assertRaisesRegex(kind, words) as raised:
                 fails()
             self.assertNotIn("\n", str(raised.exception))
+
+    def test_errors_name_keywords(self):
+        x, a = np.ones((4, 8), np.float32), np.ones((4, 8), np.uint8)
+        for fails, wanted in ((lambda: us.matmul(a, a.T), r"^a: holds uint8; decode\(codes, F\) makes numbers of codes, in_=F rounds them$"),
+                              (lambda: us.census({"a": a, "b": a}), r"^2 inputs: nothing but 2 integer tensors \(a, b\); integers=True includes them$"),
+                              (lambda: us.matmul(x, x.T, split_k=300), "^split_k=300: K is 8, so give 1 to 8$"),
+                              (lambda: us.matmul(x, x.T, beta=2.0), "^beta: is the factor of C"),
+                              (lambda: us.round(x, "e4m3", random_bits=0), "^random_bits: '0': give a whole number"),
+                              (lambda: us.census(x, scale="maxx"), "^scale='maxx': give a positive number"),
+                              (lambda: us.verify.matmul(x @ x.T, x, x.T, against="engine"), "^against='engine': say which, engine=E; `ulpscope engines` lists them$"),
+                              (lambda: us.verify.sum(np.ones(4, int), x), "^output holds integers: say with `out` which format"),
+                              (lambda: us.verify.attention(x, x, x, x, key_starts=[0, 4]), "^key_starts: say with `query_starts` where"),
+                              (lambda: us.study("accumulation", {"acc": "float32", "k": 64}), "e.g. engine=sm_90 in_=e4m3 promote=0,128$")):
+            with self.assertRaisesRegex(us.Error, wanted):
+                fails()
+        self.assertEqual(us.study("census", {"inputs": {"a": a, "x": x}, "to": "e4m3"}).remarks, ["left out: 1 integer tensor (a); integers=True includes them"])
 
     def test_no_input_is_an_error_too(self):
         for call in (lambda: us.census({}), lambda: us.census([]), lambda: us.sweep({}), lambda: us.study("census", {"inputs": []})):
@@ -89,11 +138,14 @@ class Given(unittest.TestCase):
             for codes in (us.encode(x, f"int{bits}", policy="saturating"), us.quantize(x, f"int{bits}", scale="1").codes):
                 self.assertEqual((codes.dtype, codes.tolist()), (dtype, wanted.tolist()))
             np.testing.assert_array_equal(us.decode(codes, f"int{bits}"), wanted)
-        for codes, to, wanted in ((np.array([2], np.uint8), "int8", "codes of int8 are signed integers"), (np.array([-128], np.int8), "int8", "beyond the -127 to 127"),
-                                  (np.array([8], np.int8), "int4", "beyond the -7 to 7"), (np.array([1], np.int8), "int99", "int99"),
+        for codes, to, wanted in ((np.array([2], np.uint8), "int8", "codes of int8 are signed integers"), (np.array([-129], np.int16), "int8", "beyond the -128 to 127"),
+                                  (np.array([8], np.int8), "int4", "beyond the -8 to 7"), (np.array([1], np.int8), "int99", "int99"),
                                   (np.array([1.0], np.float32), "int8", "signed integers")):
             with self.assertRaisesRegex(us.Error, wanted):
                 us.decode(codes, to)
+        for bits, dtype in ((4, np.int8), (8, np.int8), (16, np.int16)):
+            every = np.arange(-2 ** (bits - 1), 2 ** (bits - 1)).astype(dtype)
+            np.testing.assert_array_equal(us.decode(every, f"int{bits}"), every)
 
     def test_a_block_whose_scale_is_zero_stores_zeros(self):
         x = np.array([[np.nan, 1e-3, -1e-3, -np.nan] + 12 * [np.nan] + [1e4] + 15 * [0]], np.float32)
@@ -144,6 +196,31 @@ class Given(unittest.TestCase):
         self.assertEqual(us.census([1.0, 2.0, 65536], to="fp16")["count"], [3])
         self.assertEqual(us.census([[1, 2], [3, 4]], to="fp16")["count"], [4])
         self.assertEqual(us.census([np.ones(3), np.ones(4)], to="fp16")["count"], [3, 4])
+        self.assertEqual(us.census([1.0, np.ones(4)], to="fp16")["count"], [1, 4])
+        for kind in (float, np.float16, np.float32, np.float64, np.int64):
+            self.assertEqual(us.census([kind(1), kind(2)], to="fp16")["count"], [2])
+        for given in ({1: np.ones(3), "1": np.ones(4)}, {"1": np.ones(3), 1: np.ones(4)}):
+            for fails in (lambda: us.census(given), lambda: us.study("census", {"inputs": given})):
+                with self.assertRaisesRegex(TypeError, "^census: inputs: two are named '1'$"):
+                    fails()
+
+    def test_whole_numbers_in_lists_are_numbers(self):
+        a, b = [[1, 2]], [[3], [4]]
+        self.assertEqual(us.matmul(a, b).tolist(), [[11]])
+        self.assertEqual(us.matmul(a, np.float32(b), c=[[1]]).tolist(), [[12]])
+        self.assertTrue(us.verify.matmul([[11]], a, b))
+        self.assertTrue(us.verify.expr(np.float32([6, 8]), "x * y", x=[3, 4], y=[2, 2]))
+        self.assertTrue(us.verify.expr(np.float32([6, 8]), "x * out", input={"x": (3, 4), "out": [2, 2]}, out="float32"))
+        self.assertEqual(us.diff([1, 2], [1, 3])["dtype"], ["float64"])
+        self.assertEqual(us.round([1, 2], "e4m3").dtype, np.float64)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            self.assertEqual(us.census({"w": [1, 2, 3], "x": np.ones(2)}, to="fp16")["count"], [3, 2])
+        self.assertEqual(us.round(2**70, "float64"), 2.0**70)
+        self.assertEqual(us.round([2**54 + 2**30 + 1], "float32").tolist(), [2.0**54 + 2.0**31])  # beyond the tie, where float64 is on it
+        x = np.ones((3, 2), np.float32)
+        for offsets in ([1, 3], [1.0, 3.0], np.array([1, 3])):
+            self.assertTrue(us.verify.grouped_matmul(2 * np.ones((3, 4), np.float32), x, np.ones((2, 2, 4), np.float32), offsets=offsets))
 
     def test_outputs_that_are_single_numbers(self):
         x = np.ones((3, 4), np.float32)

@@ -5,12 +5,14 @@
 usage: package_test.py ULPSCOPE, with the package on PYTHONPATH"""
 import ast
 import contextlib
+import copy
 import csv
 import html
 import inspect
 import io
 import os
 import pathlib
+import pickle
 import subprocess
 import sys
 import tempfile
@@ -94,6 +96,16 @@ class BesideTheProgram(unittest.TestCase):
     def test_diff(self):
         x, y = RANDOM.standard_normal((2, 5, 7)).astype(np.float32)
         self.same_table(us.diff(x, y), self.rows("diff", self.file("x", x), self.file("y", y)), names=2)
+        self.assertIsNone(us.census(x).outcome)
+        near = x * np.float32(1 + 2**-20)
+        for output, tolerance in ((y, None), (x, None), (near, None), (near, "ulp=1"), (near, "ulp=100"), (near, "frobenius=1e-5")):
+            options = {} if tolerance is None else {"tolerance": tolerance}
+            words = [word for key, value in options.items() for word in (f"--{key}", value)]
+            table = us.diff(x, output, **options)
+            code = self.program("diff", self.file("x", x), self.file("y", output), *words).returncode
+            self.assertEqual(table.outcome, {0: "pass", 1: "fail"}[code], tolerance)
+            self.assertEqual(table.to_csv(), us.diff(x, output).to_csv())
+        self.assertEqual([us.diff(x, near, tolerance=f"ulp={most}").outcome for most in (1, 100)], ["fail", "pass"])
 
     def test_the_documentation_runs(self):
         page = (pathlib.Path(__file__).parents[2] / "docs/python.md").read_text()
@@ -115,6 +127,10 @@ class BesideTheProgram(unittest.TestCase):
                 quantized = us.quantize(x, to, scale=scale)
                 error = np.abs(quantized.dequantize() - x.astype(np.float64)).max()
                 self.assertEqual(error, us.census(x, to=to, scale=scale)["max_abs_error"][0])
+                values = quantized.dequantize()
+                kept = values.copy()
+                values += 1  # the caller's own
+                np.testing.assert_array_equal(quantized.dequantize(), kept)
                 if scale.startswith("mx"):
                     blocks = np.repeat(quantized.scales.astype(np.float64), 32, axis=1)
                     np.testing.assert_array_equal(us.decode(quantized.codes, to) * blocks, quantized.dequantize())
@@ -131,6 +147,7 @@ class BesideTheProgram(unittest.TestCase):
                 np.testing.assert_array_equal(values, quantized.dequantize())
                 self.assertEqual((quantized.codes.min(), quantized.codes.max()), (-2**(bits - 1), 2**(bits - 1) - 1))
                 self.assertEqual(np.abs(values - x).max(), us.census(x, to=f"int{bits}", scale=scale)["max_abs_error"][0])
+                np.testing.assert_array_equal(us.decode(quantized.codes, f"int{bits}"), quantized.codes)
         self.assertIsNone(us.quantize(x, "int8", scale="amax").zero_points)
 
     def test_matmul_and_its_checks(self):
@@ -201,6 +218,22 @@ class BesideTheProgram(unittest.TestCase):
         other = us.scaler("pytorch:init_scale=8,growth_interval=2")
         other.load_state_dict(scaler.state_dict())
         self.assertEqual(other.scale, 8)
+        for upper in (-3.0, 1.5, float("nan")):
+            with self.assertRaisesRegex(us.Error, "^upper: .*: give a share, 0 to 1$"):
+                us.scaler("popart").step(upper=upper)
+
+    def test_copies_of_scalers_go_on_by_themselves(self):
+        steps = RANDOM.random((2, 40, 2))
+        for words in [*us.scalers()["scaler"], "pytorch:growth_interval=3,init_scale=0.1"]:
+            def go(scaler, of):
+                return [(scaler.step(found_inf=bool(a < 0.2), amax=float(b)), scaler.scale, scaler.state_dict()) for a, b in of]
+
+            first = us.scaler(words, "e5m2")
+            go(first, steps[0])
+            copies = [copy.copy(first), copy.deepcopy(first), pickle.loads(pickle.dumps(first))]
+            went = go(first, steps[1])
+            for other in copies:
+                self.assertEqual((go(other, steps[1]), other.words), (went, first.words))
 
     def test_scalers_of_amax_are_those_of_the_program(self):
         amax = np.exp2(RANDOM.uniform(-4, 4, 100))
