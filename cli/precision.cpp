@@ -28,9 +28,8 @@ namespace ulpscope::cli {
 std::vector<tensors::Tensor> opened(const studies::PrecisionRequest& request) {
   tensors::Inputs inputs = request.open();
   for (const std::string& line : tensors::left_out(inputs)) remark(emu::visible(line));
-  std::vector<tensors::Tensor> all = inputs.kept;
-  all.insert(all.end(), inputs.integers.begin(), inputs.integers.end());
-  if (const auto codes = studies::dequantized(all).codes; !codes.empty()) remark(studies::codes_counted(codes));
+  if (const auto codes = studies::codes_under_scales(request.inputs, inputs, request.reading.options()).codes; !codes.empty())
+    remark(studies::codes_counted(codes));
   return std::move(inputs.kept);
 }
 

@@ -251,10 +251,15 @@ Tensor open_one(const std::string& input, const OpenOptions& options) {
   return known(std::move(all.front()));
 }
 
-std::vector<std::string> all_metadata(const std::string& input) {
+std::string file_of(const std::string& input) {
   const auto parts = exists(input) ? std::nullopt : split(input);
   const std::string path = parts ? parts->first : input;
-  if (held(input) || is_synthetic(path)) return {};
+  return held(input) || is_synthetic(path) ? std::string() : path;
+}
+
+std::vector<std::string> all_metadata(const std::string& input) {
+  const std::string path = file_of(input);
+  if (path.empty()) return {};
   const auto checkpoint = checkpoint_of(path);
   std::vector<std::string> all;
   for (const std::string& file : checkpoint ? checkpoint->files : std::vector{path})

@@ -96,6 +96,9 @@ std::vector<Tensor> open(const std::string& input, const OpenOptions& options = 
 /// @throws ulpscope::Error as open(), and where there are several.
 Tensor open_one(const std::string& input, const OpenOptions& options = {});
 
+/// FILE of `FILE:NAME` and `FILE:GLOB`, a checkpoint among them, and else the input; empty where it is no file.
+std::string file_of(const std::string& input);
+
 /// `__metadata__` of the .safetensors file that an input names, as JSON; empty where there is none, or files of a checkpoint
 /// have unlike ones. @throws ulpscope::Error
 std::string metadata(const std::string& input);

@@ -78,11 +78,11 @@ void CastTensors::refuse_idle_options(const Asked& asked) const {
 }
 
 void CastTensors::decide_rotation(const tensors::Inputs& inputs, const Asked& asked) {
-  refuse_codes(inputs, "cast what they were made of, or --copy them and their scales",
+  const CodesUnderScales found = codes_under_scales({request_.input}, inputs, request_.reading.options());
+  refuse_codes(found, "cast what they were made of, or --copy them and their scales",
                [&](const tensors::Tensor& codes) { return asked.rounded.contains(tensors::written_name(codes)); });
-  std::vector<tensors::Tensor> all = inputs.kept;
-  all.insert(all.end(), inputs.integers.begin(), inputs.integers.end());
-  const bool copies_codes = dequantized(all).put_together != 0;
+  const bool copies_codes = !found.codes.empty();
+  for (const tensors::Tensor& codes : found.codes) codes_.insert(tensors::written_name(codes));
   if (asked.scales || !copies_codes) rotation_ = copies_codes || asked.rotates ? plan_.hadamard : std::string();
   const std::string known = copies_codes ? hadamard_of(request_.input) : plan_.hadamard;
   if (!asked.scales || known == plan_.hadamard) return;
@@ -164,9 +164,16 @@ FileContents CastTensors::of(const tensors::Inputs& inputs, const std::string& m
     else
       left_out_.push_back(tensor);
   }
-  std::vector<std::string> copied;
-  for (const tensors::Tensor& tensor : contents.beside.copied) copied.push_back(tensor.name);
+  std::vector<std::string> copied, wide;
+  const auto has_many_bits = [](double bits) { return bits > most_bits_of_codes; };
+  for (const tensors::Tensor& tensor : contents.beside.copied) {
+    copied.push_back(tensor.name);
+    if (codes_.contains(tensor.name) && has_many_bits(tensors::stored_bits(tensor))) wide.push_back(tensor.name);
+  }
+  for (const StoredAs& stored : contents.stored)
+    if (stored.rule != ScaleRule::none && has_many_bits(stored.format.bits())) wide.push_back(stored.name);
   contents.beside.metadata = metadata_of(find_layout(plan_.layout), metadata, contents.stored, copied);
+  contents.beside.metadata = with_wide_codes(contents.beside.metadata, wide);
   if (rotation_) contents.beside.metadata = with_hadamard(contents.beside.metadata, *rotation_);
   return contents;
 }

@@ -77,6 +77,7 @@ class CastTensors {
   std::map<std::string, FusedSet> sets_;
   std::shared_ptr<QuantizedOne> quantized_ = std::make_shared<QuantizedOne>();
   std::vector<tensors::Tensor> integers_, kept_, odd_, unknown_, left_out_, unrotated_;
+  std::set<std::string> codes_;                ///< names of codes under scales
   std::map<std::string, std::uint64_t> cast_;  ///< tensors by what they became
 };
 

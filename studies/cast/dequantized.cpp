@@ -10,6 +10,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "emu/catalogue.hpp"
 #include "emu/decode.hpp"
@@ -157,7 +158,7 @@ bool is_of_bytes(const Tensor& tensor) { return tensor.dtype.name == "uint8"; }
 
 class Finder {
  public:
-  explicit Finder(const std::vector<Tensor>& tensors) {
+  Finder(const std::vector<Tensor>& tensors, std::set<std::string> wide) : wide_(std::move(wide)) {
     for (const Tensor& tensor : tensors) named_.emplace(tensor.name, &tensor);
   }
 
@@ -172,7 +173,7 @@ class Finder {
       Parts parts{.codes = *codes, .scales = scales, .tensor_scale = {}, .shape = codes->shape, .grid = {}};
       parts.is_packed = layout.bytes_of_codes && is_of_bytes(*codes) && ending == layout.codes_of_4_bits;
       parts.scales_are_e8m0 = layout.bytes_of_scales && is_of_bytes(scales);
-      if (!is_quantized(parts)) continue;
+      if (!is_quantized(parts, layout)) continue;
       if (parts.is_packed && !unpack(layout, parts)) continue;
       const std::optional<Grid> grid = grid_of(parts.shape, scales.shape);
       if (!grid) continue;
@@ -194,10 +195,12 @@ class Finder {
   }
 
  private:
-  /// Codes of 8 bits or fewer under scales of floating point.
-  static bool is_quantized(const Parts& parts) {
+  /// Codes of few bits, or of more that are said to be codes, under scales of floating point.
+  bool is_quantized(const Parts& parts, const StorageLayout& layout) const {
+    const tensors::DType& dtype = parts.codes.dtype;
+    const bool is_wide = layout.stores_scaled(emu::float16, ScaleRule::amax) && wide_.contains(parts.codes.name);
     const bool has_codes =
-        parts.codes.dtype.format ? parts.codes.dtype.format->bits() <= 8 : parts.is_packed || parts.codes.dtype.name == "int8";
+        is_wide || (dtype.format ? dtype.format->bits() <= most_bits_of_codes : parts.is_packed || dtype.name == "int8");
     return has_codes && !parts.codes.opaque && (parts.scales.dtype.format || parts.scales_are_e8m0);
   }
 
@@ -213,6 +216,7 @@ class Finder {
   }
 
   std::map<std::string, const Tensor*> named_;
+  std::set<std::string> wide_;
 };
 
 /// The name of the whole: that of the codes without the layout's ending.
@@ -227,10 +231,31 @@ Tensor whole_of(const Parts& parts, const StorageLayout& layout) {
           std::make_shared<DequantizedSource>(parts)};
 }
 
-}  // namespace
+/// All tensors of a file, or of a checkpoint; none where they cannot all be opened: what is asked of one need not be right of
+/// all.
+std::vector<Tensor> of_whole_files(const std::string& file, const tensors::OpenOptions& options) {
+  if (file.empty()) return {};
+  const auto opened = [&](std::optional<emu::Format> dtype) -> std::optional<std::vector<Tensor>> {
+    try {
+      return tensors::open(file, {.dtype = dtype, .seed = options.seed});
+    } catch (const Error&) {
+      return std::nullopt;
+    }
+  };
+  std::optional<std::vector<Tensor>> all = opened(options.dtype);
+  if (!all && options.dtype) all = opened(std::nullopt);  // a file that says itself what it holds
+  return all.value_or(std::vector<Tensor>());
+}
 
-Dequantized dequantized(const std::vector<Tensor>& tensors, const std::optional<tensors::Hadamard>& hadamard) {
-  const Finder finder(tensors);
+std::set<std::string> labels_of(const std::vector<Tensor>& tensors) {
+  std::set<std::string> labels;
+  for (const Tensor& tensor : tensors) labels.insert(tensor.label);
+  return labels;
+}
+
+Dequantized put_together(const std::vector<Tensor>& tensors, std::set<std::string> wide,
+                         const std::optional<tensors::Hadamard>& hadamard) {
+  const Finder finder(tensors, std::move(wide));
   std::map<std::string, Tensor> wholes;  // by the name of their codes
   std::map<std::string, std::vector<Tensor>> scales;
   std::set<std::string> used;
@@ -262,15 +287,61 @@ Dequantized dequantized(const std::vector<Tensor>& tensors, const std::optional<
   return result;
 }
 
+}  // namespace
+
+Dequantized dequantized(const std::string& input, const std::vector<Tensor>& tensors, const tensors::OpenOptions& options,
+                        const std::optional<tensors::Hadamard>& hadamard) {
+  const std::string file = tensors::file_of(input);
+  const bool is_whole = file == input;
+  Dequantized all = put_together(is_whole ? tensors : of_whole_files(file, options), wide_codes_of(input), hadamard);
+  if (is_whole) return all;
+  const std::set<std::string> asked = labels_of(tensors);
+  std::map<std::string, std::size_t> place;  // of codes that are asked for, by label
+  std::set<std::string> of_these;            // their scales
+  for (std::size_t i = 0; i < all.codes.size(); ++i) {
+    if (!asked.contains(all.codes[i].label)) continue;
+    place.emplace(all.codes[i].label, i);
+    of_these.merge(labels_of(all.scales[i]));
+  }
+  Dequantized result{.tensors = {}, .put_together = place.size(), .codes = {}, .values = {}, .scales = {}};
+  for (const Tensor& tensor : tensors) {
+    if (const auto found = place.find(tensor.label); found != place.end()) {
+      result.tensors.push_back(all.values[found->second]);
+      result.codes.push_back(tensor);
+      result.values.push_back(all.values[found->second]);
+      result.scales.push_back(all.scales[found->second]);
+    } else if (!of_these.contains(tensor.label)) {
+      result.tensors.push_back(tensor);
+    }
+  }
+  return result;
+}
+
+CodesUnderScales codes_under_scales(const std::vector<std::string>& inputs, const tensors::Inputs& opened,
+                                    const tensors::OpenOptions& options) {
+  std::set<std::string> asked = labels_of(opened.kept);
+  asked.merge(labels_of(opened.integers));
+  CodesUnderScales found;
+  std::set<std::string> files;
+  for (const std::string& input : inputs) {
+    const std::string file = tensors::file_of(input);
+    if (!files.insert(file).second) continue;
+    const Dequantized all = put_together(of_whole_files(file, options), wide_codes_of(file), {});
+    for (std::size_t i = 0; i < all.codes.size(); ++i) {
+      if (asked.erase(all.codes[i].label) == 0) continue;
+      found.codes.push_back(all.codes[i]);
+      found.scales.push_back(all.scales[i]);
+    }
+  }
+  return found;
+}
+
 std::string codes_counted(const std::vector<Tensor>& codes) {
   return tensors::named_words(codes, "tensor") + ": codes under scales, counted as they are, without these";
 }
 
-void refuse_codes(const tensors::Inputs& inputs, const std::string& advice,
+void refuse_codes(const CodesUnderScales& found, const std::string& advice,
                   const std::function<bool(const tensors::Tensor&)>& is_rounded) {
-  std::vector<Tensor> all = inputs.kept;
-  all.insert(all.end(), inputs.integers.begin(), inputs.integers.end());
-  const Dequantized found = dequantized(all);
   for (std::size_t i = 0; i < found.codes.size(); ++i)
     if (is_rounded(found.codes[i]) || std::ranges::any_of(found.scales[i], is_rounded))
       throw Error(found.codes[i].label + ": is codes under scales, not values: " + advice);

@@ -24,14 +24,26 @@ struct Dequantized {
   std::vector<tensors::Tensor> values;   ///< ... and what they stand for
   std::vector<std::vector<tensors::Tensor>> scales;  ///< ... and their scales and zero points
 };
+/// Of an input's tensors, all of them or those that it names: their scales are looked for in its whole files. Scales whose
+/// shape is no grid of blocks over the codes, or whose codes are not among the tensors, are tensors like others. Codes of more
+/// bits than most_bits_of_codes are those that wide_codes_of() says. @throws ulpscope::Error
+Dequantized dequantized(const std::string& input, const std::vector<tensors::Tensor>& tensors,
+                        const tensors::OpenOptions& options, const std::optional<tensors::Hadamard>& hadamard = {});
+
+/// Codes, and of each its scales and zero points.
+struct CodesUnderScales {
+  std::vector<tensors::Tensor> codes;
+  std::vector<std::vector<tensors::Tensor>> scales;
+};
+/// Those among the tensors of inputs. @throws ulpscope::Error
+CodesUnderScales codes_under_scales(const std::vector<std::string>& inputs, const tensors::Inputs& opened,
+                                    const tensors::OpenOptions& options);
 /// Tensors to be rounded are values: codes and their scales, one of which `is_rounded` says is among them, are refused with an
 /// advice.
 /// @throws ulpscope::Error
-void refuse_codes(const tensors::Inputs& inputs, const std::string& advice,
+void refuse_codes(const CodesUnderScales& found, const std::string& advice,
                   const std::function<bool(const tensors::Tensor&)>& is_rounded);
 /// What is to be said where codes are counted like others.
 std::string codes_counted(const std::vector<tensors::Tensor>& codes);
-/// Scales whose shape is no grid of blocks over the codes are tensors like others.
-Dequantized dequantized(const std::vector<tensors::Tensor>& tensors, const std::optional<tensors::Hadamard>& hadamard = {});
 
 }  // namespace ulpscope::studies

@@ -9,12 +9,13 @@
 #include "emu/error.hpp"
 #include "emu/names.hpp"
 #include "emu/suggestions.hpp"
+#include "emu/visible.hpp"
 #include "tensors/tensor.hpp"
 
 namespace ulpscope::studies {
 namespace {
 
-constexpr const char* hadamard_key = "ulpscope_hadamard";
+constexpr const char *hadamard_key = "ulpscope_hadamard", *wide_codes_key = "ulpscope_codes";
 
 bool is_mx(ScaleRule rule) { return clamps(rule) && !is_nvfp4(rule); }
 bool is_fp4(emu::Format format, ScaleRule rule) { return format == emu::e2m1 && (is_nvfp4(rule) || is_mx(rule)); }
@@ -159,6 +160,28 @@ std::string hadamard_of(const std::string& input) {
   for (const std::string& metadata : tensors::all_metadata(input))
     if (std::string word = hadamard_in(metadata); !word.empty()) return word;
   return {};
+}
+
+std::string with_wide_codes(const std::string& metadata, const std::vector<std::string>& names) {
+  Json all = metadata.empty() ? Json::object() : Json::parse(metadata);
+  if (names.empty() && all.erase(wide_codes_key) == 0) return metadata;
+  if (!names.empty()) all[wide_codes_key] = Json(names).dump();
+  return all.empty() ? std::string() : all.dump();
+}
+
+std::set<std::string> wide_codes_of(const std::string& input) {
+  std::set<std::string> names;
+  for (const std::string& metadata : tensors::all_metadata(input)) {
+    if (metadata.empty()) continue;
+    const Json all = Json::parse(metadata);
+    const auto found = all.find(wide_codes_key);
+    if (found == all.end()) continue;
+    const Json list = found->is_string() ? Json::parse(found->get<std::string>(), nullptr, false) : Json();
+    if (!list.is_array() || !std::ranges::all_of(list, [](const Json& name) { return name.is_string(); }))
+      throw Error(emu::visible(input + ": its __metadata__ has " + wide_codes_key + ", which is no list of names"));
+    for (const Json& name : list) names.insert(name.get<std::string>());
+  }
+  return names;
 }
 
 const std::vector<StorageLayout>& layouts() {

@@ -2,6 +2,7 @@
 // How files name and store the codes and scales of a quantized tensor, for those who read them.
 #pragma once
 
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -77,6 +78,13 @@ std::string metadata_of(const StorageLayout& layout, const std::string& metadata
 std::string with_hadamard(const std::string& metadata, const std::string& word);
 std::string hadamard_in(const std::string& metadata);
 ///@}
+/// Codes of more bits are told from values by `__metadata__` alone: models, too, have tensors NAME and NAME.scale.
+inline constexpr int most_bits_of_codes = 8;
+/// `__metadata__` with the names of a file's codes of more bits under scales, or without any.
+std::string with_wide_codes(const std::string& metadata, const std::vector<std::string>& names);
+/// These names in the files of an input. @throws ulpscope::Error where they are no list of names
+std::set<std::string> wide_codes_of(const std::string& input);
+
 /// The word that a file of an input has, the first that has one; empty where there is none. @throws ulpscope::Error
 std::string hadamard_of(const std::string& input);
 

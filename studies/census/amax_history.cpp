@@ -93,9 +93,8 @@ std::vector<AmaxHistoryRow> amax_history(const CensusRequest& request, std::vect
     of_one.inputs = {request.inputs[i]};
     const tensors::Inputs inputs = of_one.open();
     for (const std::string& line : tensors::left_out(inputs)) remarks.push_back(request.inputs[i] + ": " + line);
-    std::vector<tensors::Tensor> of_input = inputs.kept;
-    of_input.insert(of_input.end(), inputs.integers.begin(), inputs.integers.end());
-    if (const auto codes = dequantized(of_input).codes; !codes.empty()) remarks.push_back(codes_counted(codes));
+    if (const auto codes = codes_under_scales(of_one.inputs, inputs, request.reading.options()).codes; !codes.empty())
+      remarks.push_back(codes_counted(codes));
     all.insert(all.end(), inputs.kept.begin(), inputs.kept.end());
     place.resize(all.size(), i);
   }

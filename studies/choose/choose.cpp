@@ -215,10 +215,11 @@ Choices choose(const ChooseRequest& request, const Progress& progress) {
   const StorageLayout& layout = find_layout(request.naming.layout);
   const tensors::Inputs inputs = open_inputs(request, ""), rounded = open_inputs(request, request.naming.hadamard);
   const std::vector<TensorAsked> asked = asked_of(request, inputs.kept);
-  refuse_codes(inputs, "choose for what they were made of, or --copy them", [&](const tensors::Tensor& codes) {
-    return std::ranges::any_of(
-        asked, [&](const TensorAsked& one) { return !one.is_kept && one.name == tensors::written_name(codes); });
-  });
+  refuse_codes(codes_under_scales(request.inputs, inputs, request.reading.options()),
+               "choose for what they were made of, or --copy them", [&](const tensors::Tensor& codes) {
+                 return std::ranges::any_of(
+                     asked, [&](const TensorAsked& one) { return !one.is_kept && one.name == tensors::written_name(codes); });
+               });
   QuantizationRequest measuring;
   measuring.formats = request.formats;
   measuring.scale = request.scale;

@@ -10,6 +10,7 @@
 #include <span>
 #include <utility>
 
+#include "emu/catalogue.hpp"
 #include "emu/decode.hpp"
 #include "emu/encode.hpp"
 #include "emu/error.hpp"
@@ -138,6 +139,12 @@ std::string place_text(std::uint64_t index, const std::vector<std::uint64_t>& sh
     index /= *extent;
   }
   return out.empty() ? "0" : out;
+}
+
+emu::Format format_of_ulps(const tensors::Tensor& reference, const tensors::Tensor& output) {
+  const std::optional<emu::Format>&x = reference.dtype.format, &y = output.dtype.format;
+  if (!x || !y) return y.value_or(x.value_or(emu::float32));
+  return x->bits() < y->bits() ? *x : *y;
 }
 
 Tolerance parse_tolerance(std::string_view word) {

@@ -34,6 +34,10 @@ struct DiffElement {
   emu::Code reference_bits = 0, value_bits = 0;  ///< of integers, their own
 };
 
+/// The format in whose ulps two tensors are compared unless another is asked for: that of fewer bits, of as many the second's;
+/// float32 where neither has one.
+emu::Format format_of_ulps(const tensors::Tensor& reference, const tensors::Tensor& output);
+
 /// How an output differs from a reference.
 struct DiffResult {
   std::string reference, output;                ///< labels

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 #include <map>
 #include <mutex>
+#include <optional>
+#include <span>
 
-#include "emu/catalogue.hpp"
 #include "emu/error.hpp"
 #include "emu/stop.hpp"
 #include "tensors/parallel.hpp"
@@ -57,6 +59,24 @@ bool is_same(const Tensor& a, const Tensor& b) {
   return true;
 }
 
+/// Whether two tensors of a dtype that is not known are the same, bytes that a file has of them.
+bool has_same_bytes(const Tensor& a, const Tensor& b) {
+  const auto is_known = [](const Tensor& tensor) { return tensor.opaque && tensor.opaque->bytes; };
+  if (!is_known(a) || !is_known(b) || a.dtype.name != b.dtype.name || a.shape != b.shape || a.opaque->bytes != b.opaque->bytes)
+    return false;
+  constexpr std::uint64_t piece = 1 << 16;
+  std::vector<emu::Code> x, y;
+  for (std::uint64_t first = 0; first < *a.opaque->bytes; first += piece) {
+    emu::stop_if_asked();
+    x.resize(static_cast<std::size_t>(std::min(piece, *a.opaque->bytes - first)));
+    y.resize(x.size());
+    a.source->read_codes(first, std::span(x));
+    b.source->read_codes(first, std::span(y));
+    if (x != y) return false;
+  }
+  return true;
+}
+
 /// Takes from both sides what was renamed.
 std::vector<Pair> take_renamed(Named& missing, Named& added) {
   std::vector<Pair> renamed;
@@ -73,13 +93,6 @@ std::vector<Pair> take_renamed(Named& missing, Named& added) {
     from = missing.erase(from);
   }
   return renamed;
-}
-
-/// The format of fewer bits, in whose ulps the difference is counted; float32 where there is none.
-emu::Format narrower(const Tensor& a, const Tensor& b) {
-  const std::optional<emu::Format>&x = a.dtype.format, &y = b.dtype.format;
-  if (!x || !y) return y.value_or(x.value_or(emu::float32));
-  return x->bits() < y->bits() ? *x : *y;
 }
 
 /// The worse first: fewer decibels, and what has none at all.
@@ -105,7 +118,9 @@ CheckpointDiff diff_checkpoints(const std::vector<Tensor>& reference, const std:
       continue;
     }
     const Tensor &before = *one->second, &after = *other->second;
-    if (before.opaque || after.opaque)
+    if (has_same_bytes(before, after))
+      result.same_bytes.push_back(before);
+    else if (before.opaque || after.opaque)
       result.unmatched.push_back(
           {(before.opaque ? before : after).label, "unknown dtype", (before.opaque ? before : after).opaque->why});
     else if (before.shape != after.shape)
@@ -129,7 +144,7 @@ CheckpointDiff diff_checkpoints(const std::vector<Tensor>& reference, const std:
   result.differences.resize(pairs.size());
   tensors::for_each_index(pairs.size(), 0, [&](std::size_t i) {
     const Tensor &before = *pairs[i].reference, &after = *pairs[i].output;
-    result.differences[i] = diff(before, after, format.value_or(narrower(before, after)), tolerance);
+    result.differences[i] = diff(before, after, format.value_or(format_of_ulps(before, after)), tolerance);
     if (!progress) return;
     const std::lock_guard lock(one_at_a_time);
     progress(done += before.count(), total);

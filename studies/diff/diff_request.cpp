@@ -4,13 +4,12 @@
 
 #include <algorithm>
 
-#include "emu/catalogue.hpp"
 #include "emu/error.hpp"
-#include "emu/visible.hpp"
 #include "studies/cast/dequantized.hpp"
 #include "studies/cast/layouts.hpp"
 #include "studies/diff/diff_checkpoints.hpp"
 #include "tensors/hadamard.hpp"
+#include "tensors/inputs.hpp"
 
 namespace ulpscope::studies {
 namespace {
@@ -33,16 +32,11 @@ std::optional<tensors::Hadamard> rotation_of(const std::string& input) {
 }
 
 /// The one tensor of an input; where it is codes whose scales lie beside them in its file, their values.
-tensors::Tensor with_scales(const std::string& input, const tensors::OpenOptions& wanted, std::vector<std::string>& remarks) {
-  tensors::Tensor tensor = tensors::open_one(input, wanted);
-  const std::string ending = ":" + emu::visible(tensor.name);
-  if (tensor.name.empty() || !tensor.label.ends_with(ending)) return tensor;
-  const std::string file = tensor.label.substr(0, tensor.label.size() - ending.size());
-  const Dequantized all = dequantized(opened(file, wanted), rotation_of(file));
-  const auto codes = std::ranges::find(all.codes, tensor.label, &tensors::Tensor::label);
-  if (codes == all.codes.end()) return tensor;
-  remarks.push_back(tensor.label + ": is codes under scales, compared by their values");
-  return all.values[static_cast<std::size_t>(codes - all.codes.begin())];
+tensors::Tensor with_scales(const std::string& input, const std::vector<tensors::Tensor>& one,
+                            const tensors::OpenOptions& wanted, std::vector<std::string>& remarks) {
+  const Dequantized all = dequantized(input, one, wanted, rotation_of(input));
+  if (all.put_together != 0) remarks.push_back(one.front().label + ": is codes under scales, compared by their values");
+  return all.tensors.front();
 }
 
 /// `3 tensors of OUT are codes under scales`, where there are any.
@@ -54,11 +48,12 @@ void tell_quantized(const std::string& input, const Dequantized& opened, std::ve
 }
 
 StudyResult compare_checkpoints(const DiffRequest& request, const std::vector<tensors::Tensor>& reference,
-                                const std::vector<tensors::Tensor>& output, std::optional<emu::Format> format,
-                                const Tolerance& tolerance, const Progress& progress) {
-  const Dequantized before = dequantized(reference, rotation_of(request.reference)),
-                    after = dequantized(output, rotation_of(request.output));
-  const CheckpointDiff result = diff_checkpoints(before.tensors, after.tensors, format, tolerance, progress);
+                                const std::vector<tensors::Tensor>& output, const Tolerance& tolerance,
+                                const Progress& progress) {
+  const tensors::OpenOptions wanted = request.reading.options();
+  const Dequantized before = dequantized(request.reference, reference, wanted, rotation_of(request.reference)),
+                    after = dequantized(request.output, output, wanted, rotation_of(request.output));
+  const CheckpointDiff result = diff_checkpoints(before.tensors, after.tensors, wanted.dtype, tolerance, progress);
   const bool fails = !result.unmatched.empty() ||
                      std::ranges::any_of(result.differences, [&](const DiffResult& r) { return r.fails(tolerance); });
   const bool is_vacuous = result.differences.empty();
@@ -68,6 +63,7 @@ StudyResult compare_checkpoints(const DiffRequest& request, const std::vector<te
   const auto equal = std::ranges::count_if(result.differences, [](const DiffResult& r) { return r.equal == r.count; });
   tell_quantized(request.reference, before, out.remarks);
   tell_quantized(request.output, after, out.remarks);
+  if (!result.same_bytes.empty()) out.remarks.push_back("the same byte for byte: " + tensors::unknown_words(result.same_bytes));
   out.remarks.push_back(std::to_string(result.differences.size()) + " tensors compared, " + std::to_string(equal) +
                         " of them equal; " + std::to_string(result.unmatched.size()) + " without the like on the other side");
   if (!is_vacuous && result.differences.front().equal != result.differences.front().count)
@@ -80,14 +76,13 @@ StudyResult compare_checkpoints(const DiffRequest& request, const std::vector<te
 StudyResult run(const DiffRequest& request, const Progress& progress) {
   const Tolerance tolerance = parse_tolerance(request.tolerance);
   const tensors::OpenOptions wanted = request.reading.options();
-  if (const auto before = opened(request.reference, wanted), after = opened(request.output, wanted);
-      before.size() > 1 || after.size() > 1)
-    return compare_checkpoints(request, before, after, wanted.dtype, tolerance, progress);
+  const std::vector<tensors::Tensor> before = opened(request.reference, wanted), after = opened(request.output, wanted);
+  const auto is_one = [](const std::vector<tensors::Tensor>& all) { return all.size() == 1 && !all.front().opaque; };
+  if (!is_one(before) || !is_one(after)) return compare_checkpoints(request, before, after, tolerance, progress);
   std::vector<std::string> remarks;
-  const tensors::Tensor reference = with_scales(request.reference, wanted, remarks),
-                        output = with_scales(request.output, wanted, remarks);
-  const DiffResult result =
-      diff(reference, output, wanted.dtype.value_or(output.dtype.format.value_or(emu::float32)), tolerance);
+  const tensors::Tensor reference = with_scales(request.reference, before, wanted, remarks),
+                        output = with_scales(request.output, after, wanted, remarks);
+  const DiffResult result = diff(reference, output, wanted.dtype.value_or(format_of_ulps(reference, output)), tolerance);
   return {.tables = {diff_table(result), worst_elements(result)},
           .remarks = remarks,
           .outcome = result.fails(tolerance) ? StudyOutcome::failed : StudyOutcome::done};

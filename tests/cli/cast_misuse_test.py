@@ -3,6 +3,7 @@
 """Checkpoints: what one types by mistake, and files that are made to hurt.   usage: cast_misuse_test.py PROGRAM"""
 import csv
 import json
+import math
 import random
 import struct
 import unittest
@@ -268,6 +269,87 @@ class Misuse(Folder):
         self.run_here("choose", "both", "--to", "e4m3,bf16", "--sqnr", "20", "-o", "p.toml")
         self.assertIn("match = 'first'", (self.path / "p.toml").read_text())
         self.assertEqual(len(self.decibels("both", "o.safetensors")), 2)
+
+
+class CodesUnderScales(Folder):
+    """Which tensors are codes, and in whose ulps they are compared."""
+
+    def row(self, *words):
+        code, out, err = run("diff", *words, "--csv", cwd=self.path)
+        self.assertIn(code, (0, 1), err)
+        return next(csv.DictReader(out.splitlines()))
+
+    def test_codes_of_many_bits(self):
+        for to, form in (("fp16", "e"), ("int16", "h")):
+            self.run_here("cast", "m.safetensors", "--to", to, "--scale", "amax", "-o", "o.safetensors")
+            header, data = parse(self.path / "o.safetensors")
+            scale, = struct.unpack("<f", data[NAME + ".scale"])
+            values = [code * scale for code in struct.unpack(f"<{ROWS * COLUMNS}{form}", data[NAME])]
+            wanted = 10 * math.log10(sum(x * x for x in self.values) / sum((x - y) ** 2 for x, y in zip(self.values, values)))
+            self.assertEqual(json.loads(header["__metadata__"]["ulpscope_codes"]), [NAME])
+            for output in ("o.safetensors", f"o.safetensors:{NAME}", "o.safetensors:*weight"):
+                self.assertAlmostEqual(float(self.row("m.safetensors", output)["sqnr_db"]), wanted, 6, (to, output))
+            refusals = [("cast", f"o.safetensors:{NAME}", "--to", "bf16", "-o", "p.safetensors"), ("cast", "o.safetensors", "--to", "bf16", "-o", "p.safetensors"),
+                        ("choose", f"o.safetensors:{NAME}")]
+            for words in refusals:
+                self.assertIn("is codes under scales, not values", self.refused(*words))
+            self.run_here("cast", "o.safetensors", "--to", "bf16", "--copy", NAME + "*", "-o", "p.safetensors")
+            self.assertAlmostEqual(float(self.row("m.safetensors", "p.safetensors")["sqnr_db"]), wanted, 6)
+
+    def test_a_model_may_have_a_tensor_and_its_namesake_with_scale(self):
+        values = struct.pack("<8e", *range(1, 9))
+        for metadata in (None, {"ulpscope_codes": "[\"y\"]"}):
+            self.write("a.safetensors", {"x": ("F16", [8], values), "x.scale": self.tensor([8], [3] * 8)}, metadata)
+            self.run_here("cast", "a.safetensors", "--to", "bf16", "-o", "o.safetensors")
+            header, _ = parse(self.path / "o.safetensors")
+            self.assertEqual({name: entry["dtype"] for name, entry in header.items()}, {"x": "BF16", "x.scale": "BF16"})
+            self.assertEqual(run("diff", "a.safetensors", "o.safetensors", cwd=self.path)[0], 0)
+        self.write("a.safetensors", {"x": ("F16", [8], values)}, {"ulpscope_codes": "x"})
+        self.assertIn("ulpscope_codes, which is no list of names", self.refused("cast", "a.safetensors", "--to", "bf16", "-o", "o.safetensors"))
+
+    def test_scales_that_a_pattern_leaves_out_are_found(self):
+        self.write("two.safetensors", {"a.w": self.tensor([2, 64], self.values[:128]), "b.w": self.tensor([2, 64], self.values[128:256])})
+        self.run_here("cast", "two.safetensors", "--to", "e4m3", "--scale", "amax", "-o", "o.safetensors")
+        self.run_here("cast", "two.safetensors", "--to", "int8", "--scale", "amax", "-o", "i.safetensors")
+        for output in ("o", "i"):
+            whole = run("diff", "two.safetensors", f"{output}.safetensors", "--csv", cwd=self.path)[1].splitlines()[1:]
+            some = run("diff", "two.safetensors:*.w", f"{output}.safetensors:*.w", "--csv", cwd=self.path)[1].splitlines()[1:]
+            self.assertEqual((some, len(some)), (whole, 2))
+        self.assertEqual(run("diff", "o.safetensors:*.scale", "o.safetensors:*.scale", cwd=self.path)[0], 0)
+        for words in (("cast", "o.safetensors:*.w", "--to", "bf16", "-o", "p.safetensors"), ("cast", "i.safetensors:a.w", "--to", "bf16", "-o", "p.safetensors"),
+                      ("choose", "o.safetensors:a.w"), ("choose", "two.safetensors", "o.safetensors:a.w")):
+            self.assertIn("safetensors:a.w: is codes under scales, not values", self.refused(*words))
+        self.run_here("cast", "o.safetensors:*.scale", "--to", "bf16", "-o", "p.safetensors")
+        _, err = self.run_here("census", "o.safetensors:a.w")
+        self.assertIn("codes under scales, counted as they are", err)
+        (self.path / "shards").mkdir()
+        header, data = parse(self.path / "o.safetensors")
+        for name, entry in header.items():  # codes in one file, scales in another
+            self.write(f"shards/{'scales' if name.endswith('scale') else 'codes'}-{name[0]}.safetensors", {name: (entry["dtype"], entry["shape"], data[name])})
+        self.assertEqual(self.row("two.safetensors:*.w", "shards:*.w")["sqnr_db"], self.row("two.safetensors", "o.safetensors")["sqnr_db"])
+
+    def test_ulps_do_not_depend_on_how_many_tensors_there_are(self):
+        one, half = struct.pack("<4H", *[0x3F80] * 4), self.tensor([4], [1 + 2**-8] * 4)  # half an ulp of bfloat16
+        more = {"more": self.tensor([1], [1])}
+        for reference, output in ((("BF16", [4], one), half), (half, ("BF16", [4], one))):
+            for others in ({}, more):
+                self.write("a.safetensors", {"w": reference} | others)
+                self.write("b.safetensors", {"w": output} | others)
+                row = self.row("a.safetensors", "b.safetensors")
+                self.assertEqual((row["dtype"], abs(float(row["bias_ulp"]))), ("bfloat16", 0.5))
+                self.assertEqual(run("diff", "a.safetensors", "b.safetensors", "--tolerance", "ulp=0.5", cwd=self.path)[0], 0)
+                self.assertEqual(run("diff", "a.safetensors", "b.safetensors", "--tolerance", "ulp=0.4", cwd=self.path)[0], 1)
+
+    def test_tensors_of_a_dtype_that_is_not_known_are_compared_by_their_bytes(self):
+        for others in ({}, {"w": self.tensor([1], [1])}):
+            self.write("a.safetensors", {"c": ("C64", [2], bytes(range(16)))} | others)
+            self.write("b.safetensors", {"c": ("C64", [2], bytes(range(1, 17)))} | others)
+            code, _, err = run("diff", "a.safetensors", "a.safetensors", "--csv", cwd=self.path)
+            self.assertEqual(code, 0, err)
+            self.assertIn("the same byte for byte: 1 tensor (a.safetensors:c): dtype C64 is not known", err)
+            code, _, err = run("diff", "a.safetensors", "b.safetensors", "--csv", cwd=self.path)
+            self.assertEqual(code, 1)
+            self.assertIn("unknown dtype", err)
 
 
 if __name__ == "__main__":
