@@ -18,7 +18,8 @@ namespace {
 constexpr const char *hadamard_key = "ulpscope_hadamard", *wide_codes_key = "ulpscope_codes";
 
 bool is_mx(ScaleRule rule) { return clamps(rule) && !is_nvfp4(rule); }
-bool is_fp4(emu::Format format, ScaleRule rule) { return format == emu::e2m1 && (is_nvfp4(rule) || is_mx(rule)); }
+// Readers of NVFP4 but our own take scales of blocks of a row.
+bool is_fp4(emu::Format format, ScaleRule rule) { return format == emu::e2m1 && (rule == ScaleRule::nvfp4 || is_mx(rule)); }
 
 bool every_pair(emu::Format, ScaleRule) { return true; }
 
@@ -32,14 +33,14 @@ bool by_compressed_tensors(emu::Format format, ScaleRule rule) {
 
 bool by_modelopt(emu::Format format, ScaleRule rule) {
   return (format == emu::e4m3 && (rule == ScaleRule::amax || rule == ScaleRule::pow2)) ||
-         (format == emu::e2m1 && is_nvfp4(rule));
+         (format == emu::e2m1 && rule == ScaleRule::nvfp4);
 }
 
 bool by_torchao(emu::Format format, ScaleRule rule) {
   const bool is_fp8 = format == emu::e4m3 || format == emu::e5m2;
   if (format == emu::integer(8)) return rule == ScaleRule::row;
   if (is_mx(rule)) return is_fp8 || format == emu::e2m1;
-  if (is_nvfp4(rule)) return format == emu::e2m1;
+  if (is_nvfp4(rule)) return is_fp4(format, rule);
   return is_fp8 &&
          (rule == ScaleRule::amax || rule == ScaleRule::pow2 || rule == ScaleRule::row || rule == ScaleRule::tile_128x128);
 }
@@ -227,6 +228,7 @@ const std::vector<StorageLayout>& layouts() {
        .scale = "_scale",
        .tensor_scale = "_per_tensor_scale",
        .bytes_of_codes = true,
+       .whole_blocks = true,
        .one_scale = OneScale::as_tensor,
        .has_leaves = true},
       {.name = "deepseek",

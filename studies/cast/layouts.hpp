@@ -38,6 +38,7 @@ struct StorageLayout {
   bool bytes_of_codes = false;                                   ///< codes of 4 bits lie two in an element of U8
   bool bytes_of_scales = false;                                  ///< e8m0 scales are U8
   bool blocks_apart = false;              ///< the last dimension of codes is one of blocks and one of bytes of a block
+  bool whole_blocks = false;              ///< rows consist of whole blocks of MX and NVFP4
   bool stores_codes_alone = false;        ///< of less than 16 bits without scales
   OneScale one_scale = OneScale::scalar;  ///< the shape of the scale of a whole tensor
   bool has_leaves = false;  ///< the stem is `MODULE._LEAF` of a tensor MODULE.LEAF, and else its name; and there is metadata

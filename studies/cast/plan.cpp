@@ -12,6 +12,7 @@
 #include "requests/parts.hpp"
 #include "requests/toml.hpp"
 #include "studies/cast/layouts.hpp"
+#include "studies/quantization/quantized.hpp"
 #include "tensors/hadamard.hpp"
 
 namespace ulpscope::studies {
@@ -83,8 +84,11 @@ void CastPlan::check() const {
   find_layout(layout);
   for (const std::string& set : fused) check_fused(set);
   if (!hadamard.empty()) tensors::parse_hadamard(hadamard);
-  for (const PlanRule& rule : rules)
-    if (!rule.copies()) check_format(rule.scaling(), rule.format());
+  for (const PlanRule& rule : rules) {
+    if (rule.copies()) continue;
+    check_format(rule.scaling(), rule.format());
+    check_storable(rule.scaling());
+  }
 }
 
 std::string CastPlan::set_of(const std::string& name) const {

@@ -62,15 +62,21 @@ struct CodesEntry {
   Shape shape;
 };
 
-CodesEntry codes_entry(const StorageLayout& layout, const std::string& name, const Shape& shape, const Quantizing& how) {
-  const bool has_4_bits = how.format.bits() == 4;
-  CodesEntry entry{layout.stem_of(name) + std::string(has_4_bits ? layout.codes_of_4_bits : layout.codes), {}, shape};
-  if (has_zero_point(how.scaling.rule)) return {layout.stem_of(name) + std::string(layout.codes), signed_dtype, shape};
-  if (!has_4_bits || !layout.bytes_of_codes) return entry;
-  const std::uint64_t columns = shape.empty() ? 1 : shape.back(),
-                      unit = layout.blocks_apart ? block_length(how.scaling.rule) : 2;
-  if (columns % unit != 0)
+/// @throws ulpscope::Error where the layout has none for a tensor of that name and shape
+CodesEntry codes_entry(const StorageLayout& layout, const std::string& name, const Shape& shape, emu::Format format,
+                       ScaleRule rule) {
+  const bool has_4_bits = format.bits() == 4;
+  const std::uint64_t columns = shape.empty() ? 1 : shape.back();
+  const auto check_rows = [&](std::uint64_t unit) {
+    if (columns % unit == 0) return;
     throw Error("its rows of " + std::to_string(columns) + " elements are no multiple of " + std::to_string(unit));
+  };
+  if (layout.whole_blocks && clamps(rule)) check_rows(block_length(rule));
+  CodesEntry entry{layout.stem_of(name) + std::string(has_4_bits ? layout.codes_of_4_bits : layout.codes), {}, shape};
+  if (has_zero_point(rule)) return {layout.stem_of(name) + std::string(layout.codes), signed_dtype, shape};
+  if (!has_4_bits || !layout.bytes_of_codes) return entry;
+  const std::uint64_t unit = layout.blocks_apart ? block_length(rule) : 2;
+  check_rows(unit);
   entry.dtype = bytes_dtype;
   if (layout.blocks_apart) {
     entry.shape.back() = columns / unit;
@@ -108,6 +114,17 @@ std::shared_ptr<const QuantizedTensor> QuantizedOne::get(const tensors::Tensor& 
   return held_;
 }
 
+std::string obstacle_in(const StorageLayout& layout, const std::string& name, const std::vector<std::uint64_t>& shape,
+                        emu::Format format, ScaleRule rule) {
+  if (rule == ScaleRule::none) return {};
+  try {
+    codes_entry(layout, name, shape, format, rule);
+    return {};
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
 std::vector<tensors::NamedCodes> entries_of(const StorageLayout& layout, const std::string& name, const tensors::Tensor& tensor,
                                             const Quantizing& how, const std::shared_ptr<QuantizedOne>& quantized) {
   const ScaleRule rule = how.scaling.rule;
@@ -117,12 +134,8 @@ std::vector<tensors::NamedCodes> entries_of(const StorageLayout& layout, const s
   };
   if (!layout.stores(how.format, rule)) refuse("; it stores " + std::string(layout.formats));
   if (rule == ScaleRule::none) return {{name, how.format, tensor.shape, plain_codes(tensor, how)}};
-  CodesEntry codes;
-  try {
-    codes = codes_entry(layout, name, tensor.shape, how);
-  } catch (const Error& error) {
-    refuse(std::string(": ") + error.what());
-  }
+  if (const std::string why = obstacle_in(layout, name, tensor.shape, how.format, rule); !why.empty()) refuse(": " + why);
+  const CodesEntry codes = codes_entry(layout, name, tensor.shape, how.format, rule);
   std::vector<tensors::NamedCodes> entries;
   const bool zero_points = has_zero_point(rule);
   // Integers with a zero point are bytes in two's complement already.

@@ -37,6 +37,10 @@ class QuantizedOne {
   std::shared_ptr<const QuantizedTensor> held_;
 };
 
+/// Why a layout that stores a format under a rule does not store a tensor of that name and shape so; empty: it does.
+std::string obstacle_in(const StorageLayout& layout, const std::string& name, const std::vector<std::uint64_t>& shape,
+                        emu::Format format, ScaleRule rule);
+
 /// The entries of a tensor under a layout: its codes, and its scales where it has any. `name` is the tensor's. They read it
 /// when they are written. @throws ulpscope::Error where the layout does not store such a tensor
 std::vector<tensors::NamedCodes> entries_of(const StorageLayout& layout, const std::string& name, const tensors::Tensor& tensor,

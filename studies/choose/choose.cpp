@@ -17,6 +17,7 @@
 #include "studies/cast/cast_tensors.hpp"
 #include "studies/cast/dequantized.hpp"
 #include "studies/cast/layouts.hpp"
+#include "studies/cast/stored_tensor.hpp"
 #include "studies/census/all_tensors.hpp"
 #include "studies/census/groups.hpp"
 #include "tensors/inputs.hpp"
@@ -44,22 +45,23 @@ double copied_bits(const tensors::Tensor& tensor) {
 /// Bits by which an element of a file is wider than a code: integers take whole bytes.
 double padding_bits(emu::Format format) { return format.is_integer() ? tensors::whole_bytes(format) - format.bits() : 0; }
 
-/// Why a file of this layout cannot hold such a tensor, or not as what it was: formats without infinities or NaN, and rules
-/// that clamp, make other numbers of these. Empty: it can.
-std::string obstacle(const StorageLayout& layout, const Quantized& row) {
+constexpr const char* not_of_layout = "does not store them";
+
+/// Why a file of this layout cannot hold a tensor of that name and shape, or not as what it was. Empty: it can.
+std::string obstacle(const StorageLayout& layout, const std::string& name, const std::vector<std::uint64_t>& shape,
+                     const Quantized& row) {
   const bool has_dtype = row.format.is_integer() || !tensors::safetensors_word(row.format).empty();
-  const bool keeps_nonfinite =
-      (row.infinite == 0 || row.format.has_infinity()) && (row.nan == 0 || row.format.has_nan()) && !clamps(row.scaling.rule);
   if (!has_dtype) return "safetensors has no dtype for them";
   if (!fills_bytes(row.format, row.count)) return "codes would end within a byte";
-  if (!layout.stores(row.format, row.scaling.rule)) return "layout " + std::string(layout.name) + " does not store them";
-  return row.count == row.finite || keeps_nonfinite ? "" : "they would lose its infinities or NaN";
+  if (!layout.stores(row.format, row.scaling.rule)) return "layout " + std::string(layout.name) + " " + not_of_layout;
+  std::string why = row.count == 0 ? std::string() : obstacle_in(layout, name, shape, row.format, row.scaling.rule);
+  return why.empty() ? objection_to(row) : why;
 }
 
 /// Of several the one that other formats mend.
 std::string first_obstacle(const std::map<std::string, std::string>& obstacles) {
   const auto other =
-      std::ranges::find_if(obstacles, [](const auto& of_pair) { return !of_pair.second.starts_with("layout "); });
+      std::ranges::find_if(obstacles, [](const auto& of_pair) { return !of_pair.second.ends_with(not_of_layout); });
   return (other == obstacles.end() ? obstacles.begin() : other)->second;
 }
 
@@ -269,7 +271,8 @@ Choices choose(const ChooseRequest& request, const Progress& progress) {
                   std::string(layout.formats));
     for (Quantized& row : measured) {
       row.bits_per_element += padding_bits(row.format);
-      if (std::string why = obstacle(layout, row); !why.empty()) members.obstacles.try_emplace(name_of(row), std::move(why));
+      if (std::string why = obstacle(layout, of_tensor.name, tensor.shape, row); !why.empty())
+        members.obstacles.try_emplace(name_of(row), std::move(why));
     }
     add(members, measured);
   }

@@ -27,15 +27,47 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 
 bool is_equal(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
+/// A sum of products that neither overflows nor underflows, as SquareSum is one of squares.
+class ProductSum {
+ public:
+  void add(double x, double y) {
+    const double product = x * y, magnitude = std::fabs(product);
+    if (magnitude > 0x1p1000)
+      large_ += (x * 0x1p-600) * (y * 0x1p-600);
+    else if (magnitude < 0x1p-900)  // where one is subnormal it has lost bits
+      small_ += (x * 0x1p600) * (y * 0x1p600);
+    else
+      ordinary_ += product;
+  }
+  void merge(const ProductSum& other) { large_ += other.large_, ordinary_ += other.ordinary_, small_ += other.small_; }
+  SquareSum::Value value() const {
+    if (large_ != 0) return {large_ + ordinary_ * 0x1p-600 * 0x1p-600, 1200};
+    if (ordinary_ != 0) return {ordinary_ + small_ * 0x1p-600 * 0x1p-600, 0};
+    return {small_, -1200};
+  }
+
+ private:
+  double large_ = 0, ordinary_ = 0, small_ = 0;
+};
+
+/// Of the angle between tensors that have these sums; NaN where one is zero.
+double cosine_of(const ProductSum& products, const SquareSum& of_x, const SquareSum& of_y) {
+  const SquareSum::Value sum = products.value(), x = of_x.value(), y = of_y.value();
+  int exponent_x = 0, exponent_y = 0;
+  const double size = std::frexp(std::sqrt(x.significand), &exponent_x) * std::frexp(std::sqrt(y.significand), &exponent_y);
+  return std::ldexp(sum.significand / size, sum.exponent - (x.exponent + y.exponent) / 2 - exponent_x - exponent_y);
+}
+
 /// Sums of one tensor pair, in element order within a chunk and chunk by chunk.
 struct Sums {
   double abs = 0, rel = 0, signed_ulp = 0;
   std::uint64_t finite = 0, nonzero = 0;
   SquareSum reference, output, error;
-  double product = 0;
+  ProductSum product;
 
   void merge(const Sums& next) {
-    abs += next.abs, rel += next.rel, signed_ulp += next.signed_ulp, product += next.product;
+    abs += next.abs, rel += next.rel, signed_ulp += next.signed_ulp;
+    product.merge(next.product);
     finite += next.finite, nonzero += next.nonzero;
     reference.merge(next.reference), output.merge(next.output), error.merge(next.error);
   }
@@ -70,7 +102,7 @@ class Comparison {
     sums.reference.add(reference);
     sums.output.add(value);
     sums.error.add(error);
-    sums.product += reference * value;
+    sums.product.add(reference, value);
     result_.max_abs_error = std::max(result_.max_abs_error, size);
     const double relative = size / magnitude;
     if (magnitude != 0) {
@@ -235,7 +267,7 @@ DiffResult diff(const tensors::Tensor& reference, const tensors::Tensor& output,
   result.bias_ulp = any ? total.signed_ulp / n : nan;
   const double size = root(total.reference);
   result.rel_frobenius_error = !any ? nan : total.error.is_zero() ? 0 : root(total.error) / size;
-  const double cosine = total.product / (size * root(total.output));
+  const double cosine = cosine_of(total.product, total.reference, total.output);
   result.cosine = !any ? nan : total.error.is_zero() && size > 0 ? 1 : std::clamp(cosine, -1.0, 1.0);
   result.sqnr_db = any ? decibels(total.reference, total.error) : nan;
   return result;

@@ -15,6 +15,7 @@
 #include "studies/census/census.hpp"
 #include "studies/census/round_and_count.hpp"
 #include "studies/quantization/error_quantiles.hpp"
+#include "studies/quantization/quantized.hpp"
 
 namespace ulpscope::studies {
 namespace {
@@ -67,8 +68,9 @@ Quantized measure(const tensors::Tensor& tensor, const Quantizer& quantizer, std
   const ErrorSums sums = run_jobs(tensor, {{quantizer.format, scales}}, config).front();
   Quantized row{.tensor = tensor.label, .format = quantizer.format, .scaling = quantizer.scaling};
   row.count = sums.count();
-  const double stored = scale_bits(quantizer.scaling.rule) * static_cast<double>(scales.blocks()) +
-                        (is_nvfp4(quantizer.scaling.rule) ? emu::float32.bits() : 0);
+  const ScaleRule rule = quantizer.scaling.rule;
+  const bool has_one = is_nvfp4(rule) || rule == ScaleRule::number;  // of the tensor, beside those of blocks
+  const double stored = scale_bits(rule) * static_cast<double>(scales.blocks()) + (has_one ? emu::float32.bits() : 0);
   row.bits_per_element = quantizer.format.bits() + (row.count == 0 ? 0 : stored / static_cast<double>(row.count));
   row.to_zero = sums.of(emu::Outcome::to_zero);
   row.overflow = sums.of(emu::Outcome::overflow);
@@ -113,6 +115,13 @@ void QuantizationRequest::describe(requests::Fields& fields) {
   reading.describe(fields);
   requests::describe_hadamard(fields, reading.hadamard);
   requests::describe_threads(fields, threads);
+}
+
+std::string objection_to(const Quantized& row) {
+  const bool keeps_nonfinite =
+      (row.infinite == 0 || row.format.has_infinity()) && (row.nan == 0 || row.format.has_nan()) && !clamps(row.scaling.rule);
+  if (!is_storable(row.scaling)) return "their scale would be stored as no normal float32";
+  return row.count == row.finite || keeps_nonfinite ? "" : "they would lose its infinities or NaN";
 }
 
 bool is_used_with(emu::Format format, ScaleRule rule) noexcept {

@@ -61,6 +61,10 @@ struct Quantized {
   int rank = 0;                   ///< by sqnr_db, from 1, among those of the tensor whose codes have as many bits
 };
 
+/// Why it does not keep the tensor, whatever its decibels: formats without infinities or NaN, and rules that clamp, make other
+/// numbers of these, and some scales cannot be stored. Empty: it does.
+std::string objection_to(const Quantized& row);
+
 /// By tensor, element bits (most first), rank. @throws ulpscope::Error
 std::vector<Quantized> quantize(const QuantizationRequest& request, const Progress& progress = {});
 /// Open tensors to be measured.

@@ -151,7 +151,14 @@ StudyResult run(const QuantizationRequest& request, const Progress& progress) {
       result.remarks.push_back(of_tensor.front().tensor + " has no finite number");
       continue;
     }
-    const Recommendation recommendation = recommend(of_tensor, {.sqnr_db = request.sqnr_db});
+    std::vector<Quantized> kept = of_tensor;
+    std::erase_if(kept, [](const Quantized& row) { return !objection_to(row).empty(); });
+    if (kept.empty()) {
+      const Quantized& first = of_tensor.front();
+      result.remarks.push_back(first.tensor + ": none of these formats keeps it: " + objection_to(first));
+      continue;
+    }
+    const Recommendation recommendation = recommend(kept, {.sqnr_db = request.sqnr_db});
     const Quantized& choice = recommendation.choice;
     table.rows.push_back({choice.tensor, request.sqnr_db, emu::format_name(choice.format), choice.scaling.word,
                           choice.bits_per_element, choice.sqnr_db, recommendation.reason});

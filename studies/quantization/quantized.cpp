@@ -2,16 +2,29 @@
 // Finds scales, and rounds under them.
 #include "studies/quantization/quantized.hpp"
 
+#include <cmath>
+
 #include "emu/catalogue.hpp"
+#include "emu/error.hpp"
 #include "emu/names.hpp"
 #include "studies/census/round_and_count.hpp"
 
 namespace ulpscope::studies {
 
+bool is_storable(const Scaling& scaling) noexcept {
+  return scaling.rule != ScaleRule::number || std::isnormal(static_cast<float>(1 / scaling.number));
+}
+
+void check_storable(const Scaling& scaling) {
+  if (is_storable(scaling)) return;
+  throw Error("--scale '" + scaling.word + "': its reciprocal, which is stored, is no normal float32; give 2^-127 to 2^126");
+}
+
 QuantizedTensor::QuantizedTensor(const tensors::Tensor& tensor, emu::Format format, const emu::RoundingOptions& options,
                                  const Scaling& scaling, std::uint64_t seed)
     : tensor_(tensor), format_(format), options_(options), map_(scaling, format, tensor), seed_(seed) {
   if (scaling.rule == ScaleRule::none) return;
+  check_storable(scaling);
   const bool two_levels = is_nvfp4(scaling.rule);
   scale_format_ = emu::format_name(two_levels ? emu::e4m3 : clamps(scaling.rule) ? emu::float8_e8m0fnu : emu::float32);
   if (map_.blocks() != 1 || tensor.shape.size() > 1)

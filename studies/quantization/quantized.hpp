@@ -14,6 +14,12 @@
 
 namespace ulpscope::studies {
 
+/// Whether the scale of ScaleRule::number can be stored beside codes: its reciprocal, which values are multiplied by to get
+/// back, is a normal float32.
+bool is_storable(const Scaling& scaling) noexcept;
+/// @throws ulpscope::Error where it cannot
+void check_storable(const Scaling& scaling);
+
 /// Codes under scales. An element's value is decode(code) times the scale of its block, in nvfp4 divided by `tensor_scale`.
 class QuantizedTensor {
  public:

@@ -90,7 +90,7 @@ class Misuse(Folder):
         self.assertIn("16777217", run("diff", "I32.safetensors:i", "other.safetensors:i", "--text", cwd=self.path)[1])
 
     def test_reasons_of_a_choice_are_so(self):
-        self.write("n.safetensors", {"nan": self.tensor([8, 16], [float("nan")] + [0.1 * i for i in range(127)]), "all": self.tensor([4], [float("nan")] * 4),
+        self.write("n.safetensors", {"nan": self.tensor([4, 32], [float("nan")] + [0.1 * i for i in range(127)]), "all": self.tensor([4], [float("nan")] * 4),
                                      "odd": self.tensor([3], [1, 2, 3])})
         rows = {row["tensor"].partition(":")[2]: row for row in csv.DictReader(
             self.run_here("choose", "n.safetensors", "--to", "e4m3", "--scale", "none", "--sqnr", "25", "--csv")[0].splitlines())}
@@ -221,6 +221,52 @@ class Misuse(Folder):
             self.run_here("cast", "m.safetensors", "--plan", "p.toml", "-o", "o.safetensors", wanted=0)
             size = sum(map(len, parse(self.path / "o.safetensors")[1].values()))
             self.assertAlmostEqual(float(row["bits_per_element"]) * ROWS * COLUMNS / 8, size, 3, to)
+
+    def test_a_scale_that_cannot_be_stored_is_refused(self):
+        for word in ("2^150", "2^127", "2^-128", "1e-39", "1e300"):
+            self.assertEqual(self.refused("cast", "m.safetensors", "--to", "e4m3", "--scale", word, "-o", "o.safetensors"),
+                             f"--scale '{word}': its reciprocal, which is stored, is no normal float32; give 2^-127 to 2^126")
+            out, _ = self.run_here("choose", "m.safetensors", "--to", "e4m3", "--scale", word, "--sqnr", "1", "--csv")
+            row, = csv.DictReader(out.splitlines())
+            self.assertEqual((row["format"], row["reason"]), ("copy", "none of these formats keeps it: their scale would be stored as no normal float32"))
+        (self.path / "p.toml").write_text('[[tensors]]\nmatch = "*"\nto = "e4m3"\nscale = "2^150"\n')
+        self.assertIn("--scale '2^150'", self.refused("cast", "m.safetensors", "--plan", "p.toml", "-o", "o.safetensors"))
+        for word in ("2^126", "2^-127"):
+            self.run_here("cast", "m.safetensors", "--to", "fp32", "--scale", word, "-o", "o.safetensors")
+            self.assertEqual(struct.unpack("<f", parse(self.path / "o.safetensors")[1][NAME + ".scale"])[0], 2.0 ** -int(word[2:]))
+
+    def test_a_layout_is_asked_for_each_tensor(self):
+        def numbers(rows, columns):
+            return self.tensor([rows, columns], [1 + i % 7 for i in range(rows * columns)])
+
+        self.write("s.safetensors", {"a.odd": numbers(2, 3), "a.few": numbers(4, 6), "a.sixteen": numbers(2, 48), "a.whole": numbers(2, 64), "root": numbers(2, 64)})
+        fp4, fp8, bf16 = "float4_e2m1fn", "float8_e4m3fn", "bfloat16"
+        for layout, wanted in (("gpt-oss", [bf16, bf16, bf16, fp4, fp4]), ("compressed-tensors", [fp8, fp4, fp4, fp4, fp4]), ("modelopt", [fp8, fp4, fp4, fp4, fp4]),
+                               ("torchao", [fp8, fp8, fp4, fp4, bf16]), ("deepseek", [fp8] * 5), ("transformer-engine", [fp8] * 5), ("ulpscope", [fp4] * 5)):
+            with self.subTest(layout):
+                out, _ = self.run_here("choose", "s.safetensors", "--to", "e2m1,e4m3,bf16", "--scale", "none,amax,128x128,mx:floor,nvfp4", "--sqnr", "8", "--layout", layout,
+                                       "--csv", "-o", "p.toml")
+                formats = {row["tensor"].partition(":")[2]: row["format"] for row in csv.DictReader(out.splitlines())}
+                self.assertEqual([formats[name] for name in ("a.odd", "a.few", "a.sixteen", "a.whole", "root")], wanted)
+                self.run_here("cast", "s.safetensors", "--plan", "p.toml", "-o", "o.safetensors")
+        out, _ = self.run_here("choose", "s.safetensors:root", "--to", "e4m3", "--scale", "amax", "--layout", "torchao", "--csv")
+        self.assertIn("layout torchao has names MODULE.LEAF, and 'root' is none", out)
+
+    def test_layouts_take_the_blocks_of_their_readers(self):
+        self.write("s.safetensors", {"a.w": self.tensor([2, 24], [1] * 48)})
+        for layout in ("compressed-tensors", "modelopt", "torchao"):
+            self.assertIn(f"layout {layout} does not store float4_e2m1fn under nvfp4:16x16",
+                          self.refused("cast", "s.safetensors", "--to", "e2m1", "--scale", "nvfp4:16x16", "--layout", layout, "-o", "o.safetensors"))
+        for to, scale, block in (("e2m1", "nvfp4", 16), ("e2m1", "mx:floor", 32), ("e4m3", "mx:floor", 32)):
+            self.assertIn(f"its rows of 24 elements are no multiple of {block}",
+                          self.refused("cast", "s.safetensors", "--to", to, "--scale", scale, "--layout", "torchao", "-o", "o.safetensors"))
+
+    def test_a_given_scale_is_stored_as_well(self):
+        out, _ = self.run_here("choose", "m.safetensors", "--to", "e4m3", "--scale", "4", "--sqnr", "1", "--csv", "-o", "p.toml")
+        row, = csv.DictReader(out.splitlines())
+        self.run_here("cast", "m.safetensors", "--plan", "p.toml", "-o", "o.safetensors")
+        size = sum(map(len, parse(self.path / "o.safetensors")[1].values()))
+        self.assertAlmostEqual(float(row["bits_per_element"]) * ROWS * COLUMNS / 8, size, 6)
 
     def test_infinities_are_kept(self):
         self.write("i.safetensors", {"w": self.tensor([4], [1, 2, float("inf"), 4])})

@@ -3,6 +3,8 @@
 #include "studies/diff/diff.hpp"
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -70,6 +72,20 @@ TEST_CASE("identical tensors have no error, cosine 1 and infinite sqnr", "[studi
   CHECK(r.cosine == 1);
   CHECK(std::isinf(r.sqnr_db));
   CHECK(r.worst.empty());
+}
+
+TEST_CASE("a cosine does not depend on the size of the numbers", "[studies]") {
+  for (const double of_a : {1.0, 1e200, 1e-200, 0x1p-1060})
+    for (const double of_b : {1.0, 1e200, 1e-200, 0x1p-1060}) {
+      CAPTURE(of_a, of_b);
+      // 4 * 3 + 3 * 4 of 5 * 5
+      const auto r = studies::diff(tensors::from_values("a", {2}, std::vector<double>{4 * of_a, 3 * of_a}),
+                                   tensors::from_values("b", {2}, std::vector<double>{3 * of_b, 4 * of_b}), emu::float64, {});
+      CHECK_THAT(r.cosine, Catch::Matchers::WithinRel(0.96, 4 * std::numeric_limits<double>::epsilon()));
+    }
+  const auto r = studies::diff(tensors::from_values("a", {2}, std::vector<double>{1e200, 1e-200}),
+                               tensors::from_values("b", {2}, std::vector<double>{1e-200, 1e200}), emu::float64, {});
+  CHECK(r.cosine == 0);
 }
 
 TEST_CASE("tensors of different shape are not compared", "[studies]") {

@@ -3,18 +3,21 @@
 #include "studies/quantization/quantization.hpp"
 
 #include <algorithm>
+#include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <cmath>
 #include <limits>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "emu/catalogue.hpp"
 #include "emu/error.hpp"
 #include "studies/quantization/error_quantiles.hpp"
+#include "studies/quantization/quantized.hpp"
 #include "tensors/synthetic.hpp"
 #include "tensors/write.hpp"
 #include "tests/reports/temporary_directory.hpp"
@@ -150,6 +153,7 @@ TEST_CASE("bits of an element count the stored scales", "[quantization]") {
   const double n = 512 * 512;
   CHECK(measured({"e4m3"}, {"none"}).front().bits_per_element == 8);
   CHECK(measured({"e4m3"}, {"amax"}).front().bits_per_element == 8 + 32 / n);
+  CHECK(measured({"e4m3"}, {"4"}).front().bits_per_element == 8 + 32 / n);
   CHECK(measured({"e4m3"}, {"row"}).front().bits_per_element == 8 + 32.0 / 512);
   CHECK(measured({"e4m3"}, {"1x128"}).front().bits_per_element == 8.25);
   CHECK(measured({"e4m3"}, {"128x128"}).front().bits_per_element == 8 + 32.0 / (128 * 128));
@@ -218,6 +222,35 @@ TEST_CASE("zeros, NaN and infinities among the elements", "[quantization]") {
   const std::vector<Quantized> wide = measured({"fp16"}, {"none"}, "lognormal:0,20:4096");
   CHECK(wide.front().overflow > 0);
   CHECK(wide.front().sqnr_db == -std::numeric_limits<double>::infinity());
+}
+
+TEST_CASE("a recommended format keeps infinities and NaN", "[quantization]") {
+  const TemporaryDirectory folder;
+  const std::string path = folder.file("nonfinite.npy");
+  tensors::write_npy(path, {4}, tensors::Producer<float>([](std::uint64_t, std::span<float> out) {
+                       const float infinite = std::numeric_limits<float>::infinity();
+                       std::ranges::copy(std::array{1.0F, 2.0F, infinite, std::nanf("")}, out.begin());
+                     }));
+  studies::QuantizationRequest request;
+  request.inputs = {path};
+  request.scale = {"none", "amax"};
+  request.formats.to = {"e2m1", "e4m3", "e5m2", "bf16"};
+  const studies::StudyResult kept = studies::run(request, {});
+  CHECK(kept.findings.at(0).sentence.starts_with(path + ": store it as float8_e5m2, none"));
+  request.formats.to = {"e2m1", "e4m3"};
+  const studies::StudyResult none = studies::run(request, {});
+  CHECK(none.findings.empty());
+  CHECK(none.remarks.at(1) == path + ": none of these formats keeps it: they would lose its infinities or NaN");
+}
+
+TEST_CASE("a scale whose reciprocal is no normal float32 is not stored", "[quantization]") {
+  const tensors::Tensor tensor = tensors::synthetic("normal:0,1:8", 0);
+  const auto stored = [&](const char* word) {
+    return studies::QuantizedTensor(tensor, emu::e4m3, {}, studies::parse_scaling(word), 0).scales().front();
+  };
+  CHECK(stored("2^126") == 0x1p-126F);
+  CHECK(stored("2^-127") == 0x1p127F);
+  for (const char* word : {"2^127", "2^150", "2^-128", "1e-39", "1e300"}) CHECK_THROWS_AS(stored(word), Error);
 }
 
 TEST_CASE("the same rows at any number of threads", "[quantization]") {
