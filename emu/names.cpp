@@ -32,7 +32,6 @@ std::vector<std::string_view> split(std::string_view words) {
   return out;
 }
 
-constexpr int least_integer_bits = 3, most_integer_bits = 25;  // float32 holds them all
 std::string integer_name(int bits) { return "int" + std::to_string(bits); }
 
 constexpr std::array<std::pair<std::string_view, Specials>, 7> suffixes{{{"ieee", Specials::ieee},

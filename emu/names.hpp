@@ -20,7 +20,9 @@ namespace ulpscope::emu {
 /// there.
 std::optional<Format> parse_format(std::string_view word);
 
-/// What parse_format() takes, and `intN`, N in 3..25: symmetric integers (catalogue.hpp).
+/// Bits of symmetric integers that have names: float32 holds them all.
+inline constexpr int least_integer_bits = 3, most_integer_bits = 25;
+/// What parse_format() takes, and `intN`, N between these: symmetric integers (catalogue.hpp).
 std::optional<Format> parse_format_or_integer(std::string_view word);
 
 /// The canonical name: the catalogue's, `intN`, P3109's where no other word has its special values, else `eXmY[bN][suffix]`

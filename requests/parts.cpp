@@ -73,6 +73,8 @@ emu::RoundingOptions RoundingRequest::options(emu::Policy otherwise) const {
   options.flush_subnormals = flush_subnormals;
   options.subnormals_are_zero = subnormals_are_zero;
   options.random_bits = random_bits;
+  if (options.rounding != emu::Rounding::stochastic && random_bits != RoundingRequest{}.random_bits)
+    throw Error("--random-bits " + std::to_string(random_bits) + ": is for --rounding stochastic, and rounding is " + rounding);
   return options;
 }
 
@@ -118,6 +120,10 @@ emu::Format parse_format(const std::string& word) {
 emu::Format parse_format_or_integer(const std::string& word) {
   const auto format = emu::parse_format_or_integer(word);
   if (format) return *format;
+  const bool is_integer = word.size() > 3 && word.starts_with("int") && word.find_first_not_of("0123456789", 3) == word.npos;
+  if (is_integer)
+    throw Error("unknown format '" + word + "'; integers are " + emu::format_name(emu::integer(emu::least_integer_bits)) +
+                " to " + emu::format_name(emu::integer(emu::most_integer_bits)));
   std::vector<std::string> words = emu::format_words();
   for (const int bits : {4, 8, 16}) words.push_back(emu::format_name(emu::integer(bits)));
   throw unknown_format(word, words);

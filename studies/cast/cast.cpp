@@ -32,8 +32,8 @@ std::vector<std::string> write_one_file(const CastFileRequest& request, const Ca
 
 std::vector<std::string> write_npy(const CastFileRequest& request, const std::string& output, bool codes) {
   if (!request.plan.empty() || request.scale != "none" || !request.copy.empty() || !request.naming.fused.empty() ||
-      !request.naming.hadamard.empty())
-    throw Error(output + ": an .npy holds one tensor without scales; write a .safetensors, or a folder");
+      !request.naming.hadamard.empty() || request.naming.layout != CastPlan{}.layout)
+    throw Error(output + ": an .npy holds one tensor without scales or a layout; write a .safetensors, or a folder");
   const emu::Format format = requests::parse_format_or_integer(request.to);
   const emu::RoundingOptions options = request.rounding.options();
   const tensors::Inputs inputs =

@@ -5,6 +5,7 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -143,6 +144,7 @@ CastPlan read_plan(const std::string& path) {
   const requests::TomlValue* const rules = file.table().find(rules_key);
   if (rules == nullptr) throw Error(path + ": has no table [[" + std::string(rules_key) + "]]: nothing is to be cast");
   if (!rules->is_list()) throw Error(rules->place + ": " + rules_key + ": give tables, [[" + rules_key + "]]");
+  std::map<std::string, std::string> places;  // of tables, by what they match
   for (const requests::TomlValue& table : rules->list()) {
     if (!table.is_table()) throw Error(table.place + ": " + rules_key + ": give tables, [[" + rules_key + "]]");
     PlanRule& rule = plan.rules.emplace_back();
@@ -150,6 +152,10 @@ CastPlan read_plan(const std::string& path) {
     requests::set_from(of_rule, table, {});
     if (rule.copies() && rule.scale != PlanRule{}.scale)
       throw Error(table.place + ": a tensor that stays as it is has no scale");
+    const auto [first, is_new] = places.try_emplace(rule.match, table.place);
+    if (!is_new)
+      throw Error(table.place + ": match = '" + rule.match + "' has a table already, " + first->second +
+                  ", which decides; remove one");
   }
   return plan;
 }

@@ -45,6 +45,15 @@ class Misuse(Folder):
     def test_what_would_have_no_effect_is_refused(self):
         self.shards("model", {"w": ([4], [1, 2, 3, 4]), "v": ([4], [1, 2, 3, 4])})
         self.write("i.safetensors", {"w": self.tensor([4], [1, 2, 3, 4]), "ids": ("I64", [1], struct.pack("<q", 7))})
+        self.assertIn("o.npy: an .npy holds one tensor without scales or a layout",
+                      self.refused("cast", "m.safetensors", "--to", "bf16", "--layout", "nonsense", "-o", "o.npy"))
+        for words in (("cast", "m.safetensors", "--to", "bf16", "-o", "o.safetensors"), ("census", "m.safetensors")):
+            self.assertEqual(self.refused(*words, "--random-bits", "7"), "--random-bits 7: is for --rounding stochastic, and rounding is nearest_even")
+            self.run_here(*words, "--random-bits", "7", "--rounding", "stochastic")
+        (self.path / "two.toml").write_text("[[tensors]]\nmatch = '*'\nto = 'e4m3'\n\n[[tensors]]\nmatch = '*'\nto = 'bf16'\n")
+        self.assertEqual(self.refused("cast", "m.safetensors", "--plan", "two.toml", "-o", "o2.safetensors"),
+                         "two.toml:5: match = '*' has a table already, two.toml:1, which decides; remove one")
+        self.assertEqual(self.refused("cast", "m.safetensors", "--to", "int2", "-o", "o2.safetensors"), "unknown format 'int2'; integers are int3 to int25")
         self.assertIn("names tensors of one", self.refused("cast", "model:w", "-o", "out", "--to", "bf16"))
         self.assertIn("names tensors of one", self.refused("cast", "model:*", "-o", "out", "--to", "bf16"))
         for scale in ("none", "row", "mx:floor"):
