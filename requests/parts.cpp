@@ -74,7 +74,8 @@ emu::RoundingOptions RoundingRequest::options(emu::Policy otherwise) const {
   options.subnormals_are_zero = subnormals_are_zero;
   options.random_bits = random_bits;
   if (options.rounding != emu::Rounding::stochastic && random_bits != RoundingRequest{}.random_bits)
-    throw Error("--random-bits " + std::to_string(random_bits) + ": is for --rounding stochastic, and rounding is " + rounding);
+    throw Error("rounding " + rounding + " takes no random bits: leave out --random-bits " + std::to_string(random_bits) +
+                ", or give --rounding stochastic");
   return options;
 }
 

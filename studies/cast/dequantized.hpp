@@ -32,8 +32,8 @@ Dequantized dequantized(const std::string& input, const std::vector<tensors::Ten
 
 /// Codes, and of each its scales and zero points.
 struct CodesUnderScales {
-  std::vector<tensors::Tensor> codes;
-  std::vector<std::vector<tensors::Tensor>> scales;
+  std::vector<tensors::Tensor> codes;                ///< as they lie in their files
+  std::vector<std::vector<tensors::Tensor>> scales;  ///< ... and of each what belongs to it
 };
 /// Those among the tensors of inputs. @throws ulpscope::Error
 CodesUnderScales codes_under_scales(const std::vector<std::string>& inputs, const tensors::Inputs& opened,
