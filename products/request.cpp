@@ -13,6 +13,7 @@
 #include "emu/catalogue.hpp"
 #include "emu/error.hpp"
 #include "emu/names.hpp"
+#include "emu/suggestions.hpp"
 
 namespace ulpscope::products {
 namespace {
@@ -37,6 +38,7 @@ void check_words(const ProductRequest& request) {
   const bool scaled = !request.scale_a.empty() || !request.scale_b.empty();
   if (!request.c.empty() && request.alpha != 1 && !request.beta && scaled)
     throw Error("--alpha with scales and C: say --beta, the factor of C");
+  if (!request.scale_dtype.empty() && !scaled) throw Error("--scale-dtype: is of --scale-a and --scale-b, which are not there");
   if (request.beta && request.c.empty()) throw Error("--beta: is the factor of C, which is not there");
 }
 
@@ -47,6 +49,18 @@ tensors::Tensor open_input(const ProductRequest& request, const std::string& inp
   if (!request.dtype.empty() && (request.dtype.size() == 1 || i < request.dtype.size()))
     options.dtype = requests::parse_format(word_for(request.dtype, i));
   return tensors::open_one(input, options);
+}
+
+/// `--dtype` is of one tensor at least.
+void check_dtype(const ProductRequest& request, const ProductInputs& inputs, const tensors::Tensor* further) {
+  std::vector<const tensors::Tensor*> opened{&inputs.a, &inputs.b};
+  if (inputs.c) opened.push_back(&*inputs.c);
+  bool is_needed = request.dtype.empty();
+  for (std::size_t i = 0; i < opened.size() && !is_needed; ++i)
+    is_needed = (request.dtype.size() == 1 || i < request.dtype.size()) &&
+                opened[i]->dtype.format == requests::parse_format(word_for(request.dtype, i));
+  if (!is_needed && further != nullptr) is_needed = further->dtype.format == requests::parse_format(request.dtype.front());
+  if (!is_needed) requests::refuse_dtype(emu::comma_separated(request.dtype), inputs.a);
 }
 
 InputRounding rounding_of(const ProductRequest& request, const tensors::Tensor& tensor, std::size_t i) {
@@ -144,10 +158,11 @@ std::string engine_word(std::string typed) {
   return typed;
 }
 
-ProductInputs open(const ProductRequest& request) {
+ProductInputs open(const ProductRequest& request, const tensors::Tensor* further) {
   check_words(request);
   ProductInputs inputs{.a = open_input(request, request.a, 0), .b = open_input(request, request.b, 1)};
   if (!request.c.empty()) inputs.c = open_input(request, request.c, 2);
+  check_dtype(request, inputs, further);
   inputs.scale_a = open_scales(request, request.scale_a);
   inputs.scale_b = open_scales(request, request.scale_b);
   return inputs;

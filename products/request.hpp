@@ -43,8 +43,8 @@ struct ProductInputs {
   std::vector<tensors::Tensor> scale_a = {}, scale_b = {};  ///< none; one; or one, and one number for the whole operand
 };
 
-/// Opens the inputs. @throws ulpscope::Error
-ProductInputs open(const ProductRequest& request);
+/// Opens the inputs. `further`: another tensor that `--dtype` may be of. @throws ulpscope::Error
+ProductInputs open(const ProductRequest& request, const tensors::Tensor* further = nullptr);
 
 /// The product of these inputs on `engine`, a word in any case. Empty: no engine, and sums in float32 unless `acc` says
 /// otherwise.

@@ -47,7 +47,10 @@ struct Casting {
       : request(request_of<studies::CastRequest>(values)),
         format(requests::parse_format_or_integer(request.to)),
         options(request.rounding.options()),
-        tensor(tensors::open_one(request.input, request.reading.options())) {}
+        tensor(tensors::open_one(request.input, request.reading.options())) {
+    const auto codes = request.reading.options().dtype;
+    if (codes && tensor.dtype.format != codes) requests::refuse_dtype(request.reading.dtype, tensor);
+  }
   tensors::Caster caster() const { return {tensor, format, options, {request.reading.seed}}; }
   std::size_t count() const { return size_of(tensor); }
 

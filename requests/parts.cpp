@@ -93,6 +93,10 @@ tensors::OpenOptions ReadingRequest::options() const {
   return options;
 }
 
+void refuse_dtype(const std::string& words, const tensors::Tensor& tensor) {
+  throw Error("--dtype " + words + ": " + tensor.label + " holds " + tensor.dtype.name + ", no codes of it; leave --dtype out");
+}
+
 void describe_seed(Fields& fields, std::uint64_t& seed, const std::string& help) {
   if (!fields.has("seed")) fields.add("seed", seed, help).whole().shown();
 }

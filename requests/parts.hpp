@@ -52,6 +52,9 @@ struct ReadingRequest {
   tensors::OpenOptions options() const;
 };
 
+/// For `--dtype` that is of no input, of which the first is `tensor`. @throws ulpscope::Error
+[[noreturn]] void refuse_dtype(const std::string& words, const tensors::Tensor& tensor);
+
 /// `--seed`, unless the request has one already.
 void describe_seed(Fields& fields, std::uint64_t& seed, const std::string& help);
 

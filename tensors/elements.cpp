@@ -73,6 +73,7 @@ class ByteSource final : public Source {
     check();
   }
   void check() const override { stored_.bytes->check(); }
+  const StoredElements& stored() const noexcept { return stored_; }
 
  private:
   /// The bytes of elements, while some are read.
@@ -241,6 +242,29 @@ Tensor over_integers(std::string label, std::vector<std::uint64_t> shape, std::s
   const Layout layout{Layout::Kind::signed_integer, 64, false};
   StoredElements elements{.bytes = bytes, .size = bytes->size(), .dtype = {"int64", {}}, .layout = layout};
   return {std::move(label), {}, {std::move(dtype), {}}, std::move(shape), make_source(std::move(elements))};
+}
+
+std::string why_no_codes(int storage_bits, emu::Format format) {
+  const int bits = format.bits();
+  if ((bits + 7) / 8 * 8 <= storage_bits && (bits > storage_bits / 2 || storage_bits == 8)) return {};
+  return "holds " + std::to_string(storage_bits) + " bits an element, " + emu::format_name(format) + " has " +
+         std::to_string(bits);
+}
+
+Tensor as_codes(Tensor tensor, emu::Format format) {
+  if (tensor.dtype.format == format) return tensor;
+  const auto refuse = [&](const std::string& why) { return Error(tensor.label + ": dtype " + tensor.dtype.name + " " + why); };
+  if (tensor.dtype.format) throw refuse("already says what it holds; leave --dtype out");
+  const auto* const source = dynamic_cast<const ByteSource*>(tensor.source.get());
+  if (source == nullptr || source->stored().layout.kind != Layout::Kind::unsigned_integer)
+    throw refuse("holds no codes of " + emu::format_name(format) + "; leave --dtype out");
+  StoredElements elements = source->stored();
+  if (const std::string why = why_no_codes(elements.layout.storage_bits, format); !why.empty()) throw refuse(why);
+  elements.dtype = tensor.dtype = {emu::format_name(format), format};
+  elements.layout.kind = Layout::Kind::floating;
+  elements.label = tensor.label;
+  tensor.source = make_source(std::move(elements));
+  return tensor;
 }
 
 std::optional<std::uint64_t> byte_size(std::uint64_t count, Layout layout) {

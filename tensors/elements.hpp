@@ -14,6 +14,9 @@
 
 namespace ulpscope::tensors {
 
+/// Why elements of so many bits, of whole bytes, cannot be codes of a format; empty where they can.
+std::string why_no_codes(int storage_bits, emu::Format format);
+
 /// How one element is stored.
 struct Layout {
   /// What the bits of an element mean.
@@ -43,6 +46,10 @@ std::shared_ptr<const Source> make_opaque_source(StoredElements elements, std::s
 /// Integers of a type by its name, `int64` in memory whatever it is. @pre they are of that type's range
 Tensor over_integers(std::string label, std::vector<std::uint64_t> shape, std::string dtype,
                      std::span<const std::int64_t> values, std::shared_ptr<const void> owner);
+
+/// Unsigned integers in memory as codes of a format, where an .npy of them would be; what is of this format already stays as
+/// it is. @throws ulpscope::Error where they are no codes of it
+Tensor as_codes(Tensor tensor, emu::Format format);
 
 /// Bytes of `count` elements; nothing when the product overflows.
 std::optional<std::uint64_t> byte_size(std::uint64_t count, Layout layout);

@@ -24,6 +24,7 @@ HeldTensors& all() {
 }  // namespace
 
 Held::Held(Tensor tensor) {
+  if (tensor.name.empty()) tensor.name = tensor.label;
   const std::scoped_lock lock(all().mutex);
   word_ = "memory:" + std::to_string(all().next++);
   all().by_word.emplace(word_, std::move(tensor));

@@ -13,7 +13,7 @@ namespace ulpscope::tensors {
 /// A tensor in memory under a word that no other has. Safe to make and to end in several threads at once.
 class Held {
  public:
-  /// The tensor keeps its label, by which results name it.
+  /// The tensor keeps its label, by which results name it, and which is its name where it has none.
   explicit Held(Tensor tensor);
   Held(const Held&) = delete;
   Held& operator=(const Held&) = delete;

@@ -15,6 +15,7 @@ namespace {
 
 /// Whether the input has the tensor's name in it, which no glob does, or means no other.
 bool is_named(const std::string& input, const Tensor& tensor, const std::vector<Tensor>& opened) {
+  if (held(input)) return false;  // its word names none
   const std::string word = emu::visible(input), name = emu::visible(tensor.name);
   if (!name.empty() && word.ends_with(":" + name)) return true;
   return opened.size() == 1 && (tensor.label == word || tensor.label == word + ":" + name);

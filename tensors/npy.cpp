@@ -153,9 +153,7 @@ Element element_of(const std::string& name, const Header& header, std::optional<
   if (kind == 'f' && bytes == 1) codes = codes.value_or(emu::float8_e5m2);  // ml_dtypes gives kind f to e5m2 alone
   const bool holds_codes = codes && power && (kind == 'V' || kind == 'u' || kind == 'f');
   if (holds_codes) {
-    if ((codes->bits() + 7) / 8 > bytes || (codes->bits() <= 8 * bytes / 2 && bytes > 1))
-      throw refuse("holds " + std::to_string(8 * bytes) + " bits an element, " + emu::format_name(*codes) + " has " +
-                   std::to_string(codes->bits()));
+    if (const std::string why = why_no_codes(8 * bytes, *codes); !why.empty()) throw refuse(why);
     return {{emu::format_name(*codes), codes}, layout};
   }
   if (kind == 'V' && bytes == 1)

@@ -217,8 +217,11 @@ std::uint64_t Tensor::count() const { return element_count(shape).value_or(0); }
 namespace {
 
 std::vector<Tensor> opened(const std::string& input, const OpenOptions& options) {
-  if (auto tensor = held(input)) return {*std::move(tensor)};
-  if (is_synthetic(input) && !exists(input)) return {synthetic(input, options.seed)};
+  if (auto tensor = held(input)) return {options.dtype ? as_codes(*std::move(tensor), *options.dtype) : *std::move(tensor)};
+  if (is_synthetic(input) && !exists(input)) {
+    Tensor made = synthetic(input, options.seed);
+    return {options.dtype ? as_codes(std::move(made), *options.dtype) : std::move(made)};
+  }
   const auto parts = exists(input) ? std::nullopt : split(input);
   const std::string& path = parts ? parts->first : input;
   const std::optional<std::string> wanted = parts ? std::optional(parts->second) : std::nullopt;

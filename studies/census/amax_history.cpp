@@ -48,6 +48,13 @@ class Histories {
     known = Seen{known.value_or(Seen{}).count + seen.count, std::max(known.value_or(Seen{}).amax, seen.amax)};
   }
 
+  /// Whether one of them was seen in two checkpoints.
+  bool follow_one() const {
+    return std::ranges::any_of(all_, [](const History& history) {
+      return std::ranges::count_if(history.seen, [](const auto& s) { return s.has_value(); }) > 1;
+    });
+  }
+
   void append_to(std::vector<AmaxHistoryRow>& rows) const {
     for (const History& history : all_) {
       double before = unknown_growth;
@@ -113,7 +120,11 @@ std::vector<AmaxHistoryRow> amax_history(const CensusRequest& request, std::vect
   Histories of_tensors(request.inputs), of_groups(request.inputs);
   for (std::size_t i = 0; i < all.size(); ++i)
     of_tensors.add(emu::visible(tensors::written_name(all[i])), place[i], {all[i].count(), amax[i]});
-  for (const Group& group : request.groups.of(all))
+  const std::vector<Group> groups = request.groups.of(all);
+  if (!of_tensors.follow_one() && groups.empty())
+    throw Error("--history: no tensor is in two of the checkpoints by its name; the first is " +
+                emu::visible(tensors::written_name(all.front())));
+  for (const Group& group : groups)
     for (const std::size_t i : group.members) of_groups.add(group.label, place[i], {all[i].count(), amax[i]});
   std::vector<AmaxHistoryRow> rows;
   of_tensors.append_to(rows);

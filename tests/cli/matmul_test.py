@@ -277,6 +277,11 @@ class Files(unittest.TestCase):
             self.assertEqual(rows(*words, "--in", "e5m2", "--dtype", "e4m3,e5m2", cwd=folder)[0]["max"], "897")
             self.assertEqual(run(*words, cwd=folder)[::2], (2, "ulpscope: a.npy: holds uint8; --dtype F says that these are codes, "
                                                               "--in F rounds them\n"))
+            npy(path / "x.npy", (2,), [1, 2])
+            self.assertEqual(rows("x.npy", "b.npy", *words[2:], "--in", "e5m2", "--dtype", "e5m2", cwd=folder)[0]["max"], "5")
+            for given in (("x.npy", "x.npy", "--in", "e4m3", "--dtype", "e4m3"), ("x.npy", "b.npy", "--in", "e4m3", "--dtype", "e4m3,bf16")):
+                self.assertEqual(run(*given, *words[2:], cwd=folder)[::2],
+                                 (2, f"ulpscope: --dtype {given[-1].replace(',', ', ')}: x.npy holds float32, no codes of it; leave --dtype out\n"))
 
     def test_errors_are_one_line_and_exit_2(self):
         a, b = "normal:0,1:8x100", "laplace:0,1:100x8"
@@ -301,6 +306,7 @@ class Files(unittest.TestCase):
             (*pair, "sm_90", "--scale-a", "normal:0,1:7x3"): "normal:0,1:7x3 (7x3): does not fit normal:0,1:8x100 (8x100); scales",
             (*pair, "sm_90", "--scale-a", "nowhere.npy"): "nowhere.npy: no such file",
             (*pair, "sm_90", "--scale-a", "uniform:1,2:8x4", "--scale-dtype", "e8m0"): "uniform:1,2:8x4: element 0 is no number of float8_e8m0fnu",
+            (*pair, "sm_90", "--scale-dtype", "e8m0"): "--scale-dtype: is of --scale-a and --scale-b, which are not there",
             (*pair, "sm_90", "--scale-a", "2", "--scale-a", "uniform:0,1:2"): "uniform:0,1:2: the second --scale-a is one number",
             (*pair, "sm_90", "--transpose-a"): f"{a} (8x100, transposed) by {b} (100x8): A has 8 columns, B has 100 rows",
             (a, "normal:0,1:101x8", *pair[2:], "sm_90"): f"{a} (8x100) by normal:0,1:101x8 (101x8): A has 100 columns",

@@ -216,6 +216,7 @@ class History(unittest.TestCase):
                             (("0.safetensors", "1.safetensors", "--blocks"), "give one of them"),
                             (("0.safetensors", "1.safetensors", "--to", "e4m3"), "leave out formats"),
                             (("0.safetensors", "1.safetensors", "--rounding", "toward_zero"), "leave out formats"),
+                            (("0.safetensors:w", "2.safetensors:b"), "no tensor is in two of the checkpoints by its name; the first is w"),
                             (("0.safetensors", "1.safetensors", "--shard", "0/2", "-o", "p"), "leave out")):
             code, out, err = run("census", *words, "--history", cwd=self.path)
             self.assertEqual((code, out, err.count("\n")), (2, "", 1), err)

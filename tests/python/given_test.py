@@ -66,6 +66,44 @@ class Given(unittest.TestCase):
         self.assertIsNone(us.Format("e8m0").min_subnormal)  # OCP MX 1.0: no subnormal numbers
         self.assertEqual(us.Format("e4m3").min_subnormal, 2**-9)
 
+    def test_arrays_are_tensors_of_their_own_names(self):
+        arrays = {"l1.small": np.full(64, 1e-3, np.float32), "l2.wide": np.logspace(-9, 9, 64, dtype=np.float32), "bias": np.ones(64, np.float32)}
+        chosen = us.study("choose", {"inputs": arrays, "copy": "bi*"}).tables[0]
+        self.assertEqual(chosen["tensor"], list(arrays))
+        self.assertEqual([name for name, scale in zip(chosen["tensor"], chosen["scale"]) if scale == "none"], ["bias"])
+        alone = [us.study("choose", {"inputs": {name: arrays[name]}}).tables[0] for name in ("l1.small", "l2.wide")]
+        self.assertEqual(chosen["format"][:2], [table["format"][0] for table in alone])
+        self.assertEqual(us.census(arrays, to="e4m3", group=r"^(l\d)\.")["tensor"], [*arrays, "group:l1", "group:l2"])
+        self.assertEqual(us.census(np.ones(3), to="e4m3")["tensor"], ["x"])
+        with self.assertRaisesRegex(us.Error, "no tensor is in two of the checkpoints"):
+            us.study("census", {"inputs": {"a": np.ones(3), "b": np.ones(3)}, "history": True})
+
+    def test_codes_are_what_the_same_file_would_hold(self):
+        codes = np.arange(0, 0x7E, dtype=np.uint8).reshape(6, 21)
+        values, ones = us.decode(codes, "e4m3"), np.full((21, 2), 0x38, np.uint8)
+        with tempfile.TemporaryDirectory() as folder:
+            file = os.path.join(folder, "codes.npy")
+            np.save(file, codes)
+            for given in (codes, file):
+                np.testing.assert_array_equal(us.matmul(given, ones, dtype="e4m3", engine="exact"), us.matmul(values, np.ones((21, 2)), engine="exact"))
+                self.assertEqual(us.census(given, to="e4m3", dtype="e4m3")["exact"], us.census(values, to="e4m3")["exact"])
+                self.assertTrue(us.verify.cast(us.encode(values, "bf16"), given, dtype="e4m3", out="bf16").passed)
+                self.assertTrue(us.verify.cast(us.encode(values, "bf16"), given, dtype="e4m3", output_dtype="bf16").passed)
+        np.testing.assert_array_equal(us.round(codes, "fp32", dtype="e4m3"), values)
+        scaled = us.matmul(codes, ones, dtype="e4m3", engine="fma", scale_a=np.uint8([0x80]), scale_dtype="e8m0")
+        np.testing.assert_array_equal(scaled, 2 * us.matmul(codes, ones, dtype="e4m3", engine="fma"))
+        for fails in (lambda: us.round(values, "bf16", dtype="e4m3"), lambda: us.census(values, to="bf16", dtype="e4m3"),
+                      lambda: us.matmul(values, np.ones((21, 2)), dtype="e4m3"), lambda: us.round(codes.astype(np.int8), "bf16", dtype="e4m3"),
+                      lambda: us.verify.softmax(values, values, dtype="e4m3")):
+            with self.assertRaisesRegex(us.Error, "leave (--dtype|`dtype`|dtype) out$"):
+                fails()
+
+    def test_integers_of_64_bits_are_rounded_in_every_direction(self):
+        odd = np.array([2**53 + 1])
+        self.assertEqual([us.round(odd, "float64", rounding=way).tolist() for way in ("upward", "downward", "nearest_even")],
+                         [[2.0**53 + 2], [2.0**53], [2.0**53]])
+        self.assertEqual(us.round(-odd, "float64", rounding="downward").tolist(), [-2.0**53 - 2])
+
     def test_bad_input_is_one_line(self):
         for fails, kind, words in ((lambda: us.round(1.0, "e4m9x"), us.Error, "nearest"),
                                    (lambda: us.census(np.ones(3), too=1), TypeError, "nearest: to"),

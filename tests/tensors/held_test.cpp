@@ -3,8 +3,14 @@
 #include "tensors/held.hpp"
 
 #include <catch2/catch_test_macros.hpp>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
 
+#include "emu/catalogue.hpp"
 #include "emu/error.hpp"
+#include "tensors/elements.hpp"
 
 namespace {
 
@@ -19,6 +25,7 @@ TEST_CASE("a held tensor is opened by its word, as long as it is held") {
     CHECK(word != other.word());
     const tensors::Tensor tensor = tensors::open_one(word);
     CHECK(tensor.label == "x");
+    CHECK(tensors::written_name(tensor) == "x");
     CHECK(tensor.shape == std::vector<std::uint64_t>{2, 3});
     std::vector<float> values(6);
     tensor.source->read(0, std::span(values));
@@ -26,6 +33,26 @@ TEST_CASE("a held tensor is opened by its word, as long as it is held") {
   }
   CHECK_THROWS_AS(tensors::open(word), Error);
   CHECK_FALSE(tensors::held("x.npy").has_value());
+}
+
+TEST_CASE("unsigned integers in memory are codes where that is said") {
+  const std::vector<std::uint8_t> codes{0x38, 0x40, 0xb8};
+  const auto bytes = tensors::bytes_in_memory(std::as_bytes(std::span(codes)), nullptr);
+  const auto held_as = [&](tensors::Layout::Kind kind, const std::string& dtype) {
+    return tensors::Tensor{"x", {}, {dtype, {}}, {3}, tensors::make_source({bytes, 0, 3, {dtype, {}}, {kind, 8, false}})};
+  };
+  const tensors::Held words(held_as(tensors::Layout::Kind::unsigned_integer, "uint8"));
+  const tensors::Held integers(held_as(tensors::Layout::Kind::signed_integer, "int8"));
+
+  const tensors::Tensor tensor = tensors::open_one(words.word(), {.dtype = emu::e4m3});
+  std::vector<float> values(3);
+  tensor.source->read(0, std::span(values));
+
+  CHECK(tensor.dtype.format == emu::e4m3);
+  CHECK(values == std::vector<float>{1, 2, -1});
+  CHECK_THROWS_AS(tensors::open(words.word(), {.dtype = emu::bf16}), Error);
+  CHECK_THROWS_AS(tensors::open(integers.word(), {.dtype = emu::e4m3}), Error);
+  CHECK(tensors::open_one(words.word()).is_integer());
 }
 
 }  // namespace

@@ -50,8 +50,8 @@ ExplainConfig resolve(const ExplainRequest& request) {
   if (!(request.at_least > 0 && request.at_least <= 1))
     throw Error("--at-least: is a share of the elements, above 0 and up to 1");
   const tensors::Tensor d = open_output(request);
-  ExplainConfig config{products::resolve(request.product, products::open(request.product), request.engine), d, request.at_least,
-                       request.seconds};
+  ExplainConfig config{products::resolve(request.product, products::open(request.product, &d), request.engine), d,
+                       request.at_least, request.seconds};
   if (request.product.out.empty() && d.dtype.format && d.dtype.format != emu::float64) config.product.out = *d.dtype.format;
   return config;
 }

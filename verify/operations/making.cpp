@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <span>
@@ -113,6 +114,10 @@ std::optional<Integers> Making::read_integers_if_given(const std::string& option
 
 ResolvedCheck Making::made(std::unique_ptr<Expectation> expectation) {
   check_.expectation = std::move(expectation);
+  const std::optional<emu::Format> codes = request_.reading.options().dtype;
+  const bool has_codes =
+      std::ranges::any_of(check_.inputs, [&](const CheckInput& input) { return input.tensor.dtype.format == codes; });
+  if (codes && !has_codes) requests::refuse_dtype(request_.reading.dtype, check_.inputs.front().tensor);
   check_.heading += check_.operation + "  " + words_of_shape(check_.expectation->shape()) + ", out " +
                     emu::format_name(check_.expectation->out()) + "\n";
   if (request_.out.empty()) check_.stated = {"--out", emu::format_name(check_.last.out)};
