@@ -7,6 +7,8 @@
 #include <cmath>
 
 #include "emu/catalogue.hpp"
+#include "emu/integral.hpp"
+#include "emu/philox.hpp"
 
 namespace ulpscope::tensors {
 
@@ -22,6 +24,17 @@ std::span<const float> Caster::floats(std::uint64_t first, std::size_t count) co
 
 namespace {
 
+constexpr int double_fraction_bits = emu::float64.fraction_bits;
+
+bool is_of_64_bits(const DType& dtype) { return dtype.name == "int64" || dtype.name == "uint64"; }
+
+/// Rounds an integer's own bits to a format that doubles have too few bits for to stand between them.
+emu::Code rounded_integer(emu::Format format, emu::Code x, bool is_signed, const emu::RoundingOptions& options,
+                          std::uint32_t random) {
+  return is_signed ? emu::from_integer(format, static_cast<std::int64_t>(x), options, random).code
+                   : emu::from_integer(format, std::uint64_t{x}, options, random).code;
+}
+
 /// An integer as a double with a last bit of 1 wherever bits are left out (rounding to odd): what is narrower is then rounded
 /// as the integer itself would be (Boldo and Melquiond, IEEE Transactions on Computers 57, 2008).
 double to_odd(std::uint64_t magnitude) {
@@ -33,10 +46,15 @@ double to_odd(std::uint64_t magnitude) {
 
 }  // namespace
 
+bool Caster::rounds_integers() const {
+  const bool decides_below = options_.rounding == emu::Rounding::stochastic;  // by the bits that are left out, not one of them
+  return is_of_64_bits(tensor_.dtype) && (decides_below || format_.fraction_bits >= double_fraction_bits - 1);
+}
+
 std::span<const double> Caster::doubles(std::uint64_t first, std::size_t count) const {
   doubles_.resize(count);
   const bool is_signed = tensor_.dtype.name == "int64";
-  if ((is_signed || tensor_.dtype.name == "uint64") && format_.fraction_bits < 51) {
+  if (is_of_64_bits(tensor_.dtype)) {
     std::vector<emu::Code> integers(count);
     tensor_.source->read_codes(first, integers);
     std::transform(integers.begin(), integers.end(), doubles_.begin(), [&](emu::Code x) {
@@ -53,6 +71,11 @@ void Caster::codes(std::uint64_t first, std::span<emu::Code> out) const {
   if (rounds_codes()) {
     tensor_.source->read_codes(first, out);
     emu::convert(*tensor_.dtype.format, std::span<const emu::Code>(out), format_, out, options_, random(first));
+  } else if (rounds_integers()) {
+    tensor_.source->read_codes(first, out);
+    const bool is_signed = tensor_.dtype.name == "int64";
+    for (std::size_t i = 0; i < out.size(); ++i)
+      out[i] = rounded_integer(format_, out[i], is_signed, options_, emu::rounding_bits(random_.seed, random(first).first + i));
   } else if (tensor_.dtype.fits_float()) {
     emu::encode(format_, floats(first, out.size()), out, options_, random(first));
   } else {

@@ -30,6 +30,8 @@ class Caster {
  private:
   /// Inputs that count as zero are those subnormal in their own format, which as floats they are not.
   bool rounds_codes() const;
+  /// Integers of which doubles that stand between would lose what decides.
+  bool rounds_integers() const;
   emu::RandomBits random(std::uint64_t first) const { return {random_.seed, random_.first + first}; }
   std::span<const float> floats(std::uint64_t first, std::size_t count) const;
   std::span<const double> doubles(std::uint64_t first, std::size_t count) const;

@@ -2,6 +2,7 @@
 // Whole numbers of 64 bits are rounded once, whatever lies between them and the format.
 #include "tensors/caster.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
@@ -66,6 +67,36 @@ TEST_CASE("whole numbers of 64 bits are rounded once", "[tensors]") {
       const bool negative = values[i] >> 63 != 0;
       const double wanted = nearest(negative ? ~values[i] + 1 : values[i], bits);
       wrong += rounded[i] != (negative ? -wanted : wanted) ? 1 : 0;
+    }
+    CHECK(wrong == 0);
+  }
+}
+
+TEST_CASE("whole numbers of 64 bits are rounded to float64 in every direction", "[tensors]") {
+  const std::vector<std::uint64_t> values = integers();
+  const auto below = [](std::uint64_t magnitude) {  // of 53 bits, toward zero
+    const int left_out = std::max(static_cast<int>(std::bit_width(magnitude)) - 53, 0);
+    return magnitude >> left_out << left_out;
+  };
+  const auto above = [&](std::uint64_t magnitude) {  // 2^64 is beyond words
+    const int left_out = std::max(static_cast<int>(std::bit_width(magnitude)) - 53, 0);
+    const std::uint64_t kept = (magnitude >> left_out) + (below(magnitude) != magnitude ? 1 : 0);
+    return std::ldexp(static_cast<double>(kept), left_out);
+  };
+  for (const emu::Rounding rounding : {emu::Rounding::toward_zero, emu::Rounding::upward, emu::Rounding::downward}) {
+    std::vector<double> rounded(values.size());
+    std::size_t wrong = 0;
+    const auto wanted = [&](std::uint64_t magnitude, bool negative) {
+      const bool outward = rounding == (negative ? emu::Rounding::downward : emu::Rounding::upward);
+      const double size = outward ? above(magnitude) : static_cast<double>(below(magnitude));
+      return negative ? -size : size;
+    };
+    tensors::Caster(tensor_of<std::uint64_t>(values, "u8"), emu::float64, {.rounding = rounding}, {}).values(0, rounded);
+    for (std::size_t i = 0; i < values.size(); ++i) wrong += rounded[i] != wanted(values[i], false) ? 1 : 0;
+    tensors::Caster(tensor_of<std::int64_t>(values, "i8"), emu::float64, {.rounding = rounding}, {}).values(0, rounded);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const bool negative = values[i] >> 63 != 0;
+      wrong += rounded[i] != wanted(negative ? ~values[i] + 1 : values[i], negative) ? 1 : 0;
     }
     CHECK(wrong == 0);
   }
