@@ -66,7 +66,7 @@ class AuditOfOperations(unittest.TestCase):
     def write(self, name, shape, value=None, descr="<f4"):
         """A file of these numbers, or of some that no kernel computes by chance."""
         count = math.prod(shape)
-        values = value if isinstance(value, list) else [math.sin(7 * i * i + len(name)) for i in range(count)]
+        values = value if isinstance(value, list) else [value] * count if value is not None else [math.sin(7 * i * i + len(name)) for i in range(count)]
         write_npy(self.folder / name, descr, shape, values)
         return name
 
@@ -191,6 +191,21 @@ class AuditOfOperations(unittest.TestCase):
         self.assertEqual((fates["stale_output"], fates["saturation_missing"]), ("killed", "killed"))
         fates = self.fates("cast", "codes.npy", "--out", "bf16", "--rule", "bitwise")  # integers are not rounded
         self.assertEqual((fates["stale_output"], fates["inputs_in_float8_e4m3fn"]), ("killed", "not_applicable"))
+
+    def test_a_bound_that_zeros_pass_excuses_no_mutant(self):
+        words = ("sum", "normal:0,1:2x300", "--acc", "fp16", "--out", "fp16")
+        self.write("zeros.npy", (2,), 0)
+        self.run_program("verify", *words, "--output", "zeros.npy", code=3)
+        said = self.run_program("audit", *words, "--rule", "bound", "--text", code=3).stdout
+        self.assertIn("\nNo mutant is left out as what a correct kernel may return: of these inputs it may return zeros.\n"
+                      "bound: 7 required mutants LIVE: zeros, constant_mean, stale_output, rows_swapped, scale_off 5%, ", said)
+
+    def test_mutants_within_a_bound_that_can_tell_are_named(self):
+        words = ("audit", "sum", "normal:0,1:6x300", "--acc", "fp16", "--out", "fp16", "--rule", "bound", "--text")
+        said = self.run_program(*words).stdout
+        self.assertRegex(said, "zeros +yes +killed\nconstant_mean +yes +lived\n")
+        self.assertTrue(said.endswith("bound: every required mutant that is not equivalent is killed, but constant_mean, rows_swapped, scale_off 5%, "
+                                      "scale_off 10%, which a correct kernel may return.\n"), said)
 
     def test_rows_of_nothing(self):
         self.write("masked.npy", (3, 4), [-math.inf] * 4 + [1.0, -math.inf, 2.0, 0.5] + [-math.inf] * 4)

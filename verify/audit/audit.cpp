@@ -68,6 +68,22 @@ std::vector<std::shared_ptr<const MutantName>> kinds_of_products() {
   return kinds;
 }
 
+/// Whether a correct kernel may return it.
+bool may_be_right(const AuditResult& result, const AuditedMutant& mutant) {
+  return !result.bound_is_vacuous && !mutant.beyond_bound.value_or(true);
+}
+
+/// Required mutants that a rule did not reject, of those that are asked for.
+template <class Asked>
+std::vector<const AuditedMutant*> required_living(const AuditResult& result, std::size_t rule, Asked asked) {
+  std::vector<const AuditedMutant*> all;
+  for (const AuditedMutant& mutant : result.mutants) {
+    const Fate fate = mutant.fate(rule);
+    if (mutant.mutant.required && (fate == Fate::lived || fate == Fate::broken) && asked(mutant)) all.push_back(&mutant);
+  }
+  return all;
+}
+
 }  // namespace
 
 std::string_view name_of(Fate fate) noexcept {
@@ -85,13 +101,11 @@ Fate AuditedMutant::fate(std::size_t rule) const {
 double FalseAlarms::most_where_none() const { return -emu::expm1(emu::log(0.05) / static_cast<double>(trials)); }
 
 std::vector<const AuditedMutant*> AuditResult::required_that_live(std::size_t rule) const {
-  std::vector<const AuditedMutant*> living;
-  for (const AuditedMutant& mutant : mutants) {
-    const Fate fate = mutant.fate(rule);
-    if (!mutant.beyond_bound.value_or(true)) continue;  // a correct kernel may return it
-    if (mutant.mutant.required && (fate == Fate::lived || fate == Fate::broken)) living.push_back(&mutant);
-  }
-  return living;
+  return required_living(*this, rule, [this](const AuditedMutant& mutant) { return !may_be_right(*this, mutant); });
+}
+
+std::vector<const AuditedMutant*> AuditResult::required_within_bound(std::size_t rule) const {
+  return required_living(*this, rule, [this](const AuditedMutant& mutant) { return may_be_right(*this, mutant); });
 }
 
 std::optional<double> AuditResult::kills_from(std::size_t rule, const MutantName& kind) const {
@@ -110,6 +124,7 @@ AuditResult asked(const AuditPlan& plan) {
   AuditResult result{.rules = {}, .correct = judges.all(plan.correct), .mutants = {}, .false_alarms = {}, .kinds = plan.kinds};
   for (const Rule& rule : plan.rules) result.rules.push_back(emu::visible(rule.word));
   result.false_alarms.resize(plan.rules.size());
+  result.bound_is_vacuous = judges.beyond_bound(std::vector<double>(plan.correct.size())) == false;
 
   std::uint64_t done = 0;
   const std::uint64_t total = outputs_of(plan);

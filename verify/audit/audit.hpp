@@ -77,14 +77,18 @@ struct AuditResult {
   std::vector<FalseAlarms> false_alarms;  ///< of each rule
   /// Of the mutants: those that every check must reject first.
   std::vector<std::shared_ptr<const MutantName>> kinds = {};
+  /// Whether the derived bound could tell nothing here: zeros are within it everywhere.
+  bool bound_is_vacuous = false;
   std::string not_measured = {};  ///< why false alarms are not: of what, or with which options; empty where they are
 
   /// Whether a rule gave no verdict or rejected the correct output.
   bool breaks_on_correct(std::size_t rule) const { return !correct[rule].broken.empty(); }
   /// Whether a rule rejected the correct output.
   bool rejects_correct(std::size_t rule) const { return !breaks_on_correct(rule) && !correct[rule].passes; }
-  /// Required mutants that a rule did not reject, except those that a correct kernel may return (beyond_bound).
+  /// Required mutants that a rule did not reject, except required_within_bound().
   std::vector<const AuditedMutant*> required_that_live(std::size_t rule) const;
+  /// Those of them that a correct kernel may return: no beyond_bound, of a bound that is not vacuous.
+  std::vector<const AuditedMutant*> required_within_bound(std::size_t rule) const;
   /// The least severity from which on every mutant of `kind` is killed (equivalent ones aside); nothing where even the
   /// greatest lives, or where there is none.
   std::optional<double> kills_from(std::size_t rule, const MutantName& kind) const;

@@ -35,7 +35,13 @@ std::string of_right_outputs(const AuditResult& result, std::size_t rule) {
 /// What it makes of the mutants that every check must reject.
 std::string of_required(const AuditResult& result, std::size_t rule) {
   const auto living = result.required_that_live(rule);
-  if (living.empty()) return result.rules[rule] + ": every required mutant that is not equivalent is killed.\n";
+  const auto within = result.required_within_bound(rule);
+  if (living.empty()) {
+    std::string text = result.rules[rule] + ": every required mutant that is not equivalent is killed";
+    for (const AuditedMutant* mutant : within)
+      text += (mutant == within.front() ? ", but " : ", ") + mutant_word(mutant->mutant);
+    return text + (within.empty() ? "" : ", which a correct kernel may return") + ".\n";
+  }
   std::string text = result.rules[rule] + ": " + std::to_string(living.size()) + " required mutants LIVE:";
   for (const AuditedMutant* mutant : living)
     text += (mutant == living.front() ? " " : ", ") + mutant_word(mutant->mutant) +
@@ -62,6 +68,8 @@ std::string audit_sentences(const AuditResult& result) {
   for (std::size_t rule = 0; rule < result.rules.size(); ++rule) text += of_right_outputs(result, rule);
   if (!result.not_measured.empty()) text += "False alarms are not measured " + result.not_measured + ".\n";
   text += "\n";
+  if (result.bound_is_vacuous)
+    text += "No mutant is left out as what a correct kernel may return: of these inputs it may return zeros.\n";
   for (std::size_t rule = 0; rule < result.rules.size(); ++rule) text += of_required(result, rule);
   return text;
 }
