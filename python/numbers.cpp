@@ -159,7 +159,7 @@ nb::object quantize(const Values& values, const std::string& scale) {
   out["values"] = nb::cast(new_array(std::move(of_codes), casting.tensor.shape));
   out["scale_format"] = quantized->scale_format();
   out["tensor_scale"] = quantized->tensor_scale();
-  const bool none = quantized->scales().empty();
+  const bool none = quantized->scale_format().empty();
   const std::vector<std::int8_t>& zero_points = quantized->zero_points();
   out["zero_points"] =
       zero_points.empty() ? nb::none() : nb::cast(new_array(std::vector(zero_points), quantized->scale_shape()));

@@ -151,6 +151,8 @@ double Scaler::cap() const { return rule_->cap(); }
 ScalerStep Scaler::step(const Seen& seen) {
   if (follows_amax() && !seen.amax)
     throw Error("scaler " + name_ + ": follows the largest magnitude (amax), which is not given");
+  if (seen.upper && !(*seen.upper >= 0 && *seen.upper <= 1))
+    throw Error("scaler " + name_ + ": upper " + requests::shortest(*seen.upper) + ": is a share, from 0 to 1");
   return rule_->step(seen);
 }
 

@@ -52,7 +52,7 @@ class Scaler {
 
   /// Of the next step; for scalers that follow the present amax, of the last one.
   double scale() const;
-  /// Goes one step on. @throws ulpscope::Error where follows_amax() and `seen` has none
+  /// Goes one step on. @throws ulpscope::Error where follows_amax() and `seen` has none, or `upper` is no share
   ScalerStep step(const Seen& seen);
 
   /// Whether the scale is made of amax: of this step's, or of those before.

@@ -233,7 +233,6 @@ bool ScaleMap::lay_out(const Scaling& scaling, std::uint64_t count, std::uint64_
   const std::uint64_t rows = std::max<std::uint64_t>(count / columns_, 1);
   block_rows_ = matrix_rows_ = rows;
   block_columns_ = columns_;
-  if (count == 0) return false;
   switch (scaling.rule) {
     case ScaleRule::none: return false;
     case ScaleRule::number: uniform_ = plain(scaling.number); return false;
@@ -249,6 +248,7 @@ bool ScaleMap::lay_out(const Scaling& scaling, std::uint64_t count, std::uint64_
     case ScaleRule::nvfp4_16x16: block_rows_ = 16, block_columns_ = 16; break;
     default: block_rows_ = 1, block_columns_ = 32; break;
   }
+  if (count == 0) return false;
   const bool has_tiles = scaling.rule == ScaleRule::tile_128x128 || scaling.rule == ScaleRule::nvfp4_16x16;
   if (has_tiles && matrix_rows > 0) matrix_rows_ = matrix_rows;
   blocks_per_row_ = (columns_ + block_columns_ - 1) / block_columns_;

@@ -10,6 +10,22 @@
 #include "studies/census/round_and_count.hpp"
 
 namespace ulpscope::studies {
+namespace {
+
+/// Of the whole tensor.
+bool has_one_scale(ScaleRule rule) { return rule <= ScaleRule::pow2 || rule == ScaleRule::minmax; }
+
+/// Rows of blocks, and blocks of a row, of a tensor without elements.
+std::vector<std::uint64_t> scales_of_nothing(const ScaleMap& map, ScaleRule rule, const std::vector<std::uint64_t>& shape) {
+  const std::uint64_t columns = shape.empty() ? 1 : shape.back(), rows = shape.size() < 2 ? 1 : shape[shape.size() - 2];
+  std::uint64_t matrices = 1;
+  for (std::size_t i = 0; i + 2 < shape.size(); ++i) matrices *= shape[i];
+  const auto in_blocks = [](std::uint64_t extent, std::uint64_t of) { return (extent + of - 1) / of; };
+  const bool of_rows = rule == ScaleRule::row || rule == ScaleRule::minmax_row;
+  return {matrices * in_blocks(rows, map.block_rows()), of_rows ? 1 : in_blocks(columns, map.block_columns())};
+}
+
+}  // namespace
 
 bool is_storable(const Scaling& scaling) noexcept {
   return scaling.rule != ScaleRule::number || std::isnormal(static_cast<float>(1 / scaling.number));
@@ -29,8 +45,13 @@ QuantizedTensor::QuantizedTensor(const tensors::Tensor& tensor, emu::Format form
   scale_format_ = emu::format_name(two_levels ? emu::e4m3 : clamps(scaling.rule) ? emu::float8_e8m0fnu : emu::float32);
   if (map_.blocks() != 1 || tensor.shape.size() > 1)
     scale_shape_ = {map_.blocks() / map_.blocks_per_row(), map_.blocks_per_row()};
-  if (map_.is_uniform() && (scaling.rule <= ScaleRule::pow2 || scaling.rule == ScaleRule::minmax)) scale_shape_.clear();
-  for (std::size_t i = 0; i < map_.blocks(); ++i) {
+  if (map_.is_uniform() && has_one_scale(scaling.rule)) scale_shape_.clear();
+  std::size_t blocks = map_.blocks();
+  if (tensor.count() == 0 && !has_one_scale(scaling.rule)) {
+    scale_shape_ = scales_of_nothing(map_, scaling.rule, tensor.shape);
+    blocks = static_cast<std::size_t>(scale_shape_[0] * scale_shape_[1]);
+  }
+  for (std::size_t i = 0; i < blocks; ++i) {
     const ElementScale scale = map_.block(i);
     scales_.push_back(two_levels ? static_cast<float>(scale.numerator)
                                  : static_cast<float>(scale.numerator / scale.denominator));

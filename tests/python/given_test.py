@@ -104,6 +104,13 @@ class Given(unittest.TestCase):
                          [[2.0**53 + 2], [2.0**53], [2.0**53]])
         self.assertEqual(us.round(-odd, "float64", rounding="downward").tolist(), [-2.0**53 - 2])
 
+    def test_scales_of_no_elements_have_the_shape_of_their_blocks(self):
+        for shape, scale, scales in (((0, 64), "mx:floor", (0, 2)), ((0, 64), "row", (0, 1)), ((2, 0, 128), "128x128", (0, 1)), ((3, 0), "row", (3, 1)),
+                                     ((0, 64), "minmax:row", (0, 1)), ((0, 64), "amax", ()), ((0, 64), "2", ())):
+            quantized = us.quantize(np.zeros(shape, np.float32), "int8" if "minmax" in scale else "e4m3", scale=scale)
+            self.assertEqual((quantized.scales.shape, quantized.dequantize().shape), (scales, shape), scale)
+        self.assertIsNone(us.quantize(np.zeros((0, 4), np.float32), "e4m3", scale="none").scales)
+
     def test_bad_input_is_one_line(self):
         for fails, kind, words in ((lambda: us.round(1.0, "e4m9x"), us.Error, "nearest"),
                                    (lambda: us.census(np.ones(3), too=1), TypeError, "nearest: to"),
@@ -122,6 +129,8 @@ class Given(unittest.TestCase):
                                    (lambda: us.matmul(np.ones((2, 2)), np.ones((2, 2)), engin=1), TypeError, "^matmul: there is no 'engin'"),
                                    (lambda: us.verify.sum(np.ones(3)), TypeError, "^verify sum: x is missing"),
                                    (lambda: us.verify.sum(np.ones(3), np.ones((3, 2)), x=np.ones((3, 2))), TypeError, "^verify.sum: x is given twice$"),
+                                   (lambda: us.scaler("popart").step(upper=1.5), us.Error, "^scaler popart: upper 1.5: is a share, from 0 to 1$"),
+                                   (lambda: us.scaler("popart").step(upper=float("nan")), us.Error, "is a share"),
                                    (lambda: us.scaler("pytorch").load_state_dict(None), TypeError, "^NoneType is no state_dict"),
                                    (lambda: us.scaler("pytorch").load_state_dict({"scale": "x"}), TypeError, "^a scaler's state has numbers"),
                                    (lambda: us.scaler("pytorch").load_state_dict({"sacle": 1.0}), us.Error, "^scaler pytorch: a state of another scaler$"),
