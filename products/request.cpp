@@ -190,6 +190,10 @@ Product resolve(const ProductRequest& request, const ProductInputs& inputs, cons
   if (request.split_k < 1 || request.split_k > most)
     throw Error("--split-k " + std::to_string(request.split_k) + ": K is " +
                 std::to_string(matmul_shape(product.a.input, product.b.input).k) + ", so give 1 to " + std::to_string(most));
+  if (product.c && product.beta == 0) {  // C is not read, as in BLAS: NaN in it is not multiplied
+    broadcast_indices("C " + product.c->label, product.c->shape, matmul_shape(product.a.input, product.b.input).d);
+    product.c.reset(), product.beta.reset();
+  }
   product.a.scales = fitted_scales(inputs.scale_a, product.a.input, MatmulSide::a);
   product.b.scales = fitted_scales(inputs.scale_b, product.b.input, MatmulSide::b);
   return product;
@@ -210,7 +214,7 @@ void ProductRequest::describe(requests::Fields& fields) {
       .as_value("F");
   fields.add("out", out, "format of D, rounded to nearest even (default: that of --acc)").as_value("F");
   fields.add("alpha", alpha, "D = alpha * sum").real().shown();
-  fields.add("beta", beta, "D = alpha * sum + beta * C, C being no start of the sum").real();
+  fields.add("beta", beta, "D = alpha * sum + beta * C, C being no start of the sum; 0: C is not read").real();
   fields.add("transpose_a", transpose_a, "the matrices of A are stored as (K,M)");
   fields.add("transpose_b", transpose_b, "the matrices of B are stored as (N,K)");
   fields.add("promote", promote, "restart the sum every N products and add the parts in float32; 0: never")

@@ -16,7 +16,8 @@
 
 namespace ulpscope::products {
 
-/// D = alpha * (C + A.B); with `beta` D = alpha * A.B + beta * C. The members mean what their fields' help says.
+/// D = alpha * (C + A.B); with `beta` D = alpha * A.B + beta * C, and with a beta of 0 C is not read. The members mean what
+/// their fields' help says.
 struct ProductRequest {
   /// What the fields of these names say in the help of `ulpscope matmul`.
   ///@{
