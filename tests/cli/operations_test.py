@@ -119,6 +119,19 @@ class Operations(unittest.TestCase):
             done = self.run_program("verify", "grouped_matmul", "a.npy", "b.npy", "--output", "y.npy", *option)
             self.assertEqual(done.returncode, 1, done.stderr)
             self.assertIn("20 of 20 wrong elements looked at are right with the matrix of group 1, not 2", done.stderr)
+        (self.folder / "ends.csv").write_text("2\n2\n3\n")
+        words = ["verify", "grouped_matmul", "a3.npy", "b.npy", "c.npy", "--output", "y.npy", "--offsets", "ends.csv"]
+        write(self.folder / "a3.npy", (3, 8), [x for row in a[:3] for x in row])
+        for shape, c_of in (((3, 1, 5), lambda row, group: group), ((1, 3, 5), lambda row, group: row)):  # of groups, of rows
+            write(self.folder / "c.npy", shape, [100.0 * i for i in range(15)])
+            write(self.folder / "y.npy", (3, 5), [100.0 * (5 * c_of(i, g) + j) + math.fsum(x * b[g * 8 + k][j] for k, x in enumerate(row))
+                                                  for i, (row, g) in enumerate(zip(a, (0, 0, 2))) for j in range(5)])
+            self.assertEqual(self.run_program(*words).returncode, 0, shape)
+        write(self.folder / "c.npy", (3, 5), [100.0 * i for i in range(15)])
+        done = self.run_program(*words)
+        self.assertEqual((done.returncode, done.stderr), (2, "ulpscope: C c.npy (3x5): is a row for each group or for each row of A; "
+                                                             "say which, as 3x1x5 or 1x3x5\n"))
+        write(self.folder / "y.npy", (7, 5), products(lambda g: g))
         (self.folder / "ends.csv").write_text("2\n1\n6\n")
         done = self.run_program("verify", "grouped_matmul", "a.npy", "b.npy", "--output", "y.npy", "--offsets", "ends.csv")
         self.assertEqual((done.returncode, done.stderr),

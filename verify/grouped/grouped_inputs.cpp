@@ -37,9 +37,16 @@ std::vector<tensors::Tensor> scales_of_group(std::vector<tensors::Tensor> scales
 
 tensors::Tensor addend(const tensors::Tensor& c, const std::vector<std::uint64_t>& rows, std::uint64_t all, std::size_t group,
                        std::uint64_t groups) {
-  if (c.shape.size() < 2) return c;
-  if (c.shape.size() == 2 && c.shape[0] == all) return rows_of_tensor(c, rows);
-  if (c.shape.size() == 2 && c.shape[0] == groups) return member_of_tensor(c, group);
+  const std::size_t rank = c.shape.size();
+  if (rank < 2) return c;
+  const std::uint64_t first = c.shape[0], columns = c.shape[rank - 1];
+  if (rank == 2 && first == all && first == groups && groups > 1)
+    throw Error(fmt::format("C {} ({}): is a row for each group or for each row of A; say which, as {}x1x{} or 1x{}x{}",
+                            c.label, tensors::shape_text(c.shape), groups, columns, all, columns));
+  if (rank == 2 && first == all) return rows_of_tensor(c, rows);
+  if (rank == 2 && first == groups) return member_of_tensor(c, group);
+  if (rank == 3 && first == groups && c.shape[1] == 1) return member_of_tensor(c, group);
+  if (rank == 3 && first == 1 && c.shape[1] == all) return rows_of_tensor(member_of_tensor(c, 0), rows);
   throw Error(fmt::format("C {} ({}): with groups, a row for all, one for each of {} groups, or one for each of {} rows of A",
                           c.label, tensors::shape_text(c.shape), groups, all));
 }
