@@ -72,6 +72,8 @@ emu::RoundingOptions RoundingRequest::options(emu::Policy otherwise) const {
   options.policy = policy.empty() ? otherwise : parse_policy(policy);
   options.flush_subnormals = flush_subnormals;
   options.subnormals_are_zero = subnormals_are_zero;
+  if (random_bits != options.random_bits && options.rounding != emu::Rounding::stochastic)
+    throw Error("--random-bits: is of --rounding stochastic, and plays no part here");
   options.random_bits = random_bits;
   if (options.rounding != emu::Rounding::stochastic && random_bits != RoundingRequest{}.random_bits)
     throw Error("rounding " + rounding + " takes no random bits: leave out --random-bits " + std::to_string(random_bits) +

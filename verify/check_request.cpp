@@ -47,6 +47,11 @@ tensors::Tensor OutputRequest::open(const std::string& file, std::optional<emu::
   return tensor;
 }
 
+emu::Format format_of_output(const tensors::Tensor& output, std::optional<emu::Format> out) {
+  if (!out && !output.dtype.format) throw Error(output.label + " holds integers: say with --out which format the output has");
+  return out ? *out : *output.dtype.format;
+}
+
 LastRounding OutputRequest::last_rounding(emu::Format out) const {
   LastRounding last{.out = out};
   last.options.rounding =

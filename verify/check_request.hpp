@@ -39,6 +39,9 @@ struct OutputRequest {
   LastRounding last_rounding(emu::Format out) const;
 };
 
+/// The format of an output: `out`, or its own. @throws ulpscope::Error where neither says it
+emu::Format format_of_output(const tensors::Tensor& output, std::optional<emu::Format> out);
+
 /// What the elements of an input are.
 enum class InputKind : std::uint8_t {
   numbers,  ///< that are computed with

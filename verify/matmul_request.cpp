@@ -24,9 +24,15 @@ IntegerOverflow parse_overflow(const std::string& word) {
   throw Error("--acc-overflow '" + word + "': give wrap or saturate");
 }
 
+void refuse_idle(bool is_said, const char* option, const char* of) {
+  if (is_said) throw Error(std::string(option) + ": is of " + of + ", and plays no part here");
+}
+
 ResolvedMatmul resolve_integers(const MatmulRequest& request) {
   if (!request.engine.empty() || request.output.against != "exact")
     throw Error("--engine, --against: --acc int32 is judged against the exact sums, without either");
+  refuse_idle(request.acc_rounding != MatmulRequest().acc_rounding, "--acc-rounding", "sums in floating point");
+  refuse_idle(request.reduction_order != MatmulRequest().reduction_order, "--reduction-order", "--against engine");
   if (request.output.false_alarm) throw Error("--false-alarm: exact sums of integers are equal or wrong");
   ResolvedMatmul check;
   check.product = integer_product(request.product);
@@ -80,6 +86,11 @@ std::string in_words(const products::Product& product) {
 }
 
 Declaration declaration_of(const MatmulRequest& request) {
+  const MatmulRequest standard;
+  refuse_idle(request.acc_rounding != standard.acc_rounding && !request.engine.empty(), "--acc-rounding",
+              "sums without --engine");
+  refuse_idle(request.reduction_order != standard.reduction_order && request.output.against != "engine", "--reduction-order",
+              "--against engine");
   return {.bitwise = request.output.against == "engine",
           .order = parse_order(request.reduction_order),
           .sums = parse_sum_rounding(request.acc_rounding),
@@ -105,14 +116,15 @@ std::unique_ptr<Expectation> expectation_of(const products::Product& product, co
 
 ResolvedMatmul resolve(const MatmulRequest& request) {
   if (request.product.acc == "int32") return resolve_integers(request);
+  refuse_idle(request.acc_overflow != MatmulRequest().acc_overflow, "--acc-overflow", "--acc int32");
   ResolvedMatmul check;
   const products::ProductInputs inputs = products::open(request.product);
   check.product = products::resolve(request.product, inputs, request.engine);
   products::Product& product = check.product;
   const bool out_is_stated = !request.product.out.empty();
-  check.output = request.output.open(request.output.output, out_is_stated ? std::optional(product.out) : std::nullopt);
-  // Where nothing says it the output's format is that of its file, if it is no storage for a narrower one.
-  if (!out_is_stated) product.out = check.output.dtype.format.value_or(product.acc);
+  const std::optional<emu::Format> out = out_is_stated ? std::optional(product.out) : std::nullopt;
+  check.output = request.output.open(request.output.output, out);
+  product.out = format_of_output(check.output, out);
   check.expectation = expectation_of(product, declaration_of(request));
   check.last = request.output.last_rounding(product.out);
   check.operation = "matmul";

@@ -4,6 +4,7 @@ import csv
 import json
 import os
 import pathlib
+import struct
 import subprocess
 import sys
 import tempfile
@@ -157,6 +158,26 @@ class Verify(unittest.TestCase):
         self.assertEqual(done.returncode, 3, done.stdout)
         self.assertIn("VACUOUS", done.stdout)
 
+    def test_an_output_of_integers_says_its_format(self):
+        def written(name, kind, shape, values):
+            text = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}"
+            text += " " * (-(len(text) + 11) % 64) + "\n"
+            form = {"<u2": "H", "<i4": "i"}[kind]
+            (self.folder / name).write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text.encode() +
+                                             struct.pack(f"<{len(values)}{form}", *values))
+
+        written("codes.npy", "<u2", (2, 2), [0x4000] * 4)  # 2 in bfloat16
+        ones = ("uniform:1,1:2x2", "uniform:1,1:2x2", "--in", "bf16", "--output", "codes.npy")
+        self.expect_error(self.run_program("verify", "matmul", *ones), 2, "codes.npy holds integers: say with --out which format the output has")
+        (self.folder / "ends.csv").write_text("2\n")
+        groups = ("uniform:1,1:2x2", "uniform:1,1:1x2x2", *ones[2:], "--offsets", "ends.csv")
+        self.expect_error(self.run_program("verify", "grouped_matmul", *groups), 2, "codes.npy holds integers: say with --out")
+        for said in (("--out", "bf16"), ("--output-dtype", "bf16")):
+            for words in (("matmul", *ones), ("grouped_matmul", *groups)):
+                self.assertEqual(self.run_program("verify", *words, *said).returncode, 0)
+        written("sums.npy", "<i4", (2, 2), [2] * 4)
+        self.assertEqual(self.run_program("verify", "matmul", *ones[:2], "--acc", "int32", "--output", "sums.npy").returncode, 0)
+
     def test_bad_input(self):
         output = self.product("d.npy", "--engine", "exact")
         self.expect_error(self.verify("nowhere.npy"), 2, "nowhere.npy")
@@ -164,6 +185,14 @@ class Verify(unittest.TestCase):
         self.expect_error(self.verify(output, "--against", "engine"), 2, "--engine")
         self.expect_error(self.verify(output, "--false-alarm", "2"), 2, "from 0 to 1")
         self.expect_error(self.verify(output, "--out-rounding", "rx"), 2, "nearest")
+        self.expect_error(self.verify(output, "--engine", "fma", "--acc-rounding", "toward_zero"), 2, "--acc-rounding: is of sums without --engine")
+        self.expect_error(self.verify(output, "--engine", "fma", "--reduction-order", "any"), 2, "--reduction-order: is of --against engine")
+        self.expect_error(self.verify(output, "--acc-overflow", "saturate"), 2, "--acc-overflow: is of --acc int32")
+        self.expect_error(self.verify(output, "--random-bits", "8"), 2, "--random-bits: is of --rounding stochastic")
+        self.expect_error(self.verify(output, "--scale-dtype", "e8m0"), 2, "--scale-dtype: is of --scale-a and --scale-b")
+        self.expect_error(self.run_program("verify", "sum", A, "--sum-depth", "0", "--output", output), 2, "--sum-depth: '0': give a whole number from 1")
+        for option in (("--sum-depth", "4"), ("--acc-rounding", "toward_zero")):
+            self.expect_error(self.run_program("verify", "elementwise", "exp", A, *option, "--output", output), 2, option[0])
         self.expect_error(self.run_program("verify", "matmul", A, A, "--output", output), 2, "512")
         self.expect_error(self.run_program("verify", "matmul", A, "normal:0,1:512x41", "--output", output), 2, "24x41")
 

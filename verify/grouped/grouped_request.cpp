@@ -57,7 +57,7 @@ void GroupedMatmulRequest::describe(requests::Fields& fields) {
   for (const char* const name : {"transpose_a", "acc_overflow"}) fields.remove(name);
   fields.at("a").help = "rows of all groups (M,K): tensor file, FILE:NAME, or synthetic";
   fields.at("b").help = "a matrix for each group (G,K,N)";
-  fields.at("c").help = "where the sums start: a row for all, (G,N), or shaped like D";
+  fields.at("c").help = "where the sums start: a row for all, (G,N) or (G,1,N), or shaped like D";
   fields.at("scale_a").help = "scales of A: a number, or a row of them for each of A; given again: one more for all of A";
   fields.at("scale_b").help = "scales of B; where the first extent is G, each group's own";
   fields.at("acc").help = "what is summed in: float32, float16, float64 (default float32, or what the engine has)";
@@ -70,10 +70,10 @@ ResolvedCheck resolve(const GroupedMatmulRequest& request) {
   RowGroups groups = read_groups(request, inputs, numbers);
   products::Product any = inputs.product({}, 0);
   const bool out_is_stated = !request.product.out.empty();
-  const tensors::Tensor output =
-      request.output.open(request.output.output, out_is_stated ? std::optional(any.out) : std::nullopt);
+  const std::optional<emu::Format> out = out_is_stated ? std::optional(any.out) : std::nullopt;
+  const tensors::Tensor output = request.output.open(request.output.output, out);
   if (!out_is_stated) {
-    any.out = output.dtype.format.value_or(any.acc);
+    any.out = format_of_output(output, out);
     inputs.set_out(emu::format_name(any.out));
     check.stated = {"--out", emu::format_name(any.out)};
   }

@@ -52,9 +52,7 @@ Making::Making(const OperationRequest& request, std::string operation, RandomRou
     throw Error("--false-alarm: no probabilistic bound is derived for " + check_.operation);
   const auto out = request.out.empty() ? std::nullopt : std::optional(requests::parse_format(request.out));
   check_.output = request.output.open(request.output.output, out);
-  if (!out && !check_.output.dtype.format)
-    throw Error(check_.output.label + " holds integers: say with --out which format the output has");
-  check_.last = request.output.last_rounding(out ? *out : *check_.output.dtype.format);
+  check_.last = request.output.last_rounding(format_of_output(check_.output, out));
 }
 
 tensors::Tensor Making::open(const std::string& word) const {

@@ -37,7 +37,7 @@ void ArithmeticRequest::describe_sums(requests::Fields& fields) {
   fields.add("acc", acc, "the format of sums and intermediate results").as_value("F").shown();
   fields.add("acc_rounding", acc_rounding, "of additions: nearest_even or toward_zero").as_value("R").shown();
   fields.add("sum_depth", sum_depth, "additions that a term meets at most; without it any order of them")
-      .whole({.most = requests::most_elements});
+      .whole({1, requests::most_elements});
 }
 
 void ArithmeticRequest::describe_functions(requests::Fields& fields) {
@@ -49,7 +49,7 @@ void ArithmeticRequest::describe_functions(requests::Fields& fields) {
 KernelArithmetic ArithmeticRequest::arithmetic() const {
   return {.format = requests::parse_format(acc),
           .sums = parse_sum_rounding(acc_rounding),
-          .depth = sum_depth,
+          .depth = sum_depth.value_or(0),
           .function_ulp = function_ulp};
 }
 
@@ -87,6 +87,8 @@ void ElementwiseRequest::describe(requests::Fields& fields) {
   fields.add("function", function, "which").as_input("FUNCTION").needed();
   fields.add("x", x, "its arguments").as_input("X").needed();
   describe_input(fields), describe_sums(fields), describe_functions(fields);
+  for (const char* const of_sums : {"acc_rounding", "sum_depth"}) fields.remove(of_sums);
+  fields.at("acc").help = "the format of intermediate results";
   fields.add("function_abs", function_abs, "absolute error of it, or of the erf, tanh, exp in it, beside --function-ulp")
       .real({.least = 0});
   describe_output(fields);

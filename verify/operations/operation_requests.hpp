@@ -36,7 +36,7 @@ struct ArithmeticRequest {
   /// What the fields of these names say in the help of `ulpscope verify`.
   ///@{
   std::string acc = "float32", acc_rounding = "nearest_even";
-  std::uint64_t sum_depth = 0;
+  std::optional<std::uint64_t> sum_depth;
   double function_ulp = 2;
   ///@}
 
