@@ -160,7 +160,8 @@ TEST_CASE("PopART moves at every period and skips nothing", "[recipes]") {
   Scaler slow("popart:updatePeriod=2");
   CHECK(slow.step({.upper = 1e-6}).next_scale == 0.5);
   CHECK(slow.step({.upper = 1}).next_scale == 0.5);  // not looked at
-  for (const double none : {-0.1, 1.1, std::numeric_limits<double>::quiet_NaN()}) CHECK_THROWS_AS(slow.step({.upper = none}), Error);
+  for (const double none : {-0.1, 1.1, std::numeric_limits<double>::quiet_NaN()})
+    CHECK_THROWS_AS(slow.step({.upper = none}), Error);
   CHECK(slow.step({.upper = 0}).next_scale == 1);
   CHECK(slow.step({.upper = 1}).next_scale == 1);
 

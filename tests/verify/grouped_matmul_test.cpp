@@ -226,7 +226,9 @@ TEST_CASE("grouped products: what does not fit is refused", "[verify][grouped]")
   });
   refused("they must be as many", [](Asked& all) { all.request.product.b = all.word({4, 3, 2}, std::vector<float>(24)); });
   refused("C given (5x6): with groups", [](Asked& all) { all.request.product.c = all.word({5, 6}, std::vector<float>(30)); });
-  refused("C given (1x5x2): with groups", [](Asked& all) { all.request.product.c = all.word({1, 5, 2}, std::vector<float>(10)); });
+  refused("C given (1x5x2): with groups", [](Asked& all) {
+    all.request.product.c = all.word({1, 5, 2}, std::vector<float>(10));
+  });
   refused("--scale-a given (5): with groups",
           [](Asked& all) { all.request.product.scale_a = {all.word({5}, std::vector<float>(5))}; });
   refused("--acc int32: not with groups", [](Asked& all) { all.request.product.acc = "int32"; });
