@@ -206,23 +206,6 @@ class SplitProducts(unittest.TestCase):
             self.assertEqual(verify("three.npy", *nine), 1)  # exact sums leave no room for what three products leave out
             self.assertEqual(verify("three.npy", "--engine", "bf16x3"), 0)
 
-    def test_a_beta_of_zero_does_not_read_c(self):
-        with tempfile.TemporaryDirectory() as folder:
-            path = pathlib.Path(folder)
-            npy(path / "c.npy", (4, 3), [float("nan")] * 12)
-            operands = ("normal:0,1:4x64", "normal:0,1:64x3", "--seed", "0,1", "--in", "bf16")
-            for engine in ("sm_90", "exact", "bf16x9"):
-                for name, more in (("with", ["--beta", "0"]), ("without", [])):
-                    c = ["c.npy"] if more else []
-                    self.assertEqual(run(*operands[:2], *c, *operands[2:], *more, "--alpha", "3", "--engine", engine, "-o", f"{name}.npy", cwd=folder)[0], 0)
-                self.assertEqual((path / "with.npy").read_bytes(), (path / "without.npy").read_bytes(), engine)
-            words = (*operands[:2], "c.npy", *operands[2:], "--beta", "0", "--alpha", "3")
-            done = subprocess.run([PROGRAM, "verify", "matmul", *words, "--output", "with.npy"], cwd=folder, capture_output=True, timeout=LIMIT)
-            self.assertEqual(done.returncode, 0)
-            npy(path / "c.npy", (4, 2), [0.0] * 8)
-            self.assertEqual(run(*words, "--engine", "sm_90", cwd=folder)[::2],
-                             (2, "ulpscope: C c.npy: shape 4x2 does not fit 4x3; from the last on, extents must be equal, or 1\n"))
-
     def test_errors_are_one_line_and_exit_2(self):
         for words, part in (
                 (("--engine", "bf16x4"), "unknown engine 'bf16x4'"), (("--engine", "bf16x9:join=0"), "say k"),
@@ -283,6 +266,23 @@ class Files(unittest.TestCase):
             npy(path / "a.npy", (2,), [1, 2.0**-40], "<f8")
             self.assertEqual(run("a.npy", "a.npy", "--engine", "sm_80", "-o", "d.npy", cwd=folder)[0], 0)
             self.assertEqual(read_npy(path / "d.npy"), ("<f8", (), [1 + 2.0**-80]))
+
+    def test_a_beta_of_zero_does_not_read_c(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder)
+            npy(path / "c.npy", (4, 3), [float("nan")] * 12)
+            operands = ("normal:0,1:4x64", "normal:0,1:64x3", "--seed", "0,1", "--in", "bf16")
+            for engine in ("sm_90", "exact", "bf16x9"):
+                for name, more in (("with", ["--beta", "0"]), ("without", [])):
+                    c = ["c.npy"] if more else []
+                    self.assertEqual(run(*operands[:2], *c, *operands[2:], *more, "--alpha", "3", "--engine", engine, "-o", f"{name}.npy", cwd=folder)[0], 0)
+                self.assertEqual((path / "with.npy").read_bytes(), (path / "without.npy").read_bytes(), engine)
+            words = (*operands[:2], "c.npy", *operands[2:], "--beta", "0", "--alpha", "3")
+            done = subprocess.run([PROGRAM, "verify", "matmul", *words, "--output", "with.npy"], cwd=folder, capture_output=True, timeout=LIMIT)
+            self.assertEqual(done.returncode, 0)
+            npy(path / "c.npy", (4, 2), [0.0] * 8)
+            self.assertEqual(run(*words, "--engine", "sm_90", cwd=folder)[::2],
+                             (2, "ulpscope: C c.npy: shape 4x2 does not fit 4x3; from the last on, extents must be equal, or 1\n"))
 
     def test_codes_are_named_for_each_input(self):
         with tempfile.TemporaryDirectory() as folder:
