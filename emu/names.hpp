@@ -20,8 +20,10 @@ namespace ulpscope::emu {
 /// there.
 std::optional<Format> parse_format(std::string_view word);
 
-/// Bits of symmetric integers that have names: float32 holds them all.
-inline constexpr int least_integer_bits = 3, most_integer_bits = 25;
+/// Bits of the narrowest symmetric integers that have names.
+inline constexpr int least_integer_bits = 3;
+/// Of the widest: float32 holds them all.
+inline constexpr int most_integer_bits = 25;
 /// What parse_format() takes, and `intN`, N between these: symmetric integers (catalogue.hpp).
 std::optional<Format> parse_format_or_integer(std::string_view word);
 

@@ -75,9 +75,6 @@ emu::RoundingOptions RoundingRequest::options(emu::Policy otherwise) const {
   if (random_bits != options.random_bits && options.rounding != emu::Rounding::stochastic)
     throw Error("--random-bits: is of --rounding stochastic, and plays no part here");
   options.random_bits = random_bits;
-  if (options.rounding != emu::Rounding::stochastic && random_bits != RoundingRequest{}.random_bits)
-    throw Error("rounding " + rounding + " takes no random bits: leave out --random-bits " + std::to_string(random_bits) +
-                ", or give --rounding stochastic");
   return options;
 }
 

@@ -101,7 +101,6 @@ _HAS_DIGIT = r"(?:[\w.]|[,:](?=\w))*\d(?:[\w.]|[,:](?=\w))*"  # `64`, `sm_90`, `
 
 #: what the command line says of files, and this package of arrays
 _OF_ARRAYS = (
-    ("; --dtype F says that these are codes, --in F rounds them", "; decode(codes, F) makes numbers of codes, in_=F rounds them"),
     (", and FILE:NAME names one", ""),
     ("; of some of its rows write the first one behind the file, FILE@ROW", "; of some of its rows give (output, first row)"),
     ("--output: give two or more, each as NAME=FILE", "outputs: give two or more, each by its name"),
@@ -201,10 +200,10 @@ class Asked:
 
     def named(self, value):
         """A result with the arrays' names in the place of the words they are held under."""
-        if isinstance(value, str):
-            for held, label in self.held:
-                value = value.replace(held.word, label)
-            return value
+        if isinstance(value, str) and self.held:
+            labels = {held.word: label for held, label in self.held}
+            longest_first = sorted(labels, key=len, reverse=True)  # `memory:1` begins `memory:12`
+            return re.sub("|".join(map(re.escape, longest_first)), lambda word: labels[word[0]], value)
         if isinstance(value, (list, tuple)):
             return type(value)(self.named(one) for one in value)
         return value

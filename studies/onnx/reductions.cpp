@@ -46,7 +46,7 @@ std::vector<Value> reduced(const Call& call, double first, Next next, Last last)
     if (out.is_real()) {
       out.reals[i] = static_cast<float>(result);
     } else {
-      if (std::fabs(result) > 0x1p53) throw NotComputed("integers whose result is beyond 2^53");
+      if (!(std::fabs(result) <= 0x1p53)) throw NotComputed("integers whose result is NaN or beyond 2^53");
       out.wholes[i] = static_cast<std::int64_t>(result);
     }
   }

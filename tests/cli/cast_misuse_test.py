@@ -48,7 +48,7 @@ class Misuse(Folder):
         self.assertIn("o.npy: an .npy holds one tensor without scales or a layout",
                       self.refused("cast", "m.safetensors", "--to", "bf16", "--layout", "nonsense", "-o", "o.npy"))
         for words in (("cast", "m.safetensors", "--to", "bf16", "-o", "o.safetensors"), ("census", "m.safetensors")):
-            self.assertEqual(self.refused(*words, "--random-bits", "7"), "rounding nearest_even takes no random bits: leave out --random-bits 7, or give --rounding stochastic")
+            self.assertEqual(self.refused(*words, "--random-bits", "7"), "--random-bits: is of --rounding stochastic, and plays no part here")
             self.run_here(*words, "--random-bits", "7", "--rounding", "stochastic")
         (self.path / "two.toml").write_text("[[tensors]]\nmatch = '*'\nto = 'e4m3'\n\n[[tensors]]\nmatch = '*'\nto = 'bf16'\n")
         self.assertEqual(self.refused("cast", "m.safetensors", "--plan", "two.toml", "-o", "o2.safetensors"),

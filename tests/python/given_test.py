@@ -66,6 +66,10 @@ class Given(unittest.TestCase):
         self.assertIsNone(us.Format("e8m0").min_subnormal)  # OCP MX 1.0: no subnormal numbers
         self.assertEqual(us.Format("e4m3").min_subnormal, 2**-9)
 
+    def test_a_dozen_arrays_keep_their_names(self):
+        names = [f"layer.{i}" for i in range(25)]
+        self.assertEqual(us.census({name: np.ones(4, np.float32) for name in names}, to="e4m3")["tensor"], names)
+
     def test_arrays_are_tensors_of_their_own_names(self):
         arrays = {"l1.small": np.full(64, 1e-3, np.float32), "l2.wide": np.logspace(-9, 9, 64, dtype=np.float32), "bias": np.ones(64, np.float32)}
         chosen = us.study("choose", {"inputs": arrays, "copy": "bi*"}).tables[0]
@@ -129,7 +133,7 @@ class Given(unittest.TestCase):
                                    (lambda: us.matmul(np.ones((2, 2)), np.ones((2, 2)), engin=1), TypeError, "^matmul: there is no 'engin'"),
                                    (lambda: us.verify.sum(np.ones(3)), TypeError, "^verify sum: x is missing"),
                                    (lambda: us.verify.sum(np.ones(3), np.ones((3, 2)), x=np.ones((3, 2))), TypeError, "^verify.sum: x is given twice$"),
-                                   (lambda: us.scaler("popart").step(upper=1.5), us.Error, "^scaler popart: upper 1.5: is a share, from 0 to 1$"),
+                                   (lambda: us.scaler("popart").step(upper=1.5), us.Error, "^upper: 1.5: give a share, 0 to 1$"),
                                    (lambda: us.scaler("popart").step(upper=float("nan")), us.Error, "is a share"),
                                    (lambda: us.scaler("pytorch").load_state_dict(None), TypeError, "^NoneType is no state_dict"),
                                    (lambda: us.scaler("pytorch").load_state_dict({"scale": "x"}), TypeError, "^a scaler's state has numbers"),
@@ -151,7 +155,7 @@ class Given(unittest.TestCase):
 
     def test_errors_name_keywords(self):
         x, a = np.ones((4, 8), np.float32), np.ones((4, 8), np.uint8)
-        for fails, wanted in ((lambda: us.matmul(a, a.T), r"^a: holds uint8; decode\(codes, F\) makes numbers of codes, in_=F rounds them$"),
+        for fails, wanted in ((lambda: us.matmul(a, a.T), r"^a: holds uint8; dtype=F says that these are codes, in_=F rounds them$"),
                               (lambda: us.census({"a": a, "b": a}), r"^2 inputs: nothing but 2 integer tensors \(a, b\); integers=True includes them$"),
                               (lambda: us.matmul(x, x.T, split_k=300), "^split_k=300: K is 8, so give 1 to 8$"),
                               (lambda: us.matmul(x, x.T, beta=2.0), "^beta: is the factor of C"),

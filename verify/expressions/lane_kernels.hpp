@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "verify/expressions/formula.hpp"
 #include "verify/expressions/lanes.hpp"
+#include "verify/operations/kernel_arithmetic.hpp"
 
 namespace ulpscope::verify {
 

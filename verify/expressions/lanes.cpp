@@ -14,6 +14,7 @@
 #include "emu/bulk.hpp"
 #include "emu/encode.hpp"
 #include "verify/double_double.hpp"
+#include "verify/expressions/formula.hpp"
 #include "verify/expressions/function_slopes.hpp"
 #include "verify/expressions/lane_kernels.hpp"
 #include "verify/operations/elementwise_functions.hpp"

@@ -7,9 +7,10 @@
 #include <cstdint>
 #include <span>
 
-#include "verify/expressions/formula.hpp"
-
 namespace ulpscope::verify {
+
+struct KernelArithmetic;
+struct Node;
 
 /// One element: the exact value is within `radius` of `value`, and what a kernel has in its place within `error` of the exact
 /// value.
