@@ -3,11 +3,13 @@
 #include "products/operand.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 #include <span>
 
 #include "tensors/caster.hpp"
+#include "tensors/parallel.hpp"
 
 namespace ulpscope::products {
 namespace {
@@ -36,17 +38,27 @@ InputRounding input_rounding(emu::Format format) {
 }
 
 template <class Float>
-std::vector<Float> rounded_elements(const tensors::Tensor& tensor, const InputRounding& rounding, RoundedElements& counts) {
+std::vector<Float> rounded_elements(const tensors::Tensor& tensor, const InputRounding& rounding, RoundedElements& counts,
+                                    int threads) {
   const bool narrows = rounding.of_float32 && !tensor.dtype.fits_float();
-  const tensors::Caster caster(narrows ? in_float32(tensor) : tensor, rounding.format, rounding.options, rounding.random);
+  const tensors::Tensor from = narrows ? in_float32(tensor) : tensor;
   std::vector<Float> values(static_cast<std::size_t>(tensor.count()));
-  std::vector<double> before(std::min<std::size_t>(1 << 16, values.size()));
-  for (std::size_t first = 0; first < values.size(); first += before.size()) {
-    const std::span part = std::span(values).subspan(first, std::min(before.size(), values.size() - first));
-    caster.values(first, part);
+  constexpr std::size_t size = 1 << 14;
+  std::vector<RoundedElements> parts((values.size() + size - 1) / size);
+  const auto read = [&](std::size_t at) {
+    const std::size_t first = at * size;
+    const std::span part = std::span(values).subspan(first, std::min(size, values.size() - first));
+    std::array<double, size> before;
+    tensors::Caster(from, rounding.format, rounding.options, rounding.random).values(first, part);  // one of each thread
     tensor.source->read(first, std::span(before).first(part.size()));
-    for (std::size_t i = 0; i < part.size(); ++i) count(counts, before[i], static_cast<double>(part[i]));
-  }
+    for (std::size_t i = 0; i < part.size(); ++i) count(parts[at], before[i], static_cast<double>(part[i]));
+  };
+  if (threads != 1)
+    tensors::for_each_index(parts.size(), threads, read);
+  else
+    for (std::size_t at = 0; at < parts.size(); ++at) read(at);
+  for (const RoundedElements& part : parts)
+    counts.count += part.count, counts.changed += part.changed, counts.lost += part.lost;
   return values;
 }
 
@@ -117,8 +129,8 @@ emu::ScaleGrid LoadedOperand<Float>::scales(std::size_t index, std::size_t first
   return {scales_->format, all.subspan(first / line_block() * for_k_, some * for_k_), some, for_k_, scales_->whole};
 }
 
-template std::vector<float> rounded_elements(const tensors::Tensor&, const InputRounding&, RoundedElements&);
-template std::vector<double> rounded_elements(const tensors::Tensor&, const InputRounding&, RoundedElements&);
+template std::vector<float> rounded_elements(const tensors::Tensor&, const InputRounding&, RoundedElements&, int);
+template std::vector<double> rounded_elements(const tensors::Tensor&, const InputRounding&, RoundedElements&, int);
 template class LoadedOperand<float>;
 template class LoadedOperand<double>;
 

@@ -42,9 +42,10 @@ struct RoundedElements {
   std::uint64_t lost = 0;     ///< finite ones that became infinite or NaN
 };
 
-/// All elements of a tensor, rounded, in its order.
+/// All elements of a tensor, rounded, in its order. Threads: 0 for all.
 template <class Float>
-std::vector<Float> rounded_elements(const tensors::Tensor& tensor, const InputRounding& rounding, RoundedElements& counts);
+std::vector<Float> rounded_elements(const tensors::Tensor& tensor, const InputRounding& rounding, RoundedElements& counts,
+                                    int threads = 1);
 
 /// The extent of K that both scales have whole blocks of: zeros are added up to it.
 std::size_t padded_k(std::size_t k, const std::optional<MatmulScales>& a, const std::optional<MatmulScales>& b);

@@ -76,11 +76,13 @@ std::string plural(std::uint64_t count, const char* one) { return fmt::format("{
 WrongPlaces::WrongPlaces(const std::vector<std::uint64_t>& shape)
     : rows_(1), columns_(shape.empty() ? 1 : std::max<std::uint64_t>(shape.back(), 1)) {
   for (std::size_t i = 0; i + 1 < shape.size(); ++i) rows_ *= shape[i];
-  by_row_.resize(rows_), by_column_.resize(columns_);
-  by_tile_.resize((rows_ + tile - 1) / tile * ((columns_ + tile - 1) / tile));
 }
 
 void WrongPlaces::add(std::uint64_t index) {
+  if (total_ == 0) {  // most outputs are right, and long rows have as many counts as elements
+    by_row_.resize(rows_), by_column_.resize(columns_);
+    by_tile_.resize((rows_ + tile - 1) / tile * ((columns_ + tile - 1) / tile));
+  }
   const std::uint64_t row = index / columns_, column = index % columns_;
   ++total_, ++by_row_[row], ++by_column_[column];
   ++by_tile_[row / tile * ((columns_ + tile - 1) / tile) + column / tile];

@@ -39,12 +39,12 @@ std::span<const float> Values::row(std::uint64_t index) const {
   return std::span(elements).subspan(static_cast<std::size_t>(index * columns()), static_cast<std::size_t>(columns()));
 }
 
-Values read_values(const tensors::Tensor& tensor, const products::InputRounding& rounding) {
+Values read_values(const tensors::Tensor& tensor, const products::InputRounding& rounding, int threads) {
   if (!fits_float32(rounding.format))
-    throw Error(
-        fmt::format("{}: inputs of {} are not judged; float32 is the widest: --in fp32 rounds them to it", tensor.label, emu::format_name(rounding.format)));
+    throw Error(fmt::format("{}: inputs of {} are not judged; float32 is the widest: --in fp32 rounds them to it", tensor.label,
+                            emu::format_name(rounding.format)));
   products::RoundedElements counts;
-  return {tensor.shape, products::rounded_elements<float>(tensor, rounding, counts), rounding.format};
+  return {tensor.shape, products::rounded_elements<float>(tensor, rounding, counts, threads), rounding.format};
 }
 
 Values read_integers(const tensors::Tensor& tensor) {

@@ -28,8 +28,8 @@ struct Values {
   std::span<const float> row(std::uint64_t index) const;
 };
 
-/// A tensor, rounded to the input format. @throws Error where that is wider than float32.
-Values read_values(const tensors::Tensor& tensor, const products::InputRounding& rounding);
+/// A tensor, rounded to the input format. Threads: 0 for all. @throws Error where that is wider than float32.
+Values read_values(const tensors::Tensor& tensor, const products::InputRounding& rounding, int threads = 1);
 
 /// @throws Error where `last.out` is wider than float32: the exact value is found in float64.
 void require_judged(const LastRounding& last);
