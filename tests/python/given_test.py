@@ -134,7 +134,7 @@ class Given(unittest.TestCase):
                                    (lambda: us.verify.sum(np.ones(3)), TypeError, "^verify sum: x is missing"),
                                    (lambda: us.verify.sum(np.ones(3), np.ones((3, 2)), x=np.ones((3, 2))), TypeError, "^verify.sum: x is given twice$"),
                                    (lambda: us.scaler("popart").step(upper=1.5), us.Error, "^upper: 1.5: give a share, 0 to 1$"),
-                                   (lambda: us.scaler("popart").step(upper=float("nan")), us.Error, "is a share"),
+                                   (lambda: us.scaler("popart").step(upper=float("nan")), us.Error, "give a share"),
                                    (lambda: us.scaler("pytorch").load_state_dict(None), TypeError, "^NoneType is no state_dict"),
                                    (lambda: us.scaler("pytorch").load_state_dict({"scale": "x"}), TypeError, "^a scaler's state has numbers"),
                                    (lambda: us.scaler("pytorch").load_state_dict({"sacle": 1.0}), us.Error, "^scaler pytorch: a state of another scaler$"),
