@@ -28,17 +28,21 @@ using Clock = std::chrono::steady_clock;
 constexpr int pipe_bytes = 1 << 20;  // what an unprivileged process may ask for (pipe(7))
 
 /// The same file, not among the standard ones, one of which may be closed.
-Descriptor beyond_standard(int descriptor) {
-  if (descriptor < 0 || descriptor > STDERR_FILENO) return Descriptor(descriptor);
+Descriptor beyond_standard(int descriptor, const std::string& what) {
+  const auto checked = [&](int given) {
+    if (given < 0) throw Error("cannot be run: " + what + ": " + ::strerror(errno));
+    return Descriptor(given);
+  };
+  if (descriptor < 0 || descriptor > STDERR_FILENO) return checked(descriptor);
   const Descriptor low(descriptor);
-  return Descriptor(::fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+  return checked(::fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
 }
 
 void make_pipe(Descriptor& reading, Descriptor& writing) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) throw Error(std::string("cannot be run: no pipe: ") + ::strerror(errno));
-  reading = beyond_standard(ends[0]);
-  writing = beyond_standard(ends[1]);
+  reading = beyond_standard(ends[0], "no pipe");
+  writing = beyond_standard(ends[1], "no pipe");
 }
 
 /// The path of a program, looked for as execvp(3) does; empty where there is none.
@@ -131,14 +135,13 @@ Child::Child(const std::vector<std::string>& words, ChildPipes pipes, const std:
     make_pipe(in, input);
     ::fcntl(input.get(), F_SETPIPE_SZ, pipe_bytes);  // slower without, not wrong
   } else {
-    in = beyond_standard(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    in = beyond_standard(::open("/dev/null", O_RDONLY | O_CLOEXEC), "/dev/null");
   }
   if (log.empty()) {
     make_pipe(output, out);
     ::fcntl(out.get(), F_SETPIPE_SZ, pipe_bytes);
   } else {
-    out = beyond_standard(::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-    if (out.get() < 0) throw Error("cannot be run: " + log + ": " + ::strerror(errno));
+    out = beyond_standard(::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600), log);
   }
   make_pipe(life, life_);
   make_pipe(report_, report);
