@@ -7,6 +7,7 @@
 
 #include "emu/catalogue.hpp"
 #include "emu/error.hpp"
+#include "emu/json_input.hpp"
 #include "emu/names.hpp"
 #include "emu/suggestions.hpp"
 #include "emu/visible.hpp"
@@ -177,9 +178,16 @@ std::set<std::string> wide_codes_of(const std::string& input) {
     const Json all = Json::parse(metadata);
     const auto found = all.find(wide_codes_key);
     if (found == all.end()) continue;
-    const Json list = found->is_string() ? Json::parse(found->get<std::string>(), nullptr, false) : Json();
-    if (!list.is_array() || !std::ranges::all_of(list, [](const Json& name) { return name.is_string(); }))
-      throw Error(emu::visible(input + ": its __metadata__ has " + wide_codes_key + ", which is no list of names"));
+    const auto refuse = [&] {
+      return Error(emu::visible(input + ": its __metadata__ has " + wide_codes_key + ", which is no list of names"));
+    };
+    Json list;
+    try {
+      if (found->is_string()) list = emu::parse_json(found->get<std::string>());
+    } catch (const emu::BadJson&) {
+      throw refuse();
+    }
+    if (!list.is_array() || !std::ranges::all_of(list, [](const Json& name) { return name.is_string(); })) throw refuse();
     for (const Json& name : list) names.insert(name.get<std::string>());
   }
   return names;

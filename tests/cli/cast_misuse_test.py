@@ -359,8 +359,9 @@ class CodesUnderScales(Folder):
             header, _ = parse(self.path / "o.safetensors")
             self.assertEqual({name: entry["dtype"] for name, entry in header.items()}, {"x": "BF16", "x.scale": "BF16"})
             self.assertEqual(run("diff", "a.safetensors", "o.safetensors", cwd=self.path)[0], 0)
-        self.write("a.safetensors", {"x": ("F16", [8], values)}, {"ulpscope_codes": "x"})
-        self.assertIn("ulpscope_codes, which is no list of names", self.refused("cast", "a.safetensors", "--to", "bf16", "-o", "o.safetensors"))
+        for mark in ("x", "{}", "[1]", "[" * 200_000 + "]" * 200_000):
+            self.write("a.safetensors", {"x": ("F16", [8], values)}, {"ulpscope_codes": mark})
+            self.assertIn("ulpscope_codes, which is no list of names", self.refused("cast", "a.safetensors", "--to", "bf16", "-o", "o.safetensors"))
 
     def test_scales_that_a_pattern_leaves_out_are_found(self):
         self.write("two.safetensors", {"a.w": self.tensor([2, 64], self.values[:128]), "b.w": self.tensor([2, 64], self.values[128:256])})

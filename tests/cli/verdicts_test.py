@@ -54,7 +54,7 @@ class Verdicts(Folder):
         words = ("--output", "d.npy", "--out", "bf16", "--output-dtype", "bf16")
         code, _, wrong = run("verify", "cast", "x.npy", *words, cwd=self.path)
         self.assertEqual(code, 2)
-        self.assertIn("1 of its integers is no float32, in which inputs are judged: say with --in what they become", wrong)
+        self.assertIn("1 of its integers is no float32, in which inputs are judged: round them first", wrong)
         self.assertEqual(run("verify", "cast", "even.npy", *words, cwd=self.path)[0], 1)  # it rounds to even, 0x4b80
 
     def test_infinities_and_nan_that_a_format_does_not_have_are_a_bad_finding(self):

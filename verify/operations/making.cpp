@@ -72,7 +72,7 @@ Values Making::read(const std::string& name, const std::string& word, const std:
   const products::InputRounding rounding = products::input_rounding(
       request_.in.empty() ? tensor.dtype.format.value_or(emu::float32) : requests::parse_format(request_.in));
   list(name, {{}, word, tensor, prefix, rounding.format}, emu::format_name(rounding.format));
-  return tensor.is_integer() && request_.in.empty() ? read_integers(tensor) : read_values(tensor, rounding, request_.threads);
+  return tensor.is_integer() && request_.in.empty() ? read_exactly(tensor) : read_values(tensor, rounding, request_.threads);
 }
 
 std::optional<Values> Making::read_if_given(const std::string& name, const std::string& word) {
@@ -85,7 +85,7 @@ std::optional<Values> Making::read_own(const std::string& name, const std::strin
   const tensors::Tensor tensor = open(word);
   const emu::Format format = own_format(tensor);
   list(name, {{}, word, tensor, {}, format}, emu::format_name(format));
-  return tensor.is_integer() ? read_integers(tensor) : read_values(tensor, {.format = format}, request_.threads);
+  return tensor.is_integer() ? read_exactly(tensor) : read_values(tensor, {.format = format}, request_.threads);
 }
 
 std::optional<Values> Making::read_own_or_number(const std::string& name, const std::string& word) {

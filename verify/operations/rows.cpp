@@ -47,12 +47,12 @@ Values read_values(const tensors::Tensor& tensor, const products::InputRounding&
   return {tensor.shape, products::rounded_elements<float>(tensor, rounding, counts, threads), rounding.format};
 }
 
-Values read_integers(const tensors::Tensor& tensor) {
+Values read_exactly(const tensors::Tensor& tensor) {
   products::RoundedElements counts;
   Values values{tensor.shape, products::rounded_elements<float>(tensor, {.format = emu::float32}, counts), emu::float32};
   if (counts.changed > 0)
-    throw Error(fmt::format("{}: {} of its integers {} no float32, in which inputs are judged: say with --in what they become",
-                            tensor.label, counts.changed, counts.changed == 1 ? "is" : "are"));
+    throw Error(fmt::format("{}: {} of its integers {} no float32, in which inputs are judged: round them first", tensor.label,
+                            counts.changed, counts.changed == 1 ? "is" : "are"));
   return values;
 }
 

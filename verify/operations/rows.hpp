@@ -65,7 +65,7 @@ class RowExpectation : public Expectation {
 };
 
 /// Integers, as numbers. @throws Error where one is no float32
-Values read_integers(const tensors::Tensor& tensor);
+Values read_exactly(const tensors::Tensor& tensor);
 
 /// NaN of unknown origin: what a row becomes whose input makes it undefined.
 Expected undefined();
