@@ -101,6 +101,7 @@ std::string_view name_of(Standing standing) noexcept {
   return names[static_cast<std::size_t>(standing)];
 }
 
+bool Expectation::for_each_block(std::uint64_t, std::size_t, const TakeBlock&) const { return false; }
 bool Expectation::admits(std::uint64_t, double) const { return false; }
 std::string Expectation::diagnosis(std::span<const std::uint64_t>, std::span<const double>, const LastRounding&) const {
   return {};

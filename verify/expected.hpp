@@ -3,7 +3,10 @@
 // Every check against the exact value asks this interface, whatever the operation is.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -44,6 +47,23 @@ struct Expected {
   Overflow may_overflow = Overflow::none;  ///< what is right too
 };
 
+/// As many neighbouring elements as are judged at once, few enough to stay in the first cache: the numbers of Expected, apart.
+struct ExpectedBlock {
+  static constexpr std::size_t size = 256;  ///< the most elements
+  /// One for each element.
+  struct alignas(64) Numbers : std::array<double, size> {};
+
+  std::size_t count;                        ///< of the elements
+  bool in_range;                            ///< no element may overflow; `may_overflow` is not set then
+  Numbers value, radius, allowed;           ///< as of Expected
+  std::array<Overflow, size> may_overflow;  ///< likewise
+
+  /// Element i, but for its magnitude.
+  Expected at(std::size_t i) const noexcept {
+    return {value[i], radius[i], allowed[i], 0, in_range ? Overflow::none : may_overflow[i]};
+  }
+};
+
 /// The exact result as the sum of two doubles (within 2^-100 of it, relatively), and rounded once to the output format.
 struct Precise {
   double high = 0, low = 0;  ///< the sum of both
@@ -71,6 +91,10 @@ class Expectation {
   virtual void expect(std::uint64_t first, std::span<Expected> elements) const = 0;
   /// Whether expect() costs the same however elements are divided into calls: no element depends on what its row has in common.
   virtual bool is_elementwise() const { return false; }
+  /// Takes elements that follow each other.
+  using TakeBlock = std::function<void(ExpectedBlock& block)>;
+  /// What expect() says of elements [first, first + count), block by block, where that is quicker; false where it is not there.
+  virtual bool for_each_block(std::uint64_t first, std::size_t count, const TakeBlock& take) const;
   /// An element for which `expect` does not decide.
   virtual Precise precise(std::uint64_t index) const = 0;
   /// Where `allowed` comes from, in one line: `float32 sums of 4096 products in any order, u = 2^-24, gamma_4096 = 0.000244`.

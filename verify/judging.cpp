@@ -64,80 +64,97 @@ Judge::Judge(const Expectation& expectation, const LastRounding& last)
 
 void Judge::add(JudgedPart& part, std::uint64_t first, std::span<const Expected> expected,
                 std::span<const double> outputs) const {
-  for (std::size_t done = 0; done < expected.size(); done += JudgedBlock::size) {
-    const std::size_t some = std::min(JudgedBlock::size, expected.size() - done);
-    add_block(part, first + done, expected.subspan(done, some), outputs.subspan(done, some));
+  ExpectedBlock block;
+  block.in_range = false;
+  for (std::size_t done = 0; done < expected.size(); done += block.count) {
+    block.count = std::min(ExpectedBlock::size, expected.size() - done);
+    for (std::size_t i = 0; i < block.count; ++i) {
+      const Expected& one = expected[done + i];
+      block.value[i] = one.value, block.radius[i] = one.radius, block.allowed[i] = one.allowed;
+      block.may_overflow[i] = one.may_overflow;
+    }
+    add(part, first + done, block, outputs.subspan(done, block.count));
   }
 }
 
-void Judge::round_ends(JudgedBlock& block) const {
-  if (in_float_) return round_ends_to_float(block);
+void Judge::add(JudgedPart& part, std::uint64_t first, ExpectedBlock& expected, std::span<const double> outputs) const {
+  JudgedBlock block;
+  JudgedSums sums{};
+  if (in_vectors_) {
+    std::copy_n(outputs.begin(), expected.count, block.output.begin());
+    for (JudgedBlock::Numbers* numbers : {&expected.value, &expected.radius, &expected.allowed, &block.output})
+      std::fill(numbers->begin() + static_cast<std::ptrdiff_t>(expected.count), numbers->end(), 0.0);
+    find_ends(expected, block);
+    round_ends(expected.count, block);
+    sums = find_states(question_, expected, block);
+  }
+  if (sums.plain) {
+    if (!sums.decided) decide(part, first, expected, block);
+    return add_plain(part, first, expected, block, sums);
+  }
+  for (std::size_t i = 0; i < expected.count; ++i) {
+    const Expected one = expected.at(i);
+    add_one(part, first + i, judge(expectation_, first + i, one, outputs[i], last_), one, outputs[i]);
+  }
+}
+
+void Judge::round_ends(std::size_t count, JudgedBlock& block) const {
+  if (in_float_) return round_ends_to_float(count, block);
   for (JudgedBlock::Ends* ends : {&block.exact, &block.outer, &block.inner})
     for (JudgedBlock::Numbers* numbers : {&ends->low, &ends->high}) {
-      const std::span<double> some = std::span(*numbers).first(block.count);
+      const std::span<double> some = std::span(*numbers).first(count);
       emu::round_to(last_.out, std::span<const double>(some), some, last_.options);
     }
 }
 
-void Judge::add_block(JudgedPart& part, std::uint64_t first, std::span<const Expected> expected,
-                      std::span<const double> outputs) const {
-  JudgedBlock block;
-  JudgedExtremes extremes{};
-  if (in_vectors_) {
-    block.count = expected.size();
-    for (std::size_t i = 0; i < block.count; ++i) {
-      block.value[i] = expected[i].value, block.radius[i] = expected[i].radius, block.allowed[i] = expected[i].allowed;
-      block.output[i] = outputs[i];
-    }
-    for (JudgedBlock::Numbers* numbers : {&block.value, &block.radius, &block.allowed, &block.output})
-      std::fill(numbers->begin() + static_cast<std::ptrdiff_t>(block.count), numbers->end(), 0.0);
-    find_ends(block);
-    round_ends(block);
-    extremes = find_states(question_, block);
+void Judge::decide(JudgedPart& part, std::uint64_t first, const ExpectedBlock& expected, JudgedBlock& block) const {
+  for (std::size_t i = 0; i < expected.count; ++i) {
+    std::uint8_t& state = block.state[i];
+    if (state < JudgedBlock::open) continue;
+    const Expected one = expected.at(i);
+    if ((state & JudgedBlock::zero_may_pass) != 0 && zero_passes(expectation_, first + i, one, last_)) ++part.counts.zeros_pass;
+    state &= static_cast<std::uint8_t>(~JudgedBlock::zero_may_pass);
+    if (state == JudgedBlock::open)
+      state = static_cast<std::uint8_t>(judge(expectation_, first + i, one, block.output[i], last_));
   }
-  const auto judged = [&](std::size_t i) { return judge(expectation_, first + i, expected[i], outputs[i], last_); };
-  if (!extremes.plain) {
-    for (std::size_t i = 0; i < expected.size(); ++i) add_one(part, first + i, judged(i), expected[i], outputs[i]);
-    return;
-  }
-  for (std::size_t i = 0; i < block.count; ++i) {
-    if (block.state[i] < JudgedBlock::open) continue;
-    if ((block.state[i] & JudgedBlock::zero_may_pass) != 0 && zero_passes(expectation_, first + i, expected[i], last_))
-      ++part.counts.zeros_pass;
-    block.state[i] &= static_cast<std::uint8_t>(~JudgedBlock::zero_may_pass);
-    if (block.state[i] == JudgedBlock::open) block.state[i] = static_cast<std::uint8_t>(judged(i));
-  }
-  add_plain(part, first, block, extremes);
 }
 
-void Judge::add_plain(JudgedPart& part, std::uint64_t first, const JudgedBlock& block, const JudgedExtremes& extremes) const {
+void Judge::add_plain(JudgedPart& part, std::uint64_t first, const ExpectedBlock& expected, const JudgedBlock& block,
+                      const JudgedSums& sums) const {
   Verdict& counts = part.counts;
-  counts.count += block.count, part.finite += block.count;
-  counts.unseen_share = std::min(counts.unseen_share, extremes.unseen_share);
-  counts.max_ulp = std::max(counts.max_ulp, extremes.max_ulp);
-  counts.max_abs_error = std::max(counts.max_abs_error, extremes.max_abs_error);
-  std::array<std::uint64_t, 4> standings{};
-  double signed_ulp = part.signed_ulp, abs_ulp = part.abs_ulp, exact = part.exact.ordinary(), error = part.error.ordinary();
+  counts.count += expected.count, part.finite += expected.count;
+  counts.unseen_share = std::min(counts.unseen_share, sums.unseen_share);
+  counts.max_ulp = std::max(counts.max_ulp, sums.max_ulp);
+  counts.max_abs_error = std::max(counts.max_abs_error, sums.max_abs_error);
+  counts.max_of_bound = std::max(counts.max_of_bound, std::min(sums.max_of_bound, 1.0));
+  part.signed_ulp += sums.signed_ulp, part.abs_ulp += sums.abs_ulp;
+  part.exact.ordinary() += sums.exact_squares, part.error.ordinary() += sums.error_squares;
+
+  if (sums.decided) {
+    counts.equal += sums.equal, counts.within += sums.within;
+    counts.histogram.merge(sums.histogram);
+    if (counts.worst.size() == most_worst && sums.max_unequal < counts.worst.back().of_bound) return;
+  } else {
+    for (std::size_t i = 0; i < expected.count; ++i) {
+      const auto standing = static_cast<Standing>(block.state[i]);
+      ++count_of(counts, standing);
+      counts.histogram.add(standing == Standing::equal ? 0 : block.error_ulp[i]);
+    }
+  }
+
   double unlike = counts.worst.size() == most_worst ? counts.worst.back().of_bound : 0;
-  for (std::size_t i = 0; i < block.count; ++i) {
+  for (std::size_t i = 0; i < expected.count; ++i) {
     const auto standing = static_cast<Standing>(block.state[i]);
-    ++standings[block.state[i]];
-    signed_ulp += block.error_ulp[i], abs_ulp += std::fabs(block.error_ulp[i]);
-    exact += block.value[i] * block.value[i], error += block.error[i] * block.error[i];
-    counts.histogram.add(standing == Standing::equal ? 0 : block.error_ulp[i]);
     if (standing == Standing::equal || (standing == Standing::within && block.of_bound[i] < unlike)) continue;
     // Some are admitted beyond their bound.
     const double of_bound = is_wrong(standing) ? block.of_bound[i] : std::min(block.of_bound[i], 1.0);
-    keep(counts.worst, {first + i, standing, block.output[i], block.value[i], block.error_ulp[i], block.allowed[i], of_bound});
+    keep(counts.worst,
+         {first + i, standing, block.output[i], expected.value[i], block.error_ulp[i], expected.allowed[i], of_bound});
     if (counts.worst.size() == most_worst) unlike = std::min(counts.worst.back().of_bound, 1.0);
     if (!is_wrong(standing)) continue;
     counts.max_of_bound = std::max(counts.max_of_bound, of_bound);
     part.wrong.push_back(first + i), part.wrong_outputs.push_back(block.output[i]);
   }
-  part.signed_ulp = signed_ulp, part.abs_ulp = abs_ulp, part.exact.ordinary() = exact, part.error.ordinary() = error;
-  for (const Standing standing : {Standing::equal, Standing::within, Standing::beyond, Standing::nonfinite})
-    count_of(counts, standing) += standings[static_cast<std::size_t>(standing)];
-  counts.max_of_bound = std::max(counts.max_of_bound, std::min(extremes.max_of_bound, 1.0));
 }
 
 void Judge::add_one(JudgedPart& part, std::uint64_t index, Standing standing, const Expected& expected, double output) const {

@@ -2,6 +2,7 @@
 // Elements of an output against what they should have been, and what they add to a verdict.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -34,12 +35,14 @@ class Judge {
 
   /// Adds elements `first` and those behind it to a part.
   void add(JudgedPart& part, std::uint64_t first, std::span<const Expected> expected, std::span<const double> outputs) const;
+  /// The same of a block. What lies behind its last element is overwritten.
+  void add(JudgedPart& part, std::uint64_t first, ExpectedBlock& expected, std::span<const double> outputs) const;
 
  private:
-  void round_ends(JudgedBlock& block) const;
-  void add_block(JudgedPart& part, std::uint64_t first, std::span<const Expected> expected,
-                 std::span<const double> outputs) const;
-  void add_plain(JudgedPart& part, std::uint64_t first, const JudgedBlock& block, const JudgedExtremes& extremes) const;
+  void round_ends(std::size_t count, JudgedBlock& block) const;
+  void decide(JudgedPart& part, std::uint64_t first, const ExpectedBlock& expected, JudgedBlock& block) const;
+  void add_plain(JudgedPart& part, std::uint64_t first, const ExpectedBlock& expected, const JudgedBlock& block,
+                 const JudgedSums& sums) const;
   void add_one(JudgedPart& part, std::uint64_t index, Standing standing, const Expected& expected, double output) const;
 
   const Expectation& expectation_;

@@ -8,6 +8,7 @@
 // foreach_target.h comes first
 #include <hwy/highway.h>
 
+#include <array>
 #include <bit>
 #include <limits>
 
@@ -22,10 +23,10 @@ namespace hn = hwy::HWY_NAMESPACE;
 using DD = emu::detail::HWY_NAMESPACE::VectorTag<double>;
 using D = hn::Vec<DD>;
 using Mask = hn::Mask<DD>;
-using Numbers = JudgedBlock::Numbers;
+using Numbers = ExpectedBlock::Numbers;
 
 constexpr std::size_t lanes = hn::MaxLanes(DD());
-static_assert(JudgedBlock::size % lanes == 0);
+static_assert(ExpectedBlock::size % lanes == 0);
 
 HWY_INLINE D load(const Numbers& from, std::size_t i) { return hn::Load(DD(), from.data() + i); }
 HWY_INLINE void store(D x, Numbers& to, std::size_t i) { hn::Store(x, DD(), to.data() + i); }
@@ -43,9 +44,9 @@ HWY_INLINE D next_up(D x) {
 }
 HWY_INLINE D next_down(D x) { return hn::Neg(next_up(hn::Neg(x))); }
 
-void ends(JudgedBlock& block) {
-  for (std::size_t i = 0; i < block.count; i += lanes) {
-    const D value = load(block.value, i), radius = load(block.radius, i), allowed = load(block.allowed, i);
+void ends(const ExpectedBlock& expected, JudgedBlock& block) {
+  for (std::size_t i = 0; i < expected.count; i += lanes) {
+    const D value = load(expected.value, i), radius = load(expected.radius, i), allowed = load(expected.allowed, i);
     const Mask exact = hn::Eq(radius, hn::Zero(DD()));
     const D reach = hn::Add(allowed, radius), sure = hn::Sub(allowed, radius);
     store(hn::IfThenElse(exact, value, next_down(hn::Sub(value, radius))), block.exact.low, i);
@@ -57,11 +58,11 @@ void ends(JudgedBlock& block) {
   }
 }
 
-void to_float(JudgedBlock& block) {
+void to_float(std::size_t count, JudgedBlock& block) {
   const DD d;
   for (Numbers* numbers :
        {&block.exact.low, &block.exact.high, &block.outer.low, &block.outer.high, &block.inner.low, &block.inner.high})
-    for (std::size_t i = 0; i < block.count; i += lanes)
+    for (std::size_t i = 0; i < count; i += lanes)
       store(hn::PromoteTo(d, emu::detail::HWY_NAMESPACE::exact_floats(d, load(*numbers, i))), *numbers, i);
 }
 
@@ -72,7 +73,25 @@ HWY_INLINE Mask between(const JudgedBlock::Ends& ends, std::size_t i, D x) {
 
 HWY_INLINE double greatest(D x) { return hn::GetLane(hn::MaxOfLanes(DD(), x)); }
 
-JudgedExtremes states(const JudgedQuestion& question, JudgedBlock& block) {
+/// A sum in eight lanes, whatever vectors have.
+class Sum {
+ public:
+  /// Elements i to i + lanes - 1.
+  HWY_INLINE void add(std::size_t i, D x) {
+    double* const some = sums_ + i % 8;
+    hn::Store(hn::Add(hn::Load(DD(), some), x), DD(), some);
+  }
+  HWY_INLINE double total() const {
+    const double* const s = sums_;
+    return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]));
+  }
+
+ private:
+  static_assert(8 % lanes == 0);
+  HWY_ALIGN double sums_[8] = {};
+};
+
+JudgedSums states(const JudgedQuestion& question, const ExpectedBlock& expected, JudgedBlock& block) {
   const DD d;
   const hn::RebindToUnsigned<DD> du;
   const D zero = hn::Zero(d), infinity = set(std::numeric_limits<double>::infinity()), one = set(1), half = set(0.5);
@@ -88,16 +107,20 @@ JudgedExtremes states(const JudgedQuestion& question, JudgedBlock& block) {
     return hn::Or(hn::Eq(x, zero), hn::And(hn::Ge(size, least_ordinary), hn::Le(size, most_ordinary)));
   };
 
-  Mask all_finite = hn::Eq(zero, zero), well = all_finite;
-  D max_error = zero, max_ulp = zero, max_of_bound = zero, unseen_share = infinity;
+  // What follows the last element is 0, and right: it counts for nothing but where elements are counted.
+  Mask all_finite = hn::Eq(zero, zero), well = all_finite, decided = all_finite;
+  D max_error = zero, max_ulp = zero, max_of_bound = zero, max_unequal = zero, unseen_share = infinity;
+  Sum signed_ulp, abs_ulp, exact_squares, error_squares;
+  std::uint64_t zeros = 0, halves_up = 0, halves_down = 0, ones_up = 0, ones_down = 0;
+  JudgedSums sums{};
   HWY_ALIGN double state[lanes];
-  for (std::size_t i = 0; i < block.count; i += lanes) {
-    const D value = load(block.value, i), radius = load(block.radius, i), allowed = load(block.allowed, i),
+  for (std::size_t i = 0; i < expected.count; i += lanes) {
+    const D value = load(expected.value, i), radius = load(expected.radius, i), allowed = load(expected.allowed, i),
             y = load(block.output, i);
     const D size = hn::Abs(value), reach = hn::Add(allowed, radius);
-    const Mask inside = hn::Lt(hn::Iota(d, static_cast<double>(i)), set(static_cast<double>(block.count)));
+    const Mask inside = hn::Lt(hn::Iota(d, static_cast<double>(i)), set(static_cast<double>(expected.count)));
     const Mask finite = hn::And(hn::Lt(size, infinity), hn::Lt(hn::Abs(y), infinity));
-    all_finite = hn::And(all_finite, hn::Or(hn::And(finite, hn::Le(size, greatest_value)), hn::Not(inside)));
+    all_finite = hn::And(all_finite, hn::And(finite, hn::Le(size, greatest_value)));
 
     // As decide() of expected.cpp does. What is not one of these is open.
     const Mask is_one = hn::Eq(load(block.exact.low, i), load(block.exact.high, i));
@@ -126,19 +149,38 @@ JudgedExtremes states(const JudgedQuestion& question, JudgedBlock& block) {
     store(error, block.error, i);
     store(error_ulp, block.error_ulp, i);
     store(of_bound, block.of_bound, i);
-    const auto seen = [&](D x) HWY_ATTR { return hn::IfThenElseZero(inside, x); };
-    max_error = hn::Max(max_error, seen(distance));
-    max_ulp = hn::Max(max_ulp, seen(hn::Abs(error_ulp)));
-    max_of_bound = hn::Max(max_of_bound, seen(of_bound));
-    const Mask compared = hn::And(inside, hn::Gt(size, zero));
-    unseen_share = hn::Min(unseen_share, hn::IfThenElse(compared, hn::Div(reach, size), infinity));
-    well = hn::And(well, hn::Or(hn::And(squares_well(value), squares_well(error)), hn::Not(inside)));
+    max_error = hn::Max(max_error, distance);
+    const D size_ulp = hn::Abs(error_ulp);
+    max_ulp = hn::Max(max_ulp, size_ulp);
+    max_of_bound = hn::Max(max_of_bound, of_bound);
+    max_unequal = hn::Max(max_unequal, hn::IfThenZeroElse(equal, of_bound));
+    unseen_share = hn::Min(unseen_share, hn::IfThenElse(hn::Gt(size, zero), hn::Div(reach, size), infinity));
+    well = hn::And(well, hn::And(squares_well(value), squares_well(error)));
+    signed_ulp.add(i, error_ulp), abs_ulp.add(i, size_ulp);
+    exact_squares.add(i, hn::Mul(value, value)), error_squares.add(i, hn::Mul(error, error));
+
+    const auto count = [&](Mask mask) HWY_ATTR { return hn::CountTrue(d, hn::And(mask, inside)); };
+    decided = hn::And(decided, hn::Or(hn::And(hn::Or(equal, within), unlike_zero), hn::Not(inside)));
+    const Mask zero_off = hn::Or(equal, hn::Eq(error, zero));
+    const Mask up = hn::AndNot(zero_off, hn::Gt(error, zero)), down = hn::AndNot(zero_off, hn::Lt(error, zero));
+    const Mask half_off = hn::Le(size_ulp, half), far_off = hn::AndNot(zero_off, hn::Gt(size_ulp, one));
+    const std::size_t half_up = count(hn::And(up, half_off)), half_down = count(hn::And(down, half_off));
+    sums.equal += count(equal), sums.within += count(hn::AndNot(equal, within)), zeros += count(zero_off);
+    halves_up += half_up, halves_down += half_down;
+    ones_up += count(hn::AndNot(far_off, up)) - half_up, ones_down += count(hn::AndNot(far_off, down)) - half_down;
+    std::array<std::uint8_t, 8> bits{};
+    hn::StoreMaskBits(d, far_off, bits.data());
+    for (unsigned far = bits[0]; far != 0; far &= far - 1)
+      sums.histogram.add(block.error_ulp[i + static_cast<std::size_t>(std::countr_zero(far))]);
   }
-  return {.plain = hn::AllTrue(d, hn::And(all_finite, well)),
-          .max_abs_error = greatest(max_error),
-          .max_ulp = greatest(max_ulp),
-          .max_of_bound = greatest(max_of_bound),
-          .unseen_share = -greatest(hn::Neg(unseen_share))};
+  sums.histogram.add(0, zeros), sums.histogram.add(0.5, halves_up), sums.histogram.add(-0.5, halves_down);
+  sums.histogram.add(1, ones_up), sums.histogram.add(-1, ones_down);
+  sums.plain = hn::AllTrue(d, hn::And(all_finite, well)), sums.decided = hn::AllTrue(d, decided);
+  sums.max_abs_error = greatest(max_error), sums.max_ulp = greatest(max_ulp), sums.max_of_bound = greatest(max_of_bound);
+  sums.max_unequal = greatest(max_unequal), sums.unseen_share = -greatest(hn::Neg(unseen_share));
+  sums.signed_ulp = signed_ulp.total(), sums.abs_ulp = abs_ulp.total();
+  sums.exact_squares = exact_squares.total(), sums.error_squares = error_squares.total();
+  return sums;
 }
 
 }  // namespace
@@ -152,10 +194,10 @@ HWY_EXPORT(ends);
 HWY_EXPORT(to_float);
 HWY_EXPORT(states);
 
-void find_ends(JudgedBlock& block) { HWY_DYNAMIC_DISPATCH(ends)(block); }
-void round_ends_to_float(JudgedBlock& block) { HWY_DYNAMIC_DISPATCH(to_float)(block); }
-JudgedExtremes find_states(const JudgedQuestion& question, JudgedBlock& block) {
-  return HWY_DYNAMIC_DISPATCH(states)(question, block);
+void find_ends(const ExpectedBlock& expected, JudgedBlock& block) { HWY_DYNAMIC_DISPATCH(ends)(expected, block); }
+void round_ends_to_float(std::size_t count, JudgedBlock& block) { HWY_DYNAMIC_DISPATCH(to_float)(count, block); }
+JudgedSums find_states(const JudgedQuestion& question, const ExpectedBlock& expected, JudgedBlock& block) {
+  return HWY_DYNAMIC_DISPATCH(states)(question, expected, block);
 }
 
 }  // namespace ulpscope::verify

@@ -72,7 +72,7 @@ void merge(JudgedPart& total, JudgedPart& part, WrongPlaces& places) {
   to.max_ulp = std::max(to.max_ulp, from.max_ulp);
   to.max_abs_error = std::max(to.max_abs_error, from.max_abs_error);
   to.max_of_bound = std::max(to.max_of_bound, from.max_of_bound);
-  for (std::size_t i = 0; i < to.histogram.counts.size(); ++i) to.histogram.counts[i] += from.histogram.counts[i];
+  to.histogram.merge(from.histogram);
   total.signed_ulp += part.signed_ulp, total.abs_ulp += part.abs_ulp, total.finite += part.finite;
   total.exact.merge(part.exact), total.error.merge(part.error);
   to.worst.insert(to.worst.end(), from.worst.begin(), from.worst.end());
@@ -153,14 +153,25 @@ Verdict verify(const Expectation& expectation, const tensors::Tensor& output, co
     // Where nothing is lost by it, in pieces that stay in a near cache.
     const std::size_t piece = expectation.is_elementwise() ? std::min<std::size_t>(size, 4096) : size;
     Buffers used = buffers.take();
-    for (std::size_t done = 0; done < size; done += piece) {
-      const std::size_t some = std::min(piece, size - done);
-      used.expected.resize(some), used.values.resize(some);
-      expectation.expect(first + done, used.expected);
+    std::size_t done = 0, known = 0;  // elements judged, and whose outputs are read
+    const auto read = [&] {
+      used.values.resize(std::min(piece, size - done));
       output.source->read(first + done, std::span(used.values));
       if (output.dtype.format != options.last.out) check_values(output, options.last.out, first + done, used.values);
+      known = done + used.values.size();
       emu::stop_if_asked();
+    };
+    const bool in_blocks = expectation.for_each_block(first, size, [&](ExpectedBlock& block) {
+      if (done == known) read();
+      judge.add(parts[i], first + done, block, std::span(used.values).subspan(done + used.values.size() - known, block.count));
+      done += block.count;
+    });
+    while (!in_blocks && done < size) {
+      read();
+      used.expected.resize(used.values.size());
+      expectation.expect(first + done, used.expected);
       judge.add(parts[i], first + done, used.expected, used.values);
+      done = known;
     }
     buffers.give(std::move(used));
     if (!options.progress) return;

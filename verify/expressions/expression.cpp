@@ -49,6 +49,23 @@ class ExpressionExpectation final : public Expectation {
       for (std::size_t i = 0; i < count; ++i) elements[done + i] = expected(lanes.at(i));
     });
   }
+  bool for_each_block(std::uint64_t first, std::size_t count, const TakeBlock& take) const override {
+    ExpectedBlock block;
+    static_assert(ExpectedBlock::size == Lanes::size);
+    evaluation_.for_each(first, count, [&](const Lanes& lanes, std::size_t, std::size_t some) {
+      block.count = some, block.in_range = lanes.exact || lanes.in_range;
+      std::copy_n(lanes.value, some, block.value.begin());
+      if (lanes.exact) {
+        std::fill_n(block.radius.begin(), some, 0.0), std::fill_n(block.allowed.begin(), some, 0.0);
+      } else {
+        std::copy_n(lanes.radius, some, block.radius.begin());
+        std::transform(lanes.error, lanes.error + some, block.allowed.begin(), loosened);
+      }
+      if (!block.in_range) std::transform(lanes.overflow, lanes.overflow + some, block.may_overflow.begin(), overflow_of);
+      take(block);
+    });
+    return true;
+  }
   Precise precise(std::uint64_t index) const override { return precise_of(evaluation_.precise(index), last_); }
 
   std::string bound() const override {
@@ -62,11 +79,11 @@ class ExpressionExpectation final : public Expectation {
   }
 
  private:
-  static Overflow overflow_of(const Approximate& x) { return x.overflow ? Overflow::any : Overflow::none; }
+  static Overflow overflow_of(bool overflow) { return overflow ? Overflow::any : Overflow::none; }
   static Expected expected(const Approximate& x) {
-    if (!std::isfinite(x.value)) return {.value = x.value, .magnitude = x.value, .may_overflow = overflow_of(x)};
+    if (!std::isfinite(x.value)) return {.value = x.value, .magnitude = x.value, .may_overflow = overflow_of(x.overflow)};
     Expected out = within(x.value, x.radius, x.error, std::fabs(x.value));
-    out.may_overflow = overflow_of(x);
+    out.may_overflow = overflow_of(x.overflow);
     return out;
   }
 
