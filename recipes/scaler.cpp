@@ -79,19 +79,32 @@ void set_parameter(requests::Fields& fields, const std::string& scaler, const st
 
 double number_of(const auto* variable) { return static_cast<double>(*variable); }
 
+/// Refuses what is not between two numbers. `kind`: behind "give a"; a number is looked at as `rounded` has it.
+std::function<void(const std::string&)> checked_between(double low, double high, std::string kind, double (*rounded)(double)) {
+  return [low, high, kind = std::move(kind), rounded](const std::string& word) {
+    if (!requests::read_real(word, {}).empty()) return;  // the field says what is wrong
+    const double x = rounded(requests::real_of(word));
+    if (x > low && x < high) return;
+    std::string wanted = "give " + kind + "more than " + requests::shortest(low);
+    if (high < std::numeric_limits<double>::infinity()) wanted += " and less than " + requests::shortest(high);
+    throw Error("'" + word + "': " + wanted);
+  };
+}
+
 }  // namespace
 
 std::function<void(const std::string&)> above(double limit) { return between(limit, std::numeric_limits<double>::infinity()); }
 
 std::function<void(const std::string&)> between(double low, double high) {
-  return [low, high](const std::string& word) {
-    if (!requests::read_real(word, {}).empty()) return;  // the field says what is wrong
-    const double x = requests::real_of(word);
-    if (x > low && x < high) return;
-    std::string wanted = "give more than " + requests::shortest(low);
-    if (high < std::numeric_limits<double>::infinity()) wanted += " and less than " + requests::shortest(high);
-    throw Error("'" + word + "': " + wanted);
-  };
+  return checked_between(low, high, "", [](double x) { return x; });
+}
+
+std::function<void(const std::string&)> float_above(double limit) {
+  return float_between(limit, std::numeric_limits<double>::infinity());
+}
+std::function<void(const std::string&)> float_between(double low, double high) {
+  return checked_between(low, high, "a float32 number of ",
+                         [](double x) { return static_cast<double>(static_cast<float>(x)); });
 }
 
 Scaler::Scaler(std::string_view words, emu::Format to) : to_(to) {

@@ -80,6 +80,12 @@ class OverflowRule : public RuleOf<Rule> {
 /// Checks of parameters beyond the bounds that fields have: finite numbers above or below a limit that is not among them.
 std::function<void(const std::string&)> above(double limit);
 std::function<void(const std::string&)> between(double low, double high);  ///< low and high excluded
+/// The same of numbers that are used as float32: they are within the limits, and finite, once they are rounded to it.
+std::function<void(const std::string&)> float_above(double limit);
+std::function<void(const std::string&)> float_between(double low, double high);
+
+/// Steps that are counted by std::int64_t.
+inline constexpr requests::WholeBounds interval{.least = 1, .most = std::numeric_limits<std::int64_t>::max()};
 
 /// A kind's name and words, and a new rule of it.
 struct RuleMaker {

@@ -14,7 +14,7 @@ class DeepSpeed : public OverflowRule<DeepSpeed> {
  public:
   void describe(requests::Fields& parameters) override {
     parameters.add("initial_scale_power", power_, "the first scale is 2 to this power").whole({.most = 1000});
-    parameters.add("loss_scale_window", window_, "good steps before the scale doubles").whole({.least = 1});
+    parameters.add("loss_scale_window", window_, "good steps before the scale doubles").whole(interval);
     parameters.add("hysteresis", hysteresis_, "overflows before the scale halves").whole({.least = 1, .most = 1 << 30});
     parameters.add("consecutive_hysteresis", consecutive_, "a good step refills the counter of overflows");
     parameters.add("min_loss_scale", min_, "the scale halves no further").checked(above(0));
@@ -88,7 +88,7 @@ class Fairseq final : public OverflowRule<Fairseq> {
     parameters.add("init_scale", init_scale_, "the first scale").checked(above(0));
     parameters.add("scale_factor", factor_, "multiplies and divides the scale").checked(above(1));
     parameters.add("scale_window", window_, "steps since the last overflow, at whose multiples the scale grows")
-        .whole({.least = 1});
+        .whole(interval);
     parameters
         .add("tolerance", tolerance_, "share of the steps since the last change that may overflow before the scale shrinks")
         .real({.least = 0, .most = 1});

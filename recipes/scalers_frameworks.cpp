@@ -23,9 +23,10 @@ class Periodic final : public OverflowRule<Periodic> {
 
   void describe(requests::Fields& parameters) override {
     parameters.add(kind_.init, init_, "the first scale").checked(above(0));
-    parameters.add(kind_.period, period_, "good steps before the scale grows").whole({.least = 1});
-    if (!kind_.factor.empty()) parameters.add(kind_.factor, factor_, "multiplies and divides the scale").checked(above(1));
-    if (!kind_.floor.empty()) parameters.add(kind_.floor, least_, "the scale shrinks no further").checked(above(0));
+    parameters.add(kind_.period, period_, "good steps before the scale grows").whole(interval);
+    if (!kind_.factor.empty())
+      parameters.add(kind_.factor, factor_, "multiplies and divides the scale").checked(float_above(1));
+    if (!kind_.floor.empty()) parameters.add(kind_.floor, least_, "the scale shrinks no further").checked(float_above(0));
   }
   void start(double) override { scale_ = static_cast<float>(init_); }
   void describe(ScalerState& state) override {
@@ -67,7 +68,7 @@ class MxNet final : public OverflowRule<MxNet> {
   void describe(requests::Fields& parameters) override {
     parameters.add("loss_scale", init_, "the first scale").checked(above(0));
     parameters.add("max_loss_scale", max_, "the scale grows no further").checked(above(0));
-    parameters.add("scale_seq_len", window_, "good steps before the scale doubles").whole({.least = 1});
+    parameters.add("scale_seq_len", window_, "good steps before the scale doubles").whole(interval);
   }
   void start(double) override { scale_ = next_ = init_; }
   void describe(ScalerState& state) override {
@@ -103,10 +104,10 @@ class Paddle final : public OverflowRule<Paddle> {
  public:
   void describe(requests::Fields& parameters) override {
     parameters.add("init_loss_scaling", init_, "the first scale").checked(above(0));
-    parameters.add("incr_every_n_steps", good_wanted_, "good steps before the scale grows").whole({.least = 1});
-    parameters.add("decr_every_n_nan_or_inf", bad_wanted_, "overflows in a row before the scale shrinks").whole({.least = 1});
-    parameters.add("incr_ratio", incr_, "multiplies the scale when it grows").checked(above(1));
-    parameters.add("decr_ratio", decr_, "multiplies the scale when it shrinks").checked(between(0, 1));
+    parameters.add("incr_every_n_steps", good_wanted_, "good steps before the scale grows").whole(interval);
+    parameters.add("decr_every_n_nan_or_inf", bad_wanted_, "overflows in a row before the scale shrinks").whole(interval);
+    parameters.add("incr_ratio", incr_, "multiplies the scale when it grows").checked(float_above(1));
+    parameters.add("decr_ratio", decr_, "multiplies the scale when it shrinks").checked(float_between(0, 1));
     parameters.add("static_graph", static_graph_, "not below 1, and never infinite: the kernel of Paddle's static graph");
   }
   void start(double) override { scale_ = static_cast<float>(init_); }

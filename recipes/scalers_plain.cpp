@@ -65,7 +65,7 @@ class Adaptive final : public Bounded {
   std::unique_ptr<ScalerRule> copy() const override { return std::make_unique<Adaptive>(*this); }
   void describe(requests::Fields& parameters) override {
     Bounded::describe(parameters);
-    parameters.add("growth_interval", interval_, "good steps in a row before the scale doubles").whole({.least = 1});
+    parameters.add("growth_interval", interval_, "good steps in a row before the scale doubles").whole(interval);
   }
 };
 
@@ -76,7 +76,7 @@ class Genesis final : public Bounded {
   std::unique_ptr<ScalerRule> copy() const override { return std::make_unique<Genesis>(*this); }
   void describe(requests::Fields& parameters) override {
     parameters.add("init_scale", init_, "the first scale").checked(above(0));
-    parameters.add("growth_interval", interval_, "good steps in a row before the scale doubles").whole({.least = 1});
+    parameters.add("growth_interval", interval_, "good steps in a row before the scale doubles").whole(interval);
   }
   bool unscales_in_format() const override { return true; }
 };
@@ -94,7 +94,7 @@ class PopArt final : public RuleOf<PopArt> {
         .real({.least = 0, .most = 1});
     parameters
         .add("updatePeriod", period_, "steps from one change to the next; counted are the magnitudes of the first of them")
-        .whole({.least = 1});
+        .whole(interval);
   }
   void start(double largest) override {
     scale_ = static_cast<float>(init_);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // PyTorch's GradScaler and those made after it: Apex, the kernel with hysteresis, Megatron-LM.
 #include <algorithm>
+#include <limits>
 
 #include "recipes/scaler_rule.hpp"
 
@@ -12,12 +13,13 @@ struct Growth {
   double init_scale = 65536, growth_factor = 2, backoff_factor = 0.5;
   std::uint64_t growth_interval = 2000;
 
-  void describe(requests::Fields& fields, const std::string& init = "init_scale") {
+  /// `between_of`: which limits factors are held to.
+  void describe(requests::Fields& fields, const std::string& init = "init_scale", decltype(&between) between_of = between) {
     fields.add(init, init_scale, "the first scale").checked(above(0));
     fields.add("growth_factor", growth_factor, "multiplies the scale after growth_interval good steps in a row")
-        .checked(above(1));
-    fields.add("backoff_factor", backoff_factor, "multiplies the scale after a step that overflowed").checked(between(0, 1));
-    fields.add("growth_interval", growth_interval, "good steps before the scale grows").whole({.least = 1});
+        .checked(between_of(1, std::numeric_limits<double>::infinity()));
+    fields.add("backoff_factor", backoff_factor, "multiplies the scale after a step that overflowed").checked(between_of(0, 1));
+    fields.add("growth_interval", growth_interval, "good steps before the scale grows").whole(interval);
   }
 };
 
@@ -100,8 +102,8 @@ class Megatron final : public OverflowRule<Megatron> {
     growth_.growth_interval = 1000;
   }
   void describe(requests::Fields& parameters) override {
-    growth_.describe(parameters, "initial_scale");
-    parameters.add("min_scale", min_scale_, "the scale backs off no further").checked(above(0));
+    growth_.describe(parameters, "initial_scale", float_between);
+    parameters.add("min_scale", min_scale_, "the scale backs off no further").checked(float_above(0));
     parameters.add("hysteresis", hysteresis_, "overflows, since the last growth, before the scale backs off")
         .whole({.least = 1, .most = 1 << 30});
   }
@@ -143,7 +145,7 @@ class Apex final : public OverflowRule<Apex> {
  public:
   void describe(requests::Fields& parameters) override {
     parameters.add("init_scale", init_scale_, "the first scale").checked(above(0));
-    parameters.add("scale_window", window_, "good steps before the scale grows").whole({.least = 1});
+    parameters.add("scale_window", window_, "good steps before the scale grows").whole(interval);
     parameters.add("min_loss_scale", min_, "the scale shrinks no further; none by default");
     parameters.add("max_loss_scale", max_, "the scale grows no further").checked(above(0));
   }

@@ -329,6 +329,19 @@ TEST_CASE("what is no scaler is refused in words", "[recipes]") {
   CHECK(message("pytorch:growth_factor=1") == "scaler pytorch: growth_factor: '1': give more than 1");
   CHECK(message("pytorch:backoff_factor=1") == "scaler pytorch: backoff_factor: '1': give more than 0 and less than 1");
   CHECK_THAT(message("pytorch:growth_interval=0"), ContainsSubstring("growth_interval: '0': give a whole number from 1"));
+  for (const char* const words :
+       {"keras:dynamic_growth_steps=", "tensorflow:increment_period=", "fairseq:scale_window=", "deepspeed:loss_scale_window=",
+        "popart:updatePeriod=", "mxnet:scale_seq_len=", "paddle:incr_every_n_steps=", "pytorch:growth_interval="}) {
+    CHECK_THAT(message(words + std::string("9223372036854775808")), ContainsSubstring("give a whole number from 1"));
+    Scaler scaler(words + std::string("9223372036854775807"));
+    const double first = scaler.scale();
+    for (int i = 0; i < 3; ++i) scaler.step({});
+    CHECK((scaler.scale() == first || scaler.name() == "popart"));  // whose first step is the one of a period that is looked at
+  }
+  CHECK(message("jmp:min_loss_scale=1e39") == "scaler jmp: min_loss_scale: '1e39': give a float32 number of more than 0");
+  CHECK_THAT(message("megatron:min_scale=1e-46"), ContainsSubstring("a float32 number of more than 0"));
+  CHECK_THAT(message("paddle:decr_ratio=0.9999999999"), ContainsSubstring("a float32 number of more than 0 and less than 1"));
+  CHECK(message("pytorch:growth_factor=1.0000000001").empty());  // which multiplies in double
   CHECK_THAT(message("static:-1"), ContainsSubstring("give more than 0"));
   CHECK_THAT(message("static:nan"), ContainsSubstring("give a finite number"));
   CHECK_THAT(message("apex:scale_factor=4"), ContainsSubstring("scale_factor"));  // which Apex takes, and never uses
