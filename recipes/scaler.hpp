@@ -21,7 +21,8 @@ class ScalerRule;
 struct Seen {
   bool found_inf = false;            ///< a gradient, multiplied by the scale, was infinite or NaN
   std::optional<double> amax = {};   ///< largest magnitude of what is scaled, before it is; for scalers that follow it
-  std::optional<double> upper = {};  ///< share of the scaled magnitudes above Scaler::bin_edge(); without it found_inf decides
+  /// Share of the scaled magnitudes above Scaler::bin_edge(), NaN being one; without it found_inf decides.
+  std::optional<double> upper = {};
 };
 
 /// What a scaler makes of a step.

@@ -132,6 +132,52 @@ TEST_CASE("gradients beyond a format without infinity are counted, and so are th
   CHECK(finding.sentence.find("the last scale is 0, at which nothing is left of any gradient") != std::string::npos);
 }
 
+TEST_CASE("steps have the numbers that a trace gives them", "[training]") {
+  const TemporaryDirectory directory;
+  const std::string path = file_of(directory, "t.csv", "step,amax\n0,1\n10,1\n20,70000\n30,1\n");
+
+  const ScaleResult result = replay({.trace = path, .scaler = {"static:1"}});
+
+  std::vector<std::uint64_t> numbers;
+  for (const ReplayedStep& row : result.replays[0].steps) numbers.push_back(row.number);
+  CHECK(numbers == std::vector<std::uint64_t>{0, 10, 20, 30});
+  CHECK(result.windows[2].step == 20);
+  CHECK(scale_findings(result)[0].sentence.find("1 of 4 steps skipped, the first 20;") != std::string::npos);
+}
+
+TEST_CASE("what is beyond a format without infinity is told of an amax, too", "[training]") {
+  const TemporaryDirectory directory;
+  const std::string path = file_of(directory, "t.csv", "amax\n1\n100\n6.9\n1e6\ninf\n");
+
+  const ScaleResult result = replay({.trace = path, .scaler = {"static:1"}, .to = "e2m1"});
+
+  std::vector<bool> clamped;
+  for (const ReplayedStep& row : result.replays[0].steps) {
+    CHECK_FALSE(row.found_inf);
+    clamped.push_back(row.clamped);
+  }
+  CHECK(clamped == std::vector<bool>{false, true, false, true, true});  // 6.9 is rounded to 6
+  CHECK(scale_findings(result)[0].sentence.find("; 3 beyond the format, which has no infinity") != std::string::npos);
+}
+
+TEST_CASE("an infinite or NaN amax is told of every scaler, and halves PopART's scale", "[training]") {
+  const TemporaryDirectory directory;
+  const std::string path = file_of(directory, "t.csv", "amax\n1e-3\nnan\ninf\n");
+
+  const ScaleResult result = replay({.trace = path, .scaler = {"popart", "te_current", "te_delayed", "ms_amp"}});
+
+  for (const Replay& one : result.replays) {
+    CHECK_FALSE(one.steps[0].found_inf);
+    CHECK(one.steps[1].found_inf);
+    CHECK(one.steps[2].found_inf);
+  }
+  CHECK(result.replays[0].steps[1].step.next_scale == result.replays[0].steps[1].step.scale / 2);
+  const std::string recorded = gradients_of(directory, {{"0/w", {std::nanf(""), 1e-3F}}, {"1/w", {HUGE_VALF, 1e-3F}}});
+  const ScaleResult gradients = replay({.trace = recorded, .scaler = {"popart", "te_current"}});
+  CHECK(gradients.replays[0].steps[0].step.next_scale == 0.5);
+  CHECK(gradients.replays[1].steps[0].found_inf);
+}
+
 TEST_CASE("a scaler that raises ends its rows with a remark", "[training]") {
   const TemporaryDirectory directory;
   const std::string path = file_of(directory, "t.csv", "found_inf\n1\n1\n1\n1\n");
@@ -259,6 +305,16 @@ TEST_CASE("a trace that is none is refused in words", "[training]") {
   CHECK(of_text("amax\n-1\n") == "t.csv: row 2: amax '-1': give a number of at least 0, inf or nan");
   CHECK(of_text("amax\nx\n") == "t.csv: row 2: amax 'x': give a number of at least 0, inf or nan");
   CHECK(of_text("amax\n") == "t.csv: holds no step");
+  CHECK(of_text("amax\n1\n\n2\n") == "t.csv: row 3 is blank");
+  CHECK(of_text("amax\r\n1\r\n\r\n2\r\n") == "t.csv: row 3 is blank");
+  CHECK(of_text("\namax\n1\n") == "t.csv: row 1 is blank");
+  CHECK(of_text("amax\r\n1\r\n2\r\n\r\n").empty());
+  CHECK(of_text("amax,amax\n1,2\n") == "t.csv: has several columns amax; leave one");
+  CHECK(of_text("step,amax\n100,1\n105,1\n102,1\n") ==
+        "t.csv: row 4: step 102 is behind step 105: a trace is of one run, and its steps ascend");
+  CHECK(of_text("step,amax\n1.5,1\n") == "t.csv: row 2: step '1.5': give a whole number");
+  CHECK(message({.trace = file_of(directory, "t.csv", "amax\n1\n"), .to = "e8m0"}) ==
+        "--to float8_e8m0fnu: has no sign; gradients need one");
   CHECK(message({.trace = file_of(directory, "t.csv", "found_inf\n0\n"), .scaler = {"te_current"}}) ==
         "scaler te_current: follows the largest magnitude (amax), which is not given");
   CHECK(message({.trace = gradients_of(directory, {{"layer", {1}}})}).ends_with("layer1.weight"));

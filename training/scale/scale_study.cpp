@@ -76,6 +76,8 @@ ReplayedStep one_step(Scaler& scaler, const TraceStep& step, emu::Format to, dou
     if (!step.found_inf) seen.amax = amax;
     row.step = scaler.step(seen);
     if (!step.gradients.empty()) row.loss = losses.at({.scale = row.step.scale, .saturating = true});
+    // What is finite saturates; infinities and NaN stay what they are.
+    row.found_inf = row.loss ? row.loss->found_inf : !std::isfinite(amax) && !std::isfinite(emu::round_to(to, amax).value);
     return row;
   }
   if (!step.gradients.empty()) {
@@ -85,14 +87,22 @@ ReplayedStep one_step(Scaler& scaler, const TraceStep& step, emu::Format to, dou
     if (scaler.bin_edge()) seen.upper = row.loss->upper;
   } else if (step.amax) {
     const double scaled = amax * scaler.scale();
-    seen.found_inf = !std::isfinite(emu::round_to(to, scaled).value);
-    if (const auto edge = scaler.bin_edge()) seen.upper = scaled > *edge ? 1 : 0;
+    const auto rounded = emu::round_to(to, scaled);
+    seen.found_inf = !std::isfinite(rounded.value);
+    row.clamped = !seen.found_inf && (!std::isfinite(scaled) || rounded.outcome == emu::Outcome::overflow);
+    if (const auto edge = scaler.bin_edge()) seen.upper = scaled <= *edge ? 0 : 1;  // NaN is above, as where it is recorded
   } else {
     seen.found_inf = *step.found_inf;
   }
   row.found_inf = seen.found_inf;
   row.step = scaler.step(seen);
   return row;
+}
+
+emu::Format gradient_format(const ScaleRequest& request) {
+  const emu::Format to = requests::parse_format(request.to);
+  if (!to.is_signed()) throw Error("--to " + emu::format_name(to) + ": has no sign; gradients need one");
+  return to;
 }
 
 /// `3.5`, `65536 (2^16)`, `2^24`.
@@ -108,11 +118,12 @@ std::string times(std::size_t n) { return n == 1 ? "once" : std::to_string(n) + 
 reports::Finding finding_of(const Replay& replay) {
   const auto& steps = replay.steps;
   std::vector<std::uint64_t> skipped;
-  std::size_t on_floor = 0, on_cap = 0, taken = 0;
+  std::size_t on_floor = 0, on_cap = 0, taken = 0, clamped = 0;
   std::uint64_t to_zero = 0, overflow = 0, elements = 0;
   for (const ReplayedStep& row : steps) {
     if (row.step.skipped) skipped.push_back(row.number);
     taken += row.found_inf && !row.step.skipped ? 1 : 0;
+    clamped += row.clamped ? 1 : 0;
     on_floor += row.step.scale <= replay.floor ? 1 : 0;
     on_cap += row.step.scale >= replay.cap ? 1 : 0;
     if (row.loss && !row.step.skipped)
@@ -126,6 +137,9 @@ reports::Finding finding_of(const Replay& replay) {
     text += std::to_string(skipped.size()) + " of " + std::to_string(steps.size()) + " steps skipped, the first " +
             std::to_string(skipped.front()) + (skipped.size() > 1 ? ", the last " + std::to_string(skipped.back()) : "");
   if (taken > 0) text += "; " + std::to_string(taken) + " taken though they overflowed";
+  if (clamped > 0)
+    text += "; " + std::to_string(clamped) +
+            " beyond the format, which has no infinity that a scaler could find: its largest number was taken";
   if (elements > 0)
     text += "; of the " + std::to_string(elements) + " elements of the steps that were taken " + std::to_string(to_zero) +
             " became zero and " + std::to_string(overflow) +
@@ -149,7 +163,7 @@ reports::Finding finding_of(const Replay& replay) {
 }  // namespace
 
 void ScaleRequest::describe(requests::Fields& fields) {
-  fields.add("trace", trace, "a CSV file with the column found_inf (0 or 1) or amax, or gradients named STEP/NAME")
+  fields.add("trace", trace, "a CSV file with the column found_inf (0 or 1) or amax, and step, or gradients named STEP/NAME")
       .as_input("TRACE")
       .needed();
   fields.add("scaler", scaler, "loss scalers, with :key=value,key=value behind the name; `ulpscope scalers` lists them")
@@ -161,7 +175,7 @@ void ScaleRequest::describe(requests::Fields& fields) {
 }
 
 ScaleResult replay(const ScaleRequest& request, const studies::Progress& progress) {
-  const emu::Format to = requests::parse_format(request.to);
+  const emu::Format to = gradient_format(request);
   const Trace trace = read_trace(request.trace);
   std::vector<NamedScaler> scalers = scalers_of(request, to);
   ScaleResult result{.replays = {}, .windows = {}, .elements = trace.elements(), .remark = trace.remark};
@@ -225,8 +239,9 @@ studies::StudyResult run(const ScaleRequest& request, const studies::Progress& p
 }
 
 studies::Work work_of(const ScaleRequest& request) {
+  const emu::Format to = gradient_format(request);
   const Trace trace = read_trace(request.trace);
-  const std::size_t scalers = scalers_of(request, requests::parse_format(request.to)).size();
+  const std::size_t scalers = scalers_of(request, to).size();
   return {.operations = std::max<std::uint64_t>(trace.elements(), trace.steps.size()) * scalers,
           .rows = trace.steps.size() * scalers};
 }

@@ -34,7 +34,8 @@ struct ScaleRequest {
 struct ReplayedStep {
   std::uint64_t number = 0;                  ///< of the step
   recipes::ScalerStep step;                  ///< what the scaler made of it
-  bool found_inf = false;                    ///< whether it overflowed
+  bool found_inf = false;                    ///< whether something was infinite or NaN
+  bool clamped = false;                      ///< whether the amax was beyond a format without infinity and NaN
   std::optional<ScaledGradients> loss = {};  ///< of recorded gradients
 };
 

@@ -4,9 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "emu/bulk.hpp"
 #include "emu/decode.hpp"
@@ -28,18 +33,34 @@ std::optional<double> number_of(const std::string& word) {
   return requests::real_of(word);
 }
 
+/// Where a column is; behind the last one where it is not there.
+std::size_t place_of(const std::string& path, const reports::CsvFile& file, std::string_view name) {
+  if (std::count(file.columns.begin(), file.columns.end(), name) > 1)
+    throw Error(path + ": has several columns " + std::string(name) + "; leave one");
+  return static_cast<std::size_t>(std::find(file.columns.begin(), file.columns.end(), name) - file.columns.begin());
+}
+
+/// The number of a step behind others. @throws ulpscope::Error where it does not ascend
+std::uint64_t step_of(const std::string& where, const std::string& word, const std::vector<TraceStep>& before) {
+  std::string number = word;
+  if (!requests::read_whole(number, {}).empty()) throw Error(where + "step '" + word + "': give a whole number");
+  const std::uint64_t step = std::stoull(number);
+  if (!before.empty() && step <= before.back().step)
+    throw Error(where + "step " + number + " is behind step " + std::to_string(before.back().step) +
+                ": a trace is of one run, and its steps ascend");
+  return step;
+}
+
 Trace read_csv_trace(const std::string& path) {
   const reports::CsvFile file = reports::read_csv(path);
-  const auto place = [&](std::string_view name) {
-    return static_cast<std::size_t>(std::find(file.columns.begin(), file.columns.end(), name) - file.columns.begin());
-  };
-  const std::size_t found_inf = place("found_inf"), amax = place("amax"), none = file.columns.size();
+  const std::size_t found_inf = place_of(path, file, "found_inf"), amax = place_of(path, file, "amax"),
+                    number = place_of(path, file, "step"), none = file.columns.size();
   if (found_inf == none && amax == none) throw Error(path + ": no column found_inf (0 or 1) or amax; one of them is needed");
   Trace trace;
   std::size_t contradictions = 0;
   for (const auto& row : file.rows) {
-    TraceStep step{.step = trace.steps.size()};
-    const std::string where = path + ": row " + std::to_string(step.step + 2) + ": ";
+    const std::string where = path + ": row " + std::to_string(trace.steps.size() + 2) + ": ";
+    TraceStep step{.step = number == none ? trace.steps.size() : step_of(where, row[number], trace.steps)};
     if (amax != none) {
       step.amax = number_of(row[amax]);
       if (!step.amax || *step.amax < 0)
@@ -122,7 +143,7 @@ void add_piece(const std::vector<double>& gradients, emu::Format to, const Gradi
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     const double g = gradients[i];
     double y = rounded[i];
-    sums.above += std::fabs(scaled[i]) > how.edge ? 1 : 0;
+    sums.above += std::fabs(scaled[i]) <= how.edge ? 0 : 1;  // NaN is above: PopART counts what is not below
     // A format without infinity and NaN has its largest number there.
     const bool is_clamped = std::fabs(y) == largest && std::fabs(scaled[i]) > largest &&
                             emu::round_to(to, scaled[i]).outcome == emu::Outcome::overflow;

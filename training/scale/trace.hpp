@@ -31,8 +31,9 @@ struct Trace {
   std::uint64_t elements() const;
 };
 
-/// A CSV file with a column `found_inf` (0 or 1) or `amax`, a row a step, of which amax decides where both are there; or a file
-/// of tensors named `STEP/NAME`. Gradients are not read, but for their names and types.
+/// A CSV file with a column `found_inf` (0 or 1) or `amax`, a row a step, of which amax decides where both are there, and which
+/// a column `step` numbers, in ascending order; or a file of tensors named `STEP/NAME`. Gradients are not read, but for their
+/// names and types.
 /// @throws ulpscope::Error in one line naming the file, the row or tensor, and what would be right
 Trace read_trace(const std::string& path);
 
@@ -43,7 +44,7 @@ struct ScaledGradients {
   std::uint64_t subnormal = 0;  ///< nonzero and below the least normal number of the format
   std::uint64_t overflow = 0;   ///< finite, but beyond the format
   double cosine = 0;       ///< of the angle between the gradients and what the step would use; NaN where that is not finite
-  double upper = 0;        ///< share of the scaled magnitudes above an edge
+  double upper = 0;        ///< share of the scaled magnitudes above an edge, and of NaN
   bool found_inf = false;  ///< a rounded one is infinite or NaN
 };
 
