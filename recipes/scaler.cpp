@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <set>
 #include <type_traits>
@@ -78,6 +79,21 @@ void set_parameter(requests::Fields& fields, const std::string& scaler, const st
 }
 
 double number_of(const auto* variable) { return static_cast<double>(*variable); }
+
+// What is wrong with a number of a state; nothing if steps can lead to it. Scales may have become 0 or infinite.
+std::string wrong_of(const std::int64_t*, double value) {
+  constexpr double most = 0x1p53;  // whole numbers up to here are their own doubles
+  return std::fabs(value) <= most && value == std::trunc(value) ? "" : "is a count: give a whole number of at most 2^53";
+}
+std::string wrong_of(const double*, double scale) { return scale >= 0 ? "" : "is a scale: give a number of at least 0"; }
+std::string wrong_of(const float*, double scale) {
+  if (std::isfinite(scale) && std::isinf(static_cast<float>(scale))) return "is a scale in float32, which ends below";
+  return scale >= 0 ? "" : "is a scale: give a number of at least 0";
+}
+std::string wrong_of(const std::vector<float>*, double amax) {
+  if (std::isfinite(amax) && std::isinf(static_cast<float>(amax))) return "is an amax in float32, which ends below";
+  return amax < 0 ? "is an amax: give a number of at least 0, inf or nan" : "";
+}
 
 /// Refuses what is not between two numbers. `kind`: behind "give a"; a number is looked at as `rounded` has it.
 std::function<void(const std::string&)> checked_between(double low, double high, std::string kind, double (*rounded)(double)) {
@@ -193,6 +209,12 @@ void Scaler::set_state(const std::vector<std::pair<std::string, std::vector<doub
   if (!fits) throw Error("scaler " + words() + ": a state of another scaler");
   ScalerState state;
   rule_->describe(state);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    for (const double value : values[i].second)
+      if (const std::string wrong =
+              std::visit([value](auto* variable) { return wrong_of(variable, value); }, state.all()[i].second);
+          !wrong.empty())
+        throw Error("scaler " + words() + ": " + values[i].first + ": " + requests::shortest(value) + ": " + wrong);
   for (std::size_t i = 0; i < values.size(); ++i)
     std::visit(
         [&](auto* pointer) {

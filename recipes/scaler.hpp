@@ -69,7 +69,8 @@ class Scaler {
 
   /// Everything that steps change, by name: for a checkpoint.
   std::vector<std::pair<std::string, std::vector<double>>> state() const;
-  /// @throws ulpscope::Error where names or sizes are not those of state()
+  /// @throws ulpscope::Error where names or sizes are not those of state(), or a number is none that steps lead to; then
+  /// nothing is set
   void set_state(const std::vector<std::pair<std::string, std::vector<double>>>& state);
 
  private:

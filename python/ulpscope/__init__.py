@@ -267,20 +267,25 @@ class Scaler:
     def step(self, found_inf=False, amax=None, upper=None):
         """Goes one step on; returns whether the optimizer skips it.
 
-        found_inf: whether a scaled gradient was infinite or NaN. amax: the largest magnitude of the unscaled gradients, 0 or more:
-        scalers of tensors (`te_delayed`, `te_current`, `ms_amp`) follow it, for others the step overflows where it does in `to`, times
-        the scale. upper: the share of magnitudes above popart's edge, 0 to 1. Raises ulpscope.Error."""
+        found_inf: whether a scaled gradient was infinite or NaN. amax: the largest magnitude of the unscaled gradients, 0 or more,
+        NaN where one of them is: scalers of tensors (`te_delayed`, `te_current`, `ms_amp`) follow it, for others the step overflows
+        where it does in `to`, times the scale. upper: the share of magnitudes above popart's edge, 0 to 1. Raises ulpscope.Error; and
+        FloatingPointError where the framework ends the training: `deepspeed` and `fairseq` at their least scale."""
         if amax is not None:
-            if not amax >= 0:
-                raise Error(f"amax: {amax}: give a magnitude, 0 or more")
+            if amax < 0:
+                raise Error(f"amax: {amax}: give a magnitude, 0 or more, inf or nan")
             if not self._scaler.follows_amax:
                 scaled = float(amax) * self.scale
                 found_inf = found_inf or not math.isfinite(round(scaled, self._to))
                 if upper is None and self._scaler.bin_edge is not None:
-                    upper = float(scaled > self._scaler.bin_edge)
+                    upper = float(not scaled <= self._scaler.bin_edge)  # NaN is above
         if upper is not None and not 0 <= upper <= 1:
             raise Error(f"upper: {upper}: give a share, 0 to 1")
-        return self._scaler.step(bool(found_inf), amax, upper).skipped
+        step = self._scaler.step(bool(found_inf), amax, upper)
+        if step.raised:
+            raise FloatingPointError(f"scaler {self.words}: a step overflowed at the scale {_core.shortest(step.scale)}, and this one goes "
+                                     "no lower: the training ends here")
+        return step.skipped
 
     @property
     def scale(self):
@@ -297,7 +302,8 @@ class Scaler:
         return dict(self._scaler.state())
 
     def load_state_dict(self, state):
-        """Sets what state_dict() gave. Raises ulpscope.Error where names or sizes are others."""
+        """Sets what state_dict() gave. Raises ulpscope.Error, and sets nothing, where names or sizes are others, or a number is none
+        that the scaler could have."""
         if not isinstance(state, dict):
             raise TypeError(f"{type(state).__name__} is no state_dict() of a scaler")
         words = {str(name): values if isinstance(values, (list, tuple)) else [values] for name, values in state.items()}

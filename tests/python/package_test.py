@@ -249,9 +249,34 @@ class BesideTheProgram(unittest.TestCase):
             rows = [dict(zip(columns, row)) for row in rows]
             self.assertEqual(steps, [(float(r["scale"]), r["skipped"] == "1", float(r["next_scale"])) for r in rows], words)
             self.assertGreater(len({scale for scale, _, _ in steps}), 3)
-        for amax in -5.0, float("nan"):
-            with self.assertRaisesRegex(us.Error, "amax: .*: give a magnitude, 0 or more"):
-                us.scaler("te_delayed").step(amax=amax)
+        with self.assertRaisesRegex(us.Error, "amax: .*: give a magnitude, 0 or more"):
+            us.scaler("te_delayed").step(amax=-5.0)
+
+    def test_an_amax_of_nan_is_what_the_program_takes_it_for(self):
+        trace = pathlib.Path(self.folder.name) / "nan.csv"
+        amax = [1.5, float("nan"), 3.0, float("inf"), 0.25]
+        trace.write_text("amax\n" + "\n".join(map(repr, amax)) + "\n")
+        for words in "te_delayed:amax_history_len=2", "te_current", "ms_amp", "pytorch", "popart":
+            scaler = us.scaler(words)
+            steps = [(scaler.step(amax=x), scaler.scale) for x in amax]
+            columns, *rows = self.rows("scale", str(trace), "--scaler", words)
+            rows = [dict(zip(columns, row)) for row in rows]
+            self.assertEqual(steps, [(r["skipped"] == "1", float(r["next_scale"])) for r in rows], words)
+
+    def test_a_scaler_that_ends_the_training_raises(self):
+        for words in "deepspeed:initial_scale_power=1,hysteresis=1", "fairseq:init_scale=2,min_loss_scale=1":
+            scaler, steps = us.scaler(words), []
+            with self.assertRaisesRegex(FloatingPointError, f"^scaler {words.split(':')[0]}.*: the training ends here$"):
+                for _ in range(5):
+                    steps.append((scaler.step(found_inf=True), scaler.scale))
+            self.assertEqual(steps, [(True, 1.0)] if words.startswith("deepspeed") else [])  # which raises in place of reaching 1
+
+    def test_a_scalers_state_is_one_that_steps_lead_to(self):
+        scaler = us.scaler("pytorch")
+        for scale, tracker in (float("nan"), 0), (-4, 0), (4, 1.5), (4, 1e300):
+            with self.assertRaisesRegex(us.Error, "^scaler pytorch: (scale|growth_tracker): .*: is a "):
+                scaler.load_state_dict({"scale": scale, "growth_tracker": tracker})
+        self.assertEqual(scaler.scale, 65536)
 
 
 class StudyFiles(unittest.TestCase):

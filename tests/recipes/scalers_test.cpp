@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "emu/error.hpp"
@@ -278,6 +279,32 @@ TEST_CASE("a scaler is a value: copies go their own way, and a state brings one 
                    [](double x, double y) { return std::bit_cast<std::uint64_t>(x) == std::bit_cast<std::uint64_t>(y); }));
   CHECK(first == third);
   CHECK_THROWS_AS(restored.set_state({{"nothing", {1}}}), Error);
+}
+
+TEST_CASE("a state that no steps lead to is refused, and nothing of it is taken", "[recipes]") {
+  Scaler scaler("pytorch");
+  const auto refusal = [](Scaler& of, const std::vector<std::pair<std::string, std::vector<double>>>& state) -> std::string {
+    try {
+      of.set_state(state);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  CHECK(refusal(scaler, {{"scale", {4}}, {"growth_tracker", {1.5}}}) ==
+        "scaler pytorch: growth_tracker: 1.5: is a count: give a whole number of at most 2^53");
+  CHECK_THAT(refusal(scaler, {{"scale", {4}}, {"growth_tracker", {1e300}}}),
+             ContainsSubstring("growth_tracker: 1e+300: is a count"));
+  CHECK_THAT(refusal(scaler, {{"scale", {4}}, {"growth_tracker", {nan}}}), ContainsSubstring("is a count"));
+  CHECK_THAT(refusal(scaler, {{"scale", {nan}}, {"growth_tracker", {0}}}), ContainsSubstring("scale: nan: is a scale"));
+  CHECK_THAT(refusal(scaler, {{"scale", {-4}}, {"growth_tracker", {0}}}), ContainsSubstring("scale: -4: is a scale"));
+  CHECK_THAT(refusal(scaler, {{"scale", {1e300}}, {"growth_tracker", {0}}}), ContainsSubstring("in float32"));
+  CHECK(scaler.scale() == 65536);
+  CHECK(refusal(scaler, {{"scale", {0}}, {"growth_tracker", {3}}}).empty());  // where it may have got to
+  Scaler keras("keras"), history("te_delayed:amax_history_len=3");
+  CHECK(refusal(keras, {{"dynamic_scale", {infinity}}, {"step_counter", {0}}}).empty());
+  CHECK(refusal(history, {{"scale", {1}}, {"amax_history", {nan, infinity, 0}}}).empty());
+  CHECK_THAT(refusal(history, {{"scale", {1}}, {"amax_history", {0, -1, 0}}}), ContainsSubstring("is an amax"));
 }
 
 TEST_CASE("words make scalers, and scalers words", "[recipes]") {
