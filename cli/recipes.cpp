@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command `recipes`: precision policies that come with the program, and their files.
 #include <memory>
+#include <string>
 
 #include "cli/command.hpp"
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
-#include "emu/error.hpp"
+#include "emu/visible.hpp"
 #include "recipes/recipe.hpp"
+#include "training/train/rehearsal.hpp"
 
 namespace ulpscope::cli {
 namespace {
@@ -23,8 +25,10 @@ void run(const Recipes& recipes) {
     if (preset.name == recipes.name) return print(preset.text);
     table.rows.push_back({std::string(preset.name), requests::leading_comment(preset.text)});
   }
-  if (!recipes.name.empty()) recipes::open_recipe(recipes.name);  // a file is read, and anything else answered
   if (recipes.name.empty()) return print(table, recipes.common, 1);
+  const recipes::Recipe recipe = recipes::open_recipe(recipes.name);  // a file is read, and anything else answered
+  training::check_recipe(recipe);
+  for (const std::string& sentence : training::remarks_of(recipe)) remark(emu::visible(sentence));
   print(recipes.name + " is a recipe\n");
 }
 

@@ -19,6 +19,7 @@
 #include "reports/page_html.hpp"
 #include "requests/numbers.hpp"
 #include "studies/census/sweep.hpp"
+#include "training/train/rehearsal.hpp"
 #include "training/train/train_all.hpp"
 #include "training/train/train_findings.hpp"
 #include "training/train/train_page.hpp"
@@ -97,7 +98,11 @@ int run(const Train& train, const Arguments& arguments) try {
   const auto remark_study = [&study] {
     for (const std::string& sentence : training::remarks_of(study)) remark(emu::visible(sentence));
   };
-  if (train.dry_run) return remark_study(), print(training::places_table(study), train.common, 4), done;
+  if (train.dry_run) {
+    remark_study();
+    training::rehearse_runs(study);
+    return print(training::places_table(study), train.common, 4), done;
+  }
   if (!train.directory.empty()) {
     refuse_choice(train.common, "-o " + train.directory + ": a report holds");
     reports::check_report_folder(train.directory);

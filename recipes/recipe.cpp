@@ -7,6 +7,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "emu/error.hpp"
 #include "emu/names.hpp"
@@ -172,6 +175,8 @@ Recipe parse_recipe(std::string_view text, const std::string& name) {
     RecipeRule& rule = recipe.rules.emplace_back();
     requests::Fields fields = requests::fields_of(rule);
     requests::set_from(fields, value, {});
+    for (const auto& [key, globs] : {std::pair{"operations", &rule.operations}, {"layers", &rule.layers}})
+      if (globs->empty()) throw Error(value.place + ": " + key + ": none given; a rule without them is for all");
   }
   if (recipe.rules.empty()) throw Error(name + ": a recipe needs at least one [[rule]]");
   return recipe;

@@ -160,6 +160,15 @@ class Outputs(unittest.TestCase):
         self.assertIn(r"\x1b]0;OWNED\x07", said)
         self.assertIsNone(re.search("\x1b(?!\\[K)|\x07", said), repr(said[:400]))
 
+    def test_a_recipe_is_refused_before_it_trains(self):
+        self.write("t.toml", (b'[model]\nkind="mlp"\nwidths=[64,8,10]\n[data]\ntable="digits"\nbatch=8\n[loss]\nkind="cross_entropy"\n'
+                              b'[optimizer]\nkind="sgd"\n[run]\nsteps=1\nrecipes=["r.toml"]\n'))
+        self.write("r.toml", self.run_here("recipes", "float32")[0].encode() + b'\n[[rule]]\noperations=["linear"]\nengine="sm_99"\n')
+        wanted = "unknown engine 'sm_99'; nearest: sm_89, sm_90, sm_70"
+        self.assertEqual(self.refused("train", "t.toml", "--dry-run"), self.refused("train", "t.toml"))
+        self.assertIn(wanted, self.refused("train", "t.toml", "--dry-run"))
+        self.assertIn("recipe r: linear: " + wanted, self.refused("recipes", "r.toml"))
+
     def test_a_model_that_finds_no_room(self):
         self.write("m.toml", (b'[model]\nkind="layers"\nlayers=[{linear=[64,4000000]},{linear=[4000000,10]}]\n[data]\ntable="digits"\nbatch=8\n[loss]\n'
                               b'kind="cross_entropy"\n[optimizer]\nkind="sgd"\nlr=1e-2\n[run]\nsteps=1\nrecipes=["float32"]\n'))

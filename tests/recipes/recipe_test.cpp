@@ -102,6 +102,9 @@ TEST_CASE("what is wrong in a recipe is told with its line", "[recipes]") {
   CHECK(message("[[rule]]\npromote = \"x\"\n").starts_with("r.toml:2: "));
   CHECK(message("[rules]\ninput = \"fp16\"\n") == "r.toml:1: unknown key 'rules'; known: state, dynamic, rule");
   CHECK(message("rule = 3\n") == "r.toml:1: rule: write [[rule]]");
+  CHECK(message("[[rule]]\noperations = []\ninput = \"fp16\"\n") ==
+        "r.toml:1: operations: none given; a rule without them is for all");
+  CHECK(message("[[rule]]\nlayers = []\ninput = \"fp16\"\n") == "r.toml:1: layers: none given; a rule without them is for all");
   CHECK(message("[state]\n") == "r.toml: a recipe needs at least one [[rule]]");
   CHECK_THROWS_AS(open_recipe("fp8_deepsek"), Error);
   CHECK_THROWS_AS(open_recipe("no/such.toml"), Error);

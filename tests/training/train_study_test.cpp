@@ -5,8 +5,12 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <filesystem>
 #include <fstream>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "small_runs.hpp"
+#include "training/train/rehearsal.hpp"
 #include "training/train/saved_run.hpp"
 
 namespace ulpscope::training {
@@ -251,6 +255,84 @@ TEST_CASE("scales of rules are words of their own", "[training]") {
                         Catch::Matchers::ContainsSubstring("deep.toml:"));
 }
 
+TEST_CASE("what training refuses of a recipe is refused without training, in its words", "[training]") {
+  TemporaryDirectory folder;
+  const std::string path = folder.file("mine.toml");
+  const auto told = [](const auto& act) -> std::string {
+    try {
+      act();
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  for (const std::string rule :
+       {"engine = \"sm_99\"", "input = \"e4m3\"\nweight = \"bf16\"\nengine = \"sm_90\"", "accumulate = \"e4m3\"",
+        "grad_output = \"fp64\"\nengine = \"sm_90\"\ninput = \"fp16\"\nweight = \"fp16\"", "weight = \"keep\"",
+        "input = \"e4m3\"\nscaling = \"delyed\"", "input = \"e4m3\"\nscaling = \"delayed:foo=3\"",
+        "input = \"e4m3\"\nscaling = \"-1\"", "weight_scaling = \"amax\"", "layers = [\"0\"]\nengine = \"sm_99\"",
+        "depth = [\"first:1\"]\nengine = \"sm_99\""}) {
+    CAPTURE(rule);
+    std::ofstream(path) << recipes::recipe_text("float32") << "\n[[rule]]\noperations = [\"linear\"]\n" << rule << "\n";
+    const std::string text = one_weight(folder, 1, 1, "");
+    TrainStudy study = parse_train_study(text, "study.toml");
+    study.run.recipes = {path};
+
+    const std::string of_run = told([&] { run_of(text, path); });
+    const std::string of_rehearsal = told([&] { rehearse_runs(study); });
+    const std::string of_check = told([&] { check_recipe(recipes::open_recipe(path)); });
+
+    CHECK_FALSE(of_run.empty());
+    CHECK(of_rehearsal == of_run);
+    std::string plain = of_run;
+    for (const std::string_view place : {"layer 0: ", "recipe mine: ", "linear: "})
+      if (plain.starts_with(place)) plain.erase(0, place.size());
+    CHECK(of_check.starts_with("recipe mine: "));
+    CHECK(of_check.ends_with(plain));
+  }
+  for (const requests::BuiltInFile& preset : recipes::recipe_presets()) {
+    const recipes::Recipe recipe = recipes::open_recipe(std::string(preset.name));
+    CHECK(told([&] { check_recipe(recipe); }).empty());
+    CHECK(remarks_of(recipe).empty());
+  }
+}
+
+TEST_CASE("a recipe is checked with those that it turns to", "[training]") {
+  TemporaryDirectory folder;
+  const std::string narrow = folder.file("narrow.toml"), wide = folder.file("wide.toml");
+  std::ofstream(narrow) << recipes::recipe_text("float32") << "\n[dynamic]\nwider = \"" << wide << "\"\n";
+  std::ofstream(wide) << recipes::recipe_text("float32") << "\n[[rule]]\noperations = [\"linear\"]\nengine = \"sm_99\"\n";
+  TrainStudy study = parse_train_study(one_weight(folder, 1, 1, ""), "study.toml");
+  study.run.recipes = {narrow};
+  CHECK_THROWS_WITH(rehearse_runs(study), Catch::Matchers::ContainsSubstring("unknown engine 'sm_99'"));
+  CHECK_THROWS_WITH(check_recipe(recipes::open_recipe(narrow)), Catch::Matchers::ContainsSubstring("unknown engine 'sm_99'"));
+  study.run.recipes = {"float32"}, study.run.evaluate = {wide};
+  CHECK_THROWS_WITH(rehearse_runs(study), Catch::Matchers::ContainsSubstring("unknown engine 'sm_99'"));
+}
+
+TEST_CASE("a recipe for some products is one, and what it leaves open is told", "[training]") {
+  const auto recipe = [](const std::string& rules) {
+    return recipes::parse_recipe("[[rule]]\ninput = \"keep\"\noutput = \"keep\"\n" + rules, "mine.toml");
+  };
+  const std::string linear =
+      "[[rule]]\noperations = [\"linear\"]\ninput = \"bf16\"\nweight = \"bf16\"\noutput = \"bf16\"\ngrad_output = \"bf16\"\n"
+      "grad_input = \"bf16\"\ngrad_weight = \"bf16\"\naccumulate = \"float32\"\n";
+  CHECK_NOTHROW(check_recipe(recipe(linear)));
+  CHECK(remarks_of(recipe(linear)) ==
+        std::vector<std::string>{"recipe mine: says too little of matmul, conv, attention in layers that no rule names: "
+                                 "models that have these are refused"});
+  CHECK_THROWS_WITH(check_recipe(recipe("")), "recipe mine: no format for input of linear");
+  CHECK_THROWS_WITH(check_recipe(recipe(linear + "[[rule]]\noperations = [\"conv\"]\nweight = \"bf16\"\n")),
+                    "recipe mine: no format for input of conv");
+  const std::vector<std::string> remarks =
+      remarks_of(recipe(linear + "[[rule]]\noperations = [\"linaer\"]\ninput = \"bf16\"\n[[rule]]\nlayers = [\"0\"]\n"));
+  REQUIRE(remarks.size() == 3);
+  CHECK(
+      remarks[0].starts_with("recipe mine: the rule for operations linaer in layers * is for no operation that there is; "
+                             "nearest: linear, "));
+  CHECK(remarks[1] == "recipe mine: the rule for operations * in layers 0 says nothing");
+}
+
 TEST_CASE("a batch norm is not trained on one number", "[training]") {
   TemporaryDirectory folder;
   write_npy(folder.file("x.npy"), {2, 3}, numbers(6, 1));
@@ -260,6 +342,9 @@ TEST_CASE("a batch norm is not trained on one number", "[training]") {
   };
   CHECK_NOTHROW(run_of(study(2), "float32"));
   CHECK_THROWS_WITH(run_of(study(1), "float32"),
+                    "layer 0: batch_norm: one number for each channel, of which there is no variance");
+  CHECK_NOTHROW(rehearse_runs(parse_train_study(study(2), "study.toml")));
+  CHECK_THROWS_WITH(rehearse_runs(parse_train_study(study(1), "study.toml")),
                     "layer 0: batch_norm: one number for each channel, of which there is no variance");
 }
 
