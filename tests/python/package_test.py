@@ -225,8 +225,14 @@ class BesideTheProgram(unittest.TestCase):
     def test_copies_of_scalers_go_on_by_themselves(self):
         steps = RANDOM.random((2, 40, 2))
         for words in [*us.scalers()["scaler"], "pytorch:growth_interval=3,init_scale=0.1"]:
+            def step(scaler, a, b):
+                try:
+                    return scaler.step(found_inf=bool(a < 0.2), amax=float(b))
+                except FloatingPointError as error:  # deepspeed gets down to its least scale
+                    return str(error)
+
             def go(scaler, of):
-                return [(scaler.step(found_inf=bool(a < 0.2), amax=float(b)), scaler.scale, scaler.state_dict()) for a, b in of]
+                return [(step(scaler, a, b), scaler.scale, scaler.state_dict()) for a, b in of]
 
             first = us.scaler(words, "e5m2")
             go(first, steps[0])
