@@ -5,10 +5,13 @@
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
+#include <fstream>
 #include <optional>
+#include <string>
 
 #include "emu/names.hpp"
 #include "emu/stop.hpp"
+#include "recipes/recipe.hpp"
 #include "small_runs.hpp"
 #include "training/train/recipe_runs.hpp"
 
@@ -78,6 +81,34 @@ TEST_CASE("means over other seeds say so, and a run that diverged tells why", "[
 TEST_CASE("two samples without spread have no t", "[training]") {
   CHECK(std::isnan(welch({1, 1, 1}, {2, 2, 2})));
   CHECK(std::isfinite(welch({1, 1, 1}, {2, 2, 3})));
+}
+
+TEST_CASE("what a causal mask hides is infinite on purpose, what it passes on is not", "[training]") {
+  const float inf = HUGE_VALF;
+  std::vector<float> scores{1, -inf, 2, 3};
+  Monitor monitor;
+  const auto told = [&] {
+    monitor.add(Stored<float>{"mask_future", "0", "output", emu::float32, scores, scores, {}, {.rows = 2, .columns = 2}});
+  };
+  told();
+  CHECK_FALSE(monitor.first_nonfinite().has_value());
+  scores[2] = std::nanf("");
+  told();
+  CHECK(monitor.first_nonfinite() == Place{"0", "mask_future", "output"});
+  CHECK(std::isnan(monitor.first_nonfinite_number()));
+}
+
+TEST_CASE("a GPT that its update makes infinite is not blamed on its mask", "[training]") {
+  const std::string study =
+      "[model]\nkind = \"gpt\"\nvocabulary = 8\ncontext = 8\nwidth = 16\nheads = 2\nblocks = 1\n[data]\ntable = "
+      "\"markov\"\nsamples = 32\nbatch = 4\n[optimizer]\nlr = 3e38\nweight_decay = 1e10\n[run]\nsteps = 2\n";
+  for (const char* const recipe : {"float32", "fp16_amp"}) {  // which casts what is masked
+    CAPTURE(recipe);
+    const RunResult run = run_of(study, recipe);
+    REQUIRE(run.diverged);
+    CHECK(run.findings.back().layer == "transformer.wte");
+    CHECK(run.findings.back().place == "update weight");
+  }
 }
 
 TEST_CASE("stagnation is found parameter by parameter", "[training]") {
@@ -159,6 +190,10 @@ TEST_CASE("bytes of a parameter: weights, what products copy of them, gradients 
   CHECK(bytes("bf16_pure") == 8);
   // A float32 scale for each tensor, or one of 8 bits for each begun block of a row: seven rows of 5, three of 7, and columns.
   CHECK(bytes("fp8_current") == 16 + (of_products + 2 * 4) / all);
+  CHECK(bytes("mxfp8") == 16 + (2 * of_products + (7 + 3) + (5 + 7)) / all);
+  const std::string by_row = folder.file("by_row.toml");
+  std::ofstream(by_row) << recipes::recipe_text("fp8_current") << "weight_scaling = \"row\"\n";
+  CHECK(bytes(by_row) == 16 + (2 * of_products + 4 * ((7 + 3) + (5 + 7))) / all);
 }
 
 TEST_CASE("the monitor's classes are those of rounding", "[training]") {

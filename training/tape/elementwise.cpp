@@ -236,12 +236,12 @@ Variable silu(Tape<Real>& tape, Variable x) {
 
 template <class Real>
 Variable cast(Tape<Real>& tape, Variable x, const Storage& storage) {
-  return tape.record("cast", {x}, tape.copy(tape.shape(x), tape.value(x).values), storage,
-                     [&tape](const Array<Real>& gradient) {
-                       std::vector<Array<Real>> of_inputs;
-                       of_inputs.push_back(tape.copy(gradient.shape, gradient.values));
-                       return of_inputs;
-                     });
+  const auto backward = [&tape](const Array<Real>& gradient) {
+    std::vector<Array<Real>> of_inputs;
+    of_inputs.push_back(tape.copy(gradient.shape, gradient.values));
+    return of_inputs;
+  };
+  return tape.record("cast", {x}, tape.copy(tape.shape(x), tape.value(x).values), storage, backward, tape.mask(x));
 }
 
 #define ULPSCOPE_OPERATIONS(Real)                              \

@@ -213,18 +213,18 @@ template <class Real>
 Variable mask_future(Tape<Real>& tape, Variable x, Real value) {
   const Shape& shape = tape.shape(x);
   if (shape.size() < 2) throw Error("mask_future: " + words_of(shape) + " has no rows and columns");
-  const std::size_t columns = shape.back(), rows = shape[shape.size() - 2];
-  const auto hidden = [rows, columns](std::size_t i) { return i % columns > i / columns % rows; };
+  const CausalMask mask{shape[shape.size() - 2], shape.back()};
   Array<Real> y = tape.copy(shape, tape.value(x).values);
   for (std::size_t i = 0; i < y.count(); ++i)
-    if (hidden(i)) y.values[i] = value;
-  return tape.record("mask_future", {x}, std::move(y), std::nullopt, [&tape, hidden](const Array<Real>& gradient) {
+    if (mask.hides(i)) y.values[i] = value;
+  const auto backward = [&tape, mask](const Array<Real>& gradient) {
     std::vector<Array<Real>> out;
     out.push_back(tape.copy(gradient.shape, gradient.values));
     for (std::size_t i = 0; i < out[0].count(); ++i)
-      if (hidden(i)) out[0].values[i] = 0;
+      if (mask.hides(i)) out[0].values[i] = 0;
     return out;
-  });
+  };
+  return tape.record("mask_future", {x}, std::move(y), std::nullopt, backward, mask);
 }
 
 #define ULPSCOPE_OPERATIONS(Real)                                                        \

@@ -93,7 +93,7 @@ Variable Tape<Real>::input(const Shape& shape, std::span<const Real> values, emu
 
 template <class Real>
 Variable Tape<Real>::record(std::string_view operation, std::vector<Variable> inputs, Array<Real> value,
-                            const std::optional<Storage>& named, Backward backward) {
+                            const std::optional<Storage>& named, Backward backward, const CausalMask& mask) {
   Storage storage;
   if (named) {
     storage = *named;
@@ -101,7 +101,7 @@ Variable Tape<Real>::record(std::string_view operation, std::vector<Variable> in
     storage.format = format(inputs.front());
     for (const Variable v : inputs) storage.format = wider(storage.format, format(v));
   }
-  store(value.values, storage, operation, layer_, "output");
+  store(value.values, storage, operation, layer_, "output", {}, mask);
   const bool needs = std::any_of(inputs.begin(), inputs.end(), [&](Variable v) { return has_gradient(v); });
   return add_node({std::string(operation),
                    layer_,
@@ -110,7 +110,9 @@ Variable Tape<Real>::record(std::string_view operation, std::vector<Variable> in
                    storage.format,
                    needs,
                    std::move(inputs),
-                   needs ? std::move(backward) : Backward{}});
+                   needs ? std::move(backward) : Backward{},
+                   false,
+                   mask});
 }
 
 template <class Real>
@@ -133,11 +135,11 @@ std::uint64_t Tape<Real>::take_random(std::size_t roundings) {
 
 template <class Real>
 void Tape<Real>::store(std::span<Real> values, const Storage& storage, std::string_view operation, std::string_view layer,
-                       std::string_view place, const Padding& padding) {
+                       std::string_view place, const Padding& padding, const CausalMask& mask) {
   const emu::Format own = sizeof(Real) == sizeof(float) ? emu::float32 : emu::float64;
   const bool as_it_is = storage.format == own && !storage.options.flush_subnormals && !storage.options.subnormals_are_zero;
   if (as_it_is) {
-    if (told_) told_({operation, layer, place, storage.format, values, values, padding});
+    if (told_) told_({operation, layer, place, storage.format, values, values, padding, mask});
     return;
   }
   std::vector<Real>& before = workspace_->before;
@@ -145,7 +147,7 @@ void Tape<Real>::store(std::span<Real> values, const Storage& storage, std::stri
   emu::RandomBits random{seed_, 0};
   if (storage.options.rounding == emu::Rounding::stochastic) random.first = take_random(values.size());
   emu::round_to(storage.format, std::span<const Real>(values), values, storage.options, random);
-  if (told_) told_({operation, layer, place, storage.format, before, values, padding});
+  if (told_) told_({operation, layer, place, storage.format, before, values, padding, mask});
 }
 
 template <class Real>

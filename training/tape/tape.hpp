@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "training/tape/array.hpp"
+#include "training/tape/causal_mask.hpp"
 #include "training/tape/multiplier.hpp"
 #include "training/tape/padding.hpp"
 #include "training/tape/precision.hpp"
@@ -40,6 +41,7 @@ struct Stored {
   emu::Format format;
   std::span<const Real> before, after;  ///< the same memory where nothing was rounded
   Padding padding = {};                 ///< that was stored with them
+  CausalMask mask = {};                 ///< what it hides is infinite, or anything else, on purpose
 };
 
 template <class Real>
@@ -74,6 +76,7 @@ class Tape {
   const Shape& shape(Variable v) const { return value(v).shape; }
   /// After backward(); empty where nothing depends on it, or it has none.
   const Array<Real>& gradient(Variable v) const { return nodes_[v.index].gradient; }
+  const CausalMask& mask(Variable v) const { return nodes_[v.index].mask; }
   bool has_gradient(Variable v) const { return nodes_[v.index].needs_gradient; }
   /// The same, which is the caller's from then on.
   std::vector<Real> take_gradient(Variable v) { return std::exchange(nodes_[v.index].gradient, {}).values; }
@@ -122,15 +125,16 @@ class Tape {
   OperationPrecision precision_of(std::string_view operation) const { return precision_.operation(operation, layer_); }
   ProductPrecision product_precision_of(std::string_view operation) const { return precision_.product(operation, layer_); }
 
-  /// A result, stored as `storage` says; without it in the widest format of the inputs, to nearest even.
+  /// A result, stored as `storage` says; without it in the widest format of the inputs, to nearest even. `mask` has written
+  /// some of its numbers.
   Variable record(std::string_view operation, std::vector<Variable> inputs, Array<Real> value,
-                  const std::optional<Storage>& storage, Backward backward);
+                  const std::optional<Storage>& storage, Backward backward, const CausalMask& mask = {});
   /// A result that has the numbers of its input in another place: nothing is rounded.
   Variable record_moved(std::string_view operation, Variable input, Array<Real> value, Backward backward);
 
   /// Rounds in place. `padding` is stored with the numbers: zeros, which no rounding changes and none takes random words for.
   void store(std::span<Real> values, const Storage& storage, std::string_view operation, std::string_view layer,
-             std::string_view place, const Padding& padding = {});
+             std::string_view place, const Padding& padding = {}, const CausalMask& mask = {});
   /// Random words of the roundings to come: the n-th takes rounding_bits(seed, n).
   std::uint64_t take_random(std::size_t roundings);
   std::uint64_t seed() const { return seed_; }
@@ -149,6 +153,7 @@ class Tape {
     std::vector<Variable> inputs;
     Backward backward;
     bool gradients_stored = false;  ///< of its inputs: they come rounded from where they were formed
+    CausalMask mask = {};
   };
   Variable add_node(Node node);
   void add_gradient(Variable to, Array<Real> gradient, const Node& from);

@@ -240,9 +240,9 @@ void Monitor::add(const Stored<Real>& stored) {
   for (std::size_t first = 0; first < count; first += at_once) look_at(first, std::min(at_once, count - first));
   squares.add_to(counts);
   if (lost == 0 || first_) return;
-  first_ = found->first;
   for (std::size_t i = 0; i < count; ++i) {
-    if (std::isfinite(stored.before[i]) && std::isfinite(stored.after[i])) continue;
+    if ((std::isfinite(stored.before[i]) && std::isfinite(stored.after[i])) || stored.mask.hides(i)) continue;
+    first_ = found->first;
     first_number_ = static_cast<double>(std::isfinite(stored.after[i]) ? stored.before[i] : stored.after[i]);
     return;
   }

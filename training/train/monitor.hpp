@@ -63,7 +63,7 @@ class Monitor {
 
   /// By place, in alphabetical order.
   std::map<Place, PlaceCounts> places() const;
-  /// Where a number became infinite or NaN first, since the last clear().
+  /// Where a number became infinite or NaN first, since the last clear(); what a mask has written is so on purpose.
   const std::optional<Place>& first_nonfinite() const { return first_; }
   /// That number. @pre there is one
   double first_nonfinite_number() const { return first_number_; }
