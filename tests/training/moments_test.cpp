@@ -335,6 +335,20 @@ TEST_CASE("bits that moments take, with their scales", "[training]") {
   CHECK(bits("e2m1", "nvfp4", 300) == 300 * 4 + 19 * 8 + 32);
 }
 
+TEST_CASE("bits of a matrix: a scale for each row, part of a row or tile that is begun", "[training]") {
+  const auto scales = [](const char* format, const char* scaling) {  // of 130 rows of 40
+    const MomentStorage storage = parse_moment_storage(format, scaling, 0);
+    return stored_bits(storage, 130, 40) - std::uint64_t{130} * 40 * static_cast<std::uint64_t>(storage.format.bits());
+  };
+  CHECK(scales("e4m3", "amax") == 32);
+  CHECK(scales("e4m3", "row") == 130 * 32);
+  CHECK(scales("e4m3", "1x128") == 130 * 32);
+  CHECK(scales("e4m3", "128x128") == 2 * 32);
+  CHECK(scales("e4m3", "mx:rceil") == 130 * 2 * 8);
+  CHECK(scales("e2m1", "nvfp4") == 130 * 3 * 8 + 32);
+  CHECK(scales("e2m1", "nvfp4:16x16") == 9 * 3 * 8 + 32);
+}
+
 TEST_CASE("words of moments, and words that are none", "[training]") {
   CHECK(parse_moment_storage("dynamic8", "none", 4096).codes == MomentCodes::dynamic8);
   CHECK(parse_moment_storage("bf16", "none", 0).format == emu::bfloat16);

@@ -101,27 +101,37 @@ MomentStorage parse_moment_storage(const std::string& format, const std::string&
 }
 
 std::uint64_t stored_bits(const MomentStorage& storage, std::size_t elements) noexcept {
+  return stored_bits(storage, 1, elements);
+}
+
+std::uint64_t stored_bits(const MomentStorage& storage, std::size_t rows, std::size_t columns) noexcept {
   using studies::ScaleRule;
-  const auto bits = [&](int of_each, int of_scale, std::size_t block) {
-    const std::size_t scales = block == 0 ? 1 : (elements + block - 1) / block;
+  const std::size_t elements = rows * columns;
+  const auto bits = [&](int of_each, int of_scale, std::uint64_t scales) {
     return elements * static_cast<std::uint64_t>(of_each) + scales * static_cast<std::uint64_t>(of_scale);
   };
+  const auto begun = [](std::size_t extent, std::size_t block) { return (extent + block - 1) / block; };
   if (is_left(storage, elements)) return bits(emu::float32.bits(), 0, 0);
-  if (storage.codes == MomentCodes::dynamic8) return bits(8, emu::float32.bits(), block_size);
-  if (storage.codes == MomentCodes::blocks256) return bits(storage.format.bits(), emu::float32.bits(), block_size);
-  const int of_scale = studies::scale_bits(storage.scaling.rule);
-  switch (storage.scaling.rule) {
+  if (storage.codes == MomentCodes::dynamic8) return bits(8, emu::float32.bits(), begun(elements, block_size));
+  const int each = storage.format.bits();
+  if (storage.codes == MomentCodes::blocks256) return bits(each, emu::float32.bits(), begun(elements, block_size));
+  const ScaleRule rule = storage.scaling.rule;
+  const int of_scale = studies::scale_bits(rule);
+  const auto of_tensor = static_cast<std::uint64_t>(studies::is_nvfp4(rule) ? emu::float32.bits() : 0);
+  switch (rule) {
     case ScaleRule::none:
     case ScaleRule::number:
     case ScaleRule::amax:
-    case ScaleRule::pow2:
-    case ScaleRule::row: return bits(storage.format.bits(), of_scale, 0);
-    case ScaleRule::tile_1x128:
-    case ScaleRule::tile_128x128: return bits(storage.format.bits(), of_scale, 128);
-    case ScaleRule::nvfp4:
-    case ScaleRule::nvfp4_16x16:
-      return bits(storage.format.bits(), of_scale, 16) + static_cast<std::uint64_t>(emu::float32.bits());
-    default: return bits(storage.format.bits(), of_scale, 32);
+    case ScaleRule::minmax:
+    case ScaleRule::pow2: return bits(each, of_scale, 1);
+    case ScaleRule::minmax_row:
+    case ScaleRule::row: return bits(each, of_scale, rows);
+    case ScaleRule::minmax_1x128:
+    case ScaleRule::tile_1x128: return bits(each, of_scale, rows * begun(columns, 128));
+    case ScaleRule::tile_128x128: return bits(each, of_scale, begun(rows, 128) * begun(columns, 128));
+    case ScaleRule::nvfp4: return bits(each, of_scale, rows * begun(columns, 16)) + of_tensor;
+    case ScaleRule::nvfp4_16x16: return bits(each, of_scale, begun(rows, 16) * begun(columns, 16)) + of_tensor;
+    default: return bits(each, of_scale, rows * begun(columns, 32));
   }
 }
 

@@ -44,6 +44,8 @@ MomentStorage parse_moment_storage(const std::string& format, const std::string&
 
 /// Bits that one tensor of so many elements takes, with its scales; float32 where it is left as it was computed.
 std::uint64_t stored_bits(const MomentStorage& storage, std::size_t elements) noexcept;
+/// The same of a matrix, whose scales are for parts of its rows or tiles of it: one for each that is begun.
+std::uint64_t stored_bits(const MomentStorage& storage, std::size_t rows, std::size_t columns) noexcept;
 
 /// Stores a moment: rounds `values`, one tensor, and takes the scales out again. A block of blocks256 or dynamic8 that holds
 /// an infinity or NaN becomes NaN. `signs` says which table dynamic8 takes. It keeps the signs of negative numbers: those

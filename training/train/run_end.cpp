@@ -16,7 +16,7 @@ namespace ulpscope::training {
 namespace {
 
 /// Of the copy that products take of a parameter, where its format is not that of the stored weights: rows and columns apart
-/// where a scale is for a part of a row.
+/// where a scale is for a row or a part of one, since the product of the input's gradient has the columns as its rows.
 template <class Real>
 std::uint64_t bits_of_copy(const RunParts<Real>& run, const ParameterShape& parameter) {
   const std::vector<std::string> layers = product_layers(run.study.model);
@@ -26,9 +26,12 @@ std::uint64_t bits_of_copy(const RunParts<Real>& run, const ParameterShape& para
   if (layer == layers.end() || parameter.shape.size() < 2) return 0;
   const OperandPrecision weight = run.precision.product(parameter.shape.size() == 4 ? "conv" : "linear", *layer).weight;
   if (weight.storage.format == run.storage.weights.format) return 0;
-  const bool is_of_rows = studies::is_of_row_parts(weight.scaling.rule);
+  const studies::ScaleRule rule = weight.scaling.rule;
+  const bool is_of_rows =
+      studies::is_of_row_parts(rule) || rule == studies::ScaleRule::row || rule == studies::ScaleRule::minmax_row;
   const MomentStorage copy{.format = weight.storage.format, .scaling = weight.scaling};
-  return (is_of_rows ? 2 : 1) * stored_bits(copy, count_of(parameter.shape));
+  const std::size_t rows = parameter.shape.front(), columns = count_of(parameter.shape) / rows;  // as filters are multiplied
+  return stored_bits(copy, rows, columns) + (is_of_rows ? stored_bits(copy, columns, rows) : 0);
 }
 
 template <class Real>
