@@ -196,6 +196,7 @@ void add_emulation(nb::module_& m) {
       .def_prop_ro("is_wide", &Emulation::is_wide)
       .def_prop_ro("weights_format", [](const Emulation& self) { return emu::format_name(self.weights_format()); })
       .def_prop_ro("gradients_format", [](const Emulation& self) { return emu::format_name(self.gradients_format()); })
+      .def_prop_ro("given_format", [](const Emulation& self) { return emu::format_name(self.given_format()); })
       .def("step", &Emulation::step)
       .def("tensors", [](Emulation& self) { return as_python(self.tensors()); })
       .def("findings", [](Emulation& self) { return as_python(self.findings()); });

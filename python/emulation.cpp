@@ -30,6 +30,11 @@ std::uint64_t Emulation::batch_key() const { return training::batch_key(seed_, s
 
 emu::Format Emulation::gradients_format() const { return requests::parse_format(recipe_.state.gradients); }
 
+emu::Format Emulation::given_format() const {
+  if (training::gradients_stay_narrow(recipe_)) return gradients_format();
+  return wide_ ? emu::float64 : emu::float32;
+}
+
 emu::Format Emulation::statistics_format() const { return requests::parse_format(recipe_.state.statistics); }
 
 void Emulation::step() {

@@ -59,6 +59,8 @@ class Emulation : public std::enable_shared_from_this<Emulation> {
 
   emu::Format weights_format() const { return storage_.weights.format; }
   emu::Format gradients_format() const;
+  /// Of gradients that were unscaled and clipped, as an optimizer is given them.
+  emu::Format given_format() const;
   template <class Real>
   void count(const training::Stored<Real>& stored) {
     const std::scoped_lock lock(mutex_);

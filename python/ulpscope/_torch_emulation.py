@@ -73,6 +73,7 @@ class Emulation:
         self._busy, self._done, self._stepped = 0, None, False
         self._suspended, self._thread, self._torchs_step = 0, threading.get_ident(), False
         self._weights, self._gradients = self._core.weights_format, self._core.gradients_format
+        self._given = self._core.given_format
         self.tags = (self._weights, self._gradients) != (self.word, self.word)
 
     def census(self) -> Table:
@@ -220,6 +221,10 @@ class Emulation:
 
     # Optimizers: the steps of those that are known are made here, those of others by torch.
 
+    def _given_gradient(self, optimizer, gradient):
+        """As the optimizer is given it: a scaler and clipping have multiplied what stands for a narrow tensor."""
+        return self._rounded(unscaled(optimizer, gradient), self._given)
+
     def _record_gradients(self, optimizer):
         if self._recorder is None or "gradients" not in self._places or self._step % self._every:
             return
@@ -227,7 +232,7 @@ class Emulation:
             for i, p in enumerate(group["params"]):
                 if p.grad is not None:
                     name = self._parameters.get(id(p), f"parameter{i}")
-                    self._recorder.add(f"{self._step}/{name}", self.numbers_of(unscaled(optimizer, p.grad)))
+                    self._recorder.add(f"{self._step}/{name}", self.numbers_of(self._given_gradient(optimizer, p.grad)))
 
     def _before_step(self, optimizer, args, kwargs):
         if self._suspended or self._is_elsewhere():
@@ -272,7 +277,7 @@ class Emulation:
                     continue
                 state = self._state_type()
                 take_moments(state, kind, optimizer.state[p], self.numbers_of)
-                gradient = unscaled(optimizer, -p.grad if group.get("maximize") else p.grad)
+                gradient = self._given_gradient(optimizer, -p.grad if group.get("maximize") else p.grad)
                 now = self._core.optimizer_step(kind, found, self.numbers_of(p), self.numbers_of(gradient), state)
                 give_moments(state, kind, optimizer.state[p], p)
                 p.copy_(torch.from_numpy(now).to(p.device, p.dtype))

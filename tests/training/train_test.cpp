@@ -17,6 +17,7 @@
 #include <tuple>
 #include <vector>
 
+#include "recipes/recipe.hpp"
 #include "small_runs.hpp"
 
 namespace ulpscope::training {
@@ -128,6 +129,27 @@ TEST_CASE("gradients are clipped behind the unscaling, or, which is wrong, befor
   };
   CHECK(moved("after_unscale") == 2);
   CHECK(moved("before_unscale") == 2.0 / 16);
+}
+
+TEST_CASE("gradients of weights no wider than they are stay in their format when they are unscaled and clipped", "[training]") {
+  TemporaryDirectory folder;
+  const auto run = [&](const std::string& weights, const std::string& gradients, double x, const std::string& more) {
+    std::string recipe = folder.file("narrow.toml"), text = recipes::recipe_text("float32");
+    text.insert(text.find("[[rule]]"), "weights = \"" + weights + "\"\ngradients = \"" + gradients + "\"\n");
+    std::ofstream(recipe) << text;
+    return run_of(one_weight(folder, x, 0, "[scaler]\nkind = \"static:2^14\"\n") + more, recipe, {.gradients_every = 1});
+  };
+  const auto unscaled = [&](const std::string& weights) {
+    return run(weights, "fp16", 0x1p-26, "").gradients.back().values[0][0];  // half of fp16's least number goes to 0, as less
+                                                                             // does
+  };
+  CHECK(unscaled("fp16") == 0);
+  CHECK(unscaled("float32") == 0x1p-26);  // main gradients
+  const auto clipped = [&](const std::string& weights) {
+    return -weight_of(run(weights, "bf16", 3, "clip_value = 1.0009765625\n"));  // 1 + 2^-10, no number of bf16
+  };
+  CHECK(clipped("fp16") == 1);
+  CHECK(clipped("float32") == 1 + 0x1p-10);
 }
 
 TEST_CASE("weights in bfloat16 stop, with stochastic and Kahan's updates they do not", "[training]") {

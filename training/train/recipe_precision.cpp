@@ -250,6 +250,10 @@ StateStorage state_storage_of(const Recipe& recipe) {
           .orthogonal = parse_format(state.orthogonal)};
 }
 
+bool gradients_stay_narrow(const Recipe& recipe) {
+  return parse_format(recipe.state.weights).bits() <= parse_format(recipe.state.gradients).bits();
+}
+
 bool is_wide(const Recipe& recipe) { return !emu::fits_float(parse_format(recipe.state.weights)); }
 
 }  // namespace ulpscope::training

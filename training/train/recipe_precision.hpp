@@ -87,6 +87,11 @@ Precision on_engine(Precision precision, const std::string& engine);
 /// What weights and states are stored in. @throws ulpscope::Error
 StateStorage state_storage_of(const recipes::Recipe& recipe);
 
+/// Whether gradients stay in their format when they are unscaled and clipped. Weights that are no wider are given these very
+/// tensors, which torch multiplies in place; wider ones are given what was unscaled and clipped in float32 (Apex O2,
+/// Megatron-LM, DeepSpeed).
+bool gradients_stay_narrow(const recipes::Recipe& recipe);
+
 /// Whether the recipe needs a tape of doubles: its weights are no float32 numbers.
 bool is_wide(const recipes::Recipe& recipe);
 

@@ -51,26 +51,36 @@ double norm_of(const Tensors<Real>& all) {
   return std::sqrt(sum);
 }
 
+/// gradients_stay_narrow(), or the scaler, as Genesis, divides them in their format before wider weights are given them.
 template <class Real>
-void clip(Tensors<Real>& gradients, const RunSpec& spec) {
+bool stay_narrow(const RunParts<Real>& run) {
+  return gradients_stay_narrow(run.recipe) || (run.scaler && run.scaler->unscales_in_format());
+}
+
+template <class Real>
+void clip(const RunParts<Real>& run, Tensors<Real>& gradients) {
+  const RunSpec& spec = run.study.run;
+  const auto each = [&](const auto& clipped) {
+    for (auto& values : gradients) {
+      for (Real& x : values) x = clipped(x);
+      if (stay_narrow(run)) round_in_place(values, run.gradients);
+    }
+  };
   if (spec.clip_value)
-    for (auto& values : gradients)
-      for (Real& x : values)
-        if (std::fabs(x) > static_cast<Real>(*spec.clip_value)) x = std::copysign(static_cast<Real>(*spec.clip_value), x);
+    each([most = static_cast<Real>(*spec.clip_value)](Real x) { return std::fabs(x) > most ? std::copysign(most, x) : x; });
   if (!spec.clip_norm) return;
   const double norm = norm_of(gradients), factor = *spec.clip_norm / (norm + 1e-6);  // as torch.nn.utils.clip_grad_norm_
-  if (!(factor < 1)) return;
-  for (auto& values : gradients)
-    for (Real& x : values) x *= static_cast<Real>(factor);
+  if (factor < 1) each([factor = static_cast<Real>(factor)](Real x) { return x * factor; });
 }
 
 template <class Real>
 void unscale(const RunParts<Real>& run, Tensors<Real>& gradients, double scale) {
-  const bool in_format = run.scaler && run.scaler->unscales_in_format();
+  if (scale == 1) return;
+  const bool divides = run.scaler && run.scaler->unscales_in_format();
   const Real inverse = static_cast<Real>(1 / scale);
   for (auto& values : gradients) {
-    for (Real& x : values) x = in_format ? static_cast<Real>(static_cast<double>(x) / scale) : scale == 1 ? x : x * inverse;
-    if (in_format) round_in_place(values, run.gradients);
+    for (Real& x : values) x = divides ? static_cast<Real>(static_cast<double>(x) / scale) : x * inverse;
+    if (stay_narrow(run)) round_in_place(values, run.gradients);
   }
 }
 
@@ -170,13 +180,13 @@ recipes::Seen one_part(RunParts<Real>& run, std::uint64_t step, std::uint64_t st
   // The scaled gradients are looked at before they are multiplied, as PyTorch does; Genesis looks behind.
   recipes::Seen seen{.found_inf = !all_finite(gradients)};
   if (scaler && scaler->bin_edge()) seen.upper = share_above(gradients, *scaler->bin_edge());
-  if (spec.clip == "before_unscale") clip(gradients, spec);
+  if (spec.clip == "before_unscale") clip(run, gradients);
   if (spec.unscale == "before_step") unscale(run, gradients, row.scale);
   if (is_last) row.grad_norm = norm_of(gradients);
   look_for_explosions(run.result, step, objective.begin, gradients);
   if (run.options.gradients_every > 0 && step % run.options.gradients_every == 0) keep_gradients(run, step, part, gradients);
   note_bad_gradient(run, objective, gradients, seen.found_inf, step);
-  if (spec.clip == "after_unscale") clip(gradients, spec);
+  if (spec.clip == "after_unscale") clip(run, gradients);
   if (scaler && scaler->unscales_in_format()) seen.found_inf = !all_finite(gradients);
   // One scaler may serve several optimizers: whether a step is skipped is each one's own, the next scale comes of them all.
   bool skipped = false;
