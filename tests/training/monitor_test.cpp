@@ -78,9 +78,26 @@ TEST_CASE("means over other seeds say so, and a run that diverged tells why", "[
         "non_finite in layer 0, weight (inf at step 0).");
 }
 
-TEST_CASE("two samples without spread have no t", "[training]") {
-  CHECK(std::isnan(welch({1, 1, 1}, {2, 2, 2})));
-  CHECK(std::isfinite(welch({1, 1, 1}, {2, 2, 3})));
+TEST_CASE("losses are compared seed by seed", "[training]") {
+  // Seeds are 10 apart, recipes 1, 2 and 3: of these the mean is 2 and its standard error 1 / sqrt(3).
+  std::vector<RunResult> runs(6);
+  for (std::uint64_t i = 0; i < runs.size(); ++i) {
+    RunResult& run = runs[i];
+    const std::uint64_t seed = i < 3 ? i : 5 - i;  // in another order
+    run.recipe = i < 3 ? "float32" : "mine", run.seed = seed;
+    const auto of_seed = static_cast<double>(10 * seed), more = static_cast<double>(seed + 1);
+    run.steps.push_back({.step = 0, .loss = i < 3 ? of_seed : of_seed + more});
+  }
+  const auto t_of_mine = [&] {
+    const reports::Table summary = train_tables(runs)[1];
+    const reports::Cell& cell = summary.rows[1][summary.column("paired_t")];
+    return std::holds_alternative<double>(cell) ? std::get<double>(cell) : std::nan("");
+  };
+  CHECK(t_of_mine() == 2 / (1 / std::sqrt(3.0)));
+  for (std::size_t i = 0; i < 3; ++i) runs[3 + i].steps[0].loss = runs[2 - i].steps[0].loss + 1;  // no spread
+  CHECK(std::isnan(t_of_mine()));
+  runs = {runs[0], runs[5]};  // one seed
+  CHECK(std::isnan(t_of_mine()));
 }
 
 TEST_CASE("what a causal mask hides is infinite on purpose, what it passes on is not", "[training]") {

@@ -12,6 +12,7 @@
 
 #include "emu/error.hpp"
 #include "reports/columns.hpp"
+#include "training/outcomes/student.hpp"
 
 namespace ulpscope::training {
 namespace {
@@ -52,7 +53,27 @@ TEST_CASE("what is known to happen in low precision shows", "[training]") {
   CHECK(std::fabs(of("mxfp8_floor_scales", "mse_ratio, mx:floor over mx:rceil, float8_e4m3fn, normal:0,1") - 1.22) < 0.02);
   CHECK(std::fabs(of("clip_before_unscale", "step_ratio, clipped behind over before the unscaling") - 1024) < 1);
   CHECK(of("adam_epsilon_fp16", "steps_until_not_finite, float16") == 1);
+  // Eight seeds tell bfloat16's weights from float32's, and show how little they would have told of float16.
+  CHECK(of("dynamic_scale_is_float32", "standard_errors, bf16_pure to float32, final loss") > 3.5);
+  CHECK(of("dynamic_scale_is_float32", "least_difference, fp16_amp to float32, final loss") < 1e-3);
   CHECK(of("dynamic_scale_is_float32", "skipped_steps, pytorch, 10000 steps, amax 1") == 5);
+}
+
+TEST_CASE("critical values leave their share of Student's density outside", "[training]") {
+  for (const int n : {1, 2, 3, 6, 7, 30})
+    for (const double share : {0.05, 0.01}) {
+      CAPTURE(n, share);
+      // t = sqrt(n) tan(a) takes the density to cos(a)^(n - 1), up to a factor; Simpson's rule.
+      const auto integral = [n](double end) {
+        constexpr int parts = 2000;
+        double sum = 0;
+        for (int i = 0; i <= parts; ++i)
+          sum += (i == 0 || i == parts ? 1 : i % 2 == 1 ? 4 : 2) * std::pow(std::cos(end * i / parts), n - 1);
+        return sum * end / parts / 3;
+      };
+      const double within = integral(std::atan(critical_t(n, share) / std::sqrt(n))) / integral(std::acos(0.0));
+      CHECK(std::fabs(within - (1 - share)) < 1e-9);
+    }
 }
 
 TEST_CASE("outcomes that there are not are refused", "[training]") {

@@ -7,22 +7,23 @@
 #include <functional>
 
 #include "emu/error.hpp"
-#include "emu/hypotenuse.hpp"
 #include "emu/names.hpp"
 #include "emu/suggestions.hpp"
 #include "recipes/scaler.hpp"
-#include "reports/columns.hpp"
+#include "reports/table.hpp"
 #include "requests/parts.hpp"
 #include "studies/census/sweep.hpp"
+#include "training/outcomes/student.hpp"
+#include "training/train/recipe_runs.hpp"
 #include "training/train/run.hpp"
 #include "training/train/train_all.hpp"
-#include "training/train/train_tables.hpp"
 
 namespace ulpscope::training {
 namespace {
 
 using reports::whole;
-using studies::digits, studies::Judgement, studies::verdicts::fails, studies::verdicts::holds, studies::verdicts::within_limits;
+using studies::digits, studies::Judgement, studies::Measurement, studies::verdicts::fails, studies::verdicts::holds,
+    studies::verdicts::within_limits;
 
 /// One weight and one bias that are to make 0 of 1, of 4096 samples that are all the same: each sample's gradient is a 4096th.
 TrainStudy to_zero(const std::string& scaler, std::uint64_t steps) {
@@ -111,57 +112,75 @@ TrainStudy small_gpt(std::vector<std::string> recipes) {
   study.data.table = "markov", study.data.samples = 1024, study.data.batch = 16, study.data.order = "shuffled";
   study.loss = "cross_entropy", study.scaler = "pytorch";
   study.optimizer.kind = "adam", study.optimizer.lr = 1e-2;
-  study.run.steps = 40, study.run.seeds = {0, 1, 2, 3}, study.run.schedule = "cosine", study.run.recipes = std::move(recipes);
+  study.run.steps = 40, study.run.seeds = {0, 1, 2, 3, 4, 5, 6, 7}, study.run.schedule = "cosine",
+  study.run.recipes = std::move(recipes);
   return study;
 }
 
-/// Final losses by recipe, over the seeds.
-struct Losses {
-  double mean = 0, error = 0;  ///< of the mean
-  std::uint64_t skipped = 0;
+/// Final losses of a recipe beside those of another, seed by seed.
+struct Beside {
+  std::string where;                ///< which two
+  std::size_t seeds = 0;            ///< that both have
+  double loss = 0, difference = 0;  ///< the first one's mean, and what it has more than the second
+  double t = 0, critical = 0;       ///< the difference in its standard errors, and from which t on it is seen
+  double least = 0;                 ///< difference that is seen
+
+  /// Also of a run that diverged, which has no loss.
+  bool is_seen() const { return !(std::fabs(t) <= critical); }
+  Measurement measured() const {
+    return {"standard_errors", where, std::fabs(t), critical,
+            "Student's t, " + std::to_string(seeds - 1) + " degrees of freedom, two-sided 1%"};
+  }
+  std::string power() const {
+    return digits(t, 2) + " standard errors apart by the differences of " + std::to_string(seeds) + " seeds; a difference of " +
+           digits(least, 2) + " would have been seen";
+  }
 };
-std::vector<Losses> losses_of(const TrainStudy& study, int threads) {
-  const std::vector<RunResult> runs = train_all(study, {.run = {.threads = threads}});
-  const reports::Table summary = train_tables(runs)[1];
-  const reports::Columns columns(summary);
-  std::vector<Losses> all;
-  for (const auto& row : summary.rows)
-    all.push_back({columns.number(row, "final_loss"),
-                   columns.number(row, "final_loss_sd") / std::sqrt(static_cast<double>(study.run.seeds.size()))});
-  return all;
+Beside beside(const RecipeRuns& one, const RecipeRuns& other) {
+  const std::vector<double> apart = differences(one, other);
+  const double critical = critical_t(static_cast<int>(apart.size()) - 1, 0.01);
+  return {.where = one.recipe + " to " + other.recipe + ", final loss",
+          .seeds = apart.size(),
+          .loss = mean_of(one.of(final_loss)),
+          .difference = mean_of(apart),
+          .t = student_t(apart),
+          .critical = critical,
+          .least = critical * error_of_mean(apart)};
 }
 
-/// How many standard errors two means are apart.
-double apart(const Losses& a, const Losses& b) { return std::fabs(a.mean - b.mean) / emu::hypotenuse(a.error, b.error); }
-
-constexpr double far_apart = 3.7;  // Student's t, 6 degrees of freedom, two-sided 1%
-const char* const student = "Student's t, 6 degrees of freedom, 1%";
-
 Judgement dynamic_scale_is_float32(int threads) {
-  const std::vector<Losses> losses = losses_of(small_gpt({"float32", "fp16_amp"}), threads);
+  const std::vector<RunResult> runs = train_all(small_gpt({"float32", "fp16_amp", "bf16_pure"}), {.run = {.threads = threads}});
+  const std::vector<RecipeRuns> by = by_recipe(runs);
+  const Beside fp16 = beside(by[1], by[0]), control = beside(by[2], by[0]);
   recipes::Scaler scaler("pytorch");
   std::uint64_t skips = 0;
   for (int step = 0; step < 10000; ++step) skips += scaler.step({.found_inf = scaler.scale() >= 65520}).skipped ? 1 : 0;
-  const double t = apart(losses[0], losses[1]);
-  return {.verdict = t < far_apart && skips == 5 ? holds : fails,
-          .sentence = "A small GPT comes to a loss of " + digits(losses[1].mean, 4) +
-                      " in fp16_amp with PyTorch's scaler and to " + digits(losses[0].mean, 4) + " in float32, " +
-                      digits(t, 2) + " standard errors apart over 4 seeds; where the largest gradient is 1, " +
+  // Where the runs do not tell bf16_pure from float32 either they say nothing.
+  const bool is_same = !fp16.is_seen() && skips == 5;
+  return {.verdict = !is_same            ? fails
+                     : control.is_seen() ? holds
+                                         : within_limits,
+          .sentence = "A small GPT comes to a loss of " + digits(fp16.loss, 4) + " in fp16_amp with PyTorch's scaler and to " +
+                      digits(fp16.loss - fp16.difference, 4) + " in float32, " + fp16.power() + ". bf16_pure is " +
+                      digits(control.t, 2) + " standard errors from float32. Where the " + "largest gradient is 1, " +
                       std::to_string(skips) + " of 10000 steps are skipped, each 2001 apart.",
-          .measurements = {{"standard_errors", "fp16_amp to float32, final loss", t, far_apart, student},
-                           {"skipped_steps", "pytorch, 10000 steps, amax 1", whole(skips), whole(5), "derived: one in 2001"}}};
+          .measurements = {fp16.measured(),
+                           {"skipped_steps", "pytorch, 10000 steps, amax 1", whole(skips), whole(5), "derived: one in 2001"},
+                           {"least_difference", fp16.where, fp16.least},
+                           control.measured()}};
 }
 
 /// What is reported of large runs and may not be seen in so small a one.
 Judgement diverges_elsewhere(const std::string& recipe, const std::string& source, int threads) {
-  const std::vector<Losses> losses = losses_of(small_gpt({"mxfp8", recipe}), threads);
-  const double t = apart(losses[0], losses[1]);
-  const bool worse = losses[1].mean > losses[0].mean && t > far_apart;
+  const std::vector<RunResult> runs = train_all(small_gpt({"mxfp8", recipe}), {.run = {.threads = threads}});
+  const std::vector<RecipeRuns> by = by_recipe(runs);
+  const Beside mxfp8 = beside(by[1], by[0]);
+  const bool worse = mxfp8.is_seen() && !(mxfp8.difference <= 0);
   return {.verdict = worse ? holds : within_limits,
           .sentence = (worse ? "It shows: " : "It does not show at this size: ") + recipe + " comes to a loss of " +
-                      digits(losses[1].mean, 4) + ", mxfp8 to " + digits(losses[0].mean, 4) + ", " + digits(t, 2) +
-                      " standard errors apart over 4 seeds. " + source + ".",
-          .measurements = {{"standard_errors", recipe + " to mxfp8, final loss", t, far_apart, student}}};
+                      digits(mxfp8.loss, 4) + ", mxfp8 to " + digits(mxfp8.loss - mxfp8.difference, 4) + ", " + mxfp8.power() +
+                      ". " + source + ".",
+          .measurements = {mxfp8.measured(), {"least_difference", mxfp8.where, mxfp8.least}}};
 }
 
 struct Outcome {

@@ -59,14 +59,22 @@ double lost_share(const RunResult& run) {
 
 double diverged(const RunResult& run) { return run.diverged ? 1 : 0; }
 
-double welch(const std::vector<double>& a, const std::vector<double>& b) {
-  const auto error = [](const std::vector<double>& values) {
-    const double deviation = deviation_of(values);
-    return deviation * deviation / static_cast<double>(values.size());
-  };
-  if (a.size() < 2 || b.size() < 2) return std::nan("");
-  const double spread = std::sqrt(error(a) + error(b));
-  return spread == 0 ? std::nan("") : (mean_of(a) - mean_of(b)) / spread;
+std::vector<double> differences(const RecipeRuns& a, const RecipeRuns& b) {
+  std::vector<double> all;
+  for (const RunResult* const run : a.runs) {
+    const auto other = std::ranges::find(b.runs, run->seed, &RunResult::seed);
+    if (other != b.runs.end()) all.push_back(final_loss(*run) - final_loss(**other));
+  }
+  return all;
+}
+
+double error_of_mean(const std::vector<double>& values) {
+  return values.size() < 2 ? std::nan("") : deviation_of(values) / std::sqrt(static_cast<double>(values.size()));
+}
+
+double student_t(const std::vector<double>& values) {
+  const double error = error_of_mean(values);
+  return error > 0 ? mean_of(values) / error : std::nan("");
 }
 
 }  // namespace ulpscope::training

@@ -43,11 +43,16 @@ std::vector<RecipeRuns> by_recipe(const std::vector<RunResult>& runs);
 double mean_of(const std::vector<double>& values);
 /// With divisor n - 1; 0 of one value.
 double deviation_of(const std::vector<double>& values);
-/// Welch's t of two samples: how many standard errors their means are apart; NaN where there is no spread to compare with.
-double welch(const std::vector<double>& a, const std::vector<double>& b);
+/// Standard error of their mean; NaN of one value.
+double error_of_mean(const std::vector<double>& values);
+/// Student's t: how many standard errors their mean is from 0; NaN where there is no spread to compare with.
+double student_t(const std::vector<double>& values);
 
 /// Mean loss of the last tenth of the steps: of a single batch it says less. NaN of a run that diverged.
 double final_loss(const RunResult& run);
+/// Final losses of the first less those of the second, seed by seed: runs of a seed have their first weights and batches in
+/// common, and with them most of what differs from seed to seed.
+std::vector<double> differences(const RecipeRuns& a, const RecipeRuns& b);
 /// Steps that the scaler skipped.
 double skipped_in(const RunResult& run);
 double others_skipped_in(const RunResult& run);

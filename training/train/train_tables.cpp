@@ -73,7 +73,7 @@ reports::Table summary_table(const std::vector<RunResult>& runs) {
         {"final_loss", cell(mean_of(losses))},
         {"final_loss_sd", cell(losses.size() < 2 ? std::nan("") : deviation_of(losses))},
         {"gap_to_float32", cell(gap)},
-        {"welch_t", cell(base == recipes.end() || &*base == &t ? std::nan("") : welch(losses, base->of(final_loss)))},
+        {"paired_t", cell(base == recipes.end() || &*base == &t ? std::nan("") : student_t(differences(t, *base)))},
         {"accuracy", accuracies.empty() ? reports::Cell(std::string()) : reports::Cell(mean_of(accuracies))},
         {"accuracy_sd", accuracies.size() < 2 ? reports::Cell(std::string()) : reports::Cell(deviation_of(accuracies))},
         {"optimum", t.runs.front()->optimum ? reports::Cell(*t.runs.front()->optimum) : reports::Cell(std::string())},
