@@ -158,6 +158,11 @@ TEST_CASE("studies that cannot be run are refused with file and line", "[trainin
         "s.toml:4: kind: 'l1': known are cross_entropy, mse, bce_with_logits, sum");
   CHECK(message("[model]\nkind = \"mlp\"\n[optimizer]\nlr = -1\n" + data) ==
         "s.toml:4: lr: '-1': give a finite number of at least 0");
+  for (const std::string key : {"clip_norm", "clip_value"}) {
+    CHECK(message("[model]\nkind = \"mlp\"\n" + data + key + " = 0\n") ==
+          "s.toml:7: " + key + ": 0 leaves nothing of any gradient; leave it out for no clipping");
+    CHECK(message("[model]\nkind = \"mlp\"\n" + data + key + " = 1e-3\n").empty());
+  }
   CHECK(message("[model]\nkind = \"mlp\"\n[optimizer]\nbetas = [0.9]\n" + data) == "s.toml:3: [optimizer] betas: give two");
   CHECK(message("[model]\nkind = \"mlp\"\n[optimizer]\nns_steps = 100\n" + data).starts_with("s.toml:4: "));
   CHECK(message("[model]\nkind = \"mlp\"\n[optimizer]\nkind = \"muon\"\nadjust_lr = \"rms\"\n" + data)

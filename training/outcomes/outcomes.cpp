@@ -162,7 +162,7 @@ Judgement dynamic_scale_is_float32(int threads) {
                                          : within_limits,
           .sentence = "A small GPT comes to a loss of " + digits(fp16.loss, 4) + " in fp16_amp with PyTorch's scaler and to " +
                       digits(fp16.loss - fp16.difference, 4) + " in float32, " + fp16.power() + ". bf16_pure is " +
-                      digits(control.t, 2) + " standard errors from float32. Where the " + "largest gradient is 1, " +
+                      digits(control.t, 2) + " standard errors from float32. Where the largest gradient is 1, " +
                       std::to_string(skips) + " of 10000 steps are skipped, each 2001 apart.",
           .measurements = {fp16.measured(),
                            {"skipped_steps", "pytorch, 10000 steps, amax 1", whole(skips), whole(5), "derived: one in 2001"},

@@ -116,8 +116,13 @@ void RunSpec::describe(requests::Fields& fields) {
   fields.add("recipes", recipes, "a run for each").as_commas();
   fields.add("engine", engine, "of all products, in place of the recipes'");
   fields.add("product_times", product_times, "device_cost.csv of a device: summary.csv says what a step's products take there");
-  fields.add("clip_norm", clip_norm, "greatest norm of all gradients together").real({.least = 0});
-  fields.add("clip_value", clip_value, "greatest magnitude of a gradient").real({.least = 0});
+  // Megatron-LM, DeepSpeed and fairseq take 0 for no clipping, torch for no gradients.
+  const auto limit = [](const std::string& word) {
+    if (requests::read_real(word, {}).empty() && requests::real_of(word) == 0)
+      throw Error("0 leaves nothing of any gradient; leave it out for no clipping");
+  };
+  fields.add("clip_norm", clip_norm, "greatest norm of all gradients together").real({.least = 0}).checked(limit);
+  fields.add("clip_value", clip_value, "greatest magnitude of a gradient").real({.least = 0}).checked(limit);
   fields.add("average", average, "decay of the weights' moving average; without it there is none")
       .real({.least = 0, .most = 1});
   fields.add("clip", clip, "after_unscale, or before_unscale, which is wrong: the limit is that over the scale")
