@@ -45,6 +45,35 @@ TEST_CASE("runs have names of their own, and settings that train something", "[t
   CHECK_NOTHROW(check_runs(study));
 }
 
+TEST_CASE("keys of a rule that speak of products are named where it is for none", "[training]") {
+  TemporaryDirectory folder;
+  const auto idle = [&](const std::string& rule) {
+    const std::string recipe = folder.file("mine.toml");
+    std::ofstream(recipe) << recipes::recipe_text("float32") << "\n[[rule]]\noutput = \"bf16\"\n" << rule;
+    TrainStudy study = parse_train_study("[model]\nkind = \"mlp\"\n[data]\ntable = \"digits\"\n[run]\nsteps = 1\n", "s.toml");
+    study.run.recipes = {recipe};
+    std::vector<std::string> all = idle_rules(study);
+    for (std::string& sentence : all) sentence.erase(0, recipe.size());
+    return all;
+  };
+  using Sentences = std::vector<std::string>;
+  CHECK(
+      idle("operations = [\"relu\"]\nrounding = \"stochastic\"\nweight = \"e4m3\"\n") ==
+      Sentences{": the rule for operations relu in layers *: weight, rounding have no effect, as none of these is a product"});
+  CHECK(idle("operations = [\"relu\"]\n").empty());
+  CHECK(idle("rounding = \"stochastic\"\n").empty());  // for all operations, and so for products
+}
+
+TEST_CASE("moments in float32 have no scales", "[training]") {
+  recipes::Recipe recipe = recipes::open_recipe("float32");
+  CHECK_NOTHROW(state_storage_of(recipe));
+  recipe.state.second_moment_scaling = "amax";
+  CHECK_THROWS_WITH(state_storage_of(recipe), Catch::Matchers::Equals("recipe float32: second_moment: scaling 'amax': float32 "
+                                                                      "needs no scales; leave it out"));
+  recipe.state.second_moment = "e4m3";
+  CHECK_NOTHROW(state_storage_of(recipe));
+}
+
 TEST_CASE("a rule that is for nothing in the model is named", "[training]") {
   TemporaryDirectory folder;
   const auto idle = [&](const std::string& rule) {

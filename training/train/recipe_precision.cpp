@@ -228,6 +228,9 @@ StateStorage state_storage_of(const Recipe& recipe) {
   const recipes::RecipeState& state = recipe.state;
   const auto moment = [&](const char* name, const std::string& format, const std::string& scaling) {
     try {
+      // Numbers that are scaled to the end of a range are rounded on the way there and back, or beyond it.
+      if (const auto known = emu::parse_format(format); known && known->bits() >= emu::float32.bits() && scaling != "none")
+        throw Error("scaling '" + scaling + "': " + format + " needs no scales; leave it out");
       return parse_moment_storage(format, scaling, static_cast<std::size_t>(state.moments_from));
     } catch (const Error& error) {
       throw Error("recipe " + recipe.name + ": " + name + ": " + error.what());

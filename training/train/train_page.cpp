@@ -187,6 +187,23 @@ reports::Table places_table(const TrainStudy& study) {
   return table;
 }
 
+namespace {
+
+/// Keys of a rule that speak of products.
+std::vector<std::string> product_keys(recipes::RecipeRule rule) {
+  std::vector<std::string> keys;
+  for (const requests::Field& field : requests::fields_of(rule))
+    if (!field.is_list() && field.name != "input" && field.name != "output" && !field.words().empty())
+      keys.push_back(field.name);
+  return keys;
+}
+
+std::string words_of_rule(const recipes::RecipeRule& rule) {
+  return "the rule for operations " + emu::comma_separated(rule.operations) + " in layers " + emu::comma_separated(rule.layers);
+}
+
+}  // namespace
+
 std::vector<std::string> idle_rules(const TrainStudy& study) {
   std::vector<std::string> sentences;
   std::vector<std::string> own;  // presets are for every model
@@ -196,10 +213,13 @@ std::vector<std::string> idle_rules(const TrainStudy& study) {
   const auto all = operations_of(study);
   for (const std::string& word : own) {
     for (const recipes::RecipeRule& rule : recipes::open_recipe(word).rules) {
-      if (std::any_of(all.begin(), all.end(), [&](const auto& o) { return recipes::is_for(rule, o.second, o.first); }))
-        continue;
-      sentences.push_back(word + ": the rule for operations " + emu::comma_separated(rule.operations) + " in layers " +
-                          emu::comma_separated(rule.layers) + " is for nothing in this model; --dry-run shows what there is");
+      const auto is_for = [&](const auto& o) { return recipes::is_for(rule, o.second, o.first); };
+      const std::vector<std::string> keys = product_keys(rule);
+      if (std::ranges::none_of(all, is_for))
+        sentences.push_back(word + ": " + words_of_rule(rule) + " is for nothing in this model; --dry-run shows what there is");
+      else if (!keys.empty() && std::ranges::none_of(all, [&](const auto& o) { return is_product(o.second) && is_for(o); }))
+        sentences.push_back(word + ": " + words_of_rule(rule) + ": " + emu::comma_separated(keys) +
+                            (keys.size() == 1 ? " has" : " have") + " no effect, as none of these is a product");
     }
   }
   return sentences;
