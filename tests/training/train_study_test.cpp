@@ -64,6 +64,24 @@ TEST_CASE("keys of a rule that speak of products are named where it is for none"
   CHECK(idle("rounding = \"stochastic\"\n").empty());  // for all operations, and so for products
 }
 
+TEST_CASE("moments that blocks of 256 do not fit are named", "[training]") {
+  TemporaryDirectory folder;
+  const auto idle = [&](const std::string& state) {
+    std::string recipe = folder.file("mine.toml"), text = recipes::recipe_text("float32");
+    std::ofstream(recipe) << text.insert(text.find("[[rule]]"), state);
+    TrainStudy study = parse_train_study(  // weights of 128 x 64 and 10 x 128, biases of 128 and 10
+        "[model]\nkind = \"mlp\"\nwidths = [64, 128, 10]\n[data]\ntable = \"digits\"\n[run]\nsteps = 1\n", "s.toml");
+    study.run.recipes = {recipe};
+    return idle_rules(study);
+  };
+  const std::string blocks = "second_moment = \"e4m3\"\nsecond_moment_scaling = \"blocks256\"\n";
+  const std::vector<std::string> all = idle(blocks);
+  REQUIRE(all.size() == 1);
+  CHECK(all[0].ends_with("mine.toml: moments of 0.bias, 2.bias stay float32: they are no whole blocks"));
+  CHECK(idle(blocks + "moments_from = 1000\n").empty());  // which asks for it
+  CHECK(idle("second_moment = \"e4m3\"\n").empty());
+}
+
 TEST_CASE("moments in float32 have no scales", "[training]") {
   recipes::Recipe recipe = recipes::open_recipe("float32");
   CHECK_NOTHROW(state_storage_of(recipe));

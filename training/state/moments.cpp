@@ -20,11 +20,6 @@ namespace {
 constexpr std::size_t block_size = 256;  // of both packages, by default
 constexpr float least_amax = 1e-12F;     // torchao's, under which a block keeps its scale
 
-/// Whether a tensor of so many elements stays as it was computed.
-bool is_left(const MomentStorage& storage, std::size_t elements) noexcept {
-  return elements < storage.least || (storage.codes == MomentCodes::blocks256 && elements % block_size != 0);
-}
-
 template <class Real>
 void round_in_place(std::span<Real> values, const MomentStorage& storage) {
   emu::round_to(storage.format, std::span<const Real>(values), values, storage.options);
@@ -98,6 +93,10 @@ MomentStorage parse_moment_storage(const std::string& format, const std::string&
   studies::check_format(storage.scaling, storage.format);
   if (storage.format.bits() <= 8 || studies::clamps(storage.scaling.rule)) storage.options.policy = emu::Policy::saturating;
   return storage;
+}
+
+bool is_left(const MomentStorage& storage, std::size_t elements) noexcept {
+  return elements < storage.least || (storage.codes == MomentCodes::blocks256 && elements % block_size != 0);
 }
 
 std::uint64_t stored_bits(const MomentStorage& storage, std::size_t elements) noexcept {

@@ -42,6 +42,9 @@ struct MomentStorage {
 /// saturate. @throws ulpscope::Error
 MomentStorage parse_moment_storage(const std::string& format, const std::string& scaling, std::size_t least);
 
+/// Whether a tensor of so many elements stays as it was computed.
+bool is_left(const MomentStorage& storage, std::size_t elements) noexcept;
+
 /// Bits that one tensor of so many elements takes, with its scales; float32 where it is left as it was computed.
 std::uint64_t stored_bits(const MomentStorage& storage, std::size_t elements) noexcept;
 /// The same of a matrix, whose scales are for parts of its rows or tiles of it: one for each that is begun.

@@ -202,6 +202,21 @@ std::string words_of_rule(const recipes::RecipeRule& rule) {
   return "the rule for operations " + emu::comma_separated(rule.operations) + " in layers " + emu::comma_separated(rule.layers);
 }
 
+/// Parameters whose moments are not stored as the recipe says.
+std::string left_moments(const recipes::Recipe& recipe, const TrainStudy& study) {
+  const StateStorage storage = state_storage_of(recipe);
+  std::vector<std::string> names;
+  for (const ParameterShape& parameter : parameters_of(study.model))
+    if (const std::size_t count = count_of(parameter.shape);
+        count >= recipe.state.moments_from && (is_left(storage.first, count) || is_left(storage.second, count)))
+      names.push_back(parameter.name);
+  if (names.empty()) return {};
+  const std::size_t shown = std::min<std::size_t>(names.size(), 3), more = names.size() - shown;
+  names.resize(shown);
+  return "moments of " + emu::comma_separated(names) + (more > 0 ? " and " + std::to_string(more) + " more" : "") +
+         " stay float32: they are no whole blocks";
+}
+
 }  // namespace
 
 std::vector<std::string> idle_rules(const TrainStudy& study) {
@@ -212,7 +227,9 @@ std::vector<std::string> idle_rules(const TrainStudy& study) {
   if (own.empty()) return sentences;
   const auto all = operations_of(study);
   for (const std::string& word : own) {
-    for (const recipes::RecipeRule& rule : recipes::open_recipe(word).rules) {
+    const recipes::Recipe recipe = recipes::open_recipe(word);
+    if (const std::string left = left_moments(recipe, study); !left.empty()) sentences.push_back(word + ": " + left);
+    for (const recipes::RecipeRule& rule : recipe.rules) {
       const auto is_for = [&](const auto& o) { return recipes::is_for(rule, o.second, o.first); };
       const std::vector<std::string> keys = product_keys(rule);
       if (std::ranges::none_of(all, is_for))

@@ -15,7 +15,8 @@ namespace ulpscope::training {
 reports::Table places_table(const TrainStudy& study);
 
 /// Sentences on rules of the user's own recipes that are for no operation and layer of the model: a word in them is misspelt,
-/// or meant for another model; and on keys that speak of products where it has none.
+/// or meant for another model; on keys that speak of products where it has none; and on moments that
+/// blocks do not fit.
 std::vector<std::string> idle_rules(const TrainStudy& study);
 
 /// From train_tables(), or tables with more columns in front: losses, norms and scales over the steps.
