@@ -84,11 +84,12 @@ void unscale(const RunParts<Real>& run, Tensors<Real>& gradients, double scale) 
   }
 }
 
+/// NaN counts as above, as it does where it is recorded.
 template <class Real>
 double share_above(const Tensors<Real>& gradients, double edge) {
   std::uint64_t above = 0, count = 0;
   for (const auto& values : gradients)
-    for (const Real x : values) above += std::fabs(static_cast<double>(x)) > edge ? 1 : 0, ++count;
+    for (const Real x : values) above += std::fabs(static_cast<double>(x)) <= edge ? 0 : 1, ++count;
   return count == 0 ? 0 : static_cast<double>(above) / static_cast<double>(count);
 }
 
