@@ -65,6 +65,7 @@ void run(const Eval& eval) {
     const std::string_view whole = text.substr(0, text.rfind('\n') + 1);
     const Evaluated done = evaluate_lines(evaluation, whole, lines, {out.get(), out_bytes});
     if (!done.results.empty()) print(done.results);
+    if (reader_has_gone()) return;
     lines += done.lines;
     const std::string_view rest = text.substr(done.bytes);
     if (done.bytes < whole.size() || rest.size() >= longest_line)

@@ -62,6 +62,7 @@ void print_parts(std::size_t parts, const std::function<reports::Table(std::size
   }
   std::size_t rows = 0, kept = 0;
   for (std::size_t i = 0; i < parts; ++i) {
+    if (reader_has_gone()) return;
     reports::Table here = part(i);
     rows += here.rows.size();
     if (!options.where.empty()) here = kept_of(here, options);
@@ -87,11 +88,13 @@ std::string json_of(const reports::Table& chosen, const CommonOptions& options) 
   return reports::to_json(first_rows(chosen, most_rows(options, 0)));
 }
 
+bool reader_has_gone() { return std::ferror(stdout) != 0; }  // print() throws for all else that sets it
+
 void print(std::string_view whole) {
+  if (reader_has_gone()) return;
   const std::string text = emu::visible_lines(whole);
   const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
-  if (written) return;
-  if (errno == EPIPE) std::_Exit(0);  // the reader has what it wanted
+  if (written || errno == EPIPE) return;  // the reader has what it wanted; verdicts and files are for others
   throw Error(std::string("standard output cannot be written: ") + std::strerror(errno));
 }
 

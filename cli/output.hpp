@@ -48,8 +48,12 @@ std::size_t terminal_width();
 // there
 //   nothing is left but line feeds and tabs, and no line is a command.
 
-/// Writes to standard output whole, what acts on a terminal escaped. @throws ulpscope::Error
+/// Writes to standard output whole, what acts on a terminal escaped; nothing where its reader has gone. @throws ulpscope::Error
 void print(std::string_view text);
+
+/// Whether the reader of standard output has closed it (`| head`): what is printed is dropped, and the command goes on to its
+/// files and its exit code. One that prints piece by piece, and does nothing else, asks and stops.
+bool reader_has_gone();
 
 using requests::command_line;
 

@@ -274,5 +274,38 @@ class Pipes(Writing):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.run_program("devices", "replay", "r")
 
+    def test_verdicts_and_files_are_the_same_where_nobody_reads_the_output(self):
+        self.output()
+        self.run_program(*self.record("L", "one"))
+        self.run_program("matmul", A, B, "--in", "e5m2", "--engine", "exact", "-o", "wrong.npy")
+        product = ("matmul", A, B, "--in", "bf16")
+        commands = {("verify", *product, "--output", "wrong.npy", "--junit", "x.xml"): 1,
+                    ("verify", *product, "--output", "wrong.npy", "--json", "--junit", "x.xml"): 1,
+                    ("ledger", "check", "L", "one", "--output", "wrong.npy", "--junit", "x.xml"): 1,
+                    ("invariance", *product, "--output", "a=d.npy", "--output", "b=wrong.npy", "--junit", "x.xml"): 1,
+                    ("explain", *product, "--engine", "exact", "--output", "wrong.npy"): 1,
+                    ("diff", "d.npy", "wrong.npy", "--text"): 1,
+                    ("conform", "--from", "e5m2", "--to", "e5m2", "--program", "head -c 255; printf x"): 1,
+                    ("choose", "d.npy", "--to", "bf16", "-o", "x.toml"): 0,
+                    ("sweep", "d.npy", "--to", "e4m3", "--csv"): 0, ("formats",): 0}
+        for words, code in commands.items():
+            written, files = [], self.listing()
+            for reads in (True, False):
+                reader, writer = os.pipe()
+                if not reads:
+                    os.close(reader)
+                done = subprocess.run([PROGRAM, *words], stdin=subprocess.DEVNULL, stdout=writer, stderr=subprocess.PIPE, cwd=self.path,
+                                      timeout=LIMIT)
+                os.close(writer)
+                if reads:
+                    os.close(reader)
+                new = [name for name in self.listing() if name not in files]
+                written.append((done.returncode, done.stderr, [(self.path / name).read_bytes() for name in new]))
+                for name in new:
+                    (self.path / name).unlink()
+            self.assertEqual(written[0], written[1], words)
+            self.assertEqual(written[0][0], code, (words, written[0][1]))
+            self.assertEqual(len(written[0][2]), sum(word.startswith("x.") for word in words), words)
+
 
 unittest.main()
