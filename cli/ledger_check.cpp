@@ -42,8 +42,13 @@ struct Verdicts {
 /// What cases that could not be compared mean: of outputs, bad input; of two ledgers, cases that changed.
 enum class Uncompared : std::uint8_t { bad_input, allowed };
 
+/// What --strict fails for: of outputs, what moved; of two ledgers, whatever is not the same.
+bool is_news(const CaseComparison& c, Uncompared uncompared) {
+  return uncompared == Uncompared::bad_input ? c.status == CaseStatus::moved : c.status != CaseStatus::same;
+}
+
 bool fails(const CaseComparison& c, const Verdicts& options, Uncompared uncompared) {
-  return c.beyond() || c.untold() || (options.strict && c.status != CaseStatus::same) ||
+  return c.beyond() || c.untold() || (options.strict && is_news(c, uncompared)) ||
          (!c.compared() && uncompared == Uncompared::bad_input);
 }
 
@@ -51,9 +56,9 @@ int exit_code_of_cases(const std::vector<CaseComparison>& cases, const Verdicts&
   const auto any = [&](auto&& is) { return std::any_of(cases.begin(), cases.end(), is); };
   using C = const CaseComparison&;
   if (any([](C c) { return c.beyond(); })) return check_failed;
+  if (options.strict && any([&](C c) { return is_news(c, uncompared); })) return check_failed;
   if (uncompared == Uncompared::bad_input && any([](C c) { return !c.compared(); })) return bad_usage;
   if (!any([](C c) { return c.compared(); })) return vacuous;
-  if (options.strict && any([](C c) { return c.status != CaseStatus::same; })) return check_failed;
   return any([](C c) { return c.untold(); }) ? vacuous : done;
 }
 
@@ -117,9 +122,17 @@ void remark_own_engine(const std::string& ledger, const LedgerEntry& recorded) {
       emu::visible(recorded.name + ": is judged by an engine that " + ledger + " describes itself (" + engine->second + ")"));
 }
 
+/// What `judge` makes of a case. What is wrong may be in the ledger or in what is given now: the ledger is named, too.
+template <class Judge>
+auto located(const std::string& ledger, const LedgerEntry& recorded, Judge&& judge) try {
+  return judge(recorded);
+} catch (const Error& error) {
+  throw Error(std::string(error.what()) + " (case " + recorded.name + " of " + ledger + ")");
+}
+
 /// One comparison for each output of the case.
 std::vector<CaseComparison> compare(const std::string& ledger, const LedgerEntry& recorded, const GivenAgain& given) {
-  const JudgedCase now = judge_again(recorded, given);
+  const JudgedCase now = located(ledger, recorded, [&](const LedgerEntry& entry) { return judge_again(entry, given); });
   remark_own_engine(ledger, recorded);
   LedgerEntry entry = now.entry;
   entry.name = recorded.name;
@@ -128,7 +141,7 @@ std::vector<CaseComparison> compare(const std::string& ledger, const LedgerEntry
   std::vector<CaseComparison> comparisons;
   for (std::size_t i = 0; i < before.size(); ++i) {
     CaseComparison comparison = verify::compare_cases(before[i], after[i]);
-    if (comparison.status == CaseStatus::moved && before[i].output.format == after[i].output.format)
+    if (comparison.status == CaseStatus::moved && comparison.unlike_outputs.empty())
       if (const auto kept = kept_output(ledger, before[i]))
         comparison.movement = verify::movement(requests::parse_format(after[i].output.format), *kept, now.outputs[i]);
     comparisons.push_back(std::move(comparison));
@@ -167,7 +180,7 @@ std::vector<CaseComparison> check_one(const Check& check, const std::vector<Ledg
   if (check.name.empty() || check.given.output.empty()) throw Error("give a CASE and its --output, or a --manifest");
   GivenAgain given = check.given;
   const LedgerEntry& entry = entry_of(entries, check.name);
-  const std::vector<std::string> roles = positional_roles(entry);
+  const std::vector<std::string> roles = located(check.ledger, entry, positional_roles);
   if (check.inputs.size() > roles.size())
     throw Error("inputs: " + std::to_string(check.inputs.size()) + "; the case has " +
                 (roles.empty() ? "none" : emu::comma_separated(roles)));
@@ -231,7 +244,7 @@ struct Diff {
 
 CaseComparison compare(const Diff& diff, const LedgerEntry& before, const LedgerEntry& after) {
   CaseComparison comparison = verify::compare_cases(before, after);
-  if (comparison.status != CaseStatus::moved || before.output.format != after.output.format) return comparison;
+  if (comparison.status != CaseStatus::moved || !comparison.unlike_outputs.empty()) return comparison;
   const auto was = kept_output(diff.before, before), is = kept_output(diff.after, after);
   if (was && is) comparison.movement = verify::movement(requests::parse_format(after.output.format), *was, *is);
   return comparison;

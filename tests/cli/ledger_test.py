@@ -268,6 +268,13 @@ class Ledger(unittest.TestCase):
         manifest.write_text("case,output\nfive,d.npy\none,bad.npy\n")
         self.assertEqual(self.run_program("check", "L", "--manifest", "m.csv").returncode, 1)
 
+        manifest.write_text("case,output\nfive,d.npy\ntwo,e.npy\n")
+        self.assertEqual(self.run_program("check", "L", "--manifest", "m.csv").returncode, 2)
+        self.assertEqual(self.run_program("check", "L", "--manifest", "m.csv", "--strict").returncode, 1)  # something moved
+
+        manifest.write_text("case,output\ntwo,d.npy\n", encoding="utf-8-sig")  # a spreadsheet's
+        self.assertEqual(self.run_program("check", "L", "--manifest", "m.csv", "--strict").returncode, 0)
+
         manifest.write_text("case,output\n")
         self.assertEqual(self.run_program("check", "L", "--manifest", "m.csv").returncode, 3)
 
@@ -295,7 +302,26 @@ class Ledger(unittest.TestCase):
         self.assertEqual(self.run_program("diff", "L", "N").returncode, 1)
         self.assertEqual(self.run_program("diff", "N", "L").returncode, 0)
         (self.folder / "empty").write_bytes(b"")
-        self.assertEqual(self.run_program("diff", "L", "empty").returncode, 3)
+        self.record("input", ledger="I")
+        self.record("input", output="f.npy", inputs=("other.npy", "b.npy"), ledger="J")
+        for pair in (("L", "empty"), ("empty", "L"), ("I", "J")):  # all removed, all added, other inputs: nothing is compared
+            self.assertEqual(self.run_program("diff", *pair).returncode, 3, pair)
+            self.assertEqual(self.run_program("diff", *pair, "--strict").returncode, 1, pair)
+        self.assertEqual(self.run_program("diff", "empty", "empty", "--strict").returncode, 3)
+
+    def test_outputs_of_two_kinds_are_no_ulps_apart(self):
+        values = [float(i % 3) for i in range(M * K)]  # whose sums are exact in either format
+        npy(self.folder / "x.npy", (M, K), values)
+        npy(self.folder / "rows.npy", (M,), [sum(values[i * K:(i + 1) * K]) for i in range(M)])
+        npy(self.folder / "all.npy", (), [sum(values)])
+        for ledger, axis, out, output in (("L", "last", "bf16", "rows"), ("N", "last", "fp16", "rows"), ("C", "all", "bf16", "all")):
+            done = self.run_program("record", ledger, "sum", "x.npy", "--axis", axis, "--out", out, "--output", f"{output}.npy", "--case",
+                                    "sum", "--keep-output")
+            self.assertEqual(done.returncode, 0, done.stderr)
+        for other, kind in (("N", b"float16 4"), ("C", b"bfloat16 scalar")):
+            done = self.run_program("diff", "L", other, "--text")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn(b"as outputs are not of one kind: bfloat16 4 -> " + kind + b"; within the bound", done.stdout)
 
     def test_kept_outputs_come_and_go_with_their_entries(self):
         kept = lambda: sorted(os.listdir(self.folder / "L.outputs"))
@@ -361,6 +387,9 @@ class Ledger(unittest.TestCase):
             self.assertEqual((self.folder / "L").read_bytes(), damaged)
         (self.folder / "L").write_bytes(whole.replace(b'"acc":', b'"accu":', 1))
         self.assertIn("options", self.refused("check", "L", "one", "--output", "d.npy"))
+        for was, wrong in ((b'"acc":', b'"accu":'), (b'"out":"float32"', b'"out":"float99"'), (b'"operation":"matmul"', b'"operation":"mat"')):
+            (self.folder / "L").write_bytes(whole.replace(was, wrong, 1))
+            self.assertTrue(self.refused("check", "L", "one", "--output", "d.npy").endswith(" (case one of L)\n"), wrong)
 
     def test_figures_that_were_changed_by_hand_are_told(self):
         self.record()

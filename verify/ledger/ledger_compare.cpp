@@ -2,8 +2,6 @@
 // Compares codes, inputs and declarations of two entries.
 #include "verify/ledger/ledger_compare.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -46,10 +44,13 @@ const LedgerTensor* input_of(const LedgerEntry& entry, const std::string& role) 
   return at == entry.inputs.end() ? nullptr : &*at;
 }
 
+std::string kind_text(const LedgerTensor& tensor) {
+  return tensor.format + " " + (tensor.shape.empty() ? "scalar" : tensors::shape_text(tensor.shape));
+}
+
 std::string tensor_text(const LedgerTensor* tensor) {
   constexpr std::size_t digits = 12;
-  if (tensor == nullptr) return "none";
-  return fmt::format("{} {} {}", tensor->format, tensors::shape_text(tensor->shape), tensor->sha256.substr(0, digits));
+  return tensor == nullptr ? "none" : kind_text(*tensor) + " " + tensor->sha256.substr(0, digits);
 }
 
 void add_input_changes(std::vector<std::string>& changes, const LedgerEntry& before, const LedgerEntry& after) {
@@ -107,6 +108,8 @@ CaseComparison compare_cases(const LedgerEntry& before, const LedgerEntry& after
   c.status = !same_inputs(before, after)                ? CaseStatus::inputs_differ
              : before.output.same_numbers(after.output) ? CaseStatus::same
                                                         : CaseStatus::moved;
+  if (before.output.format != after.output.format || before.output.shape != after.output.shape)
+    c.unlike_outputs = kind_text(before.output) + " -> " + kind_text(after.output);
   add_changes(c.changes, before.options, after.options);
   add_changes(c.changes, before.declared, after.declared);
   return c;

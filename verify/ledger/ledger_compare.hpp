@@ -41,6 +41,7 @@ struct CaseComparison {
   CaseStatus status = CaseStatus::unchecked;             ///< what became of it
   std::optional<LedgerFigures> before = {}, after = {};  ///< of the sides that there are
   std::optional<Movement> movement = {};                 ///< of what moved, where both outputs are known
+  std::string unlike_outputs = {};                       ///< `bfloat16 4x3 -> float16 4x3`: between these no ulps are counted
   std::vector<std::string> changes = {};                 ///< `driver: 550.54 -> 560.28`; inputs, where they differ
   std::string problem = {};                              ///< in one line; empty: none
 

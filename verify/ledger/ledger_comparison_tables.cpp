@@ -21,6 +21,7 @@ std::string joined(const std::vector<std::string>& words) {
 }
 
 std::string distance(const CaseComparison& c) {
+  if (!c.unlike_outputs.empty()) return ", by how many ulps is not known, as outputs are not of one kind: " + c.unlike_outputs;
   if (!c.movement) return ", by how many ulps is not known, as an output was not kept";
   const Movement& m = *c.movement;
   std::string text = fmt::format(" in {} of {} elements", m.moved, m.count);

@@ -33,6 +33,8 @@ void on_row(int, void* reader) {
 }
 
 Rows rows_of(std::string_view text, const std::string& file) {
+  if (constexpr std::string_view mark = "\xef\xbb\xbf"; text.starts_with(mark))
+    text.remove_prefix(mark.size());  // spreadsheets'
   csv_parser parser;
   if (csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI | CSV_APPEND_NULL) != 0) throw std::bad_alloc();
   const std::unique_ptr<csv_parser, void (*)(csv_parser*)> guard(&parser, csv_free);
