@@ -31,7 +31,7 @@ Json one_value(const Field& field, const std::vector<std::string>& choices) {
 
 Json property(const Field& field, const std::vector<std::string>& choices) {
   Json one = one_value(field, choices);
-  if (field.is_list()) one = {{"type", "array"}, {"items", std::move(one)}};
+  if (field.is_list()) one = {{"type", "array"}, {"items", std::move(one)}, {"minItems", 1}};
   Json json{{"description", field.help}};
   const Json axis{{"type", "array"}, {"items", one}, {"minItems", 1}};
   json["anyOf"] = Json::array({std::move(one), axis});

@@ -25,6 +25,15 @@ bool is_axis(const Field& field, const TomlValue& value) {
   return std::any_of(value.list().begin(), value.list().end(), [](const TomlValue& item) { return item.is_list(); });
 }
 
+/// An empty list would ask for nothing, or silently for what is standard.
+void check_values(const Field& field, const TomlValue& value) {
+  if (!value.is_list()) return;
+  if (value.list().empty())
+    throw Error(value.place + ": " + field.name + ": a list without values" +
+                (field.required ? "" : "; leave the key out for what is standard"));
+  for (const TomlValue& item : value.list()) check_values(field, item);
+}
+
 struct Axis {
   std::string key;
   const TomlValue::List* values;
@@ -60,8 +69,8 @@ class Grid {
     TomlValue single{.value = requests::TomlTable{}, .place = table.place};
     for (const auto& [key, value] : table.table().entries) {
       const Field* const field = fields.find(key);
+      if (field != nullptr) check_values(*field, value);
       if (field != nullptr && is_axis(*field, value)) {
-        if (value.list().empty()) throw Error(value.place + ": " + key + ": an axis without values");
         axes_.push_back({key, &value.list()});
         std::get<requests::TomlTable>(single.value).entries.emplace_back(key, value.list().front());
       } else {
