@@ -314,9 +314,10 @@ class Ledger(unittest.TestCase):
         npy(self.folder / "x.npy", (M, K), values)
         npy(self.folder / "rows.npy", (M,), [sum(values[i * K:(i + 1) * K]) for i in range(M)])
         npy(self.folder / "all.npy", (), [sum(values)])
-        for ledger, axis, out, output in (("L", "last", "bf16", "rows"), ("N", "last", "fp16", "rows"), ("C", "all", "bf16", "all")):
-            done = self.run_program("record", ledger, "sum", "x.npy", "--axis", axis, "--out", out, "--output", f"{output}.npy", "--case",
-                                    "sum", "--keep-output")
+        for ledger, axis, out, output in (("L", "last", "bf16", "rows.npy"), ("N", "last", "fp16", "rows.npy"),
+                                          ("C", "all", "bf16", "all.npy")):
+            done = self.run_program("record", ledger, "sum", "x.npy", "--axis", axis, "--out", out, "--output", output,
+                                    "--case", "sum", "--keep-output")
             self.assertEqual(done.returncode, 0, done.stderr)
         for other, kind in (("N", b"float16 4"), ("C", b"bfloat16 scalar")):
             done = self.run_program("diff", "L", other, "--text")
@@ -387,7 +388,7 @@ class Ledger(unittest.TestCase):
             self.assertEqual((self.folder / "L").read_bytes(), damaged)
         (self.folder / "L").write_bytes(whole.replace(b'"acc":', b'"accu":', 1))
         self.assertIn("options", self.refused("check", "L", "one", "--output", "d.npy"))
-        for was, wrong in ((b'"acc":', b'"accu":'), (b'"out":"float32"', b'"out":"float99"'), (b'"operation":"matmul"', b'"operation":"mat"')):
+        for was, wrong in ((b'"acc":', b'"accu":'), (b'"out":"float32"', b'"out":"float99"'), (b'"matmul"', b'"matmull"')):
             (self.folder / "L").write_bytes(whole.replace(was, wrong, 1))
             self.assertTrue(self.refused("check", "L", "one", "--output", "d.npy").endswith(" (case one of L)\n"), wrong)
 

@@ -294,8 +294,8 @@ class Pipes(Writing):
                 reader, writer = os.pipe()
                 if not reads:
                     os.close(reader)
-                done = subprocess.run([PROGRAM, *words], stdin=subprocess.DEVNULL, stdout=writer, stderr=subprocess.PIPE, cwd=self.path,
-                                      timeout=LIMIT)
+                done = subprocess.run([PROGRAM, *words], stdin=subprocess.DEVNULL, stdout=writer, stderr=subprocess.PIPE,
+                                      cwd=self.path, timeout=LIMIT)
                 os.close(writer)
                 if reads:
                     os.close(reader)

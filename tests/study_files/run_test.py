@@ -143,7 +143,7 @@ class Refusals(Folder):
                 census + "seed = -1\n": "bad.toml:4: seed: '-1': give a whole number from 0 to ",
                 census + "seed = []\n": "bad.toml:4: seed: a list without values; leave the key out for what is standard",
                 census + "to = []\n": "bad.toml:4: to: a list without values; leave the key out for what is standard",
-                census + "to = [[\"e4m3\"], []]\n": "bad.toml:4: to: a list without values; leave the key out for what is standard",
+                census + "to = [[\"e4m3\"], []]\n": "bad.toml:4: to: a list without values; ",
                 '[[study]]\nkind = "census"\ninputs = []\n': "bad.toml:3: inputs: a list without values",
                 '[[study]]\nkind = "accumulation"\nengine = []\n': "bad.toml:3: engine: a list without values; ",
                 census + "name = \"../x\"\n": "bad.toml:1: name '../x': give letters, digits, _ and -; files are named by it",
