@@ -32,7 +32,19 @@ double decode(Shape s, std::uint32_t code) {
   return std::copysign(x, negative ? -1.0 : 1.0);
 }
 
-enum class Mode { even, away, zero };
+enum class Mode { even, away, zero, ties_to_zero, ties_to_odd };
+
+double whole_number(double x, Mode mode) {
+  const double below = std::trunc(x);
+  const bool is_tie = std::fabs(x - below) == 0.5, is_odd = std::fmod(below, 2) != 0;
+  switch (mode) {
+    case Mode::even: return std::nearbyint(x);
+    case Mode::away: return std::round(x);
+    case Mode::zero: return below;
+    case Mode::ties_to_zero: return is_tie ? below : std::round(x);
+    default: return is_tie && is_odd ? below : std::round(x);
+  }
+}
 
 /// |x| on the grid of a format of unbounded range above, in units of its spacing at x.
 double rounded(Shape s, double x, Mode mode) {
@@ -41,9 +53,7 @@ double rounded(Shape s, double x, Mode mode) {
   std::frexp(x, &exponent);
   const int least = 1 - s.bias();
   const int spacing = (exponent - 1 < least ? least : exponent - 1) - s.fraction_bits;
-  const double units = std::ldexp(x, -spacing);
-  const double whole = mode == Mode::even ? std::nearbyint(units) : mode == Mode::away ? std::round(units) : std::trunc(units);
-  return std::ldexp(whole, spacing);
+  return std::ldexp(whole_number(std::ldexp(x, -spacing), mode), spacing);
 }
 
 /// Codes of an IEEE-like format; of e4m3 as OCP has it, 448 and one NaN a sign.
@@ -90,6 +100,8 @@ void each(const void* in, void* out, std::size_t count, Convert convert) {
 HALF_SUBJECT(right, {e5m2})
 HALF_SUBJECT(truncates, {.shape = e5m2, .mode = Mode::zero})
 HALF_SUBJECT(ties_away, {.shape = e5m2, .mode = Mode::away})
+HALF_SUBJECT(ties_to_zero, {.shape = e5m2, .mode = Mode::ties_to_zero})
+HALF_SUBJECT(ties_to_odd, {.shape = e5m2, .mode = Mode::ties_to_odd})
 HALF_SUBJECT(saturates, {.shape = e5m2, .saturate = true})
 HALF_SUBJECT(flushes, {.shape = e5m2, .flush = true})
 HALF_SUBJECT(loses_nan_sign, {.shape = e5m2, .keep_nan_sign = false})
@@ -97,6 +109,7 @@ HALF_SUBJECT(loses_zero_sign, {.shape = e5m2, .keep_zero_sign = false})
 HALF_SUBJECT(right_e4m3, {e4m3})
 HALF_SUBJECT(saturates_e4m3, {.shape = e4m3, .saturate = true})
 HALF_SUBJECT(truncates_and_loses_nan_sign, {.shape = e5m2, .mode = Mode::zero, .keep_nan_sign = false})
+SUBJECT(loses_sign, std::uint16_t, std::uint8_t, Encoder{e4m3}(std::fabs(decode(half, x))))
 SUBJECT(wrong_once, std::uint16_t, std::uint8_t, Encoder{e5m2}(decode(half, x)) + (x == 0x3c01 ? 1U : 0U))
 SUBJECT(nan_to_zero, std::uint16_t, std::uint8_t, (x & 0x7fffU) > 0x7c00U ? 0U : Encoder{e5m2}(decode(half, x)))
 SUBJECT(two_codes_off, std::uint16_t, std::uint8_t, Encoder{e5m2}(decode(half, x)) + (x == 0x3c00 ? 2U : 0U))

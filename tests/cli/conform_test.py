@@ -59,10 +59,32 @@ class Faults(unittest.TestCase):
     def test_ties_away(self):
         self.only("ties_away", "tie", "nearest_away", *HALF)
 
+    def test_ties_that_no_rounding_mode_sends_so(self):
+        # A tie has one bit more than the two of e5m2's fractions: its half's last seven bits are zero, the eighth is one.
+        ties = [x for x in range(0x7c00) if x % 256 == 128]
+        row = self.only("ties_to_zero", "tie", "ties toward zero", *HALF)
+        self.assertEqual(int(row["count"]), 2 * sum(x // 256 % 2 for x in ties))
+        row = self.only("ties_to_odd", "tie", "ties to odd", *HALF)
+        self.assertEqual(int(row["count"]), 2 * len(ties))
+        code, rows, sentence = check("ties_to_zero", *HALF, "--range", "0x3d80:0x3d90")
+        self.assertEqual([(r["class"], r["count"], r["expected"], r["got"]) for r in rows], [("tie", "1", "3e", "3d")], sentence)
+
     def test_saturation(self):
         self.only("saturates", "overflow", "saturating", *HALF)
         self.only("saturates_e4m3", "overflow", "saturating", "--from", "fp16", "--to", "e4m3")
         self.only("right_e4m3", "overflow", "nonsaturating", "--from", "fp16", "--to", "e4m3", "--policy", "saturating")
+
+    def test_no_tolerance_takes_a_number_for_infinity(self):
+        self.only("saturates", "overflow", "saturating", *HALF, "--ulp", "1")
+        self.only("right", "overflow", "nonsaturating", *HALF, "--policy", "saturating", "--ulp", "1")
+
+    def test_a_wrong_sign_is_no_overflow(self):
+        code, rows, sentence = check("loses_sign", "--from", "fp16", "--to", "e4m3", "--range", "0xdec0:0xdec1")  # -432, a tie
+        self.assertEqual([(r["class"], r["expected"], r["got"]) for r in rows], [("other", "fe", "7e")], sentence)
+        code, rows, sentence = check("loses_sign", "--from", "fp16", "--to", "e4m3")
+        self.assertEqual([(r["class"], r["explanation"]) for r in rows], [("other", ""), ("negative_zero", "")], sentence)
+        beyond = ("--from", "fp16", "--to", "e4m3", "--policy", "saturating", "--range", "0xf000:0xf001")  # -8192
+        self.assertEqual(check("loses_sign", *beyond)[1][0]["class"], "overflow")
 
     def test_flush(self):
         row = self.only("flushes", "flush", "flush_subnormals", *HALF)
@@ -198,6 +220,8 @@ class Errors(unittest.TestCase):
         self.refused("--range 1", *subject, *HALF, "--range", "1")
         self.refused("stochastic", *subject, *HALF, "--rounding", "stochastic")
         self.refused("--nan maybe", *subject, *HALF, "--nan", "maybe")
+        self.refused("--ulp 123: float8_e5m2 has 123 numbers above zero", *subject, *HALF, "--ulp", "123")
+        self.assertEqual(run(*subject, *HALF, "--ulp", "122")[0], 0)
 
 
 if __name__ == "__main__":

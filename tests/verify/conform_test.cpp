@@ -11,6 +11,7 @@
 
 #include "emu/catalogue.hpp"
 #include "emu/decode.hpp"
+#include "emu/encode.hpp"
 #include "verify/conform/conform_presets.hpp"
 
 namespace {
@@ -66,8 +67,7 @@ TEST_CASE("the distance of two codes is the number of steps between their number
         REQUIRE(ulp_distance(f, a, b) == static_cast<std::uint64_t>(std::abs(rank(a) - rank(b))));
 }
 
-TEST_CASE("a NaN stands for no number, an infinity for none beyond the tolerance, a zero for none of the other sign",
-          "[verify]") {
+TEST_CASE("a NaN and an infinity stand for no number, a zero for none of the other sign", "[verify]") {
   const Rules any, sign{.nan_check = NanCheck::sign}, code{.nan_check = NanCheck::code};
   constexpr emu::Format f = emu::float8_e5m2;  // 0x7b largest, 0x7c infinity, 0x7d to 0x7f NaN
 
@@ -77,11 +77,45 @@ TEST_CASE("a NaN stands for no number, an infinity for none beyond the tolerance
   CHECK_FALSE(accepts(code, f, 0x7f, 0x7d, 0));
   CHECK_FALSE(accepts(any, f, 0x7f, 0x7c, 1000));
   CHECK_FALSE(accepts(any, f, 0x7c, 0x7d, 1000));
-  CHECK_FALSE(accepts(any, f, 0x7c, 0x7b, 0));
-  CHECK(accepts(any, f, 0x7c, 0x7b, 1));
+  CHECK_FALSE(accepts(any, f, 0x7c, 0x7b, 1));
+  CHECK_FALSE(accepts(any, f, 0x7b, 0x7c, 1));
+  CHECK(accepts(any, f, 0x7b, 0x7a, 1));
   CHECK_FALSE(accepts(any, f, 0x00, 0x80, 5));
   CHECK(accepts(any, f, 0x01, 0x81, 2));
   CHECK_FALSE(accepts(any, f, 0x01, 0x101, 5));  // beyond the bits of the format
+}
+
+TEST_CASE("ties go where no rounding mode sends them, and all else to the nearest", "[verify]") {
+  const emu::Format f =
+      GENERATE(emu::float8_e5m2, emu::float8_e4m3fn, emu::float8_e4m3fnuz, emu::binary8p3se, emu::float4_e2m1fn);
+  const Ties ties = GENERATE(Ties::toward_zero, Ties::to_odd);
+  const bool has_more = f == emu::float4_e2m1fn;  // what exceeds the largest number becomes it
+  const auto value = [&](emu::Code code) {
+    if (code <= f.max_finite_code()) return emu::decode(f, code);
+    return 2 * emu::decode(f, f.max_finite_code()) - emu::decode(f, f.max_finite_code() - 1);
+  };
+  Words inputs(emu::float16, 1), results(f, 1);
+  CAPTURE(f.exponent_bits, f.fraction_bits, static_cast<int>(f.specials), static_cast<int>(ties));
+
+  for (emu::Code low = 0; low <= f.max_finite_code(); ++low) {
+    const double tie = (value(low) + value(low + 1)) / 2;
+    const emu::Code input = emu::encode(emu::float16, tie);
+    if (emu::decode(emu::float16, input) != tie) continue;
+    const auto at = [&](emu::Code code) {
+      inputs.set(0, code);
+      compute({.from = emu::float16, .to = f, .ties = ties}, inputs, results);
+      return results.code(0);
+    };
+    const auto high = [&] {
+      if (low + 1 <= f.max_finite_code()) return low + 1;
+      return has_more ? low : f.has_infinity() ? f.infinity_code() : f.nan_code();
+    }();
+
+    CAPTURE(tie);
+    CHECK(at(input) == (ties == Ties::toward_zero || low % 2 == 1 ? low : high));
+    CHECK(at(input - 1) == low);
+    CHECK(at(input + 1) == high);
+  }
 }
 
 TEST_CASE("presets treat special values as their sources say", "[verify]") {

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "emu/bulk.hpp"
+#include "emu/catalogue.hpp"
 #include "emu/encode.hpp"
 
 namespace ulpscope::verify {
@@ -35,6 +36,45 @@ void convert_all(const Computation& c, const Words& inputs, Words& results) {
   convert(c.through->format, between, c.to, results, second);
 }
 
+/// Whether a number lies in the middle between two of `to`; the last may be the one that would follow the largest.
+bool is_tie(emu::Format from, emu::Code input, emu::Format to, const emu::RoundingOptions& options) {
+  const emu::Code magnitude = input & from.magnitude_mask();
+  if (from.is_nan(input) || from.is_infinite(input) || to.fraction_bits == emu::float64.fraction_bits) return false;
+  // A middle has one bit more than the numbers of `to`, so that a normal number with more than that is none.
+  const int more = from.fraction_bits - to.fraction_bits - 1;
+  if (more > 0 && magnitude >= from.implicit_bit_code() && !from.is_integer() &&
+      (magnitude & ((emu::Code{1} << more) - 1)) != 0)
+    return false;
+  emu::Format wider = to;  // has the numbers of `to`, and the middles between them
+  ++wider.fraction_bits;
+  const emu::RoundingOptions cut{.rounding = emu::Rounding::toward_zero, .subnormals_are_zero = options.subnormals_are_zero};
+  const auto is_exact = [&](emu::Format format) {
+    return (emu::convert(from, magnitude, format, cut).flags & emu::inexact) == 0;
+  };
+  return is_exact(wider) && !is_exact(to);
+}
+
+/// Where a tie goes.
+emu::Code tie_result(const Computation& c, emu::Code input) {
+  const auto rounded = [&](emu::Rounding rounding) {
+    emu::RoundingOptions options = c.rules.options;
+    options.rounding = rounding;
+    return emu::convert(c.from, input, c.to, options).code;
+  };
+  const emu::Code away = rounded(emu::Rounding::nearest_away);
+  const bool away_is_odd = rounded(emu::Rounding::nearest_even) != away;
+  return *c.ties == Ties::to_odd && away_is_odd ? away : rounded(emu::Rounding::toward_zero);
+}
+
+void convert_ties(const Computation& c, const Words& inputs, Words& results) {
+  inputs.visit([&](const auto& in) {
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      const emu::Code input = in[i] & c.from.code_mask();
+      if (is_tie(c.from, input, c.to, c.rules.options)) results.set(i, tie_result(c, input));
+    }
+  });
+}
+
 emu::Code operate(const Computation& c, emu::Code input) {
   const emu::RoundingOptions& options = c.rules.options;
   if (!c.through) return c.operation->function(c.from, input, options, 0).code;
@@ -61,7 +101,9 @@ void compute(const Computation& c, const Words& inputs, Words& results) {
   if (c.operation) {
     operate_all(c, inputs, results);
   } else {
-    convert_all(c, by_magnitude ? magnitudes(c.from, inputs) : inputs, results);
+    const Words& asked = by_magnitude ? magnitudes(c.from, inputs) : inputs;
+    convert_all(c, asked, results);
+    if (c.ties) convert_ties(c, asked, results);
   }
   if (!change_anything(c.rules, c.to)) return;
   inputs.visit([&](const auto& in) {

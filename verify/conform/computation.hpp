@@ -3,6 +3,7 @@
 // another computation: another rounding, another policy, another format on the way.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,12 +33,16 @@ struct Through {
   emu::Rounding rounding = emu::Rounding::nearest_even;  ///< to that format, not saturating
 };
 
+/// Where the middle between two neighbours goes, by rules that no emu::Rounding is.
+enum class Ties : std::uint8_t { toward_zero, to_odd };
+
 /// What a converter should compute.
 struct Computation {
   emu::Format from, to;                          ///< of inputs and results
   Rules rules = {};                              ///< of its rounding, NaNs and infinities
   std::optional<UnaryOperation> operation = {};  ///< absent: a conversion; present: of one format, from = to
   std::optional<Through> through = {};           ///< round to this format first; an operation is done in it
+  std::optional<Ties> ties = {};                 ///< of a conversion to nearest: ties go there instead
 };
 
 /// results[i] of inputs[i], by the bulk functions where there are any. Sizes are equal; bits of an input beyond the format are

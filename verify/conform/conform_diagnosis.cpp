@@ -11,7 +11,9 @@ namespace {
 std::string in_words(const ConformFinding& finding) {
   switch (finding.fault) {
     case Fault::rounding_mode: return "rounding " + finding.explanation;
-    case Fault::tie: return "sending ties as " + finding.explanation + " does";
+    case Fault::tie:
+      return finding.explanation.starts_with("ties ") ? "sending " + finding.explanation
+                                                      : "sending ties as " + finding.explanation + " does";
     case Fault::double_rounding: return "rounding twice, " + finding.explanation + ",";
     case Fault::overflow: return "the " + finding.explanation + " policy";
     case Fault::flush:

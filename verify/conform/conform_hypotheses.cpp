@@ -39,6 +39,15 @@ void add_modes(const Computation& right, std::vector<ConformHypothesis>& out) {
   }
 }
 
+void add_ties(const Computation& right, std::vector<ConformHypothesis>& out) {
+  if (right.operation || !is_nearest(right.rules.options.rounding)) return;
+  for (const Ties ties : {Ties::toward_zero, Ties::to_odd}) {
+    ConformHypothesis other{Fault::tie, ties == Ties::to_odd ? "ties to odd" : "ties toward zero", right};
+    other.computation.ties = ties;
+    out.push_back(std::move(other));
+  }
+}
+
 void add_switches(const Computation& right, std::vector<ConformHypothesis>& out) {
   const emu::RoundingOptions& own = right.rules.options;
   ConformHypothesis policy{Fault::overflow, {}, right};
@@ -90,6 +99,7 @@ std::vector<ConformHypothesis> hypotheses(const Computation& right) {
   for (const emu::Format format : between)
     if (loses(right, format)) out.push_back(through(right, format, Rounding::nearest_even));
   add_modes(right, out);
+  add_ties(right, out);
   for (const emu::Format format : between)
     if (!right.operation && loses(right, format)) out.push_back(through(right, format, Rounding::toward_zero));
   return out;

@@ -35,7 +35,7 @@ std::string_view meaning_of(Fault fault) noexcept;
 /// A rule that the subject may follow in place of the right one.
 struct ConformHypothesis {
   Fault fault;              ///< the class of mismatches that it explains
-  std::string name;         ///< `toward_zero`, `through float16`, `saturating`, `flush_subnormals`
+  std::string name;         ///< `toward_zero`, `ties to odd`, `through float16`, `saturating`, `flush_subnormals`
   Computation computation;  ///< what it would give
 };
 

@@ -107,12 +107,22 @@ void check_subject(const ConformRequest& request) {
     throw Error("--symbol, --signature and --subject-threads belong to --library LIB");
 }
 
+/// Where zero may stand for every number, converters of no worth pass.
+void check_ulp(const ConformRequest& request, emu::Format to) {
+  const emu::Code numbers = to.max_finite_code();
+  if (request.ulp != 0 && request.ulp >= numbers)
+    throw Error("--ulp " + std::to_string(request.ulp) + ": " + emu::format_name(to) + " has " + std::to_string(numbers) +
+                " numbers above zero, and zero would pass for each; give less than that");
+}
+
 /// What is asked of the subject.
 struct Asked {
   explicit Asked(const ConformRequest& request)
       : right(right_of(request)),
         inputs(right.from, right.to, request.seed),
-        questions(questions_of(request, inputs, right.to)) {}
+        questions(questions_of(request, inputs, right.to)) {
+    check_ulp(request, right.to);
+  }
 
   Computation right;
   Inputs inputs;

@@ -51,6 +51,7 @@ bool accepts(const Rules& rules, emu::Format to, emu::Code expected, emu::Code g
     if (!to.is_nan(expected) || !to.is_nan(got) || rules.nan_check == NanCheck::code) return false;
     return rules.nan_check == NanCheck::any || to.is_negative(expected) == to.is_negative(got);
   }
+  if (to.is_infinite(expected) || to.is_infinite(got)) return false;  // neighbours in their codes, not in what they stand for
   const std::uint64_t distance = ulp_distance(to, expected, got);
   return distance != 0 && distance <= ulp;
 }

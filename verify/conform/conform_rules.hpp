@@ -57,7 +57,7 @@ bool change_anything(const Rules& rules, emu::Format to);
 std::uint64_t ulp_distance(emu::Format format, emu::Code a, emu::Code b);
 
 /// Whether `got` may stand for `expected`, at most `ulp` codes away. Zeros of different signs may not stand for each other, nor
-/// an infinity for a number beyond `ulp`, nor a NaN for a number.
+/// an infinity or a NaN for a number.
 bool accepts(const Rules& rules, emu::Format to, emu::Code expected, emu::Code got, std::uint64_t ulp);
 
 }  // namespace ulpscope::verify

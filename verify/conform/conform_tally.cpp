@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "emu/encode.hpp"
+
 namespace ulpscope::verify {
 namespace {
 
@@ -35,8 +37,14 @@ struct Scene {
 
   emu::Format to() const { return right.to; }
   bool got_nan() const { return to().is_nan(got); }
-  bool is_beyond(emu::Code code) const {
-    return to().is_infinite(code) || (code & to().magnitude_mask()) == to().max_finite_code();
+  bool is_beyond(emu::Code code) const { return to().is_infinite(code) || is_largest(code); }
+  bool is_largest(emu::Code code) const { return (code & to().magnitude_mask()) == to().max_finite_code(); }
+  /// Whether the right result is the largest number because the input, rounded, is larger. Of an operation that is not known.
+  bool is_saturated() const {
+    if (right.operation || !is_largest(expected)) return false;
+    const emu::Code asked = to().is_signed() ? input : input & right.from.magnitude_mask();
+    return right.from.is_infinite(input) ||
+           emu::convert(right.from, asked, to(), right.rules.options).outcome == emu::Outcome::overflow;
   }
 };
 
@@ -51,14 +59,12 @@ Fault fault_about_nan(const Scene& s) {
   return s.is_beyond(s.expected) ? Fault::overflow : Fault::nan;
 }
 
-/// `neighbour` and `tie`: whether the result is that of a directed mode, and that of the other nearest mode.
+/// `neighbour` and `tie`: whether the result is that of a directed mode, and that of nearest with other ties.
 Fault fault_of(const Scene& s, bool neighbour, bool tie) {
   if (s.got > s.to().code_mask()) return Fault::other;
   if (s.right.from.is_nan(s.input) || s.to().is_nan(s.expected) || s.got_nan()) return fault_about_nan(s);
   if (s.to().is_zero(s.expected) && s.to().is_zero(s.got)) return Fault::negative_zero;
-  if (s.is_beyond(s.expected) != s.is_beyond(s.got) ? s.to().is_infinite(s.expected) || s.to().is_infinite(s.got)
-                                                    : s.is_beyond(s.expected))
-    return Fault::overflow;
+  if (s.to().is_infinite(s.expected) || s.to().is_infinite(s.got) || s.is_saturated()) return Fault::overflow;
   const bool small = s.to().is_subnormal(s.expected);
   if (small && s.to().is_zero(s.got) && !neighbour) return Fault::flush;
   if (tie) return Fault::tie;
