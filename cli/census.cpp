@@ -16,6 +16,7 @@
 #include "studies/census/amax_history.hpp"
 #include "studies/census/block_statistics.hpp"
 #include "studies/census/census_request.hpp"
+#include "studies/shards/sample.hpp"
 
 namespace ulpscope::cli {
 namespace {
@@ -40,10 +41,11 @@ void check_passes(const Census& census, const studies::Scaling& scaling) {
 }
 
 /// The largest magnitudes that the first pass has found of the tensors.
-std::vector<double> known_amax(const std::vector<std::string>& folders, const std::vector<tensors::Tensor>& tensors) {
+std::vector<double> known_amax(const std::vector<std::string>& folders, const std::vector<tensors::Tensor>& tensors,
+                               int threads) {
   if (folders.empty()) return {};
   const PartTexts texts = read_parts(folders);
-  return studies::merged_amax(parts_of(texts), texts.names, tensors);
+  return studies::merged_amax(parts_of(texts), texts.names, tensors, studies::samples_of(tensors, threads));
 }
 
 void print_blocks(const Census& census, const std::vector<tensors::Tensor>& tensors, const studies::Scaling& scaling,
@@ -98,10 +100,10 @@ void run(const Census& census, const Arguments& arguments) {
   ReportRequest report = report_of(census.request, studies::total_count(tensors));
   report.directory = census.directory, report.arguments = arguments, report.groups = groups;
   if (part)
-    return write_part(
-        *part, report,
-        {census.pass.empty() ? "census" : "amax", requests::words_of(census.request), known_amax(census.amax, tensors)},
-        tensors, config, progress.callback());
+    return write_part(*part, report,
+                      {census.pass.empty() ? "census" : "amax", requests::words_of(census.request),
+                       known_amax(census.amax, tensors, config.threads)},
+                      tensors, config, progress.callback());
   if (census.request.blocks) return print_blocks(census, tensors, scaling, config, progress);
   if (census.directory.empty()) {
     const auto rows =

@@ -23,6 +23,7 @@
 #include "studies/cast/dequantized.hpp"
 #include "studies/census/census_findings.hpp"
 #include "studies/census/tensor_part.hpp"
+#include "studies/shards/sample.hpp"
 
 namespace ulpscope::cli {
 std::vector<tensors::Tensor> opened(const studies::PrecisionRequest& request) {
@@ -183,6 +184,7 @@ void write_part(const PartPlace& place, const ReportRequest& report, const PartW
                          .request = work.request,
                          .arguments = undivided(report.arguments),
                          .tensors = tensors,
+                         .samples = studies::samples_of(tensors, config.threads),
                          .ranges = studies::ranges_of(tensors, place.shard),
                          .parts = {}};
   part.parts = studies::for_each_tensor(tensors, config, progress, [&](const tensors::Tensor& tensor, const auto& told) {

@@ -16,6 +16,7 @@
 #include "emu/philox.hpp"
 #include "emu/visible.hpp"
 #include "requests/parts.hpp"
+#include "studies/shards/sample.hpp"
 
 namespace ulpscope::studies {
 namespace {
@@ -214,12 +215,16 @@ PartFile read_part(const Json& json) {
                 .request = json.at("request").get<std::vector<std::string>>(),
                 .arguments = json.at("arguments").get<std::vector<std::string>>(),
                 .tensors = {},
+                .samples = {},
                 .ranges = {},
                 .parts = {}};
   if (emu::whole_number<int>(json.at("stochastic_rounding")) != emu::rounding_bits_version)
     throw Malformed{"has random words by another rule than this program's"};
   for (const Json& of : json.at("tensors")) {
     part.tensors.push_back(tensor_of(of));
+    if (!of.contains("sample")) throw Malformed{"does not tell which numbers its input held; make it again by this version"};
+    part.samples.push_back(of.at("sample").get<std::string>());
+    if (!is_sample(part.samples.back())) throw Malformed{"'" + part.samples.back() + "' is no digest of a sample"};
     const std::uint64_t count = part.tensors.back().count(), first = count_of(of.at("first")), size = count_of(of.at("count"));
     if (first > count || size > count - first || first % chunk_elements != 0)
       throw Malformed{"has elements that are not there"};
@@ -233,12 +238,19 @@ bool is_one_tensor(const tensors::Tensor& a, const tensors::Tensor& b) {
   return a.label == b.label && a.name == b.name && a.dtype.name == b.dtype.name && a.shape == b.shape;
 }
 
+/// Of which tensor a part has read other numbers than those of these samples; empty where it has not.
+std::string other_numbers(const PartFile& part, const std::vector<std::string>& samples) {
+  for (std::size_t t = 0; t < part.samples.size(); ++t)
+    if (part.samples[t] != samples[t]) return "has read other numbers of " + part.tensors[t].label;
+  return {};
+}
+
 /// What makes two parts no parts of one request; empty where nothing does.
 std::string unlike(const PartFile& a, const PartFile& b) {
   if (a.version != b.version) return "is of another version, " + b.version + ",";
   if (a.command != b.command || a.request != b.request) return "asks something else";
   if (!std::ranges::equal(a.tensors, b.tensors, is_one_tensor)) return "is of other tensors";
-  return {};
+  return other_numbers(b, a.samples);
 }
 
 }  // namespace
@@ -249,6 +261,7 @@ std::string to_text(const PartFile& part) {
             {"tensors", Json::array()}};
   for (std::size_t i = 0; i < part.tensors.size(); ++i) {
     Json of = json_tensor(part.tensors[i]);
+    of["sample"] = part.samples[i];
     of["first"] = part.ranges[i].first;
     of["count"] = part.ranges[i].count;
     if (part.ranges[i].count != 0) of["part"] = part_json(part.parts[i]);
@@ -305,7 +318,7 @@ std::vector<TensorPart> merged(const std::vector<PartFile>& parts, const std::ve
 }
 
 std::vector<double> merged_amax(const std::vector<PartFile>& parts, const std::vector<std::string>& names,
-                                const std::vector<tensors::Tensor>& tensors) {
+                                const std::vector<tensors::Tensor>& tensors, const std::vector<std::string>& samples) {
   for (std::size_t i = 0; i < parts.size(); ++i) {
     if (parts[i].command != "amax") throw Error(emu::visible(names[i] + ": holds no magnitudes; make it by --pass amax"));
     for (std::size_t t = 0; t < parts[i].tensors.size(); ++t)
@@ -314,6 +327,8 @@ std::vector<double> merged_amax(const std::vector<PartFile>& parts, const std::v
   }
   if (!std::ranges::equal(parts.front().tensors, tensors, is_one_tensor))
     throw Error(emu::visible(names.front() + ": is of other tensors than these inputs"));
+  if (const std::string why = other_numbers(parts.front(), samples); !why.empty())
+    throw Error(emu::visible(names.front() + ": " + why + " than these inputs hold"));
   std::vector<double> all;
   for (const TensorPart& whole : merged(parts, names)) all.push_back(whole.amax.value_or(0));
   return all;

@@ -19,6 +19,7 @@ struct PartFile {
   std::vector<std::string> request;      ///< the words behind it that ask for its numbers
   std::vector<std::string> arguments;    ///< the command line of the undivided run, without where it goes
   std::vector<tensors::Tensor> tensors;  ///< all of the request, without their elements
+  std::vector<std::string> samples;      ///< of each tensor (sample.hpp)
   std::vector<ElementRange> ranges;      ///< of each tensor, what is measured here
   std::vector<TensorPart> parts;         ///< of each tensor
 };
@@ -29,13 +30,14 @@ std::string to_text(const PartFile& part);
 PartFile part_of(std::string_view text, const std::string& name);
 
 /// What all parts of a request have measured of each tensor. `names` are those of the files, for messages. @throws
-/// ulpscope::Error where they differ in version, request, tensors or scales, or elements are in none of them or in two
+/// ulpscope::Error where they differ in version, request, tensors, their samples or scales, or elements are in none of them or
+/// in two
 std::vector<TensorPart> merged(const std::vector<PartFile>& parts, const std::vector<std::string>& names);
 
 /// The largest magnitude of each tensor from all parts of its kind. @throws ulpscope::Error as merged() does, and where these
-/// are other tensors than `tensors`
+/// are other tensors than `tensors`, or have other samples
 std::vector<double> merged_amax(const std::vector<PartFile>& parts, const std::vector<std::string>& names,
-                                const std::vector<tensors::Tensor>& tensors);
+                                const std::vector<tensors::Tensor>& tensors, const std::vector<std::string>& samples);
 
 /// Holds the scales of a whole tensor against the largest magnitude that its parts have met: `name` is that of their file.
 /// @throws ulpscope::Error where they follow from another one

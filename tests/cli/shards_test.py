@@ -152,15 +152,34 @@ class Shards(unittest.TestCase):
         self.assertIn("leave out --blocks", self.refused("census", "model", "--scale", "row", "--to", "e4m3", "--blocks", "--shard", "0/2", "-o", "x"))
 
     def test_an_input_that_changed_meanwhile_is_noticed(self):
-        one, other = self.folder / "parts/one", self.folder / "parts/other"
-        for folder, values in ((one, [1.0] * 200_000), (other, [1.0] * 100_000 + [2.0] * 100_000)):
+        ones, twos = [1.0] * 200_000, [2.0]
+        inputs = {"one": ones, "first": twos + ones[1:], "middle": ones[:100_000] + twos + ones[100_001:], "last": ones[:-1] + twos,
+                  "elsewhere": ones[:120_000] + twos * 10_000 + ones[130_000:]}
+        for name, values in inputs.items():
+            folder = self.folder / "parts" / name
             folder.mkdir()
             (folder / "x.safetensors").write_bytes(safetensors({"x": ("F32", [200_000], floats("f", values))}))
-        for index, folder in enumerate((one, other)):
+
+        def now(name):
             (self.folder / "parts/now").unlink(missing_ok=True)
-            (self.folder / "parts/now").symlink_to(folder)
-            self.program("parts", "census", "now", "--to", "e4m3", "--scale", "amax", "--shard", f"{index}/2", "-o", f"c/{index}")
-        self.assertIn("has other scales for now/x.safetensors:x", self.refused("merge", "c", "-o", "R"))
+            (self.folder / "parts/now").symlink_to(self.folder / "parts" / name)
+
+        words = ("census", "now", "--to", "e4m3", "--scale", "amax")
+        now("one")
+        self.program("parts", *words, "--pass", "amax", "--shard", "0/1", "-o", "A")
+        for name in inputs:
+            for index, read in enumerate(("one", name)):
+                now(read)
+                self.program("parts", *words, "--shard", f"{index}/2", "-o", f"{name}-parts/{index}")
+            if name == "one":
+                self.merged("one-parts")
+            elif name == "elsewhere":  # where no sample is taken, what follows from all numbers differs
+                self.assertIn("has other scales for now/x.safetensors:x", self.refused("merge", "elsewhere-parts", "-o", "R"))
+            else:
+                self.assertEqual(f"{name}-parts/1/part.json: has read other numbers of now/x.safetensors:x than {name}-parts/0/part.json",
+                                 self.refused("merge", f"{name}-parts", "-o", "R"))
+                self.assertEqual("A/part.json: has read other numbers of now/x.safetensors:x than these inputs hold",
+                                 self.refused(*words, "--amax", "A", "--shard", "0/1", "-o", "B"))
 
     def passes(self, *words):
         """The parts of both passes: magnitudes in A, the rest in B."""
@@ -250,14 +269,19 @@ class Shards(unittest.TestCase):
             place.write_text(new)
             return self.refused("merge", "p1", "-o", "R")
 
+        bare = unsealed(text)
         for size in range(0, len(text) - 2, max(1, len(text) // 60)):
             self.assertIn("is damaged, or no part", refused(text[:size]))
-            self.assertIn("is no part of a census or sweep", refused(sealed(unsealed(text)[:max(size, 3)])))
+            self.assertIn("is no part of a census or sweep", refused(sealed(bare[:min(max(size, 3), len(bare) - 3)])))
             self.assertIn("is damaged, or no part", refused(text[:size] + chr(ord(text[size]) ^ 1) + text[size + 1:]))
         self.assertIn("is damaged, or no part", refused("[" * 100_000))
         self.assertIn("is no part of a census or sweep", refused(sealed('{"a": ' + "[" * 100_000)))
         whole = json.loads(text)
         self.assertIn("is of version 0.0", refused(sealed_json(whole | {"version": "0.0"})))
+        for sample, said in ((None, "is no part of a census or sweep"), ("", "'' is no digest of a sample"), ("0" * 15 + "G", "is no digest of a sample")):
+            self.assertIn(said, refused(sealed_json(whole | {"tensors": [whole["tensors"][0] | {"sample": sample}]})))
+        without = [{key: value for key, value in tensor.items() if key != "sample"} for tensor in whole["tensors"]]
+        self.assertIn("does not tell which numbers its input held; make it again by this version", refused(sealed_json(whole | {"tensors": without})))
         self.assertIn("random words by another rule", refused(sealed_json(whole | {"stochastic_rounding": 1})))
         self.assertIn("is of no census or sweep", refused(sealed_json(whole | {"command": "cast"})))
         self.assertIn("p1/0/part.json: The following argument was not expected: --tow", refused(sealed_json(whole | {"request": ["model", "--tow", "e4m3"]})))
