@@ -185,14 +185,14 @@ std::vector<reports::Cell> statistic_cells(const ErrorSums& sums) {
   const std::uint64_t finite = sums.finite();
   const auto over = [&](std::uint64_t n, bool lost, double value) { return n == 0 ? nan : lost ? inf : value; };
   const bool lost = sums.lost != 0;
-  const double n = static_cast<double>(finite), n_nonzero = static_cast<double>(sums.nonzero);
+  const double n_nonzero = static_cast<double>(sums.nonzero);
 
   std::vector<reports::Cell> cells{static_cast<std::int64_t>(sums.count())};
   for (const std::uint64_t count : sums.counts) cells.emplace_back(static_cast<std::int64_t>(count));
   cells.emplace_back(over(finite, lost, sums.max_abs));
-  cells.emplace_back(over(finite, lost, sums.sum_abs / n));
+  cells.emplace_back(over(finite, lost, sums.large_abs.mean(sums.sum_abs, finite)));
   cells.emplace_back(over(finite, lost, finite == 0 ? nan : root_mean(sums.error, finite)));
-  cells.emplace_back(over(finite, lost, sums.sum_signed / n));
+  cells.emplace_back(over(finite, lost, sums.large_signed.mean(sums.sum_signed, finite)));
   cells.emplace_back(over(sums.nonzero, lost, sums.max_rel));
   cells.emplace_back(over(sums.nonzero, lost, sums.sum_rel / n_nonzero));
   cells.emplace_back(over(finite, lost, sums.max_ulp));

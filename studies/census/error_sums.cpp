@@ -32,6 +32,8 @@ void ErrorSums::merge(const ErrorSums& next) noexcept {
   sum_abs += next.sum_abs;
   sum_signed += next.sum_signed;
   sum_rel += next.sum_rel;
+  large_abs.merge(next.large_abs);
+  large_signed.merge(next.large_signed);
   input.merge(next.input);
   error.merge(next.error);
   saturating_error.merge(next.saturating_error);

@@ -75,6 +75,35 @@ class SquareSum {
   double large_ = 0, ordinary_ = 0, small_ = 0;
 };
 
+/// A sum of numbers that may exceed the range of double, where their mean does not: those beyond most_ordinary are summed
+/// apart.
+class LargeSum {
+ public:
+  /// 2^63 of these have a finite sum.
+  static constexpr double most_ordinary = 0x1p960;
+
+  /// Adds a number beyond most_ordinary.
+  void add(double x) noexcept { scaled_ += x * 0x1p-100; }
+  /// Adds the sum of another.
+  void merge(const LargeSum& other) noexcept { scaled_ += other.scaled_; }
+  /// The mean of n numbers, `ordinary` being the sum of those that are not summed here.
+  double mean(double ordinary, std::uint64_t n) const noexcept {
+    const auto count = static_cast<double>(n);
+    return scaled_ == 0 ? ordinary / count : (scaled_ + ordinary * 0x1p-100) / count * 0x1p100;
+  }
+  /// The sum times 2^-100.
+  double scaled() const noexcept { return scaled_; }
+  /// The sum that has this.
+  static LargeSum of_scaled(double scaled) noexcept {
+    LargeSum sum;
+    sum.scaled_ = scaled;
+    return sum;
+  }
+
+ private:
+  double scaled_ = 0;
+};
+
 /// sqrt(sum / n).
 double root_mean(const SquareSum& sum, std::uint64_t n);
 
@@ -95,6 +124,7 @@ struct ErrorSums {
   std::uint64_t lost_when_saturating = 0;                  ///< the same under saturating overflow
   /// Absolute, signed, relative errors and errors in ulp, over finite inputs.
   double max_abs = 0, sum_abs = 0, sum_signed = 0, max_rel = 0, sum_rel = 0, max_ulp = 0;
+  LargeSum large_abs, large_signed;          ///< what sum_abs and sum_signed leave out, as it is large
   SquareSum input, error, saturating_error;  ///< sums of squares: of inputs, of errors, and of errors under saturating overflow
   Extreme largest{0, 0};                     ///< finite
   Extreme smallest{std::numeric_limits<double>::infinity(), 0};  ///< finite nonzero

@@ -134,8 +134,13 @@ inline void add(ErrorSums& sums, InOrderSums& lanes, std::size_t lane, Format fo
   }
   const double error = e.y - e.x, size = std::fabs(error);
   add_square(error, sums.error, lanes.error[lane]);
-  lanes.signed_error[lane] += error;
-  lanes.abs_error[lane] += size;
+  if (size <= LargeSum::most_ordinary) {
+    lanes.signed_error[lane] += error;
+    lanes.abs_error[lane] += size;
+  } else {
+    sums.large_signed.add(error);
+    sums.large_abs.add(size);
+  }
   if (size > sums.max_abs) sums.max_abs = size;
   if (magnitude != 0) {
     const double relative = size / magnitude;

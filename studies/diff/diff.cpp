@@ -61,19 +61,25 @@ double cosine_of(const ProductSum& products, const SquareSum& of_x, const Square
 /// Sums of one tensor pair, in element order within a chunk and chunk by chunk.
 struct Sums {
   double abs = 0, rel = 0, signed_ulp = 0;
+  LargeSum large_abs;
   std::uint64_t finite = 0, nonzero = 0;
   SquareSum reference, output, error;
   ProductSum product;
 
   void merge(const Sums& next) {
     abs += next.abs, rel += next.rel, signed_ulp += next.signed_ulp;
+    large_abs.merge(next.large_abs);
     product.merge(next.product);
     finite += next.finite, nonzero += next.nonzero;
     reference.merge(next.reference), output.merge(next.output), error.merge(next.error);
   }
 };
 
-double root(const SquareSum& sum) { return root_mean(sum, 1); }
+/// sqrt(a / b), of roots that may exceed the range of double.
+double ratio_of_roots(const SquareSum& a, const SquareSum& b) {
+  const SquareSum::Value of_a = a.value(), of_b = b.value();
+  return std::ldexp(std::sqrt(of_a.significand) / std::sqrt(of_b.significand), (of_a.exponent - of_b.exponent) / 2);
+}
 
 class Comparison {
  public:
@@ -97,7 +103,10 @@ class Comparison {
     const double error = exact_error.value_or(value - reference), size = std::fabs(error), magnitude = std::fabs(reference);
     const double ulps = result_.are_integers ? error : std::ldexp(error, -emu::spacing_exponent(result_.format, reference));
     ++sums.finite;
-    sums.abs += size;
+    if (size <= LargeSum::most_ordinary)
+      sums.abs += size;
+    else
+      sums.large_abs.add(size);
     sums.signed_ulp += ulps;
     sums.reference.add(reference);
     sums.output.add(value);
@@ -262,13 +271,12 @@ DiffResult diff(const tensors::Tensor& reference, const tensors::Tensor& output,
   const bool any = total.finite != 0;
   if (!any) result.max_abs_error = nan;
   if (total.nonzero == 0) result.max_rel_error = nan;
-  result.mean_abs_error = any ? total.abs / n : nan;
+  result.mean_abs_error = any ? total.large_abs.mean(total.abs, total.finite) : nan;
   result.mean_rel_error = total.nonzero != 0 ? total.rel / static_cast<double>(total.nonzero) : nan;
   result.bias_ulp = any ? total.signed_ulp / n : nan;
-  const double size = root(total.reference);
-  result.rel_frobenius_error = !any ? nan : total.error.is_zero() ? 0 : root(total.error) / size;
+  result.rel_frobenius_error = !any ? nan : total.error.is_zero() ? 0 : ratio_of_roots(total.error, total.reference);
   const double cosine = cosine_of(total.product, total.reference, total.output);
-  result.cosine = !any ? nan : total.error.is_zero() && size > 0 ? 1 : std::clamp(cosine, -1.0, 1.0);
+  result.cosine = !any ? nan : total.error.is_zero() && !total.reference.is_zero() ? 1 : std::clamp(cosine, -1.0, 1.0);
   result.sqnr_db = any ? decibels(total.reference, total.error) : nan;
   return result;
 }

@@ -3,7 +3,9 @@
 #include "studies/quantization/quantization.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <functional>
 #include <limits>
 #include <mutex>
@@ -41,7 +43,13 @@ std::vector<Quantizer> quantizers_of(const QuantizationRequest& request) {
   return all;
 }
 
-/// Calls use(|error| / |x|) with pieces of these quotients, over finite nonzero x.
+/// The least float that is not below x, x >= 0.
+float rounded_up(double x) {
+  const auto nearest = static_cast<float>(x);
+  return static_cast<double>(nearest) < x ? std::bit_cast<float>(std::bit_cast<std::uint32_t>(nearest) + 1) : nearest;
+}
+
+/// Calls use(|error| / |x|, rounded up) with pieces of these quotients, over finite nonzero x.
 void for_relative_errors(const tensors::Tensor& tensor, const Quantizer& quantizer, const ScaleMap& scales, std::uint64_t seed,
                          const std::function<void(std::span<const float>)>& use) {
   constexpr std::uint64_t piece = 1 << 16;
@@ -55,8 +63,7 @@ void for_relative_errors(const tensors::Tensor& tensor, const Quantizer& quantiz
                       out);
     errors.clear();
     for (std::size_t i = 0; i < size; ++i)
-      if (std::isfinite(in[i]) && in[i] != 0)
-        errors.push_back(static_cast<float>(std::fabs(out[i] - in[i]) / std::fabs(in[i])));
+      if (std::isfinite(in[i]) && in[i] != 0) errors.push_back(rounded_up(std::fabs(out[i] - in[i]) / std::fabs(in[i])));
     use(errors);
   }
 }

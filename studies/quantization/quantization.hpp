@@ -55,7 +55,7 @@ struct Quantized {
   std::uint64_t infinite = 0, nan = 0;  ///< elements that are not finite
   double lost_share = 0;  ///< of nonzero finite elements, those that become zero or overflow
   double sqnr_db = 0;     ///< inf: exact; -inf: a finite number became infinite or NaN; nan: there is no finite number
-  /// Quantiles of |error| / |x| over finite nonzero elements, at told_quantiles.
+  /// Quantiles of |error| / |x| over finite nonzero elements, at told_quantiles, rounded up.
   std::array<float, told_quantiles.size()> relative_errors{};
   double max_relative_error = 0;  ///< the largest of them
   int rank = 0;                   ///< by sqnr_db, from 1, among those of the tensor whose codes have as many bits

@@ -91,14 +91,16 @@ SquareSum squares_of(const Json& json) {
 }
 
 Json json_sums(const ErrorSums& of) {
-  return {{"counts", of.counts},
-          {"nonzero", of.nonzero},
-          {"lost", {of.lost, of.lost_when_saturating}},
-          {"max", {json_number(of.max_abs), json_number(of.max_rel), json_number(of.max_ulp)}},
-          {"sum", {json_number(of.sum_abs), json_number(of.sum_signed), json_number(of.sum_rel)}},
-          {"squares", {json_squares(of.input), json_squares(of.error), json_squares(of.saturating_error)}},
-          {"largest", {json_number(of.largest.magnitude), of.largest.index}},
-          {"smallest", {json_number(of.smallest.magnitude), of.smallest.index}}};
+  Json all{{"counts", of.counts},
+           {"nonzero", of.nonzero},
+           {"lost", {of.lost, of.lost_when_saturating}},
+           {"max", {json_number(of.max_abs), json_number(of.max_rel), json_number(of.max_ulp)}},
+           {"sum", {json_number(of.sum_abs), json_number(of.sum_signed), json_number(of.sum_rel)}},
+           {"squares", {json_squares(of.input), json_squares(of.error), json_squares(of.saturating_error)}},
+           {"largest", {json_number(of.largest.magnitude), of.largest.index}},
+           {"smallest", {json_number(of.smallest.magnitude), of.smallest.index}}};
+  if (of.large_abs.scaled() != 0) all["large"] = {json_number(of.large_abs.scaled()), json_number(of.large_signed.scaled())};
+  return all;
 }
 
 ErrorSums sums_of(const Json& json) {
@@ -109,6 +111,10 @@ ErrorSums sums_of(const Json& json) {
   const Json &most = json.at("max"), &sum = json.at("sum"), &of_squares = json.at("squares");
   all.max_abs = number_of(most.at(0)), all.max_rel = number_of(most.at(1)), all.max_ulp = number_of(most.at(2));
   all.sum_abs = number_of(sum.at(0)), all.sum_signed = number_of(sum.at(1)), all.sum_rel = number_of(sum.at(2));
+  if (json.contains("large")) {
+    all.large_abs = LargeSum::of_scaled(number_of(json.at("large").at(0)));
+    all.large_signed = LargeSum::of_scaled(number_of(json.at("large").at(1)));
+  }
   all.input = squares_of(of_squares.at(0)), all.error = squares_of(of_squares.at(1));
   all.saturating_error = squares_of(of_squares.at(2));
   all.largest = {number_of(json.at("largest").at(0)), count_of(json.at("largest").at(1))};

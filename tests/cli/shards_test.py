@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Censuses, sweeps and study files in shards: what `merge` makes of their parts is, byte for byte, what one undivided run writes; parts that are
 none, that are missing, doubled or of something else are refused. usage: shards_test.py PROGRAM"""
+import csv
 import json
 import os
 import pathlib
@@ -83,6 +84,20 @@ class Shards(unittest.TestCase):
                 for count in (1, 2, 3, 7) if number < 3 else (5,):
                     self.shard(command, count, *words)
                     self.assertEqual(self.merged(f"p{count}"), wanted, count)
+
+    def test_parts_whose_sums_exceed_doubles(self):
+        large = 2.0**1023  # of which 6, e2m1's largest number, is nothing
+        values = [large, -large, large, large] * 40_000
+        for name in ("whole", "parts"):
+            model = self.folder / name / "model"
+            model.unlink()
+            model.mkdir()
+            (model / "a.safetensors").write_bytes(safetensors({"x": ("F64", [len(values)], floats("d", values))}))
+        wanted = self.whole("census", "--to", "e2m1", "--policy", "saturating")
+        row, = csv.DictReader(wanted["census.csv"].decode().splitlines())
+        self.assertEqual((float(row["mean_abs_error"]), float(row["mean_signed_error"])), (large, -large / 2))
+        self.shard("census", 2, "--to", "e2m1", "--policy", "saturating")
+        self.assertEqual(self.merged("p2"), wanted)
 
     def test_parts_may_be_named_in_any_order_and_mixed(self):
         wanted = self.whole("census", "--to", "e4m3", "--scale", "0.3")

@@ -196,6 +196,19 @@ TEST_CASE("squares of extreme doubles neither overflow nor vanish", "[studies]")
   CHECK(s.at("rms_error") > 0);
 }
 
+TEST_CASE("a mean of doubles is finite where their sum is not", "[studies]") {
+  const auto tensor = tensors::from_values("t", {5}, std::vector<double>{1e308, -1e308, 1e308, 1e308, 3e100});
+  studies::CensusConfig config;
+  config.formats = {emu::e2m1};  // up to 6, which is nothing of 1e100
+  config.options.policy = emu::Policy::saturating;
+
+  const auto s = statistics(studies::census(tensor, {}, config).front().sums);
+
+  CHECK_THAT(s.at("mean_abs_error"), WithinRel(0.8e308, 1e-15));
+  CHECK_THAT(s.at("mean_signed_error"), WithinRel(-0.4e308, 1e-15));
+  CHECK_THAT(s.at("rms_error"), WithinRel(1e308 * std::sqrt(0.8), 1e-15));
+}
+
 TEST_CASE("decibels of sums of squares whose exponents differ", "[studies]") {
   studies::SquareSum large, one, small;
   large.add(0x1p600);

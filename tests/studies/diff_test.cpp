@@ -88,6 +88,18 @@ TEST_CASE("a cosine does not depend on the size of the numbers", "[studies]") {
   CHECK(r.cosine == 0);
 }
 
+TEST_CASE("means and ratios of doubles are finite where their sums are not", "[studies]") {
+  const std::vector<double> a{0.75 * 0x1p1023, 0.75 * 0x1p1023, 1}, b{-a[0], -a[1], 1};  // 1 is nothing of the others
+
+  const auto r = studies::diff(tensors::from_values("a", {3}, a), tensors::from_values("b", {3}, b), emu::fp64, {});
+
+  CHECK(r.max_abs_error == 1.5 * 0x1p1023);
+  CHECK(r.mean_abs_error == 0x1p1023);
+  CHECK(r.rel_frobenius_error == 2);
+  CHECK(r.cosine == -1);
+  CHECK(r.sqnr_db == 10 * std::log10(0.25));
+}
+
 TEST_CASE("tensors of different shape are not compared", "[studies]") {
   CHECK_THROWS_AS(studies::diff(tensors::from_values("a", {2, 1}, std::vector<float>{1, 2}),
                                 tensors::from_values("b", {1, 2}, std::vector<float>{1, 2}), emu::fp16, {}),

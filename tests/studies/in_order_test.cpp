@@ -77,13 +77,27 @@ class LaneSquares {
   studies::SquareSum others_;
 };
 
+/// Sums of which those of large numbers are apart.
+struct MeanSum {
+  LaneSum ordinary;
+  studies::LargeSum large;
+
+  void add(std::size_t i, double x) {
+    if (std::fabs(x) > 0x1p960)
+      large.add(x);
+    else
+      ordinary.add(i, x);
+  }
+};
+
 /// One at a time, by the scalar function.
 template <class Float>
 studies::ErrorSums one_by_one(const std::vector<Float>& values, emu::Format format, const studies::ScaleMap& scales,
                               const tensors::DType& dtype, const emu::RoundingOptions& options, std::uint64_t seed) {
   studies::ErrorSums sums;
   LaneSquares input, error, saturating_error;
-  LaneSum sum_signed, sum_abs, sum_rel;
+  MeanSum sum_signed, sum_abs;
+  LaneSum sum_rel;
   const double least_input = options.subnormals_are_zero && dtype.format ? emu::min_normal(*dtype.format) : 0;
   const auto through_float = [&](double x) {
     return scales.multiplies_in_float() ? static_cast<double>(static_cast<float>(x)) : x;
@@ -133,7 +147,8 @@ studies::ErrorSums one_by_one(const std::vector<Float>& values, emu::Format form
     sums.max_ulp = std::max(sums.max_ulp, ulps);
   }
   sums.input = input.total(), sums.error = error.total(), sums.saturating_error = saturating_error.total();
-  sums.sum_signed = sum_signed.total(), sums.sum_abs = sum_abs.total(), sums.sum_rel = sum_rel.total();
+  sums.sum_signed = sum_signed.ordinary.total(), sums.sum_abs = sum_abs.ordinary.total(), sums.sum_rel = sum_rel.total();
+  sums.large_signed = sum_signed.large, sums.large_abs = sum_abs.large;
   return sums;
 }
 
@@ -144,7 +159,8 @@ bool same(const studies::SquareSum& a, const studies::SquareSum& b) {
 bool same(const studies::ErrorSums& a, const studies::ErrorSums& b) {
   return a.counts == b.counts && a.nonzero == b.nonzero && a.lost == b.lost &&
          a.lost_when_saturating == b.lost_when_saturating && same(a.max_abs, b.max_abs) && same(a.sum_abs, b.sum_abs) &&
-         same(a.sum_signed, b.sum_signed) && same(a.max_rel, b.max_rel) && same(a.sum_rel, b.sum_rel) &&
+         same(a.sum_signed, b.sum_signed) && same(a.large_abs.scaled(), b.large_abs.scaled()) &&
+         same(a.large_signed.scaled(), b.large_signed.scaled()) && same(a.max_rel, b.max_rel) && same(a.sum_rel, b.sum_rel) &&
          same(a.max_ulp, b.max_ulp) && same(a.input, b.input) && same(a.error, b.error) &&
          same(a.saturating_error, b.saturating_error) && a.largest.index == b.largest.index &&
          a.smallest.index == b.smallest.index;
