@@ -110,6 +110,8 @@ HALF_SUBJECT(right_e4m3, {e4m3})
 HALF_SUBJECT(saturates_e4m3, {.shape = e4m3, .saturate = true})
 HALF_SUBJECT(truncates_and_loses_nan_sign, {.shape = e5m2, .mode = Mode::zero, .keep_nan_sign = false})
 SUBJECT(loses_sign, std::uint16_t, std::uint8_t, Encoder{e4m3}(std::fabs(decode(half, x))))
+SUBJECT(saturates_early, std::uint16_t, std::uint8_t,
+        Encoder{.shape = e4m3, .saturate = std::fabs(decode(half, x)) < 480}(decode(half, x)))
 SUBJECT(wrong_once, std::uint16_t, std::uint8_t, Encoder{e5m2}(decode(half, x)) + (x == 0x3c01 ? 1U : 0U))
 SUBJECT(nan_to_zero, std::uint16_t, std::uint8_t, (x & 0x7fffU) > 0x7c00U ? 0U : Encoder{e5m2}(decode(half, x)))
 SUBJECT(two_codes_off, std::uint16_t, std::uint8_t, Encoder{e5m2}(decode(half, x)) + (x == 0x3c00 ? 2U : 0U))

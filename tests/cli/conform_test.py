@@ -78,6 +78,11 @@ class Faults(unittest.TestCase):
         self.only("saturates", "overflow", "saturating", *HALF, "--ulp", "1")
         self.only("right", "overflow", "nonsaturating", *HALF, "--policy", "saturating", "--ulp", "1")
 
+    def test_what_few_overflows_fit_is_no_cause(self):
+        # 448 for what is between the tie 464 and 480, 63 steps of 1/4 and the other sign; up to 466 that is what cutting to bfloat16 gives.
+        row = self.only("saturates_early", "overflow", "", "--from", "fp16", "--to", "e4m3")
+        self.assertEqual(row["count"], "126")
+
     def test_a_wrong_sign_is_no_overflow(self):
         code, rows, sentence = check("loses_sign", "--from", "fp16", "--to", "e4m3", "--range", "0xdec0:0xdec1")  # -432, a tie
         self.assertEqual([(r["class"], r["expected"], r["got"]) for r in rows], [("other", "fe", "7e")], sentence)

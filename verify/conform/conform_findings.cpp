@@ -14,10 +14,14 @@ std::size_t index(InputRegion region) { return static_cast<std::size_t>(region);
 /// What is to be said of one hypothesis.
 struct Support {
   RegionCounts explained{}, differing{};
+  RegionCounts overflows{}, explained_overflows{};  ///< mismatches that are overflows at first sight
   std::uint64_t all_explained = 0, all_differing = 0;
 
-  bool believed(InputRegion region) const {
-    const std::size_t r = index(region);
+  /// What treats the end of the range in its own way is told by most of what is wrong there: any rounding on the way moves a
+  /// few inputs across the end, too.
+  bool believed(const Group& group) const {
+    const std::size_t r = index(group.region);
+    if (group.fault == Fault::overflow && explained_overflows[r] < overflows[r] - explained_overflows[r]) return false;
     return explained[r] > differing[r] - std::min(differing[r], explained[r]);
   }
 };
@@ -32,8 +36,14 @@ std::vector<Support> support_of(const Tally& tally, std::size_t tried, const std
   std::vector<Support> out(tried);
   for (std::size_t h = 0; h < tried; ++h) {
     out[h].differing = differing[h];
-    for (const auto& [group, members] : tally.groups())
-      if (may_be_explained(group) && (group.explained >> h & 1) != 0) out[h].explained[index(group.region)] += members.count;
+    for (const auto& [group, members] : tally.groups()) {
+      const std::size_t r = index(group.region);
+      const std::uint64_t explained = may_be_explained(group) && (group.explained >> h & 1) != 0 ? members.count : 0;
+      out[h].explained[r] += explained;
+      if (group.fault != Fault::overflow) continue;
+      out[h].overflows[r] += members.count;
+      out[h].explained_overflows[r] += explained;
+    }
     out[h].all_explained = std::accumulate(out[h].explained.begin(), out[h].explained.end(), std::uint64_t{0});
     out[h].all_differing = std::accumulate(out[h].differing.begin(), out[h].differing.end(), std::uint64_t{0});
   }
@@ -85,7 +95,7 @@ std::vector<ConformFinding> findings(const Tally& tally, const std::vector<Confo
   std::vector<Explained> all;
   for (const auto& [group, members] : tally.groups()) {
     const auto best = std::find_if(ranked.begin(), ranked.end(), [&](std::size_t h) {
-      return may_be_explained(group) && (group.explained >> h & 1) != 0 && support[h].believed(group.region);
+      return may_be_explained(group) && (group.explained >> h & 1) != 0 && support[h].believed(group);
     });
     Explained what;
     what.finding.fault = best == ranked.end() ? group.fault : tried[*best].fault;
