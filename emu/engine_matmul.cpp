@@ -45,7 +45,8 @@ void check(const EngineMatmul<Float>& problem, std::size_t d_size) {
   const auto check_grid = [](const char* name, const ScaleGrid& grid, std::size_t rows, std::size_t columns) {
     if (grid.empty()) return;
     if (grid.rows == 0 || grid.columns == 0 || grid.rows > rows || grid.columns > columns ||
-        grid.values.size() != grid.rows * grid.columns)
+        grid.values.size() != grid.rows * grid.columns || (rows - 1) / grid.rows_of_block(rows) >= grid.rows ||
+        (columns - 1) / grid.columns_of_block(columns) >= grid.columns)
       throw Error(std::string(name) + " is a grid of " + shape_words(grid.rows, grid.columns) + " over a matrix of " +
                   shape_words(rows, columns) + ": it does not fit");
   };

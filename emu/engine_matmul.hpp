@@ -36,13 +36,23 @@ struct EngineOperand {
 };
 
 /// Scales of an operand, in a grid laid over it: element (i, j) of a matrix of m by n takes scale (i / ceil(m / rows),
-/// j / ceil(n / columns)). One scale, one for each row or column, and tiles of any extent are all grids. Empty: none.
+/// j / ceil(n / columns)), or of blocks that are given scale (i / row_block, j / column_block). One scale, one for each row or
+/// column, and tiles of any extent are all grids. Empty: none.
 struct ScaleGrid {
   Format format = float32;             ///< of `values`
   std::span<const float> values = {};  ///< row-major
   std::size_t rows = 0, columns = 0;   ///< extents of the grid; 0: no scales
   float whole = 1;                     ///< one more scale for all of the operand (the second level of NVFP4)
+  std::size_t row_block = 0, column_block = 0;  ///< rows and columns that share a scale; 0: as the matrix' extents say
 
+  /// Of `extent` rows, those that share a scale.
+  constexpr std::size_t rows_of_block(std::size_t extent) const noexcept {
+    return row_block != 0 ? row_block : (extent + rows - 1) / rows;
+  }
+  /// Of `extent` columns, those that share a scale.
+  constexpr std::size_t columns_of_block(std::size_t extent) const noexcept {
+    return column_block != 0 ? column_block : (extent + columns - 1) / columns;
+  }
   /// Whether there are no scales beside `whole`.
   constexpr bool empty() const noexcept { return values.empty(); }
 };

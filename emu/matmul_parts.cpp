@@ -9,11 +9,6 @@
 #include "emu/product_chains.hpp"
 
 namespace ulpscope::emu {
-namespace {
-
-std::size_t extent(std::size_t size, std::size_t count) { return (size + count - 1) / count; }
-
-}  // namespace
 
 template <class Float>
 SoftwareScales software_scales(const EngineMatmul<Float>& problem) noexcept {
@@ -35,8 +30,8 @@ std::vector<Part> parts_of(const EngineMatmul<Float>& problem) {
 
   std::vector<std::size_t> blocks;
   if (software_scales(problem).along_k) {
-    if (problem.scale_a.columns > 1) blocks.push_back(extent(depth, problem.scale_a.columns));
-    if (problem.scale_b.rows > 1) blocks.push_back(extent(depth, problem.scale_b.rows));
+    if (problem.scale_a.columns > 1) blocks.push_back(problem.scale_a.columns_of_block(depth));
+    if (problem.scale_b.rows > 1) blocks.push_back(problem.scale_b.rows_of_block(depth));
   }
   std::vector<Part> parts;
   for (std::size_t split = 0; const KRange& chain : equal_chains(depth, problem.split_k, step)) {

@@ -29,8 +29,7 @@ std::vector<Part> parts_of(const EngineMatmul<Float>& problem);
 
 /// The scale of a grid over an operand of `rows` by `columns` at element (i, j).
 inline float scale_at(const ScaleGrid& grid, std::size_t rows, std::size_t columns, std::size_t i, std::size_t j) noexcept {
-  const auto extent = [](std::size_t size, std::size_t count) { return (size + count - 1) / count; };
-  return grid.values[i / extent(rows, grid.rows) * grid.columns + j / extent(columns, grid.columns)];
+  return grid.values[i / grid.rows_of_block(rows) * grid.columns + j / grid.columns_of_block(columns)];
 }
 
 }  // namespace ulpscope::emu

@@ -8,9 +8,9 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <numeric>
 #include <span>
 #include <type_traits>
+#include <utility>
 
 #include "tensors/caster.hpp"
 #include "tensors/parallel.hpp"
@@ -87,13 +87,6 @@ std::vector<Float> rounded_elements(const tensors::Tensor& tensor, const InputRo
   return values;
 }
 
-std::size_t padded_k(std::size_t k, const std::optional<MatmulScales>& a, const std::optional<MatmulScales>& b) {
-  std::size_t block = 1;
-  for (const auto* scales : {&a, &b})
-    if (*scales && (*scales)->k_block != MatmulScales::all) block = std::lcm(block, (*scales)->k_block);
-  return (k + block - 1) / block * block;
-}
-
 template <class Float>
 LoadedOperand<Float>::LoadedOperand(const MatmulOperand& operand, MatmulSide side, std::size_t k)
     : side_(side), format_(operand.rounding.format), k_(k), scales_(operand.scales) {
@@ -125,14 +118,13 @@ void LoadedOperand<Float>::lay_out(const MatmulOperand& operand, const std::vect
 template <class Float>
 void LoadedOperand<Float>::lay_out_scales() {
   if (!scales_) return;
-  const std::size_t given = scales_->for_k, lines = scales_->for_lines;
-  for_k_ = scales_->k_block == MatmulScales::all ? given : k_ / scales_->k_block;
-  grids_.assign(scales_->matrices * lines * for_k_, 1);
+  const std::size_t for_k = scales_->for_k, lines = scales_->for_lines;
+  grids_.resize(scales_->matrices * lines * for_k);
   for (std::size_t i = 0; i < scales_->matrices * lines; ++i)
-    for (std::size_t k = 0; k < given; ++k) {
+    for (std::size_t k = 0; k < for_k; ++k) {
       const std::size_t matrix = i / lines, line = i % lines;
-      const std::size_t at = side_ == MatmulSide::a ? line * for_k_ + k : k * lines + line;
-      grids_[matrix * lines * for_k_ + at] = scales_->values[i * given + k];
+      const std::size_t at = side_ == MatmulSide::a ? line * for_k + k : k * lines + line;
+      grids_[matrix * lines * for_k + at] = scales_->values[i * for_k + k];
     }
 }
 
@@ -146,12 +138,19 @@ emu::EngineOperand<Float> LoadedOperand<Float>::matrix(std::size_t index, std::s
 template <class Float>
 emu::ScaleGrid LoadedOperand<Float>::scales(std::size_t index, std::size_t first, std::size_t count) const {
   if (!scales_) return {};
-  const std::size_t lines = scales_->for_lines, own = scales_->matrices == 1 ? 0 : index;
-  const std::span all = std::span(grids_).subspan(own * lines * for_k_, lines * for_k_);
-  if (side_ == MatmulSide::b) return {scales_->format, all, for_k_, lines, scales_->whole};
-  if (lines == 1) return {scales_->format, all, 1, for_k_, scales_->whole};
-  const std::size_t some = count / line_block();
-  return {scales_->format, all.subspan(first / line_block() * for_k_, some * for_k_), some, for_k_, scales_->whole};
+  const std::size_t lines = scales_->for_lines, for_k = scales_->for_k, own = scales_->matrices == 1 ? 0 : index;
+  emu::ScaleGrid grid{scales_->format, std::span(grids_).subspan(own * lines * for_k, lines * for_k), lines, for_k,
+                      scales_->whole};
+  if (side_ == MatmulSide::b) {
+    std::swap(grid.rows, grid.columns);
+    grid.row_block = scales_->k_block;
+    return grid;
+  }
+  grid.column_block = scales_->k_block;
+  if (lines == 1) return grid;
+  grid.rows = count / line_block();
+  grid.values = grid.values.subspan(first / line_block() * for_k, grid.rows * for_k);
+  return grid;
 }
 
 template std::vector<float> rounded_elements(const tensors::Tensor&, const InputRounding&, RoundedElements&, int);

@@ -47,14 +47,11 @@ template <class Float>
 std::vector<Float> rounded_elements(const tensors::Tensor& tensor, const InputRounding& rounding, RoundedElements& counts,
                                     int threads = 1);
 
-/// The extent of K that both scales have whole blocks of: zeros are added up to it.
-std::size_t padded_k(std::size_t k, const std::optional<MatmulScales>& a, const std::optional<MatmulScales>& b);
-
-/// The matrices of an operand, row-major, A as M by K and B as K by N, with zeros (and scales of 1) up to whole blocks.
+/// The matrices of an operand, row-major, A as M by K and B as K by N, with lines of zeros up to whole blocks of scales.
 template <class Float>
 class LoadedOperand {
  public:
-  /// `k` is padded_k().
+  /// `k` is the products of a sum.
   LoadedOperand(const MatmulOperand& operand, MatmulSide side, std::size_t k);
 
   std::size_t lines() const noexcept { return lines_; }  ///< with those added
@@ -80,7 +77,6 @@ class LoadedOperand {
   std::vector<Float> values_;
   std::optional<MatmulScales> scales_;
   std::vector<float> grids_;  ///< as emu::ScaleGrid wants them
-  std::size_t for_k_ = 1;
   RoundedElements rounded_;
 };
 

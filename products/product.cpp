@@ -22,11 +22,7 @@ template <class Float>
 class Multiplication {
  public:
   Multiplication(const Product& product, const MatmulShape& shape)
-      : product_(product),
-        shape_(shape),
-        k_(padded_k(shape.k, product.a.scales, product.b.scales)),
-        a_(product.a, MatmulSide::a, k_),
-        b_(product.b, MatmulSide::b, k_) {
+      : product_(product), shape_(shape), k_(shape.k), a_(product.a, MatmulSide::a, k_), b_(product.b, MatmulSide::b, k_) {
     if (!product.c) return;
     const auto c = rounded_elements<Float>(*product.c, {product.acc}, rounded_c_);
     const auto of_c = broadcast_indices("C " + product.c->label, product.c->shape, shape.d);

@@ -38,7 +38,7 @@ class Matmul final : public Expectation {
  public:
   Matmul(const products::Product& problem, Allowance allowance)
       : shape_(products::matmul_shape(problem.a.input, problem.b.input)),
-        k_(products::padded_k(shape_.k, problem.a.scales, problem.b.scales)),
+        k_(shape_.k),
         a_(problem.a, products::MatmulSide::a, k_),
         b_(problem.b, products::MatmulSide::b, k_),
         alpha_(static_cast<double>(static_cast<Float>(problem.alpha))),

@@ -119,8 +119,7 @@ emu::ErrorBound bound_of(const products::Product& problem, const Arithmetic& ari
 
 Allowance matmul_allowance(const products::Product& problem, const Arithmetic& arithmetic) {
   const products::MatmulShape shape = products::matmul_shape(problem.a.input, problem.b.input);
-  const std::size_t k = products::padded_k(shape.k, problem.a.scales, problem.b.scales);
-  emu::ErrorBound bound = bound_of(problem, arithmetic, k);
+  emu::ErrorBound bound = bound_of(problem, arithmetic, shape.k);
   const double certain = arithmetic.false_alarm && !arithmetic.engine ? bound.relative : 0;
   if (arithmetic.false_alarm) {
     double elements = 1;

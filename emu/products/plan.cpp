@@ -165,8 +165,11 @@ MatmulPlan plan_of(const EngineMatmul<float>& problem) {
 }
 
 Plans::Kind Plans::kind_of(const EngineMatmul<float>& problem) noexcept {
-  return {problem.engine,  problem.a.format, problem.b.format,        scale_format(problem), problem.a.columns(),
-          problem.promote, problem.split_k,  problem.scale_a.columns, problem.scale_b.rows};
+  const std::size_t depth = problem.a.columns();
+  const std::size_t block_of_a = problem.scale_a.columns > 1 ? problem.scale_a.columns_of_block(depth) : 0;
+  const std::size_t block_of_b = problem.scale_b.rows > 1 ? problem.scale_b.rows_of_block(depth) : 0;
+  return {problem.engine,  problem.a.format, problem.b.format, scale_format(problem), depth, problem.promote,
+          problem.split_k, block_of_a,       block_of_b};
 }
 
 const MatmulPlan& Plans::of(const EngineMatmul<float>& problem) {

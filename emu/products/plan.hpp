@@ -80,7 +80,7 @@ class Plans {
   struct Kind {
     Engine engine;
     Format a, b, scales;
-    std::size_t depth, promote, split_k, scales_of_a, scales_of_b;  ///< scales along K
+    std::size_t depth, promote, split_k, block_of_a, block_of_b;  ///< products that share a scale; 0: all
 
     friend bool operator==(const Kind&, const Kind&) = default;
   };

@@ -244,5 +244,10 @@ TEST_CASE("what does not fit is refused in a line that says so") {
   SECTION("promote") { request.promote = 24; }
   SECTION("split") { request.split_k = 0; }
   SECTION("scales") { request.scale_a = {float32, x, 3, 9}; }
+  SECTION("blocks of scales") {
+    request.scale_a = {float32, std::span(x).first(2), 1, 2};
+    CHECK_NOTHROW(run());
+    request.scale_a.column_block = 3;
+  }
   CHECK_THROWS_AS(run(), ulpscope::Error);
 }

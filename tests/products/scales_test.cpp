@@ -9,6 +9,7 @@
 #include <functional>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "emu/catalogue.hpp"
@@ -153,6 +154,47 @@ TEST_CASE("scales that change along K cut the chain", "[products]") {
       CAPTURE(i, j);
       REQUIRE(d[i * p.n + j] == total);
     }
+}
+
+TEST_CASE("blocks of scales that K does not fill change neither parts of K nor sums of pairs", "[products]") {
+  struct Case {
+    std::string engine;
+    emu::Format format;
+    std::size_t k, block, split, length;  // length: of a chain, K / split in whole steps
+  };
+  for (const Case& c : {Case{"fma", emu::fp16, 40, 32, 2, 20}, Case{"fma", emu::fp16, 40, 16, 3, 14},
+                        Case{"pairwise", emu::fp16, 37, 32, 1, 37}, Case{"pairwise", emu::fp16, 45, 16, 2, 23},
+                        Case{"sm_90", emu::e4m3, 576, 128, 2, 288}, Case{"sm_90", emu::e4m3, 70, 32, 3, 32}}) {
+    CAPTURE(c.engine, c.k, c.block, c.split);
+    const Problem p(3, 2, c.k, c.format);
+    const std::size_t blocks = (c.k + c.block - 1) / c.block;
+    const auto scale_a = scale_tensor({p.m, blocks}, 5, emu::float32), scale_b = scale_tensor({blocks, p.n}, 6, emu::float32);
+    const Values sa = values_of(scale_a), sb = values_of(scale_b);
+    const auto engine = emu::parse_engine(c.engine, {c.format, c.format});
+    auto config = p.config(c.engine, &scale_a, &scale_b);
+    config.split_k = c.split;
+
+    const Values d = values_of(run(config).d);
+
+    for (std::size_t i = 0; i < p.m; ++i)
+      for (std::size_t j = 0; j < p.n; ++j) {
+        float total = 0, chain = 0;
+        for (std::size_t begin = 0, end = 0; begin < p.k; begin = end) {
+          std::vector<emu::Code> a, b;
+          do {
+            a.push_back(emu::encode(p.format, p.a[i * p.k + end]));
+            b.push_back(emu::encode(p.format, p.b[end * p.n + j]));
+            ++end;
+          } while (end % c.block != 0 && end % c.length != 0 && end < p.k);
+          const auto part =
+              static_cast<float>(emu::decode(emu::float32, emu::inner_product(engine, p.format, a, p.format, b, 0)));
+          chain = std::fma(part, sa[i * blocks + begin / c.block] * sb[begin / c.block * p.n + j], chain);
+          if (end % c.length == 0 || end == p.k) total += std::exchange(chain, 0.0F);
+        }
+        CAPTURE(i, j);
+        CHECK(d[i * p.n + j] == total);
+      }
+  }
 }
 
 TEST_CASE("scales of whole rows and tensors are applied in the end", "[products]") {
