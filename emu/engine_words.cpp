@@ -62,6 +62,9 @@ Rounding rounding(std::string_view key, std::string_view word, std::span<const R
   throw Error("engine block: " + std::string(key) + "=" + std::string(word) + ": give one of " + joined(words));
 }
 
+/// What an exact sum has not: it is rounded to all bits of the accumulator.
+constexpr std::array<std::string_view, 3> keys_of_cut_sums{"bits", "least", "cut"};
+
 constexpr std::array cuts{Rounding::toward_zero, Rounding::downward};
 constexpr std::array roundings{Rounding::nearest_even, Rounding::nearest_away, Rounding::toward_zero,
                                Rounding::upward,       Rounding::downward,     Rounding::to_odd};
@@ -106,6 +109,12 @@ Engine parse_block(std::string_view words, Format accumulator) {
   const Stage& stage = engine.stages[0];
   if (engine.products == 0 || (stage.fraction_bits < 0 && stage.summing == Summing::aligned))
     throw Error("engine block: n and f must be given, as in block:n=16,f=25,out=rz");
+  for (const std::string_view key : seen)
+    if (stage.summing == Summing::exact &&
+        std::find(keys_of_cut_sums.begin(), keys_of_cut_sums.end(), key) != keys_of_cut_sums.end())
+      throw Error("engine block: " + std::string(key) +
+                  " is of sums that are cut; f=exact cuts none, and rounds to the accumulator's format: leave " +
+                  std::string(key) + " away, or give f as a number");
   return engine;
 }
 
@@ -224,12 +233,13 @@ Engine parse_engine(std::string_view words, const EngineRequest& request) {
 
 std::optional<std::string> block_words(const Engine& engine) {
   const Stage& stage = engine.stages[0];
+  const bool exact = stage.summing == Summing::exact;
   std::string words = std::string(block_prefix) + "n=" + std::to_string(engine.products) +
-                      ",f=" + (stage.summing == Summing::exact ? "exact" : std::to_string(stage.fraction_bits)) +
+                      ",f=" + (exact ? "exact" : std::to_string(stage.fraction_bits)) +
                       ",out=" + std::string(name_of(stage.rounding));
-  if (engine.result_fraction_bits >= 0) words += ",bits=" + std::to_string(engine.result_fraction_bits);
-  if (engine.least_exponent != Engine::no_least_exponent) words += ",least=" + std::to_string(engine.least_exponent);
-  if (stage.cut == Cut::downward) words += ",cut=" + std::string(name_of(Rounding::downward));
+  if (!exact && engine.result_fraction_bits >= 0) words += ",bits=" + std::to_string(engine.result_fraction_bits);
+  if (!exact && engine.least_exponent != Engine::no_least_exponent) words += ",least=" + std::to_string(engine.least_exponent);
+  if (!exact && stage.cut == Cut::downward) words += ",cut=" + std::string(name_of(Rounding::downward));
   const bool can_say = engine.products > 0 && stage.fraction_bits >= 0 &&
                        parse_block(words.substr(block_prefix.size()), engine.accumulator) == engine;
   return can_say ? std::optional(words) : std::nullopt;

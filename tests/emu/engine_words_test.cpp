@@ -41,6 +41,17 @@ TEST_CASE("every key counts") {
   }
 }
 
+TEST_CASE("what only sums that are cut have is refused of exact ones") {
+  for (const std::string key : {"bits=5", "least=-20", "cut=rz", "cut=rm"}) {
+    CAPTURE(key);
+    const std::string name = key.substr(0, key.find('='));
+    CHECK_THROWS_MATCHES(parse_engine("block:n=4,f=exact," + key, halves), ulpscope::Error,
+                         MessageMatches(ContainsSubstring("leave " + name + " away")));
+    CHECK_THROWS_AS(parse_engine("block:n=4," + key + ",f=exact", halves), ulpscope::Error);
+    CHECK_NOTHROW(parse_engine("block:n=4,f=60," + key, halves));
+  }
+}
+
 TEST_CASE("engines that words cannot say have none, and the others come back from theirs") {
   for (const EngineMode& mode : engine_modes()) {
     CAPTURE(mode.engine, mode.instruction);
