@@ -14,6 +14,7 @@
 #include "emu/error.hpp"
 #include "emu/names.hpp"
 #include "emu/suggestions.hpp"
+#include "requests/numbers.hpp"
 
 namespace ulpscope::products {
 namespace {
@@ -143,6 +144,20 @@ std::optional<MatmulScales> fitted_scales(const std::vector<tensors::Tensor>& gi
   return scales;
 }
 
+/// Factors of sums are of the sums' storage. @throws ulpscope::Error where that is float32, and has infinity or 0 for them
+void check_factors(const Product& product) {
+  for (const emu::Format format : {product.a.rounding.format, product.b.rounding.format, product.acc})
+    if (!emu::fits_float(format)) return;
+  const auto check = [](const char* option, double factor) {
+    const float held = static_cast<float>(factor);
+    if (std::isfinite(factor) && (!std::isfinite(held) || (held == 0 && factor != 0)))
+      throw Error(std::string(option) + " " + requests::shortest(factor) + ": sums are multiplied in float32, where this is " +
+                  (held == 0 ? "0" : "infinite") + "; give a number that float32 holds");
+  };
+  check("--alpha", product.alpha);
+  check("--beta", product.beta.value_or(1));
+}
+
 emu::Format parse_accumulator(const std::string& word) {
   const emu::Format format = requests::parse_format(word);
   if (format != emu::float32 && format != emu::float16 && format != emu::float64)
@@ -194,6 +209,7 @@ Product resolve(const ProductRequest& request, const ProductInputs& inputs, cons
     broadcast_indices("C " + product.c->label, product.c->shape, matmul_shape(product.a.input, product.b.input).d);
     product.c.reset(), product.beta.reset();
   }
+  check_factors(product);
   product.a.scales = fitted_scales(inputs.scale_a, product.a.input, MatmulSide::a);
   product.b.scales = fitted_scales(inputs.scale_b, product.b.input, MatmulSide::b);
   return product;

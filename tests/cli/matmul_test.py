@@ -317,6 +317,8 @@ class Files(unittest.TestCase):
             (*pair, "sm_90", "--split-k", "0"): "--split-k: '0': give a whole number from 1 to",
             (*pair, "sm_90", "--split-k", "101"): "--split-k 101: K is 100, so give 1 to 100",
             (*pair, "sm_90", "--beta", "1"): "--beta: is the factor of C",
+            (*pair, "sm_90", "--alpha", "1e39"): "--alpha 1e+39: sums are multiplied in float32, where this is infinite; give",
+            (a, b, "1", *pair[2:], "sm_90", "--beta", "-1e-46"): "--beta -1e-46: sums are multiplied in float32, where this is 0; give",
             (a, b, "--engine", "sm_90", "--in", "fp16:nearest"): "--in fp16:nearest: only tf32 has such words",
             (a, b, "--engine", "sm_90", "--in", "fp16,fp16,fp16"): "--in: 3 words; give one format, or one for A and one for B",
             (*pair, "sm_90", "--seed", "1,2,3,4"): "--seed: 4 words",
