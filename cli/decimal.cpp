@@ -7,6 +7,8 @@
 #include <boost/multiprecision/cpp_int.hpp>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
+#include <cstdlib>
 #include <limits>
 #include <string>
 
@@ -18,6 +20,14 @@ namespace {
 
 // Without expression templates: clang-tidy sees references to temporaries in them.
 using cpp_int = boost::multiprecision::number<boost::multiprecision::cpp_int_backend<>, boost::multiprecision::et_off>;
+
+}  // namespace
+
+struct Quotient {
+  cpp_int numerator, denominator;
+};
+
+namespace {
 
 constexpr std::size_t most_digits = 100'000;
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -98,6 +108,22 @@ Typed cut(const cpp_int& numerator, const cpp_int& denominator) {
   return std::isinf(out.toward_zero) ? beyond_doubles() : out;
 }
 
+/// The nearest double, without the sign.
+double nearest(const Typed& typed) {
+  const bool odd = (std::bit_cast<std::uint64_t>(typed.toward_zero) & 1) != 0;
+  const bool up = typed.inexact && (typed.versus_midpoint > 0 || (typed.versus_midpoint == 0 && odd));
+  return up ? std::nextafter(typed.toward_zero, infinity) : typed.toward_zero;
+}
+
+/// floor(log2 of a positive quotient)
+long exponent_of(const Quotient& x) {
+  const long exponent = static_cast<long>(msb(x.numerator)) - static_cast<long>(msb(x.denominator));
+  const auto shift = static_cast<unsigned>(std::labs(exponent));
+  const bool below =
+      exponent < 0 ? cpp_int(x.numerator << shift) < x.denominator : x.numerator < cpp_int(x.denominator << shift);
+  return exponent - (below ? 1 : 0);
+}
+
 }  // namespace
 
 double Typed::to_odd() const {
@@ -122,7 +148,7 @@ std::optional<Typed> parse_typed(std::string_view word) {
       out.toward_zero = 0;
     } else if (magnitude > 400) {
       out = beyond_doubles();
-    } else if (magnitude < -400) {
+    } else if (magnitude < -700) {  // no double's worth even of an ulp of float64
       out = {.inexact = true};
     } else {
       cpp_int numerator((parts->hexadecimal ? "0x" : "") + parts->digits), denominator = 1;
@@ -130,14 +156,10 @@ std::optional<Typed> parse_typed(std::string_view word) {
       const cpp_int power = pow(cpp_int(parts->hexadecimal ? 2 : 10), size_of_exponent);
       (parts->exponent < 0 ? denominator : numerator) *= power;
       out = cut(numerator, denominator);
+      out.magnitude = std::make_shared<const Quotient>(Quotient{numerator, denominator});
     }
   }
   out.negative = negative;
-  const double next = std::nextafter(out.toward_zero, infinity);
-  const auto word_of = std::bit_cast<std::uint64_t>(out.toward_zero);
-  const bool up = out.inexact && (out.versus_midpoint > 0 || (out.versus_midpoint == 0 && (word_of & 1) != 0));
-  out.nearest = up ? next : out.toward_zero;
-  if (negative) out.nearest = -out.nearest;
   return out;
 }
 
@@ -171,6 +193,36 @@ emu::Rounded round_typed(emu::Format format, const Typed& typed, const emu::Roun
     result.outcome = emu::Outcome::to_zero;
   }
   return result;
+}
+
+double error_ulp(emu::Format format, const Typed& typed, double value) {
+  const double with_sign = typed.negative ? -typed.toward_zero : typed.toward_zero;
+  if (std::isnan(with_sign) || std::isnan(value)) return std::nan("");
+  if (std::isinf(with_sign)) return std::isinf(value) ? 0 : -with_sign;
+  if (std::isinf(value)) return value;
+  if (!typed.magnitude && typed.is_beyond) return typed.negative ? infinity : -infinity;
+
+  long least = format.min_exponent();
+  Quotient error{0, 1};  // less the number
+  if (typed.magnitude) {
+    least = std::max(least, exponent_of(*typed.magnitude));
+    error = *typed.magnitude;
+    if (!typed.negative) error.numerator = -error.numerator;
+  }
+  int exponent = 0;
+  const double significand = std::frexp(value, &exponent);
+  const auto move = [](Quotient& x, long by) {
+    (by < 0 ? x.denominator : x.numerator) <<= static_cast<unsigned>(std::labs(by));
+  };
+  Quotient of_value{static_cast<std::int64_t>(std::ldexp(significand, 53)), 1};
+  move(of_value, exponent - 53);
+  error.numerator = error.numerator * of_value.denominator + of_value.numerator * error.denominator;
+  error.denominator *= of_value.denominator;
+  move(error, format.fraction_bits - least);
+  if (error.numerator == 0) return 0;
+  const bool is_below = error.numerator < 0;
+  const double ulps = nearest(cut(abs(error.numerator), error.denominator));
+  return is_below ? -ulps : ulps;
 }
 
 }  // namespace ulpscope::cli

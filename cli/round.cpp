@@ -56,11 +56,10 @@ void run(const Round& round) {
       const emu::Code code = is_code ? parse_code(word, format) : 0;
       const emu::Rounded result =
           is_code ? emu::convert(format, code, format, options, random) : round_typed(format, *typed, options, random);
-      const double exact = is_code ? emu::decode(format, code) : typed->nearest;
       table.rows.push_back(
           {word, emu::format_name(format), std::string(emu::name_of(options.rounding)),
            std::string(emu::name_of(options.policy)), emu::hex_code(format, result.code), result.value,
-           typed && typed->is_beyond && std::isinf(result.value) ? result.value : error_ulp(format, exact, result.value),
+           is_code ? error_ulp(format, emu::decode(format, code), result.value) : error_ulp(format, *typed, result.value),
            std::string(emu::name_of(result.outcome))});
     }
   }

@@ -4,6 +4,7 @@
 import csv
 import fractions
 import io
+import math
 import os
 import random
 import subprocess
@@ -61,9 +62,23 @@ def rounded(x, negative, widths, rounding, policy):
     return sign | int(code), "subnormal" if code < 2 ** fraction_bits else "exact" if kept * step == x else "rounded"
 
 
+def error_ulp(x, negative, widths, value):
+    """The double nearest to the distance from a magnitude x > 0 to a value, in spacings at x."""
+    exponent_bits, fraction_bits = widths
+    if math.isinf(value):
+        return value
+    if x >= 10 ** 400:  # is not told from infinity
+        return math.inf if negative else -math.inf
+    exponent = x.numerator.bit_length() - x.denominator.bit_length()
+    exponent -= x < Q(2) ** exponent
+    error = (Q(value) - (-x if negative else x)) / Q(2) ** (max(exponent, 2 - 2 ** (exponent_bits - 1)) - fraction_bits)
+    return error.numerator / error.denominator  # rounded once
+
+
 def words():
     source = random.Random(4)
-    found = ["0.1", "1", "1.5", "4.9406564584124654e-324", "2.4703282292062327e-324", "2.4703282292062328e-324", "1e-400", "1e-330",
+    found = ["0.1", "1", "1.5", "4.9406564584124654e-324", "2.4703282292062327e-324", "2.4703282292062328e-324", "1e-400", "1e-330", "1e-600", "1e-800",
+             "1e23", "1.00000000000000011102230246251565404236316680908203125", "1.7976931348623159e308", "1.8e308", "9e399",
              "1.7976931348623157e308", "1.7976931348623158e308", "1.797693134862315807e308", "1.797693134862315808e308", "1.8e308", "1e309", "1e400", "1e5000",
              "65504", "65519.99999999999999999999", "65520", "61440", "57344", "3.4028235677973366e38", "0x1p1024", "0x1.fffffffffffff8p1023",
              "0x1.fffffffffffff7ffffffffp1023", "0x1p-1075", "0x1.0000000000000000001p-1075", "0x1p-1074", "0x1.8p-1074"]
@@ -97,6 +112,8 @@ class Decimals(unittest.TestCase):
                     negative = row["input"].startswith("-")
                     code, outcome = rounded(number_of(row["input"].lstrip("-")), negative, FORMATS[row["format"]], rounding, policy)
                     self.assertEqual((int(row["code"], 16), row["class"]), (code, outcome), (row, rounding, policy))
+                    error = error_ulp(number_of(row["input"].lstrip("-")), negative, FORMATS[row["format"]], float(row["value"]))
+                    self.assertEqual(float(row["error_ulp"]), error, (row, rounding, policy))
 
     def test_the_error_of_what_no_double_holds_is_no_zero(self):
         for word, expected in (("1e400", "inf"), ("-1e400", "-inf")):
