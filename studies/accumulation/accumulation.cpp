@@ -105,28 +105,31 @@ AccumulationErrors errors_of(const Accumulation& accumulation, const Problem& pr
     const double value = computed[i], exact = problem.exact[i];
     const bool finite = std::isfinite(value);
     const double error = finite ? value - exact : value < 0 ? -infinity : infinity, size = std::fabs(error);
+    const auto relative_to = [&](double of) { return finite ? error / of : of < 0 ? -error : error; };  // `of` may be NaN
     out.nonfinite += finite ? 0 : 1;
     out.max_abs = std::max(out.max_abs, size);
     sum += size;
     sum_signed += error;
     squares.add(error);
     if (problem.absolute[i] != 0) {
-      out.componentwise = std::max(out.componentwise, size / problem.absolute[i]);
+      out.componentwise = std::max(out.componentwise, std::fabs(relative_to(problem.absolute[i])));
       if (bounded) out.bound = std::max(out.bound, bound->allowed(problem.never_below[i]) / problem.absolute[i]);
     }
     if (exact == 0) continue;
     ++nonzero;
-    out.max_rel = std::max(out.max_rel, size / std::fabs(exact));
-    sum_rel += size / std::fabs(exact);
-    sum_signed_rel += error / exact;
+    const double relative = relative_to(exact);
+    out.max_rel = std::max(out.max_rel, std::fabs(relative));
+    sum_rel += std::fabs(relative);
+    sum_signed_rel += relative;
   }
+  if (out.nonfinite != 0) out.bound = nan;
   const auto count = static_cast<double>(computed.size()), with_rel = static_cast<double>(nonzero);
   out.mean_abs = sum / count;
   out.mean_signed = sum_signed / count;
   out.rms = root_mean(squares, computed.size());
   out.mean_rel = sum_rel / with_rel;
   out.mean_signed_rel = sum_signed_rel / with_rel;
-  out.frobenius = out.rms / problem.rms_exact;
+  out.frobenius = std::isinf(out.rms) ? infinity : out.rms / problem.rms_exact;
   return out;
 }
 

@@ -84,7 +84,7 @@ struct AccumulationErrors {
   double max_rel = 0, mean_rel = 0, mean_signed_rel = 0;       ///< of (C - exact) / exact
   double frobenius = 0;                                        ///< |C - exact| / |exact|, Frobenius norms
   double componentwise = 0;                                    ///< the largest |C - exact| / (|A||B|)
-  double bound = 0;                                            ///< on that, before any product is formed; NaN: none is derived
+  double bound = 0;      ///< on that, where sums do not overflow; NaN: none is derived, or an output is not finite
   double rounding = 0;   ///< of the operands: |exact - exact of the unrounded| / |exact of the unrounded|
   double rms_exact = 0;  ///< root mean square of the exact outputs
 };

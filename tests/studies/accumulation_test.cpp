@@ -9,6 +9,7 @@
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -187,7 +188,22 @@ TEST_CASE("an accumulator that overflows has infinite errors", "[studies][accumu
   CHECK(errors.nonfinite == 6);  // 512 * 256 > 65504
   CHECK(errors.max_abs == std::numeric_limits<double>::infinity());
   CHECK(errors.frobenius == std::numeric_limits<double>::infinity());
-  CHECK(errors_of(half, "uniform:16,16", "128", {2, 3}).back().nonfinite == 0);
+  CHECK(std::isnan(errors.bound));  // holds where no sum overflows
+  const AccumulationErrors finite = errors_of(half, "uniform:16,16", "128", {2, 3}).back();
+  CHECK(finite.nonfinite == 0);
+  CHECK(finite.bound > 0);
+}
+
+TEST_CASE("operands that become NaN have infinite errors", "[studies][accumulation]") {
+  const auto powers = studies::find_accumulation("fma", emu::e8m0, emu::float32, 0);  // without a sign
+
+  const AccumulationErrors errors = errors_of(powers, "uniform:-2,-1", "64", {2, 2}).back();
+
+  CHECK(errors.nonfinite == 4);
+  for (const double error : {errors.max_abs, errors.mean_abs, errors.rms, errors.mean_signed, errors.max_rel, errors.mean_rel,
+                             errors.mean_signed_rel, errors.frobenius, errors.componentwise})
+    CHECK(error == std::numeric_limits<double>::infinity());
+  CHECK(std::isnan(errors.bound));
 }
 
 TEST_CASE("products made of narrower ones stand beside float32's own", "[studies][accumulation]") {
