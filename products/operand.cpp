@@ -6,12 +6,14 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <span>
 #include <type_traits>
 #include <utility>
 
+#include "emu/catalogue.hpp"
 #include "tensors/caster.hpp"
 #include "tensors/parallel.hpp"
 
@@ -40,6 +42,20 @@ tensors::Tensor in_float32(const tensors::Tensor& tensor) {
   std::vector<float> floats(values.size());
   std::transform(values.begin(), values.end(), floats.begin(), [](double x) { return static_cast<float>(x); });
   return tensors::from_values(tensor.label, tensor.shape, std::move(floats));
+}
+
+/// Of integers of 64 bits, those that no double is: rounding them to any format changes them, and doubles do not show it.
+std::vector<bool> beyond_doubles(const tensors::Tensor& tensor, std::uint64_t first, std::size_t count) {
+  const bool is_signed = tensor.dtype.name == "int64";
+  if (!is_signed && tensor.dtype.name != "uint64") return {};
+  std::vector<emu::Code> integers(count);
+  tensor.source->read_codes(first, integers);
+  std::vector<bool> beyond(count);
+  std::transform(integers.begin(), integers.end(), beyond.begin(), [&](std::uint64_t x) {
+    const std::uint64_t magnitude = is_signed && x >> 63 != 0 ? ~x + 1 : x;
+    return magnitude != 0 && std::bit_width(magnitude) - std::countr_zero(magnitude) > emu::float64.precision();
+  });
+  return beyond;
 }
 
 void count(RoundedElements& counts, double before, double after) {
@@ -77,6 +93,8 @@ std::vector<Float> rounded_elements(const tensors::Tensor& tensor, const InputRo
     tensors::Caster(from, rounding.format, rounding.options, rounding.random).values(first, part);  // one of each thread
     tensor.source->read(first, std::span(before).first(part.size()));
     for (std::size_t i = 0; i < part.size(); ++i) count(parts[at], before[i], static_cast<double>(part[i]));
+    const std::vector<bool> beyond = beyond_doubles(tensor, first, part.size());
+    for (std::size_t i = 0; i < beyond.size(); ++i) parts[at].changed += beyond[i] && before[i] == static_cast<double>(part[i]);
   };
   if (threads != 1)
     tensors::for_each_index(parts.size(), threads, read);

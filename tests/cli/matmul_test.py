@@ -37,7 +37,7 @@ def npy(path, shape, values, descr="<f4"):
     """Writes values in row-major order."""
     text = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}"
     text += " " * (-(len(text) + 11) % 64) + "\n"
-    kind = {"<f4": "f", "<f8": "d", "|u1": "B"}[descr]
+    kind = {"<f4": "f", "<f8": "d", "|u1": "B", "<i8": "q"}[descr]
     path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text.encode() + struct.pack(f"<{len(values)}{kind}", *values))
 
 
@@ -49,6 +49,17 @@ def read_npy(path):
     kind, width = {"<f4": ("f", 4), "<f8": ("d", 8), "<u2": ("H", 2), "|u1": ("B", 1)}[header["descr"]]
     body = data[10 + size:]
     return header["descr"], header["shape"], list(struct.unpack(f"<{len(body) // width}{kind}", body))
+
+
+class LongIntegers(unittest.TestCase):
+    def test_those_that_no_double_is_count_as_changed(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder)
+            npy(path / "a.npy", (1, 6), [2 ** 53 + 1, 2 ** 53 + 2, -2 ** 53 - 1, -2 ** 63, 2 ** 63 - 1, 0], "<i8")
+            npy(path / "b.npy", (6, 1), [1, 2, 3, 2 ** 24 + 1, 2 ** 53, 2 ** 53 + 1], "<i8")
+            for to, of_a, of_b in (("fp64", 3, 1), ("fp32", 4, 2)):
+                row, = rows("a.npy", "b.npy", "--in", to, "--engine", "fma", "--against", "none", cwd=folder)
+                self.assertEqual((row["changed_a"], row["changed_b"]), (str(of_a), str(of_b)), to)
 
 
 class Integers(unittest.TestCase):
@@ -318,7 +329,7 @@ class Files(unittest.TestCase):
             (*pair, "sm_90", "--split-k", "101"): "--split-k 101: K is 100, so give 1 to 100",
             (*pair, "sm_90", "--beta", "1"): "--beta: is the factor of C",
             (*pair, "sm_90", "--alpha", "1e39"): "--alpha 1e+39: sums are multiplied in float32, where this is infinite; give",
-            (a, b, "1", *pair[2:], "sm_90", "--beta", "-1e-46"): "--beta -1e-46: sums are multiplied in float32, where this is 0; give",
+            (a, b, "uniform:1,1:1", *pair[2:], "sm_90", "--beta", "-1e-46"): "--beta -1e-46: sums are multiplied in float32, where this is 0; give",
             (a, b, "--engine", "sm_90", "--in", "fp16:nearest"): "--in fp16:nearest: only tf32 has such words",
             (a, b, "--engine", "sm_90", "--in", "fp16,fp16,fp16"): "--in: 3 words; give one format, or one for A and one for B",
             (*pair, "sm_90", "--seed", "1,2,3,4"): "--seed: 4 words",
