@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdint>
 #include <set>
+#include <string>
 
 #include "emu/catalogue.hpp"
 #include "emu/error.hpp"
@@ -37,6 +38,18 @@ TEST_CASE("conversions come with the codes of the oracle", "[verify][generate]")
       CAPTURE(emu::format_name(to), emu::name_of(policy));
       CHECK(wrong == 0);
     }
+}
+
+TEST_CASE("what is said of a format's own numbers is true of its codes", "[verify][generate]") {
+  const auto said = [](emu::Format to, const emu::RoundingOptions& options) {
+    return verify::generate_cast(to, options).groups.front().what;
+  };
+  const std::string start = "every finite number of the format";
+  CHECK(said(emu::float8_e4m3fn, {}) == start + ": comes out unchanged");
+  // No number has a sign, and there is no zero: 255 of 510.
+  CHECK(said(emu::float8_e8m0fnu, {}) == start + ", with both signs: 255 come out unchanged");
+  // 7 subnormal numbers of each sign, of 252.
+  CHECK(said(emu::float8_e4m3fn, {.flush_subnormals = true}) == start + ", with both signs: 238 come out unchanged");
 }
 
 TEST_CASE("every tie of a format is there with the floats beside it", "[verify][generate]") {

@@ -7,6 +7,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "emu/catalogue.hpp"
 #include "emu/engines.hpp"
@@ -133,6 +134,8 @@ TEST_CASE("partial sums leave the accumulator's range, results do not", "[verify
 }
 
 TEST_CASE("one NaN makes one row of NaN, one infinity one row of infinities", "[verify][generate]") {
+  CHECK(verify::find_case_kind("one_nan").provokes.find("one infinity where --in and --out have it and M is 2 or more") !=
+        std::string_view::npos);
   for (const emu::Format in : {emu::float16, emu::bfloat16, emu::float8_e4m3fn, emu::float8_e5m2, emu::tf32, emu::float32})
     for (const std::size_t m : {1U, 2U, 9U})
       for (const std::size_t k : {1U, 70U, 1000U}) {

@@ -42,9 +42,11 @@ constexpr std::array kinds{
              "expected.npy if its accumulator has a greater range than --acc; else infinity or NaN in even rows, and in odd "
              "ones perhaps 0",
              "float16 accumulators where float32 is promised; clamped partial sums", generate_overflow_partial},
-    CaseKind{"one_nan", "one NaN and one infinity in A: one row of NaN, one of infinities", by_the_bound,
-             "NaN lost in max, relu, clamp or fast-math, in the last k; NaN in other rows by masks that multiply by 0",
-             generate_one_nan},
+    CaseKind{
+        "one_nan",
+        "one NaN in A, and one infinity where --in and --out have it and M is 2 or more: one row of NaN, one of infinities",
+        by_the_bound, "NaN lost in max, relu, clamp or fast-math, in the last k; NaN in other rows by masks that multiply by 0",
+        generate_one_nan},
     CaseKind{"large_k_bias", "all products positive, their significands random", by_the_bound,
              "accumulators that truncate or keep few bits: results drift below, the more the larger K", generate_large_k_bias},
     CaseKind{"alignment", "a large product, its negative, and a small one 2^-12, 2^-13 ... of it",

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <utility>
 
 #include "emu/catalogue.hpp"
@@ -16,6 +17,8 @@
 
 namespace ulpscope::verify {
 namespace {
+
+constexpr const char* group_of_numbers = "numbers";
 
 /// Collects inputs, group by group.
 class Inputs {
@@ -53,8 +56,22 @@ double beyond(emu::Format to) {
   return largest + std::ldexp(1.0, emu::spacing_exponent(to, largest));
 }
 
+/// The group of the format's own numbers: not all stay what they are where it has no sign, or subnormal ones become zero.
+void count_unchanged(CastCase& made, emu::Format to) {
+  for (CastGroup& group : made.groups) {
+    if (group.name != group_of_numbers) continue;
+    std::size_t unchanged = 0;
+    for (std::size_t i = group.first; i < group.first + group.count; ++i)
+      unchanged += emu::decode(to, made.expected[i]) == static_cast<double>(made.input[i]);
+    if (unchanged == group.count)
+      group.what += ": comes out unchanged";
+    else
+      group.what += ", with both signs: " + std::to_string(unchanged) + " come out unchanged";
+  }
+}
+
 void add_neighbours(Inputs& inputs, emu::Format to) {
-  inputs.begin("numbers", "every finite number of the format: comes out unchanged");
+  inputs.begin(group_of_numbers, "every finite number of the format");
   for (emu::Code code = to.has_zero() ? 1 : 0; code <= to.max_finite_code(); ++code)
     if (const auto x = static_cast<float>(emu::decode(to, code)); static_cast<double>(x) == emu::decode(to, code))
       inputs.add(x);
@@ -100,6 +117,7 @@ CastCase generate_cast(emu::Format to, const emu::RoundingOptions& options) {
   CastCase out = inputs.take();
   out.expected.reserve(out.input.size());
   for (const float x : out.input) out.expected.push_back(emu::encode(to, x, options));
+  count_unchanged(out, to);
   return out;
 }
 
