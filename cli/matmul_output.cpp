@@ -12,6 +12,7 @@
 #include "emu/bulk.hpp"
 #include "emu/error.hpp"
 #include "emu/names.hpp"
+#include "products/request.hpp"
 #include "reports/render.hpp"
 #include "tensors/synthetic.hpp"
 #include "tensors/tensor.hpp"
@@ -102,6 +103,7 @@ std::vector<std::string> warnings(const MatmulWords& words, const studies::Matmu
   if (draws_alike(words))
     lines.push_back("B repeats numbers of A, both being drawn with key " + std::to_string(words.request.product.seed[0]) +
                     "; --seed 0,1 draws them apart");
+  for (const std::string& line : products::ambiguous_scales(config.product)) lines.push_back(line);
   const auto lost = [&](const tensors::Tensor& tensor, emu::Format format, const products::RoundedElements& rounded) {
     if (rounded.lost == 0) return;
     lines.push_back(tensor.label + ": " + std::to_string(rounded.lost) + " of " + std::to_string(rounded.count) +

@@ -7,6 +7,7 @@
 #include "cli/verify.hpp"
 #include "cli/verify_rules.hpp"
 #include "emu/error.hpp"
+#include "products/request.hpp"
 #include "verify/audit/rules.hpp"
 #include "verify/explain/explain_request.hpp"
 #include "verify/integer_matmul.hpp"
@@ -41,6 +42,7 @@ std::string explain_command(const verify::MatmulRequest& request, products::Prod
 int run(const VerifyMatmul& words, const Arguments& arguments) {
   verify::ResolvedMatmul resolved = verify::resolve(words.request);
   const products::Product product = resolved.product;
+  for (const std::string& line : products::ambiguous_scales(product)) remark(line);
   VerifyCase checked{std::move(resolved), words.request.output, words.request.product.threads, arguments};
   if (!words.rules.empty() && product.out == verify::int32_values)
     throw Error("--rule: rules are about rounded numbers; with --acc int32 an element is equal or wrong");

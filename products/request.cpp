@@ -215,6 +215,27 @@ Product resolve(const ProductRequest& request, const ProductInputs& inputs, cons
   return product;
 }
 
+std::vector<std::string> ambiguous_scales(const Product& product) {
+  std::vector<std::string> remarks;
+  const auto look = [&](const std::string& option, const std::string& along, std::size_t extent, std::size_t count,
+                        std::size_t block) {
+    if (count <= 1 || extent % count != 0 || extent / count == block) return;
+    remarks.push_back(option + ": " + std::to_string(count) + " scales along " + along + " = " + std::to_string(extent) +
+                      " are taken for blocks of " + std::to_string(block) + ", the last one shorter; blocks of " +
+                      std::to_string(extent / count) + " fit too");
+  };
+  const MatmulShape shape = matmul_shape(product.a.input, product.b.input);
+  if (const auto& scales = product.a.scales) {
+    look("--scale-a", "M", shape.m, scales->for_lines, scales->line_block);
+    look("--scale-a", "K", shape.k, scales->for_k, scales->k_block);
+  }
+  if (const auto& scales = product.b.scales) {
+    look("--scale-b", "K", shape.k, scales->for_k, scales->k_block);
+    look("--scale-b", "N", shape.n, scales->for_lines, scales->line_block);
+  }
+  return remarks;
+}
+
 void ProductRequest::describe(requests::Fields& fields) {
   fields.add("a", a, "matrices (M,K), a batch (B,M,K) or a vector (K): tensor file, FILE:NAME, or synthetic")
       .as_input("A")

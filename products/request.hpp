@@ -52,6 +52,9 @@ ProductInputs open(const ProductRequest& request, const tensors::Tensor* further
 /// @throws ulpscope::Error where words mean nothing, or shapes, formats and scales do not fit
 Product resolve(const ProductRequest& request, const ProductInputs& inputs, const std::string& engine);
 
+/// A line for each extent whose scales fit two kinds of blocks, one of 128, 32 or 16 and a divisor: which it is taken to be.
+std::vector<std::string> ambiguous_scales(const Product& product);
+
 /// An engine's name as this project spells it: in lower case, `_` for `-`.
 std::string engine_word(std::string typed);
 

@@ -311,6 +311,25 @@ class Files(unittest.TestCase):
                 self.assertEqual(run(*given, *words[2:], cwd=folder)[::2],
                                  (2, f"ulpscope: --dtype {given[-1].replace(',', ', ')}: x.npy holds float32, no codes of it; leave --dtype out\n"))
 
+    def test_blocks_that_may_be_others_are_told(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder)
+            npy(path / "a.npy", (2, 100), [1] * 200)
+            npy(path / "b.npy", (100, 3), [1] * 300)
+            npy(path / "four.npy", (1, 4), [1, 2, 4, 8])
+            npy(path / "seven.npy", (7, 1), [1] * 7)
+            words = ("a.npy", "b.npy", "--in", "fp16", "--engine", "fma", "--scale-a", "four.npy", "--scale-b", "seven.npy")
+            told = "--scale-a: 4 scales along K = 100 are taken for blocks of 32, the last one shorter; blocks of 25 fit too\n"
+            code, out, err = run(*words, "--against", "none", "--csv", cwd=folder)
+            self.assertEqual((code, err), (0, told))
+            self.assertEqual([row["scale_a"] for row in csv.DictReader(io.StringIO(out))], ["allx32"])
+            self.assertEqual(run(*words, "-o", "d.npy", cwd=folder)[0], 0)
+            self.assertEqual(read_npy(path / "d.npy")[2], [32 + 64 + 128 + 32] * 6)
+            verify = subprocess.run([PROGRAM, "verify", "matmul", *words, "--against", "engine", "--output", "d.npy"], capture_output=True, text=True,
+                                    cwd=folder, timeout=LIMIT)
+            self.assertEqual(verify.returncode, 0, verify.stderr)
+            self.assertTrue(verify.stderr.startswith(told), verify.stderr)
+
     def test_errors_are_one_line_and_exit_2(self):
         a, b = "normal:0,1:8x100", "laplace:0,1:100x8"
         pair = (a, b, "--in", "fp16", "--engine")
