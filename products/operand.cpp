@@ -77,7 +77,7 @@ std::vector<Float> rounded_elements(const tensors::Tensor& tensor, const InputRo
                                     int threads) {
   const bool narrows = rounding.of_float32 && !tensor.dtype.fits_float();
   const tensors::Tensor from = narrows ? in_float32(tensor) : tensor;
-  const bool is_rounded = from.dtype.format == rounding.format && rounding.options == emu::RoundingOptions{};
+  const bool is_rounded = !narrows && from.dtype.format == rounding.format && rounding.options == emu::RoundingOptions{};
   auto values = zeros<Float>(static_cast<std::size_t>(tensor.count()));
   constexpr std::size_t size = 1 << 14;
   std::vector<RoundedElements> parts((values.size() + size - 1) / size);
