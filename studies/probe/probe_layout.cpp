@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <functional>
+#include <optional>
 #include <utility>
 
+#include "emu/decode.hpp"
 #include "studies/probe/sentences.hpp"
 
 namespace ulpscope::studies {
@@ -58,6 +61,16 @@ ProbeCase second_part(const ProbeBench& bench, const ProbeCase& probe, std::size
   return part;
 }
 
+/// The products from n on where they stand, so that no step of zeros follows them.
+ProbeCase second_part_in_place(const ProbeBench& bench, const ProbeCase& probe, std::size_t n, Code c) {
+  ProbeCase part = probe;
+  const ProbeCase zeros = bench.blank();
+  std::copy_n(zeros.a.begin(), n, part.a.begin());
+  std::copy_n(zeros.b.begin(), n, part.b.begin());
+  part.c = c;
+  return part;
+}
+
 /// Of products that leave room above.
 int top_exponent(const ProbeBench& bench) {
   return std::min(bench.greatest_product() - 1, bench.operation().accumulator.max_exponent() - 2);
@@ -76,20 +89,75 @@ std::vector<std::size_t> places_around(const ProbeBench& bench, ProbeCases& case
   return places;
 }
 
-bool splits_at(const ProbeBench& bench, ProbeCases& cases, std::size_t n, std::string& difference) {
-  for (int done = 0; done < split_cases; done += at_once) {
-    std::vector<ProbeCase> whole, first, second;
-    for (int i = 0; i < at_once; ++i) {
-      whole.push_back(cases.at(places_around(bench, cases, n), ProbeRange::plain, ProbeScales::same));
-      first.push_back(first_part(bench, whole.back(), n));
+/// What steps of zeros do to c: they cut it where the alignment keeps fewer bits than the result has.
+enum class ZeroSteps : std::uint8_t { keep, cut, raise };
+
+ZeroSteps zero_steps(const ProbeBench& bench) {
+  const emu::Format acc = bench.operation().accumulator;
+  ZeroSteps found = ZeroSteps::keep;
+  for (const bool negative : {false, true}) {
+    ProbeCase probe = bench.blank();
+    probe.c = number_code(acc, acc.max_exponent() - 2, acc.fraction_mask(), negative);
+    const Code answer = bench.answer(probe);
+    if (answer > probe.c) return ZeroSteps::raise;
+    if (answer < probe.c) found = ZeroSteps::cut;
+  }
+  return found;
+}
+
+/// Whether steps of zeros before a second part play no part where they cut its c downward: a negative one may grow to the next
+/// power of two, which raises the alignment unless that of the products is as high.
+bool outweighs_addend(const ProbeBench& bench, const ProbeCase& part, std::size_t n) {
+  const gpu::Operation& o = bench.operation();
+  const auto exponent = [](emu::Format format, Code code) { return std::ilogb(emu::decode(format, code)); };
+  if (o.accumulator.is_zero(part.c) || !o.accumulator.is_negative(part.c)) return true;
+  const int scale = bench.scaled() ? exponent(o.scale_format, part.a_scales[0]) + exponent(o.scale_format, part.b_scales[0]) : 0;
+  for (std::size_t begin = n; begin < bench.products(); begin += n) {
+    std::optional<int> greatest;
+    for (std::size_t k = begin; k < std::min(begin + n, bench.products()); ++k) {
+      if (o.a.is_zero(part.a[k]) || o.b.is_zero(part.b[k])) continue;
+      const int product = exponent(o.a, part.a[k]) + exponent(o.b, part.b[k]) + scale;
+      greatest = std::max(greatest.value_or(product), product);
     }
-    const auto sums = bench.answers(first);
-    for (std::size_t i = 0; i < whole.size(); ++i) second.push_back(second_part(bench, whole[i], n, sums[i]));
-    const auto in_one = bench.answers(whole), in_two = bench.answers(second);
-    for (std::size_t i = 0; i < whole.size(); ++i) {
-      if (bench.same(in_one[i], in_two[i])) continue;
-      difference = filled("{} gives {} at once, {} when the sum of the first {} is the c of the others", bench.words(whole[i]),
-                          bench.words(in_one[i]), bench.words(in_two[i]), n);
+    if (greatest) return *greatest >= exponent(o.accumulator, part.c);
+  }
+  return true;
+}
+
+/// Inner products asked at once, and in two parts.
+struct SplitAnswers {
+  std::vector<ProbeCase> whole, second;
+  std::vector<Code> in_one, in_two;
+};
+
+SplitAnswers split_answers(const ProbeBench& bench, ProbeCases& cases, std::size_t n, ZeroSteps zeros) {
+  SplitAnswers split;
+  std::vector<ProbeCase> first;
+  for (int i = 0; i < at_once; ++i) {
+    split.whole.push_back(cases.at(places_around(bench, cases, n), ProbeRange::plain, ProbeScales::same));
+    first.push_back(first_part(bench, split.whole.back(), n));
+  }
+  const auto sums = bench.answers(first);
+  for (std::size_t i = 0; i < first.size(); ++i)
+    split.second.push_back((zeros == ZeroSteps::keep ? second_part : second_part_in_place)(bench, split.whole[i], n, sums[i]));
+  split.in_one = bench.answers(split.whole);
+  split.in_two = bench.answers(split.second);
+  return split;
+}
+
+/// Whether the chain can be split behind n products. Zeros that cut toward zero before an alignment with more terms change
+/// nothing; of those that raise c the inner products count that they play no part in, and more of them are asked.
+bool splits_at(const ProbeBench& bench, ProbeCases& cases, std::size_t n, ZeroSteps zeros, std::string& difference) {
+  const int wanted = zeros == ZeroSteps::raise ? 4 * split_cases : split_cases;
+  for (int asked = 0, counted = 0; counted < wanted; asked += at_once) {
+    if (asked > 8 * wanted) return false;
+    const SplitAnswers split = split_answers(bench, cases, n, zeros);
+    for (std::size_t i = 0; i < split.whole.size(); ++i) {
+      if (zeros == ZeroSteps::raise && !outweighs_addend(bench, split.second[i], n)) continue;
+      ++counted;
+      if (bench.same(split.in_one[i], split.in_two[i])) continue;
+      difference = filled("{} gives {} at once, {} when the sum of the first {} is the c of the others",
+                          bench.words(split.whole[i]), bench.words(split.in_one[i]), bench.words(split.in_two[i]), n);
       return false;
     }
   }
@@ -180,9 +248,10 @@ std::vector<int> cut_distances(const ProbeBench& bench, int least) {
 
 std::size_t step_length(const ProbeBench& bench, ProbeCases& cases, std::string& evidence) {
   std::string difference;
+  const ZeroSteps zeros = zero_steps(bench);
   for (std::size_t n = 1; n < bench.products(); ++n) {
     std::string other;
-    if (splits_at(bench, cases, n, other)) {
+    if (splits_at(bench, cases, n, zeros, other)) {
       evidence = filled("on {} inner products the sum of the first {} is the c of the others", split_cases, n);
       if (!difference.empty()) evidence += "; at less it is not: " + difference;
       return n;
