@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -13,6 +13,7 @@
 #include "studies/probe/probe_direct.hpp"
 #include "studies/probe/probe_fit.hpp"
 #include "studies/probe/probe_layout.hpp"
+#include "studies/probe/probe_numbers.hpp"
 #include "studies/probe/probe_variants.hpp"
 #include "studies/probe/sentences.hpp"
 
@@ -111,24 +112,44 @@ class Probe {
     return all;
   }
 
+  /// Where terms are far enough above the least exponent is known from the bits that are kept, which a step of one or two
+  /// products hardly shows.
+  std::vector<ProbeLayout> layouts_and_floors() const {
+    std::vector<ProbeLayout> all = layouts();
+    if (!layout_.floor || layout_.floor->plain >= layout_.floor->surely_plain) return all;
+    std::vector<ProbeLayout> sure = all;
+    for (ProbeLayout& layout : sure) layout.floor->plain = layout.floor->surely_plain;
+    if (layout_.step < 3) std::swap(all, sure);
+    all.insert(all.end(), sure.begin(), sure.end());
+    return all;
+  }
+
   void recover(const ProbeBench& bench) {
     const Code nan_code = nan_result(bench);
     std::size_t tried = 0, asked = 0;
-    for (const ProbeLayout& layout : layouts()) {
+    for (const ProbeLayout& layout : layouts_and_floors()) {
+      layout_.floor = layout.floor;
       ProbeCases cases = cases_of(bench, options_.seed + 1);
       ProbeAnswers answers(bench, cases, layout);
       const auto kinds = probe_kinds(answers, layout, nan_code);
       tried += kinds.size();
       asked = answers.size();
+      std::optional<ProbeNumbers> numbers;
       for (int round = 0; round < most_rounds; ++round) {
         report_.recovered = fitting_engine(answers, kinds);
         if (!report_.recovered) break;
-        if (survives(bench, cases, answers, layout) && last_check(bench, answers, round) == 0) break;
+        if (!numbers.emplace(*report_.recovered, answers, layout).settle()) continue;
+        report_.recovered = numbers->engine();
+        std::vector<Engine> equals = numbers->ends();
+        equals.insert(equals.begin(), *report_.recovered);
+        const bool all = std::all_of(equals.begin(), equals.end(),
+                                     [&](const Engine& engine) { return survives(bench, cases, answers, layout, engine); });
+        if (all && last_check(bench, answers, round) == 0) break;
       }
       if (!report_.recovered) continue;
       layout_ = layout;
       note("exchangeable", group_words(layout_), layout_.group_evidence);
-      for (const ProbeFeature& feature : features_of(*report_.recovered)) conclude(feature, answers);
+      for (const ProbeFeature& feature : features_of(*report_.recovered)) conclude(feature, answers, *numbers);
       return;
     }
     note("exchangeable", group_words(layout_), layout_.group_evidence);
@@ -137,10 +158,11 @@ class Probe {
   }
 
   /// Whether no random inner product tells a variant's answer from the recovered engine's and finds the variant right. A
-  /// product that tells is asked and kept.
-  bool survives(const ProbeBench& bench, ProbeCases& cases, ProbeAnswers& answers, const ProbeLayout& layout) const {
+  /// product that tells is asked and kept. `engine`: whose variants; it gives the same answers as the recovered one.
+  bool survives(const ProbeBench& bench, ProbeCases& cases, ProbeAnswers& answers, const ProbeLayout& layout,
+                const Engine& engine) const {
     constexpr int attempts = 1200;
-    for (const ProbeFeature& feature : features_of(*report_.recovered)) {
+    for (const ProbeFeature& feature : features_of(engine)) {
       for (const ProbeVariant& variant : feature.variants) {
         if (answers.refutation(variant.engine) != nullptr) continue;
         for (int i = 0; i < attempts; ++i) {
@@ -157,51 +179,35 @@ class Probe {
     return true;
   }
 
+  /// Whether an engine at an end of a range of bits gives all answers with a variant of this feature.
+  static bool fits_at_an_end(const std::string& name, const std::string& word, const ProbeAnswers& answers,
+                             const ProbeNumbers& numbers) {
+    for (const Engine& end : numbers.ends())
+      for (const ProbeFeature& feature : features_of(end))
+        for (const ProbeVariant& variant : feature.variants)
+          if (feature.name == name && variant.word == word && answers.refutation(variant.engine) == nullptr) return true;
+    return false;
+  }
+
   /// A feature is what no answer refutes.
-  void conclude(const ProbeFeature& feature, const ProbeAnswers& answers) {
+  void conclude(const ProbeFeature& feature, const ProbeAnswers& answers, const ProbeNumbers& numbers) {
+    const auto number = numbers.words(feature);
     std::string words = feature.word, evidence;
     std::size_t refuted = 0;
-    bool less_refuted = false, more_refuted = false;
     for (const ProbeVariant& variant : feature.variants) {
       const ProbeAnswer* const refutation = answers.refutation(variant.engine);
-      if (refutation == nullptr) {
-        if (!feature.is_number || std::abs(std::stoi(variant.word) - std::stoi(feature.word)) == 1)
-          words += " or " + variant.word;
+      if (refutation == nullptr || (!number && fits_at_an_end(feature.name, variant.word, answers, numbers))) {
+        words += " or " + variant.word;
         continue;
       }
       ++refuted;
-      if (feature.is_number) (std::stoi(variant.word) < std::stoi(feature.word) ? less_refuted : more_refuted) = true;
       if (!evidence.empty()) continue;
       const ProbeBench& bench = answers.bench();
       evidence = filled("{} gives {}; were it {}, {}", bench.words(refutation->probe), bench.words(refutation->answer),
                         variant.word, bench.words(bench.emulated(variant.engine, refutation->probe)));
     }
     const bool tells = refuted > 0 || feature.variants.empty() || feature.name == "summation";
-    if (feature.name == "least_exponent" && feature.word == "none") {
-      words = greatest_least_exponent(answers);
-    } else if (!tells) {
-      words = not_observable;
-    } else if (feature.is_number && refuted < feature.variants.size() && less_refuted && !more_refuted) {
-      words = "at least " + feature.word;
-    }
-    note(feature.name, words, evidence);
-  }
-
-  /// The greatest least exponent that no answer refutes, for an engine that needs none.
-  std::string greatest_least_exponent(const ProbeAnswers& answers) const {
-    Engine engine = *report_.recovered;
-    const auto refuted = [&](int exponent) {
-      engine.least_exponent = exponent;
-      return answers.refutation(engine) != nullptr;
-    };
-    int fits = engine.accumulator.min_exponent() - most_kept_bits, beyond = engine.accumulator.min_exponent() + most_kept_bits;
-    if (!refuted(beyond)) return not_observable;
-    if (refuted(fits)) return "none";
-    while (beyond - fits > 1) {
-      const int middle = fits + (beyond - fits) / 2;
-      (refuted(middle) ? beyond : fits) = middle;
-    }
-    return "at most " + std::to_string(fits);
+    note(feature.name, number ? *number : tells ? words : not_observable, evidence);
   }
 
   /// Disagreements of the recovered engine and the unit on inner products of its own; they are kept for another fit.

@@ -43,6 +43,9 @@ class ProbeBench {
   /// The same for the greatest.
   int greatest_product() const noexcept;
 
+  /// The same for inner products of another length.
+  ProbeBench of_length(std::size_t products) const { return {unit_, operation_, products}; }
+
   /// All zeros, all scales 1.
   ProbeCase blank() const;
   /// Makes product k a power of two, of normal operands if it can be; false, and nothing done, where there are none.

@@ -26,8 +26,10 @@ ProbeAnswers::ProbeAnswers(const ProbeBench& bench, ProbeCases& cases, const Pro
                      [&](const ProbeAnswer& x, const ProbeAnswer& y) { return bench_.terms(x.probe) < bench_.terms(y.probe); });
 }
 
-void ProbeAnswers::add(ProbeSubset subset, const ProbeCase& probe) {
-  answers_[static_cast<std::size_t>(subset)].push_back({probe, bench_.answer(probe)});
+const ProbeAnswer& ProbeAnswers::add(ProbeSubset subset, const ProbeCase& probe) {
+  auto& answers = answers_[static_cast<std::size_t>(subset)];
+  answers.push_back({probe, bench_.answer(probe)});
+  return answers.back();
 }
 
 /// c and one product at every distance, of both signs: the probes for guard bits, cut and rounding.
@@ -136,16 +138,25 @@ void ProbeAnswers::add_random(ProbeCases& cases, const ProbeLayout& layout) {
   }
 }
 
-bool ProbeAnswers::agrees(const Engine& engine, ProbeSubset subset) {
+bool ProbeAnswers::agrees(const Engine& engine, ProbeSubset subset, std::size_t first, std::size_t last) {
   const auto& answers = of(subset);
   auto& order = order_[static_cast<std::size_t>(subset)];
   while (order.size() < answers.size()) order.push_back(order.size());
-  const auto refuting = std::find_if(order.begin(), order.end(), [&](std::size_t i) {
+  const auto place = [&](std::size_t i) { return order.begin() + static_cast<std::ptrdiff_t>(std::min(i, order.size())); };
+  const auto refuting = std::find_if(place(first), place(last), [&](std::size_t i) {
     return !bench_.same(bench_.emulated(engine, answers[i].probe), answers[i].answer);
   });
-  if (refuting == order.end()) return true;
+  if (refuting == place(last)) return true;
   std::rotate(order.begin(), refuting, refuting + 1);
   return false;
+}
+
+bool ProbeAnswers::agrees(const Engine& engine, std::span<const ProbeSubset> subsets) {
+  constexpr std::size_t front = 6, all = static_cast<std::size_t>(-1);
+  const auto agree = [&](std::size_t first, std::size_t last) {
+    return std::all_of(subsets.begin(), subsets.end(), [&](ProbeSubset s) { return agrees(engine, s, first, last); });
+  };
+  return agree(0, front) && agree(front, all);
 }
 
 const ProbeAnswer* ProbeAnswers::refutation(const Engine& engine) const {
@@ -190,9 +201,7 @@ std::optional<Engine> chosen(ProbeAnswers& answers, const ProbeKind& kind, std::
   std::vector<Engine> options;
   choice.options(engine, options);
   for (const Engine& option : options) {
-    const bool fits = std::all_of(choice.deciders.begin(), choice.deciders.end(),
-                                  [&](ProbeSubset subset) { return answers.agrees(option, subset); });
-    if (!fits) continue;
+    if (!answers.agrees(option, choice.deciders)) continue;
     if (const auto complete = chosen(answers, kind, next + 1, option)) return complete;
   }
   return std::nullopt;

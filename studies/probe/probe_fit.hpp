@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -45,9 +46,10 @@ class ProbeAnswers {
   /// The answers of a subset.
   const std::vector<ProbeAnswer>& of(ProbeSubset subset) const { return answers_[static_cast<std::size_t>(subset)]; }
   /// Asks the unit for one more.
-  void add(ProbeSubset subset, const ProbeCase& probe);
-  /// Whether the engine gives all answers of a subset. The answers that refuted an engine last are looked at first.
-  bool agrees(const emu::Engine& engine, ProbeSubset subset);
+  const ProbeAnswer& add(ProbeSubset subset, const ProbeCase& probe);
+  /// Whether the engine gives all answers of these subsets. The answers that refuted an engine last are looked at first, those
+  /// of all subsets before the others.
+  bool agrees(const emu::Engine& engine, std::span<const ProbeSubset> subsets);
   /// The answer with the fewest terms that the engine does not give; nullptr: it gives all.
   const ProbeAnswer* refutation(const emu::Engine& engine) const;
   /// Answers in all subsets.
@@ -62,6 +64,7 @@ class ProbeAnswers {
   void add_tiny_pairs(int last);
   void add_lone_addends(int least, int most);
   void add_random(ProbeCases& cases, const ProbeLayout& layout);
+  bool agrees(const emu::Engine& engine, ProbeSubset subset, std::size_t first, std::size_t last);
 
   const ProbeBench& bench_;
   std::vector<ProbeAnswer> answers_[probe_subsets];

@@ -84,16 +84,17 @@ ProbeChoice addend_cut_of(std::size_t stage, std::vector<ProbeSubset> deciders) 
 }
 
 /// What happens at both ends of the range.
-void add_ends(ProbeKind& kind, const std::optional<ProbeFloor>& floor) {
+void add_ends(ProbeKind& kind, const std::optional<ProbeFloor>& floor, int least_product) {
   kind.choices.push_back({{ProbeSubset::huge}, [](const Engine& engine, Engines& out) {
                             out.insert(out.end(), 2, engine);
                             out.back().overflow_is_infinity = false;
                             out.push_back(engine);
                             out.back().products_overflow = true;
                           }});
-  kind.choices.push_back({{ProbeSubset::tiny, ProbeSubset::any}, [floor](const Engine& engine, Engines& out) {
+  kind.choices.push_back({{ProbeSubset::tiny, ProbeSubset::any}, [=](const Engine& engine, Engines& out) {
                             const int end = engine.accumulator.min_exponent();
-                            const int least = floor ? floor->exponent - 1 : end - 64;
+                            // Rounded up or down, sums show the cut of products however small.
+                            const int least = floor ? floor->exponent - 1 : std::min(end - 64, least_product);
                             const int most = floor ? floor->exponent + most_bits : end + 23;
                             for (const unsigned flushed : {0U, 4U, 7U, 3U, 6U, 1U, 2U, 5U}) {  // the usual ones first
                               out.push_back(engine);
@@ -114,6 +115,7 @@ class Kinds {
   Kinds(const ProbeAnswers& answers, const ProbeLayout& layout, emu::Code nan_code)
       : layout_(layout),
         bits_seen_(answers.fraction_bits_seen()),
+        least_product_(answers.bench().least_product()),
         exact_sums_fit_(sums_fit(answers.bench().operation(), layout)) {
     const ProbeBench& bench = answers.bench();
     blank_.products = layout.all ? Stage::all : static_cast<int>(layout.step);
@@ -128,7 +130,7 @@ class Kinds {
   }
 
   void add(ProbeKind kind) {
-    add_ends(kind, layout_.floor);
+    add_ends(kind, layout_.floor, least_product_);
     if (kind.start.scales == emu::EngineScales::none) return kinds_.push_back(std::move(kind));
     kinds_.push_back(kind);
     if (kind.start.stages[0].addend != Addend::none) return;
@@ -275,7 +277,7 @@ class Kinds {
   }
 
   const ProbeLayout& layout_;
-  int bits_seen_;
+  int bits_seen_, least_product_;
   bool exact_sums_fit_;
   Engine blank_;
   std::vector<ProbeKind> kinds_;

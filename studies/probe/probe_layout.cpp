@@ -220,7 +220,7 @@ std::optional<ProbeFloor> addend_floor(const ProbeBench& bench) {
   });
   const int exponent = acc.min_exponent() + static_cast<int>(least);
   const ProbeCase &whole = probes[least], &cut = probes[least - 1];
-  return ProbeFloor{exponent, exponent + std::max(0, bits_kept - bits_seen) + 1,
+  return ProbeFloor{exponent, exponent + std::max(0, bits_kept - bits_seen) + 1, exponent + most_kept_bits - bits_seen + 1,
                     filled("{} gives {}, but {} gives {}", bench.words(whole), bench.words(answers[least]), bench.words(cut),
                            bench.words(answers[least - 1]))};
 }

@@ -17,7 +17,8 @@ namespace ulpscope::studies {
 /// Where a c without products keeps fewer bits than one far above: what a least exponent of the alignment does.
 struct ProbeFloor {
   int exponent;          ///< the least one of a c that keeps as many bits as the greatest
-  int plain;             ///< where terms of this exponent are, no least exponent plays a part
+  int plain;             ///< where terms of this exponent are, no least exponent plays a part, by the bits seen to be kept
+  int surely_plain;      ///< the same however many bits are kept
   std::string evidence;  ///< one sentence: what was fed in, and the answer
 };
 

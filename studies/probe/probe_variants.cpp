@@ -55,12 +55,29 @@ class Features {
     if (other != engine_) feature.variants.push_back({word, other});
   }
 
-  /// A number that may be one less, one more, or much more.
-  void number(const std::string& name, int value, int least, const std::function<void(Engine&, int)>& set) {
+  /// A number of bits that may be one less, one more, or much more.
+  void number(const std::string& name, std::size_t stage, int Stage::*field) {
+    const int value = engine_.stages[stage].*field;
     ProbeFeature& feature = add(name, std::to_string(value));
     feature.is_number = true;
+    feature.with_bits = [=, engine = engine_](int bits) {
+      Engine other = engine;
+      other.stages[stage].*field = bits;
+      return other;
+    };
+    if (engine_.stages[stage].addend != Addend::none || engine_.stages[stage].carried)
+      feature.with_bits_and_least_exponent = [=, engine = engine_](int bits) {
+        Engine other = engine;
+        Stage& s = other.stages[stage];
+        const int more = bits - value;
+        s.fraction_bits += more;
+        if (s.addend_fraction_bits >= 0) s.addend_fraction_bits += more;
+        if (s.addend_window != Stage::unlimited) s.addend_window += more;
+        other.least_exponent += more;
+        return other;
+      };
     for (const int other : {value - 1, value + 1, value + 3, value + 8})
-      if (other >= least && other <= 60) vary(feature, std::to_string(other), [&](Engine& e) { set(e, other); });
+      if (other >= 0 && other <= 60) vary(feature, std::to_string(other), [&](Engine& e) { e.stages[stage].*field = other; });
   }
 
   void rounding(const std::string& name, std::size_t stage) {
@@ -72,10 +89,8 @@ class Features {
 
   void alignment(const std::string& prefix, std::size_t stage) {
     const Stage& s = engine_.stages[stage];
-    number(prefix + "fraction_bits", s.fraction_bits, 0, [=](Engine& e, int f) { e.stages[stage].fraction_bits = f; });
-    if (s.addend_fraction_bits >= 0)
-      number("addend_fraction_bits", s.addend_fraction_bits, 0,
-             [=](Engine& e, int f) { e.stages[stage].addend_fraction_bits = f; });
+    number(prefix + "fraction_bits", stage, &Stage::fraction_bits);
+    if (s.addend_fraction_bits >= 0) number("addend_fraction_bits", stage, &Stage::addend_fraction_bits);
     ProbeFeature& cut = add(prefix + "cut", cut_word(s.cut));
     vary(cut, cut_word(s.cut == Cut::downward ? Cut::toward_zero : Cut::downward),
          [=](Engine& e) { e.stages[stage].cut = s.cut == Cut::downward ? Cut::toward_zero : Cut::downward; });

@@ -3,6 +3,7 @@
 // unit refutes every one of them.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,11 @@ struct ProbeFeature {
   std::string name;                    ///< as in the tables of `ulpscope probe`
   std::string word;                    ///< what it is
   std::vector<ProbeVariant> variants;  ///< the same engine but for this; numbers: one less, one more, further ones
-  bool is_number = false;              ///< whether `word` is a number
+  bool is_number = false;              ///< whether `word` is a number of bits
+  /// Of a number: the engine with another one.
+  std::function<emu::Engine(int bits)> with_bits = {};
+  /// The same with all numbers of its alignment and the least exponent changed by as much; null where c takes no part in it.
+  std::function<emu::Engine(int bits)> with_bits_and_least_exponent = {};
 };
 
 /// Products, order and addend of an engine: `16 products and c fused`.

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+// Goes through the exponents, the great terms, and the small ones at the cut.
+#include "studies/probe/probe_telling.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <iterator>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "emu/encode.hpp"
+
+namespace ulpscope::studies {
+namespace {
+
+using emu::Code;
+using emu::Engine;
+using emu::Format;
+
+/// The terms that set the exponent of the alignment.
+enum class Great : std::uint8_t {
+  addend,             ///< c
+  product,            ///< one product
+  opposed,            ///< two products that cancel
+  addend_and_product  ///< and c that cancels a product
+};
+constexpr std::array greats{Great::addend, Great::product, Great::opposed, Great::addend_and_product};
+
+/// The term that is cut: its last bit is where the cut is.
+enum class Small : std::uint8_t {
+  power,          ///< a product that is a power of two
+  odd_factor,     ///< one whose first factor has its last bit
+  odd_factors,    ///< or both
+  addend,         ///< c, a power of two
+  odd_addend,     ///< with its last bit
+  crowd_addend,   ///< c, a power of two, beside as many great products as there are places
+  crowd_product,  ///< the last product, beside as many
+};
+constexpr std::array smalls{Small::power,      Small::odd_factor,   Small::odd_factors,  Small::addend,
+                            Small::odd_addend, Small::crowd_addend, Small::crowd_product};
+
+bool is_addend(Small small) { return small == Small::addend || small == Small::odd_addend || small == Small::crowd_addend; }
+bool is_crowd(Small small) { return small == Small::crowd_addend || small == Small::crowd_product; }
+
+class Telling {
+ public:
+  /// Steps behind those with terms are steps of zeros, of which one shows all that they do: short inner products are tried
+  /// first, as it is quick.
+  Telling(const ProbeBench& bench, const ProbeLayout& layout, const Engine& x, const Engine& y)
+      : bench_(bench), short_(bench.of_length(short_length(bench, layout))), acc_(bench.operation().accumulator), x_(x), y_(y) {
+    for (std::size_t k = 0; k < layout.group_of.size(); ++k)
+      if (layout.group_of[k] == 0) places_.push_back(k);
+    group_ = places_.size();
+    for (std::size_t k = 1; places_.size() < 4; ++k)
+      if (std::find(places_.begin(), places_.end(), k) == places_.end()) places_.push_back(k);
+    result_bits_ = x.result_fraction_bits < 0 ? acc_.fraction_bits : x.result_fraction_bits;
+  }
+
+  std::vector<ProbeCase> find() const {
+    std::vector<ProbeCase> found;
+    for (const int top : tops()) {
+      const std::vector<int> cut_x = cuts(x_, top), cut_y = cuts(y_, top);
+      std::vector<int> different;
+      std::set_symmetric_difference(cut_x.begin(), cut_x.end(), cut_y.begin(), cut_y.end(), std::back_inserter(different));
+      std::set<int> lasts;
+      for (const int cut : different) lasts.insert({cut - 1, cut});
+      for (const int last : lasts) {
+        auto probe = at(top, last);
+        if (!probe) continue;
+        found.push_back(std::move(*probe));
+        break;
+      }
+    }
+    return found;
+  }
+
+ private:
+  static std::size_t short_length(const ProbeBench& bench, const ProbeLayout& layout) {
+    const std::size_t block = std::max<std::size_t>(bench.operation().scale_products, 1);
+    const std::size_t wanted = std::max<std::size_t>(2 * layout.step, 4);
+    return std::min((wanted + block - 1) / block * block, bench.products());
+  }
+
+  /// The last bits that alignments of a greatest exponent keep, in order.
+  static std::vector<int> cuts(const Engine& engine, int top) {
+    std::set<int> cuts;
+    for (int i = 0; i < engine.stage_count; ++i) {
+      const emu::Stage& stage = engine.stages[static_cast<std::size_t>(i)];
+      if (stage.summing != emu::Summing::aligned) continue;
+      const bool with_addend = stage.addend != emu::Addend::none || stage.carried;
+      const int greatest = with_addend ? std::max(top, engine.least_exponent) : top;
+      cuts.insert(greatest - stage.fraction_bits);
+      if (stage.addend_fraction_bits >= 0) cuts.insert(greatest - stage.addend_fraction_bits);
+    }
+    return {cuts.begin(), cuts.end()};
+  }
+
+  /// Exponents of great terms: where ranges end, where a least exponent begins to count, and where the last bit that is kept is
+  /// the last one that an operand, c or a result can have.
+  std::vector<int> tops() const {
+    const gpu::Operation& o = bench_.operation();
+    const int last_product = o.a.min_spacing_exponent() + o.b.min_spacing_exponent(), last_addend = acc_.min_spacing_exponent();
+    const int greatest = std::max(bench_.greatest_product(), acc_.max_exponent());
+    std::vector<int> tops{acc_.max_exponent() - 2, bench_.greatest_product() - 1, bench_.least_product()};
+    const auto around = [&](int exponent, int below, int above) {
+      for (int top = exponent - below; top <= exponent + above; ++top) tops.push_back(top);
+    };
+    around(std::clamp(0, bench_.least_product(), bench_.greatest_product()), 0, 1);
+    around(last_addend, 3, 1);
+    around(acc_.min_exponent() - result_bits_, 3, 1);
+    around(acc_.min_exponent(), 2, 2);
+    if (x_.least_exponent != Engine::no_least_exponent && y_.least_exponent != Engine::no_least_exponent) {
+      constexpr int most = 16;
+      const auto [low, high] = std::minmax(x_.least_exponent, y_.least_exponent);
+      for (int top = low; top < high; top += std::max(1, (high - low) / most)) tops.push_back(top);
+    }
+    for (const Engine* engine : {&x_, &y_}) {
+      if (engine->least_exponent != Engine::no_least_exponent) around(engine->least_exponent, 2, 2);
+      for (int i = 0; i < engine->stage_count; ++i) {
+        const int bits = engine->stages[static_cast<std::size_t>(i)].fraction_bits;
+        around(last_product + bits, 0, 2);
+        around(last_addend + bits, 2, 2);
+        around(acc_.min_exponent() - result_bits_ + bits, 2, 2);
+      }
+    }
+    std::erase_if(tops, [&](int top) { return top < last_product || top > greatest; });
+    std::vector<int> once;
+    for (const int top : tops)
+      if (std::find(once.begin(), once.end(), top) == once.end()) once.push_back(top);
+    return once;
+  }
+
+  std::optional<ProbeCase> at(int top, int last) const {
+    for (const Great great : greats) {
+      for (const Small small : smalls) {
+        for (const int tie : {0, 1, 2}) {  // a product half a last place of the result below, or of one a binade lower
+          for (const int signs : {0, 1, 2, 3, 4, 5, 6, 7}) {
+            if (tie == 0 && signs > 3) break;
+            ProbeCase probe = short_.blank();
+            if (!put_great(probe, great, top, small, (signs & 1) != 0)) break;
+            if (tie > 0 && !put_tie(probe, great, top, tie, small, (signs & 4) != 0)) break;
+            if (!put_small(probe, small, last, (signs & 2) != 0)) break;
+            if (const auto whole = telling(probe)) return whole;
+          }
+        }
+      }
+    }
+    return std::nullopt;
+  }
+
+  bool put_great(ProbeCase& probe, Great great, int top, Small small, bool negative) const {
+    if (is_crowd(small)) {
+      if (great != Great::product || group_ < 4) return false;
+      for (std::size_t i = 0; i + 1 < group_; ++i)
+        if (!short_.put(probe, places_[i], top, negative)) return false;
+      return true;
+    }
+    if ((great == Great::addend || great == Great::addend_and_product) &&
+        (is_addend(small) || !short_.put_addend(probe, top, negative)))
+      return false;
+    if (great == Great::addend) return true;
+    const bool product_negative = great == Great::addend_and_product ? !negative : negative;
+    if (!short_.put(probe, places_[0], top, product_negative)) return false;
+    return great != Great::opposed || short_.put(probe, places_[1], top, !negative);
+  }
+
+  bool put_tie(ProbeCase& probe, Great great, int top, int below, Small small, bool negative) const {
+    if (is_crowd(small) || (great != Great::addend && great != Great::product)) return false;
+    return short_.put(probe, free_place(probe), std::max(top, acc_.min_exponent()) - result_bits_ - below, negative);
+  }
+
+  /// Of the first group as long as it has one.
+  std::size_t free_place(const ProbeCase& probe) const {
+    return *std::find_if(places_.begin(), places_.end(), [&](std::size_t k) { return probe.a[k] == 0; });
+  }
+
+  bool put_small(ProbeCase& probe, Small small, int last, bool negative) const {
+    const gpu::Operation& o = bench_.operation();
+    const std::size_t place = is_crowd(small) ? places_[group_ - 1] : free_place(probe);
+    const int odd_bits = small == Small::odd_factor    ? o.a.fraction_bits
+                         : small == Small::odd_factors ? o.a.fraction_bits + o.b.fraction_bits
+                         : small == Small::odd_addend  ? acc_.fraction_bits
+                                                       : 0;
+    const int exponent = last + odd_bits;
+    if (is_addend(small)) {
+      if (odd_bits > 0 && exponent < acc_.min_exponent()) return false;
+      if (!short_.put_addend(probe, exponent, negative)) return false;
+      if (odd_bits > 0) probe.c |= 1;
+      return true;
+    }
+    if (odd_bits > 0 && exponent < short_.least_product()) return false;
+    if (!short_.put(probe, place, exponent, negative)) return false;
+    if (small == Small::odd_factor || small == Small::odd_factors) probe.a[place] |= 1;
+    if (small == Small::odd_factors) probe.b[place] |= 1;
+    return true;
+  }
+
+  /// The inner product at full length if the engines' answers differ.
+  std::optional<ProbeCase> telling(const ProbeCase& probe) const {
+    if (bench_.same(short_.emulated(x_, probe), short_.emulated(y_, probe))) return std::nullopt;
+    ProbeCase whole = bench_.blank();
+    std::copy(probe.a.begin(), probe.a.end(), whole.a.begin());
+    std::copy(probe.b.begin(), probe.b.end(), whole.b.begin());
+    whole.c = probe.c;
+    if (bench_.same(bench_.emulated(x_, whole), bench_.emulated(y_, whole))) return std::nullopt;
+    return whole;
+  }
+
+  const ProbeBench& bench_;
+  const ProbeBench short_;
+  Format acc_;
+  const Engine &x_, &y_;
+  std::vector<std::size_t> places_;
+  std::size_t group_ = 0;
+  int result_bits_ = 0;
+};
+
+}  // namespace
+
+std::vector<ProbeCase> telling_cases(const ProbeBench& bench, const ProbeLayout& layout, const Engine& x, const Engine& y) {
+  return Telling(bench, layout, x, y).find();
+}
+
+}  // namespace ulpscope::studies
