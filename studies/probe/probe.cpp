@@ -14,6 +14,7 @@
 #include "studies/probe/probe_fit.hpp"
 #include "studies/probe/probe_layout.hpp"
 #include "studies/probe/probe_numbers.hpp"
+#include "studies/probe/probe_telling.hpp"
 #include "studies/probe/probe_variants.hpp"
 #include "studies/probe/sentences.hpp"
 
@@ -26,6 +27,7 @@ using emu::Engine;
 constexpr std::array ranges{ProbeRange::plain, ProbeRange::tiny, ProbeRange::plain, ProbeRange::any, ProbeRange::huge};
 constexpr int most_rounds = 24;             ///< of fitting and checking
 constexpr std::size_t usual_products = 64;  ///< asked for at once; twice as many where no step ends within them
+constexpr std::size_t longest_step = 2 * usual_products - 1;  ///< of those tried
 
 std::size_t multiple_of(std::size_t products, std::size_t least) { return (least + products - 1) / products * products; }
 
@@ -53,10 +55,14 @@ class Probe {
     note("step_products", layout_.all ? "all" : std::to_string(layout_.step), layout_.step_evidence);
     recover(bench);
     for (Finding& finding : direct_findings(bench, layout_.step)) report_.findings.push_back(std::move(finding));
-    if (report_.recovered)
+    if (report_.recovered) {
+      const std::size_t longer = layout_.all ? check_longer() : 0;
+      report_.disagreements += longer;
+      const std::string lengths = layout_.all ? filled(", {} of them of {} products", longer_checks(), longer_products()) : "";
       note("disagreements", std::to_string(report_.disagreements),
-           filled("the recovered engine and the unit on {} random inner products that it was not fitted to, seed {}",
-                  options_.last_checks, options_.seed));
+           filled("the recovered engine and the unit on {} random inner products that it was not fitted to{}, seed {}",
+                  options_.last_checks + (layout_.all ? longer_checks() : 0), lengths, options_.seed));
+    }
     return std::move(report_);
   }
 
@@ -165,6 +171,7 @@ class Probe {
     for (const ProbeFeature& feature : features_of(engine)) {
       for (const ProbeVariant& variant : feature.variants) {
         if (answers.refutation(variant.engine) != nullptr) continue;
+        if (feature.name.ends_with("cut") && !tell(bench, answers, layout, variant.engine)) return false;
         for (int i = 0; i < attempts; ++i) {
           const ProbeRange range = ranges[static_cast<std::size_t>(i) % ranges.size()];
           const ProbeCase probe = cases.among(i % 2 == 0 ? layout.step : bench.products(), range);
@@ -177,6 +184,14 @@ class Probe {
       }
     }
     return true;
+  }
+
+  /// Asks what tells an engine from the recovered one; whether the unit gives the recovered one's answers.
+  bool tell(const ProbeBench& bench, ProbeAnswers& answers, const ProbeLayout& layout, const Engine& other) const {
+    bool right = true;
+    for (const ProbeCase& probe : telling_cases(bench, layout, *report_.recovered, other))
+      right &= bench.same(answers.add(ProbeSubset::any, probe).answer, bench.emulated(*report_.recovered, probe));
+    return right;
   }
 
   /// Whether an engine at an end of a range of bits gives all answers with a variant of this feature.
@@ -208,6 +223,27 @@ class Probe {
     }
     const bool tells = refuted > 0 || feature.variants.empty() || feature.name == "summation";
     note(feature.name, number ? *number : tells ? words : not_observable, evidence);
+  }
+
+  std::size_t longer_checks() const { return options_.last_checks / 4; }
+  std::size_t longer_products() const { return multiple_of(operation_.products, longest_step + 2); }
+
+  /// Of an engine whose one step takes all products: disagreements on more of them than any step that was tried. A step that is
+  /// longer shows there.
+  std::size_t check_longer() {
+    const ProbeBench bench = bench_of(longest_step + 2);
+    ProbeCases cases = cases_of(bench, options_.seed + 2 + most_rounds);
+    std::vector<ProbeCase> probes;
+    for (std::size_t i = 0; i < longer_checks(); ++i)
+      probes.push_back(cases.among(bench.products(), ranges[i % ranges.size()]));
+    const auto given = bench.answers(probes);
+    std::size_t disagreements = 0;
+    for (std::size_t i = 0; i < probes.size(); ++i)
+      disagreements += bench.same(bench.emulated(*report_.recovered, probes[i]), given[i]) ? 0U : 1U;
+    const auto step = std::find_if(report_.findings.begin(), report_.findings.end(),
+                                   [](const Finding& finding) { return finding.feature == "step_products"; });
+    if (disagreements > 0) step->result = filled("at least {}", longest_step + 1);
+    return disagreements;
   }
 
   /// Disagreements of the recovered engine and the unit on inner products of its own; they are kept for another fit.

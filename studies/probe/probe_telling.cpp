@@ -47,10 +47,14 @@ bool is_crowd(Small small) { return small == Small::crowd_addend || small == Sma
 
 class Telling {
  public:
-  /// Steps behind those with terms are steps of zeros, of which one shows all that they do: short inner products are tried
-  /// first, as it is quick.
+  /// Short inner products without steps of zeros, which are quick, show whether there is anything to tell.
   Telling(const ProbeBench& bench, const ProbeLayout& layout, const Engine& x, const Engine& y)
-      : bench_(bench), short_(bench.of_length(short_length(bench, layout))), acc_(bench.operation().accumulator), x_(x), y_(y) {
+      : bench_(bench),
+        short_(bench.of_length(short_length(bench, layout))),
+        acc_(bench.operation().accumulator),
+        x_(x),
+        y_(y),
+        step_(layout.step) {
     for (std::size_t k = 0; k < layout.group_of.size(); ++k)
       if (layout.group_of[k] == 0) places_.push_back(k);
     group_ = places_.size();
@@ -64,6 +68,7 @@ class Telling {
     for (const int top : tops()) {
       const std::vector<int> cut_x = cuts(x_, top), cut_y = cuts(y_, top);
       std::vector<int> different;
+      if (other_cut()) different = cut_x;
       std::set_symmetric_difference(cut_x.begin(), cut_x.end(), cut_y.begin(), cut_y.end(), std::back_inserter(different));
       std::set<int> lasts;
       for (const int cut : different) lasts.insert({cut - 1, cut});
@@ -79,9 +84,14 @@ class Telling {
 
  private:
   static std::size_t short_length(const ProbeBench& bench, const ProbeLayout& layout) {
-    const std::size_t block = std::max<std::size_t>(bench.operation().scale_products, 1);
-    const std::size_t wanted = std::max<std::size_t>(2 * layout.step, 4);
-    return std::min((wanted + block - 1) / block * block, bench.products());
+    const std::size_t steps = (3 + layout.step) / layout.step;
+    return std::min(steps * layout.step, bench.products());
+  }
+
+  /// Whether the same last bits come from other cuts.
+  bool other_cut() const {
+    return !std::equal(x_.stages.begin(), x_.stages.end(), y_.stages.begin(),
+                       [](const emu::Stage& of_x, const emu::Stage& of_y) { return of_x.cut == of_y.cut; });
   }
 
   /// The last bits that alignments of a greatest exponent keep, in order.
@@ -198,15 +208,21 @@ class Telling {
     return true;
   }
 
-  /// The inner product at full length if the engines' answers differ.
+  /// The inner product at full length if the engines' answers differ: in the first step, or in the last one, which no zeros
+  /// follow that might cut the sum once more.
   std::optional<ProbeCase> telling(const ProbeCase& probe) const {
     if (bench_.same(short_.emulated(x_, probe), short_.emulated(y_, probe))) return std::nullopt;
-    ProbeCase whole = bench_.blank();
-    std::copy(probe.a.begin(), probe.a.end(), whole.a.begin());
-    std::copy(probe.b.begin(), probe.b.end(), whole.b.begin());
-    whole.c = probe.c;
-    if (bench_.same(bench_.emulated(x_, whole), bench_.emulated(y_, whole))) return std::nullopt;
-    return whole;
+    const auto used = std::find_if(probe.a.rbegin(), probe.a.rend(), [](Code code) { return code != 0; });
+    const auto count = static_cast<std::size_t>(probe.a.rend() - used);
+    const std::size_t last = (bench_.products() - count) / step_ * step_;
+    for (const std::size_t place : {std::size_t{0}, last}) {
+      ProbeCase whole = bench_.blank();
+      std::copy_n(probe.a.begin(), count, whole.a.begin() + static_cast<std::ptrdiff_t>(place));
+      std::copy_n(probe.b.begin(), count, whole.b.begin() + static_cast<std::ptrdiff_t>(place));
+      whole.c = probe.c;
+      if (!bench_.same(bench_.emulated(x_, whole), bench_.emulated(y_, whole))) return whole;
+    }
+    return std::nullopt;
   }
 
   const ProbeBench& bench_;
@@ -214,7 +230,7 @@ class Telling {
   Format acc_;
   const Engine &x_, &y_;
   std::vector<std::size_t> places_;
-  std::size_t group_ = 0;
+  std::size_t step_, group_ = 0;
   int result_bits_ = 0;
 };
 
