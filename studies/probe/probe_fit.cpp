@@ -20,6 +20,7 @@ ProbeAnswers::ProbeAnswers(const ProbeBench& bench, ProbeCases& cases, const Pro
   if (layout.floor) add_tiny_pairs(layout.floor->exponent - bench.operation().accumulator.fraction_bits);
   add_lone_addends(layout.floor ? layout.floor->exponent - most_kept_bits : last,
                    layout.floor ? layout.floor->exponent + 1 : last + most_kept_bits);
+  add_carries(layout);
   add_random(cases, layout);
   for (auto& answers : answers_)
     std::stable_sort(answers.begin(), answers.end(),
@@ -95,6 +96,37 @@ void ProbeAnswers::add_lone_addends(int least, int most) {
       ProbeCase probe = bench_.blank();
       probe.c = number_code(format, exponent, fraction, false);
       add(ProbeSubset::tiny, probe);
+    }
+  }
+}
+
+/// Whole steps of great products, which carry so far that the result cannot hold the last bits that are kept: there it is
+/// rounded even if the alignment keeps fewer bits than it has. And the greatest c, of both signs, that a cut may carry over.
+void ProbeAnswers::add_carries(const ProbeLayout& layout) {
+  const emu::Format acc = bench_.operation().accumulator, a = bench_.operation().a, b = bench_.operation().b;
+  for (Code less = 0; less < 4; ++less) {
+    for (const Code sign : {Code{0}, acc.sign_mask()}) {
+      ProbeCase probe = bench_.blank();
+      probe.c = (acc.max_finite_code() - less) | sign;
+      add(ProbeSubset::huge, probe);
+    }
+  }
+  const int carries = static_cast<int>(std::bit_width(layout.step)) + 3;
+  const int top = std::min(bench_.greatest_product(), acc.max_exponent() - carries) - 1;
+  for (int d = acc.fraction_bits - carries; d <= acc.fraction_bits; ++d) {
+    for (const int kind : {0, 1, 2, 3, 4, 5, 6, 7}) {
+      const bool negative = (kind & 1) != 0, opposed = (kind & 2) != 0, by_addend = (kind & 4) != 0;
+      ProbeCase probe = bench_.blank();
+      bool possible = true;
+      for (std::size_t k = 0; k < layout.step; ++k) {
+        possible &= bench_.put(probe, k, top, negative);
+        probe.a[k] |= (a.fraction_mask() + 1) / 2;
+        probe.b[k] |= (b.fraction_mask() + 1) / 2;
+      }
+      const bool sign = negative != opposed;
+      possible &= by_addend || layout.step < 2 ? bench_.put_addend(probe, top - d, sign)
+                                               : bench_.put(probe, layout.step - 1, top - d, sign);
+      if (possible) add(ProbeSubset::any, probe);
     }
   }
 }

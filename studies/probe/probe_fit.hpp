@@ -63,6 +63,7 @@ class ProbeAnswers {
   void add_pairs(const ProbeLayout& layout);
   void add_tiny_pairs(int last);
   void add_lone_addends(int least, int most);
+  void add_carries(const ProbeLayout& layout);
   void add_random(ProbeCases& cases, const ProbeLayout& layout);
   bool agrees(const emu::Engine& engine, ProbeSubset subset, std::size_t first, std::size_t last);
 

@@ -36,13 +36,18 @@ enum class Small : std::uint8_t {
   odd_factors,    ///< or both
   addend,         ///< c, a power of two
   odd_addend,     ///< with its last bit
+  tied_factor,    ///< a product of one more bit, half a last place of the result below
+  tied_addend,    ///< or c
   crowd_addend,   ///< c, a power of two, beside as many great products as there are places
   crowd_product,  ///< the last product, beside as many
 };
-constexpr std::array smalls{Small::power,      Small::odd_factor,   Small::odd_factors,  Small::addend,
-                            Small::odd_addend, Small::crowd_addend, Small::crowd_product};
+constexpr std::array smalls{Small::power,       Small::odd_factor,  Small::odd_factors,  Small::addend,       Small::odd_addend,
+                            Small::tied_factor, Small::tied_addend, Small::crowd_addend, Small::crowd_product};
 
-bool is_addend(Small small) { return small == Small::addend || small == Small::odd_addend || small == Small::crowd_addend; }
+bool is_addend(Small small) {
+  return small == Small::addend || small == Small::odd_addend || small == Small::tied_addend || small == Small::crowd_addend;
+}
+bool is_tied(Small small) { return small == Small::tied_factor || small == Small::tied_addend; }
 bool is_crowd(Small small) { return small == Small::crowd_addend || small == Small::crowd_product; }
 
 class Telling {
@@ -66,12 +71,10 @@ class Telling {
   std::vector<ProbeCase> find() const {
     std::vector<ProbeCase> found;
     for (const int top : tops()) {
-      const std::vector<int> cut_x = cuts(x_, top), cut_y = cuts(y_, top);
-      std::vector<int> different;
-      if (other_cut()) different = cut_x;
-      std::set_symmetric_difference(cut_x.begin(), cut_x.end(), cut_y.begin(), cut_y.end(), std::back_inserter(different));
       std::set<int> lasts;
-      for (const int cut : different) lasts.insert({cut - 1, cut});
+      // Subnormal terms are aligned by the least exponent of normal ones.
+      for (const int aligned_by : {top, std::max(top, bench_.least_product()), std::max(top, acc_.min_exponent())})
+        for (const int cut : different_cuts(aligned_by)) lasts.insert({cut - 1, cut});
       for (const int last : lasts) {
         auto probe = at(top, last);
         if (!probe) continue;
@@ -92,6 +95,15 @@ class Telling {
   bool other_cut() const {
     return !std::equal(x_.stages.begin(), x_.stages.end(), y_.stages.begin(),
                        [](const emu::Stage& of_x, const emu::Stage& of_y) { return of_x.cut == of_y.cut; });
+  }
+
+  /// The last bits that the alignments of one engine alone keep, or of both where they cut in other ways.
+  std::vector<int> different_cuts(int top) const {
+    const std::vector<int> cut_x = cuts(x_, top), cut_y = cuts(y_, top);
+    std::vector<int> different;
+    if (other_cut()) different = cut_x;
+    std::set_symmetric_difference(cut_x.begin(), cut_x.end(), cut_y.begin(), cut_y.end(), std::back_inserter(different));
+    return different;
   }
 
   /// The last bits that alignments of a greatest exponent keep, in order.
@@ -119,6 +131,7 @@ class Telling {
       for (int top = exponent - below; top <= exponent + above; ++top) tops.push_back(top);
     };
     around(std::clamp(0, bench_.least_product(), bench_.greatest_product()), 0, 1);
+    around(last_product, 0, 1);
     around(last_addend, 3, 1);
     around(acc_.min_exponent() - result_bits_, 3, 1);
     around(acc_.min_exponent(), 2, 2);
@@ -148,11 +161,13 @@ class Telling {
       for (const Small small : smalls) {
         for (const int tie : {0, 1, 2}) {  // a product half a last place of the result below, or of one a binade lower
           for (const int signs : {0, 1, 2, 3, 4, 5, 6, 7}) {
-            if (tie == 0 && signs > 3) break;
+            if (signs > 3 && (tie == 0 || is_tied(small))) break;
             ProbeCase probe = short_.blank();
             if (!put_great(probe, great, top, small, (signs & 1) != 0)) break;
-            if (tie > 0 && !put_tie(probe, great, top, tie, small, (signs & 4) != 0)) break;
-            if (!put_small(probe, small, last, (signs & 2) != 0)) break;
+            if (tie > 0 && !is_tied(small) && !put_tie(probe, great, top, tie, small, (signs & 4) != 0)) break;
+            if (!(is_tied(small) ? put_tied(probe, great, top, tie, small, last, (signs & 2) != 0)
+                                 : put_small(probe, small, last, (signs & 2) != 0)))
+              break;
             if (const auto whole = telling(probe)) return whole;
           }
         }
@@ -177,9 +192,30 @@ class Telling {
     return great != Great::opposed || short_.put(probe, places_[1], top, !negative);
   }
 
+  int tie_exponent(int top, int below) const { return std::max(top, acc_.min_exponent()) - result_bits_ - below; }
+
   bool put_tie(ProbeCase& probe, Great great, int top, int below, Small small, bool negative) const {
     if (is_crowd(small) || (great != Great::addend && great != Great::product)) return false;
-    return short_.put(probe, free_place(probe), std::max(top, acc_.min_exponent()) - result_bits_ - below, negative);
+    return short_.put(probe, free_place(probe), tie_exponent(top, below), negative);
+  }
+
+  /// A term with two bits, the upper one where a tie is.
+  bool put_tied(ProbeCase& probe, Great great, int top, int below, Small small, int last, bool negative) const {
+    if (below == 0 || (great != Great::addend && great != Great::product)) return false;
+    const int exponent = tie_exponent(top, below);
+    const Format format = small == Small::tied_addend ? acc_ : bench_.operation().a;
+    const int place = format.fraction_bits - (exponent - last);
+    const bool normal = exponent >= (small == Small::tied_addend ? acc_.min_exponent() : bench_.least_product());
+    if (place < 0 || place >= format.fraction_bits || !normal) return false;
+    if (small == Small::tied_addend) {
+      if (!short_.put_addend(probe, exponent, negative)) return false;
+      probe.c |= Code{1} << place;
+      return true;
+    }
+    const std::size_t k = free_place(probe);
+    if (!short_.put(probe, k, exponent, negative)) return false;
+    probe.a[k] |= Code{1} << place;
+    return true;
   }
 
   /// Of the first group as long as it has one.
