@@ -93,15 +93,18 @@ void ProbeAnswers::add_lone_addends(int least, int most) {
   for (int exponent = std::max(least, format.min_spacing_exponent()); exponent <= std::min(most, format.max_exponent());
        ++exponent) {
     for (const Code fraction : {Code{0}, format.fraction_mask()}) {
-      ProbeCase probe = bench_.blank();
-      probe.c = number_code(format, exponent, fraction, false);
-      add(ProbeSubset::tiny, probe);
+      for (const bool negative : {false, true}) {
+        ProbeCase probe = bench_.blank();
+        probe.c = number_code(format, exponent, fraction, negative);
+        add(ProbeSubset::tiny, probe);
+      }
     }
   }
 }
 
 /// Whole steps of great products, which carry so far that the result cannot hold the last bits that are kept: there it is
-/// rounded even if the alignment keeps fewer bits than it has. And the greatest c, of both signs, that a cut may carry over.
+/// rounded even if the alignment keeps fewer bits than it has. And the greatest c, of both signs, that a cut may carry over,
+/// and a product beyond it.
 void ProbeAnswers::add_carries(const ProbeLayout& layout) {
   const emu::Format acc = bench_.operation().accumulator, a = bench_.operation().a, b = bench_.operation().b;
   for (Code less = 0; less < 4; ++less) {
@@ -110,6 +113,12 @@ void ProbeAnswers::add_carries(const ProbeLayout& layout) {
       probe.c = (acc.max_finite_code() - less) | sign;
       add(ProbeSubset::huge, probe);
     }
+  }
+  for (const bool negative : {false, true}) {
+    ProbeCase probe = bench_.blank();
+    const bool beyond = bench_.greatest_product() > acc.max_exponent();
+    // The last one, as steps of zeros may cut what comes out.
+    if (beyond && bench_.put(probe, bench_.products() - 1, bench_.greatest_product(), negative)) add(ProbeSubset::huge, probe);
   }
   const int carries = static_cast<int>(std::bit_width(layout.step)) + 3;
   const int top = std::min(bench_.greatest_product(), acc.max_exponent() - carries) - 1;

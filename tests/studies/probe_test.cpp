@@ -28,11 +28,14 @@ using emu::Rounding;
 using emu::Stage;
 using test::differences, test::operation_of, test::report_of, test::Subject, test::with;
 
-/// Whether a result says what is true, and no more than the formats can show: `16`, `not observable`, `at least 14`, `a or b`.
+/// Whether a result says what is true, and no more than the formats can show: `16`, `not observable`, `at least 14`, `a or b`,
+/// `a to b`.
 bool says(const std::string& result, const std::string& truth) {
   if (result == truth || result == studies::not_observable) return true;
   if (result.starts_with("at least ")) return std::stoi(truth) >= std::stoi(result.substr(9));
   if (result.starts_with("at most ")) return truth == "none" || std::stoi(truth) <= std::stoi(result.substr(8));
+  if (const auto to = result.find(" to "); to != std::string::npos)
+    return std::stoi(result) <= std::stoi(truth) && std::stoi(truth) <= std::stoi(result.substr(to + 4));
   const std::string words = " or " + result + " or ";
   return words.find(" or " + truth + " or ") != std::string::npos;
 }
@@ -179,6 +182,79 @@ TEST_CASE("a probe of another engine gives another answer") {
     const auto report = report_of({emu::bfloat16, emu::bfloat16, feature.variants.front().engine});
 
     CHECK(studies::result_of(report, feature.name) == feature.variants.front().word);
+  }
+}
+
+TEST_CASE("steps are found where the alignment keeps fewer bits than the result") {
+  const auto downward = [](Engine& e) { e.stages[0].cut = Cut::downward; };
+  const Subject all[] = {{emu::float8_e4m3fn, emu::float8_e4m3fn, emu::block_fma(64, 13)},
+                         {emu::float8_e5m2, emu::float8_e5m2, emu::block_fma(64, 4)},
+                         {emu::bfloat16, emu::bfloat16, with(emu::block_fma(5, 0), downward)},
+                         {emu::tf32, emu::tf32, with(emu::block_fma(1, 0, emu::float32, Rounding::to_odd), [](Engine& e) {
+                            e.stages[0].cut = Cut::downward;
+                            e.result_fraction_bits = 13;
+                          })}};
+  for (const Subject& subject : all) {
+    CAPTURE(subject.engine.products, emu::format_name(subject.a));
+
+    const auto report = report_of(subject);
+
+    REQUIRE(report.recovered.has_value());
+    CHECK(differences(subject, *report.recovered) == 0);
+    CHECK(studies::result_of(report, "step_products") == std::to_string(subject.engine.products));
+    CHECK(studies::result_of(report, "fraction_bits") == std::to_string(subject.engine.stages[0].fraction_bits));
+  }
+}
+
+TEST_CASE("a step longer than those that are tried is not taken for all products") {
+  const auto report = report_of({emu::float16, emu::float16, emu::block_fma(128, 25)});
+
+  CHECK(studies::result_of(report, "step_products") == "at least 128");
+  CHECK(report.disagreements > 0);
+}
+
+TEST_CASE("the numbers of engines far from those that have names are found, whatever the seed") {
+  const auto least = [](int exponent) { return [exponent](Engine& e) { e.least_exponent = exponent; }; };
+  const auto bits = [](int fraction_bits) { return [fraction_bits](Engine& e) { e.result_fraction_bits = fraction_bits; }; };
+  const Format half = emu::float16, single = emu::float32;
+  // Products of two subnormal numbers of float16 are cut as if they were 2^-28, which shows the 50 bits below that.
+  const Subject all[] = {
+      {half, half, with(emu::block_fma(1, 50, single, Rounding::nearest_even), least(-30))},
+      {emu::tf32, emu::tf32, with(with(emu::block_fma(4, 38, half), least(-30)), bits(3))},
+      {single, single,
+       with(with(emu::block_fma(4, 22, half, Rounding::downward), least(-100)),
+            [](Engine& e) { e.stages[0].cut = Cut::downward; })},
+      {single, single, with(with(emu::block_fma(1, 33, single, Rounding::nearest_even), least(-14)), bits(10))}};
+  for (const Subject& subject : all) {
+    std::vector<std::string> results;
+    for (const std::uint64_t seed : {0, 1}) {
+      CAPTURE(studies::order_words(subject.engine), subject.engine.stages[0].fraction_bits, seed);
+
+      const auto report = report_of(subject, seed);
+
+      check_report(subject, report);
+      CHECK(studies::result_of(report, "fraction_bits") == std::to_string(subject.engine.stages[0].fraction_bits));
+      results.push_back(studies::result_of(report, "least_exponent"));
+    }
+    CHECK(results[0] == results[1]);
+  }
+}
+
+TEST_CASE("numbers that trade off are given as a range and what they have in common") {
+  // One product of e4m3 and c, rounded to nearest: the least bit that shows is the last of a c whose first one is half a last
+  // place of the binade below a product, 25 + 23 binades down. A subnormal product 2^-18 is cut as if it were 2^-12.
+  const Subject subject{
+      emu::float8_e4m3fn, emu::float8_e4m3fn,
+      with(emu::block_fma(1, 58, emu::float32, Rounding::nearest_even), [](Engine& e) { e.least_exponent = -30; })};
+  for (const std::uint64_t seed : {0, 1, 2}) {
+    CAPTURE(seed);
+
+    const auto report = report_of(subject, seed);
+
+    CHECK(studies::result_of(report, "fraction_bits") == "at least " + std::to_string(25 + 23 + 18 - 12));
+    CHECK(studies::result_of(report, "least_exponent") == "fraction_bits - " + std::to_string(58 + 30));
+    CHECK(studies::result_of(report, "cut") == "toward_zero");
+    CHECK(report.disagreements == 0);
   }
 }
 
