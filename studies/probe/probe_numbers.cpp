@@ -16,8 +16,6 @@ namespace {
 
 using emu::Engine;
 
-constexpr int most_bits = most_kept_bits;
-
 std::string range_words(int least, int greatest) {
   if (least == greatest) return std::to_string(least);
   return filled(greatest == least + 1 ? "{} or {}" : "{} to {}", least, greatest);
@@ -67,12 +65,12 @@ ProbeNumberRange ProbeNumbers::bits_of(const ProbeFeature& feature) {
     range.lowest = *engine;
   }
   // The last one first: where it fits, those between do.
-  const auto last = value < most_bits ? fitting(feature, most_bits) : std::nullopt;
+  const auto last = value < most_kept_bits ? fitting(feature, most_kept_bits) : std::nullopt;
   if (last) {
-    range.greatest = most_bits;
+    range.greatest = most_kept_bits;
     range.highest = *last;
   }
-  for (; range.greatest < most_bits; ++range.greatest) {
+  for (; range.greatest < most_kept_bits; ++range.greatest) {
     const auto engine = fitting(feature, range.greatest + 1);
     if (!engine) break;
     range.highest = *engine;
@@ -101,7 +99,7 @@ ProbeNumberRange ProbeNumbers::least_exponents() {
 /// For an engine that needs none: the greatest one that no answer refutes. One below all products and all c changes nothing.
 ProbeNumberRange ProbeNumbers::greatest_least_exponent() {
   const int end = engine_.accumulator.min_exponent();
-  int least = std::min(end - most_bits, answers_.bench().least_product() - 1), beyond = end + most_bits;
+  int least = std::min(end - most_kept_bits, answers_.bench().least_product() - 1), beyond = end + most_kept_bits;
   ProbeNumberRange range{"least_exponent", least, beyond, true, engine_, engine_};
   if (!fits(with_least(engine_, least))) {
     range.greatest = least - 1;
@@ -182,12 +180,12 @@ std::optional<std::string> ProbeNumbers::words(const ProbeFeature& feature) cons
   if (range == nullptr) return std::nullopt;
   const auto [name, least, greatest, other, lowest, highest] = *range;
   if (feature.is_number) {
-    if (least == 0 && greatest == most_bits) return not_observable;
-    if (greatest == most_bits && least < most_bits) return filled("at least {}", least);
+    if (least == 0 && greatest == most_kept_bits) return not_observable;
+    if (greatest == most_kept_bits && least < most_kept_bits) return filled("at least {}", least);
     return least == 0 && greatest > 1 ? filled("at most {}", greatest) : range_words(least, greatest);
   }
   if (other) {
-    if (greatest >= engine_.accumulator.min_exponent() + most_bits) return not_observable;
+    if (greatest >= engine_.accumulator.min_exponent() + most_kept_bits) return not_observable;
     return greatest < least ? "none" : filled("at most {}", greatest);
   }
   const auto tied = std::find_if(ranges_.begin(), ranges_.end(), [](const ProbeNumberRange& r) {

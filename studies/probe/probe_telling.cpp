@@ -38,16 +38,18 @@ enum class Small : std::uint8_t {
   odd_addend,     ///< with its last bit
   tied_factor,    ///< a product of one more bit, half a last place of the result below
   tied_addend,    ///< or c
+  nearly_tied,    ///< a product (1 + u)(1 - u) beside half a last place of the result
   crowd_addend,   ///< c, a power of two, beside as many great products as there are places
   crowd_product,  ///< the last product, beside as many
 };
-constexpr std::array smalls{Small::power,       Small::odd_factor,  Small::odd_factors,  Small::addend,       Small::odd_addend,
-                            Small::tied_factor, Small::tied_addend, Small::crowd_addend, Small::crowd_product};
+constexpr std::array smalls{Small::power,        Small::odd_factor,   Small::odd_factors, Small::addend,
+                            Small::odd_addend,   Small::tied_factor,  Small::tied_addend, Small::nearly_tied,
+                            Small::crowd_addend, Small::crowd_product};
 
 bool is_addend(Small small) {
   return small == Small::addend || small == Small::odd_addend || small == Small::tied_addend || small == Small::crowd_addend;
 }
-bool is_tied(Small small) { return small == Small::tied_factor || small == Small::tied_addend; }
+bool is_tied(Small small) { return small == Small::tied_factor || small == Small::tied_addend || small == Small::nearly_tied; }
 bool is_crowd(Small small) { return small == Small::crowd_addend || small == Small::crowd_product; }
 
 class Telling {
@@ -108,16 +110,16 @@ class Telling {
 
   /// The last bits that alignments of a greatest exponent keep, in order.
   static std::vector<int> cuts(const Engine& engine, int top) {
-    std::set<int> cuts;
+    std::set<int> kept;
     for (int i = 0; i < engine.stage_count; ++i) {
       const emu::Stage& stage = engine.stages[static_cast<std::size_t>(i)];
       if (stage.summing != emu::Summing::aligned) continue;
       const bool with_addend = stage.addend != emu::Addend::none || stage.carried;
       const int greatest = with_addend ? std::max(top, engine.least_exponent) : top;
-      cuts.insert(greatest - stage.fraction_bits);
-      if (stage.addend_fraction_bits >= 0) cuts.insert(greatest - stage.addend_fraction_bits);
+      kept.insert(greatest - stage.fraction_bits);
+      if (stage.addend_fraction_bits >= 0) kept.insert(greatest - stage.addend_fraction_bits);
     }
-    return {cuts.begin(), cuts.end()};
+    return {kept.begin(), kept.end()};
   }
 
   /// Exponents of great terms: where ranges end, where a least exponent begins to count, and where the last bit that is kept is
@@ -203,6 +205,7 @@ class Telling {
   bool put_tied(ProbeCase& probe, Great great, int top, int below, Small small, int last, bool negative) const {
     if (below == 0 || (great != Great::addend && great != Great::product)) return false;
     const int exponent = tie_exponent(top, below);
+    if (small == Small::nearly_tied) return put_nearly_tied(probe, exponent, (exponent - last) / 2, negative);
     const Format format = small == Small::tied_addend ? acc_ : bench_.operation().a;
     const int place = format.fraction_bits - (exponent - last);
     const bool normal = exponent >= (small == Small::tied_addend ? acc_.min_exponent() : bench_.least_product());
@@ -215,6 +218,17 @@ class Telling {
     const std::size_t k = free_place(probe);
     if (!short_.put(probe, k, exponent, negative)) return false;
     probe.a[k] |= Code{1} << place;
+    return true;
+  }
+
+  /// 2^exponent * (1 - u^2), u = 2^-bits.
+  bool put_nearly_tied(ProbeCase& probe, int exponent, int bits, bool negative) const {
+    const Format a = bench_.operation().a, b = bench_.operation().b;
+    const std::size_t k = free_place(probe);
+    if (bits < 1 || bits > std::min(a.fraction_bits, b.fraction_bits) || exponent <= bench_.least_product()) return false;
+    if (!short_.put(probe, k, exponent, negative) || probe.b[k] < 2 * b.min_normal_code()) return false;
+    probe.a[k] |= Code{1} << (a.fraction_bits - bits);
+    probe.b[k] -= Code{1} << (b.fraction_bits + 1 - bits);  // below a power of two places count half
     return true;
   }
 
