@@ -14,7 +14,7 @@ namespace ulpscope::verify {
 
 /// Elements of an ExpectedBlock on their way to a verdict.
 struct JudgedBlock {
-  using Numbers = ExpectedBlock::Numbers;
+  using Numbers = ExpectedBlock::Numbers;  ///< one for each element
   /// Results from `low` to `high`, before the last rounding and then after it.
   struct Ends {
     Numbers low;   ///< least
