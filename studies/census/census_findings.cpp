@@ -66,6 +66,10 @@ std::uint64_t not_held(const ErrorSums& sums, emu::Format format) {
   return (format.has_infinity() ? 0 : sums.of(Outcome::infinite)) + (format.has_nan() ? 0 : sums.of(Outcome::nan));
 }
 
+std::uint64_t lost_elements(const ErrorSums& sums, emu::Format format) {
+  return sums.of(Outcome::overflow) + sums.of(Outcome::to_zero) + not_held(sums, format);
+}
+
 Severity severity(const ErrorSums& sums, emu::Format format) {
   if (not_held(sums, format) != 0) return Severity::bad;
   const Threshold* const threshold = exceeded(sums);
@@ -119,7 +123,7 @@ std::vector<Judged> judge(const std::vector<CensusRow>& census, const std::vecto
       judged.fate = TensorFate::fits;
     else if (severity(best, row.format) == Severity::good)
       judged.fate = TensorFate::mended;
-    else if (best.of(Outcome::overflow) + best.of(Outcome::to_zero) + not_held(best, row.format) == 0)
+    else if (judged.lost() == 0)
       judged.fate = TensorFate::few_bits;
     else
       judged.fate = TensorFate::lossy;

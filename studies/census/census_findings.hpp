@@ -18,6 +18,9 @@ double percent_of(const ErrorSums& sums, emu::Outcome outcome);
 /// Elements that are infinite or NaN, of which the format has none: something else stands in their place.
 std::uint64_t not_held(const ErrorSums& sums, emu::Format format);
 
+/// Elements that overflow, become zero, or are not held: of these nothing is left.
+std::uint64_t lost_elements(const ErrorSums& sums, emu::Format format);
+
 /// Bad: something overflows, or is infinite or NaN and the format has none such, or more than 1 % becomes zero. Warning:
 /// something becomes zero, or more than 5 % is subnormal.
 reports::Severity severity(const ErrorSums& sums, emu::Format format);
@@ -44,6 +47,8 @@ struct Judged {
   TensorFate fate = TensorFate::fits;  ///< the verdict
   /// At the best scale, or as given.
   const ErrorSums& sums() const { return best != nullptr ? best->sums : row->sums; }
+  /// Elements lost there.
+  std::uint64_t lost() const { return lost_elements(sums(), row->format); }
 };
 
 /// Of each row of a tensor's census; `sweep` may be empty. The result points into both.

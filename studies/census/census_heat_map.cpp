@@ -21,7 +21,7 @@ std::string short_format(emu::Format format) {
   return name.starts_with("float") && at != std::string::npos ? name.substr(at + 1) : name;
 }
 
-/// Two digits, for a cell of the heat map.
+/// Two digits, for a cell of the heat map; the part is not 0.
 std::string short_percent(std::uint64_t part, std::uint64_t whole) {
   const double share = 100 * static_cast<double>(part) / static_cast<double>(whole);
   if (share < 0.001) return "<0.001%";
@@ -35,8 +35,7 @@ Shade shade_of(const Judged& judged) {
     case TensorFate::few_bits: return Shade::reduced;
     case TensorFate::lossy: break;
   }
-  const ErrorSums& sums = judged.sums();
-  const double percent = percent_of(sums, Outcome::overflow) + percent_of(sums, Outcome::to_zero);
+  const double percent = 100 * static_cast<double>(judged.lost()) / static_cast<double>(judged.sums().count());
   return percent < 1 ? Shade::slight : percent < 10 ? Shade::marked : Shade::severe;
 }
 
@@ -47,7 +46,7 @@ HeatMap::Cell cell_of(const JudgedTensors& tensors, std::size_t tensor, const Ju
     case TensorFate::fits: cell.text = "fits"; break;
     case TensorFate::mended: cell.text = power_of_two_words(judged.best->log2_scale); break;
     case TensorFate::few_bits: cell.text = short_percent(sums.of(Outcome::subnormal), sums.count()); break;
-    case TensorFate::lossy: cell.text = short_percent(lost_elements(sums), sums.count()); break;
+    case TensorFate::lossy: cell.text = short_percent(judged.lost(), sums.count()); break;
   }
   return cell;
 }

@@ -40,7 +40,7 @@ std::string JudgedTensors::sentence(std::size_t tensor, const Judged& judged) co
   const ErrorSums& sums = judged.best->sums;
   if (judged.best->log2_scale == 0) return text + " No scale tried loses less.";
   text += " At the best scale, " + power_of_two_words(judged.best->log2_scale) + ", ";
-  if (lost_elements(sums) != 0) return text + percent(lost_elements(sums), sums.count()) + " is lost.";
+  if (judged.lost() != 0) return text + percent(judged.lost(), sums.count()) + " is lost.";
   text += "nothing is lost";
   return text + (sums.of(Outcome::subnormal) == 0
                      ? "."
@@ -50,8 +50,6 @@ std::string JudgedTensors::sentence(std::size_t tensor, const Judged& judged) co
 std::string id_of_section(std::size_t tensor) { return "tensor-" + std::to_string(tensor + 1); }
 
 std::string power_of_two_words(int exponent) { return "2^" + std::to_string(exponent); }
-
-std::uint64_t lost_elements(const ErrorSums& sums) { return sums.of(Outcome::overflow) + sums.of(Outcome::to_zero); }
 
 NameParts parts_of(const tensors::Tensor& tensor) {
   const std::string ending = ":" + emu::visible(tensor.name);

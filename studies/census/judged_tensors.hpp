@@ -47,9 +47,6 @@ std::string id_of_section(std::size_t tensor);
 /// `2^19`.
 std::string power_of_two_words(int exponent);
 
-/// Elements that overflow or become zero.
-std::uint64_t lost_elements(const ErrorSums& sums);
-
 /// `description`: the figure in words.
 reports::Figure heat_map_of(const JudgedTensors& tensors, const std::string& description);
 

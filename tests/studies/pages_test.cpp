@@ -82,6 +82,24 @@ TEST_CASE("a cell of the heat map names the scale that mends, or the share lost 
   CHECK(rows.at(1).cells.at(0).shade == reports::HeatMap::Shade::severe);
 }
 
+TEST_CASE("what is infinite or NaN is lost to a format without them", "[studies][pages]") {
+  constexpr double infinity = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  const reports::Page page =
+      studies::census_page({results_of({infinity, -infinity, 1, 2}, "a"), results_of({nan, 1, 2}, "b")}, {});
+
+  const auto& map = std::get<reports::HeatMap>(std::get<reports::Figure>(page.blocks.at(2)).data);
+  const auto& rows = map.groups.at(0).rows;
+  CHECK(rows.at(0).cells.at(0).text == "50%");  // e4m3fn has no infinity
+  CHECK(rows.at(0).cells.at(0).shade == reports::HeatMap::Shade::severe);
+  CHECK(rows.at(1).cells.at(0).text == "fits");  // but a NaN
+  const auto lossy = std::ranges::find(page.sections, "lossy", &reports::Section::id);
+  REQUIRE(lossy != page.sections.end());
+  const auto& pairs = std::get<Table>(lossy->blocks.at(0));
+  REQUIRE(pairs.rows.size() == 1);
+  CHECK(pairs.rows[0].at(2) == reports::Cell(50.0));
+  CHECK(pairs.rows[0].at(4) == reports::Cell(50.0));
+}
+
 TEST_CASE("a finding is the first threshold that a census exceeds, with its source", "[studies][pages]") {
   const auto finding = [](const std::vector<double>& values) {
     return studies::finding_of(results_of(values).census.front(), {}, "x");
