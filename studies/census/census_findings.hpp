@@ -37,7 +37,7 @@ enum class TensorFate : std::uint8_t {
   fits,      ///< as it is given, the census is good
   mended,    ///< it is not, but it is good at a scale 2^k
   few_bits,  ///< nothing is lost, at the best scale if scales were tried, but more than 5 % is subnormal
-  lossy      ///< something is lost, at every scale if scales were tried
+  lossy      ///< something is lost, at every scale that was tried, if any was
 };
 
 /// A row of a census, and what a scale would make of it.

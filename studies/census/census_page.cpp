@@ -79,7 +79,7 @@ class CensusPage {
         case TensorFate::lossy: break;
       }
       if (!tensors_.swept()) return (one ? "is lossy at " : "are lossy at ") + at;
-      return one ? "stays lossy at every scale" : "stay lossy at every scale";
+      return one ? "stays lossy at every scale tried" : "stay lossy at every scale tried";
     };
     std::vector<std::string> parts;
     for (const TensorFate fate : {TensorFate::lossy, TensorFate::mended, TensorFate::few_bits, TensorFate::fits})

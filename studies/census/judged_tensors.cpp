@@ -30,7 +30,7 @@ std::string JudgedTensors::words_of(TensorFate fate) const {
     case TensorFate::few_bits: return "nothing is lost, but much is subnormal";
     case TensorFate::lossy: break;
   }
-  return swept_ ? "stays lossy at every scale" : "lossy at " + scale_words();
+  return swept_ ? "stays lossy at every scale tried" : "lossy at " + scale_words();
 }
 
 std::string JudgedTensors::sentence(std::size_t tensor, const Judged& judged) const {

@@ -100,6 +100,17 @@ TEST_CASE("what is infinite or NaN is lost to a format without them", "[studies]
   CHECK(pairs.rows[0].at(4) == reports::Cell(50.0));
 }
 
+TEST_CASE("what stays lossy does so at the scales that were tried", "[studies][pages]") {
+  // The least number of e4m3 is 2^-9: 2^-40 is held from scale 2^31 on, and 2^24 is the largest tried.
+  const reports::Page page = studies::census_page({results_of({0x1p-40})}, {});
+
+  CHECK(std::get<reports::Prose>(page.blocks.at(0)).paragraphs.at(0) ==
+        "1 tensor in 1 format: 1 stays lossy at every scale tried.");
+  const auto& map = std::get<reports::HeatMap>(std::get<reports::Figure>(page.blocks.at(1)).data);
+  CHECK(map.legend.at(0).words == "stays lossy at every scale tried: 10% or more");
+  CHECK(page.sections.at(0).title == "Stays lossy at every scale tried");
+}
+
 TEST_CASE("a finding is the first threshold that a census exceeds, with its source", "[studies][pages]") {
   const auto finding = [](const std::vector<double>& values) {
     return studies::finding_of(results_of(values).census.front(), {}, "x");
