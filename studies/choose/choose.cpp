@@ -280,9 +280,14 @@ Choices choose(const ChooseRequest& request, const Progress& progress) {
   Choices choices;
   for (Members& members : all) {
     Choice& choice = members.choice;
-    std::vector<Quantized> held = members.rows;
-    std::erase_if(held, [&](const Quantized& row) { return members.obstacles.contains(name_of(row)); });
-    choice.recommendation = recommend(held.empty() ? members.rows : held, requirement);
+    std::vector<Quantized> held;
+    std::vector<LeftOut> others;
+    for (const Quantized& row : members.rows)
+      if (const auto at = members.obstacles.find(name_of(row)); at == members.obstacles.end())
+        held.push_back(row);
+      else
+        others.push_back({row, at->second});
+    choice.recommendation = held.empty() ? recommend(members.rows, requirement) : recommend(held, requirement, others);
     if (held.empty()) choice.recommendation.reaches = false;
     const double bits = choice.recommendation.choice.bits_per_element;
     choice.copies = members.is_kept || !choice.recommendation.reaches || bits >= choice.bits_copied;

@@ -97,8 +97,14 @@ struct Recommendation {
   bool reaches = false;  ///< whether it keeps the requirement
   std::string reason;    ///< in one sentence
 };
-/// Of the rows of one tensor.
-Recommendation recommend(const std::vector<Quantized>& rows, const Requirement& requirement);
+/// A row that is no choice, whatever its decibels.
+struct LeftOut {
+  Quantized row;    ///< what was measured
+  std::string why;  ///< as `objection_to` says it
+};
+/// Of the rows of one tensor; the reason says where one that is left out would have been nearer.
+Recommendation recommend(const std::vector<Quantized>& rows, const Requirement& requirement,
+                         const std::vector<LeftOut>& left_out = {});
 /// `float8_e4m3fn, mx:rceil`
 std::string name_of(const Quantized& row);
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <utility>
 
 #include "emu/names.hpp"
 #include "emu/suggestions.hpp"
@@ -72,22 +73,46 @@ std::string share_lost(const Quantized& row) {
   return number(100.0 * static_cast<double>(row.to_zero) / static_cast<double>(row.count)) + "% become zero";
 }
 
+/// `; left out are such as float8_e4m3fn, none (8 bits, 31.9 dB): they would lose its infinities or NaN`, of those that count
+/// the one of most decibels.
+template <class Counts>
+std::string words_of(const std::vector<LeftOut>& left_out, Counts counts) {
+  const LeftOut* found = nullptr;
+  for (const LeftOut& each : left_out)
+    if (counts(each.row) && (found == nullptr || each.row.sqnr_db > found->row.sqnr_db)) found = &each;
+  if (found == nullptr) return {};
+  return "; left out are such as " + name_of(found->row) + " (" + number(found->row.bits_per_element) + " bits, " +
+         number(found->row.sqnr_db) + " dB): " + found->why;
+}
+
 /// What speaks for the choice: nothing with fewer bits does, and what its format does without a scale.
-std::string reason_of(const std::vector<Quantized>& rows, const Quantized& choice, bool reaches, const Requirement& wanted) {
-  if (choice.count == 0) return "it has no elements";
-  if (!reaches) return "none " + wanted.words() + "; the nearest is " + name_of(choice) + ", " + number(choice.sqnr_db) + " dB";
+std::string comparison_of(const std::vector<Quantized>& rows, const Quantized& choice, const Requirement& wanted,
+                          const std::vector<LeftOut>& left_out) {
+  const auto is_narrower = [&](const Quantized& row) { return row.bits_per_element < choice.bits_per_element; };
+  const Quantized* const narrower = best(rows, is_narrower);
+  const std::string others = words_of(left_out, [&](const Quantized& row) {
+    return is_narrower(row) && (narrower == nullptr || row.sqnr_db > narrower->sqnr_db);
+  });
   std::string reason;
-  const Quantized* const narrower =
-      best(rows, [&](const Quantized& row) { return row.bits_per_element < choice.bits_per_element; });
-  reason = narrower == nullptr ? "the fewest bits asked for reach " + number(wanted.sqnr_db) + " dB"
+  reason = narrower == nullptr ? std::string("the fewest bits ") + (others.empty() ? "asked for" : "of those that keep it") +
+                                     " reach " + number(wanted.sqnr_db) + " dB"
                                : "with fewer bits " + name_of(*narrower) + " comes nearest: " + number(narrower->sqnr_db) +
                                      " dB" + (narrower->sqnr_db >= wanted.sqnr_db ? ", " + share_lost(*narrower) : "");
+  reason += others;
   if (choice.scaling.rule == ScaleRule::none) return reason;
   for (const Quantized& row : rows)
     if (row.format == choice.format && row.scaling.rule == ScaleRule::none)
       reason += "; without a scale " + (row.overflow + row.to_zero == 0 ? number(row.sqnr_db) + " dB"
                                                                         : share_lost(row) + ", " + number(row.sqnr_db) + " dB");
   return reason;
+}
+
+std::string reason_of(const std::vector<Quantized>& rows, const Quantized& choice, bool reaches, const Requirement& wanted,
+                      const std::vector<LeftOut>& left_out) {
+  if (choice.count == 0) return "it has no elements";
+  if (reaches) return comparison_of(rows, choice, wanted, left_out);
+  return "none " + wanted.words() + "; the nearest is " + name_of(choice) + ", " + number(choice.sqnr_db) + " dB" +
+         words_of(left_out, [&](const Quantized& row) { return row.sqnr_db > choice.sqnr_db; });
 }
 
 reports::Finding finding_of(const Recommendation& recommendation, double wanted) {
@@ -129,7 +154,8 @@ std::string Requirement::words() const {
   return "reaches " + number(sqnr_db) + " dB" + (lost_share < 1 ? " with at most " + number(100 * lost_share) + "% lost" : "");
 }
 
-Recommendation recommend(const std::vector<Quantized>& rows, const Requirement& requirement) {
+Recommendation recommend(const std::vector<Quantized>& rows, const Requirement& requirement,
+                         const std::vector<LeftOut>& left_out) {
   const Quantized* choice = nullptr;
   for (const Quantized& row : rows) {
     if (!requirement.holds(row)) continue;
@@ -139,7 +165,7 @@ Recommendation recommend(const std::vector<Quantized>& rows, const Requirement& 
   }
   const bool reaches = choice != nullptr;
   if (!reaches) choice = best(rows, [](const Quantized&) { return true; });
-  return {.choice = *choice, .reaches = reaches, .reason = reason_of(rows, *choice, reaches, requirement)};
+  return {.choice = *choice, .reaches = reaches, .reason = reason_of(rows, *choice, reaches, requirement, left_out)};
 }
 
 StudyResult run(const QuantizationRequest& request, const Progress& progress) {
@@ -151,14 +177,19 @@ StudyResult run(const QuantizationRequest& request, const Progress& progress) {
       result.remarks.push_back(of_tensor.front().tensor + " has no finite number");
       continue;
     }
-    std::vector<Quantized> kept = of_tensor;
-    std::erase_if(kept, [](const Quantized& row) { return !objection_to(row).empty(); });
+    std::vector<Quantized> kept;
+    std::vector<LeftOut> others;
+    for (const Quantized& row : of_tensor)
+      if (std::string why = objection_to(row); why.empty())
+        kept.push_back(row);
+      else
+        others.push_back({row, std::move(why)});
     if (kept.empty()) {
       const Quantized& first = of_tensor.front();
       result.remarks.push_back(first.tensor + ": none of these formats keeps it: " + objection_to(first));
       continue;
     }
-    const Recommendation recommendation = recommend(kept, {.sqnr_db = request.sqnr_db});
+    const Recommendation recommendation = recommend(kept, {.sqnr_db = request.sqnr_db}, others);
     const Quantized& choice = recommendation.choice;
     table.rows.push_back({choice.tensor, request.sqnr_db, emu::format_name(choice.format), choice.scaling.word,
                           choice.bits_per_element, choice.sqnr_db, recommendation.reason});

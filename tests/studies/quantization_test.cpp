@@ -207,6 +207,20 @@ TEST_CASE("recommended is what reaches the decibels with fewest bits", "[quantiz
   CHECK(at(71).reason == "none reaches 71 dB; the nearest is float16, none, 70 dB");
 }
 
+TEST_CASE("the reason tells what was left out, and why, where it would have been nearer", "[quantization]") {
+  const std::vector<Quantized> rows{row("none", emu::bf16, 16, 52), row("none", emu::e5m2, 8, 26)};
+  const auto reason = [&](const std::vector<Quantized>& kept, double wanted, double left_out_db, double bits = 8) {
+    return studies::recommend(kept, {.sqnr_db = wanted}, {{row("none", emu::e4m3, bits, left_out_db), "no infinity"}}).reason;
+  };
+  const std::string others = "; left out are such as float8_e4m3fn, none (8 bits, 32 dB): no infinity";
+  CHECK(reason(rows, 30, 32) == "with fewer bits float8_e5m2, none comes nearest: 26 dB" + others);
+  CHECK(reason(rows, 30, 25) == "with fewer bits float8_e5m2, none comes nearest: 26 dB");
+  CHECK(reason({rows[0]}, 30, 32) == "the fewest bits of those that keep it reach 30 dB" + others);
+  CHECK(reason({rows[0]}, 30, 32, 16) == "the fewest bits asked for reach 30 dB");  // it has no fewer bits
+  CHECK(reason({rows[1]}, 30, 32) == "none reaches 30 dB; the nearest is float8_e5m2, none, 26 dB" + others);
+  CHECK(reason(rows, 60, 32) == "none reaches 60 dB; the nearest is bfloat16, none, 52 dB");
+}
+
 TEST_CASE("zeros, NaN and infinities among the elements", "[quantization]") {
   const std::vector<Quantized> rows = measured({"fp16", "int8", "e4m3"}, {"none", "amax", "mx:rceil"}, "normal:0,0:64");
   for (const Quantized& row : rows) CHECK(row.to_zero == 0);
@@ -237,7 +251,10 @@ TEST_CASE("a recommended format keeps infinities and NaN", "[quantization]") {
   request.scale = {"none", "amax"};
   request.formats.to = {"e2m1", "e4m3", "e5m2", "bf16"};
   const studies::StudyResult kept = studies::run(request, {});
-  CHECK(kept.findings.at(0).sentence.starts_with(path + ": store it as float8_e5m2, none"));
+  const std::string& sentence = kept.findings.at(0).sentence;
+  CHECK(sentence.starts_with(path + ": store it as float8_e5m2, none"));
+  CHECK(sentence.ends_with(
+      "; left out are such as float4_e2m1fn, none (4 bits, inf dB): they would lose its infinities or NaN."));
   request.formats.to = {"e2m1", "e4m3"};
   const studies::StudyResult none = studies::run(request, {});
   CHECK(none.findings.empty());
