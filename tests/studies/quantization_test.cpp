@@ -221,6 +221,16 @@ TEST_CASE("the reason tells what was left out, and why, where it would have been
   CHECK(reason(rows, 60, 32) == "none reaches 60 dB; the nearest is bfloat16, none, 52 dB");
 }
 
+TEST_CASE("the reason tells what the choice loses", "[quantization]") {
+  Quantized choice = row("mx:floor", emu::integer(8), 8.25, 49);
+  choice.count = 4, choice.to_zero = 2;
+  const auto reason = [&](double wanted) { return studies::recommend({choice}, {.sqnr_db = wanted}).reason; };
+  CHECK(reason(30) == "the fewest bits asked for reach 30 dB; as stored 50% become zero");
+  CHECK(reason(50) == "none reaches 50 dB; the nearest is int8, mx:floor, 49 dB; as stored 50% become zero");
+  choice.overflow = 1;
+  CHECK(reason(30) == "the fewest bits asked for reach 30 dB; as stored 25% overflow and 50% become zero");
+}
+
 TEST_CASE("zeros, NaN and infinities among the elements", "[quantization]") {
   const std::vector<Quantized> rows = measured({"fp16", "int8", "e4m3"}, {"none", "amax", "mx:rceil"}, "normal:0,0:64");
   for (const Quantized& row : rows) CHECK(row.to_zero == 0);
