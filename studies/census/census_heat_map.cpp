@@ -84,14 +84,15 @@ reports::Figure heat_map_of(const JudgedTensors& tensors, const std::string& des
     at->rows.push_back(std::move(row));
   }
   add_legend(map, tensors);
-  return {.name = "heat_map",
-          .title = "Tensors by formats.",
-          .caption = tensors.swept()
-                         ? "A power of two is the scale that mends a tensor; a percentage is what is lost at the best scale. "
-                           "The name leads to the tensor."
-                         : "A percentage is what is lost, or subnormal. The name leads to the tensor.",
-          .description = description,
-          .data = std::move(map)};
+  return {
+      .name = "heat_map",
+      .title = "Tensors by formats.",
+      .caption = tensors.swept()
+                     ? "A power of two is the scale that mends a tensor; a percentage is what is lost at the best scale "
+                       "or, where nothing is, what is subnormal there. The name leads to the tensor."
+                     : "A percentage is what is lost or, where nothing is, what is subnormal. The name leads to the tensor.",
+      .description = description,
+      .data = std::move(map)};
 }
 
 }  // namespace ulpscope::studies

@@ -82,6 +82,14 @@ TEST_CASE("a cell of the heat map names the scale that mends, or the share lost 
   CHECK(rows.at(1).cells.at(0).shade == reports::HeatMap::Shade::severe);
 }
 
+TEST_CASE("a cell that loses nothing has the share that is subnormal, and the caption says so", "[studies][pages]") {
+  const reports::Page page = studies::census_page({results_of({0x1p8, 0x1p-9, 0x1p-8})}, {});
+
+  const auto& figure = std::get<reports::Figure>(page.blocks.at(1));
+  CHECK(std::get<reports::HeatMap>(figure.data).groups.at(0).rows.at(0).cells.at(0).text == "67%");
+  CHECK(figure.caption.find("lost at the best scale or, where nothing is, what is subnormal there.") != std::string::npos);
+}
+
 TEST_CASE("what is infinite or NaN is lost to a format without them", "[studies][pages]") {
   constexpr double infinity = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
   const reports::Page page =
