@@ -81,6 +81,10 @@ Option Command::add_written(const std::string& names, std::string& variable, con
   return written_.emplace_back(add_option(names, variable, description).type_name(type));
 }
 
+void Command::holds_names(Option option, std::function<bool(const std::string&)> is_name) {
+  names_.emplace_back(option, std::move(is_name));
+}
+
 Option Command::add_flag(const std::string& names, bool& variable, const std::string& description) {
   return Option(app_.add_flag(names, variable, description)->disable_flag_override());
 }
@@ -128,10 +132,13 @@ void Command::check_outputs() const {
   for (const CLI::Option* const option : app_.get_options()) {
     if (option->count() == 0 || option->get_items_expected() == 0) continue;
     const bool writes = std::ranges::any_of(written_, [&](const Option& one) { return one.get() == option; });
+    const auto is_name = [&](const std::string& word) {
+      return std::ranges::any_of(names_, [&](const auto& one) { return one.first.get() == option && one.second(word); });
+    };
     for (const std::string& word : option->results())
       if (writes)
         written.push_back({option->get_name(), word, option->get_type_name() == "DIR"});
-      else
+      else if (!is_name(word))
         others.push_back(word);
   }
   check_written(written, others);

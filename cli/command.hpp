@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "requests/field.hpp"
@@ -70,6 +71,8 @@ class Command {
   /// The same of what the command writes: a folder where `type` says `DIR`, else a file. Before the command runs it is held
   /// against all other words (cli/written_names.hpp).
   Option add_written(const std::string& names, std::string& variable, const std::string& description, const std::string& type);
+  /// Where `is_name` says so, words of this option name no input, and what is written may have the same name.
+  void holds_names(Option option, std::function<bool(const std::string&)> is_name);
   Option add_flag(const std::string& names, bool& variable, const std::string& description);
   /// An option or an input for each field, which is set when the words are read. The request must outlive the parsing.
   void add(const requests::Fields& fields);
@@ -99,6 +102,7 @@ class Command {
   std::string heading_;
   std::vector<Option> written_;
   std::vector<std::unique_ptr<Command>> subcommands_;
+  std::vector<std::pair<Option, std::function<bool(const std::string&)>>> names_;
 
   void check_outputs() const;
 };

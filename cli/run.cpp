@@ -3,9 +3,11 @@
 #include "study_files/run.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <set>
+#include <system_error>
 
 #include "cli/choices.hpp"
 #include "cli/command.hpp"
@@ -124,10 +126,17 @@ int run_all(const Run& run, const Arguments& arguments) {
 }
 
 void add_run_options(Command& command, Run& run) {
-  command.add_option("STUDY", run.study, "a TOML file of [[study]] tables, or the name of a built-in study");
+  const Option study =
+      command.add_option("STUDY", run.study, "a TOML file of [[study]] tables, or the name of a built-in study");
+  command.holds_names(study, [](const std::string& word) {
+    std::error_code ignored;
+    return std::filesystem::is_directory(word, ignored);  // no study file: the report of a study may have its name
+  });
   command.add_written("-o", run.directory,
                       "write a report: NAME.csv of each study, findings.csv, index.html, figures, manifest.json", "DIR");
-  command.add_option("--only", run.only, "only the studies of these names")->comma_list()->type_name("NAME,...");
+  const Option only = command.add_option("--only", run.only, "only the studies of these names");
+  only->comma_list()->type_name("NAME,...");
+  command.holds_names(only, [](const std::string&) { return true; });
   command.add_flag("--resume", run.resume, "go on with a run that was ended: what it kept is not computed again");
   command
       .add_option(

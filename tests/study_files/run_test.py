@@ -302,6 +302,15 @@ class Reports(Folder):
         self.assertEqual({r["status"] for r in csv.DictReader(done.stdout.splitlines())}, {"same"})
         self.assertEqual(done.stderr, "")
 
+    def test_a_report_may_have_the_name_of_its_study(self):
+        words = ("run", "claims", "--only", "claims", "-o", "claims")
+        self.run_program(*words)
+        self.run_program("report", "check", "claims")
+        self.run_program(*words)  # and replaces the former one
+        (self.path / "claims").rename(self.path / "former")
+        (self.path / "claims").write_bytes((self.path / "former/study.toml").read_bytes())
+        self.assertIn("claims: is the input itself", self.run_program(*words, code=2).stderr)  # a file is the study
+
     def test_a_changed_byte_is_found_and_named(self):
         self.run_program("census", "normal:0,1:100", "-o", "out")
         file = self.path / "out/census.csv"
