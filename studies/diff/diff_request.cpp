@@ -3,6 +3,7 @@
 #include "studies/diff/diff_request.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "emu/error.hpp"
 #include "studies/cast/dequantized.hpp"
@@ -64,8 +65,10 @@ StudyResult compare_checkpoints(const DiffRequest& request, const std::vector<te
   tell_quantized(request.reference, before, out.remarks);
   tell_quantized(request.output, after, out.remarks);
   if (!result.same_bytes.empty()) out.remarks.push_back("the same byte for byte: " + tensors::unknown_words(result.same_bytes));
+  const auto renamed = std::ranges::count(result.unmatched, "renamed", &Unmatched::problem);
   out.remarks.push_back(std::to_string(result.differences.size()) + " tensors compared, " + std::to_string(equal) +
-                        " of them equal; " + std::to_string(result.unmatched.size()) + " without the like on the other side");
+                        " of them equal; " + (renamed == 0 ? "" : std::to_string(renamed) + " renamed, ") +
+                        std::to_string(std::ssize(result.unmatched) - renamed) + " without the like on the other side");
   if (!is_vacuous && result.differences.front().equal != result.differences.front().count)
     out.remarks.push_back("the worst elements are those of " + result.differences.front().reference);
   return out;

@@ -569,6 +569,7 @@ class Diff(Folder):
         self.assertEqual([(row["tensor"], row["problem"], row["note"]) for row in tables["unmatched"]],
                          [("a.safetensors:s", "shape", "4, then 2x2"), ("a.safetensors:old", "renamed", "b.safetensors:new"),
                           ("a.safetensors:gone", "missing", ""), ("b.safetensors:more", "added", "")])
+        self.assertIn("3 tensors compared, 1 of them equal; 1 renamed, 3 without the like on the other side", err)
         self.assertEqual(self.diff("a.safetensors", "a.safetensors")[0], 0)
         code, _, err = self.diff("a.safetensors", "b.safetensors", "--tolerance", "rel=1")
         self.assertEqual(code, 1)  # what is missing is within no tolerance
