@@ -40,7 +40,8 @@ int run(const Diff& diff) {
       break;
     case Rendering::text:
       if (table.rows.size() > few_tensors)
-        print_chosen(brief(table, {"ref", "count", "differing", "beyond_1_ulp", "max_abs_error", "max_rel_error", "sqnr_db"}),
+        print_chosen(brief(table, {"ref", "count", "differing", "nonfinite_unlike", "beyond_1_ulp", "max_abs_error",
+                                   "max_rel_error", "sqnr_db"}),
                      diff.common, 1);
       else
         print_chosen(table, diff.common, 2);

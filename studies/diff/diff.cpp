@@ -282,15 +282,28 @@ DiffResult diff(const tensors::Tensor& reference, const tensors::Tensor& output,
 }
 
 reports::Table diff_table(const DiffResult& r) {
-  return {"diff",
-          {"ref", "out", "dtype", "count", "equal", "differing", "beyond_1_ulp", "beyond_2_ulp", "beyond_10_ulp",
-           "beyond_100_ulp", "nonfinite_one_side", "max_abs_error", "mean_abs_error", "max_rel_error", "mean_rel_error",
-           "bias_ulp", "rel_frobenius_error", "cosine", "sqnr_db"},
-          {{r.reference, r.output, r.are_integers ? r.output_dtype.name : emu::format_name(r.format), reports::whole(r.count),
-            reports::whole(r.equal), reports::whole(r.count - r.equal), reports::whole(r.beyond_1_ulp),
-            reports::whole(r.beyond_2_ulp), reports::whole(r.beyond_10_ulp), reports::whole(r.beyond_100_ulp),
-            reports::whole(r.nonfinite_one_side), r.max_abs_error, r.mean_abs_error, r.max_rel_error, r.mean_rel_error,
-            r.bias_ulp, r.rel_frobenius_error, r.cosine, r.sqnr_db}}};
+  reports::Table table{"diff", {}, {}};
+  table.add({{"ref", r.reference},
+             {"out", r.output},
+             {"dtype", r.are_integers ? r.output_dtype.name : emu::format_name(r.format)},
+             {"count", reports::whole(r.count)},
+             {"equal", reports::whole(r.equal)},
+             {"differing", reports::whole(r.count - r.equal)},
+             {"beyond_1_ulp", reports::whole(r.beyond_1_ulp)},
+             {"beyond_2_ulp", reports::whole(r.beyond_2_ulp)},
+             {"beyond_10_ulp", reports::whole(r.beyond_10_ulp)},
+             {"beyond_100_ulp", reports::whole(r.beyond_100_ulp)},
+             {"nonfinite_one_side", reports::whole(r.nonfinite_one_side)},
+             {"nonfinite_unlike", reports::whole(r.nonfinite_unlike)},
+             {"max_abs_error", r.max_abs_error},
+             {"mean_abs_error", r.mean_abs_error},
+             {"max_rel_error", r.max_rel_error},
+             {"mean_rel_error", r.mean_rel_error},
+             {"bias_ulp", r.bias_ulp},
+             {"rel_frobenius_error", r.rel_frobenius_error},
+             {"cosine", r.cosine},
+             {"sqnr_db", r.sqnr_db}});
+  return table;
 }
 
 reports::Table worst_elements(const DiffResult& r) {

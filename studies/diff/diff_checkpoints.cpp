@@ -98,7 +98,7 @@ std::vector<Pair> take_renamed(Named& missing, Named& added) {
 /// The worse first: fewer decibels, and what has none at all.
 bool is_worse(const DiffResult& a, const DiffResult& b) {
   const auto decibels = [](const DiffResult& r) {
-    if (r.nonfinite_one_side != 0) return -std::numeric_limits<double>::infinity();
+    if (r.nonfinite_unlike != 0) return -std::numeric_limits<double>::infinity();
     return r.equal == r.count ? std::numeric_limits<double>::infinity() : r.sqnr_db;
   };
   return decibels(a) < decibels(b);

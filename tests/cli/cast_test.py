@@ -578,6 +578,14 @@ class Diff(Folder):
         self.assertEqual(self.diff("c.safetensors", "d.safetensors", "--tolerance", "rel=1e-2")[0], 0)
         self.assertEqual(self.diff("c.safetensors", "d.safetensors", "--tolerance", "rel=1e-4")[0], 1)
 
+    def test_an_infinity_of_the_other_sign_is_worse_than_any_error(self):
+        inf = float("inf")
+        self.write("a.safetensors", {"s": self.tensor([2], [1, inf]), "w": self.tensor([2], [1, inf])})
+        self.write("b.safetensors", {"s": self.tensor([2], [1.5, inf]), "w": self.tensor([2], [1, -inf])})
+        _, out, _ = self.diff("a.safetensors", "b.safetensors", "--json")
+        self.assertEqual([(row["ref"], row["nonfinite_one_side"], row["nonfinite_unlike"]) for row in json.loads(out)["diff"]],
+                         [("a.safetensors:w", 0, 1), ("a.safetensors:s", 0, 0)])
+
     def test_two_of_the_same_contents_are_not_guessed(self):
         w = [1.0, 2.0]
         self.write("a.safetensors", {"old": self.tensor([2], w), "k": self.tensor([1], [1])})

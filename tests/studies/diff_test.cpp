@@ -2,10 +2,12 @@
 // Differences of tensors counted in ulps and judged by tolerances.
 #include "studies/diff/diff.hpp"
 
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <string>
 #include <vector>
@@ -53,6 +55,17 @@ TEST_CASE("NaN never passes against a number, whatever the tolerance", "[studies
   CHECK(fails({infinite, 2}, {-infinite, 2}, "ulp=1e300"));
   CHECK(fails({1, 2}, {not_a_number, 2}, "frobenius=1e300"));
   CHECK_FALSE(fails({not_a_number, infinite, 0.0F}, {not_a_number, infinite, -0.0F}, ""));
+}
+
+TEST_CASE("what is infinite or NaN and differs is counted, for errors are of finite elements alone", "[studies]") {
+  const auto r =
+      diff_of({infinite, not_a_number, 1, infinite, not_a_number}, {-infinite, infinite, infinite, infinite, not_a_number});
+
+  CHECK(r.nonfinite_one_side == 1);
+  CHECK(r.nonfinite_unlike == 3);
+  const reports::Table table = studies::diff_table(r);
+  const auto column = std::ranges::find(table.columns, "nonfinite_unlike") - table.columns.begin();
+  CHECK(table.rows.at(0).at(static_cast<std::size_t>(column)) == reports::Cell(std::int64_t{3}));
 }
 
 TEST_CASE("an element passes by any one elementwise rule and fails by none", "[studies]") {
