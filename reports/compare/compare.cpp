@@ -14,6 +14,7 @@
 
 #include "emu/error.hpp"
 #include "emu/json_input.hpp"
+#include "files/folder.hpp"
 #include "files/read_file.hpp"
 #include "reports/compare/csv_file.hpp"
 #include "reports/sha256.hpp"
@@ -22,6 +23,8 @@ namespace ulpscope::reports {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr const char* manifest_name = "manifest.json";
 
 /// Nothing where there is none. @throws ulpscope::Error where it is no file
 std::optional<std::string> bytes_of(const fs::path& path) {
@@ -142,10 +145,27 @@ bool is_within(const std::string& name) {
   return slash == std::string::npos ? is_plain(name) : is_plain(name.substr(0, slash)) && is_plain(name.substr(slash + 1));
 }
 
+/// What lies in the folder and is not listed; of a folder in it that holds nothing listed, its own name.
+std::vector<std::string> unlisted_files(const std::string& directory, const std::set<std::string>& listed) {
+  std::vector<std::string> names;
+  const auto look = [&](const files::Folder& folder, const std::string& within, const auto& again) -> void {
+    for (const files::FolderEntry& entry : folder.entries()) {
+      const std::string name = within + entry.name, first = name + '/';
+      const auto below = listed.lower_bound(first);
+      if (entry.kind == files::Kind::folder && below != listed.end() && below->starts_with(first))
+        again(files::Folder(folder, entry.name), first, again);
+      else if (name != manifest_name && !listed.contains(name))
+        names.push_back(name);
+    }
+  };
+  look(files::Folder(directory), "", look);
+  return names;
+}
+
 }  // namespace
 
 Manifest read_manifest(const std::string& directory) {
-  const std::string path = directory + "/manifest.json";
+  const std::string path = directory + "/" + manifest_name;
   const auto bytes = bytes_of(path);
   if (!bytes) throw Error(directory + ": holds no manifest.json; give the folder of a report");
   const auto bad = [&](const std::string& why = "") { return Error(path + ": is no manifest of a report by ulpscope" + why); };
@@ -161,6 +181,7 @@ Manifest read_manifest(const std::string& directory) {
   try {
     manifest.arguments = json.at("arguments").get<std::vector<std::string>>();
     for (const auto& [name, hash] : json.at("files").items()) manifest.files.emplace_back(name, hash.get<std::string>());
+    if (const auto seed = json.find("seed"); seed != json.end()) manifest.seed = seed->dump();
   } catch (const nlohmann::json::exception&) {
     throw bad();
   }
@@ -181,6 +202,8 @@ Table compare_with_again(const std::string& directory, const std::string& again)
   }
   for (const auto& [name, hash] : now.files)
     if (!listed.contains(name)) table.rows.push_back({name, std::string("new")});
+  for (const std::string& name : unlisted_files(directory, listed)) table.rows.push_back({name, std::string("unlisted")});
+  if (manifest.seed != now.seed) table.rows.push_back({std::string(manifest_name), std::string("changed")});
   return table;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "reports/table.hpp"
@@ -14,13 +15,15 @@ namespace ulpscope::reports {
 struct Manifest {
   std::vector<std::string> arguments;                      ///< the command line, without the program's name
   std::vector<std::pair<std::string, std::string>> files;  ///< name and SHA-256
+  std::string seed;                                        ///< as it is written; empty where there is none
 };
 /// Reads `manifest.json` of a report's folder.
 Manifest read_manifest(const std::string& directory);
 
 /// check.csv: `file,status` of every file of the report in `directory`, beside the same report made again in `again`: `same`;
-/// `edited`, no longer what its manifest says; `changed`, another one now; `missing`; `new`, one that is made only now.
-/// manifest.json varies with the machine and is not compared.
+/// `edited`, no longer what its manifest says; `changed`, another one now; `missing`; `new`, one that is made only now;
+/// `unlisted`, one that lies there and that the manifest does not list. manifest.json varies with the machine and the program,
+/// and has a row only where its seed is another one now.
 Table compare_with_again(const std::string& directory, const std::string& again);
 
 /// How far numbers may be apart: either suffices.

@@ -321,6 +321,24 @@ class Reports(Folder):
         self.assertEqual(done.stdout, "file,status\ncensus.csv,edited\nfindings.csv,same\nheat_map.svg,same\n"
                          "tensor-1_exponents.svg,same\ntensor-1_scales.svg,same\nindex.html,same\n")
 
+    def test_what_the_manifest_does_not_list_is_named(self):
+        self.run_program("train", "studies/training/digits.toml", "--seed", "0", "--steps", "2", "--recipe", "float32", "--record", "weights",
+                         "-o", "out")
+        same = self.run_program("report", "check", "out", "--csv").stdout
+        self.assertIn("/", same)  # it has files in folders
+        folder = next(path for path in (self.path / "out").iterdir() if path.is_dir())
+        (self.path / "out/extra.csv").write_text("a\n1\n")
+        (folder / "more").write_text("")
+        (self.path / "out/other").mkdir()
+        (self.path / "out/other/file").write_text("")
+        manifest = self.path / "out/manifest.json"
+        manifest.write_text(manifest.read_text().replace('"seed": 0', '"seed": 1'))
+
+        done = self.run_program("report", "check", "out", "--csv", code=1)
+
+        more = sorted(["extra.csv", f"{folder.name}/more", "other"])
+        self.assertEqual(done.stdout, same + "".join(f"{name},unlisted\n" for name in more) + "manifest.json,changed\n")
+
     def test_a_number_that_is_another_now_is_found(self):
         self.run_program("census", "normal:0,1:100", "-o", "out")
         file, manifest = self.path / "out/census.csv", self.path / "out/manifest.json"
