@@ -86,7 +86,7 @@ std::string losses_of(const Quantized& choice) {
 /// `; left out are such as float8_e4m3fn, none (8 bits, 31.9 dB): they would lose its infinities or NaN`, of those that count
 /// the one of most decibels.
 template <class Counts>
-std::string words_of(const std::vector<LeftOut>& left_out, Counts counts) {
+std::string nearest_left_out(const std::vector<LeftOut>& left_out, Counts counts) {
   const LeftOut* found = nullptr;
   for (const LeftOut& each : left_out)
     if (counts(each.row) && (found == nullptr || each.row.sqnr_db > found->row.sqnr_db)) found = &each;
@@ -100,11 +100,11 @@ std::string comparison_of(const std::vector<Quantized>& rows, const Quantized& c
                           const std::vector<LeftOut>& left_out) {
   const auto is_narrower = [&](const Quantized& row) { return row.bits_per_element < choice.bits_per_element; };
   const Quantized* const narrower = best(rows, is_narrower);
-  const std::string others = words_of(left_out, [&](const Quantized& row) {
+  const std::string others = nearest_left_out(left_out, [&](const Quantized& row) {
     return is_narrower(row) && (narrower == nullptr || row.sqnr_db > narrower->sqnr_db);
   });
   std::string reason;
-  reason = narrower == nullptr ? std::string("the fewest bits ") + (others.empty() ? "asked for" : "of those that keep it") +
+  reason = narrower == nullptr ? std::string("the fewest bits ") + (others.empty() ? "asked for" : "that are left") +
                                      " reach " + number(wanted.sqnr_db) + " dB"
                                : "with fewer bits " + name_of(*narrower) + " comes nearest: " + number(narrower->sqnr_db) +
                                      " dB" + (narrower->sqnr_db >= wanted.sqnr_db ? ", " + share_lost(*narrower) : "");
@@ -122,7 +122,7 @@ std::string reason_of(const std::vector<Quantized>& rows, const Quantized& choic
   if (choice.count == 0) return "it has no elements";
   if (reaches) return comparison_of(rows, choice, wanted, left_out) + losses_of(choice);
   return "none " + wanted.words() + "; the nearest is " + name_of(choice) + ", " + number(choice.sqnr_db) + " dB" +
-         words_of(left_out, [&](const Quantized& row) { return row.sqnr_db > choice.sqnr_db; }) + losses_of(choice);
+         nearest_left_out(left_out, [&](const Quantized& row) { return row.sqnr_db > choice.sqnr_db; }) + losses_of(choice);
 }
 
 reports::Finding finding_of(const Recommendation& recommendation, double wanted) {

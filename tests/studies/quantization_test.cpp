@@ -215,7 +215,7 @@ TEST_CASE("the reason tells what was left out, and why, where it would have been
   const std::string others = "; left out are such as float8_e4m3fn, none (8 bits, 32 dB): no infinity";
   CHECK(reason(rows, 30, 32) == "with fewer bits float8_e5m2, none comes nearest: 26 dB" + others);
   CHECK(reason(rows, 30, 25) == "with fewer bits float8_e5m2, none comes nearest: 26 dB");
-  CHECK(reason({rows[0]}, 30, 32) == "the fewest bits of those that keep it reach 30 dB" + others);
+  CHECK(reason({rows[0]}, 30, 32) == "the fewest bits that are left reach 30 dB" + others);
   CHECK(reason({rows[0]}, 30, 32, 16) == "the fewest bits asked for reach 30 dB");  // it has no fewer bits
   CHECK(reason({rows[1]}, 30, 32) == "none reaches 30 dB; the nearest is float8_e5m2, none, 26 dB" + others);
   CHECK(reason(rows, 60, 32) == "none reaches 60 dB; the nearest is bfloat16, none, 52 dB");

@@ -322,8 +322,8 @@ class Reports(Folder):
                          "tensor-1_exponents.svg,same\ntensor-1_scales.svg,same\nindex.html,same\n")
 
     def test_what_the_manifest_does_not_list_is_named(self):
-        self.run_program("train", "studies/training/digits.toml", "--seed", "0", "--steps", "2", "--recipe", "float32", "--record", "weights",
-                         "-o", "out")
+        self.run_program("train", "studies/training/digits.toml", "--seed", "0", "--steps", "2", "--recipe", "float32",
+                         "--record", "weights", "-o", "out")
         same = self.run_program("report", "check", "out", "--csv").stdout
         self.assertIn("/", same)  # it has files in folders
         folder = next(path for path in (self.path / "out").iterdir() if path.is_dir())
