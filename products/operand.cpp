@@ -8,6 +8,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <type_traits>
@@ -26,10 +27,11 @@ std::vector<Float> zeros(std::size_t count) {
   std::vector<Float> values;
   values.reserve(count);
 #ifdef MADV_HUGEPAGE
-  constexpr std::uintptr_t page = 1 << 21;
-  const auto begin = (reinterpret_cast<std::uintptr_t>(values.data()) + page - 1) / page * page;
-  const auto end = reinterpret_cast<std::uintptr_t>(values.data() + count) / page * page;
-  if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);  // refused: as it was
+  constexpr std::size_t page = 1 << 21;
+  const std::size_t before = (page - reinterpret_cast<std::uintptr_t>(values.data()) % page) % page,
+                    bytes = count * sizeof(Float);
+  if (bytes >= before + page)  // refused: as it was
+    ::madvise(reinterpret_cast<std::byte*>(values.data()) + before, (bytes - before) / page * page, MADV_HUGEPAGE);
 #endif
   values.resize(count);
   return values;
