@@ -93,19 +93,22 @@ Figure scales_figure(const reports::Table& curves) {
 
 Figure sums_figure(const reports::Table& sums) {
   const Columns columns(sums);
-  Ranges ranges{
-      .axis = Ranges::Axis::linear,
-      .x_label = "1 - relative error",
-      .panels = {},
-      .lines = {{1, "exact"}},
-      .legend = {{std::size_t{0}, std::string(shown_rounding)}, {std::size_t{1}, std::string(by_chance) + ", the mean"}}};
+  Ranges ranges{.axis = Ranges::Axis::linear,
+                .x_label = "1 - error / sum of the magnitudes of all terms",
+                .panels = {},
+                .lines = {{1, "exact"}},
+                .legend = {{std::size_t{0}, std::string(shown_rounding)},
+                           {std::size_t{1}, std::string(by_chance) + ", by the root mean square of its runs' errors"}}};
+  std::size_t overflowing = 0;
   for (const Row& row : sums.rows) {
     const std::string rounding = columns.text(row, "rounding");
     if (rounding != shown_rounding && rounding != by_chance) continue;
+    if (!std::isfinite(columns.number(row, "rel_error"))) ++overflowing;
     const double reached = 1 - columns.number(row, "rel_error"), stops = columns.number(row, "stops_at");
     const std::string terms = digits(columns.number(row, "terms"), 10), format = columns.text(row, "format");
     std::string title = columns.text(row, "sum") + " of " + terms + " terms in " + format + ", " + rounding + ": " +
-                        digits(columns.number(row, "value"), 4) + ", exact " + digits(columns.number(row, "exact"), 4);
+                        (rounding == by_chance ? "mean " : "") + digits(columns.number(row, "value"), 4) + ", exact " +
+                        digits(columns.number(row, "exact"), 4);
     if (rounding == shown_rounding && stops > 0) title += ", does not change after term " + digits(stops, 10);
     reports::row_named(reports::panel_named(ranges, format), columns.text(row, "sum") + " " + terms)
         .dots.push_back({reached, rounding == shown_rounding ? std::size_t{0} : std::size_t{1}, title});
@@ -114,10 +117,14 @@ Figure sums_figure(const reports::Table& sums) {
       .name = "sums",
       .title = "What stops growing.",
       .caption =
-          "How near a sum comes to its exact value: 1 is exact, 0 is nothing of it. A sum to nearest even stops where its "
-          "terms "
-          "are below half a spacing; stochastic rounding goes on. The number is that of the terms.",
-      .description = "One minus the relative error of each sum in each format, to nearest even and under stochastic rounding.",
+          "How near a sum comes to its exact value, for the size of its terms: 1 is exact, 0 is nothing of a sum of positive "
+          "terms. Terms of dot_normal have both signs and nearly cancel: near 1 the sum can still be of the wrong sign. A sum "
+          "to nearest even stops where its terms are below half a spacing; stochastic rounding goes on. The number is that of "
+          "the terms." +
+          (overflowing == 0 ? std::string() : " Sums that overflow have no dot: " + std::to_string(overflowing) + "."),
+      .description =
+          "One minus the error of each sum, over the sum of the magnitudes of its terms, in each format, to nearest "
+          "even and under stochastic rounding.",
       .data = std::move(ranges)};
 }
 

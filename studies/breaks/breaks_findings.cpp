@@ -84,11 +84,12 @@ std::optional<Finding> limit_finding(const LimitRow& row) {
     found.source = "derived: the root of the least number that overflows to nearest";
     found.severity = Severity::warning;
     found.sentence = "x^2 overflows in " + format + " above |x| = " + digits(row.value, 10) + ".";
-  } else if (row.what == "update_of_one_first_kept") {
+  } else if (row.what == "update_of_one_first_kept" || row.what == "update_of_one_first_kept_down") {
     found.threshold = 0.001;
     found.source = "torch.optim.Adam's default learning rate: about the update of a weight by one step";
     found.severity = row.value > 0.001 ? Severity::bad : Severity::good;
-    found.sentence = "A weight of 1 in " + format + " does not change by an update below " + digits(row.value, 6) + ".";
+    found.sentence = "A weight of 1 in " + format + " does not change where less than " + digits(row.value, 6) + " is " +
+                     (row.what == "update_of_one_first_kept" ? "added to it." : "taken from it.");
   } else if (row.what == "epsilon_1e-8" && row.value == 0) {
     found.threshold = 1e-8;
     found.source = "torch.optim.Adam's default";
@@ -129,7 +130,9 @@ std::optional<Finding> sum_finding(const SumRow& row, const SumRow* by_chance) {
   if (row.rel_error <= unit_roundoff) return std::nullopt;
   const std::string format = emu::format_name(row.format);
   std::string sentence = title_of(row) + " in " + format;
-  if (row.stops_at != 0)
+  if (!std::isfinite(row.value))
+    sentence += " overflows";
+  else if (row.stops_at != 0)
     sentence += " stops at " + digits(row.value, 10) + " with term " + std::to_string(row.stops_at);
   else
     sentence += " is " + digits(row.value, 10);
@@ -143,7 +146,7 @@ std::optional<Finding> sum_finding(const SumRow& row, const SumRow* by_chance) {
                  .value = row.rel_error,
                  .threshold = unit_roundoff,
                  .source = "derived: rounding the exact sum once errs by no more",
-                 .severity = row.stops_at != 0 ? Severity::bad : Severity::warning,
+                 .severity = row.stops_at != 0 || !std::isfinite(row.value) ? Severity::bad : Severity::warning,
                  .sentence = sentence + "."};
 }
 
@@ -193,8 +196,8 @@ bool breaks(const Curve* curve) { return curve != nullptr && curve->scales_right
 Finding answer(const Shown& shown) {
   const auto broken = std::count_if(shown.narrow.begin(), shown.narrow.end(), breaks);
   const auto broken_wide = std::count_if(shown.wide.begin(), shown.wide.end(), breaks);
-  const auto stopped =
-      std::count_if(shown.sums.begin(), shown.sums.end(), [](const SumRow* row) { return row->stops_at != 0; });
+  const auto stopped = std::count_if(shown.sums.begin(), shown.sums.end(),
+                                     [](const SumRow* row) { return row->stops_at != 0 && std::isfinite(row->value); });
   std::vector<std::pair<emu::Format, int>> by_format;
   for (const Curve* const curve : shown.narrow) {
     if (by_format.empty() || find(by_format, [&](const auto& one) { return one.first == curve->of.format; }) == nullptr)

@@ -50,12 +50,14 @@ std::vector<LimitRow> limits_of(Format format, const emu::RoundingOptions& optio
   const Code square_overflow = first_code(format, [&](Code x) { return overflows(emu::mul(format, x, x, options)); });
   const Code square_kept = first_code(format, [&](Code x) { return !is_zero(emu::mul(format, x, x, options)); });
   const Code update_kept = first_code(format, [&](Code x) { return emu::add(format, one, x, options).code != one; });
+  const Code down_kept = first_code(format, [&](Code x) { return emu::sub(format, one, x, options).code != one; });
   // Where the largest number itself does not overflow, nothing does.
   add("exp_last_finite", number(format, exp_overflow == none ? 0 : exp_overflow - 1));
   add("exp_first_zero", -number(format, exp_zero));
   add("square_last_finite", number(format, square_overflow == none ? 0 : square_overflow - 1));
   add("square_last_zero", number(format, square_kept - 1));
   add("update_of_one_first_kept", number(format, update_kept));
+  add("update_of_one_first_kept_down", number(format, down_kept));
   add("epsilon_1e-8", emu::round_to(format, 1e-8, options).value);
   add("epsilon_1e-5", emu::round_to(format, 1e-5, options).value);
   add("beta2_0.999", emu::round_to(format, 0.999, options).value);

@@ -22,6 +22,7 @@ struct LimitRow {
 ///   exp_first_zero                       the x nearest 0 whose e^x is 0
 ///   square_last_zero                     the largest x whose x^2 is 0
 ///   update_of_one_first_kept             the least x with 1 + x other than 1
+///   update_of_one_first_kept_down        the least x with 1 - x other than 1
 ///   epsilon_1e-8, ...                    constants, rounded
 /// @pre the rounding is not stochastic, and the format has a sign and a zero
 std::vector<LimitRow> limits_of(emu::Format format, const emu::RoundingOptions& options);

@@ -75,27 +75,37 @@ constexpr std::array loops{
     Loop{"adam_second_moment", 0, 0,
          [](RoundedArithmetic& in, State& s, const Step&) { s.sum = in.round(beta2 * s.sum + (1 - beta2)); }, moment}};
 
-/// What a run ends with, and the last step that changed the sum.
+/// What a run ends with, and the first step from which on nothing changes; 0: changes still, or by chance.
 struct End {
   double sum;
-  std::uint64_t last_change;
+  std::uint64_t stops_at;
 };
 
-Step step_of(const SumOperands::Pair* operands, std::uint64_t n) {
+/// Inner products begin again after `terms` of them.
+Step step_of(const SumOperands::Pair* operands, std::uint64_t n, std::uint64_t terms) {
   if (operands == nullptr) return {n};
-  return {n, operands->x[n - 1], operands->y[n - 1]};
+  const std::uint64_t place = (n - 1) % terms;
+  return {n, operands->x[place], operands->y[place]};
 }
 
-End run_once(const Loop& loop, std::uint64_t terms, RoundedArithmetic in, const SumOperands::Pair* operands) {
+/// A last term that happens to be small stops no sum: as many terms again must change nothing.
+End run_once(const Loop& loop, std::uint64_t terms, emu::Rounding rounding, RoundedArithmetic in,
+             const SumOperands::Pair* operands) {
   State state{in.round(loop.start)};
-  std::uint64_t last_change = 0;
-  for (std::uint64_t n = 1; n <= terms; ++n) {
+  const auto changes = [&](std::uint64_t n) {
     const double before = state.sum;
-    loop.rounded(in, state, step_of(operands, n));
+    loop.rounded(in, state, step_of(operands, n, terms));
     const bool both_nan = std::isnan(before) && std::isnan(state.sum);
-    if (state.sum != before && !both_nan) last_change = n;
-  }
-  return {state.sum, last_change};
+    return state.sum != before && !both_nan;
+  };
+  std::uint64_t last_change = 0;
+  for (std::uint64_t n = 1; n <= terms; ++n)
+    if (changes(n)) last_change = n;
+  const double sum = state.sum;
+  if (rounding == emu::Rounding::stochastic || last_change == terms) return {sum, 0};
+  for (std::uint64_t n = terms + 1; n <= 2 * terms; ++n)
+    if (changes(n)) return {sum, 0};
+  return {sum, last_change + 1};
 }
 
 /// The unrounded sum, and the sum of magnitudes.
@@ -105,7 +115,7 @@ struct Exact {
 Exact exactly(const Loop& loop, std::uint64_t terms, const SumOperands::Pair* operands) {
   Exact out{loop.start, std::fabs(loop.start)};
   for (std::uint64_t n = 1; n <= terms; ++n) {
-    const double term = loop.term(out.sum, step_of(operands, n));
+    const double term = loop.term(out.sum, step_of(operands, n, terms));
     out.sum += term;
     out.magnitudes += std::fabs(term);
   }
@@ -121,10 +131,10 @@ SumRow row_of(const Loop& loop, emu::Format format, const emu::RoundingOptions& 
   SumRow row{.name = loop.name, .format = format, .rounding = options.rounding, .terms = terms, .exact = exact.sum};
   double sum = 0, squares = 0;
   for (std::uint64_t run = 0; run < runs; ++run) {
-    const End end = run_once(loop, terms, RoundedArithmetic(format, options, config.seed + run), operands);
+    const End end = run_once(loop, terms, options.rounding, RoundedArithmetic(format, options, config.seed + run), operands);
     sum += end.sum;
     squares += (end.sum - exact.sum) * (end.sum - exact.sum);
-    row.stops_at = by_chance || end.last_change == terms ? 0 : end.last_change + 1;
+    row.stops_at = end.stops_at;
   }
   const auto count = static_cast<double>(runs);
   row.value = sum / count;

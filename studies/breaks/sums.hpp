@@ -22,7 +22,9 @@ struct SumRow {
   double exact = 0;          ///< in float64
   /// |value - exact| over the sum of the magnitudes of all terms; of stochastic rounding the root mean square.
   double rel_error = 0;
-  std::uint64_t stops_at = 0;  ///< the first term from which on nothing changes; 0: changes still, or by chance
+  /// The first term from which on nothing changes, not even by as many terms again, which are those of an inner product once
+  /// more; 0: changes still, or by chance.
+  std::uint64_t stops_at = 0;
 };
 
 /// Which sums, and how long.

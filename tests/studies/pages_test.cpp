@@ -243,8 +243,16 @@ TEST_CASE("the strips of the breaks are runs of one outcome to nearest even, and
   const auto& sums = std::get<reports::Ranges>(figures[1].data);
   for (const auto& panel : sums.panels)
     for (const auto& row : panel.rows) CHECK(row.dots.size() == 2);  // to nearest even, and stochastic
+  CHECK(sums.x_label == "1 - error / sum of the magnitudes of all terms");
+  CHECK(sums.legend.at(1).words == "stochastic, by the root mean square of its runs' errors");
+  CHECK(figures[1].caption.find("no dot") == std::string::npos);
   CHECK(sums.panels.at(0).rows.at(1).name == "ones 4096");
   CHECK(sums.panels.at(0).rows.at(1).dots.at(0).at == 0.5);  // float16 stops at 2048
+
+  // By chance ones leave 448, half of whose spacing stops them to nearest.
+  request.formats.to = {"e4m3"}, request.function = {};
+  const auto beyond = studies::breaks_figures(studies::breaks_tables(studies::measure(request)));
+  CHECK(beyond.at(1).caption.find("Sums that overflow have no dot: 1.") != std::string::npos);
 }
 
 TEST_CASE("a sweep's table is a window for each tensor and rounding", "[studies][pages]") {
