@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What leads a reader through the documents holds: docs/README.md lists every document once, links lead to what is there, the README
-is short, its questions have short answers, and its table has every command of the program.
+is short, its questions have short answers, its table has every command of the program, and words of tables are explained.
 
 usage: index_test.py ROOT ULPSCOPE
 """
@@ -61,12 +61,21 @@ def readme_is_short(readme, program):
     check(shown == commands, f"README.md has the commands {shown}, the program {commands}")
 
 
+def evidence_is_explained(root):
+    """Tables have the column `evidence`: every word that it can hold stands where it is explained."""
+    words = re.search(r"enum class Evidence[^{]*\{(.*?)\};", (root / "emu/engines.hpp").read_text(encoding="utf-8"), re.DOTALL)
+    for word in re.findall(r"^\s*(\w+),", words[1], re.MULTILINE):
+        for name in ("accumulation.md", "matmul.md"):
+            check(f"`{word}`" in (root / "docs" / name).read_text(encoding="utf-8"), f"docs/{name} lacks `{word}` (evidence)")
+
+
 def main():
     root = pathlib.Path(sys.argv[1])
     documents = index_is_complete(root / "docs")
     pages = [root / "README.md", root / "CONTRIBUTING.md", *sorted((root / "docs").glob("*.md"))]
     links = sum(links_lead_somewhere(root, page) for page in pages)
     readme_is_short(root / "README.md", sys.argv[2])
+    evidence_is_explained(root)
     print(f"{documents} documents, {links} links")
 
 
