@@ -44,7 +44,7 @@ struct ScaleWindow {
 /// How quantities grow with a size: curves in panels that share their axes, both logarithmic.
 struct Growth {
   /// How a curve is drawn.
-  enum class Dash : std::uint8_t { solid, dashed, dotted };
+  enum class Dash : std::uint8_t { solid, dashed, dotted, dash_dotted, long_dashed, dash_dot_dotted };
   /// The marks of a curve.
   enum class Marker : std::uint8_t { circle, square, triangle, diamond, cross };
   /// One curve in all panels.

@@ -23,7 +23,7 @@ static_assert(static_cast<int>(Growth::Marker::cross) == static_cast<int>(Svg::S
 bool drawn(double y) { return y > 0 && std::isfinite(y); }
 
 Svg::Pen pen_of(const Growth::Line& line) {
-  constexpr std::string_view dashes[] = {"", "8 4", "2 4"};
+  constexpr std::string_view dashes[] = {"", "8 4", "2 4", "8 3 2 3", "16 4", "8 3 2 3 2 3"};
   return {.colour = palette::of_format(line.colour).light, .width = 1.6, .dashes = dashes[static_cast<int>(line.dash)]};
 }
 

@@ -2,7 +2,10 @@
 // The curves of accumulation.csv: 8-bit inputs, accumulators in float16, and accumulators in float32 beside a chain of fused
 // multiply-adds.
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdint>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -46,6 +49,7 @@ class Curves {
       const ErrorCurve curve{columns.text(row, "engine"), columns.text(row, "in"), columns.text(row, "acc"),
                         columns.text(row, "evidence"), static_cast<std::int64_t>(columns.number(row, "promote"))};
       lengths_.insert(columns.number(row, "k"));
+      if (curve.promote != 0) promotions_.insert(curve.promote);
       const std::size_t d = reports::place_of(distributions_, columns.text(row, "distribution"));
       reports::place_of(engines_, curve.engine), reports::place_of(formats_, curve.in);
       auto at = std::find_if(curves_.begin(), curves_.end(), [&](const ErrorCurve& other) { return other.key() == curve.key(); });
@@ -71,7 +75,7 @@ class Curves {
     const ErrorCurve& of = curves_[curve];
     return {.name = of.words(),
             .colour = place(engines_, of.engine) % rounding_colour,
-            .dash = of.promote != 0 ? Growth::Dash::dashed : Growth::Dash::solid,
+            .dash = dash(of.promote),
             .marker = marker(of.in),
             .y = values(curve, [](const Values& v) { return v.error; })};
   }
@@ -93,6 +97,15 @@ class Curves {
     return static_cast<std::size_t>(std::find(words.begin(), words.end(), word) - words.begin());
   }
 
+  /// Each interval of promotion has dashes of its own.
+  Growth::Dash dash(std::int64_t promote) const {
+    constexpr std::array dashes{Growth::Dash::dashed, Growth::Dash::dash_dotted, Growth::Dash::long_dashed,
+                                Growth::Dash::dash_dot_dotted};
+    if (promote == 0) return Growth::Dash::solid;
+    const auto before = std::distance(promotions_.begin(), promotions_.find(promote));
+    return dashes[static_cast<std::size_t>(before) % dashes.size()];
+  }
+
   Growth::Marker marker(const std::string& in) const {
     constexpr std::size_t markers = static_cast<std::size_t>(Growth::Marker::cross) + 1;
     return static_cast<Growth::Marker>(place(formats_, in) % markers);
@@ -112,10 +125,20 @@ class Curves {
   std::vector<ErrorCurve> curves_;
   std::vector<std::string> distributions_, engines_, formats_;
   std::set<double> lengths_;
+  std::set<std::int64_t> promotions_;  ///< other than 0
   std::map<std::tuple<std::size_t, std::size_t, double>, Values> values_;
 };
 
 constexpr auto marks = " A colour is an engine, a marker an input format; dashes are promotion.";
+
+/// Of a logarithmic axis: an error of 0 is on none.
+bool lacks_points(const Growth& growth) {
+  for (const Growth::Line& line : growth.lines)
+    for (const auto& points : line.y)
+      for (const double y : points)
+        if (!(y > 0) || !std::isfinite(y)) return true;
+  return false;
+}
 
 std::string described(const Growth& growth) {
   return growth.y_label + " of matrix products against the length of their sums: " + std::to_string(growth.lines.size()) +
@@ -125,6 +148,7 @@ std::string described(const Growth& growth) {
 void add(std::vector<Figure>& figures, Figure figure, Growth growth) {
   if (growth.lines.empty()) return;
   figure.caption += marks;
+  if (lacks_points(growth)) figure.caption += " Where a mark is missing, a product is exact or not finite.";
   figure.description = described(growth);
   figure.data = std::move(growth);
   figures.push_back(std::move(figure));

@@ -65,7 +65,7 @@ std::optional<std::size_t> find(const AccumulationGrid& grid, const Accumulation
   return at == all.end() ? std::nullopt : std::optional(static_cast<std::size_t>(at - all.begin()));
 }
 
-/// Where an engine loses more than the rounding of its inputs did: `from K = 512 on with uniform:0,1`.
+/// Where an engine loses more than the rounding of its inputs did: `from K = 512 on with uniform:0,1`, `at every K with ...`.
 std::string beyond_rounding(const AccumulationGrid& grid, std::size_t accumulation) {
   std::vector<std::string> parts;
   for (std::size_t k = 0; k < grid.config().lengths.size(); ++k) {
@@ -78,7 +78,8 @@ std::string beyond_rounding(const AccumulationGrid& grid, std::size_t accumulati
       for (std::size_t later = k; later < grid.config().lengths.size(); ++later) from_here_on = from_here_on && loses(later);
       if (from_here_on) here.push_back(grid.config().distributions[d]);
     }
-    if (!here.empty()) parts.push_back("from K = " + std::to_string(grid.config().lengths[k]) + " on with " + listed(here));
+    const std::string from = k == 0 ? "at every K" : "from K = " + std::to_string(grid.config().lengths[k]) + " on";
+    if (!here.empty()) parts.push_back(from + " with " + listed(here));
   }
   return listed(parts);
 }
@@ -156,22 +157,28 @@ void overflow(const AccumulationGrid& grid, std::vector<Finding>& findings) {
 
 void worst(const AccumulationGrid& grid, std::vector<Finding>& findings) {
   const AccumulationRow* row = nullptr;
+  std::size_t nonfinite = 0;
   for (std::size_t i = 0; i < grid.config().accumulations.size(); ++i)
     for (std::size_t d = 0; d < grid.config().distributions.size(); ++d) {
       const AccumulationRow& candidate = grid.longest(i, d);
+      nonfinite += candidate.errors.nonfinite != 0 ? 1 : 0;
       if (candidate.errors.nonfinite != 0) continue;
       if (row == nullptr || candidate.errors.frobenius > row->errors.frobenius) row = &candidate;
     }
   if (row == nullptr) return;
   const std::string where = words_of(row->accumulation) + ", " + row->distribution;
+  const std::size_t products = grid.config().accumulations.size() * grid.config().distributions.size();
+  const std::string of_finite = nonfinite == 0 ? "" : " of the products that are finite";
+  const std::string others =
+      nonfinite == 0 ? "" : "; " + std::to_string(nonfinite) + " of " + std::to_string(products) + " are not";
   findings.push_back({.what = "largest_rel_frobenius_error",
                       .where = where + ", " + k_text(grid),
                       .value = row->errors.frobenius,
                       .threshold = "",
                       .source = "",
-                      .severity = Severity::good,
-                      .sentence = at_longest(grid) + " the largest relative Frobenius error is " +
-                                  number(row->errors.frobenius) + ": " + where + "."});
+                      .severity = nonfinite == 0 ? Severity::good : Severity::warning,
+                      .sentence = at_longest(grid) + " the largest relative Frobenius error" + of_finite + " is " +
+                                  number(row->errors.frobenius) + ": " + where + others + "."});
 }
 
 /// How many accumulations err to one side, of those that err.

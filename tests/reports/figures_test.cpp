@@ -4,6 +4,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <limits>
+#include <set>
+#include <string>
 
 #include "reports/draw.hpp"
 #include "reports/percent.hpp"
@@ -122,6 +124,19 @@ TEST_CASE("every colour of a figure has a dark counterpart") {
              std::any_of(palette::formats.begin(), palette::formats.end(), is_it)));
     }
   }
+}
+
+TEST_CASE("every kind of dash is drawn in its own way") {
+  std::set<std::string> dashes;
+  for (int dash = 0; dash <= static_cast<int>(Growth::Dash::dash_dot_dotted); ++dash) {
+    Growth growth = sample_growth();
+    growth.lines = {growth.lines.back()};
+    growth.lines.front().dash = static_cast<Growth::Dash>(dash);
+    const std::string svg = draw(growth).front().content, word = "stroke-dasharray=\"";
+    const auto at = svg.find(word);
+    dashes.insert(at == svg.npos ? "" : svg.substr(at, svg.find('"', at + word.size()) - at));
+  }
+  CHECK(dashes.size() == 6);
 }
 
 TEST_CASE("every mark has a tooltip") {

@@ -5,6 +5,7 @@
 #include <catch2/generators/catch_generators.hpp>
 #include <cmath>
 #include <limits>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -205,6 +206,65 @@ TEST_CASE("findings of accumulation lead with fp8 on Hopper and what promotion g
         row.length == 4096)
       most = std::max(most, row.errors.frobenius / row.errors.rounding);
   CHECK(findings[0].value == reports::Cell(most));
+}
+
+TEST_CASE("each interval of promotion has dashes of its own, and marks that are missing are told", "[studies][pages]") {
+  Table table{
+      "accumulation",
+      {"engine", "evidence", "in", "acc", "promote", "distribution", "k", "rel_frobenius_error", "input_rel_frobenius_error"},
+      {}};
+  for (const std::int64_t promote : {0, 128, 256, 512})
+    table.rows.push_back({"sm_90", "device", "float8_e4m3fn", "float32", promote, "normal:0,1", std::int64_t{64}, 0.5, 0.25});
+  const auto figure = [&] { return studies::accumulation_figures(table).at(0); };
+
+  std::set<reports::Growth::Dash> dashes;
+  const auto lines = std::get<reports::Growth>(figure().data).lines;
+  for (const auto& line : lines) dashes.insert(line.dash);
+  CHECK(lines.size() == 5);
+  CHECK(dashes.size() == 5);
+  const std::string missing = "Where a mark is missing, a product is exact or not finite.";
+  CHECK(figure().caption.find(missing) == std::string::npos);
+  for (const double error : {0.0, std::numeric_limits<double>::infinity()}) {
+    table.rows[1][7] = error;
+    CHECK(figure().caption.ends_with(missing));
+  }
+}
+
+TEST_CASE("the largest error is one of the products that are finite, and others are counted", "[studies][pages]") {
+  studies::AccumulationConfig config;
+  config.accumulations = {studies::find_accumulation("fp16_chain", emu::fp16, emu::fp16, 0)};
+  config.distributions = {"uniform:1000,1000", "normal:0,1"};
+  config.lengths = {64};
+  config.shape = {4, 4};
+  const auto largest = [&] {
+    const auto findings = studies::accumulation_findings(studies::accumulate(config), config);
+    const auto found =
+        std::find_if(findings.begin(), findings.end(), [](const auto& f) { return f.what == "largest_rel_frobenius_error"; });
+    REQUIRE(found != findings.end());
+    return *found;
+  };
+
+  CHECK(largest().severity == reports::Severity::warning);
+  CHECK(largest().sentence.starts_with("At K = 64 the largest relative Frobenius error of the products that are finite is "));
+  CHECK(largest().sentence.ends_with("fp16_chain on float16 into float16, normal:0,1; 1 of 2 are not."));
+  config.distributions = {"normal:0,1"};
+  CHECK(largest().severity == reports::Severity::good);
+  CHECK(largest().sentence.ends_with("fp16_chain on float16 into float16, normal:0,1."));
+}
+
+TEST_CASE("what holds from the smallest K on holds at every K", "[studies][pages]") {
+  studies::AccumulationConfig config;
+  config.accumulations = {studies::find_accumulation("sm_90", emu::e4m3, emu::fp32, 0)};
+  config.distributions = {"uniform:0,1"};
+  config.shape = {8, 8};
+  const auto ends_with = [&](const std::string& words) {
+    return studies::accumulation_findings(studies::accumulate(config), config).front().sentence.ends_with(words);
+  };
+
+  config.lengths = {64, 1024, 2048};
+  CHECK(ends_with("more than rounding the inputs did from K = 1024 on with uniform:0,1."));
+  config.lengths = {1024, 2048};
+  CHECK(ends_with("more than rounding the inputs did at every K with uniform:0,1."));
 }
 
 TEST_CASE("the strips of the breaks are runs of one outcome to nearest even, and sums how near they come", "[studies][pages]") {
