@@ -149,10 +149,10 @@ reports::Finding probability_finding(const ProbabilityRow& row) {
           .threshold = notable,
           .source = notable_source,
           .severity = severity_of(row.lost_weight),
-          .sentence = "Probabilities in e4m3, " + where + ": " + percent(share) + " become 0" +
-                      (to_zero == 0 ? std::string() : ", from 2^-" + std::to_string(nearest) + " of the largest down") +
-                      ", with them " + percent(row.lost_weight) + " of all probability; outputs change by " +
-                      percent(row.error) + "."};
+          .sentence =
+              "Probabilities in e4m3, " + where + ": " + percent(share) + " become 0" +
+              (to_zero == 0 ? std::string() : ", none of them above 2^-" + std::to_string(nearest) + " of the largest") +
+              ", with them " + percent(row.lost_weight) + " of all probability; outputs change by " + percent(row.error) + "."};
 }
 
 reports::Finding exp2_finding(const std::vector<Exp2Row>& rows, const Exp2Row& row) {

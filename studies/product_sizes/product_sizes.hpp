@@ -46,7 +46,7 @@ struct ProductSize {
 /// By distribution, format, engine, n. @throws ulpscope::Error
 std::vector<ProductSize> measure(const ProductSizesRequest& request, const Progress& progress = {});
 
-/// Of its tables: shares of the error over N.
+/// Of its tables: errors of the engine and of the rounding of operands, each alone, over N.
 std::vector<reports::Figure> product_sizes_figures(const std::vector<reports::Table>& tables);
 
 /// product_sizes.csv. @throws ulpscope::Error

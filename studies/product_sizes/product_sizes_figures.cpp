@@ -59,7 +59,7 @@ std::vector<reports::Figure> product_sizes_figures(const std::vector<reports::Ta
   return {{.name = "product_sizes",
            .title = "What the engine adds to the rounding of the operands",
            .caption =
-               "Solid: the engine's own share; dashed: the operands' rounding. A colour is a format, a marker an engine. "
+               "Solid: the engine alone; dashed: the operands' rounding alone. A colour is a format, a marker an engine. "
                "Where a product is exact there is no mark.",
            .description = "Relative errors of products of N by N matrices over N, a panel for each distribution.",
            .data = growth}};

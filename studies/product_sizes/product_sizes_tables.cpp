@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table, and what it says: whose share of the error is the larger, from which size on.
+// The table, and what it says: whose error is the larger, the engine's or that of the operands' rounding, from which size on.
 #include <algorithm>
 
 #include "emu/names.hpp"
@@ -36,9 +36,10 @@ reports::Finding finding_of(const std::vector<ProductSize>& sizes) {
       std::find_if(sizes.begin(), sizes.end(), [](const ProductSize& row) { return row.of_engine > row.of_inputs; });
   const std::string who = emu::format_name(last.by.in) + " on " + last.by.name + ", " + last.distribution;
   std::string sentence = who + ": " + percent(first.error) + " at N = " + std::to_string(first.n) + ", " + percent(last.error) +
-                         " at N = " + std::to_string(last.n) + ", of which the engine's own is " + percent(last.of_engine);
-  sentence += passes == sizes.end() ? "; the operands' rounding is the larger share at every N"
-                                    : "; from N = " + std::to_string(passes->n) + " on the engine's share is the larger";
+                         " at N = " + std::to_string(last.n) + " (the engine alone " + percent(last.of_engine) +
+                         ", the operands' rounding alone " + percent(last.of_inputs) + ")";
+  sentence += passes == sizes.end() ? "; the operands' rounding is the larger at every N"
+                                    : "; from N = " + std::to_string(passes->n) + " on the engine's is the larger";
   return {.what = "engine_share_over_input_share",
           .where = who + ", N = " + std::to_string(last.n),
           .value = last.of_engine / last.of_inputs,

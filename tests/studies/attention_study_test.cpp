@@ -4,8 +4,10 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <cmath>
+#include <cstdint>
 #include <numeric>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "emu/catalogue.hpp"
@@ -134,6 +136,29 @@ TEST_CASE("fewer probabilities become 0 where the largest comes last", "[attenti
   };
   CHECK(zeros(KeyOrder::ascending) < zeros(KeyOrder::drawn));
   CHECK(zeros(KeyOrder::drawn) < zeros(KeyOrder::descending));
+}
+
+TEST_CASE("what is said of probabilities that become 0 holds of every distance", "[attention_study]") {
+  studies::AttentionStudyRequest request = small();
+  request.keys = 400, request.outlier_factor = 20;
+  request.probability_scale = {1};
+  const studies::StudyResult result = studies::run(request, {});
+  const reports::Table& distances = result.tables.at(2);
+  const std::string words = " become 0, none of them above 2^-";
+
+  int said = 0;
+  for (const reports::Finding& finding : result.findings) {
+    const auto at = finding.sentence.find(words);
+    if (at == std::string::npos) continue;
+    ++said;
+    CAPTURE(finding.sentence);
+    const int least = std::stoi(finding.sentence.substr(at + words.size()));
+    CHECK(least > 0);
+    for (const auto& row : distances.rows)
+      if (finding.where.ends_with("keys " + std::get<std::string>(row[1])) && std::get<std::int64_t>(row[2]) < least)
+        CHECK(row[4] == reports::Cell(std::int64_t{0}));
+  }
+  CHECK(said == 3);
 }
 
 TEST_CASE("what is summed before the maximum grows shrinks with it", "[attention_study]") {

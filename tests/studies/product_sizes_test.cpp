@@ -12,6 +12,7 @@
 #include "emu/catalogue.hpp"
 #include "emu/encode.hpp"
 #include "emu/error.hpp"
+#include "studies/census/sweep.hpp"
 #include "tensors/synthetic.hpp"
 
 using namespace ulpscope;
@@ -85,6 +86,16 @@ TEST_CASE("truncation to 13 bits takes from positive sums as they grow", "[produ
   CHECK_THAT(rows[2].mean_signed, WithinAbs(-6.6e-2, 0.2e-2));  // K = 4096
   CHECK(rows[0].of_engine < rows[0].of_inputs);
   CHECK(rows[2].of_engine > rows[2].of_inputs);
+}
+
+TEST_CASE("errors that partly cancel are told beside each other, not as parts of their sum", "[product_sizes]") {
+  const auto request = asked("fp16", "sm_90", "uniform:0,1", {100, 10000});
+  const ProductSize last = studies::measure(request).back();
+  REQUIRE(last.of_engine > last.error);
+  const std::string sentence = studies::run(request, {}).findings.front().sentence;
+
+  CHECK(sentence.find(" (the engine alone " + studies::percent(last.of_engine) + ", the operands' rounding alone " +
+                      studies::percent(last.of_inputs) + ")") != std::string::npos);
 }
 
 TEST_CASE("an overflow makes the error infinite", "[product_sizes]") {
