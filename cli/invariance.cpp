@@ -18,6 +18,7 @@
 #include "emu/visible.hpp"
 #include "files/new_file.hpp"
 #include "reports/directory.hpp"
+#include "reports/finding.hpp"
 #include "reports/junit.hpp"
 #include "reports/page_html.hpp"
 #include "reports/render.hpp"
@@ -90,15 +91,17 @@ int run(const std::string& name, const verify::InvarianceRequest<Operation>& req
     return verify::judged(resolved, progress.callback());
   }();
   const reports::Table table = verify::invariance_table(result);
+  const std::vector<reports::Finding> findings = verify::invariance_findings(result);
   if (output.directory.empty()) {
     print(table, output.common, 2);
   } else {
     reports::Page page = verify::invariance_page(result);
     page.command = command_line(arguments);
-    reports::write_page_report(output.directory, {table}, page, {.arguments = arguments});
+    reports::write_page_report(output.directory,
+                               {table, verify::invariance_rows_table(result), reports::findings_table(findings)}, page,
+                               {.arguments = arguments});
     remark_report(output.directory);
   }
-  const std::vector<reports::Finding> findings = verify::invariance_findings(result);
   for (std::size_t i = 0; i < std::min(most_sentences, findings.size()); ++i) remark(emu::visible(findings[i].sentence));
   if (findings.size() > most_sentences) remark(std::to_string(findings.size() - most_sentences) + " more, all in the table");
   const bool again = reports::WriteElsewhere::present() != nullptr;  // the report alone is made then
@@ -136,7 +139,9 @@ void add_operation(Command& parent, const std::string& name, const Arguments& ar
       ->type_name("ROLE");
   command.add_option("--timeout", program.timeout_s, "seconds that the program may take for one output")->type_name("S");
   command.add_written("--junit", words->output.junit, "write JUnit XML", "FILE");
-  command.add_written("-o", words->output.directory, "write a report, with a map of the rows that moved", "DIR");
+  command.add_written(
+      "-o", words->output.directory,
+      "write a report: invariance.csv, invariance_rows.csv, findings.csv, index.html, the figure, manifest.json", "DIR");
   words->output.common.add_output(command);
   command.footer(example_of(name));
   command.callback([name, words, &arguments, &exit_code] { exit_code = run(name, words->request, words->output, arguments); });

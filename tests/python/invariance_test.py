@@ -119,7 +119,13 @@ class Invariance(unittest.TestCase):
         code, _, err = run("sum", "x.npy", *both, "-o", "report", "--junit", "j.xml", cwd=self.path)
         self.assertEqual(code, 1, err)
         self.assertIn("Where rows moved", (self.path / "report/index.html").read_text())
-        self.assertEqual(sorted(p.name for p in (self.path / "report").iterdir()), ["index.html", "invariance.csv", "manifest.json"])
+        self.assertEqual(sorted(p.name for p in (self.path / "report").iterdir()),
+                         ["findings.csv", "index.html", "invariance.csv", "invariance_rows.csv", "manifest.json", "rows.svg"])
+        pairs, stretches, findings = (list(csv.DictReader(open(self.path / "report" / name, encoding="utf-8")))
+                                      for name in ("invariance.csv", "invariance_rows.csv", "findings.csv"))
+        for column in ("rows", "elements", "elements_moved"):
+            self.assertEqual(sum(int(row[column]) for row in stretches), int(pairs[0][column]), column)
+        self.assertEqual([row["value"] for row in findings], [pairs[0]["elements_moved"]])
         suite = ElementTree.parse(self.path / "j.xml").getroot().find("testsuite")
         self.assertEqual((suite.get("tests"), suite.get("failures")), ("3", "1"))
         self.assertEqual(run("sum", "x.npy", "--output", "a=a.npy", "--output", "b=a.npy", "--output", "p=part.npy@0", cwd=self.path)[0], 0)

@@ -72,6 +72,8 @@ InvarianceResult invariance(const InvarianceConfig& config);
 
 /// invariance.csv: a row for each pair.
 reports::Table invariance_table(const InvarianceResult& result);
+/// invariance_rows.csv: the map of the page, a row for each pair and stretch of rows.
+reports::Table invariance_rows_table(const InvarianceResult& result);
 /// A sentence for each pair that moved and each output that is wrong, or one that says that none is.
 std::vector<reports::Finding> invariance_findings(const InvarianceResult& result);
 /// The same with a map of the rows.

@@ -2,6 +2,7 @@
 // What moved, as a table, in sentences, and as a map of rows.
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <utility>
 
 #include "emu/names.hpp"
@@ -44,26 +45,40 @@ constexpr Step steps[] = {{HeatMap::Shade::good, 0, "none"},
                           {HeatMap::Shade::marked, 0.5, "up to half"},
                           {HeatMap::Shade::severe, 1, "more"}};
 
+/// The rows of a stretch that both conditions of a pair have, and their elements.
+struct Stretch {
+  std::uint64_t first, end;  ///< rows; the same: none
+  std::uint64_t moved, elements;
+};
+
+std::uint64_t stretches_of(const InvarianceResult& result) { return (result.rows + result.stretch - 1) / result.stretch; }
+
+Stretch stretch_of(const InvarianceResult& result, const PairResult& pair, std::uint64_t index) {
+  const std::uint64_t begin = std::max(result.conditions[pair.condition].first_row, result.conditions[pair.other].first_row);
+  const std::uint64_t first = std::max(index * result.stretch, begin);
+  const std::uint64_t end = std::min((index + 1) * result.stretch, begin + pair.rows);
+  if (first >= end) return {first, first, 0, 0};
+  return {first, end, pair.moved_in[static_cast<std::size_t>(index)], (end - first) * result.row_length};
+}
+
 HeatMap map_of(const InvarianceResult& result) {
   HeatMap map{.columns = {}, .legend = {}, .groups = {{}}};
-  const std::uint64_t stretches = (result.rows + result.stretch - 1) / result.stretch;
+  const std::uint64_t stretches = stretches_of(result);
   for (std::uint64_t s = 0; s < stretches; ++s) map.columns.push_back(std::to_string(s));
   for (const Step& step : steps) map.legend.push_back({step.shade, step.words});
   for (const PairResult& pair : result.pairs) {
     const ConditionResult &a = result.conditions[pair.condition], &b = result.conditions[pair.other];
-    const std::uint64_t begin = std::max(a.first_row, b.first_row), end = begin + pair.rows;
     const std::string name = a.name + " / " + b.name;
     HeatMap::Row row{.name = name, .title = name, .link = {}, .cells = {}};
     for (std::uint64_t s = 0; s < stretches; ++s) {
-      const std::uint64_t first = std::max(s * result.stretch, begin), last = std::min((s + 1) * result.stretch, end);
+      const auto [first, end, moved, all] = stretch_of(result, pair, s);
       HeatMap::Cell& cell = row.cells.emplace_back();
-      if (first >= last) continue;  // not in both
-      const std::uint64_t moved = pair.moved_in[static_cast<std::size_t>(s)], all = (last - first) * result.row_length;
+      if (first == end) continue;  // not in both
       const double share = static_cast<double>(moved) / static_cast<double>(all);
       cell.shade =
           std::find_if(std::begin(steps), std::end(steps), [&](const Step& step) { return share <= step.most; })->shade;
       cell.text = moved == 0 ? "0" : share < 0.01 ? "<1" : studies::digits(std::floor(100 * share), 3);
-      cell.title = name + ", rows " + std::to_string(first) + " to " + std::to_string(last - 1) + ": " + std::to_string(moved) +
+      cell.title = name + ", rows " + std::to_string(first) + " to " + std::to_string(end - 1) + ": " + std::to_string(moved) +
                    " of " + plural(all, "element") + " moved";
     }
     map.groups.front().rows.push_back(std::move(row));
@@ -83,6 +98,18 @@ reports::Table invariance_table(const InvarianceResult& result) {
     table.rows.push_back({a.name, b.name, whole(pair.rows), whole(pair.rows_moved), whole(pair.elements),
                           whole(pair.elements_moved), pair.max_ulp, right_word(a.outcome), right_word(b.outcome), pair.cause});
   }
+  return table;
+}
+
+reports::Table invariance_rows_table(const InvarianceResult& result) {
+  reports::Table table{"invariance_rows", {"condition", "other", "first_row", "rows", "elements", "elements_moved"}, {}};
+  for (const PairResult& pair : result.pairs)
+    for (std::uint64_t s = 0; s < stretches_of(result); ++s) {
+      const Stretch here = stretch_of(result, pair, s);
+      if (here.first != here.end)
+        table.rows.push_back({result.conditions[pair.condition].name, result.conditions[pair.other].name, whole(here.first),
+                              whole(here.end - here.first), whole(here.elements), whole(here.moved)});
+    }
   return table;
 }
 
@@ -126,7 +153,7 @@ reports::Page invariance_page(const InvarianceResult& result) {
   reports::Section pairs{.id = "pairs", .title = "Pairs"};
   if (!result.pairs.empty())
     pairs.blocks.emplace_back(reports::Figure{
-        .name = {},
+        .name = "rows",
         .title = "Where rows moved",
         .caption = "Percent of elements that differ. Column i has " + plural(result.stretch, "row") +
                    ", the first of which is row " + (result.stretch == 1 ? "i" : std::to_string(result.stretch) + " i") + ".",
