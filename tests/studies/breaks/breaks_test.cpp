@@ -330,6 +330,23 @@ TEST_CASE("the findings name what breaks, and the first answers the question", "
   }
 }
 
+TEST_CASE("a sum that overflows does not stop growing", "[studies][breaks]") {
+  studies::BreaksRequest request = without_functions();
+  request.formats.to = {"e5m2"};
+  request.rounding = {"upward"};  // from 8 on each one adds a spacing
+  const studies::BreaksResult result = studies::measure(request);
+  const std::vector<reports::Finding> findings = studies::breaks_findings(result);
+
+  CHECK(std::isinf(sum_of(result, "ones", emu::e5m2, Rounding::upward).value));
+  CHECK(std::any_of(findings.begin(), findings.end(), [](const auto& f) {
+    return f.sentence == "A sum of ones in float8_e5m2 overflows; 4096 terms give 4096." &&
+           f.severity == reports::Severity::bad;
+  }));
+  std::size_t stopped = 0;
+  for (const studies::SumRow& row : result.sums) stopped += row.stops_at != 0 && std::isfinite(row.value) ? 1 : 0;
+  CHECK(findings.front().sentence.ends_with(std::to_string(stopped) + " of 6 sums stop growing."));
+}
+
 TEST_CASE("where things break does not depend on the number of threads", "[studies][breaks]") {
   studies::BreaksRequest request = without_functions();
   request.function = {"softmax", "adam"};
