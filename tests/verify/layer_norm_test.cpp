@@ -2,6 +2,7 @@
 // Bounds of layer norm and RMS norm, against plain kernels and planted faults.
 #include "verify/operations/layer_norm.hpp"
 
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <random>
 #include <vector>
@@ -180,6 +181,17 @@ TEST_CASE("layer norm: the radius encloses the exact value, and the precise valu
       }
     }
   }
+}
+
+TEST_CASE("layer norm: the radius does not grow with the row", "[verify][layer_norm]") {
+  for (const Norm norm : {Norm::layer, Norm::rms})
+    for (const std::size_t n : std::initializer_list<std::size_t>{64, 1U << 16}) {
+      Case c = make(n, 1, 0, 5);
+      std::vector<verify::Expected> all(n);
+      c.expectation({}, emu::float32, norm)->expect(0, all);
+      CAPTURE(n);
+      CHECK(std::all_of(all.begin(), all.end(), [](const verify::Expected& e) { return e.radius <= 0x1p-48 * e.magnitude; }));
+    }
 }
 
 TEST_CASE("layer norm: no correct kernel is beyond the bound", "[verify][layer_norm]") {

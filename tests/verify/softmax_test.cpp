@@ -9,6 +9,7 @@
 
 #include "tests/verify/big.hpp"
 #include "tests/verify/operations_data.hpp"
+#include "verify/operations/kept_rows.hpp"
 
 namespace {
 
@@ -111,6 +112,32 @@ TEST_CASE("softmax: the radius encloses the exact value, and the precise value i
       CHECK(one[0].allowed == all[i].allowed);
     }
   }
+}
+
+TEST_CASE("softmax: the radius does not grow with the row", "[verify][softmax]") {
+  std::mt19937_64 random(4);
+  for (const std::size_t n : std::initializer_list<std::size_t>{64, 1U << 16}) {
+    const auto x = normals(random, n, 1, emu::float32);
+    std::vector<verify::Expected> all(n);
+    expectation(x, n, emu::float32, emu::float32)->expect(0, all);
+    CAPTURE(n);
+    CHECK(std::all_of(all.begin(), all.end(), [](const verify::Expected& e) { return e.radius <= 0x1p-48 * e.value; }));
+  }
+}
+
+TEST_CASE("what the elements of a row share is made once, and again only where many other rows were asked for between",
+          "[verify]") {
+  const verify::KeptRows<std::uint64_t> rows;
+  int made = 0;
+  const auto of = [&](std::uint64_t row) { return *rows.of(row, [&] { return ++made, 10 * row; }); };
+  for (int i = 0; i < 5; ++i)
+    for (const std::uint64_t row : {7U, 8U}) CHECK(of(row) == 10 * row);
+  CHECK(made == 2);
+  constexpr std::uint64_t many = 10'000;  // more than there are threads
+  for (std::uint64_t row = 9; row < many; ++row) of(row), of(8);
+  CHECK(made == static_cast<int>(many) - 7);
+  CHECK(of(7) == 70);
+  CHECK(made == static_cast<int>(many) - 6);
 }
 
 TEST_CASE("softmax: no correct kernel is beyond the bound", "[verify][softmax]") {

@@ -16,6 +16,7 @@
 #include "verify/operations/attention_hints.hpp"
 #include "verify/operations/attention_lse.hpp"
 #include "verify/operations/attention_scores.hpp"
+#include "verify/operations/kept_rows.hpp"
 
 namespace ulpscope::verify {
 namespace {
@@ -187,24 +188,36 @@ class AttentionExpectation final : public RowExpectation {
 
   Precise precise_element(std::uint64_t index, std::uint64_t column) const override {
     const AttentionRules rules = rows_->declared();
-    const AttentionScores seen = rows_->scores(index, rules);
-    if (seen.keys.empty()) return precise_of(Real(0), last());
-    const std::vector<Real> scores = rows_->precise_scores(index, seen.keys);
-    const auto weights = exponentials<Real>(scores, *std::max_element(scores.begin(), scores.end()));
+    const auto kept = precise_weights_.of(index, [&] { return precise_weights(index, rules); });
+    if (kept->keys.empty()) return precise_of(Real(0), last());
     Real sum = 0;
-    for (std::size_t j = 0; j < seen.keys.size(); ++j) {
-      const std::uint64_t row = rows_->first_value(index) + seen.keys[j];
+    for (std::size_t j = 0; j < kept->keys.size(); ++j) {
+      const std::uint64_t row = rows_->first_value(index) + kept->keys[j];
       // A product of two float32, exact.
-      sum += weights.each[j] *
+      sum += kept->weights.each[j] *
              (static_cast<double>(op_.v.row(row)[static_cast<std::size_t>(column)]) * rows_->value_scale(row, rules));
     }
-    return precise_of(sum / weights.sum, last());
+    return precise_of(sum / kept->weights.sum, last());
+  }
+
+  /// Of a row, in 200 digits.
+  struct PreciseWeights {
+    std::vector<std::uint64_t> keys;  ///< with a finite score
+    Exponentials<Real> weights;       ///< of the keys, then of the sink if there is one
+  };
+  PreciseWeights precise_weights(std::uint64_t index, const AttentionRules& rules) const {
+    PreciseWeights out{rows_->scores(index, rules).keys, {}};
+    if (out.keys.empty()) return out;
+    const std::vector<Real> scores = rows_->precise_scores(index, out.keys);
+    out.weights = exponentials<Real>(scores, *std::max_element(scores.begin(), scores.end()));
+    return out;
   }
 
   std::shared_ptr<const AttentionRows> rows_;
   const Attention& op_;
   std::size_t width_;
   std::uint64_t most_keys_ = 0;
+  KeptRows<PreciseWeights> precise_weights_;
 };
 
 void require_numbers(const Attention& operation) {

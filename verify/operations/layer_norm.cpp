@@ -15,6 +15,7 @@
 #include "emu/hypotenuse.hpp"
 #include "emu/names.hpp"
 #include "verify/operations/ball.hpp"
+#include "verify/operations/kept_rows.hpp"
 #include "verify/operations/layer_norm_errors.hpp"
 #include "verify/operations/norm_moments.hpp"
 #include "verify/operations/random_sums.hpp"
@@ -220,12 +221,22 @@ class LayerNormExpectation final : public RowExpectation {
     const auto x = op_.x.row(index);
     const auto i = static_cast<std::size_t>(column);
     if (!all_finite(x)) return precise_of(Real(bias(i)), last());
-    const auto exact = moments<Real>(op_.norm, x);
-    const Real root = sqrt(Real(exact.variance + op_.eps));
-    return precise_of(normalised<Real>(exact.centred[i], root, weight(i), bias(i)), last());
+    const auto row = divisors_.of(index, [&] {
+      const auto exact = moments<Real>(op_.norm, x);
+      return Divisor{exact.sum, sqrt(Real(exact.variance + op_.eps))};
+    });
+    const Real centred = detail::centred(x[i], columns(), row->sum);
+    return precise_of(normalised<Real>(centred, row->root, weight(i), bias(i)), last());
   }
 
+  /// Of a row, in 200 digits.
+  struct Divisor {
+    Real sum;   ///< of x; 0 where no mean is subtracted
+    Real root;  ///< of variance + eps
+  };
+
   LayerNorm op_;
+  KeptRows<Divisor> divisors_;
   std::vector<char> overflowing_;  ///< of each row whether its sums may leave the accumulator's range
 };
 

@@ -10,6 +10,7 @@
 #include "emu/exact_sum.hpp"
 #include "verify/operations/ball.hpp"
 #include "verify/operations/layer_norm.hpp"
+#include "verify/operations/positive_sum.hpp"
 #include "verify/operations/real.hpp"
 
 namespace ulpscope::verify {
@@ -18,6 +19,7 @@ namespace ulpscope::verify {
 template <class T>
 struct Moments {
   std::vector<T> centred;  ///< x - mean
+  T sum = T(0.0);          ///< of x, in 200 digits alone
   T mean = T(0.0);         ///< of x
   T squares = T(0.0);      ///< sum of centred^2
   T variance = T(0.0);     ///< mean of centred^2
@@ -38,13 +40,13 @@ inline void centre(Norm norm, std::span<const float> x, Moments<Ball>& out) {
     out.centred.push_back(norm == Norm::layer ? Ball(static_cast<double>(v)) - out.mean : Ball(static_cast<double>(v)));
 }
 /// n x - sum x is exact.
+inline Real centred(float x, double n, const Real& sum) { return (Real(static_cast<double>(x)) * n - sum) / n; }
 inline void centre(Norm norm, std::span<const float> x, Moments<Real>& out) {
   const double n = static_cast<double>(x.size());
-  Real sum = 0;
   if (norm == Norm::layer)
-    for (const float v : x) sum += static_cast<double>(v);
-  out.mean = sum / n;
-  for (const float v : x) out.centred.push_back((Real(static_cast<double>(v)) * n - sum) / n);
+    for (const float v : x) out.sum += static_cast<double>(v);
+  out.mean = out.sum / n;
+  for (const float v : x) out.centred.push_back(centred(v, n, out.sum));
 }
 
 }  // namespace detail
@@ -55,7 +57,9 @@ Moments<T> moments(Norm norm, std::span<const float> x) {
   Moments<T> out;
   out.centred.reserve(x.size());
   detail::centre(norm, x, out);
-  for (const T& c : out.centred) out.squares = out.squares + c * c;
+  PositiveSum<T> squares;
+  for (const T& c : out.centred) squares.add(c * c);
+  out.squares = squares.total();
   out.variance = out.squares / T(static_cast<double>(x.size()));
   return out;
 }
@@ -66,7 +70,8 @@ inline Moments<Ball> narrowed(const Moments<Real>& exact) {
     const double value = v.convert_to<double>();
     return Ball(value, std::abs(value) * 0x1p-53 + std::numeric_limits<double>::denorm_min());
   };
-  Moments<Ball> out{.centred = {}, .mean = ball(exact.mean), .squares = ball(exact.squares), .variance = ball(exact.variance)};
+  Moments<Ball> out{
+      .centred = {}, .sum = {}, .mean = ball(exact.mean), .squares = ball(exact.squares), .variance = ball(exact.variance)};
   for (const Real& c : exact.centred) out.centred.push_back(ball(c));
   return out;
 }

@@ -13,6 +13,7 @@
 #include "emu/error.hpp"
 #include "emu/names.hpp"
 #include "verify/operations/ball.hpp"
+#include "verify/operations/kept_rows.hpp"
 #include "verify/operations/random_sums.hpp"
 #include "verify/operations/real.hpp"
 #include "verify/operations/softmax_weights.hpp"
@@ -36,14 +37,6 @@ FinitePart finite_part(std::span<const float> x, FullyMasked masked) {
     out.positions.push_back(i);
   }
   out.undefined = out.undefined || (out.values.empty() && masked != FullyMasked::zero);
-  return out;
-}
-
-template <class T>
-std::vector<T> numbers(const std::vector<double>& values) {
-  std::vector<T> out;
-  out.reserve(values.size());
-  for (const double x : values) out.push_back(T(x));
   return out;
 }
 
@@ -80,7 +73,7 @@ class SoftmaxExpectation final : public RowExpectation {
     const FinitePart part = finite_part(op_.x.row(index), op_.fully_masked);
     std::fill(elements.begin(), elements.end(), part.undefined ? undefined() : Expected{});
     if (part.values.empty() || part.undefined) return;
-    const std::vector<Ball> scores = numbers<Ball>(part.values);
+    const std::vector<Ball> scores(part.values.begin(), part.values.end());
     const Ball greatest(*std::max_element(part.values.begin(), part.values.end()));
     const auto exact = exponentials<Ball>(scores, greatest);
     const std::vector<double> exact_scores(scores.size(), 0.0);
@@ -99,16 +92,26 @@ class SoftmaxExpectation final : public RowExpectation {
   }
 
   Precise precise_element(std::uint64_t index, std::uint64_t column) const override {
-    const FinitePart part = finite_part(op_.x.row(index), op_.fully_masked);
     const float x = op_.x.row(index)[static_cast<std::size_t>(column)];
     if (!std::isfinite(x)) return precise_of(Real(0), last());
-    const std::vector<Real> scores = numbers<Real>(part.values);
-    const Real greatest(*std::max_element(part.values.begin(), part.values.end()));
-    const auto exact = exponentials<Real>(scores, greatest);
-    return precise_of(exp(Real(static_cast<double>(x)) - greatest) / exact.sum, last());
+    const auto row = denominators_.of(index, [&] { return denominator(index); });
+    return precise_of(exp(Real(static_cast<double>(x)) - row->greatest) / row->sum, last());
+  }
+
+  /// Of a row, in 200 digits.
+  struct Denominator {
+    Real greatest;  ///< element
+    Real sum;       ///< of e^(x - greatest)
+  };
+  Denominator denominator(std::uint64_t index) const {
+    const FinitePart part = finite_part(op_.x.row(index), op_.fully_masked);
+    Denominator out{Real(*std::max_element(part.values.begin(), part.values.end())), Real(0)};
+    for (const double x : part.values) out.sum += exp(Real(x) - out.greatest);
+    return out;
   }
 
   Softmax op_;
+  KeptRows<Denominator> denominators_;
 };
 
 }  // namespace

@@ -11,6 +11,7 @@
 
 #include "verify/operations/ball.hpp"
 #include "verify/operations/kernel_arithmetic.hpp"
+#include "verify/operations/positive_sum.hpp"
 
 namespace ulpscope::verify {
 
@@ -26,10 +27,12 @@ template <class T>
 Exponentials<T> exponentials(std::span<const T> scores, const T& greatest) {
   Exponentials<T> out;
   out.each.reserve(scores.size());
+  PositiveSum<T> sum;
   for (const T& s : scores) {
     out.each.push_back(exp(s - greatest));
-    out.sum = out.sum + out.each.back();
+    sum.add(out.each.back());
   }
+  out.sum = sum.total();
   return out;
 }
 
