@@ -107,6 +107,8 @@ class Expectation {
   virtual bool may_admit_zero() const { return false; }
   /// Whether zeros of opposite signs differ.
   virtual bool is_bitwise() const { return false; }
+  /// Whether diagnosis() is given wrong elements from everywhere, in runs of neighbours: else the first ones.
+  virtual bool diagnoses_from_everywhere() const { return false; }
   /// What the elements at `indices` that are wrong, a sample of all, have in common that only the operation knows; else empty.
   virtual std::string diagnosis(std::span<const std::uint64_t> indices, std::span<const double> outputs,
                                 const LastRounding& last) const;

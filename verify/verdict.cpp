@@ -86,6 +86,21 @@ void merge(JudgedPart& total, JudgedPart& part, WrongPlaces& places) {
   }
 }
 
+/// Takes the sample of wrong elements from everywhere. Neighbours share the cost of their row.
+void spread_sample(const std::vector<JudgedPart>& parts, JudgedPart& total) {
+  constexpr std::uint64_t run = 8, runs = most_samples / run;
+  std::uint64_t count = 0, at = 0, taken = 0;
+  for (const JudgedPart& part : parts) count += part.wrong.size();
+  if (count <= most_samples) return;
+  total.wrong.clear(), total.wrong_outputs.clear();
+  for (const JudgedPart& part : parts)
+    for (std::size_t i = 0; i < part.wrong.size(); ++i, ++at) {
+      if (at < taken / run * (count - run) / (runs - 1) + taken % run) continue;
+      total.wrong.push_back(part.wrong[i]), total.wrong_outputs.push_back(part.wrong_outputs[i]);
+      ++taken;
+    }
+}
+
 void finish(Verdict& verdict, const JudgedPart& total) {
   const double n = static_cast<double>(total.finite);
   const bool any = total.finite != 0;
@@ -181,6 +196,7 @@ Verdict verify(const Expectation& expectation, const tensors::Tensor& output, co
   JudgedPart total;
   WrongPlaces places(shape);
   for (JudgedPart& part : parts) merge(total, part, places);
+  if (expectation.diagnoses_from_everywhere()) spread_sample(parts, total);
   Verdict verdict = std::move(total.counts);
   verdict.label = output.label;
   verdict.bound = expectation.bound();

@@ -38,23 +38,27 @@ class AttentionExpectation final : public RowExpectation {
                        words_of_functions(op_.arithmetic), name(op_.scores), name(op_.probabilities));
   }
 
-  /// Whether the wrong elements are right where scores or probabilities are rounded to the format of the inputs or of the
-  /// output, or where a rule is left out or off by one.
+  bool diagnoses_from_everywhere() const override { return true; }
+  /// Whether the wrong elements are right where a rule is left out or off by one, or lie within the wider bound of scores or
+  /// probabilities that are rounded to the 16-bit format of the inputs or of the output.
   std::string diagnosis(std::span<const std::uint64_t> indices, std::span<const double> outputs,
                         const LastRounding& last) const override {
-    // Roundings make bounds wider: among hints that explain as many, a rule that is broken comes first.
     constexpr std::size_t least = 8;  // a few elements may be right by chance
-    std::vector<AttentionHint> hints;
-    if (indices.size() >= least) hints = broken_rules(*rows_);
-    if (may_be_roundings(indices, outputs))
-      for (AttentionHint& hint : undeclared_roundings(*rows_)) hints.push_back(std::move(hint));
     std::size_t most = 0;
     std::string best;
-    for (const AttentionHint& hint : hints) {
-      const std::size_t right = right_with(hint.rules, indices, outputs, last);
-      if (std::string found = right_if(right, indices.size(), hint.words); right > most && !found.empty())
-        most = right, best = std::move(found);
-      if (most == indices.size()) break;
+    if (indices.size() >= least)
+      for (const AttentionHint& hint : broken_rules(*rows_)) {
+        const std::size_t right = right_with(hint.rules, indices, outputs, last).elements;
+        if (std::string found = right_if(right, indices.size(), hint.words); right > most && !found.empty())
+          most = right, best = std::move(found);
+        if (most == indices.size()) return best;
+      }
+    if (!may_be_roundings(indices, outputs)) return best;
+    for (const AttentionHint& hint : undeclared_roundings(*rows_)) {
+      // Roundings make bounds wider, and any fault is within one that is wide enough.
+      const Right right = right_with(hint.rules, indices, outputs, last);
+      if (right.elements < indices.size() || 2 * right.zeros > right.elements) continue;
+      return fmt::format("{0} of {0} wrong elements looked at lie within the wider bound of {1}", right.elements, hint.words);
     }
     return best;
   }
@@ -83,16 +87,22 @@ class AttentionExpectation final : public RowExpectation {
     }
     return indices.size() >= least && std::min(larger, smaller) * one_in >= indices.size();
   }
-  /// How many of the elements a kernel with these rules may return; 0 where more than a tenth of them are wrong.
-  std::size_t right_with(const AttentionRules& rules, std::span<const std::uint64_t> indices, std::span<const double> outputs,
-                         const LastRounding& last) const {
+  /// How many elements a kernel may return, and in the place of how many of them a zero.
+  struct Right {
+    std::size_t elements = 0, zeros = 0;
+  };
+  /// Of a kernel with these rules; none where more than a tenth of the elements are wrong.
+  Right right_with(const AttentionRules& rules, std::span<const std::uint64_t> indices, std::span<const double> outputs,
+                   const LastRounding& last) const {
     std::vector<Expected> elements(width_);
-    std::size_t right = 0;
+    Right right;
     for (std::size_t i = 0; i < indices.size(); ++i) {
       const std::uint64_t query = indices[i] / width_;
       if (i == 0 || query != indices[i - 1] / width_) row_with(query, rules, elements);
-      right += is_right(judge_by(indices[i], elements[indices[i] % width_], outputs[i], last)) ? 1 : 0;
-      if ((i + 1 - right) * 10 > indices.size()) return 0;
+      const Expected& element = elements[indices[i] % width_];
+      right.elements += is_right(judge_by(indices[i], element, outputs[i], last)) ? 1 : 0;
+      right.zeros += is_right(judge_by(indices[i], element, 0, last)) ? 1 : 0;
+      if ((i + 1 - right.elements) * 10 > indices.size()) return {};
     }
     return right;
   }

@@ -17,12 +17,12 @@ std::string words_of_roundings(const AttentionRules& undeclared, const Attention
   std::string what, options;
   const auto add = [&](const char* name, const std::optional<emu::Format>& format, const std::optional<emu::Format>& is) {
     if (!format || format == is) return;
-    what += fmt::format("{}{} are rounded to {}", what.empty() ? "" : " and ", name, emu::format_name(*format));
+    what += fmt::format("{}{} rounded to {}", what.empty() ? "" : " and ", name, emu::format_name(*format));
     options += fmt::format("{}--{} {}", options.empty() ? "" : " ", name, emu::format_name(*format));
   };
   add("scores", undeclared.scores, declared.scores);
   add("probabilities", undeclared.probabilities, declared.probabilities);
-  return "where " + what + ": " + options + " says so";
+  return what + ": " + options + " if the kernel rounds them";
 }
 
 }  // namespace
@@ -31,7 +31,7 @@ std::vector<AttentionHint> undeclared_roundings(const AttentionRows& rows) {
   const Attention& op = rows.operation();
   std::vector<emu::Format> formats;
   for (const std::optional<emu::Format> format : {op.q.format, std::optional(op.last.out)})
-    if (format && format->bits() <= 16 && format->precision() < op.arithmetic.format.precision() &&
+    if (format && format->bits() == 16 && format->precision() < op.arithmetic.format.precision() &&
         std::find(formats.begin(), formats.end(), *format) == formats.end())
       formats.push_back(*format);
   const AttentionRules declared = rows.declared();

@@ -9,13 +9,13 @@
 
 namespace ulpscope::verify {
 
-/// Other rules, and what is said where the wrong elements are right by them.
+/// Other rules, and what is said where the wrong elements are right by them, or within their bound.
 struct AttentionHint {
   AttentionRules rules;  ///< as a kernel may have them
-  std::string words;     ///< `without the softcap`
+  std::string words;     ///< `without the softcap`; `scores rounded to bfloat16: --scores bfloat16 if the kernel rounds them`
 };
 
-/// Roundings of scores and probabilities that are not declared and that kernels have, the rarer ones last.
+/// Roundings of scores and probabilities to 16 bits that are not declared and that kernels have, the rarer ones last.
 std::vector<AttentionHint> undeclared_roundings(const AttentionRows& rows);
 /// Declarations left out, and diagonals, windows and lengths off by one.
 std::vector<AttentionHint> broken_rules(const AttentionRows& rows);
