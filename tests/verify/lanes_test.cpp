@@ -7,8 +7,10 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <string>
 
 #include "emu/catalogue.hpp"
+#include "emu/encode.hpp"
 #include "emu/simd.hpp"
 #include "verify/expressions/evaluation.hpp"
 #include "verify/expressions/expression.hpp"
@@ -101,4 +103,51 @@ TEST_CASE("balls are the same on every path", "[verify]") {
       }
     }
   emu::use_simd_path(emu::simd_paths().front());
+}
+
+TEST_CASE("what is computed in a format may round what comes in, and need not", "[verify]") {
+  constexpr std::size_t count = 600;
+  std::mt19937 random(3);
+  std::normal_distribution<float> normal;
+  std::vector<float> x(count), y(count);
+  for (std::size_t i = 0; i < count; ++i) x[i] = normal(random), y[i] = i % 3 == 0 ? -x[i] * 1.001F : normal(random);
+  struct Case {
+    const char* formula;
+    double (*exact)(double x, double y);
+  };
+  const std::array cases{Case{"x * 2 + 0 * y", [](double a, double) { return a * 2; }},
+                         Case{"x + y", [](double a, double b) { return a + b; }},
+                         Case{"x - y", [](double a, double b) { return a - b; }},
+                         Case{"maximum(x, y)", [](double a, double b) { return std::fmax(a, b); }},
+                         Case{"-abs(x) + 0 * y", [](double a, double) { return -std::fabs(a); }},
+                         Case{"where(x > y, x[:], 0)", [](double a, double b) { return a > b ? a : 0; }},
+                         Case{"max(x, y) * max(y, 0)", [](double a, double b) { return std::fmax(a, b) * std::fmax(b, 0); }}};
+  for (const emu::Format format : {emu::bfloat16, emu::float16})
+    for (const Case& test : cases) {
+      const std::string formula = (format == emu::bfloat16 ? "bf16: " : "fp16: ") + std::string(test.formula);
+      verify::Expression expression{.formula = formula, .last = {emu::float32}, .threads = 1};
+      expression.inputs = {{"x", {{count}, x}}, {"y", {{count}, y}}};
+      std::vector<Approximate> all(count);
+      verify::evaluation_of(expression).values(0, all);
+      const auto rounded = [&](double v) { return emu::round_to(format, v).value; };
+      for (std::size_t i = 0; i < count; ++i) {
+        const double a = static_cast<double>(x[i]), b = static_cast<double>(y[i]);
+        for (const double kernel : {rounded(test.exact(rounded(a), rounded(b))), rounded(test.exact(a, b))}) {
+          CAPTURE(formula, a, b, kernel, all[i].value, all[i].error);
+          CHECK(std::fabs(kernel - all[i].value) <= all[i].radius + all[i].error);
+        }
+      }
+    }
+}
+
+TEST_CASE("what is of the format that is computed in comes in as it is", "[verify]") {
+  const std::vector<float> x{1.5F, -3, 0, 0.75F};
+  for (const char* formula : {"bf16: x * 2", "bf16: max(x, 0)", "bf16: bf16(x) * 2", "fp32: x * 4", "bf16: x[1:]"}) {
+    verify::Expression expression{.formula = formula, .last = {emu::float32}, .threads = 1};
+    expression.inputs = {{"x", {{x.size()}, x}}};
+    std::vector<Approximate> all(3);
+    verify::evaluation_of(expression).values(0, all);
+    CAPTURE(formula);
+    for (const Approximate& element : all) CHECK(element.error == 0);
+  }
 }

@@ -76,6 +76,7 @@ class Digits {
       case Op::maximum: return extreme(x, operand(n, 1, index), true);
       case Op::minimum: return extreme(x, operand(n, 1, index), false);
       case Op::function: return function(*n.function, x);
+      case Op::entered: return x;
       case Op::rounded: {
         if (!isfinite(x)) return x;
         return Real(precise_of(x, {.out = n.format, .options = n.rounding}).rounded);

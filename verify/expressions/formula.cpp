@@ -10,6 +10,8 @@
 #include <set>
 #include <utility>
 
+#include "emu/catalogue.hpp"
+#include "emu/format.hpp"
 #include "emu/names.hpp"
 #include "emu/suggestions.hpp"
 #include "verify/expressions/formula_builder.hpp"
@@ -37,6 +39,18 @@ constexpr std::array known_words{
     Word{"max", 1, 2},       Word{"maximum", 2, 2},   Word{"mean", 1, 1},     Word{"min", 1, 2},    Word{"minimum", 2, 2},
     Word{"positions", 1, 1}, Word{"reshape", 2, any}, Word{"square", 1, 1},   Word{"sum", 1, 1},    Word{"transpose", 1, any},
     Word{"where", 3, 3},     Word{"extent", 1, 1}};
+
+/// Whether every number of `some` is one of `format`.
+bool holds(emu::Format format, emu::Format some) {
+  return format.fraction_bits >= some.fraction_bits && format.min_spacing_exponent() <= some.min_spacing_exponent() &&
+         format.max_exponent() >= some.max_exponent();
+}
+
+/// Whether a node does something in the format that is computed in: others hand elements on, or are rounding points.
+bool rounds(const Node& node) {
+  const bool reduces = node.op >= Op::sum && node.op <= Op::contract;
+  return (node.is_pointwise() && node.op != Op::entered && node.op != Op::rounded) || (reduces && !node.order);
+}
 
 }  // namespace
 
@@ -93,12 +107,43 @@ void FormulaBuilder::define(const std::string& name, std::size_t node) {
 std::size_t FormulaBuilder::add(Node node) {
   constexpr std::size_t most = 4096;
   if (formula_.nodes.size() == most) throw Error(fmt::format("formula: more than {} operations", most));
+  if (entered_ && rounds(node))
+    for (std::size_t& operand : node.operands) operand = entered(operand);
   node.arithmetic = arithmetic_;
   element_count(node.shape);
   formula_.nodes.push_back(std::move(node));
   used_.push_back(false);
   for (const std::size_t operand : formula_.nodes.back().operands) used_[operand] = true;
   return formula_.nodes.size() - 1;
+}
+
+std::size_t FormulaBuilder::entered(std::size_t operand) {
+  if (holds(arithmetic_.format, format_of(operand))) return operand;
+  const auto known = entered_->find(operand);
+  if (known != entered_->end()) return known->second;
+  const std::size_t node = add({.op = Op::entered, .shape = shape(operand), .operands = {operand}});
+  return entered_->emplace(operand, node).first->second;
+}
+
+emu::Format FormulaBuilder::format_of(std::size_t node) const {
+  const Node& n = formula_.nodes[node];
+  switch (n.op) {
+    case Op::input:
+    case Op::position: return emu::float32;
+    case Op::rounded: return n.format;
+    case Op::less:
+    case Op::equal:
+    case Op::both:
+    case Op::opposite: return arithmetic_.format;  // 0 and 1
+    case Op::gather:
+    case Op::view:
+    case Op::reshape: return format_of(n.operands.front());
+    case Op::join:
+      for (const std::size_t operand : n.operands)
+        if (const emu::Format format = format_of(operand); !holds(arithmetic_.format, format)) return format;
+      return arithmetic_.format;
+    default: return n.arithmetic.format;
+  }
 }
 
 std::size_t FormulaBuilder::build(const Syntax& s) {
@@ -132,8 +177,10 @@ std::size_t FormulaBuilder::in_precision(const Syntax& s) {
   if (!format) throw formula_error(s.column, "'" + s.word + "' is no format; ulpscope formats lists them");
   const KernelArithmetic outer = arithmetic_;
   arithmetic_.format = *format;
+  auto entered_outside = std::exchange(entered_, std::map<std::size_t, std::size_t>());
   const std::size_t value = build(s.operands.front());
   arithmetic_ = outer;
+  entered_ = std::move(entered_outside);
   return value;
 }
 

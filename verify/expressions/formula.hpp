@@ -34,6 +34,7 @@ enum class Op : std::uint8_t {
   maximum,   ///< the greater of two; NaN where one is
   minimum,   ///< the lesser of two; NaN where one is
   function,  ///< one of verify/operations/elementwise_functions.hpp
+  entered,   ///< from outside what is computed in a format: a kernel may round it to that, or not
   rounded,   ///< to a format
   whole,     ///< to a whole number
   less,      ///< a < b: 1 or 0, as of all comparisons

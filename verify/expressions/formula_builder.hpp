@@ -35,6 +35,10 @@ class FormulaBuilder {
   std::string name_of(std::size_t node) const;
   void define(const std::string& name, std::size_t node);
   std::size_t add(Node node);
+  /// An operand of what is computed in a format: rounded to that or not where it comes from outside.
+  std::size_t entered(std::size_t operand);
+  /// The format that the values of a node are in.
+  emu::Format format_of(std::size_t node) const;
   std::size_t constant(const std::string& decimal) { return add({.op = Op::number, .decimal = decimal}); }
   const Extents& shape(std::size_t node) const { return formula_.nodes[node].shape; }
   std::size_t build(const Syntax& s);
@@ -93,6 +97,7 @@ class FormulaBuilder {
 
   Formula formula_;
   KernelArithmetic arithmetic_;
+  std::optional<std::map<std::size_t, std::size_t>> entered_;  ///< by operand, behind `format:`; else none
   std::map<std::string, std::size_t> names_;  ///< nodes by name
   std::set<std::string> numbers_;             ///< names that are given from outside
   std::vector<bool> used_;                    ///< by node

@@ -90,6 +90,12 @@ inline Approximate divided(const Measures& m, bool by_number, const Approximate&
   return made(m, quotient, radius, error, x.overflow);
 }
 
+/// A number that a kernel may round to the format that it computes in as it comes in.
+Approximate entered(const Measures& m, emu::Format format, const Approximate& x) {
+  const bool is_held = x.radius == 0 && x.error == 0 && emu::round_to(format, x.value).value == x.value;
+  return made(m, x.value, x.radius, x.error + (is_held ? 0 : rounding(m, x.value, x.error)), x.overflow);
+}
+
 /// Whether a kernel may see another truth value than the exact one; and whether float64 here may.
 bool kernel_doubts(const Approximate& x) { return x.error > 0 && x.error >= std::fabs(x.value); }
 bool is_open(const Approximate& x) { return x.radius > 0 && x.radius >= std::fabs(x.value); }
@@ -258,6 +264,7 @@ void each_element(const Node& node, Operands from, Range some, Lanes& out) {
       const Slope slope = slope_of(node.function->name);
       return each(from, some, out, [&](const_ref x) { return function_value(node, m, slope, x); });
     }
+    case Op::entered: return each(from, some, out, [&](const_ref x) { return entered(m, node.arithmetic.format, x); });
     case Op::rounded:
       return each(from, some, out, [&](const_ref x) {
         return risen(m, x, [&](double value) { return emu::round_to(node.format, value, node.rounding).value; });
@@ -336,6 +343,12 @@ void compute(const Node& node, std::span<const Lanes* const> operands, std::size
     if (const std::optional<LaneOperation> operation = in_vectors(node))
       done = compute_in_vectors(*operation, *operands.front(), *operands.back(), count, out);
   each_element(node, operands, {done, count}, out);
+  if (node.op == Op::entered) {
+    const auto held = [](const auto& x) { return x == 0; };
+    out.in_range = std::all_of(out.overflow, out.overflow + count, held);
+    out.exact =
+        out.in_range && std::all_of(out.radius, out.radius + count, held) && std::all_of(out.error, out.error + count, held);
+  }
   if (done == 0) return;
   out.in_range = std::none_of(out.overflow + done, out.overflow + count, [](bool overflow) { return overflow; });
   if (!out.in_range) std::fill_n(out.overflow, done, false);
