@@ -78,6 +78,19 @@ TEST_CASE("sum and dot: values in float64 and exactly, whatever cancels", "[veri
             .empty());
 }
 
+TEST_CASE("the sum of a scalar is the scalar", "[verify]") {
+  for (const verify::Axis axis : {verify::Axis::last, verify::Axis::all}) {
+    const auto sum = verify::expect_sum({.x = values({}, {3.5F}), .axis = axis, .last = {emu::float32}});
+    const auto dot = verify::expect_dot({.a = values({}, {3.5F}), .b = values({}, {2}), .axis = axis, .last = {emu::float32}});
+    std::vector<verify::Expected> elements(2);
+    sum->expect(0, std::span(elements).first(1)), dot->expect(0, std::span(elements).last(1));
+    CHECK((sum->shape().empty() && dot->shape().empty()));
+    CHECK((elements[0].value == 3.5 && elements[1].value == 7));
+    CHECK(sum->precise(0).rounded == 3.5);
+  }
+  CHECK_THROWS(verify::expect_sum({.x = values({0}, {}), .last = {emu::float32}}));
+}
+
 TEST_CASE("sum and dot: sums in any order are within the bound, lost terms beyond", "[verify][products]") {
   std::mt19937_64 random(2);
   constexpr std::size_t n = 1000, rows = 20;

@@ -53,8 +53,9 @@ class ReductionExpectation final : public Expectation {
   std::uint64_t length_ = 0;
 };
 
+/// A scalar has one.
 void require_terms(const char* operation, const Values& x) {
-  if (x.shape.empty() || x.elements.empty())
+  if (x.elements.empty())
     throw Error(fmt::format("{} needs at least one element, not the shape {}", operation, words_of_shape(x.shape)));
 }
 
