@@ -50,6 +50,10 @@ class Reader {
       if (!option->is_flag() && !has_value && next_ < words_.size()) ++next_;
       return std::nullopt;
     }
+    const bool may_be_formula = !is_long && inputs_ < command_->inputs.size() && command_->inputs[inputs_].value == "FORMULA";
+    if (may_be_formula)
+      return "unknown option '" + word + "' of `" + command_->path + "`; a formula that begins with - stands in brackets: (" +
+             word + ")";
     std::vector<std::string> known;
     for (const OptionDescription& o : command_->options) known.insert(known.end(), o.names.begin(), o.names.end());
     const std::string typed = is_long ? name : word;
@@ -63,7 +67,7 @@ class Reader {
       inputs_ = 0;
       return std::nullopt;
     }
-    if (command_->commands.empty() || inputs_++ < command_->inputs.size()) return std::nullopt;
+    if (inputs_++ < command_->inputs.size() || command_->commands.empty()) return std::nullopt;
     std::vector<std::string> known;
     for (const CommandDescription& c : command_->commands) known.push_back(c.name());
     return "unknown command '" + word + "' of `" + command_->path + "`" + nearest_to(word, known);
