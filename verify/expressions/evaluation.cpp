@@ -17,7 +17,7 @@
 namespace ulpscope::verify {
 namespace {
 
-constexpr double least = std::numeric_limits<double>::denorm_min();
+constexpr double least = std::numeric_limits<double>::denorm_min(), infinity = std::numeric_limits<double>::infinity();
 
 /// Drops radii that are all zero.
 void simplify(Kept& kept) {
@@ -70,19 +70,43 @@ Approximate mean_of(const Node& node, const Terms& terms) {
                  {value, sum.radius / n + std::fabs(value) * 0x1p-52 + (is_zero ? 0 : least), inherited + own, sum.overflow});
 }
 
-/// The greatest of all, `sign` being 1, or the least, of -1. No kernel's is further off than its furthest element.
+/// The greatest of all, `sign` being 1, or the least, of -1: of negated numbers the greatest, negated. It lies between the
+/// greatest of the lower ends of all balls and that of the upper ones, so that a ball that reaches neither adds nothing.
 struct Extreme {
-  double sign, value;
-  double radius = 0, error = 0;
+  /// Ends of balls, rounded outward; `widest` bounds what they are off by.
+  struct Ends {
+    double lower = -infinity, upper = -infinity, widest = 0;
+
+    void add(double value, double reach) {
+      if (reach > 0) {
+        lower = std::max(lower, std::nextafter(value - reach, -infinity));
+        upper = std::max(upper, std::nextafter(value + reach, infinity));
+      } else {
+        lower = std::max(lower, value), upper = std::max(upper, value);
+      }
+      widest = std::max(widest, reach);
+    }
+    double distance_from(double value) const { return std::max(upper - value, value - lower); }
+  };
+
+  double sign, value;  ///< the greatest of sign * x
+  double error = 0;    ///< the largest of all
+  Ends exact = {}, computed = {};
   bool overflow = false;
 
-  explicit Extreme(double which) : sign(which), value(-which * std::numeric_limits<double>::infinity()) {}
+  explicit Extreme(double which) : sign(which), value(-infinity) {}
   void add(const Approximate& x) {
-    if (std::isnan(x.value) || sign * x.value > sign * value) value = std::isnan(value) ? value : x.value;
-    radius = std::max(radius, x.radius), error = std::max(error, x.error);
+    const double here = sign * x.value;
+    if (std::isnan(here) || here > value) value = std::isnan(value) ? value : here;
+    exact.add(here, x.radius), computed.add(here, x.radius + x.error);
+    error = std::max(error, x.error);
     overflow = overflow || x.overflow;
   }
-  Approximate total(const KernelArithmetic& a) const { return settled(a, {value, radius, error, overflow}); }
+  Approximate total(const KernelArithmetic& a) const {
+    const double radius = std::min(exact.widest, exact.distance_from(value));
+    const double off = std::min(error, computed.distance_from(value) + radius);
+    return settled(a, {sign * value, radius, off, overflow});
+  }
 };
 
 bool is_extreme(Op op) { return op == Op::greatest || op == Op::least; }
