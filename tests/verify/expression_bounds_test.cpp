@@ -20,7 +20,7 @@ using verify::Standing;
 using Inputs = std::vector<std::pair<std::string, std::vector<float>>>;
 
 constexpr float infinity = std::numeric_limits<float>::infinity(), greatest = std::numeric_limits<float>::max();
-constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
 
 /// Where the elements of a float32 output stand; the inputs are vectors.
 std::vector<Standing> standings(const std::string& formula, const Inputs& inputs, const std::vector<float>& output) {
@@ -50,6 +50,20 @@ TEST_CASE("of a greatest element only what may be the greatest has a say", "[ver
   CHECK_FALSE(passes("max(x * y - z)", inputs, {3.4F}));
   CHECK(passes("min(z - x * y)", inputs, {-3}));
   CHECK_FALSE(passes("min(z - x * y)", inputs, {-3.4F}));
+}
+
+TEST_CASE("the logarithm of a sum of exponentials is infinite where the sum is 0 or infinite", "[verify][expressions]") {
+  const std::string logsumexp = verify::formula_text("logsumexp");
+  const auto is = [&](const std::vector<float>& x, float output) { return passes(logsumexp, {{"x", x}}, {output}); };
+
+  CHECK(is({-infinity, -infinity}, -infinity));
+  CHECK(is({1, infinity}, infinity));
+  CHECK(is({-infinity, 2}, 2));
+  CHECK(is({0, 1}, 1.3132617F));  // 1 + log(1 + exp(-1))
+  CHECK(is({0, not_a_number}, not_a_number));
+  CHECK_FALSE(is({-infinity, -infinity}, not_a_number));
+  CHECK_FALSE(is({1, infinity}, not_a_number));
+  CHECK_FALSE(is({infinity, -infinity}, not_a_number));
 }
 
 TEST_CASE("hidden keys that are masked by a sum leave a softmax its bound", "[verify][expressions]") {
