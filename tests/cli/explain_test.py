@@ -99,6 +99,8 @@ class Explain(unittest.TestCase):
         code, out, err = run("explain", "expr", "2 * x", "--input", "x=x.npy", "--output", "x.npy", "--in", "bf16", "--out", "bf16", cwd=self.path)
         self.assertEqual((code, out.splitlines()[1:]), (3, ["2 * x,0,0,0,0,0"]), err)
         self.assertIn("nothing to explain: it has no elements", err)
+        code, _, err = run("explain", "expr", "2 * x", "--input", "x=x.npy", "--output", "x.npy", "--points", "fp64", cwd=self.path)
+        self.assertEqual((code, "--points fp64: give formats of at most float32" in err), (2, True), err)
 
     def test_the_same_bytes_for_any_thread_count(self):
         self.compute("--engine", "sm_80", "--in", "bf16", "--split-k", "4")

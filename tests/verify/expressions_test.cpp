@@ -76,6 +76,12 @@ TEST_CASE("a formula's value is what its words say") {
   CHECK(with_all("where(x > 3 and not x == 5, x, 0)") == List{0, 0, 0, 4, 0, 6});
   CHECK(with_all("where(x <= 2 or x >= 6, 1, 0)") == List{1, 1, 0, 0, 0, 1});
   CHECK(with_all("x != 2") == List{1, 0, 1, 1, 1, 1});
+  // As NumPy has them of truth values: (a & b) == c, (a | b) == c, a | (b & c), (a + b) & c, (~a) == b.
+  CHECK(with_all("(x < 3) & (x > 1) == (x > 4)") == List{1, 0, 1, 1, 0, 0});
+  CHECK(with_all("(x > 4) | (x > 2) == (x < 5)") == List{0, 0, 1, 1, 0, 0});
+  CHECK(with_all("(x > 4) | (x > 2) & (x < 4)") == List{0, 0, 1, 0, 1, 1});
+  CHECK(with_all("(x > 4) + (x > 2) & (x < 6)") == List{0, 0, 1, 1, 1, 0});
+  CHECK(with_all("~(x > 2) == (x > 4)") == List{0, 0, 1, 1, 0, 0});
   CHECK(with_all("cumsum(x, axis=1)") == List{1, 3, 6, 4, 9, 15});
   CHECK(with_all("cumsum(x, axis=0)") == List{1, 2, 3, 5, 7, 9});
   CHECK(with_all("einsum(\"ij,j->i\", x, v)") == List{140, 320});
@@ -159,6 +165,11 @@ TEST_CASE("a malformed formula is refused with its column") {
   answer("exp(x, v)", "column 1: exp takes 1 operands, not 2");
   answer("sum(x, axis=2)", "column 1: axis 2 of 2x3, which has 2 dimensions");
   answer("sum(x, axes=1)", "column 13: sum has no argument axes");
+  answer("sum(x, axis=-1, axis=0)", "column 17: sum: axis is given twice");
+  answer("bf16(x, rounding=\"upward\", rounding=\"downward\")", "rounding is given twice");
+  answer("sum(x, axis=0, keepdims=2)", "column 25: keepdims is true or false");
+  answer("x[:, :extent(x, axes=0)]", "extent has no argument axes");
+  answer("fp64(x)", "column 1: fp64: a rounding point is to a format of at most float32");
   answer("x + x[:, :2]", "column 3: 2x3 and 2x2 do not broadcast");
   answer("x[2]", "column 3: index 2 of 2 elements");
   answer("x[0, 0, 0]", "column 2: 3 indices of 2x3");
@@ -188,7 +199,8 @@ TEST_CASE("a formula that is written as text again is read as the same") {
   CHECK(again("((x)+(v*2))") == "x + v * 2");
   CHECK(again("(x + v) * 2 - (x - v - 1) - (x - (v - 1))") == "(x + v) * 2 - (x - v - 1) - (x - (v - 1))");
   CHECK(again("(-x)**2**0.5 + -x**2") == "(-x)**2**0.5 + -x**2");
-  CHECK(again("(x < v) & ~(v == 1) | not x") == "x < v and not v == 1 or not x");
+  CHECK(again("(x < v) & ~(v == 1) | ~x") == "x < v and not v == 1 or not x");
+  CHECK(again("x & v == 0 or ~x + (x == v | v)") == "(x and v) == 0 or (not x) + (x == (v or v))");
   CHECK(again("(fp16: x) + e4m3(v,rounding='upward')[1:, ..., ::2]") ==
         "(fp16: x) + e4m3(v, rounding=\"upward\")[1:, ..., ::2]");
   CHECK(again("f('\"')") == "f('\"')");

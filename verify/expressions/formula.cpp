@@ -10,6 +10,7 @@
 #include <set>
 #include <utility>
 
+#include "emu/bulk.hpp"
 #include "emu/catalogue.hpp"
 #include "emu/format.hpp"
 #include "emu/names.hpp"
@@ -265,6 +266,7 @@ std::size_t FormulaBuilder::root(std::size_t x, std::string_view name) {
 
 std::size_t FormulaBuilder::cast(const Syntax& s, emu::Format format) {
   expect_operands(s, 1, 1);
+  if (!emu::fits_float(format)) throw formula_error(s.column, s.word + ": a rounding point is to a format of at most float32");
   emu::RoundingOptions rounding;
   for (const Syntax& value : s.named) {
     const std::string& key = value.name;

@@ -61,6 +61,8 @@ class FormulaBuilder {
   std::int64_t whole(const Syntax& s) const;
   /// `axis`, counted from the end where it is negative; the last one if it is not given.
   std::size_t axis_of(const Syntax& s, const Extents& extents) const;
+  /// Of an argument that is `true` or `false`.
+  static bool truth_of(const Syntax& s);
   static void expect_named(const Syntax& s, const std::vector<std::string_view>& known);
   static void expect_operands(const Syntax& s, std::size_t least, std::size_t most);
   static bool has(const Syntax& s, std::string_view key);

@@ -40,6 +40,7 @@ std::int64_t FormulaBuilder::whole(const Syntax& s) const {
   if (s.kind == Syntax::Kind::call && s.word == "neg") return -whole(s.operands.front());
   if (s.kind == Syntax::Kind::call && s.word == "extent" && s.operands.size() == 1 &&
       s.operands.front().kind == Syntax::Kind::name && names_.count(s.operands.front().word) != 0) {
+    expect_named(s, {"axis"});
     const Extents& extents = shape(names_.at(s.operands.front().word));
     return static_cast<std::int64_t>(extents[axis_of(s, extents)]);
   }
@@ -65,13 +66,20 @@ std::size_t FormulaBuilder::axis_of(const Syntax& s, const Extents& extents) con
   return static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
 }
 
+bool FormulaBuilder::truth_of(const Syntax& s) {
+  const bool yes = s.word == "true" || s.word == "True" || s.word == "1";
+  if (!yes && s.word != "false" && s.word != "False" && s.word != "0")
+    throw formula_error(s.column, s.name + " is true or false");
+  return yes;
+}
+
 std::size_t FormulaBuilder::reduction(const Syntax& s, Op op) {
   expect_named(s, {"axis", "keepdims"});
   const std::size_t x = build(s.operands.front());
   const Extents& from = shape(x);
   bool keeps = false;
   for (const Syntax& value : s.named)
-    if (value.name == "keepdims") keeps = value.word == "True" || value.word == "true" || value.word == "1";
+    if (value.name == "keepdims") keeps = truth_of(value);
   Node node{.op = op, .shape = {}, .operands = {x}};
   if (has(s, "axis")) {
     const std::size_t axis = axis_of(s, from);

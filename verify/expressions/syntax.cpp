@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operator precedence as in Python: `or`, `and`, `not`, comparisons, sums, products, signs, powers, brackets behind a value.
+// Operator precedence as in Python: `or`, `and`, `not`, comparisons, `|`, `&`, sums, products, signs and `~`, powers, brackets
+// behind a value.
 #include "verify/expressions/syntax.hpp"
 
 #include <algorithm>
@@ -109,10 +110,11 @@ class Tokens {
 struct Precedence {
   std::vector<std::string_view> signs;
 };
-const std::array<Precedence, 5>& precedences() {
-  static const std::array<Precedence, 5> all{Precedence{{"or", "|"}}, Precedence{{"and", "&"}},
-                                             Precedence{{"<=", ">=", "==", "!=", "<", ">"}}, Precedence{{"+", "-"}},
-                                             Precedence{{"*", "/", "@"}}};
+const std::array<Precedence, 7>& precedences() {
+  static const std::array<Precedence, 7> all{
+      Precedence{{"or"}},         Precedence{{"and"}}, Precedence{{"<=", ">=", "==", "!=", "<", ">"}},
+      Precedence{{"|"}},          Precedence{{"&"}},   Precedence{{"+", "-"}},
+      Precedence{{"*", "/", "@"}}};
   return all;
 }
 constexpr std::size_t comparisons = 2;
@@ -251,6 +253,8 @@ class Parser {
     while (!tokens_.is(")")) {
       Syntax argument = expression();
       if (argument.kind == Syntax::Kind::name && tokens_.accept("=")) {
+        if (std::ranges::find(name.named, argument.word, &Syntax::name) != name.named.end())
+          throw formula_error(argument.column, name.word + ": " + argument.word + " is given twice");
         Syntax value = expression();
         value.name = argument.word;
         name.named.push_back(std::move(value));

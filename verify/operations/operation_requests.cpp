@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "emu/bulk.hpp"
 #include "emu/catalogue.hpp"
 #include "emu/error.hpp"
 #include "emu/names.hpp"
@@ -154,7 +155,10 @@ studies::StudyResult run(const ExplainExprRequest& request, const studies::Progr
   Making making(request.claim, "expr");
   const Expression expression = expression_of(request.claim, making);
   std::vector<emu::Format> formats;
-  for (const std::string& word : request.points) formats.push_back(requests::parse_format(word));
+  for (const std::string& word : request.points) {
+    formats.push_back(requests::parse_format(word));
+    if (!emu::fits_float(formats.back())) throw Error("--points " + word + ": give formats of at most float32");
+  }
   const RoundingSearch search = search_rounding_points(expression, making.output(), formats);
   const bool holds = search.holds() && search.found() == nullptr, is_vacuous = search.count == 0;
   const std::string sentence = emu::visible(request.claim.output.output) + ": " + sentence_of(search);
