@@ -68,7 +68,7 @@ TEST_CASE("the logarithm of a sum of exponentials is infinite where the sum is 0
 
 TEST_CASE("hidden keys that are masked by a sum leave a softmax its bound", "[verify][expressions]") {
   const std::string softmax = "s = x + m; e = exp(s - max(s, axis=-1, keepdims=true)); e / sum(e, axis=-1, keepdims=true)";
-  for (const float hidden : {-1e5F, -1e9F, -1e30F, -infinity}) {
+  for (const float hidden : {-1e5F, -1e9F, -1e30F, -greatest, -infinity}) {
     CAPTURE(hidden);
     const Inputs inputs{{"x", {1, 0, 1}}, {"m", {0, 0, hidden}}};
     const float p = 0.73105858F, q = 0.26894142F;  // 1 / (1 + exp(-1)), 1 / (1 + exp(1))
@@ -77,4 +77,39 @@ TEST_CASE("hidden keys that are masked by a sum leave a softmax its bound", "[ve
     CHECK_FALSE(passes(softmax, inputs, {p * 1.01F, q, 0}));
     CHECK_FALSE(passes(softmax, inputs, {p, q, 1e-6F}));
   }
+}
+
+TEST_CASE("a result that overflows is the infinity of its sign", "[verify][expressions]") {
+  // Of x = 3e38, y = -3e38, z = 100 and the outputs infinity, -infinity, NaN: which are right.
+  const auto check = [](const std::string& formula, bool up, bool down, bool undefined) {
+    CAPTURE(formula);
+    const Inputs all{{"x", {3e38F}}, {"y", {-3e38F}}, {"z", {100}}};
+    Inputs inputs;
+    for (const auto& input : all)
+      if (formula.find(input.first) != std::string::npos) inputs.push_back(input);
+    CHECK(passes(formula, inputs, {infinity}) == up);
+    CHECK(passes(formula, inputs, {-infinity}) == down);
+    CHECK(passes(formula, inputs, {not_a_number}) == undefined);
+  };
+  check("cosh(z)", true, false, false);
+  check("x * x", true, false, false);
+  check("x * y", false, true, false);
+  check("x - y", true, false, false);
+  check("sum(concat(x, x, axis=0))", true, false, false);
+  check("sum(concat(y, y, x, axis=0))", false, true, false);
+  check("x / 0.1", true, false, false);
+  check("fp16: y * z", false, true, false);
+  check("einsum(\"i,i->\", x, y)", false, true, false);
+  // What the operations after it make of it.
+  check("-(x * z) + z", false, true, false);
+  check("abs(y * z)", true, false, false);
+  check("x * z * y", false, true, false);
+  check("x * z + y", true, false, false);
+  check("max(x * z, y)", true, false, false);
+  check("min(concat(x * z, y, axis=0))", false, false, false);
+  check("bf16(x * z)", true, false, false);
+  check("-(y * z) - y", true, false, false);
+  check("x * z - x * z", true, true, true);  // a kernel may keep one of the products unrounded
+  check("x * z / (x * z)", true, false, true);
+  check("x * z * 0", false, false, true);
 }

@@ -42,7 +42,7 @@ std::vector<float> numbers(std::size_t count, std::size_t special, unsigned seed
 using Bits = std::array<std::uint64_t, 3>;
 struct Element {
   Bits bits;
-  bool overflow;
+  verify::Overflow overflow;
   bool operator==(const Element&) const = default;
 };
 std::vector<Element> elements(const verify::Evaluation& evaluation, std::size_t count) {

@@ -12,6 +12,7 @@
 #include "emu/error.hpp"
 #include "emu/tasks.hpp"
 #include "verify/double_double.hpp"
+#include "verify/expressions/overflows.hpp"
 #include "verify/expressions/reader.hpp"
 
 namespace ulpscope::verify {
@@ -24,7 +25,7 @@ void simplify(Kept& kept) {
   const auto zero = [](double x) { return x == 0; };
   const bool exact = std::all_of(kept.radius.begin(), kept.radius.end(), zero) &&
                      std::all_of(kept.error.begin(), kept.error.end(), zero) &&
-                     std::all_of(kept.overflow.begin(), kept.overflow.end(), [](std::uint8_t x) { return x == 0; });
+                     std::all_of(kept.overflow.begin(), kept.overflow.end(), [](Overflow x) { return x == Overflow::none; });
   if (exact) kept.radius = {}, kept.error = {}, kept.overflow = {};
 }
 
@@ -33,7 +34,8 @@ struct Terms {
   double high = 0, low = 0, plain = 0;
   double size = 0, radius = 0, error = 0;
   std::uint64_t count = 0;
-  bool overflow = false, is_exact = true;  ///< no addition to `high` was rounded
+  Overflow overflow = Overflow::none;
+  bool is_exact = true;  ///< no addition to `high` was rounded
 
   void add(const Approximate& x) {
     const DoubleDouble sum = exact_add(high, x.value);
@@ -41,18 +43,21 @@ struct Terms {
     is_exact = is_exact && sum.low == 0;
     plain += x.value;
     size += std::fabs(x.value), radius += x.radius, error += x.error;
-    overflow = overflow || x.overflow;
+    overflow = overflow | x.overflow;
     ++count;
   }
   /// With the errors of a kernel that adds them in its arithmetic.
   Approximate total(const KernelArithmetic& a) const {
-    if (!std::isfinite(plain)) return {.value = plain, .overflow = overflow};
+    const Overflow of_terms = overflow == Overflow::none ? overflow : summed(overflow | overflow_of(plain));
+    if (!std::isfinite(plain)) return {.value = plain, .overflow = of_terms};
     const double value = high + low, n = static_cast<double>(count);
     // The low parts are added with an error of n 2^-53 of their sizes, each 2^-53 of a partial sum.
     const double own = is_exact ? 0 : std::fabs(exact_add(high, low).low) + n * n * 0x1p-105 * size;
     const double largest_sum = size + error + radius;
     const double added = count > 1 ? sum_relative(a, count) * largest_sum : 0;
-    return settled(a, {value, radius + own, error + added, overflow || largest_sum * (1 + 0x1p-10) > largest(a.format)});
+    // Errors may all be of one sign.
+    const Overflow of_sum = overflow_of_sum(value, size + 2 * (error + radius), 1 + 0x1p-10, largest(a.format));
+    return settled(a, {value, radius + own, error + added, of_terms | of_sum});
   }
 };
 
@@ -92,20 +97,28 @@ struct Extreme {
   double sign, value;  ///< the greatest of sign * x
   double error = 0;    ///< the largest of all
   Ends exact = {}, computed = {};
-  bool overflow = false;
+  Overflow overflow = Overflow::downward, any_overflow = Overflow::none;  ///< of sign * the greatest; of any x
 
   explicit Extreme(double which) : sign(which), value(-infinity) {}
   void add(const Approximate& x) {
     const double here = sign * x.value;
     if (std::isnan(here) || here > value) value = std::isnan(value) ? value : here;
-    exact.add(here, x.radius), computed.add(here, x.radius + x.error);
-    error = std::max(error, x.error);
-    overflow = overflow || x.overflow;
+    const Overflow special = signed_as(x.overflow);
+    exact.add(here, x.radius);
+    if (includes(special, Overflow::downward)) {  // a kernel's may be -infinity, which leaves the others
+      computed.upper = std::max(computed.upper, std::nextafter(here + x.radius + x.error, infinity));
+      error = infinity;
+    } else {
+      computed.add(here, x.radius + x.error);
+      error = std::max(error, x.error);
+    }
+    overflow = overflow_of_maximum(overflow, signed_as(infinities_of(x))), any_overflow = any_overflow | x.overflow;
   }
+  Overflow signed_as(Overflow x) const { return sign > 0 ? x : opposite_of(x); }
   Approximate total(const KernelArithmetic& a) const {
     const double radius = std::min(exact.widest, exact.distance_from(value));
     const double off = std::min(error, computed.distance_from(value) + radius);
-    return settled(a, {sign * value, radius, off, overflow});
+    return settled(a, {sign * value, radius, off, any_overflow == Overflow::none ? any_overflow : signed_as(overflow)});
   }
 };
 

@@ -23,7 +23,7 @@ struct Expression;
 struct Kept {
   std::vector<float> numbers = {};                          ///< of an input
   std::vector<double> value = {}, radius = {}, error = {};  ///< as of Approximate
-  std::vector<std::uint8_t> overflow = {};                  ///< likewise
+  std::vector<Overflow> overflow = {};                      ///< likewise
 
   /// Whether all radii are 0.
   bool is_exact() const noexcept { return radius.empty(); }
@@ -35,14 +35,14 @@ struct Kept {
   /// After make().
   void put(std::uint64_t at, const Approximate& x) noexcept {
     const auto i = static_cast<std::size_t>(at);
-    value[i] = x.value, radius[i] = x.radius, error[i] = x.error, overflow[i] = x.overflow ? 1 : 0;
+    value[i] = x.value, radius[i] = x.radius, error[i] = x.error, overflow[i] = x.overflow;
   }
   /// Element i.
   Approximate at(std::uint64_t i) const noexcept {
     const auto k = static_cast<std::size_t>(i);
     if (!numbers.empty()) return {.value = static_cast<double>(numbers[k])};
     if (is_exact()) return {.value = value[k]};
-    return {value[k], radius[k], error[k], overflow[k] != 0};
+    return {value[k], radius[k], error[k], overflow[k]};
   }
 };
 

@@ -7,6 +7,7 @@
 
 #include "emu/tasks.hpp"
 #include "verify/expressions/evaluation.hpp"
+#include "verify/expressions/overflows.hpp"
 
 namespace ulpscope::verify {
 namespace {
@@ -49,9 +50,9 @@ struct Factor {
 /// What the results of a row are the sums of.
 struct Row {
   std::vector<double> sum, size, radius, error;
-  bool overflow = false;
+  std::vector<Overflow> overflow;
 
-  explicit Row(std::size_t width) : sum(width), size(width), radius(width), error(width) {}
+  explicit Row(std::size_t width) : sum(width), size(width), radius(width), error(width), overflow(width, Overflow::none) {}
 
   /// Adds a product to each result; the operands are known exactly.
   void add_exact(const double* a, std::uint64_t a_step, const double* b, std::uint64_t b_step) noexcept {
@@ -78,17 +79,20 @@ struct Row {
     size[j] += a * b;
     radius[j] += a * y.radius + b * x.radius + x.radius * y.radius;
     error[j] += a * y.error + b * x.error + x.error * y.error;
-    overflow = overflow || x.overflow || y.overflow;
+    overflow[j] = overflow[j] | overflow_of_product(x, y);
   }
   /// Of `terms` products, or of `terms` elements that are copied where that is one.
   Approximate total(const KernelArithmetic& a, std::size_t j, std::uint64_t terms, bool is_copy) const {
-    if (!std::isfinite(sum[j])) return {.value = sum[j], .overflow = overflow};
+    const Overflow of_terms = overflow[j] == Overflow::none ? Overflow::none : summed(overflow[j] | overflow_of(sum[j]));
+    if (!std::isfinite(sum[j])) return {.value = sum[j], .overflow = of_terms};
     const double all = size[j] + error[j] + radius[j], n = static_cast<double>(terms);
-    if (all == 0 || is_copy) return settled(a, {sum[j], radius[j], error[j], overflow});
+    if (all == 0 || is_copy) return settled(a, {sum[j], radius[j], error[j], of_terms});
     // A rounding of each product and of each addition in float64; what the kernel loses, by its own arithmetic.
     const double here = (n + 2) * 0x1p-53 * all * (1 + 0x1p-20) + std::numeric_limits<double>::denorm_min();
     const double there = sum_relative(a, terms) * all + n * underflow(a.format);
-    return settled(a, {sum[j], radius[j] + here, error[j] + there, overflow || all * (1 + 0x1p-10) > largest(a.format)});
+    // Errors may all be of one sign.
+    const Overflow of_sum = overflow_of_sum(sum[j], size[j] + 2 * (error[j] + radius[j]), 1 + 0x1p-10, largest(a.format));
+    return settled(a, {sum[j], radius[j] + here, error[j] + there, of_terms | of_sum});
   }
 };
 

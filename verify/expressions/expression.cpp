@@ -61,7 +61,7 @@ class ExpressionExpectation final : public Expectation {
         std::copy_n(lanes.radius, some, block.radius.begin());
         std::transform(lanes.error, lanes.error + some, block.allowed.begin(), loosened);
       }
-      if (!block.in_range) std::transform(lanes.overflow, lanes.overflow + some, block.may_overflow.begin(), overflow_of);
+      if (!block.in_range) std::copy_n(lanes.overflow, some, block.may_overflow.begin());
       take(block);
     });
     return true;
@@ -79,11 +79,10 @@ class ExpressionExpectation final : public Expectation {
   }
 
  private:
-  static Overflow overflow_of(bool overflow) { return overflow ? Overflow::any : Overflow::none; }
   static Expected expected(const Approximate& x) {
-    if (!std::isfinite(x.value)) return {.value = x.value, .magnitude = x.value, .may_overflow = overflow_of(x.overflow)};
+    if (!std::isfinite(x.value)) return {.value = x.value, .magnitude = x.value, .may_overflow = x.overflow};
     Expected out = within(x.value, x.radius, x.error, std::fabs(x.value));
-    out.may_overflow = overflow_of(x.overflow);
+    out.may_overflow = x.overflow;
     return out;
   }
 

@@ -17,6 +17,7 @@
 #include "verify/expressions/formula.hpp"
 #include "verify/expressions/function_slopes.hpp"
 #include "verify/expressions/lane_kernels.hpp"
+#include "verify/expressions/overflows.hpp"
 #include "verify/operations/elementwise_functions.hpp"
 #include "verify/operations/real.hpp"
 
@@ -26,12 +27,13 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity(), least = std::numeric_limits<double>::denorm_min();
 
 /// What is left of an operation once its value is known.
-inline Approximate made(const Measures& m, double value, double radius, double error, bool overflow) {
+inline Approximate made(const Measures& m, double value, double radius, double error, Overflow overflow) {
   constexpr double margin = 1 + 0x1p-49;  // for some roundings of the radii themselves
   if (!std::isfinite(value)) return {.value = value, .overflow = overflow};
   radius = std::isnan(radius) ? infinity : radius * margin;
   error = std::isnan(error) ? infinity : error * margin;
-  return {value, radius, error, overflow || std::isinf(error) || std::fabs(value) + error > m.largest};
+  const Overflow own = std::isinf(error) ? Overflow::any : overflow_of_interval(value - error, value + error, m.largest);
+  return {value, radius, error, overflow | own};
 }
 
 /// What underflow adds to a result that is off by `inherited`: nothing where that is normal all the same.
@@ -52,7 +54,7 @@ inline Approximate added(const Measures& m, const Approximate& x, const Approxim
   const bool is_copy = (x.value == 0 && x.error == 0) || (y.value == 0 && y.error == 0);
   const bool is_zero = sum.high == 0 && inherited == 0;
   return made(m, sum.high, x.radius + y.radius + std::fabs(sum.low),
-              inherited + (is_copy || is_zero ? 0 : rounding(m, sum.high, inherited)), x.overflow || y.overflow);
+              inherited + (is_copy || is_zero ? 0 : rounding(m, sum.high, inherited)), overflow_of_sum(x, y));
 }
 
 /// Of normal numbers.
@@ -69,25 +71,25 @@ inline Approximate multiplied(const Measures& m, const Approximate& x, const App
   const bool is_shift = (y.error == 0 && is_power_of_two(y.value)) || (x.error == 0 && is_power_of_two(x.value));
   const double own = is_zero ? 0 : is_shift ? underflow_of(m, product, inherited) : rounding(m, product, inherited);
   return made(m, product, a * y.radius + b * x.radius + x.radius * y.radius + low + (product == 0 && !is_zero ? least : 0),
-              inherited + own, x.overflow || y.overflow);
+              inherited + own, overflow_of_product(x, y));
 }
 
 inline Approximate divided(const Measures& m, bool by_number, const Approximate& x, const Approximate& y) {
   const double quotient = x.value / y.value, b = std::fabs(y.value);
-  if (!std::isfinite(quotient) || std::isinf(y.value)) return made(m, quotient, 0, 0, x.overflow || y.overflow);
+  if (!std::isfinite(quotient) || std::isinf(y.value)) return made(m, quotient, 0, 0, overflow_of_quotient(x, y));
   // 1 / b over the ball of the kernel's b^, which may not have 0 in it.
   const double nearest = b - y.error - y.radius, nearest_exact = b - y.radius;
   const double size = std::fabs(quotient);
   double radius = nearest_exact > 0 ? (x.radius + size * y.radius) / nearest_exact + size * 0x1p-53 + least : infinity;
   if (x.radius == 0 && y.radius == 0 && std::fma(quotient, y.value, -x.value) == 0) radius = 0;
-  if (!(nearest > 0)) return made(m, quotient, radius, infinity, true);
+  if (!(nearest > 0)) return made(m, quotient, radius, infinity, Overflow::any);
   const double inherited = (x.error + size * y.error) / nearest;
   // By a number of the formula: a product with its reciprocal. A division may be approximated, whatever the divisor.
   const bool is_shift = by_number && y.error == 0 && is_power_of_two(y.value);
   const bool is_zero = x.value == 0 && x.error == 0;
   double error = is_zero ? 0 : inherited + (is_shift ? underflow_of(m, quotient, inherited) : division(m, quotient, inherited));
-  if (y.overflow) error = std::max(error, size + m.lost);  // b^ may be infinite: the quotient is 0
-  return made(m, quotient, radius, error, x.overflow);
+  if (y.overflow != Overflow::none) error = std::max(error, size + m.lost);  // b^ may be infinite: the quotient is 0
+  return made(m, quotient, radius, error, overflow_of_quotient(x, y));
 }
 
 /// A number that a kernel may round to the format that it computes in as it comes in.
@@ -121,8 +123,8 @@ Approximate chosen(const Measures& m, const Approximate& condition, const Approx
   const double distance = std::isfinite(gap) ? gap : infinity;
   if (is_open(condition)) result.radius = std::max(result.radius, distance + other.radius);
   if (kernel_doubts(condition)) {
-    result.error = std::max(result.error, distance + other.error + other.radius);
-    result.overflow = result.overflow || other.overflow || !std::isfinite(distance);
+    if (std::isfinite(other.value)) result.error = std::max(result.error, distance + other.error + other.radius);
+    result.overflow = result.overflow | infinities_of(other);
   }
   return made(m, result.value, result.radius, result.error, result.overflow);
 }
@@ -135,7 +137,12 @@ Approximate extreme(const Measures& m, const Approximate& x, const Approximate& 
   Approximate result = best;
   if (gap <= best.radius + other.radius) result.radius = std::max(best.radius, other.radius);
   if (gap <= best.radius + other.radius + best.error + other.error) result.error = std::max(best.error, other.error);
-  result.overflow = best.overflow || other.overflow;
+  const auto signed_as = [&](Overflow some) { return sign > 0 ? some : opposite_of(some); };
+  const Overflow of_best = signed_as(best.overflow), of_other = signed_as(infinities_of(other));
+  result.overflow = signed_as(overflow_of_maximum(of_best, of_other));
+  // What a kernel has for the greater may be -infinity, and the other one the result.
+  if (includes(of_best, Overflow::downward) && std::isfinite(gap))
+    result.error = std::max(result.error, gap + other.error + other.radius);
   return made(m, result.value, result.radius, result.error, result.overflow);
 }
 
@@ -158,36 +165,42 @@ double own_error(const Node& node, double x, double y, double reach, double move
 
 Approximate function_value(const Node& node, const Measures& m, Slope slope, const Approximate& x) {
   const double y = node.function->value(x.value);
-  if (!std::isfinite(y)) return made(m, y, 0, 0, x.overflow);
+  const OfInfinities of = of_infinities(
+      x, y, [&](double special) { return node.function->value(special); },
+      [&](double result) { return own_error(node, x.value, result, 0, 0, false); });
+  // -infinity times its gate, which is 0.
+  const bool is_undefined = is_gated(*node.function) && includes(infinities_of(x), Overflow::downward);
+  const Overflow overflow = of.overflow | (is_undefined ? Overflow::undefined : Overflow::none);
+  if (!std::isfinite(y)) return made(m, y, 0, 0, overflow);
   // What is 0 far from 0 is only too small for a double.
   const bool is_exact = node.function->name == "relu" || (y == 0 && std::fabs(x.value) <= 1);
   double radius = is_exact ? 0 : value_radius(y);
   if (x.radius > 0) radius += slope(x.value, x.radius) * x.radius;
   const double reach = x.error + x.radius;
   const double moved = x.error > 0 ? slope(x.value, reach) * x.error : 0;
-  double error = moved + own_error(node, x.value, y, reach, moved, is_exact);
-  bool overflow = x.overflow || (x.value == -infinity && is_gated(*node.function));
-  if (x.overflow) {
-    const double end = node.function->value(std::copysign(infinity, x.value));
-    overflow = !std::isfinite(end) || is_gated(*node.function);
-    if (!overflow) error = std::max(error, std::fabs(end - y) + own_error(node, x.value, end, 0, 0, false));
-  }
-  return made(m, y, radius, error, overflow);
+  const double error = moved + own_error(node, x.value, y, reach, moved, is_exact);
+  return made(m, y, radius, std::max(error, of.error), overflow);
 }
 
-/// A function that does not fall, such as a rounding: its values at both ends of a ball bound it.
+/// A function that does not fall, such as a rounding: its values at both ends of a ball bound it. None is beyond `most`.
 template <class Rising>
-Approximate risen(const Measures& m, const Approximate& x, Rising rising) {
+Approximate risen(const Measures& m, const Approximate& x, double most, Rising rising) {
   const double y = rising(x.value);
-  if (!std::isfinite(y) || (x.radius == 0 && x.error == 0)) return made(m, y, 0, 0, x.overflow);
+  OfInfinities of = of_infinities(x, y, rising, [](double) { return 0.0; });
+  if (!std::isfinite(y) || (x.radius == 0 && x.error == 0)) return made(m, y, 0, of.error, of.overflow);
   const auto distance = [&](double reach) {
     const double up = rising(std::nextafter(x.value + reach, infinity)) - y;
     const double down = y - rising(std::nextafter(x.value - reach, -infinity));
     return std::isnan(up) || std::isnan(down) ? infinity : std::max(up, down);
   };
   const double radius = x.radius > 0 ? distance(x.radius) : 0;
-  const double error = x.error > 0 ? distance(x.radius + x.error) : 0;
-  return made(m, y, radius, error, x.overflow || std::isinf(error));
+  const auto end = [&](double sign) {
+    const double value = rising(std::nextafter(x.value + sign * (x.radius + x.error), sign * infinity));
+    of.overflow = of.overflow | overflow_of(value);
+    return std::isfinite(value) ? value : sign * most;
+  };
+  if (x.error > 0) of.error = std::max({of.error, end(1) - y, y - end(-1)});
+  return made(m, y, radius, of.error, of.overflow);
 }
 
 double whole_part(WholePart part, double x) {
@@ -204,7 +217,7 @@ double whole_part(WholePart part, double x) {
 template <bool IsExact>
 Approximate element(const Lanes& lanes, std::size_t i) {
   if constexpr (IsExact) return {.value = lanes.value[i]};
-  return {lanes.value[i], lanes.radius[i], lanes.error[i], !lanes.in_range && lanes.overflow[i]};
+  return {lanes.value[i], lanes.radius[i], lanes.error[i], lanes.in_range ? Overflow::none : lanes.overflow[i]};
 }
 
 /// act(is_exact) with that as a constant.
@@ -248,16 +261,20 @@ void each_element(const Node& node, Operands from, Range some, Lanes& out) {
     case Op::add: return each_pair(from, some, out, [&](const_ref x, const_ref y) { return added(m, x, y); });
     case Op::subtract:
       return each_pair(from, some, out, [&](const_ref x, Approximate y) {
-        y.value = -y.value;
+        y.value = -y.value, y.overflow = opposite_of(y.overflow);
         return added(m, x, y);
       });
     case Op::multiply: return each_pair(from, some, out, [&](const_ref x, const_ref y) { return multiplied(m, x, y); });
     case Op::divide:
       return each_pair(from, some, out, [&](const_ref x, const_ref y) { return divided(m, node.divides_by_number, x, y); });
     case Op::negate:
-      return each(from, some, out, [](const_ref x) { return Approximate{-x.value, x.radius, x.error, x.overflow}; });
+      return each(from, some, out, [](const_ref x) {
+        return Approximate{-x.value, x.radius, x.error, opposite_of(x.overflow)};
+      });
     case Op::absolute:
-      return each(from, some, out, [](const_ref x) { return Approximate{std::fabs(x.value), x.radius, x.error, x.overflow}; });
+      return each(from, some, out, [](const_ref x) {
+        return Approximate{std::fabs(x.value), x.radius, x.error, size_of(x.overflow)};
+      });
     case Op::maximum: return each_pair(from, some, out, [&](const_ref x, const_ref y) { return extreme(m, x, y, 1); });
     case Op::minimum: return each_pair(from, some, out, [&](const_ref x, const_ref y) { return extreme(m, x, y, -1); });
     case Op::function: {
@@ -267,11 +284,13 @@ void each_element(const Node& node, Operands from, Range some, Lanes& out) {
     case Op::entered: return each(from, some, out, [&](const_ref x) { return entered(m, node.arithmetic.format, x); });
     case Op::rounded:
       return each(from, some, out, [&](const_ref x) {
-        return risen(m, x, [&](double value) { return emu::round_to(node.format, value, node.rounding).value; });
+        return risen(m, x, largest(node.format),
+                     [&](double value) { return emu::round_to(node.format, value, node.rounding).value; });
       });
     case Op::whole:
-      return each(from, some, out,
-                  [&](const_ref x) { return risen(m, x, [&](double value) { return whole_part(node.whole, value); }); });
+      return each(from, some, out, [&](const_ref x) {
+        return risen(m, x, m.largest, [&](double value) { return whole_part(node.whole, value); });
+      });
     case Op::less:
       return each_pair(from, some, out, [](const_ref x, const_ref y) { return compared(x.value < y.value, x, y); });
     case Op::equal:
@@ -343,24 +362,25 @@ void compute(const Node& node, std::span<const Lanes* const> operands, std::size
     if (const std::optional<LaneOperation> operation = in_vectors(node))
       done = compute_in_vectors(*operation, *operands.front(), *operands.back(), count, out);
   each_element(node, operands, {done, count}, out);
+  const auto stays = [](Overflow overflow) { return overflow == Overflow::none; };
   if (node.op == Op::entered) {
-    const auto held = [](const auto& x) { return x == 0; };
-    out.in_range = std::all_of(out.overflow, out.overflow + count, held);
+    const auto zero = [](double x) { return x == 0; };
+    out.in_range = std::all_of(out.overflow, out.overflow + count, stays);
     out.exact =
-        out.in_range && std::all_of(out.radius, out.radius + count, held) && std::all_of(out.error, out.error + count, held);
+        out.in_range && std::all_of(out.radius, out.radius + count, zero) && std::all_of(out.error, out.error + count, zero);
   }
   if (done == 0) return;
-  out.in_range = std::none_of(out.overflow + done, out.overflow + count, [](bool overflow) { return overflow; });
-  if (!out.in_range) std::fill_n(out.overflow, done, false);
+  out.in_range = std::all_of(out.overflow + done, out.overflow + count, stays);
+  if (!out.in_range) std::fill_n(out.overflow, done, Overflow::none);
 }
 
 Approximate rounded_sum(const Node& node, const Approximate& x, const Approximate& y) {
   const DoubleDouble sum = exact_add(x.value, y.value);
   const double plain = x.value + y.value;
-  if (!std::isfinite(plain)) return {.value = plain, .overflow = x.overflow || y.overflow};
-  return risen(Measures(node.arithmetic),
-               {plain, x.radius + y.radius + std::fabs(sum.low), x.error + y.error, x.overflow || y.overflow},
-               [&](double value) { return emu::round_to(node.format, value).value; });
+  const Overflow overflow = overflow_of_sum(x, y);
+  if (!std::isfinite(plain)) return {.value = plain, .overflow = overflow};
+  return risen(Measures(node.arithmetic), {plain, x.radius + y.radius + std::fabs(sum.low), x.error + y.error, overflow},
+               largest(node.format), [&](double value) { return emu::round_to(node.format, value).value; });
 }
 
 Approximate approximate_number(const Node& node) {

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <span>
 
+#include "verify/expected.hpp"
+
 namespace ulpscope::verify {
 
 struct KernelArithmetic;
@@ -18,7 +20,7 @@ struct Approximate {
   double value = 0;       ///< nearly the exact value
   double radius = 0;      ///< of the exact value around it
   double error = 0;       ///< of what a kernel has, from the exact value
-  bool overflow = false;  ///< a kernel may have an infinity or a NaN
+  Overflow overflow = Overflow::none;  ///< infinities and NaN that a kernel may have
 };
 
 /// As many neighbouring elements as are computed at once. Of comparisons the values are 1 and 0, and a radius of 1 means that
@@ -28,13 +30,14 @@ struct Lanes {
   alignas(64) double value[size];           ///< as of Approximate
   alignas(64) double radius[size];          ///< likewise
   alignas(64) double error[size];           ///< likewise
-  bool overflow[size];                      ///< likewise
+  Overflow overflow[size];                  ///< likewise
   bool exact;     ///< no element has a radius, an error or an overflow; the three arrays are not set then
   bool in_range;  ///< no element overflows; that array is not set then
 
   /// Element i.
   Approximate at(std::size_t i) const noexcept {
-    return exact ? Approximate{.value = value[i]} : Approximate{value[i], radius[i], error[i], !in_range && overflow[i]};
+    return exact ? Approximate{.value = value[i]}
+                 : Approximate{value[i], radius[i], error[i], in_range ? Overflow::none : overflow[i]};
   }
   /// Sets element i.
   void set(std::size_t i, const Approximate& x) noexcept {

@@ -55,7 +55,7 @@ std::size_t Reader::step_of(std::size_t node) {
     const Approximate number = approximate_number(n);
     Lanes& out = *lanes_.back();
     out.exact = number.radius == 0 && number.error == 0;
-    out.in_range = !number.overflow;
+    out.in_range = number.overflow == Overflow::none;
     for (std::size_t i = 0; i < Lanes::size; ++i) out.set(i, number);
   }
   return steps_.size() - 1;

@@ -17,6 +17,7 @@
 #include "emu/names.hpp"
 #include "emu/stop.hpp"
 #include "verify/expressions/evaluation.hpp"
+#include "verify/expressions/overflows.hpp"
 #include "verify/expressions/syntax.hpp"
 
 namespace ulpscope::verify {
@@ -296,7 +297,7 @@ class PointSearch {
     }
     const auto inside = [&](double reach) { return last(x.value - reach) <= output && output <= last(x.value + reach); };
     if (inside(x.radius)) ++points.equal;
-    if (!inside(x.radius + x.error) && !(x.overflow && !std::isfinite(output))) ++points.beyond;
+    if (!inside(x.radius + x.error) && !includes(x.overflow, overflow_of(output))) ++points.beyond;
   }
 
   const Expression& expression_;
