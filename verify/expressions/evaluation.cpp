@@ -83,12 +83,8 @@ struct Extreme {
     double lower = -infinity, upper = -infinity, widest = 0;
 
     void add(double value, double reach) {
-      if (reach > 0) {
-        lower = std::max(lower, std::nextafter(value - reach, -infinity));
-        upper = std::max(upper, std::nextafter(value + reach, infinity));
-      } else {
-        lower = std::max(lower, value), upper = std::max(upper, value);
-      }
+      const double outward = reach > 0 ? reach + (std::fabs(value) + reach) * 0x1p-51 : 0;
+      lower = std::max(lower, value - outward), upper = std::max(upper, value + outward);
       widest = std::max(widest, reach);
     }
     double distance_from(double value) const { return std::max(upper - value, value - lower); }
@@ -106,8 +102,9 @@ struct Extreme {
     const Overflow special = signed_as(x.overflow);
     exact.add(here, x.radius);
     if (includes(special, Overflow::downward)) {  // a kernel's may be -infinity, which leaves the others
-      computed.upper = std::max(computed.upper, std::nextafter(here + x.radius + x.error, infinity));
-      error = infinity;
+      const double lower = computed.lower;
+      computed.add(here, x.radius + x.error);
+      computed.lower = lower, error = infinity;
     } else {
       computed.add(here, x.radius + x.error);
       error = std::max(error, x.error);
