@@ -48,7 +48,7 @@ struct Terms {
   }
   /// With the errors of a kernel that adds them in its arithmetic.
   Approximate total(const KernelArithmetic& a) const {
-    const Overflow of_terms = overflow == Overflow::none ? overflow : summed(overflow | overflow_of(plain));
+    const Overflow of_terms = overflow == Overflow::none ? overflow : overflow_of_terms(overflow | overflow_of(plain));
     if (!std::isfinite(plain)) return {.value = plain, .overflow = of_terms};
     const double value = high + low, n = static_cast<double>(count);
     // The low parts are added with an error of n 2^-53 of their sizes, each 2^-53 of a partial sum.

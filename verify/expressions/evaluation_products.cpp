@@ -83,7 +83,8 @@ struct Row {
   }
   /// Of `terms` products, or of `terms` elements that are copied where that is one.
   Approximate total(const KernelArithmetic& a, std::size_t j, std::uint64_t terms, bool is_copy) const {
-    const Overflow of_terms = overflow[j] == Overflow::none ? Overflow::none : summed(overflow[j] | overflow_of(sum[j]));
+    const Overflow of_terms =
+        overflow[j] == Overflow::none ? Overflow::none : overflow_of_terms(overflow[j] | overflow_of(sum[j]));
     if (!std::isfinite(sum[j])) return {.value = sum[j], .overflow = of_terms};
     const double all = size[j] + error[j] + radius[j], n = static_cast<double>(terms);
     if (all == 0 || is_copy) return settled(a, {sum[j], radius[j], error[j], of_terms});

@@ -273,7 +273,7 @@ void each_element(const Node& node, Operands from, Range some, Lanes& out) {
       });
     case Op::absolute:
       return each(from, some, out, [](const_ref x) {
-        return Approximate{std::fabs(x.value), x.radius, x.error, size_of(x.overflow)};
+        return Approximate{std::fabs(x.value), x.radius, x.error, overflow_of_size(x.overflow)};
       });
     case Op::maximum: return each_pair(from, some, out, [&](const_ref x, const_ref y) { return extreme(m, x, y, 1); });
     case Op::minimum: return each_pair(from, some, out, [&](const_ref x, const_ref y) { return extreme(m, x, y, -1); });

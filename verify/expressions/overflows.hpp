@@ -27,9 +27,9 @@ constexpr Overflow opposite_of(Overflow x) noexcept {
          (includes(x, Overflow::undefined) ? Overflow::undefined : Overflow::none);
 }
 /// Of |x|.
-constexpr Overflow size_of(Overflow x) noexcept { return includes(x, Overflow::downward) ? opposite_of(x) : x; }
+constexpr Overflow overflow_of_size(Overflow x) noexcept { return includes(x, Overflow::downward) ? opposite_of(x) : x; }
 /// Of a sum whose terms have these: infinities of both signs make NaN.
-constexpr Overflow summed(Overflow terms) noexcept {
+constexpr Overflow overflow_of_terms(Overflow terms) noexcept {
   const bool both = includes(terms, Overflow::upward) && includes(terms, Overflow::downward);
   return both ? terms | Overflow::undefined : terms;
 }
@@ -40,7 +40,7 @@ inline Overflow infinities_of(const Approximate& x) noexcept { return x.overflow
 /// Of x + y, as far as it is not of the sum's own size.
 inline Overflow overflow_of_sum(const Approximate& x, const Approximate& y) noexcept {
   if (x.overflow == Overflow::none && y.overflow == Overflow::none) return Overflow::none;
-  return summed(infinities_of(x) | infinities_of(y));
+  return overflow_of_terms(infinities_of(x) | infinities_of(y));
 }
 
 namespace detail {
