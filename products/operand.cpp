@@ -55,7 +55,8 @@ std::vector<bool> beyond_doubles(const tensors::Tensor& tensor, std::uint64_t fi
   std::vector<bool> beyond(count);
   std::transform(integers.begin(), integers.end(), beyond.begin(), [&](std::uint64_t x) {
     const std::uint64_t magnitude = is_signed && x >> 63 != 0 ? ~x + 1 : x;
-    return magnitude != 0 && std::bit_width(magnitude) - std::countr_zero(magnitude) > emu::float64.precision();
+    return magnitude != 0 &&
+           static_cast<int>(std::bit_width(magnitude)) - std::countr_zero(magnitude) > emu::float64.precision();
   });
   return beyond;
 }

@@ -227,7 +227,7 @@ TEST_CASE("the numbers of engines far from those that have names are found, what
       {single, single, with(with(emu::block_fma(1, 33, single, Rounding::nearest_even), least(-14)), bits(10))}};
   for (const Subject& subject : all) {
     std::vector<std::string> results;
-    for (const std::uint64_t seed : {0, 1}) {
+    for (const std::uint64_t seed : {0U, 1U}) {
       CAPTURE(studies::order_words(subject.engine), subject.engine.stages[0].fraction_bits, seed);
 
       const auto report = report_of(subject, seed);
@@ -246,7 +246,7 @@ TEST_CASE("numbers that trade off are given as a range and what they have in com
   const Subject subject{
       emu::float8_e4m3fn, emu::float8_e4m3fn,
       with(emu::block_fma(1, 58, emu::float32, Rounding::nearest_even), [](Engine& e) { e.least_exponent = -30; })};
-  for (const std::uint64_t seed : {0, 1, 2}) {
+  for (const std::uint64_t seed : {0U, 1U, 2U}) {
     CAPTURE(seed);
 
     const auto report = report_of(subject, seed);
