@@ -83,15 +83,16 @@ int run(const Merge& merge) {
   report.arguments.insert(report.arguments.end(), {"-o", merge.directory});
   const std::optional<studies::ScaleRange> range = swept_range(report);
   const std::size_t formats = config.formats.size(), scales = range ? range->count() : 0;
-  std::vector<studies::TensorResults> results;
   for (std::size_t i = 0; i < whole.size(); ++i) {
     const bool fits = whole[i].census.size() == formats && whole[i].sweep.size() == formats * scales;
     if (!fits && first.tensors[i].count() != 0)
       throw Error(emu::visible(names.front() + ": has not the sums of " + first.tensors[i].label + " that it was asked for"));
     studies::check_tensor_scales(first.tensors[i], whole[i], report.scaling, config.formats, names.front());
-    results.push_back(studies::results_of(first.tensors[i], whole[i], config.formats, range));
   }
-  write_precision_report(report, results, config);
+  const EachResult each = [&](const std::function<void(studies::TensorResults)>& take) {
+    for (std::size_t i = 0; i < whole.size(); ++i) take(studies::results_of(first.tensors[i], whole[i], config.formats, range));
+  };
+  write_precision_report(report, each, config);
   remark_report(merge.directory);
   return done;
 }

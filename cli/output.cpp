@@ -53,23 +53,30 @@ void print(const reports::Table& table, const CommonOptions& options, std::size_
     print_chosen(chosen(table, options), options, key_columns);
 }
 
-void print_parts(std::size_t parts, const std::function<reports::Table(std::size_t)>& part, const CommonOptions& options,
-                 std::size_t key_columns) {
-  reports::Table all;
-  if (rendering_of(options) != Rendering::csv || !options.sort.empty() || !options.rows.empty()) {
-    for (std::size_t i = 0; i < parts; ++i) all.append(part(i));
-    return print(all, options, key_columns);
+PartsPrinter::PartsPrinter(const CommonOptions& options, std::size_t key_columns)
+    : options_(options),
+      key_columns_(key_columns),
+      keeps_none_(rendering_of(options) == Rendering::csv && options.sort.empty() && options.rows.empty()) {}
+
+bool PartsPrinter::add(const reports::Table& part) {
+  if (!keeps_none_) {
+    all_.append(part);
+    return true;
   }
-  std::size_t rows = 0, kept = 0;
-  for (std::size_t i = 0; i < parts; ++i) {
-    if (reader_has_gone()) return;
-    reports::Table here = part(i);
-    rows += here.rows.size();
-    if (!options.where.empty()) here = kept_of(here, options);
-    kept += here.rows.size();
-    print(i == 0 ? reports::to_csv(here) : reports::csv_rows(here));
-  }
-  if (kept == 0) remark_none(rows);
+  const reports::Table here = options_.where.empty() ? part : kept_of(part, options_);
+  rows_ += part.rows.size();
+  kept_ += here.rows.size();
+  print(parts_++ == 0 ? reports::to_csv(here) : reports::csv_rows(here));
+  return !reader_has_gone();
+}
+
+bool PartsPrinter::draws_lines() const { return keeps_none_ && ::isatty(STDOUT_FILENO) != 0; }
+
+void PartsPrinter::finish() {
+  if (!keeps_none_)
+    print(all_, options_, key_columns_);
+  else if (kept_ == 0)
+    remark_none(rows_);
 }
 
 void print_chosen(const reports::Table& table, const CommonOptions& options, std::size_t key_columns) {

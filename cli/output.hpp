@@ -24,10 +24,25 @@ Rendering rendering_of(const CommonOptions& options);
 /// @throws ulpscope::Error when it cannot be written
 void print(const reports::Table& table, const CommonOptions& options, std::size_t key_columns);
 
-/// The same of one table that comes in parts, of which CSV that is not sorted needs one at a time: there may be millions of
-/// rows. Each is asked for once, in order, and all are there.
-void print_parts(std::size_t parts, const std::function<reports::Table(std::size_t)>& part, const CommonOptions& options,
-                 std::size_t key_columns);
+/// Prints the same of one table that comes in parts. Of CSV that is not sorted it keeps none: there may be millions of rows.
+class PartsPrinter {
+ public:
+  /// `options` outlive it.
+  PartsPrinter(const CommonOptions& options, std::size_t key_columns);
+  /// The next rows. @returns whether anything reads what is printed
+  bool add(const reports::Table& part);
+  /// Behind the last of them, of which there is at least one.
+  void finish();
+  /// Whether parts appear on a terminal as they come: a progress line would stand among them.
+  bool draws_lines() const;
+
+ private:
+  const CommonOptions& options_;
+  std::size_t key_columns_;
+  bool keeps_none_;
+  reports::Table all_;
+  std::size_t parts_ = 0, rows_ = 0, kept_ = 0;
+};
 
 /// The same of rows that are chosen already (cli/rows.hpp): at most --rows of them.
 void print_chosen(const reports::Table& table, const CommonOptions& options, std::size_t key_columns);

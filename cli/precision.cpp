@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <limits>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -21,7 +22,7 @@
 #include "reports/render.hpp"
 #include "reports/seal.hpp"
 #include "studies/cast/dequantized.hpp"
-#include "studies/census/census_findings.hpp"
+#include "studies/census/census_report.hpp"
 #include "studies/census/tensor_part.hpp"
 #include "studies/shards/sample.hpp"
 
@@ -207,39 +208,50 @@ void write_part(const PartPlace& place, const ReportRequest& report, const PartW
 
 void write_precision_report(const ReportRequest& request, const std::vector<tensors::Tensor>& tensors,
                             const studies::CensusConfig& config, const Progress& progress) {
-  write_precision_report(request, studies::gather(tensors, request.scaling, swept_range(request), config, progress), config);
+  const std::optional<studies::ScaleRange> range = swept_range(request);
+  const auto measured = [&](const tensors::Tensor& tensor, const studies::CensusConfig& told) {
+    const studies::TensorPart whole = studies::measure(tensor, request.scaling, range, told, {0, tensor.count()});
+    return studies::results_of(tensor, whole, config.formats, range);
+  };
+  const EachResult each = [&](const std::function<void(studies::TensorResults)>& take) {
+    studies::for_each_tensor(tensors, config, progress, measured, [&](std::size_t, studies::TensorResults found) {
+      take(std::move(found));
+      return true;
+    });
+  };
+  write_precision_report(request, each, config);
 }
 
-void write_precision_report(const ReportRequest& request, const std::vector<studies::TensorResults>& results,
-                            const studies::CensusConfig& config) {
-  const std::optional<studies::ScaleRange> range = swept_range(request);
-  std::vector<studies::CensusRow> census;
-  std::vector<std::vector<studies::SweepRow>> sweeps;
-  for (const studies::TensorResults& found : results) {
-    census.insert(census.end(), found.census.begin(), found.census.end());
-    sweeps.push_back(found.sweep);
-  }
-  census = studies::with_groups(std::move(census), request.groups, results.size());
-  std::vector<reports::Finding> findings = studies::census_findings(results, request.scaling);
-  std::vector<studies::SweepRow> sweep;
-  std::vector<studies::Advice> scales;
-  if (range) sweeps = studies::with_groups(std::move(sweeps), request.groups);
-  for (std::size_t i = 0; i < sweeps.size(); ++i) {
-    sweep.insert(sweep.end(), sweeps[i].begin(), sweeps[i].end());
-    for (studies::Advice& advice : studies::advise(sweeps[i])) {
-      if (i >= results.size()) findings.push_back(studies::finding_of(advice));
-      scales.push_back(std::move(advice));
-    }
-  }
-  std::vector<reports::Table> tables{studies::census_table(census, request.scaling, config.options)};
+void write_precision_report(const ReportRequest& request, const EachResult& each, const studies::CensusConfig& config) {
+  std::map<std::string, std::string> csv;  // by table
+  studies::CensusReport report({request.scaling, config.options}, request.groups, [&](const reports::Table& rows) {
+    std::string& text = csv[rows.name];
+    text += text.empty() ? reports::to_csv(rows) : reports::csv_rows(rows);
+  });
+  std::optional<reports::ReportFolder> folder;
   if (request.sweep_table) {
-    tables.push_back(studies::sweep_table(sweep, config.options));
-    tables.push_back(studies::loss_scale_table(scales));
+    // The rows of all scales are written while tensors are measured: they are too many to be held.
+    folder.emplace(request.directory).add("sweep.csv", [&](const reports::WriteBytes& write) {
+      const auto add_rows = [&](const std::vector<studies::SweepRow>& rows) {
+        write(reports::csv_rows(studies::sweep_table(rows, config.options)));
+      };
+      write(reports::to_csv(studies::sweep_table({}, config.options)));
+      each([&](studies::TensorResults found) {
+        add_rows(found.sweep);
+        report.add(std::move(found));
+      });
+      for (const std::vector<studies::SweepRow>& group : report.sweeps_of_groups()) add_rows(group);
+    });
+  } else {
+    each([&](studies::TensorResults found) { report.add(std::move(found)); });
+    folder.emplace(request.directory);
   }
-  tables.push_back(reports::findings_table(findings));
-  reports::Page page = studies::census_page(results, {request.scaling, config.options});
+  report.add_groups();
+  if (!request.sweep_table) csv.erase("loss_scales");
+  for (const auto& [name, text] : csv) folder->add(name + ".csv", text);
+  reports::Page page = report.page();
   page.command = command_line(request.arguments);
-  reports::write_page_report(request.directory, tables, page, {request.arguments, config.seed, {}});
+  folder->commit(reports::to_html(page), {request.arguments, config.seed, {}, "none", reports::figure_files(page)});
 }
 
 }  // namespace ulpscope::cli

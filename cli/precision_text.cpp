@@ -6,6 +6,7 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "cli/output.hpp"
 #include "cli/rows.hpp"
@@ -165,19 +166,25 @@ std::string census_lines(const std::vector<tensors::Tensor>& tensors, const std:
   return text_of(lines, tensors, options);
 }
 
-std::string sweep_lines(const std::vector<tensors::Tensor>& tensors, const std::vector<std::vector<studies::SweepRow>>& rows,
+std::vector<BestScale> best_scales(std::size_t tensor, const std::vector<studies::SweepRow>& rows) {
+  std::vector<BestScale> best;
+  for (studies::Advice& advice : studies::advise(rows)) {
+    const auto row = std::ranges::find_if(
+        rows, [&](const studies::SweepRow& r) { return r.format == advice.format && r.log2_scale == advice.use_log2; });
+    best.push_back({tensor, std::move(advice), *row});
+  }
+  return best;
+}
+
+std::string sweep_lines(const std::vector<tensors::Tensor>& tensors, const std::vector<BestScale>& scales,
                         const emu::RoundingOptions& rounding, const CommonOptions& options) {
   Lines lines{{}, {}, true};
-  std::vector<studies::SweepRow> best;
-  for (std::size_t i = 0; i < tensors.size(); ++i)
-    for (const studies::Advice& advice : studies::advise(rows[i])) {
-      const auto row = std::find_if(rows[i].begin(), rows[i].end(), [&](const studies::SweepRow& r) {
-        return r.format == advice.format && r.log2_scale == advice.use_log2;
-      });
-      best.push_back(*row);
-      lines.lines.push_back({i, &row->sums, row->format, advice});
-    }
-  lines.all = studies::sweep_table(best, rounding);
+  std::vector<studies::SweepRow> rows;
+  for (const BestScale& scale : scales) {
+    rows.push_back(scale.row);
+    lines.lines.push_back({scale.tensor, &scale.row.sums, scale.row.format, scale.advice});
+  }
+  lines.all = studies::sweep_table(rows, rounding);
   return text_of(lines, tensors, options);
 }
 

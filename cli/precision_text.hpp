@@ -2,6 +2,7 @@
 // Census and sweep of many tensors as text that can be read: one line a tensor and format, the worst first.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -19,8 +20,17 @@ inline constexpr std::size_t few_tensors = 4;
 std::string census_lines(const std::vector<tensors::Tensor>& tensors, const std::vector<studies::CensusRow>& rows,
                          const reports::Table& table, const CommonOptions& options);
 
-/// `rows` as sweep_all() returns them. Each line is at the scale to use; --where and --sort act on these rows of sweep.csv.
-std::string sweep_lines(const std::vector<tensors::Tensor>& tensors, const std::vector<std::vector<studies::SweepRow>>& rows,
+/// A tensor in a format at the scale to use.
+struct BestScale {
+  std::size_t tensor;      ///< its place
+  studies::Advice advice;  ///< which scale
+  studies::SweepRow row;   ///< what is lost there
+};
+/// Of the rows of one tensor, or of a group, each format.
+std::vector<BestScale> best_scales(std::size_t tensor, const std::vector<studies::SweepRow>& rows);
+
+/// A line for each; --where and --sort act on their rows of sweep.csv.
+std::string sweep_lines(const std::vector<tensors::Tensor>& tensors, const std::vector<BestScale>& scales,
                         const emu::RoundingOptions& rounding, const CommonOptions& options);
 
 }  // namespace ulpscope::cli

@@ -27,9 +27,9 @@ struct Sweep {
   bool best = false;
 };
 
-std::string sentences(const std::vector<std::vector<studies::SweepRow>>& rows) {
+std::string sentences(const std::vector<studies::Advice>& scales) {
   std::string text;
-  for (const studies::Advice& advice : studies::advise(rows)) text += studies::sentence(advice) + "\n";
+  for (const studies::Advice& advice : scales) text += studies::sentence(advice) + "\n";
   return text;
 }
 
@@ -39,6 +39,35 @@ void write_figure(const std::string& path, const reports::Table& table) {
   if (files.empty()) throw Error("--svg " + path + ": nothing is lost at any scale, there is nothing to draw");
   files::write_file(path, files.front().second);
   remark(emu::visible(path + " written"));
+}
+
+/// Of 100,000 tensors the rows of all scales are too many to be held: no more is kept of them than is printed at the end.
+void print_sweep(const Sweep& sweep, const std::vector<tensors::Tensor>& tensors, const std::vector<studies::Group>& groups,
+                 ProgressLine& progress) {
+  const studies::CensusConfig config = sweep.request.config();
+  const bool is_text = rendering_of(sweep.common) == Rendering::text;
+  const bool in_lines = tensors.size() > few_tensors && is_text && !sweep.best;
+  PartsPrinter all_rows(sweep.common, 5);
+  std::vector<studies::Advice> advice;
+  std::vector<BestScale> lines;
+  std::size_t place = 0;
+  const auto take = [&](const std::vector<studies::SweepRow>& rows) {
+    const bool is_group = place >= tensors.size();
+    if (sweep.best || (is_text && (!in_lines || is_group)))
+      for (studies::Advice& one : studies::advise(rows)) advice.push_back(std::move(one));
+    if (in_lines)
+      for (BestScale& best : best_scales(place, rows)) lines.push_back(std::move(best));
+    ++place;
+    return sweep.best || in_lines || all_rows.add(studies::sweep_table(rows, config.options));
+  };
+  studies::sweep_each(tensors, groups, sweep.request.range(), config,
+                      all_rows.draws_lines() && !sweep.best ? studies::Progress{} : progress.callback(), take);
+  if (sweep.best) return print(studies::loss_scale_table(advice), sweep.common, 3);
+  if (in_lines)
+    return print(sweep_lines(studies::with_groups(tensors, groups), lines, config.options, sweep.common) +
+                 (groups.empty() ? "" : "\n" + sentences(advice)));
+  all_rows.finish();
+  if (is_text) print("\n" + sentences(advice));
 }
 
 void run(const Sweep& sweep, const Arguments& arguments) {
@@ -75,15 +104,7 @@ void run(const Sweep& sweep, const Arguments& arguments) {
     if (tensors.size() != 1) throw Error("--svg draws one tensor; there are " + std::to_string(tensors.size()));
     return write_figure(sweep.figure, studies::sweep_table(studies::sweep(tensors.front(), range, config), config.options));
   }
-  const auto rows = studies::with_groups(studies::sweep_all(tensors, range, config, progress.callback()), groups);
-  if (sweep.best) return print(studies::loss_scale_table(studies::advise(rows)), sweep.common, 3);
-  if (tensors.size() > few_tensors && rendering_of(sweep.common) == Rendering::text)
-    return print(
-        sweep_lines(studies::with_groups(tensors, groups), rows, config.options, sweep.common) +
-        (groups.empty() ? "" : "\n" + sentences({rows.begin() + static_cast<std::ptrdiff_t>(tensors.size()), rows.end()})));
-  const auto of_tensor = [&](std::size_t i) { return studies::sweep_table(rows[i], config.options); };
-  print_parts(rows.size(), of_tensor, sweep.common, 5);
-  if (rendering_of(sweep.common) == Rendering::text) print("\n" + sentences(rows));
+  print_sweep(sweep, tensors, groups, progress);
 }
 
 }  // namespace

@@ -76,14 +76,20 @@ void write_part(const std::string& asked, const std::string& text, const Provena
   folder.commit(manifest_of(folder.hashes(), provenance));
 }
 
+ReportFolder::ReportFolder(const std::string& asked)
+    : folder_((check_report_folder(asked), report_folder(asked)), report_files) {}
+
+void ReportFolder::commit(const std::string& html, const Provenance& provenance) {
+  for (const auto& [name, bytes] : provenance.texts) add(name, bytes);
+  add("index.html", html);
+  folder_.commit(manifest_of(folder_.hashes(), provenance));
+}
+
 void write_report(const std::string& asked, const std::vector<Table>& tables, const std::string& html,
                   const Provenance& provenance) {
-  check_report_folder(asked);
-  ListedFolder folder(report_folder(asked), report_files);
+  ReportFolder folder(asked);
   for (const Table& table : tables) folder.add(table.name + ".csv", to_csv(table));
-  for (const auto& [name, bytes] : provenance.texts) folder.add(name, bytes);
-  folder.add("index.html", html);
-  folder.commit(manifest_of(folder.hashes(), provenance));
+  folder.commit(html, provenance);
 }
 
 }  // namespace ulpscope::reports

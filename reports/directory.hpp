@@ -3,10 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "reports/listed_folder.hpp"
 #include "reports/table.hpp"
 
 namespace ulpscope::reports {
@@ -52,10 +55,28 @@ inline constexpr const char* part_name = "part.json";
 /// write_report() does; a part that is there is replaced. @throws ulpscope::Error
 void write_part(const std::string& directory, const std::string& text, const Provenance& provenance);
 
-/// Creates `directory` if need be and writes NAME.csv for each table, index.html with `html`, and last manifest.json: version,
-/// commit, compiler, CPU, GPU (or "none"), seed, arguments, SHA-256 of each file. Rewriting an existing report replaces it.
-/// A directory is refused that holds a part, a link, or a file which is not a report's or no longer as its manifest lists it,
-/// or to which another process writes. Where one file cannot be written, none is (files::NewFiles). @throws ulpscope::Error
+/// A report that is being written: its files one after the other, and last manifest.json: version, commit, compiler, CPU, GPU
+/// (or "none"), seed, arguments, SHA-256 of each file.
+class ReportFolder {
+ public:
+  /// Creates the directory if need be; a report that is there is replaced. A directory is refused that holds a part, a link, or
+  /// a file which is not a report's or no longer as its manifest lists it, or to which another process writes.
+  /// @throws ulpscope::Error, as all members do
+  explicit ReportFolder(const std::string& directory);
+
+  /// A file whose bytes `produce` writes.
+  void add(const std::string& name, const std::function<void(const WriteBytes&)>& produce) { folder_.add(name, produce); }
+  /// A file of these bytes.
+  void add(const std::string& name, std::string_view bytes) { folder_.add(name, bytes); }
+  /// Adds the files of `provenance.texts`, index.html and the manifest, and gives all files their names: where one cannot be
+  /// written, none is (files::NewFiles). Without it nothing is left.
+  void commit(const std::string& html, const Provenance& provenance);
+
+ private:
+  ListedFolder folder_;
+};
+
+/// A ReportFolder of NAME.csv for each table, and index.html with `html`. @throws ulpscope::Error
 void write_report(const std::string& directory, const std::vector<Table>& tables, const std::string& html,
                   const Provenance& provenance);
 

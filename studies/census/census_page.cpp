@@ -7,10 +7,8 @@
 #include <utility>
 
 #include "emu/names.hpp"
-#include "studies/census/all_tensors.hpp"
 #include "studies/census/census_figures.hpp"
 #include "studies/census/judged_tensors.hpp"
-#include "studies/census/tensor_part.hpp"
 
 namespace ulpscope::studies {
 namespace {
@@ -26,8 +24,8 @@ constexpr std::size_t most_with_files = 20;  // tensors whose figures are writte
 /// All that the page shows.
 class CensusPage {
  public:
-  explicit CensusPage(const JudgedTensors& judged)
-      : tensors_(judged), results_(judged.results()), judged_(judged.judged()), config_(judged.config()) {}
+  CensusPage(const JudgedTensors& shown, const FateCounts& counts)
+      : tensors_(shown), results_(shown.results()), judged_(shown.judged()), config_(shown.config()), counts_(counts) {}
 
   reports::Page page() const {
     reports::Page page{.title = "Precision report",
@@ -36,7 +34,11 @@ class CensusPage {
                        .command = {},
                        .blocks = {reports::Prose{{lead()}}},
                        .sections = {}};
-    if (results_.size() > 1) page.blocks.emplace_back(by_format());
+    if (counts_.tensors > 1) page.blocks.emplace_back(by_format());
+    if (results_.size() < counts_.tensors)
+      page.blocks.emplace_back(reports::Prose{{"This page shows the " + std::to_string(results_.size()) +
+                                               " tensors that lose most; census.csv and findings.csv have all " +
+                                               std::to_string(counts_.tensors) + "."}});
     if (!results_.empty()) page.blocks.emplace_back(heat_map_of(tensors_, lead()));
     for (const TensorFate fate : {TensorFate::mended, TensorFate::few_bits, TensorFate::lossy})
       if (Section section = list_of(fate); !section.blocks.empty()) page.sections.push_back(std::move(section));
@@ -45,29 +47,10 @@ class CensusPage {
   }
 
  private:
-  struct Count {
-    std::size_t of_fate[4] = {};
-    std::size_t all = 0;
-  };
-
-  Count count(std::size_t format) const {
-    Count count;
-    for (const auto& of_tensor : judged_)
-      if (format < of_tensor.size()) ++count.of_fate[static_cast<std::size_t>(of_tensor[format].fate)], ++count.all;
-    return count;
-  }
-
-  std::size_t formats() const { return judged_.empty() ? 0 : judged_.front().size(); }
-
   std::string lead() const {
-    Count all;
-    for (std::size_t f = 0; f < formats(); ++f) {
-      const Count of_format = count(f);
-      for (std::size_t i = 0; i < 4; ++i) all.of_fate[i] += of_format.of_fate[i];
-      all.all += of_format.all;
-    }
-    std::string text = std::to_string(results_.size()) + (results_.size() == 1 ? " tensor" : " tensors") + " in " +
-                       std::to_string(formats()) + (formats() == 1 ? " format" : " formats");
+    const std::size_t formats = counts_.formats.size(), pairs = counts_.tensors * formats;
+    std::string text = std::to_string(counts_.tensors) + (counts_.tensors == 1 ? " tensor" : " tensors") + " in " +
+                       std::to_string(formats) + (formats == 1 ? " format" : " formats");
     const std::string at = tensors_.scale_words();
     const auto said = [&](TensorFate fate, bool one) -> std::string {
       switch (fate) {
@@ -83,10 +66,10 @@ class CensusPage {
     };
     std::vector<std::string> parts;
     for (const TensorFate fate : {TensorFate::lossy, TensorFate::mended, TensorFate::few_bits, TensorFate::fits})
-      if (const std::size_t n = all.of_fate[static_cast<std::size_t>(fate)]; n != 0)
-        parts.push_back((n == all.all && n > 1 ? "all" : std::to_string(n)) + " " + said(fate, n == 1));
-    if (all.all > 1) text += ": of " + std::to_string(all.all) + " pairs";
-    for (std::size_t i = 0; i < parts.size(); ++i) text += (i > 0 ? "; " : all.all > 1 ? ", " : ": ") + parts[i];
+      if (const std::size_t n = counts_.of(fate); n != 0)
+        parts.push_back((n == pairs && n > 1 ? "all" : std::to_string(n)) + " " + said(fate, n == 1));
+    if (pairs > 1) text += ": of " + std::to_string(pairs) + " pairs";
+    for (std::size_t i = 0; i < parts.size(); ++i) text += (i > 0 ? "; " : pairs > 1 ? ", " : ": ") + parts[i];
     return text + ".";
   }
 
@@ -94,24 +77,18 @@ class CensusPage {
     reports::Table table{"formats", {"format"}, {}};
     constexpr std::array fates{TensorFate::fits, TensorFate::mended, TensorFate::few_bits, TensorFate::lossy};
     std::vector<TensorFate> present;
-    for (const TensorFate fate : fates) {
-      const auto is_fate = [&](const Judged& j) { return j.fate == fate; };
-      if (std::any_of(judged_.begin(), judged_.end(),
-                      [&](const auto& of_tensor) { return std::any_of(of_tensor.begin(), of_tensor.end(), is_fate); }))
-        present.push_back(fate);
-    }
+    for (const TensorFate fate : fates)
+      if (counts_.of(fate) != 0) present.push_back(fate);
     for (const TensorFate fate : present) table.columns.push_back(tensors_.words_of(fate));
-    for (std::size_t f = 0; f < formats(); ++f) {
-      const Count of_format = count(f);
-      std::vector<reports::Cell> row{emu::format_name(judged_.front()[f].row->format)};
-      for (const TensorFate fate : present)
-        row.emplace_back(static_cast<std::int64_t>(of_format.of_fate[static_cast<std::size_t>(fate)]));
+    for (const FateCounts::OfFormat& of_format : counts_.formats) {
+      std::vector<reports::Cell> row{emu::format_name(of_format.format)};
+      for (const TensorFate fate : present) row.push_back(reports::whole(of_format.of_fate[static_cast<std::size_t>(fate)]));
       table.rows.push_back(std::move(row));
     }
     return table;
   }
 
-  /// A table of all pairs of this fate; no blocks where there are none.
+  /// A table of the pairs of this fate; no blocks where there are none.
   Section list_of(TensorFate fate) const {
     reports::Table table{"pairs", {"tensor", "format", "lost as given, %"}, {}};
     if (tensors_.swept()) table.columns.insert(table.columns.end(), {"best scale", "lost there, %", "subnormal there, %"});
@@ -135,9 +112,12 @@ class CensusPage {
     constexpr std::array ids{"fits", "mended", "few-bits", "lossy"};
     std::string title = tensors_.words_of(fate);
     title.front() = static_cast<char>(title.front() - 'a' + 'A');
+    const std::size_t all = counts_.of(fate);
+    std::string note = std::to_string(all) + (all == 1 ? " pair" : " pairs");
+    if (table.rows.size() < all) note += ", " + std::to_string(table.rows.size()) + " of them shown";
     return {.id = ids[static_cast<std::size_t>(fate)],
             .title = title,
-            .note = std::to_string(table.rows.size()) + (table.rows.size() == 1 ? " pair" : " pairs"),
+            .note = std::move(note),
             .fold = Section::Fold::closed,
             .blocks = {std::move(table)}};
   }
@@ -204,36 +184,18 @@ class CensusPage {
   const std::vector<TensorResults>& results_;
   const std::vector<std::vector<Judged>>& judged_;
   const CensusPageConfig& config_;
+  const FateCounts& counts_;
 };
 
 }  // namespace
 
-std::vector<Finding> census_findings(const std::vector<TensorResults>& results, const Scaling& scaling) {
-  std::vector<Finding> findings;
-  for (const TensorResults& each : results) {
-    const std::vector<Advice> advice = advise(each.sweep);
-    for (const Judged& judged : judge(each.census, each.sweep)) {
-      findings.push_back(finding_of(*judged.row, scaling, each.tensor.label));
-      const auto of_format =
-          std::find_if(advice.begin(), advice.end(), [&](const Advice& a) { return a.format == judged.row->format; });
-      if (judged.fate != TensorFate::fits && of_format != advice.end()) findings.push_back(finding_of(*of_format));
-    }
-  }
-  return findings;
-}
-
-std::vector<TensorResults> gather(const std::vector<tensors::Tensor>& tensors, const Scaling& scaling,
-                                  const std::optional<ScaleRange>& range, const CensusConfig& config,
-                                  const Progress& progress) {
-  return for_each_tensor(tensors, config, progress, [&](const tensors::Tensor& tensor, const CensusConfig& told) {
-    const TensorPart whole = measure(tensor, scaling, range, told, {0, tensor.count()});
-    return results_of(tensor, whole, config.formats, range);
-  });
-}
+reports::Page census_page(const JudgedTensors& shown, const FateCounts& counts) { return CensusPage(shown, counts).page(); }
 
 reports::Page census_page(const std::vector<TensorResults>& results, const CensusPageConfig& config) {
   const JudgedTensors judged(results, config);
-  return CensusPage(judged).page();
+  FateCounts counts;
+  for (const std::vector<Judged>& of_tensor : judged.judged()) counts.add(of_tensor);
+  return census_page(judged, counts);
 }
 
 }  // namespace ulpscope::studies

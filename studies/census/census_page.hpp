@@ -22,10 +22,6 @@ struct TensorResults {
   ExponentCounts exponents;       ///< where its elements are
 };
 
-/// Of each tensor its census, where its elements are, and a sweep over `range`, if there is one.
-std::vector<TensorResults> gather(const std::vector<tensors::Tensor>& tensors, const Scaling& scaling,
-                                  const std::optional<ScaleRange>& range, const CensusConfig& config, const Progress& progress);
-
 /// What the page says of how the census was taken.
 struct CensusPageConfig {
   Scaling scaling;               ///< the scale rule
@@ -34,9 +30,6 @@ struct CensusPageConfig {
 
 /// Without the command that reproduces it.
 reports::Page census_page(const std::vector<TensorResults>& results, const CensusPageConfig& config);
-
-/// Of every tensor and format what was decided of it, and of those that do not fit the scale to use.
-std::vector<reports::Finding> census_findings(const std::vector<TensorResults>& results, const Scaling& scaling);
 
 /// The parts of a tensor's name: its file, its layer (the name up to the first part that ends in a digit), and the rest.
 struct NameParts {

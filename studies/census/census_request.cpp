@@ -119,7 +119,7 @@ StudyResult run(const SweepRequest& request, const Progress& progress) {
   std::vector<SweepRow> rows;
   std::vector<reports::Finding> findings;
   const std::vector<Group> groups = request.groups.of(inputs.kept);
-  const auto of_tensors = with_groups(sweep_all(inputs.kept, range, config, progress), groups);
+  const auto of_tensors = sweep_all(inputs.kept, groups, range, config, progress);
   for (const auto& of_tensor : of_tensors) rows.insert(rows.end(), of_tensor.begin(), of_tensor.end());
   const std::vector<Advice> scales = advise(of_tensors);
   for (const Advice& advice : scales) findings.push_back(finding_of(advice));

@@ -77,34 +77,50 @@ std::vector<tensors::Tensor> with_groups(std::vector<tensors::Tensor> tensors, c
   return tensors;
 }
 
-std::vector<CensusRow> with_groups(std::vector<CensusRow> rows, const std::vector<Group>& groups, std::size_t tensors) {
-  if (groups.empty() || tensors == 0) return rows;
-  const std::size_t formats = rows.size() / tensors;
-  for (const Group& group : groups)
-    for (std::size_t format = 0; format < formats; ++format) {
-      CensusRow whole{group.label, rows[format].format, {}};
-      for (const std::size_t member : group.members) whole.sums.merge(rows[member * formats + format].sums);
-      rows.push_back(std::move(whole));
+GroupRows::GroupRows(const std::vector<Group>& groups) : census_(groups.size()), sweep_(groups.size()) {
+  for (const Group& group : groups) {
+    for (const std::size_t member : group.members) {
+      if (groups_of_.size() <= member) groups_of_.resize(member + 1);
+      groups_of_[member].push_back(labels_.size());
     }
-  return rows;
+    labels_.push_back(group.label);
+  }
 }
 
-std::vector<std::vector<SweepRow>> with_groups(std::vector<std::vector<SweepRow>> rows, const std::vector<Group>& groups) {
-  for (const Group& group : groups) {
-    std::vector<SweepRow> whole = rows[group.members.front()];
-    for (std::size_t i = 0; i < whole.size(); ++i) {
-      whole[i].tensor = group.label;
-      whole[i].sums = {};
-      for (const std::size_t member : group.members) {
-        const SweepRow& row = rows[member][i];
-        const ErrorSums before = whole[i].sums;
-        whole[i].sums.merge(row.sums);
-        if (whole[i].sums.largest.magnitude > before.largest.magnitude) whole[i].largest_in = row.tensor;
-        if (whole[i].sums.smallest.magnitude < before.smallest.magnitude) whole[i].smallest_in = row.tensor;
-      }
+void GroupRows::add(std::size_t tensor, const std::vector<CensusRow>& rows) {
+  if (tensor >= groups_of_.size()) return;
+  for (const std::size_t group : groups_of_[tensor]) {
+    std::vector<CensusRow>& whole = census_[group];
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (whole.size() == i) whole.push_back({labels_[group], rows[i].format, {}});
+      whole[i].sums.merge(rows[i].sums);
     }
-    rows.push_back(std::move(whole));
   }
+}
+
+void GroupRows::add(std::size_t tensor, const std::vector<SweepRow>& rows) {
+  if (tensor >= groups_of_.size()) return;
+  for (const std::size_t group : groups_of_[tensor]) {
+    std::vector<SweepRow>& whole = sweep_[group];
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (whole.size() == i) whole.push_back({labels_[group], rows[i].format, rows[i].log2_scale, {}});
+      const ErrorSums before = whole[i].sums;
+      whole[i].sums.merge(rows[i].sums);
+      if (whole[i].sums.largest.magnitude > before.largest.magnitude) whole[i].largest_in = rows[i].tensor;
+      if (whole[i].sums.smallest.magnitude < before.smallest.magnitude) whole[i].smallest_in = rows[i].tensor;
+    }
+  }
+}
+
+std::vector<CensusRow> with_groups(std::vector<CensusRow> rows, const std::vector<Group>& groups, std::size_t tensors) {
+  if (groups.empty() || tensors == 0) return rows;
+  const auto formats = static_cast<std::ptrdiff_t>(rows.size() / tensors);
+  GroupRows of_groups(groups);
+  for (std::size_t i = 0; i < tensors; ++i) {
+    const auto first = rows.begin() + static_cast<std::ptrdiff_t>(i) * formats;
+    of_groups.add(i, std::vector<CensusRow>(first, first + formats));
+  }
+  for (const std::vector<CensusRow>& group : of_groups.census()) rows.insert(rows.end(), group.begin(), group.end());
   return rows;
 }
 

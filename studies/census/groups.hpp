@@ -49,9 +49,28 @@ struct GroupsRequest {
 /// The tensors, and each group as one more, which has no elements to be read but their number and, where all members have the
 /// same, their dtype.
 std::vector<tensors::Tensor> with_groups(std::vector<tensors::Tensor> tensors, const std::vector<Group>& groups);
-/// The rows of census_all(), and those of the groups: sums over the rows of their members, in the order of these.
+/// Rows of groups: sums over the rows of their members, in the order of these.
+class GroupRows {
+ public:
+  /// Of these groups.
+  explicit GroupRows(const std::vector<Group>& groups);
+  /// The rows of the next tensor, whose place is `tensor`; of those before it are the rows so far.
+  void add(std::size_t tensor, const std::vector<CensusRow>& rows);
+  void add(std::size_t tensor, const std::vector<SweepRow>& rows);  ///< they say in which tensors the extremes of a group lie
+
+  /// A row for each format of one group after the other.
+  const std::vector<std::vector<CensusRow>>& census() const noexcept { return census_; }
+  /// A row for each format and scale of one group after the other.
+  const std::vector<std::vector<SweepRow>>& sweep() const noexcept { return sweep_; }
+
+ private:
+  std::vector<std::string> labels_;
+  std::vector<std::vector<std::size_t>> groups_of_;  ///< by tensor
+  std::vector<std::vector<CensusRow>> census_;
+  std::vector<std::vector<SweepRow>> sweep_;
+};
+
+/// The rows of census_all(), and those of the groups.
 std::vector<CensusRow> with_groups(std::vector<CensusRow> rows, const std::vector<Group>& groups, std::size_t tensors);
-/// The same of sweep_all(). The rows of a group say in which tensors its extremes lie.
-std::vector<std::vector<SweepRow>> with_groups(std::vector<std::vector<SweepRow>> rows, const std::vector<Group>& groups);
 
 }  // namespace ulpscope::studies

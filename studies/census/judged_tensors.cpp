@@ -10,6 +10,20 @@ namespace ulpscope::studies {
 
 using emu::Outcome;
 
+void FateCounts::add(const std::vector<Judged>& judged) {
+  ++tensors;
+  for (std::size_t i = 0; i < judged.size(); ++i) {
+    if (formats.size() == i) formats.push_back({.format = judged[i].row->format});
+    ++formats[i].of_fate[static_cast<std::size_t>(judged[i].fate)];
+  }
+}
+
+std::size_t FateCounts::of(TensorFate fate) const {
+  std::size_t sum = 0;
+  for (const OfFormat& format : formats) sum += format.of_fate[static_cast<std::size_t>(fate)];
+  return sum;
+}
+
 JudgedTensors::JudgedTensors(const std::vector<TensorResults>& results, const CensusPageConfig& config)
     : results_(results), config_(config) {
   for (const TensorResults& each : results) {

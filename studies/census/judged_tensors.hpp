@@ -2,14 +2,30 @@
 // The tensors of a page, each judged once, and what is said of them in all parts of the page.
 #pragma once
 
+#include <array>
 #include <cstddef>
-#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "studies/census/census_page.hpp"
 
 namespace ulpscope::studies {
+
+/// How many tensors have which fate, by format.
+struct FateCounts {
+  /// Of one format.
+  struct OfFormat {
+    emu::Format format;                       ///< itself
+    std::array<std::size_t, 4> of_fate = {};  ///< by TensorFate
+  };
+  std::size_t tensors = 0;        ///< all
+  std::vector<OfFormat> formats;  ///< in the order of the census
+
+  /// One tensor more.
+  void add(const std::vector<Judged>& judged);
+  /// Pairs of a tensor and a format that have this fate.
+  std::size_t of(TensorFate fate) const;
+};
 
 /// Of results and a configuration that outlive it.
 class JudgedTensors {
@@ -46,6 +62,9 @@ std::string id_of_section(std::size_t tensor);
 
 /// `2^19`.
 std::string power_of_two_words(int exponent);
+
+/// The page of these tensors, which are all that `counts` counts, or of more those that lose most.
+reports::Page census_page(const JudgedTensors& shown, const FateCounts& counts);
 
 /// `description`: the figure in words.
 reports::Figure heat_map_of(const JudgedTensors& tensors, const std::string& description);

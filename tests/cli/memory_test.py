@@ -85,6 +85,14 @@ def write_npz(path, values, method):
         file.write(b"PK\3\4" + facts + b"w.npy")
 
 
+def write_many(path, count):
+    """A .safetensors file of so many tensors of four elements."""
+    header = {f"model.layers.{i // 100}.mlp.experts.{i % 100}.weight": {"dtype": "F32", "shape": [4], "data_offsets": [16 * i, 16 * i + 16]}
+              for i in range(count)}
+    text = json.dumps(header).encode()
+    path.write_bytes(struct.pack("<Q", len(text)) + text + struct.pack("<4f", 1, 2, 3, 4) * (count - 1) + struct.pack("<4f", 1, 1e-9, 1000, 1e-30))
+
+
 class Memory(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -119,6 +127,25 @@ class Memory(unittest.TestCase):
     def test_sweep(self):
         rows = self.rows("sweep", "w.safetensors", "--to", "e4m3", "--log2-scale", "-1:1")
         self.assertEqual([(row["log2_scale"], row["overflow"]) for row in rows], [("-1", "0"), ("0", "1"), ("1", "1")])
+
+    def test_many_tensors(self):
+        """Of what is found of a tensor no more is kept than is printed at the end, and a page shows so many."""
+        many, tensors = self.path / "many.safetensors", 1000 if FREE else 10000
+        write_many(many, tensors)
+        memory = 256 * MEBIBYTE
+        for words, rows in ((["--best"], tensors), (["--where", "overflow > 0", "--where", "log2_scale == 0"], 1)):
+            code, printed, err = run("sweep", "many.safetensors", "--to", "e4m3", *words, "--csv", memory=memory, cwd=self.path)
+            self.assertEqual((code, len(printed)), (0, rows), err)
+        for command in ("sweep", "census"):
+            code, _, err = run(command, "many.safetensors", "--to", "e4m3", "--all-tensors", "-o", command, memory=memory, cwd=self.path)
+            self.assertEqual(code, 0, err)
+            with open(self.path / command / "census.csv", newline="") as file:
+                labels = [row["tensor"] for row in csv.DictReader(file)]
+            self.assertEqual((len(labels), labels[-1]), (tensors + 1, "all"))
+            page = (self.path / command / "index.html").read_text()
+            if not FREE:
+                self.assertIn("This page shows the 1000 tensors that lose most; census.csv and findings.csv have all 10000.", page)
+                self.assertIn(f"model.layers.{(tensors - 1) // 100}.mlp.experts.{(tensors - 1) % 100}.weight", page)
 
     def test_choose(self):
         row, = self.rows("choose", "w.safetensors", "--to", "e4m3,bf16", "--sqnr", "20")

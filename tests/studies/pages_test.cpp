@@ -5,6 +5,7 @@
 #include <catch2/generators/catch_generators.hpp>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "studies/attention/attention.hpp"
 #include "studies/breaks/breaks.hpp"
 #include "studies/census/census_page.hpp"
+#include "studies/census/census_report.hpp"
 #include "studies/census/sqnr_heat_map.hpp"
 #include "studies/census/sweep_figures.hpp"
 #include "studies/product_sizes/product_sizes.hpp"
@@ -118,6 +120,35 @@ TEST_CASE("what stays lossy does so at the scales that were tried", "[studies][p
   const auto& map = std::get<reports::HeatMap>(std::get<reports::Figure>(page.blocks.at(1)).data);
   CHECK(map.legend.at(0).words == "stays lossy at every scale tried: 10% or more");
   CHECK(page.sections.at(0).title == "Stays lossy at every scale tried");
+}
+
+TEST_CASE("of many tensors the page shows those that lose most, and counts all; tables have all", "[studies][pages]") {
+  constexpr std::size_t good = studies::CensusReport::most_shown;
+  const studies::TensorResults fits = results_of({1, 2, 3}), lossy = results_of({0x1p8, 0x1p-30}, "lossy");
+  std::map<std::string, std::size_t> rows_of;
+  studies::CensusReport report({}, {{"all", {0, good + 1}}},
+                               [&](const Table& rows) { rows_of[rows.name] += rows.rows.size(); });
+  for (std::size_t i = 0; i < good; ++i) report.add(fits);
+  report.add(lossy);
+  report.add(lossy);
+  report.add_groups();
+
+  const reports::Page page = report.page();
+  CHECK(std::get<reports::Prose>(page.blocks.at(0)).paragraphs.at(0) ==
+        "1002 tensors in 1 format: of 1002 pairs, 2 stay lossy at every scale tried; 1000 fit at scale 1.");
+  CHECK(std::get<reports::Prose>(page.blocks.at(2)).paragraphs.at(0) ==
+        "This page shows the 1000 tensors that lose most; census.csv and findings.csv have all 1002.");
+  const auto& rows = std::get<reports::HeatMap>(std::get<reports::Figure>(page.blocks.at(3)).data).groups.at(0).rows;
+  REQUIRE(rows.size() == good);
+  CHECK(rows.at(good - 3).name == "x");
+  CHECK(rows.at(good - 2).name == "lossy");
+  CHECK(rows.at(good - 1).name == "lossy");
+  CHECK(page.sections.at(0).note == "2 pairs");
+  CHECK(rows_of["census"] == 1002 + 1);
+  CHECK(rows_of["loss_scales"] == 1002 + 1);
+  CHECK(rows_of["findings"] == 1002 + 2 + 1);  // of each, of the scale of each that does not fit, and of the scale of the group
+  CHECK(report.sweeps_of_groups().at(0).at(0).sums.count() == 5);
+  CHECK(report.sweeps_of_groups().at(0).at(0).smallest_in == "lossy");
 }
 
 TEST_CASE("a finding is the first threshold that a census exceeds, with its source", "[studies][pages]") {

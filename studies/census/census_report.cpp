@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tables as they grow, and the tensors that lose most.
+#include "studies/census/census_report.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace ulpscope::studies {
+namespace {
+
+/// Of one tensor: the findings of its formats, each followed by that of its scale where it does not fit.
+std::vector<reports::Finding> findings_of(const TensorResults& results, const std::vector<Judged>& judged,
+                                          const std::vector<Advice>& scales, const Scaling& scaling) {
+  std::vector<reports::Finding> findings;
+  for (const Judged& of_format : judged) {
+    findings.push_back(finding_of(*of_format.row, scaling, results.tensor.label));
+    const auto scale = std::ranges::find(scales, of_format.row->format, &Advice::format);
+    if (of_format.fate != TensorFate::fits && scale != scales.end()) findings.push_back(finding_of(*scale));
+  }
+  return findings;
+}
+
+}  // namespace
+
+CensusReport::CensusReport(CensusPageConfig config, const std::vector<Group>& groups, TakeRows take)
+    : config_(std::move(config)), groups_(groups), take_(std::move(take)) {
+  give({}, {}, {});
+}
+
+void CensusReport::give(const std::vector<CensusRow>& census, const std::vector<Advice>& scales,
+                        const std::vector<reports::Finding>& findings) const {
+  take_(census_table(census, config_.scaling, config_.options));
+  take_(loss_scale_table(scales));
+  take_(reports::findings_table(findings));
+}
+
+void CensusReport::add(TensorResults results) {
+  const std::vector<Judged> judged = judge(results.census, results.sweep);
+  const std::vector<Advice> scales = advise(results.sweep);
+  give(results.census, scales, findings_of(results, judged, scales, config_.scaling));
+  groups_.add(counts_.tensors, results.census);
+  groups_.add(counts_.tensors, results.sweep);
+  Badness worst{TensorFate::fits, 0};
+  for (const Judged& of_format : judged) {
+    const std::uint64_t subnormal = of_format.sums().of(emu::Outcome::subnormal);
+    const auto share = static_cast<double>(of_format.lost() != 0 ? of_format.lost() : subnormal);
+    worst = std::max(
+        worst, Badness{of_format.fate, share / static_cast<double>(std::max<std::uint64_t>(of_format.sums().count(), 1))});
+  }
+  counts_.add(judged);
+  keep(worst, std::move(results));
+}
+
+/// Of equally bad ones the first are kept.
+void CensusReport::keep(const Badness& badness, TensorResults results) {
+  const std::size_t place = counts_.tensors - 1;
+  least_bad_.emplace(badness, std::numeric_limits<std::size_t>::max() - place);
+  shown_.emplace(place, std::move(results));
+  if (shown_.size() <= most_shown) return;
+  shown_.erase(std::numeric_limits<std::size_t>::max() - std::get<1>(*least_bad_.begin()));
+  least_bad_.erase(least_bad_.begin());
+}
+
+void CensusReport::add_groups() {
+  for (const std::vector<CensusRow>& group : groups_.census()) give(group, {}, {});
+  for (const std::vector<SweepRow>& group : groups_.sweep()) {
+    const std::vector<Advice> scales = advise(group);
+    std::vector<reports::Finding> findings;
+    for (const Advice& scale : scales) findings.push_back(finding_of(scale));
+    give({}, scales, findings);
+  }
+}
+
+reports::Page CensusReport::page() const {
+  std::vector<TensorResults> results;
+  for (const auto& [place, found] : shown_) results.push_back(found);
+  return census_page(JudgedTensors(results, config_), counts_);
+}
+
+}  // namespace ulpscope::studies
