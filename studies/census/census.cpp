@@ -127,6 +127,33 @@ std::vector<ErrorSums> run_jobs(const tensors::Tensor& tensor, const std::vector
   return sums;
 }
 
+ScaledSums run_scaled(const tensors::Tensor& tensor, const Scaling& scaling, const CensusConfig& config,
+                      const ElementRange& part) {
+  const std::uint64_t held = elements_of_blocks(scaling.rule, tensor, config.most_blocks);
+  const std::uint64_t piece =
+      held >= part.count ? part.count : std::max(held / chunk_elements, std::uint64_t{1}) * chunk_elements;
+  Scaling known = scaling;
+  if (piece < part.count && has_tensor_scale(scaling.rule) && !known.shared_amax)
+    known.shared_amax = amax_of(tensor, {}, config.threads);
+  ScaledSums all{std::vector<PartialSums>(config.formats.size()), {}};
+  CensusConfig told = config;
+  std::uint64_t done = 0;
+  do {
+    const std::uint64_t size = std::min(piece, part.count - done);
+    const ElementRange here{part.first + done, size};
+    std::vector<Job> jobs;
+    for (const emu::Format format : config.formats)
+      jobs.push_back({format, ScaleMap(known, format, tensor, config.threads, here)});
+    if (config.progress) told.progress = [&](std::uint64_t of_piece) { config.progress(done + of_piece); };
+    const std::vector<PartialSums> sums = run_jobs(tensor, jobs, told, here);
+    for (std::size_t j = 0; j < jobs.size(); ++j) all.sums[j].merge(sums[j]);
+    if (done == 0)
+      for (const Job& job : jobs) all.tensor_scales.push_back(job.scales.of_tensor(scaling.rule));
+    done += size;
+  } while (done < part.count);
+  return all;
+}
+
 ExponentCounts count_exponents(const tensors::Tensor& tensor, const CensusConfig& config) {
   return count_exponents(tensor, config, {0, tensor.count()});
 }
@@ -162,11 +189,9 @@ ExponentCounts count_exponents(const tensors::Tensor& tensor, const CensusConfig
 }
 
 std::vector<CensusRow> census(const tensors::Tensor& tensor, const Scaling& scaling, const CensusConfig& config) {
-  std::vector<Job> jobs;
-  for (const emu::Format format : config.formats) jobs.push_back({format, ScaleMap(scaling, format, tensor, config.threads)});
-  const std::vector<ErrorSums> sums = run_jobs(tensor, jobs, config);
+  const std::vector<PartialSums> sums = run_scaled(tensor, scaling, config, {0, tensor.count()}).sums;
   std::vector<CensusRow> rows;
-  for (std::size_t j = 0; j < jobs.size(); ++j) rows.push_back({tensor.label, jobs[j].format, sums[j]});
+  for (std::size_t j = 0; j < sums.size(); ++j) rows.push_back({tensor.label, config.formats[j], sums[j].finish()});
   return rows;
 }
 

@@ -23,6 +23,7 @@ struct CensusConfig {
   std::uint64_t seed = 0;                                ///< key of stochastic rounding; the counter is the element's index
   int threads = 0;                                       ///< 0: all
   std::function<void(std::uint64_t elements)> progress;  ///< told of elements done, by one thread at a time
+  std::uint64_t most_blocks = std::uint64_t{1} << 23;    ///< whose scales are held at once, for each format; changes no bit
 };
 
 /// Elements over which sums are formed before these are added up: changing this changes last bits. Parts of tensors begin at a
@@ -50,6 +51,16 @@ std::vector<ErrorSums> run_jobs(const tensors::Tensor& tensor, const std::vector
 /// The same of a part of the tensor.
 std::vector<PartialSums> run_jobs(const tensors::Tensor& tensor, const std::vector<Job>& jobs, const CensusConfig& config,
                                   const ElementRange& part);
+
+/// What the formats of a census do to a part of a tensor.
+struct ScaledSums {
+  std::vector<PartialSums> sums;      ///< one each format
+  std::vector<double> tensor_scales;  ///< one each format: the scale of the whole tensor, where the rule has one; else 1
+};
+
+/// Finds the scales and rounds under them, piece by piece where there are more than `config.most_blocks`.
+ScaledSums run_scaled(const tensors::Tensor& tensor, const Scaling& scaling, const CensusConfig& config,
+                      const ElementRange& part);
 
 /// Counts the exponents of a tensor in one read.
 ExponentCounts count_exponents(const tensors::Tensor& tensor, const CensusConfig& config);

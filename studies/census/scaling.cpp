@@ -76,6 +76,31 @@ int mx_exponent(ScaleRule rule, emu::Format format, double amax) {
   }
 }
 
+constexpr std::uint64_t unbounded = std::numeric_limits<std::uint64_t>::max();
+
+/// Elements that have one scale: so many rows and columns, or all that there are.
+struct BlockExtents {
+  std::uint64_t rows, columns;
+};
+
+BlockExtents block_of_rule(ScaleRule rule) {
+  switch (rule) {
+    case ScaleRule::none:
+    case ScaleRule::number:
+    case ScaleRule::amax:
+    case ScaleRule::minmax:
+    case ScaleRule::pow2: return {unbounded, unbounded};
+    case ScaleRule::minmax_row:
+    case ScaleRule::row: return {1, unbounded};
+    case ScaleRule::minmax_1x128:
+    case ScaleRule::tile_1x128: return {1, 128};
+    case ScaleRule::tile_128x128: return {128, 128};
+    case ScaleRule::nvfp4: return {1, 16};
+    case ScaleRule::nvfp4_16x16: return {16, 16};
+    default: return {1, 32};
+  }
+}
+
 /// What elements are multiplied by: a power of two of e8m0's, which are float32's.
 float mx_scale(ScaleRule rule, emu::Format format, double amax) {
   if (!std::isfinite(amax)) return std::numeric_limits<float>::quiet_NaN();  // which makes the block NaN (MX 1.0, 6.3)
@@ -203,6 +228,14 @@ int scale_bits(ScaleRule rule) noexcept {
 
 bool clamps(ScaleRule rule) noexcept { return rule >= ScaleRule::mx_floor; }
 
+std::uint64_t elements_of_blocks(ScaleRule rule, const tensors::Tensor& tensor, std::uint64_t blocks) {
+  const std::uint64_t count = std::max<std::uint64_t>(tensor.count(), 1),
+                      columns = tensor.shape.empty() ? 1 : std::max<std::uint64_t>(tensor.shape.back(), 1);
+  const BlockExtents block = block_of_rule(rule);
+  const std::uint64_t of_one = std::min(block.rows, count / columns) * std::min(block.columns, columns);
+  return of_one < count / blocks ? blocks * of_one : count;
+}
+
 std::size_t ScaleMap::block_of(std::uint64_t index) const noexcept {
   if (is_uniform()) return 0;
   const std::uint64_t row = index / columns_, column = index % columns_;
@@ -231,30 +264,22 @@ std::optional<int> ScaleMap::log2_uniform() const noexcept {
 bool ScaleMap::lay_out(const Scaling& scaling, std::uint64_t count, std::uint64_t columns, std::uint64_t matrix_rows) {
   columns_ = std::max<std::uint64_t>(columns, 1);
   const std::uint64_t rows = std::max<std::uint64_t>(count / columns_, 1);
-  block_rows_ = matrix_rows_ = rows;
-  block_columns_ = columns_;
-  switch (scaling.rule) {
-    case ScaleRule::none: return false;
-    case ScaleRule::number: uniform_ = plain(scaling.number); return false;
-    case ScaleRule::amax:
-    case ScaleRule::minmax:
-    case ScaleRule::pow2: break;
-    case ScaleRule::minmax_row:
-    case ScaleRule::row: block_rows_ = 1; break;
-    case ScaleRule::minmax_1x128:
-    case ScaleRule::tile_1x128: block_rows_ = 1, block_columns_ = 128; break;
-    case ScaleRule::tile_128x128: block_rows_ = 128, block_columns_ = 128; break;
-    case ScaleRule::nvfp4: block_rows_ = 1, block_columns_ = 16; break;
-    case ScaleRule::nvfp4_16x16: block_rows_ = 16, block_columns_ = 16; break;
-    default: block_rows_ = 1, block_columns_ = 32; break;
-  }
-  if (count == 0) return false;
+  matrix_rows_ = rows;
+  if (scaling.rule == ScaleRule::number) uniform_ = plain(scaling.number);
+  const BlockExtents block = block_of_rule(scaling.rule);
+  block_rows_ = block.rows == unbounded ? rows : block.rows;
+  block_columns_ = block.columns == unbounded ? columns_ : block.columns;
+  if (scaling.rule <= ScaleRule::number || count == 0) return false;
   const bool has_tiles = scaling.rule == ScaleRule::tile_128x128 || scaling.rule == ScaleRule::nvfp4_16x16;
   if (has_tiles && matrix_rows > 0) matrix_rows_ = matrix_rows;
   blocks_per_row_ = (columns_ + block_columns_ - 1) / block_columns_;
   blocks_ = (row_of_blocks(rows - 1) + 1) * blocks_per_row_;
-  stored_.resize(blocks());
   return true;
+}
+
+void ScaleMap::store(const ElementRange& read) {
+  first_stored_ = read.count == 0 ? 0 : block_of(read.first);
+  stored_.resize(read.count == 0 ? 1 : block_of(read.first + read.count - 1) - first_stored_ + 1);
 }
 
 template <class Float>
@@ -289,7 +314,7 @@ void ScaleMap::make_uniform() {
 
 template <class Float>
 void ScaleMap::scale_by_ends(emu::Format format, const tensors::Tensor& tensor, const ElementRange& read, int threads) {
-  Ends<Float> ends{std::vector<Float>(blocks()), std::vector<Float>(blocks())};
+  Ends<Float> ends{std::vector<Float>(stored_.size()), std::vector<Float>(stored_.size())};
   for_each_piece<Float>(tensor, read, threads,
                         [&](std::uint64_t first, std::span<const Float> values) { take_ends(first, values, ends); });
   scale_by_ends(format, ends);
@@ -315,8 +340,8 @@ void ScaleMap::take_ends(std::uint64_t first, std::span<const Float> values, End
       above = x > above ? x : above;  // a NaN is passed over
       below = -x > below ? -x : below;
     }
-    raise(ends.above[block], above);
-    raise(ends.below[block], below);
+    raise(ends.above[block - first_stored_], above);
+    raise(ends.below[block - first_stored_], below);
   });
 }
 
@@ -345,6 +370,7 @@ ScaleMap::ScaleMap(const Scaling& scaling, emu::Format format, const tensors::Te
   ElementRange read = part && (is_known || !has_tensor_scale(scaling.rule)) ? in_blocks(*part) : ElementRange{0, count};
   read.count = is_known && !is_nvfp4(scaling.rule) ? 0 : std::min(read.count, count - read.first);
   in_float_ = tensor.dtype.fits_float();
+  store(read);
   if (has_zero_point(scaling.rule)) {
     if (in_float_)
       scale_by_ends<float>(format, tensor, read, threads);
@@ -355,7 +381,7 @@ ScaleMap::ScaleMap(const Scaling& scaling, emu::Format format, const tensors::Te
   if (in_float_) {
     scale_by_amax(scaling, format, tensor, read, threads, std::span(stored_));
   } else {
-    std::vector<double> amax(blocks());
+    std::vector<double> amax(stored_.size());
     scale_by_amax(scaling, format, tensor, read, threads, std::span(amax));
   }
 }
@@ -364,8 +390,9 @@ ScaleMap::ScaleMap(const Scaling& scaling, emu::Format format, std::span<const f
   check_format(scaling, format);
   if (!lay_out(scaling, values.size(), columns, 0)) return;
   in_float_ = true;
+  store({0, values.size()});
   if (has_zero_point(scaling.rule)) {
-    Ends<float> ends{std::vector<float>(blocks()), std::vector<float>(blocks())};
+    Ends<float> ends{std::vector<float>(stored_.size()), std::vector<float>(stored_.size())};
     take_ends(0, values, ends);
     scale_by_ends(format, ends);
     return;
@@ -385,8 +412,9 @@ void ScaleMap::scale_by_amax(const Scaling& scaling, emu::Format format, const t
 template <class Float>
 void ScaleMap::take_amax(std::uint64_t first, std::span<const Float> values, std::span<Float> amax) const {
   for_each_block(first, values.size(), [&](std::uint64_t at, std::uint64_t count, std::size_t block) {
-    raise(amax[block], static_cast<Float>(
-                           greatest_of(values.subspan(static_cast<std::size_t>(at - first), static_cast<std::size_t>(count)))));
+    raise(
+        amax[block - first_stored_],
+        static_cast<Float>(greatest_of(values.subspan(static_cast<std::size_t>(at - first), static_cast<std::size_t>(count)))));
   });
 }
 

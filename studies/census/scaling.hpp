@@ -105,6 +105,9 @@ struct ElementRange {
 /// not. Of no numbers 0.
 double amax_of(const tensors::Tensor& tensor, std::optional<ElementRange> part = {}, int threads = 1);
 
+/// How many elements of a tensor lie in so many blocks that have a scale of their own, all of them where there are no more.
+std::uint64_t elements_of_blocks(ScaleRule rule, const tensors::Tensor& tensor, std::uint64_t blocks);
+
 /// The scales of one tensor for one format, block by block.
 class ScaleMap {
  public:
@@ -136,10 +139,11 @@ class ScaleMap {
   /// A scale by its number.
   ElementScale block(std::size_t number) const noexcept {
     if (is_uniform()) return uniform_;
-    const float stored = stored_[number];
+    const std::size_t place = number - first_stored_;
+    const float stored = stored_[place];
     if (is_nvfp4_) return nvfp4(stored, tensor_scale_);
     if (has_zero_points())
-      return {static_cast<double>(1.0F / stored), static_cast<double>(stored), 1, static_cast<double>(low_[number])};
+      return {static_cast<double>(1.0F / stored), static_cast<double>(stored), 1, static_cast<double>(low_[place])};
     return {static_cast<double>(stored), 1, static_cast<double>(stored)};
   }
   /// How many scales there are.
@@ -207,9 +211,11 @@ class ScaleMap {
     return {static_cast<double>(std::min(encode, std::numeric_limits<float>::max())), static_cast<double>(stored),
             static_cast<double>(tensor_scale)};
   }
-  /// Raises the greatest magnitudes of blocks to those of elements from `first` on.
+  /// Raises the greatest magnitudes of the stored blocks to those of elements from `first` on.
   template <class Float>
   void take_amax(std::uint64_t first, std::span<const Float> values, std::span<Float> amax) const;
+  /// Makes room for the scales of the blocks in these elements.
+  void store(const ElementRange& read);
   /// Lays blocks out over rows of `columns`, so many of which are a matrix. @returns whether their scales follow from the
   /// elements
   bool lay_out(const Scaling& scaling, std::uint64_t count, std::uint64_t columns, std::uint64_t matrix_rows);
@@ -238,8 +244,9 @@ class ScaleMap {
   float tensor_scale_ = 1;     ///< of NVFP4
   ElementScale uniform_;       ///< where there is one block
   int zero_point_bits_ = 0;    ///< of the integers that have one
-  std::vector<std::int16_t> low_;  ///< of each block of these, ElementScale::low
-  std::vector<float> stored_;  ///< of each block what its scale follows from: four bytes, for a tensor may have 2^30 blocks
+  std::size_t first_stored_ = 0;   ///< the first block of the part whose scales these are
+  std::vector<std::int16_t> low_;  ///< of each block of integers, ElementScale::low
+  std::vector<float> stored_;      ///< of each block what its scale follows from: four bytes, for a tensor may have 2^30 blocks
 };
 
 }  // namespace ulpscope::studies

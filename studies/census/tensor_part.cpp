@@ -27,13 +27,9 @@ TensorPart measure(const tensors::Tensor& tensor, const Scaling& scaling, const 
                    const CensusConfig& config, const ElementRange& part) {
   CensusConfig quiet = config;
   quiet.progress = nullptr;
-  std::vector<Job> jobs;
   TensorPart found;
-  for (const emu::Format format : config.formats) {
-    jobs.push_back({format, ScaleMap(scaling, format, tensor, config.threads, part)});
-    found.tensor_scales.push_back(jobs.back().scales.of_tensor(scaling.rule));
-  }
-  found.census = run_jobs(tensor, jobs, range ? quiet : config, part);
+  ScaledSums scaled = run_scaled(tensor, scaling, range ? quiet : config, part);
+  found.census = std::move(scaled.sums), found.tensor_scales = std::move(scaled.tensor_scales);
   found.exponents = count_exponents(tensor, quiet, part);
   if (range) found.sweep = run_jobs(tensor, sweep_jobs(tensor, *range, config), config, part);
   return found;

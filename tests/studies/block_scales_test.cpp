@@ -8,11 +8,13 @@
 #include <limits>
 #include <memory>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "emu/catalogue.hpp"
 #include "emu/error.hpp"
+#include "emu/names.hpp"
 #include "studies/census/census.hpp"
 #include "studies/quantization/quantized.hpp"
 #include "tensors/tensor.hpp"
@@ -239,4 +241,40 @@ TEST_CASE("a known magnitude of the whole tensor spares reading what lies outsid
   for (std::uint64_t i = part.first; i < part.first + part.count; ++i)
     of_part = std::max(of_part, std::fabs(numbers[static_cast<std::size_t>(i)]));
   CHECK(studies::amax_of(tensor, part) == static_cast<double>(of_part));
+}
+
+TEST_CASE("a tensor whose scales are too many to be held is read in pieces, with the same results", "[studies]") {
+  constexpr std::uint64_t rows = 130, columns = 3001;
+  const auto [word, blocks] = GENERATE(table<const char*, std::uint64_t>({{"nvfp4", 5000},
+                                                                          {"nvfp4:16x16", 600},
+                                                                          {"mx:rceil", 2100},
+                                                                          {"1x128", 600},
+                                                                          {"128x128", 5},
+                                                                          {"row", 25},
+                                                                          {"minmax:1x128", 600},
+                                                                          {"amax", 1}}));
+  const std::vector<float> numbers = some_numbers(static_cast<std::size_t>(rows * columns));
+  const auto source = std::make_shared<Counted>(numbers);
+  const tensors::Tensor tensor{"t", {}, {"float32", emu::float32}, {2, rows / 2, columns}, source};
+  const bool is_integer = std::string(word).starts_with("minmax");
+  studies::CensusConfig config;
+  config.formats = {is_integer ? emu::parse_format_or_integer("int8").value() : emu::e2m1};
+  config.options.rounding = emu::Rounding::stochastic;
+  std::uint64_t done = 0;
+  config.progress = [&](std::uint64_t elements) {
+    CHECK(elements > done);
+    done = elements;
+  };
+  const studies::Scaling scaling = studies::parse_scaling(word);
+
+  const auto whole = studies::census_table(studies::census(tensor, scaling, config), scaling, config.options).rows;
+  CHECK(std::exchange(done, 0) == tensor.count());
+  const std::uint64_t read = source->count();
+  config.most_blocks = blocks;
+  const auto pieces = studies::census_table(studies::census(tensor, scaling, config), scaling, config.options).rows;
+
+  CAPTURE(word);
+  CHECK(done == tensor.count());
+  CHECK(pieces == whole);
+  if (std::string(word) == "nvfp4") CHECK(source->count() >= 2 * read + tensor.count());  // a pass more, for the largest of all
 }
