@@ -126,8 +126,8 @@ void add_census(Command& app, const Arguments& arguments, int&) {
   Command& command = *app.add_subcommand("census", "what each format does to each tensor");
   command.add_request(census->request);
   census->common.add_output(command);
-  command.add_written("-o", census->directory, "write a report: census.csv, findings.csv, index.html, figures, manifest.json",
-                      "DIR");
+  command.add_written("-o", census->directory,
+                      "write a report: census.csv, exponents.csv, findings.csv, index.html, figures, manifest.json", "DIR");
   command.add_option("--shard", census->shard, shard_help)->type_name("I/N");
   command
       .add_option("--pass", census->pass,

@@ -43,8 +43,8 @@ std::optional<studies::ScaleRange> swept_range(const ReportRequest& request);
 
 /// Measures tensors one after the other and gives away what was found.
 using EachResult = std::function<void(const std::function<void(studies::TensorResults)>& take)>;
-/// Writes census.csv, sweep.csv and loss_scales.csv if asked for, findings.csv, index.html, its figures and manifest.json.
-/// `each` is called once; what one tensor after the other gives need not all be held.
+/// Writes census.csv, exponents.csv, sweep.csv and loss_scales.csv if asked for, findings.csv, index.html, its figures and
+/// manifest.json. `each` is called once; what one tensor after the other gives need not all be held.
 void write_precision_report(const ReportRequest& request, const EachResult& each, const studies::CensusConfig& config);
 /// The same of tensors.
 void write_precision_report(const ReportRequest& request, const std::vector<tensors::Tensor>& tensors,

@@ -116,7 +116,8 @@ void add_sweep(Command& app, const Arguments& arguments, int&) {
   sweep->common.add_output(command);
   command.add_written(
       "-o", sweep->directory,
-      "write a report: census.csv, sweep.csv, loss_scales.csv, findings.csv, index.html, figures, manifest.json", "DIR");
+      "write a report: census.csv, exponents.csv, sweep.csv, loss_scales.csv, findings.csv, index.html, figures, manifest.json",
+      "DIR");
   command.add_option("--shard", sweep->shard, shard_help)->type_name("I/N");
   command.add_flag("--best", sweep->best, "one row for each tensor and format: the scale to use, and what it loses");
   command.add_written("--svg", sweep->figure, "draw the scales of one tensor that lose least, and what the others lose",

@@ -165,6 +165,14 @@ void ExponentCounts::merge(const ExponentCounts& other) {
   nan += other.nan;
 }
 
+reports::Table exponent_table(const std::string& tensor, const ExponentCounts& counts) {
+  reports::Table table{"exponents", {"tensor", "exponent", "count"}, {}};
+  for (std::size_t i = 0; i < counts.counts.size(); ++i)
+    if (counts.counts[i] != 0)
+      table.rows.push_back({tensor, static_cast<std::int64_t>(i) + ExponentCounts::least, reports::whole(counts.counts[i])});
+  return table;
+}
+
 ExponentCounts count_exponents(const tensors::Tensor& tensor, const CensusConfig& config, const ElementRange& part) {
   ExponentCounts total;
   for_each_chunk(

@@ -46,6 +46,9 @@ struct ExponentCounts {
   void merge(const ExponentCounts& other);
 };
 
+/// exponents.csv of one tensor, or of a group: a row for each binade that has an element. `exponent` is floor(log2|x|).
+reports::Table exponent_table(const std::string& tensor, const ExponentCounts& counts);
+
 /// Rounds the tensor once for each job, in one read of the tensor. The result depends on neither threads nor machine.
 std::vector<ErrorSums> run_jobs(const tensors::Tensor& tensor, const std::vector<Job>& jobs, const CensusConfig& config);
 /// The same of a part of the tensor.

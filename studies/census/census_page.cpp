@@ -24,8 +24,13 @@ constexpr std::size_t most_with_files = 20;  // tensors whose figures are writte
 /// All that the page shows.
 class CensusPage {
  public:
-  CensusPage(const JudgedTensors& shown, const FateCounts& counts)
-      : tensors_(shown), results_(shown.results()), judged_(shown.judged()), config_(shown.config()), counts_(counts) {}
+  CensusPage(const JudgedTensors& shown, const FateCounts& counts, const JudgedTensors& groups)
+      : tensors_(shown),
+        results_(shown.results()),
+        judged_(shown.judged()),
+        config_(shown.config()),
+        counts_(counts),
+        groups_(groups) {}
 
   reports::Page page() const {
     reports::Page page{.title = "Precision report",
@@ -42,6 +47,7 @@ class CensusPage {
     if (!results_.empty()) page.blocks.emplace_back(heat_map_of(tensors_, lead()));
     for (const TensorFate fate : {TensorFate::mended, TensorFate::few_bits, TensorFate::lossy})
       if (Section section = list_of(fate); !section.blocks.empty()) page.sections.push_back(std::move(section));
+    if (Section all = groups(); !all.sections.empty()) page.sections.push_back(std::move(all));
     for (Section& section : tensors()) page.sections.push_back(std::move(section));
     return page;
   }
@@ -122,28 +128,35 @@ class CensusPage {
             .blocks = {std::move(table)}};
   }
 
-  Section section(std::size_t i) const {
-    const TensorResults& found = results_[i];
-    Section section{.id = id_of_section(i),
-                    .title = tensors_.parts(i).leaf,
-                    .fold = results_.size() > few_tensors ? Section::Fold::closed : Section::Fold::none};
+  /// Of one of the tensors, or of the groups.
+  Section section(const JudgedTensors& of, std::size_t i, const std::string& id) const {
+    const TensorResults& found = of.results()[i];
+    Section section{.id = id,
+                    .title = of.parts(i).leaf,
+                    .fold = of.results().size() > few_tensors ? Section::Fold::closed : Section::Fold::none};
     std::vector<Finding> findings;
-    for (const Judged& judged : judged_[i]) {
-      Finding finding = finding_of(*judged.row, config_.scaling, tensors_.parts(i).leaf);
-      finding.sentence = tensors_.sentence(i, judged);
+    for (const Judged& judged : of.judged()[i]) {
+      Finding finding = finding_of(*judged.row, config_.scaling, of.parts(i).leaf);
+      finding.sentence = of.sentence(i, judged);
       findings.push_back(std::move(finding));
     }
     std::stable_sort(findings.begin(), findings.end(),
                      [](const Finding& a, const Finding& b) { return a.severity > b.severity; });
     section.mark = findings.empty() ? Severity::good : findings.front().severity;
-    const bool with_files = results_.size() <= most_with_files;
+    const bool with_files = of.results().size() <= most_with_files;
     section.blocks.emplace_back(reports::Prose{{found.tensor.label + ": " + facts_of(found)}});
     section.blocks.emplace_back(reports::FindingList{std::move(findings)});
-    section.blocks.emplace_back(histogram_of(found, with_files ? id_of_section(i) + "_exponents" : std::string()));
-    if (!found.sweep.empty())
-      section.blocks.emplace_back(window_of(found, with_files ? id_of_section(i) + "_scales" : std::string()));
+    section.blocks.emplace_back(histogram_of(found, with_files ? id + "_exponents" : std::string()));
+    if (!found.sweep.empty()) section.blocks.emplace_back(window_of(found, with_files ? id + "_scales" : std::string()));
     section.blocks.emplace_back(census_table(found.census, config_.scaling, config_.options));
     return section;
+  }
+
+  Section groups() const {
+    Section all{.id = "groups", .title = "Groups", .fold = Section::Fold::closed};
+    for (std::size_t i = 0; i < groups_.results().size(); ++i)
+      all.sections.push_back(section(groups_, i, "group-" + std::to_string(i + 1)));
+    return all;
   }
 
   /// A section for each file, in it one for each layer, in these the tensors.
@@ -155,7 +168,7 @@ class CensusPage {
       std::vector<Section>& within =
           parts.layer.empty() ? file.sections
                               : named(file.sections, parts.layer, file.id + "-layer-", Section::Fold::closed).sections;
-      within.push_back(section(i));
+      within.push_back(section(tensors_, i, id_of_section(i)));
     }
     for (Section& file : files)
       for (Section& layer : file.sections) summarize(layer);
@@ -185,17 +198,20 @@ class CensusPage {
   const std::vector<std::vector<Judged>>& judged_;
   const CensusPageConfig& config_;
   const FateCounts& counts_;
+  const JudgedTensors& groups_;
 };
 
 }  // namespace
 
-reports::Page census_page(const JudgedTensors& shown, const FateCounts& counts) { return CensusPage(shown, counts).page(); }
+reports::Page census_page(const JudgedTensors& shown, const FateCounts& counts, const JudgedTensors& groups) {
+  return CensusPage(shown, counts, groups).page();
+}
 
 reports::Page census_page(const std::vector<TensorResults>& results, const CensusPageConfig& config) {
   const JudgedTensors judged(results, config);
   FateCounts counts;
   for (const std::vector<Judged>& of_tensor : judged.judged()) counts.add(of_tensor);
-  return census_page(judged, counts);
+  return census_page(judged, counts, JudgedTensors({}, config));
 }
 
 }  // namespace ulpscope::studies

@@ -24,13 +24,14 @@ std::vector<reports::Finding> findings_of(const TensorResults& results, const st
 }  // namespace
 
 CensusReport::CensusReport(CensusPageConfig config, const std::vector<Group>& groups, TakeRows take)
-    : config_(std::move(config)), groups_(groups), take_(std::move(take)) {
+    : config_(std::move(config)), groups_(groups), rows_of_groups_(groups), take_(std::move(take)) {
   give({}, {}, {});
 }
 
-void CensusReport::give(const std::vector<CensusRow>& census, const std::vector<Advice>& scales,
+void CensusReport::give(const TensorResults& results, const std::vector<Advice>& scales,
                         const std::vector<reports::Finding>& findings) const {
-  take_(census_table(census, config_.scaling, config_.options));
+  take_(census_table(results.census, config_.scaling, config_.options));
+  take_(exponent_table(results.tensor.label, results.exponents));
   take_(loss_scale_table(scales));
   take_(reports::findings_table(findings));
 }
@@ -38,9 +39,11 @@ void CensusReport::give(const std::vector<CensusRow>& census, const std::vector<
 void CensusReport::add(TensorResults results) {
   const std::vector<Judged> judged = judge(results.census, results.sweep);
   const std::vector<Advice> scales = advise(results.sweep);
-  give(results.census, scales, findings_of(results, judged, scales, config_.scaling));
-  groups_.add(counts_.tensors, results.census);
-  groups_.add(counts_.tensors, results.sweep);
+  give(results, scales, findings_of(results, judged, scales, config_.scaling));
+  rows_of_groups_.add(counts_.tensors, results.census);
+  rows_of_groups_.add(counts_.tensors, results.sweep);
+  rows_of_groups_.add(counts_.tensors, results.exponents);
+  if (!groups_.empty()) tensors_.push_back(results.tensor), tensors_.back().source = nullptr;
   Badness worst{TensorFate::fits, 0};
   for (const Judged& of_format : judged) {
     const std::uint64_t subnormal = of_format.sums().of(emu::Outcome::subnormal);
@@ -63,19 +66,25 @@ void CensusReport::keep(const Badness& badness, TensorResults results) {
 }
 
 void CensusReport::add_groups() {
-  for (const std::vector<CensusRow>& group : groups_.census()) give(group, {}, {});
-  for (const std::vector<SweepRow>& group : groups_.sweep()) {
-    const std::vector<Advice> scales = advise(group);
+  const std::size_t tensors = tensors_.size();
+  const std::vector<tensors::Tensor> all = with_groups(std::move(tensors_), groups_);
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    TensorResults group{.tensor = all[tensors + i],
+                        .census = rows_of_groups_.census()[i],
+                        .sweep = rows_of_groups_.sweep()[i],
+                        .exponents = rows_of_groups_.exponents()[i]};
+    const std::vector<Advice> scales = advise(group.sweep);
     std::vector<reports::Finding> findings;
     for (const Advice& scale : scales) findings.push_back(finding_of(scale));
-    give({}, scales, findings);
+    give(group, scales, findings);
+    group_results_.push_back(std::move(group));
   }
 }
 
 reports::Page CensusReport::page() const {
   std::vector<TensorResults> results;
   for (const auto& [place, found] : shown_) results.push_back(found);
-  return census_page(JudgedTensors(results, config_), counts_);
+  return census_page(JudgedTensors(results, config_), counts_, JudgedTensors(group_results_, config_));
 }
 
 }  // namespace ulpscope::studies

@@ -17,7 +17,7 @@
 
 namespace ulpscope::studies {
 
-/// Takes rows of a table, of `census`, `loss_scales` or `findings`: those that follow the ones before.
+/// Takes rows of a table, of `census`, `exponents`, `loss_scales` or `findings`: those that follow the ones before.
 using TakeRows = std::function<void(const reports::Table&)>;
 
 /// Its tables but `sweep`, which is as many times larger as there are scales, and its page.
@@ -31,10 +31,10 @@ class CensusReport {
 
   /// The next tensor.
   void add(TensorResults results);
-  /// The groups, behind the last tensor.
+  /// The groups, behind the last tensor; none where there is no tensor.
   void add_groups();
   /// Their rows of a sweep, one group after the other.
-  const std::vector<std::vector<SweepRow>>& sweeps_of_groups() const noexcept { return groups_.sweep(); }
+  const std::vector<std::vector<SweepRow>>& sweeps_of_groups() const noexcept { return rows_of_groups_.sweep(); }
 
   /// Without the command that reproduces it.
   reports::Page page() const;
@@ -42,13 +42,16 @@ class CensusReport {
  private:
   using Badness = std::pair<TensorFate, double>;
 
-  void give(const std::vector<CensusRow>& census, const std::vector<Advice>& scales,
+  void give(const TensorResults& results, const std::vector<Advice>& scales,
             const std::vector<reports::Finding>& findings) const;
   void keep(const Badness& badness, TensorResults results);
 
   CensusPageConfig config_;
-  GroupRows groups_;
+  std::vector<Group> groups_;
+  GroupRows rows_of_groups_;
   TakeRows take_;
+  std::vector<tensors::Tensor> tensors_;  ///< without their elements
+  std::vector<TensorResults> group_results_;
   FateCounts counts_;
   std::map<std::size_t, TensorResults> shown_;            ///< by place
   std::set<std::tuple<Badness, std::size_t>> least_bad_;  ///< of those: how bad, and how far from the first the place is

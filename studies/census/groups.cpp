@@ -77,7 +77,8 @@ std::vector<tensors::Tensor> with_groups(std::vector<tensors::Tensor> tensors, c
   return tensors;
 }
 
-GroupRows::GroupRows(const std::vector<Group>& groups) : census_(groups.size()), sweep_(groups.size()) {
+GroupRows::GroupRows(const std::vector<Group>& groups)
+    : census_(groups.size()), sweep_(groups.size()), exponents_(groups.size()) {
   for (const Group& group : groups) {
     for (const std::size_t member : group.members) {
       if (groups_of_.size() <= member) groups_of_.resize(member + 1);
@@ -96,6 +97,11 @@ void GroupRows::add(std::size_t tensor, const std::vector<CensusRow>& rows) {
       whole[i].sums.merge(rows[i].sums);
     }
   }
+}
+
+void GroupRows::add(std::size_t tensor, const ExponentCounts& exponents) {
+  if (tensor >= groups_of_.size()) return;
+  for (const std::size_t group : groups_of_[tensor]) exponents_[group].merge(exponents);
 }
 
 void GroupRows::add(std::size_t tensor, const std::vector<SweepRow>& rows) {

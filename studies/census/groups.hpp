@@ -57,17 +57,22 @@ class GroupRows {
   /// The rows of the next tensor, whose place is `tensor`; of those before it are the rows so far.
   void add(std::size_t tensor, const std::vector<CensusRow>& rows);
   void add(std::size_t tensor, const std::vector<SweepRow>& rows);  ///< they say in which tensors the extremes of a group lie
+  /// Where the elements of the next tensor are.
+  void add(std::size_t tensor, const ExponentCounts& exponents);
 
   /// A row for each format of one group after the other.
   const std::vector<std::vector<CensusRow>>& census() const noexcept { return census_; }
   /// A row for each format and scale of one group after the other.
   const std::vector<std::vector<SweepRow>>& sweep() const noexcept { return sweep_; }
+  /// Where the elements of one group after the other are.
+  const std::vector<ExponentCounts>& exponents() const noexcept { return exponents_; }
 
  private:
   std::vector<std::string> labels_;
   std::vector<std::vector<std::size_t>> groups_of_;  ///< by tensor
   std::vector<std::vector<CensusRow>> census_;
   std::vector<std::vector<SweepRow>> sweep_;
+  std::vector<ExponentCounts> exponents_;
 };
 
 /// The rows of census_all(), and those of the groups.

@@ -63,8 +63,9 @@ std::string id_of_section(std::size_t tensor);
 /// `2^19`.
 std::string power_of_two_words(int exponent);
 
-/// The page of these tensors, which are all that `counts` counts, or of more those that lose most.
-reports::Page census_page(const JudgedTensors& shown, const FateCounts& counts);
+/// The page of these tensors, which are all that `counts` counts, or of more those that lose most; and of groups of all of
+/// them.
+reports::Page census_page(const JudgedTensors& shown, const FateCounts& counts, const JudgedTensors& groups);
 
 /// `description`: the figure in words.
 reports::Figure heat_map_of(const JudgedTensors& tensors, const std::string& description);

@@ -163,7 +163,7 @@ class Tables(unittest.TestCase):
             report = pathlib.Path(folder) / "report"
             manifest = json.loads((report / "manifest.json").read_text())
             self.assertEqual(sorted(p.name for p in report.iterdir()),
-                             ["census.csv", "findings.csv", "heat_map.svg", "index.html", "loss_scales.csv", "manifest.json", "sweep.csv",
+                             ["census.csv", "exponents.csv", "findings.csv", "heat_map.svg", "index.html", "loss_scales.csv", "manifest.json", "sweep.csv",
                               "tensor-1_exponents.svg", "tensor-1_scales.svg"])
             self.assertIn(hashlib.sha256((report / "sweep.csv").read_bytes()).hexdigest(), json.dumps(manifest))
             self.assertIn("becomes 0", (report / "index.html").read_text())

@@ -85,6 +85,14 @@ class Groups(unittest.TestCase):
         self.assertEqual((self.path / "out/sweep.csv").read_text().count("\nall,"), 3)
         self.assertEqual((self.path / "out/census.csv").read_text().count("\nall,"), 1)
         self.assertIn("limits it from above", (self.path / "out/findings.csv").read_text())
+        with open(self.path / "out/exponents.csv", newline="") as file:
+            rows = list(csv.DictReader(file))
+        counts = {}
+        for row in rows:
+            if row["tensor"] != "all":
+                counts[row["exponent"]] = counts.get(row["exponent"], 0) + int(row["count"])
+        self.assertEqual({row["exponent"]: int(row["count"]) for row in rows if row["tensor"] == "all"}, counts)
+        self.assertTrue((self.path / "out/group-1_exponents.svg").exists())
         (self.path / "s.toml").write_text('[[study]]\nkind = "census"\nname = "c"\ninputs = ["m.safetensors"]\nto = ["e4m3"]\nall_tensors = true\n'
                                           'group = "layers"\n')
         code, _, err = run("run", "s.toml", "-o", "report", cwd=self.path)
