@@ -69,7 +69,7 @@ RuleVerdict judge_ulp(emu::Format out, double most, double ratio, NanMeans nan, 
 /// The same code in every element; NaN is the code of NaN.
 RuleVerdict judge_bitwise(emu::Format out, std::span<const double> reference, std::span<const double> output);
 
-/// 1 - 2 <x,y> / (<x,x> + <y,y>) < limit.
+/// 1 - 2 <x,y> / (<x,x> + <y,y>) < limit; of zeros against zeros it is 0.
 RuleVerdict judge_calc_diff(double limit, std::span<const double> reference, std::span<const double> output);
 
 /// <x,y> / (max(|x|, 1e-8) max(|y|, 1e-8)) >= limit.
