@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "reports/table.hpp"
 
@@ -37,6 +38,7 @@ struct TextOptions {
   std::size_t max_rows = 0;     ///< 0: all; else a last line says how many are left out and how to get them
   std::size_t key_columns = 1;  ///< the first columns, those that identify a row
   Fit fit = Fit::fold;          ///< what becomes of columns beyond the width
+  std::vector<std::string> numerals = {};  ///< columns whose words are numbers with digits of their own: right-aligned
 };
 
 /// Aligned text: numbers right-aligned with at most 5 significant digits, those of a column `NAME%` as percent_text() writes

@@ -44,13 +44,14 @@ struct Column {
   bool constant = false;  ///< the same in every row of the table, shown or not
 };
 
-Column column_of(const Table& table, std::size_t index, std::size_t shown) {
+Column column_of(const Table& table, std::size_t index, std::size_t shown, const std::vector<std::string>& numerals) {
   Column column{.name = emu::visible(table.columns[index]), .cells = {}};
   column.width = width_of(column.name);
   bool all_same = !table.rows.empty();
+  const bool words = std::find(numerals.begin(), numerals.end(), table.columns[index]) == numerals.end();
   for (std::size_t i = 0; i < table.rows.size(); ++i) {
     const Cell& cell = table.rows[i][index];
-    column.left_aligned |= std::holds_alternative<std::string>(cell);
+    column.left_aligned |= words && std::holds_alternative<std::string>(cell);
     all_same &= same(cell, table.rows.front()[index]);
     if (i >= shown) continue;
     column.cells.push_back(text_cell(cell, column.name));
@@ -179,7 +180,7 @@ std::string to_text(const Table& table, const TextOptions& options) {
   std::vector<Column> varying;
   std::size_t keys = 0;
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
-    Column column = column_of(table, i, shown);
+    Column column = column_of(table, i, shown, options.numerals);
     // A lone row keeps its identifying columns in the table.
     const bool state = column.constant && (total > 1 || i >= options.key_columns);
     if (!state && i < options.key_columns) ++keys;

@@ -2,7 +2,14 @@
 // Heading, sentence, tables and a histogram with bars.
 #include "verify/verdict_text.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "emu/names.hpp"
 #include "reports/render.hpp"
@@ -14,8 +21,9 @@ namespace {
 
 constexpr std::size_t bar_width = 40;
 
-std::string table_text(const reports::Table& table, std::optional<std::size_t> width, std::size_t key_columns = 1) {
-  reports::TextOptions options{.key_columns = key_columns};
+std::string table_text(const reports::Table& table, std::optional<std::size_t> width, std::size_t key_columns = 1,
+                       std::vector<std::string> numerals = {}) {
+  reports::TextOptions options{.key_columns = key_columns, .numerals = std::move(numerals)};
   if (width) options.width = *width;
   return reports::to_text(table, options);
 }
@@ -41,6 +49,36 @@ reports::Table with_bars(reports::Table histogram) {
     row.emplace_back(std::string(count == 0 ? 0 : std::max<std::size_t>(width, 1), '#'));
   }
   return histogram;
+}
+
+constexpr int least_digits = 5, most_digits = 17;  // as of other numbers in tables; all that a float64 has
+
+/// A number of the output in as many digits as are read back as its code, five at least.
+std::pair<std::string, int> output_text(const emu::Format& format, double value) {
+  const std::string code = output_code(format, value);
+  std::string text;
+  int digits = least_digits;
+  for (;; ++digits) {
+    text = fmt::format("{:.{}g}", value, digits);
+    double read = 0;
+    std::from_chars(text.data(), text.data() + text.size(), read);
+    if (digits == most_digits || output_code(format, read) == code) return {text, digits};
+  }
+}
+
+/// The worst elements with so many digits that an output and the exact result that differ do so in the text.
+reports::Table with_digits(reports::Table worst, const emu::Format& format) {
+  for (auto& row : worst.rows) {
+    reports::Cell& out = row[worst.column("out")];
+    reports::Cell& exact = row[worst.column("exact")];
+    const double output = std::get<double>(out), value = std::get<double>(exact);
+    if (!std::isfinite(output) || !std::isfinite(value)) continue;
+    auto [text, digits] = output_text(format, output);
+    std::string of_exact = fmt::format("{:.{}g}", value, digits);
+    while (value != output && of_exact == text && digits < most_digits) of_exact = fmt::format("{:.{}g}", value, ++digits);
+    out = std::move(text), exact = std::move(of_exact);
+  }
+  return worst;
 }
 
 }  // namespace
@@ -75,7 +113,7 @@ std::string verdict_text(const std::string& heading, const Verdict& verdict, con
           table_text(with_bars(tables.histogram), width);
   if (!verdict.worst.empty())
     text += std::string("\n") + (verdict.wrong() == 0 ? "the furthest from exact" : "the worst elements") + "\n\n" +
-            table_text(tables.worst, width);
+            table_text(with_digits(tables.worst, verdict.out), width, 1, {"out", "exact"});
   return text;
 }
 

@@ -207,6 +207,17 @@ TEST_CASE("the parts of a split K are added ascending, or in any order where tha
   CHECK_FALSE(check_output(check, descending).passes());
 }
 
+TEST_CASE("the worst elements have as many digits as tell an output from the exact result", "[verify]") {
+  const std::vector<float> one{1}, more{1 + 0x1p-20F};
+  const auto text_of = [&](const std::vector<float>& exact, float output) {
+    const MatmulCheck check{.a = one, .b = exact, .m = 1, .n = 1, .k = 1, .in = emu::fp32};
+    return check_output(check, std::vector<float>{output}).text;
+  };
+
+  CHECK_THAT(text_of(one, 1 + 41 * 0x1p-23F), ContainsSubstring("  1.0000049      1  "));
+  CHECK_THAT(text_of(more, 1), ContainsSubstring("    1  1.000001  "));
+}
+
 TEST_CASE("against an engine every bit counts, against a baseline its errors", "[verify]") {
   const Problem p;
   std::vector<float> chain(m * n);
