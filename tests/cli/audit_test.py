@@ -82,6 +82,21 @@ class Programs(unittest.TestCase):
         self.assertEqual(fates["ulp"], fates["program"])
         self.assertGreater(len({fate for _, _, fate in fates["ulp"]}), 3)
 
+    def test_long_names_of_rules_leave_one_table_in_text_and_are_whole_elsewhere(self):
+        folders = [self.path / ("é" * 60 + end) for end in ("a", "b")]
+        rules = [f"program:sh {folder}/a_check.sh {{out}}" for folder in folders]
+        for folder in folders:
+            folder.mkdir()
+            (folder / "a_check.sh").write_text("exit 0\n")
+
+        def heads(*asked):
+            return [line for line in self.audit(*asked, more=("--text",))[1].split("\n") if line.startswith("mutant ")]
+
+        self.assertRegex("\n".join(heads(rules[0], "bound")), r"^mutant +required +program:sh /\S*\.\.\._check.sh {out}  bound$")
+        self.assertRegex("\n".join(heads(*rules)), r"^mutant +required +1: program:sh /.*{out}  2: program:sh /.*{out}$")
+        self.assertIn(f"{rules[0]}: ", self.audit(rules[0], more=("--text",))[1])
+        self.assertEqual({row["rule"] for row in rows(*rules, env=self.env, expected=3)}, set(rules))
+
     def test_other_exit_codes_and_signals_are_no_verdict(self):
         for body, said in (("echo no module >&2; exit 7", "exit code 7, where 0 accepts and 1 rejects: no module"),
                            ("kill -SEGV $$", "ended by signal 11"), ("exec /nonexistent", "exit code 12")):

@@ -117,7 +117,7 @@ AuditResult audit(const AuditConfig& config);
 /// audit.csv: for each rule a row for the correct output and one for each mutant.
 reports::Table audit_table(const AuditResult& result);
 
-/// For readers: a row for each kind of mutant, a column for each rule.
+/// For readers: a row for each kind of mutant, a column for each rule, whose name is without its middle where it is long.
 reports::Table audit_summary(const AuditResult& result);
 
 /// audit_power.csv: every mutant against every rule over standard problems (formats, K, distributions); the columns of

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What rules said, as rows and as a summary by kind of mutant.
 #include <algorithm>
+#include <cstddef>
 #include <limits>
 #include <string>
+#include <vector>
 
 #include "verify/audit/audit.hpp"
 
@@ -71,6 +73,32 @@ std::string summary_cell(const AuditResult& result, const MutantName& kind, std:
   return std::string(name_of(mutants.front()->fate(rule)));
 }
 
+/// The place of a code point's first byte.
+std::size_t byte_of(const std::string& text, std::size_t point) {
+  std::size_t at = 0;
+  for (std::size_t points = 0; at < text.size(); ++at)
+    if ((text[at] & 0xC0) != 0x80 && points++ == point) break;
+  return at;
+}
+
+/// Rules as the heads of columns: long ones, which are programs with their paths, without their middle, so that the columns
+/// stand side by side; numbered where they look alike then.
+std::vector<std::string> short_labels(const std::vector<std::string>& rules) {
+  constexpr std::size_t most = 32, start = 14, end = 15;  // code points; `...` between
+  std::vector<std::string> labels;
+  for (const std::string& rule : rules) {
+    const auto starts = [](char c) { return (c & 0xC0) != 0x80; };
+    const auto points = static_cast<std::size_t>(std::count_if(rule.begin(), rule.end(), starts));
+    labels.push_back(points <= most ? rule
+                                    : rule.substr(0, byte_of(rule, start)) + "..." + rule.substr(byte_of(rule, points - end)));
+  }
+  std::vector<std::string> numbered = labels;
+  for (std::size_t i = 0; i < rules.size(); ++i)
+    if (labels[i] != rules[i] && std::count(labels.begin(), labels.end(), labels[i]) > 1)
+      numbered[i] = std::to_string(i + 1) + ": " + labels[i];
+  return numbered;
+}
+
 std::string required_cell(const AuditResult& result, const MutantName& kind) {
   for (const AuditedMutant* mutant : of_kind(result, kind))
     if (mutant->mutant.required) return kind.is_graded() ? "from " + mutant->mutant.severity_word() : "yes";
@@ -97,7 +125,8 @@ reports::Table audit_table(const AuditResult& result) {
 
 reports::Table audit_summary(const AuditResult& result) {
   reports::Table table{"audit", {"mutant", "required"}, {}};
-  table.columns.insert(table.columns.end(), result.rules.begin(), result.rules.end());
+  const std::vector<std::string> labels = short_labels(result.rules);
+  table.columns.insert(table.columns.end(), labels.begin(), labels.end());
   for (const auto& kind : result.kinds) {
     std::vector<reports::Cell> row{kind->name, required_cell(result, *kind)};
     for (std::size_t rule = 0; rule < result.rules.size(); ++rule) row.emplace_back(summary_cell(result, *kind, rule));
