@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """ulpscope.verify.expr and the command `verify expr`: kernels in numpy's float32, right and with one fault each, for every formula that is known
-by name; torch's own operations and gradients where it is installed. usage: expr_test.py PROGRAM"""
+by name; the operations and gradients of torch and jax where they are installed. usage: expr_test.py PROGRAM"""
 import json
 import os
 import pathlib
@@ -20,6 +20,12 @@ try:
     import torch
 except ImportError:
     torch = None
+
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+try:
+    import jax
+except ImportError:
+    jax = None
 
 PROGRAM = os.path.abspath(sys.argv.pop(1))
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -104,6 +110,9 @@ def cases():
                                  np.einsum("...ls,...ld->...sd", softmax(scores / F(0.25)), do)),
         "attention_backward_q": ({"q": q, "k": k, "v": v, "do": do}, {"scale": 0.25}, np.einsum("...ls,...sd->...ld", ds, k) * F(0.25),
                                  np.einsum("...ls,...sd->...ld", ds, k)),
+        # The wrong one leaves out the sum over a row, as a kernel does that takes p for the derivative of a softmax.
+        "attention_backward_k": ({"q": q, "k": k, "v": v, "do": do}, {"scale": 0.25}, np.einsum("...ls,...ld->...sd", ds, q) * F(0.25),
+                                 np.einsum("...ls,...ld->...sd", p * dp, q) * F(0.25)),
         "softmax_backward": ({"y": p, "dy": dp}, {}, ds, p * dp),
         "sgd_momentum": ({"p": par, "momentum": mom, "g": grad}, {"lr": 0.1, "weight_decay": 0.01},
                          par - F(0.1) * (F(0.9) * mom + grad + F(0.01) * par), par - F(0.1) * (F(0.9) * mom + F(0.1) * grad)),
@@ -224,6 +233,17 @@ class Torch(unittest.TestCase):
                    "mean(log(sum(exp(s), axis=-1)) - gather(s, labels))", x=x, labels=labels.float())
         self.check(torch.logsumexp(x, -1), "logsumexp", x=x)
         self.check(torch.cumsum(x, -1), "cumsum", x=x)
+        self.check(f.relu(f.linear(x, w, b)), "linear_relu", x=x, w=w, b=b)
+        gate, up = torch.tensor(draw(16, 64, seed=1)), torch.tensor(draw(16, 64, seed=2))
+        self.check(f.silu(gate) * up, "swiglu", gate=gate, up=up)
+        self.check(f.gelu(gate) * up, "geglu", gate=gate, up=up)
+        angles = torch.outer(torch.arange(16.0), 10000.0 ** (-torch.arange(32) / 32)).repeat(1, 2)
+        half = torch.cat((-x[:, 32:], x[:, :32]), -1)
+        self.check(x * angles.cos() + half * angles.sin(), "rope", x=x, cos=angles.cos(), sin=angles.sin())
+        scale = torch.tensor(0.037)
+        e4m3 = (x / scale).clamp(-448, 448).to(torch.float8_e4m3fn)
+        self.check(e4m3.float() * scale, "quantize_e4m3", x=x, scale=scale)
+        self.check((x / scale).round().clamp(-127, 127) * scale, "quantize_int8", x=x, scale=scale)
         self.check(f.huber_loss(x, x.flip(0), reduction="none"),
                    "d = x - y; where(abs(d) < 1, 0.5 * d * d, abs(d) - 0.5)", x=x, y=x.flip(0))
         self.check(f.mse_loss(x, x.flip(0)), "mean(square(x - y))", x=x, y=x.flip(0))
@@ -240,12 +260,20 @@ class Torch(unittest.TestCase):
         x.grad = None
         f.rms_norm(x, (64,), weight, 1e-5).backward(dy)
         self.check(x.grad, "rms_norm_backward", dy=dy, x=x, weight=weight)
+        x.grad = None
+        y = torch.softmax(x, -1)
+        y.backward(dy)
+        self.check(x.grad, "softmax_backward", y=y, dy=dy)
         q, k, v, do = (torch.tensor(draw(2, n, 16, seed=n)) for n in (8, 12, 13, 9))
         v, do = v[:, :12].contiguous(), do[:, :8].contiguous()
-        q.requires_grad_(), v.requires_grad_()
+        for leaf in (q, k, v):
+            leaf.requires_grad_()
         f.scaled_dot_product_attention(q, k, v).backward(do)
         self.check(v.grad, "attention_backward_v", q=q, k=k, do=do, scale=0.25)
         self.check(q.grad, "attention_backward_q", q=q, k=k, v=v, do=do, scale=0.25)
+        self.check(k.grad, "attention_backward_k", q=q, k=k, v=v, do=do, scale=0.25)
+
+    def test_optimizers(self):
         parameter = torch.nn.Parameter(torch.tensor(draw(1000)))
         before = parameter.detach().clone()
         parameter.grad = torch.tensor(draw(1000, seed=9))
@@ -253,6 +281,55 @@ class Torch(unittest.TestCase):
         optimizer.step()
         state = optimizer.state[parameter]
         self.check(parameter, "adamw", p=before, m=state["exp_avg"], v=state["exp_avg_sq"], lr=1e-2, correction1=0.1, correction2=0.001)
+        optimizer = torch.optim.SGD([parameter], lr=0.1, momentum=0.9, weight_decay=0.01, foreach=False)
+        optimizer.step()  # which makes the buffer
+        before, momentum = parameter.detach().clone(), optimizer.state[parameter]["momentum_buffer"].clone()
+        parameter.grad = torch.tensor(draw(1000, seed=11))
+        optimizer.step()
+        self.check(parameter, "sgd_momentum", p=before, momentum=momentum, g=parameter.grad, lr=0.1, weight_decay=0.01)
+
+
+@unittest.skipIf(jax is None, "skipped: jax is not installed")
+class Jax(unittest.TestCase):
+    """jax.nn, and jax's own derivatives of it."""
+
+    def check(self, output, formula, **inputs):
+        verdict = us.verify.expr(output, formula, **inputs)
+        self.assertTrue(verdict.passed, formula + "\n" + verdict.text)
+
+    def test_operations(self):
+        x, gate, up = (draw(16, 64, seed=seed) for seed in (0, 1, 2))
+        w, b = draw(32, 64, scale=0.2), draw(32)
+        linear = jax.numpy.dot(x, w.T, precision="highest") + b
+        self.check(jax.nn.silu(gate) * up, "swiglu", gate=gate, up=up)
+        self.check(jax.nn.gelu(gate, approximate=False) * up, "geglu", gate=gate, up=up)
+        self.check(jax.nn.relu(linear), "linear_relu", x=x, w=w, b=b)
+        self.check(jax.nn.gelu(linear, approximate=False), "linear_gelu", x=x, w=w, b=b)
+        self.check(jax.nn.log_softmax(x), "log_softmax", x=x)
+        self.check(jax.nn.logsumexp(x, axis=-1), "logsumexp", x=x)
+        self.check(jax.numpy.cumsum(x, -1), "cumsum", x=x)
+
+    def test_gradients(self):
+        x, dy, weight = draw(16, 64), draw(16, 64, seed=3), draw(64)
+        norms = {"rms_norm_backward": lambda x: x * jax.lax.rsqrt(jax.numpy.square(x).mean(-1, keepdims=True) + 1e-5) * weight,
+                 "layer_norm_backward": lambda x: jax.nn.standardize(x, epsilon=1e-5) * weight}
+        for formula, norm in norms.items():
+            self.check(jax.vjp(norm, x)[1](dy)[0], formula, dy=dy, x=x, weight=weight)
+        y, pull = jax.vjp(jax.nn.softmax, x)
+        self.check(pull(dy)[0], "softmax_backward", y=y, dy=dy)
+        labels = np.arange(16) % 64
+        loss = lambda x: -jax.nn.log_softmax(x)[np.arange(16), labels].sum()
+        self.check(jax.grad(loss)(x), "p = exp(x - max(x, axis=-1, keepdims=true)); p / sum(p, axis=-1, keepdims=true) - y",
+                   x=x, y=np.eye(64, dtype=F)[labels])
+
+    def test_gradients_of_attention(self):
+        q, k, v, do = draw(2, 8, 4, 16, seed=4), draw(2, 12, 4, 16, seed=5), draw(2, 12, 4, 16, seed=6), draw(2, 8, 4, 16, seed=7)
+        _, pull = jax.vjp(jax.nn.dot_product_attention, q, k, v)  # batch, length, heads, D
+        inputs = {name: np.ascontiguousarray(x.swapaxes(1, 2)) for name, x in (("q", q), ("k", k), ("v", v), ("do", do))}
+        for name, gradient in zip("qkv", pull(do)):
+            if name == "v":
+                del inputs["v"]
+            self.check(gradient.swapaxes(1, 2), f"attention_backward_{name}", scale=0.25, **inputs)
 
 
 class Command(unittest.TestCase):
