@@ -23,6 +23,13 @@ def run(*words, cwd=None):
     return done.returncode, done.stdout, done.stderr
 
 
+def blas_of_numpy():
+    try:
+        return np.show_config(mode="dicts")["Build Dependencies"]["blas"]["name"]
+    except (TypeError, KeyError):  # before numpy 1.25
+        return "one that it does not tell"
+
+
 def strided(x, parts):
     sums = np.zeros((len(x), parts), np.float32)
     for first in range(0, x.shape[1], parts):
@@ -89,6 +96,17 @@ class Invariance(unittest.TestCase):
             us.invariance.matmul([batch, batch], a, b)
         with self.assertRaisesRegex(TypeError, "row -1"):
             us.invariance.matmul({"batch": batch, "last": (last, -1)}, a, b)
+
+    def test_a_row_of_openblas_alone_and_in_its_batch(self):
+        if "openblas" not in blas_of_numpy().lower():
+            self.skipTest(f"skipped: numpy's BLAS is {blas_of_numpy()}, not OpenBLAS")
+        random = np.random.default_rng(5)
+        a, b = (random.normal(size=shape).astype(np.float32) for shape in ((256, 2048), (2048, 512)))
+        outputs = {"batch": a @ b, "alone": (a[:1] @ b, 0)}  # sgemm; and sgemv, which numpy calls for one row
+        result = us.invariance.matmul(outputs, a, b, seconds=0)
+        of_row = dict(zip(result.tables[0].columns, result.tables[0].rows[0]))
+        self.assertEqual((of_row["rows_moved"], of_row["elements"], of_row["right"], of_row["other_right"]), (1, 512, "yes", "yes"))
+        self.assertGreater(of_row["elements_moved"], 256)
 
     def test_a_row_whose_result_is_one_number(self):
         x = self.x[:8, :64]
