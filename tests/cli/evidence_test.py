@@ -75,6 +75,27 @@ class Evidence(unittest.TestCase):
             for table, column in (("false_alarms.csv", "arithmetic"), ("tightness.csv", "engine")):
                 self.assertEqual(narrow - {row[column] for row in rows(folder / table)}, set(), (name, table))
 
+    def test_a_wrong_epsilon_is_seen_in_float32_and_hardly_in_bfloat16(self):
+        table = rows(self.short / "norm_faults.csv")
+        self.assertEqual(len({(row["norm"], row["fault"], row["out"], row["sum_depth"]) for row in table}), 2 * 4 * 2 * 2)
+        for row in table:
+            share, elements, changed, beyond = (float(row[name]) for name in ("max_of_bound", "elements", "changed", "beyond"))
+            self.assertEqual(share > 1, beyond > 0, row)
+            if row["out"] == "float32":
+                self.assertEqual((beyond > 0, changed > elements / 2), (row["sum_depth"] == "64", True), row)
+                continue
+            # eps / 2 of a row whose variance is 1; half an ulp of bfloat16 is 2^-9 or more of an element, and an ulp 2^-8 or more.
+            shift = 0.5e-5 * 1.2  # variances of 1024 numbers deviate by 1/22
+            self.assertLess(share, 1 + shift * 2**9, row)
+            self.assertLess(changed, 2 * elements * shift * 2**8, row)
+            if row["sum_depth"] == "any":
+                self.assertEqual(beyond, 0, row)
+        found = {r["where"]: r for r in rows(self.short / "findings.csv") if r["what"] == "elements_beyond_bound"}
+        for fault in {row["fault"] for row in table}:
+            least = min(int(row["beyond"]) for row in table if (row["fault"], row["out"], row["sum_depth"]) == (fault, "bfloat16", "64"))
+            finding = found[f"norms in bfloat16, {fault}"]
+            self.assertEqual((finding["value"], finding["severity"]), (str(least), "good" if least else "warning"))
+
     def test_findings_are_those_of_the_tables(self):
         for name, folder in self.each():
             found = {(r["what"], r["where"]): r for r in rows(folder / "findings.csv")}

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
+#include <vector>
 
+#include "emu/catalogue.hpp"
 #include "emu/engines.hpp"
 #include "emu/exact_matmul.hpp"
 #include "emu/names.hpp"
@@ -198,6 +201,35 @@ void add_roundings(const Evidence& e, std::vector<reports::Finding>& findings) {
                                     (alarms == 0 ? "none." : std::to_string(alarms) + ".")});
 }
 
+/// A finding for each fault, of the norm that shows less of it.
+void add_norm_faults(const Evidence& e, std::vector<reports::Finding>& findings) {
+  std::vector<std::string> done;
+  for (const NormFaultRow& first : e.norm_faults) {
+    if (std::find(done.begin(), done.end(), first.fault) != done.end()) continue;
+    done.push_back(first.fault);
+    const auto least = [&](emu::Format out) {
+      const NormFaultRow* shown = nullptr;
+      for (const NormFaultRow& row : e.norm_faults)
+        if (row.fault == first.fault && row.out == out && row.depth != 0 && (shown == nullptr || row.beyond < shown->beyond))
+          shown = &row;
+      return *shown;
+    };
+    const NormFaultRow wide = least(emu::float32), narrow = least(emu::bfloat16);
+    const auto seen = [](const NormFaultRow& row) {
+      return (row.beyond == 0 ? "none" : std::to_string(row.beyond)) + " of " + std::to_string(row.elements) + " elements of " +
+             emu::format_name(row.out) + " beyond the bound (the furthest reaches " + digits(row.max_of_bound, 5) + " of it)";
+    };
+    findings.push_back(
+        {.what = "elements_beyond_bound",
+         .where = "norms in bfloat16, " + first.fault,
+         .value = static_cast<std::int64_t>(narrow.beyond),
+         .threshold = std::int64_t{1},
+         .source = "definition: one element beyond the bound is a fault that is seen",
+         .severity = narrow.beyond != 0 ? Severity::good : Severity::warning,
+         .sentence = "Norms: under --sum-depth 64 " + first.fault + " puts " + seen(wide) + ", and " + seen(narrow) + "."});
+  }
+}
+
 }  // namespace
 
 Evidence gather(const EvidenceConfig& config) {
@@ -223,6 +255,7 @@ Evidence gather(const EvidenceConfig& config) {
   evidence.power = power_table(rules, config.seed, config.threads, part_of(config, "problems with mutants"));
   evidence.plants = explain_plants_table(config.plants, config.seed, part_of(config, "planted causes"));
   evidence.roundings = explain_roundings_table((config.plants + 3) / 4, config.seed, part_of(config, "planted roundings"));
+  evidence.norm_faults = norm_faults(config.seed, config.threads);
   return evidence;
 }
 
@@ -243,7 +276,12 @@ std::vector<RulePower> power_of_rules(const Evidence& e) {
 }
 
 std::vector<reports::Table> evidence_tables(const Evidence& e) {
-  return {false_alarm_table(e.false_alarms, e.alarms), tightness_table(e.tightness), e.power, e.plants, e.roundings};
+  return {false_alarm_table(e.false_alarms, e.alarms),
+          tightness_table(e.tightness),
+          e.power,
+          e.plants,
+          e.roundings,
+          norm_faults_table(e.norm_faults)};
 }
 
 std::vector<reports::Finding> evidence_findings(const Evidence& e) {
@@ -251,6 +289,7 @@ std::vector<reports::Finding> evidence_findings(const Evidence& e) {
   add_alarms(e, findings);
   add_power(e, findings);
   add_tightness(e, findings);
+  add_norm_faults(e, findings);
   add_plants(e, findings);
   add_roundings(e, findings);
   return findings;

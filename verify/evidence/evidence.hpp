@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the checks of `verify` are worth: how often they reject what is right, what they let live, how near right results come
-// to their bounds, and whether `explain` names what was planted.
+// to their bounds, what these cannot see of norms, and whether `explain` names what was planted.
 #pragma once
 
 #include <cstddef>
@@ -13,6 +13,7 @@
 #include "reports/finding.hpp"
 #include "reports/page.hpp"
 #include "reports/table.hpp"
+#include "verify/evidence/norm_faults.hpp"
 #include "verify/false_alarms.hpp"
 #include "verify/tightness.hpp"
 
@@ -32,12 +33,13 @@ struct EvidenceConfig {
 
 /// What was measured.
 struct Evidence {
-  FalseAlarmConfig false_alarms = {};        ///< what was judged
-  std::vector<FalseAlarmRow> alarms = {};    ///< correct products that were rejected
-  std::vector<TightnessRow> tightness = {};  ///< how near errors come to their bounds
-  reports::Table power = {};                 ///< of power_table()
-  reports::Table plants = {};                ///< of explain_plants_table()
-  reports::Table roundings = {};             ///< of explain_roundings_table(), of a quarter as many kernels
+  FalseAlarmConfig false_alarms = {};          ///< what was judged
+  std::vector<FalseAlarmRow> alarms = {};      ///< correct products that were rejected
+  std::vector<TightnessRow> tightness = {};    ///< how near errors come to their bounds
+  reports::Table power = {};                   ///< of power_table()
+  reports::Table plants = {};                  ///< of explain_plants_table()
+  reports::Table roundings = {};               ///< of explain_roundings_table(), of a quarter as many kernels
+  std::vector<NormFaultRow> norm_faults = {};  ///< what bounds of norms see of a wrong epsilon
 };
 
 /// @throws ulpscope::Error
