@@ -5,6 +5,7 @@
 usage: hardening_test.py PROGRAM SOURCE_FOLDER BUILD_FOLDER [--hardened | --sanitized]
 """
 import pathlib
+import re
 import subprocess
 import sys
 import unittest
@@ -16,6 +17,17 @@ PROGRAM, SOURCE, BUILD = sys.argv.pop(1), sys.argv.pop(1), sys.argv.pop(1)
 
 def readelf(*options):
     return subprocess.run(["readelf", "-W", *options, PROGRAM], stdout=subprocess.PIPE, text=True, check=True, timeout=60).stdout
+
+
+def functions():
+    """(name, first four bytes) of each function of ours that other sources may call, and so another's jumps may reach."""
+    begin, offset, size = (int(word, 16) for word in re.search(r" \.text +PROGBITS +(\w+) (\w+) (\w+)", readelf("-S")).groups())
+    data = pathlib.Path(PROGRAM).read_bytes()
+    for words in map(str.split, readelf("-s").splitlines()):
+        if len(words) == 8 and words[3] == "FUNC" and words[4] in ("GLOBAL", "WEAK") and "8ulpscope" in words[7] and words[6] != "UND":
+            at = int(words[1], 16) - begin
+            if 0 <= at < size:
+                yield words[7], data[offset + at:offset + at + 4]
 
 
 @unittest.skipUnless(HARDENED, "skipped: not a hardened build")
@@ -38,6 +50,14 @@ class HardeningTest(unittest.TestCase):
 
     def test_subscripts_of_the_standard_library_are_checked(self):
         self.assertIn("__glibcxx_assert_fail", readelf("--dyn-syms"))
+
+    def test_indirect_jumps_land_on_marks(self):
+        if "X86-64" not in readelf("-h"):
+            self.skipTest("skipped: the marks of CET are of x86-64")
+        found = dict(functions())
+        self.assertGreater(len(found), 1000)
+        endbr64 = b"\xf3\x0f\x1e\xfa"  # Intel SDM, volume 2, ENDBR64; the program's property note says nothing: docs/systems.md
+        self.assertEqual([name for name, begin in found.items() if begin != endbr64][:5], [])
 
 
 @unittest.skipIf(SANITIZED, "skipped: sanitizers name sources by their place")
