@@ -13,10 +13,11 @@ namespace ulpscope::reports {
 namespace {
 
 /// Without control characters, a record is one line. A field that GitHub would take for a command at the beginning of one is
-/// quoted.
+/// quoted, and one that begins with a byte order mark, which readers leave out at the beginning of a file.
 std::string quoted_if_needed(const std::string& raw) {
   std::string text = emu::visible(raw);
-  if (text.find_first_of(",\"") == std::string::npos && !emu::is_command_line(text)) return text;
+  const bool is_marked = text.starts_with("\xef\xbb\xbf");
+  if (text.find_first_of(",\"") == std::string::npos && !is_marked && !emu::is_command_line(text)) return text;
   std::string quoted = "\"";
   for (const char c : text) {
     if (c == '"') quoted += '"';

@@ -88,6 +88,10 @@ TEST_CASE("a record is one line, and what GitHub would take for a command at its
   CHECK(to_csv(one_cell(" ::error ::x")) == "x\n\" ::error ::x\"\n");
 }
 
+TEST_CASE("a name that begins with a byte order mark is quoted, so that it is not taken for the file's") {
+  CHECK(to_csv({.name = "t", .columns = {"\xef\xbb\xbfx"}, .rows = {}}) == "\"\xef\xbb\xbfx\"\n");
+}
+
 TEST_CASE("a CSV record of one empty field is not an empty line") { CHECK(to_csv(one_cell("")) == "x\n\"\"\n"); }
 
 TEST_CASE("JSON reads back with its types, in column order, one object a line") {

@@ -134,6 +134,10 @@ TEST_CASE("a saved run that is none is refused in one line", "[training]") {
       SavedRun other = good;
       other.numbers["run"][place] = count;
       refused(other);
+      other = good;
+      other.numbers["dynamic/0"] = {1, 0, 0, 0};
+      other.numbers["dynamic/0"][2 + place] = count;
+      refused(other);
     }
   for (const auto& [name, words] : good.words) {
     SavedRun without = good;

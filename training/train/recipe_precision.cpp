@@ -10,6 +10,7 @@
 #include "emu/names.hpp"
 #include "emu/suggestions.hpp"
 #include "requests/parts.hpp"
+#include "training/train/saved_run.hpp"
 
 namespace ulpscope::training {
 namespace {
@@ -191,8 +192,7 @@ std::map<std::string, std::vector<double>> DynamicLayers::state() const {
 void DynamicLayers::set_state(const std::map<std::string, std::vector<double>>& state) {
   for (const auto& [name, values] : state) {
     if (values.size() != 4) throw Error("state of layer " + name + ": four numbers, not " + std::to_string(values.size()));
-    layers_[name] = {values[0] != 0, values[1] != 0, static_cast<std::uint64_t>(values[2]),
-                     static_cast<std::uint64_t>(values[3])};
+    layers_[name] = {values[0] != 0, values[1] != 0, whole_of(values[2]), whole_of(values[3])};
   }
 }
 

@@ -64,6 +64,7 @@ class DynamicLayers {
   /// By layer: whether it is wide (1), whether it ever was, looks since it moved, looks that it stays away. For a run that goes
   /// on later.
   std::map<std::string, std::vector<double>> state() const;
+  /// @throws ulpscope::Error where a layer has other than four numbers, or a count is none
   void set_state(const std::map<std::string, std::vector<double>>& state);
 
  private:
