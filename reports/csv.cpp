@@ -13,11 +13,12 @@ namespace ulpscope::reports {
 namespace {
 
 /// Without control characters, a record is one line. A field that GitHub would take for a command at the beginning of one is
-/// quoted, and one that begins with a byte order mark, which readers leave out at the beginning of a file.
+/// quoted, and one of which readers would leave something out: a byte order mark at its beginning, which may be the file's, or
+/// blanks at its ends.
 std::string quoted_if_needed(const std::string& raw) {
   std::string text = emu::visible(raw);
-  const bool is_marked = text.starts_with("\xef\xbb\xbf");
-  if (text.find_first_of(",\"") == std::string::npos && !is_marked && !emu::is_command_line(text)) return text;
+  const bool is_shortened = text.starts_with("\xef\xbb\xbf") || text.starts_with(' ') || text.ends_with(' ');
+  if (text.find_first_of(",\"") == std::string::npos && !is_shortened && !emu::is_command_line(text)) return text;
   std::string quoted = "\"";
   for (const char c : text) {
     if (c == '"') quoted += '"';

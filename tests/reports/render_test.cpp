@@ -88,8 +88,10 @@ TEST_CASE("a record is one line, and what GitHub would take for a command at its
   CHECK(to_csv(one_cell(" ::error ::x")) == "x\n\" ::error ::x\"\n");
 }
 
-TEST_CASE("a name that begins with a byte order mark is quoted, so that it is not taken for the file's") {
+TEST_CASE("what readers leave out of a field, a byte order mark or blanks at its ends, is quoted") {
   CHECK(to_csv({.name = "t", .columns = {"\xef\xbb\xbfx"}, .rows = {}}) == "\"\xef\xbb\xbfx\"\n");
+  CHECK(to_csv(one_cell("y ")) == "x\n\"y \"\n");
+  CHECK(to_csv(one_cell(" y")) == "x\n\" y\"\n");
 }
 
 TEST_CASE("a CSV record of one empty field is not an empty line") { CHECK(to_csv(one_cell("")) == "x\n\"\"\n"); }
