@@ -18,26 +18,6 @@ namespace {
 
 using files::Folder;
 using files::FolderEntry;
-using Hashes = std::multimap<std::string, std::string>;
-
-/// What a manifest lists; nothing where it is none of ours.
-Hashes listed_in(const std::string& bytes) {
-  using nlohmann::json;
-  json manifest;
-  Hashes hashes;
-  try {
-    manifest = emu::parse_json(bytes);
-  } catch (const emu::BadJson&) {
-    return hashes;
-  }
-  if (!manifest.is_object() || (manifest.value("program", json()) != "ulpscope" && !manifest.contains("ulpscope"))) return hashes;
-  const auto listed = manifest.find("files");
-  if (listed == manifest.end() || !listed->is_object()) return hashes;
-  for (const auto& [name, hash] : listed->items())
-    if (hash.is_string()) hashes.emplace(name, hash.get<std::string>());
-  return hashes;
-}
-
 std::string hash_of(const Folder& folder, const std::string& name) {
   const std::string path = folder.path_of(name);
   const files::OpenFile file = files::open_file(folder, name);
@@ -116,6 +96,24 @@ class Owner {
 };
 
 }  // namespace
+
+Hashes listed_in(const std::string& bytes) {
+  using nlohmann::json;
+  json manifest;
+  Hashes hashes;
+  try {
+    manifest = emu::parse_json(bytes);
+  } catch (const emu::BadJson&) {
+    return hashes;
+  }
+  if (!manifest.is_object() || (manifest.value("program", json()) != "ulpscope" && !manifest.contains("ulpscope")))
+    return hashes;
+  const auto listed = manifest.find("files");
+  if (listed == manifest.end() || !listed->is_object()) return hashes;
+  for (const auto& [name, hash] : listed->items())
+    if (hash.is_string()) hashes.emplace(name, hash.get<std::string>());
+  return hashes;
+}
 
 std::set<std::string> listed_files(const files::Folder& folder, const Listed& listed) { return Owner(folder, listed).files(); }
 

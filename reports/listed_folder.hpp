@@ -26,6 +26,12 @@ struct Listed {
   std::string noun;      ///< `a report`, for messages
 };
 
+/// Names and SHA-256.
+using Hashes = std::multimap<std::string, std::string>;
+
+/// What the bytes of a manifest list; nothing where it is none of ours.
+Hashes listed_in(const std::string& bytes);
+
 /// Its files in a folder, by their names. @throws ulpscope::Error naming the first that is not listed, or another by now
 std::set<std::string> listed_files(const files::Folder& folder, const Listed& listed);
 

@@ -164,14 +164,11 @@ std::vector<std::string> unlisted_files(const std::string& directory, const std:
 
 }  // namespace
 
-Manifest read_manifest(const std::string& directory) {
-  const std::string path = directory + "/" + manifest_name;
-  const auto bytes = bytes_of(path);
-  if (!bytes) throw Error(directory + ": holds no manifest.json; give the folder of a report");
+Manifest parse_manifest(const std::string& bytes, const std::string& path) {
   const auto bad = [&](const std::string& why = "") { return Error(path + ": is no manifest of a report by ulpscope" + why); };
   const auto json = [&] {
     try {
-      return emu::parse_json<nlohmann::ordered_json>(*bytes);
+      return emu::parse_json<nlohmann::ordered_json>(bytes);
     } catch (const emu::BadJson& problem) {
       throw bad(std::string(": ") + problem.what());
     }
@@ -188,6 +185,13 @@ Manifest read_manifest(const std::string& directory) {
   for (const auto& [name, hash] : manifest.files)
     if (!is_within(name)) throw Error(path + ": names the file '" + name + "', which is not in its folder");
   return manifest;
+}
+
+Manifest read_manifest(const std::string& directory) {
+  const std::string path = directory + "/" + manifest_name;
+  const auto bytes = bytes_of(path);
+  if (!bytes) throw Error(directory + ": holds no manifest.json; give the folder of a report");
+  return parse_manifest(*bytes, path);
 }
 
 Table compare_with_again(const std::string& directory, const std::string& again) {

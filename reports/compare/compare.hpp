@@ -17,6 +17,8 @@ struct Manifest {
   std::vector<std::pair<std::string, std::string>> files;  ///< name and SHA-256
   std::string seed;                                        ///< as it is written; empty where there is none
 };
+/// What is in one. @throws ulpscope::Error with path
+Manifest parse_manifest(const std::string& bytes, const std::string& path);
 /// Reads `manifest.json` of a report's folder.
 Manifest read_manifest(const std::string& directory);
 

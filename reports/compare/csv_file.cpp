@@ -28,8 +28,7 @@ struct ParsedRows {
 
 }  // namespace
 
-CsvFile read_csv(const std::string& path) {
-  std::string bytes = files::read_file_or_own(path);
+CsvFile parse_csv(std::string bytes, const std::string& path) {
   if (constexpr std::string_view mark = "\xef\xbb\xbf"; bytes.starts_with(mark)) bytes.erase(0, mark.size());  // spreadsheets'
   ParsedRows rows;
   csv_parser parser;
@@ -54,5 +53,7 @@ CsvFile read_csv(const std::string& path) {
                   " fields, the first " + std::to_string(file.columns.size()));
   return file;
 }
+
+CsvFile read_csv(const std::string& path) { return parse_csv(files::read_file_or_own(path), path); }
 
 }  // namespace ulpscope::reports

@@ -14,6 +14,8 @@ struct CsvFile {
 };
 
 /// RFC 4180 with one header row. @throws ulpscope::Error with path and row
+CsvFile parse_csv(std::string bytes, const std::string& path);
+/// The same of a file, or of one that comes with the program.
 CsvFile read_csv(const std::string& path);
 
 }  // namespace ulpscope::reports

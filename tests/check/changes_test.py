@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a change reaches, in a tree made for it and in our own.   usage: changes_test.py ROOT"""
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -94,11 +95,29 @@ class Changes(unittest.TestCase):
         self.assertEqual([part for parts in readers.values() for part in parts if not ((ROOT / part).is_dir() if part.endswith("/") else (ROOT / part).is_file())], [])
 
     def test_readers_are_fuzzed_for_their_files_headers_and_seeds(self):
-        self.assertEqual(changes.to_fuzz(ROOT, ["requests/toml.hpp"]), ["study", "toml"])
+        self.assertEqual(changes.to_fuzz(ROOT, ["requests/toml.hpp"]), ["recipe", "study", "toml", "train"])
         self.assertEqual(changes.to_fuzz(ROOT, ["tests/fuzz/corpus/csv/new.csv", "tests/fuzz/dictionaries/npz.dict"]), ["csv", "npz"])
         self.assertEqual(changes.to_fuzz(ROOT, ["verify/expressions/new.cpp"]), ["formula"])
         self.assertEqual(changes.to_fuzz(ROOT, ["tests/fuzz/target.cpp"]), sorted(changes.readers(ROOT)))
         self.assertEqual(changes.to_fuzz(ROOT, ["README.md", "cli/main.cpp"]), [])
+
+
+class Corpora(unittest.TestCase):
+    def test_small_inputs_that_the_fuzzer_takes_for_new_are_kept(self):
+        with tempfile.TemporaryDirectory() as scratch:
+            root = pathlib.Path(scratch)
+            for name, text in {"tests/fuzz/corpus/x/seed": "s", "build/fuzz/grown/x/small": "n" * 256, "build/fuzz/grown/x/large": "n" * 257,
+                               "build/fuzz/build.ninja": "", "bin/cmake": "#!/bin/sh\n",
+                               # Of what it is offered all is new.
+                               "build/fuzz/tests/fuzz/x_fuzz": '#!/bin/bash\n[ "$1" = -set_cover_merge=1 ] && cp "${@: -1}"/* "${@: -2:1}"\n'}.items():
+                (root / name).parent.mkdir(parents=True, exist_ok=True)
+                (root / name).write_text(text)
+                (root / name).chmod(0o755)
+            shutil.copy(ROOT / "tests/fuzz/run", root / "tests/fuzz/run")
+            done = subprocess.run([root / "tests/fuzz/run", "--keep"], capture_output=True, text=True, timeout=60,
+                                  env={**os.environ, "PATH": f"{root}/bin:{os.environ['PATH']}"})
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "x: 1 inputs kept, now 257 bytes\n", ""))
+            self.assertEqual(sorted(path.name for path in (root / "tests/fuzz/corpus/x").iterdir()), ["seed", "small"])
 
 
 class Arguments(unittest.TestCase):

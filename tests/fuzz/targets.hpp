@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every reader of what others write, under a name: any bytes are read or refused by an Error, never a crash, and what is
+// Readers of what others write, each under a name: any bytes are read or refused by an Error, never a crash, and what is
 // written from what was read is read again as the same. A reader that is added here has a libFuzzer target, and its corpus is
 // replayed by a test.
 #pragma once
@@ -31,14 +31,19 @@ void read_npz(const std::uint8_t* data, std::size_t size);
 void read_onnx(const std::uint8_t* data, std::size_t size);
 void read_parts(const std::uint8_t* data, std::size_t size);
 void read_recording(const std::uint8_t* data, std::size_t size);
+void read_recipe(const std::uint8_t* data, std::size_t size);
+void read_report(const std::uint8_t* data, std::size_t size);
 void read_safetensors(const std::uint8_t* data, std::size_t size);
+void read_saved_run(const std::uint8_t* data, std::size_t size);
 void read_study(const std::uint8_t* data, std::size_t size);
 void read_text(const std::uint8_t* data, std::size_t size);
 void read_toml(const std::uint8_t* data, std::size_t size);
+void read_trace(const std::uint8_t* data, std::size_t size);
+void read_train(const std::uint8_t* data, std::size_t size);
 void read_words(const std::uint8_t* data, std::size_t size);
 
 /// All of them.
-inline constexpr std::array<Target, 19> targets{{{"csv", read_csv},
+inline constexpr std::array<Target, 24> targets{{{"csv", read_csv},
                                                  {"dump", read_dump},
                                                  {"eval", read_eval},
                                                  {"formula", read_formula},
@@ -52,10 +57,15 @@ inline constexpr std::array<Target, 19> targets{{{"csv", read_csv},
                                                  {"onnx", read_onnx},
                                                  {"parts", read_parts},
                                                  {"recording", read_recording},
+                                                 {"recipe", read_recipe},
+                                                 {"report", read_report},
                                                  {"safetensors", read_safetensors},
+                                                 {"saved_run", read_saved_run},
                                                  {"study", read_study},
                                                  {"text", read_text},
                                                  {"toml", read_toml},
+                                                 {"trace", read_trace},
+                                                 {"train", read_train},
                                                  {"words", read_words}}};
 
 }  // namespace ulpscope::fuzz

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The readers of tensor files, with --dtype and without.
+// The readers of tensor files, with --dtype and without, and of traces.
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -8,6 +8,7 @@
 
 #include "emu/catalogue.hpp"
 #include "emu/error.hpp"
+#include "reports/compare/csv_file.hpp"
 #include "studies/onnx/graph.hpp"
 #include "tensors/checkpoint.hpp"
 #include "tensors/elements.hpp"
@@ -15,6 +16,7 @@
 #include "tensors/onnx.hpp"
 #include "tests/fuzz/read_everything.hpp"
 #include "tests/fuzz/targets.hpp"
+#include "training/scale/trace.hpp"
 
 namespace ulpscope::fuzz {
 namespace {
@@ -65,6 +67,26 @@ void read_onnx(const std::uint8_t* data, std::size_t size) {
 
 void read_csv(const std::uint8_t* data, std::size_t size) {
   read_everything(data, size, [](const FileBytes& file) { return tensors::read_csv(file); });
+}
+
+void read_trace(const std::uint8_t* data, std::size_t size) {
+  const auto steps_ascend = [](const training::Trace& trace) {
+    for (std::size_t i = 0; i < trace.steps.size(); ++i)
+      if (i > 0 && trace.steps[i].step <= trace.steps[i - 1].step) std::abort();
+  };
+  try {
+    steps_ascend(training::parse_trace(reports::parse_csv({reinterpret_cast<const char*>(data), size}, "input"), "input"));
+  } catch (const Error&) {
+  }
+  read_everything(data, size, [&](const FileBytes& file) {
+    const training::Trace trace = training::trace_of(tensors::read_safetensors(file), "input");
+    steps_ascend(trace);
+    for (const training::TraceStep& step : trace.steps) {
+      static_cast<void>(training::range_of(step, 1));
+      static_cast<void>(training::scale_gradients(step, emu::float8_e4m3fn, {.scale = 0x1p16}, 1));
+    }
+    return std::vector<tensors::Tensor>{};
+  });
 }
 
 void read_index(const std::uint8_t* data, std::size_t size) {

@@ -51,51 +51,9 @@ std::uint64_t step_of(const std::string& where, const std::string& word, const s
   return step;
 }
 
-Trace read_csv_trace(const std::string& path) {
-  const reports::CsvFile file = reports::read_csv(path);
-  const std::size_t found_inf = place_of(path, file, "found_inf"), amax = place_of(path, file, "amax"),
-                    number = place_of(path, file, "step"), none = file.columns.size();
-  if (found_inf == none && amax == none) throw Error(path + ": no column found_inf (0 or 1) or amax; one of them is needed");
-  Trace trace;
-  std::size_t contradictions = 0;
-  for (const auto& row : file.rows) {
-    const std::string where = path + ": row " + std::to_string(trace.steps.size() + 2) + ": ";
-    TraceStep step{.step = number == none ? trace.steps.size() : step_of(where, row[number], trace.steps)};
-    if (amax != none) {
-      step.amax = number_of(row[amax]);
-      if (!step.amax || *step.amax < 0)
-        throw Error(where + "amax '" + row[amax] + "': give a number of at least 0, inf or nan");
-    } else {
-      if (row[found_inf] != "0" && row[found_inf] != "1")
-        throw Error(where + "found_inf '" + row[found_inf] + "': give 0 or 1");
-      step.found_inf = row[found_inf] == "1";
-    }
-    if (amax != none && found_inf != none && row[found_inf] == "1" && std::isfinite(*step.amax)) ++contradictions;
-    trace.steps.push_back(std::move(step));
-  }
-  if (amax != none && found_inf != none)
-    trace.remark = path + ": has amax, which decides at every scale; found_inf, of the scale at that time, is not used" +
-                   (contradictions == 0 ? ""
-                                        : "; it is 1 in " + std::to_string(contradictions) +
-                                              (contradictions == 1 ? " row" : " rows") + " where amax is finite");
-  return trace;
-}
-
-Trace read_gradients(const std::string& path) {
-  std::map<std::uint64_t, TraceStep> steps;
-  for (tensors::Tensor& tensor : tensors::open(path)) {
-    const std::size_t slash = tensor.name.find('/');
-    std::string number = tensor.name.substr(0, slash);
-    if (slash == std::string::npos || slash + 1 == tensor.name.size() || !requests::read_whole(number, {}).empty())
-      throw Error(tensor.label + ": gradients of a step are named STEP/NAME, such as 12/layer1.weight");
-    if (!tensor.dtype.format)
-      throw Error(tensor.label + ": gradients are floating-point numbers; this is " + tensor.dtype.name);
-    TraceStep& step = steps[std::stoull(number)];
-    step.step = std::stoull(number);
-    step.gradients.push_back(std::move(tensor));
-  }
-  Trace trace;
-  for (auto& [number, step] : steps) trace.steps.push_back(std::move(step));
+/// A trace without steps is none.
+Trace with_steps(Trace trace, const std::string& path) {
+  if (trace.steps.empty()) throw Error(path + ": holds no step");
   return trace;
 }
 
@@ -172,10 +130,55 @@ std::uint64_t Trace::elements() const {
   return count;
 }
 
+Trace parse_trace(const reports::CsvFile& file, const std::string& path) {
+  const std::size_t found_inf = place_of(path, file, "found_inf"), amax = place_of(path, file, "amax"),
+                    number = place_of(path, file, "step"), none = file.columns.size();
+  if (found_inf == none && amax == none) throw Error(path + ": no column found_inf (0 or 1) or amax; one of them is needed");
+  Trace trace;
+  std::size_t contradictions = 0;
+  for (const auto& row : file.rows) {
+    const std::string where = path + ": row " + std::to_string(trace.steps.size() + 2) + ": ";
+    TraceStep step{.step = number == none ? trace.steps.size() : step_of(where, row[number], trace.steps)};
+    if (amax != none) {
+      step.amax = number_of(row[amax]);
+      if (!step.amax || *step.amax < 0)
+        throw Error(where + "amax '" + row[amax] + "': give a number of at least 0, inf or nan");
+    } else {
+      if (row[found_inf] != "0" && row[found_inf] != "1")
+        throw Error(where + "found_inf '" + row[found_inf] + "': give 0 or 1");
+      step.found_inf = row[found_inf] == "1";
+    }
+    if (amax != none && found_inf != none && row[found_inf] == "1" && std::isfinite(*step.amax)) ++contradictions;
+    trace.steps.push_back(std::move(step));
+  }
+  if (amax != none && found_inf != none)
+    trace.remark = path + ": has amax, which decides at every scale; found_inf, of the scale at that time, is not used" +
+                   (contradictions == 0 ? ""
+                                        : "; it is 1 in " + std::to_string(contradictions) +
+                                              (contradictions == 1 ? " row" : " rows") + " where amax is finite");
+  return with_steps(std::move(trace), path);
+}
+
+Trace trace_of(std::vector<tensors::Tensor> gradients, const std::string& path) {
+  std::map<std::uint64_t, TraceStep> steps;
+  for (tensors::Tensor& tensor : gradients) {
+    const std::size_t slash = tensor.name.find('/');
+    std::string number = tensor.name.substr(0, slash);
+    if (slash == std::string::npos || slash + 1 == tensor.name.size() || !requests::read_whole(number, {}).empty())
+      throw Error(tensor.label + ": gradients of a step are named STEP/NAME, such as 12/layer1.weight");
+    if (!tensor.dtype.format)
+      throw Error(tensor.label + ": gradients are floating-point numbers; this is " + tensor.dtype.name);
+    TraceStep& step = steps[std::stoull(number)];
+    step.step = std::stoull(number);
+    step.gradients.push_back(std::move(tensor));
+  }
+  Trace trace;
+  for (auto& [number, step] : steps) trace.steps.push_back(std::move(step));
+  return with_steps(std::move(trace), path);
+}
+
 Trace read_trace(const std::string& path) {
-  Trace trace = path.ends_with(".csv") ? read_csv_trace(path) : read_gradients(path);
-  if (trace.steps.empty()) throw Error(path + ": holds no step");
-  return trace;
+  return path.ends_with(".csv") ? parse_trace(reports::read_csv(path), path) : trace_of(tensors::open(path), path);
 }
 
 ScaledGradients scale_gradients(const TraceStep& step, emu::Format to, const GradientScaling& how, int threads) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "emu/format.hpp"
+#include "reports/compare/csv_file.hpp"
 #include "tensors/tensor.hpp"
 
 namespace ulpscope::training {
@@ -36,6 +37,11 @@ struct Trace {
 /// names and types.
 /// @throws ulpscope::Error in one line naming the file, the row or tensor, and what would be right
 Trace read_trace(const std::string& path);
+/// The same of what is in such a file; `path` is for messages.
+///@{
+Trace parse_trace(const reports::CsvFile& file, const std::string& path);
+Trace trace_of(std::vector<tensors::Tensor> gradients, const std::string& path);
+///@}
 
 /// What a scale makes of the gradients of a step, rounded to a format to nearest even.
 struct ScaledGradients {

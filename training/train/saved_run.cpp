@@ -142,17 +142,22 @@ std::uint64_t whole_of(double number) {
   return static_cast<std::uint64_t>(number);
 }
 
-SavedRun read_saved_run(const std::string& path) {
+SavedRun saved_run_of(const std::string& metadata, const std::vector<tensors::Tensor>& tensors, const std::string& path) {
   SavedRun run;
-  const json words = json_of(tensors::metadata(path));
+  const json words = json_of(metadata);
   if (!words.is_object() || words.value("kind", "") != kind) throw Error(path + ": is no saved training run");
   for (const auto& [name, word] : words.items())
     if (word.is_string()) run.words[name] = word.get<std::string>();
-  for (const tensors::Tensor& tensor : tensors::open(path)) {
+  for (const tensors::Tensor& tensor : tensors) {
     std::vector<double>& values = run.numbers[tensor.name];
     values.resize(tensor.count());
     if (!values.empty()) tensor.source->read(0, std::span<double>(values));
   }
+  return run;
+}
+
+SavedRun read_saved_run(const std::string& path) {
+  SavedRun run = saved_run_of(tensors::metadata(path), tensors::open(path), path);
   const auto written = run.words.find(of_content);
   if (written == run.words.end() || written->second != digest_of(run))
     throw Error(path + ": is damaged: it does not hold what was saved");

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tensors/tensor.hpp"
 #include "training/train/run.hpp"
 
 namespace ulpscope::training {
@@ -22,7 +23,9 @@ struct SavedRun {
 
 /// The file appears whole or not at all. @throws ulpscope::Error
 void write_saved_run(const std::string& path, const SavedRun& run);
-/// @throws ulpscope::Error where the file is no saved run
+/// What the metadata and tensors of a file hold; the digest among the words is not compared. @throws ulpscope::Error
+SavedRun saved_run_of(const std::string& metadata, const std::vector<tensors::Tensor>& tensors, const std::string& path);
+/// @throws ulpscope::Error where the file is no saved run, or does not hold what was saved
 SavedRun read_saved_run(const std::string& path);
 
 /// A whole number of a run, which is below 2^53. @throws ulpscope::Error
