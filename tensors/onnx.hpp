@@ -4,8 +4,10 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -14,16 +16,19 @@
 
 namespace ulpscope::tensors {
 
+struct OnnxGraph;
+
 /// What a node is told beside its inputs; the members of AttributeProto that are set.
 struct OnnxAttribute {
-  std::string name;                        ///< by which a node finds it
-  std::optional<float> real = {};          ///< `f`
-  std::optional<std::int64_t> whole = {};  ///< `i`
-  std::optional<std::string> text = {};    ///< `s`
-  std::optional<Tensor> tensor = {};       ///< `t`
-  std::vector<float> reals = {};           ///< `floats`
-  std::vector<std::int64_t> wholes = {};   ///< `ints`
-  std::string refers_to = {};              ///< in a function: the attribute of its call that is meant; else empty
+  std::string name;                             ///< by which a node finds it
+  std::optional<float> real = {};               ///< `f`
+  std::optional<std::int64_t> whole = {};       ///< `i`
+  std::optional<std::string> text = {};         ///< `s`
+  std::optional<Tensor> tensor = {};            ///< `t`
+  std::shared_ptr<const OnnxGraph> graph = {};  ///< `g`
+  std::vector<float> reals = {};                ///< `floats`
+  std::vector<std::int64_t> wholes = {};        ///< `ints`
+  std::string refers_to = {};                   ///< in a function: the attribute of its call that is meant; else empty
 };
 
 /// A call of an operator.
@@ -38,6 +43,8 @@ struct OnnxNode {
 
   /// The attribute of this name, or null.
   const OnnxAttribute* find(std::string_view wanted) const;
+  /// What stands before the names of values of an attribute's graph: `NODE/ATTRIBUTE/`.
+  std::string prefix_of(const OnnxAttribute& attribute) const;
 };
 
 /// A value that a model is given.
@@ -55,20 +62,24 @@ struct OnnxFunction {
   std::vector<OnnxNode> nodes;               ///< in an order in which they can be computed
 };
 
-/// A model.
-struct OnnxModel {
-  std::vector<Tensor> constants;        ///< initializers, in the order of the file; opaque where the type is not known
-  std::vector<OnnxNode> nodes;          ///< in an order in which they can be computed
-  std::vector<OnnxInput> inputs;        ///< those that are no initializers
-  std::vector<std::string> outputs;     ///< of the graph
+/// Nodes, with what they take and give.
+struct OnnxGraph {
+  std::vector<Tensor> constants;     ///< initializers, in the order of the file; opaque where the type is not known
+  std::vector<OnnxNode> nodes;       ///< in an order in which they can be computed; those with graphs have names of their own
+  std::vector<OnnxInput> inputs;     ///< those that are no initializers
+  std::vector<std::string> outputs;  ///< names of values
+  std::vector<std::string> sparse;   ///< names of sparse initializers, which are not read
+};
+
+/// A model: its graph, and what the nodes of that may mean.
+struct OnnxModel : OnnxGraph {
   std::vector<OnnxFunction> functions;  ///< of the model's own
-  std::vector<std::string> sparse;      ///< names of sparse initializers, which are not read
   std::int64_t opset = 0;               ///< version of ONNX's own operators; 0 where the model does not say it
 };
 
 /// @throws ulpscope::Error where it is no such file, or names data that do not lie in it or beside it
 OnnxModel read_onnx_model(const FileBytes& file);
-/// Its initializers, and the constants of its nodes that are more than a number.
+/// Its initializers, and the constants of its nodes that are more than a number, those of graphs in it among them.
 /// @throws ulpscope::Error as read_onnx_model(), and where there are none
 std::vector<Tensor> read_onnx(const FileBytes& file);
 

@@ -25,8 +25,16 @@ tensors::Inputs PrecisionRequest::open() const {
       return std::move(values.tensors);
     };
   }
-  tensors::Inputs opened =
-      tensors::open_numbers(inputs, options, integers ? tensors::Integers::include : tensors::Integers::leave_out);
+  const auto opened_numbers = [&] {
+    try {
+      return tensors::open_numbers(inputs, options, integers ? tensors::Integers::include : tensors::Integers::leave_out);
+    } catch (const Error& error) {  // where nothing is left, what was not computed is why
+      std::string why = error.what();
+      for (const std::string& remark : remarks) why += "; " + remark;
+      throw Error(why);
+    }
+  };
+  tensors::Inputs opened = opened_numbers();
   if (!model_inputs.empty() && !has_model)
     throw Error("--inputs " + model_inputs.front() + ": is for a model; none of the files ends in .onnx");
   opened.remarks = std::move(remarks);

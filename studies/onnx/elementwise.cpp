@@ -110,7 +110,8 @@ std::vector<Value> modulo(const Call& call) {
   const bool of_c = call.whole("fmod", 0) != 0;
   const auto real = [of_c](double a, double b) {
     const double rest = std::fmod(a, b);
-    return of_c || rest == 0 || (rest < 0) == (b < 0) ? rest : rest + b;
+    if (!of_c && rest == 0) return std::copysign(rest, b);
+    return of_c || (rest < 0) == (b < 0) ? rest : rest + b;
   };
   const auto whole = [of_c](std::int64_t a, std::int64_t b) { return of_c && b != 0 && b != -1 ? a % b : remainder(a, b); };
   return {pairwise(call.in(0), call.in(1), real, whole)};
@@ -379,7 +380,7 @@ constexpr Operator elementwise_table[] = {{"Abs", absolute},
                                           {"GreaterOrEqual", greater_or_equal},
                                           {"HardSigmoid", hard_sigmoid},
                                           {"HardSwish", unary<hard_swish>},
-                                          {"Identity", same},
+                                          {"Identity", same, true},
                                           {"IsInf", is_infinite},
                                           {"IsNaN", is_nan},
                                           {"LeakyRelu", leaky_relu},

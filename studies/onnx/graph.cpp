@@ -3,11 +3,11 @@
 #include "studies/onnx/graph.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "emu/error.hpp"
@@ -15,54 +15,57 @@
 #include "emu/visible.hpp"
 #include "studies/onnx/operators.hpp"
 #include "tensors/elements.hpp"
+#include "tensors/memory_limit.hpp"
 
 namespace ulpscope::studies {
 namespace {
 
 using onnx::Value;
-using Values = std::map<std::string, std::shared_ptr<const Value>>;
+using SharedValue = std::shared_ptr<const Value>;
 using tensors::OnnxAttribute;
 using tensors::OnnxFunction;
-using tensors::OnnxInput;
+using tensors::OnnxGraph;
 using tensors::OnnxModel;
 using tensors::OnnxNode;
 
 constexpr std::int64_t least_opset = 7;  // before it operators broadcast in another way
 constexpr std::uint64_t most_computed = 1'000'000;
-constexpr int deepest_call = 32;  // functions of a model that call each other
+constexpr int deepest_scope = 32;  // functions of a model that call each other, and branches of nodes in branches
 
-bool is_whole(float x) { return std::floor(x) == x && std::fabs(x) <= 0x1p24F; }
-
-std::string words_of(const OnnxInput& input) {
-  std::string extents;
-  for (const std::string& extent : input.shape) extents += (extents.empty() ? "" : " x ") + extent;
-  const std::string& type = input.dtype;
-  return "'" + input.name + "' (" + type + (type.empty() || extents.empty() ? "" : ", ") + extents + ")";
-}
+/// Values by their names: of the graph itself, of a branch in it, or of the nodes of a function.
+struct Scope {
+  const Scope* outer = nullptr;                    ///< of a branch: that of its node, whose values may be taken; else null
+  int depth = 0;                                   ///< of scopes in scopes
+  bool counts = true;                              ///< whether values are among those of the model
+  std::string prefix = {};                         ///< of the names that these have there
+  const OnnxFunction* function = nullptr;          ///< whose nodes these are
+  const OnnxNode* call = nullptr;                  ///< of that function: its attributes are what nodes may name
+  std::map<std::string, SharedValue> values = {};  ///< null: an input that the function's call leaves out
+  std::map<std::string, const tensors::Tensor*> constants = {};  ///< initializers
+  std::set<std::string> lost = {};                               ///< what was not computed
+};
 
 class Graph {
  public:
   Graph(const OnnxModel& model, const std::string& file, const OnnxRun& run) : model_(model), file_(file), run_(run) {}
 
   OnnxValues run() {
-    OnnxValues out;
     if (model_.opset < least_opset)
       fail(model_.opset == 0 ? std::string("does not say which version of ONNX's operators it has")
                              : "has version " + std::to_string(model_.opset) + " of ONNX's operators; from " +
                                    std::to_string(least_opset) + " on they are computed");
-    Values values;
-    for (const tensors::Tensor& tensor : model_.constants) {
-      out.tensors.push_back(tensor);
-      constants_.emplace(tensor.name, &tensor);
+    try {
+      Scope scope;
+      for (auto& [name, value] : values_given(model_, run_.inputs))
+        scope.values[name] = std::make_shared<const Value>(std::move(value));
+      compute(model_, scope);
+    } catch (const Error& error) {
+      fail(error.what());
     }
-    give_inputs(values);
-    for (const std::string& name : model_.sparse) {
-      lost_.emplace(0, name);
-      left_out_["sparse initializers"].push_back({"'" + name + "'", "are not read"});
-    }
-    compute(model_.nodes, values, 0, &out.tensors);
-    out.remarks = remarks();
-    if (out.tensors.empty()) fail("gives no numbers" + (out.remarks.empty() ? std::string() : "; " + out.remarks.front()));
+    OnnxValues out{.tensors = std::move(tensors_), .remarks = remarks()};
+    std::string nothing = "gives no numbers";
+    for (const std::string& remark : out.remarks) nothing += "; " + remark;
+    if (out.tensors.empty()) fail(nothing);
     return out;
   }
 
@@ -73,68 +76,16 @@ class Graph {
 
   [[noreturn]] void fail(const std::string& why) const { throw Error(emu::visible(file_ + ": " + why)); }
 
-  /// A value by its name; null where there is none. Initializers are read for each node that takes them, and kept in their
-  /// file.
-  std::shared_ptr<const Value> find(const std::string& name, const Values& values, int depth) const {
-    if (const auto found = values.find(name); found != values.end()) return found->second;
-    const auto constant = depth == 0 ? constants_.find(name) : constants_.end();
-    return constant == constants_.end() ? nullptr : std::make_shared<const Value>(onnx::value_of(*constant->second));
-  }
-
-  void give_inputs(Values& values) {
-    std::set<const OnnxGiven*> used;
-    std::map<std::string, std::size_t> extents;
-    for (const OnnxInput& input : model_.inputs) {
-      auto found = std::ranges::find(run_.inputs, input.name, name_of_given);
-      if (found == run_.inputs.end() && model_.inputs.size() == 1 && run_.inputs.size() == 1 && !run_.inputs.front().is_named)
-        found = run_.inputs.begin();
-      if (found == run_.inputs.end()) {
-        std::string given;
-        for (const OnnxGiven& one : run_.inputs) given += (given.empty() ? "" : ", ") + one.tensor.name;
-        fail("input " + words_of(input) + " is not among those of --inputs, which are " + (given.empty() ? "none" : given));
-      }
-      used.insert(&*found);
-      values[input.name] = std::make_shared<const Value>(value_of(input, found->tensor, extents));
+  /// A value by its name, here or around; null where the function is not given it, nothing where there is none. Initializers
+  /// are read for each node that takes them, and kept in their file. @throws onnx::NotComputed
+  static std::optional<SharedValue> find(const std::string& name, const Scope& here) {
+    for (const Scope* scope = &here; scope != nullptr; scope = scope->outer) {
+      if (const auto found = scope->values.find(name); found != scope->values.end()) return found->second;
+      if (const auto found = scope->constants.find(name); found != scope->constants.end())
+        return std::make_shared<const Value>(onnx::value_of(*found->second));
+      if (scope->lost.contains(name)) throw onnx::NotComputed(follows);
     }
-    std::set<std::string> names;
-    for (const OnnxGiven& one : run_.inputs) {
-      const std::string& name = one.tensor.name;
-      if (!names.insert(name).second) fail("input '" + name + "' is given twice");
-      if (!used.contains(&one))
-        fail("has no input '" + name + "', which " + one.tensor.label + " would be" +
-             (model_.inputs.empty() ? "" : "; there is " + words_of(model_.inputs.front())));
-    }
-  }
-
-  static const std::string& name_of_given(const OnnxGiven& given) { return given.tensor.name; }
-
-  /// A given tensor as an input; `extents` are those that names stand for.
-  Value value_of(const OnnxInput& input, const tensors::Tensor& given, std::map<std::string, std::size_t>& extents) const {
-    Value value = onnx::value_of(given);
-    // A synthetic tensor of integers has them as floats.
-    const Value::Kind wanted = input.dtype.empty() ? value.kind : onnx::kind_of(input.dtype);
-    const auto fits = [&](float x) { return is_whole(x) && (wanted == Value::Kind::whole || x == 0 || x == 1); };
-    if (wanted != Value::Kind::real && value.is_real() && std::ranges::all_of(value.reals, fits)) {
-      value.kind = wanted;
-      value.wholes.assign(value.reals.begin(), value.reals.end());
-      value.reals.clear();
-    }
-    const auto refuse = [&](const std::string& as) {
-      fail("input " + words_of(input) + " is given as " + as + " by " + given.label);
-    };
-    if (wanted != value.kind) refuse(given.dtype.name);
-    if (!input.dtype.empty()) value.dtype = input.dtype;
-    if (!input.shape.empty() && input.shape.size() != value.shape.size()) refuse(onnx::words_of(value.shape));
-    for (std::size_t d = 0; d < input.shape.size(); ++d) {
-      const std::string& extent = input.shape[d];
-      const bool is_name = extent.find_first_not_of("0123456789") != std::string::npos;
-      if (!is_name && extent != std::to_string(value.shape[d])) refuse(onnx::words_of(value.shape));
-      if (!is_name || extent == "?") continue;
-      const auto [known, is_new] = extents.emplace(extent, value.shape[d]);
-      if (!is_new && known->second != value.shape[d])
-        refuse(onnx::words_of(value.shape) + ", and " + extent + " is " + std::to_string(known->second) + " elsewhere");
-    }
-    return value;
+    return std::nullopt;
   }
 
   const OnnxFunction* function_of(const OnnxNode& node) const {
@@ -151,104 +102,178 @@ class Graph {
     return "node '" + name + "' (" + op_of(node) + ")";
   }
 
-  /// Computes nodes; those of the graph itself add what they give to `tensors`.
-  void compute(const std::vector<OnnxNode>& nodes, Values& values, int depth, std::vector<tensors::Tensor>* tensors) {
+  void take_turn(std::uint64_t nodes) {
+    emu::stop_if_asked();
+    if ((computed_ += nodes) > most_computed)
+      throw Error("computes more than " + std::to_string(most_computed) + " nodes, those of functions among them");
+  }
+
+  /// The initializers of a graph, then its nodes.
+  void compute(const OnnxGraph& graph, Scope& scope) {
+    take_turn(scope.depth == 0 ? 0 : graph.constants.size() + graph.sparse.size());
+    for (const tensors::Tensor& tensor : graph.constants) {
+      scope.constants.emplace(tensor.name, &tensor);
+      if (scope.counts) count(tensor, tensor.name, scope);
+    }
+    for (const std::string& name : graph.sparse) {
+      scope.lost.insert(name);
+      left_out_["sparse initializers"].push_back({"'" + name + "'", "are not read"});
+    }
+    compute(graph.nodes, scope);
+  }
+
+  void compute(const std::vector<OnnxNode>& nodes, Scope& scope) {
     for (const OnnxNode& node : nodes) {
-      emu::stop_if_asked();
-      if (++computed_ > most_computed)
-        fail("computes more than " + std::to_string(most_computed) + " nodes, those of functions among them");
-      std::vector<Value> outputs;
+      take_turn(1);
       try {
-        outputs = results_of(node, values, depth);
+        compute(node, scope);
       } catch (const onnx::NotComputed& why) {
-        for (const std::string& name : node.outputs) lost_.emplace(depth, name);
+        scope.lost.insert(node.outputs.begin(), node.outputs.end());
         left_out_[op_of(node)].push_back({name_of(node), why.what()});
-        continue;
       } catch (const Error& error) {
-        if (depth > 0) throw;
-        fail(name_of(node) + ": " + error.what());
-      }
-      for (std::size_t i = 0; i < node.outputs.size(); ++i) {
-        const std::string& name = node.outputs[i];
-        if (name.empty()) continue;
-        if (i >= outputs.size()) {
-          lost_.emplace(depth, name);
-          left_out_[op_of(node)].push_back({name_of(node), "output " + std::to_string(i)});
-          continue;
-        }
-        onnx::wrap(outputs[i]);
-        const auto value = std::make_shared<const Value>(std::move(outputs[i]));
-        if (values.contains(name) || (depth == 0 && constants_.contains(name)))
-          fail(name_of(node) + ": gives '" + name + "', which is there already");
-        values[name] = value;
-        if (tensors != nullptr && (value->is_real() || run_.integers) && !(node.op == "Constant" && value->count() <= 1))
-          tensors->push_back(tensor_of(name, value));
+        if (scope.function != nullptr) throw;  // whose call is named
+        throw Error(name_of(node) + ": " + error.what());
       }
     }
   }
 
-  std::vector<Value> results_of(const OnnxNode& node, const Values& values, int depth) {
-    std::vector<std::shared_ptr<const Value>> inputs;
-    for (const std::string& name : node.inputs) {
-      inputs.push_back(name.empty() ? nullptr : find(name, values, depth));
-      if (name.empty() || inputs.back()) continue;
-      if (lost_.contains({depth, name})) throw onnx::NotComputed(follows);
-      throw Error("input '" + name + "' is given by no node before it");
+  void compute(const OnnxNode& node, Scope& scope) {
+    const std::vector<SharedValue> outputs = results_of(node, scope);
+    std::string lost;
+    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+      const std::string& name = node.outputs[i];
+      if (name.empty()) continue;
+      if (i >= outputs.size() || !outputs[i]) {
+        scope.lost.insert(name);
+        lost = i >= outputs.size() ? "output " + std::to_string(i) : lost.empty() ? follows : lost;
+        continue;
+      }
+      if (scope.constants.contains(name) || !scope.values.emplace(name, outputs[i]).second)
+        throw Error("gives '" + name + "', which is there already");
+      const Value& value = *outputs[i];
+      const bool is_wanted = value.is_real() || (run_.integers && !value.is_sequence());
+      if (scope.counts && is_wanted && !(node.op == "Constant" && value.count() <= 1))
+        count(tensor_of(outputs[i]), name, scope);
     }
-    if (const OnnxFunction* const function = function_of(node)) return called(*function, node, inputs, depth);
+    if (!lost.empty()) left_out_[op_of(node)].push_back({name_of(node), lost});
+  }
+
+  /// Adds a tensor to those of the model.
+  void count(tensors::Tensor tensor, const std::string& name, const Scope& scope) {
+    names_.grow(prefixes_ += 2 * scope.prefix.size());  // which many may have, however long it is
+    tensor.name = scope.prefix + name;
+    tensor.label = file_ + ":" + tensor.name;
+    tensors_.push_back(std::move(tensor));
+  }
+
+  /// What a node gives; null: not computed.
+  std::vector<SharedValue> results_of(const OnnxNode& written, const Scope& scope) {
+    std::vector<SharedValue> inputs;
+    for (const std::string& name : written.inputs) {
+      const std::optional<SharedValue> found = name.empty() ? SharedValue() : find(name, scope);
+      if (!found) throw Error("input '" + name + "' is given by no node before it");
+      inputs.push_back(*found);
+    }
+    std::optional<OnnxNode> meant;
+    if (scope.function != nullptr) meant = with_attributes(written, scope);
+    const OnnxNode& node = meant ? *meant : written;
+    if (const OnnxFunction* const function = function_of(node)) return called(*function, node, inputs, scope);
+    if (node.domain.empty())
+      for (const ControlFlow& one : control_flow)
+        if (one.name == node.op) return (this->*one.run)(node, inputs, scope);
     const onnx::Operator* const known = node.domain.empty() ? onnx::find_operator(node.op) : nullptr;
     if (known == nullptr) throw onnx::NotComputed(unknown);
     onnx::Call call{node, {}, model_.opset, run_.threads};
-    for (const auto& input : inputs) call.inputs.push_back(input.get());
-    return known->run(call);
-  }
-
-  /// A function of the model's own: its nodes with the call's attributes in the places that name them.
-  std::vector<Value> called(const OnnxFunction& function, const OnnxNode& call,
-                            const std::vector<std::shared_ptr<const Value>>& inputs, int depth) {
-    if (depth == deepest_call) throw Error("functions that call each other deeper than " + std::to_string(deepest_call));
-    Values own;
-    for (std::size_t i = 0; i < std::min(function.inputs.size(), inputs.size()); ++i)
-      if (inputs[i]) own[function.inputs[i]] = inputs[i];
-    std::vector<OnnxNode> nodes = function.nodes;
-    for (OnnxNode& node : nodes) {
-      std::vector<OnnxAttribute> attributes;
-      for (OnnxAttribute& attribute : node.attributes) {
-        if (attribute.refers_to.empty()) {
-          attributes.push_back(std::move(attribute));
-          continue;
-        }
-        const OnnxAttribute* meant = call.find(attribute.refers_to);
-        const auto standard = std::ranges::find(function.defaults, attribute.refers_to, &OnnxAttribute::name);
-        if (meant == nullptr && standard != function.defaults.end()) meant = &*standard;
-        if (meant == nullptr) continue;
-        attributes.push_back(*meant);
-        attributes.back().name = attribute.name;
-      }
-      node.attributes = std::move(attributes);
-      // An input that the call leaves out is none inside, either.
-      for (std::string& name : node.inputs)
-        if (!own.contains(name) && std::ranges::find(function.inputs, name) != function.inputs.end()) name.clear();
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (inputs[i] && inputs[i]->is_sequence() && !known->takes_sequences)
+        throw Error("input '" + node.inputs[i] + "' is a sequence, where a tensor is wanted");
+      call.inputs.push_back(inputs[i].get());
     }
-    compute(nodes, own, depth + 1, nullptr);
-    std::vector<Value> outputs;
-    for (const std::string& name : function.outputs) {
-      const auto found = own.find(name);
-      if (found == own.end() && !lost_.contains({depth + 1, name}))
-        throw Error("output '" + name + "' is given by none of its nodes");
-      if (found == own.end()) throw onnx::NotComputed(follows);
-      outputs.push_back(*found->second);
+    std::vector<SharedValue> outputs;
+    for (Value& value : known->run(call)) {
+      onnx::wrap(value);
+      onnx::count_again(value);
+      outputs.push_back(std::make_shared<const Value>(std::move(value)));
     }
     return outputs;
   }
 
-  tensors::Tensor tensor_of(const std::string& name, const std::shared_ptr<const Value>& value) const {
+  /// A node of a function with the attributes of the function's call in the places that name them.
+  static OnnxNode with_attributes(const OnnxNode& written, const Scope& scope) {
+    OnnxNode node = written;
+    node.attributes.clear();
+    for (const OnnxAttribute& attribute : written.attributes) {
+      const std::string& name = attribute.refers_to;
+      const OnnxAttribute* meant = name.empty() ? &attribute : scope.call->find(name);
+      const auto standard = std::ranges::find(scope.function->defaults, name, &OnnxAttribute::name);
+      if (meant == nullptr && standard != scope.function->defaults.end()) meant = &*standard;
+      if (meant == nullptr) continue;
+      node.attributes.push_back(*meant);
+      node.attributes.back().name = attribute.name;
+    }
+    return node;
+  }
+
+  static Scope inside(const Scope& scope) {
+    if (scope.depth == deepest_scope)
+      throw Error("functions and branches in each other deeper than " + std::to_string(deepest_scope));
+    return {.depth = scope.depth + 1, .counts = scope.counts};
+  }
+
+  /// The outputs of a graph or of a function.
+  static std::vector<SharedValue> outputs_of(const std::vector<std::string>& names, const Scope& scope) {
+    std::vector<SharedValue> outputs;
+    for (const std::string& name : names) {
+      try {
+        const std::optional<SharedValue> found = find(name, scope);
+        if (!found) throw Error("output '" + name + "' is given by none of its nodes");
+        outputs.push_back(*found);
+      } catch (const onnx::NotComputed&) {
+        outputs.push_back(nullptr);
+      }
+    }
+    return outputs;
+  }
+
+  /// A function of the model's own.
+  std::vector<SharedValue> called(const OnnxFunction& function, const OnnxNode& call, const std::vector<SharedValue>& inputs,
+                                  const Scope& scope) {
+    Scope own = inside(scope);
+    own.counts = false, own.function = &function, own.call = &call;
+    for (std::size_t i = 0; i < function.inputs.size(); ++i)
+      own.values[function.inputs[i]] = i < inputs.size() ? inputs[i] : nullptr;
+    compute(function.nodes, own);
+    return outputs_of(function.outputs, own);
+  }
+
+  /// The one of two graphs that a truth value says.
+  std::vector<SharedValue> branch(const OnnxNode& node, const std::vector<SharedValue>& inputs, const Scope& scope) {
+    if (inputs.size() != 1 || !inputs[0]) throw Error("has no condition");
+    const Value& condition = inputs[0]->as_integers();
+    if (condition.count() != 1) throw Error("a condition of " + onnx::words_of(condition.shape));
+    const char* const name = condition.wholes[0] != 0 ? "then_branch" : "else_branch";
+    const OnnxAttribute* const taken = node.find(name);
+    if (taken == nullptr || !taken->graph) throw Error(std::string("has no ") + name);
+    if (!taken->graph->inputs.empty() || taken->graph->outputs.size() != node.outputs.size())
+      throw Error(std::string(name) + " has inputs, or other outputs than its node");
+    Scope own = inside(scope);
+    own.outer = &scope, own.function = scope.function, own.call = scope.call;
+    if (own.counts) own.prefix = scope.prefix + node.prefix_of(*taken);
+    compute(*taken->graph, own);
+    return outputs_of(taken->graph->outputs, own);
+  }
+
+  /// Operators that compute graphs which are their attributes.
+  struct ControlFlow {
+    std::string_view name;
+    std::vector<SharedValue> (Graph::*run)(const OnnxNode&, const std::vector<SharedValue>&, const Scope&);
+  };
+  static const ControlFlow control_flow[1];
+
+  static tensors::Tensor tensor_of(const SharedValue& value) {
     const std::vector<std::uint64_t> shape(value->shape.begin(), value->shape.end());
-    tensors::Tensor tensor = value->is_real()
-                                 ? tensors::over_values(file_ + ":" + name, shape, value->reals, value)
-                                 : tensors::over_integers(file_ + ":" + name, shape, value->dtype, value->wholes, value);
-    tensor.name = name;
-    return tensor;
+    return value->is_real() ? tensors::over_values({}, shape, value->reals, value)
+                            : tensors::over_integers({}, shape, value->dtype, value->wholes, value);
   }
 
   /// One line for each operator that was not computed, and one for all that follows from these.
@@ -278,35 +303,15 @@ class Graph {
   const OnnxModel& model_;
   const std::string& file_;
   const OnnxRun& run_;
-  std::uint64_t computed_ = 0;
-  std::set<std::pair<int, std::string>> lost_;  ///< values that were not computed, by the depth of their nodes
-  std::map<std::string, const tensors::Tensor*> constants_;
+  std::uint64_t computed_ = 0, prefixes_ = 0;
+  tensors::HeldMemory names_{"the names of a model's values"};
+  std::vector<tensors::Tensor> tensors_;
   std::map<std::string, std::vector<LeftOut>> left_out_;  ///< by operator
 };
 
-}  // namespace
+constexpr Graph::ControlFlow Graph::control_flow[] = {{"If", &Graph::branch}};
 
-std::vector<OnnxGiven> model_inputs_of(const std::vector<std::string>& words, const tensors::OpenOptions& options) {
-  std::vector<OnnxGiven> inputs;
-  std::uint64_t seed = options.seed;
-  for (const std::string& word : words) {
-    if (word == "none") continue;
-    const std::size_t equals = word.find('=');
-    std::error_code ignored;
-    const tensors::OpenOptions own{.dtype = {}, .seed = seed++};
-    if (equals == std::string::npos || std::filesystem::exists(word, ignored)) {
-      for (tensors::Tensor& tensor : tensors::open(word, own)) {
-        tensor.name = tensors::written_name(tensor);
-        inputs.push_back({std::move(tensor), false});
-      }
-      continue;
-    }
-    if (equals == 0 || equals + 1 == word.size()) throw Error("--inputs '" + word + "': write NAME=FILE");
-    inputs.push_back({tensors::open_one(word.substr(equals + 1), own), true});
-    inputs.back().tensor.name = word.substr(0, equals);
-  }
-  return inputs;
-}
+}  // namespace
 
 OnnxValues onnx_values(const tensors::FileBytes& file, const OnnxRun& run) {
   const OnnxModel model = tensors::read_onnx_model(file);

@@ -5,16 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "tensors/onnx.hpp"
+#include "studies/onnx/given.hpp"
+#include "tensors/readers.hpp"
 #include "tensors/tensor.hpp"
 
 namespace ulpscope::studies {
-
-/// A tensor for a model.
-struct OnnxGiven {
-  tensors::Tensor tensor;  ///< by its name
-  bool is_named = false;   ///< for that input and no other
-};
 
 /// What a model is given, and how it is computed.
 struct OnnxRun {
@@ -22,11 +17,6 @@ struct OnnxRun {
   int threads = 0;                ///< of its products
   bool integers = false;          ///< whether integers and truth values are among its values
 };
-
-/// The tensors that words name: `FILE`, all tensors of a file by their own names, `NAME=FILE`, a tensor by another, or `none`.
-/// Synthetic tensors have seeds that follow one another.
-/// @throws ulpscope::Error as tensors::open()
-std::vector<OnnxGiven> model_inputs_of(const std::vector<std::string>& words, const tensors::OpenOptions& options);
 
 /// What a model computes.
 struct OnnxValues {

@@ -49,12 +49,14 @@ std::vector<std::size_t> axes_of(const std::vector<std::int64_t>& axes, std::siz
 struct Operator {
   std::string_view name;                   ///< in ONNX's own domain
   std::vector<Value> (*run)(const Call&);  ///< the outputs. @throws NotComputed, ulpscope::Error
+  bool takes_sequences = false;            ///< else no input of run() is one
 };
 
 /// Those of a file each.
 ///@{
 std::span<const Operator> elementwise_operators();
 std::span<const Operator> shape_operators();
+std::span<const Operator> part_operators();
 std::span<const Operator> index_operators();
 std::span<const Operator> reduction_operators();
 std::span<const Operator> norm_operators();

@@ -95,39 +95,6 @@ std::vector<Value> unsqueeze(const Call& call) {
   return {reshaped(x, shape)};
 }
 
-std::vector<Value> concat(const Call& call) {
-  const Value& first = call.in(0);
-  const std::size_t axis = axis_of(call.whole("axis", 1), first.shape.size());
-  Shape shape = first.shape;
-  shape[axis] = 0;
-  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
-    Shape other = call.in(i).shape;
-    if (other.size() != shape.size() || call.in(i).kind != first.kind)
-      throw Error("of " + words_of(first.shape) + " and " + words_of(other));
-    shape[axis] += other[axis];
-    other[axis] = first.shape[axis];
-    if (other != first.shape) throw Error("of " + words_of(first.shape) + " and " + words_of(call.in(i).shape));
-  }
-  Value out = make_like(first, shape);
-  const std::size_t rows = count_of(Shape(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(axis)));
-  const auto join = [&](auto elements, auto& to) {
-    auto at = to.begin();
-    for (std::size_t row = 0; row < rows; ++row)
-      for (std::size_t i = 0; i < call.inputs.size(); ++i) {
-        const auto& from = elements(call.in(i));
-        const std::size_t length = from.size() / std::max<std::size_t>(rows, 1);
-        at = std::copy_n(from.begin() + static_cast<std::ptrdiff_t>(row * length), length, at);
-      }
-  };
-  if (out.is_real())
-    join(
-        [](const Value& value) -> const auto& { return value.reals; }, out.reals);
-  else
-    join(
-        [](const Value& value) -> const auto& { return value.wholes; }, out.wholes);
-  return {out};
-}
-
 /// The part of x from `first` on along an axis, every `step`th.
 Value part(const Value& x, const std::vector<std::int64_t>& first, const std::vector<std::int64_t>& step, const Shape& shape) {
   const std::vector<std::size_t> strides = strides_of(x.shape);
@@ -137,32 +104,6 @@ Value part(const Value& x, const std::vector<std::int64_t>& first, const std::ve
       index += static_cast<std::size_t>(first[d] + static_cast<std::int64_t>(at[d]) * step[d]) * strides[d];
     return index;
   });
-}
-
-std::vector<Value> split(const Call& call) {
-  const Value& x = call.in(0);
-  const std::size_t axis = axis_of(call.whole("axis", 0), x.shape.size());
-  std::vector<std::int64_t> sizes = call.wholes_of("split", 1);
-  if (sizes.empty()) {
-    const std::int64_t parts = call.whole("num_outputs", static_cast<std::int64_t>(call.node.outputs.size()));
-    if (parts < 1 || parts > 1 << 20) throw Error("num_outputs " + std::to_string(parts));
-    const auto all = static_cast<std::int64_t>(x.shape[axis]), most = (all + parts - 1) / parts;
-    for (std::int64_t i = 0, rest = all; i < parts; ++i, rest -= most) sizes.push_back(std::clamp<std::int64_t>(rest, 0, most));
-  }
-  for (const std::int64_t size : sizes) extent(size);
-  if (sizes.size() > 1U << 20 ||
-      std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0}) != static_cast<std::int64_t>(x.shape[axis]))
-    throw Error("parts that do not make up extent " + std::to_string(x.shape[axis]));
-  std::vector<std::int64_t> first(x.shape.size(), 0);
-  const std::vector<std::int64_t> step(x.shape.size(), 1);
-  std::vector<Value> out;
-  for (const std::int64_t size : sizes) {
-    Shape shape = x.shape;
-    shape[axis] = extent(size);
-    out.push_back(part(x, first, step, shape));
-    first[axis] += size;
-  }
-  return out;
 }
 
 std::vector<Value> slice(const Call& call) {
@@ -376,8 +317,7 @@ std::vector<Value> space_to_depth(const Call& call) {
   return {reshaped(turned, {n, c * b * b, h, w})};
 }
 
-constexpr Operator shape_table[] = {{"Concat", concat},
-                                    {"Constant", constant},
+constexpr Operator shape_table[] = {{"Constant", constant},
                                     {"ConstantOfShape", constant_of_shape},
                                     {"DepthToSpace", depth_to_space},
                                     {"Expand", expand},
@@ -390,7 +330,6 @@ constexpr Operator shape_table[] = {{"Concat", concat},
                                     {"Size", size_value},
                                     {"Slice", slice},
                                     {"SpaceToDepth", space_to_depth},
-                                    {"Split", split},
                                     {"Squeeze", squeeze},
                                     {"Tile", tile},
                                     {"Transpose", transpose},

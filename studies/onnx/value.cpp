@@ -9,6 +9,16 @@
 
 namespace ulpscope::studies::onnx {
 
+namespace {
+
+std::shared_ptr<tensors::HeldMemory> memory_of(const Value& value, std::uint64_t count) {
+  auto memory = std::make_shared<tensors::HeldMemory>("the values of a model");
+  memory->grow(count * (value.is_sequence() ? sizeof(Value) : value.is_real() ? sizeof(float) : sizeof(std::int64_t)));
+  return memory;
+}
+
+}  // namespace
+
 std::size_t count_of(const Shape& shape) {
   const std::vector<std::uint64_t> extents(shape.begin(), shape.end());
   const auto count = tensors::element_count(extents);
@@ -29,7 +39,7 @@ const Value& Value::as_real() const {
 }
 
 const Value& Value::as_integers() const {
-  if (is_real()) throw Error("of " + dtype + ", where integers or truth values are wanted");
+  if (is_real() || is_sequence()) throw Error("of " + dtype + ", where integers or truth values are wanted");
   return *this;
 }
 
@@ -43,8 +53,7 @@ Value make(Value::Kind kind, Shape shape, std::string dtype) {
   for (const std::size_t extent : shape)
     if (extent > std::size_t{1} << 40) throw Error("an extent of " + std::to_string(extent));
   const std::size_t count = count_of(shape);
-  made.memory = std::make_shared<tensors::HeldMemory>("the values of a model");
-  made.memory->grow(std::uint64_t{count} * (made.is_real() ? sizeof(float) : sizeof(std::int64_t)));
+  made.memory = memory_of(made, count);
   if (made.is_real())
     made.reals.assign(count, 0.0F);
   else
@@ -62,6 +71,18 @@ void wrap(Value& value) {
     const std::uint64_t left = static_cast<std::uint64_t>(one) << above;
     one = is_signed ? static_cast<std::int64_t>(left) >> above : static_cast<std::int64_t>(left >> above);
   }
+}
+
+Value sequence_of(std::vector<std::shared_ptr<const Value>> items) {
+  Value made;
+  made.kind = Value::Kind::sequence, made.dtype = "a sequence";
+  made.memory = memory_of(made, items.size());
+  made.items = std::move(items);
+  return made;
+}
+
+void count_again(Value& value) {
+  if (value.memory.use_count() > 1) value.memory = memory_of(value, value.is_sequence() ? value.items.size() : value.count());
 }
 
 Value row_of(const std::vector<std::int64_t>& wholes) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a node of a model takes and gives: an array of floats, of integers or of truth values.
+// What a node of a model takes and gives: an array of floats, of integers or of truth values, or a sequence of arrays.
 #pragma once
 
 #include <cstddef>
@@ -29,19 +29,21 @@ std::size_t count_of(const Shape& shape);
 /// `2x3`, or `a scalar`.
 std::string words_of(const Shape& shape);
 
-/// An array. Floating types of every width are computed in float32, integers in int64.
+/// An array, or a sequence of them. Floating types of every width are computed in float32, integers in int64.
 struct Value {
   /// What the elements are.
-  enum class Kind : std::uint8_t { real, whole, truth };
+  enum class Kind : std::uint8_t { real, whole, truth, sequence };
 
-  Kind kind = Kind::real;                            ///< of every element
-  std::string dtype = "float32";                     ///< as the model has it: `uint8`
-  Shape shape;                                       ///< of the array
-  std::vector<float> reals;                          ///< of a real value
-  std::vector<std::int64_t> wholes;                  ///< of the others
-  std::shared_ptr<tensors::HeldMemory> memory = {};  ///< that it takes
+  Kind kind = Kind::real;                                ///< of every element
+  std::string dtype = "float32";                         ///< as the model has it: `uint8`
+  Shape shape;                                           ///< of the array
+  std::vector<float> reals;                              ///< of a real value
+  std::vector<std::int64_t> wholes;                      ///< of integers and truth values
+  std::vector<std::shared_ptr<const Value>> items = {};  ///< of a sequence
+  std::shared_ptr<tensors::HeldMemory> memory = {};      ///< that it takes
 
-  bool is_real() const { return kind == Kind::real; }  ///< whether its elements are floats
+  bool is_real() const { return kind == Kind::real; }          ///< whether its elements are floats
+  bool is_sequence() const { return kind == Kind::sequence; }  ///< whether it has no elements but items
   /// How many there are.
   std::size_t count() const { return is_real() ? reals.size() : wholes.size(); }
   /// The value, if it is of reals. @throws NotComputed
@@ -58,6 +60,12 @@ Value make(Value::Kind kind, Shape shape, std::string dtype = {});
 inline Value make_like(const Value& value, Shape shape) { return make(value.kind, std::move(shape), value.dtype); }
 /// Integers in one row.
 Value row_of(const std::vector<std::int64_t>& wholes);
+
+/// A sequence of arrays. @throws ulpscope::Error as make()
+Value sequence_of(std::vector<std::shared_ptr<const Value>> items);
+/// An operator that gives a copy of what it takes has the same count of memory: from now on it is another.
+/// @throws ulpscope::Error as make()
+void count_again(Value& value);
 
 /// All of a tensor. @throws ulpscope::Error
 Value value_of(const tensors::Tensor& tensor);

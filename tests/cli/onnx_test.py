@@ -60,10 +60,18 @@ def value_info(name, dtype=1, shape=()):
     return field(1, name) + field(2, field(1, field(1, dtype) + field(2, dims)))
 
 
+def graph(nodes, constants=(), inputs=(), outputs=()):
+    return (b"".join(field(1, one) for one in nodes) + b"".join(field(5, one) for one in constants) +
+            b"".join(field(11, one) for one in inputs) + b"".join(field(12, value_info(one)) for one in outputs))
+
+
+def branch(name, *parts):
+    return field(5, field(1, name + "_branch") + field(6, graph(*parts)))
+
+
 def model(nodes, constants=(), inputs=(), outputs=(), functions=(), opset=17):
-    graph = (b"".join(field(1, one) for one in nodes) + b"".join(field(5, one) for one in constants) +
-             b"".join(field(11, one) for one in inputs) + b"".join(field(12, value_info(one)) for one in outputs))
-    return field(1, 8) + field(7, graph) + field(8, field(2, opset)) + b"".join(field(25, one) for one in functions)
+    return (field(1, 8) + field(7, graph(nodes, constants, inputs, outputs)) + field(8, field(2, opset)) +
+            b"".join(field(25, one) for one in functions))
 
 
 # A row is centred and divided by its deviation, as exporters write it: the square is beyond float16.
@@ -151,6 +159,95 @@ class Onnx(Folder):
         self.assertEqual(said.splitlines(), ["m.onnx: not computed: Whatever, which is not known (1 node, node 'one' (Whatever))",
                                              "m.onnx: not computed: com.example.Fast, which is not known (1 node, node 'e' (com.example.Fast))",
                                              "m.onnx: 1 node that follows from these is left out"])
+
+    def test_unknown_operators_are_named_where_nothing_is_left_but_integers(self):
+        whole = [tensor("ids", [2], [1, 2], dtype=7), tensor("more", [2], [3, 4], dtype=7)]
+        (self.path / "m.onnx").write_bytes(model([node("Whatever", ["ids"], ["a"], name="one"), node("Relu", ["a"], ["b"])], whole))
+        left = ("m.onnx: not computed: Whatever, which is not known (1 node, node 'one' (Whatever)); "
+                "m.onnx: 1 node that follows from these is left out")
+        self.refused("m.onnx: nothing but 2 integer tensors (m.onnx:ids, m.onnx:more); --integers includes them, and FILE:NAME names one; " + left,
+                     "m.onnx", "--inputs", "none")
+        self.refused("m.onnx: holds no tensor 'b'; nearest of 2: ids, more; " + left, "m.onnx:b", "--inputs", "none")
+        (self.path / "m.onnx").write_bytes(model([node("Whatever", [], ["a"], name="one"), node("Other", [], ["b"], name="two")]))
+        self.refused("m.onnx: gives no numbers; m.onnx: not computed: Other, which is not known (1 node, node 'two' (Other)); "
+                     "m.onnx: not computed: Whatever, which is not known (1 node, node 'one' (Whatever))", "m.onnx", "--inputs", "none")
+
+    # Where use_cache is true |w| is added, else x is doubled, and then, where it holds, the sum negated.
+    MERGED = [node("Relu", ["x"], ["a"]),
+              node("If", ["use_cache"], ["y", "z"],
+                   branch("then", [node("Abs", ["w"], ["size"]), node("Add", ["a", "size"], ["sum"]), node("Identity", ["a"], ["rest"])],
+                          [tensor("w", [4], [-1.0, -2.0, 3.0, 4.0])], [], ["sum", "rest"]),
+                   branch("else", [node("Add", ["a", "a"], ["sum"]),
+                                   node("If", ["is_negative"], ["turned"], branch("then", [node("Neg", ["sum"], ["n"])], [], [], ["n"]),
+                                        branch("else", [node("Identity", ["sum"], ["same"])], [], [], ["same"])),
+                                   node("Whatever", ["sum"], ["lost"], name="inner")], [], [], ["turned", "lost"]), name="/model/If"),
+              node("Neg", ["y"], ["end"]), node("Neg", ["z"], ["after"])]
+    CHOICES = [value_info("x", 1, [2, 4]), value_info("use_cache", 9, [1]), value_info("is_negative", 9, [1])]
+
+    def test_the_taken_branch_is_computed_with_the_values_around_it(self):
+        (self.path / "m.onnx").write_bytes(model(self.MERGED, [], self.CHOICES, ["end"]))
+        given = ("--to", "fp16", "--inputs", "x.safetensors", "--inputs", "use_cache=integers:1,1:1", "--inputs", "is_negative=integers:1,1:1")
+        rows, said = self.census(*given)
+        self.assertEqual(list(rows), ["a", *("/model/If/then_branch/" + name for name in ("w", "size", "sum", "rest")), "y", "z", "end", "after"])
+        self.assertEqual((said, rows["end"]["max_abs_input"], rows["end"]["min_abs_input"]), ("", "301", "2"))
+        rows, said = self.census(*given[:-3], "use_cache=integers:0,0:1", *given[-2:])
+        inside = "/model/If/else_branch/"
+        self.assertEqual(list(rows), ["a", inside + "sum", inside + "turned/then_branch/n", inside + "turned", "y", "end"])
+        self.assertEqual(rows[inside + "turned"]["max_abs_input"], "600")
+        self.assertEqual(said.splitlines(), ["m.onnx: not computed: Whatever, which is not known (1 node, node 'inner' (Whatever))",
+                                             "m.onnx: 2 nodes that follow from these are left out"])
+        # Without inputs the weights of both.
+        self.assertEqual(list(self.census("--to", "fp16")[0]), ["/model/If/then_branch/w"])
+
+    def test_branches_of_nodes_of_one_name_are_told_apart(self):
+        def one(output):
+            return node("If", ["c"], [output], branch("then", [node("Neg", ["x"], ["n"])], [], [], ["n"]), branch("else", [], [], [], ["x"]), name="If")
+        (self.path / "m.onnx").write_bytes(model([one("y"), one("z")], [], [self.CHOICES[0], value_info("c", 9, [1])]))
+        rows, _ = self.census("--to", "fp16", "--inputs", "x.safetensors", "--inputs", "c=integers:1,1:1")
+        self.assertEqual(list(rows), ["If/then_branch/n", "y", "If/z/then_branch/n", "z"])
+        rows, _ = self.census("--to", "fp16", "--inputs", "x.safetensors", "--inputs", "c=integers:0,0:1")
+        self.assertEqual(list(rows), ["y", "z"])
+
+    def test_a_branch_of_a_function_takes_its_attributes_and_values(self):
+        steep = node("LeakyRelu", ["v"], ["w"], field(5, field(1, "alpha") + field(21, "slope")))
+        function = (field(1, "F") + field(4, "v") + field(4, "c") + field(5, "r") + field(6, "slope") + field(10, "own") +
+                    field(7, node("If", ["c"], ["r"], branch("then", [steep], [], [], ["w"]), branch("else", [], [], [], ["v"]))))
+        (self.path / "m.onnx").write_bytes(model([node("F", ["x", "c"], ["y"], attribute("slope", 0.25), domain="own")], [],
+                                                 [self.CHOICES[0], value_info("c", 9, [1])], ["y"], [function]))
+        rows, _ = self.census("--to", "fp16", "--inputs", "x.safetensors", "--inputs", "c=integers:1,1:1")
+        self.assertEqual((list(rows), rows["y"]["max_abs_input"], rows["y"]["min_abs_input"]), (["y"], "300", "1"))
+
+    def test_branches_that_cannot_be_are_refused_and_so_are_graphs_too_deep(self):
+        def refused(said, *attributes, inputs=("x",), constants=()):
+            (self.path / "m.onnx").write_bytes(model([node("If", list(inputs), ["y"], *attributes, name="n")], constants, self.CHOICES[:1]))
+            self.refused(f"m.onnx: {said}", "m.onnx", "--inputs", "x.safetensors")
+        true = [field(2, 9) + field(8, "c") + field(9, b"\1")]
+        refused("node 'n' (If): of float32, where integers or truth values are wanted")
+        refused("node 'n' (If): has no then_branch", inputs=("c",), constants=true)
+        refused("node 'n' (If): then_branch has inputs, or other outputs than its node", branch("then", []), inputs=("c",), constants=true)
+        refused("node 'n' (If): output 'o' is given by none of its nodes", branch("then", [], [], [], ["o"]), inputs=("c",), constants=true)
+        refused("node 'n' (If): node 'm' (MatMul): of 2x4 and 2x4", branch("then", [node("MatMul", ["x", "x"], ["o"], name="m")], [], [], ["o"]),
+                inputs=("c",), constants=true)
+        deep = branch("then", [], [], [], ["x"])
+        for _ in range(31):
+            deep = branch("then", [node("If", ["c"], ["o"], deep)], [], [], ["o"])
+        refused("holds graphs in graphs deeper than 32", deep, inputs=("c",), constants=true)
+
+    def test_sequences_hold_tensors_which_are_counted_where_they_are_taken(self):
+        where = tensor("one", [], [1], dtype=7)
+        (self.path / "m.onnx").write_bytes(model(
+            [node("SplitToSequence", ["x"], ["parts"], attribute("axis", 1), attribute("keepdims", 0)), node("SequenceAt", ["parts", "one"], ["column"]),
+             node("SequenceErase", ["parts", "one"], ["rest"]), node("ConcatFromSequence", ["rest"], ["joined"], attribute("axis", 0), attribute("new_axis", 1)),
+             node("SequenceLength", ["rest"], ["count"])], [where], [value_info("x", 1, [2, 4])], ["column"]))
+        rows, said = self.census("--to", "fp16", "--inputs", "x.safetensors", "--integers")
+        self.assertEqual((said, list(rows)), ("", ["one", "column", "joined", "count"]))
+        self.assertEqual((rows["column"]["max_abs_input"], rows["column"]["count"], rows["joined"]["count"], rows["count"]["max_abs_input"]),
+                         ("300", "2", "6", "3"))
+        for nodes, text in (([node("Relu", ["s"], ["y"], name="n")], "node 'n' (Relu): input 's' is a sequence, where a tensor is wanted"),
+                            ([node("SequenceAt", ["x", "one"], ["y"], name="n")], "node 'n' (SequenceAt): of a tensor, where a sequence is wanted"),
+                            ([node("SequenceAt", ["s", "one"], ["y"], name="n")], "node 'n' (SequenceAt): position 1 in a sequence of 1")):
+            (self.path / "m.onnx").write_bytes(model([node("SequenceConstruct", ["x"], ["s"]), *nodes], [where], [value_info("x", 1, [2, 4])]))
+            self.refused(f"m.onnx: {text}", "m.onnx", "--inputs", "x.safetensors")
 
     def test_models_that_are_none_are_refused_with_the_name_that_is_wrong(self):
         relu, made = node("Relu", ["x"], ["a"]), value_info("x", 1, [2, 4])

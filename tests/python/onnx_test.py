@@ -6,7 +6,7 @@ have computed with NumPy.
 usage: onnx_test.py MODEL_VALUES
 
 Every example of operators that are computed must come out, but those of TOLERATED; integers and truth values are compared by a node
-behind them that makes floats of them."""
+behind them that makes floats of them, and so are the items of sequences."""
 import collections
 import pathlib
 import re
@@ -22,7 +22,7 @@ try:
     from onnx import TensorProto, helper, numpy_helper
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        from onnx.backend.test.case.node import collect_testcases
+        from onnx.backend.test.case import model as models, node as nodes
 except ImportError as missing:
     print(f"skipped: onnx_test: {missing}")
     sys.exit(4)
@@ -39,7 +39,9 @@ IN_FOUR_DIGITS = {"test_averagepool_2d_ceil_last_window_starts_on_pad"}  # whose
 def examples():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for case in collect_testcases(None):
+        for case in [*nodes.collect_testcases(None), *models.collect_testcases()]:
+            if case.model is None:
+                continue  # one to be fetched
             if min((one.version for one in case.model.opset_import if one.domain in ("", "ai.onnx")), default=0) < 7:
                 continue  # operators broadcast in another way
             ops = {node.op_type for node in case.model.graph.node} - {function.name for function in case.model.functions}
@@ -53,9 +55,41 @@ def as_arrays(values):
     for value in values:
         if isinstance(value, TensorProto):
             value = numpy_helper.to_array(value)
-        if not isinstance(value, (np.ndarray, np.generic)):
-            return None
-        yield np.asarray(value)
+        if isinstance(value, list):
+            yield list(as_arrays(value))
+        elif isinstance(value, (np.ndarray, np.generic)):
+            yield np.asarray(value)
+        else:
+            return  # optional values
+
+
+def without_sequences(graph, arrays, results):
+    """The model's inputs and outputs that are sequences as tensors: it is given each item, and gives each."""
+    given, wanted = {}, {}
+    made, taken = [], []
+    for value, array in zip(list(graph.input), arrays):
+        if not isinstance(array, list):
+            given[value.name] = array
+            continue
+        graph.input.remove(value)
+        items = [f"{value.name}_{i}" for i in range(len(array))]
+        given.update(zip(items, array))
+        graph.input.extend(helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(one.dtype), one.shape) for name, one in zip(items, array))
+        made.append(helper.make_node("SequenceConstruct" if items else "SequenceEmpty", items, [value.name]))
+    for value, result in zip(list(graph.output), results):
+        if not isinstance(result, list):
+            wanted[value.name] = result
+            continue
+        for i, one in enumerate(result):
+            taken += [helper.make_node("Constant", [], [f"{value.name}_at_{i}"], value_int=i),
+                      helper.make_node("SequenceAt", [value.name, f"{value.name}_at_{i}"], [f"{value.name}_{i}"])]
+            wanted[f"{value.name}_{i}"] = one
+        taken.append(helper.make_node("SequenceLength", [value.name], [value.name + "_count"]))
+        wanted[value.name + "_count"] = np.int64(len(result))
+    inner = [*made, *graph.node, *taken]
+    del graph.node[:]
+    graph.node.extend(inner)
+    return given, wanted
 
 
 class Onnx(unittest.TestCase):
@@ -66,24 +100,23 @@ class Onnx(unittest.TestCase):
                 inputs, outputs = case.data_sets[0]
                 arrays, results = list(as_arrays(inputs)), list(as_arrays(outputs))
                 if len(arrays) != len(inputs) or len(results) != len(outputs):
-                    continue  # sequences, optional values
-                graph = case.model.graph
-                if any(array.dtype.kind not in "fiub" for array in arrays + results):
-                    continue  # text; small floats that numpy has no kind for
+                    continue
                 model = onnx.ModelProto()
                 model.CopyFrom(case.model)
-                for value, result in zip(graph.output, results):
+                given, results = without_sequences(model.graph, arrays, results)
+                if any(array.dtype.kind not in "fiub" for array in [*given.values(), *results.values()]):
+                    continue  # text; small floats that numpy has no kind for
+                for name, result in results.items():
                     if result.dtype.kind != "f":
-                        model.graph.node.append(helper.make_node("Cast", [value.name], [value.name + "_as_float"], to=TensorProto.FLOAT))
+                        model.graph.node.append(helper.make_node("Cast", [name], [name + "_as_float"], to=TensorProto.FLOAT))
                 stem = root / case.name
                 stem.with_suffix(".onnx").write_bytes(model.SerializeToString())
-                given = {value.name: array for value, array in zip((v for v in graph.input), arrays)}
                 line = str(stem.with_suffix(".onnx"))
                 if given:
                     np.savez(stem.with_suffix(".npz"), **given)
                     line += f" {stem.with_suffix('.npz')}"
                 lines.append(line)
-                wanted[line.split()[0]] = {value.name + ("" if result.dtype.kind == "f" else "_as_float"): result for value, result in zip(graph.output, results)}
+                wanted[line.split()[0]] = {name + ("" if result.dtype.kind == "f" else "_as_float"): result for name, result in results.items()}
             said = subprocess.run([VALUES], input="\n".join(lines) + "\n", stdout=subprocess.PIPE, text=True, check=True, timeout=600).stdout
         self.assertGreater(len(wanted), 900)
         right, not_computed, wrong = 0, collections.Counter(), []
