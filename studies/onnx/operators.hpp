@@ -62,6 +62,8 @@ std::span<const Operator> reduction_operators();
 std::span<const Operator> norm_operators();
 std::span<const Operator> product_operators();
 std::span<const Operator> image_operators();
+std::span<const Operator> resampling_operators();
+std::span<const Operator> box_operators();
 std::span<const Operator> quantized_operators();
 ///@}
 

@@ -46,6 +46,8 @@ def tensor(name, shape, values, dtype=1, where="raw"):
 def attribute(name, value):
     if isinstance(value, bytes):
         return field(5, field(1, name) + field(5, value))
+    if isinstance(value, str):
+        return field(5, field(1, name) + field(4, value))
     return field(5, field(1, name) + (field(2, value) if isinstance(value, float) else field(3, value) if isinstance(value, int) else
                                       field(8, b"".join(map(varint, value)))))
 
@@ -248,6 +250,25 @@ class Onnx(Folder):
                             ([node("SequenceAt", ["s", "one"], ["y"], name="n")], "node 'n' (SequenceAt): position 1 in a sequence of 1")):
             (self.path / "m.onnx").write_bytes(model([node("SequenceConstruct", ["x"], ["s"]), *nodes], [where], [value_info("x", 1, [2, 4])]))
             self.refused(f"m.onnx: {text}", "m.onnx", "--inputs", "x.safetensors")
+
+    def test_places_far_outside_an_image_are_those_that_its_padding_says(self):
+        image, far = tensor("image", [1, 1, 1, 2], [3.0, 5.0]), [math.inf, 0.0, -math.inf, 0.0, math.nan, 0.0, 1000.0, 0.0, 2.0, 0.0, 0.5, 0.0]
+        for padding, aligned, values in (("zeros", 1, [0, 0, 0, 0, 2.5, 4.5]), ("border", 1, [5, 3, 3, 5, 5, 4.5]), ("reflection", 1, [3, 3, 3, 4, 4, 4.5]),
+                                         ("zeros", 0, [0, 0, 0, 0, 0, 5]), ("reflection", 0, [3, 3, 3, 4, 4, 5])):
+            (self.path / "m.onnx").write_bytes(model(
+                [node("GridSample", ["image", "grid"], ["y"], attribute("padding_mode", padding), attribute("align_corners", aligned))],
+                [image, tensor("grid", [1, 1, 6, 2], far)], opset=20))
+            rows, _ = self.census("--to", "fp32", "--inputs", "none")
+            self.assertEqual([float(rows["y"][key]) for key in ("zero", "min_abs_input", "max_abs_input")],
+                             [values.count(0), min(filter(None, values)), max(values)], padding)
+
+    def test_of_boxes_that_overlap_the_one_of_the_greatest_score_is_kept(self):
+        boxes = tensor("boxes", [1, 4, 4], [0.0, 0.0, 2.0, 2.0, 2.0, 2.0, 0.0, 0.5, 0.0, 10.0, 2.0, 12.0, 0.0, 10.0, 2.0, 12.0])
+        scores = tensor("scores", [1, 1, 4], [0.5, 0.75, 0.25, 0.25])
+        rest = [tensor("most", [1], [3], dtype=7), tensor("iou", [1], [0.5]), tensor("least", [1], [0.125])]
+        (self.path / "m.onnx").write_bytes(model([node("NonMaxSuppression", ["boxes", "scores", "most", "iou", "least"], ["y"])], [boxes, scores, *rest]))
+        rows, _ = self.census("--to", "fp16", "--inputs", "none", "--integers")
+        self.assertEqual((rows["y"]["count"], rows["y"]["max_abs_input"], rows["y"]["zero"]), ("6", "2", "4"))  # 0 0 1 and 0 0 2
 
     def test_models_that_are_none_are_refused_with_the_name_that_is_wrong(self):
         relu, made = node("Relu", ["x"], ["a"]), value_info("x", 1, [2, 4])
