@@ -64,6 +64,7 @@ std::span<const Operator> product_operators();
 std::span<const Operator> image_operators();
 std::span<const Operator> resampling_operators();
 std::span<const Operator> box_operators();
+std::span<const Operator> attention_operators();
 std::span<const Operator> quantized_operators();
 ///@}
 
