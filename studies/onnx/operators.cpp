@@ -12,9 +12,10 @@ namespace {
 const std::map<std::string_view, const Operator*>& all_operators() {
   static const auto all = [] {
     std::map<std::string_view, const Operator*> by_name;
-    for (const auto& some : {elementwise_operators(), shape_operators(), part_operators(), index_operators(),
-                             reduction_operators(), norm_operators(), product_operators(), image_operators(),
-                             resampling_operators(), box_operators(), attention_operators(), quantized_operators()})
+    for (const auto& some :
+         {elementwise_operators(), shape_operators(), part_operators(), index_operators(), reduction_operators(),
+          norm_operators(), product_operators(), einsum_operators(), image_operators(), resampling_operators(), box_operators(),
+          attention_operators(), quantized_operators()})
       for (const Operator& one : some) by_name.emplace(one.name, &one);
     return by_name;
   }();

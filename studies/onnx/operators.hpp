@@ -61,6 +61,7 @@ std::span<const Operator> index_operators();
 std::span<const Operator> reduction_operators();
 std::span<const Operator> norm_operators();
 std::span<const Operator> product_operators();
+std::span<const Operator> einsum_operators();
 std::span<const Operator> image_operators();
 std::span<const Operator> resampling_operators();
 std::span<const Operator> box_operators();

@@ -2,7 +2,6 @@
 // Operators that multiply matrices.
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <numeric>
 
 #include "emu/catalogue.hpp"
@@ -52,110 +51,6 @@ std::vector<Value> matmul_of_integers(const Call& call) {
     for (std::size_t p = 0; p < k; ++p)
       for (std::size_t j = 0; j < n; ++j) out.wholes[row * n + j] += a.wholes[row * k + p] * b.wholes[p * n + j];
   return {out};
-}
-
-/// The labels of an einsum's operands and of its result.
-struct Labels {
-  std::vector<std::string> in;
-  std::string out;
-};
-Labels labels_of(std::string equation) {
-  std::erase(equation, ' ');
-  if (equation.find('.') != std::string::npos) throw NotComputed("an equation with an ellipsis");
-  Labels labels;
-  const std::size_t arrow = equation.find("->");
-  std::string operands = equation.substr(0, arrow);
-  for (std::size_t at = 0; at <= operands.size();) {
-    const std::size_t comma = std::min(operands.find(',', at), operands.size());
-    labels.in.push_back(operands.substr(at, comma - at));
-    at = comma + 1;
-  }
-  if (arrow != std::string::npos) {
-    labels.out = equation.substr(arrow + 2);
-  } else {
-    std::map<char, int> times;
-    for (const std::string& one : labels.in)
-      for (const char label : one) ++times[label];
-    for (const auto& [label, count] : times)
-      if (count == 1) labels.out += label;
-  }
-  return labels;
-}
-
-/// x, of these labels, summed over those that are not in `keep`, its dimensions being in the order of `keep`; those it has not
-/// get extent 1.
-Value arranged(const Value& x, const std::string& labels, const std::string& keep) {
-  if (labels.size() != x.shape.size()) throw Error("labels " + labels + " for " + words_of(x.shape));
-  std::vector<std::size_t> strides(keep.size(), 0), left;
-  const std::vector<std::size_t> own = strides_of(x.shape);
-  Shape shape(keep.size(), 1), summed;
-  std::map<char, std::size_t> extents;
-  for (std::size_t d = 0; d < labels.size(); ++d) {
-    const auto [known, is_new] = extents.emplace(labels[d], x.shape[d]);
-    if (!is_new) throw NotComputed("a label twice in one operand");
-    const std::size_t at = keep.find(labels[d]);
-    if (at == std::string::npos)
-      left.push_back(own[d]), summed.push_back(x.shape[d]);
-    else
-      strides[at] = own[d], shape[at] = x.shape[d];
-  }
-  if (summed.empty())
-    return moved(x, shape, [&](const std::vector<std::size_t>& at) {
-      return std::inner_product(at.begin(), at.end(), strides.begin(), std::size_t{0});
-    });
-  Value out = make_like(x, shape);
-  const std::size_t terms = count_of(summed);
-  Places places(shape);
-  for (std::size_t i = 0; i < out.count(); ++i, places.next()) {
-    const std::size_t first = std::inner_product(places.at().begin(), places.at().end(), strides.begin(), std::size_t{0});
-    double sum = 0;
-    Places inner(summed);
-    for (std::size_t k = 0; k < terms; ++k, inner.next())
-      sum += x.at(first + std::inner_product(inner.at().begin(), inner.at().end(), left.begin(), std::size_t{0}));
-    out.reals[i] = static_cast<float>(sum);
-  }
-  return out;
-}
-
-/// Two operands: labels of both and of the result count matrices, of one alone rows or columns, of both alone products.
-Value contracted(const Value& a, const std::string& of_a, const Value& b, const std::string& of_b, const std::string& out,
-                 int threads) {
-  std::string batch, rows, columns, products;
-  for (const char label : of_a) {
-    const bool in_b = of_b.find(label) != std::string::npos, in_out = out.find(label) != std::string::npos;
-    if (in_b)
-      (in_out ? batch : products) += label;
-    else if (in_out)
-      rows += label;
-  }
-  for (const char label : of_b)
-    if (of_a.find(label) == std::string::npos && out.find(label) != std::string::npos) columns += label;
-  const Value x = arranged(a, of_a, batch + rows + products), y = arranged(b, of_b, batch + products + columns);
-  const auto extent = [](const Value& value, std::size_t first, std::size_t count) {
-    return count_of(Shape(value.shape.begin() + static_cast<std::ptrdiff_t>(first),
-                          value.shape.begin() + static_cast<std::ptrdiff_t>(first + count)));
-  };
-  const std::size_t matrices = extent(x, 0, batch.size()), m = extent(x, batch.size(), rows.size()),
-                    k = extent(x, batch.size() + rows.size(), products.size()),
-                    n = extent(y, batch.size() + products.size(), columns.size());
-  if (extent(y, 0, batch.size()) != matrices || extent(y, batch.size(), products.size()) != k)
-    throw NotComputed("of " + words_of(a.shape) + " and " + words_of(b.shape));
-  Value result = matmul(reshaped(x, {matrices, m, k}), reshaped(y, {matrices, k, n}), threads);
-  Shape shape(x.shape.begin(), x.shape.begin() + static_cast<std::ptrdiff_t>(batch.size() + rows.size()));
-  shape.insert(shape.end(), y.shape.begin() + static_cast<std::ptrdiff_t>(batch.size() + products.size()), y.shape.end());
-  return arranged(reshaped(result, shape), batch + rows + columns, out);
-}
-
-std::vector<Value> einsum(const Call& call) {
-  const Labels labels = labels_of(call.text("equation", ""));
-  if (labels.in.size() != call.inputs.size()) throw Error("an equation of " + std::to_string(labels.in.size()) + " operands");
-  for (std::size_t i = 0; i < call.inputs.size(); ++i) call.in(i).as_real();
-  if (call.inputs.size() == 1) return {arranged(call.in(0), labels.in[0], labels.out)};
-  if (call.inputs.size() != 2) throw NotComputed("more than two operands");
-  for (const std::string& one : labels.in)
-    if (one.size() != call.in(&one == &labels.in[0] ? 0 : 1).shape.size())
-      throw Error("labels " + one + " for another number of dimensions");
-  return {contracted(call.in(0), labels.in[0], call.in(1), labels.in[1], labels.out, call.threads)};
 }
 
 /// Adds a bias of each channel.
@@ -238,9 +133,11 @@ std::vector<Value> transposed_convolution(const Call& call) {
   return {out};
 }
 
-constexpr Operator product_table[] = {{"Conv", convolution}, {"ConvTranspose", transposed_convolution},
-                                      {"Einsum", einsum},    {"Gemm", gemm},
-                                      {"MatMul", matmul_of}, {"MatMulInteger", matmul_of_integers}};
+constexpr Operator product_table[] = {{"Conv", convolution},
+                                      {"ConvTranspose", transposed_convolution},
+                                      {"Gemm", gemm},
+                                      {"MatMul", matmul_of},
+                                      {"MatMulInteger", matmul_of_integers}};
 
 }  // namespace
 

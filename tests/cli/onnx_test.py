@@ -270,6 +270,22 @@ class Onnx(Folder):
         rows, _ = self.census("--to", "fp16", "--inputs", "none", "--integers")
         self.assertEqual((rows["y"]["count"], rows["y"]["max_abs_input"], rows["y"]["zero"]), ("6", "2", "4"))  # 0 0 1 and 0 0 2
 
+    def test_einsum_takes_any_number_of_operands_and_an_ellipsis(self):
+        def run_of(equation, *operands):
+            names = [f"o{i}" for i in range(len(operands))]
+            (self.path / "m.onnx").write_bytes(model([node("Einsum", names, ["y"], attribute("equation", equation))],
+                                                     [tensor(name, shape, [float(value) for value in values]) for name, (shape, values) in zip(names, operands)]))
+            row = self.census("--to", "fp16", "--inputs", "none")[0]["y"]
+            return row["count"], float(row["max_abs_input"]), float(row["min_abs_input"])
+        rows = ([2], [1, 2]), ([2, 3], [1, 2, 3, 4, 5, 6]), ([3], [1, 10, 100])
+        self.assertEqual(run_of("i,ij,j->", *rows), ("1", 321 + 2 * 654, 321 + 2 * 654))
+        self.assertEqual(run_of("i,ij,j->i", *rows), ("2", 2 * 654, 321))
+        self.assertEqual(run_of("i,...j,j->...i", *rows), ("4", 2 * 654, 321))
+        self.assertEqual(run_of("...,...", rows[1], ([1, 3], [1, 1, 2])), ("6", 12, 1))  # an extent of 1 is stretched
+        self.assertEqual(run_of("ii->i", ([2, 2], [1, 2, 3, 4])), ("2", 4, 1))
+        (self.path / "m.onnx").write_bytes(model([node("Einsum", ["o"], ["y"], attribute("equation", "i->k"))], [tensor("o", [1], [1.0])]))
+        self.refused("m.onnx: node 'y' (Einsum): a result of labels k", "m.onnx", "--inputs", "none")
+
     def test_models_that_are_none_are_refused_with_the_name_that_is_wrong(self):
         relu, made = node("Relu", ["x"], ["a"]), value_info("x", 1, [2, 4])
         for nodes, said in (([relu, node("Add", ["x", "nope"], ["b"], name="n")], "node 'n' (Add): input 'nope' is given by no node before it"),
