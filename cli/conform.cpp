@@ -70,7 +70,8 @@ int run(const Conform& conform) {
   }
   const CrashLine crash(verify::subject_name(conform.request) + ": crashed");
   ProgressLine progress;
-  const verify::ConformResult result = verify::conform(conform.request, progress.callback());
+  const verify::ConformResult result =
+      verify::conform(conform.request, progress.callback(), [&](const std::string& line) { progress.clear(), remark(line); });
   print_result(conform, result.heading, result.conformance);
   return exit_code_of(verify::outcome_of(result.conformance));
 }

@@ -129,7 +129,9 @@ void remark_report(const std::string& directory) {
 ProgressLine::ProgressLine(std::string things)
     : things_(std::move(things)), start_ms_(now_ms()), shown_ms_(0), terminal_(::isatty(STDERR_FILENO) != 0) {}
 
-ProgressLine::~ProgressLine() {
+ProgressLine::~ProgressLine() { clear(); }
+
+void ProgressLine::clear() {
   if (shown_ms_ != 0) std::fputs("\r\033[K", stderr);
 }
 

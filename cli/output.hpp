@@ -93,6 +93,8 @@ class ProgressLine {
   std::function<void(std::uint64_t done, std::uint64_t total)> callback();
   /// What the function does; `more` is said of the present state.
   void show(std::uint64_t done, std::uint64_t total, const std::string& more = {});
+  /// Makes room for a remark; the line comes back with the next progress.
+  void clear();
 
  private:
   std::string things_;

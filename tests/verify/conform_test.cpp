@@ -3,6 +3,7 @@
 #include "verify/conform/conform.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
@@ -13,6 +14,7 @@
 #include "emu/decode.hpp"
 #include "emu/encode.hpp"
 #include "verify/conform/conform_presets.hpp"
+#include "verify/conform/conform_tally.hpp"
 
 namespace {
 
@@ -35,6 +37,36 @@ class Cutter final : public Subject {
   std::uint64_t next_;
   bool ordered_;
 };
+
+/// Truncates float32 to bfloat16. Counts what it is asked.
+class Truncation final : public Subject {
+ public:
+  bool in_order() const override { return false; }
+  void results(std::uint64_t, const Words& inputs, Words& results) override {
+    for (std::size_t i = 0; i < inputs.size(); ++i) results.set(i, inputs.code(i) >> 16);
+    asked_ += inputs.size();
+  }
+  std::atomic<std::uint64_t> asked_ = 0;
+};
+
+/// Results of a faulty converter for all of `inputs`.
+Words faulty(const Computation& right, const std::string& fault, const Words& inputs) {
+  Words out(right.to, inputs.size());
+  Computation other = right;
+  if (fault == "truncates") other.rules.options.rounding = emu::Rounding::toward_zero;
+  if (fault == "sends ties away") other.rules.options.rounding = emu::Rounding::nearest_away;
+  if (fault == "flushes") other.rules.options.flush_subnormals = true;
+  if (fault == "saturates") other.rules.options.policy = emu::Policy::saturating;
+  if (fault == "cuts to bfloat16") other.through = Through{emu::bfloat16, emu::Rounding::toward_zero};
+  compute(other, inputs, out);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const emu::Code scattered = inputs.code(i) * 2654435761U >> 7;
+    if (fault == "gives anything") out.set(i, scattered);
+    if (fault == "adds a bit") out.set(i, out.code(i) + (scattered & 1));
+    if (fault == "gives one") out.set(i, 1);
+  }
+  return out;
+}
 
 /// The code of one float32 input under a preset.
 emu::Code under(const std::string& preset, emu::Format to, std::uint32_t input) {
@@ -188,6 +220,91 @@ TEST_CASE("findings do not depend on threads, nor on whether a subject answers i
     }
   }
   CHECK(a.findings.front().examples.front().input == 0x3f800000 - 999);
+}
+
+TEST_CASE("mismatches that are counted by their ends have the groups that they have one by one", "[verify]") {
+  const emu::Format to =
+      GENERATE(emu::float8_e5m2, emu::float8_e4m3fn, emu::float8_e4m3fnuz, emu::float8_e8m0fnu, emu::float6_e2m3fn,
+               emu::float4_e2m1fn, emu::binary8p3se, emu::binary8p3ue, emu::bfloat16, emu::float16);
+  const std::string fault = GENERATE(as<std::string>{}, "truncates", "sends ties away", "flushes", "saturates",
+                                     "cuts to bfloat16", "gives anything", "adds a bit", "gives one");
+  const Rules rules = GENERATE(Rules{}, Rules{.options = {.policy = emu::Policy::saturating}, .nan_check = NanCheck::code},
+                               Rules{.options = {.rounding = emu::Rounding::upward, .subnormals_are_zero = true},
+                                     .nan_check = NanCheck::sign,
+                                     .nan_sign = Sign::of_input,
+                                     .infinity = InfinityRule::is_nan});
+  const std::uint64_t ulp = fault == "adds a bit" && !(to == emu::float4_e2m1fn) ? 1 : 0;
+  const ConformConfig config{.right = {emu::float16, to, rules}, .ulp = ulp, .examples = 4};
+  const std::vector<ConformHypothesis> tried = hypotheses(config.right);
+  Words inputs(emu::float16, 1 << 16), expected(to, 1 << 16);
+  Inputs(emu::float16, to, 0).fill(0, inputs);
+  compute(config.right, inputs, expected);
+  const Words results = faulty(config.right, fault, inputs);
+  const Compared compared{0, inputs, expected, results};
+  CAPTURE(fault, to.exponent_bits, to.fraction_bits, static_cast<int>(to.specials), static_cast<int>(rules.nan_check));
+
+  Tally together(4), one_by_one(4);
+  tally_mismatches(config, tried, compared, true, together);
+  tally_mismatches(config, tried, compared, false, one_by_one);
+
+  CHECK(together.mismatches() <= one_by_one.computed);
+  REQUIRE(together.groups().size() == one_by_one.groups().size());
+  auto other = one_by_one.groups().begin();
+  for (const auto& [group, members] : together.groups()) {
+    CHECK(group == other->first);
+    CHECK(members.count == other->second.count);
+    REQUIRE(members.examples.size() == other->second.examples.size());
+    for (std::size_t i = 0; i < members.examples.size(); ++i)
+      CHECK(members.examples[i].index == other->second.examples[i].index);
+    ++other;
+  }
+
+  std::vector<RegionCounts> by_pieces(tried.size());
+  count_differences(config, tried, ~Mask{0}, {0, 1 << 16}, by_pieces);
+  Words alternative(to, 1 << 16);
+  for (std::size_t h = 0; h < tried.size(); ++h) {
+    RegionCounts counts{};
+    compute(tried[h].computation, inputs, alternative);
+    count_differences(config, inputs, expected, alternative, counts);
+    CAPTURE(tried[h].name);
+    CHECK(by_pieces[h] == counts);
+  }
+}
+
+TEST_CASE("a wrong converter takes few results of hypotheses", "[verify]") {
+  const Inputs inputs(emu::float32, emu::bfloat16, 0);
+  const Questions questions{inputs, emu::bfloat16, 0x3f000000, 0x40000000};
+  Truncation subject;
+
+  const Conformance wrong = conform(subject, questions, {.right = {emu::float32, emu::bfloat16}});
+
+  CHECK(wrong.mismatches == 256 * 32767 + 128);  // above the middle, and middles over odd codes
+  REQUIRE(wrong.findings.size() == 1);
+  CHECK(wrong.findings.front().explanation == "toward_zero");
+  CHECK(wrong.computed != 0);
+  CHECK(wrong.computed < wrong.compared / 20);
+}
+
+TEST_CASE("the first mismatches are known before the other inputs are visited, the same for any number of threads",
+          "[verify]") {
+  const int threads = GENERATE(1, 3);
+  const Inputs inputs(emu::float32, emu::bfloat16, 0);
+  const Questions questions{inputs, emu::bfloat16, 0x3f000000, 0x40000000};
+  Truncation subject;
+  std::vector<std::uint64_t> found;
+  std::uint64_t asked_before = 0;
+  ConformConfig config{.right = {emu::float32, emu::bfloat16}, .threads = threads};
+  config.mismatch = [&](const Mismatch& mismatch) {
+    if (found.empty()) asked_before = subject.asked_;
+    found.push_back(mismatch.index);
+  };
+
+  conform(subject, questions, config);
+
+  // Truncated are codes above the middle: the tie over an even code is right.
+  const std::vector<std::uint64_t> first{0x3f008001, 0x3f008002, 0x3f008003, 0x3f008004, 0x3f008005};
+  CHECK(found == first);
+  if (threads == 1) CHECK(asked_before < (questions.end - questions.first) / 100);
 }
 
 TEST_CASE("an operation's name is the same in capitals and with hyphens", "[verify]") {

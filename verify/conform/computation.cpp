@@ -45,13 +45,11 @@ bool is_tie(emu::Format from, emu::Code input, emu::Format to, const emu::Roundi
   if (more > 0 && magnitude >= from.implicit_bit_code() && !from.is_integer() &&
       (magnitude & ((emu::Code{1} << more) - 1)) != 0)
     return false;
-  emu::Format wider = to;  // has the numbers of `to`, and the middles between them
+  emu::Format wider = to;  // has the numbers of `to`, all even there, and between them the middles
   ++wider.fraction_bits;
-  const emu::RoundingOptions cut{.rounding = emu::Rounding::toward_zero, .subnormals_are_zero = options.subnormals_are_zero};
-  const auto is_exact = [&](emu::Format format) {
-    return (emu::convert(from, magnitude, format, cut).flags & emu::inexact) == 0;
-  };
-  return is_exact(wider) && !is_exact(to);
+  const emu::Rounded cut = emu::convert(
+      from, magnitude, wider, {.rounding = emu::Rounding::toward_zero, .subnormals_are_zero = options.subnormals_are_zero});
+  return (cut.flags & emu::inexact) == 0 && (cut.code & 1) != 0;
 }
 
 /// Where a tie goes.
@@ -70,6 +68,7 @@ void convert_ties(const Computation& c, const Words& inputs, Words& results) {
   inputs.visit([&](const auto& in) {
     for (std::size_t i = 0; i < in.size(); ++i) {
       const emu::Code input = in[i] & c.from.code_mask();
+      if (!c.to.is_signed() && c.from.is_negative(input)) continue;  // no number at all
       if (is_tie(c.from, input, c.to, c.rules.options)) results.set(i, tie_result(c, input));
     }
   });

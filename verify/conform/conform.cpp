@@ -3,7 +3,9 @@
 #include "verify/conform/conform.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <future>
+#include <map>
 #include <mutex>
 
 #include "tensors/parallel.hpp"
@@ -17,14 +19,53 @@ constexpr std::uint64_t chunk_inputs = std::uint64_t{1} << 16;
 /// Chunks of one task, and of what is read from a program before it is compared by all threads.
 constexpr std::uint64_t task_chunks = 8, batch_chunks = 64;
 
+/// Inputs that are read from a program at first; twice as many each time, so that the first mismatches are known soon.
+constexpr std::uint64_t first_batch_inputs = std::uint64_t{1} << 10;
+/// Codes of which it is found out together where hypotheses differ from what is right.
+constexpr std::uint64_t task_codes = std::uint64_t{1} << 22;
+
 struct Chunk {
   Words inputs, expected, results;
+};
+
+/// Hands on the first mismatches as soon as all before them are known, so that which they are does not depend on threads.
+class FirstMismatches {
+ public:
+  explicit FirstMismatches(std::uint64_t first) : next_(first) {}
+
+  /// How many are still wanted.
+  std::size_t wanted() const { return wanted_; }
+  /// Those of inputs [first, end).
+  void add(std::uint64_t first, std::uint64_t end, std::vector<Mismatch> mismatches,
+           const std::function<void(const Mismatch&)>& act) {
+    if (wanted_ == 0) return;
+    waiting_.emplace(first, Part{end, std::move(mismatches)});
+    for (auto part = waiting_.begin(); part != waiting_.end() && part->first == next_; part = waiting_.erase(part)) {
+      next_ = part->second.end;
+      for (const Mismatch& mismatch : part->second.mismatches)
+        if (wanted_ != 0) --wanted_, act(mismatch);
+    }
+  }
+
+ private:
+  struct Part {
+    std::uint64_t end;
+    std::vector<Mismatch> mismatches;
+  };
+  std::map<std::uint64_t, Part> waiting_;
+  std::uint64_t next_;
+  std::atomic<std::size_t> wanted_ = mismatches_at_once;
 };
 
 class Run {
  public:
   Run(Subject& subject, const Questions& questions, const ConformConfig& config)
-      : subject_(subject), questions_(questions), config_(config), tried_(hypotheses(config.right)), tally_(config.examples) {}
+      : subject_(subject),
+        questions_(questions),
+        config_(config),
+        tried_(hypotheses(config.right)),
+        first_(questions.first),
+        tally_(config.examples) {}
 
   Conformance all() {
     if (subject_.in_order()) {
@@ -37,20 +78,29 @@ class Run {
     out.compared = questions_.end - questions_.first - tally_.not_judged;
     out.not_judged = tally_.not_judged;
     out.mismatches = tally_.mismatches();
-    if (out.mismatches != 0) out.findings = findings(tally_, tried_, differences(), config_.examples);
+    out.computed = tally_.computed;
+    if (out.mismatches != 0) out.findings = findings(tally_, tried_, differences(out.computed), config_.examples);
     return out;
   }
 
  private:
   Chunk room() const { return {{config_.right.from, 0}, {config_.right.to, 0}, {config_.right.to, 0}}; }
   std::uint64_t count() const { return questions_.end - questions_.first; }
-  std::size_t tasks() const {
-    return static_cast<std::size_t>((count() + chunk_inputs * task_chunks - 1) / (chunk_inputs * task_chunks));
+  bool every_code() const { return !questions_.inputs.is_sample(); }
+
+  /// Calls act(first, end) for tasks of at most `size` inputs, the first ones first.
+  template <class Act>
+  void for_each_task(std::uint64_t size, Act act) const {
+    std::atomic<std::uint64_t> task = 0;
+    tensors::for_each_index(static_cast<std::size_t>((count() + size - 1) / size), config_.threads, [&](std::size_t) {
+      const std::uint64_t first = questions_.first + task++ * size;
+      act(first, std::min(questions_.end, first + size));
+    });
   }
 
   /// The inputs from `first` on, and room for their results.
-  void fill(Chunk& chunk, std::uint64_t first) const {
-    const auto size = static_cast<std::size_t>(std::min(chunk_inputs, questions_.end - first));
+  void fill(Chunk& chunk, std::uint64_t first, std::uint64_t end) const {
+    const auto size = static_cast<std::size_t>(std::min(chunk_inputs, end - first));
     chunk.inputs.resize(size);
     chunk.expected.resize(size);
     chunk.results.resize(size);
@@ -59,19 +109,23 @@ class Run {
 
   /// Calls act(chunk, first) for every chunk of a task.
   template <class Act>
-  void for_each_chunk(std::size_t task, Act act) const {
+  void for_each_chunk(std::uint64_t first, std::uint64_t end, Act act) const {
     Chunk chunk = room();
-    const std::uint64_t first = questions_.first + task * chunk_inputs * task_chunks;
-    const std::uint64_t end = std::min(questions_.end, first + chunk_inputs * task_chunks);
     for (std::uint64_t at = first; at < end; at += chunk_inputs) {
-      fill(chunk, at);
+      fill(chunk, at, end);
       act(chunk, at);
     }
   }
 
-  void compare(Chunk& chunk, std::uint64_t first, Tally& tally) const {
+  void compare(Chunk& chunk, std::uint64_t first, Tally& tally) {
     compute(config_.right, chunk.inputs, chunk.expected);
-    tally_mismatches(config_, tried_, first, chunk.inputs, chunk.expected, chunk.results, tally);
+    const Compared compared{first, chunk.inputs, chunk.expected, chunk.results};
+    if (config_.mismatch && first_.wanted() != 0) {
+      std::vector<Mismatch> found = first_mismatches(config_, compared, first_.wanted());
+      const std::lock_guard lock(adding_);
+      first_.add(first, first + chunk.inputs.size(), std::move(found), config_.mismatch);
+    }
+    tally_mismatches(config_, tried_, compared, every_code(), tally);
     tally.not_judged += not_judged(chunk.inputs);
   }
 
@@ -93,37 +147,38 @@ class Run {
   }
 
   void ask_in_any_order() {
-    tensors::for_each_index(tasks(), config_.threads, [&](std::size_t task) {
+    for_each_task(chunk_inputs * task_chunks, [&](std::uint64_t first, std::uint64_t end) {
       Tally tally(config_.examples);
-      std::uint64_t inputs = 0;
-      for_each_chunk(task, [&](Chunk& chunk, std::uint64_t first) {
-        subject_.results(first, chunk.inputs, chunk.results);
-        compare(chunk, first, tally);
-        inputs += chunk.inputs.size();
+      for_each_chunk(first, end, [&](Chunk& chunk, std::uint64_t at) {
+        subject_.results(at, chunk.inputs, chunk.results);
+        compare(chunk, at, tally);
       });
-      finish(tally, inputs);
+      finish(tally, end - first);
     });
   }
 
-  /// Reads a batch from the subject.
-  std::uint64_t read(std::vector<Chunk>& batch, std::uint64_t first) const {
+  /// Reads a batch of at most `inputs` from the subject. Returns where it ends.
+  std::uint64_t read(std::vector<Chunk>& batch, std::uint64_t first, std::uint64_t inputs) const {
+    const std::uint64_t end = std::min(questions_.end, first + inputs);
     for (Chunk& chunk : batch) {
-      fill(chunk, std::min(first, questions_.end));
+      fill(chunk, first, end);
       if (chunk.inputs.size() != 0) subject_.results(first, chunk.inputs, chunk.results);
       first += chunk.inputs.size();
     }
-    return first;
+    return end;
   }
 
   /// One batch is compared while the next one is read.
   void ask_in_order() {
     std::vector<Chunk> now(batch_chunks, room()), next(batch_chunks, room());
-    std::uint64_t first = questions_.first, end = read(now, first);
+    std::uint64_t inputs = first_batch_inputs, first = questions_.first, end = read(now, first, inputs);
     while (first < questions_.end) {
-      std::future<std::uint64_t> reading = std::async(std::launch::async, [&, end] { return read(next, end); });
+      inputs = std::min(2 * inputs, chunk_inputs * batch_chunks);
+      std::future<std::uint64_t> reading = std::async(std::launch::async, [&, end, inputs] { return read(next, end, inputs); });
       std::vector<std::uint64_t> firsts(now.size(), first);
       for (std::size_t i = 1; i < now.size(); ++i) firsts[i] = firsts[i - 1] + now[i - 1].inputs.size();
       tensors::for_each_index(now.size(), config_.threads, [&](std::size_t i) {
+        if (now[i].inputs.size() == 0) return;
         Tally tally(config_.examples);
         compare(now[i], firsts[i], tally);
         finish(tally, now[i].inputs.size());
@@ -134,26 +189,35 @@ class Run {
     }
   }
 
-  /// For every hypothesis that explains anything, where it differs from what is right.
-  std::vector<RegionCounts> differences() {
+  /// For every hypothesis that explains anything, where it differs from what is right. Adds to `computed`.
+  std::vector<RegionCounts> differences(std::uint64_t& computed) {
     Mask useful = 0;
     for (const auto& [group, members] : tally_.groups()) useful |= group.explained;
     std::vector<RegionCounts> out(tried_.size());
-    tensors::for_each_index(tasks(), config_.threads, [&](std::size_t task) {
+    if (useful == 0) return out;
+    const bool by_pieces = every_code() && !config_.right.operation;
+    for_each_task(by_pieces ? task_codes : chunk_inputs * task_chunks, [&](std::uint64_t first, std::uint64_t end) {
       std::vector<RegionCounts> counts(tried_.size());
-      for_each_chunk(task, [&](Chunk& chunk, std::uint64_t) {
-        compute(config_.right, chunk.inputs, chunk.expected);
-        for (std::size_t h = 0; h < tried_.size(); ++h) {
-          if ((useful >> h & 1) == 0) continue;
-          compute(tried_[h].computation, chunk.inputs, chunk.results);
-          count_differences(config_, chunk.inputs, chunk.expected, chunk.results, counts[h]);
-        }
-      });
+      const std::uint64_t asked = by_pieces ? count_differences(config_, tried_, useful, {first, end}, counts)
+                                            : count_by_chunks(useful, first, end, counts);
       const std::lock_guard lock(adding_);
+      computed += asked;
       for (std::size_t h = 0; h < tried_.size(); ++h)
         for (std::size_t r = 0; r < region_count; ++r) out[h][r] += counts[h][r];
     });
     return out;
+  }
+
+  std::uint64_t count_by_chunks(Mask useful, std::uint64_t first, std::uint64_t end, std::vector<RegionCounts>& counts) const {
+    for_each_chunk(first, end, [&](Chunk& chunk, std::uint64_t) {
+      compute(config_.right, chunk.inputs, chunk.expected);
+      for (std::size_t h = 0; h < tried_.size(); ++h) {
+        if ((useful >> h & 1) == 0) continue;
+        compute(tried_[h].computation, chunk.inputs, chunk.results);
+        count_differences(config_, chunk.inputs, chunk.expected, chunk.results, counts[h]);
+      }
+    });
+    return end - first;
   }
 
   Subject& subject_;
@@ -161,6 +225,7 @@ class Run {
   const ConformConfig& config_;
   std::vector<ConformHypothesis> tried_;
   std::mutex adding_;
+  FirstMismatches first_;
   Tally tally_;
   std::uint64_t done_ = 0;
 };

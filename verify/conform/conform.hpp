@@ -14,20 +14,25 @@
 
 namespace ulpscope::verify {
 
+/// One wrong result.
+struct Mismatch {
+  std::uint64_t index;             ///< of the input among all inputs
+  emu::Code input, expected, got;  ///< codes of the input, of the right result and of the subject's
+};
+
 /// How results are judged.
 struct ConformConfig {
   Computation right;         ///< what the results should be
   std::uint64_t ulp = 0;     ///< codes that may lie between a result and the right one
   std::size_t examples = 3;  ///< of each finding
   int threads = 0;           ///< 0: all
-  std::function<void(std::uint64_t done, std::uint64_t total)> progress = {};  ///< called by one thread at a time
+  /// Both are called by one thread at a time.
+  ///@{
+  std::function<void(std::uint64_t done, std::uint64_t total)> progress = {};
+  std::function<void(const Mismatch&)> mismatch = {};  ///< of the first ones, while later inputs are still to be asked about
+  ///@}
 };
-
-/// One wrong result.
-struct Mismatch {
-  std::uint64_t index;             ///< of the input among all inputs
-  emu::Code input, expected, got;  ///< codes of the input, of the right result and of the subject's
-};
+inline constexpr std::size_t mismatches_at_once = 5;  ///< so many are the first ones
 
 /// Mismatches of one class and one explanation.
 struct ConformFinding {
@@ -43,6 +48,7 @@ struct Conformance {
   std::uint64_t compared = 0;            ///< inputs whose results were judged
   std::uint64_t not_judged = 0;          ///< inputs for which the rules prescribe nothing
   std::uint64_t mismatches = 0;          ///< results that are wrong
+  std::uint64_t computed = 0;            ///< inputs for which it was computed what hypotheses give
   std::vector<ConformFinding> findings;  ///< most mismatches first
 };
 

@@ -26,19 +26,13 @@ struct Support {
   }
 };
 
-/// NaNs have their own classes, and what has none of the format's codes is no rounding.
-bool may_be_explained(const Group& group) {
-  return group.region != InputRegion::not_a_number && group.fault != Fault::nan && group.fault != Fault::nan_sign &&
-         group.fault != Fault::negative_zero;
-}
-
 std::vector<Support> support_of(const Tally& tally, std::size_t tried, const std::vector<RegionCounts>& differing) {
   std::vector<Support> out(tried);
   for (std::size_t h = 0; h < tried; ++h) {
     out[h].differing = differing[h];
     for (const auto& [group, members] : tally.groups()) {
       const std::size_t r = index(group.region);
-      const std::uint64_t explained = may_be_explained(group) && (group.explained >> h & 1) != 0 ? members.count : 0;
+      const std::uint64_t explained = (group.explained >> h & 1) != 0 ? members.count : 0;
       out[h].explained[r] += explained;
       if (group.fault != Fault::overflow) continue;
       out[h].overflows[r] += members.count;
@@ -88,6 +82,11 @@ std::uint64_t otherwise(const Explained& what, const Support& support) {
 
 }  // namespace
 
+bool may_be_explained(InputRegion region, Fault fault) {
+  return region != InputRegion::not_a_number && fault != Fault::nan && fault != Fault::nan_sign &&
+         fault != Fault::negative_zero;
+}
+
 std::vector<ConformFinding> findings(const Tally& tally, const std::vector<ConformHypothesis>& tried,
                                      const std::vector<RegionCounts>& differing, std::size_t examples) {
   const std::vector<Support> support = support_of(tally, tried.size(), differing);
@@ -95,7 +94,7 @@ std::vector<ConformFinding> findings(const Tally& tally, const std::vector<Confo
   std::vector<Explained> all;
   for (const auto& [group, members] : tally.groups()) {
     const auto best = std::find_if(ranked.begin(), ranked.end(), [&](std::size_t h) {
-      return may_be_explained(group) && (group.explained >> h & 1) != 0 && support[h].believed(group);
+      return (group.explained >> h & 1) != 0 && support[h].believed(group);
     });
     Explained what;
     what.finding.fault = best == ranked.end() ? group.fault : tried[*best].fault;

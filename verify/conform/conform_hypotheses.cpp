@@ -21,6 +21,14 @@ bool loses(const Computation& right, emu::Format between) {
   return between.precision() < right.from.precision() && between.precision() > right.to.precision();
 }
 
+/// Whether nothing is rounded: each number of `from` is one of `to`.
+bool is_exact(const Computation& right) {
+  const emu::Format from = right.from, to = right.to;
+  return !right.operation && to.precision() >= from.precision() && to.max_exponent() >= from.max_exponent() &&
+         to.min_spacing_exponent() <= from.min_spacing_exponent() && to.is_signed() >= from.is_signed() &&
+         to.has_zero() >= from.has_zero() && to.has_infinity() >= from.has_infinity();
+}
+
 ConformHypothesis through(const Computation& right, emu::Format format, Rounding rounding) {
   ConformHypothesis out{Fault::double_rounding, "through " + emu::format_name(format), right};
   if (rounding != Rounding::nearest_even) out.name += " (" + std::string(emu::name_of(rounding)) + ")";
@@ -98,6 +106,7 @@ std::vector<ConformHypothesis> hypotheses(const Computation& right) {
   constexpr std::array between{emu::float32, emu::float16, emu::bfloat16};
   for (const emu::Format format : between)
     if (loses(right, format)) out.push_back(through(right, format, Rounding::nearest_even));
+  if (is_exact(right)) return out;
   add_modes(right, out);
   add_ties(right, out);
   for (const emu::Format format : between)

@@ -151,17 +151,19 @@ void write_inputs(const ConformRequest& request, const std::string& path) {
   file.commit();
 }
 
-ConformResult conform(const ConformRequest& request, const studies::Progress& progress) {
+ConformResult conform(const ConformRequest& request, const studies::Progress& progress,
+                      const std::function<void(const std::string& line)>& found) {
   const Asked asked(request);
   check_subject(request);
   const std::unique_ptr<Subject> subject = subject_of(request, asked.questions);
-  return {{subject_name(request), request.preset, asked.right, request.ulp, asked.inputs.is_sample()},
-          conform(*subject, asked.questions,
-                  {.right = asked.right,
-                   .ulp = request.ulp,
-                   .examples = static_cast<std::size_t>(request.examples),
-                   .threads = request.threads,
-                   .progress = progress})};
+  const ConformHeading heading{subject_name(request), request.preset, asked.right, request.ulp, asked.inputs.is_sample()};
+  ConformConfig config{.right = asked.right,
+                       .ulp = request.ulp,
+                       .examples = static_cast<std::size_t>(request.examples),
+                       .threads = request.threads,
+                       .progress = progress};
+  if (found) config.mismatch = [&](const Mismatch& mismatch) { found(mismatch_line(heading, mismatch)); };
+  return {heading, conform(*subject, asked.questions, config)};
 }
 
 studies::StudyOutcome outcome_of(const Conformance& result) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "requests/field.hpp"
@@ -40,8 +41,10 @@ struct ConformResult {
   Conformance conformance;  ///< what came of it
 };
 
-/// Runs the subject on all inputs. @throws ulpscope::Error
-ConformResult conform(const ConformRequest& request, const studies::Progress& progress);
+/// Runs the subject on all inputs. `found` gets a line for each of the first mismatches, while later inputs are still to be
+/// visited. @throws ulpscope::Error
+ConformResult conform(const ConformRequest& request, const studies::Progress& progress,
+                      const std::function<void(const std::string& line)>& found = {});
 
 /// Whether the subject conforms; vacuous where nothing was compared.
 studies::StudyOutcome outcome_of(const Conformance& result);

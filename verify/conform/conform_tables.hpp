@@ -23,6 +23,9 @@ reports::Table conform_table(const ConformHeading& heading, const Conformance& r
 /// The first mismatches of each finding.
 reports::Table conform_examples(const ConformHeading& heading, const Conformance& result);
 
+/// One mismatch in a line, as it is found: `wrong: 3f880001 (1.0625001192092896) became 38 (1), right is 39 (1.125)`.
+std::string mismatch_line(const ConformHeading& heading, const Mismatch& mismatch);
+
 /// What was asked, in a line or two of text.
 std::string conform_heading(const ConformHeading& heading, const Conformance& result);
 

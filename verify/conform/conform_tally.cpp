@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Classifies a wrong result and counts it in its group.
+// Classifies wrong results and counts them in their groups.
 #include "verify/conform/conform_tally.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <span>
 
 #include "emu/encode.hpp"
 
@@ -39,13 +41,6 @@ struct Scene {
   bool got_nan() const { return to().is_nan(got); }
   bool is_beyond(emu::Code code) const { return to().is_infinite(code) || is_largest(code); }
   bool is_largest(emu::Code code) const { return (code & to().magnitude_mask()) == to().max_finite_code(); }
-  /// Whether the right result is the largest number because the input, rounded, is larger. Of an operation that is not known.
-  bool is_saturated() const {
-    if (right.operation || !is_largest(expected)) return false;
-    const emu::Code asked = to().is_signed() ? input : input & right.from.magnitude_mask();
-    return right.from.is_infinite(input) ||
-           emu::convert(right.from, asked, to(), right.rules.options).outcome == emu::Outcome::overflow;
-  }
 };
 
 /// The class of a wrong result where a NaN has a part.
@@ -64,7 +59,8 @@ Fault fault_of(const Scene& s, bool neighbour, bool tie) {
   if (s.got > s.to().code_mask()) return Fault::other;
   if (s.right.from.is_nan(s.input) || s.to().is_nan(s.expected) || s.got_nan()) return fault_about_nan(s);
   if (s.to().is_zero(s.expected) && s.to().is_zero(s.got)) return Fault::negative_zero;
-  if (s.to().is_infinite(s.expected) || s.to().is_infinite(s.got) || s.is_saturated()) return Fault::overflow;
+  if (s.to().is_infinite(s.expected) || s.to().is_infinite(s.got)) return Fault::overflow;
+  if (is_saturated(s.right, s.input, s.expected)) return Fault::overflow;
   const bool small = s.to().is_subnormal(s.expected);
   if (small && s.to().is_zero(s.got) && !neighbour) return Fault::flush;
   if (tie) return Fault::tie;
@@ -79,13 +75,183 @@ bool is_directed(const ConformHypothesis& h) {
   return h.fault == Fault::rounding_mode && (rounding == emu::Rounding::upward || rounding == emu::Rounding::downward);
 }
 
+/// What is common to the comparisons of one kind of word.
+class Comparison {
+ public:
+  Comparison(const ConformConfig& config, const std::vector<ConformHypothesis>& tried) : config_(config) {
+    for (std::size_t h = 0; h < tried.size(); ++h) {
+      if (is_directed(tried[h])) directed_ |= Mask{1} << h;
+      if (tried[h].fault == Fault::tie) ties_ |= Mask{1} << h;
+    }
+  }
+
+  /// `codes`: what is right, and what each hypothesis gives.
+  Group group_of(const Mismatch& mismatch, std::span<const emu::Code> codes) const {
+    const Computation& right = config_.right;
+    Mask explained = 0;
+    for (std::size_t h = 1; h < codes.size(); ++h)
+      explained |= static_cast<Mask>(same(right.to, codes[h], mismatch.got) ? 1 : 0) << (h - 1);
+    const Scene scene{right, mismatch.input, mismatch.expected, mismatch.got};
+    const Fault fault = fault_of(scene, (explained & directed_) != 0, (explained & ties_) != 0);
+    const InputRegion region = region_of(right.from, right.to, mismatch.input, mismatch.expected);
+    return {region, fault, may_be_explained(region, fault) ? explained : 0};
+  }
+
+ private:
+  const ConformConfig& config_;
+  Mask directed_ = 0, ties_ = 0;
+};
+
+/// Results of one kind of word beside the right ones.
+template <class Word>
+class Wrong {
+ public:
+  Wrong(const ConformConfig& config, const Compared& compared)
+      : config_(config),
+        compared_(compared),
+        expected_(std::get<std::vector<Word>>(compared.expected.array())),
+        results_(std::get<std::vector<Word>>(compared.results.array())) {}
+
+  Word result(std::uint64_t i) const { return results_[i]; }
+  bool is_wrong(std::uint64_t i) const {
+    if (results_[i] == expected_[i]) return false;
+    const Computation& right = config_.right;
+    return is_judged(right.rules, right.from, right.to, input(i)) &&
+           !accepts(right.rules, right.to, expected_[i], results_[i], config_.ulp);
+  }
+  /// From the first wrong result on; false where there is none.
+  bool trim_begin(Stretch& s) const {
+    while (s.begin < s.end && !is_wrong(s.begin)) s.begin += is_equal_block(s, s.begin) ? compared_at_once : 1;
+    return s.begin < s.end;
+  }
+  /// From the first wrong result to the last; false where there is none.
+  bool trim(Stretch& s) const {
+    if (!trim_begin(s)) return false;
+    while (!is_wrong(s.end - 1)) s.end -= is_equal_block(s, s.end - compared_at_once) ? compared_at_once : 1;
+    return true;
+  }
+  std::uint64_t count(Word word, Stretch s) const {
+    return static_cast<std::uint64_t>(std::count(at(s.begin), at(s.end), word));
+  }
+  /// Whether the result is wrong whatever is right, unless that is its code: a finite number that is no zero.
+  bool is_plain(std::uint64_t i) const {
+    const emu::Format to = config_.right.to;
+    const emu::Code got = results_[i], magnitude = got & to.magnitude_mask();
+    return config_.ulp == 0 && got <= to.code_mask() && magnitude != 0 && magnitude <= to.max_finite_code() && !to.is_nan(got);
+  }
+  std::uint64_t index(std::uint64_t i) const { return compared_.first + i; }
+  Mismatch mismatch(std::uint64_t i) const { return {index(i), input(i), expected_[i], results_[i]}; }
+
+ private:
+  emu::Code input(std::uint64_t i) const { return compared_.inputs.code(i) & config_.right.from.code_mask(); }
+  auto at(std::uint64_t i) const { return results_.begin() + static_cast<std::ptrdiff_t>(i); }
+  /// Whether a block begins there, lies in the stretch, and has no word that differs.
+  bool is_equal_block(Stretch s, std::uint64_t begin) const {
+    return begin % compared_at_once == 0 && begin >= s.begin && begin + compared_at_once <= s.end && begin < s.end &&
+           std::memcmp(results_.data() + begin, expected_.data() + begin, compared_at_once * sizeof(Word)) == 0;
+  }
+
+  const ConformConfig& config_;
+  const Compared& compared_;
+  const std::vector<Word>&expected_, &results_;
+};
+
+/// Calls act with the Wrong of the words that the results are.
+template <class Act>
+void with_words(const ConformConfig& config, const Compared& compared, Act act) {
+  compared.results.visit([&](const auto& results) {
+    using Word = typename std::remove_cvref_t<decltype(results)>::value_type;
+    act(Wrong<Word>(config, compared));
+  });
+}
+
+/// Counts the mismatches of pieces.
+template <class Word>
+class PieceTally {
+ public:
+  PieceTally(const Comparison& comparison, const Wrong<Word>& wrong, Tally& tally)
+      : comparison_(comparison), wrong_(wrong), tally_(tally) {}
+
+  /// Mismatches of one result are counted together; of many results, such as those of no converter at all, one by one.
+  void add(Stretch s, std::span<const emu::Code> codes) {
+    if (s.size() == 1) return add(s, wrong_.mismatch(s.begin), 1, codes);
+    constexpr std::size_t most_words = 4;
+    std::array<Word, most_words> known{static_cast<Word>(codes[0])};
+    std::size_t words = 1;
+    std::uint64_t left = s.size() - wrong_.count(known[0], s);
+    std::uint64_t at = s.begin;
+    const auto is_known = [&] {
+      return std::find(known.begin(), known.begin() + words, wrong_.result(at)) != known.begin() + words;
+    };
+    for (; left != 0 && words < most_words; ++words) {
+      while (is_known()) ++at;
+      known[words] = wrong_.result(at);
+      const std::uint64_t count = wrong_.count(known[words], {at, s.end});
+      if (wrong_.is_wrong(at)) add({at, s.end}, wrong_.mismatch(at), count, codes);
+      left -= count;
+    }
+    if (left != 0) add_each({at, s.end}, left, std::span(known), codes);
+  }
+
+ private:
+  /// `count` results of the stretch are that of `mismatch`, which is the first.
+  void add(Stretch s, const Mismatch& mismatch, std::uint64_t count, std::span<const emu::Code> codes) {
+    Members& members = tally_.members(comparison_.group_of(mismatch, codes));
+    members.count += count;
+    for (std::uint64_t i = s.begin; i < s.end && tally_.wants(members, wrong_.index(i)); ++i)
+      if (wrong_.result(i) == mismatch.got) tally_.keep(members, wrong_.mismatch(i));
+  }
+
+  /// `left` results of the stretch are other than those known. Most are numbers that no hypothesis gives, and so alike.
+  void add_each(Stretch s, std::uint64_t left, std::span<const Word> known, std::span<const emu::Code> codes) {
+    std::vector<Word> special(known.begin(), known.end());
+    for (const emu::Code code : codes)
+      if (std::find(special.begin(), special.end(), code) == special.end()) special.push_back(static_cast<Word>(code));
+    const std::size_t skipped = known.size();
+    std::uint64_t alike = 0;
+    Members* members = nullptr;
+    for (std::uint64_t at = s.begin; left != 0; ++at) {
+      const auto found =
+          static_cast<std::size_t>(std::find(special.begin(), special.end(), wrong_.result(at)) - special.begin());
+      if (found < skipped) continue;
+      --left;
+      if (found == special.size() && wrong_.is_plain(at)) {
+        if (members == nullptr) members = &tally_.members(comparison_.group_of(wrong_.mismatch(at), codes));
+        ++alike;
+        if (tally_.wants(*members, wrong_.index(at))) tally_.keep(*members, wrong_.mismatch(at));
+      } else if (wrong_.is_wrong(at)) {
+        add({at, at + 1}, wrong_.mismatch(at), 1, codes);
+      }
+    }
+    if (members != nullptr) members->count += alike;
+  }
+
+  const Comparison& comparison_;
+  const Wrong<Word>& wrong_;
+  Tally& tally_;
+};
+
+std::vector<const Computation*> computations(const Computation& right, const std::vector<ConformHypothesis>& tried,
+                                             Mask which) {
+  std::vector<const Computation*> out{&right};
+  for (std::size_t h = 0; h < tried.size(); ++h)
+    if ((which >> h & 1) != 0) out.push_back(&tried[h].computation);
+  return out;
+}
+
 }  // namespace
 
-void Tally::add(const Group& group, const Mismatch& mismatch) {
+Members& Tally::members(const Group& group) {
   if (last_ == groups_.end() || last_->first != group) last_ = groups_.try_emplace(group).first;
-  Members& members = last_->second;
-  ++members.count;
-  if (members.examples.size() < most_) members.examples.push_back(mismatch);
+  return last_->second;
+}
+
+void Tally::keep(Members& members, const Mismatch& mismatch) const {
+  std::vector<Mismatch>& kept = members.examples;
+  const auto after = std::upper_bound(kept.begin(), kept.end(), mismatch,
+                                      [](const Mismatch& a, const Mismatch& b) { return a.index < b.index; });
+  kept.insert(after, mismatch);
+  if (kept.size() > most_) kept.pop_back();
 }
 
 void Tally::merge(Members& to, const Members& from) const {
@@ -96,8 +262,8 @@ void Tally::merge(Members& to, const Members& from) const {
 }
 
 void Tally::add(const Tally& other) {
-  compared += other.compared;
   not_judged += other.not_judged;
+  computed += other.computed;
   for (const auto& [group, members] : other.groups_) merge(groups_[group], members);
 }
 
@@ -115,35 +281,28 @@ InputRegion region_of(emu::Format from, emu::Format to, emu::Code input, emu::Co
   return to.is_subnormal(expected) ? InputRegion::small : InputRegion::normal;
 }
 
-void tally_mismatches(const ConformConfig& config, const std::vector<ConformHypothesis>& tried, std::uint64_t first,
-                      const Words& inputs, const Words& expected, const Words& results, Tally& tally) {
-  const Computation& right = config.right;
-  std::vector<std::size_t> wrong;
-  for_each_difference(expected, results, [&](std::size_t i) {
-    const emu::Code input = inputs.code(i) & right.from.code_mask();
-    if (!is_judged(right.rules, right.from, right.to, input)) return;
-    if (!accepts(right.rules, right.to, expected.code(i), results.code(i), config.ulp)) wrong.push_back(i);
+std::vector<Mismatch> first_mismatches(const ConformConfig& config, const Compared& compared, std::size_t most) {
+  std::vector<Mismatch> out;
+  with_words(config, compared, [&](const auto& wrong) {
+    for (Stretch rest{0, compared.results.size()}; out.size() < most && wrong.trim_begin(rest); ++rest.begin)
+      out.push_back(wrong.mismatch(rest.begin));
   });
-  if (wrong.empty()) return;
+  return out;
+}
 
-  Words asked(right.from, wrong.size()), alternative(right.to, wrong.size());
-  for (std::size_t k = 0; k < wrong.size(); ++k) asked.set(k, inputs.code(wrong[k]) & right.from.code_mask());
-  std::vector<Mask> explained(wrong.size());
-  Mask directed = 0, ties = 0;
-  for (std::size_t h = 0; h < tried.size(); ++h) {
-    const Mask bit = Mask{1} << h;
-    if (is_directed(tried[h])) directed |= bit;
-    if (tried[h].fault == Fault::tie) ties |= bit;
-    compute(tried[h].computation, asked, alternative);
-    for (std::size_t k = 0; k < wrong.size(); ++k)
-      if (same(right.to, alternative.code(k), results.code(wrong[k]))) explained[k] |= bit;
-  }
-  for (std::size_t k = 0; k < wrong.size(); ++k) {
-    const Scene scene{right, asked.code(k), expected.code(wrong[k]), results.code(wrong[k])};
-    const Fault fault = fault_of(scene, (explained[k] & directed) != 0, (explained[k] & ties) != 0);
-    const InputRegion region = region_of(right.from, right.to, scene.input, scene.expected);
-    tally.add({region, fault, explained[k]}, {first + wrong[k], scene.input, scene.expected, scene.got});
-  }
+void tally_mismatches(const ConformConfig& config, const std::vector<ConformHypothesis>& tried, const Compared& compared,
+                      bool every_code, Tally& tally) {
+  const Comparison comparison(config, tried);
+  with_words(config, compared, [&](const auto& wrong) {
+    const PieceQuestion question{
+        .computations = computations(config.right, tried, ~Mask{0}),
+        .code = [&](std::uint64_t i) { return compared.inputs.code(i) & config.right.from.code_mask(); },
+        .ordered = every_code && !config.right.operation,
+        .trim = [&](Stretch& stretch) { return wrong.trim(stretch); }};
+    PieceTally pieces(comparison, wrong, tally);
+    tally.computed += for_each_piece(question, {0, compared.results.size()},
+                                     [&](Stretch s, std::span<const emu::Code> codes) { pieces.add(s, codes); });
+  });
 }
 
 void count_differences(const ConformConfig& config, const Words& inputs, const Words& expected, const Words& other,
@@ -154,6 +313,24 @@ void count_differences(const ConformConfig& config, const Words& inputs, const W
     if (!is_judged(right.rules, right.from, right.to, input) || accepts(right.rules, right.to, e, other.code(i), config.ulp))
       return;
     ++counts[static_cast<std::size_t>(region_of(right.from, right.to, input, e))];
+  });
+}
+
+std::uint64_t count_differences(const ConformConfig& config, const std::vector<ConformHypothesis>& tried, Mask useful,
+                                Stretch codes, std::vector<RegionCounts>& counts) {
+  const Computation& right = config.right;
+  const PieceQuestion question{.computations = computations(right, tried, useful),
+                               .code = [](std::uint64_t code) { return code; },
+                               .ordered = true,
+                               .trim = [](const Stretch&) { return true; }};
+  return for_each_piece(question, codes, [&](Stretch piece, std::span<const emu::Code> results) {
+    if (!is_judged(right.rules, right.from, right.to, piece.begin)) return;
+    const auto region = static_cast<std::size_t>(region_of(right.from, right.to, piece.begin, results[0]));
+    std::size_t c = 1;
+    for (std::size_t h = 0; h < tried.size(); ++h) {
+      if ((useful >> h & 1) == 0) continue;
+      if (!accepts(right.rules, right.to, results[0], results[c++], config.ulp)) counts[h][region] += piece.size();
+    }
   });
 }
 

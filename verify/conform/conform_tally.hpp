@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "verify/conform/conform.hpp"
+#include "verify/conform/conform_pieces.hpp"
 
 namespace ulpscope::verify {
 
@@ -23,10 +24,13 @@ using Mask = std::uint32_t;
 struct Group {
   InputRegion region;  ///< of the right result
   Fault fault;         ///< at first sight, without hypotheses of the whole
-  Mask explained;      ///< by which hypotheses
+  Mask explained;      ///< by which hypotheses; by none where may_be_explained() says so
 
   friend auto operator<=>(const Group&, const Group&) = default;
 };
+
+/// Whether a hypothesis may be believed of such mismatches: NaNs have their own classes, and so has the sign of zero.
+bool may_be_explained(InputRegion region, Fault fault);
 
 /// How many mismatches a group has, and the first of them.
 struct Members {
@@ -39,10 +43,17 @@ class Tally {
  public:
   /// Keeps this many examples of a group.
   explicit Tally(std::size_t examples) : most_(examples) {}
-  std::uint64_t compared = 0, not_judged = 0;  ///< inputs judged, and inputs for which nothing is prescribed
+  std::uint64_t not_judged = 0;  ///< inputs for which nothing is prescribed
+  std::uint64_t computed = 0;    ///< inputs for which the hypotheses were computed
 
-  /// One more mismatch of a group.
-  void add(const Group& group, const Mismatch& mismatch);
+  /// The mismatches of a group, for more to be added.
+  Members& members(const Group& group);
+  /// Whether the mismatch of this index is one of the first of the group; then it is to be kept.
+  bool wants(const Members& members, std::uint64_t index) const {
+    return members.examples.size() < most_ || (most_ != 0 && index < members.examples.back().index);
+  }
+  /// Keeps an example that is wanted.
+  void keep(Members& members, const Mismatch& mismatch) const;
   /// What another tally has counted.
   void add(const Tally& other);
   /// In all groups.
@@ -60,15 +71,28 @@ class Tally {
 /// Where a result lies among the numbers of both formats.
 InputRegion region_of(emu::Format from, emu::Format to, emu::Code input, emu::Code expected);
 
-/// Compares results with the right ones and adds to the tally what is wrong.
-void tally_mismatches(const ConformConfig& config, const std::vector<ConformHypothesis>& tried, std::uint64_t first,
-                      const Words& inputs, const Words& expected, const Words& results, Tally& tally);
+/// Inputs, what is right of them and what the subject gave.
+struct Compared {
+  std::uint64_t first;                       ///< index of the first among all inputs
+  const Words &inputs, &expected, &results;  ///< of one size
+};
+
+/// The first mismatches, `most` at most.
+std::vector<Mismatch> first_mismatches(const ConformConfig& config, const Compared& compared, std::size_t most);
+
+/// Compares results with the right ones and adds to the tally what is wrong. `every_code`: input i is the code of number i.
+void tally_mismatches(const ConformConfig& config, const std::vector<ConformHypothesis>& tried, const Compared& compared,
+                      bool every_code, Tally& tally);
 
 /// For each region the number of inputs where `other` is not accepted for `expected`.
 using RegionCounts = std::array<std::uint64_t, region_count>;
 /// Adds the differences between two converters' results on these inputs.
 void count_differences(const ConformConfig& config, const Words& inputs, const Words& expected, const Words& other,
                        RegionCounts& counts);
+/// The same of those hypotheses whose bit is in `useful`, on inputs whose numbers are their codes. Returns for how many inputs
+/// they were computed.
+std::uint64_t count_differences(const ConformConfig& config, const std::vector<ConformHypothesis>& tried, Mask useful,
+                                Stretch codes, std::vector<RegionCounts>& counts);
 
 /// What the groups mean in the end. `differing[h]`: where hypothesis h differs from what is right, over all inputs.
 std::vector<ConformFinding> findings(const Tally& tally, const std::vector<ConformHypothesis>& tried,

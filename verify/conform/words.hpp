@@ -50,6 +50,8 @@ class Words {
   std::span<std::byte> bytes() {
     return std::visit([](auto& words) { return std::as_writable_bytes(std::span(words)); }, array_);
   }
+  /// The vector.
+  const Array& array() const { return array_; }
   /// Calls f with the vector of the type that it is.
   template <class F>
   decltype(auto) visit(F&& f) {
