@@ -188,6 +188,51 @@ class Numbers(unittest.TestCase):
         self.assertEqual(run("--program", slurp, "--from", "fp32", "--to", "fp32", "--range", "0:5000000")[0], 0)
 
 
+class FirstMismatches(unittest.TestCase):
+    """Wrong results are said at once on standard error, and classified at the end."""
+
+    def test_they_are_known_while_the_program_is_still_converting(self):
+        with tempfile.TemporaryDirectory() as folder:
+            seen = pathlib.Path(folder) / "seen"
+            converter = pathlib.Path(folder) / "converter.py"
+            # From 100 on results are one too large. After 4096 of 65536 it waits until somebody has seen that.
+            converter.write_text(f"""import pathlib, struct, sys, time
+results = [x + (x >= 100) for x in range(65536)]
+results[-1] = 0x7c00
+def write(part):
+    sys.stdout.buffer.write(struct.pack(f"<{{len(part)}}H", *part))
+    sys.stdout.buffer.flush()
+write(results[:4096])
+while not pathlib.Path({str(seen)!r}).exists():
+    time.sleep(0.01)
+write(results[4096:])
+""")
+            command = [PROGRAM, "conform", "--program", f"{sys.executable} {converter}", "--from", "fp16", "--to", "fp16", "--csv",
+                       "--timeout", str(LIMIT / 2)]
+            with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+                first = process.stderr.readline()
+                seen.touch()
+                rest, out = process.stderr.read(), process.stdout.read()
+        number, next_one = 100 * 2**-24, 101 * 2**-24  # subnormal
+        self.assertEqual(first, f"wrong: 0064 ({number!r}) became 0065 ({next_one!r}), right is 0064 ({number!r})\n")
+        self.assertEqual([line.split()[1] for line in rest.splitlines()[:-1]], ["0065", "0066", "0067", "0068"])
+        self.assertEqual(process.returncode, 1)
+        self.assertTrue(out.startswith("subject,operation,"))
+
+    def test_of_libraries_and_dumps_too(self):
+        first = [f"wrong: 3f8{x:05x} " for x in range(0x80001, 0x80006)]
+        cut = ("--library", LIBRARY, "--symbol", "through_half", *SINGLE)
+        code, out, err = run(*cut, "--json")
+        self.assertEqual((code, [line[:16] for line in err.splitlines()[:-1]]), (1, first))
+        self.assertEqual(len(json.loads(out)["examples"]), 3)
+        with tempfile.TemporaryDirectory() as folder:
+            (pathlib.Path(folder) / "zeros").write_bytes(bytes(65536))
+            code, out, err = run("--dump", "zeros", *HALF, "--text", cwd=folder)
+        self.assertEqual((code, err.count("\nwrong: ")), (1, 4), err)
+        self.assertNotIn("wrong: ", out)
+        self.assertEqual(run("--library", LIBRARY, "--symbol", "right", *HALF, "--text")[2], "")
+
+
 class Errors(unittest.TestCase):
     def refused(self, part, *words):
         code, out, err = run(*words)

@@ -4,7 +4,7 @@
 
 #include "emu/decode.hpp"
 #include "emu/names.hpp"
-#include "reports/render.hpp"
+#include "requests/numbers.hpp"
 #include "verify/conform/conform_presets.hpp"
 
 namespace ulpscope::verify {
@@ -99,7 +99,7 @@ std::string mismatch_line(const ConformHeading& heading, const Mismatch& mismatc
   const auto code_and_value = [](emu::Format format, emu::Code code) {
     const Cell cell = value(format, code);
     const double* const number = std::get_if<double>(&cell);
-    return shown(format, code) + " (" + (number != nullptr ? reports::shortest(*number) : std::get<std::string>(cell)) + ")";
+    return shown(format, code) + " (" + (number != nullptr ? requests::shortest(*number) : std::get<std::string>(cell)) + ")";
   };
   return "wrong: " + code_and_value(heading.right.from, mismatch.input) + " became " +
          code_and_value(heading.right.to, mismatch.got) + ", right is " + code_and_value(heading.right.to, mismatch.expected);
