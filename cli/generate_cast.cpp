@@ -30,7 +30,8 @@ nlohmann::ordered_json description(const emu::Format format, const emu::Rounding
       {"flush_subnormals", options.flush_subnormals},
       {"subnormals_are_zero", options.subnormals_are_zero},
       {"expected", "codes of `to`, one for each input; a NaN is the canonical code, others are right too"},
-      {"outside_float32", made.outside_float32}};
+      {"outside_float32", made.outside_float32},
+      {"groups", nlohmann::ordered_json::array()}};
   for (const verify::CastGroup& group : made.groups)
     json["groups"].push_back({{"name", group.name}, {"first", group.first}, {"count", group.count}, {"what", group.what}});
   return json;

@@ -76,6 +76,7 @@ void CaseDirectory::write(nlohmann::ordered_json description) const {
   constexpr const char* words[] = {"float32 values", "codes", "safetensors"};
   description["storage"] = words[static_cast<std::size_t>(storage_)];
   description["tensors"] = std::move(listed);
+  description["files"] = nlohmann::ordered_json::object();
   for (const auto& [name, hash] : folder.hashes()) description["files"][name] = hash;
   folder.commit(description.dump(2) + "\n");
 }

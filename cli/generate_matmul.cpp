@@ -94,6 +94,7 @@ Json description(const verify::CaseKind& kind, const verify::CaseRequest& reques
   json["expected"] = "the exact product, rounded once to `out`, to nearest even";
   json["any_order_is_exact"] = made.any_order_is_exact;
   json["facts"] = facts_of(made);
+  if (!outcomes.empty()) json["engines"] = Json::array();
   for (const verify::EngineOutcome& outcome : outcomes)
     json["engines"].push_back({{"engine", outcome.engine},
                                {"tensor", file_stem(outcome.engine)},

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program: reads the command line, runs one command, turns errors into one line and an exit code.
 #include <signal.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <atomic>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
@@ -37,6 +39,37 @@ using namespace ulpscope;
 int fail(const std::string& message, int code) {
   std::fprintf(stderr, "ulpscope: %s\n", cli::shortened(emu::visible(message)).c_str());
   return code;
+}
+
+constexpr std::string_view no_memory = "ulpscope: out of memory\n";
+std::atomic<bool> is_out_of_memory = false;
+std::terminate_handler usual_end = nullptr;
+
+/// What operator new calls where it finds none.
+void note_missing_memory() {
+  is_out_of_memory = true;
+  throw std::bad_alloc();
+}
+
+bool ends_for_want_of_memory() {
+  if (std::current_exception() == nullptr) return is_out_of_memory;
+  try {
+    throw;
+  } catch (const std::bad_alloc&) {
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
+
+/// Where memory is missed in what must not throw: destructors of JSON values allocate. The line and the code are main()'s.
+[[noreturn]] void end_program() {
+  if (!ends_for_want_of_memory()) {
+    usual_end();
+    std::abort();
+  }
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, no_memory.data(), no_memory.size());
+  ::_exit(cli::own_error);
 }
 
 bool takes_value(const cli::CommandDescription& command, const std::string& option) {
@@ -254,6 +287,8 @@ int run(const std::vector<std::string>& arguments) {
 int main(int count, char** words) {
   ::signal(SIGPIPE, SIG_IGN);
   ::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow any more is an error of the write
+  std::set_new_handler(note_missing_memory);
+  usual_end = std::set_terminate(end_program);
   try {
     const std::vector<std::string> arguments = without_memory_limit({words + 1, words + count});
     choose_simd_path();

@@ -64,7 +64,8 @@ bool is_kept(const verify::CheckInput& input) {
 
 /// kept.json: which files are of the case.
 std::string manifest_of(const reports::ListedFolder& folder) {
-  nlohmann::ordered_json manifest{{"program", "ulpscope"}, {"version", reports::version()}};
+  nlohmann::ordered_json manifest{
+      {"program", "ulpscope"}, {"version", reports::version()}, {"files", nlohmann::ordered_json::object()}};
   for (const auto& [name, hash] : folder.hashes()) manifest["files"][name] = hash;
   return manifest.dump(2) + "\n";
 }

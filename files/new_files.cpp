@@ -17,7 +17,8 @@
 namespace ulpscope::files {
 
 NewFiles::~NewFiles() {
-  for (const Place& place : temporaries_) ::unlinkat(place.folder.descriptor(), place.name.c_str(), 0);
+  for (const Rename& step : done_)
+    if (have_names_ && is_temporary_name(step.to)) ::unlinkat(step.folder.descriptor(), step.to.c_str(), 0);
   added_.clear();
   for (auto folder = made_.rbegin(); folder != made_.rend(); ++folder)  // the deeper ones first
     ::unlinkat(folder_.descriptor(), folder->c_str(), AT_REMOVEDIR);
@@ -98,14 +99,12 @@ std::string NewFiles::undo() {
   return lost;
 }
 
-/// What was set aside.
+/// What was set aside. It takes no memory: all is done but this.
 void NewFiles::remove_temporaries() {
-  for (const Rename& rename : done_)
-    if (is_temporary_name(rename.to)) temporaries_.push_back({rename.folder, rename.to});
-  for (const Place& place : temporaries_)
-    if (::unlinkat(place.folder.descriptor(), place.name.c_str(), 0) != 0)
-      throw Error(place.folder.path_of(place.name) + ": cannot be removed: " + std::strerror(errno));
-  temporaries_.clear();
+  for (; !done_.empty(); done_.pop_back())
+    if (const Rename& step = done_.back();
+        is_temporary_name(step.to) && ::unlinkat(step.folder.descriptor(), step.to.c_str(), 0) != 0)
+      throw Error(step.folder.path_of(step.to) + ": cannot be removed: " + std::strerror(errno));
 }
 
 void NewFiles::commit() {
@@ -118,6 +117,7 @@ void NewFiles::commit() {
     undo();
     throw;
   }
+  have_names_ = true;
   made_.clear();
   remove_temporaries();
   for (const std::string& folder : left_)

@@ -63,7 +63,7 @@ class NewFiles {
   std::deque<Added> added_;
   std::vector<Place> superseded_;
   std::vector<Rename> done_;
-  std::vector<Place> temporaries_;  ///< that are of no use any more
+  bool have_names_ = false;  ///< all of them: what was set aside is to be removed, and nothing to be undone
 };
 
 }  // namespace ulpscope::files

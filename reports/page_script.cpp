@@ -2,10 +2,7 @@
 // The script that sorts and filters tables, and its hash for the policy of the page.
 #include "reports/page_script.hpp"
 
-#include <openssl/evp.h>
-
-#include <array>
-#include <new>
+#include "reports/sha256.hpp"
 
 namespace ulpscope::reports {
 
@@ -69,14 +66,9 @@ std::string page_script() {
 }
 
 std::string page_script_source() {
-  const std::string script = page_script();
-  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
-  unsigned size = 0;
-  if (EVP_Digest(script.data(), script.size(), digest.data(), &size, EVP_sha256(), nullptr) != 1)
-    throw std::bad_alloc();  // every OpenSSL has it
-  std::array<unsigned char, std::size_t{2} * EVP_MAX_MD_SIZE> base64{};
-  const int length = EVP_EncodeBlock(base64.data(), digest.data(), static_cast<int>(size));
-  return "'sha256-" + std::string(base64.begin(), base64.begin() + length) + "'";
+  Sha256 digest;
+  digest.add(page_script());
+  return "'sha256-" + digest.base64() + "'";
 }
 
 }  // namespace ulpscope::reports

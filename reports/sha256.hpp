@@ -20,6 +20,8 @@ class Sha256 {
   void add(std::string_view bytes);
   /// The digest of all, in lower-case hex. Nothing is added behind it.
   std::string hex();
+  /// The same in base64, as pages name a script that may run.
+  std::string base64();
 
  private:
   struct State;

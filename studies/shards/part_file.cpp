@@ -130,6 +130,7 @@ Json json_partial(const PartialSums& of) {
     json["sums"] = {json_sum(exact.input), json_sum(exact.error),        json_sum(exact.lost_error),
                     json_sum(exact.sizes), json_sum(exact.signed_error), json_sum(exact.relative_error)};
   } else {
+    json["chunks"] = Json::array();
     for (const ChunkSums& chunk : of.chunks())
       json["chunks"].push_back({{"first", chunk.first}, {"level", chunk.level}, {"sums", json_sums(chunk.sums)}});
   }

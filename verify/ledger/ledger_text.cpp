@@ -64,6 +64,7 @@ ordered_json json_of(const LedgerEntry& e) {
   ordered_json entry{
       {"case", e.name},   {"operation", e.operation}, {"declared", json_of(e.declared)}, {"options", json_of(e.options)},
       {"inputs", inputs}, {"bound", e.bound},         {"figures", json_of(e.figures)},   {"output", json_of(e.output)}};
+  if (!e.further.empty()) entry["further"] = ordered_json::array();
   for (const LedgerFurther& other : e.further)
     entry["further"].push_back(
         {{"name", other.name}, {"bound", other.bound}, {"figures", json_of(other.figures)}, {"output", json_of(other.output)}});
