@@ -38,11 +38,14 @@ void FileLock::release() {
 }
 
 /// Another process may have removed the file between our opening and our locking it.
-bool FileLock::is_the_one_in_the_folder() const noexcept {
+bool FileLock::is_the_one_in_the_folder() const {
   struct stat own {}, there {};
-  return ::fstat(file_.value(), &own) == 0 &&
-         ::fstatat(folder_.descriptor(), name_.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0 && own.st_dev == there.st_dev &&
-         own.st_ino == there.st_ino;
+  if (::fstat(file_.value(), &own) == 0 && ::fstatat(folder_.descriptor(), name_.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0)
+    return own.st_dev == there.st_dev && own.st_ino == there.st_ino;
+  if (errno == ENOENT) return false;
+  const int reason = errno;
+  ::unlinkat(folder_.descriptor(), name_.c_str(), 0);
+  throw Error(folder_.path_of(name_) + ": cannot be looked at: " + std::strerror(reason));
 }
 
 bool FileLock::take(const std::string& what) {

@@ -30,7 +30,7 @@ class FileLock {
  private:
   /// Whether the lock is ours; false: another process holds it. @throws ulpscope::Error
   bool take(const std::string& what);
-  bool is_the_one_in_the_folder() const noexcept;
+  bool is_the_one_in_the_folder() const;
 
   Folder folder_;
   std::string name_;

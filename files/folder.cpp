@@ -7,8 +7,10 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <new>
 
 #include "emu/error.hpp"
 #include "files/confinement.hpp"
@@ -56,13 +58,18 @@ std::string Folder::path_of(const std::string& name) const {
   return path_.empty() || path_.ends_with('/') ? path_ + name : path_ + "/" + name;
 }
 
-Kind Folder::kind(const std::string& name) const noexcept {
+Kind Folder::kind(const std::string& name) const {
   struct stat found {};
-  return ::fstatat(descriptor(), name.c_str(), &found, AT_SYMLINK_NOFOLLOW) == 0 ? kind_of(found.st_mode) : Kind::none;
+  if (::fstatat(descriptor(), name.c_str(), &found, AT_SYMLINK_NOFOLLOW) == 0) return kind_of(found.st_mode);
+  if (errno != ENOENT) throw Error(path_of(name) + ": cannot be looked at: " + std::strerror(errno));
+  return Kind::none;
 }
 
 std::vector<FolderEntry> Folder::entries() const {
-  const auto fail = [&]() -> Error { return Error(path_ + ": cannot be read: " + std::strerror(errno)); };
+  const auto fail = [&]() -> Error {
+    if (errno == ENOMEM) throw std::bad_alloc();
+    return Error(path_ + ": cannot be read: " + std::strerror(errno));
+  };
   Descriptor reading(::openat(descriptor(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!reading.is_open()) throw fail();
   DIR* const listing = ::fdopendir(reading.value());

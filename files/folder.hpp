@@ -40,8 +40,8 @@ class Folder {
   /// `PATH/NAME`, for messages.
   std::string path_of(const std::string& name) const;
 
-  /// What `name` stands for here.
-  Kind kind(const std::string& name) const noexcept;
+  /// What `name` stands for here. @throws ulpscope::Error where that cannot be known
+  Kind kind(const std::string& name) const;
   /// All names, in order of their bytes. @throws ulpscope::Error
   std::vector<FolderEntry> entries() const;
 

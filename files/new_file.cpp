@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cstring>
 #include <filesystem>
@@ -77,7 +78,7 @@ NewFile::NewFile(const std::string& path)
     return;
   }
   if (name_.empty() || name_ == "." || name_ == "..") fail("it is a directory");
-  const Kind former = folder_.kind(name_);
+  const Kind former = look();
   if (former == Kind::link || former == Kind::device || former == Kind::pipe)
     write_to_what_is_there();
   else
@@ -86,7 +87,7 @@ NewFile::NewFile(const std::string& path)
 
 NewFile::NewFile(const Folder& folder, const std::string& name) : path_(folder.path_of(name)), name_(name), folder_(folder) {
   check_may_write(path_);
-  begin(folder_.kind(name_));
+  begin(look());
 }
 
 NewFile::NewFile(NewFile&& other) noexcept
@@ -105,11 +106,27 @@ NewFile::~NewFile() {
   if (!temporary_.empty()) ::unlinkat(folder_.descriptor(), temporary_.c_str(), 0);
 }
 
+/// What has its name now, and who may do what with that.
+Kind NewFile::look() {
+  struct stat found {};
+  if (::fstatat(folder_.descriptor(), name_.c_str(), &found, AT_SYMLINK_NOFOLLOW) != 0) {
+    if (errno != ENOENT) fail(errno);
+    return Kind::none;
+  }
+  mode_ = found.st_mode & 0777;
+  group_ = found.st_gid;
+  return kind_of(found.st_mode);
+}
+
 /// A device, a pipe, or a link to one.
 void NewFile::write_to_what_is_there() {
   const auto refuse = [&] { fail("it is a link; name the file that it leads to"); };
   struct stat found {};
-  if (::fstatat(folder_.descriptor(), name_.c_str(), &found, 0) != 0 || S_ISREG(found.st_mode)) refuse();
+  if (::fstatat(folder_.descriptor(), name_.c_str(), &found, 0) != 0) {
+    if (errno != ENOENT && errno != ELOOP) fail(errno);
+    refuse();
+  }
+  if (S_ISREG(found.st_mode)) refuse();
   if (S_ISDIR(found.st_mode)) fail("it is a directory");
   place_ = Place::target;
   file_ = Descriptor(::openat(folder_.descriptor(), name_.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
@@ -120,10 +137,7 @@ void NewFile::write_to_what_is_there() {
 /// A new file, to take the place of what stands there now.
 void NewFile::begin(Kind former) {
   if (former != Kind::none && former != Kind::file) fail(std::string("it is ") + words_of(former));
-  struct stat found {};
-  replaces_ = former == Kind::file && ::fstatat(folder_.descriptor(), name_.c_str(), &found, AT_SYMLINK_NOFOLLOW) == 0;
-  mode_ = found.st_mode & 0777;
-  group_ = found.st_gid;
+  replaces_ = former == Kind::file;
   const mode_t at_first = replaces_ ? 0600 : 0666;  // what only some may read is at no time readable for others
   file_ = Descriptor(::openat(folder_.descriptor(), ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, at_first));
   if (file_.is_open() && ::access(descriptor_path(file_.value()).c_str(), F_OK) == 0) return;

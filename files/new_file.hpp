@@ -41,6 +41,7 @@ class NewFile {
 
   [[noreturn]] void fail(const std::string& reason) const;
   [[noreturn]] void fail(int error) const;
+  Kind look();
   void write_to_what_is_there();
   void begin(Kind former);
   void keep_permissions();
