@@ -141,7 +141,8 @@ Child::Child(const std::vector<std::string>& words, ChildPipes pipes, const std:
     make_pipe(output, out);
     ::fcntl(out.get(), F_SETPIPE_SZ, pipe_bytes);
   } else {
-    out = beyond_standard(::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600), log);
+    files::check_may_write(log);
+    out = beyond_standard(::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600), log);
   }
   make_pipe(life, life_);
   make_pipe(report_, report);

@@ -57,8 +57,8 @@ enum class ChildPipes : std::uint8_t {
 /// largest_child_file.
 class Child {
  public:
-  /// words[0] is looked for in PATH. What it prints goes to the file `log` where one is named. @throws ulpscope::Error where it
-  /// cannot be started
+  /// words[0] is looked for in PATH. What it prints goes to the file `log`, which is no link, where one is named.
+  /// @throws ulpscope::Error where it cannot be started
   Child(const std::vector<std::string>& words, ChildPipes pipes, const std::string& log = {});
   ~Child() { end(); }
   Child(const Child&) = delete;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs the phases one after another, each as a process, within the time left, and sums them up.
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -18,6 +20,7 @@
 #include "cli/devices_program/parts.hpp"
 #include "cli/devices_program/phases.hpp"
 #include "emu/error.hpp"
+#include "files/descriptor.hpp"
 #include "files/folder.hpp"
 #include "files/new_file.hpp"
 #include "verify/child_process.hpp"
@@ -158,6 +161,14 @@ int run_phases(const DevicesOptions& options, const fs::path& folder) {
   return worst;
 }
 
+/// Brings to the disk what tar has written: its bytes do not go through a NewFile.
+bool is_on_disk(const std::string& path) {
+  files::Descriptor file(::open(path.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC));
+  if (!file.is_open()) return false;
+  const bool synced = ::fsync(file.value()) == 0 || errno == EINVAL || errno == ENOTSUP;  // some file systems cannot
+  return file.close() == 0 && synced;
+}
+
 /// FOLDER.tar.gz, to be carried away in one piece.
 void archive(const fs::path& folder) {
   const std::string file = folder.string() + ".tar.gz";
@@ -166,14 +177,15 @@ void archive(const fs::path& folder) {
   const verify::ChildEnd end = verify::run_child(
       {"tar", "-czf", on_its_way, "-C", folder.parent_path().string(), folder.filename().string()}, patience);
   std::error_code failed;
-  if (end.exit_code.value_or(own_error) == done) fs::rename(on_its_way, file, failed);  // a link of this name is replaced
-  if (!failed && end.exit_code.value_or(own_error) == done) {
+  const bool is_whole = end.exit_code.value_or(own_error) == done && is_on_disk(on_its_way);
+  if (is_whole) fs::rename(on_its_way, file, failed);  // a link of this name is replaced
+  if (!failed && is_whole) {
     std::printf("everything is in %s\n", file.c_str());
     return;
   }
   std::error_code ignored;
   fs::remove(on_its_way, ignored);
-  throw Error(file + ": tar could not write it");
+  throw Error(file + ": could not be written");
 }
 
 }  // namespace
