@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loaded before the C library (LD_PRELOAD): makes the n-th call of a kind fail that concerns a file below a folder, of
 // close() one that is written.
-// FAILING_CALL is the kind (open read write stat chmod fsync close rename unlink mkdir link flock malloc), FAILING_NUMBER n
-// from 1, FAILING_ERRNO what it answers, FAILING_FOLDER the folder. The file FAILING_MARK appears when it has failed: without
-// it there were fewer calls. With n = 0 none fails, and the mark has their number. Calls before main() are not counted: what
-// libraries do when they are loaded differs from run to run.
+// FAILING_CALL is the kind (open read write stat statat chmod chown fsync close rename unlink mkdir link flock malloc),
+// FAILING_NUMBER n from 1, FAILING_ERRNO what it answers, FAILING_FOLDER the folder. The file FAILING_MARK appears when it has
+// failed: without it there were fewer calls. With n = 0 none fails, and the mark has their number. Calls before main() are not
+// counted: what libraries do when they are loaded differs from run to run.
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -125,6 +125,14 @@ FAILING ssize_t read(int file, void* bytes, size_t size) {
 FAILING int fstat(int file, struct stat* found) {
   if (fails("stat", concerns(file))) return -1;
   return static_cast<int>(::syscall(SYS_fstat, file, found));
+}
+FAILING int fstatat(int folder, const char* path, struct stat* found, int flags) {
+  if (fails("statat", concerns(folder, path))) return -1;
+  return static_cast<int>(::syscall(SYS_newfstatat, folder, path, found, flags));
+}
+FAILING int fchown(int file, uid_t owner, gid_t group) {
+  if (fails("chown", concerns(file))) return -1;
+  return static_cast<int>(::syscall(SYS_fchown, file, owner, group));
 }
 FAILING int fchmod(int file, mode_t mode) {
   if (fails("chmod", concerns(file))) return -1;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Every call that writes, made to fail in turn: the exit code says so in one line, and what was there is as before or replaced whole.
-usage: failing_calls_test.py PROGRAM LIBRARY"""
+usage: failing_calls_test.py PROGRAM LIBRARY DEVICES_PROGRAM"""
 import errno
 import os
 import pathlib
@@ -13,9 +13,11 @@ import unittest
 
 from time_limit import LIMIT
 
+DEVICES = os.path.abspath(sys.argv.pop())
 LIBRARY = os.path.abspath(sys.argv.pop())
 PROGRAM = os.path.abspath(sys.argv.pop())
-REASONS = {"open": errno.ENOSPC, "read": errno.EIO, "write": errno.ENOSPC, "stat": errno.EIO, "chmod": errno.EPERM, "fsync": errno.EIO, "close": errno.EDQUOT, "rename": errno.EIO,
+REASONS = {"open": errno.ENOSPC, "read": errno.EIO, "write": errno.ENOSPC, "stat": errno.EIO, "statat": errno.EIO, "chmod": errno.EPERM,
+           "chown": errno.EPERM, "fsync": errno.EIO, "close": errno.EDQUOT, "rename": errno.EIO,
            "unlink": errno.EIO, "mkdir": errno.EDQUOT, "link": errno.ENOSPC, "flock": errno.ENOLCK}
 TINY = """[model]
 kind = "layers"
@@ -74,8 +76,8 @@ class FailingCalls(unittest.TestCase):
                     break
                 where = (words, kind, number, said)
                 now = snapshot(work, kept)
-                if status == code:  # where no nameless file can be opened, one with a name is; a lock that cannot be looked at is taken again
-                    self.assertIn(kind, ("open", "stat"), where)
+                if status == code:  # no nameless file can be opened: one with a name is; what is read may be opened once more;
+                    self.assertIn(kind, ("open", "stat", "chown"), where)  # a new file stays in this user's group
                     self.assertEqual(now, after, where)
                 else:
                     self.assertEqual((status, said.splitlines()[-1][:10], said.count("ulpscope: ")), (2, "ulpscope: ", 1), where)
@@ -93,39 +95,78 @@ class FailingCalls(unittest.TestCase):
         shutil.rmtree(work)
         return counts
 
-    def check_memory(self, *words, times=20):
-        """Allocations of the later half of a command, in which it writes, fail."""
+    def check_memory(self, *words, times=100):
+        """Allocations all over a command fail, and a third of the last, among which it writes."""
         work, mark = self.path / "work", self.path / "mark"
         before, after = snapshot(self.before, ()), None
         told = {"LD_PRELOAD": LIBRARY, "FAILING_CALL": "malloc", "FAILING_ERRNO": str(errno.ENOMEM), "FAILING_FOLDER": str(work),
                 "FAILING_MARK": str(mark)}
-        failed = 0
-        for time in range(-1, times):
+        def run(number):
             shutil.rmtree(work, ignore_errors=True)
             shutil.copytree(self.before, work)
-            number = 0 if time < 0 else count - count * time * time // (2 * times * times)
             mark.unlink(missing_ok=True)
-            status, said = self.run_program(*words, cwd=work, env={**told, "FAILING_NUMBER": str(number)})
-            now = snapshot(work, ())
-            if time < 0:
-                after, count = now, int(mark.read_text())
-                self.assertEqual(status, 0, said)
+            return *self.run_program(*words, cwd=work, env={**told, "FAILING_NUMBER": str(number)}), snapshot(work, ())
+
+        status, said, after = run(0)
+        self.assertEqual(status, 0, said)
+        count, failed = int(mark.read_text()), 0
+        numbers = {*range(1, count, max(1, count // times)), *range(max(1, count - times), count, 3)}
+        for number in sorted(numbers):
+            status, said, now = run(number)
+            where = (words, number, said)
+            if status == 0:
+                self.assertEqual(now, after, where)
                 continue
-            if status != 0:
-                failed += 1
-                self.assertEqual((status, said.splitlines()[-1]), (5, "ulpscope: out of memory"), number)
-            self.assertIn(now, (before, after) if status else (after,), (words, number, said))
-        self.assertGreater(failed, times // 4)
+            failed += 1
+            self.assertEqual((status, said.splitlines()[-1:], said.count("ulpscope: ")), (5, ["ulpscope: out of memory"], 1), where)
+            if now not in (before, after):  # where nothing may be thrown the program ends at once, as if it were killed
+                self.assertEqual({**now, **before}, now, where)
+                self.assertEqual((self.run_program(*words, cwd=work)[0], snapshot(work, ())), (0, after), where)
+        self.assertGreater(failed, len(numbers) // 2)
 
     def test_memory(self):
         self.check_memory("cast", "normal:0,1:100", "--to", "e4m3", "-o", "x.npy")
-        # Not a report: nlohmann-json allocates where it destroys values, which ends the program where that fails.
+
+    def test_memory_of_safetensors(self):
+        (self.before / "x.safetensors").write_bytes(b"former")
+        self.check_memory("cast", "normal:0,1:100", "--to", "e4m3", "-o", "x.safetensors")
+
+    def test_memory_of_a_new_report(self):
+        self.check_memory("census", "normal:0,1:50", "--to", "e4m3", "-o", "report")
+
+    def test_memory_of_a_report_over_a_former_one(self):
+        self.prepare("census", "normal:0,1:60", "--to", "e4m3", "-o", "report")
+        self.check_memory("census", "normal:0,1:50", "--to", "e4m3", "-o", "report")
+
+    def test_memory_of_a_case(self):
+        self.check_memory("generate", "matmul", "ties", "--m", "4", "--n", "4", "--k", "8", "-o", "case")
+
+    def test_memory_of_a_ledger(self):
+        self.prepare("matmul", "normal:0,1:4x8", "normal:0,1:8x3", "--in", "bf16", "--engine", "exact", "-o", "d.npy")
+        record = ("ledger", "record", "L", "matmul", "normal:0,1:4x8", "normal:0,1:8x3", "--in", "bf16", "--output", "d.npy", "--case")
+        self.prepare(*record, "first")
+        self.check_memory(*record, "second", "--keep-output")
 
     def test_a_file(self):
         (self.before / "x.npy").write_bytes(b"former")
         counts = self.check("cast", "normal:0,1:100", "--to", "e4m3", "-o", "x.npy")
-        for kind in ("open", "write", "stat", "chmod", "fsync", "close", "rename"):
+        for kind in ("open", "write", "stat", "statat", "chmod", "fsync", "close", "rename"):
             self.assertGreater(counts[kind], 0, kind)
+
+    def test_a_file_of_another_group(self):
+        other = 4242 if os.geteuid() == 0 else next((group for group in os.getgroups() if group != os.getegid()), None)
+        if other is None:
+            self.skipTest("this user is in one group")
+        for reason, mode in ((None, 0o660), (errno.EPERM, 0o600)):
+            x = self.path / "x.npy"
+            x.write_bytes(b"former")
+            os.chown(x, -1, other)
+            x.chmod(0o660)
+            told = {"LD_PRELOAD": LIBRARY, "FAILING_CALL": "chown", "FAILING_NUMBER": "1" if reason else "0", "FAILING_ERRNO": str(reason or 0),
+                    "FAILING_FOLDER": str(self.path), "FAILING_MARK": str(self.path / "mark")}
+            self.assertEqual(self.run_program("cast", "normal:0,1:100", "--to", "e4m3", "-o", "x.npy", cwd=self.path, env=told)[0], 0)
+            self.assertTrue((self.path / "mark").exists())
+            self.assertEqual((x.stat().st_mode & 0o777, x.stat().st_gid == other), (mode, reason is None))
 
     def test_a_new_report(self):
         counts = self.check("census", "normal:0,1:50", "--to", "e4m3", "-o", "report")
@@ -154,6 +195,20 @@ class FailingCalls(unittest.TestCase):
     def test_a_recording(self):
         (self.before / "r").write_bytes(b"former")
         self.check("devices", "record", "--device", "emulated:sm_80", "--instruction", "mma.sync.m16n8k16.f32.bf16", "--tests", "2", "-o", "r")
+
+    def test_the_archive_of_the_devices_program(self):
+        words = [DEVICES, "all", "--device", "emulated:sm_70", "--instruction", "nothing", "--tests", "1", "--seconds", "1", "-o", "out"]
+        phases = 0
+        for number in (0, 1):  # the archive's bytes are brought to the disk last, after the summary's of each phase
+            told = {"LD_PRELOAD": LIBRARY, "FAILING_CALL": "fsync", "FAILING_NUMBER": str(number * (phases + 1)), "FAILING_ERRNO": str(errno.EIO),
+                    "FAILING_FOLDER": str(self.path), "FAILING_MARK": str(self.path / "mark")}
+            done = subprocess.run(words, cwd=self.path, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=LIMIT, env={**os.environ, **told})
+            phases = (self.path / "out/summary.txt").read_text().count("\n")
+            self.assertEqual(done.stdout.decode().splitlines()[-1].split(":")[0], "no archive" if number else
+                             f"everything is in {self.path}/out.tar.gz")
+            self.assertEqual([p.name for p in self.path.glob("*out*tar.gz*")] + [p.name for p in self.path.glob(".*")],
+                             [] if number else ["out.tar.gz"])
+            (self.path / "out.tar.gz").unlink(missing_ok=True)
 
     def test_a_study(self):
         (self.before / "study.toml").write_text(STUDY)

@@ -5,6 +5,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "../reports/temporary_directory.hpp"
 #include "emu/error.hpp"
 #include "tensors/write.hpp"
+#include "verify/child_process.hpp"
 #include "verify/invariance/invariance_request.hpp"
 #include "verify/invariance/sum_orders.hpp"
 
@@ -240,4 +242,14 @@ TEST_CASE("a request judges the outputs of an operation, and says how sums were 
   request.output = {"a=" + folder.file("one.npy"), "b=" + folder.file("other.npy")};
   request.operation.output.against = folder.file("one.npy");
   CHECK_THROWS_WITH(run(request, {}), Catch::Matchers::EndsWith("': give exact or engine"));
+}
+
+TEST_CASE("what a program prints goes to a file, and not through a link", "[verify][invariance]") {
+  const TemporaryDirectory folder;
+  CHECK(run_child({"echo", "word"}, 10, folder.file("log")).exit_code == 0);
+  CHECK(std::filesystem::file_size(folder.file("log")) == 5);
+
+  std::filesystem::create_symlink(folder.file("log"), folder.file("link"));
+  CHECK_THROWS_AS(run_child({"echo"}, 10, folder.file("link")), Error);
+  CHECK(std::filesystem::file_size(folder.file("log")) == 5);
 }
