@@ -16,6 +16,7 @@
 #include "studies/census/amax_history.hpp"
 #include "studies/census/block_statistics.hpp"
 #include "studies/census/census_request.hpp"
+#include "studies/shards/merged_parts.hpp"
 #include "studies/shards/sample.hpp"
 
 namespace ulpscope::cli {
@@ -44,8 +45,7 @@ void check_passes(const Census& census, const studies::Scaling& scaling) {
 std::vector<double> known_amax(const std::vector<std::string>& folders, const std::vector<tensors::Tensor>& tensors,
                                int threads) {
   if (folders.empty()) return {};
-  const PartTexts texts = read_parts(folders);
-  return studies::merged_amax(parts_of(texts), texts.names, tensors, studies::samples_of(tensors, threads));
+  return studies::merged_amax(open_parts(part_files(folders)), tensors, studies::samples_of(tensors, threads));
 }
 
 void print_blocks(const Census& census, const std::vector<tensors::Tensor>& tensors, const studies::Scaling& scaling,

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command `merge`: the report of a census, sweep or study file from the parts that shards of it have written.
-#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -12,8 +11,11 @@
 #include "cli/study_report.hpp"
 #include "emu/error.hpp"
 #include "emu/visible.hpp"
+#include "files/read_file.hpp"
 #include "reports/directory.hpp"
+#include "reports/part_lines.hpp"
 #include "requests/toml.hpp"
+#include "studies/shards/merged_parts.hpp"
 #include "studies/shards/part_file.hpp"
 #include "study_files/study_part.hpp"
 #include "tensors/is_no_input.hpp"
@@ -28,7 +30,7 @@ struct Merge {
 
 /// Asks once more what the parts were asked.
 template <class Request>
-Request request_of(const studies::PartFile& part, const std::string& name) {
+Request request_of(const studies::PartHead& part, const std::string& name) {
   Request request;
   Command words;
   words.add_request(request);
@@ -40,10 +42,28 @@ Request request_of(const studies::PartFile& part, const std::string& name) {
   return request;
 }
 
+/// Whether a file begins as a part of a census or sweep, which is not read as a whole.
+bool is_of_tensors(const std::string& name) {
+  std::string begin(256, '\0');
+  begin.resize(files::read_some(files::open_file(name), begin.data(), begin.size(), name));
+  return studies::begins_part(begin);
+}
+
+/// The text of a part that may be of a study file. @throws ulpscope::Error
+std::string part_text(const std::string& name) {
+  const reports::PartLines checked(name);
+  return files::read_file(name);
+}
+
 /// The report of a study file from the cells of all parts.
-int merge_cells(const Merge& merge, const std::vector<std::string>& names, const std::vector<std::string>& texts) {
+int merge_cells(const Merge& merge, const std::vector<std::string>& names) {
   std::vector<study_files::StudyPart> parts;
-  for (std::size_t i = 0; i < texts.size(); ++i) parts.push_back(study_files::study_part_of(texts[i], names[i]));
+  for (const std::string& name : names) {
+    const std::string text = part_text(name);
+    if (parts.empty() && !study_files::is_study_part(text))
+      throw Error(emu::visible(name + ": is no part of a census or sweep, or of a study file"));
+    parts.push_back(study_files::study_part_of(text, name));
+  }
   const study_files::StudyPart all = study_files::merged(std::move(parts), names);
   const std::vector<study_files::PlannedStudy> planned = study_files::plan(requests::parse_toml(all.text, all.study), all.only);
   study_files::check_complete(planned, all);
@@ -55,42 +75,42 @@ int merge_cells(const Merge& merge, const std::vector<std::string>& names, const
 
 int run(const Merge& merge) {
   reports::check_report_folder(merge.directory);
-  const PartTexts read = read_parts(merge.folders);
-  const std::vector<std::string>& names = read.names;
+  const std::vector<std::string> names = part_files(merge.folders);
   for (const std::string& name : names)
     tensors::check_is_no_input({std::filesystem::path(name).parent_path().string()}, merge.directory);
-  if (study_files::is_study_part(read.texts.front())) return merge_cells(merge, names, read.texts);
-  const std::vector<studies::PartFile> parts = parts_of(read);
-  const studies::PartFile& first = parts.front();
-  if (first.command == "amax")
+  if (!is_of_tensors(names.front())) return merge_cells(merge, names);
+  std::vector<studies::PartReader> readers = open_parts(names);
+  if (readers.front().head().command == "amax")
     throw Error(emu::visible(names.front() + ": holds magnitudes alone, for `ulpscope census --amax`"));
-  const std::vector<studies::TensorPart> whole = studies::merged(parts, names);
+  studies::MergedParts parts(std::move(readers));
+  const studies::PartHead& head = parts.head();
+  const std::vector<tensors::Tensor>& tensors = head.all->tensors;
 
-  const bool is_sweep = first.command == "sweep";
-  if (!is_sweep && first.command != "census") throw Error(emu::visible(names.front() + ": is of no census or sweep"));
+  const bool is_sweep = head.command == "sweep";
+  if (!is_sweep && head.command != "census") throw Error(emu::visible(names.front() + ": is of no census or sweep"));
   ReportRequest report;
   studies::CensusConfig config;
   if (is_sweep) {
-    const auto request = request_of<studies::SweepRequest>(first, names.front());
-    report = report_of(request), config = request.config(), report.groups = request.groups.of(first.tensors);
+    const auto request = request_of<studies::SweepRequest>(head, names.front());
+    report = report_of(request), config = request.config(), report.groups = request.groups.of(tensors);
   } else {
-    const auto request = request_of<studies::CensusRequest>(first, names.front());
-    report = report_of(request, studies::total_count(first.tensors)), config = request.config();
-    report.groups = request.groups.of(first.tensors);
+    const auto request = request_of<studies::CensusRequest>(head, names.front());
+    report = report_of(request, studies::total_count(tensors)), config = request.config();
+    report.groups = request.groups.of(tensors);
   }
   report.directory = merge.directory;
-  report.arguments = first.arguments;
+  report.arguments = head.arguments;
   report.arguments.insert(report.arguments.end(), {"-o", merge.directory});
   const std::optional<studies::ScaleRange> range = swept_range(report);
   const std::size_t formats = config.formats.size(), scales = range ? range->count() : 0;
-  for (std::size_t i = 0; i < whole.size(); ++i) {
-    const bool fits = whole[i].census.size() == formats && whole[i].sweep.size() == formats * scales;
-    if (!fits && first.tensors[i].count() != 0)
-      throw Error(emu::visible(names.front() + ": has not the sums of " + first.tensors[i].label + " that it was asked for"));
-    studies::check_tensor_scales(first.tensors[i], whole[i], report.scaling, config.formats, names.front());
-  }
   const EachResult each = [&](const std::function<void(studies::TensorResults)>& take) {
-    for (std::size_t i = 0; i < whole.size(); ++i) take(studies::results_of(first.tensors[i], whole[i], config.formats, range));
+    parts.for_each([&](std::size_t i, const studies::TensorPart& whole) {
+      const bool fits = whole.census.size() == formats && whole.sweep.size() == formats * scales;
+      if (!fits && tensors[i].count() != 0)
+        throw Error(emu::visible(names.front() + ": has not the sums of " + tensors[i].label + " that it was asked for"));
+      studies::check_tensor_scales(tensors[i], whole, report.scaling, config.formats, names.front());
+      take(studies::results_of(tensors[i], whole, config.formats, range));
+    });
   };
   write_precision_report(report, each, config);
   remark_report(merge.directory);

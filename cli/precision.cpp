@@ -8,22 +8,23 @@
 #include <filesystem>
 #include <limits>
 #include <map>
+#include <memory>
 #include <optional>
 #include <utility>
 
 #include "cli/output.hpp"
 #include "emu/error.hpp"
 #include "emu/visible.hpp"
-#include "files/read_file.hpp"
 #include "reports/build_info.hpp"
 #include "reports/compare/compare.hpp"
 #include "reports/directory.hpp"
 #include "reports/page_html.hpp"
+#include "reports/part_lines.hpp"
 #include "reports/render.hpp"
-#include "reports/seal.hpp"
 #include "studies/cast/dequantized.hpp"
 #include "studies/census/census_report.hpp"
 #include "studies/census/tensor_part.hpp"
+#include "studies/shards/part_file.hpp"
 #include "studies/shards/sample.hpp"
 
 namespace ulpscope::cli {
@@ -158,49 +159,56 @@ std::optional<PartPlace> part_place(const std::string& word, const std::string& 
   return place;
 }
 
-PartTexts read_parts(const std::vector<std::string>& folders) {
-  PartTexts parts;
+std::vector<std::string> part_files(const std::vector<std::string>& folders) {
+  std::vector<std::string> names;
   for (const std::string& folder : folders)
-    for (const std::string& name : parts_in(folder)) {
-      parts.names.push_back((std::filesystem::path(name) / part_name).string());
-      parts.texts.push_back(files::read_file(parts.names.back()));
-      if (!reports::is_sealed(parts.texts.back()))
-        throw Error(emu::visible(parts.names.back() + ": is damaged, or no part: it does not hold the SHA-256 of itself"));
-    }
-  return parts;
+    for (const std::string& part : parts_in(folder)) names.push_back((std::filesystem::path(part) / part_name).string());
+  return names;
 }
 
-std::vector<studies::PartFile> parts_of(const PartTexts& texts) {
-  std::vector<studies::PartFile> parts;
-  for (std::size_t i = 0; i < texts.texts.size(); ++i) parts.push_back(studies::part_of(texts.texts[i], texts.names[i]));
-  if (const std::string& version = parts.front().version; version != reports::version())
-    throw Error(emu::visible(texts.names.front() + ": is of version " + version + ", this is " + reports::version()));
+std::vector<studies::PartReader> open_parts(const std::vector<std::string>& names) {
+  std::vector<studies::PartReader> parts;
+  for (const std::string& name : names) {
+    const auto lines = std::make_shared<reports::PartLines>(name);
+    parts.emplace_back([lines] { return lines->next(); }, name, parts.empty() ? nullptr : &parts.front());
+  }
+  if (const std::string& version = parts.front().head().version; version != reports::version())
+    throw Error(emu::visible(names.front() + ": is of version " + version + ", this is " + reports::version()));
   return parts;
 }
 
 void write_part(const PartPlace& place, const ReportRequest& report, const PartWork& work,
                 const std::vector<tensors::Tensor>& tensors, const studies::CensusConfig& config, const Progress& progress) {
-  studies::PartFile part{.version = reports::version(),
+  const std::vector<studies::ElementRange> ranges = studies::ranges_of(tensors, place.shard);
+  studies::PartHead head{.version = reports::version(),
                          .command = work.command,
                          .request = work.request,
                          .arguments = undivided(report.arguments),
-                         .tensors = tensors,
-                         .samples = studies::samples_of(tensors, config.threads),
-                         .ranges = studies::ranges_of(tensors, place.shard),
-                         .parts = {}};
-  part.parts = studies::for_each_tensor(tensors, config, progress, [&](const tensors::Tensor& tensor, const auto& told) {
+                         .all = std::make_shared<studies::PartTensors>(
+                             studies::PartTensors{tensors, studies::samples_of(tensors, config.threads)}),
+                         .pieces = {}};
+  for (std::size_t i = 0; i < ranges.size(); ++i)
+    if (ranges[i].count != 0) head.pieces.push_back({i, ranges[i]});
+  const auto measured = [&](const tensors::Tensor& tensor, const studies::CensusConfig& told) {
     const auto at = static_cast<std::size_t>(&tensor - tensors.data());
-    const studies::ElementRange& range = part.ranges[at];
-    if (range.count == 0) return studies::TensorPart{};
-    if (work.command == "amax") return magnitude_of(tensor, told, range);
-    if (work.amax.empty()) return studies::measure(tensor, report.scaling, swept_range(report), told, range);
+    const studies::ElementRange& range = ranges[at];
+    if (range.count == 0) return std::string();
+    if (work.command == "amax") return studies::piece_line(magnitude_of(tensor, told, range));
     studies::Scaling known = report.scaling;
-    known.shared_amax = work.amax[at];
-    studies::TensorPart found = studies::measure(tensor, known, swept_range(report), told, range);
-    check_magnitude(tensor, found, work.amax[at]);
-    return found;
-  });
-  reports::write_part(place.folder, studies::to_text(part), {.arguments = report.arguments, .seed = config.seed});
+    if (!work.amax.empty()) known.shared_amax = work.amax[at];
+    const studies::TensorPart found = studies::measure(tensor, known, swept_range(report), told, range);
+    if (!work.amax.empty()) check_magnitude(tensor, found, work.amax[at]);
+    return studies::piece_line(found);
+  };
+  const auto write_all = [&](const reports::WriteBytes& write) {
+    studies::PartWriter writer(head, write);
+    studies::for_each_tensor(tensors, config, progress, measured, [&](std::size_t, const std::string& line) {
+      if (!line.empty()) writer.add(line);
+      return true;
+    });
+    writer.finish();
+  };
+  reports::write_part(place.folder, write_all, {.arguments = report.arguments, .seed = config.seed});
   const char* const use =
       work.command == "amax" ? "`ulpscope census --amax` reads all parts" : "`ulpscope merge` makes a report of all parts";
   remark(emu::visible(place.folder + "/" + part_name + " written; ") + use);

@@ -64,15 +64,10 @@ struct PartPlace {
 /// The words without those that change no byte: the command of an undisturbed run.
 std::vector<std::string> reproducing(const std::vector<std::string>& arguments);
 
-/// Parts of work, from their files.
-struct PartTexts {
-  std::vector<std::string> names;  ///< of the files
-  std::vector<std::string> texts;  ///< what each holds
-};
-/// The parts in these folders, or in the folders in them. @throws ulpscope::Error where there is none, or one is damaged
-PartTexts read_parts(const std::vector<std::string>& folders);
-/// What those of a census or sweep hold. @throws ulpscope::Error where one holds something else, or is of another version
-std::vector<studies::PartFile> parts_of(const PartTexts& texts);
+/// The files of the parts in these folders, or in the folders in them. @throws ulpscope::Error where there is none
+std::vector<std::string> part_files(const std::vector<std::string>& folders);
+/// The parts of a census or sweep. @throws ulpscope::Error where one is damaged, holds something else, or is of another version
+std::vector<studies::PartReader> open_parts(const std::vector<std::string>& names);
 
 /// Of `--shard WORD`; `auto` asks the environment. @throws ulpscope::Error
 studies::Shard shard_of(const std::string& word);

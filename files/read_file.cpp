@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -25,6 +26,15 @@ OpenFile checked(Descriptor file, const std::string& path) {
   return {std::move(file), static_cast<std::size_t>(found.st_size)};
 }
 
+template <class Read>
+std::size_t got_by(Read read, const std::string& path) {
+  for (;;) {
+    const ssize_t got = read();
+    if (got >= 0) return static_cast<std::size_t>(got);
+    if (errno != EINTR) throw Error(path + ": cannot be read: " + std::strerror(errno));
+  }
+}
+
 constexpr int for_reading = O_RDONLY | O_CLOEXEC | O_NONBLOCK;  // the last: a pipe without a writer is opened at once
 
 }  // namespace
@@ -43,11 +53,11 @@ OpenFile open_file(const Folder& folder, const std::string& name) {
 }
 
 std::size_t read_some(const OpenFile& file, char* to, std::size_t size, const std::string& path) {
-  for (;;) {
-    const ssize_t got = ::read(file.descriptor.value(), to, size);
-    if (got >= 0) return static_cast<std::size_t>(got);
-    if (errno != EINTR) throw Error(path + ": cannot be read: " + std::strerror(errno));
-  }
+  return got_by([&] { return ::read(file.descriptor.value(), to, size); }, path);
+}
+
+std::size_t read_at(const OpenFile& file, std::uint64_t first, char* to, std::size_t size, const std::string& path) {
+  return got_by([&] { return ::pread(file.descriptor.value(), to, size, static_cast<off_t>(first)); }, path);
 }
 
 std::string read_whole(const OpenFile& file, const std::string& path, std::size_t most) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <string>
 
@@ -24,6 +25,8 @@ OpenFile open_file(const Folder& folder, const std::string& name);
 
 /// Up to `size` bytes of a file into `to`; how many there were, 0 at its end. `path` is for messages. @throws ulpscope::Error
 std::size_t read_some(const OpenFile& file, char* to, std::size_t size, const std::string& path);
+/// The same from a byte on.
+std::size_t read_at(const OpenFile& file, std::uint64_t first, char* to, std::size_t size, const std::string& path);
 /// All of them. @throws ulpscope::Error also where there are more than `most`
 std::string read_whole(const OpenFile& file, const std::string& path, std::size_t most = std::numeric_limits<std::size_t>::max());
 /// Bytes read at most of a text that becomes values in memory (TOML, ledgers, manifests), which are some thirty times as long.

@@ -70,6 +70,19 @@ void check_report_folder(const std::string& asked) {
   check_listed_folder(folder, report_files);
 }
 
+void write_part(const std::string& asked, const std::function<void(const WriteBytes&)>& produce, const Provenance& provenance) {
+  ListedFolder folder(report_folder(asked), report_files);
+  folder.add(part_name, [&](const WriteBytes& write) {
+    Seal seal;
+    produce([&](std::string_view bytes) {
+      seal.add(bytes);
+      write(bytes);
+    });
+    write(seal.end());
+  });
+  folder.commit(manifest_of(folder.hashes(), provenance));
+}
+
 void write_part(const std::string& asked, const std::string& text, const Provenance& provenance) {
   ListedFolder folder(report_folder(asked), report_files);
   folder.add(part_name, sealed(text));

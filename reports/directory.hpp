@@ -51,8 +51,12 @@ void check_report_folder(const std::string& directory);
 /// The file of a folder that holds what one shard of the work for a report has measured.
 inline constexpr const char* part_name = "part.json";
 
-/// Creates `directory` if need be and writes part.json, which is `text` sealed (seal.hpp), and last manifest.json, as
-/// write_report() does; a part that is there is replaced. @throws ulpscope::Error
+/// Creates `directory` if need be and writes part.json, a JSON object that `produce` writes but for the brace that closes it,
+/// with its seal (seal.hpp), and last manifest.json, as write_report() does; a part that is there is replaced. @throws
+/// ulpscope::Error
+void write_part(const std::string& directory, const std::function<void(const WriteBytes&)>& produce,
+                const Provenance& provenance);
+/// The same of the text of an object.
 void write_part(const std::string& directory, const std::string& text, const Provenance& provenance);
 
 /// A report that is being written: its files one after the other, and last manifest.json: version, commit, compiler, CPU, GPU

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one shard of a census or sweep has measured, as text, and the whole from the texts of all.
+// What one shard of a census or sweep has measured, as text: a line says what was asked, one each what its tensors are, and one
+// each what was measured of those that are its own. Lines are written and read one after the other, and all are one JSON
+// object.
 #pragma once
 
+#include <cstddef>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,36 +17,77 @@
 
 namespace ulpscope::studies {
 
-/// Measurements of a shard, and what was asked for.
-struct PartFile {
-  std::string version;                   ///< of the program
-  std::string command;                   ///< `census`, `sweep`, or `amax`, the largest magnitudes alone
-  std::vector<std::string> request;      ///< the words behind it that ask for its numbers
-  std::vector<std::string> arguments;    ///< the command line of the undivided run, without where it goes
-  std::vector<tensors::Tensor> tensors;  ///< all of the request, without their elements
+/// All tensors of a request.
+struct PartTensors {
+  std::vector<tensors::Tensor> tensors;  ///< without their elements
   std::vector<std::string> samples;      ///< of each tensor (sample.hpp)
-  std::vector<ElementRange> ranges;      ///< of each tensor, what is measured here
-  std::vector<TensorPart> parts;         ///< of each tensor
 };
 
-/// The text of a file.
-std::string to_text(const PartFile& part);
-/// Back from it. @throws ulpscope::Error that names `name` where it is none
-PartFile part_of(std::string_view text, const std::string& name);
+/// A shard's own of a tensor.
+struct Piece {
+  std::size_t tensor;  ///< by its place among all
+  ElementRange range;  ///< not empty
+};
 
-/// What all parts of a request have measured of each tensor. `names` are those of the files, for messages. @throws
-/// ulpscope::Error where they differ in version, request, tensors, their samples or scales, or elements are in none of them or
-/// in two
-std::vector<TensorPart> merged(const std::vector<PartFile>& parts, const std::vector<std::string>& names);
+/// What a shard was asked for.
+struct PartHead {
+  std::string version;                     ///< of the program
+  std::string command;                     ///< `census`, `sweep`, or `amax`, the largest magnitudes alone
+  std::vector<std::string> request;        ///< the words behind it that ask for its numbers
+  std::vector<std::string> arguments;      ///< the command line of the undivided run, without where it goes
+  std::shared_ptr<const PartTensors> all;  ///< parts that name the same ones share them
+  std::vector<Piece> pieces;               ///< what is measured here, in the order of the tensors
+};
 
-/// The largest magnitude of each tensor from all parts of its kind. @throws ulpscope::Error as merged() does, and where these
-/// are other tensors than `tensors`, or have other samples
-std::vector<double> merged_amax(const std::vector<PartFile>& parts, const std::vector<std::string>& names,
-                                const std::vector<tensors::Tensor>& tensors, const std::vector<std::string>& samples);
+/// The line of a piece. It takes longer to make than to write, and threads may make several at once.
+std::string piece_line(const TensorPart& piece);
 
-/// Holds the scales of a whole tensor against the largest magnitude that its parts have met: `name` is that of their file.
-/// @throws ulpscope::Error where they follow from another one
-void check_tensor_scales(const tensors::Tensor& tensor, const TensorPart& whole, const Scaling& scaling,
-                         const std::vector<emu::Format>& formats, const std::string& name);
+/// Writes the text of a part as it is measured, but for the brace that closes it.
+class PartWriter {
+ public:
+  /// Takes the text in pieces.
+  using Write = std::function<void(std::string_view text)>;
+
+  /// Writes what comes before the first piece.
+  PartWriter(const PartHead& head, Write write);
+  /// Writes the piece_line() of the next of the pieces.
+  void add(std::string_view line);
+  /// Once all are written.
+  void finish();
+
+ private:
+  Write write_;
+  bool is_first_ = true;
+};
+
+/// Reads one. All members throw ulpscope::Error that names `name` where the text is none.
+class PartReader {
+ public:
+  /// The next line, without its end; nothing behind the last.
+  using NextLine = std::function<std::optional<std::string>()>;
+
+  /// Reads what comes before the first piece. Of the parts of one request, those behind the first are `like` it.
+  PartReader(NextLine next_line, std::string name, const PartReader* like = nullptr);
+
+  const PartHead& head() const noexcept { return head_; }     ///< what was asked for
+  const std::string& name() const noexcept { return name_; }  ///< of the file, for messages
+  /// What is measured of the next of head().pieces.
+  TensorPart next();
+
+ private:
+  std::string line();
+  void read_head(const PartReader* like);
+  void read_tensors(const PartReader* like);
+  void read_end();
+
+  NextLine next_line_;
+  std::string name_;
+  PartHead head_;
+  std::shared_ptr<const std::string> tensor_lines_;  ///< of which head_.all was made
+  std::size_t read_ = 0;                             ///< pieces
+};
+
+/// Whether a text begins as a part of a census or sweep does.
+bool begins_part(std::string_view text);
 
 }  // namespace ulpscope::studies

@@ -169,7 +169,7 @@ class Cells(Followed):
         self.done("census", "normal:0,1:8x8", "--to", "e4m3", "--shard", "0/1", "-o", "S")
         whole = json.loads((self.path / "S/part.json").read_text())
         for wide in ("8" + "0" * 600 + "1 0", "-8" + "0" * 9000 + "1 -10000"):
-            whole["tensors"][0]["part"]["census"][0]["sums"][0] = wide
+            whole["parts"][0]["census"][0]["exact"]["input"] = wide
             self.write("S/part.json", sealed_json(whole))
             self.assertIn("an exact sum has terms that are too far apart", self.refused("merge", "S", "-o", "R"))
 

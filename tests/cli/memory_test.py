@@ -147,6 +147,22 @@ class Memory(unittest.TestCase):
                 self.assertIn("This page shows the 1000 tensors that lose most; census.csv and findings.csv have all 10000.", page)
                 self.assertIn(f"model.layers.{(tensors - 1) // 100}.mlp.experts.{(tensors - 1) % 100}.weight", page)
 
+    def test_shards_of_many_tensors(self):
+        """Parts are written and read tensor by tensor, and what is merged is the report of one run, byte for byte."""
+        reports = {}
+        for folder in ("undivided", "shards"):
+            (self.path / folder).mkdir()
+            write_many(self.path / folder / "many.safetensors", 1000 if FREE else 10000)
+        commands = {"undivided": [("census", "many.safetensors", "--to", "e4m3", "-o", "R")],
+                    "shards": [*(("census", "many.safetensors", "--to", "e4m3", "--shard", f"{i}/2", "-o", f"P/{i}") for i in range(2)),
+                               ("merge", "P", "-o", "R")]}
+        for folder, all_words in commands.items():
+            for words in all_words:
+                code, _, err = run(*words, memory=256 * MEBIBYTE, cwd=self.path / folder)
+                self.assertEqual(code, 0, (words, err))
+            reports[folder] = {path.name: path.read_bytes() for path in (self.path / folder / "R").iterdir()}
+        self.assertEqual(reports["shards"], reports["undivided"])
+
     def test_choose(self):
         row, = self.rows("choose", "w.safetensors", "--to", "e4m3,bf16", "--sqnr", "20")
         self.assertEqual(row["format"], "float8_e4m3fn")

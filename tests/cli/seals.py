@@ -5,18 +5,30 @@ import json
 
 
 def unsealed(text):
-    """The text before it was sealed."""
-    return "{" + text[len(sealed("{  ")) - 2:]
+    """The text before it was sealed, without the brace that closes it."""
+    return text[:text.rindex(',\n"sha256": "')]
 
 
 def sealed(text):
-    """The text of a JSON object, with that of the object before it; what is no object stays as it is."""
-    if not text.startswith("{") or len(text) < 3:
-        return text
-    return f'{{"sha256": "{hashlib.sha256(text.encode()).hexdigest()}",' + text[1:]
+    """A text with its seal, which closes the object that it begins."""
+    return f'{text},\n"sha256": "{hashlib.sha256(text.encode()).hexdigest()}"}}\n'
+
+
+def open_text(value, **how):
+    """An object without the brace that closes it. Parts of tensors are read line by line."""
+    if value.get("ulpscope") != "part of a census or sweep":
+        return json.dumps(value, **how)[:-1].rstrip("\n")
+    compact = {"separators": (",", ":")}
+    lines = {name: json.dumps(member, **compact) for name, member in value.items()}
+    for name in ("tensors", "parts"):
+        if isinstance(value.get(name), list):
+            lines[name] = "[\n" + "".join(json.dumps(one, **compact) + ",\n" for one in value[name]).removesuffix(",\n") + "\n]"
+    facts = ",".join(f'"{name}":{text}' for name, text in lines.items() if name not in ("tensors", "ranges", "parts"))
+    rest = ",\n".join(f'"{name}": {lines[name]}' for name in ("tensors", "ranges", "parts") if name in lines)
+    return "{" + facts + ",\n" + rest
 
 
 def sealed_json(value, **how):
-    if isinstance(value, dict):
-        value = {name: member for name, member in value.items() if name != "sha256"}
-    return sealed(json.dumps(value, **how))
+    """What is no object, or an empty one, is not sealed."""
+    members = {name: member for name, member in value.items() if name != "sha256"} if isinstance(value, dict) else {}
+    return sealed(open_text(members, **how)) if members else json.dumps(value, **how)

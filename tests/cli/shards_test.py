@@ -3,6 +3,7 @@
 """Censuses, sweeps and study files in shards: what `merge` makes of their parts is, byte for byte, what one undivided run writes; parts that are
 none, that are missing, doubled or of something else are refused. usage: shards_test.py PROGRAM"""
 import csv
+import hashlib
 import json
 import os
 import pathlib
@@ -110,7 +111,7 @@ class Shards(unittest.TestCase):
         shares = []
         for index in range(6):
             part = json.loads((self.folder / f"parts/p6/{index}/part.json").read_text())
-            shares.append(sum(tensor["count"] * bits[tensor["dtype"]] for tensor in part["tensors"]))
+            shares.append(sum(count * bits[part["tensors"][tensor]["dtype"]] for tensor, _, count in part["ranges"]))
         total, chunk = sum(shares), 65536 * 64
         self.assertEqual(total, 32 * (400 * 700 + 7) + 64 * 70_005 + 16 * 12)
         for share in shares:
@@ -223,7 +224,7 @@ class Shards(unittest.TestCase):
         second = ("census", "model", *words, "--amax", "A", "--shard")
         for factor, said in ((0.5, "--amax: "), (2, None)):
             part = json.loads(text)
-            of = part["tensors"][0]["part"]
+            of = part["parts"][0]
             of["amax"] = (float.fromhex("0x" + of["amax"]) * factor).hex().removeprefix("0x")
             place.write_text(sealed_json(part))
             if said:
@@ -241,16 +242,16 @@ class Shards(unittest.TestCase):
         for index in range(5):
             place_of_scales = self.folder / f"parts/B/{index}/part.json"
             part = json.loads(place_of_scales.read_text())
-            for tensor in part["tensors"]:
-                tensor.get("part", {})["scales"] = []
+            for of in part["parts"]:
+                of["scales"] = []
             place_of_scales.write_text(sealed_json(part))
         self.assertIn("does not follow from its numbers", self.refused("merge", "B", "-o", "R"))
         for wrong in ("-1p+0", "nan", "x", 1.5, None):
             part = json.loads(text)
-            part["tensors"][0]["part"]["amax"] = wrong
+            part["parts"][0]["amax"] = wrong
             place.write_text(sealed_json(part))
             self.assertIn("A/0/part.json: ", self.refused(*second, "0/5", "-o", "C"))
-        del part["tensors"][0]["part"]["amax"]
+        del part["parts"][0]["amax"]
         place.write_text(sealed_json(part))
         self.assertIn("A/0/part.json: has no magnitude of model/a.safetensors:l.0.w", self.refused(*second, "0/5", "-o", "C"))
 
@@ -287,27 +288,37 @@ class Shards(unittest.TestCase):
         bare = unsealed(text)
         for size in range(0, len(text) - 2, max(1, len(text) // 60)):
             self.assertIn("is damaged, or no part", refused(text[:size]))
-            self.assertIn("is no part of a census or sweep", refused(sealed(bare[:min(max(size, 3), len(bare) - 3)])))
+            self.assertIn("is no part of a census or sweep", refused(sealed(bare[:min(size, len(bare) - 3)])))
             self.assertIn("is damaged, or no part", refused(text[:size] + chr(ord(text[size]) ^ 1) + text[size + 1:]))
         self.assertIn("is damaged, or no part", refused("[" * 100_000))
         self.assertIn("is no part of a census or sweep", refused(sealed('{"a": ' + "[" * 100_000)))
+        former = json.dumps(json.loads(text), indent=1)
+        former = f'{{"sha256": "{hashlib.sha256(former.encode()).hexdigest()}",' + former[1:]  # of versions that sealed the beginning
+        self.assertIn("p1/0/part.json: was written by another version, which laid parts out otherwise; make it again by this one", refused(former))
         whole = json.loads(text)
         self.assertIn("is of version 0.0", refused(sealed_json(whole | {"version": "0.0"})))
         for sample, said in ((None, "is no part of a census or sweep"), ("", "'' is no digest of a sample"), ("0" * 15 + "G", "is no digest of a sample")):
             self.assertIn(said, refused(sealed_json(whole | {"tensors": [whole["tensors"][0] | {"sample": sample}]})))
         without = [{key: value for key, value in tensor.items() if key != "sample"} for tensor in whole["tensors"]]
-        self.assertIn("does not tell which numbers its input held; make it again by this version", refused(sealed_json(whole | {"tensors": without})))
+        self.assertIn("does not tell which numbers its input held", refused(sealed_json(whole | {"tensors": without})))
+        self.assertIn("is laid out as by another version", refused(sealed_json(whole | {"layout": 1})))
         self.assertIn("random words by another rule", refused(sealed_json(whole | {"stochastic_rounding": 1})))
         self.assertIn("is of no census or sweep", refused(sealed_json(whole | {"command": "cast"})))
         self.assertIn("p1/0/part.json: The following argument was not expected: --tow", refused(sealed_json(whole | {"request": ["model", "--tow", "e4m3"]})))
-        for sums in ([], 2 * whole["tensors"][0]["part"]["census"]):
+        for sums in ([], 2 * whole["parts"][0]["census"]):
             other = json.loads(text)
-            other["tensors"][0]["part"]["census"] = sums
+            other["parts"][0]["census"] = sums
             self.assertIn("has not the sums of " + other["tensors"][0]["label"], refused(sealed_json(other)))
         for number in (0.5, True, 2**70, -1, "1"):  # which a library of JSON would make a count of, or could not
             other = json.loads(text)
-            other["tensors"][0]["first"] = number
+            other["ranges"][0][1] = number
             self.assertIn("holds what is no whole number, or too large a one", refused(sealed_json(other)))
+        for ranges, said in (([[0, 1, 5]], "has elements that are not there"), ([[0, 0, 2**40]], "has elements that are not there"),
+                             ([[0, 0, 0]], "has elements that are not there"), ([[1, 0, 7], [0, 0, 65536]], "has its tensors in another order"),
+                             ([[99, 0, 7]], "is no part of a census or sweep"), ([], "is no part of a census or sweep")):
+            self.assertIn(said, refused(sealed_json(whole | {"ranges": ranges})))
+        self.assertIn("is no part of a census or sweep, or not all of it", refused(sealed_json(whole | {"parts": whole["parts"] + whole["parts"][:1]})))
+        self.assertIn("is no part of a census or sweep", refused(sealed_json(whole | {"parts": whole["parts"][:-1]})))
         drawn = random.Random(5)
 
         def paths(value, so_far=()):
