@@ -318,7 +318,7 @@ class Reports(Folder):
 
         done = self.run_program("report", "check", "out", "--csv", code=1)
 
-        self.assertEqual(done.stdout, "file,status\ncensus.csv,edited\nfindings.csv,same\nheat_map.svg,same\n"
+        self.assertEqual(done.stdout, "file,status\ncensus.csv,edited\nexponents.csv,same\nfindings.csv,same\nheat_map.svg,same\n"
                          "tensor-1_exponents.svg,same\ntensor-1_scales.svg,same\nindex.html,same\n")
 
     def test_what_the_manifest_does_not_list_is_named(self):

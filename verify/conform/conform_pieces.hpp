@@ -14,7 +14,8 @@ namespace ulpscope::verify {
 
 /// Positions [begin, end) of inputs.
 struct Stretch {
-  std::uint64_t begin, end;
+  std::uint64_t begin;  ///< the first
+  std::uint64_t end;    ///< behind the last
 
   /// How many there are.
   std::uint64_t size() const { return end - begin; }

@@ -73,8 +73,10 @@ InputRegion region_of(emu::Format from, emu::Format to, emu::Code input, emu::Co
 
 /// Inputs, what is right of them and what the subject gave.
 struct Compared {
-  std::uint64_t first;                       ///< index of the first among all inputs
-  const Words &inputs, &expected, &results;  ///< of one size
+  std::uint64_t first;    ///< index of the first among all inputs
+  const Words& inputs;    ///< as many as expected
+  const Words& expected;  ///< what is right
+  const Words& results;   ///< as many as expected
 };
 
 /// The first mismatches, `most` at most.
