@@ -29,7 +29,8 @@ reports::ExponentHistogram histogram(const TensorResults& results) {
     const emu::Format f = row.format;
     // Nearest rounding overflows from the midpoint above the largest finite value on.
     const double threshold = emu::max_finite(f) + emu::power_of_two(std::max(f.max_exponent() - f.fraction_bits - 1, -1074));
-    out.formats.push_back({emu::format_name(f), f.min_spacing_exponent() - 1, f.min_exponent(), emu::log2(threshold)});
+    const int least = f.min_spacing_exponent() - 1;
+    out.formats.push_back({emu::format_name(f), least, f.is_integer() ? least : f.min_exponent(), emu::log2(threshold)});
   }
   return out;
 }

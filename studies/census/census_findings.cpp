@@ -96,15 +96,15 @@ reports::Finding finding_of(const CensusRow& row, const Scaling& scaling, const 
 }
 
 reports::Finding finding_of(const Advice& advice) {
-  const std::uint64_t lost = advice.lost_to_zero + advice.overflowing;
+  const std::uint64_t lost = advice.lost_to_zero + advice.overflowing + advice.not_held;
   return {.what = "lost_at_best_scale",
           .where = advice.tensor + ", " + emu::format_name(advice.format) + ", 2^" + std::to_string(advice.use_log2),
           .value = static_cast<std::int64_t>(lost),
           .threshold = std::int64_t{0},
           .source = "chosen: a loss scale should lose no element to zero or overflow",
-          .severity = lost == 0                                          ? Severity::good
-                      : advice.overflowing == 0 && lost < advice.nonzero ? Severity::warning
-                                                                         : Severity::bad,
+          .severity = lost == 0                                                                  ? Severity::good
+                      : advice.overflowing == 0 && advice.not_held == 0 && lost < advice.nonzero ? Severity::warning
+                                                                                                 : Severity::bad,
           .sentence = sentence(advice)};
 }
 

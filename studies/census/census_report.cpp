@@ -44,12 +44,14 @@ void CensusReport::add(TensorResults results) {
   rows_of_groups_.add(counts_.tensors, results.sweep);
   rows_of_groups_.add(counts_.tensors, results.exponents);
   if (!groups_.empty()) tensors_.push_back(results.tensor), tensors_.back().source = nullptr;
-  Badness worst{TensorFate::fits, 0};
+  Badness worst{TensorFate::fits, 0, 0};
   for (const Judged& of_format : judged) {
-    const std::uint64_t subnormal = of_format.sums().of(emu::Outcome::subnormal);
-    const auto share = static_cast<double>(of_format.lost() != 0 ? of_format.lost() : subnormal);
-    worst = std::max(
-        worst, Badness{of_format.fate, share / static_cast<double>(std::max<std::uint64_t>(of_format.sums().count(), 1))});
+    const auto share = [&](std::uint64_t part) {
+      return static_cast<double>(part) / static_cast<double>(std::max<std::uint64_t>(of_format.sums().count(), 1));
+    };
+    const std::uint64_t lost = of_format.lost(), subnormal = of_format.sums().of(emu::Outcome::subnormal);
+    worst = std::max(worst, Badness{of_format.fate, share(lost != 0 ? lost : subnormal),
+                                    share(lost_elements(of_format.row->sums, of_format.row->format))});
   }
   counts_.add(judged);
   keep(worst, std::move(results));

@@ -40,7 +40,8 @@ class CensusReport {
   reports::Page page() const;
 
  private:
-  using Badness = std::pair<TensorFate, double>;
+  /// The fate, what is lost at the best scale or is subnormal there, and what is lost as given: shares of the elements.
+  using Badness = std::tuple<TensorFate, double, double>;
 
   void give(const TensorResults& results, const std::vector<Advice>& scales,
             const std::vector<reports::Finding>& findings) const;

@@ -52,7 +52,9 @@ std::string JudgedTensors::sentence(std::size_t tensor, const Judged& judged) co
   if (judged.fate == TensorFate::fits || judged.best == nullptr) return text;
   if (not_held(judged.row->sums, judged.row->format) != 0) return text + " No scale mends that.";
   const ErrorSums& sums = judged.best->sums;
-  if (judged.best->log2_scale == 0) return text + " No scale tried loses less.";
+  if (judged.best->log2_scale == 0)
+    return text + (sums.of(Outcome::overflow) == 0 ? " No scale tried without overflow loses less."
+                                                   : " No scale tried overflows less.");
   text += " At the best scale, " + power_of_two_words(judged.best->log2_scale) + ", ";
   if (judged.lost() != 0) return text + percent(judged.lost(), sums.count()) + " is lost.";
   text += "nothing is lost";

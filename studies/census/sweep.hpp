@@ -52,6 +52,7 @@ struct Advice {
   int largest_tried = 0;           ///< log2 of the largest scale of the sweep
   std::uint64_t count = 0, lost_to_zero = 0, overflowing = 0;  ///< at `use_log2`
   std::uint64_t nonzero = 0;                                   ///< finite elements that are not zero
+  std::uint64_t not_held = 0;                                  ///< infinities and NaN that the format does not have
   std::uint64_t worst_index = 0;  ///< the element farthest outside the format's normal range, or nearest its end
   double worst_value = 0;         ///< its magnitude
   bool worst_is_large = false;    ///< it is the largest, not the smallest

@@ -10,6 +10,7 @@
 
 #include "emu/decode.hpp"
 #include "emu/names.hpp"
+#include "studies/census/census_findings.hpp"
 #include "studies/census/sweep.hpp"
 
 namespace ulpscope::studies {
@@ -45,6 +46,7 @@ Advice advise_format(const std::vector<const SweepRow*>& rows) {
   for (const SweepRow* row : rows) advice.largest_tried = std::max(advice.largest_tried, row->log2_scale);
   advice.count = best.sums.count();
   advice.nonzero = best.sums.nonzero;
+  advice.not_held = not_held(best.sums, best.format);
   advice.lost_to_zero = best.sums.of(Outcome::to_zero);
   advice.overflowing = best.sums.of(Outcome::overflow);
   if (advice.overflowing == 0)
@@ -121,14 +123,16 @@ reports::Table loss_scale_table(const std::vector<Advice>& advice) {
 }
 
 std::string sentence(const Advice& advice) {
-  std::string text = advice.tensor + " in " + emu::format_name(advice.format) + ": ";
-  if (advice.nonzero == 0) return text + "no finite element but zeros: no scale is better than another.";
+  std::string text = advice.tensor + " in " + emu::format_name(advice.format) + ": ", end = ".";
+  if (advice.not_held != 0)
+    end = "; " + percent(advice.not_held, advice.count) + " is infinite or NaN, which the format does not have.";
+  if (advice.nonzero == 0) return text + "no finite element but zeros: no scale is better than another" + end;
   if (advice.lost_to_zero == advice.nonzero) {
     text += "every scale tried loses all elements to zero, or overflows; give larger ones (--log2-scale)";
   } else if (advice.first) {
-    const std::string end = advice.last == advice.largest_tried ? ", the largest tried," : "";
-    text += advice.first == advice.last ? "scale " + power(*advice.first) + end + " loses"
-                                        : "scales " + power(*advice.first) + " to " + power(*advice.last) + end + " lose";
+    const std::string largest = advice.last == advice.largest_tried ? ", the largest tried," : "";
+    text += advice.first == advice.last ? "scale " + power(*advice.first) + largest + " loses"
+                                        : "scales " + power(*advice.first) + " to " + power(*advice.last) + largest + " lose";
     text += " nothing to overflow and " +
             (advice.lost_to_zero == 0 ? std::string("nothing") : percent(advice.lost_to_zero, advice.count)) +
             " to zero; use " + power(advice.use_log2);
@@ -142,7 +146,7 @@ std::string sentence(const Advice& advice) {
             (advice.above.empty() ? "" : " of " + (advice.worst_is_large ? advice.above : advice.below)) + ", the " +
             (advice.worst_is_large ? "largest" : "smallest") + " at " + digits(advice.worst_value);
   if (!advice.above.empty()) text += "; " + advice.above + " limits it from above, " + advice.below + " from below";
-  return text + ".";
+  return text + end;
 }
 
 }  // namespace ulpscope::studies

@@ -162,7 +162,8 @@ struct GridAxis {
     double place = aligns_corners ? (at + 1) / 2 * (extent - 1) : ((at + 1) * extent - 1) / 2;
     if (mode == "nearest") place = std::nearbyint(place);
     if (padding == "reflection") return reflected(place);
-    if (padding == "border") return place > 0 ? std::min(place, extent - 1) : 0;
+    // Between the middle of the first element and its border taps are clamped, and a cubic still sees how far in it lies.
+    if (padding == "border" && !(place >= least() && place <= most())) return place > 0 ? extent - 1 : 0;
     return std::isfinite(place) ? place : -4;  // from where no element is reached
   }
 

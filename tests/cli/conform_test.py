@@ -67,7 +67,8 @@ class Faults(unittest.TestCase):
         row = self.only("ties_to_odd", "tie", "ties to odd", *HALF)
         self.assertEqual(int(row["count"]), 2 * len(ties))
         code, rows, sentence = check("ties_to_zero", *HALF, "--range", "0x3d80:0x3d90")
-        self.assertEqual([(r["class"], r["count"], r["expected"], r["got"]) for r in rows], [("tie", "1", "3e", "3d")], sentence)
+        self.assertEqual([(r["inputs"], r["class"], r["count"], r["expected"], r["got"]) for r in rows],
+                         [("0x3d80:0x3d90", "tie", "1", "3e", "3d")], sentence)
 
     def test_saturation(self):
         self.only("saturates", "overflow", "saturating", *HALF)

@@ -262,6 +262,14 @@ class Onnx(Folder):
             self.assertEqual([float(rows["y"][key]) for key in ("zero", "min_abs_input", "max_abs_input")],
                              [values.count(0), min(filter(None, values)), max(values)], padding)
 
+    def test_a_cubic_sees_how_far_it_lies_within_the_first_element(self):
+        """Place -0.25: three elements of four are the first, the other, of 3, has the weight -0.75 (1.25^3 - 5 1.25^2 + 8 1.25 - 4)."""
+        (self.path / "m.onnx").write_bytes(model(
+            [node("GridSample", ["image", "grid"], ["y"], attribute("padding_mode", "border"), attribute("mode", "cubic"))],
+            [tensor("image", [1, 1, 4], [1.0, 3.0, 0.0, 2.0]), tensor("grid", [1, 1, 1], [-0.875])], opset=20))
+        rows, _ = self.census("--to", "fp32", "--inputs", "none")
+        self.assertEqual(float(rows["y"]["max_abs_input"]), 1 + 2 * -0.75 * 0.140625)
+
     def test_of_boxes_that_overlap_the_one_of_the_greatest_score_is_kept(self):
         boxes = tensor("boxes", [1, 4, 4], [0.0, 0.0, 2.0, 2.0, 2.0, 2.0, 0.0, 0.5, 0.0, 10.0, 2.0, 12.0, 0.0, 10.0, 2.0, 12.0])
         scores = tensor("scores", [1, 1, 4], [0.5, 0.75, 0.25, 0.25])

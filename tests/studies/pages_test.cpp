@@ -158,6 +158,18 @@ TEST_CASE("of many tensors the page shows those that lose most, and counts all; 
   CHECK(report.sweeps_of_groups().at(0).at(0).smallest_in == "lossy");
 }
 
+TEST_CASE("of tensors that a scale mends those are shown that lose most as they are given", "[studies][pages]") {
+  const studies::TensorResults third = results_of({0x1p-12, 0.25, 0.25}), whole = results_of({0x1p-12}, "whole");
+  studies::CensusReport report({}, {}, [](const Table&) {});
+  for (std::size_t i = 0; i < studies::CensusReport::most_shown; ++i) report.add(third);
+  report.add(whole);
+
+  const reports::Page page = report.page();
+  const auto& rows = std::get<reports::HeatMap>(std::get<reports::Figure>(page.blocks.at(3)).data).groups.at(0).rows;
+  CHECK(rows.size() == studies::CensusReport::most_shown);
+  CHECK(rows.back().name == "whole");
+}
+
 TEST_CASE("a finding is the first threshold that a census exceeds, with its source", "[studies][pages]") {
   const auto finding = [](const std::vector<double>& values) {
     return studies::finding_of(results_of(values).census.front(), {}, "x");

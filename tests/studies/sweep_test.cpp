@@ -13,6 +13,7 @@
 #include "emu/catalogue.hpp"
 #include "emu/error.hpp"
 #include "reports/render.hpp"
+#include "studies/census/census_findings.hpp"
 
 using namespace ulpscope;
 using emu::Outcome;
@@ -68,6 +69,11 @@ TEST_CASE("advice recommends no scale where none helps, and says where the sweep
       "is element 0, the smallest at 1e-30.");
   for (const float x : {0.0F, std::numeric_limits<float>::quiet_NaN()})
     CHECK(said({x, x}, {-10, 24, 1}) == "g in float16: no finite element but zeros: no scale is better than another.");
+  const float infinity = std::numeric_limits<float>::infinity();
+  const studies::Advice lost = studies::advise(sweep_of({infinity, 1, 1, 1}, emu::e4m3, {0, 4, 1})).front();
+  CHECK(studies::sentence(lost).ends_with("; 25% is infinite or NaN, which the format does not have."));
+  CHECK(studies::finding_of(lost).severity == reports::Severity::bad);
+  CHECK(studies::finding_of(lost).value == reports::Cell(std::int64_t{1}));
   CHECK_THAT(said({0x1p-20F}, {0, 24, 1}),
              Catch::Matchers::StartsWith("g in float16: scales 2^0 to 2^24, the largest tried, lose nothing"));
   CHECK_THAT(said({0x1p-20F}, {0, 40, 1}), Catch::Matchers::StartsWith("g in float16: scales 2^0 to 2^35 lose nothing"));

@@ -81,7 +81,8 @@ Questions questions_of(const ConformRequest& request, const Inputs& inputs, emu:
   const std::string_view text = request.range;
   questions.first = parse_code(text.substr(0, colon), request.range);
   questions.end = parse_code(colon == std::string::npos ? "" : text.substr(colon + 1), request.range);
-  if (questions.first > questions.end || questions.end > inputs.size())
+  if (questions.first > questions.end) throw Error("--range " + request.range + ": END lies before FIRST");
+  if (questions.end > inputs.size())
     throw Error("--range " + request.range + ": lies outside of 0:" + std::to_string(inputs.size()));
   return questions;
 }
@@ -156,7 +157,8 @@ ConformResult conform(const ConformRequest& request, const studies::Progress& pr
   const Asked asked(request);
   check_subject(request);
   const std::unique_ptr<Subject> subject = subject_of(request, asked.questions);
-  const ConformHeading heading{subject_name(request), request.preset, asked.right, request.ulp, asked.inputs.is_sample()};
+  const ConformHeading heading{subject_name(request), request.preset,           asked.right,
+                               request.ulp,           asked.inputs.is_sample(), request.range};
   ConformConfig config{.right = asked.right,
                        .ulp = request.ulp,
                        .examples = static_cast<std::size_t>(request.examples),

@@ -63,7 +63,9 @@ reports::Table conform_table(const ConformHeading& heading, const Conformance& r
                                  std::string(emu::name_of(options.rounding)),
                                  std::string(emu::name_of(options.policy)),
                                  whole(heading.ulp),
-                                 std::string(heading.sample ? "sample" : "all"),
+                                 heading.sample          ? "sample"
+                                 : heading.range.empty() ? "all"
+                                                         : heading.range,
                                  whole(result.compared),
                                  whole(result.not_judged),
                                  whole(result.mismatches)};
@@ -111,7 +113,8 @@ std::string conform_heading(const ConformHeading& heading, const Conformance& re
                     emu::format_name(heading.right.to) + ", " + std::string(emu::name_of(rules.options.rounding)) + ", " +
                     std::string(emu::name_of(rules.options.policy)) + ", NaN " + word(rules.nan_check, rules) +
                     (heading.preset.empty() ? "" : ", preset " + heading.preset) + "\n" + std::to_string(result.compared) +
-                    " inputs compared" + (heading.sample ? ", a sample of float64" : "");
+                    " inputs compared" + (heading.sample ? ", a sample of float64" : "") +
+                    (heading.range.empty() ? "" : ", those of " + heading.range);
   if (result.not_judged != 0) out += "; " + std::to_string(result.not_judged) + " left out, for which nothing is prescribed";
   return out;
 }

@@ -15,6 +15,7 @@ struct ConformHeading {
   Computation right;            ///< what the results should be
   std::uint64_t ulp = 0;        ///< codes that may lie between a result and the right one
   bool sample = false;          ///< whether not every code was asked about
+  std::string range = {};       ///< FIRST:END of the inputs, as given; empty: all
 };
 
 /// One row per finding with its first example; one row of class `none` where nothing is wrong.
