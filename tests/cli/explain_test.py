@@ -6,6 +6,7 @@ import csv
 import io
 import os
 import pathlib
+import re
 import shlex
 import struct
 import subprocess
@@ -36,7 +37,7 @@ class Explain(unittest.TestCase):
         self.assertEqual(code, 0, err)
 
     def explain(self, *words, inputs=INPUTS):
-        code, out, err = run("explain", "matmul", *inputs, "--output", "d.npy", "--csv", *words, cwd=self.path)
+        code, out, err = run("explain", "matmul", *inputs, "--output", "d.npy", "--csv", "--seconds", "0", *words, cwd=self.path)
         return code, list(csv.DictReader(io.StringIO(out))), err
 
     def test_a_claim_that_is_kept(self):
@@ -85,6 +86,19 @@ class Explain(unittest.TestCase):
         self.assertEqual(code, 1)
         self.assertIn("none of the", err)
         self.assertEqual({r["explains"] for r in rows}, {"no"})
+
+    def test_limited_time_is_the_default_and_says_what_was_left(self):
+        self.compute("--engine", "fma", "--in", "bf16", "--out", "e4m3")
+        code, _, err = run("explain", "matmul", *INPUTS, "--output", "d.npy", "--in", "bf16", "--out", "fp32", "--seconds", "1e-9", cwd=self.path)
+        self.assertEqual(code, 1, err)
+        self.assertIn("none of the 0 hypotheses tried in time", err)
+        left, hypotheses = (int(n) for n in re.search(r"stopped after 1e-09 seconds: (\d+) of (\d+) hypotheses .*--seconds 0 tries all", err).groups())
+        self.assertEqual(left, hypotheses)
+        self.compute("--engine", "fma", "--in", "bf16")
+        code, _, err = run("explain", "matmul", *INPUTS, "--output", "d.npy", "--in", "bf16", "--seconds", "1e-9", cwd=self.path)
+        self.assertEqual((code, "would have been seen" in err, "--seconds 0" in err), (0, True, True), err)
+        code, out, _ = run("explain", "matmul", "--help")
+        self.assertIn("that hypotheses have, beside the replay of the claim; 0: no limit [10]", " ".join(out.split()))
 
     def test_data_that_tells_nothing_apart(self):
         zeros = ("uniform:0,0:4x8", "uniform:0,1:8x4")

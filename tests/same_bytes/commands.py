@@ -183,8 +183,8 @@ class Commands:
         yield ["verify", "expr", "einsum(\"ij,jk->ik\", a, b)", "--input", f"a={a}", "--input", f"b={b}",
                "--output", "examples/tensors/matmul.npy", "--json"]
         yield ["verify", *product, "--output-dtype", "float32", "--junit", "junit.xml"]
-        yield ["explain", *product, "--engine", "fma"]
-        yield ["explain", "matmul", a, b, "--output", "examples/tensors/matmul.npy", "--engine", "sm_80", "--in", "fp16"]
+        yield ["explain", *product, "--engine", "fma", "--seconds", "0"]
+        yield ["explain", "matmul", a, b, "--output", "examples/tensors/matmul.npy", "--engine", "sm_80", "--in", "fp16", "--seconds", "0"]
         yield ["audit", "matmul", "uniform:0,1:8x64", "uniform:0,1:64x8", "--in", "bf16", "--engine", "sm_90", "--rule", "bound",
                "--rule", "assert_close"]
         for words in (["show", "examples/tensors/kernels.ledger"],

@@ -31,11 +31,29 @@ constexpr SampleSize of_singles{256, std::size_t{1} << 17}, of_pairs{36, std::si
 constexpr double most_missed = 0.02;
 /// Hypotheses that are listed where none explains D, those of which they are the best, and the most that meet all of D.
 constexpr std::size_t best_listed = 5, best_compared = 40, most_confirmed = 64;
+/// Of the time, the shares after which no hypothesis is tried, and those that come nearest are not compared any more.
+constexpr double share_of_trying = 0.8, share_of_comparing = 0.9;
+
+/// What a replay costs beside others: the claimed sums are the cheapest, split products are several products each.
+int cost_of(const Kernel& kernel, const Kernel& claimed) {
+  if (kernel.chain.split) return 2;
+  return kernel.chain.engine == claimed.chain.engine && !kernel.some ? 0 : 1;
+}
+
+/// Hypotheses, and how much of a sample they reproduce.
+struct Tried {
+  std::vector<Hypothesis> hypotheses;
+  Region sample;
+  std::vector<Score> scores;  ///< nothing changed where the time was over
+};
 
 class Search {
  public:
   Search(const ExplainConfig& config, const Claim& claim, const MatmulData& data, std::vector<double> d)
-      : config_(config), claim_(claim), evidence_(data, claim.kernel, std::move(d), config.product.threads) {
+      : config_(config),
+        claim_(claim),
+        evidence_(data, claim.kernel, std::move(d), config.product.threads),
+        start_(std::chrono::steady_clock::now()) {
     second_ = sample(second_size);
   }
 
@@ -59,33 +77,55 @@ class Search {
     return enough(score.matched, evidence_.count()) && enough(score.matched_of_wrong, evidence_.wrong());
   }
 
-  /// Scores of hypotheses on the second sample where the claim holds there too.
+  /// Hypotheses that are not the claim on the second sample, where the claim holds. The time does not end it before one is.
   std::size_t distinct(const std::vector<Hypothesis>& hypotheses) const {
-    const std::vector<Score> scores = scored(hypotheses, second_);
-    return static_cast<std::size_t>(std::count_if(scores.begin(), scores.end(), [](const Score& s) { return s.changed != 0; }));
+    std::atomic<std::size_t> distinct = 0;
+    tensors::for_each_index(hypotheses.size(), config_.product.threads, [&](std::size_t i) {
+      if (distinct > 0 && is_over())
+        ++skipped_;
+      else
+        distinct += score(hypotheses[i], second_).changed != 0 ? 1 : 0;
+    });
+    return distinct;
   }
 
-  /// Those that explain D, in their order; without any the best ones, best first. Tried on `first` at first.
-  std::vector<Finding> find(const std::vector<Hypothesis>& hypotheses, const Region& first) const {
-    const std::vector<Score> scores = scored(hypotheses, first);
-    std::vector<std::size_t> best = best_first(scores);
-    std::vector<std::size_t> alive = surviving(best, scores, first);
-    if (second_.count() > first.count() && alive.size() > 1) alive = surviving_second(hypotheses, alive);
-    std::vector<Finding> findings = confirmed(hypotheses, first_of(alive, most_confirmed));
+  /// Tries hypotheses on a sample; those that are not in time count as skipped.
+  Tried tried(std::vector<Hypothesis> hypotheses, const Region& sample) const {
+    std::vector<Score> scores = scored(hypotheses, sample, share_of_trying, &skipped_);
+    return {std::move(hypotheses), sample, std::move(scores)};
+  }
+  /// Those that explain D, in their order.
+  std::vector<Finding> explaining(const Tried& tried) const {
+    std::vector<std::size_t> alive = surviving(best_first(tried.scores), tried.scores, tried.sample);
+    if (second_.count() > tried.sample.count() && alive.size() > 1 && !is_over())
+      alive = surviving_second(tried.hypotheses, alive);
+    alive = first_of(alive, most_confirmed);
+    std::sort(alive.begin(), alive.end());
+    std::vector<Finding> findings;
+    for (const std::size_t i : alive) {
+      if (!findings.empty() && is_over())
+        ++skipped_;
+      else
+        findings.push_back(confirmed(tried.hypotheses[i]));
+    }
     std::erase_if(findings, [](const Finding& finding) { return !finding.explains; });
-    if (!findings.empty()) return findings;
-    std::erase_if(best, [&](std::size_t i) { return scores[i].changed == 0; });
-    return confirmed(hypotheses, best_on_second(hypotheses, first_of(best, best_compared)));
+    return findings;
   }
-
-  /// The median share of a sample that hypotheses reproduce which are not the claim there.
-  double median_share(const std::vector<Hypothesis>& hypotheses, const Region& region) const {
-    std::vector<std::uint64_t> matched;
-    for (const Score& score : scored(hypotheses, region))
-      if (score.changed != 0) matched.push_back(score.matched);
-    if (matched.empty()) return 0;
-    std::nth_element(matched.begin(), matched.begin() + static_cast<std::ptrdiff_t>(matched.size() / 2), matched.end());
-    return static_cast<double>(matched[matched.size() / 2]) / static_cast<double>(region.count());
+  /// Those that come nearest, in their order, where none explains D.
+  std::vector<Finding> best(const Tried& tried) const {
+    std::vector<std::size_t> best = best_first(tried.scores);
+    std::erase_if(best, [&](std::size_t i) { return tried.scores[i].changed == 0; });
+    best = best_on_second(tried.hypotheses, first_of(best, best_compared));
+    std::sort(best.begin(), best.end());
+    std::vector<Finding> findings;
+    for (const std::size_t i : best)
+      if (!is_over()) findings.push_back(confirmed(tried.hypotheses[i]));
+    return findings;
+  }
+  /// Whether this share of the time is over.
+  bool is_over(double share = 1) const {
+    const std::chrono::duration<double> most(share * config_.seconds);
+    return config_.seconds != 0 && std::chrono::steady_clock::now() - start_ >= most;
   }
 
  private:
@@ -101,19 +141,24 @@ class Search {
       return {};
     }
   }
-  std::vector<Score> scored(const std::vector<Hypothesis>& hypotheses, const Region& region) const {
+  /// The cheapest first, but for those that a share of the time does not suffice for, which count as skipped.
+  std::vector<Score> scored(const std::vector<Hypothesis>& hypotheses, const Region& region, double share,
+                            std::atomic<std::size_t>* skipped) const {
+    std::vector<std::size_t> order(hypotheses.size());
+    std::vector<int> costs;
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    for (const Hypothesis& hypothesis : hypotheses) costs.push_back(cost_of(hypothesis.kernel(claim_.kernel), claim_.kernel));
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t x, std::size_t y) { return costs[x] < costs[y]; });
     std::vector<Score> scores(hypotheses.size());
-    tensors::for_each_index(hypotheses.size(), config_.product.threads, [&](std::size_t i) {
-      if (!is_over()) scores[i] = score(hypotheses[i], region);
+    std::atomic<std::size_t> next = 0;
+    tensors::for_each_index(hypotheses.size(), config_.product.threads, [&](std::size_t) {
+      const std::size_t i = order[next++];  // an index of the loop is no order
+      if (!is_over(share))
+        scores[i] = score(hypotheses[i], region);
+      else if (skipped != nullptr)
+        ++*skipped;
     });
     return scores;
-  }
-  /// Whether the time is over; one more hypothesis is skipped then.
-  bool is_over() const {
-    if (config_.seconds == 0 || std::chrono::steady_clock::now() - start_ < std::chrono::duration<double>(config_.seconds))
-      return false;
-    ++skipped_;
-    return true;
   }
 
   /// Indices by the number of elements matched; the simpler hypothesis first where it is the same.
@@ -135,14 +180,15 @@ class Search {
     std::erase_if(indices, [&](std::size_t i) { return !survives(scores[i], region); });
     return indices;
   }
-  std::vector<Score> scored_on_second(const std::vector<Hypothesis>& hypotheses, const std::vector<std::size_t>& some) const {
+  std::vector<Score> scored_on_second(const std::vector<Hypothesis>& hypotheses, const std::vector<std::size_t>& some,
+                                      double share, std::atomic<std::size_t>* skipped) const {
     std::vector<Hypothesis> left;
     for (const std::size_t i : some) left.push_back(hypotheses[i]);
-    return scored(left, second_);
+    return scored(left, second_, share, skipped);
   }
   std::vector<std::size_t> surviving_second(const std::vector<Hypothesis>& hypotheses,
                                             const std::vector<std::size_t>& alive) const {
-    const std::vector<Score> scores = scored_on_second(hypotheses, alive);
+    const std::vector<Score> scores = scored_on_second(hypotheses, alive, 1, &skipped_);
     std::vector<std::size_t> out;
     for (const std::size_t i : surviving(best_first(scores), scores, second_)) out.push_back(alive[i]);
     return out;
@@ -150,28 +196,33 @@ class Search {
   std::vector<std::size_t> best_on_second(const std::vector<Hypothesis>& hypotheses,
                                           const std::vector<std::size_t>& some) const {
     std::vector<std::size_t> out;
-    for (const std::size_t i : first_of(best_first(scored_on_second(hypotheses, some)), best_listed)) out.push_back(some[i]);
+    const std::vector<Score> scores = scored_on_second(hypotheses, some, share_of_comparing, nullptr);
+    for (const std::size_t i : first_of(best_first(scores), best_listed)) out.push_back(some[i]);
     return out;
   }
 
-  std::vector<Finding> confirmed(const std::vector<Hypothesis>& hypotheses, std::vector<std::size_t> indices) const {
-    std::sort(indices.begin(), indices.end());
-    std::vector<Finding> findings;
-    for (const std::size_t i : indices) {
-      if (is_over()) continue;
-      const Score score = evidence_.score_all(hypotheses[i].kernel(claim_.kernel));
-      findings.push_back({hypotheses[i], score.matched, score.matched_of_wrong, score.digest, 0, explains(score)});
-    }
-    return findings;
+  Finding confirmed(const Hypothesis& hypothesis) const {
+    const Score score = evidence_.score_all(hypothesis.kernel(claim_.kernel));
+    return {hypothesis, score.matched, score.matched_of_wrong, score.digest, 0, explains(score)};
   }
 
   const ExplainConfig& config_;
   const Claim& claim_;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   mutable std::atomic<std::size_t> skipped_ = 0;
   ReplayedOutputs evidence_;
+  std::chrono::steady_clock::time_point start_;  // when the claim had been replayed
   Region second_;
 };
+
+/// The median share of a sample that hypotheses reproduce which are not the claim there.
+double median_share(const Tried& tried) {
+  std::vector<std::uint64_t> matched;
+  for (const Score& score : tried.scores)
+    if (score.changed != 0) matched.push_back(score.matched);
+  if (matched.empty()) return 0;
+  std::nth_element(matched.begin(), matched.begin() + static_cast<std::ptrdiff_t>(matched.size() / 2), matched.end());
+  return static_cast<double>(matched[matched.size() / 2]) / static_cast<double>(tried.sample.count());
+}
 
 /// Placements as findings: each accounts for all of D.
 std::vector<Finding> placed_findings(const Search& search, const Claim& claim, std::size_t& tried) {
@@ -205,6 +256,35 @@ void number_groups(std::vector<Finding>& findings) {
   }
 }
 
+/// From what is simple to what is not, until something explains D; without anything what comes nearest of each kind.
+void search_all(const Search& search, const MatmulData& data, ExplainResult& result) {
+  const Claim& claim = result.claim;
+  std::vector<Tried> all;
+  const auto look = [&](std::vector<Hypothesis> hypotheses, const Region& sample, std::uint64_t read_off_of) {
+    result.tried += hypotheses.size();
+    all.push_back(search.tried(std::move(hypotheses), sample));
+    result.findings = search.explaining(all.back());
+    if (!result.findings.empty()) result.tried += static_cast<std::size_t>(read_off_of);
+  };
+  const Region sample = search.sample(of_singles), small_sample = search.sample(of_pairs);
+  look(single_hypotheses(claim), sample, 0);
+  if (!result.findings.empty()) return;
+  const MissingProducts missing =
+      search.is_over(share_of_trying) ? MissingProducts{} : missing_products(claim, data, search.evidence());
+  constexpr double nearly_all = 0.9;
+  look(each_alone(causes_of(claim, missing, 0)), sample, missing.tried);
+  const std::vector<Cause> likely = causes_of(claim, missing, nearly_all);
+  if (result.findings.empty()) look(hypotheses_with(claim, likely), small_sample, missing.tried);
+  for (const auto hypotheses_of : {paired_hypotheses, tile_hypotheses})
+    if (result.findings.empty()) look(hypotheses_of(claim), small_sample, 0);
+  if (!result.findings.empty()) return;
+  result.chance = median_share(all.front());
+  for (const Tried& tried : all) {
+    const std::vector<Finding> best = search.best(tried);
+    result.findings.insert(result.findings.end(), best.begin(), best.end());
+  }
+}
+
 std::vector<double> values_of(const ExplainConfig& config, const Claim& claim) {
   if (config.d.shape != claim.shape.d)
     throw Error(config.d.label + " (" + tensors::shape_text(config.d.shape) + "): the product of these operands is (" +
@@ -228,44 +308,27 @@ ExplainResult explain(const ExplainConfig& config) {
     return result;
   }
   const Search search(config, result.claim, data, std::move(d));
-  result.wrong = search.evidence().wrong();
+  result.wrong = search.evidence().wrong(), result.seconds = config.seconds;
   if (result.wrong == 0) {
     const std::vector<Hypothesis> sums = summation_hypotheses(result.claim);
     result.tried = result.sums = sums.size();
-    result.distinct = search.distinct(sums);
+    result.distinct = search.distinct(sums), result.skipped = search.skipped();
     result.verdict = result.distinct == 0 ? ExplainVerdict::vacuous : ExplainVerdict::holds;
     return result;
   }
-  const std::vector<Hypothesis> singles = single_hypotheses(result.claim);
-  result.tried = singles.size();
-  const Region sample = search.sample(of_singles);
   result.findings = placed_findings(search, result.claim, result.tried);
-  if (result.findings.empty()) result.findings = search.find(singles, sample);
-  const auto explained = [](const std::vector<Finding>& all) { return !all.empty() && all.front().explains; };
-  const auto look = [&](const std::vector<Hypothesis>& more, const Region& first, std::uint64_t read_off_of) {
-    result.tried += more.size();
-    const std::vector<Finding> found = search.find(more, first);
-    if (explained(found)) result.findings.clear(), result.tried += static_cast<std::size_t>(read_off_of);
-    result.findings.insert(result.findings.end(), found.begin(), found.end());
-  };
-  if (!explained(result.findings)) {
-    result.chance = search.median_share(singles, sample);
-    const MissingProducts missing = missing_products(result.claim, data, search.evidence());
-    constexpr double nearly_all = 0.9;
-    look(each_alone(causes_of(result.claim, missing, 0)), sample, missing.tried);
-    if (!explained(result.findings))
-      look(hypotheses_with(result.claim, causes_of(result.claim, missing, nearly_all)), search.sample(of_pairs), missing.tried);
-  }
-  for (const auto hypotheses_of : {paired_hypotheses, tile_hypotheses})
-    if (!explained(result.findings)) look(hypotheses_of(result.claim), search.sample(of_pairs), 0);
+  if (result.findings.empty())
+    search_all(search, data, result);
+  else
+    result.tried += single_hypotheses(result.claim).size();
   const auto better = [&](const Finding& x, const Finding& y) {
     return x.matched != y.matched ? x.matched > y.matched : search.choices(x) < search.choices(y);
   };
   std::stable_sort(result.findings.begin(), result.findings.end(), better);
   number_groups(result.findings);
-  result.skipped = search.skipped(), result.seconds = config.seconds;
+  result.skipped = search.skipped();
   result.evidence_bits = search.evidence().bits(config.product.out, config.product.acc);
-  if (!explained(result.findings)) return result;
+  if (result.findings.empty() || !result.findings.front().explains) return result;
   result.choices = search.choices(result.findings);
   result.verdict = result.evidence_bits < result.needed_bits() ? ExplainVerdict::undecided : ExplainVerdict::explained;
   return result;

@@ -22,7 +22,8 @@ struct ExplainConfig {
   products::Product product;  ///< the claim, with its engine
   tensors::Tensor d;          ///< what the kernel returned
   double at_least = 0.999;    ///< share of all elements, and of those that the claim gets wrong, that explains D
-  double seconds = 0;  ///< after which no further hypothesis is tried; 0: no limit. What is found then depends on the machine
+  /// For hypotheses, beside the replay of the claim; 0: no limit. What is found in limited time depends on the machine.
+  double seconds = 0;
 };
 
 /// What the hypotheses say of a claim.

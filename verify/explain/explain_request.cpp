@@ -43,7 +43,9 @@ void ExplainRequest::describe(requests::Fields& fields) {
   fields.add("engine", engine, "what is claimed: engine, or block:n=16,f=25,out=rz (default fma)").as_value("E");
   fields.add("output", output, "what the kernel returned: a tensor file, or codes of --out").as_value("D.npy").needed();
   fields.add("at_least", at_least, "share of the elements, and of the wrong ones, that explains D").real({0, 1}).shown();
-  fields.add("seconds", seconds, "after which no further hypothesis is tried; 0: no limit").real({.least = 0}).shown();
+  fields.add("seconds", seconds, "that hypotheses have, beside the replay of the claim; 0: no limit")
+      .real({.least = 0})
+      .shown();
 }
 
 ExplainConfig resolve(const ExplainRequest& request) {

@@ -19,7 +19,7 @@ struct ExplainRequest {
   ///@{
   products::ProductRequest product;
   std::string engine = "fma", output;
-  double at_least = 0.999, seconds = 0;
+  double at_least = 0.999, seconds = 10;
   ///@}
 
   /// Names the members, for the command line, study files and the schema.

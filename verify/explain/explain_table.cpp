@@ -100,8 +100,9 @@ std::vector<std::string> remarks(const ExplainResult& r) {
   if (r.verdict == ExplainVerdict::holds)
     lines.push_back(fmt::format("{} of {} other ways to sum would have been seen on this data", r.distinct, r.sums));
   if (r.skipped != 0)
-    lines.push_back(fmt::format("stopped after {:g} seconds: {} of {} hypotheses were not tried, or not to the end", r.seconds,
-                                r.skipped, r.tried));
+    lines.push_back(
+        fmt::format("stopped after {:g} seconds: {} of {} hypotheses were not tried, or not to the end; --seconds 0 tries all",
+                    r.seconds, r.skipped, r.tried));
   if (r.verdict != ExplainVerdict::explained && r.verdict != ExplainVerdict::undecided) return lines;
   if (const std::size_t same = group_size(r); same > 1)
     lines.push_back(fmt::format(
