@@ -14,6 +14,7 @@
 #include "tensors/parallel.hpp"
 #include "tensors/tensor.hpp"
 #include "verify/explain/explain_sample.hpp"
+#include "verify/explain/last_tiles.hpp"
 #include "verify/explain/missing_products.hpp"
 #include "verify/explain/placements.hpp"
 
@@ -268,6 +269,8 @@ void search_all(const Search& search, const MatmulData& data, ExplainResult& res
   };
   const Region sample = search.sample(of_singles), small_sample = search.sample(of_pairs);
   look(single_hypotheses(claim), sample, 0);
+  if (!result.findings.empty()) return;
+  look(each_alone(last_tile_causes(claim, search.evidence())), small_sample, 0);
   if (!result.findings.empty()) return;
   const MissingProducts missing =
       search.is_over(share_of_trying) ? MissingProducts{} : missing_products(claim, data, search.evidence());

@@ -85,6 +85,8 @@ ReplayedOutputs::ReplayedOutputs(const MatmulData& data, const Kernel& claimed, 
   for (const std::uint64_t wrong : wrong_of_matrix_) wrong_ += wrong;
 }
 
+bool ReplayedOutputs::is_wrong(std::size_t i) const { return !same(d_[i], claimed_[i]); }
+
 std::uint64_t ReplayedOutputs::bits(emu::Format out, emu::Format wide) const {
   const auto place = [](emu::Format format, double x) {
     const emu::Code code = emu::encode(format, x);
@@ -107,8 +109,7 @@ Region ReplayedOutputs::sample(std::size_t outputs, std::size_t products) const 
   region.matrix =
       static_cast<std::size_t>(std::max_element(wrong_of_matrix_.begin(), wrong_of_matrix_.end()) - wrong_of_matrix_.begin());
   const auto is_wrong = [&](std::size_t i, std::size_t j) {
-    const std::size_t at = (region.matrix * shape.m + i) * shape.n + j;
-    return !same(d_[at], claimed_[at]);
+    return this->is_wrong((region.matrix * shape.m + i) * shape.n + j);
   };
   std::vector<char> rows(shape.m), columns(shape.n);
   for (std::size_t i = 0; i < shape.m; ++i)

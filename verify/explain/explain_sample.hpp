@@ -39,6 +39,8 @@ class ReplayedOutputs {
   /// Elements that the claim does not reproduce.
   std::uint64_t wrong() const noexcept { return wrong_; }
 
+  /// Whether the claim does not reproduce element i.
+  bool is_wrong(std::size_t i) const;
   /// How far the wrong elements are from the claim: the bits of the number of codes between, summed. Codes of
   /// `out`, or of `wide` where the element is no number of `out`.
   std::uint64_t bits(emu::Format out, emu::Format wide) const;

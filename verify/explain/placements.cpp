@@ -9,11 +9,13 @@
 #include <cmath>
 #include <cstddef>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "emu/bulk.hpp"
 #include "emu/encode.hpp"
+#include "verify/explain/last_tiles.hpp"
 
 namespace ulpscope::verify {
 namespace {
@@ -30,7 +32,8 @@ Cause placed(std::string word, std::string sentence) {
 class Placements {
  public:
   Placements(const Claim& claim, std::span<const double> d, std::span<const double> claimed)
-      : m_(claim.shape.m),
+      : shape_(claim.shape),
+        m_(claim.shape.m),
         n_(claim.shape.n),
         out_(claim.config.out),
         may_be_scaled_(claim.config.alpha == 0.5 || claim.config.a.scales || claim.config.b.scales),
@@ -45,6 +48,7 @@ class Placements {
     add_doubled();
     add_moved();
     add_zero_lines();
+    add_strides();
     for (const std::size_t tile : std::initializer_list<std::size_t>{4, 8, 16, 32, 64, 128, 256})
       if (tile < m_ || tile < n_) add_tile(tile);
     return std::move(found_);
@@ -159,6 +163,55 @@ class Placements {
         }
   }
 
+  /// The last tiles written with another leading dimension, after the others and row by row.
+  void add_strides() {
+    std::vector<LastTiles> all;
+    std::vector<std::size_t> rows = last_tile_starts(m_), columns = last_tile_starts(n_);
+    columns.push_back(0);
+    for (const std::size_t row : rows)
+      for (const std::size_t column : columns) all.push_back({row, column, m_ - row});
+    for (const std::size_t height : tile_heights(m_))
+      for (const std::size_t column : columns) all.push_back({0, column, height});
+    const std::vector<std::size_t> strides = other_strides(n_, shape_);
+    for (LastTiles tiles : all)
+      for (const std::size_t stride : strides) {
+        tiles.stride = stride;
+        if (!ends_so(tiles) || !is_written(tiles)) continue;
+        found_.push_back(
+            {placed("D=" + word_of(tiles, m_, n_), sentence_of(tiles, m_, n_, "D written")), all.size() * strides.size()});
+        return;
+      }
+  }
+  /// Whether D has the last row that is written inside of it; what is written last stays.
+  bool ends_so(const LastTiles& tiles) const {
+    std::size_t i = m_ - 1;
+    while (i > tiles.row && tiles.place(i, n_ - 1, n_) >= m_ * n_) --i;
+    for (std::size_t j = tiles.column; j < n_; ++j)
+      if (!same_value(d_[tiles.place(i, j, n_)], claimed_[i * n_ + j])) return false;
+    return true;
+  }
+  /// What is not written has to hold one number, as of a buffer that was filled before.
+  bool is_written(const LastTiles& tiles) const {
+    std::optional<double> before;
+    std::vector<double> written(m_ * n_);
+    for (std::size_t matrix = 0; matrix < d_.size(); matrix += m_ * n_) {
+      std::vector<char> has(m_ * n_);
+      for (const bool last : {false, true})
+        for (std::size_t i = 0; i < m_; ++i)
+          for (std::size_t j = 0; j < n_; ++j) {
+            if (tiles.has(i, j) != last) continue;
+            const std::size_t place = last ? tiles.place(i, j, n_) : i * n_ + j;
+            if (place < has.size()) has[place] = 1, written[place] = claimed_[matrix + i * n_ + j];
+          }
+      for (std::size_t at = 0; at < has.size(); ++at) {
+        const double value = d_[matrix + at];
+        if (has[at] == 0 && !before) before = value;
+        if (!same_value(value, has[at] != 0 ? written[at] : *before)) return false;
+      }
+    }
+    return true;
+  }
+
   template <class Value>
   bool is_tile(const Tile& tile, Value value) const {
     for (std::size_t i = 0; i < tile.rows; ++i)
@@ -167,6 +220,7 @@ class Placements {
     return true;
   }
 
+  const products::MatmulShape& shape_;
   std::size_t m_, n_;
   emu::Format out_;
   bool may_be_scaled_;  // twice by another cause

@@ -33,11 +33,29 @@ struct Lag {
   bool zero_first = false;  ///< the first `by` are zeros; else they are there in time
 };
 
+/// Tiles at the end of a matrix, as it is stored, of which the first row is where it should be and the others are not.
+struct LastTiles {
+  std::size_t row = 0, column = 0;  ///< where they begin
+  std::size_t height = 1;           ///< rows of a tile
+  std::size_t stride = 0;           ///< elements between two rows of a tile, in the place of the matrix's columns
+
+  /// Whether they have an element of the matrix.
+  bool has(std::size_t i, std::size_t j) const noexcept { return i >= row && j >= column; }
+  /// Where an element that they have is in a matrix of so many columns, in elements from its beginning; beyond its end it may
+  /// be.
+  std::size_t place(std::size_t i, std::size_t j, std::size_t columns) const noexcept {
+    const std::size_t in_tile = (i - row) % height;
+    return (i - in_tile) * columns + in_tile * stride + j;
+  }
+};
+
 /// What an operand goes through before it is multiplied.
 struct OperandPath {
   Layout layout = Layout::stored;                       ///< how its elements are read
   std::size_t tile = 0;                                 ///< extent, for Layout::tiles; divides both extents
   Lag lag = {};                                         ///< what is read for something else
+  std::optional<LastTiles> last = {};                   ///< read with another leading dimension; zeros beyond the buffer
+  bool is_transposed = false;                           ///< whether `last` is of the transpose
   std::vector<products::InputRounding> roundings = {};  ///< one after another; the last one's format is that of the operand
   std::optional<emu::Format> read_as = {};              ///< codes of that format are taken for codes of this one
 

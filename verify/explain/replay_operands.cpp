@@ -13,8 +13,18 @@
 namespace ulpscope::verify {
 namespace {
 
+/// index_of() where some tiles are read with another leading dimension; may lie in a later matrix, or beyond all.
+std::size_t index_in_last(const OperandPath& path, std::size_t i, std::size_t j, std::size_t rows, std::size_t columns) {
+  const std::size_t size = rows * columns;
+  if (!path.is_transposed) return path.last->has(i, j) ? path.last->place(i, j, columns) : i * columns + j;
+  if (!path.last->has(j, i)) return i * columns + j;
+  const std::size_t place = path.last->place(j, i, rows), in_matrix = place % size;
+  return place - in_matrix + in_matrix % rows * columns + in_matrix / rows;
+}
+
 /// The index, in a buffer of `rows` by `columns`, of the element that a kernel takes for (i, j).
 std::size_t index_of(const OperandPath& path, std::size_t i, std::size_t j, std::size_t rows, std::size_t columns) {
+  if (path.last) return index_in_last(path, i, j, rows, columns);
   if (path.layout == Layout::misread) return j * rows + i;
   if (path.layout == Layout::stored) return i * columns + j;
   const std::size_t t = path.tile;
@@ -52,19 +62,19 @@ std::vector<double> gathered(std::size_t rows, std::size_t columns, At at) {
 RegionOperands fetch_operands(const MatmulData& data, const Kernel& kernel, const Region& region) {
   const auto& shape = data.shape;
   const bool swapped = kernel.operands_swapped;
-  const double* const left = (swapped ? data.b.data() + shape.b_of[region.matrix] * shape.k * shape.n
-                                      : data.a.data() + shape.a_of[region.matrix] * shape.m * shape.k);
-  const double* const right = (swapped ? data.a.data() + shape.a_of[region.matrix] * shape.m * shape.k
-                                       : data.b.data() + shape.b_of[region.matrix] * shape.k * shape.n);
+  const auto from_a = std::span(data.a).subspan(shape.a_of[region.matrix] * shape.m * shape.k);
+  const auto from_b = std::span(data.b).subspan(shape.b_of[region.matrix] * shape.k * shape.n);
+  const std::span<const double> left = swapped ? from_b : from_a, right = swapped ? from_a : from_b;
+  const auto at = [](std::span<const double> buffer, std::size_t index) { return index < buffer.size() ? buffer[index] : 0.0; };
   const OperandPath &left_path = swapped ? kernel.b : kernel.a, &right_path = swapped ? kernel.a : kernel.b;
   RegionOperands operands;
   operands.a = gathered(region.rows.size(), shape.k, [&](std::size_t i, std::size_t k) {
     const auto read = read_for(left_path.lag, k);
-    return read ? left[index_of(left_path, region.rows[i], *read, shape.m, shape.k)] : 0.0;
+    return read ? at(left, index_of(left_path, region.rows[i], *read, shape.m, shape.k)) : 0.0;
   });
   operands.b = gathered(shape.k, region.columns.size(), [&](std::size_t k, std::size_t j) {
     const auto read = read_for(right_path.lag, k);
-    return read ? right[index_of(right_path, *read, region.columns[j], shape.k, shape.n)] : 0.0;
+    return read ? at(right, index_of(right_path, *read, region.columns[j], shape.k, shape.n)) : 0.0;
   });
   convert(left_path, operands.a);
   convert(right_path, operands.b);
