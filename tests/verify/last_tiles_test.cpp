@@ -17,7 +17,7 @@ namespace {
 using namespace ulpscope;
 using verify::ExplainVerdict;
 
-constexpr std::size_t m = 100, n = 72, k = 144;
+constexpr std::size_t m = 100, n = 72;
 
 products::Product product(bool transposed) {
   const auto operand = [&](const std::string& words, std::uint64_t seed) {

@@ -13,6 +13,7 @@
 #include "emu/error.hpp"
 #include "tensors/parallel.hpp"
 #include "tensors/tensor.hpp"
+#include "verify/explain/block_scales.hpp"
 #include "verify/explain/explain_sample.hpp"
 #include "verify/explain/last_tiles.hpp"
 #include "verify/explain/missing_products.hpp"
@@ -269,6 +270,9 @@ void search_all(const Search& search, const MatmulData& data, ExplainResult& res
   };
   const Region sample = search.sample(of_singles), small_sample = search.sample(of_pairs);
   look(single_hypotheses(claim), sample, 0);
+  if (!result.findings.empty()) return;
+  OffBlocks off = off_blocks(claim, data, search.evidence());
+  look(each_alone(std::move(off.causes)), small_sample, off.tried);
   if (!result.findings.empty()) return;
   look(each_alone(last_tile_causes(claim, search.evidence())), small_sample, 0);
   if (!result.findings.empty()) return;

@@ -3,6 +3,7 @@
 // of the kernel's arithmetic.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -76,6 +77,15 @@ std::vector<Cause> lag_causes(const Claim& claim);       ///< tiles along K that
 std::vector<Cause> layout_causes(const Claim& claim);    ///< transposed and swapped operands
 std::vector<Cause> result_causes(const Claim& claim);    ///< the last rounding, and others before it
 std::vector<Cause> epilogue_causes(const Claim& claim);  ///< C, alpha, beta, scales
+
+/// A way to apply a scale twice, and the end of its word and of its sentence.
+struct TwiceWay {
+  TwiceAt at;          ///< where it is rounded
+  const char* suffix;  ///< of the word
+  const char* words;   ///< of the sentence
+};
+/// All of them, the simplest first.
+const std::array<TwiceWay, 5>& twice_ways();
 
 /// Products of K left out, and products of K taken twice; `k` in all.
 ///@{

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What may happen to a finished sum.
+#include <array>
 #include <string>
 
 #include "emu/catalogue.hpp"
@@ -60,14 +61,31 @@ void add_scales(std::vector<Cause>& causes, const Claim& claim) {
   };
   add("scales=none", "scales not applied", ScaleUse::none);
   add("scales=reciprocal", "divided by the scales, not multiplied", ScaleUse::reciprocal);
-  if (claim.config.a.scales) add("scales=twice/a", "the scales of A applied twice", ScaleUse::twice_a);
-  if (claim.config.b.scales) add("scales=twice/b", "the scales of B applied twice", ScaleUse::twice_b);
+  for (const bool of_b : {false, true})
+    if (of_b ? claim.config.b.scales : claim.config.a.scales)
+      for (const auto& [at, suffix, words] : twice_ways())
+        causes.push_back(epilogue_cause(std::string("scales=twice/") + (of_b ? "b" : "a") + suffix,
+                                        std::string("the scales of ") + (of_b ? "B" : "A") + " applied twice" + words,
+                                        [of_b, at](Epilogue& epilogue) {
+                                          epilogue.scales = of_b ? ScaleUse::twice_b : ScaleUse::twice_a;
+                                          epilogue.twice_at = at;
+                                        }));
   if (claim.shape.m == claim.shape.n) add("scales=swapped", "scales of rows and columns exchanged", ScaleUse::swapped);
   add("scales=one-by-one", "the two scales multiplied on one after the other", ScaleUse::one_by_one);
   add("scales=by-inverse", "divided by the rounded inverse of the scale", ScaleUse::by_inverse);
 }
 
 }  // namespace
+
+const std::array<TwiceWay, 5>& twice_ways() {
+  static constexpr std::array<TwiceWay, 5> ways{
+      {{TwiceAt::scale, "", ""},
+       {TwiceAt::both, ":both", ", once to the product of both scales"},
+       {TwiceAt::before, ":before", ", once to the sum before the others"},
+       {TwiceAt::after, ":after", ", once to the scaled sum"},
+       {TwiceAt::after_rounded, ":after-rounded", ", once to the scaled sum, rounded before it is added"}}};
+  return ways;
+}
 
 std::vector<Cause> result_causes(const Claim& claim) {
   std::vector<Cause> causes;

@@ -15,26 +15,6 @@ namespace {
 /// Outputs that are compared, the fewest that say anything, places where ranges begin and end, and ranges that are returned.
 constexpr std::size_t most_outputs = 64, least_outputs = 8, most_places = 8192, most_found = 6;
 
-/// One output that is not the claim's.
-struct WrongOutput {
-  std::size_t row, column;  ///< of the region
-  double lacks;             ///< what the claim has and D has not
-};
-
-std::vector<WrongOutput> wrong_outputs(const Region& region, const ReplayedOutputs& outputs) {
-  std::vector<WrongOutput> wrong;
-  for (std::size_t i = 0; i < region.rows.size(); ++i)
-    for (std::size_t j = 0; j < region.columns.size(); ++j) {
-      const std::size_t at = outputs.place(region, i * region.columns.size() + j);
-      const double lacks = outputs.claimed()[at] - outputs.d()[at];
-      if (std::isfinite(lacks) && lacks != 0) wrong.push_back({i, j, lacks});
-    }
-  std::stable_sort(wrong.begin(), wrong.end(),
-                   [](const WrongOutput& x, const WrongOutput& y) { return std::fabs(x.lacks) > std::fabs(y.lacks); });
-  if (wrong.size() > most_outputs) wrong.resize(most_outputs);
-  return wrong;
-}
-
 /// Sums of products 0 to place - 1, place by place; those of one place together.
 class FirstProducts {
  public:
@@ -46,7 +26,7 @@ class FirstProducts {
       if (k % stride_ == 0) add_place(k, sums);
       for (std::size_t o = 0; o < width_; ++o)
         sums[o] += operands.a[wrong[o].row * k_ + k] * operands.b[k * region.columns.size() + wrong[o].column] *
-                   factor(claim, data, region, wrong[o], k);
+                   factor_of(claim, data, region, wrong[o], k);
     }
     add_place(k_, sums);
   }
@@ -70,18 +50,6 @@ class FirstProducts {
     places_.push_back(k);
     sums_.insert(sums_.end(), sums.begin(), sums.end());
   }
-  static double factor(const Claim& claim, const MatmulData& data, const Region& region, const WrongOutput& output,
-                       std::size_t k) {
-    double factor = claim.kernel.epilogue.alpha;
-    if (!data.scale_a.empty())
-      factor *= static_cast<double>(data.scale_a.at(data.shape.a_of[region.matrix], region.rows[output.row], k)) *
-                static_cast<double>(data.scale_a.whole());
-    if (!data.scale_b.empty())
-      factor *= static_cast<double>(data.scale_b.at(data.shape.b_of[region.matrix], region.columns[output.column], k)) *
-                static_cast<double>(data.scale_b.whole());
-    return factor;
-  }
-
   std::size_t k_, stride_, width_;
   std::vector<std::size_t> places_;
   std::vector<double> sums_;
@@ -111,6 +79,31 @@ class Best {
 };
 
 }  // namespace
+
+std::vector<WrongOutput> wrong_outputs(const Region& region, const ReplayedOutputs& outputs) {
+  std::vector<WrongOutput> wrong;
+  for (std::size_t i = 0; i < region.rows.size(); ++i)
+    for (std::size_t j = 0; j < region.columns.size(); ++j) {
+      const std::size_t at = outputs.place(region, i * region.columns.size() + j);
+      const double lacks = outputs.claimed()[at] - outputs.d()[at];
+      if (std::isfinite(lacks) && lacks != 0) wrong.push_back({i, j, lacks});
+    }
+  std::stable_sort(wrong.begin(), wrong.end(),
+                   [](const WrongOutput& x, const WrongOutput& y) { return std::fabs(x.lacks) > std::fabs(y.lacks); });
+  if (wrong.size() > most_outputs) wrong.resize(most_outputs);
+  return wrong;
+}
+
+double factor_of(const Claim& claim, const MatmulData& data, const Region& region, const WrongOutput& output, std::size_t k) {
+  double factor = claim.kernel.epilogue.alpha;
+  if (!data.scale_a.empty())
+    factor *= static_cast<double>(data.scale_a.at(data.shape.a_of[region.matrix], region.rows[output.row], k)) *
+              static_cast<double>(data.scale_a.whole());
+  if (!data.scale_b.empty())
+    factor *= static_cast<double>(data.scale_b.at(data.shape.b_of[region.matrix], region.columns[output.column], k)) *
+              static_cast<double>(data.scale_b.whole());
+  return factor;
+}
 
 MissingProducts missing_products(const Claim& claim, const MatmulData& data, const ReplayedOutputs& outputs) {
   constexpr std::size_t sampled = 1024, products = std::size_t{1} << 22;

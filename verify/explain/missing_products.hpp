@@ -13,6 +13,16 @@
 
 namespace ulpscope::verify {
 
+/// An output that is finite and not the claim's.
+struct WrongOutput {
+  std::size_t row = 0, column = 0;  ///< of the region
+  double lacks = 0;                 ///< what the claim has and D has not
+};
+/// Up to 64 of a region, those that are furthest from the claim first.
+std::vector<WrongOutput> wrong_outputs(const Region& region, const ReplayedOutputs& outputs);
+/// What software multiplies the product at k of an output by: alpha and all scales.
+double factor_of(const Claim& claim, const MatmulData& data, const Region& region, const WrongOutput& output, std::size_t k);
+
 /// Neighbouring products.
 struct ProductsOff {
   emu::KRange range;   ///< of K

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -114,17 +115,39 @@ class Replay {
     for (Float& x : sum) x = static_cast<Float>(emu::round_to(format, static_cast<double>(x)).value);
   }
 
-  /// The scales of an output, those of A and of B, at index k.
-  std::pair<Float, Float> scales(std::size_t i, std::size_t j, std::size_t k) const {
+  /// The scales of an output at index k, and one of them that is applied once more.
+  struct Scales {
+    Float a, b;
+    std::optional<Float> again = {};
+  };
+  Scales scales(std::size_t i, std::size_t j, std::size_t k) const {
     const auto& shape = data_.shape;
     const std::size_t row = region_.rows[i], column = region_.columns[j], matrix = region_.matrix;
     const auto of_a = [&](std::size_t line) { return static_cast<Float>(data_.scale_a.at(shape.a_of[matrix], line, k)); };
     const auto of_b = [&](std::size_t line) { return static_cast<Float>(data_.scale_b.at(shape.b_of[matrix], line, k)); };
     if (use() == ScaleUse::swapped) return {of_a(column), of_b(row)};
-    if (use() == ScaleUse::twice_a) return {of_a(row) * of_a(row), of_b(column)};
-    if (use() == ScaleUse::twice_b) return {of_a(row), of_b(column) * of_b(column)};
+    if (use() == ScaleUse::twice_a) return once_more({of_a(row), of_b(column)}, false);
+    if (use() == ScaleUse::twice_b) return once_more({of_a(row), of_b(column)}, true);
     if (use() == ScaleUse::reciprocal) return {1 / of_a(row), 1 / of_b(column)};
+    if (kernel_.epilogue.block) return with_block({of_a(row), of_b(column)}, row, column, k);
     return {of_a(row), of_b(column)};
+  }
+  Scales once_more(Scales scales, bool of_b) const {
+    Float& scale = of_b ? scales.b : scales.a;
+    if (kernel_.epilogue.twice_at == TwiceAt::scale)
+      scale *= scale;
+    else
+      scales.again = scale;
+    return scales;
+  }
+  Scales with_block(Scales scales, std::size_t row, std::size_t column, std::size_t k) const {
+    const BlockScale& off = *kernel_.epilogue.block;
+    const DataScales& all = off.of_b ? data_.scale_b : data_.scale_a;
+    if (all.block_of(off.of_b ? column : row, k) != off.block) return scales;
+    if (off.twice) return once_more(scales, off.of_b);
+    const std::size_t matrix = (off.of_b ? data_.shape.b_of : data_.shape.a_of)[region_.matrix];
+    (off.of_b ? scales.b : scales.a) = off.other ? static_cast<Float>(all.of(matrix, *off.other)) : Float{1};
+    return scales;
   }
   /// As emu::EngineMatmul has it, unless the scales are applied one by one.
   emu::ScaleRule rule() const {
@@ -132,9 +155,15 @@ class Replay {
     return {.first = emu::ScaleRule::First::both, .fused = true};
   }
   Float scaled_onto(Float sum, Float part, std::size_t i, std::size_t j, std::size_t k) const {
-    const auto [a, b] = scales(i, j, k);
+    const auto [a, b, again] = scales(i, j, k);
     if (use() == ScaleUse::by_inverse) return sum + part / (1 / (a * b));
-    return rule().add(sum, part, a, b);
+    if (!again) return rule().add(sum, part, a, b);
+    switch (kernel_.epilogue.twice_at) {
+      case TwiceAt::before: return std::fma(part * *again, a * b, sum);
+      case TwiceAt::after: return std::fma(part * (a * b), *again, sum);
+      case TwiceAt::after_rounded: return sum + part * (a * b) * *again;
+      default: return std::fma(part, a * b * *again, sum);
+    }
   }
 
   Float finished(Float x, std::size_t i, std::size_t j) const {
@@ -157,10 +186,16 @@ class Replay {
     return epilogue.c == CUse::twice && !c_.empty() ? y + source : y;
   }
 
+  Float twice_scaled(Float x, Float both, Float again) const {
+    if (kernel_.epilogue.twice_at == TwiceAt::both) return x * (both * again);
+    return kernel_.epilogue.twice_at == TwiceAt::before ? x * again * both : x * both * again;
+  }
   Float with_scales(Float x, std::size_t i, std::size_t j) const {
     if (block() == 0) {
-      const auto [a, b] = scales(i, j, 0);
-      if (use() == ScaleUse::one_by_one)
+      const auto [a, b, again] = scales(i, j, 0);
+      if (again)
+        x = twice_scaled(x, a * b, *again);
+      else if (use() == ScaleUse::one_by_one)
         x = x * a * b;
       else
         x = use() == ScaleUse::by_inverse ? x / (1 / (a * b)) : x * (a * b);

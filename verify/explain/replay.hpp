@@ -77,6 +77,24 @@ struct Chain {
 /// What becomes of the scales that software applies.
 enum class ScaleUse : std::uint8_t { declared, none, reciprocal, swapped, one_by_one, by_inverse, twice_a, twice_b };
 
+/// Where a scale is rounded that is applied twice.
+enum class TwiceAt : std::uint8_t {
+  scale,         ///< its square is the scale
+  both,          ///< the product of both operands' scales is multiplied by it
+  before,        ///< the sum is, before the others
+  after,         ///< the scaled sum is, and added in one fused multiply-add
+  after_rounded  ///< likewise, and rounded before it is added
+};
+
+/// One block's scale, of A or of B, that is not applied as it should be.
+struct BlockScale {
+  bool of_b = false;      ///< whose; else A's
+  ScaleBlock block = {};  ///< which
+  bool twice = false;     ///< applied twice
+  /// Whose scale is applied in its place; none, nor twice: it is left out.
+  std::optional<ScaleBlock> other = {};
+};
+
 /// Where C enters.
 enum class CUse : std::uint8_t {
   declared,        ///< the sum starts from it, unless there is a beta or scales: then at the end
@@ -98,6 +116,8 @@ enum class AlphaUse : std::uint8_t {
 /// What follows the sum.
 struct Epilogue {
   ScaleUse scales = ScaleUse::declared;   ///< whether and where scales are applied
+  TwiceAt twice_at = TwiceAt::scale;      ///< of scales that are applied twice
+  std::optional<BlockScale> block = {};   ///< one block that is off
   CUse c = CUse::declared;                ///< whether and where C is added
   AlphaUse alpha_use = AlphaUse::fused;   ///< how alpha and beta are applied
   double alpha = 1;                       ///< factor of the sum

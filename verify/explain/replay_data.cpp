@@ -34,13 +34,18 @@ std::vector<double> matrices_of(const products::MatmulInput& input) {
 
 }  // namespace
 
-float DataScales::at(std::size_t matrix, std::size_t line, std::size_t k) const noexcept {
+ScaleBlock DataScales::block_of(std::size_t line, std::size_t k) const noexcept {
+  if (!scales) return {};
+  const auto index = [](std::size_t count, std::size_t i, std::size_t block) {
+    return count == 1 || block == products::MatmulScales::all ? 0 : i / block;
+  };
+  return {index(scales->for_lines, line, scales->line_block), index(scales->for_k, k, scales->k_block)};
+}
+
+float DataScales::of(std::size_t matrix, ScaleBlock block) const noexcept {
   if (!scales) return 1;
-  const auto index = [](std::size_t i, std::size_t block) { return block == products::MatmulScales::all ? 0 : i / block; };
   const std::size_t own = scales->matrices == 1 ? 0 : matrix;
-  const std::size_t i = scales->for_lines == 1 ? 0 : index(line, scales->line_block);
-  const std::size_t at_k = scales->for_k == 1 ? 0 : index(k, scales->k_block);
-  return scales->values[(own * scales->for_lines + i) * scales->for_k + at_k];
+  return scales->values[(own * scales->for_lines + block.lines) * scales->for_k + block.k];
 }
 
 MatmulData load_matmul(const products::Product& config) {

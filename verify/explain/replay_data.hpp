@@ -9,6 +9,13 @@
 
 namespace ulpscope::verify {
 
+/// A block of an operand that has a scale of its own.
+struct ScaleBlock {
+  std::size_t lines = 0, k = 0;  ///< its place along the rows of A or the columns of B, and along K
+
+  bool operator==(const ScaleBlock&) const = default;
+};
+
 /// Scales of an operand; none where `scales` is empty.
 struct DataScales {
   std::optional<products::MatmulScales> scales;  ///< over the operand's matrices
@@ -19,8 +26,12 @@ struct DataScales {
   float whole() const noexcept { return scales ? scales->whole : 1.0F; }
   /// Products that share a scale along K; 0: all of them.
   std::size_t k_block() const noexcept { return scales && scales->for_k > 1 ? scales->k_block : 0; }
-  /// That of a line (a row of A, a column of B) of a matrix at index k.
-  float at(std::size_t matrix, std::size_t line, std::size_t k) const noexcept;
+  /// The block of a line (a row of A, a column of B) and of index k: its place among those of lines, and of K.
+  ScaleBlock block_of(std::size_t line, std::size_t k) const noexcept;
+  /// The scale of a block of a matrix; 1 where there are none.
+  float of(std::size_t matrix, ScaleBlock block) const noexcept;
+  /// That of a line of a matrix at index k.
+  float at(std::size_t matrix, std::size_t line, std::size_t k) const noexcept { return of(matrix, block_of(line, k)); }
 };
 
 /// Operands, rounded, in one place.
