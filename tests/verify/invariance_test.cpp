@@ -7,11 +7,13 @@
 #include <cmath>
 #include <filesystem>
 #include <limits>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "../reports/temporary_directory.hpp"
 #include "emu/error.hpp"
+#include "products/product.hpp"
 #include "tensors/write.hpp"
 #include "verify/child_process.hpp"
 #include "verify/invariance/invariance_request.hpp"
@@ -252,4 +254,47 @@ TEST_CASE("what a program prints goes to a file, and not through a link", "[veri
   std::filesystem::create_symlink(folder.file("log"), folder.file("link"));
   CHECK_THROWS_AS(run_child({"echo"}, 10, folder.file("link")), Error);
   CHECK(std::filesystem::file_size(folder.file("log")) == 5);
+}
+
+TEST_CASE("of a great product some rows are explained, those that moved among them, and equal outputs alike", "[verify][long]") {
+  const TemporaryDirectory folder;
+  constexpr std::size_t m = 160, n = 1024;
+  InvarianceRequest<MatmulRequest> request{.operation = {}, .output = {}, .seconds = 1000};
+  products::ProductRequest& product = request.operation.product;
+  product.a = "normal:0,1:160x1024", product.b = "normal:0,1:1024x1024", product.seed = {1, 2};
+  request.operation.engine = "sm_90", product.in = {"bf16"};
+  products::Product computed = products::resolve(product, products::open(product), "sm_90");
+  const auto outputs = [&] {
+    const tensors::Tensor d = products::multiply(computed);
+    std::vector<float> out(m * n);
+    d.source->read(0, std::span(out));
+    return out;
+  };
+  const std::vector<float> whole = outputs();
+  computed.split_k = 4;
+  const std::vector<float> split = outputs();
+  std::vector<float> one_row = whole;
+  constexpr std::size_t odd = 104;  // not among rows that are evenly spread
+  for (std::size_t j = 0; j < n; ++j) one_row[odd * n + j] = std::nextafter(one_row[odd * n + j], 1000.0F);
+  const auto add = [&](const std::string& name, const std::vector<float>& values, std::size_t first, std::size_t rows) {
+    const auto begin = values.begin() + static_cast<std::ptrdiff_t>(first * n);
+    write(folder.file(name + ".npy"), {rows, n}, {begin, begin + static_cast<std::ptrdiff_t>(rows * n)});
+    request.output.push_back(name + "=" + folder.file(name + ".npy") + "@" + std::to_string(first));
+  };
+  add("whole", whole, 0, m);
+  add("again", whole, 0, m);
+  add("split", split, 0, m);
+  add("row", one_row, 0, m);
+  add("part", split, 30, 40);
+
+  const studies::StudyResult study = run(request, {});
+
+  const reports::Table& table = study.tables.front();
+  const auto cause = [&](std::size_t row) { return std::get<std::string>(table.rows[row][table.column("cause")]); };
+  REQUIRE(table.rows.size() == 10);
+  CHECK(cause(0).empty());  // nothing moved
+  CHECK(cause(1) == "whole: as sm_90 sums; split: split-K = 4");
+  CHECK(cause(2) == "whole: as sm_90 sums");
+  CHECK(cause(4) == "again: as sm_90 sums; split: split-K = 4");
+  CHECK(cause(6) == "again: as sm_90 sums; part: split-K = 4");
 }

@@ -83,7 +83,7 @@ class Search {
   std::size_t distinct(const std::vector<Hypothesis>& hypotheses) const {
     std::atomic<std::size_t> distinct = 0;
     tensors::for_each_index(hypotheses.size(), config_.product.threads, [&](std::size_t i) {
-      if (distinct > 0 && is_over())
+      if (distinct > 0 && (!config_.counts_sums || is_over()))
         ++skipped_;
       else
         distinct += score(hypotheses[i], second_).changed != 0 ? 1 : 0;

@@ -24,6 +24,8 @@ struct ExplainConfig {
   double at_least = 0.999;    ///< share of all elements, and of those that the claim gets wrong, that explains D
   /// For hypotheses, beside the replay of the claim; 0: no limit. What is found in limited time depends on the machine.
   double seconds = 0;
+  /// Where the claim holds, whether all ways to sum are counted that differ from it, or the first one is enough.
+  bool counts_sums = true;
 };
 
 /// What the hypotheses say of a claim.

@@ -44,8 +44,15 @@ std::vector<std::size_t> up_to(std::size_t count) {
   return all;
 }
 
-/// `count` of `extent` lines, half of them where `marked`.
-std::vector<std::size_t> choose(const std::vector<char>& marked, std::size_t count) {
+std::vector<std::size_t> range(std::size_t first, std::size_t end) {
+  std::vector<std::size_t> out;
+  for (std::size_t i = first; i < end; ++i) out.push_back(i);
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::size_t> chosen_lines(const std::vector<char>& marked, std::size_t count) {
   std::vector<std::size_t> with;
   for (std::size_t i = 0; i < marked.size(); ++i)
     if (marked[i] != 0) with.push_back(i);
@@ -56,14 +63,6 @@ std::vector<std::size_t> choose(const std::vector<char>& marked, std::size_t cou
   std::sort(chosen.begin(), chosen.end());
   return chosen;
 }
-
-std::vector<std::size_t> range(std::size_t first, std::size_t end) {
-  std::vector<std::size_t> out;
-  for (std::size_t i = first; i < end; ++i) out.push_back(i);
-  return out;
-}
-
-}  // namespace
 
 void Score::add(const Score& other) noexcept {
   matched += other.matched;
@@ -120,11 +119,12 @@ Region ReplayedOutputs::sample(std::size_t outputs, std::size_t products) const 
   std::size_t side = 1;
   while ((side + 1) * (side + 1) <= most) ++side;
   const std::size_t row_count = std::min(shape.m, std::max(side, most / std::max<std::size_t>(shape.n, 1)));
-  region.rows = choose(rows, row_count);
+  region.rows = chosen_lines(rows, row_count);
   for (const std::size_t i : region.rows)
     for (std::size_t j = 0; j < shape.n; ++j)
       if (is_wrong(i, j)) columns[j] = 1;
-  region.columns = choose(columns, std::min(shape.n, std::max<std::size_t>(most / std::max<std::size_t>(row_count, 1), 1)));
+  region.columns =
+      chosen_lines(columns, std::min(shape.n, std::max<std::size_t>(most / std::max<std::size_t>(row_count, 1), 1)));
   return region;
 }
 

@@ -23,6 +23,9 @@ struct Score {
   void add(const Score& other) noexcept;
 };
 
+/// `count` lines of those that `marked` has, or all, ascending; half of them where it is not 0, if so many are.
+std::vector<std::size_t> chosen_lines(const std::vector<char>& marked, std::size_t count);
+
 /// What a kernel returned, and what it claims to return.
 class ReplayedOutputs {
  public:

@@ -3,12 +3,18 @@
 #include "verify/invariance/invariance_request.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
+#include <chrono>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
 
 #include "emu/bulk.hpp"
 #include "emu/error.hpp"
 #include "emu/names.hpp"
 #include "verify/explain/explain.hpp"
+#include "verify/explain/explain_sample.hpp"
 #include "verify/invariance/sum_orders.hpp"
 
 namespace ulpscope::verify {
@@ -22,39 +28,73 @@ std::uint64_t row_length(const ResolvedInvariance& invariance) {
   return invariance.rows_are_elements || shape.empty() ? 1 : shape.back();
 }
 
-/// Rows of a matrix, as it is stored.
-tensors::Tensor rows_of(const tensors::Tensor& matrix, std::uint64_t first, std::uint64_t rows) {
-  const std::uint64_t columns = matrix.shape.back();
-  std::vector<double> values(static_cast<std::size_t>(rows * columns));
-  matrix.source->read(first * columns, std::span(values));
-  tensors::Tensor part = tensors::from_values(matrix.label, {rows, columns}, std::move(values));
+/// Some rows of a matrix, as it is stored.
+tensors::Tensor rows_of(const tensors::Tensor& matrix, const std::vector<std::size_t>& rows, std::uint64_t first = 0) {
+  const auto columns = static_cast<std::size_t>(matrix.shape.back());
+  std::vector<double> values(rows.size() * columns);
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    matrix.source->read((rows[i] + first) * columns, std::span(values).subspan(i * columns, columns));
+  tensors::Tensor part = tensors::from_values(matrix.label, {rows.size(), columns}, std::move(values));
   part.dtype = matrix.dtype;
   return part;
 }
 
-/// The product of these rows of A alone; nothing where more than A is by rows.
-std::optional<products::Product> product_of_rows(const products::Product& product, const Condition& condition,
-                                                 std::uint64_t rows) {
-  if (condition.first_row == 0 && condition.output.shape == std::vector<std::uint64_t>{rows, condition.output.shape.back()} &&
-      product.a.input.tensor.shape.front() == rows)
-    return product;
+/// For each row of an output whether it moved, beside the first of the others that it moved from.
+std::vector<char> moved_rows(const ResolvedInvariance& invariance, const InvarianceResult& result, std::size_t i) {
+  const Condition& own = invariance.conditions[i];
+  std::vector<char> moved(static_cast<std::size_t>(result.conditions[i].rows));
+  const auto pair = std::find_if(result.pairs.begin(), result.pairs.end(),
+                                 [&](const PairResult& p) { return p.rows_moved != 0 && (p.condition == i || p.other == i); });
+  const Condition& other = invariance.conditions[pair->condition == i ? pair->other : pair->condition];
+  const std::uint64_t begin = std::max(own.first_row, other.first_row), length = result.row_length;
+  std::vector<double> a(static_cast<std::size_t>(length)), b(a.size());
+  for (std::uint64_t row = begin; row < begin + pair->rows; ++row) {
+    own.output.source->read((row - own.first_row) * length, std::span(a));
+    other.output.source->read((row - other.first_row) * length, std::span(b));
+    const auto same = [](double x, double y) {
+      return std::bit_cast<std::uint64_t>(x) == std::bit_cast<std::uint64_t>(y) || (std::isnan(x) && std::isnan(y));
+    };
+    moved[static_cast<std::size_t>(row - own.first_row)] = std::equal(a.begin(), a.end(), b.begin(), same) ? 0 : 1;
+  }
+  return moved;
+}
+
+/// A product and its output, or some rows of both.
+struct ProductOfRows {
+  products::Product product;
+  tensors::Tensor output;
+};
+/// Of an output of some rows these, and of one that takes long some of them; nothing where more than A is by rows.
+std::optional<ProductOfRows> product_of_rows(const ResolvedInvariance& invariance, const InvarianceResult& result,
+                                             std::size_t i) {
+  constexpr std::uint64_t most_products = std::uint64_t{1} << 27, least_rows = 16;
+  const products::Product& product = *invariance.product;
+  const Condition& condition = invariance.conditions[i];
   const products::MatmulInput& a = product.a.input;
+  const std::uint64_t rows = result.conditions[i].rows,
+                      row_products = std::max<std::uint64_t>(1, result.row_length * a.tensor.shape.back());
   const bool plain =
       a.tensor.shape.size() == 2 && !a.transposed && !product.a.scales && (!product.c || product.c->shape.size() < 2);
+  const auto most = static_cast<std::size_t>(std::max(least_rows, most_products / row_products));
+  const bool is_whole = condition.first_row == 0 && rows == result.rows;
+  if (is_whole && (!plain || rows <= most)) return ProductOfRows{product, condition.output};
   if (!plain) return std::nullopt;
-  products::Product part = product;
-  part.a.input.tensor = rows_of(a.tensor, condition.first_row, rows);
+  const std::vector<std::size_t> some = rows <= most ? chosen_lines(std::vector<char>(static_cast<std::size_t>(rows)), rows)
+                                                     : chosen_lines(moved_rows(invariance, result, i), most);
+  ProductOfRows part{product, rows_of(condition.output, some)};
+  part.product.a.input.tensor = rows_of(a.tensor, some, condition.first_row);
   return part;
 }
 
-std::string explained_product(const ResolvedInvariance& invariance, const Condition& condition, std::uint64_t rows) {
-  std::optional<products::Product> product = product_of_rows(*invariance.product, condition, rows);
-  if (!product) return {};
-  if (product->engine.empty()) product->engine = claim_without_engine;
-  const ExplainResult result = explain({.product = *product, .d = condition.output, .seconds = invariance.seconds});
-  switch (result.verdict) {
-    case ExplainVerdict::holds: return "as " + product->engine + " sums";
-    case ExplainVerdict::explained: return result.findings.front().hypothesis.sentence();
+std::string explained_product(const ResolvedInvariance& invariance, const InvarianceResult& result, std::size_t i,
+                              double seconds) {
+  std::optional<ProductOfRows> part = product_of_rows(invariance, result, i);
+  if (!part) return {};
+  if (part->product.engine.empty()) part->product.engine = claim_without_engine;
+  const ExplainResult found = explain({.product = part->product, .d = part->output, .seconds = seconds, .counts_sums = false});
+  switch (found.verdict) {
+    case ExplainVerdict::holds: return "as " + part->product.engine + " sums";
+    case ExplainVerdict::explained: return found.findings.front().hypothesis.sentence();
     default: return {};
   }
 }
@@ -67,22 +107,45 @@ std::string explained_sums(const ResolvedInvariance& invariance, const Condition
   return sum_order({x, *in, condition.output, condition.first_row, invariance.check.last});
 }
 
-std::string explained(const ResolvedInvariance& invariance, const Condition& condition, std::uint64_t rows) {
-  if (invariance.seconds <= 0) return {};
-  if (invariance.product) return explained_product(invariance, condition, rows);
-  return invariance.sums ? explained_sums(invariance, condition) : std::string();
+/// The outputs that moved, each of which is not the same to the bit as one before it; and of all the one that they are.
+struct Distinct {
+  std::vector<std::size_t> outputs, same_as;
+};
+Distinct distinct_outputs(const InvarianceResult& result) {
+  const std::size_t count = result.conditions.size();
+  Distinct distinct{{}, std::vector<std::size_t>(count)};
+  std::vector<char> moved(count);
+  for (std::size_t i = 0; i < count; ++i) distinct.same_as[i] = i;
+  for (const PairResult& pair : result.pairs) {
+    const ConditionResult &a = result.conditions[pair.condition], &b = result.conditions[pair.other];
+    if (pair.rows_moved != 0)
+      moved[pair.condition] = moved[pair.other] = 1;
+    else if (pair.rows == a.rows && pair.rows == b.rows)
+      distinct.same_as[pair.other] = std::min(distinct.same_as[pair.other], pair.condition);
+  }
+  for (std::size_t i = 0; i < count; ++i)
+    if (moved[i] != 0 && distinct.same_as[i] == i) distinct.outputs.push_back(i);
+  return distinct;
 }
 
 void explain_pairs(const ResolvedInvariance& invariance, InvarianceResult& result) {
-  std::vector<std::optional<std::string>> words(invariance.conditions.size());
-  const auto of = [&](std::size_t i) -> const std::string& {
-    if (!words[i]) words[i] = explained(invariance, invariance.conditions[i], result.conditions[i].rows);
-    return *words[i];
-  };
+  using Clock = std::chrono::steady_clock;
+  if (invariance.seconds <= 0) return;
+  const auto start = Clock::now();
+  const Distinct distinct = distinct_outputs(result);
+  std::vector<std::string> words(result.conditions.size());
+  for (std::size_t n = 0; n < distinct.outputs.size(); ++n) {
+    const std::size_t i = distinct.outputs[n];
+    const double left = invariance.seconds - std::chrono::duration<double>(Clock::now() - start).count();
+    if (invariance.sums) words[i] = explained_sums(invariance, invariance.conditions[i]);
+    if (invariance.product && left > 0)
+      words[i] = explained_product(invariance, result, i, left / static_cast<double>(distinct.outputs.size() - n));
+  }
   for (PairResult& pair : result.pairs) {
     if (pair.rows_moved == 0) continue;
     for (const std::size_t i : {pair.condition, pair.other})
-      if (!of(i).empty()) pair.cause += (pair.cause.empty() ? "" : "; ") + result.conditions[i].name + ": " + of(i);
+      if (const std::string& of = words[distinct.same_as[i]]; !of.empty())
+        pair.cause += (pair.cause.empty() ? "" : "; ") + result.conditions[i].name + ": " + of;
   }
 }
 

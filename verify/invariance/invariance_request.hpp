@@ -35,7 +35,7 @@ struct ResolvedInvariance {
   bool rows_are_elements = false;            ///< of sums along the last axis
   std::optional<products::Product> product;  ///< that explains the outputs, where there is one
   std::optional<SumRequest> sums;            ///< of sums: their request
-  double seconds = 0;                        ///< for each explanation of a product; 0: none
+  double seconds = 0;                        ///< for the explanations of products, all together; 0: none
   int threads = 0;                           ///< 0: all
 };
 
@@ -62,7 +62,7 @@ struct InvarianceRequest {
         .as_repeated()
         .as_value("NAME=FILE[@ROW]")
         .needed();
-    fields.add("seconds", seconds, "to find out how each product that moved was computed; 0: do not ask")
+    fields.add("seconds", seconds, "to find out how the products that moved were computed, all together; 0: do not ask")
         .real({.least = 0})
         .shown();
   }
