@@ -218,7 +218,7 @@ TEST_CASE("layer norm: no correct kernel is beyond the bound", "[verify][layer_n
           judged(*exact, [&](auto x) { return k.normalised(x, k.merging(x), c.eps, w, b); });
           judged(*exact, [&](auto x) { return k.fused(x, k.two_passes(x), c.eps, w, b); });
           judged(*exact, [&](auto x) { return k.fused(x, k.merging(x), c.eps, w, b); });
-          const auto deep = c.expectation({.format = compute, .depth = 10}, out);
+          const auto deep = c.expectation({.format = compute, .depth = 18}, out);  // two for each of nine merges
           judged(*deep, [&](auto x) { return k.normalised(x, k.merging(x), c.eps, w, b); });
           if (kind == 2 || kind == 7) continue;  // the difference of the squares may be negative
           const auto once = c.expectation({.format = compute}, out, Norm::layer, verify::Variance::one_pass);

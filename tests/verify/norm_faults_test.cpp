@@ -2,6 +2,7 @@
 // Norms of float32 kernels in many orders are within their tighter bounds, an epsilon that is wrong is beyond them; infinities.
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <cstdint>
@@ -11,6 +12,7 @@
 
 #include "tests/verify/operations_data.hpp"
 #include "verify/operations/layer_norm.hpp"
+#include "verify/operations/partial_means.hpp"
 
 namespace {
 
@@ -141,11 +143,11 @@ constexpr std::array faults{Fault::eps_missing, Fault::eps_outside, Fault::eps_s
 }  // namespace
 
 TEST_CASE("norms: a wrong epsilon is beyond the bound of 64 additions, at a deviation of 1", "[verify][layer_norm]") {
-  const std::size_t n = GENERATE(std::size_t{64}, std::size_t{1024});
+  const std::size_t n = GENERATE(std::size_t{64}, std::size_t{128}, std::size_t{512}, std::size_t{1024});
   const Norm norm = GENERATE(Norm::rms, Norm::layer);
   const Rows rows = normal_rows(n, 8, n, emu::bfloat16);
   verify::LayerNorm operation = rows.operation(norm);
-  operation.arithmetic.depth = 64, operation.variance = Variance::two_pass;
+  operation.arithmetic.depth = 64;
   for (const Adder& add : shallow)
     CHECK(rows.judged(operation, [&](auto x) { return norm_of(x, norm, add, Fault::none); }).wrong() == 0);
   for (const Fault fault : faults) {
@@ -156,11 +158,11 @@ TEST_CASE("norms: a wrong epsilon is beyond the bound of 64 additions, at a devi
 }
 
 TEST_CASE("norms: a wrong epsilon is beyond the probable bound of rows of up to 1024", "[verify][layer_norm]") {
-  const std::size_t n = GENERATE(std::size_t{256}, std::size_t{768}, std::size_t{1024});
+  const std::size_t n = GENERATE(std::size_t{256}, std::size_t{640}, std::size_t{768}, std::size_t{1024});
   const Norm norm = GENERATE(Norm::rms, Norm::layer);
   const Rows rows = normal_rows(n, 8, n + 1, emu::bfloat16);
   verify::LayerNorm operation = rows.operation(norm);
-  operation.false_alarm = 1e-6, operation.variance = Variance::two_pass;
+  operation.false_alarm = 1e-6;
   for (const Fault fault : faults) {
     CAPTURE(static_cast<int>(fault), n, static_cast<int>(norm));
     const Tally tally = rows.judged(operation, [&](auto x) { return norm_of(x, norm, shallow[1], fault); });
@@ -196,8 +198,11 @@ TEST_CASE("norms: no order of additions is beyond its bound", "[verify][layer_no
           }
           if (norm == Norm::rms || variance == Variance::two_pass) continue;
           for (const std::size_t lanes : std::initializer_list<std::size_t>{1, 4, 32, 128}) {
+            verify::LayerNorm updated = any;  // each update and merge is two additions
+            const std::size_t parts = std::min(n, lanes);
+            updated.arithmetic.depth = 2 * ((n + parts - 1) / parts + static_cast<std::size_t>(std::bit_width(parts - 1)));
             judged(
-                lanes >= 32 ? shallow_one : any, [&](auto x) { return by_welford(x, lanes); }, closest);
+                updated, [&](auto x) { return by_welford(x, lanes); }, closest);
             judged(
                 probable, [&](auto x) { return by_welford(x, lanes); }, closest_probable);
             const auto by_value = [&](std::span<const float> x) {  // in falling order, put back
@@ -210,7 +215,7 @@ TEST_CASE("norms: no order of additions is beyond its bound", "[verify][layer_no
               for (std::size_t i = 0; i < at.size(); ++i) y[at[i]] = fallen[i];
               return y;
             };
-            judged(lanes >= 32 ? shallow_one : any, by_value, closest);
+            judged(updated, by_value, closest);
           }
         }
       }
@@ -218,6 +223,48 @@ TEST_CASE("norms: no order of additions is beyond its bound", "[verify][layer_no
   }
   CHECK(closest > 0.15);
   CHECK(closest_probable > 0.2);
+}
+
+TEST_CASE("norms: rows in falling order are within the probable bound of Welford's updates", "[verify][layer_norm]") {
+  for (const std::size_t n : std::initializer_list<std::size_t>{64, 1024}) {
+    Rows rows = normal_rows(n, 12, 5 * n, emu::float32);
+    for (std::size_t i = 0; i < rows.x.size(); i += n)
+      std::sort(rows.x.begin() + static_cast<std::ptrdiff_t>(i), rows.x.begin() + static_cast<std::ptrdiff_t>(i + n),
+                std::greater<>());
+    verify::LayerNorm operation = rows.operation(Norm::layer);
+    operation.false_alarm = 1e-6;
+    for (const std::size_t lanes : std::initializer_list<std::size_t>{1, 4, 32})
+      CHECK(rows.judged(operation, [&](auto x) { return by_welford(x, lanes); }).wrong() == 0);
+  }
+}
+
+TEST_CASE("sums over parts of a row are beyond their bound as seldom as that says", "[verify][layer_norm]") {
+  constexpr std::size_t n = 64;
+  constexpr int draws = 20000;
+  std::mt19937_64 random(3);
+  std::vector<double> x;
+  for (const float v : normals(random, n, 1, emu::float32)) x.push_back(static_cast<double>(v));
+  const double mean = std::accumulate(x.begin(), x.end(), 0.0) / n;
+  for (double& v : x) v -= mean;
+  std::vector<double> falling = x;
+  std::sort(falling.begin(), falling.end(), std::greater<>());
+  for (const double lambda : {3.0, 3.5}) {
+    const std::vector<double> certain = verify::greatest_parts(falling, lambda);
+    CHECK(certain[9] >= std::accumulate(falling.begin(), falling.begin() + 10, 0.0));
+    std::vector<double> bounds = certain;
+    while (!(bounds[n / 2] < certain[n / 2])) {  // an order in which no run of elements is beyond them
+      std::shuffle(x.begin(), x.end(), random);
+      bounds = verify::greatest_parts(x, lambda);
+    }
+    std::array<int, n> beyond{};
+    for (int draw = 0; draw < draws; ++draw) {
+      std::shuffle(x.begin(), x.end(), random);
+      double sum = 0;
+      for (std::size_t k = 0; k < n; ++k) beyond[k] += std::fabs(sum += x[k]) > bounds[k] ? 1 : 0;
+    }
+    for (std::size_t k = 0; k < n; ++k) CHECK(beyond[k] <= 2 * std::exp(-lambda * lambda / 2) * draws);
+    if (lambda == 3) CHECK(beyond[n / 4] > 0);
+  }
 }
 
 TEST_CASE("norms: rows of one number, whose roundings have one sign, are held to the certain bound", "[verify][layer_norm]") {

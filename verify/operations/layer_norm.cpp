@@ -34,19 +34,26 @@ T normalised(const T& centred, const T& root, double weight, double bias) {
 bool all_finite(std::span<const float> x) {
   return std::all_of(x.begin(), x.end(), [](float v) { return std::isfinite(v); });
 }
+/// NaN if one of them is: what stands for no bound at all.
+double greater(double x, double y) { return std::isnan(x) || x > y ? x : y; }
 bool any_nan(std::span<const float> x) {
   return std::any_of(x.begin(), x.end(), [](float v) { return std::isnan(v); });
 }
 
-/// What all elements of a row share.
-struct RowErrors {
+/// What all elements of a row share in one way to its moments.
+struct WayErrors {
   MomentErrors moments;
-  Ball root;               ///< of variance + eps
-  double inverse = 0;      ///< an upper bound of 1/root
   double mean = 0;         ///< |m| as a kernel may have it
   double of_root = 0;      ///< relative error of the computed 1/root, without the linear part of `linear`
   double linear = 0;       ///< relative: half of what random errors of the squares come to
-  bool overflows = false;  ///< sums may leave the accumulator's range
+};
+
+/// And in all of them.
+struct RowErrors {
+  Ball root;                    ///< of variance + eps
+  double inverse = 0;           ///< an upper bound of 1/root
+  bool overflows = false;       ///< sums may leave the accumulator's range
+  std::vector<WayErrors> ways;  ///< that a kernel may have taken
 };
 
 class LayerNormExpectation final : public RowExpectation {
@@ -143,19 +150,20 @@ class LayerNormExpectation final : public RowExpectation {
   }
 
   /// The better one of the certain bound and, where the roundings are random, of the probable one.
-  MomentErrors moment_errors(const RowSums& sums, std::span<const float> x, const Moments<Ball>& exact) const {
-    const MomentErrors worst = worst_errors(op_.arithmetic, sums, op_.norm, op_.variance);
-    const bool modelled = op_.variance != Variance::one_pass || op_.norm == Norm::rms;
-    if (!op_.false_alarm || !modelled || !(sum_relative(op_.arithmetic, x.size()) < 1) || roundings_agree(x, exact))
-      return worst;
-    // Events: of each row the sum of squares and the mean, of each element both together.
-    const double rows = static_cast<double>(op_.x.rows());
-    const double events = op_.norm == Norm::rms ? rows : rows * (2 + columns());
+  MomentErrors moment_errors(MomentWay way, const RowSums& sums, std::span<const float> x, const Moments<Ball>& exact,
+                             bool random_roundings) const {
+    const MomentErrors worst = worst_errors(op_.arithmetic, sums, way);
+    if (!random_roundings) return worst;
     std::vector<double> centred;
-    for (const Ball& c : exact.centred) centred.push_back(upper(c));
+    for (const Ball& c : exact.centred) centred.push_back(std::copysign(upper(c), c.value));
     const MomentErrors random =
-        random_errors(op_.arithmetic, sums, op_.norm, op_.variance, x, centred, deviations(events, *op_.false_alarm));
+        random_errors(op_.arithmetic, sums, way, x, centred, static_cast<double>(op_.x.rows()), *op_.false_alarm);
     return random.squares + random.random_squares < worst.squares ? random : worst;
+  }
+
+  bool has_random_roundings(std::span<const float> x, const Moments<Ball>& exact) const {
+    const bool modelled = op_.variance != Variance::one_pass || op_.norm == Norm::rms;
+    return op_.false_alarm && modelled && sum_relative(op_.arithmetic, x.size()) < 1 && !roundings_agree(x, exact);
   }
 
   /// Of the terms of either sum: squares, and for a mean the elements.
@@ -170,26 +178,36 @@ class LayerNormExpectation final : public RowExpectation {
   }
 
   RowErrors errors_of(std::uint64_t index, std::span<const float> x, const Moments<Ball>& exact, const Ball& divisor) const {
-    const double u = unit(op_.arithmetic.format), tiny = underflow(op_.arithmetic.format);
     const RowSums sums = sums_of(x, exact);
-    RowErrors out{.moments = moment_errors(sums, x, exact), .root = sqrt(divisor)};
-    const double of_squares = out.moments.squares + out.moments.random_squares;
+    const bool random = has_random_roundings(x, exact);
+    const double lowest = divisor.value - divisor.radius;
+    RowErrors out{.root = sqrt(divisor),
+                  .inverse = 1 / (std::sqrt(lowest) * (1 - 0x1p-50)),
+                  .overflows = overflowing_[static_cast<std::size_t>(index)] != 0,
+                  .ways = {}};
+    for (const MomentWay way : ways_of(op_.norm, op_.variance))
+      out.ways.push_back(errors_of_way(moment_errors(way, sums, x, exact, random), sums, divisor));
+    return out;
+  }
+
+  WayErrors errors_of_way(const MomentErrors& moments, const RowSums& sums, const Ball& divisor) const {
+    const double u = unit(op_.arithmetic.format), tiny = underflow(op_.arithmetic.format);
+    const double of_squares = moments.squares + moments.random_squares;
     // The division by n, eps in the format, and the addition round once each.
     const double inherited = of_squares / sums.n + 3 * u * (upper(divisor) + of_squares / sums.n) + tiny;
     const double lowest = divisor.value - divisor.radius, ratio = inherited / lowest;
-    out.inverse = 1 / (std::sqrt(lowest) * (1 - 0x1p-50));
-    out.linear = out.moments.random_squares / sums.n / lowest / 2;
+    WayErrors out{.moments = moments};
+    out.linear = moments.random_squares / sums.n / lowest / 2;
     const double f = 2 * function_relative(op_.arithmetic);  // a root and a division
     out.of_root = ratio < 1 ? (1 / std::sqrt(1 - ratio)) * (1 + f) - 1 - out.linear : unbounded;
-    out.mean = op_.norm == Norm::layer ? upper(exact.mean) + out.moments.mean + out.moments.random_mean : 0;
-    out.overflows = overflowing_[static_cast<std::size_t>(index)] != 0;
+    out.mean = op_.norm == Norm::layer ? sums.mean + moments.mean + moments.random_mean : 0;
     return out;
   }
 
   /// (x - m) r w + b, or x (r w) + (b - m (r w)): how often each part is rounded. Without weight or bias some are not.
-  double own_roundings(std::size_t i, double x, double centred, const RowErrors& errors) const {
+  double own_roundings(std::size_t i, double x, double centred, double inverse, const WayErrors& errors) const {
     const double u = unit(op_.arithmetic.format), b = std::abs(bias(i));
-    const double scale = errors.inverse * std::abs(weight(i)) * (1 + errors.of_root + errors.linear);
+    const double scale = inverse * std::abs(weight(i)) * (1 + errors.of_root + errors.linear);
     const double w = op_.weight ? 1 : 0, biased = op_.bias ? 1 : 0;
     const bool layer = op_.norm == Norm::layer;
     const double at_once = (layer ? 2 : 1) + w + biased;
@@ -198,19 +216,29 @@ class LayerNormExpectation final : public RowExpectation {
     return u * (1 + 8 * u) * (layer ? std::max(subtracted, fused) : subtracted);
   }
 
-  Expected element(std::size_t i, double x, const Ball& centred, const RowErrors& errors) const {
-    const Ball y = normalised<Ball>(centred, errors.root, weight(i), bias(i));
-    const double c = upper(centred), w = std::abs(weight(i)), scale = w * errors.inverse, b = std::abs(bias(i));
-    const double tiny = underflow(op_.arithmetic.format);
+  /// Of (x - m) times the root, as a multiple of 1/root, for |x - m| = c.
+  double quotient_error(double c, double inverse, const WayErrors& errors) const {
     const MomentErrors& m = errors.moments;
     // Independent random errors add up by their squares.
     const double random = m.independent ? emu::hypotenuse(c * errors.linear, m.random_mean) : c * errors.linear + m.random_mean;
     const double shifted = c + m.mean + m.random_mean;
-    double off = random + m.mean + shifted * errors.of_root + (shifted - c) * errors.linear;
-    if (op_.normalized) off += unit(*op_.normalized) * (c + off) + underflow(*op_.normalized) / errors.inverse;
-    const double allowed = off * scale + own_roundings(i, x, c + off, errors) + 4 * tiny * (1 + w + scale);
+    const double off = random + m.mean + shifted * errors.of_root + (shifted - c) * errors.linear;
+    if (!op_.normalized) return off;
+    return off + unit(*op_.normalized) * (c + off) + underflow(*op_.normalized) / inverse;
+  }
+
+  Expected element(std::size_t i, double x, const Ball& centred, const RowErrors& errors) const {
+    const Ball y = normalised<Ball>(centred, errors.root, weight(i), bias(i));
+    const double c = upper(centred), w = std::abs(weight(i)), scale = w * errors.inverse, b = std::abs(bias(i));
+    const double tiny = underflow(op_.arithmetic.format);
+    double furthest = 0, allowed = 0;
+    for (const WayErrors& way : errors.ways) {
+      const double off = quotient_error(c, errors.inverse, way);
+      furthest = greater(furthest, off);
+      allowed = greater(allowed, off * scale + own_roundings(i, x, c + off, errors.inverse, way) + 4 * tiny * (1 + w + scale));
+    }
     Expected out = within(y.value, y.radius, allowed, c * scale + b);
-    const double up = (out.magnitude + y.value) / 2 + off * scale, down = (out.magnitude - y.value) / 2 + off * scale;
+    const double up = (out.magnitude + y.value) / 2 + furthest * scale, down = (out.magnitude - y.value) / 2 + furthest * scale;
     out.may_overflow = errors.overflows && op_.norm == Norm::layer
                            ? Overflow::any
                            : overflow_of_interval(-down, up, largest(op_.arithmetic.format));

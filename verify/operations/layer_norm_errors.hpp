@@ -2,8 +2,9 @@
 // How far the moments of a row, as a kernel computes them, may be from the exact ones. docs/verify-operations.md derives this.
 #pragma once
 
-#include <optional>
+#include <cstdint>
 #include <span>
+#include <vector>
 
 #include "verify/operations/kernel_arithmetic.hpp"
 #include "verify/operations/layer_norm.hpp"
@@ -19,6 +20,17 @@ struct RowSums {
   double mean = 0;        ///< |m|; RMS norm: 0
 };
 
+/// How a kernel finds the sum of (x - m)^2, or of x^2.
+enum class MomentWay : std::uint8_t {
+  squares,   ///< RMS norm: of x^2
+  two_pass,  ///< the mean, and then the sum
+  updates,   ///< both at once, by Welford's updates and Chan's merges
+  one_pass   ///< sum of x^2 less n m^2
+};
+
+/// Those that a declaration allows.
+std::vector<MomentWay> ways_of(Norm norm, Variance variance);
+
 /// How far the computed mean and the computed sum of (x - m)^2, or of x^2, may be off. The error of each is at most the sum of
 /// both members; `random_` ones are what random roundings come to, but for the declared probability.
 struct MomentErrors {
@@ -29,10 +41,12 @@ struct MomentErrors {
 };
 
 /// For any roundings.
-MomentErrors worst_errors(const KernelArithmetic& arithmetic, const RowSums& sums, Norm norm, Variance variance);
+MomentErrors worst_errors(const KernelArithmetic& arithmetic, const RowSums& sums, MomentWay way);
 
-/// For random ones (verify/operations/random_sums.hpp), `lambda` deviations of them. `centred`: the elements less the mean.
-MomentErrors random_errors(const KernelArithmetic& arithmetic, const RowSums& sums, Norm norm, Variance variance,
-                           std::span<const float> x, std::span<const double> centred, double lambda);
+/// For random ones (verify/operations/random_sums.hpp) of `rows` rows, which together and with each of their elements are
+/// beyond them with the probability `false_alarm`. `centred`: the elements less the mean, in the order of memory. Not for
+/// `one_pass`.
+MomentErrors random_errors(const KernelArithmetic& arithmetic, const RowSums& sums, MomentWay way, std::span<const float> x,
+                           std::span<const double> centred, double rows, double false_alarm);
 
 }  // namespace ulpscope::verify

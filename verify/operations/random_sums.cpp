@@ -15,9 +15,6 @@
 namespace ulpscope::verify {
 namespace {
 
-/// Half an ulp of a sum of this size in a format of p bits, u = 2^-p: u times the power of two at or below it.
-double half_ulp(double size, double u) { return size > 0 ? u * std::ldexp(1.0, std::ilogb(size)) : 0; }
-
 /// Running sums of the terms of one sign, the greatest first; `sign` is 1 or -1.
 std::vector<double> running_sums(std::span<const double> terms, double sign) {
   std::vector<double> sums;
@@ -45,6 +42,8 @@ void require_random(const KernelArithmetic& arithmetic, std::optional<double> fa
 std::string words_of_false_alarm(double false_alarm) {
   return fmt::format("; of random roundings, beyond which a correct output is with a probability of {:.3g}", false_alarm);
 }
+
+double half_ulp(double size, double u) { return size > 0 ? u * std::ldexp(1.0, std::ilogb(size)) : 0; }
 
 double deviations(double events, double false_alarm) { return std::sqrt(2 * emu::log(2 * events / false_alarm)); }
 

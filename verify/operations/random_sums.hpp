@@ -29,6 +29,9 @@ void require_random(const KernelArithmetic& arithmetic, std::optional<double> fa
 /// `; of random roundings, beyond which ...`
 std::string words_of_false_alarm(double false_alarm);
 
+/// Half an ulp of a sum of this size in a format of p bits, u = 2^-p: u times the power of two at or below it.
+double half_ulp(double size, double u);
+
 /// lambda for `events` two-sided bounds that hold together but for `false_alarm`: sqrt(2 ln(2 events / false_alarm)).
 double deviations(double events, double false_alarm);
 
