@@ -86,6 +86,17 @@ TEST_CASE("balls are the same on every path", "[verify]") {
                             "-x * abs(y) + 1",
                             "exp(x) / (1 + exp(x))",
                             "max(x, y) * x",
+                            "min(x, 0)",
+                            "abs(x) - abs(-y)",
+                            "maximum(x * y + x, 0)",
+                            "minimum(x * y, y * x * 1.0000001) * x",
+                            "max(x * y, exp(x)) - x",
+                            "where(x > y, x * y, x - y)",
+                            "where(x * y >= y * x * 1.0000001, x, -y)",
+                            "where(x * y == y * x, x * x, 3) + 1",
+                            "where((x * y < y * x * 0.9999999) & (x - y != y - x), exp(x), y)",
+                            "where(~(x * y < x) | (y > 1), x, x / y)",
+                            "where(x * y - y * x, x, inf)",
                             "bf16(x * y) + y",
                             "(x + y) * (x - y) / (x * x + y * y)"};
   for (const verify::KernelArithmetic& arithmetic : kinds)

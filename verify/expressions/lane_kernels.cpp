@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
 
 #include "emu/exp-inl.hpp"
 #include "emu/simd_targets-inl.hpp"
@@ -124,6 +125,89 @@ struct Divide {
   }
 };
 
+/// No element is looked at one by one.
+HWY_INLINE Mask all_plain() { return hn::Eq(zero(), zero()); }
+HWY_INLINE Mask is_finite(D x) { return hn::Lt(hn::Abs(x), set(std::numeric_limits<double>::infinity())); }
+
+/// -x or |x|, which round nothing.
+struct Negate {
+  HWY_INLINE Made operator()(const Constants&, const Balls& x) const {
+    return {{hn::Neg(x.value), x.radius, x.error}, all_plain()};
+  }
+};
+struct Absolute {
+  HWY_INLINE Made operator()(const Constants&, const Balls& x) const {
+    return {{hn::Abs(x.value), x.radius, x.error}, all_plain()};
+  }
+};
+
+/// extreme() of lanes.cpp.
+struct Extreme {
+  bool least;
+  HWY_INLINE Made operator()(const Constants& m, const Balls& x, const Balls& y) const {
+    const Mask is_first = least ? hn::Le(x.value, y.value) : hn::Ge(x.value, y.value);
+    const D best = select(is_first, x.value, y.value), other = select(is_first, y.value, x.value);
+    const D gap = hn::Abs(hn::Sub(best, other)), radii = hn::Add(x.radius, y.radius);
+    // In the order of lanes.cpp: best and other add up from left to right.
+    const D best_error = select(is_first, x.error, y.error), other_error = select(is_first, y.error, x.error);
+    const D best_radius = select(is_first, x.radius, y.radius), reach = hn::Add(hn::Add(radii, best_error), other_error);
+    const D radius = select(hn::Le(gap, radii), hn::Max(x.radius, y.radius), best_radius);
+    const D error = select(hn::Le(gap, reach), hn::Max(x.error, y.error), best_error);
+    Made result = made(m, best, radius, error);
+    result.plain = hn::And(result.plain, is_finite(other));
+    return result;
+  }
+};
+
+HWY_INLINE Made truth(Mask value, Mask open, Mask doubted) {
+  return {{if_true(value, set(1)), if_true(open, set(1)), if_true(doubted, set(1))}, all_plain()};
+}
+/// What float64 here may see differently, by the radius, or a kernel, by the error.
+HWY_INLINE Mask is_doubtful(D value, D off) { return hn::And(hn::Gt(off, zero()), hn::Ge(off, hn::Abs(value))); }
+
+/// compared(), both() and the opposite of lanes.cpp.
+struct Compare {
+  bool equal;
+  HWY_INLINE Made operator()(const Constants&, const Balls& x, const Balls& y) const {
+    const D gap = hn::Abs(hn::Sub(x.value, y.value));
+    const D radius = hn::Add(x.radius, y.radius), error = hn::Add(x.error, y.error);
+    return truth(equal ? hn::Eq(x.value, y.value) : hn::Lt(x.value, y.value),
+                 hn::And(hn::Gt(radius, zero()), hn::Le(gap, radius)),
+                 hn::And(hn::Gt(error, zero()), hn::Le(gap, hn::Add(error, radius))));
+  }
+};
+struct Both {
+  HWY_INLINE Made operator()(const Constants&, const Balls& x, const Balls& y) const {
+    const Mask no_x = is_zero(x.value), no_y = is_zero(y.value);
+    const auto either = [&](Mask of_x, Mask of_y) HWY_ATTR {
+      return hn::Or(hn::And(of_x, hn::Or(hn::Not(no_y), of_y)), hn::And(of_y, hn::Or(hn::Not(no_x), of_x)));
+    };
+    return truth(hn::Not(hn::Or(no_x, no_y)), either(is_doubtful(x.value, x.radius), is_doubtful(y.value, y.radius)),
+                 either(is_doubtful(x.value, x.error), is_doubtful(y.value, y.error)));
+  }
+};
+struct Opposite {
+  HWY_INLINE Made operator()(const Constants&, const Balls& x) const {
+    return truth(is_zero(x.value), is_doubtful(x.value, x.radius), is_doubtful(x.value, x.error));
+  }
+};
+
+/// chosen() of lanes.cpp.
+struct Choose {
+  HWY_INLINE Made operator()(const Constants& m, const Balls& condition, const Balls& x, const Balls& y) const {
+    const Mask is_second = is_zero(condition.value);
+    const auto one_of = [&](D yes, D no) HWY_ATTR { return select(is_second, no, yes); };
+    const D picked = one_of(x.value, y.value), other = one_of(y.value, x.value), distance = hn::Abs(hn::Sub(picked, other));
+    const D radius = one_of(x.radius, y.radius), error = one_of(x.error, y.error);
+    const D other_radius = one_of(y.radius, x.radius), other_error = one_of(y.error, x.error);
+    const Mask open = is_doubtful(condition.value, condition.radius), doubted = is_doubtful(condition.value, condition.error);
+    Made result = made(m, picked, select(open, hn::Max(radius, hn::Add(distance, other_radius)), radius),
+                       select(doubted, hn::Max(error, hn::Add(hn::Add(distance, other_error), other_radius)), error));
+    result.plain = hn::And(result.plain, hn::Or(is_finite(other), hn::Not(hn::Or(open, doubted))));
+    return result;
+  }
+};
+
 HWY_INLINE D exponential(D x) { return emu::detail::HWY_NAMESPACE::exponentials(DD(), x); }
 
 /// What the bounds of functions are made of.
@@ -144,7 +228,7 @@ struct Exp {
   HWY_INLINE D error(const FunctionConstants& a, D, D y) const {
     return hn::Add(hn::Add(hn::Mul(a.relative, hn::Abs(y)), a.absolute), a.underflow);
   }
-  HWY_INLINE Mask is_plain(D) const { return hn::Eq(zero(), zero()); }
+  HWY_INLINE Mask is_plain(D) const { return all_plain(); }
 };
 
 HWY_INLINE D sigmoid(D x) {
@@ -170,7 +254,7 @@ struct Sigmoid {
     return hn::Min(set(0.25), exponential(hn::Neg(nearest)));
   }
   HWY_INLINE D error(const FunctionConstants& a, D x, D y) const { return error_of_quotient(a, x, y, set(1)); }
-  HWY_INLINE Mask is_plain(D) const { return hn::Eq(zero(), zero()); }
+  HWY_INLINE Mask is_plain(D) const { return all_plain(); }
 };
 
 struct Silu {
@@ -191,7 +275,7 @@ struct Applied {
   FunctionConstants a;
   bool exact;  ///< all arguments are
 
-  HWY_INLINE Made operator()(const Constants& m, const Balls& x, const Balls&) const {
+  HWY_INLINE Made operator()(const Constants& m, const Balls& x) const {
     const D y = function.value(x.value), size = hn::Abs(y);
     // What is 0 far from 0 is only too small for a double.
     const Mask no_error = hn::And(is_zero(y), hn::Le(hn::Abs(x.value), set(1)));
@@ -218,19 +302,18 @@ struct Applied {
   }
 };
 
-template <class Operation>
-HWY_INLINE std::size_t each(const Measures& measures, const Lanes& x, const Lanes& y, std::size_t count, Lanes& out,
-                            Operation operation) {
+/// operation(x, ...) of the elements of `from`.
+template <class Operation, class... Operands>
+HWY_INLINE std::size_t each(const Constants& m, std::size_t count, Lanes& out, Operation operation, const Operands&... from) {
   const DD d;
-  const Constants m(measures);
   const std::size_t whole = count / lanes * lanes;
-  Mask plain = hn::Eq(zero(), zero());
-  const auto load = [&](const Lanes& from, std::size_t i) HWY_ATTR {
-    const D value = hn::Load(d, from.value + i);
-    return from.exact ? Balls{value, zero(), zero()} : Balls{value, hn::Load(d, from.radius + i), hn::Load(d, from.error + i)};
+  Mask plain = all_plain();
+  const auto load = [&](const Lanes& some, std::size_t i) HWY_ATTR {
+    const D value = hn::Load(d, some.value + i);
+    return some.exact ? Balls{value, zero(), zero()} : Balls{value, hn::Load(d, some.radius + i), hn::Load(d, some.error + i)};
   };
   for (std::size_t i = 0; i < whole; i += lanes) {
-    const Made made = operation(m, load(x, i), load(y, i));
+    const Made made = operation(m, load(from, i)...);
     hn::Store(made.balls.value, d, out.value + i);
     hn::Store(made.balls.radius, d, out.radius + i);
     hn::Store(made.balls.error, d, out.error + i);
@@ -239,18 +322,30 @@ HWY_INLINE std::size_t each(const Measures& measures, const Lanes& x, const Lane
   return hn::AllTrue(d, plain) ? whole : 0;
 }
 
-std::size_t Compute(const LaneOperation& operation, const Lanes& x, const Lanes& y, std::size_t count, Lanes& out) {
+std::size_t Compute(const LaneOperation& operation, std::span<const Lanes* const> operands, std::size_t count, Lanes& out) {
   // Without fused operations the error of a product is not what MulSub() gives.
   if (HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128) return 0;
-  const Measures m(operation.arithmetic);
+  const Constants m{Measures(operation.arithmetic)};
+  const Lanes& x = *operands[0];
+  const auto of_one = [&](auto kernel) HWY_ATTR { return each(m, count, out, kernel, x); };
+  const auto of_two = [&](auto kernel) HWY_ATTR { return each(m, count, out, kernel, x, *operands[1]); };
   const auto applied = [&](auto function) HWY_ATTR {
-    return each(m, x, x, count, out, Applied<decltype(function)>{function, FunctionConstants(operation.arithmetic), x.exact});
+    return of_one(Applied<decltype(function)>{function, FunctionConstants(operation.arithmetic), x.exact});
   };
   switch (operation.kind) {
-    case LaneOperation::Kind::add: return each(m, x, y, count, out, Add{false});
-    case LaneOperation::Kind::subtract: return each(m, x, y, count, out, Add{true});
-    case LaneOperation::Kind::multiply: return each(m, x, y, count, out, Multiply{});
-    case LaneOperation::Kind::divide: return each(m, x, y, count, out, Divide{operation.by_number});
+    case LaneOperation::Kind::add: return of_two(Add{false});
+    case LaneOperation::Kind::subtract: return of_two(Add{true});
+    case LaneOperation::Kind::multiply: return of_two(Multiply{});
+    case LaneOperation::Kind::divide: return of_two(Divide{operation.by_number});
+    case LaneOperation::Kind::negate: return of_one(Negate{});
+    case LaneOperation::Kind::absolute: return of_one(Absolute{});
+    case LaneOperation::Kind::maximum: return of_two(Extreme{false});
+    case LaneOperation::Kind::minimum: return of_two(Extreme{true});
+    case LaneOperation::Kind::less: return of_two(Compare{false});
+    case LaneOperation::Kind::equal: return of_two(Compare{true});
+    case LaneOperation::Kind::both: return of_two(Both{});
+    case LaneOperation::Kind::opposite: return of_one(Opposite{});
+    case LaneOperation::Kind::choose: return each(m, count, out, Choose{}, x, *operands[1], *operands[2]);
     case LaneOperation::Kind::exp: return applied(Exp{});
     case LaneOperation::Kind::sigmoid: return applied(Sigmoid{});
     case LaneOperation::Kind::silu: break;
@@ -274,8 +369,9 @@ Measures::Measures(const KernelArithmetic& a)
       lost(underflow(a.format)),
       largest(verify::largest(a.format)) {}
 
-std::size_t compute_in_vectors(const LaneOperation& operation, const Lanes& x, const Lanes& y, std::size_t count, Lanes& out) {
-  return HWY_DYNAMIC_DISPATCH(Compute)(operation, x, y, count, out);
+std::size_t compute_in_vectors(const LaneOperation& operation, std::span<const Lanes* const> operands, std::size_t count,
+                               Lanes& out) {
+  return HWY_DYNAMIC_DISPATCH(Compute)(operation, operands, count, out);
 }
 
 }  // namespace ulpscope::verify

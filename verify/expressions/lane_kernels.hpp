@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "verify/expressions/lanes.hpp"
 #include "verify/operations/kernel_arithmetic.hpp"
@@ -21,17 +22,35 @@ struct Measures {
   double largest;         ///< beyond it there is overflow
 };
 
-/// An operation on one or two balls that is there in vectors.
+/// An operation on balls that is there in vectors.
 struct LaneOperation {
   /// Which one.
-  enum class Kind : std::uint8_t { add, subtract, multiply, divide, exp, sigmoid, silu };
-  Kind kind;                         ///< of two balls, or a function of one
+  enum class Kind : std::uint8_t {
+    add,
+    subtract,
+    multiply,
+    divide,
+    negate,
+    absolute,
+    maximum,
+    minimum,
+    less,
+    equal,
+    both,
+    opposite,
+    choose,
+    exp,
+    sigmoid,
+    silu
+  };
+  Kind kind;                         ///< of one ball, two, or three
   bool by_number = false;            ///< divide: by a number of the formula
   KernelArithmetic arithmetic = {};  ///< in which it is computed
 };
 
-/// The first elements of `out`, whole vectors of them and at most `count`. `y` is not read by functions.
+/// The first elements of `out`, whole vectors of them and at most `count`. No operand overflows.
 /// @return how many; none where one of them is not finite, or may overflow
-std::size_t compute_in_vectors(const LaneOperation& operation, const Lanes& x, const Lanes& y, std::size_t count, Lanes& out);
+std::size_t compute_in_vectors(const LaneOperation& operation, std::span<const Lanes* const> operands, std::size_t count,
+                               Lanes& out);
 
 }  // namespace ulpscope::verify

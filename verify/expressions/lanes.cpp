@@ -4,12 +4,15 @@
 #include "verify/expressions/lanes.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <boost/multiprecision/mpfr.hpp>
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include "emu/bulk.hpp"
 #include "emu/encode.hpp"
@@ -327,20 +330,20 @@ bool stays_exact(const Node& node) {
 /// The operation of a node, where it is there in vectors.
 std::optional<LaneOperation> in_vectors(const Node& node) {
   using Kind = LaneOperation::Kind;
+  constexpr std::array kinds{
+      std::pair{Op::add, Kind::add},         std::pair{Op::subtract, Kind::subtract}, std::pair{Op::multiply, Kind::multiply},
+      std::pair{Op::divide, Kind::divide},   std::pair{Op::negate, Kind::negate},     std::pair{Op::absolute, Kind::absolute},
+      std::pair{Op::maximum, Kind::maximum}, std::pair{Op::minimum, Kind::minimum},   std::pair{Op::less, Kind::less},
+      std::pair{Op::equal, Kind::equal},     std::pair{Op::both, Kind::both},         std::pair{Op::opposite, Kind::opposite},
+      std::pair{Op::choose, Kind::choose}};
   const auto of = [&](Kind kind) { return LaneOperation{kind, node.divides_by_number, node.arithmetic}; };
-  switch (node.op) {
-    case Op::add: return of(Kind::add);
-    case Op::subtract: return of(Kind::subtract);
-    case Op::multiply: return of(Kind::multiply);
-    case Op::divide: return of(Kind::divide);
-    case Op::function: break;
-    default: return {};
-  }
-  if (node.function->name == "exp") return of(Kind::exp);
-  if (node.arithmetic.function_ulp == 0) return {};
-  if (node.function->name == "sigmoid") return of(Kind::sigmoid);
-  if (node.function->name == "silu") return of(Kind::silu);
-  return {};
+  const auto* const found = std::find_if(kinds.begin(), kinds.end(), [&](const auto& pair) { return pair.first == node.op; });
+  if (found != kinds.end()) return of(found->second);
+  if (node.op != Op::function) return {};
+  const std::string_view name = node.function->name;
+  if (name == "exp") return of(Kind::exp);
+  if (node.arithmetic.function_ulp == 0 || (name != "sigmoid" && name != "silu")) return {};
+  return of(name == "silu" ? Kind::silu : Kind::sigmoid);
 }
 
 }  // namespace
@@ -360,7 +363,7 @@ void compute(const Node& node, std::span<const Lanes* const> operands, std::size
   std::size_t done = 0;
   if (std::all_of(operands.begin(), operands.end(), [](const Lanes* lanes) { return lanes->in_range; }))
     if (const std::optional<LaneOperation> operation = in_vectors(node))
-      done = compute_in_vectors(*operation, *operands.front(), *operands.back(), count, out);
+      done = compute_in_vectors(*operation, operands, count, out);
   each_element(node, operands, {done, count}, out);
   const auto stays = [](Overflow overflow) { return overflow == Overflow::none; };
   if (node.op == Op::entered) {
@@ -369,7 +372,7 @@ void compute(const Node& node, std::span<const Lanes* const> operands, std::size
     out.exact =
         out.in_range && std::all_of(out.radius, out.radius + count, zero) && std::all_of(out.error, out.error + count, zero);
   }
-  if (done == 0) return;
+  if (done == 0 || out.exact) return;
   out.in_range = std::all_of(out.overflow + done, out.overflow + count, stays);
   if (!out.in_range) std::fill_n(out.overflow, done, Overflow::none);
 }
