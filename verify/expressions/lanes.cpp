@@ -338,8 +338,7 @@ std::optional<LaneOperation> in_vectors(const Node& node) {
       std::pair{Op::choose, Kind::choose}};
   const auto of = [&](Kind kind) { return LaneOperation{kind, node.divides_by_number, node.arithmetic}; };
   const auto* const found = std::find_if(kinds.begin(), kinds.end(), [&](const auto& pair) { return pair.first == node.op; });
-  if (found != kinds.end()) return of(found->second);
-  if (node.op != Op::function) return {};
+  if (node.op != Op::function) return found != kinds.end() ? std::optional(of(found->second)) : std::nullopt;
   const std::string_view name = node.function->name;
   if (name == "exp") return of(Kind::exp);
   if (node.arithmetic.function_ulp == 0 || (name != "sigmoid" && name != "silu")) return {};
