@@ -30,21 +30,32 @@ HWY_INLINE V normal_powers_of_two(D d, V k) {
   return hn::BitCast(d, hn::ShiftLeft<52>(hn::BitCast(du, hn::Add(k, hn::Set(d, 0x1p52 + 1023)))));
 }
 
+/// ExpParts of emu/math.hpp.
+template <class V>
+struct ExponentialParts {
+  V k, head, tail;
+};
+template <class D, class V = hwy::HWY_NAMESPACE::Vec<D>>
+HWY_INLINE ExponentialParts<V> exponential_parts(D d, V x) {
+  namespace hn = hwy::HWY_NAMESPACE;
+  const V k = nearest_integers(d, hn::Mul(x, hn::Set(d, one_over_ln2.high)));
+  const V high = hn::Sub(x, hn::Mul(k, hn::Set(d, ln2_short))), low = hn::Neg(hn::Mul(k, hn::Set(d, ln2_rest)));
+  const V head = hn::Add(high, low), rest = hn::Sub(low, hn::Sub(head, high));
+  V sum = hn::Zero(d);
+  for (int n = 14; n >= 3; --n) sum = hn::Mul(hn::Add(sum, hn::Set(d, inverse_factorials.of[n])), head);
+  const V terms = hn::Mul(hn::Mul(head, head), hn::Add(hn::Set(d, 0.5), sum));
+  return {k, head, hn::Add(hn::Add(rest, hn::Mul(head, rest)), terms)};
+}
+
 /// emu::exp() of numbers that are not NaN.
 template <class D, class V = hwy::HWY_NAMESPACE::Vec<D>>
 HWY_INLINE V exponentials(D d, V x) {
   namespace hn = hwy::HWY_NAMESPACE;
-  const V one = hn::Set(d, 1.0), half = hn::Set(d, 0.5);
-  const V inside = hn::Min(hn::Max(x, hn::Set(d, -750.0)), hn::Set(d, 750.0));
-  const V k = nearest_integers(d, hn::Mul(inside, hn::Set(d, one_over_ln2.high)));
-  const V high = hn::Sub(inside, hn::Mul(k, hn::Set(d, ln2_short))), low = hn::Neg(hn::Mul(k, hn::Set(d, ln2_rest)));
-  const V head = hn::Add(high, low), rest = hn::Sub(low, hn::Sub(head, high));
-  V sum = hn::Zero(d);
-  for (int n = 14; n >= 3; --n) sum = hn::Mul(hn::Add(sum, hn::Set(d, inverse_factorials.of[n])), head);
-  const V tail = hn::Add(hn::Add(rest, hn::Mul(head, rest)), hn::Mul(hn::Mul(head, head), hn::Add(half, sum)));
-  const V whole = hn::Add(one, head), below = hn::Sub(head, hn::Sub(whole, one));
-  const V value = hn::Add(whole, hn::Add(below, tail)), part = nearest_integers(d, hn::Mul(half, k));
-  return hn::Mul(hn::Mul(value, normal_powers_of_two(d, part)), normal_powers_of_two(d, hn::Sub(k, part)));
+  const V one = hn::Set(d, 1.0);
+  const ExponentialParts<V> e = exponential_parts(d, hn::Min(hn::Max(x, hn::Set(d, -750.0)), hn::Set(d, 750.0)));
+  const V whole = hn::Add(one, e.head), below = hn::Sub(e.head, hn::Sub(whole, one));
+  const V value = hn::Add(whole, hn::Add(below, e.tail)), part = nearest_integers(d, hn::Mul(hn::Set(d, 0.5), e.k));
+  return hn::Mul(hn::Mul(value, normal_powers_of_two(d, part)), normal_powers_of_two(d, hn::Sub(e.k, part)));
 }
 
 }  // namespace

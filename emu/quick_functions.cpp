@@ -32,16 +32,18 @@ double sigmoid_of(Pair w) {
   return (w.high > 0 ? 1 : e) / (1 + e);
 }
 
-/// 2 sqrt(2/pi)
-Pair twice_root_two_over_pi() {
-  const Pair square = detail::divide({2, 0}, detail::pi);
-  const double root = std::sqrt(square.high);
-  const Pair back = detail::two_product(root, root);
-  const double rest = ((square.high - back.high) - back.low) + square.low;
-  return {2 * root, rest / root};
-}
-
 }  // namespace
+
+detail::Pair detail::gelu_tanh_factor() {
+  static const Pair factor = [] {
+    const Pair square = divide({2, 0}, pi);
+    const double root = std::sqrt(square.high);
+    const Pair back = two_product(root, root);
+    const double rest = ((square.high - back.high) - back.low) + square.low;
+    return Pair{2 * root, rest / root};
+  }();
+  return factor;
+}
 
 /// 1 + x = u with an error of half an ulp; ln(u) x/(u - 1) has that error of 1 + x made good, for ln(u)/(u - 1) hardly changes
 /// (W. Kahan, cited by D. Goldberg, "What Every Computer Scientist Should Know About Floating-Point Arithmetic", 1991, theorem
@@ -76,10 +78,9 @@ double softplus(double x) noexcept {
 /// x sigmoid(w), w = 2 sqrt(2/pi) (x + 0.044715 x^3) in pairs: its relative error counts |w| times in the result.
 double gelu_tanh(double x) noexcept {
   if (!(std::fabs(x) < 15)) return in_float64(gelu_tanh, x);
-  static const Pair factor = twice_root_two_over_pi();
-  constexpr Pair cubic = detail::divide({44715, 0}, {1e6, 0});
+  const Pair factor = detail::gelu_tanh_factor();
   const Pair square = detail::two_product(x, x);
-  const Pair sum = detail::add({1, 0}, detail::multiply(square, cubic));
+  const Pair sum = detail::add({1, 0}, detail::multiply(square, detail::gelu_tanh_cubic));
   const Pair w = detail::multiply(detail::multiply({x, 0}, factor), sum);
   return x * sigmoid_of(w);
 }

@@ -4,7 +4,15 @@
 // bound against MPFR. NaN gives NaN; zeros and infinities give what emu/elementary.hpp has.
 #pragma once
 
+#include "emu/math.hpp"
+
 namespace ulpscope::emu {
+
+namespace detail {
+/// gelu_tanh(x) = x sigmoid(factor (x + cubic x^3)): cubic is 0.044715, factor 2 sqrt(2/pi).
+inline constexpr Pair gelu_tanh_cubic = divide({44715, 0}, {1e6, 0});
+Pair gelu_tanh_factor();  ///< likewise
+}  // namespace detail
 
 /// Of the names in emu/elementary.hpp.
 ///@{

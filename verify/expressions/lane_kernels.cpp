@@ -12,26 +12,15 @@
 #include <limits>
 #include <span>
 
-#include "emu/exp-inl.hpp"
 #include "emu/simd_targets-inl.hpp"
+#include "verify/expressions/lane_functions-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace ulpscope::verify::HWY_NAMESPACE {
 namespace {
 
-namespace hn = hwy::HWY_NAMESPACE;
-using DD = emu::detail::HWY_NAMESPACE::VectorTag<double>;
-using D = hn::Vec<DD>;
-using Mask = hn::Mask<DD>;
-
 constexpr std::size_t lanes = hn::MaxLanes(DD());
 static_assert(Lanes::size % lanes == 0);
-
-HWY_INLINE D set(double x) { return hn::Set(DD(), x); }
-HWY_INLINE D zero() { return hn::Zero(DD()); }
-HWY_INLINE D select(Mask mask, D yes, D no) { return hn::IfThenElse(mask, yes, no); }
-HWY_INLINE D if_true(Mask mask, D yes) { return hn::IfThenElseZero(mask, yes); }
-HWY_INLINE Mask is_zero(D x) { return hn::Eq(x, zero()); }
 
 /// A vector of balls, and a mask of those that are to be looked at one by one.
 struct Balls {
@@ -125,10 +114,6 @@ struct Divide {
   }
 };
 
-/// No element is looked at one by one.
-HWY_INLINE Mask all_plain() { return hn::Eq(zero(), zero()); }
-HWY_INLINE Mask is_finite(D x) { return hn::Lt(hn::Abs(x), set(std::numeric_limits<double>::infinity())); }
-
 /// -x or |x|, which round nothing.
 struct Negate {
   HWY_INLINE Made operator()(const Constants&, const Balls& x) const {
@@ -206,66 +191,6 @@ struct Choose {
     result.plain = hn::And(result.plain, hn::Or(is_finite(other), hn::Not(hn::Or(open, doubted))));
     return result;
   }
-};
-
-HWY_INLINE D exponential(D x) { return emu::detail::HWY_NAMESPACE::exponentials(DD(), x); }
-
-/// What the bounds of functions are made of.
-struct FunctionConstants {
-  explicit HWY_INLINE FunctionConstants(const KernelArithmetic& a)
-      : unit(set(verify::unit(a.format))),
-        relative(set(function_relative(a))),
-        absolute(set(a.function_abs)),
-        underflow(set(verify::underflow(a.format))),
-        largest(set(verify::largest(a.format))) {}
-  D unit, relative, absolute, underflow, largest;
-};
-
-/// y = e^x: an error of function_ulp.
-struct Exp {
-  HWY_INLINE D value(D x) const { return exponential(x); }
-  HWY_INLINE D slope(D x, D reach) const { return exponential(hn::Add(x, reach)); }
-  HWY_INLINE D error(const FunctionConstants& a, D, D y) const {
-    return hn::Add(hn::Add(hn::Mul(a.relative, hn::Abs(y)), a.absolute), a.underflow);
-  }
-  HWY_INLINE Mask is_plain(D) const { return all_plain(); }
-};
-
-HWY_INLINE D sigmoid(D x) {
-  const D e = exponential(hn::Neg(hn::Abs(x)));
-  return hn::Div(select(hn::Gt(x, zero()), set(1), e), hn::Add(set(1), e));
-}
-
-/// of_quotient() of elementwise_functions.cpp.
-HWY_INLINE D error_of_quotient(const FunctionConstants& a, D x, D y, D factor) {
-  const D e = exponential(hn::Neg(x)), size = hn::Abs(y), one = set(1);
-  const D beyond = hn::Add(size, a.underflow);
-  const D inherited = hn::Div(hn::Mul(hn::Mul(set(1.0625), a.relative), e), hn::Add(one, e));
-  const D relative = hn::Add(hn::Add(inherited, hn::Mul(set(2), a.relative)), hn::Mul(set(4), a.unit));
-  const D lost = hn::Mul(hn::Add(one, hn::Abs(x)), a.underflow);
-  const D error = hn::Add(hn::Add(hn::Mul(size, relative), lost), hn::Mul(factor, a.absolute));
-  return select(hn::Ge(hn::Mul(e, hn::Add(one, a.relative)), a.largest), beyond, error);
-}
-
-struct Sigmoid {
-  HWY_INLINE D value(D x) const { return sigmoid(x); }
-  HWY_INLINE D slope(D x, D reach) const {
-    const D nearest = hn::Max(hn::Sub(hn::Abs(x), reach), zero());
-    return hn::Min(set(0.25), exponential(hn::Neg(nearest)));
-  }
-  HWY_INLINE D error(const FunctionConstants& a, D x, D y) const { return error_of_quotient(a, x, y, set(1)); }
-  HWY_INLINE Mask is_plain(D) const { return all_plain(); }
-};
-
-struct Silu {
-  HWY_INLINE D value(D x) const { return hn::Mul(x, sigmoid(x)); }
-  HWY_INLINE D slope(D x, D reach) const {
-    const D end = hn::Add(x, reach), furthest = hn::Add(hn::Abs(x), reach);
-    const D below = hn::Min(set(1.1), hn::Mul(hn::Add(set(1), furthest), exponential(end)));
-    return select(hn::Ge(end, zero()), set(1.1), below);
-  }
-  HWY_INLINE D error(const FunctionConstants& a, D x, D y) const { return error_of_quotient(a, x, y, hn::Abs(x)); }
-  HWY_INLINE Mask is_plain(D x) const { return hn::Gt(x, set(-700)); }
 };
 
 /// function_value() of lanes.cpp, of arguments that do not overflow and functions that declare an error in ulp.
@@ -347,6 +272,8 @@ std::size_t Compute(const LaneOperation& operation, std::span<const Lanes* const
     case LaneOperation::Kind::opposite: return of_one(Opposite{});
     case LaneOperation::Kind::choose: return each(m, count, out, Choose{}, x, *operands[1], *operands[2]);
     case LaneOperation::Kind::exp: return applied(Exp{});
+    case LaneOperation::Kind::tanh: return applied(Tanh{});
+    case LaneOperation::Kind::gelu_tanh: return applied(GeluTanh{});
     case LaneOperation::Kind::sigmoid: return applied(Sigmoid{});
     case LaneOperation::Kind::silu: break;
   }

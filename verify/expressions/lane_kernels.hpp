@@ -40,6 +40,8 @@ struct LaneOperation {
     opposite,
     choose,
     exp,
+    tanh,
+    gelu_tanh,
     sigmoid,
     silu
   };

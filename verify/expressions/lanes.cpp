@@ -4,15 +4,12 @@
 #include "verify/expressions/lanes.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <boost/multiprecision/mpfr.hpp>
 #include <cmath>
 #include <limits>
 #include <optional>
-#include <string_view>
 #include <type_traits>
-#include <utility>
 
 #include "emu/bulk.hpp"
 #include "emu/encode.hpp"
@@ -20,6 +17,7 @@
 #include "verify/expressions/formula.hpp"
 #include "verify/expressions/function_slopes.hpp"
 #include "verify/expressions/lane_kernels.hpp"
+#include "verify/expressions/lane_operations.hpp"
 #include "verify/expressions/overflows.hpp"
 #include "verify/operations/elementwise_functions.hpp"
 #include "verify/operations/real.hpp"
@@ -325,24 +323,6 @@ bool stays_exact(const Node& node) {
     case Op::rounded: return true;
     default: return false;
   }
-}
-
-/// The operation of a node, where it is there in vectors.
-std::optional<LaneOperation> in_vectors(const Node& node) {
-  using Kind = LaneOperation::Kind;
-  constexpr std::array kinds{
-      std::pair{Op::add, Kind::add},         std::pair{Op::subtract, Kind::subtract}, std::pair{Op::multiply, Kind::multiply},
-      std::pair{Op::divide, Kind::divide},   std::pair{Op::negate, Kind::negate},     std::pair{Op::absolute, Kind::absolute},
-      std::pair{Op::maximum, Kind::maximum}, std::pair{Op::minimum, Kind::minimum},   std::pair{Op::less, Kind::less},
-      std::pair{Op::equal, Kind::equal},     std::pair{Op::both, Kind::both},         std::pair{Op::opposite, Kind::opposite},
-      std::pair{Op::choose, Kind::choose}};
-  const auto of = [&](Kind kind) { return LaneOperation{kind, node.divides_by_number, node.arithmetic}; };
-  const auto* const found = std::find_if(kinds.begin(), kinds.end(), [&](const auto& pair) { return pair.first == node.op; });
-  if (node.op != Op::function) return found != kinds.end() ? std::optional(of(found->second)) : std::nullopt;
-  const std::string_view name = node.function->name;
-  if (name == "exp") return of(Kind::exp);
-  if (node.arithmetic.function_ulp == 0 || (name != "sigmoid" && name != "silu")) return {};
-  return of(name == "silu" ? Kind::silu : Kind::sigmoid);
 }
 
 }  // namespace
