@@ -23,7 +23,8 @@ REPORT = pathlib.Path(sys.argv.pop())
 CHECKS = pathlib.Path(sys.argv.pop())
 PROGRAM = os.path.abspath(sys.argv.pop())
 MUTANTS = ["zeros", "nan_everywhere", "constant_mean", "negated", "halved", "scale_off_10%", "c_alone", "c_missing", "rows_reversed",
-           "stale_tile", "k_dropped_1", "k_dropped_8", "k_dropped_16", "inputs_in_tf32", "inputs_in_bfloat16"]
+           "stale_tile", "k_dropped_1", "k_dropped_8", "k_dropped_16", "inputs_in_tf32", "inputs_in_bfloat16",
+           "inputs_truncated_to_tf32", "inputs_truncated_to_bfloat16"]
 
 
 def rows(path):
@@ -52,6 +53,13 @@ class Data(unittest.TestCase):
                 self.assertRegex(row["commit"], r"^$" if "version not stated" in row["why"] else r"^[0-9a-f]{40}$", row)
             if row["fit"] == "exact":
                 self.assertTrue(row["m"] and row["n"] and row["k"], row)
+
+    def test_blocks_are_scaled_as_the_sources_scale_them(self):
+        scales = {row["check"]: (row["fit"], row["scales"]) for row in rows(CHECKS)}
+        for check, words in (("deepgemm-04", "1x128 128x128"), ("ao-02", "mx"), ("ao-03", "nvfp4"), ("pytorch-22", "row"),
+                             ("reference-kernels-01", "1x128:normal:0,1 128x128:normal:0,1"), ("flashinfer-05", "mx,up")):
+            self.assertEqual(scales[check], ("exact", words))
+        self.assertFalse([row for row in rows(CHECKS) if "one scale for a tensor" in row["why"]])
 
 
 @not_emulated(PROGRAM, "asking all checks takes more than twenty minutes")
@@ -105,6 +113,22 @@ class Study(unittest.TestCase):
             for mutant in ("zeros", "nan_everywhere"):
                 self.assertEqual({o["bound"] for o in outputs if o["output"] == mutant}, {"rejected"}, (name, mutant))
 
+    def test_sums_of_int8_are_the_same_on_all_engines(self):
+        """As those of int32 are: the products and their sums are below 2^24."""
+        for name, folder in self.each():
+            of_int8 = {row["check"] for row in rows(folder / "public_checks.csv") if row["a_format"] == "int8"}
+            self.assertGreater(len(of_int8), 6, name)
+            of_engines = [o for o in rows(folder / "public_outputs.csv") if o["check"] in of_int8 and o["kind"] == "right" and o["output"] != "exact"]
+            self.assertGreater(len(of_engines), 60, name)
+            self.assertEqual({o["bitwise"] for o in of_engines}, {"accepted"}, name)
+
+    def test_truncated_operands_are_told_from_rounded_ones(self):
+        for name, folder in self.each():
+            outputs = {(o["check"], o["output"]): o for o in rows(folder / "public_outputs.csv")}
+            changed = lambda output: sum(int(o["changed"] or 0) for (_, kind), o in outputs.items() if kind == output)
+            for narrow in ("tf32", "bfloat16"):
+                self.assertGreater(changed(f"inputs_truncated_to_{narrow}"), changed(f"inputs_in_{narrow}"), name)
+
     def test_scales_are_accepted_as_far_as_the_formulas_say(self):
         """Where a rule is about the whole tensor, and the output's own rounding is small beside it."""
         limits = {
@@ -139,7 +163,7 @@ class Study(unittest.TestCase):
             "thunderkittens-02": set(MUTANTS[:6]),                                 # figures are printed alone
             "transformerengine-01": {"nan_everywhere"},
             "flashinfer-14": {"nan_everywhere", "halved"},                         # a cosine of what is finite
-            "fbgemm-01": {"zeros", "c_alone"},                                     # outputs below atol
+            "fbgemm-01": {"zeros"},                                                # outputs below atol
             "fbgemm-02": {"zeros"},
             "fbgemm-04": {"zeros"},
             "fbgemm-05": {"zeros", "negated"},                                     # atol 100
@@ -234,6 +258,7 @@ class Study(unittest.TestCase):
         for damaged, words in ((text.replace(",fit,", ",fitt,"), "row 2: no column fit"),
                                (text.replace(",exact,", ",exactly,", 1), "row 2: fit is 'exactly', which is not exact, near or no"),
                                (text.replace(",128,", ",12x,", 1), "row 2: m is '12x', which is no whole number"),
+                               (text.replace(",1x128 128x128,", ",1x128 128xx,", 1), "scales '128xx' are not tensor, row, mx, nvfp4 or blocks"),
                                (text.replace(",calc_diff:1e-5,", ",calc_dif:1e-5,", 1), "rule 'calc_dif' is not known"),
                                (text.replace(first, first + ",1"), "row 2"),
                                (text.replace(",\"normal:0,1\",", ",\"norml:0,1\",", 1), "norml"), ("", "is empty")):

@@ -28,13 +28,18 @@ struct PublicCheck {
   std::string repository, path, commit;  ///< where it stands
   std::string operation;                 ///< what is under test
   std::size_t m = 0, n = 0, k = 0;       ///< extents; 0: the source does not state them
-  std::string a_format, b_format;        ///< of the operands
+  std::string a_format, b_format;        ///< of the operands; `int8`: numbers of it, multiplied as bfloat16
   std::string acc, out;                  ///< of the sum, of D
-  std::string a, b, c;                   ///< how elements are drawn: `normal:0,1`; `c` is empty where nothing is added
-  std::string scales;                    ///< `tensor`: operands are scaled to the largest number of their format; empty: not
-  std::string rule;                      ///< a word of parse_rule(), or `none`: the source judges nothing
-  Fit fit = Fit::no;                     ///< how near all this comes to the source
-  std::string why;                       ///< what differs, or why it cannot be said
+  /// How elements are drawn: `normal:0,1`. `c` is one row for all, `matrix:` before it a row for each; empty: nothing is added.
+  std::string a, b, c;
+  /// A word for both operands or `A B`: `tensor`, `row` (rows of A, columns of B), `1x128` (lines by K), `mx`, `nvfp4`
+  /// (`,alone`: without one more scale for the tensor), `none`. `,up`: powers of two, rounded up; `:normal:0,1`: scales are
+  /// drawn, and operands are rounded as they are. Else the largest magnitude under a scale becomes the largest number of the
+  /// format, of `mx` one of its highest binade. Empty: nothing is scaled.
+  std::string scales;
+  std::string rule;   ///< a word of parse_rule(), or `none`: the source judges nothing
+  Fit fit = Fit::no;  ///< how near all this comes to the source
+  std::string why;    ///< what differs, or why it cannot be said
 };
 
 /// All of them, in the order of the file. @throws ulpscope::Error where the file is damaged

@@ -5,6 +5,7 @@
 #include <functional>
 #include <utility>
 
+#include "emu/catalogue.hpp"
 #include "emu/encode.hpp"
 #include "emu/error.hpp"
 #include "verify/audit/audit_trials.hpp"
@@ -36,6 +37,16 @@ MutantOutput rows_reversed(const MutationSource& source) {
     d.insert(d.end(), source.correct.begin() + static_cast<std::ptrdiff_t>(row * n),
              source.correct.begin() + static_cast<std::ptrdiff_t>((row + 1) * n));
   return d;
+}
+
+/// Operands whose numbers lose the bits that a narrower format does not have.
+MutantOutput inputs_truncated(const MutationSource& source, emu::Format narrow) {
+  const auto cut = [&](MutableOperand operand, emu::Format own) {
+    constexpr emu::RoundingOptions toward_zero{.rounding = emu::Rounding::toward_zero, .policy = emu::Policy::saturating};
+    for (double& x : operand.values) x = emu::round_to(own, emu::round_to(narrow, x, toward_zero).value, toward_zero).value;
+    return operand;
+  };
+  return product_of(source, cut(source.a, source.config.a.rounding.format), cut(source.b, source.config.b.rounding.format));
 }
 
 /// As many elements as one tile has, and at most a quarter, are those of another product.
@@ -70,6 +81,8 @@ std::vector<FedOutput> wrong_outputs(const MutationSource& source, double output
   for (const int tail : {1, 8, 16}) feed("k_dropped_" + std::to_string(tail), k_dropped(source, tail));
   feed("inputs_in_tf32", inputs_in_tf32(source, 0));
   feed("inputs_in_bfloat16", inputs_in_bfloat16(source, 0));
+  feed("inputs_truncated_to_tf32", inputs_truncated(source, emu::tf32));
+  feed("inputs_truncated_to_bfloat16", inputs_truncated(source, emu::bfloat16));
   return all;
 }
 

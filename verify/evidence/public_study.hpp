@@ -34,8 +34,8 @@ struct FedOutput {
 };
 
 /// The wrong outputs of a product: nothing written, NaN, one number, signs, halves, the wrong scale, C alone or missing, rows
-/// in reverse, a stale tile, a dropped tail of K, operands of fewer bits. `outputs` is the number of elements of the whole D,
-/// of which the source may be a sample: a tile of 128 by 128 has the same share of both.
+/// in reverse, a stale tile, a dropped tail of K, operands rounded or truncated to fewer bits. `outputs` is the number of
+/// elements of the whole D, of which the source may be a sample: a tile of 128 by 128 has the same share of both.
 std::vector<FedOutput> wrong_outputs(const MutationSource& source, double outputs);
 /// The right outputs: of the product's engine and of the others that take it, and the exact product rounded once.
 std::vector<FedOutput> right_outputs(const MutationSource& source);
