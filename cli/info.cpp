@@ -21,6 +21,9 @@ void add_info(Command& app, int&) {
   Command& command = *app.add_subcommand("info", "name, dtype, shape, range, counts of zero, subnormal, infinite, NaN");
   command.add_option("FILE", info->inputs, "tensor files, FILE:NAME, checkpoints, or synthetic tensors")->required();
   info->common.add_input(command);
+  requests::Fields fields;
+  requests::describe_only_dtype(fields, info->common.reading.only_dtype, "the tensors of these dtypes alone");
+  command.add(fields);
   info->common.add_output(command);
   command.footer(
       "Example: ulpscope info studies/data/digits-training.safetensors:end.layer1.weight studies/data/breast-cancer.csv");

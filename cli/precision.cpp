@@ -26,6 +26,7 @@
 #include "studies/census/tensor_part.hpp"
 #include "studies/shards/part_file.hpp"
 #include "studies/shards/sample.hpp"
+#include "tensors/only_dtypes.hpp"
 
 namespace ulpscope::cli {
 std::vector<tensors::Tensor> opened(const studies::PrecisionRequest& request) {
@@ -40,7 +41,7 @@ std::vector<tensors::Tensor> open_all(const std::vector<std::string>& inputs, co
   std::vector<tensors::Tensor> all;
   for (const std::string& input : inputs)
     for (tensors::Tensor& tensor : tensors::open(input, options)) all.push_back(std::move(tensor));
-  return all;
+  return tensors::of_dtypes(std::move(all), options.only_dtype);
 }
 
 std::optional<studies::ScaleRange> swept_range(const ReportRequest& request) {

@@ -88,6 +88,7 @@ tensors::OpenOptions ReadingRequest::options() const {
   if (!dtype.empty()) options.dtype = parse_format(dtype);
   options.seed = seed;
   options.hadamard = hadamard;
+  options.only_dtype = only_dtype;
   if (!hadamard.empty()) tensors::parse_hadamard(hadamard);
   return options;
 }
@@ -106,6 +107,10 @@ void describe_hadamard(Fields& fields, std::string& word) {
            "rotate SIZE neighbours of a row at a time by a Hadamard transform first, SIZE a power of two up to 4096; SIGNS: "
            "the key of random ones, or 16:te for those of Transformer Engine's NVFP4")
       .as_value("SIZE[:SIGNS]");
+}
+
+void describe_only_dtype(Fields& fields, std::vector<std::string>& words, const std::string& help) {
+  fields.add("only_dtype", words, help + "; dtypes as info prints them, or formats").as_commas().as_value("F,...");
 }
 
 void describe_threads(Fields& fields, int& threads) {

@@ -45,6 +45,7 @@ struct ReadingRequest {
   std::string dtype;       ///< of codes in files that do not name it; empty: none
   std::uint64_t seed = 0;  ///< key of synthetic tensors
   std::string hadamard;    ///< how tensors are rotated first; empty: not
+  std::vector<std::string> only_dtype;  ///< dtypes of the tensors that are meant; none: all
 
   /// Names the members, for the command line, study files and the schema.
   void describe(Fields& fields);
@@ -60,6 +61,9 @@ void describe_seed(Fields& fields, std::uint64_t& seed, const std::string& help)
 
 /// Adds `--hadamard` to a request: a word of tensors::parse_hadamard(), or nothing.
 void describe_hadamard(Fields& fields, std::string& word);
+
+/// Adds `--only-dtype` to a request; `help` says what becomes of the tensors that are of none.
+void describe_only_dtype(Fields& fields, std::vector<std::string>& words, const std::string& help);
 
 /// Adds `--threads` to a request.
 void describe_threads(Fields& fields, int& threads);

@@ -9,6 +9,7 @@
 #include "emu/visible.hpp"
 #include "tensors/hadamard.hpp"
 #include "tensors/held.hpp"
+#include "tensors/only_dtypes.hpp"
 
 namespace ulpscope::tensors {
 namespace {
@@ -57,18 +58,22 @@ Inputs sort_inputs(const std::vector<std::string>& inputs, const OpenOptions& op
                    const std::string& advice) {
   if (inputs.empty()) throw Error("no tensors are given");
   Inputs sorted;
+  OnlyDtypes only(options.only_dtype);
   const bool is_given_alone =
       inputs.size() == 1 && held(inputs.front());  // and not beside weights, as the buffers of a model are
   for (const std::string& input : inputs) {
     std::vector<Tensor> opened = open(input, options);
     for (Tensor& tensor : opened) {
-      const bool keeps_integers = integers == Integers::include || is_named(input, tensor, opened) || is_given_alone;
-      std::vector<Tensor>& group = tensor.opaque                            ? sorted.opaque
+      const bool keeps_integers =
+          integers == Integers::include || only.chooses() || is_named(input, tensor, opened) || is_given_alone;
+      std::vector<Tensor>& group = !only.takes(tensor)                      ? sorted.others
+                                   : tensor.opaque                          ? sorted.opaque
                                    : tensor.is_integer() && !keeps_integers ? sorted.integers
                                                                             : sorted.kept;
       group.push_back(std::move(tensor));
     }
   }
+  only.check();
   if (!options.hadamard.empty()) rotate(sorted, parse_hadamard(options.hadamard));
   if (!sorted.kept.empty()) return sorted;
   if (sorted.integers.empty() && sorted.opaque.empty()) throw Error(inputs.front() + ": holds no tensors");

@@ -18,12 +18,13 @@ struct Inputs {
   std::vector<Tensor> kept;      ///< to work on
   std::vector<Tensor> integers;  ///< left out
   std::vector<Tensor> opaque;    ///< of a dtype that is not known
+  std::vector<Tensor> others = {};     ///< of other dtypes than are asked for, known or not
   std::vector<Tensor> unrotated = {};  ///< kept as they are, where others are rotated
   std::vector<std::string> remarks = {};  ///< what else there is to say of what was left out
 };
 
-/// Opens every input. A tensor that is named is kept: `FILE:NAME`, and the one tensor of a file. With `options.hadamard` what
-/// is kept is rotated, where its rows fit.
+/// Opens every input. A tensor that is named is kept: `FILE:NAME`, the one tensor of a file, and those of `options.only_dtype`,
+/// which are kept alone. With `options.hadamard` what is kept is rotated, where its rows fit.
 /// @throws ulpscope::Error as open(), and where none is kept, or none rotated; `advice` says what to do if there are integers.
 Inputs sort_inputs(const std::vector<std::string>& inputs, const OpenOptions& options, Integers integers,
                    const std::string& advice);

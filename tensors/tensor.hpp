@@ -79,6 +79,7 @@ struct OpenOptions {
   std::optional<emu::Format> dtype;  ///< what the codes of an ambiguous file are
   std::uint64_t seed = 0;            ///< key of synthetic tensors
   std::string hadamard = {};         ///< a word of parse_hadamard(): sort_inputs() rotates what it keeps; empty: nothing
+  std::vector<std::string> only_dtype = {};  ///< dtypes that sort_inputs() keeps alone; none: all
   /// What reads .onnx files, where more than their initializers is wanted; empty: read_onnx().
   std::function<std::vector<Tensor>(const FileBytes& file)> onnx = {};
 };

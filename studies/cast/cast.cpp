@@ -89,6 +89,7 @@ void CastFileRequest::describe(requests::Fields& fields) {
       .shown();
   fields.add("plan", plan, "what each tensor is stored in, in place of --to and --scale: a file that `ulpscope choose` writes")
       .as_value("PLAN.toml");
+  requests::describe_only_dtype(fields, reading.only_dtype, "the tensors of these dtypes alone; the others stay as they are");
   fields.add("copy", copy, "tensors that stay as they are: a pattern of names").as_value("PATTERN").as_repeated();
   naming.describe(fields);
 }

@@ -11,6 +11,7 @@
 #include "tensors/checkpoint.hpp"
 #include "tensors/inputs.hpp"
 #include "tensors/is_no_input.hpp"
+#include "tensors/only_dtypes.hpp"
 #include "tensors/write_checkpoint.hpp"
 
 namespace ulpscope::studies {
@@ -25,14 +26,19 @@ struct Part {
 };
 
 /// The tensors of a file that belong to the checkpoint: all, or those that its index says are there.
-tensors::Inputs inputs_of(const std::string& file, const tensors::Checkpoint& checkpoint, const tensors::OpenOptions& options) {
+tensors::Inputs inputs_of(const std::string& file, const tensors::Checkpoint& checkpoint, const tensors::OpenOptions& options,
+                          tensors::OnlyDtypes& only) {
   tensors::Inputs inputs;
   std::set<std::string> missing;
   for (const auto& [name, of_file] : checkpoint.file_of)
     if (of_file == file) missing.insert(name);
   for (tensors::Tensor& tensor : tensors::open(file, options)) {
     if (missing.erase(tensor.name) == 0 && !checkpoint.index.empty()) continue;
-    (tensor.opaque ? inputs.opaque : tensor.is_integer() ? inputs.integers : inputs.kept).push_back(std::move(tensor));
+    std::vector<tensors::Tensor>& group = !only.takes(tensor)                      ? inputs.others
+                                          : tensor.opaque                          ? inputs.opaque
+                                          : tensor.is_integer() && !only.chooses() ? inputs.integers
+                                                                                   : inputs.kept;
+    group.push_back(std::move(tensor));
   }
   if (!missing.empty())
     throw Error(
@@ -47,16 +53,18 @@ fs::path folder_of(const tensors::Checkpoint& checkpoint) {
 
 std::vector<Part> parts_of(const CastFileRequest& request, const tensors::Checkpoint& checkpoint, const std::string& folder) {
   std::vector<Part> parts;
+  tensors::OnlyDtypes only(request.reading.only_dtype);
   for (const std::string& file : checkpoint.files) {
     if (fs::path(file).extension() != ".safetensors")
       throw Error(emu::visible(folder + ": a folder is written of .safetensors files, and " + file +
                                " is none; write one .safetensors of all"));
     parts.push_back({file, fs::path(file).lexically_relative(folder_of(checkpoint)).string(),
-                     inputs_of(file, checkpoint, request.reading.options())});
+                     inputs_of(file, checkpoint, request.reading.options(), only)});
     if (*std::filesystem::path(parts.back().name).begin() == "..")
       throw Error(
           emu::visible(folder + ": the files of " + request.input + " lie in several folders; write one .safetensors of all"));
   }
+  only.check();
   return parts;
 }
 
@@ -76,6 +84,7 @@ tensors::Inputs all_of(const std::vector<Part>& parts) {
     all.kept.insert(all.kept.end(), part.inputs.kept.begin(), part.inputs.kept.end());
     all.integers.insert(all.integers.end(), part.inputs.integers.begin(), part.inputs.integers.end());
     all.opaque.insert(all.opaque.end(), part.inputs.opaque.begin(), part.inputs.opaque.end());
+    all.others.insert(all.others.end(), part.inputs.others.begin(), part.inputs.others.end());
   }
   return all;
 }

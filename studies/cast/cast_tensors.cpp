@@ -55,7 +55,7 @@ CastTensors::CastTensors(const CastFileRequest& request, const CastPlan& plan, c
 
 void CastTensors::refuse_idle_rules(const tensors::Inputs& inputs, std::vector<std::string> names) const {
   const PlanRule* const rounds_none = rules_.idle(names, RuleIndex::Rules::rounding);
-  for (const std::vector<tensors::Tensor>* const others : {&inputs.integers, &inputs.opaque})
+  for (const std::vector<tensors::Tensor>* const others : {&inputs.integers, &inputs.opaque, &inputs.others})
     for (const tensors::Tensor& tensor : *others) names.push_back(tensors::written_name(tensor));
   if (const PlanRule* const idle = rules_.idle(names))
     throw Error(request_.input + ": no tensor matches '" + idle->match + "'; nearest of " + std::to_string(names.size()) +
@@ -158,12 +158,14 @@ FileContents CastTensors::of(const tensors::Inputs& inputs, const std::string& m
       copy(tensor, rule != nullptr && tensor.count() != 0 ? odd_ : kept_);
   }
   for (const tensors::Tensor& tensor : inputs.integers) copy(tensor, integers_);
-  for (const tensors::Tensor& tensor : inputs.opaque) {
+  const auto copy_unknown = [&](const tensors::Tensor& tensor) {
     if (tensor.opaque->bytes)
       copy(tensor, unknown_);
     else
       left_out_.push_back(tensor);
-  }
+  };
+  for (const tensors::Tensor& tensor : inputs.opaque) copy_unknown(tensor);
+  for (const tensors::Tensor& tensor : inputs.others) tensor.opaque ? copy_unknown(tensor) : copy(tensor, kept_);
   std::vector<std::string> copied, wide;
   const auto has_many_bits = [](double bits) { return bits > most_bits_of_codes; };
   for (const tensors::Tensor& tensor : contents.beside.copied) {

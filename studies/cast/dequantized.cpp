@@ -321,6 +321,7 @@ CodesUnderScales codes_under_scales(const std::vector<std::string>& inputs, cons
                                     const tensors::OpenOptions& options) {
   std::set<std::string> asked = labels_of(opened.kept);
   asked.merge(labels_of(opened.integers));
+  asked.merge(labels_of(opened.others));
   CodesUnderScales found;
   std::set<std::string> files;
   for (const std::string& input : inputs) {

@@ -38,6 +38,7 @@ tensors::Inputs PrecisionRequest::open() const {
   if (!model_inputs.empty() && !has_model)
     throw Error("--inputs " + model_inputs.front() + ": is for a model; none of the files ends in .onnx");
   opened.remarks = std::move(remarks);
+  opened.others.clear();  // which nobody asked about
   return opened;
 }
 
@@ -45,6 +46,7 @@ void PrecisionRequest::describe_tail(requests::Fields& fields) {
   rounding.describe(fields);
   requests::describe_seed(fields, reading.seed, "key of stochastic rounding and of synthetic tensors");
   reading.describe(fields);
+  requests::describe_only_dtype(fields, reading.only_dtype, "the tensors of these dtypes alone");
   requests::describe_hadamard(fields, reading.hadamard);
   groups.describe(fields);
   fields

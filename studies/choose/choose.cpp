@@ -208,6 +208,7 @@ void ChooseRequest::describe(requests::Fields& fields) {
   naming.describe(fields);
   requests::describe_seed(fields, reading.seed, "key of synthetic tensors");
   reading.describe(fields);
+  requests::describe_only_dtype(fields, reading.only_dtype, "the tensors of these dtypes alone");
   requests::describe_threads(fields, threads);
 }
 

@@ -3,7 +3,10 @@
 #include "studies/diff/diff_request.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <iterator>
+#include <map>
+#include <set>
 
 #include "emu/error.hpp"
 #include "studies/cast/dequantized.hpp"
@@ -11,6 +14,7 @@
 #include "studies/diff/diff_checkpoints.hpp"
 #include "tensors/hadamard.hpp"
 #include "tensors/inputs.hpp"
+#include "tensors/only_dtypes.hpp"
 
 namespace ulpscope::studies {
 namespace {
@@ -40,6 +44,38 @@ tensors::Tensor with_scales(const std::string& input, const std::vector<tensors:
   return all.tensors.front();
 }
 
+std::map<std::string, const tensors::Tensor*> by_written_name(const Dequantized& opened,
+                                                              const std::vector<tensors::Tensor>& stored) {
+  std::map<std::string, const tensors::Tensor*> named;
+  for (const tensors::Tensor& tensor : stored) named.emplace(tensors::written_name(tensor), &tensor);
+  for (std::size_t i = 0; i < opened.codes.size(); ++i)
+    named.insert_or_assign(tensors::written_name(opened.values[i]), &opened.codes[i]);
+  return named;
+}
+
+/// Leaves the tensors that the reference stores in one of these dtypes, on both sides; one that the reference has not counts by
+/// its own. Scales go with their codes. @throws ulpscope::Error
+void choose_dtypes(const std::vector<std::string>& words, Dequantized& before, const std::vector<tensors::Tensor>& reference,
+                   Dequantized& after, const std::vector<tensors::Tensor>& output) {
+  if (words.empty()) return;
+  const auto stored = by_written_name(before, reference), added = by_written_name(after, output);
+  const std::vector<tensors::Tensor> all = before.tensors;
+  tensors::OnlyDtypes only(words);
+  std::set<std::string> taken;
+  for (const tensors::Tensor& tensor : all)
+    if (const std::string name = tensors::written_name(tensor); only.takes(*stored.at(name))) taken.insert(name);
+  only.check();
+  const auto is_left_out = [&](const tensors::Tensor& tensor) {
+    const std::string name = tensors::written_name(tensor);
+    return stored.contains(name) ? !taken.contains(name) : !only.takes(*added.at(name));
+  };
+  for (Dequantized* const side : {&before, &after}) {
+    std::erase_if(side->tensors, is_left_out);
+    side->put_together = static_cast<std::size_t>(
+        std::ranges::count_if(side->values, [&](const tensors::Tensor& value) { return !is_left_out(value); }));
+  }
+}
+
 /// `3 tensors of OUT are codes under scales`, where there are any.
 void tell_quantized(const std::string& input, const Dequantized& opened, std::vector<std::string>& remarks) {
   if (opened.put_together == 0) return;
@@ -52,8 +88,9 @@ StudyResult compare_checkpoints(const DiffRequest& request, const std::vector<te
                                 const std::vector<tensors::Tensor>& output, const Tolerance& tolerance,
                                 const Progress& progress) {
   const tensors::OpenOptions wanted = request.reading.options();
-  const Dequantized before = dequantized(request.reference, reference, wanted, rotation_of(request.reference)),
-                    after = dequantized(request.output, output, wanted, rotation_of(request.output));
+  Dequantized before = dequantized(request.reference, reference, wanted, rotation_of(request.reference)),
+              after = dequantized(request.output, output, wanted, rotation_of(request.output));
+  choose_dtypes(request.reading.only_dtype, before, reference, after, output);
   const CheckpointDiff result = diff_checkpoints(before.tensors, after.tensors, wanted.dtype, tolerance, progress);
   const bool fails = !result.unmatched.empty() ||
                      std::ranges::any_of(result.differences, [&](const DiffResult& r) { return r.fails(tolerance); });
@@ -82,6 +119,7 @@ StudyResult run(const DiffRequest& request, const Progress& progress) {
   const std::vector<tensors::Tensor> before = opened(request.reference, wanted), after = opened(request.output, wanted);
   const auto is_one = [](const std::vector<tensors::Tensor>& all) { return all.size() == 1 && !all.front().opaque; };
   if (!is_one(before) || !is_one(after)) return compare_checkpoints(request, before, after, tolerance, progress);
+  tensors::of_dtypes(before, request.reading.only_dtype);
   std::vector<std::string> remarks;
   const tensors::Tensor reference = with_scales(request.reference, before, wanted, remarks),
                         output = with_scales(request.output, after, wanted, remarks);
@@ -103,6 +141,7 @@ void DiffRequest::describe(requests::Fields& fields) {
   fields.add("output", output, "what is compared with it: of a checkpoint, its tensors by name").as_input("OUT").needed();
   fields.add("tolerance", tolerance, "what may differ: ulp=N,abs=X,rel=X (any one suffices), frobenius=X").as_value("RULES");
   reading.describe(fields);
+  requests::describe_only_dtype(fields, reading.only_dtype, "of checkpoints, the tensors alone that have these dtypes in REF");
 }
 
 }  // namespace ulpscope::studies

@@ -96,6 +96,52 @@ class Checkpoints(unittest.TestCase):
         self.assertEqual(set(header), {name for tensors in SHARDS.values() for name in tensors})
         self.assertEqual((data["a.weight"], data["ids"]), (bytes([0x3c, 0x7e]), SHARDS[FIRST]["ids"][2]))
 
+    def test_tensors_of_some_dtypes(self):
+        """The same option wherever inputs are opened. Codes under scales count by the dtype of the codes."""
+        mixed = {"a": tensor("F32", 1, 2), "b": ("BF16", [2], bytes(4)), "c": tensor("I64", 3, 4), "d": ("F8_E4M3", [2], b"\x38\x40"), "d.scale": tensor("F32", 2)}
+        (self.path / "m.safetensors").write_bytes(safetensors(mixed))
+
+        def of(*words):
+            return [row["tensor"].partition(":")[2] for row in self.rows(*words)]
+
+        for words, wanted in (("fp32", ["a", "d.scale"]), ("bfloat16,e4m3", ["b", "d"]), ("BF16", ["b"]), ("int64", ["c"]), ("float32,int64", ["a", "c", "d.scale"])):
+            self.assertEqual(of("info", "m.safetensors", "--only-dtype", words), wanted)
+            self.assertEqual(of("census", "m.safetensors", "--to", "fp16", "--only-dtype", words), wanted)
+            self.assertEqual(of("sweep", "m.safetensors", "--to", "fp16", "--log2-scale", "0:0", "--only-dtype", words), wanted)
+        self.assertEqual(of("choose", "m.safetensors", "--to", "e4m3", "--scale", "none", "--only-dtype", "bf16"), ["b"])
+        self.assertEqual(of("info", "m.safetensors", "llama", "--only-dtype", "int64"), ["c", "ids"])
+        for command in (("info",), ("census", "--to", "fp16"), ("choose", "--to", "e4m3"), ("cast", "--to", "fp16", "-o", "x.safetensors")):
+            for word in "e5m2", "f33", "fp32,e5m2":
+                said = self.error(*command, "m.safetensors", "--only-dtype", word)
+                self.assertEqual(said, f"--only-dtype {word.rpartition(',')[2]}: no tensor is of it; there are bfloat16 (1 tensor), "
+                                       "float32 (2 tensors), float8_e4m3fn (1 tensor), int64 (1 tensor)")
+        # cast copies the others, in a file and in a folder; an index keeps saying where all are
+        for out, source, copied in (("o.safetensors", "m.safetensors", ("--copy", "*.scale")), ("out", "llama", ())):
+            code, _, err = run("cast", source, "-o", out, "--to", "bf16", "--only-dtype", "fp32,int64", *copied, cwd=self.path)
+            self.assertEqual(code, 0, err)
+        header, data = parse(self.path / "o.safetensors")
+        self.assertEqual({name: entry["dtype"] for name, entry in header.items()}, {"a": "BF16", "b": "BF16", "c": "BF16", "d": "F8_E4M3", "d.scale": "F32"})
+        header, _ = parse(self.path / "out" / FIRST)
+        self.assertEqual({name: header[name]["dtype"] for name in ("a.weight", "ids")}, {"a.weight": "BF16", "ids": "BF16"})
+
+    def test_differences_of_some_dtypes(self):
+        before = {"a": tensor("F32", 1, 2), "b": ("BF16", [2], bytes(4)), "d": ("F8_E4M3", [2], b"\x38\x40"), "d.scale": tensor("F32", 2)}
+        after = {"a": tensor("F32", 1, 3), "b": tensor("F32", 0, 1), "d": tensor("F32", 2, 4), "new": ("BF16", [1], bytes(2)), "c": tensor("I64", 3)}
+        (self.path / "x.safetensors").write_bytes(safetensors(before))
+        (self.path / "y.safetensors").write_bytes(safetensors(after))
+
+        def compared(word, wanted):
+            code, out, err = run("diff", "x.safetensors", "y.safetensors", "--only-dtype", word, "--json", cwd=self.path)
+            self.assertEqual(code, wanted, err)
+            all = json.loads(out)
+            return [row["ref"].partition(":")[2] for row in all["diff"]], [row["tensor"].partition(":")[2] for row in all["unmatched"]]
+
+        self.assertEqual(compared("e4m3", 0), (["d"], []))
+        self.assertEqual(compared("fp32", 1), (["a"], []))
+        self.assertEqual(compared("bf16", 1), (["b"], ["new"]))
+        self.assertEqual(self.error("diff", "x.safetensors", "y.safetensors", "--only-dtype", "int64"),
+                         "--only-dtype int64: no tensor is of it; there are bfloat16 (1 tensor), float32 (1 tensor), float8_e4m3fn (1 tensor)")
+
     def test_a_folder_of_arrays(self):
         folder = self.path / "dump"
         folder.mkdir()
