@@ -48,13 +48,11 @@ std::vector<double> known_amax(const std::vector<std::string>& folders, const st
   return studies::merged_amax(open_parts(part_files(folders)), tensors, studies::samples_of(tensors, threads));
 }
 
-void print_blocks(const Census& census, const std::vector<tensors::Tensor>& tensors, const studies::Scaling& scaling,
-                  const studies::CensusConfig& config, ProgressLine& progress) {
+void print_blocks(const Census& census, const std::vector<tensors::Tensor>& tensors, const std::vector<studies::Group>& groups,
+                  const studies::Scaling& scaling, const studies::CensusConfig& config, ProgressLine& progress) {
   if (!census.directory.empty())
     throw Error("--blocks, -o " + census.directory + ": a report has no table of blocks; leave out one");
-  if (!census.request.groups.group.empty() || census.request.groups.all_tensors)
-    throw Error("--blocks: is of each tensor; leave out --group and --all-tensors");
-  const auto rows = studies::block_statistics_all(tensors, scaling, config, progress.callback());
+  const auto rows = studies::block_statistics_all(tensors, groups, scaling, config, progress.callback());
   const reports::Table table = chosen(studies::blocks_table(rows, scaling, config.options), census.common);
   print_chosen(
       rendering_of(census.common) == Rendering::text
@@ -65,9 +63,11 @@ void print_blocks(const Census& census, const std::vector<tensors::Tensor>& tens
 }
 
 void print_history(const Census& census, ProgressLine& progress) {
+  if (!census.shard.empty())
+    throw Error("--history, --shard " + census.shard +
+                ": the magnitudes of whole checkpoints are compared, and a part has none of the others; leave out one");
   if (!census.directory.empty())
     throw Error("--history, -o " + census.directory + ": a report is of what formats do; leave out one");
-  if (!census.shard.empty()) throw Error("--history: is of whole checkpoints; leave out --shard");
   chosen_rows(studies::amax_history_table({}), census.common);
   std::vector<std::string> remarks;
   const auto rows = studies::amax_history(census.request, remarks, progress.callback());
@@ -84,9 +84,11 @@ void run(const Census& census, const Arguments& arguments) {
     if (census.request.blocks) throw Error("--blocks, --history: give one of them");
     return print_history(census, progress);
   }
+  if (census.request.blocks && !census.shard.empty())
+    throw Error("--blocks, --shard " + census.shard +
+                ": quantiles of blocks are of whole tensors, and a part may end within a block; leave out --blocks");
   const std::optional<PartPlace> part = part_place(census.shard, census.directory, arguments);
   if (part) {
-    if (census.request.blocks) throw Error("--shard: a part has no table of blocks; leave out --blocks");
     refuse_choice(census.common, "--shard " + census.shard + ": a part holds");
   }
   // What is wrong with options is told before anything of the inputs is.
@@ -104,7 +106,7 @@ void run(const Census& census, const Arguments& arguments) {
                       {census.pass.empty() ? "census" : "amax", requests::words_of(census.request),
                        known_amax(census.amax, tensors, config.threads)},
                       tensors, config, progress.callback());
-  if (census.request.blocks) return print_blocks(census, tensors, scaling, config, progress);
+  if (census.request.blocks) return print_blocks(census, tensors, groups, scaling, config, progress);
   if (census.directory.empty()) {
     const auto rows =
         studies::with_groups(studies::census_all(tensors, scaling, config, progress.callback()), groups, tensors.size());

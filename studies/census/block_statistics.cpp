@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <span>
+#include <utility>
 
 #include "emu/decode.hpp"
 #include "emu/encode.hpp"
@@ -15,6 +16,7 @@
 #include "studies/census/all_tensors.hpp"
 #include "studies/census/error_sums.hpp"
 #include "studies/census/round_and_count.hpp"
+#include "studies/census/spread.hpp"
 
 namespace ulpscope::studies {
 namespace {
@@ -29,6 +31,41 @@ struct Block {
 struct Collected {
   std::vector<float> scales;
   std::vector<double> decibels;
+};
+
+/// The blocks of several tensors, as far as is known.
+struct BlocksTogether {
+  BlockStatistics row = {};
+  Spread scales = {}, decibels = {};
+
+  /// Puts in those of one more tensor, or of one format of it.
+  void add(const BlocksTogether& other) {
+    const BlockStatistics& more = other.row;
+    if (row.blocks == 0) {
+      row.block_rows = more.block_rows, row.block_columns = more.block_columns;
+    } else if (more.blocks != 0 && (row.block_rows != more.block_rows || row.block_columns != more.block_columns)) {
+      row.block_rows = row.block_columns = 0;
+    }
+    const double before = decibels.quantile(0), after = other.decibels.quantile(0);
+    if (!std::isnan(after) && !(before <= after))
+      row.worst_in = more.tensor, row.worst = more.worst, row.blocks_per_row = more.blocks_per_row;
+    row.blocks += more.blocks;
+    row.zero += more.zero;
+    row.nonfinite += more.nonfinite;
+    row.saturated += more.saturated;
+    row.with_to_zero += more.with_to_zero;
+    row.all_to_zero += more.all_to_zero;
+    scales.add(other.scales);
+    decibels.add(other.decibels);
+  }
+
+  BlockStatistics finish() {
+    std::ranges::transform(BlockStatistics::scale_shares, row.scales.begin(),
+                           [&](double share) { return static_cast<float>(scales.quantile(share)); });
+    std::ranges::transform(BlockStatistics::sqnr_shares, row.sqnr_db.begin(),
+                           [&](double share) { return decibels.quantile(share); });
+    return row;
+  }
 };
 
 class Walk {
@@ -55,6 +92,14 @@ class Walk {
     std::ranges::transform(BlockStatistics::sqnr_shares, out_.sqnr_db.begin(),
                            [&](double share) { return quantile(collected_.decibels, share); });
     return out_;
+  }
+
+  /// What groups need of it. Precondition: run().
+  BlocksTogether together() const {
+    BlocksTogether together{.row = out_};
+    together.scales.add(std::span(collected_.scales));
+    together.decibels.add(std::span(collected_.decibels));
+    return together;
   }
 
  private:
@@ -145,24 +190,49 @@ std::string column_of(const std::string& what, double share, const std::string& 
   return what + "_" + at + unit;
 }
 
-}  // namespace
-
-std::vector<BlockStatistics> block_statistics(const tensors::Tensor& tensor, const Scaling& scaling,
-                                              const CensusConfig& config) {
+/// Of each format; `spread` where groups need them.
+std::vector<BlocksTogether> blocks_of(const tensors::Tensor& tensor, const Scaling& scaling, const CensusConfig& config,
+                                      bool spread) {
   if (scaling.rule < ScaleRule::row)
     throw Error("--blocks: --scale " + scaling.word +
                 " has one scale for a tensor; give row, 1x128, 128x128, mx:floor|ceil|rceil|even or nvfp4");
-  std::vector<BlockStatistics> rows;
-  for (const emu::Format format : config.formats) rows.push_back(Walk(tensor, format, scaling, config).run());
-  return rows;
+  std::vector<BlocksTogether> all;
+  for (const emu::Format format : config.formats) {
+    Walk walk(tensor, format, scaling, config);
+    BlocksTogether of_format{.row = walk.run()};
+    all.push_back(spread ? walk.together() : std::move(of_format));
+  }
+  return all;
 }
 
-std::vector<BlockStatistics> block_statistics_all(const std::vector<tensors::Tensor>& tensors, const Scaling& scaling,
-                                                  const CensusConfig& config, const Progress& progress) {
+}  // namespace
+
+std::vector<BlockStatistics> block_statistics_all(const std::vector<tensors::Tensor>& tensors, const std::vector<Group>& groups,
+                                                  const Scaling& scaling, const CensusConfig& config,
+                                                  const Progress& progress) {
   std::vector<BlockStatistics> rows;
-  for (auto& part : for_each_tensor(tensors, config, progress,
-                                    [&](const auto&tensor, const auto&c) { return block_statistics(tensor, scaling, c); }))
-    rows.insert(rows.end(), part.begin(), part.end());
+  std::vector<std::vector<std::size_t>> groups_of(tensors.size());
+  std::vector<std::vector<BlocksTogether>> of_groups;
+  for (const Group& group : groups) {
+    for (const std::size_t member : group.members) groups_of[member].push_back(of_groups.size());
+    std::vector<BlocksTogether>& formats = of_groups.emplace_back(config.formats.size());
+    for (std::size_t i = 0; i < formats.size(); ++i)
+      formats[i].row.tensor = group.label, formats[i].row.format = config.formats[i];
+  }
+  for_each_tensor(
+      tensors, config, progress,
+      [&](const tensors::Tensor& tensor, const CensusConfig& of_tensor) {
+        return blocks_of(tensor, scaling, of_tensor, !groups.empty());
+      },
+      [&](std::size_t tensor, const std::vector<BlocksTogether>& formats) {
+        for (std::size_t i = 0; i < formats.size(); ++i) {
+          rows.push_back(formats[i].row);
+          for (const std::size_t group : groups_of[tensor]) of_groups[group][i].add(formats[i]);
+        }
+        return true;
+      });
+  for (std::vector<BlocksTogether>& group : of_groups)
+    for (BlocksTogether& of_format : group) rows.push_back(of_format.finish());
   return rows;
 }
 
@@ -176,17 +246,20 @@ reports::Table blocks_table(const std::vector<BlockStatistics>& rows, const Scal
   for (const double share : BlockStatistics::sqnr_shares) table.columns.push_back(column_of("sqnr", share, "_db"));
   table.columns.emplace_back("worst_block");
   for (const BlockStatistics& row : rows) {
-    std::vector<reports::Cell> cells{row.tensor,
-                                     emu::format_name(row.format),
-                                     std::string(emu::name_of(options.rounding)),
-                                     std::string(emu::name_of(options.policy)),
-                                     scaling.word,
-                                     std::to_string(row.block_rows) + "x" + std::to_string(row.block_columns)};
+    std::vector<reports::Cell> cells{
+        row.tensor,
+        emu::format_name(row.format),
+        std::string(emu::name_of(options.rounding)),
+        std::string(emu::name_of(options.policy)),
+        scaling.word,
+        row.block_rows == 0 ? "mixed" : std::to_string(row.block_rows) + "x" + std::to_string(row.block_columns)};
     for (const std::uint64_t count : {row.blocks, row.zero, row.nonfinite, row.saturated, row.with_to_zero, row.all_to_zero})
       cells.push_back(reports::whole(count));
     for (const float scale : row.scales) cells.emplace_back(static_cast<double>(scale));
     for (const double sqnr : row.sqnr_db) cells.emplace_back(sqnr);
-    cells.emplace_back(std::to_string(row.worst / row.blocks_per_row) + ";" + std::to_string(row.worst % row.blocks_per_row));
+    const std::string worst =
+        std::to_string(row.worst / row.blocks_per_row) + ";" + std::to_string(row.worst % row.blocks_per_row);
+    cells.emplace_back(row.worst_in.empty() ? worst : row.worst_in + " " + worst);
     table.rows.push_back(std::move(cells));
   }
   return table;

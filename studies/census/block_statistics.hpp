@@ -10,13 +10,15 @@
 #include "emu/format.hpp"
 #include "reports/table.hpp"
 #include "studies/census/census.hpp"
+#include "studies/census/groups.hpp"
 #include "studies/census/scaling.hpp"
 #include "studies/study.hpp"
 #include "tensors/tensor.hpp"
 
 namespace ulpscope::studies {
 
-/// The blocks of one tensor in one format. Elements of a block that lie beyond the tensor's edge are none of it.
+/// The blocks of one tensor in one format, or of a group of tensors, whose blocks may have several extents (`block_rows` 0).
+/// Elements of a block that lie beyond the tensor's edge are none of it.
 struct BlockStatistics {
   /// Shares of blocks at which quantiles are told: the least value v with at least this share of the blocks at most v (Hyndman
   /// and Fan 1996, definition 1); 0 is the least value itself.
@@ -38,16 +40,16 @@ struct BlockStatistics {
   /// Quantiles of the signal to quantization noise in decibels, over blocks of finite elements, some of them nonzero; NaN where
   /// there are none.
   std::array<double, sqnr_shares.size()> sqnr_db{};
+  std::string worst_in = {};  ///< of a group: the label of the tensor that `worst` lies in
   std::uint64_t worst = 0;  ///< the first block of the least decibels; block (i, j) has the number i * blocks of a row + j
   std::uint64_t blocks_per_row = 1;  ///< of a row of blocks
 };
 
-/// A row for each format of `config`. @throws ulpscope::Error where the rule has one scale for the whole tensor
-std::vector<BlockStatistics> block_statistics(const tensors::Tensor& tensor, const Scaling& scaling,
-                                              const CensusConfig& config);
-/// Of all tensors, in their order.
-std::vector<BlockStatistics> block_statistics_all(const std::vector<tensors::Tensor>& tensors, const Scaling& scaling,
-                                                  const CensusConfig& config, const Progress& progress);
+/// Of all tensors, in their order, and of each group behind them, format by format. Quantiles of a group are exact up to 2^16
+/// different values; of more, neighbours count as the greatest of them (Spread). @throws
+/// ulpscope::Error where the rule has one scale for a whole tensor
+std::vector<BlockStatistics> block_statistics_all(const std::vector<tensors::Tensor>& tensors, const std::vector<Group>& groups,
+                                                  const Scaling& scaling, const CensusConfig& config, const Progress& progress);
 
 /// blocks.csv.
 reports::Table blocks_table(const std::vector<BlockStatistics>& rows, const Scaling& scaling,

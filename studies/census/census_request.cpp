@@ -79,7 +79,8 @@ void CensusRequest::describe(requests::Fields& fields) {
       .as_value("SCALE")
       .shown();
   fields.add("blocks", blocks,
-             "a row for the blocks of each tensor instead: their scales, what saturates or becomes zero, decibels");
+             "a row for the blocks of each tensor, and of each group, instead: their scales, what saturates or becomes zero, "
+             "decibels");
   fields.add("history", history,
              "a row for each tensor in each of several checkpoints, the oldest first, instead: its largest magnitude, and how "
              "many binades above those before");
@@ -112,10 +113,11 @@ StudyResult run(const CensusRequest& request, const Progress& progress) {
     return result;
   }
   const tensors::Inputs inputs = request.open();
-  if (request.blocks)
-    return {.tables = {blocks_table(block_statistics_all(inputs.kept, scaling, config, progress), scaling, config.options)},
-            .remarks = tensors::left_out(inputs)};
   const std::vector<Group> groups = request.groups.of(inputs.kept);
+  if (request.blocks) {
+    const auto blocks = block_statistics_all(inputs.kept, groups, scaling, config, progress);
+    return {.tables = {blocks_table(blocks, scaling, config.options)}, .remarks = tensors::left_out(inputs)};
+  }
   const auto rows = with_groups(census_all(inputs.kept, scaling, config, progress), groups, inputs.kept.size());
   std::vector<reports::Finding> findings;
   for (const CensusRow& row : rows) findings.push_back(finding_of(row, scaling, row.tensor));

@@ -263,6 +263,24 @@ class Blocks(Folder):
             worst = min(sqnr, key=lambda one: one[0])[1]
             self.assertEqual(row["worst_block"], f"{worst // per_row};{worst % per_row}")
 
+    def test_groups_are_as_one_tensor_of_all_their_rows(self):
+        """A tensor cut by rows between blocks, and in a group again: its row of all blocks."""
+        for to, rule in (("e2m1", "mx:floor"), ("e4m3", "1x128"), ("e4m3", "row")):
+            self.write("m.safetensors", {NAME: self.tensor([ROWS, COLUMNS], self.values)})
+            whole, = self.blocks(to, rule)
+            self.write("m.safetensors", {f"l.{i}.w": self.tensor([1, COLUMNS], row) for i, row in enumerate(self.rows())})
+            *each, group, every = self.blocks(to, rule, "--group", "^l", "--all-tensors")
+            self.assertEqual(([row["tensor"] for row in each], group["tensor"], every["tensor"]),
+                             ([f"m.safetensors:l.{i}.w" for i in range(ROWS)], "group:l", "all"))
+            row, _, column = whole.pop("worst_block").partition(";")
+            whole.pop("tensor")
+            for together in group, every:
+                self.assertEqual(together.pop("worst_block"), f"m.safetensors:l.{row}.w 0;{column}")
+                together.pop("tensor")
+                self.assertEqual(together, whole)
+        self.write("m.safetensors", {"a": self.tensor([1, 64], [1.0] * 64), "b": self.tensor([1, 96], [1.0] * 96)})
+        self.assertEqual([row["block"] for row in self.blocks("e4m3", "row", "--all-tensors")], ["1x64", "1x96", "mixed"])
+
     def test_saturated_blocks(self):
         block = lambda largest: [1.0] * 31 + [largest]  # noqa: E731
         self.write("m.safetensors", {NAME: self.tensor([2, 64], block(6) + block(6.5) + block(7.5) + block(8))})
@@ -282,7 +300,7 @@ class Blocks(Folder):
     def test_threads_and_what_is_wrong(self):
         self.assertEqual(self.blocks("e2m1", "nvfp4", "--threads", "1"), self.blocks("e2m1", "nvfp4", "--threads", "2"))
         for words, wanted in ((("--scale", "amax"), "--blocks: --scale amax has one scale for a tensor"), ((), "--blocks: --scale none has one scale"),
-                              (("--scale", "row", "-o", "out"), "a report has no table of blocks"), (("--scale", "row", "--all-tensors"), "is of each tensor"),
+                              (("--scale", "row", "-o", "out"), "a report has no table of blocks"), (("--scale", "row", "--group", "x"), "matches the name of no tensor"),
                               (("--scale", "row", "--where", "x > 3"), "unknown column")):
             self.assertIn(wanted, self.refused("census", "m.safetensors", "--to", "e4m3", "--blocks", *words))
 

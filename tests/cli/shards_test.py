@@ -165,7 +165,8 @@ class Shards(unittest.TestCase):
         for word in ("1", "2/2", "-1/2", "0/0", "a/2", "0/2/3", "0/10000000", "automatic"):
             self.assertIn("give I/N", self.refused("census", "model", f"--shard={word}", "-o", "x"))
         self.assertIn("-o PART is missing", self.refused("census", "model", "--shard", "0/2"))
-        self.assertIn("leave out --blocks", self.refused("census", "model", "--scale", "row", "--to", "e4m3", "--blocks", "--shard", "0/2", "-o", "x"))
+        self.assertIn("a part may end within a block; leave out --blocks", self.refused("census", "model", "--scale", "row", "--to", "e4m3", "--blocks", "--shard", "0/2", "-o", "x"))
+        self.assertIn("--history, --shard 0/2: the magnitudes of whole", self.refused("census", "model", "model", "--to", "e4m3", "--history", "--shard", "0/2", "-o", "x"))
 
     def test_an_input_that_changed_meanwhile_is_noticed(self):
         ones, twos = [1.0] * 200_000, [2.0]
