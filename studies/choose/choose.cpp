@@ -131,6 +131,12 @@ std::string summary_of(const std::vector<Choice>& choices) {
   return text + " " + std::to_string(staying) + (staying == 1 ? " stays as it is" : " stay as they are");
 }
 
+/// Where a copy in a .safetensors is wider than what is stored.
+std::string of_stored_blocks(const Choice& choice) {
+  return " than the " + digits(choice.bits_before, 4) + " that are stored; copied into a .safetensors it takes " +
+         digits(choice.bits_copied, 4);
+}
+
 /// Sorts tensors that have something in common: each of its words.
 class Together {
  public:
@@ -291,7 +297,8 @@ Choices choose(const ChooseRequest& request, const Progress& progress) {
     choice.recommendation = held.empty() ? recommend(members.rows, requirement) : recommend(held, requirement, others);
     if (held.empty()) choice.recommendation.reaches = false;
     const double bits = choice.recommendation.choice.bits_per_element;
-    choice.copies = members.is_kept || !choice.recommendation.reaches || bits >= choice.bits_copied;
+    const bool saves = bits < choice.bits_before && bits < choice.bits_copied;  // blocks of GGUF have fewer bits than copies
+    choice.copies = members.is_kept || !choice.recommendation.reaches || !saves;
     if (members.is_kept)
       choice.recommendation.reason = "--copy";
     else if (held.empty() && choice.count != 0)
@@ -299,7 +306,8 @@ Choices choose(const ChooseRequest& request, const Progress& progress) {
     else if (choice.count != 0 && choice.recommendation.choice.finite == 0)
       choice.recommendation.reason = "it has no finite number";
     else if (choice.recommendation.reaches && choice.copies)
-      choice.recommendation.reason = name_of(choice.recommendation.choice) + " keeps what is asked, and has no fewer bits";
+      choice.recommendation.reason = name_of(choice.recommendation.choice) + " keeps what is asked, and has no fewer bits" +
+                                     (bits < choice.bits_copied ? of_stored_blocks(choice) : "");
     choices.all.push_back(std::move(choice));
   }
   choices.remarks = tensors::left_out(rounded, "");

@@ -80,6 +80,17 @@ class Files(unittest.TestCase):
         self.assertEqual(code, 0, err)  # `.`: the .safetensors of the folder
         self.assertEqual([row["tensor"] for row in csv.DictReader(out.splitlines())], ["m.gguf:q", "m.gguf:q", "./out.safetensors:q"])
 
+    def test_blocks_that_are_no_wider_than_a_choice_stay(self):
+        """4.5 bits an element, as nvfp4 has without its scale of the tensor; of the second, float32, there is something to save."""
+        some = struct.pack("<e16B", 2, *[0x80 + i for i in range(16)]) * 32
+        self.info(gguf([("q", [32, 32], Q4_0, some), ("w", [32, 32], F32, struct.pack("<1024f", *[1 + i % 13 for i in range(1024)]))]))
+        code, out, err = run("choose", "m.gguf", "--to", "e2m1,e4m3", "--scale", "nvfp4", "--sqnr", "15", "--csv", "-o", "p.toml", cwd=self.path)
+        self.assertEqual(code, 0, err)
+        stays, saves = csv.DictReader(out.splitlines())
+        self.assertEqual((stays["bits_before"], stays["format"], saves["format"]), ("4.5", "copy", "float4_e2m1fn"))
+        self.assertIn("has no fewer bits than the 4.5 that are stored; copied into a .safetensors it takes 32", stays["reason"])
+        self.assertIn("match = 'q'\nto = 'copy'", (self.path / "p.toml").read_text())
+
     def test_types_that_are_not_known_concern_their_tensors(self):
         rows, _ = self.info(gguf([("iq", [256], 19, bytes(50)), ("w", [1], F32, bytes(4))]))
         self.assertEqual([(row["dtype"], row["count"]) for row in rows], [("ggml_type_19", "256"), ("float32", "1")])
