@@ -39,8 +39,8 @@ struct Parts {
   std::optional<Tensor> tensor_scale;
   std::optional<Tensor> zero_points = {};  ///< in the grid of the scales
   bool is_packed = false;        ///< two codes of 4 bits in each element
-  bool scales_are_e8m0 = false;  ///< in elements of U8
-  bool divides = false;          ///< the second scale
+  std::optional<emu::Format> scale_bytes = {};  ///< what scales in elements of U8 are
+  TensorScale second = TensorScale::factor;     ///< what the second scale is
   std::vector<std::uint64_t> shape;
   Grid grid;
 };
@@ -73,7 +73,7 @@ class DequantizedSource : public tensors::Source {
         double& x = out[done + i];
         const auto of_block = static_cast<std::size_t>((column + i) / grid.block_columns - block);
         x = (x - zeros[of_block]) * scales[of_block];
-        x = parts_.divides ? x / second : x * second;
+        x = parts_.second == TensorScale::factor ? x * second : x / second;
       }
       done += size;
     }
@@ -105,17 +105,17 @@ class DequantizedSource : public tensors::Source {
   }
 
   void read_scales(std::uint64_t first, std::span<double> out) const {
-    if (!parts_.scales_are_e8m0) return parts_.scales.source->read(first, out);
+    if (!parts_.scale_bytes) return parts_.scales.source->read(first, out);
     std::vector<emu::Code> codes(out.size());
     parts_.scales.source->read_codes(first, codes);
-    std::ranges::transform(codes, out.begin(), [](emu::Code code) { return emu::decode(emu::float8_e8m0fnu, code); });
+    std::ranges::transform(codes, out.begin(), [&](emu::Code code) { return emu::decode(*parts_.scale_bytes, code); });
   }
 
   double tensor_scale() const {
     if (!parts_.tensor_scale) return 1;
     std::array<double, 1> one{};
     parts_.tensor_scale->source->read(0, std::span<double>(one));
-    return one.front();
+    return parts_.second == TensorScale::amax ? nvfp4_tensor_scale(emu::e2m1, one.front()) : one.front();
   }
 
   Parts parts_;
@@ -154,6 +154,16 @@ std::optional<Grid> grid_of(const std::vector<std::uint64_t>& shape, const std::
   return grid;
 }
 
+/// Of blocks of 32, in NVFP4 of 16, whose scales fill up tiles.
+std::optional<Grid> padded_grid_of(const Parts& parts) {
+  const std::uint64_t block = parts.is_packed ? 16 : 32, columns = parts.shape.empty() ? 1 : parts.shape.back();
+  std::uint64_t rows = 1;
+  for (std::size_t i = 0; i + 1 < parts.shape.size(); ++i) rows *= parts.shape[i];
+  if (columns % block != 0 || parts.scales.shape != padded_grid(rows, std::max<std::uint64_t>(columns / block, 1)))
+    return std::nullopt;
+  return Grid{.columns = columns, .block_columns = block, .blocks_per_row = parts.scales.shape.back(), .matrix_rows = rows};
+}
+
 bool is_of_bytes(const Tensor& tensor) { return tensor.dtype.name == "uint8"; }
 
 class Finder {
@@ -172,10 +182,11 @@ class Finder {
       if (codes == nullptr || codes == &scales) continue;
       Parts parts{.codes = *codes, .scales = scales, .tensor_scale = {}, .shape = codes->shape, .grid = {}};
       parts.is_packed = layout.bytes_of_codes && is_of_bytes(*codes) && ending == layout.codes_of_4_bits;
-      parts.scales_are_e8m0 = layout.bytes_of_scales && is_of_bytes(scales);
+      if (layout.bytes_of_scales && is_of_bytes(scales))
+        parts.scale_bytes = parts.is_packed && layout.padded_scales ? emu::e4m3 : emu::float8_e8m0fnu;
       if (!is_quantized(parts, layout)) continue;
       if (parts.is_packed && !unpack(layout, parts)) continue;
-      const std::optional<Grid> grid = grid_of(parts.shape, scales.shape);
+      const std::optional<Grid> grid = layout.padded_scales ? padded_grid_of(parts) : grid_of(parts.shape, scales.shape);
       if (!grid) continue;
       parts.grid = *grid;
       const Tensor* const second = layout.tensor_scale.empty() ? nullptr : find(base + std::string(layout.tensor_scale));
@@ -183,7 +194,7 @@ class Finder {
       const Tensor* const zeros = layout.zero_point.empty() ? nullptr : find(base + std::string(layout.zero_point));
       if (zeros != nullptr && (zeros->opaque || zeros->shape != scales.shape)) continue;
       if (zeros != nullptr) parts.zero_points = *zeros;
-      parts.divides = layout.tensor_scale_is == TensorScale::divisor;
+      parts.second = layout.tensor_scale_is;
       return parts;
     }
     return std::nullopt;
@@ -201,7 +212,7 @@ class Finder {
     const bool is_wide = layout.stores_scaled(emu::float16, ScaleRule::amax) && wide_.contains(parts.codes.name);
     const bool has_codes =
         is_wide || (dtype.format ? dtype.format->bits() <= most_bits_of_codes : parts.is_packed || dtype.name == "int8");
-    return has_codes && !parts.codes.opaque && (parts.scales.dtype.format || parts.scales_are_e8m0);
+    return has_codes && !parts.codes.opaque && (parts.scales.dtype.format || parts.scale_bytes);
   }
 
   static bool unpack(const StorageLayout& layout, Parts& parts) {

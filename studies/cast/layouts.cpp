@@ -17,6 +17,7 @@ namespace ulpscope::studies {
 namespace {
 
 constexpr const char *hadamard_key = "ulpscope_hadamard", *wide_codes_key = "ulpscope_codes";
+constexpr std::string_view transformer_engine = "transformer-engine";  // what has scales of blocks has other names there
 
 bool is_mx(ScaleRule rule) { return clamps(rule) && !is_nvfp4(rule); }
 // Readers of NVFP4 but our own take scales of blocks of a row.
@@ -50,14 +51,26 @@ bool by_deepseek(emu::Format format, ScaleRule rule) { return format == emu::e4m
 
 bool by_gpt_oss(emu::Format format, ScaleRule rule) { return format == emu::e2m1 && is_mx(rule); }
 
+/// Of Float8Tensor, MXFP8Tensor and NVFP4Tensor.
 bool by_transformer_engine(emu::Format format, ScaleRule rule) {
-  return (format == emu::e4m3 || format == emu::e5m2) && (rule == ScaleRule::amax || rule == ScaleRule::pow2);
+  const bool is_fp8 = format == emu::e4m3 || format == emu::e5m2;
+  return is_fp8 ? rule == ScaleRule::amax || rule == ScaleRule::pow2 || is_mx(rule)
+                : format == emu::e2m1 && rule == ScaleRule::nvfp4;
 }
 
 using Json = nlohmann::ordered_json;
 
 /// A name of torch in torchao's metadata.
 Json torch_value(const char* type, const std::string& name) { return {{"_type", type}, {"_data", name}}; }
+
+std::string word_of(TensorScale scale) {
+  switch (scale) {
+    case TensorScale::factor: return " (multiplies)";
+    case TensorScale::divisor: return " (divides)";
+    case TensorScale::amax: break;
+  }
+  return " (times 1/2688)";
+}
 
 /// What torchao's unflatten_tensor_state_dict() makes a tensor of (prototype/safetensors/safetensors_utils.py).
 Json torchao_metadata(const StoredAs& stored) {
@@ -258,7 +271,7 @@ const std::vector<StorageLayout>& layouts() {
        .bytes_of_codes = true,
        .bytes_of_scales = true,
        .blocks_apart = true},
-      {.name = "transformer-engine",
+      {.name = transformer_engine,
        .reader = "the attributes of TransformerEngine's Float8Tensor; it has no file format of its own",
        .formats = "e4m3, e5m2: amax, pow2",
        .stores_scaled = by_transformer_engine,
@@ -266,6 +279,20 @@ const std::vector<StorageLayout>& layouts() {
        .codes_of_4_bits = "",
        .scale = "._scale_inv",
        .tensor_scale = "",
+       .one_scale = OneScale::vector},
+      {.name = transformer_engine,
+       .reader = "the attributes of its MXFP8Tensor and NVFP4Tensor, rowwise",
+       .formats = "e4m3, e5m2: mx; e2m1: nvfp4",
+       .stores_scaled = by_transformer_engine,
+       .codes = "._rowwise_data",
+       .codes_of_4_bits = "._rowwise_data",
+       .scale = "._rowwise_scale_inv",
+       .tensor_scale = "._amax_rowwise",
+       .tensor_scale_is = TensorScale::amax,
+       .bytes_of_codes = true,
+       .bytes_of_scales = true,
+       .whole_blocks = true,
+       .padded_scales = true,
        .one_scale = OneScale::vector},
   };
   return all;
@@ -275,15 +302,29 @@ const StorageLayout& find_layout(std::string_view name) {
   std::vector<std::string> names;
   for (const StorageLayout& layout : layouts()) {
     if (layout.name == name) return layout;
-    names.emplace_back(layout.name);
+    if (names.empty() || names.back() != layout.name) names.emplace_back(layout.name);
   }
   throw Error("--layout: unknown layout '" + std::string(name) +
               "'; nearest: " + emu::comma_separated(emu::closest_words(name, names)));
 }
 
+const StorageLayout& layout_for(const StorageLayout& layout, ScaleRule rule) {
+  const auto of_blocks = std::ranges::find_if(
+      layouts(), [&](const StorageLayout& other) { return other.name == layout.name && other.padded_scales; });
+  return clamps(rule) && of_blocks != layouts().end() ? *of_blocks : find_layout(layout.name);
+}
+
+std::string stored_words(const StorageLayout& layout) {
+  std::string words;
+  for (const StorageLayout& one : layouts())
+    if (one.name == layout.name) words += (words.empty() ? "" : "; ") + std::string(one.formats);
+  return words;
+}
+
 std::string layout_words() {
   std::vector<std::string> names;
-  for (const StorageLayout& layout : layouts()) names.emplace_back(layout.name);
+  for (const StorageLayout& layout : layouts())
+    if (names.empty() || names.back() != layout.name) names.emplace_back(layout.name);
   return emu::comma_separated(names);
 }
 
@@ -294,15 +335,13 @@ reports::Table layout_table() {
     const auto named = [&](std::string_view ending) {
       return (layout.has_leaves ? "MODULE._LEAF" : "NAME") + std::string(ending);
     };
-    const bool has_4_bits = layout.stores(emu::e2m1, ScaleRule::nvfp4) || layout.stores(emu::e2m1, ScaleRule::mx_floor);
-    const bool has_tensor_scale = layout.stores(emu::e2m1, ScaleRule::nvfp4);
+    const bool has_tensor_scale = !layout.tensor_scale.empty() && layout.stores(emu::e2m1, ScaleRule::nvfp4);
+    const bool has_4_bits = has_tensor_scale || layout.stores(emu::e2m1, ScaleRule::mx_floor);
     const bool has_8_bits = layout.stores(emu::e4m3, ScaleRule::amax) || layout.stores(emu::e4m3, ScaleRule::tile_128x128);
     table.rows.push_back(
         {std::string(layout.name), has_8_bits ? named(layout.codes) : "",
          has_4_bits ? named(layout.codes_of_4_bits) + (layout.bytes_of_codes ? " (U8)" : " (F4)") : "", named(layout.scale),
-         has_tensor_scale
-             ? named(layout.tensor_scale) + (layout.tensor_scale_is == TensorScale::divisor ? " (divides)" : " (multiplies)")
-             : "",
+         has_tensor_scale ? named(layout.tensor_scale) + word_of(layout.tensor_scale_is) : "",
          layout.zero_point.empty() ? "" : named(layout.zero_point), std::string(layout.formats), std::string(layout.reader)});
   }
   return table;

@@ -17,6 +17,7 @@ namespace ulpscope::studies {
 enum class TensorScale : std::uint8_t {
   factor,   ///< what values are multiplied by
   divisor,  ///< what they are divided by
+  amax,     ///< the greatest magnitude: nvfp4_tensor_scale() of it is the divisor
 };
 
 /// The shape of the scale of a whole tensor.
@@ -39,6 +40,7 @@ struct StorageLayout {
   bool bytes_of_scales = false;                                  ///< e8m0 scales are U8
   bool blocks_apart = false;              ///< the last dimension of codes is one of blocks and one of bytes of a block
   bool whole_blocks = false;              ///< rows consist of whole blocks of MX and NVFP4
+  bool padded_scales = false;             ///< rows of scales are as many as 128 divides, and blocks of a row as 4
   bool stores_codes_alone = false;        ///< of less than 16 bits without scales
   OneScale one_scale = OneScale::scalar;  ///< the shape of the scale of a whole tensor
   bool has_leaves = false;  ///< the stem is `MODULE._LEAF` of a tensor MODULE.LEAF, and else its name; and there is metadata
@@ -54,6 +56,11 @@ struct StorageLayout {
     return stores_scaled(format, rule);
   }
 };
+
+/// The shape of the scales of so many rows of blocks, with padded_scales: whole tiles of 128 by 4.
+inline std::vector<std::uint64_t> padded_grid(std::uint64_t rows, std::uint64_t blocks_of_row) {
+  return {(rows + 127) / 128 * 128, (blocks_of_row + 3) / 4 * 4};
+}
 
 /// Whether the codes of so many elements end with a byte, as the safetensors library asks for.
 constexpr bool fills_bytes(emu::Format format, std::uint64_t count) {
@@ -89,10 +96,14 @@ std::set<std::string> wide_codes_of(const std::string& input);
 /// The word that a file of an input has, the first that has one; empty where there is none. @throws ulpscope::Error
 std::string hadamard_of(const std::string& input);
 
-/// All of them, the default first.
+/// All of them, the default first. One that names what has scales of blocks otherwise is there twice.
 const std::vector<StorageLayout>& layouts();
-/// @throws ulpscope::Error naming the nearest
+/// The first of its name. @throws ulpscope::Error naming the nearest
 const StorageLayout& find_layout(std::string_view name);
+/// The one of the same name that is for scales of this rule.
+const StorageLayout& layout_for(const StorageLayout& layout, ScaleRule rule);
+/// What can be stored under its name, in words.
+std::string stored_words(const StorageLayout& layout);
 /// `ulpscope, compressed-tensors, ...`
 std::string layout_words();
 /// A row for each: its names, and who reads them.

@@ -26,6 +26,13 @@ std::uint64_t block_length(ScaleRule rule) {
   return rule == ScaleRule::tile_1x128 || rule == ScaleRule::tile_128x128 || rule == ScaleRule::minmax_1x128 ? 128 : 32;
 }
 
+/// Of all dimensions but the last.
+std::uint64_t rows_of(const Shape& shape) {
+  std::uint64_t rows = 1;
+  for (std::size_t i = 0; i + 1 < shape.size(); ++i) rows *= shape[i];
+  return rows;
+}
+
 /// Of the scale of a whole tensor.
 Shape shape_of_one(const StorageLayout& layout, const Shape& shape) {
   switch (layout.one_scale) {
@@ -51,6 +58,7 @@ Shape scale_shape(const StorageLayout& layout, const Shape& shape, ScaleRule rul
     grid.push_back(in_blocks(columns, of));
     return grid;
   }
+  if (layout.padded_scales) return padded_grid(rows_of(shape), in_blocks(columns, block_length(rule)));
   Shape grid(shape.begin(), shape.empty() ? shape.end() : shape.end() - 1);
   grid.push_back(rule == ScaleRule::row || rule == ScaleRule::minmax_row ? 1 : in_blocks(columns, block_length(rule)));
   return grid;
@@ -72,6 +80,8 @@ CodesEntry codes_entry(const StorageLayout& layout, const std::string& name, con
     throw Error("its rows of " + std::to_string(columns) + " elements are no multiple of " + std::to_string(unit));
   };
   if (layout.whole_blocks && clamps(rule)) check_rows(block_length(rule));
+  if (const std::uint64_t rows = rows_of(shape); layout.padded_scales && rows % block_length(rule) != 0)
+    throw Error("its " + std::to_string(rows) + " rows are no multiple of " + std::to_string(block_length(rule)));
   CodesEntry entry{layout.stem_of(name) + std::string(has_4_bits ? layout.codes_of_4_bits : layout.codes), {}, shape};
   if (has_zero_point(rule)) return {layout.stem_of(name) + std::string(layout.codes), signed_dtype, shape};
   if (!has_4_bits || !layout.bytes_of_codes) return entry;
@@ -118,21 +128,23 @@ std::string obstacle_in(const StorageLayout& layout, const std::string& name, co
                         emu::Format format, ScaleRule rule) {
   if (rule == ScaleRule::none) return {};
   try {
-    codes_entry(layout, name, shape, format, rule);
+    codes_entry(layout_for(layout, rule), name, shape, format, rule);
     return {};
   } catch (const Error& error) {
     return error.what();
   }
 }
 
-std::vector<tensors::NamedCodes> entries_of(const StorageLayout& layout, const std::string& name, const tensors::Tensor& tensor,
-                                            const Quantizing& how, const std::shared_ptr<QuantizedOne>& quantized) {
+std::vector<tensors::NamedCodes> entries_of(const StorageLayout& of_name, const std::string& name,
+                                            const tensors::Tensor& tensor, const Quantizing& how,
+                                            const std::shared_ptr<QuantizedOne>& quantized) {
   const ScaleRule rule = how.scaling.rule;
+  const StorageLayout& layout = layout_for(of_name, rule);
   const auto refuse = [&](const std::string& why) {
     throw Error(tensor.label + ": layout " + std::string(layout.name) + " does not store " + emu::format_name(how.format) +
                 " under " + how.scaling.word + why);
   };
-  if (!layout.stores(how.format, rule)) refuse("; it stores " + std::string(layout.formats));
+  if (!layout.stores(how.format, rule)) refuse("; it stores " + stored_words(layout));
   if (rule == ScaleRule::none) return {{name, how.format, tensor.shape, plain_codes(tensor, how)}};
   if (const std::string why = obstacle_in(layout, name, tensor.shape, how.format, rule); !why.empty()) refuse(": " + why);
   const CodesEntry codes = codes_entry(layout, name, tensor.shape, how.format, rule);
@@ -152,13 +164,22 @@ std::vector<tensors::NamedCodes> entries_of(const StorageLayout& layout, const s
   const bool two_levels = is_nvfp4(rule);
   const emu::Format format = two_levels ? emu::e4m3 : clamps(rule) ? emu::float8_e8m0fnu : emu::float32;
   const std::string stem = layout.stem_of(name);
-  entries.push_back({stem + std::string(layout.scale), format, scale_shape(layout, tensor.shape, rule),
-                     [tensor, how, quantized, format](std::uint64_t first, std::span<emu::Code> out) {
+  const Shape grid = scale_shape(layout, tensor.shape, rule);
+  const std::uint64_t padded = layout.padded_scales ? grid.back() : 0;
+  entries.push_back({stem + std::string(layout.scale), format, grid,
+                     [tensor, how, quantized, format, padded](std::uint64_t first, std::span<emu::Code> out) {
                        const auto held = quantized->get(tensor, how);
                        const std::span<const float> scales = held->scales();
+                       const std::uint64_t blocks_of_row = padded == 0 ? 0 : held->scale_shape().back();
                        for (std::size_t i = 0; i < out.size(); ++i) {
-                         const double scale = first + i < scales.size() ? scales[first + i] : 1;  // of rows without elements
-                         out[i] = emu::round_to(format, scale, {}).code;
+                         std::uint64_t block = first + i;
+                         if (padded != 0) {
+                           const std::uint64_t row = block / padded, column = block % padded;
+                           block = column < blocks_of_row ? row * blocks_of_row + column : scales.size();
+                         }
+                         const double scale = block < scales.size() ? scales[block] : 1;  // of rows without elements
+                         const bool is_filler = padded != 0 && block >= scales.size();
+                         out[i] = is_filler ? 0 : emu::round_to(format, scale, {}).code;
                        }
                      },
                      layout.bytes_of_scales && format == emu::float8_e8m0fnu ? bytes_dtype : ""});
@@ -174,6 +195,11 @@ std::vector<tensors::NamedCodes> entries_of(const StorageLayout& layout, const s
   entries.push_back({stem + std::string(layout.tensor_scale), emu::float32,
                      layout.one_scale == OneScale::vector ? Shape{1} : Shape{},
                      [tensor, how, quantized, is = layout.tensor_scale_is](std::uint64_t, std::span<emu::Code> out) {
+                       if (is == TensorScale::amax) {
+                         const double greatest = std::max(how.scaling.shared_amax.value_or(0), amax_of(tensor));
+                         out.front() = std::bit_cast<std::uint32_t>(static_cast<float>(greatest));
+                         return;
+                       }
                        const float divisor = quantized->get(tensor, how)->tensor_scale();
                        out.front() = std::bit_cast<std::uint32_t>(is == TensorScale::divisor ? divisor : 1 / divisor);
                      }});

@@ -115,12 +115,6 @@ float nvfp4_stored(emu::Format format, float tensor_scale, double amax) {
   return static_cast<float>(emu::round_to(emu::e4m3, wanted, {.policy = emu::Policy::saturating}).value);
 }
 
-float nvfp4_tensor_scale(emu::Format format, double amax) {
-  const auto range = static_cast<float>(emu::max_finite(emu::e4m3) * emu::max_finite(format));
-  const float scale = std::min(range / static_cast<float>(amax), float_max);
-  return !(amax > 0) || !std::isfinite(amax) || scale == 0 ? 1 : scale;
-}
-
 /// Scale and zero point of numbers of which the greatest is `above` and the least is -`below`, as torch computes them in
 /// float32.
 struct Affine {
@@ -175,6 +169,12 @@ void raise(Float& number, Float to) {
 }
 
 }  // namespace
+
+float nvfp4_tensor_scale(emu::Format format, double amax) {
+  const auto range = static_cast<float>(emu::max_finite(emu::e4m3) * emu::max_finite(format));
+  const float scale = std::min(range / static_cast<float>(amax), float_max);
+  return !(amax > 0) || !std::isfinite(amax) || scale == 0 ? 1 : scale;
+}
 
 double amax_of(const tensors::Tensor& tensor, std::optional<ElementRange> part, int threads) {
   double amax = 0;

@@ -93,6 +93,9 @@ constexpr bool has_tensor_scale(ScaleRule rule) noexcept {
   return rule == ScaleRule::amax || rule == ScaleRule::pow2 || is_nvfp4(rule);
 }
 
+/// What NVFP4 multiplies a tensor of this greatest magnitude by before its blocks have scales (Transformer Engine's S_enc).
+float nvfp4_tensor_scale(emu::Format format, double amax);
+
 /// Whether the published rule clamps elements to the largest finite value (MX 1.0, 6.3; NVFP4).
 bool clamps(ScaleRule rule) noexcept;
 

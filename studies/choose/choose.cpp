@@ -275,7 +275,7 @@ Choices choose(const ChooseRequest& request, const Progress& progress) {
                                     rows.begin() + static_cast<std::ptrdiff_t>((i + 1) * each));
     if (std::ranges::none_of(measured, [&](const Quantized& row) { return layout.stores(row.format, row.scaling.rule); }))
       throw Error("--layout " + request.naming.layout + ": stores none of these formats and scales; it stores " +
-                  std::string(layout.formats));
+                  stored_words(layout));
     for (Quantized& row : measured) {
       row.bits_per_element += padding_bits(row.format);
       if (std::string why = obstacle(layout, of_tensor.name, tensor.shape, row); !why.empty())

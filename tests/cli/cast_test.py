@@ -108,6 +108,32 @@ class Layouts(Folder):
                 ("transformer-engine", {NAME + "._data": ("F8_E4M3", [ROWS, COLUMNS]), NAME + "._scale_inv": ("F32", [1])})):
             self.assert_entries(self.cast("--to", "e4m3", "--scale", "amax", "--layout", layout)[0], wanted)
 
+    def test_transformer_engine_pads_scales_of_blocks(self):
+        """MXFP8Tensor and NVFP4Tensor: rows of scales up to a multiple of 128, blocks of a row of 4 (get_scale_shape()); NVFP4 keeps the amax."""
+        values = (self.values * 12)[:32 * COLUMNS]
+        self.write("m.safetensors", {NAME: self.tensor([32, COLUMNS], values)})
+        for to, rule, length, width, dtype in (("e4m3", "mx:rceil", 32, 8, "U8"), ("e2m1", "nvfp4", 16, 12, "F8_E4M3")):
+            _, plain = self.cast("--to", to, "--scale", rule)
+            header, data = self.cast("--to", to, "--scale", rule, "--layout", "transformer-engine")
+            codes, wanted = NAME + "._rowwise_data", {NAME + "._rowwise_scale_inv": (dtype, [128, width])}
+            wanted[codes] = ("F8_E4M3", [32, COLUMNS]) if to == "e4m3" else ("U8", [32, COLUMNS // 2])
+            if rule == "nvfp4":
+                wanted[NAME + "._amax_rowwise"] = ("F32", [1])
+                self.assertEqual(floats(data[NAME + "._amax_rowwise"]), [max(map(abs, values))])
+            self.assert_entries(header, wanted)
+            self.assertEqual(data[codes], plain[NAME])
+            scales, blocks = plain[NAME + ".scale"], COLUMNS // length
+            self.assertEqual(data[NAME + "._rowwise_scale_inv"],
+                             b"".join(scales[i:i + blocks] + bytes(width - blocks) for i in range(0, len(scales), blocks)) + bytes((128 - 32) * width))
+            code, out, _ = run("diff", "m.safetensors", "out.safetensors", "--csv", cwd=self.path)
+            compared, = csv.DictReader(out.splitlines())
+            self.assertEqual((code, compared["ref"]), (1, f"m.safetensors:{NAME}"))
+            self.assertAlmostEqual(float(compared["sqnr_db"]), float(self.census(to, rule)[1]["sqnr_db"]), delta=1e-4)
+        self.write("m.safetensors", {NAME: self.tensor([2, 64], [1.0] * 128)})
+        self.assertIn("its 2 rows are no multiple of 16", self.refused("cast", "m.safetensors", "--to", "e2m1", "--scale", "nvfp4", "--layout", "transformer-engine", "-o", "x.safetensors"))
+        self.assertIn("it stores e4m3, e5m2: amax, pow2; e4m3, e5m2: mx; e2m1: nvfp4",
+                      self.refused("cast", "m.safetensors", "--to", "e4m3", "--scale", "row", "--layout", "transformer-engine", "-o", "x.safetensors"))
+
     def test_blocks_of_128_by_128(self):
         header, data = self.cast("--to", "e4m3", "--scale", "128x128", "--layout", "deepseek")
         self.assert_entries(header, {NAME: ("F8_E4M3", [ROWS, COLUMNS]), NAME + "_scale_inv": ("F32", [1, 2])})
