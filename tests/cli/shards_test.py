@@ -25,7 +25,8 @@ def floats(kind, values):
     return struct.pack(f"<{len(values)}{kind}", *values)
 
 
-class Shards(unittest.TestCase):
+class Model(unittest.TestCase):
+    """A folder with a model, for whole runs and for parts."""
     @classmethod
     def setUpClass(cls):
         cls.scratch = tempfile.TemporaryDirectory()
@@ -71,6 +72,8 @@ class Shards(unittest.TestCase):
         self.assertEqual(err.count("\n"), 1, err)
         return err.removeprefix("ulpscope: ").rstrip("\n")
 
+
+class Shards(Model):
     def test_the_bytes_are_those_of_an_undivided_run(self):
         for number, (command, *words) in enumerate((
                 ("census", "--to", "e4m3,fp16,float64"), ("sweep", "--to", "e4m3,e5m2", "--log2-scale", "-4:9"),
@@ -131,20 +134,6 @@ class Shards(unittest.TestCase):
             self.assertEqual(self.merged(name), wanted, name)
         for environment in ({}, {"SLURM_PROCID": "1"}, {"PMI_RANK": "4", "PMI_SIZE": "4"}, {"SLURM_PROCID": "x", "SLURM_NTASKS": "2"}):
             self.assertIn("--shard auto: no place among others", self.refused("census", "model", "--shard", "auto", "-o", "x", environment=environment))
-
-    @unittest.skipUnless(shutil.which("mpirun"), "no mpirun")
-    def test_processes_of_open_mpi(self):
-        wanted = self.whole("census", "--to", "e4m3", "--scale", "0.3")
-        subprocess.run(["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "4", PROGRAM, "census", "model", "--to", "e4m3", "--scale", "0.3",
-                        "--shard", "auto", "-o", "mpi"], cwd=self.folder / "parts", check=True, capture_output=True, timeout=300)
-        self.assertEqual(self.merged("mpi"), wanted)
-
-    @unittest.skipUnless(shutil.which("parallel"), "no GNU parallel")
-    def test_jobs_of_gnu_parallel(self):
-        wanted = self.whole("census", "--to", "e4m3", "--scale", "0.3")
-        subprocess.run(["parallel", "-j", "2", PROGRAM, "census", "model", "--to", "e4m3", "--scale", "0.3", "--shard", "{}/4", "-o", "gnu/{}",
-                        ":::", "0", "1", "2", "3"], cwd=self.folder / "parts", check=True, capture_output=True, timeout=300)
-        self.assertEqual(self.merged("gnu"), wanted)
 
     def test_what_does_not_fit_together_is_refused(self):
         self.shard("census", 3, "--to", "e4m3")
@@ -440,4 +429,5 @@ recipes = ["float32"]
         self.assertEqual((self.path / "parts/p/part.json").read_bytes(), text)
 
 
-unittest.main()
+if __name__ == "__main__":
+    unittest.main()
