@@ -163,6 +163,19 @@ class Memory(unittest.TestCase):
             reports[folder] = {path.name: path.read_bytes() for path in (self.path / folder / "R").iterdir()}
         self.assertEqual(reports["shards"], reports["undivided"])
 
+    def test_many_tensors_are_chosen_for_cast_and_compared(self):
+        """Each of them is found by its name in a plan, in a file and in another file."""
+        many, tensors = self.path / "several.safetensors", 1000 if FREE else 10000
+        write_many(many, tensors)
+        memory = 256 * MEBIBYTE
+        code, chosen, err = run("choose", "several.safetensors", "--to", "e4m3", "--scale", "none", "--sqnr", "20", "-o", "plan.toml", "--csv", memory=memory, cwd=self.path)
+        self.assertEqual((code, len(chosen), [row["format"] for row in chosen[-2:]]), (0, tensors, ["float8_e4m3fn", "copy"]), err)
+        code, _, err = run("cast", "several.safetensors", "--plan", "plan.toml", "-o", "several_cast.safetensors", memory=memory, cwd=self.path)
+        self.assertEqual(code, 0, err)
+        self.assertIn(f"{tensors - 1} tensors as float8_e4m3fn", err)
+        code, compared, err = run("diff", "several.safetensors", "several_cast.safetensors", "--csv", memory=memory, cwd=self.path)
+        self.assertEqual((code, len(compared)), (0, tensors), err)  # 1, 2, 3 and 4 are numbers of e4m3
+
     def test_choose(self):
         row, = self.rows("choose", "w.safetensors", "--to", "e4m3,bf16", "--sqnr", "20")
         self.assertEqual(row["format"], "float8_e4m3fn")
