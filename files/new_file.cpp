@@ -166,6 +166,19 @@ void NewFile::write(const void* bytes, std::size_t size) {
   }
 }
 
+void NewFile::take(OpenFile file) {
+  struct stat own {
+  }, other{};
+  const bool is_one_system =
+      ::fstat(file_.value(), &own) == 0 && ::fstat(file.descriptor.value(), &other) == 0 && own.st_dev == other.st_dev;
+  if (place_ == Place::nameless && is_one_system) {
+    file_ = std::move(file.descriptor);
+    return;
+  }
+  std::string bytes(std::size_t{1} << 20, '\0');
+  while (const std::size_t got = read_some(file, bytes.data(), bytes.size(), path_)) write(bytes.data(), got);
+}
+
 /// Those of the file that is replaced. Where it belongs to a group that this user is not in, no group gets more.
 void NewFile::keep_permissions() {
   if (!replaces_) return;

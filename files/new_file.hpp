@@ -11,6 +11,7 @@
 
 #include "files/descriptor.hpp"
 #include "files/folder.hpp"
+#include "files/read_file.hpp"
 
 namespace ulpscope::files {
 
@@ -31,6 +32,9 @@ class NewFile {
   /// Appends bytes.
   void write(const void* bytes, std::size_t size);
   void write(std::string_view bytes) { write(bytes.data(), bytes.size()); }
+  /// Has the bytes of a file that nobody writes to any more, in place of its own: as a further name of it where they are on one
+  /// file system, else as a copy.
+  void take(OpenFile file);
   /// Gives the file its name, once its bytes are on the disk. Without it nothing is left.
   void commit();
 

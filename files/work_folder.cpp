@@ -8,9 +8,11 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <sstream>
 
 #include "emu/error.hpp"
 #include "files/new_file.hpp"
+#include "files/read_file.hpp"
 
 namespace ulpscope::files {
 
@@ -36,6 +38,24 @@ WorkFolder::~WorkFolder() {
   if (!lock_) return;
   lock_.reset();
   ::rmdir(path_.c_str());  // if it is empty
+}
+
+void WorkFolder::keep_request(const std::string& request) const {
+  if (folder_->kind(work_request) == Kind::none) {
+    NewFile file(*folder_, work_request);
+    file.write(request);
+    return file.commit();
+  }
+  const std::string path = folder_->path_of(work_request);
+  const std::string before = read_whole(open_file(*folder_, work_request), path, most_text);
+  if (before == request) return;
+  std::istringstream lines_before(before), lines_now(request);
+  std::string line_before, line_now;
+  do {
+    if (!std::getline(lines_before, line_before)) line_before.clear();
+    if (!std::getline(lines_now, line_now)) line_now.clear();
+  } while (line_before == line_now && (lines_before || lines_now));
+  throw Error(path_ + ": is of other work: '" + line_before + "' there, '" + line_now + "' now; remove it to begin anew");
 }
 
 void WorkFolder::remove(const std::function<bool(const std::string&)>& is_ours) {

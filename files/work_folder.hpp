@@ -12,6 +12,9 @@
 
 namespace ulpscope::files {
 
+/// The name of the file that says what the work is.
+inline constexpr const char* work_request = "request.txt";
+
 /// Of one process at a time. When nothing is kept in it, the folder goes with this.
 class WorkFolder {
  public:
@@ -26,6 +29,10 @@ class WorkFolder {
 
   /// `report` is where the report will be: the folder lies beside it, `out.partial` beside `out` and `out/`.
   static std::string beside(const std::string& report, const std::string& suffix);
+
+  /// Says in a file of the folder, `work_request`, what the work is, by lines. @throws ulpscope::Error where what is kept is of
+  /// other work, by the first line that is another one now
+  void keep_request(const std::string& request) const;
 
   /// As it was named.
   const std::string& path() const noexcept { return path_; }

@@ -66,6 +66,22 @@ TEST_CASE("a file that is not committed is not there") {
   CHECK(directory.names().empty());
 }
 
+TEST_CASE("a file that is taken has another name, or is copied, and is not changed when that is replaced") {
+  const TemporaryDirectory directory;
+  write_file(directory.file("kept"), "bytes");
+  for (const bool is_written : {false, true}) {
+    if (is_written) write_file(directory.file("a"), "former");
+    NewFile file(directory.file("a"));
+    file.take(open_file(directory.file("kept")));
+    CHECK((is_written ? bytes_of(directory.file("a")) == "former" : !std::filesystem::exists(directory.file("a"))));
+    file.commit();
+    CHECK(bytes_of(directory.file("a")) == "bytes");
+  }
+  write_file(directory.file("a"), "others");
+  CHECK(bytes_of(directory.file("kept")) == "bytes");
+  CHECK(directory.names() == std::set<std::string>{"a", "kept"});
+}
+
 TEST_CASE("a write that cannot be done names the path and the reason") {
   const TemporaryDirectory directory;
 

@@ -68,3 +68,18 @@ TEST_CASE("a link is refused") {
 
   CHECK(outside.names().empty());
 }
+
+TEST_CASE("other work is refused by the first line that tells") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.file("out.partial");
+  {
+    const WorkFolder folder(path, Existing::resume, {});
+    folder.keep_request("version 1\ncensus a\n");
+  }
+  const WorkFolder folder(path, Existing::resume, {});
+  folder.keep_request("version 1\ncensus a\n");
+  CHECK_THROWS_WITH(folder.keep_request("version 1\ncensus b\n"),
+                    ContainsSubstring("is of other work: 'census a' there, 'census b' now"));
+  CHECK_THROWS_WITH(folder.keep_request("version 1\ncensus a\nmore\n"), ContainsSubstring("'' there, 'more' now"));
+  CHECK_THROWS_WITH(folder.keep_request("version 1\n"), ContainsSubstring("'census a' there, '' now"));
+}
