@@ -6,6 +6,7 @@
 
 #include "cli/command.hpp"
 #include "cli/commands.hpp"
+#include "cli/kept_parts.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
 #include "emu/error.hpp"
@@ -18,7 +19,7 @@ struct Cast {
   studies::CastFileRequest request;
   CommonOptions common;
   std::string output;
-  bool codes = false, layouts = false;
+  bool codes = false, layouts = false, resume = false;
 };
 
 void run(const Cast& cast) {
@@ -26,7 +27,9 @@ void run(const Cast& cast) {
   if (cast.request.input.empty()) throw Error("IN is missing: a tensor file, FILE:NAME, checkpoint, or synthetic tensor");
   if (cast.output.empty()) throw Error("-o OUT is missing: .npy, .safetensors, or a folder for a checkpoint");
   ProgressLine progress;
-  for (const std::string& line : studies::write_cast(cast.request, cast.output, cast.codes, progress.callback())) remark(line);
+  const std::string program = cast.resume ? program_line() : std::string();
+  for (const std::string& line : studies::write_cast(cast.request, cast.output, cast.codes, progress.callback(), program))
+    remark(line);
 }
 
 }  // namespace
@@ -44,6 +47,8 @@ void add_cast(Command& app, int&) {
           "also a folder: its files and its index")
       ->type_name("OUT");
   command.add_flag("--codes", cast->codes, "codes as unsigned integers instead of values; of intN signed ones");
+  command.add_flag("--resume", cast->resume,
+                   "of a folder: keep the files that are done in OUT.partial until all are, and go on with what is there");
   command.add_flag("--layouts", cast->layouts, "list the layouts");
   cast->common.add_output(command);
   command.footer("Example: ulpscope cast studies/data/breast-cancer.csv --to e4m3 --policy saturating -o rounded.safetensors");

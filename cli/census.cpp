@@ -6,6 +6,7 @@
 #include "cli/brief_table.hpp"
 #include "cli/command.hpp"
 #include "cli/commands.hpp"
+#include "cli/kept_parts.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
 #include "cli/precision.hpp"
@@ -27,6 +28,7 @@ struct Census {
   CommonOptions common;
   std::string directory, shard, pass;
   std::vector<std::string> amax;  ///< folders of parts of --pass amax
+  bool resume = false;
 };
 
 /// What is asked of a part, beside what is asked of the whole.
@@ -81,6 +83,7 @@ void run(const Census& census, const Arguments& arguments) {
   check_passes(census, scaling);
   ProgressLine progress;
   if (census.request.history) {
+    check_resume(census.resume, census.directory);
     if (census.request.blocks) throw Error("--blocks, --history: give one of them");
     return print_history(census, progress);
   }
@@ -92,6 +95,7 @@ void run(const Census& census, const Arguments& arguments) {
     refuse_choice(census.common, "--shard " + census.shard + ": a part holds");
   }
   // What is wrong with options is told before anything of the inputs is.
+  check_resume(census.resume, part ? part->folder : census.directory);
   if (!part && !census.directory.empty()) reports::check_report_folder(census.directory);
   if (!part && census.directory.empty())
     chosen_rows(census.request.blocks ? studies::blocks_table({}, scaling, config.options)
@@ -100,12 +104,11 @@ void run(const Census& census, const Arguments& arguments) {
   const std::vector<tensors::Tensor> tensors = opened(census.request);
   const std::vector<studies::Group> groups = census.request.groups.of(tensors);
   ReportRequest report = report_of(census.request, studies::total_count(tensors));
-  report.directory = census.directory, report.arguments = arguments, report.groups = groups;
-  if (part)
-    return write_part(*part, report,
-                      {census.pass.empty() ? "census" : "amax", requests::words_of(census.request),
-                       known_amax(census.amax, tensors, config.threads)},
-                      tensors, config, progress.callback());
+  report.directory = census.directory, report.arguments = undisturbed(arguments), report.groups = groups;
+  report.resume = census.resume;
+  const PartWork work{census.pass.empty() ? "census" : "amax", requests::words_of(census.request),
+                      known_amax(census.amax, tensors, config.threads)};
+  if (part) return write_part(*part, report, work, tensors, config, progress.callback());
   if (census.request.blocks) return print_blocks(census, tensors, groups, scaling, config, progress);
   if (census.directory.empty()) {
     const auto rows =
@@ -117,7 +120,7 @@ void run(const Census& census, const Arguments& arguments) {
     return;
   }
   refuse_choice(census.common, "-o " + census.directory + ": a report holds");
-  write_precision_report(report, tensors, config, progress.callback());
+  write_precision_report(report, work, tensors, config, progress.callback());
   remark_report(census.directory);
 }
 
@@ -130,6 +133,7 @@ void add_census(Command& app, const Arguments& arguments, int&) {
   census->common.add_output(command);
   command.add_written("-o", census->directory,
                       "write a report: census.csv, exponents.csv, findings.csv, index.html, figures, manifest.json", "DIR");
+  command.add_flag("--resume", census->resume, resume_help);
   command.add_option("--shard", census->shard, shard_help)->type_name("I/N");
   command
       .add_option("--pass", census->pass,

@@ -12,6 +12,7 @@
 #include <optional>
 #include <utility>
 
+#include "cli/kept_parts.hpp"
 #include "cli/output.hpp"
 #include "emu/error.hpp"
 #include "emu/visible.hpp"
@@ -21,6 +22,7 @@
 #include "reports/page_html.hpp"
 #include "reports/part_lines.hpp"
 #include "reports/render.hpp"
+#include "reports/sha256.hpp"
 #include "studies/cast/dequantized.hpp"
 #include "studies/census/census_report.hpp"
 #include "studies/census/tensor_part.hpp"
@@ -135,6 +137,27 @@ void check_magnitude(const tensors::Tensor& tensor, const studies::TensorPart& p
                              reports::shortest(met) + ": the first pass read other numbers"));
 }
 
+/// What is kept for a report or part, where that is asked for. `shard` is empty for all of the tensors.
+std::unique_ptr<KeptParts> kept_of(const ReportRequest& report, const std::string& folder, const std::string& shard,
+                                   const PartWork& work, const std::vector<tensors::Tensor>& tensors, int threads) {
+  if (!report.resume) return nullptr;
+  std::vector<std::string> words{work.command};
+  words.insert(words.end(), work.request.begin(), work.request.end());
+  if (!shard.empty()) words.insert(words.end(), {"--shard", shard});
+  std::string magnitudes;
+  for (const double amax : work.amax) magnitudes += reports::shortest(amax) + " ";
+  if (!magnitudes.empty()) words.insert(words.end(), {"--amax", reports::sha256(magnitudes)});
+  return std::make_unique<KeptParts>(folder, request_lines(words, tensors, threads), tensors.size());
+}
+
+/// The line of what is kept of a tensor, whose elements are told of then.
+std::optional<std::string> kept_line(const KeptParts* kept, std::size_t at, std::uint64_t elements,
+                                     const studies::CensusConfig& told) {
+  std::optional<std::string> line = kept != nullptr ? kept->find(at) : std::nullopt;
+  if (line && told.progress) told.progress(elements);
+  return line;
+}
+
 /// A part is replaced by none but itself: of a command line that asks for the same.
 void check_part_folder(const PartPlace& place, const std::vector<std::string>& arguments) {
   std::error_code ignored;
@@ -190,10 +213,10 @@ void write_part(const PartPlace& place, const ReportRequest& report, const PartW
                          .pieces = {}};
   for (std::size_t i = 0; i < ranges.size(); ++i)
     if (ranges[i].count != 0) head.pieces.push_back({i, ranges[i]});
-  const auto measured = [&](const tensors::Tensor& tensor, const studies::CensusConfig& told) {
-    const auto at = static_cast<std::size_t>(&tensor - tensors.data());
+  const std::unique_ptr<KeptParts> kept = kept_of(report, place.folder, place.shard.name(), work, tensors, config.threads);
+  const auto measured = [&](std::size_t at, const studies::CensusConfig& told) {
+    const tensors::Tensor& tensor = tensors[at];
     const studies::ElementRange& range = ranges[at];
-    if (range.count == 0) return std::string();
     if (work.command == "amax") return studies::piece_line(magnitude_of(tensor, told, range));
     studies::Scaling known = report.scaling;
     if (!work.amax.empty()) known.shared_amax = work.amax[at];
@@ -201,26 +224,40 @@ void write_part(const PartPlace& place, const ReportRequest& report, const PartW
     if (!work.amax.empty()) check_magnitude(tensor, found, work.amax[at]);
     return studies::piece_line(found);
   };
+  const auto line = [&](const tensors::Tensor& tensor, const studies::CensusConfig& told) {
+    const auto at = static_cast<std::size_t>(&tensor - tensors.data());
+    if (ranges[at].count == 0) return std::string();
+    if (std::optional<std::string> known = kept_line(kept.get(), at, ranges[at].count, told)) return *std::move(known);
+    std::string found = measured(at, told);
+    if (kept) kept->keep(at, found);
+    return found;
+  };
   const auto write_all = [&](const reports::WriteBytes& write) {
     studies::PartWriter writer(head, write);
-    studies::for_each_tensor(tensors, config, progress, measured, [&](std::size_t, const std::string& line) {
-      if (!line.empty()) writer.add(line);
+    studies::for_each_tensor(tensors, config, progress, line, [&](std::size_t, const std::string& of_tensor) {
+      if (!of_tensor.empty()) writer.add(of_tensor);
       return true;
     });
     writer.finish();
   };
   reports::write_part(place.folder, write_all, {.arguments = report.arguments, .seed = config.seed});
+  if (kept) kept->remove();
   const char* const use =
       work.command == "amax" ? "`ulpscope census --amax` reads all parts" : "`ulpscope merge` makes a report of all parts";
   remark(emu::visible(place.folder + "/" + part_name + " written; ") + use);
 }
 
-void write_precision_report(const ReportRequest& request, const std::vector<tensors::Tensor>& tensors,
+void write_precision_report(const ReportRequest& request, const PartWork& work, const std::vector<tensors::Tensor>& tensors,
                             const studies::CensusConfig& config, const Progress& progress) {
   const std::optional<studies::ScaleRange> range = swept_range(request);
+  const std::unique_ptr<KeptParts> kept = kept_of(request, request.directory, {}, work, tensors, config.threads);
   const auto measured = [&](const tensors::Tensor& tensor, const studies::CensusConfig& told) {
-    const studies::TensorPart whole = studies::measure(tensor, request.scaling, range, told, {0, tensor.count()});
-    return studies::results_of(tensor, whole, config.formats, range);
+    const auto at = static_cast<std::size_t>(&tensor - tensors.data());
+    if (const std::optional<std::string> line = kept_line(kept.get(), at, tensor.count(), told))
+      return studies::results_of(tensor, studies::piece_of(*line, kept->name()), config.formats, range);
+    const studies::TensorPart found = studies::measure(tensor, request.scaling, range, told, {0, tensor.count()});
+    if (kept) kept->keep(at, studies::piece_line(found));
+    return studies::results_of(tensor, found, config.formats, range);
   };
   const EachResult each = [&](const std::function<void(studies::TensorResults)>& take) {
     studies::for_each_tensor(tensors, config, progress, measured, [&](std::size_t, studies::TensorResults found) {
@@ -229,6 +266,7 @@ void write_precision_report(const ReportRequest& request, const std::vector<tens
     });
   };
   write_precision_report(request, each, config);
+  if (kept) kept->remove();
 }
 
 void write_precision_report(const ReportRequest& request, const EachResult& each, const studies::CensusConfig& config) {

@@ -36,6 +36,7 @@ struct ReportRequest {
   std::vector<studies::Group> groups;  ///< rows of the tables, beside the tensors of the page
   bool advise;                         ///< sweep, and say on the page which scale to use
   bool sweep_table;                    ///< write sweep.csv and loss_scales.csv as well
+  bool resume;                         ///< keep what is measured until it is written, and go on with what is kept
 };
 
 /// What a report of these tensors measures.
@@ -46,10 +47,6 @@ using EachResult = std::function<void(const std::function<void(studies::TensorRe
 /// Writes census.csv, exponents.csv, sweep.csv and loss_scales.csv if asked for, findings.csv, index.html, its figures and
 /// manifest.json. `each` is called once; what one tensor after the other gives need not all be held.
 void write_precision_report(const ReportRequest& request, const EachResult& each, const studies::CensusConfig& config);
-/// The same of tensors.
-void write_precision_report(const ReportRequest& request, const std::vector<tensors::Tensor>& tensors,
-                            const studies::CensusConfig& config, const Progress& progress);
-
 /// The help of --shard.
 inline constexpr const char* shard_help =
     "measure the I-th of N parts, I from 0, and write it to -o PART for `ulpscope merge`; auto: the place that Slurm, Open MPI "
@@ -78,12 +75,15 @@ std::optional<PartPlace> part_place(const std::string& word, const std::string& 
                                     const std::vector<std::string>& arguments);
 /// The command line of the undivided run, without where its report goes.
 std::vector<std::string> undivided(const std::vector<std::string>& arguments);
-/// What a part measures.
+/// What is measured.
 struct PartWork {
   std::string command;               ///< `census` or `sweep`, or `amax` for the largest magnitudes alone
   std::vector<std::string> request;  ///< the words that ask for the numbers
   std::vector<double> amax = {};     ///< of each tensor, where a pass before this one has found it
 };
+/// Measures tensors, and writes the report of them.
+void write_precision_report(const ReportRequest& request, const PartWork& work, const std::vector<tensors::Tensor>& tensors,
+                            const studies::CensusConfig& config, const Progress& progress);
 /// Measures a part of the tensors and writes it.
 void write_part(const PartPlace& place, const ReportRequest& report, const PartWork& work,
                 const std::vector<tensors::Tensor>& tensors, const studies::CensusConfig& config, const Progress& progress);

@@ -5,6 +5,7 @@
 
 #include "cli/command.hpp"
 #include "cli/commands.hpp"
+#include "cli/kept_parts.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
 #include "cli/precision.hpp"
@@ -24,7 +25,7 @@ struct Sweep {
   studies::SweepRequest request;
   CommonOptions common;
   std::string directory, figure, shard;
-  bool best = false;
+  bool best = false, resume = false;
 };
 
 std::string sentences(const std::vector<studies::Advice>& scales) {
@@ -81,6 +82,7 @@ void run(const Sweep& sweep, const Arguments& arguments) {
     refuse_choice(sweep.common, "--shard " + sweep.shard + ": a part holds");
   }
   // What is wrong with options is told before anything of the inputs is.
+  check_resume(sweep.resume, part ? part->folder : sweep.directory);
   if (!sweep.directory.empty() && !sweep.figure.empty()) throw Error("-o and --svg: give one of them");
   if (!part && !sweep.directory.empty()) reports::check_report_folder(sweep.directory);
   if (sweep.directory.empty() && sweep.figure.empty())
@@ -89,12 +91,13 @@ void run(const Sweep& sweep, const Arguments& arguments) {
   const std::vector<studies::Group> groups = sweep.request.groups.of(tensors);
   ProgressLine progress;
   ReportRequest report = report_of(sweep.request);
-  report.directory = sweep.directory, report.arguments = arguments, report.groups = groups;
-  if (part)
-    return write_part(*part, report, {"sweep", requests::words_of(sweep.request)}, tensors, config, progress.callback());
+  report.directory = sweep.directory, report.arguments = undisturbed(arguments), report.groups = groups;
+  report.resume = sweep.resume;
+  const PartWork work{"sweep", requests::words_of(sweep.request)};
+  if (part) return write_part(*part, report, work, tensors, config, progress.callback());
   if (!sweep.directory.empty()) {
     refuse_choice(sweep.common, "-o " + sweep.directory + ": a report holds");
-    write_precision_report(report, tensors, config, progress.callback());
+    write_precision_report(report, work, tensors, config, progress.callback());
     remark_report(sweep.directory);
     return;
   }
@@ -118,6 +121,7 @@ void add_sweep(Command& app, const Arguments& arguments, int&) {
       "-o", sweep->directory,
       "write a report: census.csv, exponents.csv, sweep.csv, loss_scales.csv, findings.csv, index.html, figures, manifest.json",
       "DIR");
+  command.add_flag("--resume", sweep->resume, resume_help);
   command.add_option("--shard", sweep->shard, shard_help)->type_name("I/N");
   command.add_flag("--best", sweep->best, "one row for each tensor and format: the scale to use, and what it loses");
   command.add_written("--svg", sweep->figure, "draw the scales of one tensor that lose least, and what the others lose",

@@ -2,14 +2,18 @@
 // A folder of .safetensors files and their index, which appear together or not at all.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "files/file_lock.hpp"
 #include "files/folder.hpp"
 #include "files/new_files.hpp"
+#include "files/work_folder.hpp"
 #include "tensors/write.hpp"
 
 namespace ulpscope::tensors {
@@ -17,23 +21,34 @@ namespace ulpscope::tensors {
 /// A checkpoint on its way. Nothing has a name in the folder before commit(), and without it the folder is as it was.
 class NewCheckpoint {
  public:
-  /// The folder is made where it is not there; one process writes to it at a time. @throws ulpscope::Error
-  explicit NewCheckpoint(const std::string& folder);
+  /// The folder is made where it is not there; one process writes to it at a time. Where `request` says what the work is, files
+  /// that are done are kept in `FOLDER.partial` until commit(), and those that are there are used (files::WorkFolder). @throws
+  /// ulpscope::Error, also where files are kept there and no request says so
+  explicit NewCheckpoint(const std::string& folder, const std::string& request = {});
 
-  /// Writes a file, `NAME` or `FOLDER/NAME`, whose folders are made. @throws ulpscope::Error
-  void add(const std::string& name, const std::vector<NamedCodes>& tensors, const Beside& beside);
+  /// The path of the file that is kept for the n-th of add() of this folder.
+  static std::string kept_path(const std::string& folder, std::size_t n);
+  /// Writes a file, `NAME` or `FOLDER/NAME`, whose folders are made, unless it is kept; whether it was written. @throws
+  /// ulpscope::Error
+  bool add(const std::string& name, const std::vector<NamedCodes>& tensors, const Beside& beside);
   /// Gives all of them their names, and last that of an index, as transformers writes it, unless it is empty. @throws
   /// ulpscope::Error
   void commit(const std::string& index);
 
  private:
+  /// Has a file of these bytes in the work folder: how many are tensors' data, and whether it was written.
+  std::pair<std::uint64_t, bool> keep(const std::string& kept, const std::string& name, const std::vector<NamedCodes>& tensors,
+                                      const Beside& beside) const;
+
   std::string path_;
+  std::optional<files::WorkFolder> work_;
   files::NewFolder made_;
   files::Folder folder_;
   files::FileLock lock_;
   files::NewFiles files_;
   std::map<std::string, std::string> file_of_;  ///< of each tensor
   std::uint64_t total_size_ = 0;
+  std::size_t added_ = 0;
 };
 
 }  // namespace ulpscope::tensors

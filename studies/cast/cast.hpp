@@ -40,9 +40,10 @@ struct CastFileRequest : CastRequest {
 
 /// Writes a .safetensors of every tensor's codes and scales, and others as they are; an .npy of one tensor, float32 values or
 /// with `codes` unsigned integers (of integers signed ones); or, where the output has neither ending, a folder of the
-/// .safetensors files of a checkpoint and of its index, which appear together. Returns what is to be known of it: what was
+/// .safetensors files of a checkpoint and of its index, which appear together; where `program` says which one this is, files
+/// that are done are kept until then, and the next one that casts the same goes on. Returns what is to be known of it: what was
 /// copied or left out. @throws ulpscope::Error
 std::vector<std::string> write_cast(const CastFileRequest& request, const std::string& output, bool codes,
-                                    const Progress& progress = {});
+                                    const Progress& progress = {}, const std::string& program = {});
 
 }  // namespace ulpscope::studies

@@ -2,12 +2,17 @@
 // File by file; the index, which says where each tensor is, comes last.
 #include "studies/cast/cast_folder.hpp"
 
+#include <cstddef>
 #include <filesystem>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "emu/error.hpp"
 #include "emu/visible.hpp"
+#include "requests/field.hpp"
 #include "studies/cast/cast_tensors.hpp"
+#include "studies/shards/sample.hpp"
 #include "tensors/checkpoint.hpp"
 #include "tensors/inputs.hpp"
 #include "tensors/is_no_input.hpp"
@@ -89,11 +94,21 @@ tensors::Inputs all_of(const std::vector<Part>& parts) {
   return all;
 }
 
+/// What makes two casts the same work, a line each.
+std::string request_lines(const CastFileRequest& request, const CastPlan& plan, const std::string& program,
+                          const tensors::Inputs& inputs) {
+  std::string text = program + "\ncast";
+  for (const std::string& word : requests::words_of(request)) text += " " + emu::visible(word);
+  std::vector<tensors::Tensor> read = inputs.kept;
+  read.insert(read.end(), inputs.integers.begin(), inputs.integers.end());
+  return text + "\n" + plan_text(plan) + sample_lines(read, 0);
+}
+
 }  // namespace
 
 std::vector<std::string> write_cast_folder(const CastFileRequest& request, const CastPlan& plan,
                                            const tensors::Checkpoint& checkpoint, const std::string& folder,
-                                           const Progress& progress) {
+                                           const std::string& program, const Progress& progress) {
   const std::vector<Part> parts = parts_of(request, checkpoint, folder);
   const tensors::Inputs all = all_of(parts);
   CastTensors cast(request, plan, all, progress);
@@ -102,10 +117,13 @@ std::vector<std::string> write_cast_folder(const CastFileRequest& request, const
   if (!index.empty()) tensors::check_is_no_input({request.input}, (fs::path(folder) / index).string());
   check_has_no_other_index(folder, index);
 
-  tensors::NewCheckpoint written(folder);
+  for (std::size_t i = 0; i < parts.size() && !program.empty(); ++i)
+    tensors::check_is_no_input({request.input}, tensors::NewCheckpoint::kept_path(folder, i));
+
+  tensors::NewCheckpoint written(folder, program.empty() ? std::string() : request_lines(request, plan, program, all));
   for (const Part& part : parts) {
     const FileContents contents = cast.of(part.inputs, tensors::metadata(part.path));
-    written.add(part.name, contents.rounded, contents.beside);
+    if (!written.add(part.name, contents.rounded, contents.beside)) cast.pass_by(contents);
   }
   written.commit(index);
   return cast.remarks();

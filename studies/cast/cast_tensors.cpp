@@ -3,6 +3,8 @@
 #include "studies/cast/cast_tensors.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -115,6 +117,12 @@ tensors::Producer<emu::Code> CastTensors::counted(tensors::Producer<emu::Code> c
     codes(first, out);
     progress_(done_ += out.size(), total_);
   };
+}
+
+void CastTensors::pass_by(const FileContents& contents) {
+  for (const StoredAs& stored : contents.stored)
+    done_ += std::accumulate(stored.shape.begin(), stored.shape.end(), std::uint64_t{1}, std::multiplies<>());
+  if (progress_) progress_(done_, total_);
 }
 
 bool CastTensors::is_rotated(const tensors::Tensor& tensor, const PlanRule& rule) const {

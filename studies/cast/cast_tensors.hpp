@@ -35,6 +35,8 @@ class CastTensors {
 
   /// The contents of a file of these, a part of all, whose `__metadata__` was `metadata`. @throws ulpscope::Error
   FileContents of(const tensors::Inputs& inputs, const std::string& metadata);
+  /// Tells of codes that were made before.
+  void pass_by(const FileContents& contents);
   /// What was copied and left out, a line each; complete when every tensor has been in a file.
   std::vector<std::string> remarks() const;
 

@@ -83,6 +83,10 @@ PartWriter::PartWriter(const PartHead& head, Write write) : write_(std::move(wri
 
 std::string piece_line(const TensorPart& piece) { return json_text(json_part(piece)); }
 
+TensorPart piece_of(std::string_view line, const std::string& name) {
+  return guarded(name, [&] { return tensor_part_of(json_of(line)); });
+}
+
 void PartWriter::add(std::string_view line) {
   write_(std::exchange(is_first_, false) ? "\n" : ",\n");
   write_(line);

@@ -9,6 +9,7 @@
 #include <span>
 
 #include "emu/format.hpp"
+#include "emu/visible.hpp"
 #include "tensors/parallel.hpp"
 
 namespace ulpscope::studies {
@@ -49,6 +50,17 @@ std::vector<std::string> samples_of(const std::vector<tensors::Tensor>& tensors,
   std::vector<std::string> samples(tensors.size());
   tensors::for_each_index(tensors.size(), threads, [&](std::size_t i) { samples[i] = sample_of(tensors[i]); });
   return samples;
+}
+
+std::string sample_lines(const std::vector<tensors::Tensor>& tensors, int threads) {
+  const std::vector<std::string> samples = samples_of(tensors, threads);
+  std::string text;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    text += emu::visible(tensors[i].label + ", " + tensors[i].dtype.name);
+    for (const std::uint64_t extent : tensors[i].shape) text += " " + std::to_string(extent);
+    text += ", sample " + samples[i] + "\n";
+  }
+  return text;
 }
 
 bool is_sample(std::string_view word) {

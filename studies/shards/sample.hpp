@@ -14,6 +14,9 @@ namespace ulpscope::studies {
 /// wherever the file lies. Another input differs in them almost surely; one that differs elsewhere alone is not noticed.
 std::vector<std::string> samples_of(const std::vector<tensors::Tensor>& tensors, int threads);
 
+/// What tensors are and hold, a line each: label, dtype, shape and sample.
+std::string sample_lines(const std::vector<tensors::Tensor>& tensors, int threads);
+
 /// Whether a word may be a sample.
 bool is_sample(std::string_view word);
 

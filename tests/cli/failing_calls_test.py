@@ -210,6 +210,11 @@ class FailingCalls(unittest.TestCase):
                              [] if number else ["out.tar.gz"])
             (self.path / "out.tar.gz").unlink(missing_ok=True)
 
+    def test_what_is_kept_of_a_census(self):
+        counts = self.check("census", "normal:0,1:50", "--to", "e4m3", "-o", "report", "--resume", kept=("report.partial",))
+        for kind in ("open", "write", "fsync", "rename", "unlink", "mkdir", "flock"):
+            self.assertGreater(counts[kind], 0, kind)
+
     def test_a_study(self):
         (self.before / "study.toml").write_text(STUDY)
         self.check("run", "study.toml", "-o", "out", kept=("out.partial",))

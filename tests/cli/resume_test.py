@@ -1,0 +1,219 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Censuses, sweeps and casts that end before they are done go on with --resume: the same bytes as without an end, and none of what was kept
+is made again; other work is refused. usage: resume_test.py PROGRAM"""
+import json
+import os
+import pathlib
+import random
+import re
+import resource
+import shutil
+import signal
+import struct
+import subprocess
+import tempfile
+import unittest
+
+from files_test import PROGRAM, safetensors
+from time_limit import LIMIT
+
+TENSORS, ELEMENTS = 24, 4096
+UNSAMPLED = 1000  # neither of the first, middle nor last 256
+KEPT = "out.partial/measured.txt"
+
+
+class Resuming(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.path = pathlib.Path(scratch.name)
+        drawn = random.Random(3)
+        self.numbers = {f"t{i:02}": [drawn.gauss(0, 1) * 2.0 ** drawn.randint(-9, 9) for _ in range(ELEMENTS)] for i in range(TENSORS)}
+        self.write()
+
+    def write(self, name="m.safetensors", numbers=None, ending=""):
+        (self.path / name).parent.mkdir(exist_ok=True)
+        (self.path / name).write_bytes(safetensors({key + ending: ("F32", [len(of) // 64, 64], struct.pack(f"<{len(of)}f", *of))
+                                                    for key, of in (numbers or self.numbers).items()}))
+
+    def program(self, *words, code=0, most=None):
+        """`most`: bytes that a file may have at most."""
+        def before():
+            if most is not None:
+                signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+                resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+        done = subprocess.run([PROGRAM, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self.path,
+                              timeout=LIMIT, preexec_fn=before)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return done.stderr.decode()
+
+    def refused(self, *words):
+        said = self.program(*words, code=2)
+        self.assertEqual(said.count("\n"), 1, said)
+        return said
+
+    def contents(self, name):
+        return {str(p.relative_to(self.path / name)): p.read_bytes() for p in sorted((self.path / name).rglob("*")) if p.is_file()}
+
+    def undisturbed(self, *words):
+        self.program(*words, "-o", "out")
+        right = self.contents("out")
+        shutil.rmtree(self.path / "out")
+        return right
+
+    def ended(self, *words, most=12000):
+        """Ends a command that keeps what it has, before it is done."""
+        said = self.program(*words, "-o", "out", "--resume", code=2, most=most)
+        self.assertIn("File too large", said)
+        self.assertFalse((self.path / "out").exists())
+
+    def whole_lines(self):
+        return (self.path / KEPT).read_bytes().count(b"\n")
+
+
+class Measured(Resuming):
+    def check(self, *words, most=30000):
+        right = self.undisturbed(*words)
+        self.ended(*words, most=most)
+        kept = self.whole_lines()
+        self.assertTrue(0 < kept < TENSORS, kept)
+        self.assertFalse((self.path / KEPT).read_bytes().endswith(b"\n"), "no line is torn")
+        self.ended(*words, most=2 * most)  # it goes on, and ends again
+        self.assertGreater(self.whole_lines(), kept)
+        self.numbers["t00"][UNSAMPLED] += 1  # kept tensors are not read again, but for their samples
+        self.write()
+        self.program(*words, "-o", "out", "--resume")
+        self.assertEqual(self.contents("out"), right)
+        self.assertEqual(sorted(os.listdir(self.path)), ["m.safetensors", "out"])
+
+    def test_a_census(self):
+        self.check("census", "m.safetensors", "--to", "e4m3,bf16", "--threads", "1")
+
+    def test_a_census_under_scales_of_blocks_with_groups(self):
+        self.check("census", "m.safetensors", "--to", "e2m1", "--scale", "nvfp4", "--all-tensors", "--group", "t(.)", "--threads", "1", most=10000)
+
+    def test_a_sweep(self):
+        self.check("sweep", "m.safetensors", "--to", "e4m3", "--log2-scale", "0:2", "--threads", "1", most=10000)
+
+    def test_a_census_whose_sums_depend_on_their_order(self):
+        self.check("census", "m.safetensors", "--to", "e4m3", "--rounding", "stochastic", "--threads", "1")
+
+    def test_a_shard(self):
+        self.check("census", "m.safetensors", "--to", "e4m3,bf16", "--shard", "0/2", "--threads", "1")
+
+    def test_a_run_that_does_not_end_leaves_the_report_alone(self):
+        words = ("census", "m.safetensors", "--to", "e4m3")
+        right = self.undisturbed(*words)
+        self.program(*words, "-o", "out", "--resume")
+        self.assertEqual(self.contents("out"), right)
+        self.assertNotIn("--resume", json.loads(right["manifest.json"])["arguments"])
+        self.assertEqual(sorted(os.listdir(self.path)), ["m.safetensors", "out"])
+
+    def test_what_a_killed_process_has_kept(self):
+        words = ("sweep", "m.safetensors", "--to", "e4m3,e5m2,bf16", "--rounding", "stochastic", "--threads", "1")
+        right = self.undisturbed(*words)
+        process = subprocess.Popen([PROGRAM, *words, "-o", "out", "--resume"], cwd=self.path, stderr=subprocess.DEVNULL)
+        while process.poll() is None and not ((self.path / KEPT).exists() and self.whole_lines() > 2):
+            pass
+        process.kill()
+        process.wait(timeout=LIMIT)
+        self.assertTrue((self.path / KEPT).exists() or (self.path / "out").exists())
+        self.program(*words, "-o", "out", "--resume")
+        self.assertEqual(self.contents("out"), right)
+
+    def test_other_work_is_refused(self):
+        words = ("census", "m.safetensors", "--to", "e4m3", "--threads", "1")
+        self.ended(*words)
+        kept = self.contents("out.partial")
+        self.assertIn("out.partial: holds what a run that was ended has measured; --resume goes on with it, or remove it",
+                      self.refused(*words, "-o", "out"))
+        self.assertIn("out.partial: is of other work: 'census m.safetensors --to", self.refused(*words[:3], "bf16", "-o", "out", "--resume"))
+        self.assertIn("is of other work", self.refused("sweep", *words[1:], "-o", "out", "--resume"))
+        self.numbers["t05"][0] += 1
+        self.write()
+        self.assertRegex(self.refused(*words, "-o", "out", "--resume"),
+                         "is of other work: 'm.safetensors:t05, float32 64 64, sample [0-9a-f]{16}' there, 'm.safetensors:t05, .*' now")
+        self.write(ending=".weight")
+        self.assertIn("'m.safetensors:t00.weight, ", self.refused(*words, "-o", "out", "--resume"))
+        self.numbers["t05"][0] -= 1
+        self.write()
+        request = self.path / "out.partial/request.txt"
+        request.write_text(re.sub("^ulpscope [^ ]*", "ulpscope 0.0.1", request.read_text()))
+        self.assertRegex(self.refused(*words, "-o", "out", "--resume"), "is of other work: 'ulpscope 0.0.1 .*' there, 'ulpscope .*' now")
+        request.write_bytes(kept["request.txt"])
+        self.assertEqual(self.contents("out.partial"), kept)
+
+    def test_what_cannot_be_kept_is_told(self):
+        census = ("census", "m.safetensors", "--to", "e4m3", "--resume")
+        self.assertIn("--resume: -o DIR is missing", self.refused(*census))
+        self.assertIn("--resume: -o DIR is missing", self.refused("sweep", *census[1:], "--best"))
+        (self.path / "out.partial").mkdir()
+        (self.path / "victim").write_text("years of work")
+        (self.path / KEPT).symlink_to(self.path / "victim")
+        self.assertIn("measured.txt: cannot be written: it is a link", self.refused(*census, "-o", "out"))
+        self.assertEqual((self.path / "victim").read_text(), "years of work")
+        shutil.rmtree(self.path / "out.partial")
+        (self.path / "out.partial").symlink_to(self.path)
+        self.assertIn("out.partial: is a link", self.refused(*census, "-o", "out"))
+
+
+class Cast(Resuming):
+    WORDS = ("cast", "model", "--to", "e4m3", "--scale", "amax")
+
+    def setUp(self):
+        super().setUp()
+        shutil.rmtree(self.path / "model", ignore_errors=True)
+        small = dict(list(self.numbers.items())[:3])
+        self.large = {f"big{i}": of * 8 for i, of in enumerate(list(self.numbers.values())[:2])}
+        self.write("model/a.safetensors", small)
+        self.write("model/b.safetensors", small, ".b")
+        self.write("model/c.safetensors", self.large)
+        names = {key + ending: file for file, of, ending in (("a", small, ""), ("b", small, ".b"), ("c", self.large, "")) for key in of}
+        (self.path / "model/model.safetensors.index.json").write_text(
+            json.dumps({"metadata": {}, "weight_map": {key: f"{file}.safetensors" for key, file in names.items()}}))
+
+    def end(self):
+        self.ended(*self.WORDS, most=40000)  # c is larger
+
+    def test_files_that_are_done_are_kept(self):
+        right = self.undisturbed(*self.WORDS)
+        self.end()
+        self.assertEqual(sorted(os.listdir(self.path / "out.partial")), ["0.safetensors", "1.safetensors", "request.txt"])
+        (self.path / "out").mkdir()
+        (self.path / "out/a.safetensors").write_bytes(b"former")
+        (self.path / "out/notes").write_bytes(b"years of work")
+        changed = {key: list(of) for key, of in list(self.numbers.items())[:3]}
+        changed["t00"][UNSAMPLED] += 1  # none is made again
+        self.write("model/a.safetensors", changed)
+        self.program(*self.WORDS, "-o", "out", "--resume")
+        self.assertEqual(self.contents("out"), right | {"notes": b"years of work"})
+        self.assertFalse((self.path / "out.partial").exists())
+
+    def test_other_work_is_refused(self):
+        self.end()
+        kept = self.contents("out.partial")
+        self.assertIn("out.partial: holds files of a cast that was ended; --resume goes on with it, or remove it",
+                      self.refused(*self.WORDS, "-o", "out"))
+        self.assertIn("is of other work: 'cast model --to e4m3 --scale amax' there, 'cast model --to e5m2 --scale amax' now",
+                      self.refused("cast", "model", "--to", "e5m2", *self.WORDS[4:], "-o", "out", "--resume"))
+        self.large["big1"][-1] += 1
+        self.write("model/c.safetensors", self.large)
+        self.assertIn("is of other work: 'model/c.safetensors:big1, ", self.refused(*self.WORDS, "-o", "out", "--resume"))
+        self.assertEqual(self.contents("out.partial"), kept)
+
+    def test_one_file_has_nothing_to_keep(self):
+        for name in ("out.safetensors", "out.npy"):
+            self.assertIn(f"--resume: {name} is one file", self.refused("cast", "m.safetensors", "--to", "e4m3", "-o", name, "--resume"))
+
+    def test_no_input_is_written_over(self):
+        (self.path / "model").rename(self.path / "out.partial")
+        (self.path / "out.partial/a.safetensors").rename(self.path / "out.partial/0.safetensors")
+        index = self.path / "out.partial/model.safetensors.index.json"
+        index.write_text(index.read_text().replace("a.safetensors", "0.safetensors"))
+        before = self.contents("out.partial")
+        self.refused("cast", "out.partial", *self.WORDS[2:], "-o", "out", "--resume")
+        self.assertEqual(self.contents("out.partial"), before)
+
+
+unittest.main()
