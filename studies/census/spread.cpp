@@ -13,15 +13,15 @@
 namespace ulpscope::studies {
 namespace {
 
-constexpr std::uint64_t sign_bit = std::uint64_t{1} << 63;
+constexpr std::uint64_t double_sign = std::uint64_t{1} << 63;
 
 /// Greater for greater numbers; -0 is before 0.
 std::uint64_t order_of(double x) {
   const auto bits = std::bit_cast<std::uint64_t>(x);
-  return (bits & sign_bit) != 0 ? ~bits : bits | sign_bit;
+  return (bits & double_sign) != 0 ? ~bits : bits | double_sign;
 }
 
-double number_of(std::uint64_t order) { return std::bit_cast<double>((order & sign_bit) != 0 ? order & ~sign_bit : ~order); }
+double number_of(std::uint64_t order) { return std::bit_cast<double>((order & double_sign) != 0 ? order & ~double_sign : ~order); }
 
 }  // namespace
 
