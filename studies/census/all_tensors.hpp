@@ -60,9 +60,10 @@ void for_each_tensor(const std::vector<tensors::Tensor>& tensors, const CensusCo
 template <class Study>
 auto for_each_tensor(const std::vector<tensors::Tensor>& tensors, const CensusConfig& config, const Progress& progress,
                      Study study) {
-  std::vector<decltype(study(tensors.front(), config))> all;
+  using Result = decltype(study(tensors.front(), config));
+  std::vector<Result> all;
   all.reserve(tensors.size());
-  for_each_tensor(tensors, config, progress, study, [&](std::size_t, auto&& result) {
+  for_each_tensor(tensors, config, progress, study, [&](std::size_t, Result result) {
     all.push_back(std::move(result));
     return true;
   });

@@ -200,7 +200,8 @@ std::vector<BlocksTogether> blocks_of(const tensors::Tensor& tensor, const Scali
   for (const emu::Format format : config.formats) {
     Walk walk(tensor, format, scaling, config);
     BlocksTogether of_format{.row = walk.run()};
-    all.push_back(spread ? walk.together() : std::move(of_format));
+    if (spread) of_format = walk.together();
+    all.push_back(std::move(of_format));
   }
   return all;
 }

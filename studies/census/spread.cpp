@@ -76,8 +76,10 @@ double Spread::quantile(double share) const {
   for (const Bin& bin : bins_) all += bin.count;
   const double place = std::max(std::ceil(share * static_cast<double>(all)), 1.0);
   if (share == 0) return number_of(first_);
-  for (const Bin& bin : bins_)
-    if (static_cast<double>(seen += bin.count) >= place) return number_of(bin.last);
+  for (const Bin& bin : bins_) {
+    seen += bin.count;
+    if (static_cast<double>(seen) >= place) return number_of(bin.last);
+  }
   return number_of(bins_.back().last);
 }
 

@@ -104,7 +104,8 @@ class Graph {
 
   void take_turn(std::uint64_t nodes) {
     emu::stop_if_asked();
-    if ((computed_ += nodes) > most_computed)
+    computed_ += nodes;
+    if (computed_ > most_computed)
       throw Error("computes more than " + std::to_string(most_computed) + " nodes, those of functions among them");
   }
 
