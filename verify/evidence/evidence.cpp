@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -208,11 +209,10 @@ void add_norm_faults(const Evidence& e, std::vector<reports::Finding>& findings)
     if (std::find(done.begin(), done.end(), first.fault) != done.end()) continue;
     done.push_back(first.fault);
     const auto least = [&](emu::Format out) {
-      const NormFaultRow* shown = nullptr;
+      std::optional<NormFaultRow> shown;
       for (const NormFaultRow& row : e.norm_faults)
-        if (row.fault == first.fault && row.out == out && row.depth != 0 && (shown == nullptr || row.beyond < shown->beyond))
-          shown = &row;
-      return *shown;
+        if (row.fault == first.fault && row.out == out && row.depth != 0 && (!shown || row.beyond < shown->beyond)) shown = row;
+      return shown.value();
     };
     const NormFaultRow wide = least(emu::float32), narrow = least(emu::bfloat16);
     const auto seen = [](const NormFaultRow& row) {
