@@ -8,7 +8,7 @@ import random
 import struct
 import unittest
 
-from cast_test import COLUMNS, NAME, ROWS, Folder
+from cast_folder import COLUMNS, NAME, ROWS, Folder
 from files_test import npy, parse, run, safetensors
 
 
