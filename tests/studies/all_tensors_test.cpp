@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "emu/catalogue.hpp"
@@ -36,4 +38,22 @@ TEST_CASE("progress counts the elements of all tensors, up to all of them", "[st
     CHECK(told.back() == all);
     CHECK(std::is_sorted(told.begin(), told.end()));
   }
+}
+
+TEST_CASE("groups of more tensors than are swept at a time have all of their members", "[studies]") {
+  constexpr std::size_t tensors = 600;
+  std::vector<tensors::Tensor> all;
+  for (std::size_t i = 0; i < tensors; ++i)
+    all.push_back(tensors::from_values("t" + std::to_string(i), {1}, std::vector<float>(1, static_cast<float>(i + 1))));
+  studies::CensusConfig config;
+  config.formats = {emu::fp16};
+
+  const auto rows = studies::sweep_all(all, {{"some", {1, 257, 599}}}, {.low = 0, .high = 0}, config, {});
+
+  REQUIRE(rows.size() == tensors + 1);
+  for (std::size_t i = 0; i < tensors; ++i) REQUIRE(rows[i].front().sums.largest.magnitude == static_cast<double>(i + 1));
+  const studies::SweepRow& group = rows.back().front();
+  CHECK(group.sums.count() == 3);
+  CHECK(group.largest_in == "t599");
+  CHECK(group.smallest_in == "t1");
 }
