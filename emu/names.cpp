@@ -162,7 +162,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
     for (std::size_t j = 0; j < b.size(); ++j) {
       const std::size_t substituted = diagonal + (a[i] == b[j] ? 0 : 1);
       diagonal = row[j + 1];
-      row[j + 1] = std::min({row[j] + 1, row[j + 1] + 1, substituted});
+      row[j + 1] = std::min(std::min(row[j], row[j + 1]) + 1, substituted);
     }
   }
   return row.back();

@@ -105,6 +105,10 @@ ErrorSums sums_of(const Json& json) {
   all.nonzero = count_of(json.at("nonzero"));
   all.largest = {number_of(json.at("largest").at(0)), count_of(json.at("largest").at(1))};
   all.smallest = {number_of(json.at("smallest").at(0)), count_of(json.at("smallest").at(1))};
+  const double least = all.smallest.magnitude, most = all.largest.magnitude;
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const bool none = most == 0 && least == infinity, some = least > 0 && least <= most && most < infinity;
+  if (all.nonzero == 0 ? !none : !some) throw Malformed{"has a smallest and a largest element that cannot be"};
   const auto when = [&json](const char* name, const auto& take) {
     if (const auto found = json.find(name); found != json.end()) take(*found);
   };

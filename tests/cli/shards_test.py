@@ -299,6 +299,11 @@ class Shards(Model):
             other = json.loads(text)
             other["parts"][0]["census"] = sums
             self.assertIn("has not the sums of " + other["tensors"][0]["label"], refused(sealed_json(other)))
+        for name, magnitude in (("smallest", "-inf"), ("smallest", "nan"), ("smallest", "inf"), ("smallest", "1p+20"), ("largest", "inf"), ("largest", "0p+0")):
+            other = json.loads(text)
+            sums = other["parts"][0]["census"][0]
+            next(iter(sums["chunks"].values()))[name][0] = magnitude
+            self.assertIn("has a smallest and a largest element that cannot be", refused(sealed_json(other)))
         for number in (0.5, True, 2**70, -1, "1"):  # which a library of JSON would make a count of, or could not
             other = json.loads(text)
             other["ranges"][0][1] = number

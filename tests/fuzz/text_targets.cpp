@@ -101,7 +101,7 @@ void read_recipe(const std::uint8_t* data, std::size_t size) {
       static_cast<void>(recipes::resolve(recipe, "linear", layer, {.index = 0, .count = 2}));
   });
   std::vector<std::string> scalers = recipes::split_scalers(text);
-  scalers.resize(std::min<std::size_t>(scalers.size(), 4));  // a text of commas is thousands, and each is refused
+  scalers.resize(std::min<std::size_t>(scalers.size(), 2));  // a text of commas is thousands, and each is refused
   for (const std::string& words : scalers)
     unless_refused([&] {
       recipes::Scaler scaler(words, emu::float8_e4m3fn);
