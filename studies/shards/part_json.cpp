@@ -58,7 +58,7 @@ WideSum sum_of(const Json& json) {
   const bool has_digits = !digits.empty() && digits.size() <= most_digits &&
                           digits.find_first_not_of("0123456789abcdefABCDEF") == std::string::npos;
   const auto read = std::from_chars(text.data() + std::min(space + 1, text.size()), last, exponent);
-  if (!has_digits || read.ec != std::errc{} || read.ptr != last || std::abs(exponent) > most_exponent)
+  if (!has_digits || read.ec != std::errc{} || read.ptr != last || exponent < -most_exponent || exponent > most_exponent)
     throw Malformed{"'" + text.substr(0, 40) + "' is no exact sum"};
   constexpr int limb = 60;
   BigInteger left("0x" + digits);

@@ -4,6 +4,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <cstddef>
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -156,4 +157,21 @@ TEST_CASE("tiles at the end of D that are written with another leading dimension
   if (tiles.row != 64 || filled) return;  // once is enough: it looks for everything else
   d[3 * n + 5] += 1;                      // which no tile has done
   CHECK(verify::explain({claimed, tensors::from_values("D", {m, n}, d)}).verdict != ExplainVerdict::explained);
+}
+
+TEST_CASE("rows of D that are not written, or hold one other number, are no leading dimension", "[verify]") {
+  const auto [last, value] = GENERATE(table<std::size_t, float>({{n, std::numeric_limits<float>::quiet_NaN()},
+                                                                 {n, 1e30F},
+                                                                 {n / 4, -1},
+                                                                 {1, 20.5F},
+                                                                 {2 * n, std::numeric_limits<float>::quiet_NaN()}}));
+  const products::Product claimed = product(false);
+  const std::vector<double> right = values(products::multiply(claimed));
+  std::vector<float> d(right.begin(), right.end());
+  std::fill(d.end() - static_cast<std::ptrdiff_t>(last), d.end(), value);
+
+  const verify::ExplainResult result = verify::explain({claimed, tensors::from_values("D", {m, n}, d)});
+
+  CHECK(result.verdict == ExplainVerdict::unexplained);
+  CHECK(explaining(result).empty());
 }

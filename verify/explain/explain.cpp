@@ -107,10 +107,9 @@ class Search {
     for (const std::size_t i : alive) {
       if (!findings.empty() && is_over())
         ++skipped_;
-      else
-        findings.push_back(confirmed(tried.hypotheses[i]));
+      else if (Finding finding = confirmed(tried.hypotheses[i]); finding.explains)
+        findings.push_back(std::move(finding));
     }
-    std::erase_if(findings, [](const Finding& finding) { return !finding.explains; });
     return findings;
   }
   /// Those that come nearest, in their order, where none explains D.

@@ -57,9 +57,10 @@ std::vector<std::size_t> chosen_lines(const std::vector<char>& marked, std::size
   for (std::size_t i = 0; i < marked.size(); ++i)
     if (marked[i] != 0) with.push_back(i);
   std::vector<std::size_t> chosen = spread(with, (count + 1) / 2);
-  const std::vector<std::size_t> any = spread(up_to(marked.size()), count);
-  for (const std::size_t i : any)
-    if (chosen.size() < count && std::find(chosen.begin(), chosen.end(), i) == chosen.end()) chosen.push_back(i);
+  std::vector<char> taken(marked.size());
+  for (const std::size_t i : chosen) taken[i] = 1;
+  for (const std::size_t i : spread(up_to(marked.size()), count))
+    if (chosen.size() < count && taken[i] == 0) taken[i] = 1, chosen.push_back(i);
   std::sort(chosen.begin(), chosen.end());
   return chosen;
 }

@@ -85,9 +85,11 @@ std::string verdict_sentence(const ExplainResult& r) {
           percent(r.equal(), r.count), r.count, r.findings.front().hypothesis.sentence());
     case ExplainVerdict::unexplained: break;
   }
-  std::string text = fmt::format("claims {}, which reproduces {} of {} elements; none of the {} hypotheses {}explains the rest",
-                                 claim, percent(r.equal(), r.count), r.count, r.tried - std::min(r.skipped, r.tried),
-                                 r.skipped != 0 ? "tried in time " : "");
+  const std::size_t tried = r.tried - std::min(r.skipped, r.tried);
+  std::string text =
+      fmt::format("claims {}, which reproduces {} of {} elements; ", claim, percent(r.equal(), r.count), r.count);
+  if (tried == 0) return text + "no hypothesis was tried in time";
+  text += fmt::format("none of the {} hypotheses {}explains the rest", tried, r.skipped != 0 ? "tried in time " : "");
   if (r.findings.empty()) return text;
   const Finding& best = r.findings.front();
   if (best.matched <= r.equal()) return text + ", and none comes nearer";
@@ -98,7 +100,8 @@ std::string verdict_sentence(const ExplainResult& r) {
 std::vector<std::string> remarks(const ExplainResult& r) {
   std::vector<std::string> lines;
   if (r.verdict == ExplainVerdict::holds)
-    lines.push_back(fmt::format("{} of {} other ways to sum would have been seen on this data", r.distinct, r.sums));
+    lines.push_back(fmt::format("{} of {} other ways to sum {}would have been seen on this data", r.distinct,
+                                r.sums - std::min(r.skipped, r.sums), r.skipped != 0 ? "that were tried " : ""));
   if (r.skipped != 0)
     lines.push_back(
         fmt::format("stopped after {:g} seconds: {} of {} hypotheses were not tried, or not to the end; --seconds 0 tries all",

@@ -142,7 +142,8 @@ void explain_pairs(const ResolvedInvariance& invariance, InvarianceResult& resul
       words[i] = explained_product(invariance, result, i, left / static_cast<double>(distinct.outputs.size() - n));
   }
   for (PairResult& pair : result.pairs) {
-    if (pair.rows_moved == 0) continue;
+    // What differs has not one cause: where the words are the same, it is not in them.
+    if (pair.rows_moved == 0 || words[distinct.same_as[pair.condition]] == words[distinct.same_as[pair.other]]) continue;
     for (const std::size_t i : {pair.condition, pair.other})
       if (const std::string& of = words[distinct.same_as[i]]; !of.empty())
         pair.cause += (pair.cause.empty() ? "" : "; ") + result.conditions[i].name + ": " + of;
