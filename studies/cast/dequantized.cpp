@@ -190,6 +190,8 @@ class Finder {
       if (!grid) continue;
       parts.grid = *grid;
       const Tensor* const second = layout.tensor_scale.empty() ? nullptr : find(base + std::string(layout.tensor_scale));
+      // Bytes of TransformerEngine's do not say whether they are codes of 8 bits or two of 4, but the latter have an amax.
+      if (layout.padded_scales && parts.is_packed && second == nullptr) continue;
       if (second != nullptr && second->count() == 1) parts.tensor_scale = *second;
       const Tensor* const zeros = layout.zero_point.empty() ? nullptr : find(base + std::string(layout.zero_point));
       if (zeros != nullptr && (zeros->opaque || zeros->shape != scales.shape)) continue;

@@ -145,7 +145,8 @@ class Walk {
     block.has_left |= y != 0;
     block.saturates |= !map_.has_zero_points() && overflows(x, map_.at(index).multiply);
     block.input.add(x);
-    block.error.add(y - x);
+    // What overflows to NaN is an infinite error, as the census has it.
+    block.error.add(std::isnan(y) ? std::numeric_limits<double>::infinity() : y - x);
   }
 
   /// As the census has it: of the product that is rounded, which is formed in float32 where the tensor's numbers are.
@@ -258,9 +259,10 @@ reports::Table blocks_table(const std::vector<BlockStatistics>& rows, const Scal
       cells.push_back(reports::whole(count));
     for (const float scale : row.scales) cells.emplace_back(static_cast<double>(scale));
     for (const double sqnr : row.sqnr_db) cells.emplace_back(sqnr);
+    const bool is_none = std::isnan(row.sqnr_db.front());  // all are of zeros, or hold what is not finite
     const std::string worst =
         std::to_string(row.worst / row.blocks_per_row) + ";" + std::to_string(row.worst % row.blocks_per_row);
-    cells.emplace_back(row.worst_in.empty() ? worst : row.worst_in + " " + worst);
+    cells.emplace_back(is_none ? "" : row.worst_in.empty() ? worst : row.worst_in + " " + worst);
     table.rows.push_back(std::move(cells));
   }
   return table;

@@ -33,7 +33,7 @@ bool overlap(const Box& a, const Box& b, double threshold) {
                height = std::min(a.bottom, b.bottom) - std::max(a.top, b.top);
   if (!(width > 0 && height > 0 && a.area() > 0 && b.area() > 0)) return false;
   const double common = width * height;
-  return common / (a.area() + b.area() - common) > threshold;
+  return static_cast<float>(common / (a.area() + b.area() - common)) > static_cast<float>(threshold);  // 7/10 is not above 0.7F
 }
 
 std::vector<Value> non_max_suppression(const Call& call) {

@@ -79,7 +79,8 @@ Value resized(const Value& x, std::size_t axis, std::size_t extent, double scale
   const std::vector<std::size_t> strides = strides_of(x.shape);
   const auto inside = [in](double at) { return static_cast<std::size_t>(std::clamp(at, 0.0, in - 1)); };
   tensors::HeldMemory memory("the places of a node");
-  memory.grow(extent * std::uint64_t{sizeof(Taps)});
+  const std::uint64_t sums_bytes = how.mode == "nearest" ? 0 : count_of(shape) * std::uint64_t{sizeof(double)};
+  memory.grow(extent * std::uint64_t{sizeof(Taps)} + sums_bytes);
   std::vector<Taps> taps;
   taps.reserve(extent);
   for (std::size_t i = 0; i < extent; ++i) {

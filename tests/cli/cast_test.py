@@ -4,6 +4,7 @@
 and what `census --blocks` says of their blocks. usage: cast_test.py PROGRAM"""
 import csv
 import math
+import re
 import struct
 import unittest
 
@@ -49,6 +50,13 @@ class Layouts(Folder):
             compared, = csv.DictReader(out.splitlines())
             self.assertEqual((code, compared["ref"]), (1, f"m.safetensors:{NAME}"))
             self.assertAlmostEqual(float(compared["sqnr_db"]), float(self.census(to, rule)[1]["sqnr_db"]), delta=1e-4)
+            if rule != "nvfp4":  # TransformerEngine's own bytes: not to be told from two codes of 4 bits under as many padded scales
+                self.write("m.safetensors", {NAME: self.tensor([32, 32], values[:32 * 32])})
+                header, data = self.cast("--to", to, "--scale", rule, "--layout", "transformer-engine")
+                self.write("bytes.safetensors", {name: ("U8", header[name]["shape"], entry) for name, entry in data.items()})
+                said = run("diff", "m.safetensors", "bytes.safetensors", "--csv", cwd=self.path)[2]
+                self.assertRegex(said, f"bytes.safetensors:{re.escape(codes)} +added")
+                self.write("m.safetensors", {NAME: self.tensor([32, COLUMNS], values)})
         self.write("m.safetensors", {NAME: self.tensor([2, 64], [1.0] * 128)})
         self.assertIn("its 2 rows are no multiple of 16", self.refused("cast", "m.safetensors", "--to", "e2m1", "--scale", "nvfp4", "--layout", "transformer-engine", "-o", "x.safetensors"))
         self.assertIn("it stores e4m3, e5m2: amax, pow2; e4m3, e5m2: mx; e2m1: nvfp4",
@@ -208,6 +216,20 @@ class Blocks(Folder):
                 self.assertEqual(float(row[f"scale_{column}"]), at(sorted(scales), share), (rule, column))
             worst = min(sqnr, key=lambda one: one[0])[1]
             self.assertEqual(row["worst_block"], f"{worst // per_row};{worst % per_row}")
+
+    def test_an_overflow_to_nan_is_the_worst_of_errors(self):
+        self.values[:32] = [1.9375] * 32  # 496 of at most 448 under the block's scale
+        self.write("m.safetensors", {NAME: self.tensor([ROWS, COLUMNS], self.values)})
+        for policy in ("saturating", "nonsaturating"):
+            row, = self.blocks("e4m3", "mx:floor", "--policy", policy)
+            quantiles = [float(row[f"sqnr_{column}_db"]) for column in ("min", "p1", "p10", "p50", "p90", "max")]
+            self.assertEqual(quantiles, sorted(quantiles), policy)
+            self.assertEqual((int(row["saturated"]) > 0, quantiles[0] == -math.inf), (True, policy == "nonsaturating"))
+
+    def test_where_no_block_has_an_error_none_is_worst(self):
+        self.write("m.safetensors", {NAME: self.tensor([ROWS, COLUMNS], [0.0] * (ROWS * COLUMNS))})
+        row, = self.blocks("e4m3", "row")
+        self.assertEqual((row["blocks"], row["sqnr_min_db"], row["worst_block"]), (str(ROWS), "nan", ""))
 
     def test_groups_are_as_one_tensor_of_all_their_rows(self):
         """A tensor cut by rows between blocks, and in a group again: its row of all blocks."""

@@ -278,6 +278,20 @@ class Onnx(Folder):
         rows, _ = self.census("--to", "fp16", "--inputs", "none", "--integers")
         self.assertEqual((rows["y"]["count"], rows["y"]["max_abs_input"], rows["y"]["zero"]), ("6", "2", "4"))  # 0 0 1 and 0 0 2
 
+    def test_boxes_that_share_as_much_as_the_threshold_are_both_kept(self):
+        boxes = tensor("boxes", [1, 2, 4], [0.0, 0.0, 1.0, 10.0, 0.0, 0.0, 1.0, 7.0])  # 7/10, of which 0.7 in float32 is less
+        rest = [tensor("scores", [1, 1, 2], [0.75, 0.5]), tensor("most", [1], [3], dtype=7), tensor("iou", [1], [0.7])]
+        (self.path / "m.onnx").write_bytes(model([node("NonMaxSuppression", ["boxes", "scores", "most", "iou"], ["y"])], [boxes, *rest]))
+        rows, _ = self.census("--to", "fp16", "--inputs", "none", "--integers")
+        self.assertEqual(rows["y"]["count"], "6")
+
+    def test_sums_of_a_resized_image_count_as_memory(self):
+        (self.path / "m.onnx").write_bytes(model([node("Resize", ["x", "", "scales"], ["y"], attribute("mode", "linear"))],
+                                                 [tensor("x", [1, 1, 64, 64], [1.0] * 4096), tensor("scales", [4], [1.0, 1.0, 1.0, 1024.0])]))
+        done = run("census", "m.onnx", "--to", "fp16", "--inputs", "none", "--max-memory", "50M", cwd=self.path)  # results of 16 MB, sums of 32
+        self.assertEqual(done.returncode, 2)
+        self.assertRegex(done.stderr, r"node 'y' \(Resize\): .*bytes of memory are needed")
+
     def test_einsum_takes_any_number_of_operands_and_an_ellipsis(self):
         def run_of(equation, *operands):
             names = [f"o{i}" for i in range(len(operands))]
