@@ -85,10 +85,16 @@ double gelu_tanh(double x) noexcept {
   return x * sigmoid_of(w);
 }
 
-/// x (1 + erf(x/sqrt 2))/2; where the sum cancels, below -1/2, by 128-bit numbers.
+/// x Phi(x) = x (1 - Phi(-x)), Phi(-t) being e^(-t^2/2) times what is in a table.
 double gelu(double x) noexcept {
-  constexpr double root_half = 0.70710678118654752440;
-  return x > -0.5 && x != 0 ? 0.5 * x * (1 + erf(x * root_half)) : in_float64(gelu, x);
+  const double t = std::fabs(x);
+  if (!(t < detail::normal_tail_end)) return x > 0 ? x : in_float64(gelu, x);
+  const double step = detail::nearest_integer(t / detail::normal_tail_step), h = t - step * detail::normal_tail_step;
+  const detail::NormalTail& near = detail::normal_tails()[static_cast<std::size_t>(step)];
+  const double factor = near.value.high + (near.value.low + h * detail::polynomial(near.coefficient, h));
+  const Pair square = detail::two_product(t, t);
+  const double tail = exp_of({-0.5 * square.high, -0.5 * square.low}) * factor;
+  return x * (x > 0 ? 1 - tail : tail);
 }
 
 double cosh(double x) noexcept {

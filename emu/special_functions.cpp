@@ -14,7 +14,8 @@
 namespace ulpscope::emu {
 namespace {
 
-using detail::Pair, detail::Real128;
+using detail::erf_is_one, detail::erf_series_end, detail::erf_table_size, detail::erf_table_step, detail::normal_tail_step;
+using detail::ErfExpansion, detail::ErfSeries, detail::NormalTail, detail::Pair, detail::polynomial, detail::Real128;
 
 constexpr double infinity = std::numeric_limits<double>::infinity(), not_a_number = std::numeric_limits<double>::quiet_NaN();
 
@@ -79,16 +80,6 @@ double sine(const Reduced& in, unsigned quarters) {
   return (quarters % 4 >= 2) != (negative && !odd) ? -value : value;
 }
 
-/// erf around c: erf(c) as a pair and the Taylor coefficients of the rest. With g = 2/sqrt(pi) e^(-(c + h)^2) = sum g_n h^n,
-/// g' = -2 (c + h) g gives (n + 1) g_(n+1) = -2 c g_n - 2 g_(n-1), and erf(c + h) = erf(c) + sum g_n h^(n+1)/(n + 1).
-struct ErfExpansion {
-  static constexpr std::size_t terms = 14;  // |h| <= 1/16: the first one left out is below 2^-56
-  Pair value;
-  std::array<double, terms> coefficient;
-};
-constexpr double erf_table_step = 0.125, erf_series_end = 0.5, erf_is_one = 6;  // erfc(6) < 2^-55
-constexpr auto erf_table_size = static_cast<std::size_t>((erf_is_one - erf_series_end) / erf_table_step) + 1;
-
 std::array<ErfExpansion, erf_table_size> make_erf_table() {
   std::array<ErfExpansion, erf_table_size> table{};
   for (std::size_t i = 0; i < table.size(); ++i) {
@@ -106,20 +97,6 @@ std::array<ErfExpansion, erf_table_size> make_erf_table() {
   return table;
 }
 
-/// sum c[n] x^n
-template <std::size_t count>
-double polynomial(const std::array<double, count>& c, double x) {
-  double sum = c[count - 1];
-  for (std::size_t n = count - 1; n-- > 0;) sum = sum * x + c[n];
-  return sum;
-}
-
-/// The coefficients of sum (-1)^n z^n/(n! (2n + 1)), whose first two bits matter most, from n = 1 on, times 2/sqrt(pi).
-struct ErfSeries {
-  static constexpr std::size_t terms = 13;  // 0.5^28/14!/29 < 2^-69
-  Pair first;
-  std::array<double, terms> coefficient;
-};
 ErfSeries make_erf_series() {
   ErfSeries series{pair_of(detail::two_over_root_pi<>), {}};
   for (std::size_t n = 1; n <= ErfSeries::terms; ++n) {
@@ -131,7 +108,39 @@ ErfSeries make_erf_series() {
   return series;
 }
 
+std::array<NormalTail, detail::normal_tail_size> make_normal_tails() {
+  const Real128 root_half = detail::square_root(detail::real_power_of_two(-1));
+  const Real128 density = (detail::two_over_root_pi<> * root_half).scaled(-1);  // 1/sqrt(2 pi)
+  std::array<NormalTail, detail::normal_tail_size> tails{};
+  for (std::size_t i = 0; i < tails.size(); ++i) {
+    const Real128 c = real_of(static_cast<double>(i) * normal_tail_step);
+    Real128 before = (detail::exp_real((c * c).scaled(-1)) * detail::erfc_real(c * root_half)).scaled(-1);
+    tails[i].value = pair_of(before);
+    Real128 f = c * before - density;
+    for (std::size_t n = 1; n <= NormalTail::terms; ++n) {
+      tails[i].coefficient[n - 1] = pair_of(f).high;
+      const Real128 next = (c * f + before) * detail::reciprocals128<>.of[n + 1];
+      before = f;
+      f = next;
+    }
+  }
+  return tails;
+}
+
 }  // namespace
+
+const std::array<ErfExpansion, erf_table_size>& detail::erf_table() {
+  static const auto table = make_erf_table();
+  return table;
+}
+const ErfSeries& detail::erf_series_near_zero() {
+  static const ErfSeries series = make_erf_series();
+  return series;
+}
+const std::array<NormalTail, detail::normal_tail_size>& detail::normal_tails() {
+  static const auto tails = make_normal_tails();
+  return tails;
+}
 
 double sin(double x) noexcept {
   if (!(magnitude(x) < infinity)) return not_a_number;
@@ -160,8 +169,7 @@ double tanh(double x) noexcept {
 }
 
 double erf(double x) noexcept {
-  static const auto table = make_erf_table();
-  static const ErfSeries series = make_erf_series();
+  const ErfSeries& series = detail::erf_series_near_zero();
   if (x != x) return x;
   const double size = magnitude(x);
   if (size >= erf_is_one) return with_sign_of(x, 1);
@@ -171,7 +179,7 @@ double erf(double x) noexcept {
     return head.high + (head.low + (x * series.first.low + x * x * x * polynomial(series.coefficient, x * x)));
   }
   const double step = detail::nearest_integer((size - erf_series_end) / erf_table_step);
-  const ErfExpansion& near = table[static_cast<std::size_t>(step)];
+  const ErfExpansion& near = detail::erf_table()[static_cast<std::size_t>(step)];
   const double h = size - (erf_series_end + step * erf_table_step);
   return with_sign_of(x, near.value.high + (near.value.low + h * polynomial(near.coefficient, h)));
 }
