@@ -91,7 +91,8 @@ std::string NewFiles::undo() {
   for (; !done_.empty(); done_.pop_back()) {
     const Rename& step = done_.back();
     const int in = step.folder.descriptor();
-    if (is_temporary_name(step.from))
+    const bool was_set_aside = is_temporary_name(step.to);  // what a killed process left had a temporary name before, too
+    if (!was_set_aside)
       ::unlinkat(in, step.to.c_str(), 0);
     else if (::renameat(in, step.to.c_str(), in, step.from.c_str()) != 0)
       lost += "; the former " + step.folder.path_of(step.from) + " is now " + step.to;

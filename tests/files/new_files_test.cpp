@@ -82,18 +82,22 @@ TEST_CASE("what is superseded goes, and its folder") {
 
 TEST_CASE("a name that cannot be taken leaves all as it was") {
   const TemporaryDirectory directory;
+  const std::string left = temporary_name("z");  // by a process that was killed
   write(directory, {"a", "old", "z"}, "former");
+  write_file(directory.file(left), "former");
 
   {
     NewFiles files{Folder(directory.path())};
     files.supersede("old");
+    files.supersede(left);
     for (const auto* name : {"a", "c", "d", "z"}) files.add(name).write("new");
     fs::create_directory(directory.file("d"));
     CHECK_THROWS_AS(files.commit(), Error);
   }
 
-  CHECK(directory.names() == std::set<std::string>{"a", "d", "old", "z"});
-  for (const auto* name : {"a", "old", "z"}) CHECK(bytes_of(directory.file(name)) == "former");
+  CHECK(directory.names() == std::set<std::string>{left, "a", "d", "old", "z"});
+  for (const std::string& name : {left, std::string("a"), std::string("old"), std::string("z")})
+    CHECK(bytes_of(directory.file(name)) == "former");
 }
 
 TEST_CASE("no link among the folders is followed") {
