@@ -160,9 +160,11 @@ std::optional<std::string> kept_line(const KeptParts* kept, std::size_t at, std:
 
 /// A part is replaced by none but itself: of a command line that asks for the same.
 void check_part_folder(const PartPlace& place, const std::vector<std::string>& arguments) {
+  const std::filesystem::path folder = place.folder;
   std::error_code ignored;
-  if (!std::filesystem::exists(std::filesystem::path(place.folder) / part_name, ignored))
-    return reports::check_report_folder(place.folder);
+  if (!std::filesystem::exists(folder / part_name, ignored)) return reports::check_report_folder(place.folder);
+  if (!std::filesystem::exists(folder / reports::manifest_name, ignored))  // one that replaced it was killed
+    return reports::check_part_folder(place.folder);
   const std::string there = name_of_part(place.folder);
   if (there != place.shard.name())
     throw Error(place.folder + ": holds part " + there + ", not " + place.shard.name() + "; choose another folder");

@@ -62,7 +62,7 @@ int check(const ReportCheck& asked, const RunProgram& run_program, const Command
     if (run_program(manifest.arguments) == bad_usage) return bad_usage;  // which is said
   }
   std::error_code ignored;
-  if (!std::filesystem::exists(again + "/manifest.json", ignored))
+  if (!std::filesystem::exists(std::filesystem::path(again) / reports::manifest_name, ignored))
     throw Error(asked.directory + ": `" + command_line(manifest.arguments) + "` writes no report now");
   const reports::Table table = reports::compare_with_again(asked.directory, again);
   print(table, asked.common, 1);

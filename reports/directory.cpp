@@ -19,7 +19,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-const Listed report_files{.manifest = "manifest.json", .noun = "a report"};
+const Listed report_files{.manifest = manifest_name, .noun = "a report"};
 
 std::string cpu() {
   std::ifstream file("/proc/cpuinfo");
@@ -67,8 +67,10 @@ void check_report_folder(const std::string& asked) {
   std::error_code ignored;
   if (std::filesystem::exists(std::filesystem::path(folder) / part_name, ignored))
     throw Error(folder + ": holds a part, which `ulpscope merge` makes a report of; choose another folder");
-  check_listed_folder(folder, report_files);
+  check_part_folder(asked);
 }
+
+void check_part_folder(const std::string& asked) { check_listed_folder(report_folder(asked), report_files); }
 
 void write_part(const std::string& asked, const std::function<void(const WriteBytes&)>& produce, const Provenance& provenance) {
   ListedFolder folder(report_folder(asked), report_files);

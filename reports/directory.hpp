@@ -47,7 +47,11 @@ std::string report_folder(const std::string& directory);
 /// Whether a report can be written there, before the work for it is done. @throws ulpscope::Error where the directory holds
 /// files that are no report's, or a part
 void check_report_folder(const std::string& directory);
+/// The same where it may be a part that is there.
+void check_part_folder(const std::string& directory);
 
+/// The file that tells what made a report or a part, and lists the others.
+inline constexpr const char* manifest_name = "manifest.json";
 /// The file of a folder that holds what one shard of the work for a report has measured.
 inline constexpr const char* part_name = "part.json";
 

@@ -17,14 +17,13 @@
 #include "files/folder.hpp"
 #include "files/read_file.hpp"
 #include "reports/compare/csv_file.hpp"
+#include "reports/directory.hpp"
 #include "reports/sha256.hpp"
 
 namespace ulpscope::reports {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr const char* manifest_name = "manifest.json";
 
 /// Nothing where there is none. @throws ulpscope::Error where it is no file
 std::optional<std::string> bytes_of(const fs::path& path) {

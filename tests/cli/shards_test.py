@@ -433,6 +433,18 @@ recipes = ["float32"]
         self.done("parts", "run", "study.toml", "--shard", "0/2", "-o", "p", "--resume")
         self.assertEqual((self.path / "parts/p/part.json").read_bytes(), text)
 
+    def test_a_shard_that_was_killed_between_its_renames_is_run_again(self):
+        part = self.path / "parts/p"
+        for command in (("run", "study.toml"), ("census", "normal:0,1:90")):
+            self.done("parts", *command, "--shard", "0/2", "-o", "p")
+            files = self.files("parts/p")
+            (part / "manifest.json").rename(part / ".manifest.json.ulpscope-part-0123456789abcdef")
+            self.done("parts", *command, "--shard", "0/2", "-o", "p")
+            self.assertEqual(self.files("parts/p"), files)
+            (part / "manifest.json").unlink()  # then it is anyone's file
+            self.assertIn("p holds part.json, which is not part of a report", self.refused(*command, "--shard", "0/2", "-o", "p"))
+            (part / "part.json").unlink()
+
 
 if __name__ == "__main__":
     unittest.main()
