@@ -167,11 +167,8 @@ void NewFile::write(const void* bytes, std::size_t size) {
 }
 
 void NewFile::take(OpenFile file) {
-  struct stat own {
-  }, other{};
-  const bool is_one_system =
-      ::fstat(file_.value(), &own) == 0 && ::fstat(file.descriptor.value(), &other) == 0 && own.st_dev == other.st_dev;
-  if (place_ == Place::nameless && is_one_system) {
+  if (place_ == Place::nameless && link(file.descriptor) == 0) {  // not from one mount to another, though of one file system
+    place_ = Place::temporary;
     file_ = std::move(file.descriptor);
     return;
   }
@@ -190,16 +187,16 @@ void NewFile::keep_permissions() {
   if (::fchmod(file_.value(), mode) != 0) fail(errno);
 }
 
-/// Gives a nameless file a temporary name.
-void NewFile::link() {
-  const std::string self = descriptor_path(file_.value());
+/// Gives a file a temporary name in the folder. @returns why not, or 0
+int NewFile::link(const Descriptor& file) {
+  const std::string self = descriptor_path(file.value());
   do {
     temporary_ = temporary_name(name_);
-    if (::linkat(AT_FDCWD, self.c_str(), folder_.descriptor(), temporary_.c_str(), AT_SYMLINK_FOLLOW) == 0) return;
+    if (::linkat(AT_FDCWD, self.c_str(), folder_.descriptor(), temporary_.c_str(), AT_SYMLINK_FOLLOW) == 0) return 0;
   } while (errno == EEXIST);
   const int reason = errno;
   temporary_.clear();
-  fail(reason);
+  return reason;
 }
 
 void NewFile::finish() {
@@ -207,7 +204,7 @@ void NewFile::finish() {
     keep_permissions();
     const bool on_disk = ::fsync(file_.value()) == 0 || errno == EINVAL || errno == ENOTSUP;  // some file systems cannot
     if (!on_disk) fail(errno);
-    if (place_ == Place::nameless) link();
+    if (const int error = place_ == Place::nameless ? link(file_) : 0; error != 0) fail(error);
   }
   if (const int error = file_.close(); error != 0) fail(error);
 }

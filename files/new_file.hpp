@@ -32,8 +32,8 @@ class NewFile {
   /// Appends bytes.
   void write(const void* bytes, std::size_t size);
   void write(std::string_view bytes) { write(bytes.data(), bytes.size()); }
-  /// Has the bytes of a file that nobody writes to any more, in place of its own: as a further name of it where they are on one
-  /// file system, else as a copy.
+  /// Has the bytes of a file that nobody writes to any more, in place of its own: as a further name of it where it can have one
+  /// in the folder, else as a copy.
   void take(OpenFile file);
   /// Gives the file its name, once its bytes are on the disk. Without it nothing is left.
   void commit();
@@ -49,7 +49,7 @@ class NewFile {
   void write_to_what_is_there();
   void begin(Kind former);
   void keep_permissions();
-  void link();
+  int link(const Descriptor& file);
   /// The bytes are on the disk, under a temporary name.
   void finish();
 

@@ -3,6 +3,7 @@
 """Every call that writes, made to fail in turn: the exit code says so in one line, and what was there is as before or replaced whole.
 usage: failing_calls_test.py PROGRAM LIBRARY DEVICES_PROGRAM"""
 import errno
+import itertools
 import os
 import pathlib
 import shutil
@@ -214,6 +215,28 @@ class FailingCalls(unittest.TestCase):
         counts = self.check("census", "normal:0,1:50", "--to", "e4m3", "-o", "report", "--resume", kept=("report.partial",))
         for kind in ("open", "write", "fsync", "rename", "unlink", "mkdir", "flock"):
             self.assertGreater(counts[kind], 0, kind)
+
+    def test_files_of_a_cast_that_cannot_be_linked_are_copied(self):
+        for name in ("a", "b"):
+            self.prepare("cast", "normal:0,1:100", "--to", "bf16", "-o", f"{name}.safetensors")
+        mark = self.path / "mark"
+        words = ("cast", ".", "--to", "e4m3", "-o", "../out")
+        self.assertEqual(self.run_program(*words, cwd=self.before)[0], 0)
+        right, copied = snapshot(self.path / "out", ()), 0
+        self.assertEqual(len(right), 2)
+        for number in itertools.count(1):
+            for folder in ("out", "out.partial"):
+                shutil.rmtree(self.path / folder, ignore_errors=True)
+            mark.unlink(missing_ok=True)
+            told = {"LD_PRELOAD": LIBRARY, "FAILING_CALL": "link", "FAILING_NUMBER": str(number), "FAILING_ERRNO": str(errno.EXDEV),
+                    "FAILING_FOLDER": str(self.path / "out"), "FAILING_MARK": str(mark)}
+            status, said = self.run_program(*words, "--resume", cwd=self.before, env=told)
+            if not mark.exists():
+                break
+            if status == 0:  # else of a new file, which has no other name
+                copied += 1
+                self.assertEqual(snapshot(self.path / "out", ()), right)
+        self.assertEqual(copied, len(right))
 
     def test_a_study(self):
         (self.before / "study.toml").write_text(STUDY)
