@@ -90,8 +90,9 @@ std::vector<std::string> with_marked_numbers(std::vector<std::string> arguments,
   return arguments;
 }
 
-/// CLI11 leaves out what is empty between commas, and a variable of a script that is not set would leave out a value.
-void check_lists(const CLI::App& program, const std::vector<std::string>& words) {
+/// CLI11 leaves out what is empty between commas, and a variable of a script that is not set would leave out a value. It lets
+/// `=true` and `=` pass after a flag, though a report, which holds its words, is another one then.
+void check_values(const CLI::App& program, const std::vector<std::string>& words) {
   const CLI::App* command = &program;
   for (std::size_t i = 0; i < words.size() && words[i] != "--"; ++i) {
     const auto named = command->get_subcommands([&](const CLI::App* one) { return one->get_name() == words[i]; });
@@ -99,6 +100,8 @@ void check_lists(const CLI::App& program, const std::vector<std::string>& words)
     const std::size_t equals = words[i].find('=');
     const std::string name = words[i].substr(0, equals);
     const CLI::Option* const option = name.starts_with('-') ? command->get_option_no_throw(name) : nullptr;
+    if (option != nullptr && option->get_items_expected_max() == 0 && equals != std::string::npos && name.starts_with("--"))
+      throw CLI::ArgumentMismatch::FlagOverride(name.substr(2));
     if (option == nullptr || option->get_delimiter() == '\0' || (equals == std::string::npos && i + 1 == words.size()))
       continue;
     const std::string list = "," + (equals == std::string::npos ? words[i + 1] : words[i].substr(equals + 1)) + ",";
@@ -268,8 +271,8 @@ int run(const std::vector<std::string>& arguments) {
     return print_help(cli::find_command(described, {arguments.begin() + 1, arguments.end()})), cli::done;
   }
   const std::vector<std::string> words = with_marked_numbers(arguments, app);
-  check_lists(app, words);
   try {
+    check_values(app, words);
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // as CLI11 takes them
   } catch (const CLI::CallForHelp&) {
     const cli::CommandDescription described = cli::describe(app);

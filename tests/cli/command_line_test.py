@@ -223,6 +223,17 @@ class Words(unittest.TestCase):
                 if nearest:
                     self.assertRegex(err, rf"nearest: {nearest}([,;\n])")
 
+    def test_no_flag_of_any_command_takes_a_value(self):
+        count = 0
+        for command in COMMANDS:
+            for name in [name for name, value in command.options.items() if not value and name.startswith("--")]:
+                for value in ("true", "false", "") if name == "--resume" else ("true",):  # which reports leave out as a word
+                    path = " ".join(["ulpscope", *command.path])
+                    self.assertEqual(run(*command.path, f"{name}={value}"),
+                                     (2, "", f"ulpscope: {name} takes no value; see `{path} --help`\n"), (path, value))
+                count += name == "--resume"
+        self.assertEqual(count, 5)
+
     def test_a_command_that_is_missing_is_asked_for(self):
         for line in (["verify"], ["generate"], ["ledger"], ["audit"]):
             code, out, err = run(*line)
