@@ -13,6 +13,7 @@
 
 #include <limits>
 
+#include "emu/erf-inl.hpp"
 #include "emu/exp-inl.hpp"
 #include "emu/simd_targets-inl.hpp"
 #include "emu/tanh-inl.hpp"
@@ -109,25 +110,56 @@ struct Silu {
   HWY_INLINE Mask is_plain(D x) const { return hn::Gt(x, set(-700)); }
 };
 
-/// emu::gelu_tanh(), and what function_slopes.cpp and elementwise_functions.cpp say of it.
-struct GeluTanh {
-  HWY_INLINE D value(D x) const { return emu::detail::HWY_NAMESPACE::gelus_of_tanh(DD(), x); }
+HWY_INLINE D error_function(D x) { return emu::detail::HWY_NAMESPACE::error_functions(DD(), x); }
+
+/// Its error is that of exp.
+struct Erf : Exp {
+  HWY_INLINE D value(D x) const { return error_function(x); }
+  HWY_INLINE D slope(D x, D reach) const {
+    const D nearest = hn::Max(hn::Sub(hn::Abs(x), reach), zero());
+    return hn::Mul(set(1.1283791670955127), exponential(hn::Mul(hn::Neg(nearest), nearest)));
+  }
+  HWY_INLINE Mask is_plain(D x) const { return is_finite(x); }
+};
+
+/// of_gate() of elementwise_functions.cpp; f is not negative.
+HWY_INLINE D error_of_gate(const FunctionConstants& a, D x, D of_f, D f, D y) {
+  const D one = set(1), size = hn::Mul(hn::Abs(x), set(0.5));
+  const D of_sum = hn::Mul(size, hn::Add(of_f, hn::Mul(a.unit, hn::Add(hn::Add(one, f), of_f))));
+  const D of_products = hn::Mul(hn::Mul(set(3), a.unit), hn::Add(hn::Abs(y), hn::Mul(size, of_f)));
+  return hn::Add(hn::Add(of_sum, of_products), hn::Mul(a.underflow, hn::Add(one, size)));
+}
+
+/// emu::gelu(), and what function_slopes.cpp and elementwise_functions.cpp say of it.
+struct Gelu {
+  HWY_INLINE D value(D x) const { return emu::detail::HWY_NAMESPACE::gelus(DD(), x); }
   HWY_INLINE D slope(D x, D reach) const {
     const D end = hn::Add(x, reach), t = hn::Neg(end), furthest = hn::Add(hn::Abs(x), reach);
     const D gate = exponential(hn::Mul(hn::Mul(hn::Neg(t), t), set(0.5)));
     const D below = hn::Min(set(1), hn::Mul(hn::Add(set(1), furthest), gate));
-    return hn::Add(select(hn::Ge(end, zero()), set(1.1296), below), set(0.01));
+    return select(hn::Ge(end, zero()), set(1.1296), below);
   }
+  HWY_INLINE D error(const FunctionConstants& a, D x, D y) const {
+    const D z = hn::Mul(x, set(0.7071067811865476)), f = hn::Abs(error_function(z));
+    const D shrunk = hn::Sub(set(1), hn::Mul(set(4), a.unit));
+    const D slope = hn::Mul(set(1.1283791670955126), exponential(hn::Mul(hn::Mul(hn::Neg(z), z), shrunk)));
+    const D of_z = hn::Mul(hn::Mul(hn::Mul(hn::Mul(set(2), a.unit), hn::Abs(z)), slope), set(1 + 0x1p-20));
+    return error_of_gate(a, x, hn::Add(hn::Add(hn::Mul(a.relative, f), a.absolute), of_z), f, y);
+  }
+  HWY_INLINE Mask is_plain(D x) const { return hn::Lt(hn::Abs(x), set(emu::detail::normal_tail_end)); }
+};
+
+/// The same of emu::gelu_tanh().
+struct GeluTanh {
+  HWY_INLINE D value(D x) const { return emu::detail::HWY_NAMESPACE::gelus_of_tanh(DD(), x); }
+  HWY_INLINE D slope(D x, D reach) const { return hn::Add(Gelu().slope(x, reach), set(0.01)); }
   HWY_INLINE D error(const FunctionConstants& a, D x, D y) const {
     const D one = set(1), cube = hn::Mul(hn::Mul(hn::Mul(set(0.044715), x), x), x);
     const D z = hn::Mul(set(0.7978845608028654), hn::Add(x, cube)), f = hn::Abs(hyperbolic_tangent(z));
     const D of_z = hn::Mul(hn::Mul(set(7), a.unit), hn::Abs(z));
     const D slope = hn::Min(one, hn::Mul(set(4), exponential(hn::Mul(set(-2), hn::Sub(hn::Abs(z), of_z)))));
     const D of_f = hn::Add(hn::Add(hn::Mul(a.relative, f), a.absolute), hn::Mul(hn::Mul(of_z, slope), set(1 + 0x1p-20)));
-    const D size = hn::Mul(hn::Abs(x), set(0.5));
-    const D of_sum = hn::Mul(size, hn::Add(of_f, hn::Mul(a.unit, hn::Add(hn::Add(one, f), of_f))));
-    const D of_products = hn::Mul(hn::Mul(set(3), a.unit), hn::Add(hn::Abs(y), hn::Mul(size, of_f)));
-    return hn::Add(hn::Add(of_sum, of_products), hn::Mul(a.underflow, hn::Add(one, size)));
+    return error_of_gate(a, x, of_f, f, y);
   }
   HWY_INLINE Mask is_plain(D x) const { return hn::Lt(hn::Abs(x), set(15)); }
 };

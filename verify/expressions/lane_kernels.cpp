@@ -274,6 +274,8 @@ std::size_t Compute(const LaneOperation& operation, std::span<const Lanes* const
     case LaneOperation::Kind::exp: return applied(Exp{});
     case LaneOperation::Kind::tanh: return applied(Tanh{});
     case LaneOperation::Kind::gelu_tanh: return applied(GeluTanh{});
+    case LaneOperation::Kind::erf: return applied(Erf{});
+    case LaneOperation::Kind::gelu: return applied(Gelu{});
     case LaneOperation::Kind::sigmoid: return applied(Sigmoid{});
     case LaneOperation::Kind::silu: break;
   }

@@ -42,6 +42,8 @@ struct LaneOperation {
     exp,
     tanh,
     gelu_tanh,
+    erf,
+    gelu,
     sigmoid,
     silu
   };

@@ -29,9 +29,11 @@ inline std::optional<LaneOperation> in_vectors(const Node& node) {
   const std::string_view name = node.function->name;
   if (name == "exp") return of(Kind::exp);
   if (name == "tanh") return of(Kind::tanh);
+  if (name == "erf") return of(Kind::erf);
   if (node.arithmetic.function_ulp == 0) return {};
   if (name == "sigmoid") return of(Kind::sigmoid);
   if (name == "silu") return of(Kind::silu);
+  if (name == "gelu") return of(Kind::gelu);
   if (name == "gelu_tanh") return of(Kind::gelu_tanh);
   return {};
 }
