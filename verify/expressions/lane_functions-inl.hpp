@@ -146,7 +146,7 @@ struct Gelu {
     const D of_z = hn::Mul(hn::Mul(hn::Mul(hn::Mul(set(2), a.unit), hn::Abs(z)), slope), set(1 + 0x1p-20));
     return error_of_gate(a, x, hn::Add(hn::Add(hn::Mul(a.relative, f), a.absolute), of_z), f, y);
   }
-  HWY_INLINE Mask is_plain(D x) const { return hn::Lt(hn::Abs(x), set(emu::detail::normal_tail_end)); }
+  HWY_INLINE Mask is_plain(D x) const { return hn::Lt(hn::Abs(x), set(15)); }
 };
 
 /// The same of emu::gelu_tanh().
