@@ -186,8 +186,9 @@ struct Choose {
     const D radius = one_of(x.radius, y.radius), error = one_of(x.error, y.error);
     const D other_radius = one_of(y.radius, x.radius), other_error = one_of(y.error, x.error);
     const Mask open = is_doubtful(condition.value, condition.radius), doubted = is_doubtful(condition.value, condition.error);
+    const D either = select(open, hn::Max(error, other_error), error);
     Made result = made(m, picked, select(open, hn::Max(radius, hn::Add(distance, other_radius)), radius),
-                       select(doubted, hn::Max(error, hn::Add(hn::Add(distance, other_error), other_radius)), error));
+                       select(doubted, hn::Max(either, hn::Add(hn::Add(distance, other_error), other_radius)), either));
     result.plain = hn::And(result.plain, hn::Or(is_finite(other), hn::Not(hn::Or(open, doubted))));
     return result;
   }

@@ -122,7 +122,9 @@ Approximate chosen(const Measures& m, const Approximate& condition, const Approx
   Approximate result = picked;
   const double gap = picked.value == other.value ? 0 : std::fabs(picked.value - other.value);
   const double distance = std::isfinite(gap) ? gap : infinity;
-  if (is_open(condition)) result.radius = std::max(result.radius, distance + other.radius);
+  // Where the exact condition is the other one, so is a kernel's that does not doubt it.
+  if (is_open(condition))
+    result.radius = std::max(result.radius, distance + other.radius), result.error = std::max(result.error, other.error);
   if (kernel_doubts(condition)) {
     if (std::isfinite(other.value)) result.error = std::max(result.error, distance + other.error + other.radius);
     result.overflow = result.overflow | infinities_of(other);
