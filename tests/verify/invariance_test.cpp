@@ -165,7 +165,7 @@ TEST_CASE("what does not fit is refused", "[verify]") {
 }
 
 TEST_CASE("the order of sums is found from their bits", "[verify]") {
-  const std::size_t rows = 12, length = 1000;
+  constexpr std::size_t rows = 12, length = 1000;
   const std::vector<float> x = drawn(rows * length, 3);
   const tensors::Tensor inputs = tensors::from_values("x", {rows, length}, x);
   const auto order_of = [&](const auto& sum, std::uint64_t first = 0) {
@@ -181,29 +181,32 @@ TEST_CASE("the order of sums is found from their bits", "[verify]") {
   CHECK(order_of([&](const float* a) { return in_order(a, length); }) == "in order");
   CHECK(order_of([&](const float* a) { return in_order(a, length); }, 5) == "in order");
   // A warp of 32, which shuffles down: each adds the one 16, 8, 4, 2, 1 places on.
-  CHECK(order_of([&](const float* a) {
-          float lane[32];
-          for (std::size_t i = 0; i < length; ++i) lane[i % 32] = i < 32 ? a[i] : lane[i % 32] + a[i];
-          for (std::size_t apart = 16; apart > 0; apart /= 2)
-            for (std::size_t i = 0; i < apart; ++i) lane[i] += lane[i + apart];
-          return lane[0];
-        }) == "32 strided parts, halves added");
-  CHECK(order_of([&](const float* a) {
-          float sum = 0;
-          for (std::size_t first = 0; first < length; first += 256)
-            sum += in_order(a + first, std::min<std::size_t>(256, length - first));
-          return sum;
-        }) == "blocks of 256, added in order");
-  CHECK(
-      order_of([&](const float* a) {
-        const float b[4] = {in_order(a, 256), in_order(a + 256, 256), in_order(a + 512, 256), in_order(a + 768, length - 768)};
-        return (b[0] + b[1]) + (b[2] + b[3]);
-      }) == "blocks of 256, neighbours added");
-  CHECK(order_of([&](const float* a) {
-          double sum = 0;
-          for (std::size_t i = 0; i < length; ++i) sum += static_cast<double>(a[i]);
-          return static_cast<float>(sum);
-        }).empty());
+  const auto of_a_warp = [](const float* a) {
+    float lane[32];
+    for (std::size_t i = 0; i < length; ++i) lane[i % 32] = i < 32 ? a[i] : lane[i % 32] + a[i];
+    for (std::size_t apart = 16; apart > 0; apart /= 2)
+      for (std::size_t i = 0; i < apart; ++i) lane[i] += lane[i + apart];
+    return lane[0];
+  };
+  CHECK(order_of(of_a_warp) == "32 strided parts, halves added");
+  const auto of_blocks = [&](const float* a) {
+    float sum = 0;
+    for (std::size_t first = 0; first < length; first += 256)
+      sum += in_order(a + first, std::min<std::size_t>(256, length - first));
+    return sum;
+  };
+  CHECK(order_of(of_blocks) == "blocks of 256, added in order");
+  const auto of_neighbours = [&](const float* a) {
+    const float b[4] = {in_order(a, 256), in_order(a + 256, 256), in_order(a + 512, 256), in_order(a + 768, length - 768)};
+    return (b[0] + b[1]) + (b[2] + b[3]);
+  };
+  CHECK(order_of(of_neighbours) == "blocks of 256, neighbours added");
+  const auto in_double = [](const float* a) {
+    double sum = 0;
+    for (std::size_t i = 0; i < length; ++i) sum += static_cast<double>(a[i]);
+    return static_cast<float>(sum);
+  };
+  CHECK(order_of(in_double).empty());
   // Powers of two are summed alike in every order: nothing is told.
   const tensors::Tensor ones = tensors::from_values("x", {1, 8}, std::vector<float>(8, 1));
   CHECK(sum_order({ones, emu::float32, tensors::from_values("d", {1}, std::vector<float>{8}), 0, {emu::float32, {}}}).empty());
