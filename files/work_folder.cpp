@@ -42,6 +42,10 @@ WorkFolder::~WorkFolder() {
 
 void WorkFolder::keep_request(const std::string& request) const {
   if (folder_->kind(work_request) == Kind::none) {
+    for (const FolderEntry& entry : folder_->entries())  // what does not say of which work it is, is of any, or no work at all
+      if (entry.name != folder_lock && !is_temporary_name(entry.name))
+        throw Error(path_ + ": holds " + entry.name + ", but no " + work_request +
+                    " that says of which work; move it away, or name another folder for the report");
     NewFile file(*folder_, work_request);
     file.write(request);
     return file.commit();

@@ -31,7 +31,7 @@ class WorkFolder {
   static std::string beside(const std::string& report, const std::string& suffix);
 
   /// Says in a file of the folder, `work_request`, what the work is, by lines. @throws ulpscope::Error where what is kept is of
-  /// other work, by the first line that is another one now
+  /// other work, by the first line that is another one now, and where something is there and no such file
   void keep_request(const std::string& request) const;
 
   /// As it was named.

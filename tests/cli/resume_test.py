@@ -148,14 +148,25 @@ class Measured(Resuming):
         census = ("census", "m.safetensors", "--to", "e4m3", "--resume")
         self.assertIn("--resume: -o DIR is missing", self.refused(*census))
         self.assertIn("--resume: -o DIR is missing", self.refused("sweep", *census[1:], "--best"))
-        (self.path / "out.partial").mkdir()
+        self.ended(*census[:-1], "--threads", "1")
         (self.path / "victim").write_text("years of work")
+        (self.path / KEPT).unlink()
         (self.path / KEPT).symlink_to(self.path / "victim")
-        self.assertIn("measured.txt: cannot be written: it is a link", self.refused(*census, "-o", "out"))
+        self.assertIn("measured.txt: cannot be written: it is a link", self.refused(*census, "--threads", "1", "-o", "out"))
         self.assertEqual((self.path / "victim").read_text(), "years of work")
         shutil.rmtree(self.path / "out.partial")
         (self.path / "out.partial").symlink_to(self.path)
         self.assertIn("out.partial: is a link", self.refused(*census, "-o", "out"))
+
+    def test_a_folder_that_says_of_no_work_is_left_alone(self):
+        words = ("census", "m.safetensors", "--to", "e4m3", "--threads", "1")
+        self.ended(*words)
+        (self.path / "out.partial/request.txt").unlink()
+        kept = self.contents("out.partial")
+        said = "out.partial: holds measured.txt, but no request.txt that says of which work; move it away, or name another folder for the report"
+        self.assertIn(said, self.refused(*words[:3], "e5m2", *words[4:], "-o", "out", "--resume"))
+        self.assertIn(said, self.refused(*words, "-o", "out", "--resume"))
+        self.assertEqual(self.contents("out.partial"), kept)
 
 
 class Cast(Resuming):
@@ -201,6 +212,12 @@ class Cast(Resuming):
         self.write("model/c.safetensors", self.large)
         self.assertIn("is of other work: 'model/c.safetensors:big1, ", self.refused(*self.WORDS, "-o", "out", "--resume"))
         self.assertEqual(self.contents("out.partial"), kept)
+
+    def test_a_foreign_file_is_not_taken(self):
+        (self.path / "out.partial").mkdir()
+        shutil.copy(self.path / "model/b.safetensors", self.path / "out.partial/0.safetensors")
+        self.assertIn("out.partial: holds 0.safetensors, but no request.txt", self.refused(*self.WORDS, "-o", "out", "--resume"))
+        self.assertFalse((self.path / "out").exists())
 
     def test_one_file_has_nothing_to_keep(self):
         for name in ("out.safetensors", "out.npy"):

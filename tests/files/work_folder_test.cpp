@@ -83,3 +83,21 @@ TEST_CASE("other work is refused by the first line that tells") {
   CHECK_THROWS_WITH(folder.keep_request("version 1\ncensus a\nmore\n"), ContainsSubstring("'' there, 'more' now"));
   CHECK_THROWS_WITH(folder.keep_request("version 1\n"), ContainsSubstring("'census a' there, '' now"));
 }
+
+TEST_CASE("what lies in it without a word of which work it is stays, and is refused") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.file("out.partial");
+  std::filesystem::create_directory(path);
+  write_file(path + "/measured.txt", "notes");
+  write_file(path + "/" + temporary_name("a"), "of a process that was killed");
+  {
+    const WorkFolder folder(path, Existing::resume, {});
+    CHECK_THROWS_WITH(folder.keep_request("census a\n"),
+                      ContainsSubstring("out.partial: holds measured.txt, but no request.txt"));
+  }
+  CHECK(bytes_of(path + "/measured.txt") == "notes");
+  CHECK_FALSE(std::filesystem::exists(path + "/" + work_request));
+  std::filesystem::remove(path + "/measured.txt");
+  const WorkFolder folder(path, Existing::resume, {});
+  CHECK_NOTHROW(folder.keep_request("census a\n"));
+}
