@@ -27,13 +27,20 @@ namespace fs = std::filesystem;
 /// A file of the checkpoint, by the name that it keeps, and what is in it.
 struct Part {
   std::string path, name;
+  std::vector<tensors::Tensor> all;  ///< in the order of the file
   tensors::Inputs inputs;
 };
 
+/// The folder that the names of files are relative to: that of the index, else that of the first file.
+fs::path folder_of(const tensors::Checkpoint& checkpoint) {
+  return fs::path(checkpoint.index.empty() ? checkpoint.files.front() : checkpoint.index).parent_path();
+}
+
 /// The tensors of a file that belong to the checkpoint: all, or those that its index says are there.
-tensors::Inputs inputs_of(const std::string& file, const tensors::Checkpoint& checkpoint, const tensors::OpenOptions& options,
-                          tensors::OnlyDtypes& only) {
-  tensors::Inputs inputs;
+Part part_of(const std::string& file, const tensors::Checkpoint& checkpoint, const tensors::OpenOptions& options,
+             tensors::OnlyDtypes& only) {
+  Part part{file, fs::path(file).lexically_relative(folder_of(checkpoint)).string(), {}, {}};
+  tensors::Inputs& inputs = part.inputs;
   std::set<std::string> missing;
   for (const auto& [name, of_file] : checkpoint.file_of)
     if (of_file == file) missing.insert(name);
@@ -43,17 +50,13 @@ tensors::Inputs inputs_of(const std::string& file, const tensors::Checkpoint& ch
                                           : tensor.opaque                          ? inputs.opaque
                                           : tensor.is_integer() && !only.chooses() ? inputs.integers
                                                                                    : inputs.kept;
+    part.all.push_back(tensor);
     group.push_back(std::move(tensor));
   }
   if (!missing.empty())
     throw Error(
         emu::visible(checkpoint.index + ": names tensor '" + *missing.begin() + "' of " + file + ", which does not hold it"));
-  return inputs;
-}
-
-/// The folder that the names of files are relative to: that of the index, else that of the first file.
-fs::path folder_of(const tensors::Checkpoint& checkpoint) {
-  return fs::path(checkpoint.index.empty() ? checkpoint.files.front() : checkpoint.index).parent_path();
+  return part;
 }
 
 std::vector<Part> parts_of(const CastFileRequest& request, const tensors::Checkpoint& checkpoint, const std::string& folder) {
@@ -63,8 +66,7 @@ std::vector<Part> parts_of(const CastFileRequest& request, const tensors::Checkp
     if (fs::path(file).extension() != ".safetensors")
       throw Error(emu::visible(folder + ": a folder is written of .safetensors files, and " + file +
                                " is none; write one .safetensors of all"));
-    parts.push_back({file, fs::path(file).lexically_relative(folder_of(checkpoint)).string(),
-                     inputs_of(file, checkpoint, request.reading.options(), only)});
+    parts.push_back(part_of(file, checkpoint, request.reading.options(), only));
     if (*std::filesystem::path(parts.back().name).begin() == "..")
       throw Error(
           emu::visible(folder + ": the files of " + request.input + " lie in several folders; write one .safetensors of all"));
@@ -94,14 +96,18 @@ tensors::Inputs all_of(const std::vector<Part>& parts) {
   return all;
 }
 
-/// What makes two casts the same work, a line each.
+/// What makes two casts the same work, a line each: the words, and all that is rounded or copied, file by file.
 std::string request_lines(const CastFileRequest& request, const CastPlan& plan, const std::string& program,
-                          const tensors::Inputs& inputs) {
+                          const std::vector<Part>& parts) {
   std::string text = program + "\ncast";
   for (const std::string& word : requests::words_of(request)) text += " " + emu::visible(word);
-  std::vector<tensors::Tensor> read = inputs.kept;
-  read.insert(read.end(), inputs.integers.begin(), inputs.integers.end());
-  return text + "\n" + plan_text(plan) + sample_lines(read, 0);
+  text += "\n" + plan_text(plan);
+  for (const Part& part : parts) {
+    text += emu::visible(part.name) + ", " + std::to_string(fs::file_size(part.path)) + " bytes, metadata " +
+            digest_of(tensors::metadata(part.path)) + "\n";
+    text += sample_lines(part.all, 0);
+  }
+  return text;
 }
 
 }  // namespace
@@ -120,7 +126,7 @@ std::vector<std::string> write_cast_folder(const CastFileRequest& request, const
   for (std::size_t i = 0; i < parts.size() && !program.empty(); ++i)
     tensors::check_is_no_input({request.input}, tensors::NewCheckpoint::kept_path(folder, i));
 
-  tensors::NewCheckpoint written(folder, program.empty() ? std::string() : request_lines(request, plan, program, all));
+  tensors::NewCheckpoint written(folder, program.empty() ? std::string() : request_lines(request, plan, program, parts));
   for (const Part& part : parts) {
     const FileContents contents = cast.of(part.inputs, tensors::metadata(part.path));
     if (!written.add(part.name, contents.rounded, contents.beside)) cast.pass_by(contents);

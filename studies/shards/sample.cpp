@@ -33,8 +33,13 @@ class Digest {
   std::uint64_t state_ = 0xcbf29ce484222325;
 };
 
+/// Codes that a tensor's source gives: bytes of one whose dtype is not known, where they can be had.
+std::uint64_t codes_of(const tensors::Tensor& tensor) {
+  return tensor.opaque ? tensor.opaque->bytes.value_or(0) : tensor.count();
+}
+
 std::string sample_of(const tensors::Tensor& tensor) {
-  const std::uint64_t count = tensor.count(), size = std::min(count, sampled_at_once);
+  const std::uint64_t count = codes_of(tensor), size = std::min(count, sampled_at_once);
   Digest digest;
   std::vector<emu::Code> codes(static_cast<std::size_t>(size));
   for (const std::uint64_t first : {std::uint64_t{0}, (count - size) / 2, count - size}) {
@@ -61,6 +66,12 @@ std::string sample_lines(const std::vector<tensors::Tensor>& tensors, int thread
     text += ", sample " + samples[i] + "\n";
   }
   return text;
+}
+
+std::string digest_of(std::string_view text) {
+  Digest digest;
+  for (const char byte : text) digest.add(static_cast<unsigned char>(byte));
+  return digest.text();
 }
 
 bool is_sample(std::string_view word) {

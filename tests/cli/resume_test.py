@@ -213,6 +213,36 @@ class Cast(Resuming):
         self.assertIn("is of other work: 'model/c.safetensors:big1, ", self.refused(*self.WORDS, "-o", "out", "--resume"))
         self.assertEqual(self.contents("out.partial"), kept)
 
+    def test_other_inputs_that_are_copied_are_refused(self):
+        def write(b=1.0, i=5, unknown=b"x", metadata="former"):
+            (self.path / "model/a.safetensors").write_bytes(safetensors({
+                "w": ("BF16", [4], bytes(8)), "b": ("F32", [2], struct.pack("<2f", b, 2)), "i": ("I64", [2], struct.pack("<2q", i, 6)),
+                "u": ("F9", [1], unknown)}, {"note": metadata}))
+        for key in ("a", "b"):
+            (self.path / f"model/{key}.safetensors").unlink()
+        (self.path / "model/model.safetensors.index.json").unlink()
+        self.large = {"big": self.large["big0"]}
+        self.write("model/c.safetensors", self.large)
+        for words in (("cast", "model", "--to", "e4m3"), ("cast", "model", "--to", "e4m3", "--only-dtype", "fp32")):
+            shutil.rmtree(self.path / "out.partial", ignore_errors=True)
+            write()
+            self.ended(*words, most=30000)
+            self.assertIn("0.safetensors", os.listdir(self.path / "out.partial"))
+            kept = self.contents("out.partial")
+            for changed, said in (({"b": 7.0}, "a.safetensors:b, "), ({"i": 1005}, "a.safetensors:i, "), ({"unknown": b"y"}, "a.safetensors:u, "),
+                                  ({"metadata": "latter"}, "a.safetensors, [0-9]* bytes, metadata ")):
+                with self.subTest(changed=changed):
+                    write(**changed)
+                    self.assertRegex(self.refused(*words, "-o", "out", "--resume"), f"is of other work: '(model/)?{said}")
+            write()
+            self.write("model/0.safetensors", {"first": self.numbers["t00"]})
+            with self.subTest("a file before it"):
+                self.assertRegex(self.refused(*words, "-o", "out", "--resume"), "is of other work: 'a.safetensors, .*' there, '0.safetensors, ")
+            (self.path / "model/0.safetensors").unlink()
+            self.assertEqual(self.contents("out.partial"), kept)
+            self.program(*words, "-o", "out", "--resume")
+            shutil.rmtree(self.path / "out")
+
     def test_a_foreign_file_is_not_taken(self):
         (self.path / "out.partial").mkdir()
         shutil.copy(self.path / "model/b.safetensors", self.path / "out.partial/0.safetensors")
