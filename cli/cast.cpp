@@ -3,6 +3,7 @@
 #include "studies/cast/cast.hpp"
 
 #include <memory>
+#include <string_view>
 
 #include "cli/command.hpp"
 #include "cli/commands.hpp"
@@ -10,7 +11,9 @@
 #include "cli/options.hpp"
 #include "cli/output.hpp"
 #include "emu/error.hpp"
+#include "reports/sha256.hpp"
 #include "studies/cast/layouts.hpp"
+#include "tensors/digest.hpp"
 
 namespace ulpscope::cli {
 namespace {
@@ -22,13 +25,19 @@ struct Cast {
   bool codes = false, layouts = false, resume = false;
 };
 
+tensors::Digest sha256() {
+  const auto digest = std::make_shared<reports::Sha256>();
+  return {[digest](std::string_view bytes) { digest->add(bytes); }, [digest] { return digest->hex(); }};
+}
+
 void run(const Cast& cast) {
   if (cast.layouts) return print(studies::layout_table(), cast.common, 1);
   if (cast.request.input.empty()) throw Error("IN is missing: a tensor file, FILE:NAME, checkpoint, or synthetic tensor");
   if (cast.output.empty()) throw Error("-o OUT is missing: .npy, .safetensors, or a folder for a checkpoint");
   ProgressLine progress;
-  const std::string program = cast.resume ? program_line() : std::string();
-  for (const std::string& line : studies::write_cast(cast.request, cast.output, cast.codes, progress.callback(), program))
+  studies::ResumedCast resumed;
+  if (cast.resume) resumed = {program_line(), sha256};
+  for (const std::string& line : studies::write_cast(cast.request, cast.output, cast.codes, progress.callback(), resumed))
     remark(line);
 }
 

@@ -7,24 +7,31 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "files/file_lock.hpp"
 #include "files/folder.hpp"
 #include "files/new_files.hpp"
+#include "files/read_file.hpp"
 #include "files/work_folder.hpp"
+#include "tensors/digest.hpp"
 #include "tensors/write.hpp"
 
 namespace ulpscope::tensors {
 
+/// Work that may be ended before it is done.
+struct ResumedWork {
+  std::string request = {};  ///< what it is, by lines; empty: nothing is kept of it
+  NewDigest digest = {};     ///< of each file that is kept
+};
+
 /// A checkpoint on its way. Nothing has a name in the folder before commit(), and without it the folder is as it was.
 class NewCheckpoint {
  public:
-  /// The folder is made where it is not there; one process writes to it at a time. Where `request` says what the work is, files
-  /// that are done are kept in `FOLDER.partial` until commit(), and those that are there are used (files::WorkFolder). @throws
-  /// ulpscope::Error, also where files are kept there and no request says so
-  explicit NewCheckpoint(const std::string& folder, const std::string& request = {});
+  /// The folder is made where it is not there; one process writes to it at a time. Where `work` says what is done, files that
+  /// are done are kept in `FOLDER.partial` until commit(), each with its digest beside it, and those that are there and still
+  /// have theirs are used (files::WorkFolder). @throws ulpscope::Error, also where files are kept there and `work` says nothing
+  explicit NewCheckpoint(const std::string& folder, ResumedWork work = {});
 
   /// The path of the file that is kept for the n-th of add() of this folder.
   static std::string kept_path(const std::string& folder, std::size_t n);
@@ -36,11 +43,14 @@ class NewCheckpoint {
   void commit(const std::string& index);
 
  private:
-  /// Has a file of these bytes in the work folder: how many are tensors' data, and whether it was written.
-  std::pair<std::uint64_t, bool> keep(const std::string& kept, const std::string& name, const std::vector<NamedCodes>& tensors,
-                                      const Beside& beside) const;
+  /// Writes a file of these bytes to the work folder, and then its digest. How many are tensors' data.
+  std::uint64_t keep(const files::Folder& folder, const std::string& kept, const std::string& name,
+                     const std::vector<NamedCodes>& tensors, const Beside& beside) const;
+  /// The file that was kept under this name; nothing where there is none, or where it is not what was written.
+  std::optional<files::OpenFile> find(const files::Folder& folder, const std::string& kept) const;
 
   std::string path_;
+  NewDigest digest_;
   std::optional<files::WorkFolder> work_;
   files::NewFolder made_;
   files::Folder folder_;

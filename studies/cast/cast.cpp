@@ -119,10 +119,10 @@ CastPlan CastFileRequest::resolved() const {
 }
 
 std::vector<std::string> write_cast(const CastFileRequest& request, const std::string& output, bool codes,
-                                    const Progress& progress, const std::string& program) {
+                                    const Progress& progress, const ResumedCast& resumed) {
   tensors::check_is_no_input({request.input}, output);
   const std::string extension = std::filesystem::path(output).extension().string();
-  if (!program.empty() && (extension == ".npy" || extension == ".safetensors"))
+  if (!resumed.program.empty() && (extension == ".npy" || extension == ".safetensors"))
     throw Error(emu::visible("--resume: " + output +
                              " is one file, of which nothing is kept before it is done; leave it out, or "
                              "write the files of a checkpoint to a folder"));
@@ -138,7 +138,7 @@ std::vector<std::string> write_cast(const CastFileRequest& request, const std::s
   if (codes) throw Error(output + ": --codes is for an .npy; a .safetensors holds codes as it is");
   const CastPlan plan = request.resolved();
   return is_file ? write_one_file(request, plan, output, progress)
-                 : write_cast_folder(request, plan, *checkpoint, output, program, progress);
+                 : write_cast_folder(request, plan, *checkpoint, output, resumed, progress);
 }
 
 }  // namespace ulpscope::studies

@@ -9,6 +9,7 @@
 #include "requests/parts.hpp"
 #include "studies/cast/plan.hpp"
 #include "studies/study.hpp"
+#include "tensors/digest.hpp"
 
 namespace ulpscope::studies {
 
@@ -38,12 +39,18 @@ struct CastFileRequest : CastRequest {
   CastPlan resolved() const;
 };
 
+/// A cast that may be ended before it is done.
+struct ResumedCast {
+  std::string program = {};        ///< which one writes, another may write other bytes; empty: nothing is kept
+  tensors::NewDigest digest = {};  ///< by which it knows a file again
+};
+
 /// Writes a .safetensors of every tensor's codes and scales, and others as they are; an .npy of one tensor, float32 values or
 /// with `codes` unsigned integers (of integers signed ones); or, where the output has neither ending, a folder of the
-/// .safetensors files of a checkpoint and of its index, which appear together; where `program` says which one this is, files
-/// that are done are kept until then, and the next one that casts the same goes on. Returns what is to be known of it: what was
-/// copied or left out. @throws ulpscope::Error
+/// .safetensors files of a checkpoint and of its index, which appear together; where `resumed` says which program this is,
+/// files that are done are kept until then, and the next one that casts the same goes on. Returns what is to be known of it:
+/// what was copied or left out. @throws ulpscope::Error
 std::vector<std::string> write_cast(const CastFileRequest& request, const std::string& output, bool codes,
-                                    const Progress& progress = {}, const std::string& program = {});
+                                    const Progress& progress = {}, const ResumedCast& resumed = {});
 
 }  // namespace ulpscope::studies

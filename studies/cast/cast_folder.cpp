@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "emu/error.hpp"
@@ -114,7 +115,8 @@ std::string request_lines(const CastFileRequest& request, const CastPlan& plan, 
 
 std::vector<std::string> write_cast_folder(const CastFileRequest& request, const CastPlan& plan,
                                            const tensors::Checkpoint& checkpoint, const std::string& folder,
-                                           const std::string& program, const Progress& progress) {
+                                           const ResumedCast& resumed, const Progress& progress) {
+  const bool is_resumed = !resumed.program.empty();
   const std::vector<Part> parts = parts_of(request, checkpoint, folder);
   const tensors::Inputs all = all_of(parts);
   CastTensors cast(request, plan, all, progress);
@@ -123,10 +125,12 @@ std::vector<std::string> write_cast_folder(const CastFileRequest& request, const
   if (!index.empty()) tensors::check_is_no_input({request.input}, (fs::path(folder) / index).string());
   check_has_no_other_index(folder, index);
 
-  for (std::size_t i = 0; i < parts.size() && !program.empty(); ++i)
+  for (std::size_t i = 0; i < parts.size() && is_resumed; ++i)
     tensors::check_is_no_input({request.input}, tensors::NewCheckpoint::kept_path(folder, i));
 
-  tensors::NewCheckpoint written(folder, program.empty() ? std::string() : request_lines(request, plan, program, parts));
+  tensors::ResumedWork work;
+  if (is_resumed) work = {request_lines(request, plan, resumed.program, parts), resumed.digest};
+  tensors::NewCheckpoint written(folder, std::move(work));
   for (const Part& part : parts) {
     const FileContents contents = cast.of(part.inputs, tensors::metadata(part.path));
     if (!written.add(part.name, contents.rounded, contents.beside)) cast.pass_by(contents);

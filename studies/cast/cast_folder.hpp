@@ -12,9 +12,9 @@
 namespace ulpscope::studies {
 
 /// Writes each .safetensors of the checkpoint under its own name below `folder`, and its index where it has one: all of them,
-/// or none. `program` is as write_cast() has it. Returns what is to be known of it. @throws ulpscope::Error
+/// or none. `resumed` is as write_cast() has it. Returns what is to be known of it. @throws ulpscope::Error
 std::vector<std::string> write_cast_folder(const CastFileRequest& request, const CastPlan& plan,
                                            const tensors::Checkpoint& checkpoint, const std::string& folder,
-                                           const std::string& program, const Progress& progress);
+                                           const ResumedCast& resumed, const Progress& progress);
 
 }  // namespace ulpscope::studies

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Censuses, sweeps and casts that end before they are done go on with --resume: the same bytes as without an end, and none of what was kept
 is made again; other work is refused. usage: resume_test.py PROGRAM"""
+import hashlib
 import json
 import os
 import pathlib
@@ -190,7 +191,11 @@ class Cast(Resuming):
     def test_files_that_are_done_are_kept(self):
         right = self.undisturbed(*self.WORDS)
         self.end()
-        self.assertEqual(sorted(os.listdir(self.path / "out.partial")), ["0.safetensors", "1.safetensors", "request.txt"])
+        kept = [f"{i}.safetensors{ending}" for i in range(2) for ending in ("", ".sha256")]
+        self.assertEqual(sorted(os.listdir(self.path / "out.partial")), [*kept, "request.txt"])
+        for name in kept[::2]:
+            digest = hashlib.sha256((self.path / "out.partial" / name).read_bytes()).hexdigest()
+            self.assertEqual((self.path / f"out.partial/{name}.sha256").read_text(), f"{digest}  {name}\n")
         (self.path / "out").mkdir()
         (self.path / "out/a.safetensors").write_bytes(b"former")
         (self.path / "out/notes").write_bytes(b"years of work")
@@ -212,6 +217,30 @@ class Cast(Resuming):
         self.write("model/c.safetensors", self.large)
         self.assertIn("is of other work: 'model/c.safetensors:big1, ", self.refused(*self.WORDS, "-o", "out", "--resume"))
         self.assertEqual(self.contents("out.partial"), kept)
+
+    def test_a_file_that_is_damaged_is_written_anew(self):
+        right = self.undisturbed(*self.WORDS)
+        kept = self.path / "out.partial/0.safetensors"
+        def truncate():
+            os.truncate(kept, 3000)
+        def flip():
+            damaged = bytearray(kept.read_bytes())
+            damaged[-1] ^= 1
+            kept.write_bytes(damaged)
+        def forget():
+            (self.path / "out.partial/0.safetensors.sha256").unlink()
+            flip()
+        def empty():
+            (self.path / "out.partial/0.safetensors.sha256").write_bytes(b"")
+            kept.write_bytes(b"")
+        for damage in (truncate, flip, forget, empty, kept.unlink):
+            with self.subTest(damage=damage.__name__):
+                self.end()
+                damage()
+                self.program(*self.WORDS, "-o", "out", "--resume")
+                self.assertEqual(self.contents("out"), right)
+                self.assertFalse((self.path / "out.partial").exists())
+                shutil.rmtree(self.path / "out")
 
     def test_other_inputs_that_are_copied_are_refused(self):
         def write(b=1.0, i=5, unknown=b"x", metadata="former"):
