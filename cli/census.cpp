@@ -83,7 +83,7 @@ void run(const Census& census, const Arguments& arguments) {
   check_passes(census, scaling);
   ProgressLine progress;
   if (census.request.history) {
-    check_resume(census.resume, census.directory);
+    check_resume(census.resume, census.directory, census.request.inputs);
     if (census.request.blocks) throw Error("--blocks, --history: give one of them");
     return print_history(census, progress);
   }
@@ -95,7 +95,7 @@ void run(const Census& census, const Arguments& arguments) {
     refuse_choice(census.common, "--shard " + census.shard + ": a part holds");
   }
   // What is wrong with options is told before anything of the inputs is.
-  check_resume(census.resume, part ? part->folder : census.directory);
+  check_resume(census.resume, part ? part->folder : census.directory, census.request.inputs);
   if (!part && !census.directory.empty()) reports::check_report_folder(census.directory);
   if (!part && census.directory.empty())
     chosen_rows(census.request.blocks ? studies::blocks_table({}, scaling, config.options)

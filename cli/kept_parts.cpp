@@ -12,6 +12,7 @@
 #include "reports/build_info.hpp"
 #include "reports/directory.hpp"
 #include "studies/shards/sample.hpp"
+#include "tensors/is_no_input.hpp"
 
 namespace ulpscope::cli {
 namespace {
@@ -24,9 +25,10 @@ std::string kept_folder(const std::string& directory) {
   return files::WorkFolder::beside(reports::report_folder(directory), ".partial");
 }
 
-void check_resume(bool resume, const std::string& directory) {
+void check_resume(bool resume, const std::string& directory, const std::vector<std::string>& inputs) {
   if (resume && directory.empty()) throw Error("--resume: -o DIR is missing, beside which work is kept");
-  if (resume || directory.empty()) return;
+  if (resume) return tensors::check_holds_no_input(inputs, kept_folder(directory));
+  if (directory.empty()) return;
   std::error_code ignored;
   if (const std::string folder = kept_folder(directory);
       std::filesystem::exists(std::filesystem::path(folder) / measured_name, ignored))

@@ -21,8 +21,9 @@ inline constexpr const char* resume_help =
 
 /// Where work of this command for `directory` would be kept.
 std::string kept_folder(const std::string& directory);
-/// What becomes of --resume, or of work that is there without it. @throws ulpscope::Error
-void check_resume(bool resume, const std::string& directory);
+/// What becomes of --resume, which keeps nothing beside these inputs, or of work that is there without it.
+/// @throws ulpscope::Error
+void check_resume(bool resume, const std::string& directory, const std::vector<std::string>& inputs);
 /// The words without it: a report is that of a run that was never interrupted.
 std::vector<std::string> undisturbed(std::vector<std::string> arguments);
 /// Which program keeps something: another one may find other bytes.

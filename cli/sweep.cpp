@@ -82,7 +82,7 @@ void run(const Sweep& sweep, const Arguments& arguments) {
     refuse_choice(sweep.common, "--shard " + sweep.shard + ": a part holds");
   }
   // What is wrong with options is told before anything of the inputs is.
-  check_resume(sweep.resume, part ? part->folder : sweep.directory);
+  check_resume(sweep.resume, part ? part->folder : sweep.directory, sweep.request.inputs);
   if (!sweep.directory.empty() && !sweep.figure.empty()) throw Error("-o and --svg: give one of them");
   if (!part && !sweep.directory.empty()) reports::check_report_folder(sweep.directory);
   if (sweep.directory.empty() && sweep.figure.empty())

@@ -18,7 +18,6 @@
 namespace ulpscope::tensors {
 namespace {
 
-std::string work_path(const std::string& folder) { return files::WorkFolder::beside(folder, ".partial"); }
 std::string kept_name(std::size_t n) { return std::to_string(n) + ".safetensors"; }
 std::string digest_name(const std::string& kept) { return kept + ".sha256"; }
 /// As sha256sum reads it.
@@ -46,14 +45,12 @@ NewCheckpoint::NewCheckpoint(const std::string& folder, ResumedWork work)
   if (!work.request.empty()) {
     work_.emplace(work_path(folder), files::WorkFolder::Existing::resume, std::string());
     work_->keep_request(work.request);
-  } else if (std::filesystem::exists(kept_path(folder, 0), ignored)) {
+  } else if (std::filesystem::exists(std::filesystem::path(work_path(folder)) / kept_name(0), ignored)) {
     throw Error(work_path(folder) + ": holds files of a cast that was ended; --resume goes on with it, or remove it");
   }
 }
 
-std::string NewCheckpoint::kept_path(const std::string& folder, std::size_t n) {
-  return work_path(folder) + "/" + kept_name(n);
-}
+std::string NewCheckpoint::work_path(const std::string& folder) { return files::WorkFolder::beside(folder, ".partial"); }
 
 std::uint64_t NewCheckpoint::keep(const files::Folder& folder, const std::string& kept, const std::string& name,
                                   const std::vector<NamedCodes>& tensors, const Beside& beside) const {

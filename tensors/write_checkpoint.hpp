@@ -33,8 +33,8 @@ class NewCheckpoint {
   /// have theirs are used (files::WorkFolder). @throws ulpscope::Error, also where files are kept there and `work` says nothing
   explicit NewCheckpoint(const std::string& folder, ResumedWork work = {});
 
-  /// The path of the file that is kept for the n-th of add() of this folder.
-  static std::string kept_path(const std::string& folder, std::size_t n);
+  /// Where files of this folder are kept.
+  static std::string work_path(const std::string& folder);
   /// Writes a file, `NAME` or `FOLDER/NAME`, whose folders are made, unless it is kept; whether it was written. @throws
   /// ulpscope::Error
   bool add(const std::string& name, const std::vector<NamedCodes>& tensors, const Beside& beside);

@@ -2,7 +2,6 @@
 // File by file; the index, which says where each tensor is, comes last.
 #include "studies/cast/cast_folder.hpp"
 
-#include <cstddef>
 #include <filesystem>
 #include <set>
 #include <string>
@@ -116,7 +115,6 @@ std::string request_lines(const CastFileRequest& request, const CastPlan& plan, 
 std::vector<std::string> write_cast_folder(const CastFileRequest& request, const CastPlan& plan,
                                            const tensors::Checkpoint& checkpoint, const std::string& folder,
                                            const ResumedCast& resumed, const Progress& progress) {
-  const bool is_resumed = !resumed.program.empty();
   const std::vector<Part> parts = parts_of(request, checkpoint, folder);
   const tensors::Inputs all = all_of(parts);
   CastTensors cast(request, plan, all, progress);
@@ -125,11 +123,11 @@ std::vector<std::string> write_cast_folder(const CastFileRequest& request, const
   if (!index.empty()) tensors::check_is_no_input({request.input}, (fs::path(folder) / index).string());
   check_has_no_other_index(folder, index);
 
-  for (std::size_t i = 0; i < parts.size() && is_resumed; ++i)
-    tensors::check_is_no_input({request.input}, tensors::NewCheckpoint::kept_path(folder, i));
-
   tensors::ResumedWork work;
-  if (is_resumed) work = {request_lines(request, plan, resumed.program, parts), resumed.digest};
+  if (!resumed.program.empty()) {
+    tensors::check_holds_no_input({request.input}, tensors::NewCheckpoint::work_path(folder));
+    work = {request_lines(request, plan, resumed.program, parts), resumed.digest};
+  }
   tensors::NewCheckpoint written(folder, std::move(work));
   for (const Part& part : parts) {
     const FileContents contents = cast.of(part.inputs, tensors::metadata(part.path));

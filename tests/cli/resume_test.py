@@ -156,7 +156,8 @@ class Measured(Resuming):
         self.assertIn("measured.txt: cannot be written: it is a link", self.refused(*census, "--threads", "1", "-o", "out"))
         self.assertEqual((self.path / "victim").read_text(), "years of work")
         shutil.rmtree(self.path / "out.partial")
-        (self.path / "out.partial").symlink_to(self.path)
+        (self.path / "elsewhere").mkdir()
+        (self.path / "out.partial").symlink_to("elsewhere")
         self.assertIn("out.partial: is a link", self.refused(*census, "-o", "out"))
 
     def test_a_folder_that_says_of_no_work_is_left_alone(self):
@@ -168,6 +169,17 @@ class Measured(Resuming):
         self.assertIn(said, self.refused(*words[:3], "e5m2", *words[4:], "-o", "out", "--resume"))
         self.assertIn(said, self.refused(*words, "-o", "out", "--resume"))
         self.assertEqual(self.contents("out.partial"), kept)
+
+    def test_no_work_is_kept_beside_the_input(self):
+        (self.path / "out.partial").mkdir()
+        (self.path / "m.safetensors").rename(self.path / "out.partial/m.safetensors")
+        (self.path / "link.safetensors").symlink_to("out.partial/m.safetensors")
+        before = self.contents("out.partial")
+        for command in (("census", "out.partial/m.safetensors"), ("sweep", "out.partial/m.safetensors:t00"), ("census", "out.partial"),
+                        ("census", "link.safetensors"), ("census", "normal:0,1:8x8", "out.partial:t0*", "--shard", "0/2")):
+            self.assertRegex(self.refused(*command, "--to", "e4m3", "-o", "out", "--resume"),
+                             "--resume: keeps its work in out.partial, which holds the input [^ ]*.safetensors; name another folder")
+        self.assertEqual(self.contents("out.partial"), before)
 
 
 class Cast(Resuming):
@@ -288,8 +300,10 @@ class Cast(Resuming):
         index = self.path / "out.partial/model.safetensors.index.json"
         index.write_text(index.read_text().replace("a.safetensors", "0.safetensors"))
         before = self.contents("out.partial")
-        self.refused("cast", "out.partial", *self.WORDS[2:], "-o", "out", "--resume")
+        said = self.refused("cast", "out.partial", *self.WORDS[2:], "-o", "out", "--resume")
+        self.assertIn("--resume: keeps its work in out.partial, which holds the input out.partial/", said)
         self.assertEqual(self.contents("out.partial"), before)
+        self.assertFalse((self.path / "out").exists())
 
 
 unittest.main()
