@@ -88,14 +88,15 @@ std::vector<FolderEntry> Folder::entries() const {
   return all;
 }
 
-NewFolder::NewFolder(const std::string& path) {
-  std::filesystem::path part;
-  for (const std::filesystem::path& name : std::filesystem::path(path)) {
+NewFolder::NewFolder(const std::string& path, unsigned mode) {
+  std::filesystem::path whole(path), part;
+  if (!whole.has_filename()) whole = whole.parent_path();  // `a/` is `a`
+  for (const std::filesystem::path& name : whole) {
     part /= name;
     struct stat found {};
     if (name.empty() || (::stat(part.c_str(), &found) == 0 && S_ISDIR(found.st_mode))) continue;
     check_may_write(part.string());
-    is_new_ = ::mkdir(part.c_str(), 0777) == 0;
+    is_new_ = ::mkdir(part.c_str(), part == whole ? mode : 0777) == 0;
     if (is_new_) {
       made_.push_back(part.string());
       continue;

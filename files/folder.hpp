@@ -54,8 +54,9 @@ class Folder {
 /// is called.
 class NewFolder {
  public:
-  /// @throws ulpscope::Error where it cannot be made, or something else has its name
-  explicit NewFolder(const std::string& path);
+  /// `mode` is that of the folder itself, less what the user leaves out of all. @throws ulpscope::Error where it cannot be
+  /// made, or something else has its name
+  explicit NewFolder(const std::string& path, unsigned mode = 0777);
   NewFolder(const NewFolder&) = delete;
   NewFolder& operator=(const NewFolder&) = delete;
   ~NewFolder() { remove(); }

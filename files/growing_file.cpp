@@ -16,12 +16,16 @@ namespace ulpscope::files {
 
 GrowingFile::GrowingFile(const Folder& folder, const std::string& name) : path_(folder.path_of(name)) {
   check_may_write(path_);
-  if (const Kind kind = folder.kind(name); kind != Kind::none && kind != Kind::file)
-    throw Error(path_ + ": cannot be written: it is " + words_of(kind));
+  const Kind kind = folder.kind(name);
+  if (kind != Kind::none && kind != Kind::file) throw Error(path_ + ": cannot be written: it is " + words_of(kind));
   file_.descriptor =
       Descriptor(::openat(folder.descriptor(), name.c_str(), O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666));
   struct stat found {};
   if (!file_.descriptor.is_open() || ::fstat(file_.descriptor.value(), &found) != 0) fail();
+  if (kind == Kind::file) {
+    check_is_own(file_, path_);
+    if (found.st_nlink > 1) throw Error(path_ + ": has another name, a hard link; remove it");
+  }
   size_ = static_cast<std::uint64_t>(found.st_size);
 }
 

@@ -16,7 +16,8 @@ namespace ulpscope::files {
 /// One process's: lock the folder. All members throw ulpscope::Error.
 class GrowingFile {
  public:
-  /// A file of a folder, and no link; it is made where it is not there.
+  /// A file of a folder, and no link; it is made where it is not there. One that is there is this user's, and has no other
+  /// name.
   GrowingFile(const Folder& folder, const std::string& name);
 
   /// Its bytes.

@@ -52,6 +52,12 @@ OpenFile open_file(const Folder& folder, const std::string& name) {
   return checked(Descriptor(::openat(folder.descriptor(), name.c_str(), for_reading | O_NOFOLLOW)), path);
 }
 
+void check_is_own(const OpenFile& file, const std::string& path) {
+  struct stat found {};
+  if (::fstat(file.descriptor.value(), &found) != 0) throw Error(path + ": cannot be looked at: " + std::strerror(errno));
+  if (found.st_uid != ::geteuid()) throw Error(path + ": belongs to another user; remove it");
+}
+
 std::size_t read_some(const OpenFile& file, char* to, std::size_t size, const std::string& path) {
   return got_by([&] { return ::read(file.descriptor.value(), to, size); }, path);
 }

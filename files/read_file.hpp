@@ -23,6 +23,9 @@ OpenFile open_file(const std::string& path);
 /// One in a folder, and no link. @throws ulpscope::Error
 OpenFile open_file(const Folder& folder, const std::string& name);
 
+/// Whether it belongs to the user of this process: what another one wrote may be anything. @throws ulpscope::Error
+void check_is_own(const OpenFile& file, const std::string& path);
+
 /// Up to `size` bytes of a file into `to`; how many there were, 0 at its end. `path` is for messages. @throws ulpscope::Error
 std::size_t read_some(const OpenFile& file, char* to, std::size_t size, const std::string& path);
 /// The same from a byte on.

@@ -3,6 +3,7 @@
 #include "files/work_folder.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -15,6 +16,11 @@
 #include "files/read_file.hpp"
 
 namespace ulpscope::files {
+namespace {
+
+constexpr unsigned only_own = 0700;  // what is private is private there, too, whatever the modes of its files
+
+}  // namespace
 
 std::string WorkFolder::beside(const std::string& report, const std::string& suffix) {
   std::string stem = report;
@@ -22,16 +28,29 @@ std::string WorkFolder::beside(const std::string& report, const std::string& suf
   return stem + suffix;
 }
 
-WorkFolder::WorkFolder(const std::string& path, Existing existing, const std::string& advice) : path_(path), made_(path) {
+WorkFolder::WorkFolder(const std::string& path, Existing existing, const std::string& advice)
+    : path_(path), made_(path, only_own) {
   const std::filesystem::path whole(path);
   const Folder above(whole.parent_path().string());
   const std::string name = whole.filename().string();
   if (const Kind kind = above.kind(name); kind != Kind::folder)
     throw Error(path + ": is " + words_of(kind) + "; remove it, or name another folder for the report");
   folder_.emplace(above, name);
+  if (!made_.is_new()) check_is_own();
   lock_.emplace(*folder_, folder_lock, path);
   if (!made_.is_new() && existing == Existing::refuse) throw Error(path + ": " + advice);
   made_.keep();
+}
+
+/// What lies there is believed, and becomes part of what is written.
+void WorkFolder::check_is_own() const {
+  struct stat found {};
+  if (::fstat(folder_->descriptor(), &found) != 0) throw Error(path_ + ": cannot be looked at: " + std::strerror(errno));
+  const auto refuse = [&](const char* why) {
+    throw Error(path_ + ": " + why + "; remove it, or name another folder for the report");
+  };
+  if (found.st_uid != ::geteuid()) refuse("belongs to another user");
+  if ((found.st_mode & (S_IWGRP | S_IWOTH)) != 0) refuse("others can write to it");
 }
 
 WorkFolder::~WorkFolder() {

@@ -21,7 +21,8 @@ class WorkFolder {
   /// What to do with a folder that is there.
   enum class Existing : std::uint8_t { refuse, resume };
 
-  /// `advice` is what the message says where the folder is there and refused. The folder is no link. @throws ulpscope::Error
+  /// `advice` is what the message says where the folder is there and refused. The folder is no link, and nobody else can enter
+  /// one that this makes, or write to one that is there. @throws ulpscope::Error
   WorkFolder(const std::string& path, Existing existing, const std::string& advice);
   WorkFolder(const WorkFolder&) = delete;
   WorkFolder& operator=(const WorkFolder&) = delete;
@@ -41,6 +42,8 @@ class WorkFolder {
   void remove(const std::function<bool(const std::string&)>& is_ours);
 
  private:
+  void check_is_own() const;
+
   std::string path_;
   NewFolder made_;
   std::optional<Folder> folder_;

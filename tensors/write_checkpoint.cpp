@@ -72,6 +72,7 @@ std::optional<files::OpenFile> NewCheckpoint::find(const files::Folder& folder, 
   const std::string beside = digest_name(kept);
   if (folder.kind(kept) == files::Kind::none || folder.kind(beside) == files::Kind::none) return std::nullopt;
   files::OpenFile file = files::open_file(folder, kept);
+  files::check_is_own(file, folder.path_of(kept));  // it becomes the output
   const Digest digest = digest_();
   std::string bytes(std::size_t{1} << 20, '\0');
   for (std::uint64_t first = 0;;) {

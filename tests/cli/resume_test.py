@@ -11,6 +11,7 @@ import re
 import resource
 import shutil
 import signal
+import stat
 import struct
 import subprocess
 import tempfile
@@ -229,6 +230,36 @@ class Cast(Resuming):
         self.write("model/c.safetensors", self.large)
         self.assertIn("is of other work: 'model/c.safetensors:big1, ", self.refused(*self.WORDS, "-o", "out", "--resume"))
         self.assertEqual(self.contents("out.partial"), kept)
+
+    def test_a_file_of_another_user_is_not_taken(self):
+        self.end()
+        kept = self.path / "out.partial/0.safetensors"
+        try:
+            os.chown(kept, 12345, -1)
+        except PermissionError:
+            self.skipTest("files can be given to others by root alone")
+        self.assertIn("0.safetensors: belongs to another user; remove it", self.refused(*self.WORDS, "-o", "out", "--resume"))
+        kept.unlink()
+        self.program(*self.WORDS, "-o", "out", "--resume")
+
+    def test_permissions_are_those_of_an_undisturbed_cast(self):
+        def modes(name):
+            return {str(p.relative_to(self.path)): stat.S_IMODE(p.stat().st_mode) for p in (self.path / name, *(self.path / name).rglob("*"))}
+        for former in (False, True):
+            def begin():
+                shutil.rmtree(self.path / "out", ignore_errors=True)
+                if former:
+                    (self.path / "out").mkdir()
+                    (self.path / "out/a.safetensors").touch(mode=0o600)
+                    (self.path / "out/c.safetensors").touch(mode=0o600)
+            begin()
+            self.program(*self.WORDS, "-o", "out")
+            right = modes("out")
+            begin()
+            self.assertIn("File too large", self.program(*self.WORDS, "-o", "out", "--resume", code=2, most=40000))
+            self.assertEqual(modes("out.partial")["out.partial"], 0o700)
+            self.program(*self.WORDS, "-o", "out", "--resume")
+            self.assertEqual(modes("out"), right)
 
     def test_a_file_that_is_damaged_is_written_anew(self):
         right = self.undisturbed(*self.WORDS)

@@ -2,6 +2,9 @@
 // The folder of a run on its way: one process's, no link, and gone with the last that is kept in it.
 #include "files/work_folder.hpp"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -10,6 +13,8 @@
 #include <string>
 
 #include "emu/error.hpp"
+#include "files/folder.hpp"
+#include "files/growing_file.hpp"
 #include "files/new_file.hpp"
 #include "tests/reports/temporary_directory.hpp"
 
@@ -57,6 +62,42 @@ TEST_CASE("a second process is refused, whether it goes on or not") {
     CHECK_THROWS_WITH(WorkFolder(path, existing, "advice"), ContainsSubstring("another process is writing to it"));
 
   CHECK(std::filesystem::exists(path));
+}
+
+TEST_CASE("only its owner can enter it, and the folders above it are as others") {
+  const TemporaryDirectory directory;
+  const mode_t before = ::umask(022);
+  const WorkFolder folder(directory.file("above/out.partial"), Existing::resume, {});
+  ::umask(before);
+  const auto mode = [&](const char* name) { return std::filesystem::status(directory.file(name)).permissions(); };
+  CHECK(mode("above/out.partial") == std::filesystem::perms::owner_all);
+  CHECK(mode("above") == std::filesystem::perms(0755));
+}
+
+TEST_CASE("one that others can write to, or that belongs to one, is refused") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.file("out.partial");
+  std::filesystem::create_directory(path);
+  for (const int mode : {0770, 0702}) {
+    std::filesystem::permissions(path, std::filesystem::perms(mode));
+    CHECK_THROWS_WITH(WorkFolder(path, Existing::resume, {}),
+                      ContainsSubstring("out.partial: others can write to it; remove it"));
+  }
+  std::filesystem::permissions(path, std::filesystem::perms(0755));
+  if (::geteuid() == 0 && ::chown(path.c_str(), 12345, static_cast<gid_t>(-1)) == 0)
+    CHECK_THROWS_WITH(WorkFolder(path, Existing::resume, {}), ContainsSubstring("belongs to another user; remove it"));
+}
+
+TEST_CASE("a file that grows is this user's, and has no other name") {
+  const TemporaryDirectory directory;
+  const Folder folder(directory.path());
+  write_file(directory.file("notes"), "notes");
+  { CHECK(GrowingFile(folder, "notes").size() == 5); }
+  std::filesystem::create_hard_link(directory.file("notes"), directory.file("measured.txt"));
+  CHECK_THROWS_WITH(GrowingFile(folder, "measured.txt"), ContainsSubstring("measured.txt: has another name, a hard link"));
+  std::filesystem::remove(directory.file("measured.txt"));
+  if (::geteuid() == 0 && ::chown(directory.file("notes").c_str(), 12345, static_cast<gid_t>(-1)) == 0)
+    CHECK_THROWS_WITH(GrowingFile(folder, "notes"), ContainsSubstring("notes: belongs to another user; remove it"));
 }
 
 TEST_CASE("a link is refused") {
