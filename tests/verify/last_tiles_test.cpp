@@ -16,7 +16,6 @@
 namespace {
 
 using namespace ulpscope;
-using verify::ExplainVerdict;
 
 constexpr std::size_t m = 100, n = 72;
 
@@ -123,7 +122,7 @@ TEST_CASE("tiles at the end of an operand that are read with another leading dim
 
   const verify::ExplainResult result = verify::explain({claimed, products::multiply(computed)});
 
-  REQUIRE(result.verdict == ExplainVerdict::explained);
+  REQUIRE(result.verdict == verify::ExplainVerdict::explained);
   CHECK(explaining(result) == std::vector<std::string>{x.word});
   CHECK(result.findings.front().hypothesis.sentence() == x.sentence);
 }
@@ -151,12 +150,12 @@ TEST_CASE("tiles at the end of D that are written with another leading dimension
 
   const verify::ExplainResult result = verify::explain({claimed, tensors::from_values("D", {m, n}, d)});
 
-  REQUIRE(result.verdict == ExplainVerdict::explained);
+  REQUIRE(result.verdict == verify::ExplainVerdict::explained);
   CHECK(explaining(result) == std::vector<std::string>{"D=" + part + "stride:" + std::to_string(tiles.stride) + every});
 
   if (tiles.row != 64 || filled) return;  // once is enough: it looks for everything else
   d[3 * n + 5] += 1;                      // which no tile has done
-  CHECK(verify::explain({claimed, tensors::from_values("D", {m, n}, d)}).verdict != ExplainVerdict::explained);
+  CHECK(verify::explain({claimed, tensors::from_values("D", {m, n}, d)}).verdict != verify::ExplainVerdict::explained);
 }
 
 TEST_CASE("rows of D that are not written, or hold one other number, are no leading dimension", "[verify]") {
@@ -172,6 +171,6 @@ TEST_CASE("rows of D that are not written, or hold one other number, are no lead
 
   const verify::ExplainResult result = verify::explain({claimed, tensors::from_values("D", {m, n}, d)});
 
-  CHECK(result.verdict == ExplainVerdict::unexplained);
+  CHECK(result.verdict == verify::ExplainVerdict::unexplained);
   CHECK(explaining(result).empty());
 }
