@@ -38,8 +38,8 @@ HWY_INLINE V expanded(D d, const Expansion* table, V step, V h) {
   constexpr std::size_t terms = Expansion::terms;
   static_assert(sizeof(Expansion) == (2 + terms) * sizeof(double));
   const hn::RebindToSigned<D> di;
-  const V begin =
-      hn::Mul(step, hn::Set(d, static_cast<double>(2 + terms)));  // a small integer, whose bits a sum with 2^52 ends in
+  // The first element of the row, a small integer: the bits of its sum with 2^52 end in it.
+  const V begin = hn::Mul(step, hn::Set(d, static_cast<double>(2 + terms)));
   const auto at_begin = hn::And(hn::BitCast(di, hn::Add(begin, hn::Set(d, 0x1p52))), hn::Set(di, 0xffff));
   const auto* const numbers = reinterpret_cast<const double*>(table);
   const auto at = [&](std::size_t n) HWY_ATTR { return hn::GatherIndex(d, numbers + n, at_begin); };

@@ -84,6 +84,13 @@ TEST_CASE("balls are the same on every path", "[verify]") {
                             "erf(x)",
                             "erf(x * y) - x",
                             "gelu_tanh(x * y) + x",
+                            // Of numbers in the ranges that these have in vectors, exact ones and others.
+                            "gelu(max(min(x, 14), -14))",
+                            "gelu(max(min(x * 0.3, 14), -14)) + x",
+                            "gelu_tanh(max(min(x, 14), -14))",
+                            "gelu_tanh(max(min(x * 0.3, 14), -14)) + x",
+                            "silu(max(x, -600))",
+                            "silu(max(x * 0.3, -600))",
                             "exp(x * y)",
                             "silu(x * y)",
                             "sigmoid(x-y)",
