@@ -66,6 +66,7 @@ TEST_CASE("balls are the same on every path", "[verify]") {
     for (const double ulp : {0.0, 2.0})
       for (const double absolute : {0.0, 1e-7})
         kinds.push_back({.format = format, .function_ulp = ulp, .function_abs = absolute});
+  // max and min keep what gelu and silu take in the ranges that these have in vectors.
   const std::array formulas{"x + y",
                             "x - y",
                             "x * y",
@@ -84,7 +85,6 @@ TEST_CASE("balls are the same on every path", "[verify]") {
                             "erf(x)",
                             "erf(x * y) - x",
                             "gelu_tanh(x * y) + x",
-                            // Of numbers in the ranges that these have in vectors, exact ones and others.
                             "gelu(max(min(x, 14), -14))",
                             "gelu(max(min(x * 0.3, 14), -14)) + x",
                             "gelu_tanh(max(min(x, 14), -14))",
