@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "emu/bulk/kernels.hpp"
+#include "emu/catalogue.hpp"
 #include "emu/decode.hpp"
 #include "emu/encode.hpp"
 #include "emu/float_environment.hpp"
@@ -62,10 +63,23 @@ bool rounds_up_to_overflow(Rounding rounding) {
   return rounding == Rounding::nearest_even || rounding == Rounding::nearest_away || rounding == Rounding::upward;
 }
 
+/// Whether the processor's own conversion of doubles to floats is the one asked for, NaNs apart.
+bool is_processors_narrowing(Format format, const RoundingOptions& options) {
+  const bool has_direction = options.rounding == Rounding::nearest_even || options.rounding == Rounding::toward_zero ||
+                             options.rounding == Rounding::upward || options.rounding == Rounding::downward;
+  return format == float32 && has_direction && options.policy == Policy::nonsaturating && !options.flush_subnormals &&
+         !options.subnormals_are_zero;
+}
+
 /// The plan for inputs of this type, if the vector kernels serve.
 template <class Float>
 std::optional<BulkPlan> plan_for(Format format, RoundingOptions options, bool values) {
   if constexpr (std::is_same_v<Float, double>) {
+    if (is_processors_narrowing(format, options)) {
+      std::optional<BulkPlan> plan = detail::plan_rounding(format, options, values);
+      plan->direction = detail::direction_of(options.rounding);
+      return plan;
+    }
     // Through floats rounded to odd, which leave too few bits for the odds of stochastic rounding.
     constexpr int spare = 2;
     if (options.rounding == Rounding::stochastic || format.fraction_bits + spare > detail::Interchange<float>::fraction_bits ||
@@ -80,7 +94,7 @@ std::optional<BulkPlan> plan_for(Format format, RoundingOptions options, bool va
 
 /// Rounds a span by kernel(floats, out, loop), doubles through floats, with random words where they are needed.
 template <class Float, class Out, class Kernel>
-void in_blocks(std::span<const Float> in, std::span<Out> out, const RoundingOptions& options, RandomBits random,
+void in_blocks(std::span<const Float> in, std::span<Out> out, Format format, const RoundingOptions& options, RandomBits random,
                Kernel kernel) {
   Block<float> floats;
   Block<std::uint32_t> words;
@@ -91,7 +105,11 @@ void in_blocks(std::span<const Float> in, std::span<Out> out, const RoundingOpti
       loop.random = words.data();
     }
     if constexpr (std::is_same_v<Float, double>) {
-      detail::narrow_to_odd(in.data() + first, floats.data(), size, options.subnormals_are_zero);
+      if (is_processors_narrowing(format, options)) {
+        detail::make_floats(in.data() + first, floats.data(), size);
+      } else {
+        detail::narrow_to_odd(in.data() + first, floats.data(), size, options.subnormals_are_zero);
+      }
       kernel(floats.data(), out.data() + first, loop);
     } else {
       kernel(in.data() + first, out.data() + first, loop);
@@ -140,12 +158,12 @@ void encode(Format format, std::span<const Float> values, std::span<Word> codes,
   }
   if constexpr (sizeof(Word) == sizeof(std::uint64_t)) {
     Block<std::uint32_t> narrow;
-    in_blocks(values, codes, options, random, [&](const float* in, Word* out, const Loop& loop) {
+    in_blocks(values, codes, format, options, random, [&](const float* in, Word* out, const Loop& loop) {
       detail::encode_floats(*plan, in, narrow.data(), loop);
       std::copy_n(narrow.data(), loop.size, out);
     });
   } else if (std::is_same_v<Float, double> || options.rounding == Rounding::stochastic) {
-    in_blocks(values, codes, options, random,
+    in_blocks(values, codes, format, options, random,
               [&](const float* in, Word* out, const Loop& loop) { detail::encode_floats(*plan, in, out, loop); });
   } else if constexpr (std::is_same_v<Float, float>) {
     detail::encode_floats(*plan, values.data(), codes.data(), {values.size(), traffic(values, codes)});
@@ -176,12 +194,12 @@ void round_to(Format format, std::span<const Float> values, std::span<Float> rou
     return;
   }
   if constexpr (std::is_same_v<Float, double>) {
-    in_blocks(values, rounded, options, random, [&](float* in, double* out, const Loop& loop) {
+    in_blocks(values, rounded, format, options, random, [&](float* in, double* out, const Loop& loop) {
       detail::round_floats(*plan, in, in, loop);
       std::copy_n(in, loop.size, out);
     });
   } else if (options.rounding == Rounding::stochastic) {
-    in_blocks(values, rounded, options, random,
+    in_blocks(values, rounded, format, options, random,
               [&](const float* in, float* out, const Loop& loop) { detail::round_floats(*plan, in, out, loop); });
   } else {
     detail::round_floats(*plan, values.data(), rounded.data(), {values.size(), traffic(values, rounded)});

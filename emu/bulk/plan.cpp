@@ -51,13 +51,7 @@ Way way_of(Format format, Rounding rounding) {
 
 Direction direction_of(Way way, Rounding rounding) {
   if (way == Way::sum_nearest || way >= Way::bits_even) return Direction::nearest;
-  if (way != Way::sum) return Direction::zero;
-  switch (rounding) {
-    case Rounding::toward_zero: return Direction::zero;
-    case Rounding::upward: return Direction::up;
-    case Rounding::downward: return Direction::down;
-    default: return Direction::nearest;
-  }
+  return way == Way::sum ? detail::direction_of(rounding) : Direction::zero;
 }
 
 /// What truncation must be preceded by, for numbers of one sign.
@@ -112,6 +106,15 @@ void plan_specials(BulkPlan& plan, Format format, const RoundingOptions& options
 }
 
 }  // namespace
+
+Direction direction_of(Rounding rounding) {
+  switch (rounding) {
+    case Rounding::toward_zero: return Direction::zero;
+    case Rounding::upward: return Direction::up;
+    case Rounding::downward: return Direction::down;
+    default: return Direction::nearest;
+  }
+}
 
 std::optional<BulkPlan> plan_rounding(Format format, const RoundingOptions& options, bool values) {
   const bool exponent = format.specials == Specials::fnu;

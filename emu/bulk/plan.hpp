@@ -38,6 +38,8 @@ enum class Special : std::uint8_t {
 };
 
 enum class Direction : std::uint8_t { nearest, down, up, zero };
+/// That of a mode that processors have.
+Direction direction_of(Rounding rounding);
 
 /// Words are results: float bits where values are wanted, codes where codes are.
 struct BulkPlan {
