@@ -66,7 +66,8 @@ double rsqrt(double x) noexcept { return x > 0 ? 1 / std::sqrt(x) : in_float64(r
 double sigmoid(double x) noexcept { return x == x ? sigmoid_of({x, 0}) : x; }
 
 double silu(double x) noexcept {
-  return x > -700 ? x * sigmoid_of({x, 0}) : in_float64(silu, x);  // else the exponential may be subnormal
+  if (x > -700) return x * sigmoid_of({x, 0});
+  return x < -760 ? -0.0 : in_float64(silu, x);  // the exponential may be subnormal, or x e^x be below half of the least double
 }
 
 /// max(x, 0) + ln(1 + e^-|x|): e^-|x| in [0, 1], of which ln(1 + e) keeps the relative error.
@@ -77,7 +78,9 @@ double softplus(double x) noexcept {
 
 /// x sigmoid(w), w = 2 sqrt(2/pi) (x + 0.044715 x^3) in pairs: its relative error counts |w| times in the result.
 double gelu_tanh(double x) noexcept {
-  if (!(std::fabs(x) < 15)) return in_float64(gelu_tanh, x);
+  if (x >= 15) return x;     // what it lacks is below 2^-300 of it
+  if (x < -30) return -0.0;  // sigmoid(w) < 2^-2000
+  if (!(x > -15)) return in_float64(gelu_tanh, x);
   const Pair factor = detail::gelu_tanh_factor();
   const Pair square = detail::two_product(x, x);
   const Pair sum = detail::add({1, 0}, detail::multiply(square, detail::gelu_tanh_cubic));
@@ -88,7 +91,7 @@ double gelu_tanh(double x) noexcept {
 /// x Phi(x) = x (1 - Phi(-x)), Phi(-t) being e^(-t^2/2) times what is in a table.
 double gelu(double x) noexcept {
   const double t = std::fabs(x);
-  if (!(t < detail::normal_tail_end)) return x > 0 ? x : in_float64(gelu, x);
+  if (!(t < detail::normal_tail_end)) return x > 0 ? x : x < -40 ? -0.0 : in_float64(gelu, x);  // Phi(-40) < 2^-1100
   const double step = detail::nearest_integer(t / detail::normal_tail_step), h = t - step * detail::normal_tail_step;
   const detail::NormalTail& near = detail::normal_tails()[static_cast<std::size_t>(step)];
   const double factor = near.value.high + (near.value.low + h * detail::polynomial(near.coefficient, h));
@@ -99,7 +102,7 @@ double gelu(double x) noexcept {
 
 double cosh(double x) noexcept {
   const double size = std::fabs(x);
-  if (!(size < 700)) return in_float64(cosh, x);
+  if (!(size < 700)) return size > 720 ? HUGE_VAL : in_float64(cosh, x);
   const double e = exp(size);
   return 0.5 * (e + 1 / e);
 }
@@ -107,7 +110,7 @@ double cosh(double x) noexcept {
 /// (m + m/(1 + m))/2 with m = e^|x| - 1: a sum of two that are positive.
 double sinh(double x) noexcept {
   const double size = std::fabs(x);
-  if (!(size < 700)) return in_float64(sinh, x);
+  if (!(size < 700)) return size > 720 ? std::copysign(HUGE_VAL, x) : in_float64(sinh, x);
   const double m = expm1(size);
   return std::copysign(0.5 * (m + m / (1 + m)), x);
 }

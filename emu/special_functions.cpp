@@ -3,6 +3,7 @@
 #include "emu/special_functions.hpp"
 
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <limits>
 
@@ -127,6 +128,18 @@ std::array<NormalTail, detail::normal_tail_size> make_normal_tails() {
   return tails;
 }
 
+/// The numbers of which atan is in a table: atan t = atan c + atan((t - c)/(1 + t c)), and the latter is of half a step at
+/// most.
+constexpr double atan_step = 1.0 / 16;
+constexpr std::size_t atan_size = 17;  // from 0 to 1
+
+std::array<Pair, atan_size> make_atan_table() {
+  std::array<Pair, atan_size> table{};
+  for (std::size_t i = 1; i < table.size(); ++i)
+    table[i] = pair_of(detail::atan_real(real_of(static_cast<double>(i) * atan_step)));
+  return table;
+}
+
 }  // namespace
 
 const std::array<ErfExpansion, erf_table_size>& detail::erf_table() {
@@ -182,6 +195,41 @@ double erf(double x) noexcept {
   const ErfExpansion& near = detail::erf_table()[static_cast<std::size_t>(step)];
   const double h = size - (erf_series_end + step * erf_table_step);
   return with_sign_of(x, near.value.high + (near.value.low + h * polynomial(near.coefficient, h)));
+}
+
+/// atan t of t = |x| or, where that is above 1, 1/|x|: then pi/2 less it.
+double atan(double x) noexcept {
+  static const auto table = make_atan_table();
+  const double size = magnitude(x);
+  if (!(size >= 0x1p-27)) return x;  // x^3/3 < 2^-55 x
+  const double t = size > 1 ? 1 / size : size, step = detail::nearest_integer(t / atan_step), c = step * atan_step;
+  const double h = (t - c) / (1 + t * c), square = h * h;
+  double sum = 0;  // |h| <= 1/32: h^13/13 < 2^-63 h
+  for (int n = 11; n >= 3; n -= 2) sum = (detail::reciprocals.of[n].high - sum) * square;
+  const Pair near = table[static_cast<std::size_t>(step)];
+  const Pair head = detail::fast_two_sum(near.high, h);
+  const double rest = head.low + (near.low - h * sum);
+  if (size <= 1) return with_sign_of(x, head.high + rest);
+  const Pair turned = detail::two_sum(0.5 * detail::pi.high, -head.high);
+  return with_sign_of(x, turned.high + (turned.low + (0.5 * detail::pi.low - rest)));
+}
+
+/// Halley's steps y (y^3 + 2m)/(2y^3 + m), m in [1, 8): of a relative error e they leave 2/3 e^3. The last one's difference m -
+/// y^3 is in a pair.
+double cbrt(double x) noexcept {
+  if (x == 0 || !(magnitude(x) < infinity)) return x;
+  int exponent = 0;
+  const double fraction = std::frexp(magnitude(x), &exponent);
+  const int third = static_cast<int>(std::floor((exponent - 1) / 3.0));
+  const double m = std::ldexp(fraction, exponent - 3 * third);
+  double y = 1 + (m - 1) / 7;
+  for (int i = 0; i < 2; ++i) {
+    const double cube = y * y * y;
+    y = y * ((cube + 2 * m) / (2 * cube + m));
+  }
+  const Pair cube = detail::multiply(detail::two_product(y, y), {y, 0});
+  const double missing = (m - cube.high) - cube.low;
+  return with_sign_of(x, std::ldexp(y + y * (missing / (3 * m)), third));
 }
 
 double normal_quantile(double p) noexcept {

@@ -67,6 +67,10 @@ double cos(double x) noexcept;
 double tanh(double x) noexcept;
 /// 2/sqrt(pi) times the integral of e^(-t^2) from 0 to x; error below 0.8 ulp.
 double erf(double x) noexcept;
+/// The angle from -pi/2 to pi/2 whose tangent is x; error below 1.5 ulp.
+double atan(double x) noexcept;
+/// The real cube root, negative for negative x; error below 0.6 ulp.
+double cbrt(double x) noexcept;
 /// The z with P(Z <= z) = p for a standard normal Z; error below 8 ulp. 0 gives -inf, 1 gives inf, numbers outside [0, 1] NaN.
 /// M. J. Wichura, "Algorithm AS 241: The Percentage Points of the Normal Distribution", Applied Statistics 37 (1988), PPND16.
 double normal_quantile(double p) noexcept;

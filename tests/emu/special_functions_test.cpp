@@ -114,13 +114,22 @@ TEST_CASE("tanh and erf err by less than 0.8 ulp", "[special]") {
   require_bound(emu::tanh, exact<mpfr_tanh>, everywhere(), 0.8);
   require_bound(emu::erf, exact<mpfr_erf>, everywhere(), 0.8);
 }
+
+TEST_CASE("atan errs by less than 1.5 ulp, cbrt by less than 0.6", "[special]") {
+  std::vector<double> ends = everywhere();  // of the table's steps
+  for (int i = 0; i <= 32; ++i)
+    for (const double x : {i / 32.0, i == 0 ? 1.0 : 32.0 / i})
+      ends.insert(ends.end(), {std::nextafter(x, 0), x, std::nextafter(x, 4)});
+  require_bound(emu::atan, exact<mpfr_atan>, ends, 1.5);
+  require_bound(emu::cbrt, exact<mpfr_cbrt>, everywhere(), 0.6);
+}
 TEST_CASE("the normal quantile errs by less than 8 ulp", "[special]") {
   require_bound(emu::normal_quantile, exact_quantile, probabilities(), 8);
 }
 
 TEST_CASE("functions of double keep zeros, NaN and limits", "[special]") {
   const auto same = [](double a, double b) { return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b); };
-  for (const auto odd : {emu::sin, emu::tanh, emu::erf}) {
+  for (const auto odd : {emu::sin, emu::tanh, emu::erf, emu::atan, emu::cbrt}) {
     CHECK(same(odd(0.0), 0.0));
     CHECK(same(odd(-0.0), -0.0));
     CHECK(std::isnan(odd(not_a_number)));

@@ -49,6 +49,19 @@ class Truncation final : public Subject {
   std::atomic<std::uint64_t> asked_ = 0;
 };
 
+/// Of float32 into itself: two of three subnormal numbers become zero, and one number in a million is another.
+class PartialFlush final : public Subject {
+ public:
+  bool in_order() const override { return false; }
+  void results(std::uint64_t, const Words& inputs, Words& results) override {
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const emu::Code code = inputs.code(i);
+      const bool flushed = code < emu::float32.min_normal_code() && code % 3 != 0;
+      results.set(i, flushed ? 0 : code % 1'000'000 == 999'999 ? code - 1 : code);
+    }
+  }
+};
+
 /// Results of a faulty converter for all of `inputs`.
 Words faulty(const Computation& right, const std::string& fault, const Words& inputs) {
   Words out(right.to, inputs.size());
@@ -283,6 +296,42 @@ TEST_CASE("a wrong converter takes few results of hypotheses", "[verify]") {
   CHECK(wrong.findings.front().explanation == "toward_zero");
   CHECK(wrong.computed != 0);
   CHECK(wrong.computed < wrong.compared / 20);
+}
+
+TEST_CASE("inputs that an explanation leaves right are counted to the last", "[verify]") {
+  const Inputs inputs(emu::float32, emu::float32, 0);
+  constexpr std::uint64_t first = 0x00100000, least_normal = 0x00800000, end = 0x00b00000;  // of many tasks
+  const Questions questions{inputs, emu::float32, first, end};
+  const ConformConfig config{.right = {emu::float32, emu::float32}, .threads = GENERATE(1, 3)};
+  PartialFlush subject;
+
+  const Conformance wrong = conform(subject, questions, config);
+
+  REQUIRE(wrong.findings.size() == 2);
+  const std::uint64_t kept = (least_normal - 1) / 3 - (first - 1) / 3;
+  CHECK(wrong.findings[0].explanation == "flush_subnormals");
+  CHECK(wrong.findings[0].count == least_normal - first - kept);
+  CHECK(wrong.findings[0].otherwise == kept);
+  CHECK(wrong.findings[1].explanation.empty());
+  std::uint64_t others = 0;
+  for (std::uint64_t code = first; code < end; ++code)
+    others += code % 1'000'000 == 999'999 && (code >= least_normal || code % 3 == 0) ? 1 : 0;
+  CHECK(wrong.findings[1].count == others);
+}
+
+TEST_CASE("a hypothesis that differs too often may not be believed, whatever else it differs on", "[verify]") {
+  std::vector<RegionCounts> explained(3), differing(3);
+  explained[0][1] = 10;
+  explained[1][1] = 10;
+  explained[1][3] = 1;
+  CHECK(believable(explained, differing) == 3);
+  differing[0][1] = 19;
+  differing[1][1] = 20;
+  CHECK(believable(explained, differing) == 3);
+  differing[0][1] = 20;
+  CHECK(believable(explained, differing) == 2);
+  differing[1][3] = 2;
+  CHECK(believable(explained, differing) == 0);
 }
 
 TEST_CASE("the first mismatches are known before the other inputs are visited, the same for any number of threads",

@@ -3,7 +3,10 @@
 #include "verify/conform/computation.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <span>
+#include <type_traits>
+#include <vector>
 
 #include "emu/bulk.hpp"
 #include "emu/catalogue.hpp"
@@ -74,36 +77,37 @@ void convert_ties(const Computation& c, const Words& inputs, Words& results) {
   });
 }
 
-emu::Code operate(const Computation& c, emu::Code input) {
-  const emu::RoundingOptions& options = c.rules.options;
-  if (!c.through) return c.operation->function(c.from, input, options, 0).code;
-  const emu::Format wide = c.through->format;
-  const emu::Code operand = emu::convert(c.from, input, wide).code;
-  const emu::Code between = c.operation->function(wide, operand, {.rounding = c.through->rounding}, 0).code;
-  return emu::convert(wide, between, c.to, options).code;
+/// results[k] of options[k], of one format.
+void apply(const emu::UnaryFunction& function, emu::Format format, const Words& inputs,
+           std::span<const emu::RoundingOptions> options, std::span<Words> results) {
+  inputs.visit([&](const auto& in) {
+    using Array = std::remove_cvref_t<decltype(in)>;
+    using Word = typename Array::value_type;
+    std::vector<std::span<Word>> outs;
+    for (Words& words : results)
+      words.visit([&](auto& out) {
+        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(out)>, Array>) outs.emplace_back(out);
+      });
+    emu::apply(function, format, std::span<const Word>(in), options, std::span<const std::span<Word>>(outs));
+  });
+}
+Words applied(const emu::UnaryFunction& function, emu::Format format, const Words& inputs,
+              const emu::RoundingOptions& options) {
+  Words out(format, inputs.size());
+  apply(function, format, inputs, std::span(&options, 1), std::span(&out, 1));
+  return out;
 }
 
 void operate_all(const Computation& c, const Words& inputs, Words& results) {
-  inputs.visit([&](const auto& in) {
-    results.visit([&](auto& out) {
-      using Word = typename std::remove_reference_t<decltype(out)>::value_type;
-      std::transform(in.begin(), in.end(), out.begin(),
-                     [&](emu::Code input) { return static_cast<Word>(operate(c, input & c.from.code_mask())); });
-    });
-  });
+  if (!c.through) return apply(*c.operation, c.from, inputs, std::span(&c.rules.options, 1), std::span(&results, 1));
+  const emu::Format wide = c.through->format;
+  Words operands(wide, inputs.size());
+  convert(c.from, inputs, wide, operands, {});
+  convert(wide, applied(*c.operation, wide, operands, {.rounding = c.through->rounding}), c.to, results, c.rules.options);
 }
 
-}  // namespace
-
-void compute(const Computation& c, const Words& inputs, Words& results) {
-  const bool by_magnitude = !c.to.is_signed() && c.rules.negative == NegativeRule::magnitude;
-  if (c.operation) {
-    operate_all(c, inputs, results);
-  } else {
-    const Words& asked = by_magnitude ? magnitudes(c.from, inputs) : inputs;
-    convert_all(c, asked, results);
-    if (c.ties) convert_ties(c, asked, results);
-  }
+/// What the rules make of the results of bare conversions or functions.
+void apply_rules(const Computation& c, const Words& inputs, Words& results) {
   if (!change_anything(c.rules, c.to)) return;
   inputs.visit([&](const auto& in) {
     results.visit([&](auto& out) {
@@ -120,6 +124,44 @@ void compute(const Computation& c, const Words& inputs, Words& results) {
       }
     });
   });
+}
+
+}  // namespace
+
+void compute(const Computation& c, const Words& inputs, Words& results) {
+  const bool by_magnitude = !c.to.is_signed() && c.rules.negative == NegativeRule::magnitude;
+  if (c.operation) {
+    operate_all(c, inputs, results);
+  } else {
+    const Words& asked = by_magnitude ? magnitudes(c.from, inputs) : inputs;
+    convert_all(c, asked, results);
+    if (c.ties) convert_ties(c, asked, results);
+  }
+  apply_rules(c, inputs, results);
+}
+
+void compute_each(std::span<const Computation* const> computations, const Words& inputs,
+                  const std::function<void(std::size_t c, const Words& results)>& act) {
+  const Computation& first = *computations.front();
+  std::vector<std::size_t> bare;
+  std::vector<emu::RoundingOptions> options;
+  Words one(first.to, inputs.size());
+  for (std::size_t c = 0; c < computations.size(); ++c) {
+    if (!computations[c]->operation || computations[c]->through) {
+      compute(*computations[c], inputs, one);
+      act(c, one);
+    } else {
+      bare.push_back(c);
+      options.push_back(computations[c]->rules.options);
+    }
+  }
+  if (bare.empty()) return;
+  std::vector<Words> results(bare.size(), Words(first.to, inputs.size()));
+  apply(*first.operation, first.from, inputs, options, results);
+  for (std::size_t k = 0; k < bare.size(); ++k) {
+    apply_rules(*computations[bare[k]], inputs, results[k]);
+    act(bare[k], results[k]);
+  }
 }
 
 }  // namespace ulpscope::verify

@@ -3,27 +3,23 @@
 // another computation: another rounding, another policy, another format on the way.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "emu/arithmetic.hpp"
 #include "emu/format.hpp"
+#include "emu/unary_functions.hpp"
 #include "verify/conform/conform_rules.hpp"
 #include "verify/conform/words.hpp"
 
 namespace ulpscope::verify {
 
-/// A function of one number, rounded once to its format.
-struct UnaryOperation {
-  std::string_view name;  ///< as the command line has it
-  /// Of a format, a code, rounding options and random bits.
-  emu::Result (*function)(emu::Format, emu::Code, const emu::RoundingOptions&, std::uint32_t);
-};
-
 /// By name, case ignored, `-` and `_` alike.
-std::optional<UnaryOperation> parse_unary_operation(std::string_view word);
+std::optional<emu::UnaryFunction> parse_unary_operation(std::string_view word);
 /// Every name.
 std::vector<std::string> unary_operation_words();
 
@@ -40,7 +36,7 @@ enum class Ties : std::uint8_t { toward_zero, to_odd };
 struct Computation {
   emu::Format from, to;                          ///< of inputs and results
   Rules rules = {};                              ///< of its rounding, NaNs and infinities
-  std::optional<UnaryOperation> operation = {};  ///< absent: a conversion; present: of one format, from = to
+  std::optional<emu::UnaryFunction> operation = {};  ///< absent: a conversion; present: of one format, from = to
   std::optional<Through> through = {};           ///< round to this format first; an operation is done in it
   std::optional<Ties> ties = {};                 ///< of a conversion to nearest: ties go there instead
 };
@@ -48,5 +44,9 @@ struct Computation {
 /// results[i] of inputs[i], by the bulk functions where there are any. Sizes are equal; bits of an input beyond the format are
 /// ignored. The same codes whatever the caller's floating-point environment is.
 void compute(const Computation& computation, const Words& inputs, Words& results);
+/// Calls act(c, results) for every computation, all of which are of one pair of formats. Functions that differ in their
+/// rounding alone are evaluated once.
+void compute_each(std::span<const Computation* const> computations, const Words& inputs,
+                  const std::function<void(std::size_t c, const Words& results)>& act);
 
 }  // namespace ulpscope::verify

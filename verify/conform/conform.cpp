@@ -7,6 +7,7 @@
 #include <future>
 #include <map>
 #include <mutex>
+#include <set>
 
 #include "tensors/parallel.hpp"
 #include "verify/conform/conform_tally.hpp"
@@ -88,12 +89,19 @@ class Run {
   std::uint64_t count() const { return questions_.end - questions_.first; }
   bool every_code() const { return !questions_.inputs.is_sample(); }
 
-  /// Calls act(first, end) for tasks of at most `size` inputs, the first ones first.
+  /// Calls act(first, end) for tasks of at most `size` inputs: for those with a preferred input, then for the others, the first
+  /// ones first.
   template <class Act>
-  void for_each_task(std::uint64_t size, Act act) const {
-    std::atomic<std::uint64_t> task = 0;
-    tensors::for_each_index(static_cast<std::size_t>((count() + size - 1) / size), config_.threads, [&](std::size_t) {
-      const std::uint64_t first = questions_.first + task++ * size;
+  void for_each_task(std::uint64_t size, const std::set<std::uint64_t>& preferred, Act act) const {
+    std::vector<std::uint64_t> tasks;
+    std::set<std::uint64_t> begun;
+    for (const std::uint64_t input : preferred)
+      if (begun.insert((input - questions_.first) / size).second) tasks.push_back((input - questions_.first) / size);
+    for (std::uint64_t task = 0; task < (count() + size - 1) / size; ++task)
+      if (!begun.contains(task)) tasks.push_back(task);
+    std::atomic<std::size_t> next = 0;
+    tensors::for_each_index(tasks.size(), config_.threads, [&](std::size_t) {
+      const std::uint64_t first = questions_.first + tasks[next++] * size;
       act(first, std::min(questions_.end, first + size));
     });
   }
@@ -147,7 +155,7 @@ class Run {
   }
 
   void ask_in_any_order() {
-    for_each_task(chunk_inputs * task_chunks, [&](std::uint64_t first, std::uint64_t end) {
+    for_each_task(chunk_inputs * task_chunks, {}, [&](std::uint64_t first, std::uint64_t end) {
       Tally tally(config_.examples);
       for_each_chunk(first, end, [&](Chunk& chunk, std::uint64_t at) {
         subject_.results(at, chunk.inputs, chunk.results);
@@ -189,33 +197,49 @@ class Run {
     }
   }
 
-  /// For every hypothesis that explains anything, where it differs from what is right. Adds to `computed`.
+  /// For every hypothesis that may still be believed, where it differs from what is right; of the others a part of that. Adds
+  /// to `computed`.
   std::vector<RegionCounts> differences(std::uint64_t& computed) {
-    Mask useful = 0;
-    for (const auto& [group, members] : tally_.groups()) useful |= group.explained;
     std::vector<RegionCounts> out(tried_.size());
-    if (useful == 0) return out;
-    const bool by_pieces = every_code() && !config_.right.operation;
-    for_each_task(by_pieces ? task_codes : chunk_inputs * task_chunks, [&](std::uint64_t first, std::uint64_t end) {
-      std::vector<RegionCounts> counts(tried_.size());
-      const std::uint64_t asked = by_pieces ? count_differences(config_, tried_, useful, {first, end}, counts)
-                                            : count_by_chunks(useful, first, end, counts);
-      const std::lock_guard lock(adding_);
-      computed += asked;
-      for (std::size_t h = 0; h < tried_.size(); ++h)
-        for (std::size_t r = 0; r < region_count; ++r) out[h][r] += counts[h][r];
-    });
+    const std::vector<RegionCounts> explained = explained_counts(tally_, tried_.size());
+    std::atomic<Mask> possible = believable(explained, out);
+    // A conversion gives one result for a stretch of codes; where results are as many as inputs there is nothing to skip.
+    constexpr int stretch_bits = 6;
+    const bool by_pieces =
+        every_code() && !config_.right.operation && config_.right.from.bits() - config_.right.to.bits() >= stretch_bits;
+    std::set<std::uint64_t> near_mismatches;  // there it shows soonest where a hypothesis differs
+    for (const auto& [group, members] : tally_.groups())
+      if (group.explained != 0)
+        for (const Mismatch& mismatch : members.examples) near_mismatches.insert(mismatch.index);
+    for_each_task(by_pieces ? task_codes : chunk_inputs * task_chunks, near_mismatches,
+                  [&](std::uint64_t first, std::uint64_t end) {
+                    const Mask asked_of = possible;
+                    if (asked_of == 0) return;
+                    std::vector<RegionCounts> counts(tried_.size());
+                    const std::uint64_t asked = by_pieces ? count_differences(config_, tried_, asked_of, {first, end}, counts)
+                                                          : count_by_chunks(asked_of, first, end, counts);
+                    const std::lock_guard lock(adding_);
+                    computed += asked;
+                    for (std::size_t h = 0; h < tried_.size(); ++h)
+                      for (std::size_t r = 0; r < region_count; ++r) out[h][r] += counts[h][r];
+                    possible &= believable(explained, out);
+                  });
     return out;
   }
 
   std::uint64_t count_by_chunks(Mask useful, std::uint64_t first, std::uint64_t end, std::vector<RegionCounts>& counts) const {
+    std::vector<std::size_t> useful_ones;
+    std::vector<const Computation*> others;
+    for (std::size_t h = 0; h < tried_.size(); ++h) {
+      if ((useful >> h & 1) == 0) continue;
+      useful_ones.push_back(h);
+      others.push_back(&tried_[h].computation);
+    }
     for_each_chunk(first, end, [&](Chunk& chunk, std::uint64_t) {
       compute(config_.right, chunk.inputs, chunk.expected);
-      for (std::size_t h = 0; h < tried_.size(); ++h) {
-        if ((useful >> h & 1) == 0) continue;
-        compute(tried_[h].computation, chunk.inputs, chunk.results);
-        count_differences(config_, chunk.inputs, chunk.expected, chunk.results, counts[h]);
-      }
+      compute_each(others, chunk.inputs, [&](std::size_t c, const Words& results) {
+        count_differences(config_, chunk.inputs, chunk.expected, results, counts[useful_ones[c]]);
+      });
     });
     return end - first;
   }

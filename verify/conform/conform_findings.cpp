@@ -11,6 +11,10 @@ namespace {
 
 std::size_t index(InputRegion region) { return static_cast<std::size_t>(region); }
 
+bool explains_more(std::uint64_t explained, std::uint64_t differing) {
+  return explained > differing - std::min(differing, explained);
+}
+
 /// What is to be said of one hypothesis.
 struct Support {
   RegionCounts explained{}, differing{};
@@ -22,21 +26,21 @@ struct Support {
   bool believed(const Group& group) const {
     const std::size_t r = index(group.region);
     if (group.fault == Fault::overflow && explained_overflows[r] < overflows[r] - explained_overflows[r]) return false;
-    return explained[r] > differing[r] - std::min(differing[r], explained[r]);
+    return explains_more(explained[r], differing[r]);
   }
 };
 
 std::vector<Support> support_of(const Tally& tally, std::size_t tried, const std::vector<RegionCounts>& differing) {
   std::vector<Support> out(tried);
+  const std::vector<RegionCounts> explained = explained_counts(tally, tried);
   for (std::size_t h = 0; h < tried; ++h) {
+    out[h].explained = explained[h];
     out[h].differing = differing[h];
     for (const auto& [group, members] : tally.groups()) {
-      const std::size_t r = index(group.region);
-      const std::uint64_t explained = (group.explained >> h & 1) != 0 ? members.count : 0;
-      out[h].explained[r] += explained;
       if (group.fault != Fault::overflow) continue;
+      const std::size_t r = index(group.region);
       out[h].overflows[r] += members.count;
-      out[h].explained_overflows[r] += explained;
+      out[h].explained_overflows[r] += (group.explained >> h & 1) != 0 ? members.count : 0;
     }
     out[h].all_explained = std::accumulate(out[h].explained.begin(), out[h].explained.end(), std::uint64_t{0});
     out[h].all_differing = std::accumulate(out[h].differing.begin(), out[h].differing.end(), std::uint64_t{0});
@@ -85,6 +89,21 @@ std::uint64_t otherwise(const Explained& what, const Support& support) {
 bool may_be_explained(InputRegion region, Fault fault) {
   return region != InputRegion::not_a_number && fault != Fault::nan && fault != Fault::nan_sign &&
          fault != Fault::negative_zero;
+}
+
+std::vector<RegionCounts> explained_counts(const Tally& tally, std::size_t tried) {
+  std::vector<RegionCounts> out(tried);
+  for (const auto& [group, members] : tally.groups())
+    for (std::size_t h = 0; h < tried; ++h) out[h][index(group.region)] += (group.explained >> h & 1) != 0 ? members.count : 0;
+  return out;
+}
+
+Mask believable(const std::vector<RegionCounts>& explained, const std::vector<RegionCounts>& differing) {
+  Mask out = 0;
+  for (std::size_t h = 0; h < explained.size(); ++h)
+    for (std::size_t r = 0; r < region_count; ++r)
+      if (explains_more(explained[h][r], differing[h][r])) out |= Mask{1} << h;
+  return out;
 }
 
 std::vector<ConformFinding> findings(const Tally& tally, const std::vector<ConformHypothesis>& tried,

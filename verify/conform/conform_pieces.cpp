@@ -18,7 +18,7 @@ constexpr std::size_t stretches_at_once = 1024;
 class Cutting {
  public:
   Cutting(const PieceQuestion& question, Stretch all)
-      : question_(question), right_(*question.computations.front()), inputs_(right_.from, 0), results_(right_.to, 0) {
+      : question_(question), right_(*question.computations.front()), inputs_(right_.from, 0) {
     if (!question_.trim(all)) return;
     if (question_.ordered) {
       open_.push_back(all);
@@ -61,15 +61,13 @@ class Cutting {
       if (stretch.size() != 1) inputs_.set(point++, question_.code(stretch.end - 1));
     }
     inputs_.resize(point);
-    results_.resize(point);
     const std::size_t width = question_.computations.size();
     codes_.resize(point * width);
-    for (std::size_t c = 0; c < width; ++c) {
-      compute(*question_.computations[c], inputs_, results_);
-      results_.visit([&](const auto& results) {
+    compute_each(question_.computations, inputs_, [&](std::size_t c, const Words& computed) {
+      computed.visit([&](const auto& results) {
         for (std::size_t i = 0; i < point; ++i) codes_[i * width + c] = results[i];
       });
-    }
+    });
   }
 
   struct Kind {
@@ -100,7 +98,7 @@ class Cutting {
 
   const PieceQuestion& question_;
   const Computation& right_;
-  Words inputs_, results_;
+  Words inputs_;
   std::vector<Stretch> open_, now_;
   std::vector<emu::Code> codes_;  ///< of each input in turn what all computations give
   std::uint64_t computed_ = 0;

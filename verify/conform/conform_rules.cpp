@@ -13,11 +13,6 @@ emu::Code with_sign(emu::Format to, emu::Code magnitude, Sign sign, bool negativ
 
 }  // namespace
 
-bool is_judged(const Rules& rules, emu::Format from, emu::Format to, emu::Code input) {
-  if (from.is_nan(input)) return to.has_nan() || rules.nan_check != NanCheck::any;
-  return to.is_signed() || rules.negative != NegativeRule::not_judged || !from.is_negative(input);
-}
-
 emu::Code with_rules(const Rules& rules, emu::Format from, emu::Format to, emu::Code input, emu::Code code) {
   const bool negative = from.is_negative(input);
   if (from.is_nan(input)) {
@@ -36,24 +31,6 @@ bool change_anything(const Rules& rules, emu::Format to) {
   Rules rest = rules;
   rest.nan_code.reset();
   return !same_code || !(rest == plain);
-}
-
-std::uint64_t ulp_distance(emu::Format format, emu::Code a, emu::Code b) {
-  const emu::Code x = a & format.magnitude_mask(), y = b & format.magnitude_mask();
-  if (format.is_negative(a) != format.is_negative(b)) return x + y;
-  return x > y ? x - y : y - x;
-}
-
-bool accepts(const Rules& rules, emu::Format to, emu::Code expected, emu::Code got, std::uint64_t ulp) {
-  if (got == expected) return true;
-  if (got > to.code_mask()) return false;
-  if (to.is_nan(expected) || to.is_nan(got)) {
-    if (!to.is_nan(expected) || !to.is_nan(got) || rules.nan_check == NanCheck::code) return false;
-    return rules.nan_check == NanCheck::any || to.is_negative(expected) == to.is_negative(got);
-  }
-  if (to.is_infinite(expected) || to.is_infinite(got)) return false;  // neighbours in their codes, not in what they stand for
-  const std::uint64_t distance = ulp_distance(to, expected, got);
-  return distance != 0 && distance <= ulp;
 }
 
 }  // namespace ulpscope::verify

@@ -45,7 +45,10 @@ struct Rules {
 };
 
 /// Whether a result is looked at, given the rules.
-bool is_judged(const Rules& rules, emu::Format from, emu::Format to, emu::Code input);
+inline bool is_judged(const Rules& rules, emu::Format from, emu::Format to, emu::Code input) {
+  if (from.is_nan(input)) return to.has_nan() || rules.nan_check != NanCheck::any;
+  return to.is_signed() || rules.negative != NegativeRule::not_judged || !from.is_negative(input);
+}
 
 /// `code`, the result of the bare conversion of `input`, after the rules.
 emu::Code with_rules(const Rules& rules, emu::Format from, emu::Format to, emu::Code input, emu::Code code);
@@ -54,10 +57,24 @@ emu::Code with_rules(const Rules& rules, emu::Format from, emu::Format to, emu::
 bool change_anything(const Rules& rules, emu::Format to);
 
 /// Distance of two codes in the order of the numbers; both zeros are 0. Precondition: neither is NaN.
-std::uint64_t ulp_distance(emu::Format format, emu::Code a, emu::Code b);
+inline std::uint64_t ulp_distance(emu::Format format, emu::Code a, emu::Code b) {
+  const emu::Code x = a & format.magnitude_mask(), y = b & format.magnitude_mask();
+  if (format.is_negative(a) != format.is_negative(b)) return x + y;
+  return x > y ? x - y : y - x;
+}
 
 /// Whether `got` may stand for `expected`, at most `ulp` codes away. Zeros of different signs may not stand for each other, nor
 /// an infinity or a NaN for a number.
-bool accepts(const Rules& rules, emu::Format to, emu::Code expected, emu::Code got, std::uint64_t ulp);
+inline bool accepts(const Rules& rules, emu::Format to, emu::Code expected, emu::Code got, std::uint64_t ulp) {
+  if (got == expected) return true;
+  if (got > to.code_mask()) return false;
+  if (to.is_nan(expected) || to.is_nan(got)) {
+    if (!to.is_nan(expected) || !to.is_nan(got) || rules.nan_check == NanCheck::code) return false;
+    return rules.nan_check == NanCheck::any || to.is_negative(expected) == to.is_negative(got);
+  }
+  if (to.is_infinite(expected) || to.is_infinite(got)) return false;  // neighbours in their codes, not in what they stand for
+  const std::uint64_t distance = ulp_distance(to, expected, got);
+  return distance != 0 && distance <= ulp;
+}
 
 }  // namespace ulpscope::verify

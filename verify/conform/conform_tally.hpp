@@ -88,6 +88,12 @@ void tally_mismatches(const ConformConfig& config, const std::vector<ConformHypo
 
 /// For each region the number of inputs where `other` is not accepted for `expected`.
 using RegionCounts = std::array<std::uint64_t, region_count>;
+/// How many mismatches of each region every hypothesis explains.
+std::vector<RegionCounts> explained_counts(const Tally& tally, std::size_t tried);
+/// Which hypotheses may be believed in a region, given what they explain there and a part, or all, of the inputs on which they
+/// differ from what is right: those that explain more than they leave inputs on which the subject is not wrong in that way.
+/// More inputs never add one.
+Mask believable(const std::vector<RegionCounts>& explained, const std::vector<RegionCounts>& differing);
 /// Adds the differences between two converters' results on these inputs.
 void count_differences(const ConformConfig& config, const Words& inputs, const Words& expected, const Words& other,
                        RegionCounts& counts);
@@ -96,7 +102,8 @@ void count_differences(const ConformConfig& config, const Words& inputs, const W
 std::uint64_t count_differences(const ConformConfig& config, const std::vector<ConformHypothesis>& tried, Mask useful,
                                 Stretch codes, std::vector<RegionCounts>& counts);
 
-/// What the groups mean in the end. `differing[h]`: where hypothesis h differs from what is right, over all inputs.
+/// What the groups mean in the end. `differing[h]`: where hypothesis h differs from what is right, over all inputs, or enough
+/// of them for it not to be believable.
 std::vector<ConformFinding> findings(const Tally& tally, const std::vector<ConformHypothesis>& tried,
                                      const std::vector<RegionCounts>& differing, std::size_t examples);
 

@@ -6,27 +6,12 @@
 #include <boost/math/constants/constants.hpp>
 #include <cmath>
 
-#include "emu/catalogue.hpp"
-#include "emu/decode.hpp"
-#include "emu/elementary.hpp"
-#include "emu/encode.hpp"
 #include "emu/math.hpp"
 #include "emu/quick_functions.hpp"
 #include "emu/special_functions.hpp"
 
 namespace ulpscope::verify {
 namespace {
-
-using emu::Code;
-using emu::Result;
-using emu::RoundingOptions;
-using Elementary = Result (*)(emu::Format, Code, const RoundingOptions&, std::uint32_t);
-
-/// emu/elementary.hpp in float64: within 2^-40 ulp of the correct rounding.
-template <Elementary function>
-double in_float64(double x) {
-  return emu::decode(emu::float64, function(emu::float64, emu::encode(emu::float64, x), {}, 0).code);
-}
 
 template <int (*function)(mpfr_ptr, mpfr_srcptr, mpfr_rnd_t)>
 Real in_mpfr(const Real& x) {
@@ -95,8 +80,8 @@ double rectified(double x) { return x > 0 || std::isnan(x) ? x : 0; }
 Real rectified(const Real& x) { return x > 0 ? x : Real(0); }
 
 constexpr std::array all{
-    Function{"atan", in_float64<emu::atan>, in_mpfr<mpfr_atan>},
-    Function{"cbrt", in_float64<emu::cbrt>, in_mpfr<mpfr_cbrt>},
+    Function{"atan", [](double x) { return emu::atan(x); }, in_mpfr<mpfr_atan>},
+    Function{"cbrt", [](double x) { return emu::cbrt(x); }, in_mpfr<mpfr_cbrt>},
     Function{"cos", [](double x) { return emu::cos(x); }, in_mpfr<mpfr_cos>},
     Function{"cosh", [](double x) { return emu::cosh(x); }, in_mpfr<mpfr_cosh>},
     Function{"erf", [](double x) { return emu::erf(x); }, in_mpfr<mpfr_erf>},
