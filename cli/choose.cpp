@@ -2,13 +2,18 @@
 // The command `choose`: a table, and a plan for `cast`.
 #include "studies/choose/choose.hpp"
 
+#include <cstddef>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "cli/brief_table.hpp"
 #include "cli/command.hpp"
 #include "cli/commands.hpp"
+#include "cli/kept_parts.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
+#include "cli/precision.hpp"
 #include "cli/rows.hpp"
 #include "emu/error.hpp"
 #include "emu/shell_word.hpp"
@@ -22,14 +27,25 @@ struct Choose {
   studies::ChooseRequest request;
   CommonOptions common;
   std::string plan;
+  bool resume = false;
 };
 
 void run(const Choose& choose, const Arguments& arguments) {
   chosen_rows(studies::choose_table(choose.request, {}), choose.common);  // a wrong column is told at once
   if (!choose.plan.empty() && !choose.plan.ends_with(".toml"))
     throw Error("-o " + choose.plan + ": give the plan a name that ends in .toml");
+  if (choose.resume && choose.plan.empty()) throw Error("--resume: -o PLAN.toml is missing, beside which work is kept");
+  check_resume(choose.resume, choose.plan, choose.request.inputs);
+  std::unique_ptr<KeptParts> kept;
+  const auto open_kept = [&](const std::vector<tensors::Tensor>& tensors, std::size_t rows) -> studies::KeptRows {
+    kept =
+        std::make_unique<KeptParts>(choose.plan, request_lines(reproducing(arguments), tensors, choose.request.threads), rows);
+    return {.find = [&](std::size_t row) { return kept->find(row); },
+            .keep = [&](std::size_t row, const std::string& line) { kept->keep(row, line); }};
+  };
   ProgressLine progress;
-  const studies::Choices choices = studies::choose(choose.request, progress.callback());
+  const studies::Choices choices = studies::choose(choose.request, progress.callback(),
+                                                   choose.resume ? studies::OpenKeptRows(open_kept) : studies::OpenKeptRows());
   const reports::Table table = chosen(studies::choose_table(choose.request, choices), choose.common);
   print_chosen(rendering_of(choose.common) == Rendering::text
                    ? brief(table, {"tensor", "count", "format", "scale", "bits_per_element", "sqnr_db", "lost_share"})
@@ -39,10 +55,11 @@ void run(const Choose& choose, const Arguments& arguments) {
   if (choose.plan.empty()) return;
   files::write_file(
       choose.plan,
-      "# " + command_line(arguments) +
+      "# " + command_line(undisturbed(arguments)) +
           "\n# The first table whose `match` (a pattern of names) fits a tensor says what it is stored in; what none "
           "fits stays as it is.\n\n" +
           studies::plan_text(studies::plan_of(choose.request, choices)));
+  if (kept) kept->remove();
   remark(
       emu::visible(choose.plan + " written; ulpscope cast IN --plan " + emu::shell_word(choose.plan) + " -o OUT casts by it"));
 }
@@ -55,6 +72,8 @@ void add_choose(Command& app, const Arguments& arguments) {
   command.add_request(choose->request);
   command.add_written("-o", choose->plan,
                       "write a plan for `ulpscope cast --plan`: what each tensor is stored in, to be edited", "PLAN.toml");
+  command.add_flag("--resume", choose->resume,
+                   "keep what is measured in PLAN.toml.partial until the plan is written, and go on with what is there");
   choose->common.add_output(command);
   command.footer("Example: ulpscope choose studies/data/digits-training.safetensors --to e4m3,bf16 --sqnr 30 --below 0.1%");
   command.callback([choose, &arguments] { run(*choose, arguments); });

@@ -218,7 +218,7 @@ void ChooseRequest::describe(requests::Fields& fields) {
   requests::describe_threads(fields, threads);
 }
 
-Choices choose(const ChooseRequest& request, const Progress& progress) {
+Choices choose(const ChooseRequest& request, const Progress& progress, const OpenKeptRows& open_kept) {
   const Requirement requirement = requirement_of(request);
   request.naming.check();
   const StorageLayout& layout = find_layout(request.naming.layout);
@@ -235,8 +235,9 @@ Choices choose(const ChooseRequest& request, const Progress& progress) {
   measuring.reading = request.reading;
   measuring.threads = request.threads;
   measuring.quantiles = false;
-  const std::vector<Quantized> rows =
-      quantize({rounded.kept, inputs.kept, amax_of_sets(rounded.kept, asked)}, measuring, progress);
+  QuantizationInputs measured_of{rounded.kept, inputs.kept, amax_of_sets(rounded.kept, asked)};
+  if (open_kept) measured_of.kept = open_kept(inputs.kept, inputs.kept.size() * measured_pairs(measuring));
+  const std::vector<Quantized> rows = quantize(measured_of, measuring, progress);
   const std::size_t each = rows.size() / inputs.kept.size();
 
   // One rule of a plan is for all tensors of a name, and a set whose scale is shared has one rule.

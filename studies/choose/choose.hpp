@@ -2,7 +2,9 @@
 // The narrowest format and scale rule of each tensor of a checkpoint that keeps what is asked of it, as a plan to cast by.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -11,6 +13,7 @@
 #include "studies/cast/plan.hpp"
 #include "studies/quantization/quantization.hpp"
 #include "studies/study.hpp"
+#include "tensors/tensor.hpp"
 
 namespace ulpscope::studies {
 
@@ -52,8 +55,10 @@ struct Choices {
   std::vector<std::string> remarks;  ///< what was left out, and what it saves
 };
 
-/// @throws ulpscope::Error
-Choices choose(const ChooseRequest& request, const Progress& progress = {});
+/// Opens what is kept of these tensors, so many rows in all.
+using OpenKeptRows = std::function<KeptRows(const std::vector<tensors::Tensor>& tensors, std::size_t rows)>;
+/// What was measured before is not measured again where `open_kept` is given. @throws ulpscope::Error
+Choices choose(const ChooseRequest& request, const Progress& progress = {}, const OpenKeptRows& open_kept = {});
 /// choose.csv.
 reports::Table choose_table(const ChooseRequest& request, const Choices& choices);
 /// The plan that cast takes.

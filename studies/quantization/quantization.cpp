@@ -171,7 +171,14 @@ std::vector<Quantized> quantize(const QuantizationInputs& inputs, const Quantiza
     const tensors::Tensor& tensor = quantizer.scaling.rule == ScaleRule::none ? inputs.plain[at] : tensors[at];
     if (!inputs.shared_amax.empty() && has_tensor_scale(quantizer.scaling.rule))
       quantizer.scaling.shared_amax = inputs.shared_amax[at];
-    measured[i] = measure(tensor, quantizer, request.reading.seed, request.quantiles);
+    const std::optional<std::string> line = inputs.kept ? inputs.kept->find(i) : std::nullopt;
+    if (line) {
+      measured[i] = {.tensor = tensor.label, .format = quantizer.format, .scaling = quantizer.scaling};
+      read_row_line(*line, measured[i]);
+    } else {
+      measured[i] = measure(tensor, quantizer, request.reading.seed, request.quantiles);
+      if (inputs.kept) inputs.kept->keep(i, row_line(measured[i]));
+    }
     if (!progress) return;
     const std::lock_guard lock(one_at_a_time);
     progress(done += tensor.count(), total);
@@ -186,8 +193,10 @@ std::vector<Quantized> quantize(const QuantizationInputs& inputs, const Quantiza
   return all;
 }
 
+std::size_t measured_pairs(const QuantizationRequest& request) { return quantizers_of(request).size(); }
+
 std::string left_out(const QuantizationRequest& request) {
-  const std::size_t pairs = request.formats.formats().size() * request.scale.size(), kept = quantizers_of(request).size();
+  const std::size_t pairs = request.formats.formats().size() * request.scale.size(), kept = measured_pairs(request);
   if (pairs == kept) return {};
   return "left out: " + std::to_string(pairs - kept) + " of " + std::to_string(pairs) +
          " pairs of a format and a scale: integers without a scale, scales of rows and blocks with formats of more than 8 "

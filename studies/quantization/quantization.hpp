@@ -4,7 +4,9 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -67,16 +69,25 @@ std::string objection_to(const Quantized& row);
 
 /// By tensor, element bits (most first), rank. @throws ulpscope::Error
 std::vector<Quantized> quantize(const QuantizationRequest& request, const Progress& progress = {});
+/// What was measured before of pair number i of a tensor and a format under a rule, and what keeps more of it
+/// (studies/quantization/ kept_rows.hpp). Any thread calls both.
+struct KeptRows {
+  std::function<std::optional<std::string>(std::size_t)> find;  ///< what was kept of a pair
+  std::function<void(std::size_t, const std::string&)> keep;    ///< a pair and its line
+};
 /// Open tensors to be measured.
 struct QuantizationInputs {
   std::vector<tensors::Tensor> tensors;                 ///< under scales, rotated where that is asked for
   std::vector<tensors::Tensor> plain;                   ///< the same without scales, which are not rotated
   std::vector<std::optional<double>> shared_amax = {};  ///< Scaling::shared_amax of each; empty: none
+  std::optional<KeptRows> kept = {};                    ///< without quantiles only
 };
 /// The same of tensors that are open. @throws ulpscope::Error
 std::vector<Quantized> quantize(const QuantizationInputs& inputs, const QuantizationRequest& request,
                                 const Progress& progress = {});
 
+/// How many pairs of a format and a scale are measured of each tensor. @throws ulpscope::Error
+std::size_t measured_pairs(const QuantizationRequest& request);
 /// Which pairs of a format and a scale are not measured, and why; empty where all are.
 std::string left_out(const QuantizationRequest& request);
 

@@ -183,6 +183,39 @@ class Measured(Resuming):
         self.assertEqual(self.contents("out.partial"), before)
 
 
+class Chosen(Resuming):
+    WORDS = ("choose", "m.safetensors", "--to", "e4m3,e5m2,bf16", "--scale", "none,row,mx:rceil", "--sqnr", "30", "--threads", "1", "-o", "plan.toml")
+    KEPT = "plan.toml.partial/measured.txt"
+
+    def plan(self, *words):
+        self.program(*self.WORDS, *words)
+        return (self.path / "plan.toml").read_bytes()
+
+    def test_a_choice(self):
+        right = self.plan()
+        (self.path / "plan.toml").unlink()
+        kept = 0
+        for most in (6000, 9000):
+            self.assertIn("File too large", self.program(*self.WORDS, "--resume", code=2, most=most))
+            self.assertGreater((self.path / self.KEPT).read_bytes().count(b"\n"), kept)
+            kept = (self.path / self.KEPT).read_bytes().count(b"\n")
+            self.assertLess(kept, TENSORS * 5)
+        self.numbers["t00"][UNSAMPLED] *= 2.0 ** 40  # kept rows are not measured again
+        self.write()
+        self.assertEqual(self.plan("--resume"), right)
+        self.assertEqual(sorted(os.listdir(self.path)), ["m.safetensors", "plan.toml"])
+        self.assertNotEqual(self.plan(), right)
+
+    def test_other_work_is_refused(self):
+        self.program(*self.WORDS, "--resume", code=2, most=6000)
+        self.assertIn("plan.toml.partial: holds what a run that was ended has measured", self.refused(*self.WORDS))
+        self.assertIn("plan.toml.partial: is of other work: ", self.refused(*self.WORDS, "--hadamard", "32", "--resume"))
+        self.numbers["t05"][0] += 1
+        self.write()
+        self.assertIn("sample", self.refused(*self.WORDS, "--resume"))
+        self.assertIn("--resume: -o PLAN.toml is missing", self.refused(*self.WORDS[:-2], "--resume"))
+
+
 class Cast(Resuming):
     WORDS = ("cast", "model", "--to", "e4m3", "--scale", "amax")
 
