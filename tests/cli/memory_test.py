@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Files larger than the address space that a command may have are read in pieces, to their last element.
-usage: memory_test.py PROGRAM [--sanitized]"""
+usage: memory_test.py PROGRAM [--sanitized] [--gibibytes N] [TEST...]"""
 import csv
 import io
 import json
@@ -19,11 +19,15 @@ from emulation import is_emulated
 from time_limit import LIMIT
 
 SANITIZED = "--sanitized" in sys.argv and (sys.argv.remove("--sanitized") or True)
+GIBIBYTES = int(sys.argv.pop(sys.argv.index("--gibibytes") + 1)) if "--gibibytes" in sys.argv else 0
+if GIBIBYTES:
+    sys.argv.remove("--gibibytes")
 PROGRAM = os.path.abspath(sys.argv.pop(1))
 FREE = SANITIZED or is_emulated(PROGRAM)  # of the limit: they reserve more address space than there is memory
 MEBIBYTE = 1 << 20
 MEMORY = 512 * MEBIBYTE
-COUNT = (96 if FREE else 1280) * MEBIBYTE // 4  # elements of a file: more than twice the memory
+COUNT = (1024 * GIBIBYTES or (96 if FREE else 1280)) * MEBIBYTE // 4  # elements of a file: more than twice the memory
+TIME = LIMIT * max(1, GIBIBYTES // 4)
 # Element -> value, among zeros: the first, around the borders of windows and of blocks, and the last.
 VALUES = {0: 1.0, (28 * MEBIBYTE >> 2) - 1: 2.0, 28 * MEBIBYTE >> 2: 4.0, COUNT // 2: 0.1, COUNT - 1: 500.0}
 
@@ -35,7 +39,7 @@ def run(*words, memory=MEMORY, cwd=None):
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:2])
         if not FREE:
             resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-    done = subprocess.run([PROGRAM, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=cwd, timeout=LIMIT,
+    done = subprocess.run([PROGRAM, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=cwd, timeout=TIME,
                           preexec_fn=before)
     return done.returncode, list(csv.DictReader(io.StringIO(done.stdout.decode()))), done.stderr.decode()
 
