@@ -103,10 +103,10 @@ double after(double positive) { return std::bit_cast<double>(std::bit_cast<std::
 double before(double positive) { return std::bit_cast<double>(std::bit_cast<std::uint64_t>(positive) - 1); }
 
 /// A double beside a bound stands for all values between the bound and the next number of fewer than 52 bits: they round alike.
+/// Of NaN `outer` is NaN.
 Interval enclosure(const UnaryFunction& function, double x) {
   constexpr double beyond = 0x1p1023;  // a value that is infinite in double may be finite
   const double y = function.quick(x), size = std::fabs(y), error = size * relative + least;
-  if (y != y) return {y, y};
   const double inner = size < beyond ? size - error : beyond;
   double least_inner = 0, outer = size + error;
   if (function.bounds != nullptr && x != 0) {
