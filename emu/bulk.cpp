@@ -59,8 +59,12 @@ void for_each_block(std::size_t size, Step step) {
   for (std::size_t i = 0; i < size; i += block_size) step(i, std::min(block_size, size - i));
 }
 
-bool rounds_up_to_overflow(Rounding rounding) {
-  return rounding == Rounding::nearest_even || rounding == Rounding::nearest_away || rounding == Rounding::upward;
+/// Whether the largest float stands for every number beyond it. In a format that ends in float's last binade and has no
+/// infinity it may round to the largest number, and 2^128 to NaN.
+bool largest_float_is_as_any_beyond(Format format, const RoundingOptions& options) {
+  constexpr double largest = std::numeric_limits<float>::max(), beyond = std::numeric_limits<double>::max();
+  return encode(format, largest, options) == encode(format, beyond, options) &&
+         encode(format, -largest, options) == encode(format, -beyond, options);
 }
 
 /// Whether the processor's own conversion of doubles to floats is the one asked for, NaNs apart.
@@ -85,8 +89,7 @@ std::optional<BulkPlan> plan_for(Format format, RoundingOptions options, bool va
     if (options.rounding == Rounding::stochastic || format.fraction_bits + spare > detail::Interchange<float>::fraction_bits ||
         !fits_float(format))
       return std::nullopt;
-    // Truncated, the largest float is in e8m0's range, for which it would stand for what is not.
-    if (format.specials == Specials::fnu && !rounds_up_to_overflow(options.rounding)) return std::nullopt;
+    if (!largest_float_is_as_any_beyond(format, options)) return std::nullopt;
     options.subnormals_are_zero = false;  // those of double, which narrow_to_odd() takes care of
   }
   return detail::plan_rounding(format, options, values);

@@ -24,12 +24,12 @@ inline std::vector<emu::Format> bulk_formats() {
   for (const int bits : {3, 4, 8, 25}) out.push_back(emu::integer(bits));
   for (int y = 0; y < 23; ++y) out.push_back(emu::parse_format("e8m" + std::to_string(y) + "ieee").value());
   for (const char* word :
-       {"e5m10b0",     "e5m10b14",     "e5m10b16",      "e5m10b127",      "e5m10b133",  "e5m10b150",       "e5m10b1023",
-        "e2m0ieee",    "e3m0fn",       "e2m0finite",    "e3m0b4fnuz",     "e5m3fn",     "e4m3b8fnuz",      "e5m2b0fnuz",
-        "e2m1b2fnuz",  "e6m9b40",      "e8m23b150",     "e8m23b0",        "e8m23fnuz",  "e8m23finite",     "e8m7b0fn",
-        "e8m7b149",    "e8m2b1023",    "e8m10fnuz",     "e2m3b126finite", "e2m23",      "e2m23b140finite", "e7m16b90fn",
-        "e8m7b127se",  "e8m7b127ue",   "e8m3b127uf",    "e8m0b127fnuz",   "e8m0b127se", "e8m0b127ue",      "binary5p2se",
-        "binary6p1uf", "binary15p5se", "binary15p15ue", "binary12p4uf",   "binary3p2ue"})
+       {"e5m10b0",    "e5m10b14",    "e5m10b16",    "e5m10b127",      "e5m10b133",     "e5m10b150",       "e5m10b1023",
+        "e2m0ieee",   "e3m0fn",      "e2m0finite",  "e3m0b4fnuz",     "e5m3fn",        "e4m3b8fnuz",      "e5m2b0fnuz",
+        "e2m1b2fnuz", "e6m9b40",     "e8m23b150",   "e8m23b0",        "e8m23fnuz",     "e8m23finite",     "e8m7b0fn",
+        "e8m7b149",   "e8m2b1023",   "e8m10fnuz",   "e2m3b126finite", "e2m23",         "e2m23b140finite", "e7m16b90fn",
+        "e8m7b127se", "e8m7b127ue",  "e8m3b127uf",  "e8m0b127uf",     "e8m0fn",        "e8m0b127fnuz",    "e8m0b127se",
+        "e8m0b127ue", "binary5p2se", "binary6p1uf", "binary15p5se",   "binary15p15ue", "binary12p4uf",    "binary3p2ue"})
     out.push_back(emu::parse_format(word).value());
   return out;
 }
