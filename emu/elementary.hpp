@@ -195,6 +195,15 @@ constexpr Result erf(Format format, Code a, const RoundingOptions& options = {},
     return detail::odd(x, detail::exactly(detail::one), detail::erf_real);
   });
 }
+/// 1/x; of a zero the infinity of its sign with divide_by_zero.
+constexpr Result rcp(Format format, Code a, const RoundingOptions& options = {}, std::uint32_t random = 0) noexcept {
+  return detail::elementary(format, a, options, random, [](const detail::Argument& x) {
+    if (x.is_zero()) return detail::pole(x.is_negative());
+    if (x.is_infinite) return detail::exactly(detail::zero_128.with_sign(x.is_negative()));
+    const detail::Real128 inverse = detail::one / x.value;
+    return detail::is_power_of_two(x.value) ? detail::exactly(inverse) : detail::nearly(inverse);
+  });
+}
 /// 1/sqrt(x); of a zero the infinity of its sign with divide_by_zero (9.2.1).
 constexpr Result rsqrt(Format format, Code a, const RoundingOptions& options = {}, std::uint32_t random = 0) noexcept {
   return detail::elementary(format, a, options, random, [](const detail::Argument& x) {

@@ -67,7 +67,7 @@ double cos(double x) noexcept;
 double tanh(double x) noexcept;
 /// 2/sqrt(pi) times the integral of e^(-t^2) from 0 to x; error below 0.8 ulp.
 double erf(double x) noexcept;
-/// The angle from -pi/2 to pi/2 whose tangent is x; error below 1.5 ulp.
+/// The angle from -pi/2 to pi/2 whose tangent is x; error below 2.5 ulp.
 double atan(double x) noexcept;
 /// The real cube root, negative for negative x; error below 0.6 ulp.
 double cbrt(double x) noexcept;

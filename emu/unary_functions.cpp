@@ -22,9 +22,6 @@
 namespace ulpscope::emu {
 namespace {
 
-Result reciprocal(Format format, Code a, const RoundingOptions& options, std::uint32_t random) {
-  return div(format, encode(format, 1.0), a, options, random);
-}
 Result round_to_int(Format format, Code a, const RoundingOptions& options, std::uint32_t random) {
   return round_to_integral(format, a, options, random);
 }
@@ -82,7 +79,7 @@ constexpr std::array functions{
     UnaryFunction{"sqrt", square_root, [](double x) { return std::sqrt(x); }},
     UnaryFunction{"rsqrt", rsqrt, [](double x) { return rsqrt(x); }},
     UnaryFunction{"cbrt", cbrt, [](double x) { return cbrt(x); }},
-    UnaryFunction{"rcp", reciprocal, [](double x) { return 1 / x; }},
+    UnaryFunction{"rcp", rcp, [](double x) { return 1 / x; }},
     UnaryFunction{"sigmoid", sigmoid, [](double x) { return sigmoid(x); }, [](double x) { return growing(x, 0.5, 1); }},
     UnaryFunction{"softplus", softplus, [](double x) { return softplus(x); }, [](double x) { return Bounds{x > 0 ? x : 0}; }},
     UnaryFunction{"gelu", gelu, [](double x) { return gelu(x); }, gated},

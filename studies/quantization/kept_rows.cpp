@@ -29,7 +29,7 @@ void read_row_line(const std::string& line, Quantized& row) {
     *x = std::bit_cast<double>(bits);
   }
   if (text.fail() || text.peek() != std::istringstream::traits_type::eof())
-    throw Error("'" + line + "': is no row that was kept");
+    throw Error("'" + line + "': is no line of what --resume keeps; remove the folder to begin anew");
 }
 
 }  // namespace ulpscope::studies

@@ -142,6 +142,10 @@ TEST_CASE("functions of spans are those of each code of a few bits, in every way
     if (named.format.bits() <= 6 || named.format == emu::float8_e4m3fn || named.format == emu::float8_e8m0fnu ||
         named.format == emu::binary8p3ue || named.format == emu::float8_e5m2fnuz)
       for (const How& how : laws::every_way()) require_each(named.format, how);
+  // Numbers up to where floats end, without infinity; 1 beyond the largest number, or subnormal; integers.
+  for (const char* word : {"e8m0fn", "e8m0b127uf", "e4m3b127", "e4m3b60", "e4m3b127fn", "e2m5b0"})
+    for (const How& how : laws::every_way()) require_each(emu::parse_format(word).value(), how);
+  for (const How& how : laws::every_way()) require_each(emu::integer(5), how);
 }
 
 TEST_CASE("functions of spans are those of each code of 16 bits", "[emu][long]") {

@@ -52,7 +52,7 @@ struct Conformance {
   std::vector<ConformFinding> findings;  ///< most mismatches first
 };
 
-/// Asks the subject all the questions. The same for any number of threads.
+/// Asks the subject all the questions. The same for any number of threads, but for `computed`.
 /// @throws ulpscope::Error what the subject throws.
 Conformance conform(Subject& subject, const Questions& questions, const ConformConfig& config);
 

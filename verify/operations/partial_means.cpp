@@ -62,8 +62,10 @@ std::vector<double> chernoff_bounds(std::span<const double> x, double lambda) {
 bool are_within(std::span<const double> x, std::size_t from, std::size_t step, std::size_t end,
                 std::span<const double> bounds) {
   double sum = 0;
-  for (std::size_t i = from, k = 0; i < end; i += step, ++k)
-    if (std::abs(sum += x[i]) > bounds[k]) return false;
+  for (std::size_t i = from, k = 0; i < end; i += step, ++k) {
+    sum += x[i];
+    if (std::abs(sum) > bounds[k]) return false;
+  }
   return true;
 }
 
