@@ -2,9 +2,6 @@
 // Rows of tensors that were measured before, as lines of text.
 #pragma once
 
-#include <cstddef>
-#include <functional>
-#include <optional>
 #include <string>
 
 #include "studies/quantization/quantization.hpp"

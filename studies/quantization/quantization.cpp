@@ -17,6 +17,7 @@
 #include "studies/census/census.hpp"
 #include "studies/census/round_and_count.hpp"
 #include "studies/quantization/error_quantiles.hpp"
+#include "studies/quantization/kept_rows.hpp"
 #include "studies/quantization/quantized.hpp"
 
 namespace ulpscope::studies {
