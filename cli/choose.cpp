@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,8 @@ void run(const Choose& choose, const Arguments& arguments) {
     throw Error("-o " + choose.plan + ": give the plan a name that ends in .toml");
   if (choose.resume && choose.plan.empty()) throw Error("--resume: -o PLAN.toml is missing, beside which work is kept");
   check_resume(choose.resume, choose.plan, choose.request.inputs);
+  std::optional<files::NewFile> plan;  // one that cannot be written is told at once, too
+  if (!choose.plan.empty()) plan.emplace(choose.plan);
   std::unique_ptr<KeptParts> kept;
   const auto open_kept = [&](const std::vector<tensors::Tensor>& tensors, std::size_t rows) -> studies::KeptRows {
     kept =
@@ -52,13 +55,12 @@ void run(const Choose& choose, const Arguments& arguments) {
                    : table,
                choose.common, 1);
   for (const std::string& line : choices.remarks) remark(line);
-  if (choose.plan.empty()) return;
-  files::write_file(
-      choose.plan,
-      "# " + command_line(undisturbed(arguments)) +
-          "\n# The first table whose `match` (a pattern of names) fits a tensor says what it is stored in; what none "
-          "fits stays as it is.\n\n" +
-          studies::plan_text(studies::plan_of(choose.request, choices)));
+  if (!plan) return;
+  plan->write("# " + command_line(undisturbed(arguments)) +
+              "\n# The first table whose `match` (a pattern of names) fits a tensor says what it is stored in; what none "
+              "fits stays as it is.\n\n" +
+              studies::plan_text(studies::plan_of(choose.request, choices)));
+  plan->commit();
   if (kept) kept->remove();
   remark(
       emu::visible(choose.plan + " written; ulpscope cast IN --plan " + emu::shell_word(choose.plan) + " -o OUT casts by it"));

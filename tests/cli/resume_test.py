@@ -215,6 +215,12 @@ class Chosen(Resuming):
         self.assertIn("sample", self.refused(*self.WORDS, "--resume"))
         self.assertIn("--resume: -o PLAN.toml is missing", self.refused(*self.WORDS[:-2], "--resume"))
 
+    def test_a_plan_that_cannot_be_written_is_told_before_anything_is_measured(self):
+        (self.path / "victim.toml").write_text("years of work")
+        (self.path / "plan.toml").symlink_to("victim.toml")
+        self.assertIn("plan.toml: cannot be written: it is a link", self.refused(*self.WORDS, "--resume"))
+        self.assertEqual(sorted(os.listdir(self.path)), ["m.safetensors", "plan.toml", "victim.toml"])
+
 
 class Cast(Resuming):
     WORDS = ("cast", "model", "--to", "e4m3", "--scale", "amax")
