@@ -69,8 +69,8 @@ std::string objection_to(const Quantized& row);
 
 /// By tensor, element bits (most first), rank. @throws ulpscope::Error
 std::vector<Quantized> quantize(const QuantizationRequest& request, const Progress& progress = {});
-/// What was measured before of pair number i of a tensor and a format under a rule, and what keeps more of it
-/// (studies/quantization/ kept_rows.hpp). Any thread calls both.
+/// What was measured before of pair number i of a tensor and a format under a rule, and what keeps more of it, as lines of
+/// studies/quantization/kept_rows.hpp. Any thread calls both.
 struct KeptRows {
   std::function<std::optional<std::string>(std::size_t)> find;  ///< what was kept of a pair
   std::function<void(std::size_t, const std::string&)> keep;    ///< a pair and its line

@@ -9,10 +9,9 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <numeric>
 #include <optional>
 #include <span>
-#include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -20,7 +19,6 @@
 #include "emu/names.hpp"
 #include "tests/emu/bulk_inputs.hpp"
 #include "tests/emu/bulk_laws.hpp"
-#include "tests/emu/formats_of_few_bits.hpp"
 
 namespace {
 
