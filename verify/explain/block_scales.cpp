@@ -58,7 +58,8 @@ std::vector<std::size_t> best_fits(const Claim& claim, const MatmulData& data, c
 
 std::string place_words(ScaleBlock block) { return fmt::format("{},{}", block.lines, block.k); }
 
-void add_causes(std::vector<Cause>& causes, const products::MatmulScales& scales, bool of_b, ScaleBlock block) {
+void add_causes(std::vector<Cause>& causes, const Claim& claim, const products::MatmulScales& scales, bool of_b,
+                ScaleBlock block) {
   const std::string name = of_b ? "b" : "a", here = place_words(block),
                     words = fmt::format("the scale of block ({}) of {}", here, of_b ? "B" : "A");
   const auto add = [&](const std::string& word, const std::string& sentence, BlockScale off, TwiceAt at) {
@@ -67,7 +68,7 @@ void add_causes(std::vector<Cause>& causes, const products::MatmulScales& scales
                         kernel.epilogue.twice_at = at;
                       }});
   };
-  for (const auto& [at, suffix, how] : twice_ways())
+  for (const auto& [at, suffix, how] : twice_ways(claim))
     add(std::string("twice") + suffix, std::string(" applied twice") + how, {.of_b = of_b, .block = block, .twice = true}, at);
   add("none", " not applied", {.of_b = of_b, .block = block}, TwiceAt::scale);
   const auto neighbour = [&](std::size_t lines, std::size_t k) {
@@ -91,7 +92,7 @@ OffBlocks off_blocks(const Claim& claim, const MatmulData& data, const ReplayedO
     if (!lines) continue;
     off.tried += scales.scales->for_k;
     for (const std::size_t k : best_fits(claim, data, outputs, scales))
-      add_causes(off.causes, *scales.scales, of_b, {*lines, k});
+      add_causes(off.causes, claim, *scales.scales, of_b, {*lines, k});
   }
   return off;
 }

@@ -43,6 +43,16 @@ void add_downgrades(std::vector<Hypothesis>& pairs, const Claim& claim, const Ca
   }
 }
 
+/// Scales on the elements, on engines that take what these are rounded to.
+void add_dequantized(std::vector<Hypothesis>& pairs, const Claim& claim) {
+  for (const Cause& cause : dequantized_causes(claim)) {
+    Kernel kernel = claim.kernel;
+    cause.change(kernel);
+    const emu::Format format = kernel.epilogue.dequantized->to;
+    for (const Cause& engine : engine_causes(claim, format, format)) pairs.push_back({{cause, engine}});
+  }
+}
+
 emu::Format accumulator_of(const Chain& chain) { return chain.engine ? chain.engine->accumulator : chain.accumulator; }
 
 /// Those of causes of inputs that concern both operands.
@@ -96,11 +106,11 @@ std::vector<Hypothesis> each_alone(Causes causes) {
 }
 
 std::vector<Hypothesis> single_hypotheses(const Claim& claim) {
-  return each_alone(
-      together({engine_causes(claim, claim.a(), claim.b()), format_causes(claim), input_causes(claim), part_causes(claim),
-                tile_part_causes(claim), library_causes(claim, true), sum_causes(claim), result_causes(claim),
-                order_causes(claim), join_causes(claim), split_causes(claim), block_causes(claim), width_causes(claim),
-                end_causes(claim), epilogue_causes(claim), layout_causes(claim), lag_causes(claim)}));
+  return each_alone(together({engine_causes(claim, claim.a(), claim.b()), format_causes(claim), input_causes(claim),
+                              part_causes(claim), tile_part_causes(claim), library_causes(claim, true), sum_causes(claim),
+                              result_causes(claim), order_causes(claim), join_causes(claim), split_causes(claim),
+                              block_causes(claim), width_causes(claim), end_causes(claim), epilogue_causes(claim),
+                              dequantized_causes(claim), layout_causes(claim), lag_causes(claim)}));
 }
 
 std::vector<Hypothesis> summation_hypotheses(const Claim& claim) {
@@ -121,6 +131,7 @@ std::vector<Hypothesis> paired_hypotheses(const Claim& claim) {
   std::erase_if(nearest_away, [](const Cause& cause) { return cause.word != "in:nearest_away"; });
   const Causes others = together({end_causes(claim), epilogue_causes(claim), layout_causes(claim)});
   add_downgrades(pairs, claim, format_causes(claim));
+  add_dequantized(pairs, claim);
   add_pairs(pairs, sums, parts);
   add_pairs(pairs, sums, results);
   add_pairs(pairs, sums, inputs);

@@ -3,10 +3,10 @@
 // of the kernel's arithmetic.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -74,6 +74,8 @@ std::vector<Cause> end_causes(const Claim& claim);       ///< the first or last 
 std::vector<Cause> format_causes(const Claim& claim);    ///< inputs rounded to another format
 std::vector<Cause> input_causes(const Claim& claim);     ///< how inputs are rounded, and codes read as another format
 std::vector<Cause> lag_causes(const Claim& claim);       ///< tiles along K that are read too early
+/// Scales multiplied onto the elements, which are rounded to a format of 16 bits or more and multiplied by an engine of it
+std::vector<Cause> dequantized_causes(const Claim& claim);
 std::vector<Cause> layout_causes(const Claim& claim);    ///< transposed and swapped operands
 std::vector<Cause> result_causes(const Claim& claim);    ///< the last rounding, and others before it
 std::vector<Cause> epilogue_causes(const Claim& claim);  ///< C, alpha, beta, scales
@@ -84,8 +86,8 @@ struct TwiceWay {
   const char* suffix;  ///< of the word
   const char* words;   ///< of the sentence
 };
-/// All of them, the simplest first.
-const std::array<TwiceWay, 5>& twice_ways();
+/// All of them, the simplest first; of scales that an engine applies the first alone.
+std::span<const TwiceWay> twice_ways(const Claim& claim);
 
 /// Products of K left out, and products of K taken twice; `k` in all.
 ///@{

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What may happen to a finished sum.
 #include <array>
+#include <span>
 #include <string>
 
 #include "emu/catalogue.hpp"
@@ -63,7 +64,7 @@ void add_scales(std::vector<Cause>& causes, const Claim& claim) {
   add("scales=reciprocal", "divided by the scales, not multiplied", ScaleUse::reciprocal);
   for (const bool of_b : {false, true})
     if (of_b ? claim.config.b.scales : claim.config.a.scales)
-      for (const auto& [at, suffix, words] : twice_ways())
+      for (const auto& [at, suffix, words] : twice_ways(claim))
         causes.push_back(epilogue_cause(std::string("scales=twice/") + (of_b ? "b" : "a") + suffix,
                                         std::string("the scales of ") + (of_b ? "B" : "A") + " applied twice" + words,
                                         [of_b, at](Epilogue& epilogue) {
@@ -71,20 +72,58 @@ void add_scales(std::vector<Cause>& causes, const Claim& claim) {
                                           epilogue.twice_at = at;
                                         }));
   if (claim.shape.m == claim.shape.n) add("scales=swapped", "scales of rows and columns exchanged", ScaleUse::swapped);
+  if (claim.kernel.engine_scales()) return;
   add("scales=one-by-one", "the two scales multiplied on one after the other", ScaleUse::one_by_one);
   add("scales=by-inverse", "divided by the rounded inverse of the scale", ScaleUse::by_inverse);
 }
 
+/// What may become of the scales of whole operands where blocks have theirs.
+void add_whole_scales(std::vector<Cause>& causes, const Claim& claim) {
+  const auto whole = [](const auto& scales) { return scales ? scales->whole : 1.0F; };
+  if (whole(claim.config.a.scales) == 1 && whole(claim.config.b.scales) == 1) return;
+  const auto add = [&](const char* word, const char* sentence, WholeUse use) {
+    causes.push_back(epilogue_cause(std::string("whole=") + word, std::string("the scales of whole operands ") + sentence,
+                                    [use](Epilogue& epilogue) { epilogue.whole = use; }));
+  };
+  add("none", "not applied", WholeUse::none);
+  add("reciprocal", "taken for their reciprocals", WholeUse::reciprocal);
+  add("twice", "applied twice", WholeUse::twice);
+}
+
+/// Scales of blocks that are read in another layout than they are in.
+void add_scale_layouts(std::vector<Cause>& causes, const Claim& claim) {
+  const DataScales of_a{claim.config.a.scales}, of_b{claim.config.b.scales};
+  const auto is_grid = [](const DataScales& scales) {
+    return !scales.empty() && scales.scales->for_lines > 1 && scales.scales->for_k > 1;
+  };
+  const auto add = [&](const char* word, const char* sentence, ScaleLayout layout, const auto& may_have) {
+    const bool a = may_have(of_a), b = may_have(of_b);
+    const auto add_of = [&](const std::string& place, const std::string& words, bool changes_a, bool changes_b) {
+      causes.push_back(epilogue_cause(place + "=" + word, "the scales" + words + sentence, [=](Epilogue& epilogue) {
+        if (changes_a) epilogue.layout_a = layout;
+        if (changes_b) epilogue.layout_b = layout;
+      }));
+    };
+    if (a && b) add_of("scales", " of both operands", true, true);
+    if (a) add_of("scales/a", " of A", true, false);
+    if (b) add_of("scales/b", " of B", false, true);
+  };
+  const auto in_tiles = [&](const DataScales& scales) { return is_grid(scales) && scales.in_tiles(); };
+  add("transposed", ", whose buffer is taken for that of the transposed grid", ScaleLayout::transposed, is_grid);
+  add("as-tiles", ", which lie line by line, read as tiles of 128 by 4", ScaleLayout::as_tiles, in_tiles);
+  add("from-tiles", ", which lie in tiles of 128 by 4, read line by line", ScaleLayout::from_tiles, in_tiles);
+}
+
 }  // namespace
 
-const std::array<TwiceWay, 5>& twice_ways() {
+std::span<const TwiceWay> twice_ways(const Claim& claim) {
   static constexpr std::array<TwiceWay, 5> ways{
       {{TwiceAt::scale, "", ""},
        {TwiceAt::both, ":both", ", once to the product of both scales"},
        {TwiceAt::before, ":before", ", once to the sum before the others"},
        {TwiceAt::after, ":after", ", once to the scaled sum"},
        {TwiceAt::after_rounded, ":after-rounded", ", once to the scaled sum, rounded before it is added"}}};
-  return ways;
+  return std::span(ways).first(claim.kernel.engine_scales() ? 1 : ways.size());
 }
 
 std::vector<Cause> result_causes(const Claim& claim) {
@@ -119,6 +158,8 @@ std::vector<Cause> epilogue_causes(const Claim& claim) {
   add_c(causes, claim);
   add_alpha(causes, claim);
   add_scales(causes, claim);
+  add_whole_scales(causes, claim);
+  add_scale_layouts(causes, claim);
   return causes;
 }
 

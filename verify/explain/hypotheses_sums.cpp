@@ -18,10 +18,11 @@ namespace {
 using emu::Format;
 using std::to_string;
 
-/// The engine, unless it does not take the formats.
-std::optional<products::ChosenEngine> find(const std::string& word, Format a, Format b, Format accumulator, std::size_t k) {
+/// The engine, unless it does not take the formats; it applies the claimed scales where it can.
+std::optional<products::ChosenEngine> find(const Claim& claim, const std::string& word, Format a, Format b,
+                                           Format accumulator) {
   try {
-    return products::choose_engine(word, {a, b, accumulator}, k, {}, {});
+    return products::choose_engine(word, {a, b, accumulator}, claim.shape.k, claim.config.a.scales, claim.config.b.scales);
   } catch (const Error&) {
     return std::nullopt;
   }
@@ -89,7 +90,7 @@ std::vector<Cause> engine_causes(const Claim& claim, Format a, Format b) {
     if (!emu::fits_float(accumulator) && accumulator != claim.config.acc) continue;
     if (emu::fits_float(accumulator) && !(emu::fits_float(a) && emu::fits_float(b))) continue;
     for (const std::string& name : emu::engine_names()) {
-      const auto chosen = find(name, a, b, accumulator, claim.shape.k);
+      const auto chosen = find(claim, name, a, b, accumulator);
       if (!chosen) continue;
       if (const auto same = std::find(seen.begin(), seen.end(), chosen->model); same != seen.end()) {
         add_name(causes, *chosen, accumulator, claim.config.acc);
@@ -98,6 +99,32 @@ std::vector<Cause> engine_causes(const Claim& claim, Format a, Format b) {
       if (chosen->exact && (accumulator != claim.config.acc || claim.config.a.scales || claim.config.b.scales)) continue;
       seen.push_back(chosen->model);
       causes.push_back(engine_cause(claim, *chosen, accumulator));
+    }
+  }
+  return causes;
+}
+
+std::vector<Cause> dequantized_causes(const Claim& claim) {
+  std::vector<Cause> causes;
+  const auto &a = claim.config.a.scales, &b = claim.config.b.scales;
+  if ((!a && !b) || claim.kernel.chain.split || claim.kernel.chain.exact) return causes;
+  const bool has_whole = (a ? a->whole : 1) != 1 || (b ? b->whole : 1) != 1;
+  for (const Format format : {emu::bfloat16, emu::float16, emu::float32}) {
+    auto chosen = find(claim, claim.engine(), format, format, claim.config.acc);
+    if (!chosen) chosen = find(claim, "fma", format, format, claim.config.acc);
+    if (!chosen) continue;
+    const std::string name = emu::format_name(format);
+    for (const bool with_whole : {false, true}) {
+      if (with_whole && !has_whole) continue;
+      causes.push_back(
+          {"scales=dequantized/" + name + (with_whole ? ":whole" : ""),
+           std::string("operands multiplied by their scales") + (with_whole ? ", that of the whole included," : "") +
+               " and rounded to " + name + ", multiplied on " + chosen->word,
+           {},
+           [chain = Chain{.engine = chosen->model, .accumulator = claim.config.acc}, format, with_whole](Kernel& kernel) {
+             kernel.chain = chain;
+             kernel.epilogue.dequantized = {format, with_whole};
+           }});
     }
   }
   return causes;

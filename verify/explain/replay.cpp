@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <optional>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -17,6 +16,7 @@
 #include "products/exact_product.hpp"
 #include "verify/explain/replay_chain.hpp"
 #include "verify/explain/replay_operands.hpp"
+#include "verify/explain/replay_scales.hpp"
 
 namespace ulpscope::verify {
 namespace {
@@ -30,7 +30,11 @@ template <class Float>
 class Replay {
  public:
   Replay(const MatmulData& data, const Kernel& kernel, const Region& region)
-      : data_(data), kernel_(kernel), region_(region), c_(stored<Float>(fetch_c(data, kernel, region))) {
+      : data_(data),
+        kernel_(kernel),
+        region_(region),
+        scales_(data, kernel, region),
+        c_(stored<Float>(fetch_c(data, kernel, region))) {
     const RegionOperands fetched = fetch_operands(data, kernel, region);
     const bool swapped = kernel.operands_swapped;
     operands_ = {.a_format = (swapped ? kernel.b : kernel.a).format(),
@@ -39,7 +43,12 @@ class Replay {
                  .b = stored<Float>(fetched.b),
                  .rows = region.rows.size(),
                  .columns = region.columns.size(),
-                 .k = data.shape.k};
+                 .k = data.shape.k,
+                 .scales = {}};
+    if (kernel.epilogue.dequantized)
+      dequantize(*kernel.epilogue.dequantized);
+    else if (kernel.engine_scales())
+      operands_.scales = scales_.of_engine(*kernel.chain.engine, data.shape.k);
   }
 
   std::vector<double> run() const {
@@ -61,17 +70,30 @@ class Replay {
     emu::round_to(format, std::span<const double>(x), std::span<double>(x), options, {});
   }
 
-  bool scaled() const { return use() != ScaleUse::none && (!data_.scale_a.empty() || !data_.scale_b.empty()); }
+  /// Whether sums are scaled: not where the engine applies scales, nor where operands have them before.
+  bool scaled() const { return scales_.any() && !kernel_.engine_scales() && !kernel_.epilogue.dequantized; }
   ScaleUse use() const { return kernel_.epilogue.scales; }
   /// As emu::EngineMatmul has it: C starts the sum unless it, or the sum, is scaled.
   bool starts_from_c() const {
-    return !c_.empty() && !kernel_.epilogue.beta && !scaled() &&
+    return !c_.empty() && !kernel_.epilogue.beta && !scaled() && scales_.whole() == 1 &&
            (kernel_.epilogue.c == CUse::declared || kernel_.epilogue.c == CUse::twice);
   }
   std::size_t block() const {
     if (!scaled()) return 0;
     const std::size_t a = data_.scale_a.k_block(), b = data_.scale_b.k_block();
     return a == 0 ? b : b == 0 ? a : std::gcd(a, b);
+  }
+
+  /// The scales onto the elements, in the storage of sums, and those rounded.
+  void dequantize(const Dequantized& dequantized) {
+    const std::size_t columns = operands_.columns, k = operands_.k;
+    for (std::size_t x = 0; x < k; ++x) {
+      for (std::size_t i = 0; i < operands_.rows; ++i) operands_.a[i * k + x] *= scales_.dequantizing_a(i, x);
+      for (std::size_t j = 0; j < columns; ++j) operands_.b[x * columns + j] *= scales_.dequantizing_b(j, x);
+    }
+    for (std::vector<Float>* values : {&operands_.a, &operands_.b})
+      emu::round_to(dequantized.to, std::span<const Float>(*values), std::span<Float>(*values), {}, {});
+    operands_.a_format = operands_.b_format = dequantized.to;
   }
 
   std::vector<Float> total() const {
@@ -115,47 +137,13 @@ class Replay {
     for (Float& x : sum) x = static_cast<Float>(emu::round_to(format, static_cast<double>(x)).value);
   }
 
-  /// The scales of an output at index k, and one of them that is applied once more.
-  struct Scales {
-    Float a, b;
-    std::optional<Float> again = {};
-  };
-  Scales scales(std::size_t i, std::size_t j, std::size_t k) const {
-    const auto& shape = data_.shape;
-    const std::size_t row = region_.rows[i], column = region_.columns[j], matrix = region_.matrix;
-    const auto of_a = [&](std::size_t line) { return static_cast<Float>(data_.scale_a.at(shape.a_of[matrix], line, k)); };
-    const auto of_b = [&](std::size_t line) { return static_cast<Float>(data_.scale_b.at(shape.b_of[matrix], line, k)); };
-    if (use() == ScaleUse::swapped) return {of_a(column), of_b(row)};
-    if (use() == ScaleUse::twice_a) return once_more({of_a(row), of_b(column)}, false);
-    if (use() == ScaleUse::twice_b) return once_more({of_a(row), of_b(column)}, true);
-    if (use() == ScaleUse::reciprocal) return {1 / of_a(row), 1 / of_b(column)};
-    if (kernel_.epilogue.block) return with_block({of_a(row), of_b(column)}, row, column, k);
-    return {of_a(row), of_b(column)};
-  }
-  Scales once_more(Scales scales, bool of_b) const {
-    Float& scale = of_b ? scales.b : scales.a;
-    if (kernel_.epilogue.twice_at == TwiceAt::scale)
-      scale *= scale;
-    else
-      scales.again = scale;
-    return scales;
-  }
-  Scales with_block(Scales scales, std::size_t row, std::size_t column, std::size_t k) const {
-    const BlockScale& off = *kernel_.epilogue.block;
-    const DataScales& all = off.of_b ? data_.scale_b : data_.scale_a;
-    if (all.block_of(off.of_b ? column : row, k) != off.block) return scales;
-    if (off.twice) return once_more(scales, off.of_b);
-    const std::size_t matrix = (off.of_b ? data_.shape.b_of : data_.shape.a_of)[region_.matrix];
-    (off.of_b ? scales.b : scales.a) = off.other ? static_cast<Float>(all.of(matrix, *off.other)) : Float{1};
-    return scales;
-  }
   /// As emu::EngineMatmul has it, unless the scales are applied one by one.
   emu::ScaleRule rule() const {
     if (use() == ScaleUse::one_by_one) return {.first = emu::ScaleRule::First::a, .fused = false};
     return {.first = emu::ScaleRule::First::both, .fused = true};
   }
   Float scaled_onto(Float sum, Float part, std::size_t i, std::size_t j, std::size_t k) const {
-    const auto [a, b, again] = scales(i, j, k);
+    const auto [a, b, again] = scales_.at(i, j, k);
     if (use() == ScaleUse::by_inverse) return sum + part / (1 / (a * b));
     if (!again) return rule().add(sum, part, a, b);
     switch (kernel_.epilogue.twice_at) {
@@ -169,6 +157,7 @@ class Replay {
   Float finished(Float x, std::size_t i, std::size_t j) const {
     const Epilogue& epilogue = kernel_.epilogue;
     if (scaled()) x = with_scales(x, i, j);
+    if (const Float whole = scales_.whole(); whole != 1) x *= whole;
     if (epilogue.alpha_use == AlphaUse::after_rounding || epilogue.c == CUse::after_rounding)
       x = static_cast<Float>(emu::round_to(epilogue.out, static_cast<double>(x), epilogue.rounding).value);
     const auto alpha = static_cast<Float>(epilogue.alpha_use == AlphaUse::none ? 1 : epilogue.alpha);
@@ -192,7 +181,7 @@ class Replay {
   }
   Float with_scales(Float x, std::size_t i, std::size_t j) const {
     if (block() == 0) {
-      const auto [a, b, again] = scales(i, j, 0);
+      const auto [a, b, again] = scales_.at(i, j, 0);
       if (again)
         x = twice_scaled(x, a * b, *again);
       else if (use() == ScaleUse::one_by_one)
@@ -200,8 +189,7 @@ class Replay {
       else
         x = use() == ScaleUse::by_inverse ? x / (1 / (a * b)) : x * (a * b);
     }
-    const float whole = data_.scale_a.whole() * data_.scale_b.whole();
-    return whole == 1 ? x : x * static_cast<Float>(whole);
+    return x;
   }
 
   /// The operands of the products at `ks` alone.
@@ -238,6 +226,7 @@ class Replay {
   const MatmulData& data_;
   const Kernel& kernel_;
   const Region& region_;
+  SeenScales<Float> scales_;
   std::vector<Float> c_;
   ChainOperands<Float> operands_;
 };
@@ -265,9 +254,6 @@ std::vector<double> replay(const MatmulData& data, const Kernel& kernel, const R
 
 Kernel declared_kernel(const products::Product& config) {
   const products::ChosenEngine engine = products::engine_of(config);
-  if (engine.scaled_by == products::ScaledBy::engine)
-    throw Error("engine " + engine.word + ": applies these scales itself, which is not replayed; explain takes scales that " +
-                "software applies (per tensor, row or 128x128)");
   if (engine.exact && (config.a.scales || config.b.scales))
     throw Error("engine exact: with scales there is no one order of roundings; name the engine that is claimed");
   const auto path_of = [](const products::MatmulOperand& operand) {

@@ -74,8 +74,18 @@ struct Chain {
   std::optional<emu::SplitProduct> split = {};  ///< no chain: products of parts, whose sum `start` joins; without an engine
 };
 
-/// What becomes of the scales that software applies.
+/// What becomes of scales. Where the engine applies them, what it is given is rounded to their format, and they are not applied
+/// one by one or by their inverse.
 enum class ScaleUse : std::uint8_t { declared, none, reciprocal, swapped, one_by_one, by_inverse, twice_a, twice_b };
+
+/// Scales of an operand that are multiplied onto its elements, in float32, before these are rounded.
+struct Dequantized {
+  emu::Format to;           ///< of the elements that are multiplied
+  bool with_whole = false;  ///< the scales of blocks are multiplied by that of the whole operand first; else the sum is
+};
+
+/// What becomes of the scales of whole operands beside those of blocks.
+enum class WholeUse : std::uint8_t { declared, none, reciprocal, twice };
 
 /// Where a scale is rounded that is applied twice.
 enum class TwiceAt : std::uint8_t {
@@ -116,6 +126,9 @@ enum class AlphaUse : std::uint8_t {
 /// What follows the sum.
 struct Epilogue {
   ScaleUse scales = ScaleUse::declared;   ///< whether and where scales are applied
+  ScaleLayout layout_a = ScaleLayout::stored, layout_b = ScaleLayout::stored;  ///< of scales of blocks
+  std::optional<Dequantized> dequantized = {};                                 ///< before the products, in place of `scales`
+  WholeUse whole = WholeUse::declared;                                         ///< of the scales of whole operands
   TwiceAt twice_at = TwiceAt::scale;      ///< of scales that are applied twice
   std::optional<BlockScale> block = {};   ///< one block that is off
   CUse c = CUse::declared;                ///< whether and where C is added
@@ -148,10 +161,12 @@ struct Kernel {
 
   /// Whether sums are kept in float64, not float32.
   bool wide() const;
+  /// Whether its engine applies scales of blocks.
+  bool engine_scales() const { return chain.engine && chain.engine->scales != emu::EngineScales::none; }
 };
 
 /// The arithmetic that a product's configuration declares, on its first engine.
-/// @throws ulpscope::Error where it cannot be replayed: scales that the engine itself applies.
+/// @throws ulpscope::Error where it cannot be replayed: stochastic rounding, scales of exact sums.
 Kernel declared_kernel(const products::Product& config);
 
 /// Some outputs of one matrix of a batch: rows by columns.

@@ -2,6 +2,7 @@
 // Chains on engines, in IEEE operations, and by rounding to odd where float64 does not suffice.
 #include "verify/explain/replay_chain.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <type_traits>
 
@@ -9,6 +10,7 @@
 #include "emu/bulk.hpp"
 #include "emu/catalogue.hpp"
 #include "emu/engine_matmul.hpp"
+#include "emu/error.hpp"
 #include "emu/split_matmul.hpp"
 #include "emu/stop.hpp"
 
@@ -18,23 +20,75 @@ namespace {
 template <class Float>
 constexpr emu::Format storage = std::is_same_v<Float, double> ? emu::float64 : emu::float32;
 
+/// Products in the order in which an engine takes them, K for a zero; and the blocks of those that share scales.
+struct Places {
+  std::vector<std::size_t> ks, blocks;
+};
+
+/// Whether the product at `k` goes on with the block of those from `begin` on: all of one block, none twice.
+bool goes_on(std::span<const std::size_t> ks, std::size_t begin, std::size_t at, std::size_t block) {
+  const auto so_far = ks.subspan(begin, at - begin);
+  return ks[begin] / block == ks[at] / block && std::find(so_far.begin(), so_far.end(), ks[at]) == so_far.end();
+}
+
+/// Where they have no scales, `ks`. A part of a block has its own places among zeros; the last zeros are not taken.
+Places places_of(std::span<const std::size_t> ks, std::size_t block, std::size_t k) {
+  if (block == 0) return {{ks.begin(), ks.end()}, {}};
+  Places places;
+  for (std::size_t begin = 0; begin < ks.size();) {
+    std::size_t end = begin + 1;
+    while (end < ks.size() && goes_on(ks, begin, end, block)) ++end;
+    const auto run = ks.subspan(begin, end - begin);
+    const std::size_t first = places.ks.size();
+    places.blocks.push_back(run.front() / block);
+    if (run.size() == block) {
+      places.ks.insert(places.ks.end(), run.begin(), run.end());
+    } else {
+      places.ks.resize(first + block, k);
+      for (const std::size_t at : run) places.ks[first + at % block] = at;
+    }
+    begin = end;
+    if (places.ks.size() > 2 * (end + block)) throw Error("blocks of scales in pieces");
+  }
+  while (!places.ks.empty() && places.ks.back() == k) places.ks.pop_back();
+  return places;
+}
+
 /// The sums of what `multiply` makes of the products at `ks`.
 template <class Float, class Multiply>
 std::vector<Float> matmul_sums(const emu::Engine& engine, const ChainOperands<Float>& operands, std::span<const std::size_t> ks,
                                const std::vector<Float>& start, const Multiply& multiply) {
   const std::size_t rows = operands.rows, columns = operands.columns;
+  const Places places = places_of(ks, operands.scales.block, operands.k);
   std::vector<Float> a, b, d(rows * columns);
   for (std::size_t i = 0; i < rows; ++i)
-    for (const std::size_t k : ks) a.push_back(operands.a[i * operands.k + k]);
-  for (const std::size_t k : ks)
-    b.insert(b.end(), operands.b.begin() + static_cast<std::ptrdiff_t>(k * columns),
-             operands.b.begin() + static_cast<std::ptrdiff_t>((k + 1) * columns));
+    for (const std::size_t k : places.ks) a.push_back(k == operands.k ? Float{0} : operands.a[i * operands.k + k]);
+  for (const std::size_t k : places.ks) {
+    if (k == operands.k)
+      b.resize(b.size() + columns);
+    else
+      b.insert(b.end(), operands.b.begin() + static_cast<std::ptrdiff_t>(k * columns),
+               operands.b.begin() + static_cast<std::ptrdiff_t>((k + 1) * columns));
+  }
+  const std::size_t blocks = places.blocks.size(), of_all = operands.scales.block == 0 ? 0 : operands.scales.a.size() / rows;
+  std::vector<float> scale_a, scale_b;
+  for (std::size_t i = 0; i < rows; ++i)
+    for (const std::size_t block : places.blocks) scale_a.push_back(operands.scales.a[i * of_all + block]);
+  for (const std::size_t block : places.blocks)
+    for (std::size_t j = 0; j < columns; ++j) scale_b.push_back(operands.scales.b[block * columns + j]);
+  const auto grid = [&](const std::vector<float>& values, std::size_t grid_rows, std::size_t grid_columns) {
+    return emu::ScaleGrid{.format = operands.scales.format, .values = values, .rows = grid_rows, .columns = grid_columns};
+  };
+  emu::ScaleGrid grid_a = grid(scale_a, rows, blocks), grid_b = grid(scale_b, blocks, columns);
+  grid_a.row_block = grid_b.column_block = 1;
+  grid_a.column_block = grid_b.row_block = operands.scales.block;
+  const std::size_t depth = places.ks.size();
   const emu::EngineMatmul<Float> problem{.engine = engine,
-                                         .a = {operands.a_format, a, {rows, ks.size()}},
-                                         .b = {operands.b_format, b, {ks.size(), columns}},
+                                         .a = {operands.a_format, a, {rows, depth}},
+                                         .b = {operands.b_format, b, {depth, columns}},
                                          .c = start,
-                                         .scale_a = {},
-                                         .scale_b = {},
+                                         .scale_a = grid_a,
+                                         .scale_b = grid_b,
                                          .beta = {},
                                          .out = storage<Float>,
                                          .threads = 1};

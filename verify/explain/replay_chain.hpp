@@ -10,6 +10,13 @@
 
 namespace ulpscope::verify {
 
+/// Scales of blocks that an engine applies.
+struct ChainScales {
+  emu::Format format;       ///< of a scale
+  std::size_t block = 0;    ///< products that share one; 0: there are none
+  std::vector<float> a, b;  ///< rows by blocks of K, and blocks of K by columns
+};
+
 /// Operands in the storage of sums.
 template <class Float>
 struct ChainOperands {
@@ -17,9 +24,12 @@ struct ChainOperands {
   std::vector<Float> a;            ///< rows by K
   std::vector<Float> b;            ///< K by columns
   std::size_t rows, columns, k;    ///< extents
+  ChainScales scales = {};         ///< where the chain's engine applies them
 };
 
-/// The sums of the products at `ks`, in that order, that start from `start` (rows by columns; empty: zeros).
+/// The sums of the products at `ks`, in that order, that start from `start` (rows by columns; empty: zeros). A part of a block
+/// that shares a scale is filled up with zeros.
+/// @throws ulpscope::Error where the order leaves little of such blocks together.
 template <class Float>
 std::vector<Float> chain_sums(const Chain& chain, const ChainOperands<Float>& operands, std::span<const std::size_t> ks,
                               const std::vector<Float>& start);

@@ -9,6 +9,9 @@
 namespace ulpscope::verify {
 namespace {
 
+/// Extents of a tile of scales.
+constexpr std::size_t tile_lines = 128, tile_blocks = 4;
+
 std::vector<double> values_of(const tensors::Tensor& tensor) {
   std::vector<double> values(static_cast<std::size_t>(tensor.count()));
   tensor.source->read(0, std::span(values));
@@ -46,6 +49,30 @@ float DataScales::of(std::size_t matrix, ScaleBlock block) const noexcept {
   if (!scales) return 1;
   const std::size_t own = scales->matrices == 1 ? 0 : matrix;
   return scales->values[(own * scales->for_lines + block.lines) * scales->for_k + block.k];
+}
+
+bool DataScales::in_tiles() const noexcept {
+  return scales && scales->for_lines % tile_lines == 0 && scales->for_k % tile_blocks == 0;
+}
+
+ScaleBlock DataScales::read_for(ScaleBlock block, ScaleLayout layout) const noexcept {
+  if (!scales || layout == ScaleLayout::stored) return block;
+  const std::size_t lines = scales->for_lines, blocks = scales->for_k;
+  constexpr std::size_t in_tile = tile_lines * tile_blocks, sub = 32, subs = tile_lines / sub;
+  std::size_t at = 0;  // in the buffer, as the kernel takes it
+  if (layout == ScaleLayout::transposed) {
+    at = block.k * lines + block.lines;
+  } else if (layout == ScaleLayout::as_tiles) {
+    const std::size_t tile = block.lines / tile_lines * (blocks / tile_blocks) + block.k / tile_blocks,
+                      line = block.lines % tile_lines;
+    at = tile * in_tile + line % sub * (subs * tile_blocks) + line / sub * tile_blocks + block.k % tile_blocks;
+  } else {
+    at = block.lines * blocks + block.k;
+    const std::size_t tile = at / in_tile, row = at % in_tile / (subs * tile_blocks), of_row = at % (subs * tile_blocks);
+    return {tile / (blocks / tile_blocks) * tile_lines + of_row / tile_blocks * sub + row,
+            tile % (blocks / tile_blocks) * tile_blocks + of_row % tile_blocks};
+  }
+  return {at / blocks, at % blocks};
 }
 
 MatmulData load_matmul(const products::Product& config) {

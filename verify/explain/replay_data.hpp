@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "products/product.hpp"
@@ -14,6 +16,15 @@ struct ScaleBlock {
   std::size_t lines = 0, k = 0;  ///< its place along the rows of A or the columns of B, and along K
 
   bool operator==(const ScaleBlock&) const = default;
+};
+
+/// Where the scales of an operand's blocks are read from. A tile of 128 lines by 4 blocks has that of line i and block j at
+/// i % 32 * 16 + i / 32 * 4 + j; tiles are row-major (cuBLAS, "1D Block Scaling Factors Layout").
+enum class ScaleLayout : std::uint8_t {
+  stored,      ///< where they are
+  transposed,  ///< their buffer is taken for that of the transposed grid
+  as_tiles,    ///< they lie line by line, and are read as tiles; whole tiles
+  from_tiles,  ///< they lie in tiles, and are read line by line; whole tiles
 };
 
 /// Scales of an operand; none where `scales` is empty.
@@ -30,6 +41,10 @@ struct DataScales {
   ScaleBlock block_of(std::size_t line, std::size_t k) const noexcept;
   /// The scale of a block of a matrix; 1 where there are none.
   float of(std::size_t matrix, ScaleBlock block) const noexcept;
+  /// Whether they are whole tiles of scales.
+  bool in_tiles() const noexcept;
+  /// The block whose scale is read for that of `block`.
+  ScaleBlock read_for(ScaleBlock block, ScaleLayout layout) const noexcept;
   /// That of a line of a matrix at index k.
   float at(std::size_t matrix, std::size_t line, std::size_t k) const noexcept { return of(matrix, block_of(line, k)); }
 };
