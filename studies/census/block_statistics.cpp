@@ -143,16 +143,15 @@ class Walk {
     block.has_nonzero |= x != 0;
     block.has_to_zero |= x != 0 && y == 0;
     block.has_left |= y != 0;
-    block.saturates |= !map_.has_zero_points() && overflows(x, map_.at(index).multiply);
+    block.saturates |= !map_.has_zero_points() && overflows(x, map_.at(index));
     block.input.add(x);
     // What overflows to NaN is an infinite error, as the census has it.
     block.error.add(std::isnan(y) ? std::numeric_limits<double>::infinity() : y - x);
   }
 
   /// As the census has it: of the product that is rounded, which is formed in float32 where the tensor's numbers are.
-  bool overflows(double x, double scale) const {
-    const double product =
-        map_.multiplies_in_float() ? static_cast<double>(static_cast<float>(x) * static_cast<float>(scale)) : x * scale;
+  bool overflows(double x, const ElementScale& scale) const {
+    const double product = map_.multiplies_in_float() ? static_cast<double>(scale.onto(static_cast<float>(x))) : scale.onto(x);
     return std::fabs(product) > max_finite_ && emu::round_to(out_.format, product).outcome == emu::Outcome::overflow;
   }
 

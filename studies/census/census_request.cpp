@@ -74,7 +74,8 @@ void CensusRequest::describe(requests::Fields& fields) {
   formats.describe(fields);
   fields
       .add("scale", scale,
-           "none, a number, amax, pow2, row, 1x128, 128x128, mx:floor|ceil|rceil|even, nvfp4, of integers minmax[:row|:1x128]: "
+           "none, a number, amax, pow2, row, 1x128, 128x128 (each also :pow2, :divide, :reciprocal), mx:floor|ceil|rceil|even, "
+           "nvfp4, of integers minmax[:row|:1x128]: "
            "multiply, round, divide")
       .as_value("SCALE")
       .shown();

@@ -60,10 +60,12 @@ HWY_INLINE void multiply_all(std::span<const Float> values, std::span<const Scal
     // A block whose stored scale is 0 has zeros for its elements; the product tells how far from them it is.
     const bool is_lost = run.scale.numerator == 0, in_float = question.in_float && !is_lost;
     const D factor = set(in_float ? static_cast<double>(static_cast<float>(run.scale.multiply)) : run.scale.multiply);
+    const D divisor = set(run.scale.divide);
+    const bool divides = run.scale.divide != 1;
     const D zero_below = set(is_lost ? std::numeric_limits<double>::infinity() : question.least_input);
     for_each_vector(run, [&](std::size_t at) HWY_ATTR {
       const D x = hn::LoadU(d, block.x.data() + at);
-      D product = hn::Mul(x, factor);
+      D product = divides ? hn::Div(x, divisor) : hn::Mul(x, factor);
       if (in_float) product = hn::PromoteTo(d, exact_floats(d, product));
       const Mask to_zero = hn::And(hn::Ne(x, hn::Zero(d)), hn::Lt(hn::Abs(x), zero_below));
       hn::StoreU(product, d, block.product.data() + at);

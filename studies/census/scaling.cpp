@@ -23,21 +23,35 @@
 namespace ulpscope::studies {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, ScaleRule>, 15> rule_words{{{"none", ScaleRule::none},
-                                                                             {"amax", ScaleRule::amax},
-                                                                             {"pow2", ScaleRule::pow2},
-                                                                             {"row", ScaleRule::row},
-                                                                             {"1x128", ScaleRule::tile_1x128},
-                                                                             {"128x128", ScaleRule::tile_128x128},
-                                                                             {"minmax", ScaleRule::minmax},
-                                                                             {"minmax:row", ScaleRule::minmax_row},
-                                                                             {"minmax:1x128", ScaleRule::minmax_1x128},
-                                                                             {"mx:floor", ScaleRule::mx_floor},
-                                                                             {"mx:ceil", ScaleRule::mx_ceil},
-                                                                             {"mx:rceil", ScaleRule::mx_rceil},
-                                                                             {"mx:even", ScaleRule::mx_even},
-                                                                             {"nvfp4", ScaleRule::nvfp4},
-                                                                             {"nvfp4:16x16", ScaleRule::nvfp4_16x16}}};
+struct RuleWord {
+  std::string_view word;
+  ScaleRule rule;
+  ScaleForm form = ScaleForm::multiply;
+};
+constexpr RuleWord rule_words[]{{"none", ScaleRule::none},
+                                {"amax", ScaleRule::amax},
+                                {"pow2", ScaleRule::pow2},
+                                {"row", ScaleRule::row},
+                                {"row:pow2", ScaleRule::row, ScaleForm::pow2},
+                                {"row:divide", ScaleRule::row, ScaleForm::divide},
+                                {"row:reciprocal", ScaleRule::row, ScaleForm::reciprocal},
+                                {"1x128", ScaleRule::tile_1x128},
+                                {"1x128:pow2", ScaleRule::tile_1x128, ScaleForm::pow2},
+                                {"1x128:divide", ScaleRule::tile_1x128, ScaleForm::divide},
+                                {"1x128:reciprocal", ScaleRule::tile_1x128, ScaleForm::reciprocal},
+                                {"128x128", ScaleRule::tile_128x128},
+                                {"128x128:pow2", ScaleRule::tile_128x128, ScaleForm::pow2},
+                                {"128x128:divide", ScaleRule::tile_128x128, ScaleForm::divide},
+                                {"128x128:reciprocal", ScaleRule::tile_128x128, ScaleForm::reciprocal},
+                                {"minmax", ScaleRule::minmax},
+                                {"minmax:row", ScaleRule::minmax_row},
+                                {"minmax:1x128", ScaleRule::minmax_1x128},
+                                {"mx:floor", ScaleRule::mx_floor},
+                                {"mx:ceil", ScaleRule::mx_ceil},
+                                {"mx:rceil", ScaleRule::mx_rceil},
+                                {"mx:even", ScaleRule::mx_even},
+                                {"nvfp4", ScaleRule::nvfp4},
+                                {"nvfp4:16x16", ScaleRule::nvfp4_16x16}};
 
 constexpr float float_max = std::numeric_limits<float>::max();
 
@@ -52,7 +66,19 @@ float amax_scale(emu::Format format, double amax) {
   return std::isfinite(scale) ? (scale > 0 ? scale : std::numeric_limits<float>::denorm_min()) : float_max;
 }
 
-ElementScale plain(double scale) { return {scale, 1, scale}; }
+/// The greatest power of two that is no greater.
+float power_below(float scale) { return static_cast<float>(emu::power_of_two(floor_log2(static_cast<double>(scale)))); }
+
+/// What is stored of the scale of a row or of a tile.
+float formed_scale(ScaleForm form, emu::Format format, double amax) {
+  if (form == ScaleForm::multiply) return amax_scale(format, amax);
+  if (form == ScaleForm::pow2) return power_below(amax_scale(format, amax));
+  const auto largest = static_cast<float>(amax);
+  if (!(largest > 0) || !std::isfinite(largest)) return 1;
+  return std::max(largest / static_cast<float>(emu::max_finite(format)), std::numeric_limits<float>::denorm_min());
+}
+
+ElementScale plain(double scale) { return {.multiply = scale, .denominator = scale}; }
 
 /// log2 of the e8m0 scale that a block with this amax gets; the block is divided by it.
 int mx_exponent(ScaleRule rule, emu::Format format, double amax) {
@@ -184,15 +210,15 @@ double amax_of(const tensors::Tensor& tensor, std::optional<ElementRange> part, 
 }
 
 Scaling parse_scaling(std::string_view word) {
-  for (const auto& [name, rule] : rule_words)
-    if (name == word) return {rule, 1, std::string(word)};
+  for (const auto& [name, rule, form] : rule_words)
+    if (name == word) return {.rule = rule, .form = form, .word = std::string(word)};
   if (word.starts_with("2^")) {
     int exponent = 0;
     const char* const last = word.data() + word.size();
     const auto [end, error] = std::from_chars(word.data() + 2, last, exponent);
     const double power = std::ldexp(1.0, std::clamp(exponent, -2000, 2000));
     if (error == std::errc{} && end == last && power > 0 && std::isfinite(power))
-      return {ScaleRule::number, power, std::string(word)};
+      return {.rule = ScaleRule::number, .number = power, .word = std::string(word)};
   }
   const bool hexadecimal = word.starts_with("0x") || word.starts_with("0X");
   const std::string_view digits = word.substr(hexadecimal ? 2 : 0);
@@ -200,9 +226,9 @@ Scaling parse_scaling(std::string_view word) {
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number,
                                             hexadecimal ? std::chars_format::hex : std::chars_format::general);
   if (error == std::errc{} && end == digits.data() + digits.size() && number > 0 && std::isfinite(number))
-    return {ScaleRule::number, number, std::string(word)};
+    return {.rule = ScaleRule::number, .number = number, .word = std::string(word)};
   std::string known;
-  for (const auto& [name, rule] : rule_words) known += std::string(known.empty() ? "" : ", ") + std::string(name);
+  for (const auto& [name, rule, form] : rule_words) known += std::string(known.empty() ? "" : ", ") + std::string(name);
   throw Error("--scale '" + std::string(word) + "': give a positive number, 2^K or one of " + known);
 }
 
@@ -214,7 +240,7 @@ void check_format(const Scaling& scaling, emu::Format format) {
 
 std::vector<std::string> scaling_words() {
   std::vector<std::string> words;
-  for (const auto& [name, rule] : rule_words) words.emplace_back(name);
+  for (const auto& [name, rule, form] : rule_words) words.emplace_back(name);
   return words;
 }
 
@@ -253,7 +279,8 @@ std::optional<int> ScaleMap::log2_uniform() const noexcept {
   const ElementScale& scale = uniform();
   if (!(scale.multiply >= 0x1p-500 && scale.multiply <= 0x1p500)) return std::nullopt;
   const int exponent = floor_log2(scale.multiply);
-  if (scale.multiply != emu::power_of_two(exponent) || scale.denominator != scale.multiply || scale.numerator != 1)
+  if (scale.multiply != emu::power_of_two(exponent) || scale.denominator != scale.multiply || scale.numerator != 1 ||
+      scale.divide != 1)
     return std::nullopt;
   // A product in float32 may lose bits to underflow. It cannot overflow: such scales bring no number beyond the format's
   // largest.
@@ -263,6 +290,7 @@ std::optional<int> ScaleMap::log2_uniform() const noexcept {
 
 bool ScaleMap::lay_out(const Scaling& scaling, std::uint64_t count, std::uint64_t columns, std::uint64_t matrix_rows) {
   columns_ = std::max<std::uint64_t>(columns, 1);
+  form_ = scaling.form;
   const std::uint64_t rows = std::max<std::uint64_t>(count / columns_, 1);
   matrix_rows_ = rows;
   if (scaling.rule == ScaleRule::number) uniform_ = plain(scaling.number);
@@ -298,9 +326,9 @@ void ScaleMap::scale_by_amax(const Scaling& scaling, emu::Format format, std::sp
     else if (clamps(rule))
       stored_[i] = mx_scale(rule, format, of_block);
     else if (rule == ScaleRule::pow2)
-      stored_[i] = static_cast<float>(emu::power_of_two(floor_log2(static_cast<double>(amax_scale(format, of_block)))));
+      stored_[i] = power_below(amax_scale(format, of_block));
     else
-      stored_[i] = amax_scale(format, of_block);
+      stored_[i] = formed_scale(scaling.form, format, of_block);
   }
   make_uniform();
 }

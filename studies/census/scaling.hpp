@@ -17,13 +17,20 @@
 
 namespace ulpscope::studies {
 
-/// x becomes round(x * multiply) * numerator / denominator; finite x under a numerator of 0, the stored scale of a block too
-/// small for its format, become 0. Integers with a zero point lie from `low` to `low` + 2^N - 1 before that.
+/// x becomes round(x * multiply / divide) * numerator / denominator; finite x under a numerator of 0, the stored scale of a
+/// block too small for its format, become 0. Integers with a zero point lie from `low` to `low` + 2^N - 1 before that.
 struct ElementScale {
   double multiply = 1;     ///< before rounding
+  double divide = 1;       ///< likewise; where it is not 1, `multiply` is
   double numerator = 1;    ///< after rounding
   double denominator = 1;  ///< after rounding
   double low = 0;          ///< the least integer less the zero point: -2^(N - 1) - zero point
+
+  /// x with its scale, rounded to Float.
+  template <class Float>
+  Float onto(Float x) const noexcept {
+    return divide != 1 ? x / static_cast<Float>(divide) : x * static_cast<Float>(multiply);
+  }
 };
 
 /// How scales follow from the elements.
@@ -51,6 +58,14 @@ enum class ScaleRule : std::uint8_t {
   nvfp4_16x16,  ///< the same with blocks of 16 by 16, as Transformer Engine has for weights (NVFP4BlockScaling)
 };
 
+/// What is made of the greatest magnitude of a row or of a tile, amax, in float32; M is the largest finite value.
+enum class ScaleForm : std::uint8_t {
+  multiply,    ///< x times S = M / amax, and S is stored (Transformer Engine, Float8CurrentScaling)
+  pow2,        ///< x times S, which is rounded down to a power of two (Transformer Engine, Float8BlockScaling)
+  divide,      ///< x divided by s = amax / M, and s is stored (DeepSeek-V3, inference/kernel.py, act_quant)
+  reciprocal,  ///< x times 1 / s, and s is stored (DeepGEMM, deep_gemm/utils/math.py)
+};
+
 /// Whether it is one of the two of NVFP4.
 constexpr bool is_nvfp4(ScaleRule rule) noexcept { return rule == ScaleRule::nvfp4 || rule == ScaleRule::nvfp4_16x16; }
 
@@ -69,6 +84,7 @@ constexpr bool is_of_row_parts(ScaleRule rule) noexcept {
 struct Scaling {
   ScaleRule rule = ScaleRule::none;  ///< which
   double number = 1;                 ///< for ScaleRule::number
+  ScaleForm form = ScaleForm::multiply;  ///< for rows, tiles of 1x128 and of 128x128
   std::string word = "none";         ///< the option as given
   /// The largest magnitude of a set of tensors that share the scale that amax, pow2 and nvfp4 have for a whole tensor, or of
   /// the tensor where it is known; none: it is looked for.
@@ -145,9 +161,14 @@ class ScaleMap {
     const std::size_t place = number - first_stored_;
     const float stored = stored_[place];
     if (is_nvfp4_) return nvfp4(stored, tensor_scale_);
+    if (form_ == ScaleForm::divide) return {.divide = static_cast<double>(stored), .numerator = static_cast<double>(stored)};
+    if (form_ == ScaleForm::reciprocal)
+      return {.multiply = static_cast<double>(inverse(stored)), .numerator = static_cast<double>(stored)};
     if (has_zero_points())
-      return {static_cast<double>(1.0F / stored), static_cast<double>(stored), 1, static_cast<double>(low_[place])};
-    return {static_cast<double>(stored), 1, static_cast<double>(stored)};
+      return {.multiply = static_cast<double>(1.0F / stored),
+              .numerator = static_cast<double>(stored),
+              .low = static_cast<double>(low_[place])};
+    return {.multiply = static_cast<double>(stored), .denominator = static_cast<double>(stored)};
   }
   /// How many scales there are.
   std::size_t blocks() const noexcept { return static_cast<std::size_t>(blocks_); }
@@ -210,10 +231,12 @@ class ScaleMap {
   ElementRange in_blocks(const ElementRange& part) const noexcept;
   /// The scale of a block whose own, of e4m3, is `stored`, below that of the tensor.
   static ElementScale nvfp4(float stored, float tensor_scale) noexcept {
-    const float encode = 1.0F / (stored * (1.0F / tensor_scale));
-    return {static_cast<double>(std::min(encode, std::numeric_limits<float>::max())), static_cast<double>(stored),
-            static_cast<double>(tensor_scale)};
+    return {.multiply = static_cast<double>(inverse(stored * (1.0F / tensor_scale))),
+            .numerator = static_cast<double>(stored),
+            .denominator = static_cast<double>(tensor_scale)};
   }
+  /// 1 / x in float32, and no infinity.
+  static float inverse(float x) noexcept { return std::min(1.0F / x, std::numeric_limits<float>::max()); }
   /// Raises the greatest magnitudes of the stored blocks to those of elements from `first` on.
   template <class Float>
   void take_amax(std::uint64_t first, std::span<const Float> values, std::span<Float> amax) const;
@@ -244,6 +267,7 @@ class ScaleMap {
 
   std::uint64_t columns_ = 1, matrix_rows_ = 1, block_rows_ = 1, block_columns_ = 1, blocks_per_row_ = 1, blocks_ = 1;
   bool in_float_ = false, is_nvfp4_ = false;
+  ScaleForm form_ = ScaleForm::multiply;  ///< of rows and tiles
   float tensor_scale_ = 1;     ///< of NVFP4
   ElementScale uniform_;       ///< where there is one block
   int zero_point_bits_ = 0;    ///< of the integers that have one

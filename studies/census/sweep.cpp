@@ -58,7 +58,7 @@ std::vector<Job> sweep_jobs(const tensors::Tensor& tensor, const ScaleRange& ran
   std::vector<Job> jobs;
   for (const emu::Format format : config.formats)
     for (const int k : range.exponents()) {
-      const Scaling scaling{k == 0 ? ScaleRule::none : ScaleRule::number, emu::power_of_two(k), {}};
+      const Scaling scaling{.rule = k == 0 ? ScaleRule::none : ScaleRule::number, .number = emu::power_of_two(k), .word = {}};
       jobs.push_back({format, ScaleMap(scaling, format, tensor)});
     }
   return jobs;

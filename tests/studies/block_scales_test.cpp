@@ -203,6 +203,60 @@ TEST_CASE("nvfp4 in blocks of 16 by 16 follows the published formula", "[studies
   CHECK(wrong == 0);
 }
 
+TEST_CASE("rows and tiles have scales in each published form", "[studies]") {
+  const auto [rule, block_rows, block_columns] =
+      GENERATE(table<const char*, std::size_t, std::size_t>({{"row", 1, 300}, {"1x128", 1, 128}, {"128x128", 128, 128}}));
+  const std::string form = GENERATE("", ":pow2", ":divide", ":reciprocal");
+  const std::string word = rule + form;
+  CAPTURE(word);
+  constexpr std::size_t rows = 140, columns = 300;
+  const std::vector<float> e4m3 = numbers_of_e4m3();
+  std::vector<float> x = some_numbers(std::size_t{rows} * columns);
+  std::fill_n(x.begin(), 128, 0.0F);
+  x[299] = 1e-44F;  // of 1x128, alone in its block but for smaller ones
+  std::fill_n(x.begin() + 256, 43, 0.0F);
+  const std::size_t across = (columns + block_columns - 1) / block_columns;
+  const auto block_of = [&](std::size_t i) { return i / columns / block_rows * across + i % columns / block_columns; };
+  std::vector<float> amax(block_of(x.size() - 1) + 1);
+  for (std::size_t i = 0; i < x.size(); ++i) amax[block_of(i)] = std::max(amax[block_of(i)], std::fabs(x[i]));
+
+  const studies::QuantizedTensor got{tensors::from_values("t", {rows, columns}, x),
+                                     emu::e4m3,
+                                     {.policy = emu::Policy::saturating},
+                                     studies::parse_scaling(word),
+                                     0};
+
+  const std::vector<double> values = values_of(got, x.size());
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const float largest = amax[block_of(i)];
+    const float to_multiply = largest == 0 ? 1 : std::min(448.0F / largest, std::numeric_limits<float>::max());
+    const float to_divide = largest == 0 ? 1 : std::max(largest / 448.0F, std::numeric_limits<float>::denorm_min());
+    float q = 0;
+    double value = 0, stored = 0;
+    if (form.empty() || form == ":pow2") {
+      const float scale = form.empty() ? to_multiply : std::exp2(std::floor(std::log2(to_multiply)));
+      q = nearest_of(e4m3, x[i] * scale);
+      value = double{q} / double{scale}, stored = 1 / double{scale};
+    } else {
+      const float inverse = std::min(1.0F / to_divide, std::numeric_limits<float>::max());
+      q = nearest_of(e4m3, form == ":divide" ? x[i] / to_divide : x[i] * inverse);
+      value = double{q} * double{to_divide}, stored = double{to_divide};
+    }
+    wrong += values[i] != value || got.scales()[block_of(i)] != static_cast<float>(stored) ? 1 : 0;
+  }
+  CHECK(wrong == 0);
+  // A census counts the same.
+  studies::CensusConfig config;
+  config.formats = {emu::e4m3};
+  config.options.policy = emu::Policy::saturating;
+  std::uint64_t to_zero = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) to_zero += x[i] != 0 && values[i] == 0 ? 1 : 0;
+  CHECK(studies::census(tensors::from_values("t", {rows, columns}, x), studies::parse_scaling(word), config)
+            .front()
+            .sums.of(Outcome::to_zero) == to_zero);
+}
+
 TEST_CASE("nvfp4 in blocks of 16 by 16 gives a matrix and its transpose the same numbers", "[studies]") {
   constexpr std::size_t rows = 32, columns = 48;
   const std::vector<float> x = some_numbers(static_cast<std::size_t>(rows * columns));

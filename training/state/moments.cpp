@@ -45,7 +45,7 @@ void store_scaled(std::span<Real> values, const MomentStorage& storage) {
     const studies::ScaleMap::Run run = map.run(first);
     const std::span<Real> block =
         values.subspan(first, static_cast<std::size_t>(std::min<std::uint64_t>(run.count, values.size() - first)));
-    for (Real& x : block) x *= static_cast<Real>(run.scale.multiply);
+    for (Real& x : block) x = run.scale.onto(x);
     round_in_place(block, storage);
     for (Real& x : block) x = static_cast<Real>(static_cast<double>(x) * run.scale.numerator / run.scale.denominator);
     first += block.size();

@@ -109,10 +109,10 @@ void scale_blocks(const studies::ScaleMap& map, const ScaleLayout& layout, Quant
   const std::size_t along = layout.product_block == 0 ? operand.products : layout.product_block;
   for (std::size_t i = 0; i < operand.lines; ++i)
     for (std::size_t block = 0; block < layout.products; ++block) {
-      const auto factor = static_cast<Real>(map.block(i / lines * layout.products + block).multiply);
+      const studies::ElementScale scale = map.block(i / lines * layout.products + block);
       Real* const x = operand.values.data() + i * operand.products + block * along;
       const std::size_t end = std::min(along, operand.products - block * along);
-      for (std::size_t k = 0; k < end; ++k) x[k] *= factor;
+      for (std::size_t k = 0; k < end; ++k) x[k] = scale.onto(x[k]);
     }
 }
 
