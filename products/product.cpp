@@ -3,6 +3,7 @@
 #include "products/product.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <span>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "emu/names.hpp"
 #include "emu/split_matmul.hpp"
 #include "products/exact_product.hpp"
+#include "tensors/parallel.hpp"
 
 namespace ulpscope::products {
 
@@ -44,6 +46,28 @@ class Multiplication {
         if (portions.progress) portions.progress(std::min(count, shape_.m - std::min(first, shape_.m)) * shape_.n);
       }
     return tensors::from_values(engine.word, shape_.d, std::move(d));
+  }
+
+  double largest_partial_sum() const {
+    const std::size_t m = shape_.m, n = shape_.n;
+    std::vector<double> of_line(shape_.batch() * m);
+    tensors::for_each_index(of_line.size(), product_.threads, [&](std::size_t line) {
+      const std::size_t i = line / m;
+      const auto a = a_.matrix(shape_.a_of[i], line % m, 1), b = b_.matrix(shape_.b_of[i], 0, b_.lines());
+      const bool from_c = !c_.empty() && !product_.beta;
+      std::vector<double> sums(n), largest(n);
+      for (std::size_t j = 0; j < n && from_c; ++j) sums[j] = static_cast<double>(c_[line * n + j]);
+      for (std::size_t k = 0; k < k_; ++k) {
+        if (product_.promote != 0 && k != 0 && k % product_.promote == 0) std::fill(sums.begin(), sums.end(), 0.0);
+        const auto x = static_cast<double>(a.at(0, k));
+        for (std::size_t j = 0; j < n; ++j) {
+          sums[j] += x * static_cast<double>(b.at(k, j));
+          largest[j] = std::max(largest[j], std::fabs(sums[j]));
+        }
+      }
+      for (const double x : largest) of_line[line] = std::max(of_line[line], x);
+    });
+    return of_line.empty() ? 0 : *std::max_element(of_line.begin(), of_line.end());
   }
 
  private:
@@ -131,6 +155,10 @@ const RoundedElements& LoadedProduct::c() const {
 
 tensors::Tensor LoadedProduct::on(const ChosenEngine& engine, const Portions& portions) const {
   return std::visit([&](const auto& m) { return m->on(engine, portions); }, multiplication_);
+}
+
+double LoadedProduct::largest_partial_sum() const {
+  return std::visit([](const auto& m) { return m->largest_partial_sum(); }, multiplication_);
 }
 
 ChosenEngine engine_of(const Product& product, const std::string& engine) {

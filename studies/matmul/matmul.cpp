@@ -101,6 +101,7 @@ MatmulResult matmul(const MatmulConfig& config) {
 
   const products::LoadedProduct loaded(product);
   MatmulResult result{.shape = loaded.shape(), .a = loaded.a(), .b = loaded.b(), .c = loaded.c()};
+  if (config.partial_sums) result.largest_partial_sum = loaded.largest_partial_sum();
   result.scale_a = word_of(product.a);
   result.scale_b = word_of(product.b);
   std::uint64_t done = 0;
@@ -168,10 +169,18 @@ reports::Table matmul_table(const MatmulConfig& config, const MatmulResult& r) {
                            {"cosine", d.cosine},
                            {"sqnr_db", d.sqnr_db}});
   };
+  // Where every sum is 0, any power of two will do.
+  const auto add_partial_sums = [&](std::vector<reports::NamedCell>& row) {
+    if (!r.largest_partial_sum) return;
+    const double largest = *r.largest_partial_sum, ratio = emu::max_finite(config.product.acc) / largest;
+    row.insert(row.end(), {{"max_partial_sum", largest},
+                           {"max_log2_scale", std::isfinite(ratio) && ratio > 0 ? std::floor(std::log2(ratio)) : nan}});
+  };
   reports::Table table{"matmul", {}, {}};
   for (const MatmulComparison& c : r.comparisons) {
     std::vector<reports::NamedCell> row = row_of(r.products[c.engine], &r.products[c.against]);
     add_difference(row, c);
+    add_partial_sums(row);
     table.add(row);
   }
   if (!r.comparisons.empty()) return table;
@@ -180,6 +189,7 @@ reports::Table matmul_table(const MatmulConfig& config, const MatmulResult& r) {
   for (const MatmulProduct& product : r.products) {
     std::vector<reports::NamedCell> row = row_of(product, nullptr);
     for (const auto& [column, cell] : differences) row.emplace_back(column, nan);
+    add_partial_sums(row);
     table.add(row);
   }
   return table;

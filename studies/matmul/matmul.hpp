@@ -26,6 +26,7 @@ struct MatmulConfig {
   std::vector<std::string> against;  ///< what each of them is compared with
   std::vector<products::MatmulDevice> devices = {};  ///< each compared with `against`, and each engine with each of them
   products::Product product;                         ///< its own engine plays no part
+  bool partial_sums = false;                         ///< whether the greatest partial sum is looked for
   std::function<void(std::uint64_t done, std::uint64_t total)> progress = {};  ///< told of elements of D, over all engines
   std::size_t products_between_progress = products::Portions{}.products_between_progress;  ///< changes no result
 };
@@ -52,6 +53,7 @@ struct MatmulResult {
   products::MatmulShape shape;                       ///< extents and batch
   products::RoundedElements a = {}, b = {}, c = {};  ///< what rounding did to the inputs
   std::string scale_a = {}, scale_b = {};            ///< products::MatmulScales::word(), or `none`
+  std::optional<double> largest_partial_sum = {};    ///< products::LoadedProduct::largest_partial_sum()
   std::vector<MatmulProduct> products = {};  ///< each engine once: those of `engines` first, in their order, then `devices`
   std::vector<MatmulComparison> comparisons = {};  ///< each engine with each of `against`
 };

@@ -19,6 +19,9 @@ MatmulConfig resolve(const MatmulRequest& request) {
     config.devices.push_back(products::choose_device(request.device, request.instruction,
                                                      {product.a.rounding.format, product.b.rounding.format, product.acc},
                                                      config.engines));
+  config.partial_sums = request.partial_sums;
+  if (request.partial_sums && (product.a.scales || product.b.scales || product.split_k != 1))
+    throw Error("--partial-sums: not with scales or --split-k");
   if (!request.compares()) config.against.clear();
   if (request.against.empty()) config.against = {"exact"};
   return config;
@@ -48,6 +51,7 @@ void MatmulRequest::describe(requests::Fields& fields) {
       .as_value("E");
   fields.add("device", device, "multiply on this device too and compare: cuda:0, cpu:amx_bf16 (`ulpscope devices`)")
       .as_value("D");
+  fields.add("partial_sums", partial_sums, "columns max_partial_sum and max_log2_scale: what the accumulator must hold");
   fields.add("instruction", instruction, "with --device: a part of the name of the instruction to use").as_value("TEXT");
 }
 

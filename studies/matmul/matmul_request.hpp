@@ -17,6 +17,7 @@ struct MatmulRequest {
   products::ProductRequest product;          ///< the operands and what is done to them
   std::vector<std::string> engine, against;  ///< words for emu::parse_engine, or `exact`
   std::string device, instruction;           ///< of real hardware; empty: none
+  bool partial_sums = false;                 ///< what the field's help says
 
   /// Names the members, for the command line, study files and the schema.
   void describe(requests::Fields& fields);

@@ -239,6 +239,23 @@ class Tables(unittest.TestCase):
     def test_columns_are_the_published_ones(self):
         self.assertEqual(run(*self.WORDS)[1].splitlines()[0], self.HEADER)
 
+    def test_partial_sums_say_what_an_accumulator_must_hold(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder)
+            npy(path / "a.npy", (2, 3), [100, 200, -250, 1, 1, 1])
+            npy(path / "b.npy", (3, 1), [100, 200, 100])
+            npy(path / "c.npy", (2, 1), [-20000, 70])
+            of = lambda *words: [(float(row["max_partial_sum"]), float(row["max_log2_scale"]))
+                                 for row in rows(*words, "--in", "fp16", "--acc", "fp16", "--engine", "fp16_chain", "--partial-sums", cwd=folder)]
+            self.assertEqual(of("a.npy", "b.npy"), [(50000, 0)])  # 10000, 50000, 25000
+            self.assertEqual(of("a.npy", "b.npy", "c.npy"), [(30000, 1)])  # from -20000: -10000, 30000, 5000
+            self.assertEqual(of("a.npy", "b.npy", "c.npy", "--beta", "1"), [(50000, 0)])
+            self.assertEqual(of("a.npy", "b.npy", "--promote", "1"), [(40000, 0)])  # 10000, 40000, 25000
+            self.assertEqual(of("a.npy", "b.npy", "--against", "none"), [(50000, 0)])
+            for words in (("--scale-a", "2"), ("--split-k", "2")):
+                code, out, err = run("a.npy", "b.npy", "--in", "fp16", "--engine", "fma", "--partial-sums", *words, cwd=folder)
+                self.assertEqual((code, out, err.count("\n")), (2, "", 1), err)
+
     def test_known_bytes(self):
         # Any compiler, machine, thread count and SIMD path gives these; a change here is a change of results.
         one = run(*self.WORDS, "--threads", "1")[1]
