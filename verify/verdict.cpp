@@ -204,6 +204,9 @@ Verdict verify(const Expectation& expectation, const tensors::Tensor& output, co
   verdict.out = options.last.out;
   verdict.shape = shape;
   finish(verdict, total);
+  if (output.dtype.format == options.last.out)
+    for (WorstElement& element : verdict.worst)
+      if (std::isnan(element.output)) output.source->read_codes(element.index, std::span(&element.output_code.emplace(), 1));
   verdict.patterns = places.sentences();
   if (const std::string known = expectation.diagnosis(total.wrong, total.wrong_outputs, options.last); !known.empty())
     verdict.patterns.push_back(known);

@@ -6,10 +6,12 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "emu/format.hpp"
 #include "reports/table.hpp"
 #include "tensors/tensor.hpp"
 #include "verify/expected.hpp"
@@ -26,6 +28,7 @@ struct WorstElement {
   double error_ulp;      ///< signed, in ulps of the output format at the exact result; infinite where one side is not finite
   double allowed;        ///< of |output - exact| before the last rounding
   double of_bound;       ///< |output - exact| / (allowed + half an ulp)
+  std::optional<emu::Code> output_code = {};  ///< of a NaN, which has several, where the tensor stores codes of the format
 };
 
 /// What is to be said of an output.

@@ -86,7 +86,8 @@ reports::Table worst_table(const Verdict& verdict) {
   reports::Table table{"worst", {"index", "standing", "out_code", "out", "exact", "error_ulp", "allowed", "of_bound"}, {}};
   for (const WorstElement& e : verdict.worst)
     table.rows.push_back({studies::place_text(e.index, verdict.shape), std::string(name_of(e.standing)),
-                          output_code(verdict.out, e.output), e.output, e.exact, e.error_ulp, e.allowed, e.of_bound});
+                          e.output_code ? emu::hex_code(verdict.out, *e.output_code) : output_code(verdict.out, e.output),
+                          e.output, e.exact, e.error_ulp, e.allowed, e.of_bound});
   return table;
 }
 

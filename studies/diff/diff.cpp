@@ -12,7 +12,6 @@
 
 #include "emu/catalogue.hpp"
 #include "emu/decode.hpp"
-#include "emu/encode.hpp"
 #include "emu/error.hpp"
 #include "emu/names.hpp"
 #include "studies/census/error_sums.hpp"
@@ -163,9 +162,9 @@ emu::Code bits_at(const tensors::Tensor& tensor, std::uint64_t index) {
   return bits;
 }
 
-/// An element's code, and its value.
+/// An element's code, which of a NaN has its sign and payload, and its value.
 std::pair<std::string, reports::Cell> shown(const tensors::DType& dtype, double value, emu::Code bits) {
-  if (dtype.format) return {emu::hex_code(*dtype.format, emu::encode(*dtype.format, value)), value};
+  if (dtype.format) return {emu::hex_code(*dtype.format, bits), value};
   const reports::Cell cell =
       is_wide_integer(dtype) ? wide_integer_cell(dtype, bits) : reports::Cell{static_cast<std::int64_t>(value)};
   return {emu::hex_digits(bits, dtype.integer_bits()), cell};
@@ -263,8 +262,8 @@ DiffResult diff(const tensors::Tensor& reference, const tensors::Tensor& output,
     total.merge(sums);
   }
   for (DiffElement& element : result.worst) {
-    if (reference.is_integer()) element.reference_bits = bits_at(reference, element.index);
-    if (output.is_integer()) element.value_bits = bits_at(output, element.index);
+    element.reference_bits = bits_at(reference, element.index);
+    element.value_bits = bits_at(output, element.index);
   }
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   const double n = static_cast<double>(total.finite);

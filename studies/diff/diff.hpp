@@ -31,7 +31,7 @@ struct DiffElement {
   std::uint64_t index;      ///< in row-major order
   double reference, value;  ///< the two values
   double error_ulp;         ///< in units of the format's spacing at the reference
-  emu::Code reference_bits = 0, value_bits = 0;  ///< of integers, their own
+  emu::Code reference_bits = 0, value_bits = 0;  ///< their own
 };
 
 /// The format in whose ulps two tensors are compared unless another is asked for: that of fewer bits, of as many the second's;

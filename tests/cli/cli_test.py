@@ -271,6 +271,18 @@ class Files(unittest.TestCase):
             self.assertEqual(run("diff", "a.npy", "v.npy", "--tolerance", "ulp=1e300", cwd=folder)[0], 1)  # NaN for 465
             self.assertEqual(sorted(os.listdir(folder)), ["a.npy", "c.npy", "v.npy", "v.safetensors"])
 
+    def test_diff_shows_nans_as_they_are_stored(self):
+        e5m2, float32 = [0xFF, 0x7D, 0xFE], [0x7FC00000, 0xFFC00000, 0x7F800001]  # all are NaN (OFP8 1.0, table 1; IEEE 754, 3.4)
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder)
+            for name, descr, form, one, nans in (("8", "|u1", "B", 0x3C, e5m2), ("32", "<f4", "I", 0x3F800000, float32)):
+                (path / f"a{name}.npy").write_bytes(npy(descr, (3,), struct.pack(f"<3{form}", *[one] * 3)))
+                (path / f"b{name}.npy").write_bytes(npy(descr, (3,), struct.pack(f"<3{form}", *nans)))
+            for name, nans, dtype in (("8", ["ff", "7d", "fe"], ["--dtype", "e5m2"]), ("32", ["7fc00000", "ffc00000", "7f800001"], [])):
+                for before, after, column in (("a", "b", "out_code"), ("b", "a", "ref_code")):
+                    _, out, err = run("diff", f"{before}{name}.npy", f"{after}{name}.npy", *dtype, "--json", cwd=folder)
+                    self.assertEqual([element[column] for element in json.loads(out)["worst"]], nans, err)
+
     def test_probe_finds_the_numbers_of_an_engine_of_ones_own(self):
         got = {r["feature"]: r["result"] for r in rows("probe", "--engine", "block:n=12,f=20,out=rn,cut=rm", "--in", "bf16")}
         expected = {"step_products": "12", "fraction_bits": "20", "rounding": "nearest_even", "cut": "downward",

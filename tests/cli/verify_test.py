@@ -150,6 +150,17 @@ class Verify(unittest.TestCase):
         for against in (["--against", "exact"], ["--against", "engine", "--engine", "fma"], ["--against", output]):
             self.assertEqual(self.verify(output, *against).returncode, 1, against)
 
+    def test_nan_is_shown_as_it_is_stored(self):
+        self.assertEqual(self.run_program("cast", "uniform:1,1:4", "--to", "fp32", "-o", "x.npy").returncode, 0)
+        done = self.run_program("cast", "x.npy", "--to", "e5m2", "--codes", "-o", "y.npy")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        data = bytearray((self.folder / "y.npy").read_bytes())
+        data[-4:-1] = b"\xff\x7d\xfe"  # NaN all of them (OFP8 1.0, table 1)
+        (self.folder / "y.npy").write_bytes(bytes(data))
+        done = self.run_program("verify", "cast", "x.npy", "--out", "e5m2", "--output", "y.npy", "--output-dtype", "e5m2", "--json")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertEqual([element["out_code"] for element in json.loads(done.stdout)["worst"]], ["ff", "7d", "fe"])
+
     def test_worthless_bounds_are_refused(self):
         a, b = "uniform:0,1:4x4096", "uniform:0,1:4096x4"
         done = self.run_program("matmul", a, b, "--engine", "exact", "--in", "fp16", "--out", "fp16", "-o", "d.npy")
