@@ -94,7 +94,13 @@ std::string heading(const Lines& lines, const std::vector<std::size_t>& rows, st
       text += (said++ == 0 ? ": " : ", ") + std::to_string(counts[i]) + " " + name_of(static_cast<Severity>(i));
   std::string order;
   for (const reports::Order& by : worst_first()) order += (order.empty() ? "" : ", ") + by.column;
-  return text + (options.sort.empty() ? "\nworst first, by " + order : std::string()) + "\n";
+  if (options.sort.empty()) text += "\nworst first, by " + order;
+  const auto has_zeros = [&](std::size_t row) {
+    const studies::ErrorSums& sums = *lines.lines[row].sums;
+    return sums.of(Outcome::to_zero) != 0 && sums.nonzero != sums.count();
+  };
+  if (std::ranges::any_of(rows, has_zeros)) text += "\nto_zero% is the share of the numbers other than 0";
+  return text + "\n";
 }
 
 std::vector<std::string> columns_of_csv(const Lines& lines) {

@@ -106,6 +106,22 @@ bool holds_counts(const Table& table, std::size_t column) {
                      [&](const auto& row) { return std::holds_alternative<std::int64_t>(row[column]); });
 }
 
+/// What the share of a count is of in each row: of all, but of what becomes zero of those that can. NaN where there are none.
+std::optional<std::vector<double>> whole_of(const Table& table, std::string_view part) {
+  const auto count = find(table, "count");
+  if (!count || !holds_counts(table, *count)) return std::nullopt;
+  std::vector<double> whole;
+  for (const auto& row : table.rows) whole.push_back(static_cast<double>(std::get<std::int64_t>(row[*count])));
+  if (!alike(part, "to_zero")) return whole;
+  for (const char* const other : {"nan", "infinite", "zero"})
+    if (const auto column = find(table, other); column && holds_counts(table, *column))
+      for (std::size_t i = 0; i < whole.size(); ++i)
+        whole[i] -= static_cast<double>(std::get<std::int64_t>(table.rows[i][*column]));
+  for (std::size_t i = 0; i < whole.size(); ++i)  // of a tensor of zeros none becomes zero
+    if (whole[i] == 0) whole[i] = static_cast<double>(std::get<std::int64_t>(table.rows[i][*count]));
+  return whole;
+}
+
 /// What a name stands for in each row; nothing if the table does not have it.
 std::optional<std::vector<Cell>> column_of(const Table& table, std::string_view name) {
   std::vector<Cell> cells;
@@ -115,11 +131,11 @@ std::optional<std::vector<Cell>> column_of(const Table& table, std::string_view 
     return cells;
   }
   if (!name.ends_with('%')) return std::nullopt;
-  const auto part = find(table, name.substr(0, name.size() - 1)), whole = find(table, "count");
-  if (!part || !whole || !holds_counts(table, *part) || !holds_counts(table, *whole)) return std::nullopt;
-  for (const auto& row : table.rows)
-    cells.emplace_back(100 * static_cast<double>(std::get<std::int64_t>(row[*part])) /
-                       static_cast<double>(std::get<std::int64_t>(row[*whole])));
+  const auto part = find(table, name.substr(0, name.size() - 1));
+  const auto whole = whole_of(table, name.substr(0, name.size() - 1));
+  if (!part || !whole || !holds_counts(table, *part)) return std::nullopt;
+  for (std::size_t i = 0; i < table.rows.size(); ++i)
+    cells.emplace_back(100 * static_cast<double>(std::get<std::int64_t>(table.rows[i][*part])) / (*whole)[i]);
   return cells;
 }
 

@@ -14,8 +14,9 @@
 namespace ulpscope::reports {
 
 /// `COLUMN OP VALUE`. Columns are named in any case, `-` and `_` alike; `NAME%` is the share that a count has of the column
-/// `count`, in percent. Numbers compare by value; words byte for byte, and by == and != only. As in IEEE 754 every comparison
-/// with nan is false, except !=; `== nan` and `!= nan` ask for nan itself. VALUE may be quoted; `''` is an empty cell.
+/// `count`, in percent; `to_zero%` that of the finite nonzero elements, where the table counts `zero`, `nan` and `infinite`.
+/// Numbers compare by value; words byte for byte, and by == and != only. As in IEEE 754 every comparison with nan is false,
+/// except !=; `== nan` and `!= nan` ask for nan itself. VALUE may be quoted; `''` is an empty cell.
 struct Condition {
   /// The comparisons: < <= > >= == !=
   enum class Operator : std::uint8_t { less, less_equal, greater, greater_equal, equal, not_equal };

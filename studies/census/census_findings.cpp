@@ -14,7 +14,7 @@ namespace {
 using emu::Outcome;
 using reports::Severity;
 
-/// A share of the elements above which a finding has a severity.
+/// A share of the elements, as percent_of() has it, above which a finding has a severity.
 struct Threshold {
   Outcome outcome;
   double percent;
@@ -26,7 +26,7 @@ struct Threshold {
 constexpr std::array thresholds{
     Threshold{Outcome::overflow, 0, Severity::bad,
               "IEEE 754-2019, 7.4: the result of an overflow does not depend on how large the value is"},
-    Threshold{Outcome::to_zero, 1, Severity::bad, "chosen: 1 in 100 elements is seen in sums over the tensor"},
+    Threshold{Outcome::to_zero, 1, Severity::bad, "chosen: 1 in 100 nonzero elements is seen in sums over the tensor"},
     Threshold{Outcome::to_zero, 0, Severity::warning, "chosen: that an element is lost is said however few they are"},
     Threshold{Outcome::subnormal, 5, Severity::warning, "chosen: 1 in 20 elements has fewer bits than the format's precision"}};
 
@@ -48,7 +48,9 @@ std::string sentence_of(const CensusRow& row, const Scaling& scaling, const std:
     parts.push_back(percent(sums.of(outcome), sums.count()) + " of " + tensor + becomes);
   };
   if (sums.of(Outcome::overflow) != 0) add(Outcome::overflow, " overflows");
-  if (sums.of(Outcome::to_zero) != 0) add(Outcome::to_zero, " becomes 0");
+  if (const std::uint64_t zeroed = sums.of(Outcome::to_zero); zeroed != 0)
+    parts.push_back(percent(zeroed, sums.nonzero) + " of " +
+                    (sums.nonzero == sums.count() ? tensor : "the numbers other than 0 in " + tensor) + " becomes 0");
   if (parts.empty() && exceeded(sums) != nullptr) add(Outcome::subnormal, " is subnormal");
   if (parts.empty()) return text + tensor + " fits" + at + ": nothing overflows, nothing becomes 0.";
   std::string all = parts.front();
@@ -56,10 +58,14 @@ std::string sentence_of(const CensusRow& row, const Scaling& scaling, const std:
   return text + all + at + ".";
 }
 
+/// Elements of which there is something to lose.
+std::uint64_t losable(const ErrorSums& sums, emu::Format format) { return sums.nonzero + not_held(sums, format); }
+
 }  // namespace
 
 double percent_of(const ErrorSums& sums, Outcome outcome) {
-  return 100 * static_cast<double>(sums.of(outcome)) / static_cast<double>(sums.count());
+  const std::uint64_t whole = outcome == Outcome::to_zero && sums.nonzero != 0 ? sums.nonzero : sums.count();
+  return 100 * static_cast<double>(sums.of(outcome)) / static_cast<double>(whole);
 }
 
 std::uint64_t not_held(const ErrorSums& sums, emu::Format format) {
@@ -68,6 +74,16 @@ std::uint64_t not_held(const ErrorSums& sums, emu::Format format) {
 
 std::uint64_t lost_elements(const ErrorSums& sums, emu::Format format) {
   return sums.of(Outcome::overflow) + sums.of(Outcome::to_zero) + not_held(sums, format);
+}
+
+double lost_percent(const ErrorSums& sums, emu::Format format) {
+  const std::uint64_t whole = losable(sums, format);
+  return whole == 0 ? 0 : 100 * static_cast<double>(lost_elements(sums, format)) / static_cast<double>(whole);
+}
+
+std::string lost_words(const ErrorSums& sums, emu::Format format) {
+  const std::uint64_t whole = losable(sums, format);
+  return percent(lost_elements(sums, format), whole) + (whole == sums.count() ? "" : " of the numbers other than 0");
 }
 
 Severity severity(const ErrorSums& sums, emu::Format format) {

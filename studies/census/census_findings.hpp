@@ -12,7 +12,8 @@
 
 namespace ulpscope::studies {
 
-/// Elements of that class, in percent of all; nan where there are none.
+/// Elements of that class, in percent of all, of what becomes zero in percent of the finite nonzero ones: as a table's `NAME%`
+/// has it. nan where there are no elements.
 double percent_of(const ErrorSums& sums, emu::Outcome outcome);
 
 /// Elements that are infinite or NaN, of which the format has none: something else stands in their place.
@@ -21,8 +22,15 @@ std::uint64_t not_held(const ErrorSums& sums, emu::Format format);
 /// Elements that overflow, become zero, or are not held: of these nothing is left.
 std::uint64_t lost_elements(const ErrorSums& sums, emu::Format format);
 
-/// Bad: something overflows, or is infinite or NaN and the format has none such, or more than 1 % becomes zero. Warning:
-/// something becomes zero, or more than 5 % is subnormal.
+/// These in percent of the elements of which there is something to lose: those that are not zero, and if infinite or NaN not
+/// held. 0 where there are none.
+double lost_percent(const ErrorSums& sums, emu::Format format);
+
+/// The same share in prose: `61% of the numbers other than 0`, or where that is all of the tensor `61%`.
+std::string lost_words(const ErrorSums& sums, emu::Format format);
+
+/// Bad: something overflows, or is infinite or NaN and the format has none such, or more than 1 % of the finite nonzero
+/// elements becomes zero. Warning: something becomes zero, or more than 5 % is subnormal.
 reports::Severity severity(const ErrorSums& sums, emu::Format format);
 
 /// What decided the severity of a row: the share, its threshold, and where that comes from. `tensor` is how the sentence calls

@@ -22,10 +22,9 @@ std::string short_format(emu::Format format) {
 }
 
 /// Two digits, for a cell of the heat map; the part is not 0.
-std::string short_percent(std::uint64_t part, std::uint64_t whole) {
-  const double share = 100 * static_cast<double>(part) / static_cast<double>(whole);
+std::string short_percent(double share) {
   if (share < 0.001) return "<0.001%";
-  return part == whole ? "100%" : share > 99 ? ">99%" : digits(share, share < 0.1 ? 1 : 2) + "%";
+  return share == 100 ? "100%" : share > 99 ? ">99%" : digits(share, share < 0.1 ? 1 : 2) + "%";
 }
 
 Shade shade_of(const Judged& judged) {
@@ -35,7 +34,7 @@ Shade shade_of(const Judged& judged) {
     case TensorFate::few_bits: return Shade::reduced;
     case TensorFate::lossy: break;
   }
-  const double percent = 100 * static_cast<double>(judged.lost()) / static_cast<double>(judged.sums().count());
+  const double percent = lost_percent(judged.sums(), judged.row->format);
   return percent < 1 ? Shade::slight : percent < 10 ? Shade::marked : Shade::severe;
 }
 
@@ -45,8 +44,8 @@ HeatMap::Cell cell_of(const JudgedTensors& tensors, std::size_t tensor, const Ju
   switch (judged.fate) {
     case TensorFate::fits: cell.text = "fits"; break;
     case TensorFate::mended: cell.text = power_of_two_words(judged.best->log2_scale); break;
-    case TensorFate::few_bits: cell.text = short_percent(sums.of(Outcome::subnormal), sums.count()); break;
-    case TensorFate::lossy: cell.text = short_percent(judged.lost(), sums.count()); break;
+    case TensorFate::few_bits: cell.text = short_percent(percent_of(sums, Outcome::subnormal)); break;
+    case TensorFate::lossy: cell.text = short_percent(lost_percent(sums, judged.row->format)); break;
   }
   return cell;
 }

@@ -99,17 +99,14 @@ class CensusPage {
     reports::Table table{"pairs", {"tensor", "format", "lost as given, %"}, {}};
     if (tensors_.swept()) table.columns.insert(table.columns.end(), {"best scale", "lost there, %", "subnormal there, %"});
     if (!tensors_.swept()) table.columns.emplace_back("subnormal, %");
-    const auto share = [](const ErrorSums& sums, emu::Format format) {
-      return 100 * static_cast<double>(lost_elements(sums, format)) / static_cast<double>(sums.count());
-    };
     for (std::size_t i = 0; i < results_.size(); ++i)
       for (const Judged& judged : judged_[i]) {
         if (judged.fate != fate) continue;
         std::vector<reports::Cell> row{results_[i].tensor.label, emu::format_name(judged.row->format),
-                                       share(judged.row->sums, judged.row->format)};
+                                       lost_percent(judged.row->sums, judged.row->format)};
         if (tensors_.swept()) {
           row.emplace_back(judged.best == nullptr ? "" : power_of_two_words(judged.best->log2_scale));
-          row.emplace_back(share(judged.sums(), judged.row->format));
+          row.emplace_back(lost_percent(judged.sums(), judged.row->format));
         }
         row.emplace_back(percent_of(judged.sums(), Outcome::subnormal));
         table.rows.push_back(std::move(row));

@@ -46,12 +46,11 @@ void CensusReport::add(TensorResults results) {
   if (!groups_.empty()) tensors_.push_back(results.tensor), tensors_.back().source = nullptr;
   Badness worst{TensorFate::fits, 0, 0};
   for (const Judged& of_format : judged) {
-    const auto share = [&](std::uint64_t part) {
-      return static_cast<double>(part) / static_cast<double>(std::max<std::uint64_t>(of_format.sums().count(), 1));
-    };
-    const std::uint64_t lost = of_format.lost(), subnormal = of_format.sums().of(emu::Outcome::subnormal);
-    worst = std::max(worst, Badness{of_format.fate, share(lost != 0 ? lost : subnormal),
-                                    share(lost_elements(of_format.row->sums, of_format.row->format))});
+    const ErrorSums& best = of_format.sums();
+    const double subnormal = best.count() == 0 ? 0 : percent_of(best, emu::Outcome::subnormal);
+    worst =
+        std::max(worst, Badness{of_format.fate, of_format.lost() != 0 ? lost_percent(best, of_format.row->format) : subnormal,
+                                lost_percent(of_format.row->sums, of_format.row->format)});
   }
   counts_.add(judged);
   keep(worst, std::move(results));

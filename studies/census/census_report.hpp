@@ -40,7 +40,7 @@ class CensusReport {
   reports::Page page() const;
 
  private:
-  /// The fate, what is lost at the best scale or is subnormal there, and what is lost as given: shares of the elements.
+  /// The fate, what is lost at the best scale or is subnormal there, and what is lost as given, in percent.
   using Badness = std::tuple<TensorFate, double, double>;
 
   void give(const TensorResults& results, const std::vector<Advice>& scales,

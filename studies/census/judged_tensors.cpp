@@ -56,7 +56,7 @@ std::string JudgedTensors::sentence(std::size_t tensor, const Judged& judged) co
     return text + (sums.of(Outcome::overflow) == 0 ? " No scale tried without overflow loses less."
                                                    : " No scale tried overflows less.");
   text += " At the best scale, " + power_of_two_words(judged.best->log2_scale) + ", ";
-  if (judged.lost() != 0) return text + percent(judged.lost(), sums.count()) + " is lost.";
+  if (judged.lost() != 0) return text + lost_words(sums, judged.row->format) + " is lost.";
   text += "nothing is lost";
   return text + (sums.of(Outcome::subnormal) == 0
                      ? "."

@@ -137,9 +137,19 @@ class ManyTensors(WithModel):
         for r in self.rows("census", "m.safetensors"):
             if int(r["count"]) == 0:
                 continue
-            want = 100 * int(r["to_zero"]) / int(r["count"])
+            want = 100 * int(r["to_zero"]) / (int(r["count"]) - sum(int(r[other]) for other in ("zero", "nan", "infinite")))
             got = float(percents[r["tensor"].removeprefix("m.safetensors:"), r["format"]])
             self.assertLess(abs(got - want), 0.06, r["tensor"])
+
+    def test_a_gradient_of_few_rows_is_told_like_a_full_one(self):
+        few = [1e-9, -2e-9, 3e-9, 1.0]  # three of the four are below half of float16's least number, 2^-24
+        layers = {f"layer.{i}": [0.0] * 1000 for i in range(5)}
+        (self.path / "e.safetensors").write_bytes(safetensors({"embed": [0.0] * 1000 + few, **layers}))
+        text = self.text("census", "e.safetensors", "--to", "fp16")
+        self.assertIn("\nto_zero% is the share of the numbers other than 0\n", text)
+        self.assertRegex(text, r"\nembed +(float16 +)?bad +75 ")
+        self.assertEqual([r["tensor"] for r in self.rows("census", "e.safetensors", "--to", "fp16", "--where", "to_zero% > 70")],
+                         ["e.safetensors:embed"])
 
     def test_forty_lines_are_printed_and_a_line_says_how_to_get_all(self):
         text = self.text("census", "m.safetensors")
@@ -362,7 +372,8 @@ class Page(WithModel):
                 finding = found[f"{r['tensor']}, {r['format']}"]
                 if r["count"] == "0":
                     continue
-                share = 100 * int(r[finding["what"][:-1]]) / int(r["count"])
+                others = ("zero", "nan", "infinite") if finding["what"] == "to_zero%" else ()
+                share = 100 * int(r[finding["what"][:-1]]) / (int(r["count"]) - sum(int(r[other]) for other in others))
                 self.assertEqual(float(finding["value"]), share)
                 self.assertEqual(finding["severity"] == "good", not share > float(finding["threshold"]), finding)
                 self.assertRegex(finding["source"], "^(chosen: |IEEE )")

@@ -111,6 +111,16 @@ TEST_CASE("an order is stable, and nan and empty cells come last in both directi
   CHECK(names(sample(), {{}, {parse_order("count"), parse_order("name:desc")}}) == "cedab");
 }
 
+TEST_CASE("to_zero% is the share of what is neither zero before nor infinite or NaN") {
+  const Table table{.name = "census",
+                    .columns = {"name", "count", "nan", "infinite", "zero", "to_zero", "overflow"},
+                    .rows = {{"a", count(100), count(1), count(2), count(95), count(2), count(0)},
+                             {"b", count(100), count(0), count(0), count(100), count(0), count(0)}}};
+  CHECK(where(table, "to_zero% == 100") == "a");
+  CHECK(where(table, "to_zero% == 0") == "b");
+  CHECK(where(table, "zero% == 95") == "a");
+}
+
 TEST_CASE("NAME% is the share of the column count") {
   CHECK(where(sample(), "to_zero% >= 30") == "ade");
   CHECK(sorted(sample(), "to_zero%:desc") == "deabc");                                    // 50 50 30 4 and 0 of 0

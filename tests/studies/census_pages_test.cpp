@@ -56,6 +56,18 @@ TEST_CASE("a cell of the heat map names the scale that mends, or the share lost 
   CHECK(rows.at(1).cells.at(0).shade == reports::HeatMap::Shade::severe);
 }
 
+TEST_CASE("zeros are nothing to lose: the cell and the list have the share of the others", "[studies][pages]") {
+  const reports::Page page = studies::census_page({results_of({0x1p8, 0x1p-30, 0, 0, 0, 0})}, {});
+  const reports::HeatMap* map = nullptr;
+  for (const reports::Block& block : page.blocks)
+    if (const auto* const figure = std::get_if<reports::Figure>(&block)) map = &std::get<reports::HeatMap>(figure->data);
+
+  REQUIRE(map != nullptr);
+  CHECK(map->groups.at(0).rows.at(0).cells.at(0).text == "50%");
+  const auto& list = std::get<Table>(page.sections.at(0).blocks.at(0));
+  CHECK(list.rows.at(0).at(2) == reports::Cell(50.0));
+}
+
 TEST_CASE("a cell that loses nothing has the share that is subnormal, and the caption says so", "[studies][pages]") {
   const reports::Page page = studies::census_page({results_of({0x1p8, 0x1p-9, 0x1p-8})}, {});
 
@@ -155,6 +167,12 @@ TEST_CASE("a finding is the first threshold that a census exceeds, with its sour
   std::vector<double> one_of_200(200, 1.0);
   one_of_200[7] = 0x1p-20;
   CHECK(finding(one_of_200).severity == reports::Severity::warning);
+  one_of_200.assign(200, 0.0);  // a gradient of which most rows are zeros
+  one_of_200[7] = 0x1p-20;
+  CHECK(finding(one_of_200).severity == reports::Severity::bad);
+  CHECK(finding(one_of_200).value == reports::Cell(100.0));
+  CHECK(finding(one_of_200).sentence == "float8_e4m3fn: 100% of the numbers other than 0 in x becomes 0 at scale 1.");
+  CHECK(finding({0, 0}).severity == reports::Severity::good);
   CHECK(finding({0x1p-8, 1}).what == "subnormal%");
   CHECK(finding({0x1p-8, 1}).threshold == reports::Cell(5.0));
   CHECK(finding({1, 2}).severity == reports::Severity::good);
