@@ -167,7 +167,7 @@ class Walk {
       out_.saturated += block.saturates;
       out_.with_to_zero += block.has_to_zero;
       out_.all_to_zero += block.has_nonzero && !block.has_left;
-      if (block.has_nonfinite || !block.has_nonzero) continue;
+      if (!block.has_nonzero) continue;
       const double sqnr = decibels(block.input, block.error);
       if (collected_.decibels.empty() || sqnr < least_) least_ = sqnr, out_.worst = first + i;
       collected_.decibels.push_back(sqnr);
@@ -258,7 +258,7 @@ reports::Table blocks_table(const std::vector<BlockStatistics>& rows, const Scal
       cells.push_back(reports::whole(count));
     for (const float scale : row.scales) cells.emplace_back(static_cast<double>(scale));
     for (const double sqnr : row.sqnr_db) cells.emplace_back(sqnr);
-    const bool is_none = std::isnan(row.sqnr_db.front());  // all are of zeros, or hold what is not finite
+    const bool is_none = std::isnan(row.sqnr_db.front());  // no block has a finite element other than 0
     const std::string worst =
         std::to_string(row.worst / row.blocks_per_row) + ";" + std::to_string(row.worst % row.blocks_per_row);
     cells.emplace_back(is_none ? "" : row.worst_in.empty() ? worst : row.worst_in + " " + worst);

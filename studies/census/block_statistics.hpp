@@ -37,8 +37,8 @@ struct BlockStatistics {
   std::uint64_t all_to_zero = 0;                    ///< blocks of which nothing is left but zeros, and that had more
   /// Quantiles of stored scales: of what codes are multiplied by, of nvfp4 before the tensor's own scale.
   std::array<float, scale_shares.size()> scales{};
-  /// Quantiles of the signal to quantization noise in decibels, over blocks of finite elements, some of them nonzero; NaN where
-  /// there are none.
+  /// Quantiles of the signal to quantization noise in decibels, of their finite elements, over blocks with a finite element
+  /// other than 0; NaN where there are none.
   std::array<double, sqnr_shares.size()> sqnr_db{};
   std::string worst_in = {};  ///< of a group: the label of the tensor that `worst` lies in
   std::uint64_t worst = 0;  ///< the first block of the least decibels; block (i, j) has the number i * blocks of a row + j

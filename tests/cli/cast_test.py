@@ -265,6 +265,22 @@ class Blocks(Folder):
         row, = self.blocks("e4m3", "mx:rceil")
         self.assertEqual((row["sqnr_p50_db"], row["saturated"]), ("nan", "0"))
 
+    def test_an_infinity_is_seen_in_what_it_does_to_its_block(self):
+        # Under the scale 1 of an infinite amax (Transformer Engine) 2^-11 becomes 0: the error is all of the signal, 0 dB.
+        hurt, good, none = [2.0 ** -11] * 127 + [math.inf], [1.0] * 128, [math.inf, math.nan] * 64
+        self.write("m.safetensors", {NAME: self.tensor([3, 128], hurt + good + none)})
+        row, = self.blocks("e4m3", "1x128")
+        self.assertEqual((row["sqnr_min_db"], row["sqnr_max_db"], row["worst_block"], row["nonfinite"]), ("0", "inf", "0;0", "2"))
+        self.write("m.safetensors", {NAME: self.tensor([2, 128], good + hurt)})
+        for rule in ("1x128", "mx:floor"):  # of MX the scale is NaN, and so is all of the block: -inf in both
+            row, = self.blocks("e4m3", rule)
+            self.write("one.safetensors", {NAME: self.tensor([1, 32], hurt[-32:])})
+            out, _ = self.run_here("census", "one.safetensors", "--to", "e4m3", "--scale", rule, "--csv")
+            self.assertEqual(row["sqnr_min_db"], next(csv.DictReader(out.splitlines()))["sqnr_db"])
+            self.assertEqual(row["worst_block"], "1;0" if rule == "1x128" else "1;3")
+        self.write("m.safetensors", {NAME: self.tensor([1, 128], none)})
+        self.assertEqual([self.blocks("e4m3", "1x128")[0][column] for column in ("sqnr_min_db", "worst_block")], ["nan", ""])
+
     def test_threads_and_what_is_wrong(self):
         self.assertEqual(self.blocks("e2m1", "nvfp4", "--threads", "1"), self.blocks("e2m1", "nvfp4", "--threads", "2"))
         for words, wanted in ((("--scale", "amax"), "--blocks: --scale amax has one scale for a tensor"), ((), "--blocks: --scale none has one scale"),
