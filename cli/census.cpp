@@ -102,6 +102,7 @@ void run(const Census& census, const Arguments& arguments) {
                                       : studies::census_table({}, scaling, config.options),
                 census.common);
   const std::vector<tensors::Tensor> tensors = opened(census.request);
+  for (const std::string& line : census.request.remarks()) remark(line);
   const std::vector<studies::Group> groups = census.request.groups.of(tensors);
   ReportRequest report = report_of(census.request, studies::total_count(tensors));
   report.directory = census.directory, report.arguments = undisturbed(arguments), report.groups = groups;

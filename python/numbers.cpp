@@ -156,6 +156,7 @@ nb::object quantize(const Values& values, const std::string& scale) {
     });
   });
   out["format"] = emu::format_name(casting.format);
+  out["outside_rule"] = studies::outside_rule(scaling, std::vector{casting.format});
   out["values"] = nb::cast(new_array(std::move(of_codes), casting.tensor.shape));
   out["scale_format"] = quantized->scale_format();
   out["tensor_scale"] = quantized->tensor_scale();

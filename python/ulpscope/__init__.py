@@ -14,7 +14,7 @@ import numpy as np
 
 from . import _core, explain, invariance, verify
 from ._arrays import BUFFERS, are_numbers, array_of, as_numpy, hold, like, said
-from ._requests import Asked, _one_word, documented, name_of, run, study
+from ._requests import Asked, _one_word, documented, fields, name_of, run, study
 from ._table import Table
 from ._core import Error
 
@@ -156,8 +156,12 @@ def quantize(x, to, scale="none", **options) -> "Quantized":
 
     x: numbers of any shape; blocks lie along the last dimension. scale: a word of `--scale` (`none`, `amax`, `row`, `1x128`,
     `mx:rceil`, `nvfp4`, a number, ...; docs/matmul.md, "Scales"). Returns Quantized. Raises ulpscope.Error."""
-    asked = Asked("cast", {"input": hold_as_array(x), "to": to, **options}, "quantize")
-    return Quantized(asked.call(_core.quantize, scale if isinstance(scale, str) else _one_word(scale)))
+    word = scale if isinstance(scale, str) else _one_word(scale)
+    asked = Asked("cast", {"input": hold_as_array(x), "to": to, **options}, "quantize", {"scale": (fields("census")["scale"], word)})
+    made = asked.call(_core.quantize, word)
+    if made["outside_rule"]:
+        warnings.warn(asked.told(made["outside_rule"]), stacklevel=2)
+    return Quantized(made)
 
 
 def matmul(a, b, c=None, **options):

@@ -107,10 +107,11 @@ _OF_ARRAYS = (
 )
 
 
-def with_keywords(kind, text, given=()):
-    """A line of the command's with the keywords of Python in the place of its options. `given`: fields' names, and their words."""
+def with_keywords(kind, text, given=(), beside=None):
+    """A line of the command's with the keywords of Python in the place of its options. `given`: fields' names, and their words.
+    `beside`: more keywords, and their fields."""
     words, parts = dict(given), text.split("`")  # between backquotes stand commands
-    for key, field in fields(kind).items():
+    for key, field in {**fields(kind), **(beside or {})}.items():
         if not field["option"].startswith("--"):
             continue
         mine = words.get(field["name"], [])
@@ -132,10 +133,11 @@ def with_keywords(kind, text, given=()):
 
 
 class Asked:
-    """Words of a request, and the arrays that some of them name, which live as long as it does. `called`: what errors call it."""
+    """Words of a request, and the arrays that some of them name, which live as long as it does. `called`: what errors call it.
+    `beside`: keywords that are none of the request, each with its field and its word."""
 
-    def __init__(self, kind, values, called=None):
-        self.kind, self.held, self.values = kind, [], []
+    def __init__(self, kind, values, called=None, beside=None):
+        self.kind, self.held, self.values, self.beside = kind, [], [], beside or {}
         called, known = called or kind, fields(kind)
         for key, field in known.items():
             if field["required"] and values.get(key) is None:
@@ -212,7 +214,8 @@ class Asked:
         """A line of the command's in words of Python: of arrays and keywords."""
         for of_files, of_arrays in _OF_ARRAYS if self.held else ():
             line = line.replace(of_files, of_arrays)
-        return with_keywords(self.kind, self.named(line), self.values)
+        given = [*self.values, *((field["name"], [word]) for field, word in self.beside.values())]
+        return with_keywords(self.kind, self.named(line), given, {key: field for key, (field, _) in self.beside.items()})
 
     def call(self, function, *more):
         """`function(values, ...)`, whose errors name arrays and keywords. Raises ulpscope.Error."""

@@ -137,8 +137,14 @@ std::vector<std::string> write_cast(const CastFileRequest& request, const std::s
     throw Error(output + ": the name ends in neither .npy nor .safetensors; a folder is written of a checkpoint");
   if (codes) throw Error(output + ": --codes is for an .npy; a .safetensors holds codes as it is");
   const CastPlan plan = request.resolved();
-  return is_file ? write_one_file(request, plan, output, progress)
-                 : write_cast_folder(request, plan, *checkpoint, output, resumed, progress);
+  std::vector<std::string> remarks = is_file ? write_one_file(request, plan, output, progress)
+                                             : write_cast_folder(request, plan, *checkpoint, output, resumed, progress);
+  if (!request.to.empty())
+    if (const std::string outside =
+            outside_rule(parse_scaling(request.scale), std::vector{requests::parse_format_or_integer(request.to)});
+        !outside.empty())
+      remarks.push_back(outside);
+  return remarks;
 }
 
 }  // namespace ulpscope::studies

@@ -2,6 +2,10 @@
 // The fields of census and sweep, and what they ask for.
 #include "studies/census/census_request.hpp"
 
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
 #include "emu/error.hpp"
 #include "emu/names.hpp"
 #include "studies/census/all_tensors.hpp"
@@ -72,11 +76,12 @@ void CensusRequest::describe(requests::Fields& fields) {
       .as_input("INPUT")
       .needed();
   formats.describe(fields);
+  requests::FormatList usual;
+  fields.at("to").shown_as(requests::fields_of(usual).at("to").standard + "; of mx and nvfp4 their own");
   fields
       .add("scale", scale,
-           "none, a number, amax, pow2, row, 1x128, 128x128 (each also :pow2, :divide, :reciprocal), mx:floor|ceil|rceil|even, "
-           "nvfp4, of integers minmax[:row|:1x128]: "
-           "multiply, round, divide")
+           "none, a number, amax, pow2, row, 1x128, 128x128 (these three also :pow2, :divide, :reciprocal), "
+           "mx:floor|ceil|rceil|even, nvfp4[:16x16], of integers minmax[:row|:1x128]: multiply, round, divide")
       .as_value("SCALE")
       .shown();
   fields.add("blocks", blocks,
@@ -91,9 +96,16 @@ void CensusRequest::describe(requests::Fields& fields) {
 CensusConfig CensusRequest::config() const {
   const Scaling rule = scaling();
   const bool saturates = clamps(rule.rule) || has_zero_point(rule.rule);
-  const CensusConfig config = config_with(saturates ? emu::Policy::saturating : emu::Policy::nonsaturating);
+  CensusConfig config = config_with(saturates ? emu::Policy::saturating : emu::Policy::nonsaturating);
+  if (config.formats.empty()) config.formats = element_formats(rule.rule);
+  if (config.formats.empty()) config.formats = requests::FormatList{}.formats();
   for (const emu::Format format : config.formats) check_format(rule, format);
   return config;
+}
+
+std::vector<std::string> CensusRequest::remarks() const {
+  const std::string outside = outside_rule(scaling(), formats.formats());
+  return outside.empty() ? std::vector<std::string>{} : std::vector{outside};
 }
 
 void SweepRequest::describe(requests::Fields& fields) {
@@ -114,15 +126,17 @@ StudyResult run(const CensusRequest& request, const Progress& progress) {
     return result;
   }
   const tensors::Inputs inputs = request.open();
+  std::vector<std::string> remarks = request.remarks();
+  std::ranges::copy(tensors::left_out(inputs), std::back_inserter(remarks));
   const std::vector<Group> groups = request.groups.of(inputs.kept);
   if (request.blocks) {
     const auto blocks = block_statistics_all(inputs.kept, groups, scaling, config, progress);
-    return {.tables = {blocks_table(blocks, scaling, config.options)}, .remarks = tensors::left_out(inputs)};
+    return {.tables = {blocks_table(blocks, scaling, config.options)}, .remarks = std::move(remarks)};
   }
   const auto rows = with_groups(census_all(inputs.kept, scaling, config, progress), groups, inputs.kept.size());
   std::vector<reports::Finding> findings;
   for (const CensusRow& row : rows) findings.push_back(finding_of(row, scaling, row.tensor));
-  return {.tables = {census_table(rows, scaling, config.options)}, .findings = findings, .remarks = tensors::left_out(inputs)};
+  return {.tables = {census_table(rows, scaling, config.options)}, .findings = findings, .remarks = std::move(remarks)};
 }
 
 StudyResult run(const SweepRequest& request, const Progress& progress) {

@@ -238,6 +238,24 @@ void check_format(const Scaling& scaling, emu::Format format) {
     throw Error("scaling '" + scaling.word + "': is for integers, int3 to int8, not for " + emu::format_name(format));
 }
 
+std::vector<emu::Format> element_formats(ScaleRule rule) {
+  if (is_nvfp4(rule)) return {emu::e2m1};
+  if (clamps(rule)) return {emu::e5m2, emu::e4m3, emu::e3m2, emu::e2m3, emu::e2m1, emu::integer(8)};
+  return {};
+}
+
+std::string outside_rule(const Scaling& scaling, std::span<const emu::Format> formats) {
+  const std::vector<emu::Format> of_rule = element_formats(scaling.rule);
+  std::string known, others;
+  for (const emu::Format format : of_rule) known += (known.empty() ? "" : ", ") + emu::format_name(format);
+  for (const emu::Format format : formats)
+    if (std::ranges::find(of_rule, format) == of_rule.end()) others += (others.empty() ? "" : ", ") + emu::format_name(format);
+  if (of_rule.empty() || others.empty()) return {};
+  const std::string name = is_nvfp4(scaling.rule) ? "NVFP4" : "MX";
+  return "--scale " + scaling.word + ": " + name + " is of " + known + "; what " + others + " holds under its scales is no " +
+         name;
+}
+
 std::vector<std::string> scaling_words() {
   std::vector<std::string> words;
   for (const auto& [name, rule, form] : rule_words) words.emplace_back(name);

@@ -97,6 +97,12 @@ Scaling parse_scaling(std::string_view word);
 /// @throws ulpscope::Error where the rule is not for numbers of the format: only integers have zero points
 void check_format(const Scaling& scaling, emu::Format format);
 
+/// The formats that elements have by the definition of a rule: MX (OCP MX 1.0, table 1) and NVFP4. Empty: a rule for any.
+std::vector<emu::Format> element_formats(ScaleRule rule);
+
+/// A sentence that names those of `formats` that the rule by its definition does not have; empty where there are none.
+std::string outside_rule(const Scaling& scaling, std::span<const emu::Format> formats);
+
 /// The words of all rules.
 std::vector<std::string> scaling_words();
 

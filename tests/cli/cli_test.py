@@ -124,6 +124,24 @@ class Tables(unittest.TestCase):
         for r in rows("sweep", "studentt:1:10000", "--to", "e4m3,e8m0,e2m1,e3m0finite"):
             self.assertEqual(sum(int(r[n]) for n in names), int(r["count"]))
 
+    def test_mx_and_nvfp4_have_formats_of_their_own(self):
+        elements = ["float8_e5m2", "float8_e4m3fn", "float6_e3m2fn", "float6_e2m3fn", "float4_e2m1fn", "int8"]  # OCP MX 1.0, table 1
+        for scale, own in (("nvfp4", ["float4_e2m1fn"]), ("nvfp4:16x16", ["float4_e2m1fn"]), ("mx:even", elements),
+                           ("row", ["float16", "bfloat16", "float8_e4m3fn", "float8_e5m2"])):
+            code, out, err = run("census", "normal:0,1:32x64", "--scale", scale, "--csv")
+            self.assertEqual(([r["format"] for r in csv.DictReader(io.StringIO(out))], err), (own, ""), scale)
+        others = "fp16,bf16,e4m3,e5m2"  # who names them gets them, and a line that says what they are not
+        for scale, name, not_of in (("nvfp4", "NVFP4", "float16, bfloat16, float8_e4m3fn, float8_e5m2"), ("mx:floor", "MX", "float16, bfloat16")):
+            for more in ([], ["--blocks"]):
+                code, out, err = run("census", "normal:0,1:32x64", "--scale", scale, "--to", others, "--csv", *more)
+                self.assertEqual((code, len(out.splitlines()), err.count("\n")), (0, 5, 1), err)
+                self.assertTrue(err.endswith(f"; what {not_of} holds under its scales is no {name}\n"), err)
+        with tempfile.TemporaryDirectory() as folder:
+            code, _, err = run("cast", "normal:0,1:32x64", "--to", "e4m3", "--scale", "nvfp4", "-o", "o.safetensors", cwd=folder)
+            self.assertEqual((code, err.count("is no NVFP4")), (0, 1), err)
+            code, _, err = run("cast", "normal:0,1:32x64", "--to", "e2m1", "--scale", "nvfp4", "-o", "o.safetensors", cwd=folder)
+            self.assertEqual((code, err.count("is no NVFP4")), (0, 0), err)
+
     def test_the_same_bytes_for_any_thread_count(self):
         for command in (["census", "lognormal:-9,5:300000"], ["census", "normal:0,1:512x512", "--scale", "128x128"],
                         ["sweep", "studentt:2:200000", "--rounding", "stochastic"]):

@@ -161,6 +161,7 @@ class Given(unittest.TestCase):
                               (lambda: us.matmul(x, x.T, beta=2.0), "^beta: is the factor of C"),
                               (lambda: us.round(x, "e4m3", random_bits=0), "^random_bits: '0': give a whole number"),
                               (lambda: us.census(x, scale="maxx"), "^scale='maxx': give a positive number"),
+                              (lambda: us.quantize(x, "e4m3", scale="maxx"), "^scale='maxx': give a positive number"),
                               (lambda: us.verify.matmul(x @ x.T, x, x.T, against="engine"), "^against='engine': say which, engine=E; `ulpscope engines` lists them$"),
                               (lambda: us.verify.sum(np.ones(4, int), x), "^output holds integers: say with `out` which format"),
                               (lambda: us.verify.attention(x, x, x, x, key_starts=[0, 4]), "^key_starts: say with `query_starts` where"),
@@ -168,6 +169,16 @@ class Given(unittest.TestCase):
             with self.assertRaisesRegex(us.Error, wanted):
                 fails()
         self.assertEqual(us.study("census", {"inputs": {"a": a, "x": x}, "to": "e4m3"}).remarks, ["left out: 1 integer tensor (a); integers=True includes them"])
+
+    def test_what_is_no_nvfp4_is_a_warning(self):
+        x = np.ones((4, 16), np.float32)
+        for call in (lambda: us.quantize(x, "e4m3", scale="nvfp4"), lambda: us.census(x, to="e4m3", scale="nvfp4")):
+            with self.assertWarnsRegex(UserWarning, "^scale='nvfp4': NVFP4 is of float4_e2m1fn; what float8_e4m3fn holds under its scales is no NVFP4$"):
+                call()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            us.quantize(x, "e2m1", scale="nvfp4")
+            self.assertEqual(list(us.census(x, scale="nvfp4")["format"]), ["float4_e2m1fn"])
 
     def test_no_input_is_an_error_too(self):
         for call in (lambda: us.census({}), lambda: us.census([]), lambda: us.sweep({}), lambda: us.study("census", {"inputs": []})):
