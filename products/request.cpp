@@ -120,7 +120,7 @@ tensors::Tensor open_scale(const ProductRequest& request, const std::string& inp
   if (const auto number = parse_number(input)) return tensors::from_values(input, {}, std::vector<float>{*number});
   tensors::OpenOptions options;
   if (!request.scale_dtype.empty()) options.dtype = requests::parse_format(request.scale_dtype);
-  tensors::Tensor scale = tensors::open_one(input, options);
+  tensors::Tensor scale = requests::open_one_by("--scale-dtype", input, options);
   if (scale.dtype.format && !emu::fits_float(*scale.dtype.format)) scale.dtype.format = emu::float32;
   return !options.dtype || scale.dtype.format == options.dtype ? scale : stated_scale(scale, *options.dtype);
 }

@@ -93,6 +93,18 @@ tensors::OpenOptions ReadingRequest::options() const {
   return options;
 }
 
+tensors::Tensor open_one_by(const std::string& option, const std::string& input, const tensors::OpenOptions& options) {
+  try {
+    return tensors::open_one(input, options);
+  } catch (const Error& error) {
+    std::string text = error.what();
+    const std::string_view usual = "--dtype";
+    for (std::size_t at = text.find(usual, input.size()); at != std::string::npos; at = text.find(usual, at + option.size()))
+      text.replace(at, usual.size(), option);
+    throw Error(text);
+  }
+}
+
 void refuse_dtype(const std::string& words, const tensors::Tensor& tensor) {
   throw Error("--dtype " + words + ": " + tensor.label + " holds " + tensor.dtype.name + ", no codes of it; leave --dtype out");
 }

@@ -53,6 +53,8 @@ struct ReadingRequest {
   tensors::OpenOptions options() const;
 };
 
+/// tensors::open_one() of an input for which another option says what `--dtype` says of others: errors name that one.
+tensors::Tensor open_one_by(const std::string& option, const std::string& input, const tensors::OpenOptions& options);
 /// For `--dtype` that is of no input, of which the first is `tensor`. @throws ulpscope::Error
 [[noreturn]] void refuse_dtype(const std::string& words, const tensors::Tensor& tensor);
 

@@ -156,10 +156,8 @@ Element element_of(const std::string& name, const Header& header, std::optional<
     if (const std::string why = why_no_codes(8 * bytes, *codes); !why.empty()) throw refuse(why);
     return {{emu::format_name(*codes), codes}, layout};
   }
-  if (kind == 'V' && bytes == 1)
-    throw refuse("does not say which 8-bit format; add --dtype e4m3 or --dtype e5m2 (of --output: --output-dtype)");
-  if (kind == 'V' && bytes == 2)
-    throw refuse("does not say which 16-bit format; add --dtype bf16 or --dtype fp16 (of --output: --output-dtype)");
+  if (kind == 'V' && bytes == 1) throw refuse("does not say which 8-bit format; add --dtype e4m3 or --dtype e5m2");
+  if (kind == 'V' && bytes == 2) throw refuse("does not say which 16-bit format; add --dtype bf16 or --dtype fp16");
   if (codes) throw refuse("holds no codes of " + emu::format_name(*codes) + "; leave --dtype out");
   if (kind == 'b' && bytes == 1) return {{"bool", {}}, {Layout::Kind::boolean, 8, false}};
   if ((kind == 'i' || kind == 'u') && power) {

@@ -40,7 +40,7 @@ tensors::Tensor OutputRequest::open(const std::string& file, std::optional<emu::
     throw Error("--at-most: is of --against FILE, and plays no part here");
   tensors::OpenOptions options;
   options.dtype = output_dtype.empty() ? out : std::optional(requests::parse_format(output_dtype));
-  tensors::Tensor tensor = tensors::open_one(file, options);
+  tensors::Tensor tensor = requests::open_one_by("--output-dtype", file, options);
   if (!output_dtype.empty() && tensor.dtype.format != options.dtype)
     throw Error(tensor.label + ": holds " + tensor.dtype.name + ", not codes of " + emu::format_name(*options.dtype) +
                 ", as --output-dtype says; --out says which format the output has");

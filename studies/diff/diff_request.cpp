@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "emu/error.hpp"
@@ -19,13 +20,40 @@
 namespace ulpscope::studies {
 namespace {
 
+/// How the reference is read, and the output.
+struct Sides {
+  tensors::OpenOptions reference, output;
+  std::optional<emu::Format> ulps;  ///< whose count, where it is said
+};
+
+Sides sides_of(const DiffRequest& request) {
+  const std::vector<std::string>& words = request.dtype;
+  if (words.size() > 2) throw Error("--dtype: give one format, or one each for REF and OUT");
+  Sides sides{.reference = request.reading.options(), .output = request.reading.options(), .ulps = {}};
+  if (words.empty()) return sides;
+  sides.reference.dtype = requests::parse_format(words.front());
+  sides.output.dtype = requests::parse_format(words.back());
+  if (words.size() == 1) sides.ulps = sides.reference.dtype;
+  return sides;
+}
+
+std::vector<tensors::Tensor> opened_as(const std::string& input, const tensors::OpenOptions& wanted) {
+  try {
+    return tensors::open(input, wanted);
+  } catch (const Error& error) {
+    const std::string text = error.what();
+    if (text.find("add --dtype", input.size()) == std::string::npos) throw;
+    throw Error(text + "; F,F for REF and OUT");
+  }
+}
+
 /// Of an input that may be codes of a format, or say itself what it holds.
 std::vector<tensors::Tensor> opened(const std::string& input, const tensors::OpenOptions& wanted) {
+  if (!wanted.dtype) return opened_as(input, wanted);
   try {
     return tensors::open(input, wanted);
   } catch (const Error&) {
-    if (!wanted.dtype) throw;
-    return tensors::open(input, {std::nullopt, wanted.seed});
+    return opened_as(input, {std::nullopt, wanted.seed});
   }
 }
 
@@ -87,11 +115,11 @@ void tell_quantized(const std::string& input, const Dequantized& opened, std::ve
 StudyResult compare_checkpoints(const DiffRequest& request, const std::vector<tensors::Tensor>& reference,
                                 const std::vector<tensors::Tensor>& output, const Tolerance& tolerance,
                                 const Progress& progress) {
-  const tensors::OpenOptions wanted = request.reading.options();
-  Dequantized before = dequantized(request.reference, reference, wanted, rotation_of(request.reference)),
-              after = dequantized(request.output, output, wanted, rotation_of(request.output));
+  const Sides sides = sides_of(request);
+  Dequantized before = dequantized(request.reference, reference, sides.reference, rotation_of(request.reference)),
+              after = dequantized(request.output, output, sides.output, rotation_of(request.output));
   choose_dtypes(request.reading.only_dtype, before, reference, after, output);
-  const CheckpointDiff result = diff_checkpoints(before.tensors, after.tensors, wanted.dtype, tolerance, progress);
+  const CheckpointDiff result = diff_checkpoints(before.tensors, after.tensors, sides.ulps, tolerance, progress);
   const bool fails = !result.unmatched.empty() ||
                      std::ranges::any_of(result.differences, [&](const DiffResult& r) { return r.fails(tolerance); });
   const bool is_vacuous = result.differences.empty();
@@ -115,22 +143,23 @@ StudyResult compare_checkpoints(const DiffRequest& request, const std::vector<te
 
 StudyResult run(const DiffRequest& request, const Progress& progress) {
   const Tolerance tolerance = parse_tolerance(request.tolerance);
-  const tensors::OpenOptions wanted = request.reading.options();
-  const std::vector<tensors::Tensor> before = opened(request.reference, wanted), after = opened(request.output, wanted);
+  const Sides sides = sides_of(request);
+  const std::vector<tensors::Tensor> before = opened(request.reference, sides.reference),
+                                     after = opened(request.output, sides.output);
   const auto is_one = [](const std::vector<tensors::Tensor>& all) { return all.size() == 1 && !all.front().opaque; };
   if (!is_one(before) || !is_one(after)) return compare_checkpoints(request, before, after, tolerance, progress);
   tensors::of_dtypes(before, request.reading.only_dtype);
   std::vector<std::string> remarks;
-  const tensors::Tensor reference = with_scales(request.reference, before, wanted, remarks),
-                        output = with_scales(request.output, after, wanted, remarks);
-  const DiffResult result = diff(reference, output, wanted.dtype.value_or(format_of_ulps(reference, output)), tolerance);
+  const tensors::Tensor reference = with_scales(request.reference, before, sides.reference, remarks),
+                        output = with_scales(request.output, after, sides.output, remarks);
+  const DiffResult result = diff(reference, output, sides.ulps.value_or(format_of_ulps(reference, output)), tolerance);
   return {.tables = {diff_table(result), worst_elements(result)},
           .remarks = remarks,
           .outcome = result.fails(tolerance) ? StudyOutcome::failed : StudyOutcome::done};
 }
 
 Work work_of(const DiffRequest& request) {
-  const std::vector<tensors::Tensor> tensors = opened(request.reference, request.reading.options());
+  const std::vector<tensors::Tensor> tensors = opened(request.reference, sides_of(request).reference);
   std::uint64_t operations = 0;
   for (const tensors::Tensor& tensor : tensors) operations += tensor.count();
   return {.operations = operations, .rows = tensors.size()};
@@ -140,7 +169,12 @@ void DiffRequest::describe(requests::Fields& fields) {
   fields.add("reference", reference, "the reference: a tensor, or a checkpoint").as_input("REF").needed();
   fields.add("output", output, "what is compared with it: of a checkpoint, its tensors by name").as_input("OUT").needed();
   fields.add("tolerance", tolerance, "what may differ: ulp=N,abs=X,rel=X (any one suffices), frobenius=X").as_value("RULES");
-  reading.describe(fields);
+  fields
+      .add("dtype", dtype,
+           "what the codes of an .npy or .npz are: one format, which is also that of ulps, or one each for REF and OUT")
+      .as_commas()
+      .as_value("F[,F]");
+  requests::describe_seed(fields, reading.seed, "key of synthetic tensors");
   requests::describe_only_dtype(fields, reading.only_dtype, "of checkpoints, the tensors alone that have these dtypes in REF");
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "requests/field.hpp"
 #include "requests/parts.hpp"
@@ -14,7 +15,8 @@ namespace ulpscope::studies {
 /// The members mean what their fields' help says.
 struct DiffRequest {
   std::string reference, output, tolerance;  ///< as the help of `ulpscope diff` says
-  requests::ReadingRequest reading;          ///< dtype: of codes where a file does not say, and the format whose ulps count
+  std::vector<std::string> dtype;            ///< of codes where a file does not say; one: also the format whose ulps count
+  requests::ReadingRequest reading;          ///< its `dtype` is not asked for
 
   /// Names the members, for the command line, study files and the schema.
   void describe(requests::Fields& fields);

@@ -289,6 +289,29 @@ class Files(unittest.TestCase):
             self.assertEqual(run("diff", "a.npy", "v.npy", "--tolerance", "ulp=1e300", cwd=folder)[0], 1)  # NaN for 465
             self.assertEqual(sorted(os.listdir(folder)), ["a.npy", "c.npy", "v.npy", "v.safetensors"])
 
+    def test_diff_takes_a_format_for_each_side(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder)
+            (path / "b.npy").write_bytes(npy("<V2", (3,), struct.pack("<3H", 0x3F80, 0x4000, 0x4049)))  # 1, 2, 3.140625
+            (path / "q.npy").write_bytes(npy("|V1", (3,), bytes([0x38, 0x40, 0x45])))  # of e4m3 1, 2, 3.25
+            code, out, err = run("diff", "b.npy", "q.npy", "--dtype", "bf16,e4m3", "--csv", cwd=folder)
+            row, = csv.DictReader(io.StringIO(out))
+            self.assertEqual((code, row["dtype"], row["equal"], row["max_abs_error"]), (1, "float8_e4m3fn", "2", "0.109375"), err)
+            code, out, _ = run("diff", "q.npy", "b.npy", "--dtype", "e4m3,bf16", "--json", cwd=folder)
+            self.assertEqual([(w["ref_code"], w["out_code"]) for w in json.loads(out)["worst"]], [("45", "4049")])
+            for dtype in ([], ["--dtype", "bf16"]):
+                code, _, err = run("diff", "b.npy", "q.npy", *dtype, cwd=folder)
+                self.assertEqual((code, err.count("\n")), (2, 1))
+                self.assertIn("; F,F for REF and OUT", err)
+                self.assertNotIn("--output", err)
+            self.assertEqual(run("diff", "b.npy", "q.npy", "--dtype", "bf16,e4m3,e5m2", cwd=folder)[::2],
+                             (2, "ulpscope: --dtype: give one format, or one each for REF and OUT\n"))
+            for words, option in ((("cast", "q.npy", "--dtype", "e4m3", "--output", "q.npy"), "--output-dtype"),
+                                  (("matmul", "normal:0,1:4x4", "normal:0,1:4x4", "--output", "q.npy"), "--output-dtype")):
+                self.assertIn(f"; add {option} e4m3 or {option} e5m2\n", run("verify", *words, cwd=folder)[2])
+            self.assertIn("; add --scale-dtype e4m3 or --scale-dtype e5m2\n",
+                          run("matmul", "normal:0,1:4x4", "normal:0,1:4x4", "--engine", "fma", "--in", "bf16", "--scale-a", "q.npy", "-o", "d.npy", cwd=folder)[2])
+
     def test_diff_shows_nans_as_they_are_stored(self):
         e5m2, float32 = [0xFF, 0x7D, 0xFE], [0x7FC00000, 0xFFC00000, 0x7F800001]  # all are NaN (OFP8 1.0, table 1; IEEE 754, 3.4)
         with tempfile.TemporaryDirectory() as folder:

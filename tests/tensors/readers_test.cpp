@@ -86,9 +86,9 @@ long anonymous_kib() {
 
 TEST_CASE("an .npy that does not say its format is refused with the advice that helps", "[tensors]") {
   CHECK(npy_refusal(npy("|V1", "(2,)", 2)) ==
-        "w.npy: dtype |V1 does not say which 8-bit format; add --dtype e4m3 or --dtype e5m2 (of --output: --output-dtype)");
+        "w.npy: dtype |V1 does not say which 8-bit format; add --dtype e4m3 or --dtype e5m2");
   CHECK(npy_refusal(npy("<V2", "(2,)", 4)) ==
-        "w.npy: dtype <V2 does not say which 16-bit format; add --dtype bf16 or --dtype fp16 (of --output: --output-dtype)");
+        "w.npy: dtype <V2 does not say which 16-bit format; add --dtype bf16 or --dtype fp16");
   CHECK(npy_refusal(npy("|V1", "(2,)", 2), emu::e4m3) == "accepted");
   CHECK(npy_refusal(npy("|u1", "(2,)", 2), emu::e2m1) == "accepted");
   CHECK(npy_refusal(npy("<u2", "(2,)", 4), emu::e4m3).starts_with("w.npy: dtype <u2 holds 16 bits an element"));
