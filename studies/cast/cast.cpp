@@ -34,6 +34,7 @@ std::vector<std::string> write_npy(const CastFileRequest& request, const std::st
   if (!request.plan.empty() || request.scale != "none" || !request.copy.empty() || !request.naming.fused.empty() ||
       !request.naming.hadamard.empty() || request.naming.layout != CastPlan{}.layout)
     throw Error(output + ": an .npy holds one tensor without scales or a layout; write a .safetensors, or a folder");
+  if (request.to.empty()) throw Error("give --to F");
   const emu::Format format = requests::parse_format_or_integer(request.to);
   const emu::RoundingOptions options = request.rounding.options();
   const tensors::Inputs inputs =

@@ -24,6 +24,16 @@ bool is_stored(const StorageLayout& layout, const tensors::Tensor& tensor, const
   return fills_bytes(rule.format(), tensor.count()) && (!is_empty || layout.stores(rule.format(), ScaleRule::none));
 }
 
+/// What to do about a tensor whose codes do not fill bytes.
+std::string end_in_byte(const PlanRule& rule) {
+  const int bits = rule.format().bits();
+  return ": its codes end within a byte, which readers of .safetensors refuse; pad the last extent with zeros to a multiple "
+         "of " +
+         std::to_string(8 / std::gcd(8, bits)) +
+         (rule.scaling().rule == ScaleRule::none ? ", or write --codes to an .npy"
+                                                 : ", or take codes and scales from ulpscope.quantize() of Python");
+}
+
 }  // namespace
 
 CastTensors::CastTensors(const CastFileRequest& request, const CastPlan& plan, const tensors::Inputs& inputs,
@@ -32,7 +42,7 @@ CastTensors::CastTensors(const CastFileRequest& request, const CastPlan& plan, c
   if (!plan.hadamard.empty()) hadamard_ = tensors::parse_hadamard(plan.hadamard);
   std::vector<std::string> names;
   Asked asked;
-  std::vector<tensors::Tensor> odd;
+  std::vector<std::string> odd;
   for (const tensors::Tensor& tensor : inputs.kept) {
     const std::string& name = names.emplace_back(tensors::written_name(tensor));
     const std::string set = plan.set_of(name);
@@ -44,15 +54,13 @@ CastTensors::CastTensors(const CastFileRequest& request, const CastPlan& plan, c
     asked.rotates = asked.rotates || is_rotated(tensor, *rule);
     total_ += tensor.count();
     asked.rounded.insert(name);
-    if (!fills_bytes(rule->format(), tensor.count())) odd.push_back(tensor);
+    if (!fills_bytes(rule->format(), tensor.count())) odd.push_back(tensor.label + end_in_byte(*rule));
     if (!set.empty()) sets_[key_of(set, *rule)].members.push_back(before_rounding(tensor, *rule));
   }
   refuse_idle_rules(inputs, std::move(names));
   refuse_idle_options(asked);
   decide_rotation(inputs, asked);
-  if (!odd.empty() && odd.size() == asked.rounded.size())
-    throw Error(odd.front().label +
-                ": its codes end within a byte, which readers of .safetensors refuse; write codes of an .npy");
+  if (!odd.empty() && odd.size() == asked.rounded.size()) throw Error(odd.front());
 }
 
 void CastTensors::refuse_idle_rules(const tensors::Inputs& inputs, std::vector<std::string> names) const {

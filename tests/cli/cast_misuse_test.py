@@ -158,7 +158,18 @@ class Misuse(Folder):
         header, _ = parse(self.path / "o.safetensors")
         self.assertEqual({name: entry["dtype"] for name, entry in header.items()}, {"odd": "F32", "scalar": "F32", "even": "F4"})
         self.assertIn("2 tensors (b.safetensors:odd, b.safetensors:scalar): their codes end within a byte", err)
-        self.assertIn("end within a byte", self.refused("cast", "b.safetensors:odd", "--to", "e3m2", "-o", "p.safetensors"))
+        for to, more, wanted in (("e3m2", (), "to a multiple of 4, or write --codes to an .npy"),
+                                 ("e2m1", ("--scale", "mx:even"), "to a multiple of 2, or take codes and scales from ulpscope.quantize() of Python")):
+            wrong = self.refused("cast", "b.safetensors:odd", "--to", to, *more, "-o", "p.safetensors")
+            self.assertIn("end within a byte, which readers of .safetensors refuse; pad the last extent with zeros " + wanted, wrong)
+        self.run_here("cast", "b.safetensors:odd", "--to", "e3m2", "--codes", "-o", "p.npy")
+        self.write("padded.safetensors", {"odd": self.tensor([4], [1, 2, 3, 0])})
+        self.run_here("cast", "padded.safetensors:odd", "--to", "e2m1", "--scale", "mx:even", "-o", "p.safetensors")
+
+    def test_a_format_that_is_missing_is_asked_for(self):
+        self.write("b.safetensors", {"w": self.tensor([4], [1, 2, 3, 4])})
+        self.assertEqual(self.refused("cast", "b.safetensors", "-o", "x.npy"), "give --to F")
+        self.assertEqual(self.refused("cast", "b.safetensors", "-o", "x.safetensors"), "give --to F, or --plan PLAN.toml")
 
     def test_integers_of_64_bits_differ_by_one(self):
         self.write("a.safetensors", {"i": ("I64", [2], struct.pack("<2q", 2**53, 1)), "k": self.tensor([1], [1])})
