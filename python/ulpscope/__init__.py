@@ -155,7 +155,7 @@ def quantize(x, to, scale="none", **options) -> "Quantized":
     """`x` as a quantizer stores it: codes of the format `to` under scales of the rule `scale`.
 
     x: numbers of any shape; blocks lie along the last dimension. scale: a word of `--scale` (`none`, `amax`, `row`, `1x128`,
-    `mx:rceil`, `nvfp4`, a number, ...; docs/matmul.md, "Scales"). Returns Quantized. Raises ulpscope.Error."""
+    `mx:rceil`, `nvfp4`, a number, ...; docs/numerics.md, "Rules of scales"). Returns Quantized. Raises ulpscope.Error."""
     word = scale if isinstance(scale, str) else _one_word(scale)
     asked = Asked("cast", {"input": hold_as_array(x), "to": to, **options}, "quantize", {"scale": (fields("census")["scale"], word)})
     made = asked.call(_core.quantize, word)

@@ -69,6 +69,25 @@ def evidence_is_explained(root):
             check(f"`{word}`" in (root / "docs" / name).read_text(encoding="utf-8"), f"docs/{name} lacks `{word}` (evidence)")
 
 
+def explained(root, program):
+    """Every class, column and rule of scales that the program prints stands in a table of the document that defines them."""
+    text = (root / "docs/numerics.md").read_text(encoding="utf-8")
+    cells = [set(re.findall(r"`([^`]+)`", line.split(" | ")[0])) for line in text.splitlines() if line.startswith("| `")]
+    there = set().union(*cells)
+
+    def header(*words):
+        out = subprocess.run([program, *words, "--csv"], capture_output=True, text=True, timeout=60).stdout
+        return out.splitlines()[0].split(",")
+
+    census = header("census", "normal:0,1:4")
+    known = {"tensor", "format", "rounding", "policy", "scale", "count", "ref", "out", "dtype"}  # what was asked, and how much of it
+    diff = header("diff", "normal:0,1:4", "normal:0,2:4")
+    check(set(census) | set(diff) <= there | known, f"docs/numerics.md lacks {sorted((set(census) | set(diff)) - there - known)}")
+    wrong = subprocess.run([program, "census", "normal:0,1:4", "--scale", "?"], capture_output=True, text=True, timeout=60).stderr
+    rules = set(wrong.strip().split(" one of ")[1].split(", "))
+    check(rules <= there, f"docs/numerics.md lacks the rules {sorted(rules - there)}")
+
+
 def main():
     root = pathlib.Path(sys.argv[1])
     documents = index_is_complete(root / "docs")
@@ -76,6 +95,7 @@ def main():
     links = sum(links_lead_somewhere(root, page) for page in pages)
     readme_is_short(root / "README.md", sys.argv[2])
     evidence_is_explained(root)
+    explained(root, sys.argv[2])
     print(f"{documents} documents, {links} links")
 
 
