@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Results in the wrong place, sums in parts of 16 bits, products taken twice, and a search that runs out of time.
+// Results in the wrong place or times a factor, sums in parts of 16 bits, products taken twice, and a search that runs out of
+// time.
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <functional>
@@ -19,13 +20,16 @@ constexpr std::size_t m = 48, n = 40, k = 64;
 
 struct Problem {
   std::vector<float> a, b;
+  emu::Format out = emu::float32;
+  double alpha = 1;
 
   products::Product claim() const {
     return {.engine = "fma",
             .a = {{tensors::from_values("A", {m, k}, a)}, {emu::bfloat16}, {}},
             .b = {{tensors::from_values("B", {k, n}, b)}, {emu::bfloat16}, {}},
             .acc = emu::float32,
-            .out = emu::float32,
+            .out = out,
+            .alpha = alpha,
             .beta = {}};
   }
   float term(std::size_t i, std::size_t j, std::size_t at) const { return a[i * k + at] * b[at * n + j]; }
@@ -107,6 +111,78 @@ TEST_CASE("parts and sums in bfloat16, and products taken twice, are told", "[ve
     return sum;
   })) == "accumulator=bfloat16x16");
   CHECK(in.named(in.each([&](auto i, auto j) { return in.sum(i, j, k - 16, k, in.sum(i, j, 0, k)); })) == "last-twice:16");
+}
+
+TEST_CASE("parts that are added onto a D of 16 bits are told", "[verify][explain]") {
+  Problem in = problem();
+  for (const auto& [format, name] : {std::pair(emu::bfloat16, "bfloat16"), std::pair(emu::float16, "float16")}) {
+    in.out = format;
+    const auto part = [&](auto i, auto j, std::size_t s) { return in.sum(i, j, s * 16, s * 16 + 16); };
+    const auto onto = [format = format](float d, float x) { return as(format, d + x); };  // of 16 bits both: rounded once
+    CAPTURE(name);
+    CHECK(in.named(in.each([&](auto i, auto j) {
+      float d = 0;
+      for (const std::size_t s : {0U, 1U, 2U, 3U}) d = onto(d, as(format, part(i, j, s)));
+      return d;
+    })) == std::string("split-k=4/") + name + ",added");
+    CHECK(in.named(in.each([&](auto i, auto j) {
+      float d = 0;
+      for (const std::size_t s : {3U, 2U, 1U, 0U}) d = onto(d, as(format, part(i, j, s)));
+      return d;
+    })) == std::string("split-k=4/") + name + ",added,descending");
+    // A chain that starts from the sum so far gives nearly the same.
+    const auto result = in.explained(in.each([&](auto i, auto j) {
+      float d = 0;
+      for (const std::size_t s : {0U, 1U, 2U, 3U}) d = onto(d, part(i, j, s));
+      return d;
+    }));
+    CHECK(result.verdict == ExplainVerdict::explained);
+    CHECK(std::ranges::any_of(result.findings, [&](const verify::Finding& finding) {
+      return finding.matched == result.count && finding.hypothesis.word() == std::string("split-k=4,added/") + name;
+    }));
+    ;
+  }
+}
+
+TEST_CASE("a factor of all of D is told, by what it is", "[verify][explain]") {
+  Problem in = problem();
+  const auto times = [&](double factor) {
+    return in.named(in.each([&](auto i, auto j) {
+      const float sum = in.sum(i, j, 0, k), d = in.alpha == 1 ? sum : static_cast<float>(in.alpha) * sum;
+      return as(in.out, static_cast<float>(factor) * d);
+    }));
+  };
+  CHECK(times(0.5) == "D=times:0.5");
+  CHECK(times(-1) == "D=times:-1");
+  CHECK(times(1.25) == "D=times:1.25");
+  CHECK(times(0.125) == "D=times:0.125");        // 1 / sqrt(64)
+  CHECK(times(0.015625) == "D=times:0.015625");  // 1 / 64
+  CHECK(times(static_cast<double>(0x1.3579bep+0F)).starts_with("D=times:1.2088"));
+  CHECK(times(2) == "D=doubled");
+  in.out = emu::bfloat16;
+  CHECK(times(0.5) == "D=times:0.5");
+  CHECK(times(-1.25) == "D=times:-1.25");  // the sum times this, not the bfloat16 of it
+  in.alpha = 0.7;
+  CHECK(times(0.7) == "D=times:0.7");
+  CHECK(times(1 / 0.7) == "alpha=none");
+}
+
+TEST_CASE("a factor is told beside another cause, and not of what any factor explains", "[verify][explain]") {
+  const Problem in = problem();
+  CHECK(in.named(in.each([&](auto i, auto j) {
+    float sum = 0;
+    for (std::size_t part = 0; part < k; part += 16) sum += in.sum(i, j, part, part + 16);
+    return -0.5F * sum;
+  })) == "split-k=4 + D=times:-0.5");
+
+  const products::Product one{.engine = "fma",
+                              .a = {{tensors::from_values("A", {1, 2}, std::vector<float>{3, 5})}, {emu::float32}, {}},
+                              .b = {{tensors::from_values("B", {2, 1}, std::vector<float>{7, 11})}, {emu::float32}, {}},
+                              .acc = emu::float32,
+                              .out = emu::float32,
+                              .beta = {}};
+  const auto result = verify::explain({.product = one, .d = tensors::from_values("D", {1, 1}, std::vector<float>{91.7F})});
+  CHECK(result.verdict != ExplainVerdict::explained);
 }
 
 TEST_CASE("a search that runs out of time says so", "[verify][explain]") {

@@ -15,6 +15,7 @@
 #include "tensors/tensor.hpp"
 #include "verify/explain/block_scales.hpp"
 #include "verify/explain/explain_sample.hpp"
+#include "verify/explain/factors.hpp"
 #include "verify/explain/last_tiles.hpp"
 #include "verify/explain/missing_products.hpp"
 #include "verify/explain/placements.hpp"
@@ -269,6 +270,11 @@ void search_all(const Search& search, const MatmulData& data, ExplainResult& res
   };
   const Region sample = search.sample(of_singles), small_sample = search.sample(of_pairs);
   look(single_hypotheses(claim), sample, 0);
+  if (!result.findings.empty()) return;
+  const Factors read_off = factors(claim, search.evidence());
+  look(each_alone(read_off.simple), sample, 0);
+  if (result.findings.empty()) look(each_alone(read_off.others), sample, read_off.tried);
+  if (result.findings.empty() && read_off.is_likely) look(hypotheses_with(claim, read_off.simple), small_sample, 0);
   if (!result.findings.empty()) return;
   OffBlocks off = off_blocks(claim, data, search.evidence());
   look(each_alone(std::move(off.causes)), small_sample, off.tried);

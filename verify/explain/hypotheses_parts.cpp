@@ -81,6 +81,36 @@ std::vector<Cause> equal_part_causes(const Claim& claim) {
   return causes;
 }
 
+/// Parts that are added onto a D of 16 bits, one after another, as atomic additions do (PTX: red.add.noftz): each is rounded to
+/// its format first, or, where a kernel loads what is there, the sum alone is.
+std::vector<Cause> added_causes(const Claim& claim, Format narrow) {
+  const Format out = claim.config.out;
+  const bool is_out = narrow == out;
+  if (!is_out && out.bits() <= narrow.bits()) return {};
+  const std::string name = emu::format_name(narrow);
+  std::vector<Cause> causes;
+  for (const bool rounded : {true, false})
+    for (const Reduction reduction : {Reduction::ascending, Reduction::descending})
+      for (const std::size_t split : std::initializer_list<std::size_t>{2, 3, 4, 8, 16, 32}) {
+        const bool is_other = reduction == Reduction::ascending || is_out;  // where the format is a guess, one order is enough
+        const bool is_rounded_last =
+            rounded && split == 2 && is_out && !claim.config.c;  // as rounded parts that D is the sum of
+        if (split > claim.shape.k || !is_other || is_rounded_last) continue;
+        causes.push_back(
+            {"split-k=" + to_string(split) + (rounded ? "/" + name + ",added" : ",added/" + name) + reduction_suffix(reduction),
+             "split-K = " + to_string(split) + (rounded ? ", the parts rounded to " : ", the parts added in ") + name +
+                 (rounded ? " and added in it" : "") + " one after another" +
+                 (reduction == Reduction::descending ? ", descending" : ""),
+             {},
+             [=](Kernel& kernel) {
+               kernel.parts = {.split = split, .promote = kernel.parts.promote, .reduction = reduction};
+               kernel.parts.added_in = narrow;
+               if (rounded) kernel.parts.sum_format = narrow;
+             }});
+      }
+  return causes;
+}
+
 }  // namespace
 
 std::vector<Cause> part_causes(const Claim& claim) {
@@ -117,6 +147,7 @@ std::vector<Cause> part_causes(const Claim& claim) {
                             kernel.parts.promote = run;
                             kernel.parts.carried = narrow;
                           }});
+    append(added_causes(claim, narrow));
   }
   for (const Reduction reduction : {Reduction::ascending, Reduction::pairwise})
     for (const std::size_t lanes : std::initializer_list<std::size_t>{2, 4, 8, 16, 32})

@@ -107,8 +107,19 @@ class Replay {
       return chain_sums(kernel_.chain, operands_, chains.front().front(), start);
     std::vector<std::vector<Float>> sums;
     for (const ChainPieces& chain : chains) sums.push_back(sum_of(chain));
+    if (kernel_.parts.added_in) return added_in(*kernel_.parts.added_in, start, std::move(sums));
     if (!kernel_.parts.join.empty()) return reduced_in_tree(start, std::move(sums), kernel_.parts.join);
     return reduced(start, sums, kernel_.parts.reduction);
+  }
+
+  /// Onto memory that holds the format, one part after another.
+  std::vector<Float> added_in(emu::Format format, std::vector<Float> sum, std::vector<std::vector<Float>> parts) const {
+    if (kernel_.parts.reduction == Reduction::descending) std::reverse(parts.begin(), parts.end());
+    for (const std::vector<Float>& part : parts) {
+      sum = reduced(std::move(sum), {part}, Reduction::ascending);
+      round_to(format, sum);
+    }
+    return sum;
   }
 
   std::vector<Float> sum_of(const ChainPieces& pieces) const {
@@ -155,6 +166,10 @@ class Replay {
   }
 
   Float finished(Float x, std::size_t i, std::size_t j) const {
+    const Float y = before_times(x, i, j);
+    return kernel_.epilogue.times == 1 ? y : static_cast<Float>(kernel_.epilogue.times) * y;
+  }
+  Float before_times(Float x, std::size_t i, std::size_t j) const {
     const Epilogue& epilogue = kernel_.epilogue;
     if (scaled()) x = with_scales(x, i, j);
     if (const Float whole = scales_.whole(); whole != 1) x *= whole;
@@ -213,11 +228,11 @@ class Replay {
                                      .c = c_,
                                      .scale_a = {},
                                      .scale_b = {},
-                                     .alpha = static_cast<Float>(epilogue.alpha),
+                                     .alpha = static_cast<Float>(epilogue.alpha * epilogue.times),
                                      .beta = {},
                                      .out = epilogue.out,
                                      .threads = 1};
-    if (epilogue.beta) problem.beta = static_cast<Float>(*epilogue.beta);
+    if (epilogue.beta) problem.beta = static_cast<Float>(*epilogue.beta * epilogue.times);
     std::vector<Float> d(region_.count());
     products::exact_product(problem, std::span(d));
     return {d.begin(), d.end()};

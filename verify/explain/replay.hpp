@@ -135,6 +135,7 @@ struct Epilogue {
   AlphaUse alpha_use = AlphaUse::fused;   ///< how alpha and beta are applied
   double alpha = 1;                       ///< factor of the sum
   std::optional<double> beta = {};        ///< factor of C; none: 1
+  double times = 1;                       ///< factor of all that
   std::vector<emu::Format> between = {};  ///< formats to which the result is rounded, to nearest even, before the last rounding
   emu::Format out = emu::float32;         ///< of D
   emu::RoundingOptions rounding = {};     ///< the last one

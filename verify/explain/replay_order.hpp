@@ -63,6 +63,7 @@ struct Parts {
   /// only in join[1], and so on. There are no more than 2 to the number of bits.
   std::vector<std::uint8_t> join = {};
   std::optional<emu::Format> sum_format = {};  ///< what the sum of a chain is rounded to
+  std::optional<emu::Format> added_in = {};    ///< what sums of chains are rounded to after each addition; never pairwise
   std::optional<emu::Format> carried = {};     ///< with `promote`: a piece starts from the sum so far, rounded to this
   KBlocks blocks = {};                         ///< a chain each, in place of all above but `reduction`
 };
