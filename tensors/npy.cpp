@@ -120,9 +120,11 @@ struct Element {
   Layout layout;
 };
 
-UnknownDType unknown(const std::string& name, const Header& header) {
-  const std::string why = "dtype " + header.descr +
-                          " is not known; floats f2 f4 f8, integers i1 to u8, b1, and codes (u1 u2 u4 V1 V2) with --dtype are";
+/// `what` completes "dtype <V2 ...".
+UnknownDType unknown(const std::string& name, const Header& header,
+                     const std::string& what =
+                         "is not known; floats f2 f4 f8, integers i1 to u8, b1, and codes (u1 u2 u4 V1 V2) with --dtype are") {
+  const std::string why = "dtype " + header.descr + " " + what;
   const std::string message = name + ": " + why;
   Tensor tensor;
   tensor.label = name;
@@ -156,8 +158,10 @@ Element element_of(const std::string& name, const Header& header, std::optional<
     if (const std::string why = why_no_codes(8 * bytes, *codes); !why.empty()) throw refuse(why);
     return {{emu::format_name(*codes), codes}, layout};
   }
-  if (kind == 'V' && bytes == 1) throw refuse("does not say which 8-bit format; add --dtype e4m3 or --dtype e5m2");
-  if (kind == 'V' && bytes == 2) throw refuse("does not say which 16-bit format; add --dtype bf16 or --dtype fp16");
+  if (kind == 'V' && bytes == 1)
+    throw unknown(name, header, "does not say which 8-bit format; add --dtype e4m3 or --dtype e5m2");
+  if (kind == 'V' && bytes == 2)
+    throw unknown(name, header, "does not say which 16-bit format; add --dtype bf16 or --dtype fp16");
   if (codes) throw refuse("holds no codes of " + emu::format_name(*codes) + "; leave --dtype out");
   if (kind == 'b' && bytes == 1) return {{"bool", {}}, {Layout::Kind::boolean, 8, false}};
   if ((kind == 'i' || kind == 'u') && power) {

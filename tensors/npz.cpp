@@ -85,6 +85,26 @@ std::vector<std::string> names_of(const NpzArchive& archive) {
   return names;
 }
 
+/// Several, of which those that may be codes of `dtype` are, and the others what they say themselves. @throws ulpscope::Error
+/// where none of them is
+std::vector<Tensor> members_of(const std::shared_ptr<const NpzArchive>& archive, const std::vector<std::string>& names,
+                               const std::vector<std::size_t>& chosen, emu::Format dtype) {
+  std::vector<Tensor> tensors;
+  std::optional<Error> refusal;
+  bool is_any = false;
+  for (const std::size_t i : chosen) {
+    try {
+      tensors.push_back(member_of(archive, i, names[i], dtype));
+      is_any = is_any || tensors.back().dtype.format == dtype;
+    } catch (const Error& error) {
+      if (!refusal) refusal = error;
+      tensors.push_back(member_of(archive, i, names[i], {}));  // where the file itself is at fault it is again
+    }
+  }
+  if (refusal && !is_any) throw *refusal;
+  return tensors;
+}
+
 }  // namespace
 
 std::vector<std::size_t> choose_all(const std::vector<std::string>& names) {
@@ -96,8 +116,10 @@ std::vector<std::size_t> choose_all(const std::vector<std::string>& names) {
 std::vector<Tensor> read_npz(const FileBytes& file, std::optional<emu::Format> dtype, const Choose& choose) {
   const auto archive = std::make_shared<const NpzArchive>(file);
   const std::vector<std::string> names = names_of(*archive);
+  const std::vector<std::size_t> chosen = choose(names);
   std::vector<Tensor> tensors;
-  for (const std::size_t i : choose(names)) tensors.push_back(member_of(archive, i, names[i], dtype));
+  if (dtype && chosen.size() > 1) return members_of(archive, names, chosen, *dtype);
+  for (const std::size_t i : chosen) tensors.push_back(member_of(archive, i, names[i], dtype));
   return tensors;
 }
 

@@ -322,6 +322,24 @@ class UnknownDtypes(Folder):
             self.assertTrue(self.refused(*command, "rope.safetensors").startswith("rope.safetensors:rope: dtype C64 is not known"))
         self.assertEqual(len(self.rows("info", "rope.safetensors")[0]), 1)
 
+    def test_codes_of_an_npz_concern_the_arrays_that_hold_them(self):
+        with zipfile.ZipFile(self.path / "z.npz", "w") as archive:  # as NumPy stores bfloat16 and e4m3fn of ml_dtypes
+            archive.writestr("w.npy", npy("<V2", (2,), struct.pack("<2H", 0x3f80, 0xc000)))  # 1 and -2
+            archive.writestr("s.npy", npy("|V1", (1,), b"\x38"))  # 1
+            archive.writestr("f.npy", npy("<f4", (2, 2), WEIGHTS))
+            archive.writestr("n.npy", npy("|u1", (1,), b"\x07"))
+        fields = lambda *options: {row["tensor"]: (row["dtype"], row["min"], row["max"]) for row in self.rows("info", *options)[0]}
+        f, n = ("float32", str(struct.unpack("<4f", WEIGHTS)[1]), "1000"), ("uint8", "7", "7")
+        self.assertEqual(fields("z.npz"), {"z.npz:w": ("<V2", "nan", "nan"), "z.npz:s": ("|V1", "nan", "nan"), "z.npz:f": f, "z.npz:n": n})
+        self.assertEqual(fields("z.npz", "--dtype", "bf16"),
+                         {"z.npz:w": ("bfloat16", "-2", "1"), "z.npz:s": ("|V1", "nan", "nan"), "z.npz:f": f, "z.npz:n": n})
+        self.assertEqual(fields("z.npz:[sf]", "--dtype", "e4m3"), {"z.npz:s": ("float8_e4m3fn", "1", "1"), "z.npz:f": f})
+        table, err = self.rows("census", "z.npz", "--to", "e4m3")
+        self.assertEqual([row["tensor"] for row in table], ["z.npz:f"])
+        self.assertIn("left out: 2 tensors (z.npz:w, z.npz:s): dtype <V2 does not say which 16-bit format; add --dtype bf16", err)
+        self.assertIn("dtype <V2 does not say which 16-bit format; add --dtype bf16", self.refused("info", "z.npz:w"))
+        self.assertIn("z.npz:f: dtype <f4 already says float32; leave --dtype out", self.refused("info", "z.npz:[fn]", "--dtype", "bf16"))
+
     def test_cast_copies_what_it_can(self):
         code, _, err = self.run_here("cast", "model.safetensors", "--to", "e4m3", "-o", "out.safetensors")
         self.assertEqual(code, 0)
