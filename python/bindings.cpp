@@ -33,12 +33,26 @@ bool is_integer_word(const std::string& dtype) {
   return false;
 }
 
+/// As NumPy loads codes of ml_dtypes from an .npy.
+bool is_void_word(const std::string& dtype) { return dtype.starts_with("void"); }
+
+/// What such codes are tensors of until `dtype` says their format.
+tensors::Opaque codes_without_format(const std::string& dtype) {
+  const bool is_byte = dtype == "void8";
+  return {.why = "dtype " + dtype + " does not say which format; give dtype=" + (is_byte ? "'e4m3'" : "'bf16'") +
+                 " (of output: output_dtype), or the array's view(ml_dtypes." + (is_byte ? "float8_e4m3fn" : "bfloat16") + ")",
+          .bytes = {}};
+}
+
 }  // namespace
 
 tensors::Tensor tensor_of(Bytes bytes, const std::string& dtype, std::size_t item_bytes, std::vector<std::uint64_t> shape,
                           std::string label) {
   tensors::DType type{dtype, {}};
-  if (!is_integer_word(dtype)) {
+  std::optional<tensors::Opaque> opaque;
+  if (is_void_word(dtype)) {
+    opaque = codes_without_format(dtype);
+  } else if (!is_integer_word(dtype)) {
     type.format = emu::parse_format(dtype);
     if (!type.format) throw Error(label + ": there are no numbers of dtype " + dtype);
     type.name = emu::format_name(*type.format);
@@ -51,7 +65,7 @@ tensors::Tensor tensor_of(Bytes bytes, const std::string& dtype, std::size_t ite
                                       .size = all.size(),
                                       .dtype = type,
                                       .layout = layout_of(dtype, floating, item_bytes)});
-  return {std::move(label), {}, std::move(type), std::move(shape), std::move(source), {}};
+  return {std::move(label), {}, std::move(type), std::move(shape), std::move(source), std::move(opaque)};
 }
 
 nb::object as_python(const reports::Table& table) {

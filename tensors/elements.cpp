@@ -264,6 +264,7 @@ Tensor as_codes(Tensor tensor, emu::Format format) {
   elements.layout.kind = Layout::Kind::floating;
   elements.label = tensor.label;
   tensor.source = make_source(std::move(elements));
+  tensor.opaque.reset();
   return tensor;
 }
 

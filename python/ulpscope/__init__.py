@@ -94,8 +94,8 @@ def encode(x, to, **options):
 def decode(codes, to=None):
     """Values of codes: an array of numpy in their shape, float32 where every number of the format fits, else float64.
 
-    codes: unsigned integers, or an array whose dtype says the format by itself (bfloat16 and float8 of ml_dtypes, torch and jax),
-    without `to`; signed integers for `intN`, from -2^(N-1) on. to: a format, or `intN`. Raises ulpscope.Error where the dtype is
+    codes: unsigned integers, also as numpy loads those of ml_dtypes (`void16`), or an array whose dtype says the format by itself
+    (bfloat16 and float8 of ml_dtypes, torch and jax), without `to`; signed integers for `intN`, from -2^(N-1) on. to: a format, or `intN`. Raises ulpscope.Error where the dtype is
     another format's, or a code has more bits."""
     if isinstance(codes, (int, list, tuple)):
         codes = array_of(codes, keep_whole=True)
@@ -104,11 +104,12 @@ def decode(codes, to=None):
         return _decode_integers(codes, word)
     word = word and _core.format_name(word)
     array, own = as_numpy(codes)
-    if word is not None and own != word and not own.startswith("uint"):
+    is_unsigned = own.startswith(("uint", "void"))  # codes of ml_dtypes that numpy has loaded are void
+    if word is not None and own != word and not is_unsigned:
         raise Error(f"codes: are {own}; codes of {word} are unsigned integers")
-    if word is None and array.dtype.name == own and not own.startswith("float"):
+    if word is None and (array.dtype.name == own or is_unsigned) and not own.startswith("float"):
         raise Error(f"codes: {own} says no format; give `to`")
-    if word is not None and own.startswith("uint") and array.size:
+    if word is not None and is_unsigned and array.size:
         bits, largest = Format(word).bits, int(array.max())
         if largest >> bits:
             raise Error(f"codes: {largest:#x} has more than the {bits} bits of {word}")

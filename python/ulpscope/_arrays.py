@@ -63,7 +63,8 @@ def _word(name):
 def as_numpy(x):
     """(array, word): a C-contiguous array of numpy in main memory, copied only where it must be, and its dtype's word.
 
-    Floats of dtypes that numpy does not have are unsigned integers there. Raises TypeError for what is no array of numbers."""
+    Floats of dtypes that numpy does not have are unsigned integers there, and so is what numpy loads from an .npy of such (`void16`).
+    Raises TypeError for what is no array of numbers."""
     if _is_torch(x):
         import torch
 
@@ -92,6 +93,8 @@ def as_numpy(x):
         array = array.astype(array.dtype.newbyteorder("="))
     array = np.ascontiguousarray(array).reshape(array.shape)
     word = _word(array.dtype.name)
+    if array.dtype.type is np.void and array.dtype.itemsize not in _UNSIGNED:
+        raise TypeError(f"{type(x).__name__} of dtype {array.dtype} is no array of real numbers")
     if array.dtype.kind == "V" or array.dtype.name not in np.sctypeDict:
         array = array.view(_UNSIGNED[array.dtype.itemsize])
     return array, word
@@ -119,7 +122,7 @@ def like(values, x):
         return out.to(x.device)
     dtype = getattr(x, "dtype", values.dtype)
     if isinstance(x, (np.ndarray, np.generic)) or not hasattr(x, "dtype"):
-        if np.dtype(dtype).kind in "iub" or np.dtype(dtype).name in _NARROW_INTEGERS:
+        if np.dtype(dtype).kind in "iub" or np.dtype(dtype).type is np.void or np.dtype(dtype).name in _NARROW_INTEGERS:
             return values[()] if isinstance(x, np.generic) else values
         with np.errstate(over="ignore", invalid="ignore"):
             out = values.astype(dtype)

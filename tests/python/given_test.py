@@ -102,6 +102,26 @@ class Given(unittest.TestCase):
             with self.assertRaisesRegex(us.Error, "leave (--dtype|`dtype`|dtype) out$"):
                 fails()
 
+    def test_codes_that_numpy_has_loaded_without_their_dtype(self):
+        words = np.array([0x3F80, 0xC000, 0x4060], np.uint16)  # 1, -2 and 3.5 of bfloat16
+        codes, narrow = words.view("V2"), np.array([0x38, 0xC0], np.uint8).view("V1")  # 1 and -2 of e4m3
+        values = np.array([1, -2, 3.5], np.float32)
+        self.assertEqual(us.census(codes, to="e4m3", dtype="bf16")["max_abs_input"], [3.5])
+        self.assertEqual(us.decode(codes, "bf16").tolist(), values.tolist())
+        self.assertEqual(us.decode(narrow, "e4m3").tolist(), [1, -2])
+        self.assertEqual(us.round(codes, "fp32", dtype="bf16").tolist(), values.tolist())
+        self.assertTrue(us.verify.cast(codes, values, output_dtype="bf16").passed)
+        with self.assertRaisesRegex(us.Error, r"^x: dtype void16 does not say which format; give dtype='bf16' .*view\(ml_dtypes.bfloat16\)$"):
+            us.census(codes, to="e4m3")
+        with self.assertRaisesRegex(us.Error, "^x: dtype void8 does not say which format; give dtype='e4m3'"):
+            us.census(narrow, to="e4m3")
+        with self.assertRaisesRegex(us.Error, "void16 says no format; give `to`"):
+            us.decode(codes)
+        with self.assertWarnsRegex(UserWarning, r"left out: 1 tensor \(v\): dtype void16"):
+            self.assertEqual(us.census({"v": codes, "f": values}, to="e4m3")["tensor"], ["f"])
+        with self.assertRaisesRegex(TypeError, "is no array of real numbers"):
+            us.census(np.zeros(2, "V3"), to="e4m3")
+
     def test_integers_of_64_bits_are_rounded_in_every_direction(self):
         odd = np.array([2**53 + 1])
         self.assertEqual([us.round(odd, "float64", rounding=way).tolist() for way in ("upward", "downward", "nearest_even")],
