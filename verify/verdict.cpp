@@ -113,18 +113,19 @@ void finish(Verdict& verdict, const JudgedPart& total) {
                                     : studies::root_mean(total.error, 1) / studies::root_mean(total.exact, 1);
 }
 
-/// What explains outputs that are wrong as numbers of `last.out`, and are those of a narrower format: the exact results,
-/// rounded to it. Empty where it is none of these.
-std::string narrower_format(const Expectation& expectation, const JudgedPart& total, const LastRounding& last) {
-  constexpr std::size_t least = 8, most = 16;
-  if (total.wrong.size() < least || last.out.precision() < emu::float32.precision()) return {};
-  const std::size_t samples = std::min(total.wrong.size(), most);
+}  // namespace
+
+std::string narrower_format(const Expectation& expectation, std::span<const std::uint64_t> wrong,
+                            std::span<const double> outputs, const LastRounding& last) {
+  constexpr std::size_t least = 8;
+  if (wrong.size() < least || last.out.precision() < emu::float32.precision()) return {};
+  const std::size_t samples = std::min(wrong.size(), most_narrower);
   for (const emu::Format narrow : {emu::bfloat16, emu::float16}) {
     std::size_t are = 0, nearest = 0;
     for (std::size_t i = 0; i < samples; ++i) {
-      const double output = total.wrong_outputs[i];
+      const double output = outputs[i];
       std::array<Expected, 1> one;
-      expectation.expect(total.wrong[i], one);
+      expectation.expect(wrong[i], one);
       are += emu::round_to(narrow, output).value == output ? 1 : 0;
       nearest += emu::round_to(narrow, one[0].value).value == output ? 1 : 0;
     }
@@ -135,8 +136,6 @@ std::string narrower_format(const Expectation& expectation, const JudgedPart& to
   }
   return {};
 }
-
-}  // namespace
 
 void check_values(const tensors::Tensor& output, emu::Format format, std::uint64_t first, std::span<const double> values) {
   std::array<double, 256> rounded;
@@ -210,7 +209,8 @@ Verdict verify(const Expectation& expectation, const tensors::Tensor& output, co
   verdict.patterns = places.sentences();
   if (const std::string known = expectation.diagnosis(total.wrong, total.wrong_outputs, options.last); !known.empty())
     verdict.patterns.push_back(known);
-  else if (const std::string narrow = narrower_format(expectation, total, options.last); !narrow.empty())
+  else if (const std::string narrow = narrower_format(expectation, total.wrong, total.wrong_outputs, options.last);
+           !narrow.empty())
     verdict.patterns.push_back(narrow);
   return verdict;
 }

@@ -3,6 +3,7 @@
 // and whether the check could have failed.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -73,6 +74,13 @@ struct VerdictOptions {
 
 /// @throws ulpscope::Error where the shapes differ.
 Verdict verify(const Expectation& expectation, const tensors::Tensor& output, const VerdictOptions& options);
+
+/// Elements that narrower_format() looks at.
+inline constexpr std::size_t most_narrower = 16;
+/// What explains outputs that are wrong as numbers of `last.out`, and are those of a narrower format: the exact results,
+/// rounded to it. Empty where it is none of these. `wrong`: elements; `outputs`: what stands there.
+std::string narrower_format(const Expectation& expectation, std::span<const std::uint64_t> wrong,
+                            std::span<const double> outputs, const LastRounding& last);
 
 /// What a kernel returned in a format are numbers of that format: elements `first` and those behind it.
 /// @throws ulpscope::Error where one is not

@@ -243,25 +243,29 @@ def is_array(value):
 
 class Result:
     """What a study gave, which a notebook shows with its figures: `tables` (a list of Table, what the command writes as CSV), `findings` (a Table: what is to be said of
-    it), `remarks` (list of str), `outcome` (`pass`, `fail`, `vacuous`: the command's exit codes 0, 1 and 3) and `text` (str)."""
+    it), `remarks` (list of str), `outcome` (`pass`, `fail`, `vacuous`: the command's exit codes 0, 1 and 3) and `text` (str: all of it)."""
 
     def __init__(self, out, named=lambda value: value, kind=None):
         self.kind = kind
         self.tables = [Table(*named(table)) for table in out["tables"]]
         self.findings = Table(*named(out["findings"]))
         self.remarks = named(out["remarks"])
-        self.outcome, self.text = out["outcome"], named(out["text"])
+        self.outcome, self._text = out["outcome"], named(out["text"])
+
+    @property
+    def text(self):
+        return self._text or "\n\n".join([*self._sentences(), *map(repr, self.tables)])
 
     def __repr__(self):
-        return self.text or "\n\n".join([*self._sentences(), *map(repr, self.tables)])
+        return self.text
 
     def _repr_html_(self):
         parts = [f"<p>{html.escape(sentence)}</p>" for sentence in self._sentences()]
-        if self.text:
-            parts = [f"<pre>{html.escape(self.text)}</pre>"]
+        if self._text:
+            parts = [f"<pre>{html.escape(self._text)}</pre>"]
         if self.kind is not None:
             parts += figures(self.kind, self.tables)
-        return framed("".join(parts + ([] if self.text else [table.html() for table in self.tables])))
+        return framed("".join(parts + ([] if self._text else [table.html() for table in self.tables])))
 
     def _sentences(self):
         return [*self.findings["sentence"], *self.remarks]

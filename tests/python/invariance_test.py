@@ -66,6 +66,8 @@ class Invariance(unittest.TestCase):
         self.assertIn("both are right", err)
         result = us.invariance.sum({"wide": wide, "narrow": narrow}, self.x)
         self.assertEqual(result.outcome, "fail")
+        self.assertIn("both are right", result.text)
+        self.assertEqual(result.text, str(result))
         self.assertEqual([str(cell) for cell in result.tables[0].rows[0]][:6], [row[key] for key in list(row)[:6]])
         self.assertEqual(result.tables[0]["cause"][0], row["cause"])
 

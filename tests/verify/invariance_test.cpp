@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "../reports/temporary_directory.hpp"
+#include "emu/catalogue.hpp"
+#include "emu/encode.hpp"
 #include "emu/error.hpp"
 #include "products/product.hpp"
 #include "tensors/write.hpp"
@@ -155,6 +157,16 @@ TEST_CASE("what does not fit is refused", "[verify]") {
   refused({condition("a", {4, 3}, all)}, "give two or more");
   refused({condition("a", {4, 3}, all), condition("a", {4, 3}, all)}, "--output a: is there twice");
   refused({condition("a", {4, 3}, all), condition("b", {3, 4}, all)}, "b.npy 3x4: the result of these inputs is 4x3");
+  refused({condition("a", {4, 3}, all), condition("b", {3, 4}, all)}, "4x3, whose rows have 3 elements, not 4");
+  refused({condition("a", {4, 3}, all), condition("b", {2, 2, 3}, all)},
+          "b.npy 2x2x3: the result of these inputs is 4x3, in another shape");
+  refused({condition("a", {4, 3}, all), condition("b", {5, 3}, counted(0, 15))}, "4x3, of 4 rows, not 5");
+  refused({condition("a", {4, 3}, all), condition("b", {}, {1})}, "write the first one behind the file, FILE@ROW");
+  Condition scalar = condition("b", {}, {1}, 2);
+  scalar.has_row = true;
+  refused({condition("a", {4, 3}, all), scalar}, "4x3; give an array of one element");
+  CHECK(parse_condition("a=b@0").has_row);
+  CHECK(!parse_condition("a=b").has_row);
   refused({condition("a", {4, 3}, all), condition("b", {2, 3}, counted(0, 6), 3)}, "4x3, without row 4");
   refused({condition("a", {4, 3}, all), condition("b", {4, 3}, all, 1)}, "without row 4");
   for (const char* const word : {"", "file.npy", "=file.npy", "name="}) CHECK_THROWS_AS(parse_condition(word), Error);
@@ -278,6 +290,56 @@ TEST_CASE("two outputs that differ have not one cause", "[verify]") {
   const reports::Table& table = study.tables.front();
   REQUIRE(table.rows.size() == 1);
   CHECK(std::get<std::string>(table.rows[0][table.column("cause")]).empty());
+}
+
+TEST_CASE("a cause that contradicts what is declared is said to, and split K is said as it is declared", "[verify]") {
+  const TemporaryDirectory folder;
+  InvarianceRequest<MatmulRequest> request{.operation = {}, .output = {}, .seconds = 1000};
+  products::ProductRequest& product = request.operation.product;
+  product.a = "normal:0,1:4x16384", product.b = "normal:0,1:16384x4", product.seed = {1, 2}, product.in = {"float32"};
+  product.split_k = 3;
+  products::Product computed = products::resolve(product, products::open(product), "fma");
+  const auto add = [&](const std::string& name) {
+    const tensors::Tensor d = products::multiply(computed);
+    std::vector<float> values(16);
+    d.source->read(0, std::span(values));
+    write(folder.file(name + ".npy"), {4, 4}, values);
+    request.output.push_back(name + "=" + folder.file(name + ".npy"));
+  };
+  add("three");
+  computed.split_k = 1;
+  add("one");
+  computed.split_k = 3;
+  computed.a.rounding = computed.b.rounding = {emu::tf32};  // no further from the exact sum than any order of 16384 is
+  add("tf32");
+
+  const studies::StudyResult study = run(request, {});
+
+  const reports::Table& table = study.tables.front();
+  const auto cause = [&](std::size_t row) { return std::get<std::string>(table.rows[row][table.column("cause")]); };
+  REQUIRE(table.rows.size() == 3);
+  CHECK(cause(0) == "three: as fma sums, split-K = 3 as declared; one: split-K = 1");
+  CHECK(cause(1) == "three: as fma sums, split-K = 3 as declared; tf32: inputs rounded to tf32, which is not what is declared");
+  REQUIRE(study.findings.size() == 3);
+  CHECK(study.findings[0].sentence.find("; both are right; ") != std::string::npos);
+  CHECK(study.findings[1].sentence.find("; both are within the bound; ") != std::string::npos);
+}
+
+TEST_CASE("wrong outputs that are the exact results in fewer bits are said to be", "[verify]") {
+  const Counting expectation({1024, 1});
+  std::vector<float> rounded = counted(0, 1024);
+  for (float& x : rounded) x = static_cast<float>(emu::round_to(emu::bfloat16, x).value);
+  const InvarianceResult result =
+      invariance({.expectation = expectation,
+                  .last = {emu::float32, {}},
+                  .row_length = 1,
+                  .conditions = {condition("a", {1024, 1}, counted(0, 1024)), condition("b", {1024, 1}, rounded)}});
+
+  // Of 1 .. 1024 those above 256 that are no multiples of 2, above 512 of 4: 128 + 384.
+  CHECK(result.conditions[1].wrong == 512);
+  CHECK(result.conditions[0].hint.empty());
+  CHECK(result.conditions[1].hint.ends_with("--out bfloat16?"));
+  CHECK(invariance_findings(result).front().sentence.ends_with("--out bfloat16?"));
 }
 
 TEST_CASE("of a great product some rows are explained, those that moved among them, and equal outputs alike",

@@ -56,11 +56,11 @@ class Candidates {
 
 /// To so many significant digits in base 10, or bits.
 ///@{
-double with_digits(double x, int digits) {
+double in_digits(double x, int digits) {
   const double unit = std::pow(10.0, digits - 1 - std::floor(std::log10(std::fabs(x))));
   return std::round(x * unit) / unit;
 }
-double with_bits(double x, int bits) {
+double in_bits(double x, int bits) {
   int exponent = 0;
   const double fraction = std::frexp(x, &exponent);
   return std::ldexp(std::round(std::ldexp(fraction, bits)), exponent - bits);
@@ -95,8 +95,8 @@ Factors factors(const Claim& claim, const ReplayedOutputs& outputs) {
   std::size_t near = 0;
   for (const double quotient : all) near += candidates.is_near(quotient, about) ? 1 : 0;
   factors.is_likely = static_cast<double>(near) >= nearly_all * static_cast<double>(all.size());
-  for (const int digits : {1, 2, 3, 4}) candidates.add(factors.others, with_digits(median, digits), "");
-  for (const int bits : {2, 3, 4, 5, 6, 8, 11}) candidates.add(factors.others, with_bits(median, bits), "");
+  for (const int digits : {1, 2, 3, 4}) candidates.add(factors.others, in_digits(median, digits), "");
+  for (const int bits : {2, 3, 4, 5, 6, 8, 11}) candidates.add(factors.others, in_bits(median, bits), "");
   const auto nearest = static_cast<float>(median);
   for (const float neighbour : {nearest, std::nextafter(nearest, 0.0F), std::nextafter(nearest, 2 * nearest)})
     candidates.add(factors.others, static_cast<double>(neighbour), "");

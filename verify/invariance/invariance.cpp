@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <iterator>
 #include <limits>
+#include <map>
 #include <mutex>
 #include <set>
 
@@ -26,6 +28,7 @@ constexpr std::size_t elements_at_once = std::size_t{1} << 16;
 struct Part {
   std::vector<std::uint64_t> wrong;  ///< by condition
   std::vector<std::uint64_t> zeros;  ///< likewise: elements for which a zero would be right
+  std::vector<std::map<std::uint64_t, double>> samples;  ///< likewise: the first wrong elements, and what stands there
   std::vector<PairResult> pairs;
 };
 
@@ -59,7 +62,11 @@ class Walk {
 
   /// An entry for each pair of conditions that share rows.
   Part empty_part() const {
-    Part part{std::vector<std::uint64_t>(config_.conditions.size()), std::vector<std::uint64_t>(config_.conditions.size()), {}};
+    const std::size_t count = config_.conditions.size();
+    Part part{std::vector<std::uint64_t>(count),
+              std::vector<std::uint64_t>(count),
+              std::vector<std::map<std::uint64_t, double>>(count),
+              {}};
     for (std::size_t i = 0; i < config_.conditions.size(); ++i)
       for (std::size_t j = i + 1; j < config_.conditions.size(); ++j)
         if (shared(i, j) > 0)
@@ -114,6 +121,7 @@ class Walk {
       }
       is_known = true, before = output;
       part.wrong[i] += is_wrong ? 1 : 0;
+      if (is_wrong && part.samples[i].size() < most_narrower) part.samples[i].emplace(element, output);
       part.zeros[i] += zero ? 1 : 0;
     }
   }
@@ -142,7 +150,11 @@ class Walk {
 };
 
 void merge(Part& total, const Part& part) {
-  for (std::size_t i = 0; i < total.wrong.size(); ++i) total.wrong[i] += part.wrong[i], total.zeros[i] += part.zeros[i];
+  for (std::size_t i = 0; i < total.wrong.size(); ++i) {
+    total.wrong[i] += part.wrong[i], total.zeros[i] += part.zeros[i];
+    total.samples[i].insert(part.samples[i].begin(), part.samples[i].end());
+    while (total.samples[i].size() > most_narrower) total.samples[i].erase(std::prev(total.samples[i].end()));
+  }
   for (std::size_t p = 0; p < total.pairs.size(); ++p) {
     PairResult& to = total.pairs[p];
     const PairResult& from = part.pairs[p];
@@ -151,6 +163,20 @@ void merge(Part& total, const Part& part) {
     to.max_ulp = std::max(to.max_ulp, from.max_ulp);
     for (std::size_t s = 0; s < to.moved_in.size(); ++s) to.moved_in[s] += from.moved_in[s];
   }
+}
+
+/// The end of a sentence that says which shapes there are.
+std::string what_does_not_fit(const Condition& condition, const std::vector<std::uint64_t>& shape, std::uint64_t rows,
+                              std::uint64_t row_length) {
+  const std::vector<std::uint64_t>& own = condition.output.shape;
+  if (own.empty() && !condition.has_row) return "; of some of its rows write the first one behind the file, FILE@ROW";
+  if (own.empty() || shape.empty()) return own.empty() ? "; give an array of one element" : "";
+  if (row_length != 1 && own.back() != shape.back())
+    return ", whose rows have " + std::to_string(shape.back()) + " elements, not " + std::to_string(own.back());
+  const std::uint64_t have = rows_in(condition, row_length);
+  if (condition.first_row == 0)
+    return have > rows ? ", of " + std::to_string(rows) + " rows, not " + std::to_string(have) : ", in another shape";
+  return ", without row " + std::to_string(condition.first_row <= rows ? condition.first_row + have - 1 : condition.first_row);
 }
 
 void check(const InvarianceConfig& config, const std::vector<std::uint64_t>& shape, std::uint64_t rows) {
@@ -164,10 +190,7 @@ void check(const InvarianceConfig& config, const std::vector<std::uint64_t>& sha
     const bool fits = own.empty() == shape.empty() && (shape.empty() || config.row_length == 1 || own.back() == shape.back());
     if (!fits || end > rows || (condition.first_row == 0 && end == rows && own != shape))
       throw Error(condition.output.label + " " + tensors::shape_words(own) + ": the result of these inputs is " +
-                  tensors::shape_words(shape) +
-                  (end > rows && condition.first_row > 0
-                       ? ", without row " + std::to_string(begins ? end - 1 : condition.first_row)
-                       : "; of some of its rows write the first one behind the file, FILE@ROW"));
+                  tensors::shape_words(shape) + what_does_not_fit(condition, shape, rows, config.row_length));
   }
 }
 
@@ -210,6 +233,9 @@ InvarianceResult invariance(const InvarianceConfig& config) {
   for (std::size_t i = 0; i < config.conditions.size(); ++i) {
     const Condition& condition = config.conditions[i];
     const std::uint64_t elements = condition.output.count();
+    std::vector<std::uint64_t> wrong;
+    std::vector<double> outputs;
+    for (const auto& [element, output] : total.samples[i]) wrong.push_back(element), outputs.push_back(output);
     result.conditions.push_back({.name = condition.name,
                                  .first_row = condition.first_row,
                                  .rows = rows_in(condition, config.row_length),
@@ -217,7 +243,8 @@ InvarianceResult invariance(const InvarianceConfig& config) {
                                  .wrong = total.wrong[i],
                                  .outcome = total.wrong[i] != 0                     ? Outcome::fail
                                             : refused || total.zeros[i] == elements ? Outcome::vacuous
-                                                                                    : Outcome::pass});
+                                                                                    : Outcome::pass,
+                                 .hint = narrower_format(config.expectation, wrong, outputs, config.last)});
   }
   return result;
 }

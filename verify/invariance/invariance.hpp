@@ -23,6 +23,7 @@ struct Condition {
   std::string name;             ///< what was different
   tensors::Tensor output;       ///< all rows of the operation's result, or some that follow one another
   std::uint64_t first_row = 0;  ///< which of the result its first one is
+  bool has_row = false;         ///< whether that was said
 };
 
 /// What is compared.
@@ -41,6 +42,7 @@ struct ConditionResult {
   std::uint64_t first_row = 0, rows = 0;  ///< that it has
   std::uint64_t elements = 0, wrong = 0;  ///< of these the expectation refuses
   Outcome outcome = Outcome::vacuous;     ///< as `ulpscope verify` says it
+  std::string hint = {};                  ///< what the wrong ones are, where that is known
 };
 
 /// What is to be said of two.
@@ -51,6 +53,7 @@ struct PairResult {
   double max_ulp = 0;                              ///< the furthest apart, in ulps of the output format at the greater one
   std::vector<std::uint64_t> moved_in = {};        ///< elements by stretch of rows
   std::string cause = {};                          ///< what either does, where that was found
+  bool is_undeclared = false;                      ///< whether a cause is not what is declared, as inputs of another format
 };
 
 /// All of it.

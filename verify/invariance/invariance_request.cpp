@@ -3,6 +3,7 @@
 #include "verify/invariance/invariance_request.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <charconv>
 #include <chrono>
@@ -86,15 +87,44 @@ std::optional<ProductOfRows> product_of_rows(const ResolvedInvariance& invarianc
   return part;
 }
 
-std::string explained_product(const ResolvedInvariance& invariance, const InvarianceResult& result, std::size_t i,
-                              double seconds) {
+/// What was found of an output.
+struct CauseWords {
+  std::string words = {};
+  bool is_undeclared = false;  ///< whether it contradicts what is declared
+
+  bool operator==(const CauseWords&) const = default;
+};
+
+/// The claim, with what it says of parts of K: those of other outputs are named beside it.
+std::string words_of_claim(const products::Product& product) {
+  std::string words = "as " + product.engine + " sums";
+  if (product.split_k != 1) words += ", split-K = " + std::to_string(product.split_k) + " as declared";
+  if (product.promote != 0) words += ", promoted every " + std::to_string(product.promote) + " products as declared";
+  return words;
+}
+
+/// Whether it is more than another order of the same sums, which nobody declares: inputs or sums of another format, products
+/// left out, another epilogue.
+bool is_undeclared(const Hypothesis& hypothesis) {
+  constexpr std::array orders{"engine=", "split-k=", "promote=", "accumulators=", "blocks=", "order=", "sum=multiply-add"};
+  return !std::ranges::all_of(hypothesis.causes, [&](const Cause& cause) {
+    const bool is_order = std::ranges::any_of(orders, [&](const char* start) { return cause.word.starts_with(start); });
+    return is_order && cause.word.find_first_of('/') == std::string::npos && cause.word.find("lost=") == std::string::npos;
+  });
+}
+
+CauseWords explained_product(const ResolvedInvariance& invariance, const InvarianceResult& result, std::size_t i,
+                             double seconds) {
   std::optional<ProductOfRows> part = product_of_rows(invariance, result, i);
   if (!part) return {};
   if (part->product.engine.empty()) part->product.engine = claim_without_engine;
   const ExplainResult found = explain({.product = part->product, .d = part->output, .seconds = seconds, .counts_sums = false});
   switch (found.verdict) {
-    case ExplainVerdict::holds: return "as " + part->product.engine + " sums";
-    case ExplainVerdict::explained: return found.findings.front().hypothesis.sentence();
+    case ExplainVerdict::holds: return {words_of_claim(part->product)};
+    case ExplainVerdict::explained: {
+      const Hypothesis& hypothesis = found.findings.front().hypothesis;
+      return {hypothesis.sentence(), is_undeclared(hypothesis)};
+    }
     default: return {};
   }
 }
@@ -133,11 +163,11 @@ void explain_pairs(const ResolvedInvariance& invariance, InvarianceResult& resul
   if (invariance.seconds <= 0) return;
   const auto start = Clock::now();
   const Distinct distinct = distinct_outputs(result);
-  std::vector<std::string> words(result.conditions.size());
+  std::vector<CauseWords> words(result.conditions.size());
   for (std::size_t n = 0; n < distinct.outputs.size(); ++n) {
     const std::size_t i = distinct.outputs[n];
     const double left = invariance.seconds - std::chrono::duration<double>(Clock::now() - start).count();
-    if (invariance.sums) words[i] = explained_sums(invariance, invariance.conditions[i]);
+    if (invariance.sums) words[i] = {explained_sums(invariance, invariance.conditions[i])};
     if (invariance.product && left > 0)
       words[i] = explained_product(invariance, result, i, left / static_cast<double>(distinct.outputs.size() - n));
   }
@@ -145,8 +175,11 @@ void explain_pairs(const ResolvedInvariance& invariance, InvarianceResult& resul
     // What differs has not one cause: where the words are the same, it is not in them.
     if (pair.rows_moved == 0 || words[distinct.same_as[pair.condition]] == words[distinct.same_as[pair.other]]) continue;
     for (const std::size_t i : {pair.condition, pair.other})
-      if (const std::string& of = words[distinct.same_as[i]]; !of.empty())
-        pair.cause += (pair.cause.empty() ? "" : "; ") + result.conditions[i].name + ": " + of;
+      if (const CauseWords& of = words[distinct.same_as[i]]; !of.words.empty()) {
+        pair.cause += (pair.cause.empty() ? "" : "; ") + result.conditions[i].name + ": " + of.words +
+                      (of.is_undeclared ? ", which is not what is declared" : "");
+        pair.is_undeclared = pair.is_undeclared || of.is_undeclared;
+      }
   }
 }
 
@@ -165,7 +198,7 @@ ConditionWords parse_condition(const std::string& word) {
     words.first_row = 0;
     return words;  // an @ of the file's name
   }
-  words.file.resize(at);
+  words.file.resize(at), words.has_row = true;
   return words;
 }
 

@@ -24,6 +24,7 @@ namespace ulpscope::verify {
 struct ConditionWords {
   std::string name, file;       ///< what was different, and where the output lies
   std::uint64_t first_row = 0;  ///< of the result, that the file's first is
+  bool has_row = false;         ///< whether that was said
 };
 /// @throws ulpscope::Error
 ConditionWords parse_condition(const std::string& word);
@@ -94,7 +95,8 @@ ResolvedInvariance resolve(const InvarianceRequest<Operation>& request) {
   all.rows_are_elements = std::same_as<Operation, SumRequest> || std::same_as<Operation, DotRequest>;
   all.seconds = request.seconds;
   for (const ConditionWords& word : words)
-    all.conditions.push_back({word.name, operation.output.open(word.file, all.check.expectation->out()), word.first_row});
+    all.conditions.push_back(
+        {word.name, operation.output.open(word.file, all.check.expectation->out()), word.first_row, word.has_row});
   return all;
 }
 

@@ -28,7 +28,7 @@ std::string sentence_of(const InvarianceResult& result, const PairResult& pair) 
           std::to_string(pair.elements_moved) + " of " + plural(pair.elements, "element") + ", by up to " +
           studies::digits(pair.max_ulp, 4) + " ulp of " + emu::format_name(result.out);
   const bool both = a.outcome == Outcome::pass && b.outcome == Outcome::pass;
-  text += both                                                       ? "; both are right"
+  text += both ? (pair.is_undeclared ? "; both are within the bound" : "; both are right")
           : a.outcome == Outcome::fail || b.outcome == Outcome::fail ? "; not both are right"
                                                                      : "; the bound tells nothing of them";
   return text + (pair.cause.empty() ? "." : "; " + pair.cause + ".");
@@ -128,7 +128,8 @@ std::vector<reports::Finding> invariance_findings(const InvarianceResult& result
     if (condition.wrong != 0)
       add("wrong", condition.name, condition.wrong, Severity::bad,
           condition.name + ": " + std::to_string(condition.wrong) + " of " + plural(condition.elements, "element") +
-              (condition.wrong == 1 ? " is" : " are") + " wrong, held to: " + result.bound + ".");
+              (condition.wrong == 1 ? " is" : " are") + " wrong, held to: " + result.bound +
+              (condition.hint.empty() ? "." : "; " + condition.hint));
   for (const PairResult& pair : result.pairs)
     if (pair.rows_moved != 0)
       add("elements_moved", result.conditions[pair.condition].name + ", " + result.conditions[pair.other].name,
