@@ -32,6 +32,9 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 8> families{
      {"nvfp4", "a format in blocks with scales: give e2m1, and --scale nvfp4 where there is one"}}};
 
 Error unknown_format(const std::string& word, const std::vector<std::string>& known) {
+  if (emu::parse_format_or_integer(word))
+    return Error("unknown format '" + word +
+                 "': it is one of integers, and here a floating-point format is meant, such as fp16");
   for (const auto& [family, meant] : families)
     if (word == family) return Error("format '" + word + "' is " + std::string(meant));
   return unknown("format", word, emu::closest_words(word, known));

@@ -115,7 +115,8 @@ def with_keywords(kind, text, given=(), beside=None):
         if not field["option"].startswith("--"):
             continue
         mine = words.get(field["name"], [])
-        behind = (*mine, ",".join(mine), re.split(r"[,[]", field["value"])[0], field["name"])
+        choices = field["value"].split("|") if re.fullmatch(r"\w+(\|\w+)+", field["value"]) else []
+        behind = (*mine, ",".join(mine), *choices, re.split(r"[,[]", field["value"])[0], field["name"])
         value = "|".join([*(re.escape(word) for word in behind if word), _HAS_DIGIT])
 
         def put(found):
@@ -123,7 +124,7 @@ def with_keywords(kind, text, given=(), beside=None):
             if field["flag"] and not ends:
                 return f"{key}=True"
             if found["value"] and found["value"] != field["name"]:  # not an array, which has the field's name
-                quote = "'" if found["value"] in mine and not field["whole"] and not field["real"] else ""
+                quote = "'" if found["value"] in (*mine, *choices) and not field["whole"] and not field["real"] else ""
                 return f"{key}={quote}{found['value']}{quote}"
             return key if ends or found.start() == 0 else f"`{key}`"
 

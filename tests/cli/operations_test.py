@@ -66,6 +66,19 @@ class Operations(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         return read(self.folder / name)
 
+    def test_sums_of_all_and_of_no_numbers(self):
+        write(self.folder / "x.npy", (2, 4), [1] * 8)
+        write(self.folder / "all.npy", (), [8])
+        self.assertEqual(self.run_program("verify", "sum", "x.npy", "--axis", "all", "--output", "all.npy").returncode, 0)
+        refused = self.run_program("verify", "sum", "x.npy", "--output", "all.npy")
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("all.npy a scalar: the result along the last axis is 2; that of all numbers is asked for with --axis all", refused.stderr)
+        write(self.folder / "none.npy", (3, 0), [])
+        for wanted, sums in ((3, [0, 0, 0]), (1, [0, 1, 0])):  # 3: zeros pass, and nothing else was asked
+            write(self.folder / "y.npy", (3,), sums)
+            self.assertEqual(self.run_program("verify", "sum", "none.npy", "--output", "y.npy").returncode, wanted)
+            self.assertEqual(self.run_program("verify", "dot", "none.npy", "none.npy", "--output", "y.npy").returncode, wanted)
+
     def check(self, operation, inputs, shape, values, *options):
         write(self.folder / "y.npy", shape, values)
         done = self.run_program("verify", operation, *inputs, "--output", "y.npy", *options)

@@ -115,21 +115,22 @@ TEST_CASE("parts and sums in bfloat16, and products taken twice, are told", "[ve
 
 TEST_CASE("parts that are added onto a D of 16 bits are told", "[verify][explain]") {
   Problem in = problem();
-  for (const auto& [format, name] : {std::pair(emu::bfloat16, "bfloat16"), std::pair(emu::float16, "float16")}) {
+  for (const emu::Format format : {emu::bfloat16, emu::float16}) {
+    const std::string name = format == emu::bfloat16 ? "bfloat16" : "float16";
     in.out = format;
     const auto part = [&](auto i, auto j, std::size_t s) { return in.sum(i, j, s * 16, s * 16 + 16); };
-    const auto onto = [format = format](float d, float x) { return as(format, d + x); };  // of 16 bits both: rounded once
+    const auto onto = [format](float d, float x) { return as(format, d + x); };  // of 16 bits both: rounded once
     CAPTURE(name);
     CHECK(in.named(in.each([&](auto i, auto j) {
       float d = 0;
       for (const std::size_t s : {0U, 1U, 2U, 3U}) d = onto(d, as(format, part(i, j, s)));
       return d;
-    })) == std::string("split-k=4/") + name + ",added");
+    })) == "split-k=4/" + name + ",added");
     CHECK(in.named(in.each([&](auto i, auto j) {
       float d = 0;
       for (const std::size_t s : {3U, 2U, 1U, 0U}) d = onto(d, as(format, part(i, j, s)));
       return d;
-    })) == std::string("split-k=4/") + name + ",added,descending");
+    })) == "split-k=4/" + name + ",added,descending");
     // A chain that starts from the sum so far gives nearly the same.
     const auto result = in.explained(in.each([&](auto i, auto j) {
       float d = 0;
@@ -138,7 +139,7 @@ TEST_CASE("parts that are added onto a D of 16 bits are told", "[verify][explain
     }));
     CHECK(result.verdict == ExplainVerdict::explained);
     CHECK(std::ranges::any_of(result.findings, [&](const verify::Finding& finding) {
-      return finding.matched == result.count && finding.hypothesis.word() == std::string("split-k=4,added/") + name;
+      return finding.matched == result.count && finding.hypothesis.word() == "split-k=4,added/" + name;
     }));
     ;
   }

@@ -88,7 +88,23 @@ TEST_CASE("the sum of a scalar is the scalar", "[verify]") {
     CHECK((elements[0].value == 3.5 && elements[1].value == 7));
     CHECK(sum->precise(0).rounded == 3.5);
   }
-  CHECK_THROWS(verify::expect_sum({.x = values({0}, {}), .last = {emu::float32}}));
+}
+
+TEST_CASE("the sum of no numbers is 0, and nothing else is right", "[verify]") {
+  for (const verify::Axis axis : {verify::Axis::last, verify::Axis::all}) {
+    const auto sum = verify::expect_sum({.x = values({3, 0}, {}), .axis = axis, .last = {emu::float32}});
+    const auto dot =
+        verify::expect_dot({.a = values({3, 0}, {}), .b = values({3, 0}, {}), .axis = axis, .last = {emu::float32}});
+    const std::size_t count = axis == verify::Axis::all ? 1 : 3;
+    CHECK((sum->shape().size() == (axis == verify::Axis::all ? 0U : 1U) && sum->shape() == dot->shape()));
+    for (const auto* const expectation : {sum.get(), dot.get()}) {
+      CHECK(judge_all(*expectation, std::vector<float>(count), {emu::float32, {}}).equal == count);
+      CHECK(judge_all(*expectation, std::vector<float>(count, 0x1p-149F), {emu::float32, {}}).beyond == count);
+      CHECK(expectation->precise(0).rounded == 0);
+    }
+  }
+  const auto none = verify::expect_sum({.x = values({0, 3}, {}), .last = {emu::float32}});
+  CHECK(none->shape() == std::vector<std::uint64_t>{0});
 }
 
 TEST_CASE("sum and dot: sums in any order are within the bound, lost terms beyond", "[verify][products]") {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -57,8 +58,9 @@ class Candidates {
 /// To so many significant digits in base 10, or bits.
 ///@{
 double in_digits(double x, int digits) {
-  const double unit = std::pow(10.0, digits - 1 - std::floor(std::log10(std::fabs(x))));
-  return std::round(x * unit) / unit;
+  const std::string text = fmt::format("{:.{}e}", x, digits - 1);
+  std::from_chars(text.data(), text.data() + text.size(), x);
+  return x;
 }
 double in_bits(double x, int bits) {
   int exponent = 0;
@@ -76,13 +78,14 @@ Factors factors(const Claim& claim, const ReplayedOutputs& outputs) {
   std::nth_element(all.begin(), middle, all.end());
   const double median = *middle;
   Candidates candidates(claim, median);
-  if (candidates.is_one() || !std::isfinite(median) || median == 0) return {};
+  constexpr double most = 0x1p100;  // far from where float32 ends
+  if (candidates.is_one() || !(std::fabs(median) < most && std::fabs(median) > 1 / most)) return {};
   Factors factors;
   const auto k = static_cast<double>(claim.shape.k);
   const double alpha = claim.config.alpha;
   for (const double sign : {1.0, -1.0}) {
     const std::string minus = sign < 0 ? "-" : "";
-    candidates.add(factors.simple, sign * std::exp2(std::round(std::log2(std::fabs(median)))), "");
+    for (const int above : {0, 1}) candidates.add(factors.simple, sign * std::ldexp(1, std::ilogb(median) + above), "");
     if (alpha != 1 && alpha != 0) {
       candidates.add(factors.simple, sign * alpha, minus + "alpha");
       candidates.add(factors.simple, sign / alpha, minus + "1/alpha");
