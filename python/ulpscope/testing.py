@@ -91,7 +91,7 @@ for _name in verify.OPERATIONS:
 
 class Audit:
     """What a check of one's own lets through: `outcome` (`pass`; `fail`: it rejects the correct output; `vacuous`: an output
-    that every check must reject is accepted), `text`, `table`."""
+    that every check must reject is accepted, or these inputs show no wrong number), `text`, `table`."""
 
     def __init__(self, outcome, text, table):
         self.outcome, self.text, self.table = outcome, text, table

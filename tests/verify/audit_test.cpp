@@ -6,8 +6,10 @@
 #include <catch2/catch_test_macros.hpp>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "emu/catalogue.hpp"
+#include "verify/audit/audit_text.hpp"
 #include "verify/audit/audit_trials.hpp"
 
 namespace {
@@ -63,6 +65,25 @@ TEST_CASE("a rule that accepts everything kills nothing, one that rejects everyt
   for (const verify::AuditedMutant& mutant : result.mutants)
     if (mutant.mutant.required && mutant.mutant.kind->name != "c_missing" && mutant.mutant.kind->name != "c_twice")
       CHECK(mutant.mutant.changed > 0);
+}
+
+TEST_CASE("inputs of which every wrong number is the right output show nothing", "[verify]") {
+  products::Product zeros = product();
+  zeros.a.input.tensor = tensors::from_values("a", {24, 512}, std::vector<double>(std::size_t{24} * 512));
+  const std::vector<verify::Rule> rules{verify::parse_rule("assert_close")};
+
+  const verify::AuditResult nothing = verify::audit({.product = zeros, .rules = rules});
+  CHECK(nothing.required_that_live(0).empty());
+  CHECK(nothing.shows_no_wrong_number());
+  CHECK(verify::outcome_of(nothing) == verify::Outcome::vacuous);
+  CHECK(verify::audit_sentences(nothing).find("These inputs cannot show a wrong number: every required mutant but NaN and "
+                                              "infinity is the right output; give others.") != std::string::npos);
+  CHECK(verify::audit_sentences(nothing).find("is killed") == std::string::npos);
+
+  const verify::AuditResult something = verify::audit({.product = product(), .rules = rules});
+  CHECK_FALSE(something.shows_no_wrong_number());
+  CHECK(verify::outcome_of(verify::audit({.product = zeros, .rules = {fixed("no", {.passes = false})}})) ==
+        verify::Outcome::fail);
 }
 
 TEST_CASE("known rules begin to kill where their formulas say", "[verify]") {

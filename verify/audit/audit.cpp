@@ -2,6 +2,7 @@
 // Asks every rule about every mutant, then about correct computations.
 #include "verify/audit/audit.hpp"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -106,6 +107,14 @@ std::vector<const AuditedMutant*> AuditResult::required_that_live(std::size_t ru
 
 std::vector<const AuditedMutant*> AuditResult::required_within_bound(std::size_t rule) const {
   return required_living(*this, rule, [this](const AuditedMutant& mutant) { return may_be_right(*this, mutant); });
+}
+
+bool AuditResult::shows_no_wrong_number() const {
+  constexpr std::array<std::string_view, 3> not_finite{"nan_everywhere", "nan_element", "infinite_element"};
+  return std::ranges::all_of(mutants, [&](const AuditedMutant& mutant) {
+    const Mutant& m = mutant.mutant;
+    return !m.required || !m.applicable || m.is_equivalent() || std::ranges::count(not_finite, m.kind->name) != 0;
+  });
 }
 
 std::optional<double> AuditResult::kills_from(std::size_t rule, const MutantName& kind) const {

@@ -89,6 +89,9 @@ struct AuditResult {
   std::vector<const AuditedMutant*> required_that_live(std::size_t rule) const;
   /// Those of them that a correct kernel may return: no beyond_bound, of a bound that is not vacuous.
   std::vector<const AuditedMutant*> required_within_bound(std::size_t rule) const;
+  /// Whether every required mutant is the right output, but those that are NaN or infinite somewhere: no rule could tell a
+  /// wrong number from a right one.
+  bool shows_no_wrong_number() const;
   /// The least severity from which on every mutant of `kind` is killed (equivalent ones aside); nothing where even the
   /// greatest lives, or where there is none.
   std::optional<double> kills_from(std::size_t rule, const MutantName& kind) const;

@@ -70,7 +70,13 @@ std::string audit_sentences(const AuditResult& result) {
   text += "\n";
   if (result.bound_is_vacuous)
     text += "No mutant is left out as what a correct kernel may return: of these inputs it may return zeros.\n";
-  for (std::size_t rule = 0; rule < result.rules.size(); ++rule) text += of_required(result, rule);
+  const bool shows_none = result.shows_no_wrong_number();
+  if (shows_none)
+    text +=
+        "These inputs cannot show a wrong number: every required mutant but NaN and infinity is the right output; give "
+        "others.\n";
+  for (std::size_t rule = 0; rule < result.rules.size(); ++rule)
+    if (!shows_none || !result.required_that_live(rule).empty()) text += of_required(result, rule);
   return text;
 }
 
@@ -79,7 +85,7 @@ std::string audit_text(const std::string& heading, const AuditResult& result) {
 }
 
 Outcome outcome_of(const AuditResult& result) {
-  Outcome outcome = Outcome::pass;
+  Outcome outcome = result.shows_no_wrong_number() ? Outcome::vacuous : Outcome::pass;
   for (std::size_t rule = 0; rule < result.rules.size(); ++rule) {
     if (result.rejects_correct(rule)) return Outcome::fail;
     if (!result.required_that_live(rule).empty()) outcome = Outcome::vacuous;
