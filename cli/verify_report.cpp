@@ -28,18 +28,28 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// Tables behind other members of an object.
+std::string json_members(std::span<const reports::Table> tables) {
+  std::string text;
+  for (const reports::Table& table : tables) text += ",\n" + reports::json_string(table.name) + ": " + reports::to_json(table);
+  return text;
+}
+/// Tables below all other text.
+std::string text_below(std::span<const reports::Table> tables) {
+  std::string text;
+  for (const reports::Table& table : tables) text += "\n" + table.name + "\n\n" + reports::to_text(table);
+  return text;
+}
+
 std::string json_of(const std::string& operation, const verify::Verdict& verdict, const verify::VerdictTables& tables,
                     const std::vector<reports::Table>& more_tables) {
   std::string patterns;
   for (const std::string& pattern : verdict.patterns)
     patterns += (patterns.empty() ? "" : ", ") + reports::json_string(pattern);
-  std::string more;
-  for (const reports::Table& table : more_tables)
-    more += ",\n" + reports::json_string(table.name) + ": " + reports::to_json(table);
   return "{\"operation\": " + reports::json_string(operation) + ",\n\"sentence\": " + reports::json_string(verdict.sentence()) +
          ",\n\"verify\": " + reports::to_json(tables.counts) + ",\n\"patterns\": [" + patterns +
-         "],\n\"histogram\": " + reports::to_json(tables.histogram) + ",\n\"worst\": " + reports::to_json(tables.worst) + more +
-         "}\n";
+         "],\n\"histogram\": " + reports::to_json(tables.histogram) + ",\n\"worst\": " + reports::to_json(tables.worst) +
+         json_members(more_tables) + "}\n";
 }
 
 const reports::Listed kept_case{.manifest = "kept.json", .noun = "a case that was kept"};
@@ -89,6 +99,8 @@ std::string save_case(const VerifyCase& checked, const std::string& directory) {
     if (is_kept(check.inputs[i]))
       keep(check.inputs[i].word, check.inputs[i].tensor, "input" + std::to_string(i), check.inputs[i].prefix);
   keep(checked.output.output, check.output, "output");
+  if (checked.output.is_against_file())
+    keep(checked.output.against, checked.output.open(checked.output.against, check.expectation->out()), "baseline");
   for (const verify::FurtherOutput& other : check.further) keep(other.word, other.output, other.name);
   for (auto option = std::find(arguments.begin(), arguments.end(), "--save"); option != arguments.end();
        option = std::find(arguments.begin(), arguments.end(), "--save"))
@@ -195,18 +207,26 @@ Shown shown_of(const SaidOf& said, const verify::Verdict& verdict, const CommonO
   tables = shown_tables(std::move(tables), common);
   const std::vector<reports::Table> more(tables.begin() + 3, tables.end());
   const verify::VerdictTables shown{tables[0], tables[1], tables[2]};
-  std::string text = verify::verdict_text(said.heading, verdict, shown);
-  for (const reports::Table& table : more) text += "\n" + table.name + "\n\n" + reports::to_text(table);
+  std::string text = verify::verdict_text(said.heading, verdict, shown) + text_below(more);
   return {verdict.outcome(), verdict.sentence(), std::move(text), json_of(said.operation, verdict, shown, more), all.counts, 1,
           verdict.patterns};
 }
 
 Shown shown_of(const VerifyCase& checked, const verify::BaselineVerdict& verdict, const CommonOptions& common) {
-  const reports::Table table = shown_tables({baseline_table(verdict)}, common).front();
+  std::vector<reports::Table> tables{baseline_table(verdict)};
+  tables.insert(tables.end(), checked.more.begin(), checked.more.end());
+  tables = shown_tables(std::move(tables), common);
+  const reports::Table& table = tables.front();
+  const std::span<const reports::Table> more = std::span(tables).subspan(1);
   const std::string json = "{\"operation\": " + reports::json_string(checked.check.operation) +
                            ",\n\"sentence\": " + reports::json_string(verdict.sentence()) +
-                           ",\n\"verify\": " + reports::to_json(table) + "}\n";
-  return {verdict.outcome(), verdict.sentence(), verify::verdict_text(checked.check.heading, verdict, table), json, table, 2};
+                           ",\n\"verify\": " + reports::to_json(table) + json_members(more) + "}\n";
+  return {verdict.outcome(),
+          verdict.sentence(),
+          verify::verdict_text(checked.check.heading, verdict, table) + text_below(more),
+          json,
+          table,
+          2};
 }
 
 }  // namespace

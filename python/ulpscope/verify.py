@@ -54,6 +54,8 @@ def _operation(kind):
     def check(output, *operands, **options) -> "Verdict":
         if kind == "verify expr":
             options = formula_options(options)
+        if kind == "verify matmul" and "rule" in options:
+            raise TypeError("verify.matmul: 'rule' is the command's alone; testing.audit(rule=...) says what rules let through")
         given = operands_of(f"verify.{name}", "an output", inputs, operands, options)
         return Verdict(study(kind, {"output": output, **given, **options}))
 

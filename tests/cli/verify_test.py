@@ -17,6 +17,12 @@ PROGRAM = os.path.abspath(sys.argv.pop())
 A, B = "normal:0,1:24x512", "normal:0,1:512x40"
 
 
+def npy(descr, shape, data):
+    header = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}"
+    header += " " * (-(10 + len(header) + 1) % 64) + "\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + data
+
+
 class Verify(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -101,6 +107,23 @@ class Verify(unittest.TestCase):
         self.assertEqual(again.returncode, 1)
         without_label = [line.split("output.npy")[-1].split("d.npy")[-1] for line in (done.stdout, again.stdout)]
         self.assertEqual(*without_label)
+
+    def test_a_baseline_is_kept_with_a_saved_case(self):
+        coarse, fine = self.product("coarse.npy", "--engine", "sm_80"), self.product("fine.npy", "--engine", "exact")
+        self.assertEqual(self.verify(coarse, "--against", fine, "--save", "kept", "--csv").returncode, 1)
+        command = (self.folder / "kept" / "command.txt").read_text().split()
+        (self.folder / fine).unlink()
+        self.assertEqual(command[command.index("--against") + 1], "kept/baseline.npy")
+        again = self.run_program(*command[1:])
+        self.assertEqual(again.returncode, 1, again.stderr)
+
+    def test_rules_stand_beside_a_baseline_as_beside_a_bound(self):
+        coarse, fine = self.product("coarse.npy", "--engine", "sm_80"), self.product("fine.npy", "--engine", "exact")
+        beside = [json.loads(self.verify(fine, "--against", against, "--rule", "cosine", "--json").stdout)["rules"]
+                  for against in ("exact", coarse)]
+        self.assertEqual(beside[0][0]["rule"], "cosine")
+        self.assertEqual(*beside)
+        self.assertIn("lets_through", self.verify(fine, "--against", coarse, "--rule", "cosine", "--text").stdout)
 
     def test_what_cannot_be_written_is_said_before_a_verdict(self):
         output = self.product("d.npy", "--engine", "sm_90")

@@ -153,6 +153,8 @@ class Given(unittest.TestCase):
                                    (lambda: us.matmul(np.ones((2, 2)), np.ones((2, 2)), engin=1), TypeError, "^matmul: there is no 'engin'"),
                                    (lambda: us.verify.sum(np.float32(3), np.ones((2, 3), np.float32)), us.Error, "output a scalar: .* that of all numbers is asked for with axis='all'$"),
                                    (lambda: us.verify.sum(np.ones(3)), TypeError, "^verify sum: x is missing"),
+                                   (lambda: us.verify.matmul(np.ones((2, 2)), np.ones((2, 2)), np.ones((2, 2)), rule="cosine"),
+                                    TypeError, r"^verify.matmul: 'rule' is the command's alone; testing.audit\(rule=...\)"),
                                    (lambda: us.verify.sum(np.ones(3), np.ones((3, 2)), x=np.ones((3, 2))), TypeError, "^verify.sum: x is given twice$"),
                                    (lambda: us.scaler("popart").step(upper=1.5), us.Error, "^upper: 1.5: give a share, 0 to 1$"),
                                    (lambda: us.scaler("popart").step(upper=float("nan")), us.Error, "give a share"),
