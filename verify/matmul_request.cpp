@@ -119,6 +119,9 @@ ResolvedMatmul resolve(const MatmulRequest& request) {
   refuse_idle(request.acc_overflow != MatmulRequest().acc_overflow, "--acc-overflow", "--acc int32");
   ResolvedMatmul check;
   const products::ProductInputs inputs = products::open(request.product);
+  if (request.product.in.empty() && !inputs.a.dtype.format && !inputs.b.dtype.format)
+    throw Error(inputs.a.label + ": holds " + inputs.a.dtype.name +
+                "; --acc int32 sums integers, --dtype F says that these are codes, --in F rounds them");
   check.product = products::resolve(request.product, inputs, request.engine);
   products::Product& product = check.product;
   const bool out_is_stated = !request.product.out.empty();

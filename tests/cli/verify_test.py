@@ -125,6 +125,19 @@ class Verify(unittest.TestCase):
         self.assertEqual(*beside)
         self.assertIn("lets_through", self.verify(fine, "--against", coarse, "--rule", "cosine", "--text").stdout)
 
+    def test_integers_are_answered_with_the_sums_that_take_them(self):
+        (self.folder / "i.npy").write_bytes(npy("|i1", "(2, 2)", bytes(4)))
+        done = self.run_program("verify", "matmul", "i.npy", "i.npy", "--output", "i.npy")
+        self.expect_error(done, 2, "i.npy: holds int8; --acc int32 sums integers, --dtype F says that these are codes")
+
+    def test_norms_of_one_element_say_that_every_result_is_0(self):
+        (self.folder / "l.npy").write_bytes(npy("<f4", "(2, 1)", struct.pack("<2f", 1, 2)))
+        (self.folder / "l0.npy").write_bytes(npy("<f4", "(2, 1)", bytes(8)))
+        done = self.run_program("verify", "layer_norm", "l.npy", "--output", "l0.npy", "--text")
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("VACUOUS: an output of zeros would pass: every exact result is 0; give inputs whose results are not",
+                      done.stdout)
+
     def test_what_cannot_be_written_is_said_before_a_verdict(self):
         output = self.product("d.npy", "--engine", "sm_90")
         done = self.verify(output, "--junit", "/dev/full")

@@ -107,6 +107,13 @@ bool RowExpectation::worth_something() const {
 
 std::string RowExpectation::refusal() const {
   if (worth_something()) return {};
+  std::vector<Expected> elements(static_cast<std::size_t>(columns_));
+  bool all_zero = true;
+  for (std::uint64_t i = 0; i < count_ / columns_ && all_zero; ++i) {
+    row(i, elements);
+    all_zero = std::ranges::all_of(elements, [](const Expected& e) { return e.value == 0; });
+  }
+  if (all_zero) return "an output of zeros would pass: every exact result is 0; give inputs whose results are not";
   return "the bound is at least as large as what it bounds, everywhere: declare the accumulator's format and the depth of the "
          "sums";
 }
