@@ -106,6 +106,7 @@ bool Expectation::admits(std::uint64_t, double) const { return false; }
 std::string Expectation::diagnosis(std::span<const std::uint64_t>, std::span<const double>, const LastRounding&) const {
   return {};
 }
+std::string Expectation::weakness(const LastRounding&) const { return {}; }
 
 namespace {
 

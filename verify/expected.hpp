@@ -112,6 +112,8 @@ class Expectation {
   /// What the elements at `indices` that are wrong, a sample of all, have in common that only the operation knows; else empty.
   virtual std::string diagnosis(std::span<const std::uint64_t> indices, std::span<const double> outputs,
                                 const LastRounding& last) const;
+  /// Of an output that is right: what known fault would pass all the same; empty where none is known to.
+  virtual std::string weakness(const LastRounding& last) const;
 };
 
 /// Where an element stands.

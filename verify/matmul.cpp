@@ -16,6 +16,8 @@
 #include "emu/decode.hpp"
 #include "emu/encode.hpp"
 #include "emu/exact_sum.hpp"
+#include "emu/math.hpp"
+#include "emu/names.hpp"
 #include "emu/stop.hpp"
 #include "products/scale_grid.hpp"
 #include "verify/diagnosis.hpp"
@@ -80,6 +82,14 @@ class Matmul final : public Expectation {
     return {};
   }
   std::string refusal() const override { return allowance_.refusal; }
+  std::string weakness(const LastRounding& last) const override {
+    for (const emu::Format narrow : {emu::bfloat16, emu::tf32})
+      if (hides_rounding_to(narrow, last.out))
+        return fmt::format("inputs rounded to {} would pass too; {}--against FILE compares errors with those of another kernel",
+                           emu::format_name(narrow),
+                           allowance_.certain == 0 ? "--false-alarm P has a smaller bound, and " : "");
+    return {};
+  }
 
   void expect(std::uint64_t first, std::span<Expected> elements) const override {
     const std::size_t row_length = shape_.n, at_a_time = std::max<std::size_t>(1, elements_at_a_time / b_.lines());
@@ -125,6 +135,39 @@ class Matmul final : public Expectation {
   }
 
  private:
+  /// Whether float32 inputs rounded to a narrower format, the sums being exact, leave all of D within the bound: by the root
+  /// mean square of (change / allowed) of some elements, where the largest of n normal numbers is about sqrt(2 ln 2n) of them.
+  bool hides_rounding_to(emu::Format narrow, emu::Format out) const {
+    // A rounding changes an element by more than 2^-13 sqrt(sum of (ab)^2), mostly, which is 2^-13 / sqrt(K) of the sum of |ab|
+    // or more: short sums are not looked at.
+    if (!(allowance_.relative * std::sqrt(static_cast<double>(k_)) > 0x1p-13)) return false;
+    constexpr std::uint64_t least_samples = 8, most_samples = 64;  // few beside the elements of D
+    std::uint64_t count = 1;
+    for (const std::uint64_t extent : shape_.d) count *= extent;
+    const std::uint64_t samples = std::min(count, std::clamp(count / 16, least_samples, most_samples));
+    const auto rounded = [narrow](double x, emu::Format format) {
+      return format == emu::float32 ? emu::round_to(narrow, x).value : x;
+    };
+    double squares = 0;
+    for (std::uint64_t i = 0; i < samples; ++i) {
+      const auto index = static_cast<std::size_t>(i * 0x9e3779b97f4a7c15U % count);  // rows and columns of all places
+      const Place at = place(index);
+      double sum = 0, magnitude = 0, change = 0;
+      for (std::size_t k = 0; k < k_; ++k) {
+        const auto a = static_cast<double>(at.a.at(at.row, k)), b = static_cast<double>(at.b.at(k, at.column));
+        const double product = product_at(at, at.row, at.column, k), scale = a * b == 0 ? 0 : product / (a * b);
+        sum += product, magnitude += std::fabs(product);
+        change += (rounded(a, a_format_) * rounded(b, b_format_) - a * b) * scale;
+      }
+      const Expected element = finish(sum, magnitude, c_.empty() ? 0 : static_cast<double>(c_[index]));
+      const double allowed = element.allowed + emu::power_of_two(emu::spacing_exponent(out, element.value) - 1);
+      const double share = alpha_ * change / allowed;
+      squares += share * share;
+    }
+    const double share = std::sqrt(squares / static_cast<double>(samples));
+    return share > 0 && share * std::sqrt(2 * emu::log(2 * static_cast<double>(count))) < 1;  // not where inputs are so narrow
+  }
+
   /// Where an element of D comes from.
   struct Place {
     emu::EngineOperand<Float> a, b;

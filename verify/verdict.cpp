@@ -212,6 +212,7 @@ Verdict verify(const Expectation& expectation, const tensors::Tensor& output, co
   else if (const std::string narrow = narrower_format(expectation, total.wrong, total.wrong_outputs, options.last);
            !narrow.empty())
     verdict.patterns.push_back(narrow);
+  if (verdict.outcome() == Outcome::pass) verdict.weakness = expectation.weakness(options.last);
   return verdict;
 }
 

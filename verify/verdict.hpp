@@ -52,6 +52,7 @@ struct Verdict {
   UlpHistogram histogram;                                            ///< of errors in ulps
   std::vector<WorstElement> worst;                                   ///< at most ten, worst first
   std::vector<std::string> patterns;                                 ///< sentences: where the wrong elements lie
+  std::string weakness;  ///< what else would pass, which only the operation knows; empty where nothing is known
 
   /// Elements that are wrong.
   std::uint64_t wrong() const { return beyond + nonfinite; }

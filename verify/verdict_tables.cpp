@@ -57,6 +57,7 @@ std::string Verdict::sentence() const {
   constexpr double weak = 0.05;
   if (unseen_share >= weak && std::isfinite(unseen_share))
     text += fmt::format("; a weak check: all of it {:.3g} times as large would pass too", 1 + unseen_share);
+  if (!weakness.empty()) text += "; a weak check: " + weakness;
   return text;
 }
 

@@ -125,6 +125,23 @@ class Verify(unittest.TestCase):
         self.assertEqual(*beside)
         self.assertIn("lets_through", self.verify(fine, "--against", coarse, "--rule", "cosine", "--text").stdout)
 
+    def test_float32_inputs_that_could_be_rounded_to_tf32_are_a_weak_check(self):
+        # 2^-24 K of the sum of |ab| is allowed; tf32 changes it by about 2^-11.7 of the root of the sum of (ab)^2.
+        for k, said in ((256, None), (2048, "tf32"), (8192, "bfloat16")):
+            words = [f"normal:0,1:8x{k}", f"normal:0,1:{k}x8", "--seed", "0,1"]
+            made = self.run_program("matmul", *words, "--engine", "exact", "-o", "d.npy")
+            self.assertEqual(made.returncode, 0, made.stderr)
+            done = self.run_program("verify", "matmul", *words, "--output", "d.npy", "--text")
+            self.assertEqual(done.returncode, 0, done.stdout)
+            line = f"; a weak check: inputs rounded to {said} would pass too" if said else "a weak check"
+            self.assertEqual(line in done.stdout, said is not None, done.stdout)
+            for narrow in ("tf32:nearest", "bfloat16"):  # as is so where it is said
+                self.run_program("matmul", *words, "--in", narrow, "--engine", "exact", "-o", "n.npy")
+                code = self.run_program("verify", "matmul", *words, "--output", "n.npy").returncode
+                self.assertEqual(code == 0, narrow == "tf32:nearest" and k >= 2048 or k >= 8192, (k, narrow))
+        narrowed = self.run_program("verify", "matmul", *words, "--in", "bfloat16", "--output", "n.npy", "--text")
+        self.assertNotIn("rounded to", narrowed.stdout)
+
     def test_integers_are_answered_with_the_sums_that_take_them(self):
         (self.folder / "i.npy").write_bytes(npy("|i1", "(2, 2)", bytes(4)))
         done = self.run_program("verify", "matmul", "i.npy", "i.npy", "--output", "i.npy")
