@@ -22,6 +22,7 @@
 #include "tensors/parallel.hpp"
 #include "tensors/tensor.hpp"
 #include "verify/judging.hpp"
+#include "verify/other_conversions.hpp"
 #include "verify/patterns.hpp"
 
 namespace ulpscope::verify {
@@ -149,12 +150,12 @@ void check_values(const tensors::Tensor& output, emu::Format format, std::uint64
   }
 }
 
-Verdict verify(const Expectation& expectation, const tensors::Tensor& output, const VerdictOptions& options) {
-  const std::vector<std::uint64_t> shape = expectation.shape();
-  if (shape != output.shape)
-    throw Error(output.label + " " + tensors::shape_words(output.shape) + ": the result of these inputs is " +
-                tensors::shape_words(shape));
-  const std::uint64_t count = output.count(), chunk = chunk_of(expectation, shape, options.elements_at_a_time);
+namespace {
+
+/// Of an output of the shape that is expected.
+std::vector<JudgedPart> judged_parts(const Expectation& expectation, const tensors::Tensor& output,
+                                     const VerdictOptions& options) {
+  const std::uint64_t count = output.count(), chunk = chunk_of(expectation, output.shape, options.elements_at_a_time);
   const std::uint64_t chunks = (count + chunk - 1) / chunk;
   const Judge judge(expectation, options.last);
   std::vector<JudgedPart> parts(static_cast<std::size_t>(chunks));
@@ -192,6 +193,17 @@ Verdict verify(const Expectation& expectation, const tensors::Tensor& output, co
     const std::lock_guard lock(telling);
     options.progress(told += size, count);
   });
+  return parts;
+}
+
+}  // namespace
+
+Verdict verify(const Expectation& expectation, const tensors::Tensor& output, const VerdictOptions& options) {
+  const std::vector<std::uint64_t> shape = expectation.shape();
+  if (shape != output.shape)
+    throw Error(output.label + " " + tensors::shape_words(output.shape) + ": the result of these inputs is " +
+                tensors::shape_words(shape));
+  std::vector<JudgedPart> parts = judged_parts(expectation, output, options);
   JudgedPart total;
   WrongPlaces places(shape);
   for (JudgedPart& part : parts) merge(total, part, places);
@@ -207,6 +219,18 @@ Verdict verify(const Expectation& expectation, const tensors::Tensor& output, co
     for (WorstElement& element : verdict.worst)
       if (std::isnan(element.output)) output.source->read_codes(element.index, std::span(&element.output_code.emplace(), 1));
   verdict.patterns = places.sentences();
+  if (const std::string zeros =
+          zeros_of_other_sign(expectation, total.wrong, total.wrong_outputs, options.last, verdict.wrong());
+      !zeros.empty())
+    verdict.patterns.push_back(zeros);
+  const auto all_right = [&](const Expectation& other, const LastRounding& last) {
+    const auto again = judged_parts(other, output, {.last = last, .threads = options.threads});
+    return std::ranges::all_of(again, [](const JudgedPart& part) { return part.wrong.empty(); });
+  };
+  if (const std::string other =
+          right_by_other_conversion(expectation, total.wrong, total.wrong_outputs, options.last, all_right);
+      !other.empty())
+    verdict.patterns.push_back(other);
   if (const std::string known = expectation.diagnosis(total.wrong, total.wrong_outputs, options.last); !known.empty())
     verdict.patterns.push_back(known);
   else if (const std::string narrow = narrower_format(expectation, total.wrong, total.wrong_outputs, options.last);
