@@ -48,14 +48,14 @@ bool is_news(const CaseComparison& c, Uncompared uncompared) {
 }
 
 bool fails(const CaseComparison& c, const Verdicts& options, Uncompared uncompared) {
-  return c.beyond() || c.untold() || (options.strict && is_news(c, uncompared)) ||
+  return c.beyond() || c.overflowed() != 0 || c.untold() || (options.strict && is_news(c, uncompared)) ||
          (!c.compared() && uncompared == Uncompared::bad_input);
 }
 
 int exit_code_of_cases(const std::vector<CaseComparison>& cases, const Verdicts& options, Uncompared uncompared) {
   const auto any = [&](auto&& is) { return std::any_of(cases.begin(), cases.end(), is); };
   using C = const CaseComparison&;
-  if (any([](C c) { return c.beyond(); })) return check_failed;
+  if (any([](C c) { return c.beyond() || c.overflowed() != 0; })) return check_failed;
   if (options.strict && any([&](C c) { return is_news(c, uncompared); })) return check_failed;
   if (uncompared == Uncompared::bad_input && any([](C c) { return !c.compared(); })) return bad_usage;
   if (!any([](C c) { return c.compared(); })) return vacuous;
@@ -273,8 +273,9 @@ int run(const Diff& diff) {
 
 void add_ledger_check(Command& ledger, int& exit_code) {
   auto check = std::make_shared<Check>();
-  Command& command = *ledger.add_subcommand(
-      "check", "outputs against those recorded; exit code 1 if one is beyond its bound, 3 if nothing was checked");
+  Command& command = *ledger.add_subcommand("check",
+                                            "outputs against those recorded; exit code 1 if one is beyond its bound or "
+                                            "overflows where it did not, 3 if nothing was checked");
   command.add_option("LEDGER", check->ledger, "the ledger")->required();
   command.add_option("CASE", check->name, "the case");
   command.add_option("INPUT", check->inputs,

@@ -26,7 +26,9 @@ double BaselineVerdict::ratio() const {
 
 Outcome BaselineVerdict::outcome() const {
   if (kernel.nonfinite != 0) return Outcome::fail;
-  if (kernel.count == 0 || says_nothing(baseline)) return Outcome::vacuous;
+  if (kernel.count == 0 || baseline.nonfinite != 0) return Outcome::vacuous;
+  if (overflows_more()) return Outcome::fail;
+  if (says_nothing(baseline)) return Outcome::vacuous;
   if (!(ratio() <= at_most)) return Outcome::fail;
   return baseline.rel_frobenius_error * at_most >= error_of_zeros ? Outcome::vacuous : Outcome::pass;
 }
@@ -38,11 +40,13 @@ std::string BaselineVerdict::sentence() const {
   switch (outcome()) {
     case Outcome::pass: return "pass: " + figures;
     case Outcome::fail:
-      return kernel.nonfinite == 0 ? "FAIL: " + figures
-                                   : fmt::format(
-                                         "FAIL: {} elements are infinite or NaN where the exact result is finite, or "
-                                         "finite where it is not",
-                                         kernel.nonfinite);
+      if (kernel.nonfinite != 0)
+        return fmt::format("FAIL: {} elements are infinite or NaN where the exact result is finite, or finite where it is not",
+                           kernel.nonfinite);
+      if (overflows_more())
+        return fmt::format("FAIL: {} elements are infinite or NaN where the exact result is finite, of the baseline {}",
+                           kernel.nonfinite_admitted, baseline.nonfinite_admitted);
+      return "FAIL: " + figures;
     case Outcome::vacuous: break;
   }
   if (kernel.count == 0) return "VACUOUS: there are no elements";
@@ -51,7 +55,9 @@ std::string BaselineVerdict::sentence() const {
         "VACUOUS: the baseline itself is wrong: {} of its elements are infinite or NaN where the exact result is "
         "finite, or finite where it is not",
         baseline.nonfinite);
-  if (says_nothing(baseline)) return "VACUOUS: no element of the exact result is finite";
+  if (says_nothing(baseline))
+    return std::string("VACUOUS: no element of the ") + (baseline.nonfinite_admitted == 0 ? "exact result" : "baseline") +
+           " is finite";
   return fmt::format("VACUOUS: an output of zeros would pass: {}", figures);
 }
 
@@ -69,9 +75,11 @@ reports::Table baseline_table(const BaselineVerdict& verdict) {
   table.columns.insert(table.columns.begin(), "role");
   table.rows[0].insert(table.rows[0].begin(), "kernel");
   table.rows[1].insert(table.rows[1].begin(), "baseline");
-  table.columns.emplace_back("frobenius_of_baseline");
-  table.rows[0].emplace_back(verdict.ratio());
-  table.rows[1].emplace_back(1.0);
+  // Before what was added later: the order of columns stays.
+  const auto at = static_cast<std::ptrdiff_t>(table.column("nonfinite_admitted"));
+  table.columns.insert(table.columns.begin() + at, "frobenius_of_baseline");
+  table.rows[0].insert(table.rows[0].begin() + at, verdict.ratio());
+  table.rows[1].insert(table.rows[1].begin() + at, 1.0);
   return table;
 }
 

@@ -17,9 +17,12 @@ struct BaselineVerdict {
   /// Of the relative Frobenius errors: 1 where both are 0; infinite or NaN where the kernel alone has an error, or neither a
   /// number.
   double ratio() const;
-  /// Fails where the ratio is above `at_most`, or where the kernel is not finite in more elements than it should be; a baseline
-  /// that is itself not finite where it should be says nothing, nor does one against which zeros would pass.
+  /// Fails where the ratio is above `at_most`, where the kernel is not finite in more elements than it should be, or than the
+  /// baseline is: the bound admits what overflows, the norm does not count it. A baseline that is itself not finite where it
+  /// should be says nothing, nor does one against which zeros would pass.
   Outcome outcome() const;
+  /// Whether more of the kernel's elements are infinite or NaN where the exact result is finite than of the baseline's.
+  bool overflows_more() const { return kernel.nonfinite_admitted > baseline.nonfinite_admitted; }
   /// The outcome in words, with both errors.
   std::string sentence() const;
 };

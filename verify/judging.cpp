@@ -183,8 +183,13 @@ void Judge::add_one(JudgedPart& part, std::uint64_t index, Standing standing, co
     counts.max_abs_error = std::max(counts.max_abs_error, std::fabs(error));
     counts.max_of_bound = std::max(counts.max_of_bound, element.of_bound);
     part.exact.add(exact), part.error.add(error);
-  } else if (is_wrong(standing)) {
-    element.error_ulp = element.of_bound = infinity;
+  } else if (is_wrong(standing) || (standing == Standing::within && !expectation_.admits(index, output))) {
+    // Beyond any distance, be it wrong or what a correct kernel may overflow to.
+    element.error_ulp = element.of_bound = counts.max_ulp = infinity;
+    if (!is_wrong(standing)) {
+      ++counts.nonfinite_admitted;
+      if (expected.may_overflow == Overflow::any) ++counts.unheld;
+    }
   }
   counts.histogram.add(standing == Standing::equal ? 0 : element.error_ulp);
   keep(counts.worst, element);

@@ -69,7 +69,8 @@ void merge(JudgedPart& total, JudgedPart& part, WrongPlaces& places) {
   Verdict &to = total.counts, &from = part.counts;
   to.count += from.count, to.equal += from.equal, to.within += from.within, to.beyond += from.beyond;
   to.unseen_share = std::min(to.unseen_share, from.unseen_share);
-  to.nonfinite += from.nonfinite, to.nonfinite_expected += from.nonfinite_expected, to.zeros_pass += from.zeros_pass;
+  to.nonfinite += from.nonfinite, to.nonfinite_expected += from.nonfinite_expected;
+  to.nonfinite_admitted += from.nonfinite_admitted, to.unheld += from.unheld, to.zeros_pass += from.zeros_pass;
   to.max_ulp = std::max(to.max_ulp, from.max_ulp);
   to.max_abs_error = std::max(to.max_abs_error, from.max_abs_error);
   to.max_of_bound = std::max(to.max_of_bound, from.max_of_bound);
@@ -242,7 +243,7 @@ Verdict verify(const Expectation& expectation, const tensors::Tensor& output, co
 
 Outcome Verdict::outcome() const {
   if (wrong() != 0) return Outcome::fail;
-  return !refusal.empty() || zeros_pass == count ? Outcome::vacuous : Outcome::pass;
+  return !refusal.empty() || zeros_pass == count || is_all_unheld() ? Outcome::vacuous : Outcome::pass;
 }
 
 std::string_view name_of(Outcome outcome) noexcept {

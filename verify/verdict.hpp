@@ -26,7 +26,7 @@ struct WorstElement {
   std::uint64_t index;   ///< in row-major order
   Standing standing;     ///< where it stands
   double output, exact;  ///< of the kernel; the exact result rounded once
-  double error_ulp;      ///< signed, in ulps of the output format at the exact result; infinite where one side is not finite
+  double error_ulp;      ///< signed, in ulps of the output format at the exact result; infinite where one side alone is finite
   double allowed;        ///< of |output - exact| before the last rounding
   double of_bound;       ///< |output - exact| / (allowed + half an ulp)
   std::optional<emu::Code> output_code = {};  ///< of a NaN, which has several, where the tensor stores codes of the format
@@ -42,11 +42,15 @@ struct Verdict {
   std::uint64_t count = 0;           ///< elements
   std::uint64_t equal = 0, within = 0, beyond = 0, nonfinite = 0;  ///< elements of each Standing
   std::uint64_t nonfinite_expected = 0;                            ///< elements whose exact result is infinite or NaN
+  /// Elements of `within` that are infinite or NaN though the exact result is finite: a correct kernel may overflow there.
+  std::uint64_t nonfinite_admitted = 0;
+  std::uint64_t unheld = 0;  ///< of these, elements for which both infinities and NaN are right
   std::uint64_t zeros_pass = 0;                                    ///< elements for which a zero would have been right
   /// All elements could be off by this share of themselves before they are rounded, at once and in the same direction, and none
   /// would be wrong: the least that is allowed of an element, relative to it. Infinite where none is finite and not zero.
   double unseen_share = std::numeric_limits<double>::infinity();
-  double bias_ulp = 0, mean_abs_ulp = 0, max_ulp = 0;                ///< over elements finite on both sides
+  double bias_ulp = 0, mean_abs_ulp = 0;                             ///< over elements finite on both sides
+  double max_ulp = 0;                                                ///< infinite where one side alone is finite
   double rms_error = 0, rel_frobenius_error = 0, max_abs_error = 0;  ///< over elements finite on both sides
   double max_of_bound = 0;                                           ///< the greatest WorstElement::of_bound of finite elements
   UlpHistogram histogram;                                            ///< of errors in ulps
@@ -56,6 +60,8 @@ struct Verdict {
 
   /// Elements that are wrong.
   std::uint64_t wrong() const { return beyond + nonfinite; }
+  /// Whether no element was held to anything: each may overflow in either direction, and did.
+  bool is_all_unheld() const { return unheld != 0 && unheld + nonfinite_expected == count; }
   /// Fails where an element is wrong, is vacuous where the check could not have failed.
   Outcome outcome() const;
   /// In one sentence, with what to do.

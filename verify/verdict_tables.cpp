@@ -47,12 +47,22 @@ std::string Verdict::sentence() const {
   if (!refusal.empty()) return "VACUOUS: " + refusal;
   if (count == 0) return "VACUOUS: there are no elements";
   if (zeros_pass == count) return "VACUOUS: an output of zeros would pass" + why_zeros_pass(*this);
+  if (is_all_unheld())
+    return fmt::format(
+        "VACUOUS: {} elements are infinite or NaN where the exact result is finite, and none is held to a finite "
+        "number: a correct kernel may overflow there; give smaller inputs",
+        unheld);
   std::string text = fmt::format("pass: all {} elements are right to the last bit", count);
   if (equal != count)
     text = fmt::format(
         "pass: {} of {} elements are the exact result rounded once, {} within the bound; the furthest "
         "reaches {:.3g} of it",
         equal, count, within, max_of_bound);
+  if (nonfinite_admitted != 0)
+    text += fmt::format(
+        "; {} are infinite or NaN where the exact result is finite: admitted, since a correct kernel may "
+        "overflow there",
+        nonfinite_admitted);
   if (equal != count && zeros_pass != 0) text += fmt::format("; zeros would pass for {} elements", zeros_pass);
   constexpr double weak = 0.05;
   if (unseen_share >= weak && std::isfinite(unseen_share))
@@ -62,7 +72,7 @@ std::string Verdict::sentence() const {
 }
 
 reports::Table verdict_table(const Verdict& v) {
-  return {
+  reports::Table table{
       "verify",
       {"output", "verdict", "bound", "dtype", "shape", "count", "equal", "within", "beyond", "nonfinite", "nonfinite_expected",
        "zeros_pass", "bias_ulp", "mean_abs_ulp", "max_ulp_error", "max_abs_error", "rms_error", "rel_frobenius_error",
@@ -70,6 +80,9 @@ reports::Table verdict_table(const Verdict& v) {
       {{v.label, std::string(name_of(v.outcome())), v.bound, output_name(v.out), tensors::shape_text(v.shape), whole(v.count),
         whole(v.equal), whole(v.within), whole(v.beyond), whole(v.nonfinite), whole(v.nonfinite_expected), whole(v.zeros_pass),
         v.bias_ulp, v.mean_abs_ulp, v.max_ulp, v.max_abs_error, v.rms_error, v.rel_frobenius_error, v.max_of_bound}}};
+  table.columns.emplace_back("nonfinite_admitted");
+  table.rows.front().push_back(whole(v.nonfinite_admitted));
+  return table;
 }
 
 reports::Table histogram_table(const Verdict& verdict) {

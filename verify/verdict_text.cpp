@@ -108,7 +108,9 @@ std::string verdict_text(const std::string& heading, const Verdict& verdict, con
   if (!verdict.bound.empty()) text += "bound: " + verdict.bound + "\n";
   text += "\n" + verdict.sentence() + "\n";
   for (const std::string& pattern : verdict.patterns) text += "  " + pattern + "\n";
-  const reports::Table counts = without(tables.counts, {"output", "verdict", "bound", "dtype", "shape"});
+  std::vector<std::string> said{"output", "verdict", "bound", "dtype", "shape"};
+  if (verdict.nonfinite_admitted == 0) said.emplace_back("nonfinite_admitted");
+  const reports::Table counts = without(tables.counts, said);
   text += "\n" + table_text(counts, width, 0) + "\nerrors in ulps of " + output_name(verdict.out) + "\n\n" +
           table_text(with_bars(tables.histogram), width);
   if (!verdict.worst.empty())
@@ -119,7 +121,10 @@ std::string verdict_text(const std::string& heading, const Verdict& verdict, con
 
 std::string verdict_text(const std::string& heading, const BaselineVerdict& verdict, const reports::Table& table,
                          std::optional<std::size_t> width) {
-  const reports::Table errors = without(table, {"verdict", "bound", "dtype", "shape"});
+  std::vector<std::string> said{"verdict", "bound", "dtype", "shape"};
+  if (verdict.kernel.nonfinite_admitted == 0 && verdict.baseline.nonfinite_admitted == 0)
+    said.emplace_back("nonfinite_admitted");
+  const reports::Table errors = without(table, said);
   return heading + "\n" + verdict.sentence() + "\n\n" + table_text(errors, width, 2);
 }
 

@@ -403,6 +403,23 @@ class Ledger(unittest.TestCase):
             list(pool.map(lambda i: self.record(f"case-{i:02}"), range(12)))
         self.assertEqual([entry["case"] for entry in self.lines()[1:]], [f"case-{i:02}" for i in range(12)])
 
+    def test_what_overflows_within_the_bound_and_did_not_fails(self):
+        # 3e38 + 3e38 leaves float32; in another order no sum does, and 1e38 + 1 + 2 + 3 has no such order.
+        npy(self.folder / "p.npy", (2, 4), [3e38, -3e38, 3e38, -2e38, 1e38, 1, 2, 3])
+        npy(self.folder / "q.npy", (4, 1), [1] * 4)
+        for name, first in (("fine.npy", 1e38), ("inf.npy", float("inf"))):
+            npy(self.folder / name, (2, 1), [first, 1e38])
+        record = lambda output, case: self.run_program("record", "O", "matmul", "p.npy", "q.npy", "--output", output, "--case", case)
+        self.assertEqual(record("fine.npy", "finite").returncode, 0)
+        self.assertEqual(record("inf.npy", "known").returncode, 0)
+        self.assertNotIn("nonfinite_admitted", (self.folder / "O").read_text().splitlines()[1])
+        self.assertEqual(self.row(self.check("--output", "inf.npy", case="known", ledger="O", code=0))["nonfinite_admitted"], "1")
+        done = self.check("--output", "inf.npy", "--text", "--junit", "j.xml", case="finite", ledger="O", code=1)
+        self.assertIn(b"1 of 2 elements are INFINITE OR NaN where the exact result is finite, before 0: the bound admits that", done.stdout)
+        self.assertIn(b"; nothing is beyond the bound; 1 overflowed within it", done.stdout)
+        self.assertIn("failure", (self.folder / "j.xml").read_text())
+        self.check("--output", "fine.npy", case="known", ledger="O", code=0)
+
     def test_renderings(self):
         self.record()
         self.assertEqual(json.loads(self.check("--output", "d.npy", "--json", code=0).stdout)[0]["status"], "same")
@@ -416,7 +433,7 @@ class Ledger(unittest.TestCase):
                          "case,status,moved,moved_nonfinite,max_moved_ulp,mean_moved_ulp,verdict_before,verdict,equal_before,equal,"
                          "within_before,within,beyond_before,beyond,nonfinite_before,nonfinite,max_ulp_error_before,max_ulp_error,"
                          "bias_ulp_before,bias_ulp,rel_frobenius_error_before,rel_frobenius_error,max_of_bound_before,max_of_bound,"
-                         "changes,problem")
+                         "changes,problem,nonfinite_admitted_before,nonfinite_admitted")
         self.assertEqual(self.run_program("show", "L", "--text").stdout.decode().splitlines()[0][:32], "operation matmul, verdict pass, ")
         self.assertNotIn(b"driver", self.run_program("show", "L", "--text").stdout)
         (self.folder / "empty").write_bytes(b"")
@@ -424,7 +441,7 @@ class Ledger(unittest.TestCase):
         shown = self.run_program("show", "L", "--csv").stdout.decode().splitlines()[0]
         self.assertEqual(shown, "case,operation,verdict,inputs,dtype,shape,acc,engine,promote,split_k,algorithm,device,driver,library,"
                                 "tags,count,equal,within,beyond,nonfinite,max_ulp_error,bias_ulp,rel_frobenius_error,max_of_bound,"
-                                "output_sha256,bound")
+                                "output_sha256,bound,nonfinite_admitted")
 
 
 unittest.main()

@@ -155,6 +155,25 @@ class Verify(unittest.TestCase):
         self.assertIn("VACUOUS: an output of zeros would pass: every exact result is 0; give inputs whose results are not",
                       done.stdout)
 
+    def test_what_overflows_within_the_bound_is_counted(self):
+        # Partial sums of 60000 + 60000 leave float16; in another order they do not.
+        x = struct.pack("<8e", 60000, 60000, -60000, -59000, 1, 2, 3, 4)
+        (self.folder / "x.npy").write_bytes(npy("<f2", "(2, 4)", x))
+        infinity, nan = float("inf"), float("nan")
+        outputs = {"good": (1000, 10), "inf": (infinity, 10), "old": (1000, 10.0078125), "nan": (nan, nan)}
+        for name, values in outputs.items():
+            (self.folder / f"{name}.npy").write_bytes(npy("<f2", "(2,)", struct.pack("<2e", *values)))
+        words = ("verify", "sum", "x.npy", "--acc", "fp16", "--output")
+        verify = lambda output, *more: self.run_program(*words, output, *more)
+        done = verify("inf.npy", "--json")
+        self.assertEqual(done.returncode, 0, done.stdout)
+        row = json.loads(done.stdout)["verify"][0]
+        self.assertEqual((row["nonfinite_admitted"], row["within"], row["max_ulp_error"]), (1, 1, "inf"))
+        self.assertIn("1 are infinite or NaN where the exact result is finite: admitted", done.stdout)
+        self.assertEqual(verify("inf.npy", "--against", "old.npy").returncode, 1)
+        self.assertEqual(verify("good.npy", "--against", "old.npy").returncode, 0)
+        self.assertEqual(verify("nan.npy").returncode, 1)  # the second row cannot overflow
+
     def test_what_cannot_be_written_is_said_before_a_verdict(self):
         output = self.product("d.npy", "--engine", "sm_90")
         done = self.verify(output, "--junit", "/dev/full")

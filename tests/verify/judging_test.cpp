@@ -10,13 +10,18 @@
 #include <limits>
 #include <optional>
 #include <random>
+#include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "emu/catalogue.hpp"
 #include "emu/encode.hpp"
 #include "emu/names.hpp"
 #include "emu/simd.hpp"
+#include "tensors/tensor.hpp"
+#include "verify/baseline.hpp"
+#include "verify/verdict.hpp"
 
 namespace {
 
@@ -108,7 +113,7 @@ class Numbers {
 /// The verdict's numbers, from judge() and the definitions in verdict.hpp.
 struct Numbered {
   std::array<std::uint64_t, 4> standings{};
-  std::uint64_t zeros = 0, not_finite = 0, finite = 0;
+  std::uint64_t zeros = 0, not_finite = 0, admitted = 0, finite = 0;
   double unseen = infinity, max_ulp = 0, max_error = 0, of_bound = 0;
   long double signed_ulp = 0, abs_ulp = 0, squares = 0;
   verify::UlpHistogram histogram;
@@ -125,8 +130,9 @@ struct Numbered {
     not_finite += std::isfinite(e.value) ? 0 : 1;
     const bool is_measured = std::isfinite(e.value) && std::isfinite(y);
     if (!is_measured) {
-      histogram.add(is_wrong ? infinity : 0);
-      if (standing != Standing::equal) worst.emplace_back(!is_wrong, is_wrong ? -infinity : -0.0, i);
+      histogram.add(standing == Standing::equal ? 0 : infinity);
+      if (standing == Standing::within) ++admitted;
+      if (standing != Standing::equal) worst.emplace_back(!is_wrong, -infinity, i), max_ulp = infinity;
     }
     if (std::isfinite(e.value) && e.value != 0) unseen = std::min(unseen, (e.allowed + e.radius) / std::fabs(e.value));
     if (!is_measured) return;
@@ -174,6 +180,7 @@ void check_format(emu::Format out, const emu::RoundingOptions& options, Data dat
     CHECK(std::array{counts.equal, counts.within, counts.beyond, counts.nonfinite} == wanted.standings);
     CHECK(counts.zeros_pass == wanted.zeros);
     CHECK(counts.nonfinite_expected == wanted.not_finite);
+    CHECK(counts.nonfinite_admitted == wanted.admitted);
     CHECK(part.wrong == wanted.wrong);
     CHECK(part.finite == wanted.finite);
     CHECK(counts.unseen_share == wanted.unseen);
@@ -210,6 +217,89 @@ TEST_CASE("blocks of elements stand where each of them stands by itself", "[veri
     }
   check_format(emu::float32, {.rounding = emu::Rounding::stochastic}, Data::all, false, false);
   check_format(*emu::parse_format_or_integer("int8"), {}, Data::all, false, false);
+}
+
+namespace {
+
+tensors::Tensor output_of(std::vector<double> values) {
+  const std::uint64_t count = values.size();
+  return tensors::from_values("d", {count}, std::move(values));
+}
+
+/// Exact results of 1 and 2, which may overflow, and 3, which may not.
+Known some_may_overflow() {
+  const auto element = [](double x, verify::Overflow overflow) {
+    return Expected{.value = x, .allowed = 0x1p-10, .magnitude = 4, .may_overflow = overflow};
+  };
+  const verify::Overflow any = verify::Overflow::any;
+  return {emu::float32, {element(1, any), element(2, any), element(3, verify::Overflow::none)}, false, false};
+}
+
+}  // namespace
+
+TEST_CASE("what overflows where the bound admits it is counted, is the furthest off, and is said", "[verify]") {
+  const Known known = some_may_overflow();
+
+  const verify::Verdict verdict = verify::verify(known, output_of({1.0009765625, infinity, 3}), {.last = {emu::float32}});
+
+  CHECK(verdict.outcome() == verify::Outcome::pass);
+  CHECK(verdict.nonfinite_admitted == 1);
+  CHECK(verdict.max_ulp == infinity);
+  CHECK(verdict.histogram.counts.back() == 1);
+  REQUIRE(verdict.worst.size() == 2);
+  CHECK(verdict.worst[0].index == 1);
+  CHECK(verdict.worst[0].error_ulp == infinity);
+  CHECK(std::fabs(verdict.rms_error - 0x1p-10 / std::sqrt(2.0)) < 1e-18);  // of 1.0009765625 and 3, off by 2^-10 and 0
+  CHECK(verdict.sentence().find("; 1 are infinite or NaN where the exact result is finite: admitted") != std::string::npos);
+  CHECK(verify::verdict_table(verdict).columns.back() == "nonfinite_admitted");
+  CHECK(std::get<std::int64_t>(verify::verdict_table(verdict).rows[0].back()) == 1);
+}
+
+TEST_CASE("an output of nothing but what a kernel may overflow to is held to no number", "[verify]") {
+  const Expected element{.value = 1, .allowed = 0x1p-10, .magnitude = 4, .may_overflow = verify::Overflow::any};
+  const Expected undefined{.value = std::nan(""), .magnitude = std::nan("")};
+  const verify::VerdictOptions options{.last = {emu::float32}};
+  const double nan = std::nan("");
+
+  const Known known(emu::float32, {element, element, undefined}, false, false);
+  const verify::Verdict verdict = verify::verify(known, output_of({nan, infinity, nan}), options);
+  CHECK(verdict.outcome() == verify::Outcome::vacuous);
+  CHECK(verdict.sentence().starts_with("VACUOUS: 2 elements are infinite or NaN where the exact result is finite"));
+  CHECK(verify::verify(known, output_of({nan, 1, nan}), options).outcome() == verify::Outcome::pass);
+
+  // Where one infinity alone is right, as of sums of one sign, the element is held to it.
+  const Expected upward{.value = 1, .allowed = 0x1p-10, .magnitude = 4, .may_overflow = verify::Overflow::upward};
+  const verify::Verdict held =
+      verify::verify(Known(emu::float32, {upward, element}, false, false), output_of({infinity, nan}), options);
+  CHECK(held.outcome() == verify::Outcome::pass);
+  CHECK(held.nonfinite_admitted == 2);
+  CHECK(verify::verify(Known(emu::float32, {upward}, false, false), output_of({-infinity}), options).outcome() ==
+        verify::Outcome::fail);
+
+  // What the last rounding makes infinite is right, and not admitted.
+  const Known large(emu::float16, {{.value = 70000, .magnitude = 70000}}, false, false);
+  const verify::Verdict rounded = verify::verify(large, output_of({infinity}), {.last = {emu::float16}});
+  CHECK(rounded.outcome() == verify::Outcome::pass);
+  CHECK(rounded.nonfinite_admitted == 0);
+}
+
+TEST_CASE("a kernel that overflows in more elements than its baseline is worse, whatever the others' errors are", "[verify]") {
+  const Known known = some_may_overflow();
+  const verify::VerdictOptions options{.last = {emu::float32}};
+  const auto outcome = [&](std::vector<double> kernel, std::vector<double> baseline) {
+    return verify::verify_against_baseline(known, output_of(std::move(kernel)), output_of(std::move(baseline)), options, 1.1);
+  };
+  const std::vector<double> finite{1, 2.00048828125, 3}, lost{1, infinity, 3}, all_lost{infinity, infinity, 3};
+
+  CHECK(outcome(lost, finite).outcome() == verify::Outcome::fail);
+  CHECK(outcome(lost, finite).sentence() ==
+        "FAIL: 1 elements are infinite or NaN where the exact result is finite, of the baseline 0");
+  CHECK(outcome(all_lost, lost).outcome() == verify::Outcome::fail);
+  CHECK(outcome(lost, lost).outcome() == verify::Outcome::pass);
+  const reports::Table table = baseline_table(outcome(lost, finite));
+  CHECK(table.columns.back() == "nonfinite_admitted");
+  CHECK(table.columns[table.columns.size() - 2] == "frobenius_of_baseline");
+  CHECK(std::get<std::int64_t>(table.rows[0].back()) == 1);
 }
 
 TEST_CASE("errors in ulps are counted by the power of two that is no less", "[verify]") {

@@ -216,10 +216,38 @@ TEST_CASE("cases are compared only if they judge the same numbers", "[verify][le
     moved.figures.*count = 7;
     CHECK_FALSE(verify::same_figures(before.figures, moved.figures));
   }
+  LedgerEntry overflowed = before;
+  overflowed.figures.nonfinite_admitted = 1;
+  CHECK_FALSE(verify::same_figures(before.figures, overflowed.figures));
   CHECK(verify::same_figures(before.figures, entry("b").figures));
   LedgerEntry roles = before;
   roles.inputs[0].role = "Q";
   CHECK(verify::compare_cases(before, roles).status == CaseStatus::inputs_differ);
+}
+
+TEST_CASE("what overflowed within the bound since it was recorded is told", "[verify][ledger]") {
+  LedgerEntry before = entry("a"), after = before;
+  before.figures = {.verdict = "pass", .equal = 2, .within = 2};
+  after.figures = {.verdict = "pass", .equal = 1, .within = 3, .nonfinite_admitted = 2};
+  after.output.sha256 = digest('1');
+
+  const auto moved = verify::compare_cases(before, after);
+  CHECK(moved.overflowed() == 2);
+  CHECK(
+      moved.sentence() ==
+      "a: moved, by how many ulps is not known, as an output was not kept; 2 of 4 elements are INFINITE OR NaN where the exact "
+      "result is finite, before 0: the bound admits that");
+  CHECK(verify::summary({moved}) == "1 case: 1 moved; nothing is beyond the bound; 1 overflowed within it");
+  CHECK(verify::figures_table({moved}).columns.back() == "nonfinite_admitted");
+  CHECK(verify::compare_cases(after, before).overflowed() == 0);
+  before.figures.nonfinite_admitted = 2;
+  CHECK(verify::compare_cases(before, after).overflowed() == 0);
+
+  // A ledger names them where there are some, and is else that of earlier versions.
+  CHECK(verify::parse_ledger(verify::ledger_text({after}), "L")[0].figures.nonfinite_admitted == 2);
+  CHECK(verify::ledger_text({entry("a")}).find("nonfinite_admitted") == std::string::npos);
+  after.figures.nonfinite_admitted = 4;
+  CHECK(problem_of(verify::ledger_text({after})) == "L: line 2: 4 elements are admitted, 3 are within the bound");
 }
 
 TEST_CASE("free tags stand beside each other, and not beside those that have columns of their own", "[verify][ledger]") {

@@ -50,6 +50,7 @@ LedgerFigures figures_of(const Verdict& v) {
           .within = v.within,
           .beyond = v.beyond,
           .nonfinite = v.nonfinite,
+          .nonfinite_admitted = v.nonfinite_admitted,
           .max_ulp_error = v.max_ulp,
           .bias_ulp = v.bias_ulp,
           .rel_frobenius_error = v.rel_frobenius_error,
@@ -58,7 +59,8 @@ LedgerFigures figures_of(const Verdict& v) {
 
 bool same_figures(const LedgerFigures& a, const LedgerFigures& b) {
   return a.verdict == b.verdict && a.equal == b.equal && a.within == b.within && a.beyond == b.beyond &&
-         a.nonfinite == b.nonfinite && same_number(a.max_ulp_error, b.max_ulp_error) && same_number(a.bias_ulp, b.bias_ulp) &&
+         a.nonfinite == b.nonfinite && a.nonfinite_admitted == b.nonfinite_admitted &&
+         same_number(a.max_ulp_error, b.max_ulp_error) && same_number(a.bias_ulp, b.bias_ulp) &&
          same_number(a.rel_frobenius_error, b.rel_frobenius_error) && same_number(a.max_of_bound, b.max_of_bound);
 }
 
@@ -130,7 +132,8 @@ reports::Table ledger_table(const std::vector<LedgerEntry>& entries) {
                         "rel_frobenius_error",
                         "max_of_bound",
                         "output_sha256",
-                        "bound"},
+                        "bound",
+                        "nonfinite_admitted"},
                        {}};
   for (const LedgerEntry& e : by_output(entries)) {
     const LedgerFigures& f = e.figures;
@@ -161,7 +164,8 @@ reports::Table ledger_table(const std::vector<LedgerEntry>& entries) {
                           f.rel_frobenius_error,
                           f.max_of_bound,
                           e.output.sha256,
-                          e.bound});
+                          e.bound,
+                          whole(f.nonfinite_admitted)});
   }
   return table;
 }

@@ -33,6 +33,7 @@ struct LedgerTensor {
 struct LedgerFigures {
   std::string verdict;                                                                ///< pass, fail, vacuous
   std::uint64_t equal = 0, within = 0, beyond = 0, nonfinite = 0;                     ///< elements, by Standing
+  std::uint64_t nonfinite_admitted = 0;  ///< of `within`; 0 where an earlier version recorded
   double max_ulp_error = 0, bias_ulp = 0, rel_frobenius_error = 0, max_of_bound = 0;  ///< as the columns of verify.csv
 
   /// Elements.

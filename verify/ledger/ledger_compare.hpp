@@ -49,6 +49,11 @@ struct CaseComparison {
   bool compared() const { return status == CaseStatus::same || status == CaseStatus::moved; }
   /// Whether the later output is wrong, moved or not.
   bool beyond() const { return compared() && after->wrong() != 0; }
+  /// Elements that are infinite or NaN now within what the bound admits, more than were before: what was finite is lost.
+  std::uint64_t overflowed() const {
+    const bool more = status == CaseStatus::moved && after->nonfinite_admitted > before->nonfinite_admitted;
+    return more ? after->nonfinite_admitted - before->nonfinite_admitted : 0;
+  }
   /// Whether it moved, and nobody can tell whether it is right.
   bool untold() const { return status == CaseStatus::moved && after->verdict == "vacuous"; }
   /// In one sentence.
@@ -58,10 +63,10 @@ struct CaseComparison {
 /// Without `movement`, which wants the outputs themselves.
 CaseComparison compare_cases(const LedgerEntry& before, const LedgerEntry& after);
 
-/// `3 cases: 1 same, 2 moved; 1 is beyond the bound`
+/// `3 cases: 1 same, 2 moved; 1 is beyond the bound`; what overflowed within it is counted apart
 std::string summary(const std::vector<CaseComparison>& cases);
 
-/// The figures of what moved, two rows a case: `before` and `now`.
+/// The figures of what moved, two rows a case: `before` and `now`. `nonfinite_admitted` is there where it is not 0.
 reports::Table figures_table(const std::vector<CaseComparison>& cases);
 
 /// ledger_check.csv: one row a case; cells of what is not known are empty.

@@ -34,6 +34,10 @@ std::string judged(const CaseComparison& c) {
   const LedgerFigures &now = *c.after, &before = *c.before;
   if (c.beyond())
     return fmt::format("{} of {} elements are BEYOND THE BOUND, before {}", now.wrong(), now.count(), before.wrong());
+  if (c.overflowed() != 0)
+    return fmt::format(
+        "{} of {} elements are INFINITE OR NaN where the exact result is finite, before {}: the bound admits that",
+        now.nonfinite_admitted, now.count(), before.nonfinite_admitted);
   if (c.untold()) return "whether it is right cannot be told: the check is vacuous";
   return fmt::format("within the bound: the furthest reaches {:.3g} of it, before {:.3g}", now.max_of_bound,
                      before.max_of_bound);
@@ -98,8 +102,11 @@ std::string summary(const std::vector<CaseComparison>& cases) {
     if (n != 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", n, name_of(status));
   }
   const auto beyond = count([](const CaseComparison& c) { return c.beyond(); });
-  return fmt::format("{} case{}{}{}; {} beyond the bound", cases.size(), cases.size() == 1 ? "" : "s", text.empty() ? "" : ": ",
-                     text, beyond == 0 ? "nothing is" : fmt::format("{} {}", beyond, beyond == 1 ? "is" : "are"));
+  const auto overflowed = count([](const CaseComparison& c) { return !c.beyond() && c.overflowed() != 0; });
+  return fmt::format("{} case{}{}{}; {} beyond the bound{}", cases.size(), cases.size() == 1 ? "" : "s",
+                     text.empty() ? "" : ": ", text,
+                     beyond == 0 ? "nothing is" : fmt::format("{} {}", beyond, beyond == 1 ? "is" : "are"),
+                     overflowed == 0 ? "" : fmt::format("; {} overflowed within it", overflowed));
 }
 
 reports::Table figures_table(const std::vector<CaseComparison>& cases) {
@@ -107,9 +114,14 @@ reports::Table figures_table(const std::vector<CaseComparison>& cases) {
                        {"case", "when", "equal", "within", "beyond", "nonfinite", "max_ulp_error", "bias_ulp",
                         "rel_frobenius_error", "max_of_bound"},
                        {}};
+  const bool some = std::ranges::any_of(cases, [](const CaseComparison& c) {
+    return c.status == CaseStatus::moved && (c.before->nonfinite_admitted != 0 || c.after->nonfinite_admitted != 0);
+  });
+  if (some) table.columns.emplace_back("nonfinite_admitted");
   const auto add = [&](const std::string& name, const char* when, const LedgerFigures& f) {
     table.rows.push_back({name, when, whole(f.equal), whole(f.within), whole(f.beyond), whole(f.nonfinite), f.max_ulp_error,
                           f.bias_ulp, f.rel_frobenius_error, f.max_of_bound});
+    if (some) table.rows.back().push_back(whole(f.nonfinite_admitted));
   };
   for (const CaseComparison& c : cases) {
     if (c.status != CaseStatus::moved) continue;
@@ -126,7 +138,7 @@ reports::Table comparison_table(const std::vector<CaseComparison>& cases) {
     table.columns.push_back(std::string(figure) + "_before");
     table.columns.emplace_back(figure);
   }
-  table.columns.insert(table.columns.end(), {"changes", "problem"});
+  table.columns.insert(table.columns.end(), {"changes", "problem", "nonfinite_admitted_before", "nonfinite_admitted"});
   for (const CaseComparison& c : cases) {
     std::vector<Cell> row{c.name, std::string(name_of(c.status))};
     add_movement(row, c);
@@ -137,6 +149,7 @@ reports::Table comparison_table(const std::vector<CaseComparison>& cases) {
                               &LedgerFigures::max_of_bound})
       add_pair(row, c, figure);
     row.insert(row.end(), {joined(c.changes), c.problem});
+    add_pair(row, c, &LedgerFigures::nonfinite_admitted);
     table.rows.push_back(std::move(row));
   }
   return table;

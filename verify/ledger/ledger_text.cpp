@@ -40,16 +40,19 @@ ordered_json json_of(const LedgerTensor& tensor) {
           {"sha256", tensor.sha256}};
 }
 
+/// Elements that the bound admits are named where there are some: ledgers without them are those of earlier versions.
 ordered_json json_of(const LedgerFigures& f) {
-  return {{"verdict", f.verdict},
-          {"equal", f.equal},
-          {"within", f.within},
-          {"beyond", f.beyond},
-          {"nonfinite", f.nonfinite},
-          {"max_ulp_error", json_of(f.max_ulp_error)},
-          {"bias_ulp", json_of(f.bias_ulp)},
-          {"rel_frobenius_error", json_of(f.rel_frobenius_error)},
-          {"max_of_bound", json_of(f.max_of_bound)}};
+  ordered_json object{{"verdict", f.verdict},
+                      {"equal", f.equal},
+                      {"within", f.within},
+                      {"beyond", f.beyond},
+                      {"nonfinite", f.nonfinite},
+                      {"max_ulp_error", json_of(f.max_ulp_error)},
+                      {"bias_ulp", json_of(f.bias_ulp)},
+                      {"rel_frobenius_error", json_of(f.rel_frobenius_error)},
+                      {"max_of_bound", json_of(f.max_of_bound)}};
+  if (f.nonfinite_admitted != 0) object["nonfinite_admitted"] = f.nonfinite_admitted;
+  return object;
 }
 
 ordered_json json_of(const std::map<std::string, std::string>& words) {
@@ -122,12 +125,15 @@ LedgerFigures figures_of(const json& object) {
                   .within = count("within"),
                   .beyond = count("beyond"),
                   .nonfinite = count("nonfinite"),
+                  .nonfinite_admitted = object.contains("nonfinite_admitted") ? count("nonfinite_admitted") : 0,
                   .max_ulp_error = number_at(object, "max_ulp_error"),
                   .bias_ulp = number_at(object, "bias_ulp"),
                   .rel_frobenius_error = number_at(object, "rel_frobenius_error"),
                   .max_of_bound = number_at(object, "max_of_bound")};
   if (f.verdict != "pass" && f.verdict != "fail" && f.verdict != "vacuous")
     throw Malformed{fmt::format("verdict '{}': is pass, fail or vacuous", f.verdict)};
+  if (f.nonfinite_admitted > f.within)
+    throw Malformed{fmt::format("{} elements are admitted, {} are within the bound", f.nonfinite_admitted, f.within)};
   if ((f.verdict == "fail") != (f.wrong() != 0))
     throw Malformed{fmt::format("verdict {} with {} wrong elements", f.verdict, f.wrong())};
   return f;
