@@ -169,12 +169,16 @@ reports::Table matmul_table(const MatmulConfig& config, const MatmulResult& r) {
                            {"cosine", d.cosine},
                            {"sqnr_db", d.sqnr_db}});
   };
-  // Where every sum is 0, any power of two will do.
+  // Where every sum is 0, any power of two will do; where one is infinite, none.
   const auto add_partial_sums = [&](std::vector<reports::NamedCell>& row) {
     if (!r.largest_partial_sum) return;
-    const double largest = *r.largest_partial_sum, ratio = emu::max_finite(config.product.acc) / largest;
-    row.insert(row.end(), {{"max_partial_sum", largest},
-                           {"max_log2_scale", std::isfinite(ratio) && ratio > 0 ? std::floor(std::log2(ratio)) : nan}});
+    const double largest = *r.largest_partial_sum, most = emu::max_finite(config.product.acc);
+    double log2 = nan;
+    if (largest > 0 && std::isfinite(largest)) {
+      const int above = std::ilogb(most) - std::ilogb(largest);  // or one less
+      log2 = std::ldexp(largest, above) <= most ? above : above - 1;
+    }
+    row.insert(row.end(), {{"max_partial_sum", largest}, {"max_log2_scale", log2}});
   };
   reports::Table table{"matmul", {}, {}};
   for (const MatmulComparison& c : r.comparisons) {
