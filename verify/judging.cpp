@@ -157,6 +157,17 @@ void Judge::add_plain(JudgedPart& part, std::uint64_t first, const ExpectedBlock
   }
 }
 
+void Judge::add_odds(StochasticOdds& odds, double exact, double output) const {
+  if (!std::isfinite(exact) || !std::isfinite(output) || std::fabs(exact) > emu::max_finite(last_.out)) return;
+  const auto neighbour = [&](emu::Rounding direction) {
+    emu::RoundingOptions options = last_.options;
+    options.rounding = direction;
+    return emu::round_to(last_.out, exact, options).value;
+  };
+  odds.add(exact, output, last_.options, neighbour(emu::Rounding::toward_zero),
+           neighbour(exact < 0 ? emu::Rounding::downward : emu::Rounding::upward));
+}
+
 void Judge::add_one(JudgedPart& part, std::uint64_t index, Standing standing, const Expected& expected, double output) const {
   Verdict& counts = part.counts;
   ++counts.count;
@@ -193,6 +204,8 @@ void Judge::add_one(JudgedPart& part, std::uint64_t index, Standing standing, co
   }
   counts.histogram.add(standing == Standing::equal ? 0 : element.error_ulp);
   keep(counts.worst, element);
+  if (last_.options.rounding == emu::Rounding::stochastic && expectation_.is_bitwise() && !is_wrong(standing))
+    add_odds(part.odds, expected.value, output);
 }
 
 }  // namespace ulpscope::verify

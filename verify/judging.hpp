@@ -10,6 +10,7 @@
 #include "studies/census/error_sums.hpp"
 #include "verify/expected.hpp"
 #include "verify/judging_kernels.hpp"
+#include "verify/stochastic_odds.hpp"
 #include "verify/verdict.hpp"
 
 namespace ulpscope::verify {
@@ -20,6 +21,7 @@ struct JudgedPart {
   double signed_ulp = 0, abs_ulp = 0;      ///< sums of errors in ulps
   std::uint64_t finite = 0;                ///< elements finite on both sides
   studies::SquareSum exact, error;         ///< of these
+  StochasticOdds odds = {};                ///< of conversions that round stochastically
   std::vector<std::uint64_t> wrong = {};   ///< indices
   std::vector<double> wrong_outputs = {};  ///< what stands there
 };
@@ -44,6 +46,7 @@ class Judge {
   void add_plain(JudgedPart& part, std::uint64_t first, const ExpectedBlock& expected, const JudgedBlock& block,
                  const JudgedSums& sums) const;
   void add_one(JudgedPart& part, std::uint64_t index, Standing standing, const Expected& expected, double output) const;
+  void add_odds(StochasticOdds& odds, double exact, double output) const;
 
   const Expectation& expectation_;
   const LastRounding& last_;

@@ -77,6 +77,7 @@ void merge(JudgedPart& total, JudgedPart& part, WrongPlaces& places) {
   to.histogram.merge(from.histogram);
   total.signed_ulp += part.signed_ulp, total.abs_ulp += part.abs_ulp, total.finite += part.finite;
   total.exact.merge(part.exact), total.error.merge(part.error);
+  total.odds.merge(part.odds);
   to.worst.insert(to.worst.end(), from.worst.begin(), from.worst.end());
   std::sort(to.worst.begin(), to.worst.end(), is_worse);
   to.worst.resize(std::min(to.worst.size(), Judge::most_worst));
@@ -237,12 +238,16 @@ Verdict verify(const Expectation& expectation, const tensors::Tensor& output, co
   else if (const std::string narrow = narrower_format(expectation, total.wrong, total.wrong_outputs, options.last);
            !narrow.empty())
     verdict.patterns.push_back(narrow);
-  if (verdict.outcome() == Outcome::pass) verdict.weakness = expectation.weakness(options.last);
+  verdict.wrong_odds = total.odds.fault();
+  if (verdict.outcome() != Outcome::pass) return verdict;
+  verdict.weakness = expectation.weakness(options.last);
+  if (total.odds.count() != 0 && !total.odds.says_something())
+    verdict.weakness = "too few numbers lie between neighbours to judge the odds of their rounding";
   return verdict;
 }
 
 Outcome Verdict::outcome() const {
-  if (wrong() != 0) return Outcome::fail;
+  if (wrong() != 0 || !wrong_odds.empty()) return Outcome::fail;
   return !refusal.empty() || zeros_pass == count || is_all_unheld() ? Outcome::vacuous : Outcome::pass;
 }
 

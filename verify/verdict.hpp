@@ -56,13 +56,14 @@ struct Verdict {
   UlpHistogram histogram;                                            ///< of errors in ulps
   std::vector<WorstElement> worst;                                   ///< at most ten, worst first
   std::vector<std::string> patterns;                                 ///< sentences: where the wrong elements lie
+  std::string wrong_odds;  ///< what is wrong with the odds of stochastic rounding (StochasticOdds); empty where nothing is
   std::string weakness;  ///< what else would pass, which only the operation knows; empty where nothing is known
 
   /// Elements that are wrong.
   std::uint64_t wrong() const { return beyond + nonfinite; }
   /// Whether no element was held to anything: each may overflow in either direction, and did.
   bool is_all_unheld() const { return unheld != 0 && unheld + nonfinite_expected == count; }
-  /// Fails where an element is wrong, is vacuous where the check could not have failed.
+  /// Fails where an element is wrong, or the odds of stochastic rounding are; is vacuous where the check could not have failed.
   Outcome outcome() const;
   /// In one sentence, with what to do.
   std::string sentence() const;

@@ -38,6 +38,7 @@ std::string UlpHistogram::label(int bucket) {
 }
 
 std::string Verdict::sentence() const {
+  if (outcome() == Outcome::fail && wrong() == 0) return "FAIL: each element is one of its two neighbours, but " + wrong_odds;
   if (outcome() == Outcome::fail) {
     const auto of = [&](std::uint64_t n, const char* what) { return n == 0 ? "" : fmt::format(" {} {}", n, what); };
     return fmt::format("FAIL: {} of {} elements are wrong:{}{}{}", wrong(), count, of(beyond, "beyond the bound"),
