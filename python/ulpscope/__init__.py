@@ -158,7 +158,8 @@ def quantize(x, to, scale="none", **options) -> "Quantized":
     x: numbers of any shape; blocks lie along the last dimension. scale: a word of `--scale` (`none`, `amax`, `row`, `1x128`,
     `mx:rceil`, `nvfp4`, a number, ...; docs/numerics.md, "Rules of scales"). Returns Quantized. Raises ulpscope.Error."""
     word = scale if isinstance(scale, str) else _one_word(scale)
-    asked = Asked("cast", {"input": hold_as_array(x), "to": to, **options}, "quantize", {"scale": (fields("census")["scale"], word)})
+    beside = {"scale": (fields("census")["scale"], word)}
+    asked = Asked("cast", {"input": hold_as_array(x), "to": to, **options}, "quantize", beside)
     made = asked.call(_core.quantize, word)
     if made["outside_rule"]:
         warnings.warn(asked.told(made["outside_rule"]), stacklevel=2)
