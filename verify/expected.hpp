@@ -20,10 +20,12 @@ namespace ulpscope::verify {
 /// What may stand in the place of a finite result where sums or products on the way leave the range of a kernel's arithmetic.
 enum class Overflow : std::uint8_t {
   none = 0,
-  upward = 1,     ///< infinity
-  downward = 2,   ///< -infinity
-  undefined = 4,  ///< NaN: infinity less infinity
-  any = 7         ///< each of them
+  upward = 1,      ///< infinity
+  downward = 2,    ///< -infinity
+  undefined = 4,   ///< NaN: infinity less infinity
+  any = 7,         ///< each of them
+  doubted = 8,     ///< the result is not finite, and the others are right too; and so are numbers up to `allowed`
+  other_zero = 16  ///< the zero of the other sign
 };
 /// Whether `one` is among `some`.
 constexpr bool includes(Overflow some, Overflow one) noexcept { return (static_cast<int>(some) & static_cast<int>(one)) != 0; }

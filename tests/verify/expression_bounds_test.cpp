@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <regex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,6 +35,13 @@ std::vector<Standing> standings(const std::string& formula, const Inputs& inputs
   for (std::size_t i = 0; i < output.size(); ++i)
     all.push_back(verify::judge(*expectation, i, expected[i], static_cast<double>(output[i]), last));
   return all;
+}
+/// Those of the inputs that a formula names.
+Inputs named_in(const std::string& formula, const Inputs& all) {
+  Inputs named;
+  for (const auto& input : all)
+    if (std::regex_search(formula, std::regex("\\b" + input.first + "\\b"))) named.push_back(input);
+  return named;
 }
 bool passes(const std::string& formula, const Inputs& inputs, const std::vector<float>& output) {
   for (const Standing standing : standings(formula, inputs, output))
@@ -83,10 +91,7 @@ TEST_CASE("a result that overflows is the infinity of its sign", "[verify][expre
   // Of x = 3e38, y = -3e38, z = 100 and the outputs infinity, -infinity, NaN: which are right.
   const auto check = [](const std::string& formula, bool up, bool down, bool undefined) {
     CAPTURE(formula);
-    const Inputs all{{"x", {3e38F}}, {"y", {-3e38F}}, {"z", {100}}};
-    Inputs inputs;
-    for (const auto& input : all)
-      if (formula.find(input.first) != std::string::npos) inputs.push_back(input);
+    const Inputs inputs = named_in(formula, {{"x", {3e38F}}, {"y", {-3e38F}}, {"z", {100}}});
     CHECK(passes(formula, inputs, {infinity}) == up);
     CHECK(passes(formula, inputs, {-infinity}) == down);
     CHECK(passes(formula, inputs, {not_a_number}) == undefined);
@@ -112,4 +117,148 @@ TEST_CASE("a result that overflows is the infinity of its sign", "[verify][expre
   check("x * z - x * z", true, true, true);  // a kernel may keep one of the products unrounded
   check("x * z / (x * z)", true, false, true);
   check("x * z * 0", false, false, true);
+}
+
+TEST_CASE("beside a pole or the edge of a domain a kernel may be on the other side", "[verify][expressions]") {
+  // 0.6F and 0.8F have squares of the sum 1 + 0.6 * 2^-24 or so: in float32 that is 1 or the next, and exactly more than 1.
+  const Inputs u{{"u", {0.6F, 0.8F}}};
+  const std::string root = "sqrt(1 - sum(u * u))";
+  CHECK(passes(root, u, {0}));
+  CHECK(passes(root, u, {not_a_number}));
+  CHECK_FALSE(passes(root, u, {1e-2F}));  // 1 - sum is off by some 2^-23 at most, its root by 2^-11.5
+  CHECK_FALSE(passes(root, u, {infinity}));
+  CHECK(passes("log(1 - sum(u * u))", u, {-infinity}));
+  CHECK(passes("log(1 - sum(u * u))", u, {-17}));
+  CHECK(passes("rsqrt(1 - sum(u * u))", u, {4096}));
+  CHECK(passes("log1p(-sum(u * u))", u, {-16}));
+
+  // 1 + 2^-24 - 1 - 2^-24 in order, in float32: the tie goes to 1, and -2^-24 is left.
+  const Inputs x{{"x", {1, 0x1p-24F, -1, -0x1p-24F}}};
+  for (const char* formula : {"1 / sum(x)", "rcp(sum(x))", "sum(abs(x)) / sum(x) / 2"}) {
+    CAPTURE(formula);
+    CHECK(passes(formula, x, {-0x1p24F}));
+    CHECK(passes(formula, x, {infinity}));
+  }
+  CHECK(passes("log(abs(sum(x)))", x, {-16.635532F}));  // -24 log 2
+  CHECK(passes("1 / sum(x) + 1", x, {-0x1p24F}));
+  CHECK(passes("exp(1 / sum(x))", x, {0}));
+  CHECK(passes("max(1 / sum(x), 3)", x, {3}));
+  CHECK(passes("where(1 / sum(x) > 0, 1, 2)", x, {2}));
+  CHECK(passes("sum(1 / sum(x, axis=-1, keepdims=true))", x, {-0x1p24F}));
+
+  // 1 + (-1e-39 - 1) is 0 in float32.
+  const Inputs s{{"x", {-1e-39F}}, {"z", {1}}};
+  CHECK(passes("sqrt((x - z) + z)", s, {0}));
+  CHECK(passes("sqrt((x - z) + z)", s, {not_a_number}));
+
+  // 29 * 16.03 is 464.87 in float32, give or take: e4m3 has NaN from 464 on.
+  const Inputs e{{"x", {29}}, {"y", {16}}};
+  CHECK(passes("e4m3(x * y + 1e-9)", e, {not_a_number}));
+  CHECK(passes("e4m3(x * y + 1e-9)", e, {448}));
+}
+
+TEST_CASE("what is infinite or NaN of exact arguments is certain", "[verify][expressions]") {
+  // Of x = 0, y = -1, z = infinity and the outputs 0, 1, infinity, -infinity, NaN: which are right.
+  const auto check = [](const std::string& formula, const char* right) {
+    const Inputs inputs = named_in(formula, {{"x", {0}}, {"y", {-1}}, {"z", {infinity}}});
+    const std::vector<std::pair<char, float>> outputs{
+        {'0', 0}, {'1', 1}, {'+', infinity}, {'-', -infinity}, {'n', not_a_number}};
+    std::string passed;
+    for (const auto& [name, output] : outputs)
+      if (passes(formula, inputs, {output})) passed += name;
+    CAPTURE(formula);
+    CHECK(passed == right);
+  };
+  check("1 / x", "+");
+  check("y / x", "-");
+  check("x / x", "n");
+  check("log(x)", "-");
+  check("sqrt(y)", "n");
+  check("rsqrt(x)", "+");
+  check("log1p(y)", "-");
+  check("z - z", "n");
+  check("x * z", "n");
+  check("z * z", "+");
+  check("-z", "-");
+  check("1 / -x", "-");
+  check("z + y * 0.1", "+");
+  check("z * (y * 0.1)", "-");
+  check("sum(concat(z, y * 0.1, axis=0))", "+");
+  check("max(z, y * 0.1)", "+");
+  check("max(concat(z, y * 0.1, axis=0))", "+");
+  check("z / z + 1 / (y * 0.1 + 0.1)", "n");
+  check("sum(concat(z, y * 3e38, y * 3e38, axis=0))", "+n");  // the finite ones may be added first
+  // Of arguments whose errors do not reach the edge.
+  check("sqrt(y * 0.1)", "n");
+  check("log(y * 0.1)", "n");
+  check("y * 0.1 / x", "-");
+  check("exp(1e4 - y * 0.1)", "+");
+}
+
+TEST_CASE("what underflows to 0 makes NaN where 0 does", "[verify][expressions]") {
+  // Of x = 1e-30, y = 0, z = infinity and the outputs infinity, 1, NaN: which are right.
+  const auto check = [](const std::string& formula, bool infinite, bool one, bool undefined) {
+    CAPTURE(formula);
+    const Inputs inputs = named_in(formula, {{"x", {1e-30F}}, {"y", {0}}, {"z", {infinity}}});
+    CHECK(passes(formula, inputs, {infinity}) == infinite);
+    CHECK(passes(formula, inputs, {1}) == one);
+    CHECK(passes(formula, inputs, {not_a_number}) == undefined);
+  };
+  check("x * x / y", true, false, true);
+  check("x * x * z", true, false, true);
+  check("x / y", true, false, false);
+  check("x * z", true, false, false);
+  check("rcp(exp(100 + y)) / y", true, false, true);
+  check("einsum(\"i,i->\", x * x, z)", true, false, true);
+  CHECK(passes("sqrt(x * y)", {{"x", {1e-30F}}, {"y", {-1e-30F}}}, {-0.0F}));
+  CHECK(passes("sqrt(x * y)", {{"x", {1e-30F}}, {"y", {-1e-30F}}}, {not_a_number}));
+}
+
+TEST_CASE("of zeros of both signs the greatest and the least are either", "[verify][expressions]") {
+  // Of y = 1 and x = -0 and +0: the outputs infinity, -infinity, NaN.
+  const auto check = [](const std::string& formula, bool up, bool down, bool undefined) {
+    CAPTURE(formula);
+    const Inputs inputs = named_in(formula, {{"x", {-0.0F, 0}}, {"y", {1}}});
+    CHECK(passes(formula, inputs, {infinity}) == up);
+    CHECK(passes(formula, inputs, {-infinity}) == down);
+    CHECK(passes(formula, inputs, {not_a_number}) == undefined);
+    CHECK_FALSE(passes(formula, inputs, {7}));
+  };
+  check("y / max(x)", true, true, false);
+  check("y / min(x)", true, true, false);
+  check("y / maximum(x[:1], x[1:])", true, true, false);
+  check("y / (maximum(x[1:], x[:1]) * 3)", true, true, false);
+  check("y / -(max(x) + x[:1])", true, true, false);
+  check("y / (max(x) + x[1:])", true, false, false);
+  check("y / abs(max(x))", true, false, false);
+  check("rcp(sqrt(max(x)))", true, true, false);
+  check("y / bf16(max(x))", true, true, false);
+  check("y / max(x[:1])", false, true, false);
+  check("y / max(x[1:])", true, false, false);
+  check("y / maximum(x[1:], x[1:])", true, false, false);
+  check("max(x) / x[1:]", false, false, true);
+  check("y / sum(maximum(x[1:], x[:1]))", true, true, false);
+  for (const char* formula :
+       {"maximum(y / max(x), y)", "max(concat(y / max(x), y, axis=0))", "where(y / max(x) > y, inf, y)"}) {
+    CAPTURE(formula);
+    CHECK(passes(formula, {{"x", {-0.0F, 0}}, {"y", {1}}}, {1}));
+    CHECK(passes(formula, {{"x", {-0.0F, 0}}, {"y", {1}}}, {infinity}));
+  }
+  CHECK_FALSE(passes("maximum(y / max(x), y)", {{"x", {-0.0F, 0}}, {"y", {1}}}, {3}));
+  // Zeros of either sign are 0, and 1 is not: nothing is left open.
+  CHECK_FALSE(passes("where(maximum(x, -x) > 0, 1, 2)", {{"x", {0}}}, {1}));
+  CHECK_FALSE(passes("maximum(x, -x) + 1", {{"x", {0}}}, {1.0000001F}));
+}
+
+TEST_CASE("infinities in the place of large numbers compare as such", "[verify][expressions]") {
+  // 9e60 < 4e60 is false, 4e60 < 9e60 true; infinity < infinity is false, infinity < 1 too.
+  const Inputs inputs{{"x", {2e30F}}, {"y", {3e30F}}};
+  const auto is = [&](const std::string& condition, float output) {
+    return passes("where(" + condition + ", 1, 2)", named_in(condition, inputs), {output});
+  };
+  CHECK(is("x * x < y * y", 1));
+  CHECK(is("x * x < y * y", 2));
+  CHECK(is("x * x == x * x", 1));
+  CHECK(is("x * x > 1", 1));
+  CHECK_FALSE(is("x * x > 1", 2));
 }

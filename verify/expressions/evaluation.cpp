@@ -34,22 +34,33 @@ struct Terms {
   double high = 0, low = 0, plain = 0;
   double size = 0, radius = 0, error = 0;
   std::uint64_t count = 0;
-  Overflow overflow = Overflow::none;
-  bool is_exact = true;  ///< no addition to `high` was rounded
+  Kinds kinds = {};
+  bool is_exact = true;       ///< no addition to `high` was rounded
+  bool is_doubtful = false;   ///< some term is infinite or NaN, and need not be
+  bool is_open_zero = false;  ///< some term is a zero of either sign
 
   void add(const Approximate& x) {
     const DoubleDouble sum = exact_add(high, x.value);
     high = sum.high, low += sum.low;
     is_exact = is_exact && sum.low == 0;
     plain += x.value;
-    size += std::fabs(x.value), radius += x.radius, error += x.error;
-    overflow = overflow | x.overflow;
+    radius += x.radius, error += x.error;
+    if (std::isfinite(x.value)) size += std::fabs(x.value);
+    if (!is_plain(x)) add_kinds(x);
     ++count;
+  }
+  void add_kinds(const Approximate& x) {
+    kinds = sum_of(kinds, kinds_of(x));
+    is_doubtful = is_doubtful || is_doubted(x);
+    is_open_zero = is_open_zero || includes(x.overflow, Overflow::other_zero);
   }
   /// With the errors of a kernel that adds them in its arithmetic.
   Approximate total(const KernelArithmetic& a) const {
-    const Overflow of_terms = overflow == Overflow::none ? overflow : overflow_of_terms(overflow | overflow_of(plain));
-    if (!std::isfinite(plain)) return {.value = plain, .overflow = of_terms};
+    if (!std::isfinite(plain)) {  // finite terms that are added before an infinite one may overflow
+      const Overflow partial = where(size + error > largest(a.format), Overflow::undefined);
+      return not_finite(plain, {kinds.special | partial, kinds.finite}, is_doubtful, radius);
+    }
+    const Overflow of_terms = kinds.special | where(is_open_zero && size == 0, Overflow::other_zero);
     const double value = high + low, n = static_cast<double>(count);
     // The low parts are added with an error of n 2^-53 of their sizes, each 2^-53 of a partial sum.
     const double own = is_exact ? 0 : std::fabs(exact_add(high, low).low) + n * n * 0x1p-105 * size;
@@ -65,7 +76,7 @@ Approximate mean_of(const Node& node, const Terms& terms) {
   const KernelArithmetic& a = node.arithmetic;
   const Approximate sum = terms.total(a);
   const auto n = static_cast<double>(node.along);
-  if (!std::isfinite(sum.value)) return {.value = sum.value, .overflow = sum.overflow};
+  if (!std::isfinite(sum.value)) return sum;
   const double value = sum.value / n, inherited = sum.error / n;
   const bool is_zero = sum.value == 0 && sum.error == 0;
   // A division, or a product with 1 / n: two roundings.
@@ -94,12 +105,17 @@ struct Extreme {
   double error = 0;    ///< the largest of all
   Ends exact = {}, computed = {};
   Overflow overflow = Overflow::downward, any_overflow = Overflow::none;  ///< of sign * the greatest; of any x
+  bool is_doubtful = false;                                               ///< some x is infinite or NaN, and need not be
+  bool is_undefined = false, is_infinite = false;                         ///< sign * some x is NaN, or infinity, for certain
+  bool plus = false, minus = false;                                       ///< some x is +0; -0
 
   explicit Extreme(double which) : sign(which), value(-infinity) {}
   void add(const Approximate& x) {
     const double here = sign * x.value;
     if (std::isnan(here) || here > value) value = std::isnan(value) ? value : here;
+    if (here == 0) add_zero(x);
     const Overflow special = signed_as(x.overflow);
+    if (!std::isfinite(here)) add_special(here, is_doubted(x) || includes(special, Overflow::downward));
     exact.add(here, x.radius);
     if (includes(special, Overflow::downward)) {  // a kernel's may be -infinity, which leaves the others
       const double lower = computed.lower;
@@ -111,11 +127,24 @@ struct Extreme {
     }
     overflow = overflow_of_maximum(overflow, signed_as(infinities_of(x))), any_overflow = any_overflow | x.overflow;
   }
+  void add_special(double here, bool doubted) {
+    is_doubtful = is_doubtful || doubted;
+    is_undefined = is_undefined || (!doubted && std::isnan(here)), is_infinite = is_infinite || (!doubted && here == infinity);
+  }
+  void add_zero(const Approximate& x) {
+    const bool either = includes(x.overflow, Overflow::other_zero);
+    plus = plus || either || !std::signbit(x.value), minus = minus || either || std::signbit(x.value);
+  }
   Overflow signed_as(Overflow x) const { return sign > 0 ? x : opposite_of(x); }
   Approximate total(const KernelArithmetic& a) const {
+    if (is_undefined) return {.value = std::numeric_limits<double>::quiet_NaN()};
+    if (is_doubtful && !is_infinite) return unknown({.value = sign * value, .radius = exact.widest});
+    if (is_doubtful) return {.value = sign * infinity, .overflow = Overflow::undefined};
     const double radius = std::min(exact.widest, exact.distance_from(value));
-    const double off = std::min(error, computed.distance_from(value) + radius);
-    return settled(a, {sign * value, radius, off, any_overflow == Overflow::none ? any_overflow : signed_as(overflow)});
+    const double off = std::isfinite(value) ? std::min(error, computed.distance_from(value) + radius) : 0;
+    const Overflow other_zero = where(value == 0 && plus && minus, Overflow::other_zero);
+    const Overflow special = any_overflow == Overflow::none ? any_overflow : signed_as(overflow);
+    return settled(a, {sign * value, radius, off, special | other_zero});
   }
 };
 

@@ -50,9 +50,10 @@ struct Factor {
 /// What the results of a row are the sums of.
 struct Row {
   std::vector<double> sum, size, radius, error;
-  std::vector<Overflow> overflow;
+  std::vector<Kinds> kinds;
+  std::vector<char> is_doubtful;  ///< some operand is infinite or NaN, and need not be
 
-  explicit Row(std::size_t width) : sum(width), size(width), radius(width), error(width), overflow(width, Overflow::none) {}
+  explicit Row(std::size_t width) : sum(width), size(width), radius(width), error(width), kinds(width), is_doubtful(width, 0) {}
 
   /// Adds a product to each result; the operands are known exactly.
   void add_exact(const double* a, std::uint64_t a_step, const double* b, std::uint64_t b_step) noexcept {
@@ -79,13 +80,14 @@ struct Row {
     size[j] += a * b;
     radius[j] += a * y.radius + b * x.radius + x.radius * y.radius;
     error[j] += a * y.error + b * x.error + x.error * y.error;
-    overflow[j] = overflow[j] | overflow_of_product(x, y);
+    if (is_plain(x) && is_plain(y)) return;
+    kinds[j] = sum_of(kinds[j], product_of(x, y));
+    if (is_doubted(x) || is_doubted(y)) is_doubtful[j] = 1;
   }
   /// Of `terms` products, or of `terms` elements that are copied where that is one.
   Approximate total(const KernelArithmetic& a, std::size_t j, std::uint64_t terms, bool is_copy) const {
-    const Overflow of_terms =
-        overflow[j] == Overflow::none ? Overflow::none : overflow_of_terms(overflow[j] | overflow_of(sum[j]));
-    if (!std::isfinite(sum[j])) return {.value = sum[j], .overflow = of_terms};
+    if (!std::isfinite(sum[j])) return not_finite(sum[j], kinds[j], is_doubtful[j] != 0, radius[j]);
+    const Overflow of_terms = kinds[j].special;
     const double all = size[j] + error[j] + radius[j], n = static_cast<double>(terms);
     if (all == 0 || is_copy) return settled(a, {sum[j], radius[j], error[j], of_terms});
     // A rounding of each product and of each addition in float64; what the kernel loses, by its own arithmetic.

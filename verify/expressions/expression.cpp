@@ -12,6 +12,7 @@
 #include "requests/built_in_file.hpp"
 #include "requests/toml.hpp"
 #include "verify/expressions/evaluation.hpp"
+#include "verify/expressions/overflows.hpp"
 #include "verify/operations/real.hpp"
 
 namespace ulpscope::verify {
@@ -61,7 +62,8 @@ class ExpressionExpectation final : public Expectation {
         std::copy_n(lanes.radius, some, block.radius.begin());
         std::transform(lanes.error, lanes.error + some, block.allowed.begin(), loosened);
       }
-      if (!block.in_range) std::copy_n(lanes.overflow, some, block.may_overflow.begin());
+      if (!block.in_range)
+        for (std::size_t i = 0; i < some; ++i) block.may_overflow[i] = right_too(lanes.at(i));
       take(block);
     });
     return true;
@@ -80,10 +82,16 @@ class ExpressionExpectation final : public Expectation {
 
  private:
   static Expected expected(const Approximate& x) {
-    if (!std::isfinite(x.value)) return {.value = x.value, .magnitude = x.value, .may_overflow = x.overflow};
+    if (!std::isfinite(x.value))
+      return {.value = x.value, .allowed = x.error, .magnitude = x.value, .may_overflow = right_too(x)};
     Expected out = within(x.value, x.radius, x.error, std::fabs(x.value));
-    out.may_overflow = x.overflow;
+    out.may_overflow = right_too(x);
     return out;
+  }
+  /// Zeros of both signs are equal.
+  static Overflow right_too(const Approximate& x) {
+    const Overflow special = x.overflow & Overflow::any;
+    return special | where(!std::isfinite(x.value) && special != Overflow::none, Overflow::doubted);
   }
 
   /// Whether some element has a bound below its own size; zeros alone say nothing.
@@ -95,7 +103,7 @@ class ExpressionExpectation final : public Expectation {
       const auto left = static_cast<std::size_t>(std::min<std::uint64_t>(some.size(), count - first));
       evaluation_.values(first, std::span(some).first(left));
       for (const Approximate& x : std::span(some).first(left)) {
-        if (!std::isfinite(x.value) || x.error < std::fabs(x.value)) return true;
+        if (std::isfinite(x.value) ? x.error < std::fabs(x.value) : !is_doubted(x)) return true;
         any_nonzero = any_nonzero || x.value != 0;
       }
     }

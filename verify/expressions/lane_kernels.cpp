@@ -139,7 +139,11 @@ struct Extreme {
     const D radius = select(hn::Le(gap, radii), hn::Max(x.radius, y.radius), best_radius);
     const D error = select(hn::Le(gap, reach), hn::Max(x.error, y.error), best_error);
     Made result = made(m, best, radius, error);
-    result.plain = hn::And(result.plain, is_finite(other));
+    // Zeros of both signs: equal, and of different signs.
+    const hn::RebindToSigned<DD> di;
+    const auto signs = hn::Lt(hn::BitCast(di, hn::Xor(x.value, y.value)), hn::Zero(di));
+    const Mask is_open_zero = hn::And(is_zero(gap), hn::RebindMask(DD(), signs));
+    result.plain = hn::And(result.plain, hn::AndNot(is_open_zero, is_finite(other)));
     return result;
   }
 };
@@ -204,7 +208,8 @@ struct Applied {
   HWY_INLINE Made operator()(const Constants& m, const Balls& x) const {
     const D y = function.value(x.value), size = hn::Abs(y);
     // What is 0 far from 0 is only too small for a double.
-    const Mask no_error = hn::And(is_zero(y), hn::Le(hn::Abs(x.value), set(1)));
+    const D infinity = set(std::numeric_limits<double>::infinity()), from_zero = hn::Abs(x.value);
+    const Mask no_error = hn::And(is_zero(y), hn::Or(hn::Le(from_zero, set(1)), hn::Eq(from_zero, infinity)));
     const D least = set(4 * std::numeric_limits<double>::denorm_min());
     D radius = select(no_error, zero(), hn::Add(hn::Mul(size, set(0x1p-50)), least));
     D error = function.error(a, x.value, y);

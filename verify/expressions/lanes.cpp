@@ -7,6 +7,7 @@
 #include <bit>
 #include <boost/multiprecision/mpfr.hpp>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <type_traits>
@@ -27,10 +28,10 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity(), least = std::numeric_limits<double>::denorm_min();
 
-/// What is left of an operation once its value is known.
+/// What is left of an operation once its value is known. Of one that is not finite, numbers up to `error` are right as well.
 inline Approximate made(const Measures& m, double value, double radius, double error, Overflow overflow) {
   constexpr double margin = 1 + 0x1p-49;  // for some roundings of the radii themselves
-  if (!std::isfinite(value)) return {.value = value, .overflow = overflow};
+  if (!std::isfinite(value)) return {value, radius, error, error > 0 ? overflow | overflow_of(value) : overflow};
   radius = std::isnan(radius) ? infinity : radius * margin;
   error = std::isnan(error) ? infinity : error * margin;
   const Overflow own = std::isinf(error) ? Overflow::any : overflow_of_interval(value - error, value + error, m.largest);
@@ -49,8 +50,31 @@ inline double division(const Measures& m, double y, double inherited) {
   return m.quotient * (std::fabs(y) + inherited) + underflow_of(m, y, inherited);
 }
 
+/// Of an infinity or a NaN that is made of x and y.
+Approximate not_finite_of(double value, Kinds kinds, bool doubted, const Approximate& x, const Approximate& y) {
+  return not_finite(value, kinds, doubted || is_doubted(x) || is_doubted(y), x.radius + y.radius);
+}
+
+/// The zero of a sum whose sign is open: both terms are zeros, and each may be -0.
+bool is_open_zero(const Approximate& x, const Approximate& y) {
+  const auto may_be_minus = [](const Approximate& zero) {
+    return zero.value == 0 && (std::signbit(zero.value) || includes(zero.overflow, Overflow::other_zero));
+  };
+  return may_be_minus(x) && may_be_minus(y) && includes(x.overflow | y.overflow, Overflow::other_zero);
+}
+/// Infinities and NaN of x + y, as far as they are not of the sum's own size, and its other zero.
+Overflow overflow_of_sum(const Approximate& x, const Approximate& y) {
+  if (is_plain(x) && is_plain(y)) return Overflow::none;
+  return sum_of(kinds_of(x), kinds_of(y)).special | where(is_open_zero(x, y), Overflow::other_zero);
+}
+/// That of a product or a quotient of both: of its infinities and NaN `special`.
+Overflow with_zeros(Overflow special, double value, const Approximate& x, const Approximate& y) {
+  return special | where(value == 0, (x.overflow | y.overflow) & Overflow::other_zero);
+}
+
 inline Approximate added(const Measures& m, const Approximate& x, const Approximate& y) {
   const DoubleDouble sum = exact_add(x.value, y.value);
+  if (!std::isfinite(sum.high)) return not_finite_of(sum.high, sum_of(kinds_of(x), kinds_of(y)), false, x, y);
   const double inherited = x.error + y.error;
   const bool is_copy = (x.value == 0 && x.error == 0) || (y.value == 0 && y.error == 0);
   const bool is_zero = sum.high == 0 && inherited == 0;
@@ -66,18 +90,26 @@ bool is_power_of_two(double x) {
 
 inline Approximate multiplied(const Measures& m, const Approximate& x, const Approximate& y) {
   const double product = x.value * y.value, a = std::fabs(x.value), b = std::fabs(y.value);
-  const double low = std::isfinite(product) ? std::fabs(std::fma(x.value, y.value, -product)) : 0;
+  if (!std::isfinite(product)) return not_finite_of(product, product_of(x, y), false, x, y);
+  const double low = std::fabs(std::fma(x.value, y.value, -product));
   const double inherited = a * y.error + b * x.error + x.error * y.error;
   const bool is_zero = (a == 0 && x.error == 0) || (b == 0 && y.error == 0);
   const bool is_shift = (y.error == 0 && is_power_of_two(y.value)) || (x.error == 0 && is_power_of_two(x.value));
   const double own = is_zero ? 0 : is_shift ? underflow_of(m, product, inherited) : rounding(m, product, inherited);
   return made(m, product, a * y.radius + b * x.radius + x.radius * y.radius + low + (product == 0 && !is_zero ? least : 0),
-              inherited + own, overflow_of_product(x, y));
+              inherited + own,
+              is_plain(x) && is_plain(y) ? Overflow::none : with_zeros(product_of(x, y).special, product, x, y));
 }
 
 inline Approximate divided(const Measures& m, bool by_number, const Approximate& x, const Approximate& y) {
   const double quotient = x.value / y.value, b = std::fabs(y.value);
-  if (!std::isfinite(quotient) || std::isinf(y.value)) return made(m, quotient, 0, 0, overflow_of_quotient(x, y));
+  if (!std::isfinite(quotient)) {
+    const bool is_zero_doubted = y.error + y.radius > 0 && b <= y.error + y.radius;
+    return not_finite_of(quotient, quotient_of(x, y), is_zero_doubted, x, y);
+  }
+  if (std::isinf(y.value))
+    return is_doubted(y) ? unknown({.value = quotient, .radius = y.radius})
+                         : Approximate{.value = quotient, .overflow = with_zeros(quotient_of(x, y).special, quotient, x, y)};
   // 1 / b over the ball of the kernel's b^, which may not have 0 in it.
   const double nearest = b - y.error - y.radius, nearest_exact = b - y.radius;
   const double size = std::fabs(quotient);
@@ -90,7 +122,8 @@ inline Approximate divided(const Measures& m, bool by_number, const Approximate&
   const bool is_zero = x.value == 0 && x.error == 0;
   double error = is_zero ? 0 : inherited + (is_shift ? underflow_of(m, quotient, inherited) : division(m, quotient, inherited));
   if (y.overflow != Overflow::none) error = std::max(error, size + m.lost);  // b^ may be infinite: the quotient is 0
-  return made(m, quotient, radius, error, overflow_of_quotient(x, y));
+  return made(m, quotient, radius, error,
+              is_plain(x) && is_plain(y) ? Overflow::none : with_zeros(quotient_of(x, y).special, quotient, x, y));
 }
 
 /// A number that a kernel may round to the format that it computes in as it comes in.
@@ -100,15 +133,29 @@ Approximate entered(const Measures& m, emu::Format format, const Approximate& x)
 }
 
 /// Whether a kernel may see another truth value than the exact one; and whether float64 here may.
-bool kernel_doubts(const Approximate& x) { return x.error > 0 && x.error >= std::fabs(x.value); }
+bool kernel_doubts(const Approximate& x) { return x.error > 0 && (is_doubted(x) || x.error >= std::fabs(x.value)); }
 bool is_open(const Approximate& x) { return x.radius > 0 && x.radius >= std::fabs(x.value); }
 
 Approximate truth(bool value, bool open, bool doubted) {
   return {.value = value ? 1.0 : 0.0, .radius = open ? 1.0 : 0.0, .error = doubted ? 1.0 : 0.0};
 }
-Approximate compared(bool value, const Approximate& x, const Approximate& y) {
+/// Whether an infinity or a NaN in the place of x or y may compare otherwise.
+template <class Holds>
+bool overflow_doubts(const Approximate& x, const Approximate& y, Holds holds) {
+  const bool value = holds(x.value, y.value);
+  const auto any_of = [](const Approximate& one, auto differs) {
+    const auto has = [&](double special) { return includes(one.overflow, overflow_of(special)) && differs(special); };
+    return differs(one.value) || has(infinity) || has(-infinity) || has(std::numeric_limits<double>::quiet_NaN());
+  };
+  return any_of(x, [&](double a) { return any_of(y, [&](double b) { return holds(a, b) != value; }); });
+}
+template <class Holds>
+Approximate compared(const Approximate& x, const Approximate& y, Holds holds) {
   const double gap = std::fabs(x.value - y.value), radius = x.radius + y.radius, error = x.error + y.error;
-  return truth(value, radius > 0 && gap <= radius, error > 0 && gap <= error + radius);
+  const bool may_overflow = x.overflow != Overflow::none || y.overflow != Overflow::none;
+  const bool doubted =
+      is_doubted(x) || is_doubted(y) || (error > 0 && gap <= error + radius) || (may_overflow && overflow_doubts(x, y, holds));
+  return truth(holds(x.value, y.value), radius > 0 && gap <= radius, doubted);
 }
 Approximate both(const Approximate& x, const Approximate& y) {
   const auto either = [&](auto doubt) {
@@ -116,6 +163,9 @@ Approximate both(const Approximate& x, const Approximate& y) {
   };
   return truth(x.value != 0 && y.value != 0, either(is_open), either(kernel_doubts));
 }
+
+/// A bound of the numbers that another way gives in the place of an infinity or a NaN; not 0, which stands for none.
+double size_of(const Approximate& other) { return std::max(std::fabs(other.value), least); }
 
 Approximate chosen(const Measures& m, const Approximate& condition, const Approximate& x, const Approximate& y) {
   const Approximate &picked = condition.value != 0 ? x : y, &other = condition.value != 0 ? y : x;
@@ -125,8 +175,10 @@ Approximate chosen(const Measures& m, const Approximate& condition, const Approx
   // Where the exact condition is the other one, so is a kernel's that does not doubt it.
   if (is_open(condition))
     result.radius = std::max(result.radius, distance + other.radius), result.error = std::max(result.error, other.error);
-  if (kernel_doubts(condition)) {
-    if (std::isfinite(other.value)) result.error = std::max(result.error, distance + other.error + other.radius);
+  const bool is_finite = std::isfinite(picked.value);
+  if (kernel_doubts(condition) || (is_open(condition) && !is_finite)) {
+    const double reach = is_finite ? distance : size_of(other);
+    if (std::isfinite(other.value)) result.error = std::max(result.error, reach + other.error + other.radius);
     result.overflow = result.overflow | infinities_of(other);
   }
   return made(m, result.value, result.radius, result.error, result.overflow);
@@ -134,18 +186,26 @@ Approximate chosen(const Measures& m, const Approximate& condition, const Approx
 
 /// The greater of two, `sign` being 1, or the lesser, of -1.
 Approximate extreme(const Measures& m, const Approximate& x, const Approximate& y, double sign) {
-  if (std::isnan(x.value) || std::isnan(y.value)) return {.value = std::numeric_limits<double>::quiet_NaN()};
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const auto is_nan = [](const Approximate& one) { return std::isnan(one.value) && !is_doubted(one); };
+  if (is_nan(x) || is_nan(y)) return {.value = nan};
   const Approximate &best = sign * x.value >= sign * y.value ? x : y, &other = sign * x.value >= sign * y.value ? y : x;
+  if (is_doubted(x) || is_doubted(y))
+    return unknown({.value = std::isnan(other.value) ? nan : best.value, .radius = x.radius + y.radius});
   const double gap = std::fabs(best.value - other.value);
   Approximate result = best;
   if (gap <= best.radius + other.radius) result.radius = std::max(best.radius, other.radius);
-  if (gap <= best.radius + other.radius + best.error + other.error) result.error = std::max(best.error, other.error);
+  if (std::isfinite(best.value) && gap <= best.radius + other.radius + best.error + other.error)
+    result.error = std::max(best.error, other.error);
   const auto signed_as = [&](Overflow some) { return sign > 0 ? some : opposite_of(some); };
   const Overflow of_best = signed_as(best.overflow), of_other = signed_as(infinities_of(other));
-  result.overflow = signed_as(overflow_of_maximum(of_best, of_other));
+  // C's fmax and fmin may return either of two zeros, IEEE 754's maximum the one that is +0.
+  const bool is_open_zero = best.value == 0 && (includes(best.overflow, Overflow::other_zero) ||
+                                                (other.value == 0 && std::signbit(best.value) != std::signbit(other.value)));
+  result.overflow = signed_as(overflow_of_maximum(of_best, of_other)) | where(is_open_zero, Overflow::other_zero);
   // What a kernel has for the greater may be -infinity, and the other one the result.
-  if (includes(of_best, Overflow::downward) && std::isfinite(gap))
-    result.error = std::max(result.error, gap + other.error + other.radius);
+  if (includes(of_best, Overflow::downward) && std::isfinite(other.value))
+    result.error = std::max(result.error, (std::isfinite(best.value) ? gap : size_of(other)) + other.error + other.radius);
   return made(m, result.value, result.radius, result.error, result.overflow);
 }
 
@@ -166,21 +226,47 @@ double own_error(const Node& node, double x, double y, double reach, double move
   return std::max({at(x - reach), at(x), at(x + reach)}) * margin;
 }
 
+bool is_root(const Function& f) { return f.name == "sqrt"; }
+
+/// Whether a function is the infinity y, or NaN, all around x: its poles and the edges of where it is defined or within the
+/// range of double are no further from 0 than what is between them.
+bool is_certain(const Function& f, double x, double y, double reach) {
+  const auto is_same = [&](double end) {
+    const double there = f.value(end);
+    return there == y || (std::isnan(there) && std::isnan(y));
+  };
+  return reach == 0 || (reach < std::fabs(x) && is_same(x - reach) && is_same(x + reach));
+}
+
+/// How far a function of arguments within `reach` of x moves when they move by `by`. |sqrt(a) - sqrt(b)| <= sqrt|a - b|, at 0
+/// too.
+double moved_by(const Function& f, Slope slope, double x, double reach, double by) {
+  if (by == 0) return 0;
+  const double steepest = slope(x, reach) * by;
+  return is_root(f) ? std::min(steepest, std::sqrt(by)) : steepest;
+}
+
 Approximate function_value(const Node& node, const Measures& m, Slope slope, const Approximate& x) {
-  const double y = node.function->value(x.value);
+  const Function& f = *node.function;
+  const double y = f.value(x.value), reach = x.error + x.radius;
+  if (is_doubted(x)) return unknown({.value = y, .radius = x.radius > 0 ? infinity : std::isfinite(y) ? value_radius(y) : 0});
   const OfInfinities of = of_infinities(
-      x, y, [&](double special) { return node.function->value(special); },
+      x, y, [&](double special) { return f.value(special); },
       [&](double result) { return own_error(node, x.value, result, 0, 0, false); });
-  // -infinity times its gate, which is 0.
-  const bool is_undefined = is_gated(*node.function) && includes(infinities_of(x), Overflow::downward);
-  const Overflow overflow = of.overflow | (is_undefined ? Overflow::undefined : Overflow::none);
-  if (!std::isfinite(y)) return made(m, y, 0, 0, overflow);
+  // -infinity times its gate, which is 0; the root of what is less than 0.
+  const bool is_undefined =
+      (is_gated(f) && includes(infinities_of(x), Overflow::downward)) || (is_root(f) && std::isfinite(y) && x.value < reach);
+  const Overflow overflow = of.overflow | where(is_undefined, Overflow::undefined);
+  if (!std::isfinite(y)) {
+    if (is_certain(f, x.value, y, reach)) return made(m, y, 0, of.error, overflow);
+    if (!is_root(f)) return unknown({.value = y, .radius = x.radius});
+    const double root = std::sqrt(x.value + reach);
+    return made(m, y, x.radius, std::max(root + own_error(node, 0, root, 0, 0, false), of.error), overflow);
+  }
   // What is 0 far from 0 is only too small for a double.
-  const bool is_exact = node.function->name == "relu" || (y == 0 && std::fabs(x.value) <= 1);
-  double radius = is_exact ? 0 : value_radius(y);
-  if (x.radius > 0) radius += slope(x.value, x.radius) * x.radius;
-  const double reach = x.error + x.radius;
-  const double moved = x.error > 0 ? slope(x.value, reach) * x.error : 0;
+  const bool is_exact = f.name == "relu" || (y == 0 && (std::fabs(x.value) <= 1 || std::isinf(x.value)));
+  const double radius = (is_exact ? 0 : value_radius(y)) + moved_by(f, slope, x.value, x.radius, x.radius);
+  const double moved = moved_by(f, slope, x.value, reach, x.error);
   const double error = moved + own_error(node, x.value, y, reach, moved, is_exact);
   return made(m, y, radius, std::max(error, of.error), overflow);
 }
@@ -189,7 +275,17 @@ Approximate function_value(const Node& node, const Measures& m, Slope slope, con
 template <class Rising>
 Approximate risen(const Measures& m, const Approximate& x, double most, Rising rising) {
   const double y = rising(x.value);
+  if (is_doubted(x)) return unknown({.value = y, .radius = x.radius > 0 ? infinity : 0});
   OfInfinities of = of_infinities(x, y, rising, [](double) { return 0.0; });
+  if (!std::isfinite(y) && std::isfinite(x.value) && x.error + x.radius > 0) {
+    for (const double sign : {-1.0, 1.0}) {
+      const double end = rising(std::nextafter(x.value + sign * (x.radius + x.error), sign * infinity));
+      of.overflow = of.overflow | overflow_of(end);
+      if (std::isfinite(end)) of.error = std::max(of.error, most);
+    }
+    if (of.error == 0 && of.overflow == overflow_of(y)) of.overflow = Overflow::none;
+    return made(m, y, of.error > 0 ? x.radius : 0, of.error, of.overflow);
+  }
   if (!std::isfinite(y) || (x.radius == 0 && x.error == 0)) return made(m, y, 0, of.error, of.overflow);
   const auto distance = [&](double reach) {
     const double up = rising(std::nextafter(x.value + reach, infinity)) - y;
@@ -294,10 +390,9 @@ void each_element(const Node& node, Operands from, Range some, Lanes& out) {
       return each(from, some, out, [&](const_ref x) {
         return risen(m, x, m.largest, [&](double value) { return whole_part(node.whole, value); });
       });
-    case Op::less:
-      return each_pair(from, some, out, [](const_ref x, const_ref y) { return compared(x.value < y.value, x, y); });
+    case Op::less: return each_pair(from, some, out, [](const_ref x, const_ref y) { return compared(x, y, std::less<>()); });
     case Op::equal:
-      return each_pair(from, some, out, [](const_ref x, const_ref y) { return compared(x.value == y.value, x, y); });
+      return each_pair(from, some, out, [](const_ref x, const_ref y) { return compared(x, y, std::equal_to<>()); });
     case Op::both: return each_pair(from, some, out, both);
     case Op::opposite:
       return each(from, some, out, [](const_ref x) { return truth(x.value == 0, is_open(x), kernel_doubts(x)); });
@@ -347,6 +442,9 @@ void compute(const Node& node, std::span<const Lanes* const> operands, std::size
       done = compute_in_vectors(*operation, operands, count, out);
   each_element(node, operands, {done, count}, out);
   const auto stays = [](Overflow overflow) { return overflow == Overflow::none; };
+  // Of zeros of both signs the greatest is either.
+  if (out.exact && (node.op == Op::maximum || node.op == Op::minimum))
+    out.exact = out.in_range = std::all_of(out.overflow + done, out.overflow + count, stays);
   if (node.op == Op::entered) {
     const auto zero = [](double x) { return x == 0; };
     out.in_range = std::all_of(out.overflow, out.overflow + count, stays);
@@ -362,7 +460,7 @@ Approximate rounded_sum(const Node& node, const Approximate& x, const Approximat
   const DoubleDouble sum = exact_add(x.value, y.value);
   const double plain = x.value + y.value;
   const Overflow overflow = overflow_of_sum(x, y);
-  if (!std::isfinite(plain)) return {.value = plain, .overflow = overflow};
+  if (!std::isfinite(plain)) return not_finite_of(plain, sum_of(kinds_of(x), kinds_of(y)), false, x, y);
   return risen(Measures(node.arithmetic), {plain, x.radius + y.radius + std::fabs(sum.low), x.error + y.error, overflow},
                largest(node.format), [&](double value) { return emu::round_to(node.format, value).value; });
 }

@@ -15,12 +15,13 @@ struct KernelArithmetic;
 struct Node;
 
 /// One element: the exact value is within `radius` of `value`, and what a kernel has in its place within `error` of the exact
-/// value.
+/// value. Of an infinity or a NaN a radius above 0 means that the exact value may be a number, and an error above 0 that a
+/// kernel may have a number of at most that size.
 struct Approximate {
   double value = 0;       ///< nearly the exact value
   double radius = 0;      ///< of the exact value around it
   double error = 0;       ///< of what a kernel has, from the exact value
-  Overflow overflow = Overflow::none;  ///< infinities and NaN that a kernel may have
+  Overflow overflow = Overflow::none;  ///< infinities and NaN that a kernel may have as well, and the other zero
 };
 
 /// As many neighbouring elements as are computed at once. Of comparisons the values are 1 and 0, and a radius of 1 means that

@@ -291,8 +291,10 @@ class PointSearch {
     const auto last = [&](double value) { return emu::round_to(expression_.last.out, value, expression_.last.options).value; };
     if (!std::isfinite(x.value)) {
       const double wanted = last(x.value);
-      const bool same = wanted == output || (std::isnan(wanted) && std::isnan(output));
-      ++(same ? points.equal : points.beyond);
+      if (wanted == output || (std::isnan(wanted) && std::isnan(output)))
+        ++points.equal;
+      else if (!includes(x.overflow, overflow_of(output)) && !(x.error > 0 && std::fabs(output) <= last(x.error)))
+        ++points.beyond;
       return;
     }
     const auto inside = [&](double reach) { return last(x.value - reach) <= output && output <= last(x.value + reach); };
