@@ -244,6 +244,7 @@ TEST_CASE("of zeros of both signs the greatest and the least are either", "[veri
     CHECK(passes(formula, {{"x", {-0.0F, 0}}, {"y", {1}}}, {1}));
     CHECK(passes(formula, {{"x", {-0.0F, 0}}, {"y", {1}}}, {infinity}));
   }
+  CHECK(passes("where(maximum(y / max(x), y) > 2, 5, maximum(y / max(x), y))", {{"x", {-0.0F, 0}}, {"y", {1}}}, {1}));
   CHECK_FALSE(passes("maximum(y / max(x), y)", {{"x", {-0.0F, 0}}, {"y", {1}}}, {3}));
   // Zeros of either sign are 0, and 1 is not: nothing is left open.
   CHECK_FALSE(passes("where(maximum(x, -x) > 0, 1, 2)", {{"x", {0}}}, {1}));

@@ -131,7 +131,7 @@ TEST_CASE("quick values of functions are within their radius of the exact ones",
     std::size_t wrong = 0;
     std::string first;
     for (const double x : all) {
-      if (!std::isfinite(x) || x == 0) continue;  // of -0 MPFR's 1/sqrt is not that of IEEE 754 (9.2.1)
+      if (!std::isfinite(x) || x == 0) continue;  // these are below
       const double y = f.value(x);
       if (is_near(f, x, y)) continue;
       if (wrong++ == 0) first = said(f, x, y);
@@ -156,4 +156,19 @@ TEST_CASE("quick values of functions are the slow ones at zeros, infinities and 
       }
     }
   }
+}
+
+TEST_CASE("functions of the zeros are those of IEEE 754 in 200 digits", "[verify]") {
+  const auto precise = [](const char* name, double x) {
+    for (const Function& f : verify::functions())
+      if (f.name == name) return mpfr_get_d(f.precise(Real(x)).backend().data(), MPFR_RNDN);
+    return std::numeric_limits<double>::quiet_NaN();
+  };
+  // 754-2019, 9.2.1: log(+-0) is -infinity, rSqrt(+-0) the infinity of its sign; 6.1: 1 / +-0 too.
+  CHECK(precise("rsqrt", -0.0) == -inf);
+  CHECK(precise("rsqrt", 0.0) == inf);
+  CHECK(precise("rcp", -0.0) == -inf);
+  CHECK(precise("rcp", 0.0) == inf);
+  CHECK(precise("log", -0.0) == -inf);
+  CHECK(precise("log2", 0.0) == -inf);
 }

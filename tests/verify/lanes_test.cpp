@@ -92,6 +92,8 @@ TEST_CASE("balls are the same on every path", "[verify]") {
                             "gelu_tanh(max(min(x * 0.3, 14), -14)) + x",
                             "silu(max(x, -600))",
                             "silu(max(x * 0.3, -600))",
+                            "exp(min(x, 1))",
+                            "sigmoid(max(min(x, 9), -9))",
                             "exp(x * y)",
                             "silu(x * y)",
                             "sigmoid(x-y)",

@@ -179,6 +179,7 @@ Approximate chosen(const Measures& m, const Approximate& condition, const Approx
   if (kernel_doubts(condition) || (is_open(condition) && !is_finite)) {
     const double reach = is_finite ? distance : size_of(other);
     if (std::isfinite(other.value)) result.error = std::max(result.error, reach + other.error + other.radius);
+    if (is_doubted(other)) result.error = std::max(result.error, (is_finite ? std::fabs(picked.value) : 0) + other.error);
     result.overflow = result.overflow | infinities_of(other);
   }
   return made(m, result.value, result.radius, result.error, result.overflow);

@@ -75,6 +75,8 @@ Real softplus(const Real& x) {
   return x > 0 ? Real(x + tail) : tail;
 }
 Real reciprocal(const Real& x) { return 1 / x; }
+/// IEEE 754-2019, 9.2.1: of -0 it is -infinity, not that of MPFR.
+Real reciprocal_root(const Real& x) { return x == 0 ? reciprocal(x) : in_mpfr<mpfr_rec_sqrt>(x); }
 double reciprocal(double x) { return 1 / x; }
 double rectified(double x) { return x > 0 || std::isnan(x) ? x : 0; }
 Real rectified(const Real& x) { return x > 0 ? x : Real(0); }
@@ -96,7 +98,7 @@ constexpr std::array all{
     Function{"log2", [](double x) { return emu::log2(x); }, in_mpfr<mpfr_log2>},
     Function{"rcp", reciprocal, reciprocal},
     Function{"relu", rectified, rectified, exactly},
-    Function{"rsqrt", [](double x) { return emu::rsqrt(x); }, in_mpfr<mpfr_rec_sqrt>},
+    Function{"rsqrt", [](double x) { return emu::rsqrt(x); }, reciprocal_root},
     Function{"sigmoid", [](double x) { return emu::sigmoid(x); }, sigmoid, of_sigmoid},
     Function{"silu", [](double x) { return emu::silu(x); }, [](const Real& x) { return Real(x * sigmoid(x)); }, of_silu},
     Function{"sin", [](double x) { return emu::sin(x); }, in_mpfr<mpfr_sin>},
