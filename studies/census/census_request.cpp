@@ -76,8 +76,6 @@ void CensusRequest::describe(requests::Fields& fields) {
       .as_input("INPUT")
       .needed();
   formats.describe(fields);
-  requests::FormatList usual;
-  fields.at("to").shown_as(requests::fields_of(usual).at("to").standard + "; of mx and nvfp4 their own");
   fields
       .add("scale", scale,
            "none, a number, amax, pow2, row, 1x128, 128x128 (these three also :pow2, :divide, :reciprocal), "
@@ -96,9 +94,7 @@ void CensusRequest::describe(requests::Fields& fields) {
 CensusConfig CensusRequest::config() const {
   const Scaling rule = scaling();
   const bool saturates = clamps(rule.rule) || has_zero_point(rule.rule);
-  CensusConfig config = config_with(saturates ? emu::Policy::saturating : emu::Policy::nonsaturating);
-  if (config.formats.empty()) config.formats = element_formats(rule.rule);
-  if (config.formats.empty()) config.formats = requests::FormatList{}.formats();
+  const CensusConfig config = config_with(saturates ? emu::Policy::saturating : emu::Policy::nonsaturating);
   for (const emu::Format format : config.formats) check_format(rule, format);
   return config;
 }

@@ -42,8 +42,6 @@ struct PrecisionRequest {
 
 /// What is asked of a census.
 struct CensusRequest : PrecisionRequest {
-  CensusRequest() { formats.to.clear(); }  // not named: config() says which
-
   std::string scale = "none";  ///< a word for parse_scaling()
   bool blocks = false;         ///< what the field's help says
   bool history = false;        ///< what the field's help says
@@ -52,8 +50,7 @@ struct CensusRequest : PrecisionRequest {
   void describe(requests::Fields& fields);
   /// The rule of the scales. @throws ulpscope::Error
   Scaling scaling() const { return parse_scaling(scale); }
-  /// Where formats are not named they are those that MX and NVFP4 have, under other scales those of a sweep. Where the policy
-  /// is not said the rule of the scale says it: MX and NVFP4 saturate (OCP MX 1.0, 6.3).
+  /// Where the policy is not said the rule of the scale says it: MX and NVFP4 saturate (OCP MX 1.0, 6.3).
   CensusConfig config() const;
   /// What is to be said of formats that the rule of the scale does not have: a line, or none.
   std::vector<std::string> remarks() const;

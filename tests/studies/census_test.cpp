@@ -188,7 +188,7 @@ TEST_CASE("squares of extreme doubles neither overflow nor vanish", "[studies]")
   studies::CensusConfig config;
   config.formats = {emu::fp32};
 
-  const studies::Scaling scaling{studies::ScaleRule::number, 0.3 / unit, "0.3/unit"};
+  const studies::Scaling scaling{.rule = studies::ScaleRule::number, .number = 0.3 / unit, .word = "0.3/unit"};
   const auto s = statistics(studies::census(tensor, scaling, config).front().sums);
 
   CHECK(s.at("sqnr_db") > 140);

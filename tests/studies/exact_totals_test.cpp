@@ -274,7 +274,8 @@ TEST_CASE("every SIMD path and number of threads gives the same bytes, and those
     CHECK((bytes_of_sweep(2) == expected));
     CHECK((bytes_of_sweep(3) == expected));
     for (const int k : range.exponents()) {
-      const studies::Scaling scaling{k == 0 ? studies::ScaleRule::none : studies::ScaleRule::number, std::ldexp(1.0, k), "k"};
+      const studies::Scaling scaling{
+          .rule = k == 0 ? studies::ScaleRule::none : studies::ScaleRule::number, .number = std::ldexp(1.0, k), .word = "k"};
       const auto census = studies::census(tensor, scaling, config);
       const auto sweep = studies::sweep(tensor, {k, k, 1}, config);
       for (std::size_t i = 0; i < census.size(); ++i)
