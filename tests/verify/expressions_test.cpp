@@ -160,6 +160,9 @@ TEST_CASE("a malformed formula is refused with its column") {
   answer("a = x; " + chain("; a = exp(a)", 1001), "more than 1000 operations");
   answer("y", "column 1: 'y' is no input; there are i, v, x");
   answer("silo(x)", "column 1: 'silo' is no function and no format; nearest: silu");
+  answer("2 * log_softmax(x)",
+         "column 5: 'log_softmax' is no function but a formula of that name, which stands alone: put in what "
+         "verify/expressions/library/log_softmax.toml has");
   answer("x < v < x", "column 7: comparisons do not follow each other: use 'and'");
   answer("x ** neg()", "column 6: neg takes one operand");
   answer("neg(x, axis=0)", "column 1: neg takes one operand");

@@ -123,8 +123,8 @@ TEST_CASE("the order in which a kernel makes running sums is found", "[verify][e
   const std::vector<float> x = terms(format);
   const std::string sums = format == emu::bfloat16 ? ", sums=\"bfloat16\"" : format == emu::float16 ? ", sums=\"float16\"" : "";
   const auto found = [&](const std::vector<float>& y) {
-    const auto search = verify::search_rounding_points(expression("cumsum(x)", x, format),
-                                                       tensors::from_values("y", {rows, columns}, y), {emu::bfloat16});
+    const auto search = verify::search_rounding_points(
+        expression("cumsum(x)", x, format), tensors::from_values("y", {rows, columns}, y), {{.format = emu::bfloat16}});
     return search.found() == nullptr ? std::string() : search.found()->formula;
   };
   CHECK(found(sklansky(x, 32, format)) == "cumsum(x, order=\"sklansky:64\"" + sums + ")");

@@ -216,7 +216,7 @@ PointTrial trial_of(std::uint64_t seed, std::size_t index) {
     const bool rounds = places.roundings() != 0;
     if (rounds && output == output_of(fused, inputs, extents, PlantedPlaces(fused.places), out)) continue;  // no trace
     const tensors::Tensor tensor = tensors::from_values("y", {extents.rows, extents.columns}, output);
-    const RoundingSearch search = search_rounding_points(expression, tensor, {rounded_to.begin(), rounded_to.end()});
+    const RoundingSearch search = search_rounding_points(expression, tensor, {{rounded_to[0]}, {rounded_to[1]}});
     return {fused.name, places.roundings(), ending_of(search, text_of(parse_formula(fused.formula(places))), rounds)};
   }
 }

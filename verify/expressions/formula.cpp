@@ -15,6 +15,7 @@
 #include "emu/format.hpp"
 #include "emu/names.hpp"
 #include "emu/suggestions.hpp"
+#include "verify/expressions/expression.hpp"
 #include "verify/expressions/formula_builder.hpp"
 #include "verify/expressions/syntax.hpp"
 #include "verify/operations/rows.hpp"
@@ -185,6 +186,21 @@ std::size_t FormulaBuilder::in_precision(const Syntax& s) {
   return value;
 }
 
+namespace {
+
+/// A word that is called, and cannot be.
+Error no_function(const Syntax& s) {
+  if (std::ranges::find(known_formulas(), s.word, &KnownFormula::name) != known_formulas().end())
+    return formula_error(s.column,
+                         fmt::format("'{0}' is no function but a formula of that name, which stands alone: put in what "
+                                     "verify/expressions/library/{0}.toml has",
+                                     s.word));
+  return formula_error(s.column, fmt::format("'{}' is no function and no format; nearest: {}", s.word,
+                                             fmt::join(emu::closest_words(s.word, formula_words()), ", ")));
+}
+
+}  // namespace
+
 std::size_t FormulaBuilder::call(const Syntax& s) {
   if (const auto node = operation(s)) return *node;
   if (const Function* function = function_of(s.word)) {
@@ -195,9 +211,7 @@ std::size_t FormulaBuilder::call(const Syntax& s) {
   }
   if (const auto format = emu::parse_format(s.word)) return cast(s, *format);
   const auto word = std::find_if(known_words.begin(), known_words.end(), [&](const Word& w) { return w.name == s.word; });
-  if (word == known_words.end())
-    throw formula_error(s.column, fmt::format("'{}' is no function and no format; nearest: {}", s.word,
-                                              fmt::join(emu::closest_words(s.word, formula_words()), ", ")));
+  if (word == known_words.end()) throw no_function(s);
   expect_operands(s, word->least, word->most);
   return named_operation(s);
 }

@@ -2,8 +2,6 @@
 // Puts roundings and orders into the syntax of a formula, takes roundings out, and evaluates what comes of it.
 #include "verify/expressions/rounding_points.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -100,19 +98,51 @@ class PlaceFinder {
   std::vector<std::size_t> uses_, path_;
 };
 
-Syntax& at(Lines& lines, const Place& place) {
-  Syntax* s = &lines[place.line].second;
+/// The part of a formula, to be changed or not, that is at a place.
+template <class LinesOrConst>
+auto& at(LinesOrConst& lines, const Place& place) {
+  auto* s = &lines[place.line].second;
   for (const std::size_t operand : place.path) s = &s->operands[operand];
   return *s;
 }
 
+/// A cast of a formula that has been read.
+RoundingPoint point_of(const Syntax& cast) {
+  RoundingPoint point{.format = *emu::parse_format(cast.word)};
+  for (const Syntax& value : cast.named) {
+    if (value.name == "rounding") point.options.rounding = *emu::parse_rounding(value.word);
+    if (value.name == "policy") point.options.policy = *emu::parse_policy(value.word);
+  }
+  return point;
+}
+/// Rounds a part.
+void cast_to(Syntax& s, const RoundingPoint& point) {
+  Syntax cast{.kind = Syntax::Kind::call, .word = emu::format_name(point.format)};
+  cast.column = s.column;
+  const auto say = [&](const char* key, std::string_view word) {
+    cast.named.push_back({.kind = Syntax::Kind::text, .word = std::string(word), .name = key, .column = s.column});
+  };
+  if (point.options.policy != emu::Policy::nonsaturating) say("policy", name_of(point.options.policy));
+  if (point.options.rounding != emu::Rounding::nearest_even) say("rounding", name_of(point.options.rounding));
+  cast.operands.push_back(std::move(s));
+  s = std::move(cast);
+}
+
 /// What may stand at places.
 struct Choices {
-  std::vector<emu::Format> formats;
+  std::vector<RoundingPoint> points;
   std::vector<ScanWords> scans;
 
-  /// How many there are beside leaving the place as it is.
-  std::size_t at(const Place& place) const { return place.is_cast ? 1 : place.is_scan ? scans.size() : formats.size(); }
+  /// How many there are beside leaving the place as it is. A rounding may be left out, or be another one.
+  std::size_t count(const Lines& lines, const Place& place) const {
+    return place.is_cast ? 1 + others_than(at(lines, place)).size() : place.is_scan ? scans.size() : points.size();
+  }
+  /// What may stand in the place of a rounding of the formula.
+  std::vector<RoundingPoint> others_than(const Syntax& cast) const {
+    std::vector<RoundingPoint> others = points;
+    std::erase(others, point_of(cast));
+    return others;
+  }
 };
 
 /// The orders that GPU and CPU libraries have, with sums in the arithmetic around them or in one of the formats.
@@ -133,8 +163,8 @@ void say_order(Syntax& s, const ScanWords& words) {
   say("order", words.order), say("sums", words.sums);
 }
 
-/// The formula with a choice at each place: 0 as it is, else a rounding to a format (of a rounding, none; of a running sum, an
-/// order).
+/// The formula with a choice at each place: 0 as it is, else a rounding (of a rounding, 1 none, else another one; of a running
+/// sum, an order).
 Lines changed(Lines lines, const std::vector<Place>& places, const std::vector<std::size_t>& chosen, const Choices& choices) {
   // Inner places first: their paths are those of the tree that is there.
   for (std::size_t i = places.size(); i-- > 0;) {
@@ -145,34 +175,36 @@ Lines changed(Lines lines, const std::vector<Place>& places, const std::vector<s
       continue;
     }
     if (places[i].is_cast) {
+      const std::vector<RoundingPoint> others = choices.others_than(s);
       Syntax inner = std::move(s.operands.front());
       s = std::move(inner);
+      if (chosen[i] > 1) cast_to(s, others[chosen[i] - 2]);
       continue;
     }
-    Syntax cast{.kind = Syntax::Kind::call, .word = emu::format_name(choices.formats[chosen[i] - 1])};
-    cast.column = s.column;
-    cast.operands.push_back(std::move(s));
-    s = std::move(cast);
+    cast_to(s, choices.points[chosen[i] - 1]);
   }
   return lines;
 }
 
 class PointSearch {
  public:
-  PointSearch(const Expression& expression, const tensors::Tensor& output, const std::vector<emu::Format>& formats)
-      : expression_(expression), choices_{formats, {}}, lines_(parse_formula(expression.formula)) {
+  PointSearch(const Expression& expression, const tensors::Tensor& output, const std::vector<RoundingPoint>& points)
+      : expression_(expression), lines_(parse_formula(expression.formula)), total_(output.count()) {
     std::vector<emu::Format> of_sums;
-    for (const emu::Format format : formats) add_narrower(of_sums, format);
+    for (const RoundingPoint& point : points) {
+      if (std::ranges::find(choices_.points, point) == choices_.points.end()) choices_.points.push_back(point);
+      add_narrower(of_sums, point.format);
+    }
     add_narrower(of_sums, expression.last.out);
     choices_.scans = scans_of(of_sums, expression.arithmetic.format);
     const PlaceFinder finder(lines_);
     places_ = finder.places(), uses_ = finder.uses();
-    outputs_.resize(static_cast<std::size_t>(std::min(output.count(), most_elements)));
+    outputs_.resize(static_cast<std::size_t>(std::min(total_, most_elements)));
     output.source->read(0, std::span(outputs_));
   }
 
   RoundingSearch run() {
-    RoundingSearch search{.count = outputs_.size(), .points = {}};
+    RoundingSearch search{.count = outputs_.size(), .total = total_, .points = {}};
     const std::vector<std::size_t> none(places_.size(), 0);
     tried_[none] = measured(none);
     const bool few = combinations(Kinds::definitions) <= most_combinations;
@@ -197,7 +229,7 @@ class PointSearch {
     const bool is_there = std::find(formats.begin(), formats.end(), format) != formats.end();
     if (!is_there && format.precision() < expression_.arithmetic.format.precision()) formats.push_back(format);
   }
-  std::size_t choices_at(std::size_t place) const { return choices_.at(places_[place]); }
+  std::size_t choices_at(std::size_t place) const { return choices_.count(lines_, places_[place]); }
 
   /// Places that are combined: all, or those where a value is made or rounded and no order is left open.
   enum class Kinds : std::uint8_t { all, definitions };
@@ -270,36 +302,47 @@ class PointSearch {
     return false;
   }
 
-  RoundingPoints measured(const std::vector<std::size_t>& choices) const {
+  /// The formula as it was given before all others.
+  RoundingPoints measured(const std::vector<std::size_t>& choices) {
     emu::stop_if_asked();
     Expression expression = expression_;
     RoundingPoints points{.formula = text_of(changed(lines_, places_, choices, choices_))};
-    for (std::size_t i = 0; i < choices.size(); ++i)
-      if (choices[i] != 0) ++(places_[i].is_cast ? points.removed : points.added);
+    for (std::size_t i = 0; i < choices.size(); ++i) {
+      if (choices[i] == 0) continue;
+      if (places_[i].is_cast) ++points.removed;
+      if (!places_[i].is_cast || choices[i] > 1) ++points.added;
+    }
     expression.formula = points.formula;
     const Evaluation evaluation = evaluation_of(expression);
     std::array<Approximate, Lanes::size> some;
     for (std::size_t first = 0; first < outputs_.size(); first += some.size()) {
       const std::size_t count = std::min(some.size(), outputs_.size() - first);
       evaluation.values(first, std::span(some).first(count));
-      for (std::size_t i = 0; i < count; ++i) judge(some[i], outputs_[first + i], points);
+      for (std::size_t i = 0; i < count; ++i) {
+        const bool is_equal = judge(some[i], outputs_[first + i], points);
+        if (tried_.empty()) given_equal_.push_back(is_equal);
+        points.gained += is_equal && !given_equal_[first + i] ? 1 : 0;
+        points.lost += !is_equal && given_equal_[first + i] ? 1 : 0;
+      }
     }
     return points;
   }
 
-  void judge(const Approximate& x, double output, RoundingPoints& points) const {
+  /// Counts an element; whether it is equal.
+  bool judge(const Approximate& x, double output, RoundingPoints& points) const {
     const auto last = [&](double value) { return emu::round_to(expression_.last.out, value, expression_.last.options).value; };
-    if (!std::isfinite(x.value)) {
-      const double wanted = last(x.value);
-      if (wanted == output || (std::isnan(wanted) && std::isnan(output)))
-        ++points.equal;
-      else if (!includes(x.overflow, overflow_of(output)) && !(x.error > 0 && std::fabs(output) <= last(x.error)))
-        ++points.beyond;
-      return;
-    }
     const auto inside = [&](double reach) { return last(x.value - reach) <= output && output <= last(x.value + reach); };
-    if (inside(x.radius)) ++points.equal;
-    if (!inside(x.radius + x.error) && !includes(x.overflow, overflow_of(output))) ++points.beyond;
+    bool is_equal = false, is_within = false;
+    if (std::isfinite(x.value)) {
+      is_equal = inside(x.radius), is_within = inside(x.radius + x.error);
+    } else {
+      const double wanted = last(x.value);
+      is_equal = wanted == output || (std::isnan(wanted) && std::isnan(output));
+      is_within = x.error > 0 && std::fabs(output) <= last(x.error);
+    }
+    if (is_equal) ++points.equal;
+    if (!is_equal && !is_within && !includes(x.overflow, overflow_of(output))) ++points.beyond;
+    return is_equal;
   }
 
   const Expression& expression_;
@@ -307,72 +350,21 @@ class PointSearch {
   Lines lines_;
   std::vector<Place> places_;
   std::vector<std::size_t> uses_;  ///< of the value of each line
+  std::uint64_t total_;            ///< elements of the output
   std::vector<double> outputs_;
+  std::vector<bool> given_equal_;  ///< elements that are the value of the formula as it was given
   std::map<std::vector<std::size_t>, RoundingPoints> tried_;
 };
 
-std::string share_of(std::uint64_t part, std::uint64_t of) {
-  return fmt::format("{:.4g}%", of == 0 ? 100.0 : 100.0 * static_cast<double>(part) / static_cast<double>(of));
-}
-
-std::string other_formulas(std::ptrdiff_t count) { return count == 1 ? "one other" : std::to_string(count) + " others"; }
-
 }  // namespace
 
-const RoundingPoints* RoundingSearch::found() const {
-  if (points.size() < 2) return nullptr;
-  const RoundingPoints& best = points[1];
-  return best.beyond == 0 && best.equal > points.front().equal ? &best : nullptr;
-}
-
 RoundingSearch search_rounding_points(const Expression& expression, const tensors::Tensor& output,
-                                      const std::vector<emu::Format>& formats) {
+                                      const std::vector<RoundingPoint>& formats) {
   const Formula formula = formula_of(expression);
   if (formula.value().shape != output.shape)
     throw Error(output.label + " " + tensors::shape_words(output.shape) + ": the result of these inputs is " +
                 tensors::shape_words(formula.value().shape));
   return PointSearch(expression, output, formats).run();
-}
-
-std::string sentence_of(const RoundingSearch& search) {
-  const RoundingPoints& given = search.points.front();
-  const RoundingPoints* const found = search.found();
-  if (search.count == 0) return "nothing to explain: it has no elements";
-  const auto others_like = [&](const RoundingPoints& one) {
-    return std::count_if(search.points.begin(), search.points.end(), [&](const RoundingPoints& points) {
-      return &points != &one && points.beyond == 0 && points.equal == one.equal;
-    });
-  };
-  if (search.holds() && found == nullptr) {
-    const auto others = others_like(given);
-    return fmt::format(
-        "it rounds where the formula does: {} of {} elements are its value rounded once, the others within its bound{}",
-        given.equal, search.count, others == 0 ? "" : "; this output does not tell it from " + other_formulas(others));
-  }
-  if (found != nullptr) {
-    const auto others = others_like(*found);
-    return fmt::format(
-        "it is {}{}: {} of the elements are its value rounded once, all are within its bound; of the formula as it stands {} "
-        "are, and {} are beyond its bound",
-        found->formula, others == 0 ? "" : ", or " + other_formulas(others) + " that this output does not tell from it",
-        share_of(found->equal, search.count), share_of(given.equal, search.count), share_of(given.beyond, search.count));
-  }
-  const bool other = search.points.size() > 1 && search.points[1].beyond < given.beyond;
-  const RoundingPoints& best = other ? search.points[1] : given;
-  return fmt::format("no roundings of intermediate results explain it: {} leaves {} of the elements beyond its bound",
-                     best.formula, share_of(best.beyond, search.count));
-}
-
-reports::Table table_of(const RoundingSearch& search) {
-  reports::Table table{"explain", {}, {}};
-  for (const RoundingPoints& points : search.points)
-    table.add({{"formula", points.formula},
-               {"added", reports::whole(points.added)},
-               {"removed", reports::whole(points.removed)},
-               {"equal", reports::whole(points.equal)},
-               {"beyond", reports::whole(points.beyond)},
-               {"count", reports::whole(search.count)}});
-  return table;
 }
 
 }  // namespace ulpscope::verify

@@ -136,7 +136,9 @@ void ExprRequest::describe(requests::Fields& fields) {
 
 void ExplainExprRequest::describe(requests::Fields& fields) {
   claim.describe(fields);
-  fields.add("points", points, "formats that the kernel may round intermediate results to")
+  fields
+      .add("points", points,
+           "formats that the kernel may round intermediate results to, such as bf16:toward_zero and e4m3:saturating")
       .as_commas()
       .as_value("F,...")
       .shown();

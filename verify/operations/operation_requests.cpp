@@ -163,12 +163,9 @@ ResolvedCheck resolve(const ExprRequest& request) {
 studies::StudyResult run(const ExplainExprRequest& request, const studies::Progress&) {
   Making making(request.claim, "expr");
   const Expression expression = expression_of(request.claim, making);
-  std::vector<emu::Format> formats;
-  for (const std::string& word : request.points) {
-    formats.push_back(requests::parse_format(word));
-    if (!emu::fits_float(formats.back())) throw Error("--points " + word + ": give formats of at most float32");
-  }
-  const RoundingSearch search = search_rounding_points(expression, making.output(), formats);
+  std::vector<RoundingPoint> points;
+  for (const std::string& word : request.points) points.push_back(parse_rounding_point(word));
+  const RoundingSearch search = search_rounding_points(expression, making.output(), points);
   const bool holds = search.holds() && search.found() == nullptr, is_vacuous = search.count == 0;
   const std::string sentence = emu::visible(request.claim.output.output) + ": " + sentence_of(search);
   studies::StudyResult study;
