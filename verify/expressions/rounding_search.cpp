@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <string>
 
 #include "emu/error.hpp"
+#include "emu/math.hpp"
 #include "emu/names.hpp"
 #include "requests/parts.hpp"
 #include "verify/expressions/rounding_points.hpp"
@@ -53,11 +53,11 @@ double RoundingPoints::evidence_bits() const {
   // 2^-n(1 - H(k/n)), H the binary entropy (H. Chernoff, Ann. Math. Stat. 23 (1952), 493).
   const double n = static_cast<double>(gained + lost), share = static_cast<double>(gained) / n;
   if (gained <= lost) return 0;
-  const auto entropy = [](double p) { return p == 0 ? 0 : -p * std::log2(p); };
+  const auto entropy = [](double p) { return p == 0 ? 0 : -p * emu::log2(p); };
   return n * (1 - entropy(share) - entropy(1 - share));
 }
 
-double RoundingSearch::needed_bits() const { return std::log2(static_cast<double>(points.size())) + 4; }
+double RoundingSearch::needed_bits() const { return emu::log2(static_cast<double>(points.size())) + 4; }
 
 const RoundingPoints* RoundingSearch::found() const {
   const auto speaks = [&](const RoundingPoints& one) { return !holds() || one.evidence_bits() >= needed_bits(); };
