@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Can a check that is written in Python fail?
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -15,9 +16,14 @@ namespace ulpscope::python {
 namespace {
 
 /// A rule that asks a function of Python, given the reference and the output as float64 arrays of the output's shape; it
-/// returns whether it accepts. Copies are made where nobody holds the interpreter, so that they share one reference.
+/// returns whether it accepts. Copies are made, and end, where nobody holds the interpreter, also where the function raises: they
+/// share one reference, which is given up with it.
 verify::Rule rule_of(const std::string& word, const nb::callable& check) {
-  const auto shared = std::make_shared<const nb::callable>(check);
+  const auto give_up = [](const nb::callable* held) {
+    const nb::gil_scoped_acquire interpreter;
+    delete held;  // NOLINT(cppcoreguidelines-owning-memory): of a shared_ptr
+  };
+  const std::shared_ptr<const nb::callable> shared(new nb::callable(check), give_up);
   return {word, [shared](const verify::RuleProblem& problem) -> verify::RuleJudge {
             return [shared, shape = problem.shape](std::span<const double> reference, std::span<const double> output) {
               const nb::gil_scoped_acquire held;
@@ -50,8 +56,6 @@ Audited audited(Request request, const Values& values, const nb::callable& check
   Audited out{.result = verify::audit(config), .text = {}};
   verify::check_unbroken(out.result);
   out.text = verify::audit_text(verify::audit_heading(config), out.result);
-  const nb::gil_scoped_acquire held;
-  config.rules.clear();  // which hold functions of Python
   return out;
 }
 
