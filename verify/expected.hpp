@@ -114,6 +114,8 @@ class Expectation {
   /// What the elements at `indices` that are wrong, a sample of all, have in common that only the operation knows; else empty.
   virtual std::string diagnosis(std::span<const std::uint64_t> indices, std::span<const double> outputs,
                                 const LastRounding& last) const;
+  /// What to say of an output that is one number where this is more; empty where nothing is.
+  virtual std::string of_scalar() const { return {}; }
   /// Of an output that is right: what known fault would pass all the same; empty where none is known to.
   virtual std::string weakness(const LastRounding& last) const;
 };

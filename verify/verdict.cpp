@@ -204,7 +204,7 @@ Verdict verify(const Expectation& expectation, const tensors::Tensor& output, co
   const std::vector<std::uint64_t> shape = expectation.shape();
   if (shape != output.shape)
     throw Error(output.label + " " + tensors::shape_words(output.shape) + ": the result of these inputs is " +
-                tensors::shape_words(shape));
+                tensors::shape_words(shape) + (output.shape.empty() ? expectation.of_scalar() : ""));
   std::vector<JudgedPart> parts = judged_parts(expectation, output, options);
   JudgedPart total;
   WrongPlaces places(shape);

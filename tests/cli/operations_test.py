@@ -72,7 +72,7 @@ class Operations(unittest.TestCase):
         self.assertEqual(self.run_program("verify", "sum", "x.npy", "--axis", "all", "--output", "all.npy").returncode, 0)
         refused = self.run_program("verify", "sum", "x.npy", "--output", "all.npy")
         self.assertEqual(refused.returncode, 2)
-        self.assertIn("all.npy a scalar: the result along the last axis is 2; that of all numbers is asked for with --axis all", refused.stderr)
+        self.assertIn("all.npy a scalar: the result of these inputs is 2; that of all numbers is asked for with --axis all", refused.stderr)
         write(self.folder / "none.npy", (3, 0), [])
         for wanted, sums in ((3, [0, 0, 0]), (1, [0, 1, 0])):  # 3: zeros pass, and nothing else was asked
             write(self.folder / "y.npy", (3,), sums)

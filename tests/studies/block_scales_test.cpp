@@ -235,7 +235,7 @@ TEST_CASE("rows and tiles have scales in each published form", "[studies]") {
     float q = 0;
     double value = 0, stored = 0;
     if (form.empty() || form == ":pow2") {
-      const float scale = form.empty() ? to_multiply : std::exp2(std::floor(std::log2(to_multiply)));
+      const float scale = form.empty() ? to_multiply : std::ldexp(1.0F, std::ilogb(to_multiply));
       q = nearest_of(e4m3, x[i] * scale);
       value = double{q} / double{scale}, stored = 1 / double{scale};
     } else {

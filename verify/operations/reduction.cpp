@@ -23,6 +23,7 @@ class ReductionExpectation final : public Expectation {
 
   std::vector<std::uint64_t> shape() const override { return shape_; }
   emu::Format out() const override { return op_.last.out; }
+  std::string of_scalar() const override { return "; that of all numbers is asked for with --axis all"; }
   std::string bound() const override { return words_of_sum(op_.arithmetic, length_); }
   std::string refusal() const override {
     if (sum_relative(op_.arithmetic, length_) < 1) return {};
