@@ -20,8 +20,8 @@ class SeenScales {
 
   /// The scales of an output at index k, and one of them that is applied once more.
   struct Scales {
-    Float a, b;
-    std::optional<Float> again = {};
+    Float a, b;                       ///< of A and of B
+    std::optional<Float> again = {};  ///< applied once more
   };
   /// Whether there are any.
   bool any() const noexcept { return any_; }
