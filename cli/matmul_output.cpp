@@ -3,6 +3,7 @@
 #include "cli/matmul_output.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <initializer_list>
 #include <span>
@@ -52,6 +53,10 @@ std::string heading(const studies::MatmulConfig& config, const studies::MatmulRe
   if (config.product.promote != 0) text += ", promoted every " + std::to_string(config.product.promote) + " products";
   if (config.product.split_k != 1) text += ", K split in " + std::to_string(config.product.split_k);
   if (config.product.a.scales || config.product.b.scales) text += ", scales of A " + r.scale_a + ", of B " + r.scale_b;
+  if (const auto& sums = r.partial_sums)
+    text += "\npartial sums up to " + reports::shortest(sums->largest) + ", the accumulator's numbers to " +
+            reports::shortest(emu::max_finite(config.product.acc)) +
+            (std::isnan(sums->log2_scale) ? "" : ": A may be multiplied by 2^" + reports::shortest(sums->log2_scale));
   return text + "\n\n";
 }
 

@@ -62,6 +62,14 @@ MatmulComparison compare(const std::vector<MatmulProduct>& products, std::size_t
   return comparison;
 }
 
+/// Where every sum is 0, any power of two will do; where one is infinite, none.
+PartialSums partial_sums_of(const products::LoadedProduct& loaded, emu::Format accumulator) {
+  const double largest = loaded.largest_partial_sum(), most = emu::max_finite(accumulator);
+  if (!(largest > 0) || !std::isfinite(largest)) return {largest, nan};
+  const int above = std::ilogb(most) - std::ilogb(largest);  // or one less
+  return {largest, static_cast<double>(std::ldexp(largest, above) <= most ? above : above - 1)};
+}
+
 std::size_t index_of(std::vector<std::string>& words, const std::string& word) {
   const auto found = std::find(words.begin(), words.end(), word);
   if (found != words.end()) return static_cast<std::size_t>(found - words.begin());
@@ -101,7 +109,7 @@ MatmulResult matmul(const MatmulConfig& config) {
 
   const products::LoadedProduct loaded(product);
   MatmulResult result{.shape = loaded.shape(), .a = loaded.a(), .b = loaded.b(), .c = loaded.c()};
-  if (config.partial_sums) result.largest_partial_sum = loaded.largest_partial_sum();
+  if (config.partial_sums) result.partial_sums = partial_sums_of(loaded, product.acc);
   result.scale_a = word_of(product.a);
   result.scale_b = word_of(product.b);
   std::uint64_t done = 0;
@@ -169,16 +177,9 @@ reports::Table matmul_table(const MatmulConfig& config, const MatmulResult& r) {
                            {"cosine", d.cosine},
                            {"sqnr_db", d.sqnr_db}});
   };
-  // Where every sum is 0, any power of two will do; where one is infinite, none.
   const auto add_partial_sums = [&](std::vector<reports::NamedCell>& row) {
-    if (!r.largest_partial_sum) return;
-    const double largest = *r.largest_partial_sum, most = emu::max_finite(config.product.acc);
-    double log2 = nan;
-    if (largest > 0 && std::isfinite(largest)) {
-      const int above = std::ilogb(most) - std::ilogb(largest);  // or one less
-      log2 = std::ldexp(largest, above) <= most ? above : above - 1;
-    }
-    row.insert(row.end(), {{"max_partial_sum", largest}, {"max_log2_scale", log2}});
+    if (!r.partial_sums) return;
+    row.insert(row.end(), {{"max_partial_sum", r.partial_sums->largest}, {"max_log2_scale", r.partial_sums->log2_scale}});
   };
   reports::Table table{"matmul", {}, {}};
   for (const MatmulComparison& c : r.comparisons) {

@@ -252,6 +252,8 @@ class Tables(unittest.TestCase):
             self.assertEqual(of("a.npy", "b.npy", "c.npy", "--beta", "1"), [(50000, 0)])
             self.assertEqual(of("a.npy", "b.npy", "--promote", "1"), [(40000, 0)])  # 10000, 40000, 25000
             self.assertEqual(of("a.npy", "b.npy", "--against", "none"), [(50000, 0)])
+            self.assertIn("\npartial sums up to 50000, the accumulator's numbers to 65504: A may be multiplied by 2^0\n",
+                          run("a.npy", "b.npy", "--in", "fp16", "--acc", "fp16", "--engine", "fp16_chain", "--partial-sums", "--text", cwd=folder)[1])
             for words in (("--scale-a", "2"), ("--split-k", "2")):
                 code, out, err = run("a.npy", "b.npy", "--in", "fp16", "--engine", "fma", "--partial-sums", *words, cwd=folder)
                 self.assertEqual((code, out, err.count("\n")), (2, "", 1), err)

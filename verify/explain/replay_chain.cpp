@@ -70,7 +70,8 @@ std::vector<Float> matmul_sums(const emu::Engine& engine, const ChainOperands<Fl
       b.insert(b.end(), operands.b.begin() + static_cast<std::ptrdiff_t>(k * columns),
                operands.b.begin() + static_cast<std::ptrdiff_t>((k + 1) * columns));
   }
-  const std::size_t blocks = places.blocks.size(), of_all = operands.scales.block == 0 ? 0 : operands.scales.a.size() / rows;
+  const std::size_t blocks = places.blocks.size(), each = operands.scales.block,
+                    of_all = each == 0 ? 0 : (operands.k + each - 1) / each;
   std::vector<float> scale_a, scale_b;
   for (std::size_t i = 0; i < rows; ++i)
     for (const std::size_t block : places.blocks) scale_a.push_back(operands.scales.a[i * of_all + block]);
@@ -81,7 +82,7 @@ std::vector<Float> matmul_sums(const emu::Engine& engine, const ChainOperands<Fl
   };
   emu::ScaleGrid grid_a = grid(scale_a, rows, blocks), grid_b = grid(scale_b, blocks, columns);
   grid_a.row_block = grid_b.column_block = 1;
-  grid_a.column_block = grid_b.row_block = operands.scales.block;
+  grid_a.column_block = grid_b.row_block = each;
   const std::size_t depth = places.ks.size();
   const emu::EngineMatmul<Float> problem{.engine = engine,
                                          .a = {operands.a_format, a, {rows, depth}},

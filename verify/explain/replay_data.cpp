@@ -52,12 +52,13 @@ float DataScales::of(std::size_t matrix, ScaleBlock block) const noexcept {
 }
 
 bool DataScales::in_tiles() const noexcept {
-  return scales && scales->for_lines % tile_lines == 0 && scales->for_k % tile_blocks == 0;
+  return scales && scales->for_lines % tile_lines == 0 && scales->for_k >= tile_blocks && scales->for_k % tile_blocks == 0;
 }
 
 ScaleBlock DataScales::read_for(ScaleBlock block, ScaleLayout layout) const noexcept {
   if (!scales || layout == ScaleLayout::stored) return block;
   const std::size_t lines = scales->for_lines, blocks = scales->for_k;
+  if (layout != ScaleLayout::transposed && !in_tiles()) return block;
   constexpr std::size_t in_tile = tile_lines * tile_blocks, sub = 32, subs = tile_lines / sub;
   std::size_t at = 0;  // in the buffer, as the kernel takes it
   if (layout == ScaleLayout::transposed) {
