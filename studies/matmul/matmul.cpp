@@ -63,7 +63,7 @@ MatmulComparison compare(const std::vector<MatmulProduct>& products, std::size_t
 }
 
 /// Where every sum is 0, any power of two will do; where one is infinite, none.
-PartialSums partial_sums_of(const products::LoadedProduct& loaded, emu::Format accumulator) {
+AccumulatorRange partial_sums_of(const products::LoadedProduct& loaded, emu::Format accumulator) {
   const double largest = loaded.largest_partial_sum(), most = emu::max_finite(accumulator);
   if (!(largest > 0) || !std::isfinite(largest)) return {largest, nan};
   const int above = std::ilogb(most) - std::ilogb(largest);  // or one less

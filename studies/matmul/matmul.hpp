@@ -49,7 +49,7 @@ struct MatmulComparison {
 };
 
 /// What an accumulator must hold.
-struct PartialSums {
+struct AccumulatorRange {
   double largest = 0;     ///< products::LoadedProduct::largest_partial_sum()
   double log2_scale = 0;  ///< the greatest k with which 2^k largest is a number of the accumulator's; nan where there is none
 };
@@ -59,7 +59,7 @@ struct MatmulResult {
   products::MatmulShape shape;                       ///< extents and batch
   products::RoundedElements a = {}, b = {}, c = {};  ///< what rounding did to the inputs
   std::string scale_a = {}, scale_b = {};            ///< products::MatmulScales::word(), or `none`
-  std::optional<PartialSums> partial_sums = {};      ///< where they were asked for
+  std::optional<AccumulatorRange> partial_sums = {};  ///< where they were asked for
   std::vector<MatmulProduct> products = {};  ///< each engine once: those of `engines` first, in their order, then `devices`
   std::vector<MatmulComparison> comparisons = {};  ///< each engine with each of `against`
 };
