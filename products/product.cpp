@@ -56,7 +56,10 @@ class Multiplication {
       const auto a = a_.matrix(shape_.a_of[i], line % m, 1), b = b_.matrix(shape_.b_of[i], 0, b_.lines());
       const bool from_c = !c_.empty() && !product_.beta;
       std::vector<double> sums(n), largest(n);
-      for (std::size_t j = 0; j < n && from_c; ++j) sums[j] = static_cast<double>(c_[line * n + j]);
+      for (std::size_t j = 0; j < n && from_c; ++j) {
+        sums[j] = static_cast<double>(c_[line * n + j]);
+        largest[j] = std::max(largest[j], std::fabs(sums[j]));
+      }
       for (std::size_t k = 0; k < k_; ++k) {
         if (product_.promote != 0 && k != 0 && k % product_.promote == 0) std::fill(sums.begin(), sums.end(), 0.0);
         const auto x = static_cast<double>(a.at(0, k));

@@ -66,9 +66,9 @@ class LoadedProduct {
   /// D, numbers of the product's `out`; its label is the engine's word.
   tensors::Tensor on(const ChosenEngine& engine, const Portions& portions = {}) const;
 
-  /// The greatest magnitude, over all elements of D, of the sums of the first 1, 2, .. products in ascending order, from C
-  /// where the chain starts there, and from 0 behind every `promote` products: what an accumulator must hold, whatever it
-  /// rounds. In float64; NaN is passed over. Without scales and split K.
+  /// The greatest magnitude, over all elements of D, of the sums of the first 1, 2, .. products in ascending order, from C,
+  /// which counts itself, where the chain starts there, and from 0 behind every `promote` products: what an accumulator must
+  /// hold, whatever it rounds. In float64; NaN is passed over. Without scales and split K.
   double largest_partial_sum() const;
 
  private:

@@ -3,6 +3,7 @@
 #include "tensors/inputs.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "emu/error.hpp"
@@ -46,7 +47,15 @@ std::string named_words(const std::vector<Tensor>& tensors, const std::string& w
 }
 
 std::string unknown_words(const std::vector<Tensor>& tensors) {
-  return named_words(tensors, "tensor") + ": " + tensors.front().opaque->why;
+  std::string words;
+  for (std::vector<Tensor> left = tensors, some; !left.empty(); some.clear()) {
+    const std::string why = left.front().opaque->why;
+    const auto has = [&](const Tensor& tensor) { return tensor.opaque->why == why; };
+    std::ranges::copy_if(left, std::back_inserter(some), has);
+    std::erase_if(left, has);
+    words += (words.empty() ? "" : "; ") + named_words(some, "tensor") + ": " + why;
+  }
+  return words;
 }
 
 std::string unrotated_words(const std::vector<Tensor>& tensors) {

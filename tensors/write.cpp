@@ -150,6 +150,7 @@ Entry entry_of(const std::string& path, const Tensor& tensor) {
   };
   const std::uint64_t count = count_of(path, tensor.shape);
   if (tensor.opaque) {
+    if (!tensor.opaque->bytes) throw Error(tensor.label + ": " + tensor.opaque->why);
     const std::uint64_t bytes = *tensor.opaque->bytes, element_bits = count == 0 ? 0 : bytes / count * 8;
     return {tensor.name, tensor.dtype.name, tensor.shape, bytes, bytes, 8, element_bits, codes};
   }

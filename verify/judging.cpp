@@ -159,6 +159,7 @@ void Judge::add_plain(JudgedPart& part, std::uint64_t first, const ExpectedBlock
 
 void Judge::add_odds(StochasticOdds& odds, double exact, double output) const {
   if (!std::isfinite(exact) || !std::isfinite(output) || std::fabs(exact) > emu::max_finite(last_.out)) return;
+  if (last_.options.flush_subnormals && std::fabs(exact) < emu::min_normal(last_.out)) return;  // not by its fraction alone
   const auto neighbour = [&](emu::Rounding direction) {
     emu::RoundingOptions options = last_.options;
     options.rounding = direction;

@@ -111,6 +111,8 @@ def decode(codes, to=None):
         raise Error(f"codes: {own} says no format; give `to`")
     if word is not None and is_unsigned and array.size:
         bits, largest = Format(word).bits, int(array.max())
+        if own.startswith("void") and int(own[4:]) != -(-bits // 8) * 8:
+            raise Error(f"codes: {own} holds {own[4:]} bits an element, {word} has {bits}")
         if largest >> bits:
             raise Error(f"codes: {largest:#x} has more than the {bits} bits of {word}")
     held = hold(codes, "codes", word)

@@ -2,6 +2,7 @@
 // Rounds piece by piece into the file, beside what is copied.
 #include "studies/cast/cast.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <span>
 
@@ -140,11 +141,11 @@ std::vector<std::string> write_cast(const CastFileRequest& request, const std::s
   const CastPlan plan = request.resolved();
   std::vector<std::string> remarks = is_file ? write_one_file(request, plan, output, progress)
                                              : write_cast_folder(request, plan, *checkpoint, output, resumed, progress);
-  if (!request.to.empty())
-    if (const std::string outside =
-            outside_rule(parse_scaling(request.scale), std::vector{requests::parse_format_or_integer(request.to)});
-        !outside.empty())
-      remarks.push_back(outside);
+  for (const PlanRule& rule : plan.rules) {
+    if (rule.copies()) continue;
+    const std::string outside = outside_rule(rule.scaling(), std::vector{rule.format()});
+    if (!outside.empty() && std::ranges::find(remarks, outside) == remarks.end()) remarks.push_back(outside);
+  }
   return remarks;
 }
 

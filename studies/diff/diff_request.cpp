@@ -147,6 +147,9 @@ StudyResult run(const DiffRequest& request, const Progress& progress) {
   const std::vector<tensors::Tensor> before = opened(request.reference, sides.reference),
                                      after = opened(request.output, sides.output);
   const auto is_one = [](const std::vector<tensors::Tensor>& all) { return all.size() == 1 && !all.front().opaque; };
+  for (const auto* const side : {&before, &after})
+    if (side->size() == 1 && side->front().opaque && !side->front().opaque->bytes)
+      throw Error(side->front().label + ": " + side->front().opaque->why);
   if (!is_one(before) || !is_one(after)) return compare_checkpoints(request, before, after, tolerance, progress);
   tensors::of_dtypes(before, request.reading.only_dtype);
   std::vector<std::string> remarks;

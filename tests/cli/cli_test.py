@@ -140,6 +140,10 @@ class Tables(unittest.TestCase):
             self.assertEqual((code, err.count("is no NVFP4")), (0, 1), err)
             code, _, err = run("cast", "normal:0,1:32x64", "--to", "e2m1", "--scale", "nvfp4", "-o", "o.safetensors", cwd=folder)
             self.assertEqual((code, err.count("is no NVFP4")), (0, 0), err)
+            path = pathlib.Path(folder) / "plan.toml"
+            path.write_text("[[tensors]]\nmatch = '*'\nto = 'float16'\nscale = 'mx:even'\n")
+            code, _, err = run("cast", "normal:0,1:32x64", "--plan", "plan.toml", "-o", "o.safetensors", cwd=folder)
+            self.assertEqual((code, err.count("what float16 holds under its scales is no MX")), (0, 1), err)
 
     def test_the_same_bytes_for_any_thread_count(self):
         for command in (["census", "lognormal:-9,5:300000"], ["census", "normal:0,1:512x512", "--scale", "128x128"],

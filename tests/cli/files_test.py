@@ -337,7 +337,8 @@ class UnknownDtypes(Folder):
         self.assertEqual(fields("z.npz:[sf]", "--dtype", "e4m3"), {"z.npz:s": ("float8_e4m3fn", "1", "1"), "z.npz:f": f})
         table, err = self.rows("census", "z.npz", "--to", "e4m3")
         self.assertEqual([row["tensor"] for row in table], ["z.npz:f"])
-        self.assertIn("left out: 2 tensors (z.npz:w, z.npz:s): dtype <V2 does not say which 16-bit format; add --dtype bf16", err)
+        self.assertIn("left out: 1 tensor (z.npz:w): dtype <V2 does not say which 16-bit format; add --dtype bf16", err)
+        self.assertIn("; 1 tensor (z.npz:s): dtype |V1 does not say which 8-bit format; add --dtype e4m3", err)
         self.assertIn("dtype <V2 does not say which 16-bit format; add --dtype bf16", self.refused("info", "z.npz:w"))
         self.assertIn("z.npz:f: dtype <f4 already says float32; leave --dtype out", self.refused("info", "z.npz:[fn]", "--dtype", "bf16"))
 

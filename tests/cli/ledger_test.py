@@ -9,6 +9,7 @@ import io
 import json
 import os
 import pathlib
+import random as randoms
 import struct
 import subprocess
 import sys
@@ -419,6 +420,17 @@ class Ledger(unittest.TestCase):
         self.assertIn(b"; nothing is beyond the bound; 1 overflowed within it", done.stdout)
         self.assertIn("failure", (self.folder / "j.xml").read_text())
         self.check("--output", "fine.npy", case="known", ledger="O", code=0)
+
+    def test_wrong_odds_are_recorded_and_fail(self):
+        random, fractions = randoms.Random(1), [37 * i % 65536 for i in range(2000)]
+        npy(self.folder / "x.npy", (2000,), [1 + k * 2 ** -23 for k in fractions])  # between 1 and 1 + 2^-7 of bfloat16
+        npy(self.folder / "cut.npy", (2000,), [1] * 2000)
+        npy(self.folder / "right.npy", (2000,), [1 + (random.random() < k / 65536) * 2 ** -7 for k in fractions])
+        words = ("--out", "bf16", "--out-rounding", "stochastic")
+        for name, code in (("right", 0), ("cut", 1)):
+            self.assertEqual(self.run_program("record", "S", "cast", "x.npy", "--output", name + ".npy", "--case", name, *words).returncode, code)
+        self.assertEqual(self.run_program("show", "S").returncode, 0)
+        self.assertIn(b"ODDS OF ITS ROUNDING ARE WRONG", self.check("--output", "cut.npy", "--text", case="right", ledger="S", code=1).stdout)
 
     def test_renderings(self):
         self.record()

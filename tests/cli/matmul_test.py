@@ -250,6 +250,8 @@ class Tables(unittest.TestCase):
             self.assertEqual(of("a.npy", "b.npy"), [(50000, 0)])  # 10000, 50000, 25000
             self.assertEqual(of("a.npy", "b.npy", "c.npy"), [(30000, 1)])  # from -20000: -10000, 30000, 5000
             self.assertEqual(of("a.npy", "b.npy", "c.npy", "--beta", "1"), [(50000, 0)])
+            npy(path / "d.npy", (2, 1), [-60000, 70])
+            self.assertEqual(of("a.npy", "b.npy", "d.npy"), [(60000, 0)])  # C itself, then -50000, -10000, -35000
             self.assertEqual(of("a.npy", "b.npy", "--promote", "1"), [(40000, 0)])  # 10000, 40000, 25000
             self.assertEqual(of("a.npy", "b.npy", "--against", "none"), [(50000, 0)])
             self.assertIn("\npartial sums up to 50000, the accumulator's numbers to 65504: A may be multiplied by 2^0\n",

@@ -117,6 +117,11 @@ class Given(unittest.TestCase):
             us.census(narrow, to="e4m3")
         with self.assertRaisesRegex(us.Error, "void16 says no format; give `to`"):
             us.decode(codes)
+        with self.assertRaisesRegex(us.Error, "^codes: void8 holds 8 bits an element, bfloat16 has 16$"):
+            us.decode(narrow, "bf16")
+        with self.assertRaisesRegex(us.Error, "^reference: dtype void16 does not say which format"):
+            us.diff(codes, codes)
+        self.assertEqual(us.diff(codes, codes, dtype="bf16")["equal"], [3])
         with self.assertWarnsRegex(UserWarning, r"left out: 1 tensor \(v\): dtype void16"):
             self.assertEqual(us.census({"v": codes, "f": values}, to="e4m3")["tensor"], ["f"])
         with self.assertRaisesRegex(TypeError, "is no array of real numbers"):

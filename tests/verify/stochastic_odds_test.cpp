@@ -22,14 +22,13 @@ using namespace ulpscope;
 /// Whether a number whose 16 discarded bits are these is rounded away from zero.
 using Decides = std::function<bool(std::uint32_t discarded, std::size_t index)>;
 
-verify::Verdict judged_as_stochastic(std::size_t count, std::uint32_t seed, const Decides& decides) {
-  std::mt19937 inputs(seed);
+/// Of the number that has this word of float32 at each place.
+verify::Verdict judged_words(std::size_t count, const std::function<std::uint32_t(std::size_t)>& word_at,
+                             const Decides& decides) {
   std::vector<float> x;
   std::vector<double> y;
   while (x.size() < count) {
-    // Both signs, exponents -2 to 1.
-    const auto random = static_cast<std::uint32_t>(inputs());
-    const std::uint32_t word = (random & 0x807fffff) | (125 + (random >> 23) % 4) << 23;
+    const std::uint32_t word = word_at(x.size());
     x.push_back(std::bit_cast<float>(word));
     const std::uint32_t away = decides(word & 0xffff, x.size() - 1) && (word & 0xffff) != 0 ? 0x10000 : 0;
     y.push_back(static_cast<double>(std::bit_cast<float>((word & 0xffff0000) + away)));
@@ -37,6 +36,16 @@ verify::Verdict judged_as_stochastic(std::size_t count, std::uint32_t seed, cons
   const verify::LastRounding last{.out = emu::bfloat16, .options = {.rounding = emu::Rounding::stochastic}};
   const auto expectation = verify::expect_conversion({.x = {{count}, x, emu::float32}, .last = last});
   return verify::verify(*expectation, tensors::from_values("y", {count}, std::move(y)), {.last = last, .threads = 1});
+}
+
+/// Of both signs and exponents -2 to 1.
+verify::Verdict judged_as_stochastic(std::size_t count, std::uint32_t seed, const Decides& decides) {
+  std::mt19937 inputs(seed);
+  const auto word_at = [&](std::size_t) {
+    const auto random = static_cast<std::uint32_t>(inputs());
+    return (random & 0x807fffff) | (125 + (random >> 23) % 4) << 23;
+  };
+  return judged_words(count, word_at, decides);
 }
 
 bool fails_for(const verify::Verdict& verdict, const std::string& word) {
@@ -52,6 +61,19 @@ TEST_CASE("stochastic rounding with random bits of its own passes", "[verify]") 
     std::mt19937 random(1000 + seed);
     const auto own = [&](std::uint32_t discarded, std::size_t) { return (random() & 0xffff) < discarded; };
     CHECK(judged_as_stochastic(5000, seed, own).outcome() == verify::Outcome::pass);
+  }
+}
+
+TEST_CASE("right roundings pass where few of many numbers, or one alone, have a say", "[verify]") {
+  for (std::uint32_t seed = 1; seed <= 100; ++seed) {
+    CAPTURE(seed);
+    std::mt19937 random(seed);
+    const auto own = [&](std::uint32_t discarded, std::size_t) { return (random() & 0xffff) < discarded; };
+    // Rounded away from zero once in a thousand; and ties, but one.
+    const auto seldom = [](std::size_t) { return 0x3f800042U; };
+    const auto ties = [](std::size_t i) { return i == 500 ? 0x3f801000U : 0x3f808000U; };
+    CHECK(judged_words(10000, seldom, own).outcome() == verify::Outcome::pass);
+    CHECK(judged_words(1001, ties, own).outcome() == verify::Outcome::pass);
   }
 }
 
@@ -75,7 +97,7 @@ TEST_CASE("neighbours that are chosen with other odds are no stochastic rounding
 }
 
 TEST_CASE("of few numbers the odds are not judged, which is said", "[verify]") {
-  const verify::Verdict verdict = judged_as_stochastic(50, 1, [](std::uint32_t, std::size_t) { return false; });
+  const verify::Verdict verdict = judged_as_stochastic(20, 1, [](std::uint32_t, std::size_t) { return false; });
 
   CHECK(verdict.outcome() == verify::Outcome::pass);
   CHECK(verdict.sentence().find("too few numbers lie between neighbours") != std::string::npos);

@@ -47,10 +47,11 @@ struct CaseComparison {
 
   /// Whether both sides have it and could be judged.
   bool compared() const { return status == CaseStatus::same || status == CaseStatus::moved; }
-  /// Whether the later output is wrong, moved or not.
-  bool beyond() const { return compared() && after->wrong() != 0; }
+  /// Whether the later output is wrong, moved or not: elements of it, or the odds of a stochastic rounding.
+  bool beyond() const { return compared() && after->verdict == "fail"; }
   /// Elements that are infinite or NaN now within what the bound admits, more than were before: what was finite is lost.
   std::uint64_t overflowed() const {
+    if (movement && movement->nonfinite == 0) return 0;  // whatever an earlier version counted
     const bool more = status == CaseStatus::moved && after->nonfinite_admitted > before->nonfinite_admitted;
     return more ? after->nonfinite_admitted - before->nonfinite_admitted : 0;
   }

@@ -32,6 +32,8 @@ std::string distance(const CaseComparison& c) {
 
 std::string judged(const CaseComparison& c) {
   const LedgerFigures &now = *c.after, &before = *c.before;
+  if (c.beyond() && now.wrong() == 0)
+    return "each element is one of its two neighbours, but the ODDS OF ITS ROUNDING ARE WRONG: ulpscope verify says how";
   if (c.beyond())
     return fmt::format("{} of {} elements are BEYOND THE BOUND, before {}", now.wrong(), now.count(), before.wrong());
   if (c.overflowed() != 0)
