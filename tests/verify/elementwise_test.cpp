@@ -166,4 +166,6 @@ TEST_CASE("a function that overflows is the infinity of its sign", "[verify][ele
   CHECK(wrong("sinh", {-200, 200}, {infinite, -infinite}) == 2);
   const verify::LastRounding saturating{emu::float8_e4m3fn, {.policy = emu::Policy::saturating}};
   CHECK(wrong("exp", {100, 100}, {448, no_number}, saturating) == 1);
+  CHECK(wrong("sigmoid", {infinite, 3e38F, 1e38F}, {1, 1, 1}) == 0);
+  CHECK(wrong("sigmoid", {infinite, infinite, 3e38F, 1e38F}, {no_number, -7e8F, 4, 2}) == 4);
 }

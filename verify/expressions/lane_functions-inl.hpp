@@ -84,7 +84,7 @@ HWY_INLINE D error_of_quotient(const FunctionConstants& a, D x, D y, D factor) {
   const D beyond = hn::Add(size, a.underflow);
   const D inherited = hn::Div(hn::Mul(hn::Mul(set(1.0625), a.relative), e), hn::Add(one, e));
   const D relative = hn::Add(hn::Add(inherited, hn::Mul(set(2), a.relative)), hn::Mul(set(4), a.unit));
-  const D lost = hn::Mul(hn::Add(one, hn::Abs(x)), a.underflow);
+  const D lost = hn::Mul(hn::Add(one, factor), a.underflow);
   const D error = hn::Add(hn::Add(hn::Mul(size, relative), lost), hn::Mul(factor, a.absolute));
   return select(hn::Ge(hn::Mul(e, hn::Add(one, a.relative)), a.largest), beyond, error);
 }
@@ -96,7 +96,7 @@ struct Sigmoid {
     return hn::Min(set(0.25), exponential(hn::Neg(nearest)));
   }
   HWY_INLINE D error(const FunctionConstants& a, D x, D y) const { return error_of_quotient(a, x, y, set(1)); }
-  HWY_INLINE Mask is_plain(D) const { return all_plain(); }
+  HWY_INLINE Mask is_plain(D x) const { return is_finite(x); }
 };
 
 struct Silu {

@@ -56,7 +56,7 @@ double of_quotient(const KernelArithmetic& a, double x, double y, double factor)
   const double u = unit(a.format), f = function_relative(a), e = emu::exp(-x);
   if (e * (1 + f) >= largest(a.format)) return std::abs(y) + underflow(a.format);
   const double inherited = 1.0625 * f * e / (1 + e);  // of e, relatively; to second order while f < 1/16
-  return std::abs(y) * (inherited + 2 * f + 4 * u) + (1 + std::abs(x)) * underflow(a.format) + factor * a.function_abs;
+  return std::abs(y) * (inherited + 2 * f + 4 * u) + (1 + factor) * underflow(a.format) + factor * a.function_abs;
 }
 double of_sigmoid(const KernelArithmetic& a, double x, double y) { return of_quotient(a, x, y, 1); }
 double of_silu(const KernelArithmetic& a, double x, double y) { return of_quotient(a, x, y, std::abs(x)); }
