@@ -43,8 +43,7 @@ void run(const Choose& choose, const Arguments& arguments) {
   const auto open_kept = [&](const std::vector<tensors::Tensor>& tensors, std::size_t rows) -> studies::KeptRows {
     kept =
         std::make_unique<KeptParts>(choose.plan, request_lines(reproducing(arguments), tensors, choose.request.threads), rows);
-    return {.find = [&](std::size_t row) { return kept->find(row); },
-            .keep = [&](std::size_t row, const std::string& line) { kept->keep(row, line); }};
+    return kept->rows();
   };
   ProgressLine progress;
   const studies::Choices choices = studies::choose(choose.request, progress.callback(),

@@ -31,7 +31,7 @@ void add_formats(Command& app, int& exit_code);
 void add_round(Command& app, int& exit_code);
 void add_cast(Command& app, int& exit_code);
 void add_choose(Command& app, const Arguments& arguments);
-void add_diff(Command& app, int& exit_code);
+void add_diff(Command& app, const Arguments& arguments, int& exit_code);
 void add_census(Command& app, const Arguments& arguments, int& exit_code);
 void add_sweep(Command& app, const Arguments& arguments, int& exit_code);
 void add_merge(Command& app, int& exit_code);

@@ -1,16 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command `diff`: the table, the worst elements, and exit code 1 where a tolerance is exceeded.
+// The command `diff`: the table, the worst elements, or a report; exit code 1 where a tolerance is exceeded.
+#include <cstddef>
 #include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "cli/brief_table.hpp"
 #include "cli/command.hpp"
 #include "cli/commands.hpp"
+#include "cli/kept_parts.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
+#include "cli/precision.hpp"
 #include "cli/precision_text.hpp"
 #include "cli/rows.hpp"
+#include "reports/directory.hpp"
+#include "reports/page_html.hpp"
 #include "reports/render.hpp"
+#include "requests/toml.hpp"
 #include "studies/diff/diff_request.hpp"
+#include "study_files/run.hpp"
 
 namespace ulpscope::cli {
 namespace {
@@ -18,9 +28,56 @@ namespace {
 struct Diff {
   studies::DiffRequest request;
   CommonOptions common;
+  std::string directory;
+  bool resume = false;
 };
 
-int run(const Diff& diff) {
+/// The page of a study of this one cell.
+reports::Page page_of(const Diff& diff, const studies::StudyResult& result, const std::string& command) {
+  studies::DiffRequest request = diff.request, standard;
+  const study_files::StudyOutput output{
+      .name = "diff",
+      .kind = "diff",
+      .request = requests::to_toml(requests::fields_of(request), requests::fields_of(standard)),
+      .tables = result.tables,
+      .findings = result.findings,
+      .remarks = result.remarks,
+      .outcome = result.outcome};
+  reports::Page page = study_files::page_of("How two checkpoints differ", {output}, command);
+  if (result.tables.size() == 2) page.title = "How two tensors differ";
+  page.contents = reports::Page::Contents::none;
+  return page;
+}
+
+int write(const Diff& diff, const Arguments& arguments) {
+  std::unique_ptr<KeptParts> kept;
+  const auto open_kept = [&](const std::vector<tensors::Tensor>& tensors, std::size_t rows) -> studies::KeptRows {
+    kept = std::make_unique<KeptParts>(diff.directory, request_lines(reproducing(arguments), tensors, 0), rows);
+    return kept->rows();
+  };
+  const studies::StudyResult result = [&] {
+    ProgressLine progress;
+    return studies::run(diff.request, progress.callback(),
+                        diff.resume ? studies::OpenKeptRows(open_kept) : studies::OpenKeptRows());
+  }();
+  const std::vector<std::string> made_by = undisturbed(arguments);
+  std::vector<reports::Table> tables = result.tables;
+  tables.push_back(reports::findings_table(result.findings));
+  reports::write_page_report(diff.directory, tables, page_of(diff, result, command_line(made_by)),
+                             {.arguments = made_by, .seed = diff.request.reading.seed});
+  if (kept) kept->remove();
+  for (const std::string& line : result.remarks) remark(line);
+  remark_report(diff.directory);
+  return exit_code_of(result.outcome);
+}
+
+int run(const Diff& diff, const Arguments& arguments) {
+  check_resume(diff.resume, diff.directory, {diff.request.reference, diff.request.output});
+  if (!diff.directory.empty()) {
+    refuse_choice(diff.common, "-o " + diff.directory + ": a report holds");
+    reports::check_report_folder(diff.directory);
+    return write(diff, arguments);
+  }
   const studies::StudyResult result = [&] {
     ProgressLine progress;
     return studies::run(diff.request, progress.callback());
@@ -55,15 +112,21 @@ int run(const Diff& diff) {
 
 }  // namespace
 
-void add_diff(Command& app, int& exit_code) {
+void add_diff(Command& app, const Arguments& arguments, int& exit_code) {
   auto diff = std::make_shared<Diff>();
   Command& command =
       *app.add_subcommand("diff", "two tensors or checkpoints: a census of their difference; exit code 1 when they differ");
   command.add_request(diff->request);
   diff->common.add_output(command);
+  command.add_written("-o", diff->directory,
+                      "write a report: diff.csv, worst.csv, findings.csv, index.html, a figure, manifest.json", "DIR");
+  command.add_flag(
+      "--resume", diff->resume,
+      "of checkpoints: keep what is found of each tensor in DIR.partial until the report is written, and go on with "
+      "what is there");
   command.footer(
       "Example: ulpscope diff examples/tensors/softmax.npy examples/tensors/cast.npy --dtype bf16 --tolerance ulp=1");
-  command.callback([diff, &exit_code] { exit_code = run(*diff); });
+  command.callback([diff, &arguments, &exit_code] { exit_code = run(*diff, arguments); });
 }
 
 }  // namespace ulpscope::cli

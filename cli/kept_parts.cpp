@@ -77,6 +77,11 @@ void KeptParts::keep(std::size_t tensor, const std::string& line) {
   lines_->add(text);
 }
 
+studies::KeptRows KeptParts::rows() {
+  return {.find = [this](std::size_t row) { return find(row); },
+          .keep = [this](std::size_t row, const std::string& line) { keep(row, line); }};
+}
+
 void KeptParts::remove() {
   lines_.reset();
   folder_.remove([](const std::string& name) { return name == measured_name || name == files::work_request; });

@@ -11,6 +11,7 @@
 
 #include "files/work_folder.hpp"
 #include "reports/kept_lines.hpp"
+#include "studies/kept_rows.hpp"
 #include "tensors/tensor.hpp"
 
 namespace ulpscope::cli {
@@ -41,6 +42,8 @@ class KeptParts {
   std::optional<std::string> find(std::size_t tensor) const;
   /// @throws ulpscope::Error where it cannot be written
   void keep(std::size_t tensor, const std::string& line);
+  /// The same for a study, which this outlives.
+  studies::KeptRows rows();
   /// The report is written.
   void remove();
   /// Of the file, for messages.

@@ -178,7 +178,7 @@ std::vector<Entry> all_commands(const std::vector<std::string>& arguments, int& 
           {"tensors", "merge", by_code(cli::add_merge)},
           {"tensors", "choose", [&](cli::Command& program) { cli::add_choose(program, arguments); }},
           {"tensors", "cast", by_code(cli::add_cast)},
-          {"tensors", "diff", by_code(cli::add_diff)},
+          {"tensors", "diff", by_words(cli::add_diff)},
           {"products", "matmul", by_code(cli::add_matmul)},
           {"products", "accumulation", by_words(cli::add_accumulation)},
           {"products", "engines", by_code(cli::add_engines)},

@@ -18,6 +18,7 @@
 #include "studies/choose/choose.hpp"
 #include "studies/claims/claims.hpp"
 #include "studies/devices/device_check_request.hpp"
+#include "studies/diff/diff_findings.hpp"
 #include "studies/diff/diff_request.hpp"
 #include "studies/matmul/matmul_request.hpp"
 #include "studies/probe/probe_request.hpp"
@@ -100,6 +101,10 @@ std::vector<reports::Figure> sweep_figures(const std::vector<reports::Table>& ta
   return studies::sweep_figures(tables.front());
 }
 
+std::vector<reports::Figure> diff_figures(const std::vector<reports::Table>& tables) {
+  return studies::diff_figures(tables.front());
+}
+
 std::vector<reports::Figure> accumulation_figures(const std::vector<reports::Table>& tables) {
   return studies::accumulation_figures(tables.front());
 }
@@ -113,7 +118,7 @@ const std::vector<Kind>& kinds() {
       {"matmul", "D = A.B + C on emulated engines, and what that costs", "products", 3e9, make<studies::MatmulRequest>},
       {"accumulation", "errors of products by engine, format, length and distribution", "products", 4e8,
        make<studies::AccumulationRequest>, accumulation_figures},
-      {"diff", "how two tensors differ", "elements", 5e7, make<studies::DiffRequest>},
+      {"diff", "how two tensors differ", "elements", 5e7, make<studies::DiffRequest>, diff_figures},
       {"probe", "the numerical features of an engine, found by experiment", "instructions", 5, make<studies::ProbeRequest>},
       {"devices check", "a device beside the emulator, bit by bit", "inner products", 1e6, make<studies::DeviceCheckRequest>},
       {"conform", "somebody else's converter on every input", "inputs", 5e7, make<verify::ConformRequest>},

@@ -4,13 +4,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "requests/field.hpp"
 #include "requests/parts.hpp"
 #include "studies/cast/plan.hpp"
+#include "studies/kept_rows.hpp"
 #include "studies/quantization/quantization.hpp"
 #include "studies/study.hpp"
 #include "tensors/tensor.hpp"
@@ -55,8 +55,6 @@ struct Choices {
   std::vector<std::string> remarks;  ///< what was left out, and what it saves
 };
 
-/// Opens what is kept of these tensors, so many rows in all.
-using OpenKeptRows = std::function<KeptRows(const std::vector<tensors::Tensor>& tensors, std::size_t rows)>;
 /// What was measured before is not measured again where `open_kept` is given. @throws ulpscope::Error
 Choices choose(const ChooseRequest& request, const Progress& progress = {}, const OpenKeptRows& open_kept = {});
 /// choose.csv.

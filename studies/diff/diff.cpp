@@ -217,8 +217,7 @@ bool DiffResult::fails(const Tolerance& tolerance) const {
   return !whole || nonfinite_unlike != 0 || (elementwise && intolerable != 0);
 }
 
-DiffResult diff(const tensors::Tensor& reference, const tensors::Tensor& output, emu::Format format,
-                const Tolerance& tolerance) {
+DiffResult unmeasured(const tensors::Tensor& reference, const tensors::Tensor& output, emu::Format format) {
   if (reference.shape != output.shape)
     throw Error(reference.label + " " + tensors::shape_text(reference.shape) + ", " + output.label + " " +
                 tensors::shape_text(output.shape) + ": shapes differ");
@@ -230,6 +229,12 @@ DiffResult diff(const tensors::Tensor& reference, const tensors::Tensor& output,
   result.output_dtype = output.dtype;
   result.shape = reference.shape;
   result.are_integers = reference.is_integer() && output.is_integer();
+  return result;
+}
+
+DiffResult diff(const tensors::Tensor& reference, const tensors::Tensor& output, emu::Format format,
+                const Tolerance& tolerance) {
+  DiffResult result = unmeasured(reference, output, format);
   Comparison comparison(result, tolerance);
   Sums total;
   const std::uint64_t count = reference.count();

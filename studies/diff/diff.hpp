@@ -65,6 +65,9 @@ struct DiffResult {
 /// `3;17`: an element's place, one number a dimension.
 std::string place_text(std::uint64_t index, const std::vector<std::uint64_t>& shape);
 
+/// What is known of a difference before elements are compared. @throws ulpscope::Error when the shapes differ
+DiffResult unmeasured(const tensors::Tensor& reference, const tensors::Tensor& output, emu::Format format);
+
 /// Compares element by element. Equal: the same number (+0 and -0 are), or NaN on both sides. Errors are over elements finite
 /// on both sides; bias is the mean signed error. An ulp is `format`'s spacing at the reference, of two integer tensors 1.
 /// @throws ulpscope::Error when the shapes differ.

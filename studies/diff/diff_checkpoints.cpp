@@ -12,6 +12,7 @@
 
 #include "emu/error.hpp"
 #include "emu/stop.hpp"
+#include "studies/diff/kept_diff.hpp"
 #include "tensors/parallel.hpp"
 
 namespace ulpscope::studies {
@@ -95,6 +96,12 @@ std::vector<Pair> take_renamed(Named& missing, Named& added) {
   return renamed;
 }
 
+std::vector<Tensor> tensors_of(const std::vector<Pair>& pairs) {
+  std::vector<Tensor> all;
+  for (const Pair& pair : pairs) all.insert(all.end(), {*pair.reference, *pair.output});
+  return all;
+}
+
 /// The worse first: fewer decibels, and what has none at all.
 bool is_worse(const DiffResult& a, const DiffResult& b) {
   const auto decibels = [](const DiffResult& r) {
@@ -107,7 +114,8 @@ bool is_worse(const DiffResult& a, const DiffResult& b) {
 }  // namespace
 
 CheckpointDiff diff_checkpoints(const std::vector<Tensor>& reference, const std::vector<Tensor>& output,
-                                std::optional<emu::Format> format, const Tolerance& tolerance, const Progress& progress) {
+                                std::optional<emu::Format> format, const Tolerance& tolerance, const Progress& progress,
+                                const OpenKeptRows& open_kept) {
   Named missing = by_name(reference), added = by_name(output);
   CheckpointDiff result;
   std::vector<Pair> pairs;
@@ -140,11 +148,20 @@ CheckpointDiff diff_checkpoints(const std::vector<Tensor>& reference, const std:
 
   std::uint64_t done = 0, total = 0;
   for (const Pair& pair : pairs) total += pair.reference->count();
+  std::optional<KeptRows> kept;
+  if (open_kept) kept = open_kept(tensors_of(pairs), pairs.size());
   std::mutex one_at_a_time;
   result.differences.resize(pairs.size());
   tensors::for_each_index(pairs.size(), 0, [&](std::size_t i) {
     const Tensor &before = *pairs[i].reference, &after = *pairs[i].output;
-    result.differences[i] = diff(before, after, format.value_or(format_of_ulps(before, after)), tolerance);
+    const emu::Format of_ulps = format.value_or(format_of_ulps(before, after));
+    if (const std::optional<std::string> line = kept ? kept->find(i) : std::nullopt) {
+      result.differences[i] = unmeasured(before, after, of_ulps);
+      read_diff_line(*line, result.differences[i]);
+    } else {
+      result.differences[i] = diff(before, after, of_ulps, tolerance);
+      if (kept) kept->keep(i, diff_line(result.differences[i]));
+    }
     if (!progress) return;
     const std::lock_guard lock(one_at_a_time);
     progress(done += before.count(), total);

@@ -13,6 +13,7 @@
 #include "studies/cast/dequantized.hpp"
 #include "studies/cast/layouts.hpp"
 #include "studies/diff/diff_checkpoints.hpp"
+#include "studies/diff/diff_findings.hpp"
 #include "tensors/hadamard.hpp"
 #include "tensors/inputs.hpp"
 #include "tensors/only_dtypes.hpp"
@@ -114,17 +115,18 @@ void tell_quantized(const std::string& input, const Dequantized& opened, std::ve
 
 StudyResult compare_checkpoints(const DiffRequest& request, const std::vector<tensors::Tensor>& reference,
                                 const std::vector<tensors::Tensor>& output, const Tolerance& tolerance,
-                                const Progress& progress) {
+                                const Progress& progress, const OpenKeptRows& open_kept) {
   const Sides sides = sides_of(request);
   Dequantized before = dequantized(request.reference, reference, sides.reference, rotation_of(request.reference)),
               after = dequantized(request.output, output, sides.output, rotation_of(request.output));
   choose_dtypes(request.reading.only_dtype, before, reference, after, output);
-  const CheckpointDiff result = diff_checkpoints(before.tensors, after.tensors, sides.ulps, tolerance, progress);
+  const CheckpointDiff result = diff_checkpoints(before.tensors, after.tensors, sides.ulps, tolerance, progress, open_kept);
   const bool fails = !result.unmatched.empty() ||
                      std::ranges::any_of(result.differences, [&](const DiffResult& r) { return r.fails(tolerance); });
   const bool is_vacuous = result.differences.empty();
   StudyResult out{.tables = {diff_table(result), is_vacuous ? worst_elements({}) : worst_elements(result.differences.front()),
                              unmatched_table(result)},
+                  .findings = diff_findings(result, request.tolerance),
                   .outcome = fails ? StudyOutcome::failed : StudyOutcome::done};
   const auto equal = std::ranges::count_if(result.differences, [](const DiffResult& r) { return r.equal == r.count; });
   tell_quantized(request.reference, before, out.remarks);
@@ -141,7 +143,9 @@ StudyResult compare_checkpoints(const DiffRequest& request, const std::vector<te
 
 }  // namespace
 
-StudyResult run(const DiffRequest& request, const Progress& progress) {
+StudyResult run(const DiffRequest& request, const Progress& progress) { return run(request, progress, {}); }
+
+StudyResult run(const DiffRequest& request, const Progress& progress, const OpenKeptRows& open_kept) {
   const Tolerance tolerance = parse_tolerance(request.tolerance);
   const Sides sides = sides_of(request);
   const std::vector<tensors::Tensor> before = opened(request.reference, sides.reference),
@@ -150,13 +154,14 @@ StudyResult run(const DiffRequest& request, const Progress& progress) {
   for (const auto* const side : {&before, &after})
     if (side->size() == 1 && side->front().opaque && !side->front().opaque->bytes)
       throw Error(side->front().label + ": " + side->front().opaque->why);
-  if (!is_one(before) || !is_one(after)) return compare_checkpoints(request, before, after, tolerance, progress);
+  if (!is_one(before) || !is_one(after)) return compare_checkpoints(request, before, after, tolerance, progress, open_kept);
   tensors::of_dtypes(before, request.reading.only_dtype);
   std::vector<std::string> remarks;
   const tensors::Tensor reference = with_scales(request.reference, before, sides.reference, remarks),
                         output = with_scales(request.output, after, sides.output, remarks);
   const DiffResult result = diff(reference, output, sides.ulps.value_or(format_of_ulps(reference, output)), tolerance);
   return {.tables = {diff_table(result), worst_elements(result)},
+          .findings = diff_findings({.differences = {result}}, request.tolerance),
           .remarks = remarks,
           .outcome = result.fails(tolerance) ? StudyOutcome::failed : StudyOutcome::done};
 }

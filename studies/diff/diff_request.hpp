@@ -8,6 +8,7 @@
 #include "requests/field.hpp"
 #include "requests/parts.hpp"
 #include "studies/diff/diff.hpp"
+#include "studies/kept_rows.hpp"
 #include "studies/study.hpp"
 
 namespace ulpscope::studies {
@@ -22,7 +23,9 @@ struct DiffRequest {
   void describe(requests::Fields& fields);
 };
 
-/// Tables `diff` and `worst`; it fails as DiffResult::fails() does. @throws ulpscope::Error
+/// Tables `diff` and `worst`, of checkpoints `unmatched` as well; it fails as DiffResult::fails() does. Of checkpoints, what
+/// was compared before is not compared again where `open_kept` is given. @throws ulpscope::Error
+StudyResult run(const DiffRequest& request, const Progress& progress, const OpenKeptRows& open_kept);
 StudyResult run(const DiffRequest& request, const Progress& progress);
 /// Elements compared.
 Work work_of(const DiffRequest& request);

@@ -6,7 +6,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,6 +15,7 @@
 #include "requests/field.hpp"
 #include "requests/parts.hpp"
 #include "studies/census/scaling.hpp"
+#include "studies/kept_rows.hpp"
 #include "studies/study.hpp"
 #include "tensors/inputs.hpp"
 
@@ -69,18 +69,12 @@ std::string objection_to(const Quantized& row);
 
 /// By tensor, element bits (most first), rank. @throws ulpscope::Error
 std::vector<Quantized> quantize(const QuantizationRequest& request, const Progress& progress = {});
-/// What was measured before of pair number i of a tensor and a format under a rule, and what keeps more of it, as lines of
-/// studies/quantization/kept_rows.hpp. Any thread calls both.
-struct KeptRows {
-  std::function<std::optional<std::string>(std::size_t)> find;  ///< what was kept of a pair
-  std::function<void(std::size_t, const std::string&)> keep;    ///< a pair and its line
-};
 /// Open tensors to be measured.
 struct QuantizationInputs {
   std::vector<tensors::Tensor> tensors;                 ///< under scales, rotated where that is asked for
   std::vector<tensors::Tensor> plain;                   ///< the same without scales, which are not rotated
   std::vector<std::optional<double>> shared_amax = {};  ///< Scaling::shared_amax of each; empty: none
-  std::optional<KeptRows> kept = {};                    ///< without quantiles only
+  std::optional<KeptRows> kept = {};  ///< a row for each pair of a tensor and a quantizer; without quantiles only
 };
 /// The same of tensors that are open. @throws ulpscope::Error
 std::vector<Quantized> quantize(const QuantizationInputs& inputs, const QuantizationRequest& request,

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Censuses, sweeps and casts that end before they are done go on with --resume: the same bytes as without an end, and none of what was kept
 is made again; other work is refused. usage: resume_test.py PROGRAM"""
+import csv
 import hashlib
+import io
 import json
 import os
 import pathlib
@@ -220,6 +222,73 @@ class Chosen(Resuming):
         (self.path / "plan.toml").symlink_to("victim.toml")
         self.assertIn("plan.toml: cannot be written: it is a link", self.refused(*self.WORDS, "--resume"))
         self.assertEqual(sorted(os.listdir(self.path)), ["m.safetensors", "plan.toml", "victim.toml"])
+
+
+class Differences(Resuming):
+    WORDS = ("diff", "m.safetensors", "n.safetensors", "--tolerance", "ulp=1")
+
+    def setUp(self):
+        super().setUp()
+        self.others = {name: [x * (1 + 2.0 ** -20) for x in of] for name, of in self.numbers.items()}
+        self.others["t03"][7] = float("inf")
+        self.others["t04"] = self.numbers["t04"]
+        self.others["new"] = self.others.pop("t05")
+        self.write("n.safetensors", self.others)
+
+    def report(self, *words):
+        self.program(*self.WORDS, *words, "-o", "out", code=1)
+        return self.contents("out")
+
+    def test_a_difference(self):
+        right = self.report()
+        self.assertEqual(sorted(right), ["diff.csv", "diff_ulps.svg", "findings.csv", "index.html", "manifest.json", "unmatched.csv", "worst.csv"])
+        shutil.rmtree(self.path / "out")
+        kept = 0
+        for most in (6000, 9000):
+            self.assertIn("File too large", self.program(*self.WORDS, "--resume", "-o", "out", code=2, most=most))
+            self.assertFalse((self.path / "out").exists())
+            self.assertTrue(kept < self.whole_lines() < TENSORS - 1)
+            kept = self.whole_lines()
+        for name in self.others:  # what is kept is not compared again
+            if name not in ("t04", "new"):
+                self.others[name][UNSAMPLED] *= 2.0 ** 40
+        self.write("n.safetensors", self.others)
+        resumed = self.report("--resume")
+        self.assertEqual(sorted(os.listdir(self.path)), ["m.safetensors", "n.safetensors", "out"])
+        rows = [{row["ref"]: row for row in csv.DictReader(io.StringIO(of["diff.csv"].decode()))} for of in (right, resumed, self.report())]
+        same = [sum(row == more[ref] for ref, row in rows[0].items()) for more in rows]
+        self.assertEqual((same[0], same[2]), (TENSORS - 1, 1))
+        self.assertGreaterEqual(same[1], kept)
+        self.assertLess(same[1], TENSORS - 1)
+
+    def test_the_same_bytes_after_an_end(self):
+        right = self.report()
+        self.program(*self.WORDS, "--resume", "-o", "out", code=2, most=6000)
+        self.assertEqual(self.contents("out"), right)
+        shutil.rmtree(self.path / "out")
+        self.assertEqual(self.report("--resume"), right)
+        self.program("report", "check", "out")
+
+    def test_other_work_is_refused(self):
+        self.program(*self.WORDS, "--resume", "-o", "out", code=2, most=6000)
+        self.assertIn("out.partial: holds what a run that was ended has measured", self.refused(*self.WORDS, "-o", "out"))
+        self.assertIn("out.partial: is of other work: ", self.refused(*self.WORDS[:-1], "ulp=2", "-o", "out", "--resume"))
+        self.others["t06"][0] += 1
+        self.write("n.safetensors", self.others)
+        self.assertRegex(self.refused(*self.WORDS, "-o", "out", "--resume"), "'n.safetensors:t06, float32 64 64, sample ")
+        self.assertIn("--resume: -o DIR is missing", self.refused(*self.WORDS, "--resume"))
+        (self.path / "held.partial").mkdir()
+        (self.path / "n.safetensors").rename(self.path / "held.partial/n.safetensors")
+        self.assertIn("held.partial, which holds the input",
+                      self.refused("diff", "m.safetensors", "held.partial/n.safetensors", "-o", "held", "--resume"))
+
+    def test_two_tensors(self):
+        words = ("diff", "m.safetensors:t03", "n.safetensors:t03")
+        said = self.program(*words, "-o", "out", "--resume", code=1)
+        self.assertEqual(sorted(self.contents("out")), ["diff.csv", "diff_ulps.svg", "findings.csv", "index.html", "manifest.json", "worst.csv"])
+        self.assertIn("out/index.html written", said)
+        self.assertIn("--where, --sort and --rows are for tables that are printed", self.refused(*words, "-o", "out", "--rows", "1"))
+        self.program("diff", "m.safetensors:t03", "m.safetensors:t03", "-o", "out")
 
 
 class Cast(Resuming):

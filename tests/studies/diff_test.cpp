@@ -10,10 +10,14 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "emu/catalogue.hpp"
 #include "emu/error.hpp"
+#include "reports/render.hpp"
+#include "studies/diff/diff_findings.hpp"
+#include "studies/diff/kept_diff.hpp"
 
 using namespace ulpscope;
 
@@ -124,4 +128,82 @@ TEST_CASE("a tolerance that makes no sense is refused", "[studies]") {
     CAPTURE(word);
     CHECK_THROWS_AS(studies::parse_tolerance(word), Error);
   }
+}
+
+namespace {
+
+/// Two checkpoints, of which `w` differs, `n` in an infinity, and `gone` has no like.
+studies::CheckpointDiff two_checkpoints(const std::string& tolerance) {
+  const auto tensor = [](const std::string& side, const std::string& name, const std::vector<float>& values) {
+    tensors::Tensor made = tensors::from_values(side + ":" + name, {values.size()}, values);
+    made.name = name;
+    return made;
+  };
+  return studies::diff_checkpoints({tensor("a", "w", {1, 2, 3, 4}), tensor("a", "n", {1, infinite}), tensor("a", "same", {5})},
+                                   {tensor("b", "w", {1, 2.5F, 3, 4 + 0x1p-8F}), tensor("b", "n", {1, -infinite}),
+                                    tensor("b", "same", {5}), tensor("b", "more", {6})},
+                                   emu::fp16, studies::parse_tolerance(tolerance), {});
+}
+
+}  // namespace
+
+TEST_CASE("a difference is the same after it was a line", "[studies]") {
+  const studies::DiffResult right = diff_of({1, 2, infinite, not_a_number, 0}, {1, 2.5F, -infinite, 3, -0.0F}, "ulp=3");
+  const std::string line = studies::diff_line(right);
+  studies::DiffResult read = right;
+  read.count = 5, read.equal = read.beyond_1_ulp = read.intolerable = 77;
+  read.mean_abs_error = read.sqnr_db = -1, read.worst.clear();
+  studies::read_diff_line(line, read);
+  CHECK(studies::diff_line(read) == line);
+  CHECK(reports::to_csv(studies::diff_table(read)) == reports::to_csv(studies::diff_table(right)));
+  CHECK(reports::to_csv(studies::worst_elements(read)) == reports::to_csv(studies::worst_elements(right)));
+  CHECK(read.fails(studies::parse_tolerance("ulp=1e9")) == right.fails(studies::parse_tolerance("ulp=1e9")));
+  CHECK(read.intolerable == right.intolerable);
+  CHECK(read.worst.size() == 3);
+
+  for (const std::string& wrong :
+       {std::string(), line + " 1", line.substr(0, line.rfind(' ')), line + "  1", line + " ", " " + line,
+        line + " 5 0 0 0 0 0", "g" + line, "1" + line, line + " 10000000000000000 0 0 0 0 0"}) {
+    CAPTURE(wrong);
+    studies::DiffResult into = right;
+    CHECK_THROWS_AS(studies::read_diff_line(wrong, into), Error);
+  }
+}
+
+TEST_CASE("findings of a difference say how many tensors are beyond what may differ, and which is worst", "[studies]") {
+  const auto all = studies::diff_findings(two_checkpoints(""), "");
+  REQUIRE(all.size() == 3);
+  CHECK(all[0].sentence == "2 of 3 tensors differ.");
+  CHECK(all[1].sentence ==
+        "b:n beside a:n: 1 of 2 elements differs, the worst at 1; in 1 of them an infinity or a NaN is another number.");
+  CHECK(all[2].sentence == "1 tensor is missing, added, renamed or of another shape.");
+  for (const reports::Finding& finding : all) CHECK(finding.severity == reports::Severity::bad);
+
+  const auto some = studies::diff_findings(two_checkpoints("ulp=2"), "ulp=2");
+  CHECK(some[0].sentence == "2 of 3 tensors differ, 2 of them beyond ulp=2.");
+
+  const studies::CheckpointDiff one{.differences = {diff_of({1, 2, 4}, {1, 2, 4 + 0x1p-8F}, "ulp=1")}};
+  const auto within = studies::diff_findings(one, "ulp=1");
+  REQUIRE(within.size() == 1);
+  CHECK(within[0].severity == reports::Severity::good);
+  CHECK(within[0].sentence == "b beside a: 1 of 3 elements differs, by up to 1 ulp of float16, the worst at 2; 61.4 dB.");
+  CHECK(studies::diff_findings(one, "").front().severity == reports::Severity::bad);
+  CHECK(studies::diff_findings({}, "").empty());
+}
+
+TEST_CASE("the figure of a difference has the share of elements in each step of ulps", "[studies]") {
+  const auto figures = studies::diff_figures(studies::diff_table(two_checkpoints("")));
+  REQUIRE(figures.size() == 1);
+  const auto& map = std::get<reports::HeatMap>(figures.front().data);
+  REQUIRE(map.groups.front().rows.size() == 3);
+  const auto texts = [&](std::size_t row) {
+    std::vector<std::string> all;
+    for (const auto& cell : map.groups.front().rows[row].cells) all.push_back(cell.text);
+    return all;
+  };
+  CHECK(map.groups.front().rows[1].name == "w");
+  CHECK(texts(0) == std::vector<std::string>{"50", "", "", "", "", "50"});
+  CHECK(texts(1) == std::vector<std::string>{"50", "25", "", "", "", "25"});
+  CHECK(texts(2) == std::vector<std::string>{"100", "", "", "", "", ""});
+  CHECK(studies::diff_figures(studies::diff_table(studies::CheckpointDiff{})).empty());
 }
