@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "emu/names.hpp"
 #include "reports/columns.hpp"
 #include "studies/census/sweep.hpp"
 
