@@ -31,6 +31,9 @@ void OutputRequest::describe(requests::Fields& fields) {
            "probability that a correct output is rejected; the bound is then probabilistic, and tighter")
       .real({0, 1});
   fields.add("out_rounding", out_rounding, "the kernel's last rounding").as_value("R").shown();
+  fields.add("out_random_bits", out_random_bits, "random bits of its stochastic rounding")
+      .whole({1, emu::RoundingOptions{}.random_bits})
+      .shown();
   fields.add("out_policy", out_policy, "what its overflow gives").as_value("nonsaturating|saturating").shown();
   fields.add("out_flush", out_flush, "its subnormal results become zero");
 }
@@ -56,6 +59,9 @@ LastRounding OutputRequest::last_rounding(emu::Format out) const {
   LastRounding last{.out = out};
   last.options.rounding =
       parse_word(emu::parse_rounding(out_rounding), "--out-rounding", out_rounding, emu::closest_roundings(out_rounding));
+  if (last.options.rounding != emu::Rounding::stochastic && out_random_bits != OutputRequest{}.out_random_bits)
+    throw Error("--out-random-bits: is of --out-rounding stochastic, and plays no part here");
+  last.options.random_bits = out_random_bits;
   last.options.policy = parse_word(emu::parse_policy(out_policy), "--out-policy", out_policy,
                                    emu::closest_words(out_policy, emu::policy_words()));
   last.options.flush_subnormals = out_flush;

@@ -25,6 +25,7 @@ struct OutputRequest {
   std::string out_rounding = "nearest_even", out_policy = "nonsaturating";
   std::optional<double> false_alarm;
   double at_most = 1.1;
+  int out_random_bits = emu::RoundingOptions{}.random_bits;
   bool out_flush = false;
   ///@}
 

@@ -17,7 +17,7 @@ namespace ulpscope::verify {
 ///   neighbours  of the products of u - p of neighbours: random bits that two numbers share
 /// A sum S whose terms are at most M and whose variance is V is as far from 0 with a chance of at most 2 exp(-x), where
 /// x = S^2 / (2 (V + M |S| / 3)) (Bernstein); of neighbours V is what the former of each two was, squared, times the variance
-/// of the latter, summed (Freedman, Ann. Probab. 3 (1975), 100).
+/// of the latter, summed (Freedman, Ann. Probab. 3 (1975), 100). Where p is 0 it may not happen at all.
 class StochasticOdds {
  public:
   /// Adds the number that follows the last one. `rounded` is one of its two neighbours; a number that is its own is passed
@@ -42,7 +42,7 @@ class StochasticOdds {
     void merge(const Sum& other) noexcept;
     double exponent() const noexcept;
   };
-  std::uint64_t count_ = 0, away_ = 0;
+  std::uint64_t count_ = 0, away_ = 0, never_away_ = 0;
   double expected_ = 0, last_rest_ = 0;
   Sum bias_, slope_, neighbours_;
 };

@@ -24,7 +24,7 @@ using Decides = std::function<bool(std::uint32_t discarded, std::size_t index)>;
 
 /// Of the number that has this word of float32 at each place.
 verify::Verdict judged_words(std::size_t count, const std::function<std::uint32_t(std::size_t)>& word_at,
-                             const Decides& decides) {
+                             const Decides& decides, int random_bits = 32) {
   std::vector<float> x;
   std::vector<double> y;
   while (x.size() < count) {
@@ -33,19 +33,20 @@ verify::Verdict judged_words(std::size_t count, const std::function<std::uint32_
     const std::uint32_t away = decides(word & 0xffff, x.size() - 1) && (word & 0xffff) != 0 ? 0x10000 : 0;
     y.push_back(static_cast<double>(std::bit_cast<float>((word & 0xffff0000) + away)));
   }
-  const verify::LastRounding last{.out = emu::bfloat16, .options = {.rounding = emu::Rounding::stochastic}};
+  const verify::LastRounding last{.out = emu::bfloat16,
+                                  .options = {.rounding = emu::Rounding::stochastic, .random_bits = random_bits}};
   const auto expectation = verify::expect_conversion({.x = {{count}, x, emu::float32}, .last = last});
   return verify::verify(*expectation, tensors::from_values("y", {count}, std::move(y)), {.last = last, .threads = 1});
 }
 
 /// Of both signs and exponents -2 to 1.
-verify::Verdict judged_as_stochastic(std::size_t count, std::uint32_t seed, const Decides& decides) {
+verify::Verdict judged_as_stochastic(std::size_t count, std::uint32_t seed, const Decides& decides, int random_bits = 32) {
   std::mt19937 inputs(seed);
   const auto word_at = [&](std::size_t) {
     const auto random = static_cast<std::uint32_t>(inputs());
     return (random & 0x807fffff) | (125 + (random >> 23) % 4) << 23;
   };
-  return judged_words(count, word_at, decides);
+  return judged_words(count, word_at, decides, random_bits);
 }
 
 bool fails_for(const verify::Verdict& verdict, const std::string& word) {
@@ -94,6 +95,20 @@ TEST_CASE("neighbours that are chosen with other odds are no stochastic rounding
   CHECK(fails_for(judged_as_stochastic(5000, 3, nearest), "too often where it is likely"));
   CHECK(fails_for(judged_as_stochastic(20000, 4, seldom), "are expected"));
   CHECK(fails_for(judged_as_stochastic(5000, 5, in_pairs), "neighbours are rounded alike too often"));
+}
+
+TEST_CASE("a kernel of few random bits has the odds of so many", "[verify]") {
+  std::mt19937 random(11);
+  // Six bits are added to the discarded ones from the top on; what is below them has no say.
+  const auto of_six = [&](std::uint32_t discarded, std::size_t) { return (discarded >> 10) + (random() & 0x3f) > 0x3f; };
+  const auto of_all = [&](std::uint32_t discarded, std::size_t) { return (random() & 0xffff) < discarded; };
+  constexpr std::size_t many = 400000;
+
+  CHECK(judged_as_stochastic(many, 1, of_six, 6).outcome() == verify::Outcome::pass);
+  CHECK(fails_for(judged_as_stochastic(many, 2, of_six), "are expected"));
+  CHECK(fails_for(judged_as_stochastic(many, 3, of_six, 5), "no chance of it"));
+  CHECK(fails_for(judged_as_stochastic(many, 4, of_all, 6), "though so many random bits leave them no chance of it"));
+  CHECK(judged_as_stochastic(many, 5, of_all, 16).outcome() == verify::Outcome::pass);
 }
 
 TEST_CASE("of few numbers the odds are not judged, which is said", "[verify]") {
