@@ -9,6 +9,7 @@
 #include "cli/output.hpp"
 #include "cli/rows.hpp"
 #include "emu/error.hpp"
+#include "emu/visible.hpp"
 #include "reports/render.hpp"
 #include "verify/conform/conform_request.hpp"
 
@@ -68,7 +69,7 @@ int run(const Conform& conform) {
       throw Error("--write-inputs " + conform.write_inputs + ": checks nothing; leave out --program, --dump and --library");
     return verify::write_inputs(asked, conform.write_inputs), done;
   }
-  const CrashLine crash(verify::subject_name(conform.request) + ": crashed");
+  const CrashLine crash(emu::visible(verify::subject_name(conform.request)) + ": crashed");
   ProgressLine progress;
   const verify::ConformResult result =
       verify::conform(conform.request, progress.callback(), [&](const std::string& line) { progress.clear(), remark(line); });

@@ -28,6 +28,7 @@
 #include "emu/error.hpp"
 #include "emu/simd.hpp"
 #include "emu/visible.hpp"
+#include "files/standard_descriptors.hpp"
 #include "gpu/unit.hpp"
 #include "reports/build_info.hpp"
 #include "tensors/memory_limit.hpp"
@@ -288,6 +289,7 @@ int run(const std::vector<std::string>& arguments) {
 }  // namespace
 
 int main(int count, char** words) {
+  files::hold_standard_descriptors();
   ::signal(SIGPIPE, SIG_IGN);
   ::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow any more is an error of the write
   std::set_new_handler(note_missing_memory);

@@ -18,8 +18,10 @@
 #include "cli/commands.hpp"
 #include "cli/devices_program/journal.hpp"
 #include "cli/devices_program/parts.hpp"
+#include "cli/devices_program/phase_output.hpp"
 #include "cli/devices_program/phases.hpp"
 #include "emu/error.hpp"
+#include "emu/visible.hpp"
 #include "files/descriptor.hpp"
 #include "files/folder.hpp"
 #include "files/new_file.hpp"
@@ -143,13 +145,13 @@ int run_phases(const DevicesOptions& options, const fs::path& folder) {
   const auto start = std::chrono::steady_clock::now();
   for (const Phase& phase : phases()) {
     const bool unwatched = phase.sanitized && options.device.starts_with("cuda:") && compute_sanitizer().empty();
-    std::printf("== %s: %s%s\n", phase.name, phase.words, unwatched ? "; there is no compute-sanitizer to watch it" : "");
-    std::fflush(stdout);
+    say(std::string("== ") + phase.name + ": " + phase.words +
+        (unwatched ? "; there is no compute-sanitizer to watch it" : ""));
     const double share = options.seconds * phase.share, left = options.seconds + grace - since(start);
     PhaseRun run(phase, options, folder);
     const PhaseEnd end = run.run(share, std::min(patience * share + grace, left));
     const std::string line = outcome(phase, end, run.log());
-    std::printf("%s\n", line.c_str());
+    say(emu::visible(line));
     summary += line + '\n';
     files::write_file((folder / "summary.txt").string(), summary);
     if (end.child.interrupted_by != 0) return own_error;
@@ -180,7 +182,7 @@ void archive(const fs::path& folder) {
   const bool is_whole = end.exit_code.value_or(own_error) == done && is_on_disk(on_its_way);
   if (is_whole) fs::rename(on_its_way, file, failed);  // a link of this name is replaced
   if (!failed && is_whole) {
-    std::printf("everything is in %s\n", file.c_str());
+    say(emu::visible("everything is in " + file));
     return;
   }
   std::error_code ignored;
@@ -199,7 +201,7 @@ int run_all(const DevicesOptions& options) {
   try {
     archive(folder);
   } catch (const Error& failure) {
-    std::printf("no archive: %s\n", failure.what());
+    say(emu::visible(std::string("no archive: ") + failure.what()));
   }
   return worst;
 }

@@ -3,14 +3,18 @@
 // and nothing else. `ulpscope devices` and `ulpscope probe` do the same with all of ulpscope around them.
 #include <signal.h>
 
-#include <cstdio>
+#include <algorithm>
+#include <cstddef>
 #include <exception>
 #include <string>
 #include <vector>
 
 #include "cli/commands.hpp"
+#include "cli/devices_program/phase_output.hpp"
 #include "cli/devices_program/phases.hpp"
 #include "emu/error.hpp"
+#include "emu/visible.hpp"
+#include "files/standard_descriptors.hpp"
 #include "gpu/unit.hpp"
 
 namespace {
@@ -18,16 +22,22 @@ namespace {
 using namespace ulpscope;
 
 int fail(const std::string& message, int code) {
-  std::fprintf(stderr, "ulpscope-devices: %s\n", message.c_str());
+  cli::conclude("ulpscope-devices: " + emu::visible(message));
   return code;
 }
 
 void print_help() {
-  std::puts(
+  std::string text =
       "usage: ulpscope-devices PHASE|all [--device D] [-o FILE|FOLDER] [--instruction TEXT] [--tests N] [--seed N] [--seconds "
       "N]\n"
-      "phases:");
-  for (const cli::Phase& phase : cli::phases()) std::printf("  %-9s %s\n", phase.name, phase.words);
+      "phases:";
+  constexpr std::size_t width = 12;
+  for (const cli::Phase& phase : cli::phases()) {
+    std::string name = phase.name;
+    name.resize(std::max(name.size() + 1, width), ' ');
+    text += "\n  " + name + phase.words;
+  }
+  cli::say(text);
 }
 
 int run(const std::vector<std::string>& words) {
@@ -42,12 +52,13 @@ int run(const std::vector<std::string>& words) {
 
 int main(int count, char** words) {
   ::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow any more is an error of the write
+  files::hold_standard_descriptors();
   const std::vector<std::string> arguments(words + 1, words + count);
-  if (arguments.empty() || arguments.front() == "--help") {
-    print_help();
-    return arguments.empty() ? cli::bad_usage : cli::done;
-  }
   try {
+    if (arguments.empty() || arguments.front() == "--help") {
+      print_help();
+      return arguments.empty() ? cli::bad_usage : cli::done;
+    }
     return run(arguments);
   } catch (const gpu::NoDevice& error) {
     return fail(error.what(), cli::no_hardware);

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "emu/error.hpp"
+#include "emu/visible.hpp"
 #include "files/new_file.hpp"
 #include "reports/render.hpp"
 
@@ -20,7 +21,12 @@ void write_so_far(const reports::Table& table, const DevicesOptions& options) {
   if (!options.output.empty()) write_table(table, options);
 }
 
-void conclude(const std::string& words) { std::fprintf(stderr, "%s\n", words.c_str()); }
+void conclude(const std::string& words) { std::fprintf(stderr, "%s\n", emu::visible_lines(words).c_str()); }
+
+void say(const std::string& words) {
+  if (std::printf("%s\n", emu::visible_lines(words).c_str()) < 0 || std::fflush(stdout) != 0)
+    throw Error("standard output cannot be written");
+}
 
 std::string counted(std::uint64_t count, const char* noun) { return std::to_string(count) + " " + noun; }
 

@@ -21,8 +21,12 @@ void write_table(const reports::Table& table, const DevicesOptions& options);
 /// The rows that there are, while the phase goes on: to a file only.
 void write_so_far(const reports::Table& table, const DevicesOptions& options);
 
-/// The last line of a phase.
+/// A line on standard error, such as the last one of a phase. What acts on a terminal or in a log is escaped, here and in
+/// say().
 void conclude(const std::string& words);
+
+/// A line on standard output, at once. @throws ulpscope::Error
+void say(const std::string& words);
 
 /// `3 rows`
 std::string counted(std::uint64_t count, const char* noun);

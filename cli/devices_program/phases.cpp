@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <functional>
 #include <vector>
 
@@ -12,6 +11,7 @@
 #include "cli/devices_program/phase_output.hpp"
 #include "emu/engines.hpp"
 #include "emu/error.hpp"
+#include "emu/visible.hpp"
 #include "gpu/device.hpp"
 #include "gpu/recording.hpp"
 #include "studies/devices/device_check.hpp"
@@ -38,7 +38,7 @@ int list(const DevicesOptions& options) {
 int report(const std::vector<studies::DeviceRow>& rows, const char* name, const DevicesOptions& options) {
   const studies::DeviceTables tables = studies::tables_of(rows, name);
   write_table(tables.table, options);
-  for (const std::string& line : tables.remarks) std::fprintf(stderr, "%s\n", line.c_str());
+  for (const std::string& line : tables.remarks) conclude(emu::visible(line));
   std::uint64_t tests = 0, mismatches = 0, failures = 0, not_checked = 0;
   for (const studies::DeviceRow& row : rows) {
     tests += row.tests;
@@ -127,7 +127,7 @@ int record(const DevicesOptions& options) {
   if (options.tests > 0) record.tests = std::min(record.tests, options.tests);
   const studies::RecordedDevice recorded = studies::record_device(device, record);
   for (const auto* lines : {&recorded.remarks, &recorded.left_out})
-    for (const std::string& line : *lines) std::fprintf(stderr, "%s\n", line.c_str());
+    for (const std::string& line : *lines) conclude(emu::visible(line));
   gpu::write_recording(options.output, recorded.recording);
   end_journal(device, options);
   conclude(counted(recorded.recording.products.size(), "sets of inner products, ") +

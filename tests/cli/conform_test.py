@@ -255,6 +255,10 @@ class Errors(unittest.TestCase):
         self.refused("cannot be loaded", "--library", "missing.so", "--symbol", "f", *HALF)
         self.refused("has no function missing", "--library", LIBRARY, "--symbol", "missing", *HALF)
         self.refused("crashed", "--library", LIBRARY, "--symbol", "crashes", *HALF)
+        with tempfile.TemporaryDirectory() as folder:
+            name = folder + "/l\n::error::planted\x1b[31m.so"
+            os.symlink(LIBRARY, name)
+            self.refused(r"l\x0a::error::planted\x1b[31m.so:crashes: crashed", "--library", name, "--symbol", "crashes", *HALF)
         self.refused("scalar_float takes", "--library", LIBRARY, "--symbol", "right", "--signature", "scalar_float", *HALF)
 
     def test_bad_words(self):

@@ -151,6 +151,7 @@ class Program(unittest.TestCase):
             self.assertIn(message, err)
             self.assertLessEqual(err.count("\n"), 1, err)
         self.assertEqual(run("--help")[0], 0)
+        self.assertIn(r"no device 'x\x0a::error::y\x1b[31m'", run("list", "--device", "x\n::error::y\x1b[31m")[2])
 
 
 unittest.main()
