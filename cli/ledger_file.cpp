@@ -2,8 +2,13 @@
 // Reads and writes the ledger under a lock, and keeps its outputs by their digests.
 #include "cli/ledger_file.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <filesystem>
 #include <set>
 #include <string_view>
@@ -23,10 +28,13 @@ namespace {
 namespace fs = std::filesystem;
 using verify::LedgerEntry;
 
+/// The folder that a ledger lies in.
+files::Folder folder_beside(const std::string& path) { return files::Folder(fs::path(path).parent_path().string()); }
+
 /// Held while a ledger is read, changed and written, which takes no time: another process waits for a while.
 class LedgerLock {
  public:
-  explicit LedgerLock(const std::string& path) try : lock_(folder_of(path), name_for(path), path, patience) {
+  explicit LedgerLock(const std::string& path) try : lock_(folder_beside(path), name_for(path), path, patience) {
   } catch (const Error& error) {
     const std::string sentence = error.what();
     throw Error(sentence.starts_with(path + ": ") ? sentence : path + ": cannot be written: " + sentence);
@@ -35,7 +43,6 @@ class LedgerLock {
 
  private:
   static constexpr std::chrono::seconds patience{10};
-  static files::Folder folder_of(const std::string& path) { return files::Folder(fs::path(path).parent_path().string()); }
   static std::string name_for(const std::string& path) { return "." + fs::path(path).filename().string() + ".lock"; }
 
   files::FileLock lock_;
@@ -49,6 +56,15 @@ std::string output_file(const std::string& path, const std::string& sha256) {
   return (fs::path(outputs_of(path)) / output_name(sha256)).string();
 }
 
+std::string name_of_outputs(const std::string& path) { return fs::path(outputs_of(path)).filename().string(); }
+
+/// The folder of its outputs; nothing where there is none, or something else of that name.
+std::optional<files::Folder> folder_of_outputs(const std::string& path) {
+  const files::Folder beside = folder_beside(path);
+  const std::string name = name_of_outputs(path);
+  return beside.kind(name) == files::Kind::folder ? std::optional(files::Folder(beside, name)) : std::nullopt;
+}
+
 /// Into the folder of outputs, which is no link.
 void keep_output(const std::string& path, const LedgerEntry& entry, const tensors::Tensor& output) {
   const emu::Format format = requests::parse_format(entry.output.format);
@@ -58,26 +74,47 @@ void keep_output(const std::string& path, const LedgerEntry& entry, const tensor
     emu::encode(format, std::span<const double>(values), out);
   };
   files::NewFolder made(outputs_of(path));
-  const files::Folder beside(fs::path(path).parent_path().string());
-  files::NewFile file(files::Folder(beside, fs::path(outputs_of(path)).filename().string()), output_name(entry.output.sha256));
+  files::NewFile file(files::Folder(folder_beside(path), name_of_outputs(path)), output_name(entry.output.sha256));
   tensors::put_npy_codes({output_file(path, entry.output.sha256), [&](std::string_view bytes) { file.write(bytes); }},
                          output.shape, format, codes);
   file.commit();
   made.keep();
 }
 
-/// Removes the outputs of a former entry that no entry has any more, and the folder with the last of them.
-void forget_outputs(const std::string& path, const LedgerEntry& former, const std::vector<LedgerEntry>& entries) {
+/// Whether a file holds the output that it is named after.
+bool is_output(const std::string& path, const LedgerEntry& entry) {
+  try {
+    return kept_output(path, entry).has_value();
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+/// Removes the outputs of `gone` that no entry has, and the folder with the last of them: files that are these outputs, and
+/// nothing that a link leads to.
+void forget_outputs(const std::string& path, const std::vector<LedgerEntry>& gone, const std::vector<LedgerEntry>& entries) {
+  const std::optional<files::Folder> outputs = folder_of_outputs(path);
+  if (!outputs) return;
   std::set<std::string> had;
   for (const LedgerEntry& one : verify::by_output(entries)) had.insert(one.output.sha256);
-  std::error_code failed;
-  for (const LedgerEntry& one : verify::by_output(former)) {
-    const std::string file = output_file(path, one.output.sha256);
-    if (had.contains(one.output.sha256)) continue;
-    fs::remove(file, failed);
-    if (failed) throw Error(file + ": cannot be removed: " + failed.message());
+  bool removed = false;
+  for (const LedgerEntry& one : gone) {
+    const std::string name = output_name(one.output.sha256);
+    if (had.contains(one.output.sha256) || outputs->kind(name) != files::Kind::file || !is_output(path, one)) continue;
+    if (::unlinkat(outputs->descriptor(), name.c_str(), 0) != 0)
+      throw Error(outputs->path_of(name) + ": cannot be removed: " + std::strerror(errno));
+    removed = true;
   }
-  fs::remove(outputs_of(path), failed);  // if it is empty
+  if (removed) ::unlinkat(folder_beside(path).descriptor(), name_of_outputs(path).c_str(), AT_REMOVEDIR);  // if it is empty
+}
+
+/// Those that are not kept yet.
+std::vector<LedgerEntry> missing_outputs(const std::string& path, const std::vector<LedgerEntry>& entries) {
+  const std::optional<files::Folder> outputs = folder_of_outputs(path);
+  std::vector<LedgerEntry> missing;
+  for (const LedgerEntry& one : entries)
+    if (!outputs || outputs->kind(output_name(one.output.sha256)) == files::Kind::none) missing.push_back(one);
+  return missing;
 }
 
 }  // namespace
@@ -102,15 +139,16 @@ bool record_entry(const std::string& path, const LedgerEntry& entry, const std::
   else
     entries.push_back(entry);
   const std::string text = verify::ledger_text(entries);
+  const std::vector<LedgerEntry> apart = verify::by_output(entry);
+  const std::vector<LedgerEntry> new_ones = keep == Keep::output ? missing_outputs(path, apart) : std::vector<LedgerEntry>{};
   try {
-    const std::vector<LedgerEntry> apart = verify::by_output(entry);
     for (std::size_t i = 0; keep == Keep::output && i < apart.size(); ++i) keep_output(path, apart[i], outputs[i]);
     files::write_file(path, text);
   } catch (...) {
-    forget_outputs(path, entry, former_entries);
+    forget_outputs(path, new_ones, former_entries);
     throw;
   }
-  if (replaces) forget_outputs(path, replaced, entries);
+  if (replaces) forget_outputs(path, verify::by_output(replaced), entries);
   lock.release();
   return replaces;
 }

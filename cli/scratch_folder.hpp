@@ -9,15 +9,18 @@
 #include <system_error>
 
 #include "emu/error.hpp"
+#include "files/confinement.hpp"
 
 namespace ulpscope::cli {
 
 class ScratchFolder {
  public:
-  /// Below TMPDIR, readable by this user alone. @throws ulpscope::Error
+  /// Below TMPDIR, or where files may be made at all; readable by this user alone. @throws ulpscope::Error
   ScratchFolder() {
     std::error_code failed;
-    const std::filesystem::path parent = std::filesystem::temp_directory_path(failed);
+    const std::string allowed = files::writing_below();
+    const std::filesystem::path parent =
+        allowed.empty() ? std::filesystem::temp_directory_path(failed) : std::filesystem::path(allowed);
     if (failed) throw Error("TMPDIR: " + failed.message() + "; name a folder that can be written to");
     path_ = (parent / "ulpscope-XXXXXX").string();
     if (::mkdtemp(path_.data()) == nullptr)

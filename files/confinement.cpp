@@ -48,6 +48,8 @@ void check_may_write(const std::string& path) {
   throw Error(allowed->whose + " would write " + path);
 }
 
+std::string writing_below() { return allowed ? allowed->writing_below.value_or("") : std::string(); }
+
 void check_may_start(const std::string& program) {
   if (allowed && !allowed->programs)
     throw Error(allowed->whose + " would start " + program + "; --allow-programs lets it, where you know what that is");

@@ -30,6 +30,8 @@ class Confinement {
 
 /// Every place that makes a file or a folder asks first. @throws ulpscope::Error where a Confinement forbids it
 void check_may_write(const std::string& path);
+/// The folder in which alone files may be made; empty where a Confinement names none.
+std::string writing_below();
 /// Every place that starts a program or loads a library that is not this project's asks first, with its name. @throws
 /// ulpscope::Error
 void check_may_start(const std::string& program);

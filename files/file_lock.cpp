@@ -48,13 +48,25 @@ bool FileLock::is_the_one_in_the_folder() const {
   throw Error(folder_.path_of(name_) + ": cannot be looked at: " + std::strerror(reason));
 }
 
+/// It may be another user's, left by a process that was killed. That it can be written is asked for by network file systems
+/// alone, and only theirs would refuse the lock of one that cannot.
+int FileLock::open() const {
+  const int flags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+  for (;;) {
+    const int writing = ::openat(folder_.descriptor(), name_.c_str(), O_RDWR | O_CREAT | flags, 0644);
+    if (writing >= 0 || errno != EACCES) return writing;
+    const int reading = ::openat(folder_.descriptor(), name_.c_str(), O_RDONLY | flags);
+    if (reading >= 0 || errno != ENOENT) return reading;
+  }
+}
+
 bool FileLock::take(const std::string& what) {
   const std::string path = folder_.path_of(name_);
   const Kind kind = folder_.kind(name_);
   if (kind != Kind::none && kind != Kind::file) throw Error(path + ": is " + words_of(kind) + ", and no lock");
   check_may_write(path);
   for (;;) {
-    Descriptor file(::openat(folder_.descriptor(), name_.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600));
+    Descriptor file(open());
     if (!file.is_open()) throw Error(what + ": cannot be written: " + path + ": " + std::strerror(errno));
     if (::flock(file.value(), LOCK_EX | LOCK_NB) == 0) {
       std::swap(file_, file);

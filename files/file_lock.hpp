@@ -30,6 +30,7 @@ class FileLock {
  private:
   /// Whether the lock is ours; false: another process holds it. @throws ulpscope::Error
   bool take(const std::string& what);
+  int open() const;
   bool is_the_one_in_the_folder() const;
 
   Folder folder_;

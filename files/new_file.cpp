@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -36,6 +37,17 @@ int own_descriptor(std::string_view path) noexcept {
 }
 
 std::string descriptor_path(int descriptor) { return "/proc/self/fd/" + std::to_string(descriptor); }
+
+constexpr const char* access_list_name = "system.posix_acl_access";
+
+/// The access control list of a file (POSIX.1e draft 17) as the system has it; empty where there is none.
+std::string access_list_of(const std::string& path) {
+  constexpr std::size_t most = 65536;  // of any attribute
+  std::string list(most, '\0');
+  const ssize_t size = ::lgetxattr(path.c_str(), access_list_name, list.data(), list.size());
+  list.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
+  return list;
+}
 
 /// The folder of a path. @throws ulpscope::Error naming the path
 Folder folder_of(const std::string& path) try {
@@ -97,7 +109,9 @@ NewFile::NewFile(NewFile&& other) noexcept
       folder_(std::move(other.folder_)),  // what has no temporary name asks for it no more
       place_(other.place_),
       mode_(other.mode_),
+      owner_(other.owner_),
       group_(other.group_),
+      access_list_(std::move(other.access_list_)),
       replaces_(other.replaces_),
       file_(std::move(other.file_)) {}
 
@@ -114,7 +128,9 @@ Kind NewFile::look() {
     return Kind::none;
   }
   mode_ = found.st_mode & 0777;
+  owner_ = found.st_uid;
   group_ = found.st_gid;
+  access_list_ = access_list_of(descriptor_path(folder_.descriptor()) + "/" + name_);
   return kind_of(found.st_mode);
 }
 
@@ -176,15 +192,21 @@ void NewFile::take(OpenFile file) {
   while (const std::size_t got = read_some(file, bytes.data(), bytes.size(), path_)) write(bytes.data(), got);
 }
 
-/// Those of the file that is replaced. Where it belongs to a group that this user is not in, no group gets more.
+/// Those of the file that is replaced, and its owner where this user may give files away. Where it belongs to a group that this
+/// user is not in, no group gets more, and neither does anybody where its access control list cannot be kept: the bits of the
+/// group are the most that the list gives then.
 void NewFile::keep_permissions() {
   if (!replaces_) return;
   struct stat own {};
   if (::fstat(file_.value(), &own) != 0) fail(errno);
+  const bool keeps_group = own.st_gid == group_ || ::fchown(file_.value(), static_cast<uid_t>(-1), group_) == 0;
   mode_t mode = mode_;
-  if (own.st_gid != group_ && ::fchown(file_.value(), static_cast<uid_t>(-1), group_) != 0)
-    mode &= ~static_cast<mode_t>(S_IRWXG) | ((mode & S_IRWXO) << 3);
+  if (!keeps_group || !access_list_.empty()) mode &= ~static_cast<mode_t>(S_IRWXG) | ((mode & S_IRWXO) << 3);
   if (::fchmod(file_.value(), mode) != 0) fail(errno);
+  if (keeps_group && !access_list_.empty())
+    static_cast<void>(::fsetxattr(file_.value(), access_list_name, access_list_.data(), access_list_.size(), 0));
+  if (own.st_uid == owner_) return;
+  [[maybe_unused]] const int given = ::fchown(file_.value(), owner_, static_cast<gid_t>(-1));
 }
 
 /// Gives a file a temporary name in the folder. @returns why not, or 0

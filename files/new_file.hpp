@@ -56,8 +56,10 @@ class NewFile {
   std::string path_, name_, temporary_;
   Folder folder_;
   Place place_ = Place::nameless;
-  mode_t mode_ = 0;  ///< of the file that is replaced
+  mode_t mode_ = 0;  ///< of the file that is replaced, as what follows
+  uid_t owner_ = 0;
   gid_t group_ = 0;
+  std::string access_list_;
   bool replaces_ = false;
   Descriptor file_;
 };

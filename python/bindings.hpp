@@ -106,6 +106,7 @@ void work_on(std::size_t numbers, const std::function<void()>& work);
 void add_emulation(nb::module_& m);
 void add_numbers(nb::module_& m);
 void add_facts(nb::module_& m);
+void add_files(nb::module_& m);
 void add_requests(nb::module_& m);
 void add_checks(nb::module_& m);
 void add_scalers(nb::module_& m);

@@ -35,6 +35,7 @@ NB_MODULE(_core, m) {
   nanobind::register_exception_translator(raise_visible, error.ptr());
   python::add_numbers(m);
   python::add_facts(m);
+  python::add_files(m);
   python::add_requests(m);
   python::add_checks(m);
   python::add_scalers(m);

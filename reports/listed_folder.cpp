@@ -151,6 +151,7 @@ void ListedFolder::commit(std::string_view manifest) {
   for (const auto& [name, hash] : hashes_) former_.erase(name);
   former_.erase(listed_.manifest);
   for (const std::string& name : former_) files_.supersede(name);
+  listed_files(folder_, listed_);  // still nothing but what is replaced, after all that it took
   files_.commit();
   made_.keep();
   lock_.release();

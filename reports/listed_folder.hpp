@@ -50,8 +50,8 @@ class ListedFolder {
   void add(const std::string& name, std::string_view bytes);
   /// The names so far, and their SHA-256.
   const std::vector<std::pair<std::string, std::string>>& hashes() const noexcept { return hashes_; }
-  /// Writes the manifest, which holds hashes() as `files`, and gives all files their names. What a former one listed beside them
-  /// goes. @throws ulpscope::Error
+  /// Writes the manifest, which holds hashes() as `files`, and gives all files their names. What a former one listed beside
+  /// them goes. @throws ulpscope::Error, also where something else has come into the folder meanwhile
   void commit(std::string_view manifest);
 
  private:

@@ -2,7 +2,6 @@
 """Requests: keywords of Python as the fields that the command line, study files and this package share."""
 import difflib
 import functools
-import html
 import inspect
 import operator
 import os
@@ -13,7 +12,7 @@ import numpy as np
 from . import _core
 from ._arrays import BUFFERS, are_numbers, array_of, hold, said
 from ._progress import shown
-from ._table import Table, figures, framed
+from ._table import Table, escaped, figures, framed
 
 
 @functools.cache
@@ -261,9 +260,9 @@ class Result:
         return self.text
 
     def _repr_html_(self):
-        parts = [f"<p>{html.escape(sentence)}</p>" for sentence in self._sentences()]
+        parts = [f"<p>{escaped(sentence)}</p>" for sentence in self._sentences()]
         if self._text:
-            parts = [f"<pre>{html.escape(self._text)}</pre>"]
+            parts = [f"<pre>{escaped(self._text, lines=True)}</pre>"]
         if self.kind is not None:
             parts += figures(self.kind, self.tables)
         return framed("".join(parts + ([] if self._text else [table.html() for table in self.tables])))

@@ -3,6 +3,9 @@
 import json
 import os
 import shutil
+import tempfile
+
+from ._files import NewFile
 
 
 def header(tensors):
@@ -17,13 +20,15 @@ def header(tensors):
 
 
 class Writer:
-    """Tensors of float32 or float64, one after the other, that become the file `path` with close(); until then they are in `path`.part.
+    """Tensors of float32 or float64, one after the other, that become the file `path` with close(); until then they are in a file
+    without a name in its folder.
 
     Raises OSError where that cannot be written."""
 
     def __init__(self, path):
-        self.path, self._part = os.fspath(path), os.fspath(path) + ".part"
-        self._data, self._tensors, self._names = open(self._part, "wb"), [], {}
+        self.path = os.fspath(path)
+        self._file, self._data = NewFile(self.path), tempfile.TemporaryFile(dir=os.path.dirname(self.path) or ".")
+        self._tensors, self._names = [], {}
 
     def add(self, name, array):
         """`array`: of numpy. A name that is there already gets .2, .3, ..."""
@@ -37,8 +42,8 @@ class Writer:
         """Writes the file. Once is enough."""
         if self._data.closed:
             return
+        self._data.seek(0)
+        self._file.write(header(self._tensors))
+        shutil.copyfileobj(self._data, self._file)
+        self._file.commit()
         self._data.close()
-        with open(self.path, "wb") as out, open(self._part, "rb") as data:
-            out.write(header(self._tensors))
-            shutil.copyfileobj(data, out)
-        os.remove(self._part)

@@ -4,6 +4,7 @@ import html
 import math
 
 from . import _core
+from ._files import write_file
 
 _MOST_ROWS = 20  # that a notebook shows
 _STYLE = """<style>
@@ -26,10 +27,15 @@ def framed(content):
     return f'{_STYLE}<div class="ulpscope">{content}</div>'
 
 
+def escaped(text, lines=False):
+    """As HTML. Names come from others: nothing of them acts, there as elsewhere; of `lines` their ends stay."""
+    return html.escape("\n".join(map(_core.visible, text.split("\n"))) if lines else _core.visible(text))
+
+
 def _cell(value, column):
     """As text tables have it, with all digits as a tooltip where some are left out."""
     if not isinstance(value, float):
-        return html.escape(str(value))
+        return escaped(str(value))
     short = _core.percent_text(value) if column.endswith("%") and not math.isnan(value) else f"{value:.5g}"
     exact = _core.shortest(value)
     return short if short == exact else f'<span title="{exact}">{html.escape(short)}</span>'
@@ -62,12 +68,11 @@ class Table:
         return column in self.columns
 
     def to_csv(self, path=None):
-        """The bytes that the command line writes (RFC 4180 with LF), as str; with `path` written there."""
+        """The bytes that the command line writes (RFC 4180 with LF), as str; with `path` written there, or OSError."""
         text = _core.to_csv(self.name, self.columns, self.rows)
         if path is None:
             return text
-        with open(path, "w", newline="") as file:
-            file.write(text)
+        write_file(path, text.encode())
         return None
 
     def to_pandas(self):
@@ -87,13 +92,13 @@ class Table:
         """The table as an element of HTML: columns of one value are stated above it, of many rows the first are shown."""
         words = [any(isinstance(cell, str) for cell in self[column]) for column in self.columns]
         same = [len(self) > 1 and len({repr(cell) for cell in self[column]}) == 1 for column in self.columns]
-        said = ", ".join(f"{html.escape(self.columns[i])} {_cell(self.rows[0][i], self.columns[i])}" for i in range(len(same)) if same[i])
+        said = ", ".join(f"{escaped(self.columns[i])} {_cell(self.rows[0][i], self.columns[i])}" for i in range(len(same)) if same[i])
         kept = [i for i in range(len(same)) if not same[i]]
 
         def row(tag, cells):
             return "<tr>" + "".join(f'<{tag}{" class=words" if words[i] else ""}>{cell}</{tag}>' for i, cell in cells) + "</tr>"
 
-        head = row("th", [(i, html.escape(self.columns[i])) for i in kept])
+        head = row("th", [(i, escaped(self.columns[i])) for i in kept])
         body = "".join(row("td", [(i, _cell(cells[i], self.columns[i])) for i in kept]) for cells in self.rows[:_MOST_ROWS])
         more = len(self) - _MOST_ROWS
         return (
@@ -107,6 +112,6 @@ def figures(kind, tables):
     """The figures of what a study of this kind gave, as elements of HTML."""
     drawn = _core.figures(kind, [(table.name, table.columns, table.rows) for table in tables])
     return [
-        f"<figure><figcaption><strong>{html.escape(title)}</strong> {html.escape(caption)}</figcaption>{svg}</figure>"
+        f"<figure><figcaption><strong>{escaped(title)}</strong> {escaped(caption)}</figcaption>{svg}</figure>"
         for title, caption, svg in drawn
     ]

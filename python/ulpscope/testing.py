@@ -7,6 +7,7 @@ import numpy as np
 
 from . import Format, _core, decode, verify
 from ._arrays import as_numpy
+from ._files import NewFile, write_file
 from ._progress import shown
 from ._requests import Asked, documented, fields, given_array, is_array, operands_of, takes_array
 from ._safetensors import header
@@ -48,11 +49,13 @@ def _save(path, array):
     dtype = None if array.dtype.name == word else Format(word).safetensors
     if not dtype:
         path = path.with_name(path.name + ".npy")
-        np.save(path, array if dtype is None else decode(array, word))
+        file = NewFile(path)
+        np.save(file, array if dtype is None else decode(array, word))
+        file.commit()
         return path
     path = path.with_name(path.name + ".safetensors")
     data = _packed(array, Format(word).bits)
-    path.write_bytes(header([(path.stem, dtype, array.shape, len(data))]) + data)
+    write_file(path, header([(path.stem, dtype, array.shape, len(data))]) + data)
     return path
 
 

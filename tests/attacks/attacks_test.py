@@ -277,13 +277,13 @@ class Advice(Attack):
         for name in ("m.pt", "m$(touch X)').pt", "a b.pth", "`touch X`.pt", "new\nline.pt", "./-c.pt", "q\"'\\.pt"):
             self.write(name, b"PK")
             said = self.refused("census", name, "--to", "e4m3")
-            command = said[said.index("python3 -c"):]
+            command = said[said.index("python3 -I -c"):]
             self.assertIn("weights_only=True", command)
             subprocess.run(["bash", "-c", command], cwd=self.path, check=True, timeout=LIMIT, env={**os.environ, "PATH": f"{self.path}/bin:{os.environ['PATH']}"})
             words = (self.path / "said").read_text()
-            self.assertTrue(words.startswith("-c\n"), words)
+            self.assertTrue(words.startswith("-I\n-c\n"), words)
             self.assertTrue(words.endswith(f"\n{name}\n{name.rsplit('.', 1)[0]}.safetensors\n"), words)
-            self.assertNotIn(name, shlex.split(command)[2])
+            self.assertNotIn(name, shlex.split(command)[3])
         self.assertFalse((self.path / "X").exists())
 
 

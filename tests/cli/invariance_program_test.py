@@ -131,6 +131,18 @@ class InvarianceOfPrograms(unittest.TestCase):
         self.assertEqual(pairs["all", "half"]["right"], "yes")
         self.assertEqual(pairs["all", "half"]["cause"], "all: in order")  # sums from behind are no usual order
 
+    def test_a_report_is_checked_by_starting_the_program_again(self):
+        self.run_program("sum", "normal:0,1:9x40", *self.kernel("sums.py", "{x}", "{out}"), "-o", "report")
+
+        def check(*words):
+            return subprocess.run([PROGRAM, "report", "check", "report", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self.folder,
+                                  timeout=LIMIT, env={**os.environ, "TMPDIR": str(self.scratch)})
+        self.assertIn(b"--allow-programs lets it", check().stderr)
+        done = check("--allow-programs")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual({row["status"] for row in csv.DictReader(io.StringIO(done.stdout.decode()))}, {"same"})
+        self.assertEqual(os.listdir(self.scratch), [])
+
     def test_few_rows_have_fewer_conditions(self):
         for batch, names in [(1, {"all", "again"}), (2, {"all", "again", "first", "last"}), (3, {"all", "again", "first", "last", "from_1"})]:
             pairs = self.pairs("sum", f"normal:0,1:{batch}x8", *self.kernel("sums.py", "{x}", "{out}"))

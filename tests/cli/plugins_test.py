@@ -5,6 +5,7 @@ usage: plugins_test.py PROGRAM FAKE_PLUGIN_FOLDER [--sanitized]"""
 import os
 import pathlib
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -52,6 +53,37 @@ class Plugins(unittest.TestCase):
             self.assertIn(f"ulpscope_cuda is not opened: {path} can be written by others", self.remarks(), oct(mode))
             path.chmod(before)
         self.assertEqual(self.remarks(), "")
+
+    def test_one_below_a_folder_that_others_can_write_is_not(self):
+        above = self.path / "above"
+        (above / "between").mkdir(0o755, parents=True)
+        self.folder.rename(above / "between/plugins")
+        moved = above / "between/plugins"
+        self.assertEqual(self.remarks(plugins=moved), "")
+        (self.path / "link").symlink_to(moved)
+        for mode, said in ((0o777, f"{above} can be written by others"), (0o1777, ""), (0o755, "")):
+            above.chmod(mode)
+            for plugins in (moved, self.path / "link"):
+                self.assertIn(said, self.remarks(plugins=plugins), oct(mode))
+        self.path.chmod(0o777)
+        self.assertIn(f"{self.path} can be written by others", self.remarks(plugins=self.path / "link"))
+        self.path.chmod(0o700)
+        above.chmod(0o777)  # whoever can write there can replace this program
+        shutil.copy(PROGRAM, above / "ulpscope")
+        self.assertEqual(self.remarks(str(above / "ulpscope"), moved), "")
+
+    def test_one_that_a_list_lets_others_write_is_not(self):
+        nobody, whole = 65534, 2 ** 32 - 1
+        for path in (self.plugin, self.folder):
+            entries = [(1, 7, whole), (2, 6, nobody), (4, 5, whole), (16, 7, whole), (32, 5, whole)]
+            try:
+                os.setxattr(path, "system.posix_acl_access", struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *entry) for entry in entries))
+            except OSError as refused:
+                self.skipTest(f"no access control lists here: {refused}")
+            self.assertIn(f"{path} can be written by others", self.remarks())
+            path.chmod(0o755)  # the list may do no more than this
+            self.assertEqual(self.remarks(), "")
+            os.removexattr(path, "system.posix_acl_access")
 
     @unittest.skipIf(os.geteuid() != 0, "only root gives files away")
     def test_one_of_another_user_or_group_is_not(self):

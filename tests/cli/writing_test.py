@@ -9,6 +9,7 @@ import os
 import pathlib
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -121,6 +122,36 @@ class Planted(Writing):
         self.refused(*self.record("L", "x"), "--keep-output")
         self.assertFalse((self.path / "L").exists())
 
+    def test_outputs_of_another_ledger_are_left_alone(self):
+        self.output()
+        self.run_program(*self.record("other", "x"), "--keep-output")
+        before = self.listing("other.outputs")
+        self.assertEqual(len(before), 1)
+        self.link("mine.outputs", "other.outputs")
+        self.refused(*self.record("mine", "x"), "--keep-output")
+        self.run_program(*self.record("mine", "x"))
+        self.output("e.npy")
+        (self.path / "e.npy").write_bytes((self.path / "e.npy").read_bytes()[:-1] + b"\x01")
+        again = [word if word != "d.npy" else "e.npy" for word in self.record("mine", "x")]
+        self.run_program(*again, code=1)  # which replaces an entry of the output that lies there
+        self.assertEqual(self.listing("other.outputs"), before)
+        self.assertTrue((self.path / "mine.outputs").is_symlink())
+
+    def test_a_file_that_is_named_as_outputs_are_is_not_one(self):
+        self.output(), self.output("e.npy")
+        (self.path / "e.npy").write_bytes((self.path / "e.npy").read_bytes()[:-1] + b"\x01")
+        self.run_program(*self.record("L", "x"))
+        digest = json.loads((self.path / "L").read_text().splitlines()[1])["output"]["sha256"]
+        again = [word if word != "d.npy" else "e.npy" for word in self.record("L", "x")]
+        for make in (lambda: (self.path / "L.outputs").write_text("mine"),
+                     lambda: ((self.path / "L.outputs").mkdir(), (self.path / f"L.outputs/{digest}.npy").write_text("mine"))):
+            make()
+            before = self.listing()
+            self.run_program(*again, code=1)
+            self.run_program(*self.record("L", "x"))
+            self.assertEqual(self.listing(), before)
+            shutil.rmtree(self.path / "L.outputs") if (self.path / "L.outputs").is_dir() else (self.path / "L.outputs").unlink()
+
     @unittest.skipIf(is_emulated(DEVICES), "it starts itself, without the emulator")
     def test_the_folder_of_the_devices_program(self):
         (self.path / "out").mkdir()
@@ -194,6 +225,58 @@ class Foreign(Writing):
                 self.assertEqual((self.path / name).stat().st_mode & 0o777, mode)
 
 
+    @unittest.skipIf(os.geteuid() != 0, "only root gives files away")
+    def test_root_leaves_a_file_to_its_owner(self):
+        self.output()
+        self.run_program(*self.record("L", "one"))
+        os.chown(self.path / "L", 65534, 65533)
+        os.chmod(self.path / "L", 0o640)
+        self.run_program(*self.record("L", "two"))
+        found = (self.path / "L").stat()
+        self.assertEqual((found.st_uid, found.st_gid, found.st_mode & 0o777), (65534, 65533, 0o640))
+
+    def test_an_access_control_list_stays(self):
+        self.output()
+        self.run_program(*self.record("L", "one"))
+        whole, name = 2 ** 32 - 1, "system.posix_acl_access"
+        entries = [(1, 6, whole), (2, 6, 1000), (4, 0, whole), (16, 6, whole), (32, 0, whole)]  # user 1000 may, the group may not
+        try:
+            os.setxattr(self.path / "L", name, struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *entry) for entry in entries))
+        except OSError as refused:
+            self.skipTest(f"no access control lists here: {refused}")
+        before = os.getxattr(self.path / "L", name)
+        self.run_program(*self.record("L", "two"))
+        self.assertEqual(os.getxattr(self.path / "L", name), before)
+
+
+class ClosedDescriptors(Writing):
+    """Files that are opened do not take the place of standard input, output and error."""
+
+    def test_what_is_printed_lands_in_no_file(self):
+        self.run_program("cast", "normal:0,1:4x64", "--to", "fp32", "-o", "x.npy")
+        for words, output in ((("choose", "x.npy", "--to", "e4m3,bf16", "-o", "p.toml"), "p.toml"),
+                              (("cast", "x.npy", "--to", "e4m3", "-o", "y.npy"), "y.npy")):
+            self.run_program(*words)
+            right = (self.path / output).read_bytes()
+            for closed in ("<&-", ">&-", "2>&-", "<&- >&-", "<&- 2>&-", ">&- 2>&-", "<&- >&- 2>&-"):
+                (self.path / output).unlink(missing_ok=True)
+                done = subprocess.run(["sh", "-c", f'exec "$@" {closed}', "sh", PROGRAM, *words], cwd=self.path, timeout=LIMIT,
+                                      stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                if done.returncode == 0:
+                    self.assertEqual((self.path / output).read_bytes(), right, (words, closed))
+                else:
+                    self.assertEqual((done.returncode, (self.path / output).exists()), (2, False), (words, closed))
+            self.run_program(*words)
+            self.assertEqual(self.run_program("info", "x.npy"), "")
+
+    def test_what_cannot_be_printed_is_told(self):
+        done = subprocess.run(["sh", "-c", 'exec "$@" >&-', "sh", PROGRAM, "formats"], stderr=subprocess.PIPE, timeout=LIMIT, cwd=self.path)
+        self.assertEqual((done.returncode, done.stderr), (2, b"ulpscope: standard output cannot be written: Bad file descriptor\n"))
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([DEVICES, "--help"], stdout=full, stderr=subprocess.PIPE, timeout=LIMIT, cwd=self.path)
+        self.assertEqual((done.returncode, done.stderr), (2, b"ulpscope-devices: standard output cannot be written\n"))
+
+
 class Others(Writing):
     """Another process writes at the same time."""
 
@@ -232,6 +315,22 @@ class Others(Writing):
         self.assertEqual(process.returncode, 0)
         self.held(".L.lock")
         self.assertIn("L: another process is writing to it", self.refused(*self.record("L", "two")))
+
+    @unittest.skipIf(os.geteuid() != 0, "only root can be somebody else")
+    def test_a_lock_that_somebody_else_has_left_keeps_nobody_out(self):
+        self.output()
+        self.path.chmod(0o777), (self.path / "d.npy").chmod(0o644)
+        (self.path / ".L.lock").touch(0o644)
+
+        def nobody():
+            os.setgroups([]), os.setgid(65534), os.setuid(65534)
+        done = subprocess.run([PROGRAM, *self.record("L", "one")], cwd=self.path, timeout=LIMIT, capture_output=True, preexec_fn=nobody)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.listing(), ["L", "d.npy"])
+        lock = self.held(".L.lock")  # nor does it let anybody in who may not
+        done = subprocess.run([PROGRAM, *self.record("L", "two")], cwd=self.path, timeout=LIMIT, capture_output=True, preexec_fn=nobody)
+        self.assertIn(b"L: another process is writing to it", done.stderr)
+        lock.close()
 
     def test_many_writers_of_one_recording_all_succeed(self):
         words = [PROGRAM, "devices", "record", "--device", "emulated:sm_70", "--tests", "1", "-o", "r"]

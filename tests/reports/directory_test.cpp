@@ -4,6 +4,8 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -18,6 +20,7 @@
 #include "tests/reports/temporary_directory.hpp"
 
 using namespace ulpscope::reports;
+using Catch::Matchers::ContainsSubstring;
 using ulpscope::Error;
 
 namespace {
@@ -152,6 +155,23 @@ TEST_CASE("what a manifest names is removed or replaced only if its SHA-256 is t
   CHECK(directory.names() == before);
   CHECK(bytes_of(directory.file(changed)) == "years of work");
   CHECK(bytes_of(directory.file("census.csv")) == to_csv(census));
+}
+
+TEST_CASE("what comes into a report's directory while it is made is left alone") {
+  const TemporaryDirectory directory;
+  const bool replaces = GENERATE(false, true);
+  if (replaces) write_report(directory.path(), {census}, "page", {});
+  const auto* const changed = GENERATE("census.csv", "notes.txt");
+  {
+    ReportFolder folder(directory.path());
+    folder.add("census.csv", to_csv(sweep));
+    ulpscope::files::write_file(directory.file(changed), "years of work");
+    CHECK_THROWS_WITH(folder.commit("new page", {}), ContainsSubstring(changed));
+  }
+
+  CHECK(bytes_of(directory.file(changed)) == "years of work");
+  if (replaces) CHECK(bytes_of(directory.file("index.html")) == "page");
+  CHECK(directory.names().size() == (replaces ? (changed == std::string("notes.txt") ? 4U : 3U) : 1U));
 }
 
 TEST_CASE("no link in a report's directory is followed") {
