@@ -1,5 +1,5 @@
 # The libraries that are compiled into the program or linked to it, with versions and licences: ulpscope.spdx.json (SPDX 2.3, ISO/IEC
-# 5962) beside the program's documents, and the licence texts where the system has them. The test `bill_of_materials` holds it to the
+# 5962) beside the program's documents, and the licence texts where the system has them; in a wheel, which holds the libraries, too. The test `bill_of_materials` holds it to the
 # sources' includes and to what the program is linked with.
 find_package(PkgConfig REQUIRED)
 find_package(fmt REQUIRED)
@@ -51,6 +51,23 @@ set(ulpscope_bill "Boost         ${Boost_VERSION}            BSL-1.0            
                   "protozero     ${protozero_version}       BSD-2-Clause                   headers  libprotozero-dev"
                   "tomlplusplus  ${toml_version}             MIT                            headers  libtomlplusplus-dev")
 
+# ulpscope_install_licence(FILE NAME)
+function(ulpscope_install_licence file name)
+  if(NOT file)
+    return()
+  endif()
+  install(FILES ${file} DESTINATION ${CMAKE_INSTALL_DOCDIR}/licences RENAME ${name}.txt)
+  if(SKBUILD)
+    install(FILES ${file} DESTINATION ulpscope/licences RENAME ${name}.txt COMPONENT python)
+  endif()
+endfunction()
+
+# Debian's texts leave out what is in this folder.
+set(common_LGPL-2.1-or-later LGPL-2.1)
+set(common_LGPL-3.0-or-later LGPL-3 GPL-3)
+set(common_Apache-2.0 Apache-2.0)
+set(common "")
+
 set(packages "")
 set(relations "")
 foreach(line ${ulpscope_bill})
@@ -83,10 +100,20 @@ foreach(line ${ulpscope_bill})
   if(NOT text AND name STREQUAL Boost)
     file(GLOB text /usr/share/doc/libboost${Boost_VERSION_MAJOR}.${Boost_VERSION_MINOR}-dev/copyright)
   endif()
-  if(text)
-    install(FILES ${text} DESTINATION ${CMAKE_INSTALL_DOCDIR}/licences RENAME ${name}.txt)
-  endif()
+  ulpscope_install_licence("${text}" ${name})
+  list(APPEND common ${common_${licence}})
 endforeach()
+list(REMOVE_DUPLICATES common)
+foreach(name ${common})
+  file(GLOB text /usr/share/common-licenses/${name})
+  ulpscope_install_licence("${text}" ${name})
+endforeach()
+if(SKBUILD)  # what libzip is linked with lies in a wheel as well
+  foreach(package zlib1g libbz2-1.0 liblzma5 libzstd1)
+    file(GLOB text /usr/share/doc/${package}/copyright)
+    ulpscope_install_licence("${text}" ${package})
+  endforeach()
+endif()
 
 # The day of the commit, so that the same sources give the same file.
 find_package(Git QUIET)

@@ -17,3 +17,8 @@ foreach(file bash-completion/completions/ulpscope zsh/site-functions/_ulpscope f
 endforeach()
 file(READ ${WORK}/prefix/share/doc/ulpscope/LICENSE licence)
 prints("${licence}" "Apache License")
+foreach(name LGPL-3 GPL-3 LGPL-2.1 Apache-2.0)
+  if(EXISTS /usr/share/common-licenses/${name} AND NOT EXISTS ${WORK}/prefix/share/doc/ulpscope/licences/${name}.txt)
+    message(FATAL_ERROR "the text of ${name} is not installed")
+  endif()
+endforeach()

@@ -41,6 +41,8 @@ class Installed(unittest.TestCase):
         folder = pathlib.Path(us.__file__).parent
         for name in ("py.typed", "__init__.pyi", "testing.pyi", "bin/ulpscope"):
             self.assertTrue((folder / name).exists(), name)
+        if pathlib.Path("/usr/share/common-licenses/LGPL-3").exists():  # where it was built, as here
+            self.assertTrue({"MPFR.txt", "GMP.txt", "libzip.txt", "LGPL-3.txt"} <= {p.name for p in (folder / "licences").iterdir()})
 
     def test_numbers(self):
         self.assertEqual(us.round(0.3, "e4m3"), 0.3125)
