@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "cli/brief_table.hpp"
+#include "cli/cell_report.hpp"
 #include "cli/command.hpp"
 #include "cli/commands.hpp"
 #include "cli/kept_parts.hpp"
@@ -52,8 +53,6 @@ std::vector<double> known_amax(const std::vector<std::string>& folders, const st
 
 void print_blocks(const Census& census, const std::vector<tensors::Tensor>& tensors, const std::vector<studies::Group>& groups,
                   const studies::Scaling& scaling, const studies::CensusConfig& config, ProgressLine& progress) {
-  if (!census.directory.empty())
-    throw Error("--blocks, -o " + census.directory + ": a report has no table of blocks; leave out one");
   const auto rows = studies::block_statistics_all(tensors, groups, scaling, config, progress.callback());
   const reports::Table table = chosen(studies::blocks_table(rows, scaling, config.options), census.common);
   print_chosen(
@@ -64,12 +63,25 @@ void print_blocks(const Census& census, const std::vector<tensors::Tensor>& tens
       census.common, 2);
 }
 
+/// What --blocks or --history gives of all inputs, as a report.
+void write_report(const Census& census, const Arguments& arguments, ProgressLine& progress) {
+  const bool of_blocks = census.request.blocks;
+  const std::string option = of_blocks ? "--blocks" : "--history";
+  if (census.resume) throw Error("--resume, " + option + ": keeps nothing of these; leave out one");
+  refuse_choice(census.common, "-o " + census.directory + ": a report holds");
+  reports::check_report_folder(census.directory);
+  const studies::StudyResult result = studies::run(census.request, progress.callback());
+  progress.clear();
+  write_cell_report({.directory = census.directory,
+                     .title = of_blocks ? "What becomes of blocks" : "Magnitudes from checkpoint to checkpoint",
+                     .name = of_blocks ? "blocks" : "history",
+                     .kind = "census",
+                     .request = toml_of(census.request),
+                     .seed = census.request.reading.seed},
+                    result, arguments);
+}
+
 void print_history(const Census& census, ProgressLine& progress) {
-  if (!census.shard.empty())
-    throw Error("--history, --shard " + census.shard +
-                ": the magnitudes of whole checkpoints are compared, and a part has none of the others; leave out one");
-  if (!census.directory.empty())
-    throw Error("--history, -o " + census.directory + ": a report is of what formats do; leave out one");
   chosen_rows(studies::amax_history_table({}), census.common);
   std::vector<std::string> remarks;
   const auto rows = studies::amax_history(census.request, remarks, progress.callback());
@@ -82,14 +94,19 @@ void run(const Census& census, const Arguments& arguments) {
   const studies::CensusConfig config = census.request.config();
   check_passes(census, scaling);
   ProgressLine progress;
-  if (census.request.history) {
+  if (census.request.blocks && census.request.history) throw Error("--blocks, --history: give one of them");
+  if (census.request.history && !census.shard.empty())
+    throw Error("--history, --shard " + census.shard +
+                ": the magnitudes of whole checkpoints are compared, and a part has none of the others; leave out one");
+  if (census.request.history && census.directory.empty()) {
     check_resume(census.resume, census.directory, census.request.inputs);
-    if (census.request.blocks) throw Error("--blocks, --history: give one of them");
     return print_history(census, progress);
   }
   if (census.request.blocks && !census.shard.empty())
     throw Error("--blocks, --shard " + census.shard +
                 ": quantiles of blocks are of whole tensors, and a part may end within a block; leave out --blocks");
+  if ((census.request.blocks || census.request.history) && !census.directory.empty())
+    return write_report(census, arguments, progress);
   const std::optional<PartPlace> part = part_place(census.shard, census.directory, arguments);
   if (part) {
     refuse_choice(census.common, "--shard " + census.shard + ": a part holds");

@@ -3,10 +3,10 @@
 #include <cstddef>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "cli/brief_table.hpp"
+#include "cli/cell_report.hpp"
 #include "cli/command.hpp"
 #include "cli/commands.hpp"
 #include "cli/kept_parts.hpp"
@@ -16,11 +16,8 @@
 #include "cli/precision_text.hpp"
 #include "cli/rows.hpp"
 #include "reports/directory.hpp"
-#include "reports/page_html.hpp"
 #include "reports/render.hpp"
-#include "requests/toml.hpp"
 #include "studies/diff/diff_request.hpp"
-#include "study_files/run.hpp"
 
 namespace ulpscope::cli {
 namespace {
@@ -31,23 +28,6 @@ struct Diff {
   std::string directory;
   bool resume = false;
 };
-
-/// The page of a study of this one cell.
-reports::Page page_of(const Diff& diff, const studies::StudyResult& result, const std::string& command) {
-  studies::DiffRequest request = diff.request, standard;
-  const study_files::StudyOutput output{
-      .name = "diff",
-      .kind = "diff",
-      .request = requests::to_toml(requests::fields_of(request), requests::fields_of(standard)),
-      .tables = result.tables,
-      .findings = result.findings,
-      .remarks = result.remarks,
-      .outcome = result.outcome};
-  reports::Page page = study_files::page_of("How two checkpoints differ", {output}, command);
-  if (result.tables.size() == 2) page.title = "How two tensors differ";
-  page.contents = reports::Page::Contents::none;
-  return page;
-}
 
 int write(const Diff& diff, const Arguments& arguments) {
   std::unique_ptr<KeptParts> kept;
@@ -60,14 +40,14 @@ int write(const Diff& diff, const Arguments& arguments) {
     return studies::run(diff.request, progress.callback(),
                         diff.resume ? studies::OpenKeptRows(open_kept) : studies::OpenKeptRows());
   }();
-  const std::vector<std::string> made_by = undisturbed(arguments);
-  std::vector<reports::Table> tables = result.tables;
-  tables.push_back(reports::findings_table(result.findings));
-  reports::write_page_report(diff.directory, tables, page_of(diff, result, command_line(made_by)),
-                             {.arguments = made_by, .seed = diff.request.reading.seed});
+  write_cell_report({.directory = diff.directory,
+                     .title = result.tables.size() == 2 ? "How two tensors differ" : "How two checkpoints differ",
+                     .name = "diff",
+                     .kind = "diff",
+                     .request = toml_of(diff.request),
+                     .seed = diff.request.reading.seed},
+                    result, arguments);
   if (kept) kept->remove();
-  for (const std::string& line : result.remarks) remark(line);
-  remark_report(diff.directory);
   return exit_code_of(result.outcome);
 }
 

@@ -12,6 +12,7 @@
 #include "studies/accumulation/accumulation_request.hpp"
 #include "studies/attention/attention.hpp"
 #include "studies/breaks/breaks.hpp"
+#include "studies/census/block_findings.hpp"
 #include "studies/census/census_request.hpp"
 #include "studies/census/sqnr_heat_map.hpp"
 #include "studies/census/sweep_figures.hpp"
@@ -94,7 +95,10 @@ std::unique_ptr<Study> make() {
 }
 
 std::vector<reports::Figure> census_figures(const std::vector<reports::Table>& tables) {
-  return studies::census_figures(tables.front());
+  const reports::Table& table = tables.front();
+  if (table.has("growth_binades")) return studies::history_figures(table);
+  if (table.has("sqnr_min_db")) return studies::block_figures(table);
+  return studies::census_figures(table);
 }
 
 std::vector<reports::Figure> sweep_figures(const std::vector<reports::Table>& tables) {

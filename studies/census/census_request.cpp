@@ -10,6 +10,7 @@
 #include "emu/names.hpp"
 #include "studies/census/all_tensors.hpp"
 #include "studies/census/amax_history.hpp"
+#include "studies/census/block_findings.hpp"
 #include "studies/census/block_statistics.hpp"
 #include "studies/census/census_findings.hpp"
 #include "studies/onnx/graph.hpp"
@@ -118,7 +119,9 @@ StudyResult run(const CensusRequest& request, const Progress& progress) {
   const CensusConfig config = request.config();
   if (request.history) {
     StudyResult result;
-    result.tables = {amax_history_table(amax_history(request, result.remarks, progress))};
+    const auto rows = amax_history(request, result.remarks, progress);
+    result.tables = {amax_history_table(rows)};
+    result.findings = history_findings(rows);
     return result;
   }
   const tensors::Inputs inputs = request.open();
@@ -127,7 +130,9 @@ StudyResult run(const CensusRequest& request, const Progress& progress) {
   const std::vector<Group> groups = request.groups.of(inputs.kept);
   if (request.blocks) {
     const auto blocks = block_statistics_all(inputs.kept, groups, scaling, config, progress);
-    return {.tables = {blocks_table(blocks, scaling, config.options)}, .remarks = std::move(remarks)};
+    return {.tables = {blocks_table(blocks, scaling, config.options)},
+            .findings = block_findings(blocks),
+            .remarks = std::move(remarks)};
   }
   const auto rows = with_groups(census_all(inputs.kept, scaling, config, progress), groups, inputs.kept.size());
   std::vector<reports::Finding> findings;

@@ -281,10 +281,28 @@ class Blocks(Folder):
         self.write("m.safetensors", {NAME: self.tensor([1, 128], none)})
         self.assertEqual([self.blocks("e4m3", "1x128")[0][column] for column in ("sqnr_min_db", "worst_block")], ["nan", ""])
 
+    def test_a_report_and_a_study_of_blocks(self):
+        words = ("census", "m.safetensors", "normal:0,1:8x64", "--to", "e2m1", "--scale", "nvfp4", "--blocks")
+        out, _ = self.run_here(*words, "--csv")
+        self.run_here(*words, "-o", "report")
+        self.assertEqual(sorted(p.name for p in (self.path / "report").iterdir()),
+                         ["blocks.csv", "blocks_sqnr.svg", "findings.csv", "index.html", "manifest.json"])
+        self.assertEqual((self.path / "report/blocks.csv").read_text(), out)
+        row = list(csv.DictReader(out.splitlines()))[1]
+        said = (self.path / "report/findings.csv").read_text()
+        self.assertIn(f"normal:0,1:8x64 in float4_e2m1fn: {row['with_to_zero']} of 32 blocks lose a number to zero; the worst, {row['worst_block']}, has ", said)
+        self.run_here("report", "check", "report")
+        (self.path / "s.toml").write_text('[[study]]\nname = "x"\nkind = "census"\ninputs = ["m.safetensors", "normal:0,1:8x64"]\nto = ["e2m1"]\n'
+                                          'scale = "nvfp4"\nblocks = true\n')
+        self.run_here("run", "s.toml", "-o", "study")
+        self.assertEqual((self.path / "study/x.csv").read_text(), out)
+        self.assertTrue((self.path / "study/x_sqnr.svg").exists())
+
     def test_threads_and_what_is_wrong(self):
         self.assertEqual(self.blocks("e2m1", "nvfp4", "--threads", "1"), self.blocks("e2m1", "nvfp4", "--threads", "2"))
         for words, wanted in ((("--scale", "amax"), "--blocks: --scale amax has one scale for a tensor"), ((), "--blocks: --scale none has one scale"),
-                              (("--scale", "row", "-o", "out"), "a report has no table of blocks"), (("--scale", "row", "--group", "x"), "matches the name of no tensor"),
+                              (("--scale", "row", "-o", "out", "--resume"), "--resume, --blocks: keeps nothing"),
+                              (("--scale", "row", "-o", "out", "--rows", "1"), "for tables that are printed"), (("--scale", "row", "--group", "x"), "matches the name of no tensor"),
                               (("--scale", "row", "--where", "x > 3"), "unknown column")):
             self.assertIn(wanted, self.refused("census", "m.safetensors", "--to", "e4m3", "--blocks", *words))
 

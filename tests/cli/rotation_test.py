@@ -211,8 +211,20 @@ class History(unittest.TestCase):
         _, out, _ = run("census", *(f"z{i}.safetensors" for i in range(4)), "--history", "--csv", cwd=self.path)
         self.assertEqual([line.rpartition(",")[2] for line in out.splitlines()[1:]], ["nan", "0", "inf", "-inf"])
 
+    def test_a_report(self):
+        inputs = [f"{i}.safetensors" for i in range(3)]
+        _, out, _ = run("census", *inputs, "--history", "--csv", cwd=self.path)
+        self.assertEqual(run("census", *inputs, "--history", "-o", "report", cwd=self.path)[0], 0)
+        self.assertEqual((self.path / "report/history.csv").read_text(), out)
+        said = (self.path / "report/findings.csv").read_text()
+        self.assertIn("w grows by 2 binades beyond its history in 1.safetensors: up to 8 after 2.", said)
+        self.assertIn("b grows by 1 binades beyond its history in 2.safetensors: up to 1 after 0.5.", said)
+        self.assertEqual(said.count("\n"), 3)
+        self.assertTrue((self.path / "report/history_amax.svg").exists())
+        self.assertEqual(run("report", "check", "report", cwd=self.path)[0], 0)
+
     def test_misuse(self):
-        for words, said in ((("0.safetensors",), "two checkpoints or more"), (("0.safetensors", "1.safetensors", "-o", "d"), "leave out one"),
+        for words, said in ((("0.safetensors",), "two checkpoints or more"), (("0.safetensors", "1.safetensors", "-o", "d", "--resume"), "leave out one"),
                             (("0.safetensors", "1.safetensors", "--blocks"), "give one of them"),
                             (("0.safetensors", "1.safetensors", "--to", "e4m3"), "leave out formats"),
                             (("0.safetensors", "1.safetensors", "--rounding", "toward_zero"), "leave out formats"),
