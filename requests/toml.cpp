@@ -36,6 +36,7 @@
 #include "emu/suggestions.hpp"
 #include "emu/visible.hpp"
 #include "files/read_file.hpp"
+#include "requests/toml_depth.hpp"
 
 namespace ulpscope::requests {
 namespace {
@@ -51,13 +52,15 @@ static_assert(blanks(0x80, 0x4ff) == 2 && blanks(0x2c00, 0x30ff) == 1 && blanks(
 /// Tables and arrays in each other deeper than this are refused: nothing that people write is.
 constexpr int most_depth = 32;
 
-std::string place_of(const std::string& name, const toml::source_region& source) {
-  return name + ":" + std::to_string(source.begin.line);
+std::string place_of(const std::string& name, std::size_t line) { return name + ":" + std::to_string(line); }
+
+[[noreturn]] void refuse_depth(const std::string& place) {
+  throw Error(place + ": nested deeper than " + std::to_string(most_depth));
 }
 
 TomlValue plain(const toml::node& node, const std::string& name, int depth) {
-  TomlValue out{.value = false, .place = place_of(name, node.source())};
-  if (depth > most_depth) throw Error(out.place + ": nested deeper than " + std::to_string(most_depth));
+  TomlValue out{.value = false, .place = place_of(name, node.source().begin.line)};
+  if (depth > most_depth) refuse_depth(out.place);
   node.visit([&](const auto& value) {
     using T = std::remove_cvref_t<decltype(value)>;
     if constexpr (std::is_same_v<T, toml::table>) {
@@ -146,10 +149,11 @@ const TomlValue* TomlTable::find(std::string_view key) const {
 }
 
 TomlValue parse_toml(std::string_view text, const std::string& name) {
+  if (const auto line = line_deeper_than(most_depth, text)) refuse_depth(place_of(name, *line));
   try {
     return plain(toml::parse(text, name), name, 0);
   } catch (const toml::parse_error& error) {
-    throw Error(place_of(name, error.source()) + ": " + std::string(error.description()));
+    throw Error(place_of(name, error.source().begin.line) + ": " + std::string(error.description()));
   }
 }
 

@@ -54,6 +54,16 @@ class DeepJson(Attack):
                              "deep.safetensors: malformed safetensors header: JSON is nested more than 64 deep")
 
 
+class DeepToml(Attack):
+    def test_in_every_file_of_toml(self):
+        keys = ".".join(["a"] * 100_000)
+        for text in (keys + "=1", f"[{keys}]", f"[[{keys}]]", "x={" + keys + "=1}", "x=" + "[" * 100_000, "x=" + "{a=" * 100_000):
+            self.write("deep.toml", text)
+            for words in (["run", "deep.toml", "--dry-run"], ["train", "deep.toml"], ["recipes", "deep.toml"],
+                          ["cast", "normal:0,1:8", "--plan", "deep.toml", "-o", "x.safetensors"]):
+                self.assertEqual(self.refused(*words), "deep.toml:1: nested deeper than 32", words)
+
+
 class Injection(Attack):
     """What files name is printed, and what is printed obeys nobody."""
 

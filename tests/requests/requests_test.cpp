@@ -217,6 +217,38 @@ TEST_CASE("what is wrong in TOML is told with its line and what is right", "[req
   CHECK(refusal("text_of_it = " + std::string(64, '[') + std::string(64, ']')) == "f.toml:1: nested deeper than 32");
 }
 
+TEST_CASE("what nests deeper than 32 levels in TOML is refused before it is parsed, whatever makes the levels", "[requests]") {
+  const auto parts = [](std::size_t count, const std::string& dot = ".") {
+    std::string key = "a";
+    while (--count > 0) key += dot + "a";
+    return key;
+  };
+  const auto refused_in = [](int line, const std::string& toml) {
+    CAPTURE(toml.substr(0, 200));
+    CHECK_THROWS_WITH(requests::parse_toml(toml, "f.toml"), "f.toml:" + std::to_string(line) + ": nested deeper than 32");
+  };
+  refused_in(1, parts(100'000) + "=1");
+  refused_in(1, "[" + parts(100'000) + "]");
+  refused_in(2, "x = 1\n[[" + parts(100'000) + "]]");
+  refused_in(3, "x = '''\n''''' # '\n" + parts(33, " . ") + " = 1");
+  refused_in(1, parts(17, ".\"b.c\".'d'.") + " = 1");
+  refused_in(1, "x = {" + parts(32) + " = 1}");
+  refused_in(2, "x = [ # [\n" + std::string(30, '[') + "{b = 1, " + parts(2) + " = 1}" + std::string(31, ']'));
+  refused_in(2, "[" + parts(16) + "]\n" + parts(17) + " = 1");
+
+  for (const std::string& good :
+       {parts(32) + " = 1.5", "[" + parts(32) + "]", "x = {" + parts(31) + " = 1, b" + parts(31) + " = 1.5}",
+        "x = " + std::string(31, '[') + "1.5" + std::string(31, ']') + "\n" + parts(32) + " = {}",
+        "[[" + parts(15) + "]]\n" + parts(16) + " = 1.5\n[[" + parts(15) + "]]"})
+    CHECK_NOTHROW(requests::parse_toml(good, "f.toml"));
+  const std::string dots = parts(40) + std::string(40, '[');
+  for (const std::string& good :
+       {"\"" + dots + "\\\"" + dots + "\" # " + dots, "'" + dots + "\\' # \"" + dots,
+        "\"\"\"\n" + dots + "\"\"\n\\\"\"\"" + dots + "\"\"\"\"\" # " + dots, "'''" + dots + "''\n" + dots + "'''' # " + dots})
+    CHECK(refusal("text_of_it = " + good) == "accepted");
+  CHECK(refusal("\"text_of_it\" = \"\" # " + dots + "\n'several' = [ # " + dots + "\n]") == "accepted");
+}
+
 TEST_CASE("characters that are not ASCII stand in quotes and comments of TOML, and nowhere else", "[requests]") {
   for (const std::string wrong :
        {"C\xcc\x8d[[study]]", "text_of_it =\xc2\xa0\"x\"", "text_of_it = \"x\"\xc3\xa9", "text_of_it = 0\"\xc3\xa9\"",
