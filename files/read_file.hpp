@@ -32,7 +32,7 @@ std::size_t read_some(const OpenFile& file, char* to, std::size_t size, const st
 std::size_t read_at(const OpenFile& file, std::uint64_t first, char* to, std::size_t size, const std::string& path);
 /// All of them. @throws ulpscope::Error also where there are more than `most`
 std::string read_whole(const OpenFile& file, const std::string& path, std::size_t most = std::numeric_limits<std::size_t>::max());
-/// Bytes read at most of a text that becomes values in memory (TOML, ledgers, manifests), which are some thirty times as long.
+/// Bytes read at most of a text that becomes values in memory (ledgers, manifests), which are some thirty times as long.
 inline constexpr std::size_t most_of_values = std::size_t{1} << 26;
 /// Bytes read at most of any other text.
 inline constexpr std::size_t most_text = std::size_t{1} << 30;

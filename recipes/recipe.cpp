@@ -71,7 +71,7 @@ std::vector<requests::TomlValue> tables_of(const requests::TomlTable& table, std
   const requests::TomlValue* const value = table.find(key);
   if (value == nullptr) return {};
   if (!value->is_list() || !std::all_of(value->list().begin(), value->list().end(), [](const auto& v) { return v.is_table(); }))
-    throw Error(value->place + ": " + std::string(key) + ": write [[" + std::string(key) + "]]");
+    throw Error(value->place() + ": " + std::string(key) + ": write [[" + std::string(key) + "]]");
   return value->list();
 }
 
@@ -159,10 +159,10 @@ Recipe parse_recipe(std::string_view text, const std::string& name) {
   Recipe recipe{.name = name_of(name), .what = requests::leading_comment(text), .rules = {}};
   for (const auto& [key, value] : table.entries)
     if (key != "state" && key != "rule" && key != "dynamic")
-      throw Error(value.place + ": unknown key '" + key + "'; known: state, dynamic, rule");
+      throw Error(value.place() + ": unknown key '" + key + "'; known: state, dynamic, rule");
   for (const char* const part : {"state", "dynamic"})
     if (const requests::TomlValue* const value = table.find(part); value != nullptr && !value->is_table())
-      throw Error(value->place + ": " + part + ": write [" + part + "]");
+      throw Error(value->place() + ": " + part + ": write [" + part + "]");
   if (const requests::TomlValue* const state = table.find("state")) {
     requests::Fields fields = requests::fields_of(recipe.state);
     requests::set_from(fields, *state, {});
@@ -176,7 +176,7 @@ Recipe parse_recipe(std::string_view text, const std::string& name) {
     requests::Fields fields = requests::fields_of(rule);
     requests::set_from(fields, value, {});
     for (const auto& [key, globs] : {std::pair{"operations", &rule.operations}, {"layers", &rule.layers}})
-      if (globs->empty()) throw Error(value.place + ": " + key + ": none given; a rule without them is for all");
+      if (globs->empty()) throw Error(value.place() + ": " + key + ": none given; a rule without them is for all");
   }
   if (recipe.rules.empty()) throw Error(name + ": a recipe needs at least one [[rule]]");
   return recipe;
@@ -208,7 +208,7 @@ Recipe open_recipe(const std::string& word) {
 }
 
 std::string recipe_text(const std::string& word) {
-  if (is_file(word)) return files::read_file(word, files::most_of_values);
+  if (is_file(word)) return files::read_file(word, requests::most_toml);
   std::vector<std::string> names;
   for (const requests::BuiltInFile& preset : recipe_presets()) {
     if (preset.name == word) return std::string(preset.text);

@@ -29,6 +29,7 @@
 #include <charconv>
 #include <cmath>
 #include <iterator>
+#include <memory>
 #include <type_traits>
 
 #include "emu/error.hpp"
@@ -52,29 +53,34 @@ static_assert(blanks(0x80, 0x4ff) == 2 && blanks(0x2c00, 0x30ff) == 1 && blanks(
 /// Tables and arrays in each other deeper than this are refused: nothing that people write is.
 constexpr int most_depth = 32;
 
-std::string place_of(const std::string& name, std::size_t line) { return name + ":" + std::to_string(line); }
-
-[[noreturn]] void refuse_depth(const std::string& place) {
-  throw Error(place + ": nested deeper than " + std::to_string(most_depth));
+/// A value, but for what it holds.
+TomlValue placed(const std::shared_ptr<const std::string>& file, std::size_t line) {
+  return {.value = false, .file = file, .line = line};
 }
 
-TomlValue plain(const toml::node& node, const std::string& name, int depth) {
-  TomlValue out{.value = false, .place = place_of(name, node.source().begin.line)};
-  if (depth > most_depth) refuse_depth(out.place);
+[[noreturn]] void refuse_depth(const TomlValue& value) {
+  throw Error(value.place() + ": nested deeper than " + std::to_string(most_depth));
+}
+
+TomlValue plain(const toml::node& node, const std::shared_ptr<const std::string>& file, int depth) {
+  TomlValue out = placed(file, node.source().begin.line);
+  if (depth > most_depth) refuse_depth(out);
   node.visit([&](const auto& value) {
     using T = std::remove_cvref_t<decltype(value)>;
     if constexpr (std::is_same_v<T, toml::table>) {
-      std::vector<std::pair<toml::source_position, std::pair<std::string, TomlValue>>> found;
-      for (const auto& [key, item] : value)
-        found.emplace_back(key.source().begin, std::pair(std::string(key.str()), plain(item, name, depth + 1)));
-      std::sort(found.begin(), found.end(),
-                [](const auto& x, const auto& y) { return x.first < y.first; });  // toml++ sorts by name
+      std::vector<std::pair<const toml::key*, const toml::node*>> found;
+      for (const auto& [key, item] : value) found.emplace_back(&key, &item);
+      std::sort(found.begin(), found.end(), [](const auto& x, const auto& y) {
+        return x.first->source().begin < y.first->source().begin;  // toml++ sorts by name
+      });
       TomlTable table;
-      for (auto& [position, entry] : found) table.entries.push_back(std::move(entry));
+      table.entries.reserve(found.size());
+      for (const auto& [key, item] : found) table.entries.emplace_back(key->str(), plain(*item, file, depth + 1));
       out.value = std::move(table);
     } else if constexpr (std::is_same_v<T, toml::array>) {
       TomlValue::List list;
-      for (const toml::node& item : value) list.push_back(plain(item, name, depth + 1));
+      list.reserve(value.size());
+      for (const toml::node& item : value) list.push_back(plain(item, file, depth + 1));
       out.value = std::move(list);
     } else {
       using Held = std::remove_cvref_t<decltype(*value)>;
@@ -82,14 +88,14 @@ TomlValue plain(const toml::node& node, const std::string& name, int depth) {
                     std::is_same_v<Held, std::string>)
         out.value = *value;
       else
-        throw Error(out.place + ": dates and times mean nothing here");
+        throw Error(out.place() + ": dates and times mean nothing here");
     }
   });
   return out;
 }
 
 [[noreturn]] void refuse(const Field& field, const TomlValue& value, const std::string& wanted) {
-  throw Error(value.place + ": " + field.name + ": give " + wanted);
+  throw Error(value.place() + ": " + field.name + ": give " + wanted);
 }
 
 std::string kind_of(const Field& field) {
@@ -149,15 +155,16 @@ const TomlValue* TomlTable::find(std::string_view key) const {
 }
 
 TomlValue parse_toml(std::string_view text, const std::string& name) {
-  if (const auto line = line_deeper_than(most_depth, text)) refuse_depth(place_of(name, *line));
+  const auto file = std::make_shared<const std::string>(name);
+  if (const auto line = line_deeper_than(most_depth, text)) refuse_depth(placed(file, *line));
   try {
-    return plain(toml::parse(text, name), name, 0);
+    return plain(toml::parse(text, name), file, 0);
   } catch (const toml::parse_error& error) {
-    throw Error(place_of(name, error.source().begin.line) + ": " + std::string(error.description()));
+    throw Error(placed(file, error.source().begin.line).place() + ": " + std::string(error.description()));
   }
 }
 
-TomlValue read_toml(const std::string& path) { return parse_toml(files::read_file(path, files::most_of_values), path); }
+TomlValue read_toml(const std::string& path, std::size_t most) { return parse_toml(files::read_file(path, most), path); }
 
 void set_from(Field& field, const TomlValue& value) {
   std::vector<std::string> words;
@@ -175,7 +182,7 @@ void set_from(Field& field, const TomlValue& value) {
     std::string_view what = error.what();
     const std::string option = field.option() + ": ";
     if (what.starts_with(option)) what.remove_prefix(option.size());
-    throw Error(value.place + ": " + field.name + ": " + std::string(what));
+    throw Error(value.place() + ": " + field.name + ": " + std::string(what));
   }
 }
 
@@ -186,13 +193,13 @@ void set_from(Fields& fields, const TomlValue& table, const std::vector<std::str
   for (const auto& [key, value] : table.table().entries) {
     if (std::find(others.begin(), others.end(), key) != others.end()) continue;
     if (std::find(known.begin(), known.end(), key) == known.end())
-      throw Error(value.place + ": unknown key '" + key +
+      throw Error(value.place() + ": unknown key '" + key +
                   "'; nearest: " + emu::comma_separated(emu::closest_words(key, known)));
     set_from(fields.at(key), value);
   }
   for (const Field& field : fields)
     if (field.required && field.scope == Scope::result && table.table().find(field.name) == nullptr)
-      throw Error(table.place + ": " + field.name + " is missing: " + field.help);
+      throw Error(table.place() + ": " + field.name + " is missing: " + field.help);
 }
 
 std::string to_toml(const Fields& fields, const Fields& standard) {

@@ -2,7 +2,9 @@
 // TOML 1.0 as plain data that knows its lines, so that an error names its line, and requests set from it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <variant>
@@ -11,6 +13,10 @@
 #include "requests/field.hpp"
 
 namespace ulpscope::requests {
+
+/// Bytes of a file that people write: most have some thousand. In memory they become up to 160 times as many, where parts of
+/// dotted keys are as short as can be.
+inline constexpr std::size_t most_toml = std::size_t{1} << 22;
 
 struct TomlValue;
 
@@ -26,8 +32,11 @@ struct TomlTable {
 struct TomlValue {
   using List = std::vector<TomlValue>;                                                   ///< values of an array
   std::variant<bool, std::int64_t, double, std::string, List, TomlTable> value = false;  ///< as TOML has it
-  std::string place = {};                                                                ///< `study.toml:12`
+  std::shared_ptr<const std::string> file = {};                                          ///< what errors call it
+  std::size_t line = 0;                                                                  ///< from 1
 
+  /// `study.toml:12`. @pre it was parsed
+  std::string place() const { return *file + ":" + std::to_string(line); }
   /// Whether it is an array.
   bool is_list() const { return std::holds_alternative<List>(value); }
   /// Whether it is a table.
@@ -38,9 +47,9 @@ struct TomlValue {
   const TomlTable& table() const { return std::get<TomlTable>(value); }
 };
 
-/// A file as a table. @throws ulpscope::Error with file and line where it cannot be read or is no TOML, or has dates, which
-/// nothing here asks for
-TomlValue read_toml(const std::string& path);
+/// A file of at most so many bytes as a table. @throws ulpscope::Error with file and line where it cannot be read or is no
+/// TOML, or has dates, which nothing here asks for
+TomlValue read_toml(const std::string& path, std::size_t most = most_toml);
 /// The same of text; `name` stands for the file in what is said of errors.
 TomlValue parse_toml(std::string_view text, const std::string& name);
 

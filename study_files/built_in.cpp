@@ -39,7 +39,7 @@ StudyText open_study(const std::string& word) {
   std::error_code ignored;
   const bool is_folder = std::filesystem::is_directory(word, ignored);  // a report may have the name of a built-in study
   if (!is_folder && std::filesystem::exists(word, ignored)) {
-    std::string text = files::read_file(word, files::most_of_values);
+    std::string text = files::read_file(word, requests::most_toml);
     return {word, is_train_file(text, word) ? study_of_train_file(word) : std::move(text)};
   }
   std::vector<std::string> names;

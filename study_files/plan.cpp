@@ -29,7 +29,7 @@ bool is_axis(const Field& field, const TomlValue& value) {
 void check_values(const Field& field, const TomlValue& value) {
   if (!value.is_list()) return;
   if (value.list().empty())
-    throw Error(value.place + ": " + field.name + ": a list without values" +
+    throw Error(value.place() + ": " + field.name + ": a list without values" +
                 (field.required ? "" : "; leave the key out for what is standard"));
   for (const TomlValue& item : value.list()) check_values(field, item);
 }
@@ -43,7 +43,7 @@ std::string text_of(const TomlValue& table, const char* key) {
   const TomlValue* const value = table.table().find(key);
   if (value == nullptr) return {};
   if (const auto* text = std::get_if<std::string>(&value->value)) return *text;
-  throw Error(value->place + ": " + key + ": give text in quotes");
+  throw Error(value->place() + ": " + key + ": give text in quotes");
 }
 
 /// Names become files.
@@ -66,7 +66,7 @@ class Grid {
  public:
   Grid(const Kind& kind, const TomlValue& table) : kind_(kind), table_(table), base_(kind.make()) {
     Fields fields = base_->fields();
-    TomlValue single{.value = requests::TomlTable{}, .place = table.place};
+    TomlValue single{.value = requests::TomlTable{}, .file = table.file, .line = table.line};
     for (const auto& [key, value] : table.table().entries) {
       const Field* const field = fields.find(key);
       if (field != nullptr) check_values(*field, value);
@@ -86,7 +86,7 @@ class Grid {
     for (const Axis& axis : axes_) {
       study.axes.push_back(axis.key);
       count *= axis.values->size();
-      if (count > most_cells) throw Error(table_.place + ": more than " + std::to_string(most_cells) + " cells");
+      if (count > most_cells) throw Error(table_.place() + ": more than " + std::to_string(most_cells) + " cells");
     }
     for (std::size_t i = 0; i < count; ++i) study.cells.push_back(cell(i, count));
     return study;
@@ -116,25 +116,25 @@ class Grid {
 
 const TomlValue::List& studies_of(const TomlValue& file) {
   for (const auto& [key, value] : file.table().entries)
-    if (key != "study") throw Error(value.place + ": unknown key '" + key + "'; a study file holds [[study]] tables");
+    if (key != "study") throw Error(value.place() + ": unknown key '" + key + "'; a study file holds [[study]] tables");
   const TomlValue* const studies = file.table().find("study");
   if (studies == nullptr || !studies->is_list() || studies->list().empty())
-    throw Error(file.place + ": holds no [[study]] table");
+    throw Error(file.place() + ": holds no [[study]] table");
   for (const TomlValue& study : studies->list())
-    if (!study.is_table()) throw Error(study.place + ": study: give [[study]] tables");
+    if (!study.is_table()) throw Error(study.place() + ": study: give [[study]] tables");
   return studies->list();
 }
 
 PlannedStudy plan_one(const TomlValue& table) {
   const std::string kind = text_of(table, "kind");
-  if (kind.empty()) throw Error(table.place + ": kind is missing: a command's name, e.g. kind = \"census\"");
+  if (kind.empty()) throw Error(table.place() + ": kind is missing: a command's name, e.g. kind = \"census\"");
   std::string name = table.table().find("name") == nullptr ? kind : text_of(table, "name");
   if (table.table().find("name") == nullptr) std::replace(name.begin(), name.end(), ' ', '_');
-  check_name(name, table.place);
+  check_name(name, table.place());
   try {
     find_kind(kind);
   } catch (const Error& error) {
-    throw Error(table.table().find("kind")->place + ": " + error.what());
+    throw Error(table.table().find("kind")->place() + ": " + error.what());
   }
   return Grid(find_kind(kind), table).planned(std::move(name));
 }
@@ -148,7 +148,7 @@ std::vector<PlannedStudy> plan(const TomlValue& file, const std::vector<std::str
     planned.push_back(plan_one(table));
     const std::string& name = planned.back().name;
     if (std::find(names.begin(), names.end(), name) != names.end())
-      throw Error(table.place + ": two studies are named '" + name + "': give each a name of its own");
+      throw Error(table.place() + ": two studies are named '" + name + "': give each a name of its own");
     names.push_back(name);
   }
   for (const std::string& name : only)

@@ -21,6 +21,9 @@ namespace {
 
 constexpr const char* rules_key = "tensors";
 
+/// Bytes of a plan: `choose` writes some 200 for each tensor, of which the largest checkpoints have 10^5.
+constexpr std::size_t most_plan = std::size_t{1} << 26;
+
 /// `q_proj,k_proj` as its parts.
 std::vector<std::string> split(const std::string& text, char between) {
   std::vector<std::string> parts(1);
@@ -137,24 +140,24 @@ const PlanRule* RuleIndex::idle(const std::vector<std::string>& names, Rules rul
 }
 
 CastPlan read_plan(const std::string& path) {
-  const requests::TomlValue file = requests::read_toml(path);
+  const requests::TomlValue file = requests::read_toml(path, most_plan);
   CastPlan plan;
   requests::Fields fields = requests::fields_of(plan);
   requests::set_from(fields, file, {rules_key});
   const requests::TomlValue* const rules = file.table().find(rules_key);
   if (rules == nullptr) throw Error(path + ": has no table [[" + std::string(rules_key) + "]]: nothing is to be cast");
-  if (!rules->is_list()) throw Error(rules->place + ": " + rules_key + ": give tables, [[" + rules_key + "]]");
+  if (!rules->is_list()) throw Error(rules->place() + ": " + rules_key + ": give tables, [[" + rules_key + "]]");
   std::map<std::string, std::string> places;  // of tables, by what they match
   for (const requests::TomlValue& table : rules->list()) {
-    if (!table.is_table()) throw Error(table.place + ": " + rules_key + ": give tables, [[" + rules_key + "]]");
+    if (!table.is_table()) throw Error(table.place() + ": " + rules_key + ": give tables, [[" + rules_key + "]]");
     PlanRule& rule = plan.rules.emplace_back();
     requests::Fields of_rule = requests::fields_of(rule);
     requests::set_from(of_rule, table, {});
     if (rule.copies() && rule.scale != PlanRule{}.scale)
-      throw Error(table.place + ": a tensor that stays as it is has no scale");
-    const auto [first, is_new] = places.try_emplace(rule.match, table.place);
+      throw Error(table.place() + ": a tensor that stays as it is has no scale");
+    const auto [first, is_new] = places.try_emplace(rule.match, table.place());
     if (!is_new)
-      throw Error(table.place + ": match = '" + rule.match + "' has a table already, " + first->second +
+      throw Error(table.place() + ": match = '" + rule.match + "' has a table already, " + first->second +
                   ", which decides; remove one");
   }
   return plan;

@@ -223,6 +223,21 @@ class Texts(Followed):
                       ("ledger", "check", "l.ledger", "--manifest", "b.ledger")):
             self.assertIn("is too large: ", self.refused(*words))
 
+    def test_toml_takes_what_the_page_of_limits_says(self):
+        commands = (("run", "s.toml", "--dry-run"), ("train", "s.toml"), ("recipes", "./s.toml"))
+        for start, item, end in (("x=[", "1,", "]"), ("", "a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a%d=1\n", "")):
+            count = ((4 << 20) - 100) // len(item % 100_000 if "%" in item else item)
+            text = start + ("".join(item % i for i in range(count)) if "%" in item else item * count) + end
+            self.write("s.toml", text)
+            for words in commands:
+                self.assertNotIn("too large", self.refused(*words, memory=1024 << 20))
+        self.write("s.toml", "x=[" + "1," * (10 << 20) + "]")
+        for words in commands:
+            self.assertEqual(self.refused(*words, memory=200 << 20), f"{words[1]}: is too large: 4194304 bytes are read at most")
+        rules = "".join(f"[[tensors]]\nmatch = 'w{i}'\nto = 'e4m3'\nreason = '{'r' * 160}'\n" for i in range(25_000))
+        self.write("plan.toml", rules)
+        self.assertIn("no tensor matches 'w0'", self.refused("cast", "normal:0,1:8", "--plan", "plan.toml", "-o", "x.safetensors"))
+
     def test_a_field_of_a_table_that_does_not_end(self):
         self.write("n.csv", "")
         os.truncate(self.path / "n.csv", 1 << 30)

@@ -42,21 +42,21 @@ Layer layer_of(const TomlValue& value) {
     for (const TomlValue& size : list) {
       const auto* const number = std::get_if<std::int64_t>(&size.value);
       if (number == nullptr || *number < 1 || *number > (1 << 24))
-        throw Error(value.place + ": " + kind + ": sizes are whole numbers from 1 to 16777216");
+        throw Error(value.place() + ": " + kind + ": sizes are whole numbers from 1 to 16777216");
       layer.sizes.push_back(static_cast<std::size_t>(*number));
     }
   } else {
-    throw Error(value.place + ": a layer is a word, such as \"relu\", or one with sizes, such as {linear = [64, 10]}");
+    throw Error(value.place() + ": a layer is a word, such as \"relu\", or one with sizes, such as {linear = [64, 10]}");
   }
   const auto known = layer_kinds().find(layer.kind);
   if (known == layer_kinds().end()) {
     std::vector<std::string> names;
     for (const auto& [name, sizes] : layer_kinds()) names.push_back(name);
-    throw Error(value.place + ": unknown layer '" + layer.kind +
+    throw Error(value.place() + ": unknown layer '" + layer.kind +
                 "'; nearest: " + emu::comma_separated(emu::closest_words(layer.kind, names)));
   }
   if (layer.sizes.size() < known->second.least || layer.sizes.size() > known->second.most)
-    throw Error(value.place + ": " + layer.kind + " has " + std::to_string(known->second.least) + " sizes, not " +
+    throw Error(value.place() + ": " + layer.kind + " has " + std::to_string(known->second.least) + " sizes, not " +
                 std::to_string(layer.sizes.size()));
   return layer;
 }
@@ -75,7 +75,7 @@ void in_place(const std::string& place, Act act) {
 std::string place_of(const TomlTable& file, const std::string& name, const std::string& section, const std::string& key) {
   const TomlValue* const value = file.find(section);
   const TomlValue* const found = value == nullptr ? nullptr : value->table().find(key);
-  return (found != nullptr ? found->place : value != nullptr ? value->place : name) + ": [" + section + "] " + key;
+  return (found != nullptr ? found->place() : value != nullptr ? value->place() : name) + ": [" + section + "] " + key;
 }
 
 std::vector<Layer> perceptron(const std::vector<std::uint64_t>& widths, const std::string& activation) {
@@ -99,17 +99,17 @@ void read_model(ModelSpec& model, const TomlValue& value) {
   requests::set_from(fields, value, {"layers"});
   const TomlValue* const layers = value.table().find("layers");
   if ((model.kind == "layers") != (layers != nullptr))
-    throw Error(value.place + ": [model] layers: give them with kind \"layers\", and with no other");
+    throw Error(value.place() + ": [model] layers: give them with kind \"layers\", and with no other");
   if (model.kind == "mlp" || model.kind == "gan")
-    in_place(value.place + ":", [&] { model.layers = perceptron(model.widths, model.activation); });
+    in_place(value.place() + ":", [&] { model.layers = perceptron(model.widths, model.activation); });
   if (model.kind == "gan") {
-    in_place(value.place + ":", [&] { model.discriminator = perceptron(model.discriminator_widths, model.activation); });
+    in_place(value.place() + ":", [&] { model.discriminator = perceptron(model.discriminator_widths, model.activation); });
     if (model.widths.back() != model.discriminator_widths.front() || model.discriminator_widths.back() != 1)
-      throw Error(value.place + ": [model] discriminator_widths: begin with the generator's last width, end with 1");
+      throw Error(value.place() + ": [model] discriminator_widths: begin with the generator's last width, end with 1");
   }
   if (model.kind == "cnn") model.layers = convolutions(model);
   if (layers == nullptr) return;
-  if (!layers->is_list() || layers->list().empty()) throw Error(layers->place + ": [model] layers: give a list of layers");
+  if (!layers->is_list() || layers->list().empty()) throw Error(layers->place() + ": [model] layers: give a list of layers");
   for (const TomlValue& layer : layers->list()) model.layers.push_back(layer_of(layer));
 }
 
@@ -135,13 +135,13 @@ void read_optimizers(TrainStudy& study, const TomlTable& file) {
   if (value == nullptr) return;
   for (const std::string& part : parts)
     if (const TomlValue* const found = value->table().find(part); found != nullptr) {
-      if (!found->is_table()) throw Error(found->place + ": write [optimizer." + part + "]");
+      if (!found->is_table()) throw Error(found->place() + ": write [optimizer." + part + "]");
       if (study.model.kind != "gan")
-        throw Error(found->place + ": [optimizer." + part + "]: only [model] kind \"gan\" has two optimizers");
+        throw Error(found->place() + ": [optimizer." + part + "]: only [model] kind \"gan\" has two optimizers");
     }
   read_section(value->table(), "generator", study.generator);
   read_section(value->table(), "discriminator", study.discriminator);
-  in_place(value->place + ": [optimizer]", [&] {
+  in_place(value->place() + ": [optimizer]", [&] {
     for (const OptimizerSpec* const spec : {&study.optimizer, &study.generator, &study.discriminator}) spec->settings();
   });
 }
@@ -224,7 +224,7 @@ std::vector<std::string> idle_keys(const TrainStudy& study, const TomlTable& fil
       const TomlValue* const section = file.find(uses.section);
       const TomlValue* const value = section == nullptr ? nullptr : section->table().find(key);
       if (value != nullptr && !uses.are_used)
-        idle.push_back(value->place + ": [" + uses.section + "] " + key + " has no effect with " + uses.otherwise);
+        idle.push_back(value->place() + ": [" + uses.section + "] " + key + " has no effect with " + uses.otherwise);
     }
   return idle;
 }
@@ -237,9 +237,9 @@ TrainStudy parse_train_study(std::string_view text, const std::string& name) {
   const std::vector<std::string> known{"model", "data", "loss", "optimizer", "scaler", "run", "expect"};
   for (const auto& [key, value] : table.entries) {
     if (std::find(known.begin(), known.end(), key) == known.end())
-      throw Error(value.place + ": unknown key '" + key +
+      throw Error(value.place() + ": unknown key '" + key +
                   "'; nearest: " + emu::comma_separated(emu::closest_words(key, known)));
-    if (key != "expect" && !value.is_table()) throw Error(value.place + ": " + key + ": write [" + key + "]");
+    if (key != "expect" && !value.is_table()) throw Error(value.place() + ": " + key + ": write [" + key + "]");
   }
   TrainStudy study;
   const TomlValue* const model = table.find("model");
@@ -256,7 +256,7 @@ TrainStudy parse_train_study(std::string_view text, const std::string& name) {
   study.scaler = scaler.kind;
   if (const TomlValue* const expect = table.find("expect")) {
     const auto* const word = std::get_if<std::string>(&expect->value);
-    if (word == nullptr || *word != "diverges") throw Error(expect->place + ": expect: give \"diverges\", or leave it away");
+    if (word == nullptr || *word != "diverges") throw Error(expect->place() + ": expect: give \"diverges\", or leave it away");
     study.expect = *word;
   }
   study.model.checkpoint = study.run.checkpoint_activations;
@@ -296,7 +296,7 @@ void check_runs(const TrainStudy& study) {
 }
 
 TrainStudy read_train_study(const std::string& path) {
-  return parse_train_study(files::read_file_or_own(path, files::most_of_values), path);
+  return parse_train_study(files::read_file_or_own(path, requests::most_toml), path);
 }
 
 }  // namespace ulpscope::training
