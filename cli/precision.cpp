@@ -229,7 +229,11 @@ void write_part(const PartPlace& place, const ReportRequest& report, const PartW
   const auto line = [&](const tensors::Tensor& tensor, const studies::CensusConfig& told) {
     const auto at = static_cast<std::size_t>(&tensor - tensors.data());
     if (ranges[at].count == 0) return std::string();
-    if (std::optional<std::string> known = kept_line(kept.get(), at, ranges[at].count, told)) return *std::move(known);
+    if (std::optional<std::string> known = kept_line(kept.get(), at, ranges[at].count, told)) {
+      static_cast<void>(
+          studies::piece_of(*known, kept->name(), tensor.label, ranges[at]));  // a part holds none that is damaged
+      return *std::move(known);
+    }
     std::string found = measured(at, told);
     if (kept) kept->keep(at, found);
     return found;
@@ -255,9 +259,10 @@ void write_precision_report(const ReportRequest& request, const PartWork& work, 
   const std::unique_ptr<KeptParts> kept = kept_of(request, request.directory, {}, work, tensors, config.threads);
   const auto measured = [&](const tensors::Tensor& tensor, const studies::CensusConfig& told) {
     const auto at = static_cast<std::size_t>(&tensor - tensors.data());
-    if (const std::optional<std::string> line = kept_line(kept.get(), at, tensor.count(), told))
-      return studies::results_of(tensor, studies::piece_of(*line, kept->name()), config.formats, range);
-    const studies::TensorPart found = studies::measure(tensor, request.scaling, range, told, {0, tensor.count()});
+    const studies::ElementRange all{0, tensor.count()};
+    if (const std::optional<std::string> line = kept_line(kept.get(), at, all.count, told))
+      return studies::results_of(tensor, studies::piece_of(*line, kept->name(), tensor.label, all), config.formats, range);
+    const studies::TensorPart found = studies::measure(tensor, request.scaling, range, told, all);
     if (kept) kept->keep(at, studies::piece_line(found));
     return studies::results_of(tensor, found, config.formats, range);
   };

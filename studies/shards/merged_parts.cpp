@@ -37,6 +37,12 @@ std::string unlike(const PartHead& a, const PartHead& b) {
   return other_numbers(*b.all, a.all->samples);
 }
 
+/// Whether sums of one format and scale can be added to those of another part: all are exact, or none.
+bool are_alike(const std::vector<PartialSums>& a, const std::vector<PartialSums>& b) {
+  const auto is_exact = [](const PartialSums& sums) { return sums.chunks().empty(); };
+  return std::ranges::equal(a, b, {}, is_exact, is_exact);
+}
+
 }  // namespace
 
 MergedParts::MergedParts(std::vector<PartReader> parts) : parts_(std::move(parts)) {
@@ -74,8 +80,8 @@ void MergedParts::for_each(const std::function<void(std::size_t tensor, const Te
     for (bool first = true; place != places_.end() && place->piece.tensor == t; ++place, first = false) {
       PartReader& reader = parts_[place->part];
       const TensorPart part = reader.next();
-      if (!first && (whole.census.size() != part.census.size() || whole.sweep.size() != part.sweep.size()))
-        refuse(reader.name(), "has sums of " + label + " for another number of formats");
+      if (!first && !(are_alike(whole.census, part.census) && are_alike(whole.sweep, part.sweep)))
+        refuse(reader.name(), "has sums of " + label + " for other formats, or that were formed otherwise");
       if (!first && whole.tensor_scales != part.tensor_scales)
         refuse(reader.name(), "has other scales for " + label + ": it read other numbers");
       whole.merge(part);

@@ -10,6 +10,7 @@
 #include "emu/json_input.hpp"
 #include "emu/philox.hpp"
 #include "emu/visible.hpp"
+#include "studies/shards/part_check.hpp"
 #include "studies/shards/part_json.hpp"
 #include "studies/shards/sample.hpp"
 
@@ -43,6 +44,11 @@ auto guarded(const std::string& name, Read read) {
   } catch (const std::out_of_range&) {
     throw failed(not_a_part);
   }
+}
+
+/// @throws Malformed
+void check(const TensorPart& part, const std::string& label, const ElementRange& range) {
+  if (const std::string why = contradiction_in(part, range); !why.empty()) throw Malformed{label + " " + why};
 }
 
 std::vector<Piece> pieces_of(const PartJson& json, const std::vector<tensors::Tensor>& tensors) {
@@ -83,8 +89,12 @@ PartWriter::PartWriter(const PartHead& head, Write write) : write_(std::move(wri
 
 std::string piece_line(const TensorPart& piece) { return json_text(json_part(piece)); }
 
-TensorPart piece_of(std::string_view line, const std::string& name) {
-  return guarded(name, [&] { return tensor_part_of(json_of(line)); });
+TensorPart piece_of(std::string_view line, const std::string& name, const std::string& label, const ElementRange& range) {
+  return guarded(name, [&] {
+    TensorPart piece = tensor_part_of(json_of(line));
+    check(piece, label, range);
+    return piece;
+  });
 }
 
 void PartWriter::add(std::string_view line) {
@@ -154,8 +164,10 @@ void PartReader::read_tensors(const PartReader* like) {
 TensorPart PartReader::next() {
   return guarded(name_, [&] {
     TensorPart part = tensor_part_of(json_of(line()));
-    const std::size_t tensor = head_.pieces.at(read_++).tensor;
-    if (head_.command == "amax" && !part.amax) throw Malformed{"has no magnitude of " + head_.all->tensors[tensor].label};
+    const Piece& piece = head_.pieces.at(read_++);
+    const std::string& label = head_.all->tensors[piece.tensor].label;
+    if (head_.command == "amax" && !part.amax) throw Malformed{"has no magnitude of " + label};
+    check(part, label, piece.range);
     if (read_ == head_.pieces.size()) read_end();
     return part;
   });

@@ -41,8 +41,9 @@ struct PartHead {
 
 /// The line of a piece. It takes longer to make than to write, and threads may make several at once.
 std::string piece_line(const TensorPart& piece);
-/// Back from it. @throws ulpscope::Error that names `name`, of its file, where it is none
-TensorPart piece_of(std::string_view line, const std::string& name);
+/// Back from it. @throws ulpscope::Error that names `name`, of its file, where it is none, or cannot be of the elements `range`
+/// of a tensor of this label
+TensorPart piece_of(std::string_view line, const std::string& name, const std::string& label, const ElementRange& range);
 
 /// Writes the text of a part as it is measured, but for the brace that closes it.
 class PartWriter {

@@ -105,10 +105,6 @@ ErrorSums sums_of(const Json& json) {
   all.nonzero = count_of(json.at("nonzero"));
   all.largest = {number_of(json.at("largest").at(0)), count_of(json.at("largest").at(1))};
   all.smallest = {number_of(json.at("smallest").at(0)), count_of(json.at("smallest").at(1))};
-  const double least = all.smallest.magnitude, most = all.largest.magnitude;
-  constexpr double infinity = std::numeric_limits<double>::infinity();
-  const bool none = most == 0 && least == infinity, some = least > 0 && least <= most && most < infinity;
-  if (all.nonzero == 0 ? !none : !some) throw Malformed{"has a smallest and a largest element that cannot be"};
   const auto when = [&json](const char* name, const auto& take) {
     if (const auto found = json.find(name); found != json.end()) take(*found);
   };
@@ -164,7 +160,9 @@ PartialSums partial_of(const Json& json) {
   for (const auto& [key, chunk] : json.at("chunks").items()) {
     constexpr int most_level = 47;  // of 2^63 elements
     chunks.push_back({chunk_of(key), emu::whole_number<int>(chunk.at("level")), sums_of(chunk)});
-    if (chunks.back().level < 0 || chunks.back().level > most_level) throw Malformed{"a level of chunks is out of range"};
+    const bool is_far = chunks.back().first >> most_level != 0;
+    if (is_far || chunks.back().level < 0 || chunks.back().level > most_level)
+      throw Malformed{"a level of chunks is out of range"};
   }
   std::ranges::sort(chunks, {}, &ChunkSums::first);
   return PartialSums(chunks);
@@ -244,6 +242,7 @@ tensors::Tensor tensor_of(const PartJson& json) {
   std::uint64_t count = 1;
   for (const Json& extent : json.at("shape"))
     if (__builtin_mul_overflow(count, of.shape.emplace_back(count_of(extent)), &count)) throw Malformed{"a shape is too large"};
+  if (count > std::numeric_limits<std::int64_t>::max()) throw Malformed{"a shape is too large"};  // for a table
   return of;
 }
 

@@ -148,6 +148,19 @@ class Measured(Resuming):
         request.write_bytes(kept["request.txt"])
         self.assertEqual(self.contents("out.partial"), kept)
 
+    def test_counts_that_cannot_be_are_not_taken(self):
+        for more in ((), ("--shard", "0/1")):
+            words = ("census", "m.safetensors", "--to", "e4m3", *more, "--threads", "1")
+            self.ended(*words)
+            lines = (self.path / KEPT).read_text().splitlines()
+            place, text = lines[0].split(" ", 1)[1].split(" ", 1)
+            part = json.loads(text)
+            part["census"][0]["counts"][4] += 1
+            changed = f"{place} {json.dumps(part)}"
+            (self.path / KEPT).write_text("\n".join([f"{hashlib.sha256(changed.encode()).hexdigest()} {changed}", *lines[1:]]) + "\n")
+            self.assertIn("measured.txt: m.safetensors:t00 has counts that do not add up to its elements", self.refused(*words, "-o", "out", "--resume"))
+            shutil.rmtree(self.path / "out.partial")
+
     def test_what_cannot_be_kept_is_told(self):
         census = ("census", "m.safetensors", "--to", "e4m3", "--resume")
         self.assertIn("--resume: -o DIR is missing", self.refused(*census))

@@ -334,6 +334,80 @@ class Shards(Model):
             if code == 2:
                 self.assertEqual(err.count("\n"), 1, err)
 
+    def test_what_cannot_be_so_of_the_elements_is_refused(self):
+        self.shard("census", 2, "--to", "e4m3")
+        self.shard("census", 3, "--to", "e4m3", "--rounding", "stochastic")
+        self.shard("sweep", 4, "--to", "e4m3", "--log2-scale", "3:4")
+        self.program("parts", "census", "model", "--integers", "--to", "e4m3", "--scale", "amax", "--pass", "amax", "--shard", "0/1", "-o", "A/0")
+
+        def chunk(part):
+            return part["census"][0]["chunks"]["0"]
+
+        def first(name, folder, change, said):
+            place = self.folder / "parts" / folder / "0/part.json"
+            text = place.read_text()
+            whole = json.loads(text)
+            change(whole["parts"][0])
+            place.write_text(sealed_json(whole))
+            self.assertEqual(f"{folder}/0/part.json: {name} {said}", self.refused("merge", folder, "-o", "R"))
+            place.write_text(text)
+
+        label = "model/a.safetensors:l.0.w"
+        elements, = {count for tensor, _, count in json.loads((self.folder / "parts/p2/0/part.json").read_text())["ranges"] if tensor == 0}
+        self.assertTrue(65536 < elements <= 280_000)
+        other_counts, no_extremes = "has counts that do not add up to its elements", "has a smallest and a largest element that cannot be"
+        no_errors, other_chunks = "has largest errors that do not follow from its sums", "has chunks that are not those of its elements"
+        none = [0] * 8
+        for sums, folder in ((lambda of: of["census"][0], "p2"), (chunk, "p3"), (lambda of: of["sweep"][0], "p4")):
+            with self.subTest(folder=folder):
+                for counts in (none, [2**64 - 1] * 8, [*none[:4], elements + 1, *none[5:]], [*none[:4], 9999, 4, 2, 0]):
+                    first(label, folder, lambda of: sums(of).update(counts=counts), other_counts)
+                if folder == "p4":  # each has only what is not as in the sums before it
+                    continue
+                for lost in ([elements + 1, 0], [0, 2**64 - 1]):
+                    first(label, folder, lambda of: sums(of).update(lost=lost), other_counts)
+                first(label, folder, lambda of: sums(of).update(nonzero=sums(of)["nonzero"] - 1), "has counts that are not those of its exponents")
+                for name in ("largest", "smallest"):
+                    for index in (elements, 2**63):
+                        first(label, folder, lambda of: sums(of)[name].__setitem__(1, index), no_extremes)
+                first(label, folder, lambda of: sums(of).update(largest=["1p+1000", 0]), "has a smallest and a largest element that are not among its exponents")
+                for which in range(3):
+                    for most in ("1p+1023", "-1p+0", "nan"):
+                        first(label, folder, lambda of: sums(of)["max"].__setitem__(which, most), no_errors)
+        for change in (lambda of: of["exponents"].update(zeros=1), lambda of: of["exponents"].update(nan=2**64 - 1), lambda of: of["exponents"].update(counts=[]),
+                       lambda of: of["exponents"]["counts"][0].__setitem__(1, 2**64 - 1), lambda of: of.update(amax="1p+0")):
+            first(label, "p2", change, "has exponents that do not add up to its elements")
+        chunks = lambda of: of["census"][0]["chunks"]
+        for change in (lambda of: chunks(of).update({"0": chunks(of).pop("0") | {"level": 3}}), lambda of: (of["sweep"].clear(), chunks(of).update({"8": chunks(of).pop("0")})),
+                       lambda of: chunks(of).update({"1": chunks(of)["0"]}), lambda of: chunks(of).update({"9": chunks(of)["0"]})):
+            first(label, "p3", change, other_chunks)
+        first(label, "p3", lambda of: (of["sweep"].clear(), chunks(of).clear()), other_counts)
+
+        place = self.folder / "parts/A/0/part.json"
+        magnitudes = json.loads(place.read_text())
+        magnitudes["parts"][0]["exponents"]["zeros"] = 280_000
+        place.write_text(sealed_json(magnitudes))
+        self.assertEqual(f"A/0/part.json: {label} has exponents that do not add up to its elements",
+                         self.refused("census", "model", "--integers", "--to", "e4m3", "--scale", "amax", "--amax", "A", "--shard", "0/5", "-o", "C"))
+        place = self.folder / "parts/p2/0/part.json"
+        large = json.loads(place.read_text())
+        large["tensors"][0]["shape"] = [2**62, 2]
+        place.write_text(sealed_json(large))
+        self.assertEqual("p2/0/part.json: a shape is too large", self.refused("merge", "p2", "-o", "R"))
+        self.assertFalse((self.folder / "parts/R").exists())
+
+    def test_sums_that_were_formed_otherwise_are_refused(self):
+        self.shard("census", 2, "--to", "e4m3")
+        parts = {}
+        for name, words in (("exact", ()), ("in-order", ("--rounding", "stochastic"))):
+            self.program("parts", "census", "model", "--to", "e4m3", *words, "--shard", "1/2", "-o", name)
+            parts[name] = json.loads((self.folder / "parts" / name / "part.json").read_text())
+        of = {tensor: place for place, (tensor, _, _) in enumerate(parts["exact"]["ranges"])}[0]
+        parts["exact"]["parts"][of] = parts["in-order"]["parts"][of]
+        (self.folder / "parts/p2/1/part.json").write_text(sealed_json(parts["exact"]))
+        self.assertEqual("p2/1/part.json: has sums of model/a.safetensors:l.0.w for other formats, or that were formed otherwise",
+                         self.refused("merge", "p2", "-o", "R"))
+
 
 class StudyShards(unittest.TestCase):
     STUDY = """
