@@ -11,6 +11,7 @@
 #include "cli/output.hpp"
 #include "emu/engines.hpp"
 #include "emu/error.hpp"
+#include "gpu/element_words.hpp"
 #include "requests/parts.hpp"
 #include "studies/devices/device_record.hpp"
 
@@ -55,17 +56,47 @@ struct Replay {
   std::string engine;
 };
 
+/// Says something of words in a remark, if there are any: the first of them, and how many more.
+void remark_words(const std::string& before, const std::set<std::string>& words, const std::string& behind) {
+  if (words.empty()) return;
+  const std::string more = words.size() == 1 ? "" : " and " + std::to_string(words.size() - 1) + " more";
+  remark(before + " (" + *words.begin() + more + ")" + behind);
+}
+
+bool is_engine(const gpu::Operation& o) try {
+  static_cast<void>(emu::parse_engine(o.engine, {o.a, o.b, o.accumulator, o.scales, o.scale_format}));
+  return true;
+} catch (const Error&) {
+  return false;
+}
+
 /// A recording may bring the engine that it is compared with: whoever wrote it chose what would be found right.
 void remark_own_engines(const std::string& file, const gpu::Recording& recording) {
   const std::vector<std::string> names = emu::engine_names();
-  std::set<std::string> own;
+  std::set<std::string> own, none;
   for (const gpu::RecordedProducts& set : recording.products)
     if (const std::string& engine = set.operation.engine; !engine.empty() && std::ranges::find(names, engine) == names.end())
-      own.insert(engine);
-  if (own.empty()) return;
-  const std::string more = own.size() == 1 ? "" : " and " + std::to_string(own.size() - 1) + " more";
-  remark(file + ": is compared with an engine of its own description (" + *own.begin() + more +
-         "); --engine E compares with another");
+      (is_engine(set.operation) ? own : none).insert(engine);
+  remark_words(file + ": is compared with an engine of its own description", own, "; --engine E compares with another");
+  remark_words(file + ": names what is no engine", none, ", and is not compared there; --engine E compares with one");
+}
+
+/// It always brings the models of conversions and arithmetic. Those that its device has are not known on every machine.
+void remark_own_models(const std::string& file, const gpu::Recording& recording) {
+  const std::vector<gpu::ElementOperation> known = gpu::known_elements(recording.device.id);
+  std::set<std::string> other, unknown;
+  for (const gpu::RecordedElements& set : recording.elements) {
+    const gpu::ElementOperation& operation = set.operation;
+    const auto here = std::ranges::find(known, operation.instruction, &gpu::ElementOperation::instruction);
+    const std::string model = gpu::model_words(operation.model);
+    if (here == known.end())
+      unknown.insert(operation.instruction);
+    else if (model != gpu::model_words(here->model))
+      other.insert(operation.instruction + ": " + model);
+  }
+  remark_words(file + ": is compared with a model of its own description", other, ", which is not this program's");
+  remark_words(file + ": is compared with a model of its own description", unknown,
+               "; there is none of " + recording.device.id + " here to hold it against");
 }
 
 int run(const Replay& options) {
@@ -74,6 +105,7 @@ int run(const Replay& options) {
   for (const std::string& file : options.files) {
     const gpu::Recording recording = gpu::read_recording(file);
     if (options.engine.empty()) remark_own_engines(file, recording);
+    remark_own_models(file, recording);
     auto own = studies::replay(recording, options.engine, options.common.threads);
     std::move(own.begin(), own.end(), std::back_inserter(rows));
   }

@@ -129,4 +129,15 @@ Device open_device(std::string_view id) {
   return *find_in(all);
 }
 
+std::vector<ElementOperation> known_elements(std::string_view id) {
+  const auto operations = [](const std::shared_ptr<const Elementwise>& of) {
+    return of ? of->operations() : std::vector<ElementOperation>();
+  };
+  for (const std::string& name : emulated_names())
+    if (id == std::string(emulated) + name) return operations(emulated_device(name).elementwise);
+  for (const CpuElements& elements : cpu_elements())
+    if (id == elements.device) return operations(elements.elementwise);
+  return {};
+}
+
 }  // namespace ulpscope::gpu

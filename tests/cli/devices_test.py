@@ -301,6 +301,36 @@ class Devices(unittest.TestCase):
         self.assertIn(said, self.run_program("replay", "own", "--csv").stderr)
         self.assertNotIn("of its own", self.run_program("replay", "own", "--engine", "sm_90", "--csv").stderr)
 
+    def test_a_recording_of_what_is_no_engine_says_so(self):
+        data = self.record("r", "--device", "emulated:sm_90", "--instruction", "wgmma.f32.f16", "--tests", 2).read_bytes()
+        none = data[:-8].replace(b"\nengine sm_90\n", b"\nengine evil\n")
+        (self.folder / "none").write_bytes(none + crc64_xz(none).to_bytes(8, "little"))
+        done = self.run_program("replay", "none", "--csv")
+        self.assertIn("none: names what is no engine (evil), and is not compared there; --engine E compares with one\n", done.stderr)
+        self.assertNotIn("of its own", done.stderr)
+        self.assertEqual({row["tests"] for row in csv.DictReader(io.StringIO(done.stdout))}, {"0"})
+
+    def test_a_recording_of_a_model_of_its_own_says_so(self):
+        for device in ("sm_70", "sm_80", "sm_89", "sm_90", "sm_100", "sm_120"):
+            data = self.record("r", "--device", f"emulated:{device}", "--instruction", ".f16", "--tests", 2).read_bytes()
+            self.assertIn(b"\nset elements\n", data)
+            self.assertEqual(self.run_program("replay", "r", "--csv").stderr, "", device)
+        data = self.record("r", "--device", "emulated:sm_90", "--instruction", "cvt.rz.f16.f32", "--tests", 2).read_bytes()
+        model = read_recording(data)[0][0]["model"]
+        self.assertIn("float32 float16 toward_zero", model)
+        said = "own: is compared with a model of its own description "
+        for old, new, more in ((b"\ninstruction cvt.rz.f16.f32\n", b"\ninstruction cvt.rn.f16.f32\n",
+                                f"(cvt.rn.f16.f32: {model}), which is not this program's\n"),
+                               (b"\ninstruction cvt.rz.f16.f32\n", b"\ninstruction cvt.f16.f32\n",
+                                "(cvt.f16.f32); there is none of emulated:sm_90 here to hold it against\n"),
+                               (b"\ndevice emulated:sm_90\n", b"\ndevice cuda:0\n",
+                                "(cvt.rz.f16.f32); there is none of cuda:0 here to hold it against\n")):
+            own = data[:-8].replace(old, new)
+            self.assertNotEqual(own, data[:-8])
+            (self.folder / "own").write_bytes(own + crc64_xz(own).to_bytes(8, "little"))
+            for engine in ((), ("--engine", "sm_90")):
+                self.assertEqual(self.run_program("replay", "own", "--csv", *engine).stderr.count(said + more), 1, more)
+
     def test_damaged_recordings_are_refused_in_one_line(self):
         good = (pathlib.Path(RECORDINGS) / "avx512_bf16.recording").read_bytes()
         codes = good.index(b"\ncodes\n") + 7
