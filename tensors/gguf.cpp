@@ -22,6 +22,7 @@ constexpr std::string_view magic = "GGUF";
 constexpr std::uint32_t least_version = 2, most_version = 3;
 constexpr std::uint32_t most_dimensions = 4;   // GGML_MAX_DIMS
 constexpr std::uint64_t longest_name = 65535;  // of a key, as the format says; of a tensor they are shorter
+constexpr std::uint64_t least_pair_bytes = 13;  // of metadata: the length of a key without any, a type, a value of one
 constexpr const char* alignment_key = "general.alignment";
 constexpr int deepest_array = 8;
 constexpr std::uint64_t most_elements = std::uint64_t{1} << 48;
@@ -95,9 +96,11 @@ class GgufReader {
     if (version < least_version || version > most_version)
       fail("is of version " + std::to_string(version) + "; versions 2 and 3 are read, little-endian");
     const auto tensors = number<std::uint64_t>(), values = number<std::uint64_t>();
-    for (std::uint64_t i = 0; i < values; ++i) skip_pair();
+    if (values > (size_ - at_) / least_pair_bytes)
+      fail("ends in its header: it has no room for " + std::to_string(values) + " pairs");
+    std::set<std::string> keys, names;
+    for (std::uint64_t i = 0; i < values; ++i) read_pair(keys);
     std::vector<GgufEntry> entries;
-    std::set<std::string> names;
     for (std::uint64_t i = 0; i < tensors; ++i) {
       entries.push_back(entry());
       if (!emu::is_utf8(entries.back().name)) fail("lists tensor '" + entries.back().name + "', whose name is no UTF-8");
@@ -157,12 +160,13 @@ class GgufReader {
       fail("has metadata of type " + std::to_string(type) + ", which there is not");
     }
   }
-  void skip_pair() {
+  /// Takes from a pair what concerns tensors; `keys` are those before it.
+  void read_pair(std::set<std::string>& keys) {
     const std::string key = name();
+    if (!keys.insert(key).second) fail("has the metadata key '" + key + "' twice");
     const auto type = number<std::uint32_t>();
     if (key != alignment_key) return skip_value(type, 0);
     if (type != uint32_value) fail(std::string(alignment_key) + " is no uint32");
-    if (std::exchange(has_alignment_, true)) fail(std::string(alignment_key) + " is there twice");
     alignment_ = number<std::uint32_t>();
     if (!std::has_single_bit(alignment_)) fail(std::string(alignment_key) + " is no power of two");
   }
@@ -178,8 +182,26 @@ class GgufReader {
     return entry;
   }
 
-  Tensor tensor_of(const GgufEntry& entry) const {
-    const auto refuse = [&](const std::string& why) { fail("tensor '" + entry.name + "': " + why); };
+  [[noreturn]] void fail_at(const GgufEntry& entry, const std::string& why) const {
+    fail("tensor '" + entry.name + "': " + why);
+  }
+  /// Tensors lie in the order of the list, each at the first multiple of the alignment behind the one before: ggml's reader
+  /// takes no other files (gguf_init_from_file_impl). One of a type that is not known has some byte or more.
+  void place(const GgufEntry& entry, std::optional<std::uint64_t> bytes) {
+    const std::uint64_t least = bytes.value_or(1);
+    if (entry.offset % alignment_ != 0) fail_at(entry, "does not begin at a multiple of " + std::to_string(alignment_));
+    if (entry.offset > size_ - data_begin_ || least > size_ - data_begin_ - entry.offset)
+      fail_at(entry, "its data end beyond the file; is it complete?");
+    if (entry.offset < next_offset_ || (is_next_known_ && entry.offset > next_offset_))
+      fail_at(entry, "has offset " + std::to_string(entry.offset) + ", where " + std::to_string(next_offset_) +
+                         (is_next_known_ ? "" : " or more") +
+                         " is expected: tensors follow each other without overlap or hole");
+    next_offset_ = entry.offset + (least + alignment_ - 1) / alignment_ * alignment_;
+    is_next_known_ = bytes.has_value();
+  }
+
+  Tensor tensor_of(const GgufEntry& entry) {
+    const auto refuse = [&](const std::string& why) { fail_at(entry, why); };
     const std::optional<std::uint64_t> count = element_count(entry.shape);
     if (!count || *count > most_elements) refuse("the extents of the shape overflow when multiplied");
     Tensor tensor;
@@ -188,6 +210,7 @@ class GgufReader {
     tensor.shape = entry.shape;
     const GgufType* const type = gguf_type(entry.type);
     if (type == nullptr) {
+      place(entry, *count == 0 ? std::optional<std::uint64_t>(0) : std::nullopt);
       tensor.dtype.name = "ggml_type_" + std::to_string(entry.type);
       const std::string why = "type " + std::to_string(entry.type) + " of ggml is not known; known are " + gguf_types();
       tensor.opaque = Opaque{.why = why, .bytes = {}};
@@ -198,9 +221,7 @@ class GgufReader {
     if (columns % type->elements != 0)
       refuse("rows of " + std::to_string(columns) + " are no whole blocks of " + std::to_string(type->elements));
     const std::uint64_t bytes = *count / type->elements * type->bytes;
-    if (entry.offset % alignment_ != 0) refuse("does not begin at a multiple of " + std::to_string(alignment_));
-    if (entry.offset > size_ - data_begin_ || bytes > size_ - data_begin_ - entry.offset)
-      refuse("its data end beyond the file; is it complete?");
+    place(entry, bytes);
     const std::uint64_t begin = data_begin_ + entry.offset;
     tensor.dtype.name = type->name;
     if (type->decode != nullptr) {
@@ -218,8 +239,9 @@ class GgufReader {
   std::uint64_t size_;
   Cursor header_;
   std::uint64_t at_ = 0, data_begin_ = 0;
-  bool has_alignment_ = false;
   std::uint32_t alignment_ = 32;
+  std::uint64_t next_offset_ = 0;  // at which the next tensor begins,
+  bool is_next_known_ = true;      // or behind it, where a tensor of a type that is not known is before it
 };
 
 }  // namespace

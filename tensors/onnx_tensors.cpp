@@ -57,6 +57,29 @@ std::uint32_t field_of(const OnnxType& type) {
   return name == "float32" ? 4 : name == "float64" ? 10 : name == "int64" ? 7 : name == "uint32" || name == "uint64" ? 11 : 5;
 }
 
+bool is_link(const std::filesystem::path& path) {
+  std::error_code ignored;
+  return std::filesystem::is_symlink(path, ignored);
+}
+
+/// The first link of a path below the folder of `model` that may lead out of it, as an archive can plant them; empty where
+/// there is none. A file may be a link into the folder, or, where the model is one too, to a file beside the model's own:
+/// caches of models keep the files of all revisions in one folder, and link to them.
+std::string leaving_link(const std::filesystem::path& model, const std::filesystem::path& below) {
+  const std::filesystem::path folder = model.parent_path();
+  std::filesystem::path part;
+  for (const std::filesystem::path& name : below.parent_path())
+    if (is_link(folder / (part /= name))) return part.string();
+  if (!is_link(folder / below)) return {};
+  std::error_code error, ignored;
+  const std::filesystem::path target = std::filesystem::canonical(folder / below, error);
+  if (error) return {};  // who opens it says why
+  const std::filesystem::path root = std::filesystem::canonical(folder.empty() ? "." : folder, ignored);
+  const bool is_within = !root.empty() && std::ranges::mismatch(root, target).in1 == root.end();
+  const bool is_beside = is_link(model) && std::filesystem::canonical(model, ignored).parent_path() == target.parent_path();
+  return is_within || is_beside ? std::string() : below.string();
+}
+
 /// Elements that the file lists one by one.
 struct Listed {
   Listed(std::string what, std::vector<std::byte> all) : memory(std::move(what)), bytes(std::move(all)) {
@@ -102,6 +125,7 @@ Tensor OnnxTensors::tensor(pbf_reader from) {
         for (const std::int64_t value : from.get_packed_int64()) extents(value);
         break;
       case onnx_varint(2): stored.type = from.get_int32(); break;
+      case onnx_bytes(3): stored.is_segment = true, from.skip(); break;
       case onnx_bytes(4):  // floats, one after the other as raw_data would have them
       case onnx_bytes(10): {
         listed = from.tag();
@@ -136,6 +160,9 @@ Tensor OnnxTensors::tensor(pbf_reader from) {
     }
   }
   const OnnxType* const type = type_of(stored.type);
+  if (stored.is_segment) fail("tensor '" + made.name + "' is a segment of one in parts, which are not read");
+  if (stored.is_external && (listed != 0 || (stored.raw && !stored.raw->empty())))
+    fail("tensor '" + made.name + "' has data in the file and in one beside it");
   if (least < 0) fail("tensor '" + made.name + "' has an extent of " + std::to_string(least));
   if (type != nullptr && listed != 0 && (listed != field_of(*type) || stored.raw))
     fail("tensor '" + made.name + "' has elements of " + type->name + " in a field of others, or in two");
@@ -168,13 +195,16 @@ void OnnxTensors::external(pbf_reader from, Stored& stored) const {
 
 /// The bytes beside the file that a tensor names: in its folder or below, as the format wants it.
 std::shared_ptr<const Bytes> OnnxTensors::beside(const std::string& location, const std::string& tensor) {
-  const std::filesystem::path path(location);
+  const std::filesystem::path path(location), folder = std::filesystem::path(file_.name).parent_path();
+  const auto refuse = [&](const std::string& why) { fail("tensor '" + tensor + "' names data in '" + location + "', " + why); };
   const bool climbs = std::ranges::any_of(path, [](const auto& part) { return part == ".."; });
   if (location.empty() || location.find('\0') != location.npos || path.is_absolute() || climbs)
-    fail("tensor '" + tensor + "' names data in '" + location + "', which is no file beside the model");
+    refuse("which is no file beside the model");
   std::shared_ptr<const Bytes>& opened = beside_[location];
-  if (!opened) opened = std::make_shared<MappedFile>((std::filesystem::path(file_.name).parent_path() / path).string());
-  return opened;
+  if (opened) return opened;
+  if (const std::string link = leaving_link(file_.name, path); !link.empty())
+    refuse("where '" + link + "' is a link that may lead out of the model's folder; put what it leads to there");
+  return opened = std::make_shared<MappedFile>((folder / path).string());
 }
 
 Tensor OnnxTensors::finished(Tensor made, Stored stored) {

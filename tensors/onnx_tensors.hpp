@@ -33,7 +33,7 @@ class OnnxTensors {
 
   /// All bytes of the file, in which messages lie. @throws ulpscope::Error where it is too large for one
   protozero::data_view message();
-  /// Of a TensorProto. @throws ulpscope::Error where its data do not lie in the file or in one beside it
+  /// Of a TensorProto. @throws ulpscope::Error where its data do not lie in the file or in one beside it, or are a segment
   Tensor tensor(protozero::pbf_reader from);
   /// The next field of a message, as a name. @throws ulpscope::Error where it is no UTF-8
   std::string name_in(protozero::pbf_reader& from) const;
@@ -46,7 +46,7 @@ class OnnxTensors {
     std::int64_t type = 0;
     std::optional<std::span<const char>> raw = {};
     std::vector<std::byte> listed = {};  ///< of the typed fields, as raw_data would hold them
-    bool is_external = false;
+    bool is_external = false, is_segment = false;
     std::string location = {};
     std::uint64_t offset = 0;
     std::optional<std::uint64_t> length = {};

@@ -278,6 +278,115 @@ class Headers(Attack):
             self.refused("info", "x.safetensors")
 
 
+class Gguf(Attack):
+    """What ggml's reader (gguf.cpp) refuses, and gguf-py 0.19.0 in part."""
+
+    def refusal(self, *what, **more):
+        self.write("t.gguf", hostile.gguf(*what, **more))
+        return self.refused("info", "t.gguf").removeprefix("t.gguf: ")
+
+    def test_a_key_twice(self):
+        w = [("w", 8, 0)]
+        self.assertEqual(self.refusal(w, ["k", "j", "k"]), "has the metadata key 'k' twice")
+        self.assertIn(r"has the metadata key 'w\x1b[31m", self.refusal(w, [hostile.NAME] * 2))
+        many = [f"key {i}" for i in range(100_000)]
+        self.write("t.gguf", hostile.gguf(w, many))
+        self.assertEqual(self.run_here("info", "t.gguf")[0], 0)
+        self.assertEqual(self.refusal(w, many + many[:1]), "has the metadata key 'key 0' twice")
+
+    def test_data_that_overlap_leave_holes_or_are_in_another_order(self):
+        """Tensors of 9 numbers are 36 bytes, padded to 64."""
+        for second in (64, 96):
+            self.write("t.gguf", hostile.gguf([("a", 9, 0), ("none", 0, 64), ("b", 1, 64), ("c", 1, second)]))
+            self.assertEqual(self.run_here("info", "t.gguf")[0], 2 if second == 64 else 0)
+        for offsets, wrong, wanted in (((32, 96), 32, 0), ((0, 0), 0, 64), ((0, 32), 32, 64), ((0, 96), 96, 64), ((64, 0), 64, 0)):
+            tensors = [(name, 9, offset) for name, offset in zip("ab", offsets)]
+            self.assertEqual(self.refusal(tensors, data=bytes(256)),
+                             f"tensor '{'a' if wanted == 0 else 'b'}': has offset {wrong}, where {wanted} is expected: tensors follow each other "
+                             "without overlap or hole")
+        self.assertIn("its data end beyond the file", self.refusal([("a", 9, 0), ("b", 9, 64)], data=bytes(99)))
+
+    def test_behind_a_tensor_of_an_unknown_type_the_next_begins_anywhere_but_in_those_before(self):
+        def of_type_19(data, name):
+            place = data.index(struct.pack("<Q", len(name)) + name.encode()) + 8 + len(name) + 12
+            return data[:place] + struct.pack("<I", 19) + data[place + 4:]
+        for offsets, wrong in (((0, 32, 64), None), ((0, 32, 96), None), ((0, 32, 32), "c"), ((0, 0, 64), "b"), ((0, 64, 96), "b"), ((0, 32, 128), "c")):
+            self.write("t.gguf", of_type_19(hostile.gguf([(name, 8, offset) for name, offset in zip("abc", offsets)]), "b"))
+            if wrong:
+                self.assertIn(f"tensor '{wrong}': ", self.refused("info", "t.gguf"))
+            else:
+                self.assertEqual(self.run_here("info", "t.gguf")[0], 0, offsets)
+
+
+class Onnx(Attack):
+    """Data beside a model: links that an archive can plant lead nowhere else. What onnx 1.23 refuses, but that it takes no link at all."""
+
+    def setUp(self):
+        super().setUp()
+        self.write("out.bin", bytes(32))
+        for folder in ("o/sub", "hub/blobs", "hub/snapshots/1/onnx"):
+            (self.path / folder).mkdir(parents=True)
+
+    def code(self, name, location=None, *fields):
+        self.write(name, hostile.onnx(*fields, location=location))
+        return self.run_here("info", name)[0]
+
+    def link(self, name, to):
+        (self.path / name).symlink_to(to)
+
+    def test_links_out_of_the_folder(self):
+        self.write("o/in.bin", bytes(32))
+        self.write("o/sub/in.bin", bytes(32))
+        for name, to in (("dl", ".."), ("link.bin", "../out.bin"), ("sub/link.bin", "../../out.bin"), ("twice.bin", "link.bin"), ("sub2", "sub"),
+                         ("whole.bin", self.path / "out.bin"), ("near.bin", "../o2/in.bin")):
+            self.link(f"o/{name}", to)
+        (self.path / "o2").mkdir()
+        self.write("o2/in.bin", bytes(32))  # a name that begins as the folder's does
+        for location, link in (("dl/out.bin", "dl"), ("./dl/out.bin", "./dl"), ("dl/o/in.bin", "dl"), ("link.bin", "link.bin"), ("sub/link.bin", "sub/link.bin"),
+                               ("twice.bin", "twice.bin"), ("sub2/in.bin", "sub2"), ("whole.bin", "whole.bin"), ("near.bin", "near.bin")):
+            self.write("o/m.onnx", hostile.onnx(location=location))
+            for path in ("o/m.onnx", f"{self.path}/o/m.onnx"):
+                self.assertIn(f"tensor 'w' names data in '{location}', where '{link}' is a link that may lead out of the model's folder",
+                              self.refused("info", path))
+        self.link("o/none.bin", "../none.bin")
+        self.write("o/m.onnx", hostile.onnx(location="none.bin"))
+        self.assertIn("none.bin: No such file or directory", self.refused("info", "o/m.onnx"))
+
+    def test_files_and_links_in_the_folder(self):
+        self.write("o/in.bin", bytes(32))
+        self.write("o/sub/in.bin", bytes(32))
+        self.link("o/link.bin", "sub/in.bin")
+        self.link("o/sub/up.bin", "../in.bin")
+        self.link("way", "o")  # to the model, which the user wrote
+        for location in ("in.bin", "sub/in.bin", "link.bin", "sub/up.bin"):
+            self.assertEqual(self.code("o/m.onnx", location), 0, location)
+            self.assertEqual(self.run_here("info", "way/m.onnx")[0], 0, location)
+
+    def test_caches_of_models(self):
+        """As huggingface_hub has them: each file of a revision is a link to its blob."""
+        self.write("hub/blobs/2", bytes(32))
+        self.write("hub/blobs/1", hostile.onnx(location="m.onnx_data"))
+        for name, to in (("m.onnx", "blobs/1"), ("m.onnx_data", "blobs/2")):
+            self.link(f"hub/snapshots/1/onnx/{name}", f"../../../{to}")
+        self.assertEqual(self.run_here("info", "hub/snapshots/1/onnx/m.onnx")[0], 0)
+        (self.path / "hub/snapshots/1/onnx/m.onnx_data").unlink()
+        self.link("hub/snapshots/1/onnx/m.onnx_data", "../../../../out.bin")
+        self.assertIn("may lead out", self.refused("info", "hub/snapshots/1/onnx/m.onnx"))
+
+    def test_segments_and_data_in_two_places(self):
+        self.write("o/in.bin", bytes(32))
+        raw, floats, segment = hostile.onnx_field(9, bytes(32)), hostile.onnx_field(4, bytes(32)), hostile.onnx_field(3, hostile.onnx_field(1, 1))
+        for location, fields, said in (("in.bin", [raw], "has data in the file and in one beside it"),
+                                       ("in.bin", [floats], "has data in the file and in one beside it"),
+                                       (None, [raw, segment], "is a segment of one in parts, which are not read"),
+                                       (None, [segment, raw], "is a segment of one in parts, which are not read"),
+                                       ("in.bin", [segment], "is a segment of one in parts, which are not read")):
+            self.write("o/m.onnx", hostile.onnx(*fields, location=location))
+            self.assertEqual(self.refused("info", "o/m.onnx"), f"o/m.onnx: tensor 'w' {said}")
+        for location, fields in (("in.bin", []), ("in.bin", [hostile.onnx_field(9, b"")]), (None, [raw]), (None, [floats])):
+            self.assertEqual(self.code("o/m.onnx", location, *fields), 0)
+
+
 class Advice(Attack):
     def test_a_pickle_is_not_run_and_its_name_is_quoted(self):
         os.mkdir(self.path / "bin")

@@ -253,7 +253,7 @@ class Texts(Followed):
             key = b"general.alignment"
             return struct.pack("<Q", len(key)) + key + struct.pack("<II", 4, value)
         self.write("m.gguf", b"GGUF" + struct.pack("<IQQ", 3, 0, 2) + pair(32) + pair(64))
-        self.assertIn("general.alignment is there twice", self.refused("info", "m.gguf"))
+        self.assertIn("has the metadata key 'general.alignment' twice", self.refused("info", "m.gguf"))
 
     def test_rows_of_an_output_beyond_all_numbers(self):
         self.done("cast", "normal:0,1:4", "--to", "float32", "-o", "s.npy")

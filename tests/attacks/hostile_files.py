@@ -76,3 +76,30 @@ def ledger(name, **more):
                         "rel_frobenius_error": 0.0, "max_of_bound": 0.0},
             "output": {"role": "output", "words": "", **digest}, **more}
     return (json.dumps({"ulpscope_ledger": 1}) + "\n" + json.dumps(case) + "\n").encode()
+
+
+def gguf(tensors, keys=(), data=bytes(128)):
+    """`tensors`: (name, elements of float32, offset)."""
+    def text(word):
+        return struct.pack("<Q", len(word.encode())) + word.encode()
+    header = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(keys)) + b"".join(text(key) + struct.pack("<IB", 0, 1) for key in keys)
+    header += b"".join(text(name) + struct.pack("<IQIQ", 1, count, 0, offset) for name, count, offset in tensors)
+    return header + bytes(-len(header) % 32) + data
+
+
+def onnx_field(number, value):
+    """A field of a protocol buffer, as short as it must be; `value` is a whole number, words, or bytes."""
+    def varint(n):
+        return bytes([n]) if n < 128 else bytes([n & 127 | 128]) + varint(n >> 7)
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    value = value.encode() if isinstance(value, str) else value
+    return varint(number << 3 | 2) + varint(len(value)) + value
+
+
+def onnx(*fields, location=None, count=8):
+    """A model of the one initializer w, of float32: `location` is of data beside it, `fields` are more of its TensorProto."""
+    tensor = onnx_field(1, count) + onnx_field(2, 1) + onnx_field(8, "w") + b"".join(fields)
+    if location is not None:
+        tensor += onnx_field(13, onnx_field(1, "location") + onnx_field(2, location)) + onnx_field(14, 1)
+    return onnx_field(1, 8) + onnx_field(7, onnx_field(5, tensor))
